@@ -1,0 +1,61 @@
+/** Returns a short printable form of a value for an error sentence: strings quoted, long text cut. */
+export function shown(value: unknown): string {
+  const text =
+    typeof value === "string"
+      ? JSON.stringify(value)
+      : typeof value === "object" && value !== null
+        ? (JSON.stringify(value) ?? "an object")
+        : String(value);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}
+
+/** The caller's fault. One sentence: "expected X for PLACE but received VALUE". Exit code 2. */
+export class InputError extends Error {
+  readonly exitCode: number = 2;
+
+  /**
+   * @param place where it is wrong: an option, a JSON path, a file with its line
+   * @param expected what would have been right
+   * @param received the offending value, or nothing when it is missing
+   */
+  constructor(place: string, expected: string, ...received: [unknown?]) {
+    super(
+      received.length === 0
+        ? `expected ${expected} for ${place} but received nothing`
+        : `expected ${expected} for ${place} but received ${shown(received[0])}`,
+    );
+    this.name = "InputError";
+  }
+}
+
+/** No answer exists; `witness` shows why (an unreachable pair, a cut). Exit code 3. */
+export class InfeasibleError extends Error {
+  readonly exitCode: number = 3;
+  readonly witness: Readonly<Record<string, unknown>>;
+
+  constructor(message: string, witness: Readonly<Record<string, unknown>> = {}) {
+    super(message);
+    this.name = "InfeasibleError";
+    this.witness = witness;
+  }
+}
+
+/** The work was cancelled by its AbortSignal. Exit code 130. */
+export class CancelledError extends Error {
+  readonly exitCode: number = 130;
+
+  constructor() {
+    super("cancelled");
+    this.name = "CancelledError";
+  }
+}
+
+/** A mistake of ours: an invariant did not hold. Exit code 1. */
+export class InternalError extends Error {
+  readonly exitCode: number = 1;
+
+  constructor(message: string) {
+    super(`internal error: ${message}`);
+    this.name = "InternalError";
+  }
+}

@@ -1,0 +1,96 @@
+import { add, ceil, compare, divide, multiply, type Rational, rational } from "./rational.ts";
+import type { Topology } from "./topology.ts";
+import { PS_PER_SECOND } from "./units.ts";
+
+/**
+ * Routes: NPU -> (nodes that only forward) -> NPU over physical links, with a share (rational, in (0, 1]) of each link.
+ * A direct link is a route with share 1. Columns; route r uses links[linkOffset[r] .. linkOffset[r + 1]] in order.
+ */
+export interface RouteSet {
+  /** [routes] NPU the route starts at. */
+  readonly source: Int32Array;
+  /** [routes] NPU it ends at. */
+  readonly target: Int32Array;
+  /** [routes + 1] */
+  readonly linkOffset: Int32Array;
+  /** [route links] */
+  readonly links: Int32Array;
+  /** [route links] share of that link = shareNum / shareDen, exact integers. */
+  readonly shareNum: Float64Array;
+  readonly shareDen: Float64Array;
+}
+
+export const routeCount = (routes: RouteSet): number => routes.source.length;
+
+/** Returns the time that `bytes` occupy a share of a link, in picoseconds, exactly. */
+export function serializationPs(bytes: Rational, bytesPerSecond: number, shareNum = 1, shareDen = 1): Rational {
+  const perSecond = rational(BigInt(bytesPerSecond) * BigInt(shareNum), BigInt(shareDen));
+  return divide(multiply(bytes, rational(PS_PER_SECOND)), perSecond);
+}
+
+/** Serialisation of a chunk at each route's bottleneck, and the latencies on its way: exact integers in picoseconds. */
+export interface RouteTimes {
+  /** [routes] the bottleneck's serialisation, rounded up. */
+  readonly serialPs: Float64Array;
+  /** [routes] sum of the latencies of the route's links. */
+  readonly latencyPs: Float64Array;
+  /** [routes] latency + serialisation: how long a transfer occupies its route in the link-busy model (TACOS's TEN edge). */
+  readonly slotPs: Float64Array;
+}
+
+/** Returns the times of one chunk of `chunkBytes` on every route. Computed once per class of equal links. O(route links). */
+export function routeTimes(topology: Topology, routes: RouteSet, chunkBytes: Rational): RouteTimes {
+  const count = routeCount(routes);
+  const serialPs = new Float64Array(count);
+  const latencyPs = new Float64Array(count);
+  const slotPs = new Float64Array(count);
+  const classes = new Map<string, number>();
+  for (let route = 0; route < count; route++) {
+    let serial = 0;
+    let latency = 0;
+    for (let i = routes.linkOffset[route]; i < routes.linkOffset[route + 1]; i++) {
+      const link = routes.links[i];
+      latency += topology.linkLatencyPs[link];
+      const bandwidth = topology.linkBytesPerSecond[link];
+      const key = `${bandwidth}:${routes.shareNum[i]}:${routes.shareDen[i]}`;
+      let ps = classes.get(key);
+      if (ps === undefined) {
+        ps = Number(ceil(serializationPs(chunkBytes, bandwidth, routes.shareNum[i], routes.shareDen[i])));
+        classes.set(key, ps);
+      }
+      if (ps > serial) serial = ps;
+    }
+    serialPs[route] = serial;
+    latencyPs[route] = latency;
+    slotPs[route] = serial + latency;
+  }
+  return { serialPs, latencyPs, slotPs };
+}
+
+/** Returns the routes turned around: route ids, links and shares stay; the order of the links is reversed. */
+export function reversedRoutes(routes: RouteSet): RouteSet {
+  const links = new Int32Array(routes.links.length);
+  const shareNum = new Float64Array(links.length);
+  const shareDen = new Float64Array(links.length);
+  for (let route = 0; route < routeCount(routes); route++) {
+    const from = routes.linkOffset[route];
+    const to = routes.linkOffset[route + 1];
+    for (let i = from; i < to; i++) {
+      const j = to - 1 - (i - from);
+      links[j] = routes.links[i];
+      shareNum[j] = routes.shareNum[i];
+      shareDen[j] = routes.shareDen[i];
+    }
+  }
+  return { source: routes.target, target: routes.source, linkOffset: routes.linkOffset, links, shareNum, shareDen };
+}
+
+/** Returns the route's links as a view. */
+export function linksOfRoute(routes: RouteSet, route: number): Int32Array {
+  return routes.links.subarray(routes.linkOffset[route], routes.linkOffset[route + 1]);
+}
+
+/** Returns whether shares a/b + c/d exceed 1 (used where a few shares meet; kernels use scaled integers). */
+export function exceedsOne(...shares: Rational[]): boolean {
+  return compare(shares.reduce(add, rational(0)), rational(1)) > 0;
+}

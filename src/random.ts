@@ -1,0 +1,52 @@
+/**
+ * Banyan's own random numbers, specified bit by bit so that C++, WASM and JavaScript draw the same.
+ * All arithmetic is on unsigned 32-bit integers modulo 2^32.
+ *
+ *   mix(x):  x ^= x >> 16; x *= 0x7feb352d; x ^= x >> 15; x *= 0x846ca68b; x ^= x >> 16
+ *   draw(seed, a, b) = mix(mix(mix(seed + 0x9e3779b9) ^ a) + b)
+ *
+ * `draw` is counter-based: it has no state, so the order in which numbers are asked for does not matter.
+ */
+
+function mix(value: number): number {
+  let x = value | 0;
+  x ^= x >>> 16;
+  x = Math.imul(x, 0x7feb352d);
+  x ^= x >>> 15;
+  x = Math.imul(x, 0x846ca68b);
+  x ^= x >>> 16;
+  return x >>> 0;
+}
+
+/** Returns the 32-bit random number at counter (a, b) of the stream `seed`. */
+export function draw(seed: number, a: number, b: number): number {
+  return mix(mix(mix(seed + 0x9e3779b9) ^ a) + b);
+}
+
+/** A generator with state for sequential use: the n-th call returns draw(seed, stream, n). */
+export interface Random {
+  /** Returns the next integer in [0, 2^32). */
+  next(): number;
+  /** Returns an integer in [0, bound), bound in [1, 2^32]; the high half of a 64-bit product, so all backends agree. */
+  below(bound: number): number;
+}
+
+/** Returns a generator that walks the counters 0, 1, 2 ... of (seed, stream). */
+export function random(seed: number, stream = 0): Random {
+  let counter = 0;
+  const next = (): number => draw(seed, stream, counter++);
+  return {
+    next,
+    below: (bound) => Math.floor((next() * bound) / 4294967296),
+  };
+}
+
+/** Shuffles `items` in place with the caller's generator (Fisher-Yates, highest index first). */
+export function shuffle(items: { [index: number]: number; readonly length: number }, generator: Random): void {
+  for (let i = items.length - 1; i > 0; i--) {
+    const j = generator.below(i + 1);
+    const kept = items[i];
+    items[i] = items[j];
+    items[j] = kept;
+  }
+}
