@@ -1,4 +1,4 @@
-import { add, ceil, compare, divide, multiply, type Rational, rational } from "./rational.ts";
+import { ceil, divide, multiply, type Rational, rational } from "./rational.ts";
 import type { Topology } from "./topology.ts";
 import { PS_PER_SECOND } from "./units.ts";
 
@@ -88,9 +88,4 @@ export function reversedRoutes(routes: RouteSet): RouteSet {
 /** Returns the route's links as a view. */
 export function linksOfRoute(routes: RouteSet, route: number): Int32Array {
   return routes.links.subarray(routes.linkOffset[route], routes.linkOffset[route + 1]);
-}
-
-/** Returns whether shares a/b + c/d exceed 1 (used where a few shares meet; kernels use scaled integers). */
-export function exceedsOne(...shares: Rational[]): boolean {
-  return compare(shares.reduce(add, rational(0)), rational(1)) > 0;
 }
