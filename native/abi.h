@@ -1,0 +1,85 @@
+// The C ABI of the kernels: flat arrays in, caller's arrays out, a status back. Array lengths stand in brackets.
+// Doubles hold exact integers (at most 2^53 - 1). The TypeScript twin is src/engine/kernels/kernels.ts.
+// Every index and length is checked here, once; the kernels behind it trust their input.
+#ifndef BANYAN_ABI_H_
+#define BANYAN_ABI_H_
+
+#include <stdint.h>
+
+#if defined(__wasm__)
+#define BANYAN_EXPORT(name) __attribute__((used, export_name(#name)))
+#else
+#define BANYAN_EXPORT(name)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Statuses; src/engine/kernels/status.ts has the sentence for each.
+enum BanyanStatus {
+  kBanyanOk = 0,
+  kBanyanBadArgument = 1,     // a length, an index or a value is out of range
+  kBanyanOutputTooSmall = 2,  // the caller's output arrays cannot hold the result
+  kBanyanUnreachable = 3,     // a wanted chunk cannot reach its NPU; detail[0] = NPU, detail[1] = chunk
+  kBanyanCancelled = 4,       // the cancel callback asked to stop
+  kBanyanOutOfMemory = 5      // an allocation failed
+};
+
+// Returns non-zero to stop; called every few thousand steps. May be null.
+typedef int32_t (*BanyanCancelled)(const void* context);
+
+// Routes between NPUs and the divisible resources that they share.
+struct BanyanNetwork {
+  int32_t npu_count;
+  int32_t route_count;
+  int32_t use_count;
+  int32_t resource_count;
+  const int32_t* route_source;   // [route_count]
+  const int32_t* route_target;   // [route_count]
+  const double* slot_ps;         // [route_count] >= 1
+  const int32_t* use_offset;     // [route_count + 1]
+  const int32_t* use_resource;   // [use_count]
+  const int32_t* use_units;      // [use_count] 1 .. capacity
+  const int32_t* capacity;       // [resource_count] >= 1
+};
+
+// Transfers in the order in which they ended.
+struct BanyanTransfers {
+  double room;        // length of the three arrays
+  int32_t* chunk;     // [room]
+  int32_t* route;     // [room]
+  double* start_ps;   // [room]
+  double count;       // out: transfers written
+  int32_t detail[2];  // out: see the statuses
+};
+
+struct BanyanMatchPolicy {
+  uint32_t seed;
+  int32_t choice;      // 0 oldest, 1 neighbour, 2 rarest, 3 newest
+  int32_t window;      // >= 1
+  int32_t late_limit;  // >= 0
+  int32_t novelty;     // 0 or 1
+  int32_t overtaking;  // 0 or 1
+};
+
+// Multicast matching on the time-expanded network (native/kernels/match.h).
+//   held_offset [npu_count + 1], held_chunk [held_count], wanted [npu_count * ceil(chunk_count / 32)] or null
+BANYAN_EXPORT(banyan_match)
+int32_t banyan_match(const struct BanyanNetwork* network, int32_t chunk_count, int32_t held_count,
+                     const int32_t* held_offset, const int32_t* held_chunk, const uint32_t* wanted,
+                     const struct BanyanMatchPolicy* policy, BanyanCancelled cancelled, const void* context,
+                     struct BanyanTransfers* out);
+
+// Unicast matching with relays (native/kernels/relay.h).
+//   chunk_source, chunk_target [chunk_count]; distance_ps, order [npu_count * npu_count]
+BANYAN_EXPORT(banyan_relay)
+int32_t banyan_relay(const struct BanyanNetwork* network, int32_t chunk_count, const int32_t* chunk_source,
+                     const int32_t* chunk_target, const double* distance_ps, const int32_t* order, uint32_t seed,
+                     BanyanCancelled cancelled, const void* context, struct BanyanTransfers* out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // BANYAN_ABI_H_

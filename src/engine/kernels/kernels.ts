@@ -1,0 +1,113 @@
+/**
+ * The kernels: numbers in, numbers out, the same bits from every backend. Times are integer picoseconds held in doubles.
+ * The C twin of this file is native/abi.h; the algorithms are explained in native/kernels/*.h.
+ */
+
+export const BACKENDS = ["native", "wasm", "js"] as const;
+export type Backend = (typeof BACKENDS)[number];
+
+/** The time-expanded network: routes between NPUs and the divisible resources (physical links) that they share. */
+export interface TenNetwork {
+  readonly npuCount: number;
+  /** [routes] */
+  readonly routeSource: Int32Array;
+  /** [routes] */
+  readonly routeTarget: Int32Array;
+  /** [routes] how long a transfer occupies the route and its resources; exact integers >= 1. */
+  readonly slotPs: Float64Array;
+  /** [routes + 1] route r takes useUnits[i] of useResource[i] for i in useOffset[r] .. useOffset[r + 1]. */
+  readonly useOffset: Int32Array;
+  readonly useResource: Int32Array;
+  /** 1 .. capacity of the resource. */
+  readonly useUnits: Int32Array;
+  /** [resources] units that may be in use at once, >= 1. */
+  readonly capacity: Int32Array;
+}
+
+/** How a route picks among the chunks that its source has and its target lacks. */
+export const CHOICE = { oldest: 0, neighbour: 1, rarest: 2, newest: 3 } as const;
+
+/** Choices of the multicast matching; every field is an integer. */
+export interface MatchPolicy {
+  /** Seed of the counter-based generator, 0 .. 2^32 - 1. */
+  readonly seed: number;
+  /** One of CHOICE. */
+  readonly choice: number;
+  /** How many candidates a choice looks at, >= 1; the oldest choice looks at one. */
+  readonly window: number;
+  /** The choice applies once the target lacks at most this many chunks; before that the oldest candidate is taken. */
+  readonly lateLimit: number;
+  /** 1: prefer chunks that are new to the component of faster routes around the target. */
+  readonly novelty: number;
+  /** 1: a faster route may overtake a slower transfer of the same chunk, which then takes another chunk. */
+  readonly overtaking: number;
+}
+
+/** Multicast matching on the time-expanded network: every NPU gets the chunks it wants, each exactly once. */
+export interface MatchProblem {
+  readonly network: TenNetwork;
+  readonly chunkCount: number;
+  /** [npus + 1] NPU v starts with heldChunk[heldOffset[v] .. heldOffset[v + 1]]. */
+  readonly heldOffset: Int32Array;
+  readonly heldChunk: Int32Array;
+  /** [npus * ceil(chunks / 32)] bit c of row v: NPU v wants chunk c (bit c & 31 of word c >> 5); null: everyone wants all. */
+  readonly wanted: Uint32Array | null;
+  readonly policy: MatchPolicy;
+}
+
+/** Unicast matching: each chunk has one target and moves only over routes that bring it strictly closer. */
+export interface RelayProblem {
+  readonly network: TenNetwork;
+  /** [chunks] */
+  readonly chunkSource: Int32Array;
+  /** [chunks] */
+  readonly chunkTarget: Int32Array;
+  /** [npus * npus] distancePs[v * npus + t]: time from v to t over free routes; Infinity where there is no way. */
+  readonly distancePs: Float64Array;
+  /** [npus * npus] row v: all targets in the order in which v's waiting chunks are served. */
+  readonly order: Int32Array;
+  readonly seed: number;
+  /** Room for this many transfers; OutputTooSmall is reported by a null result. */
+  readonly maxTransfers: number;
+}
+
+/** Transfers in the order in which they ended; a transfer ends at startPs + slotPs[route]. */
+export interface Transfers {
+  readonly chunk: Int32Array;
+  readonly route: Int32Array;
+  readonly startPs: Float64Array;
+}
+
+/** Set element 0 to 1 to ask a running kernel to stop; it then throws CancelledError. May lie over shared memory. */
+export type CancelFlag = Int32Array;
+
+export interface Kernels {
+  readonly backend: Backend;
+  /** Throws InfeasibleError when a wanted chunk cannot reach its NPU. */
+  match(problem: MatchProblem, cancel?: CancelFlag): Transfers;
+  /** Returns null when maxTransfers was too small. Throws InfeasibleError when a chunk cannot move on. */
+  relay(problem: RelayProblem, cancel?: CancelFlag): Transfers | null;
+}
+
+/** Returns how many deliveries a match problem needs: wanted and not held at the start. O(npus * chunks / 32 + held). */
+export function deliveriesOf(problem: MatchProblem): number {
+  const { network, chunkCount, heldOffset, heldChunk, wanted } = problem;
+  if (wanted === null) return network.npuCount * chunkCount - heldChunk.length;
+  const words = (chunkCount + 31) >>> 5;
+  let count = 0;
+  for (let i = 0; i < wanted.length; i++) count += popcount(wanted[i]);
+  for (let v = 0; v < network.npuCount; v++) {
+    for (let i = heldOffset[v]; i < heldOffset[v + 1]; i++) {
+      const c = heldChunk[i];
+      if ((wanted[v * words + (c >>> 5)] >>> (c & 31)) & 1) count--;
+    }
+  }
+  return count;
+}
+
+/** Returns the number of one bits of a 32-bit word. */
+export function popcount(word: number): number {
+  let x = word - ((word >>> 1) & 0x55555555);
+  x = (x & 0x33333333) + ((x >>> 2) & 0x33333333);
+  return Math.imul((x + (x >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
