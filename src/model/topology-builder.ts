@@ -22,15 +22,9 @@ export interface TopologyBuilder {
 const MAX_NODES = 2 ** 31 - 1;
 const NO_TRAITS: NodeTraits = Object.freeze({});
 
-/** Returns a copy of a column with at least `length` places. */
-function grown(column: Float64Array, length: number): Float64Array {
-  const larger = new Float64Array(length);
-  larger.set(column);
-  return larger;
-}
-
-function grownInts(column: Int32Array, length: number): Int32Array {
-  const larger = new Int32Array(length);
+/** Returns a copy of a column with `length` places. */
+function grown<Column extends Int32Array | Float64Array>(column: Column, length: number): Column {
+  const larger = new (column.constructor as new (places: number) => Column)(length);
   larger.set(column);
   return larger;
 }
@@ -47,10 +41,10 @@ export function topologyBuilder(name: string): TopologyBuilder {
   const byName = new Map<string, number>();
   let npuCount = 0;
   let links = 0;
-  let source = new Int32Array(64);
-  let target = new Int32Array(64);
-  let bandwidth = new Float64Array(64);
-  let latency = new Float64Array(64);
+  let source: Int32Array = new Int32Array(64);
+  let target: Int32Array = new Int32Array(64);
+  let bandwidth: Float64Array = new Float64Array(64);
+  let latency: Float64Array = new Float64Array(64);
 
   const endpoint = (index: number, end: string): number => {
     if (!Number.isInteger(index) || index < 0 || index >= names.length) {
@@ -86,8 +80,8 @@ export function topologyBuilder(name: string): TopologyBuilder {
         throw new InputError(`latency of ${place()}`, "whole picoseconds, 0 or more", latencyPs);
       }
       if (links === source.length) {
-        source = grownInts(source, 2 * links);
-        target = grownInts(target, 2 * links);
+        source = grown(source, 2 * links);
+        target = grown(target, 2 * links);
         bandwidth = grown(bandwidth, 2 * links);
         latency = grown(latency, 2 * links);
       }
