@@ -1,0 +1,90 @@
+#include "abi.h"
+
+#include <cstddef>
+
+#include "kernels/match.h"
+#include "kernels/relay.h"
+
+namespace {
+
+constexpr double kMaxSafe = 9007199254740991.0;
+
+bool InRange(const int32_t* values, int32_t count, int32_t below) {
+  for (int32_t i = 0; i < count; i++) {
+    if (values[i] < 0 || values[i] >= below) return false;
+  }
+  return true;
+}
+
+bool Ascending(const int32_t* offset, int32_t lists, int32_t end) {
+  if (offset[0] != 0 || offset[lists] != end) return false;
+  for (int32_t i = 0; i < lists; i++) {
+    if (offset[i] > offset[i + 1]) return false;
+  }
+  return true;
+}
+
+bool ValidNetwork(const BanyanNetwork& network) {
+  if (network.npu_count < 1 || network.route_count < 0 || network.use_count < 0 || network.resource_count < 0) {
+    return false;
+  }
+  if (!InRange(network.route_source, network.route_count, network.npu_count)) return false;
+  if (!InRange(network.route_target, network.route_count, network.npu_count)) return false;
+  if (!Ascending(network.use_offset, network.route_count, network.use_count)) return false;
+  if (!InRange(network.use_resource, network.use_count, network.resource_count)) return false;
+  for (int32_t i = 0; i < network.resource_count; i++) {
+    if (network.capacity[i] < 1) return false;
+  }
+  for (int32_t i = 0; i < network.use_count; i++) {
+    if (network.use_units[i] < 1 || network.use_units[i] > network.capacity[network.use_resource[i]]) return false;
+  }
+  for (int32_t r = 0; r < network.route_count; r++) {
+    const double slot = network.slot_ps[r];
+    if (!(slot >= 1) || slot > kMaxSafe || slot != static_cast<double>(static_cast<int64_t>(slot))) return false;
+    if (network.route_source[r] == network.route_target[r]) return false;
+    for (int32_t i = network.use_offset[r]; i < network.use_offset[r + 1]; i++) {
+      for (int32_t j = network.use_offset[r]; j < i; j++) {
+        if (network.use_resource[i] == network.use_resource[j]) return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+int32_t banyan_match(const BanyanNetwork* network, int32_t chunk_count, int32_t held_count, const int32_t* held_offset,
+                     const int32_t* held_chunk, const uint32_t* wanted, const BanyanMatchPolicy* policy,
+                     BanyanCancelled cancelled, const void* context, BanyanTransfers* out) {
+  out->count = 0;
+  out->detail[0] = 0;
+  out->detail[1] = 0;
+  if (chunk_count < 0 || held_count < 0 || !(out->room >= 0)) return kBanyanBadArgument;
+  if (!ValidNetwork(*network)) return kBanyanBadArgument;
+  if (!Ascending(held_offset, network->npu_count, held_count)) return kBanyanBadArgument;
+  if (!InRange(held_chunk, held_count, chunk_count)) return kBanyanBadArgument;
+  if (policy->choice < 0 || policy->choice > 3 || policy->window < 1 || policy->late_limit < 0 ||
+      policy->novelty < 0 || policy->novelty > 1 || policy->overtaking < 0 || policy->overtaking > 1) {
+    return kBanyanBadArgument;
+  }
+  const banyan::MatchProblem problem{*network, chunk_count, held_offset, held_chunk, wanted, *policy};
+  return banyan::Match(problem, cancelled, context, out);
+}
+
+int32_t banyan_relay(const BanyanNetwork* network, int32_t chunk_count, const int32_t* chunk_source,
+                     const int32_t* chunk_target, const double* distance_ps, const int32_t* order, uint32_t seed,
+                     BanyanCancelled cancelled, const void* context, BanyanTransfers* out) {
+  out->count = 0;
+  out->detail[0] = 0;
+  out->detail[1] = 0;
+  if (chunk_count < 0 || !(out->room >= 0)) return kBanyanBadArgument;
+  if (!ValidNetwork(*network)) return kBanyanBadArgument;
+  if (!InRange(chunk_source, chunk_count, network->npu_count)) return kBanyanBadArgument;
+  if (!InRange(chunk_target, chunk_count, network->npu_count)) return kBanyanBadArgument;
+  const auto npus = static_cast<size_t>(network->npu_count);
+  for (size_t i = 0; i < npus * npus; i++) {
+    if (!(distance_ps[i] >= 0) || order[i] < 0 || order[i] >= network->npu_count) return kBanyanBadArgument;
+  }
+  const banyan::RelayProblem problem{*network, chunk_count, chunk_source, chunk_target, distance_ps, order, seed};
+  return banyan::Relay(problem, cancelled, context, out);
+}

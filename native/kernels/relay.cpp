@@ -1,0 +1,283 @@
+#include "relay.h"
+
+#include <bit>
+
+#include "random.h"
+#include "ten.h"
+
+namespace banyan {
+namespace {
+
+constexpr std::int32_t kNone = -1;
+
+std::size_t At(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+class Relayer {
+ public:
+  Relayer(const RelayProblem& problem, BanyanTransfers* out)
+      : problem_(problem),
+        network_(problem.network),
+        npus_(problem.network.npu_count),
+        words_((At(problem.network.npu_count) + 31) / 32),
+        out_(out) {}
+
+  [[nodiscard]] BanyanStatus Run(BanyanCancelled cancelled, const void* context) {
+    if (!Build()) return kBanyanOutOfMemory;
+    for (std::int32_t c = 0; c < problem_.chunk_count; c++) {
+      if (problem_.chunk_source[c] == problem_.chunk_target[c]) continue;
+      Enqueue(problem_.chunk_source[c], c);
+      waiting_chunks_++;
+    }
+    for (std::int32_t v = 0; v < npus_; v++) Touch(v);
+    Time now = 0;
+    std::uint32_t polls = 0;
+    for (;;) {
+      for (std::int32_t i = 0; i < touched_count_; i++) {
+        touched_[At(touched_list_[At(i)])] = 0;
+        Serve(touched_list_[At(i)], now);
+      }
+      touched_count_ = 0;
+      if (failed_) return kBanyanOutOfMemory;
+      if ((polls++ & 63) == 0 && cancelled != nullptr && cancelled(context) != 0) return kBanyanCancelled;
+      now = queue_.NextTime();
+      if (now == kNever) break;
+      Arrival arrival{};
+      while (queue_.Pop(now, &arrival)) {
+        if (!Arrive(arrival.route)) return kBanyanOutputTooSmall;
+      }
+    }
+    out_->count = static_cast<double>(written_);
+    return waiting_chunks_ == 0 ? kBanyanOk : ReportUnreachable();
+  }
+
+ private:
+  [[nodiscard]] bool Build() {
+    const auto npus = At(npus_);
+    const auto routes = At(network_.route_count);
+    if (!ranks_.Build(network_) || !resources_.Allocate(network_) || !queue_.Allocate(ranks_.count)) return false;
+    if (!out_routes_.Group(network_.route_source, network_.route_count, npus_)) return false;
+    if (!position_.Allocate(npus * npus) || !head_.Allocate(npus * npus) || !tail_.Allocate(npus * npus)) return false;
+    if (!next_.Allocate(At(problem_.chunk_count)) || !waiting_.Allocate(npus * words_)) return false;
+    if (!carried_.Allocate(routes) || !start_.Allocate(routes) || !free_.Allocate(routes) ||
+        !assigned_.Allocate(routes) || !visited_.Allocate(routes)) {
+      return false;
+    }
+    if (!touched_.Allocate(npus) || !touched_list_.Allocate(npus)) return false;
+    carried_.Fill(kNone);
+    assigned_.Fill(kNone);
+    head_.Fill(kNone);
+    for (std::int32_t v = 0; v < npus_; v++) {
+      for (std::int32_t i = 0; i < npus_; i++) position_[Pair(v, problem_.order[Pair(v, i)])] = i;
+    }
+    return BuildSenders();
+  }
+
+  // The NPUs whose routes use each resource: they are touched when it frees.
+  [[nodiscard]] bool BuildSenders() {
+    const std::int32_t uses = network_.use_count;
+    Buffer<std::int32_t> keys;
+    Buffer<std::int32_t> route_of_use;
+    if (!keys.Allocate(At(uses)) || !route_of_use.Allocate(At(uses))) return false;
+    for (std::int32_t r = 0; r < network_.route_count; r++) {
+      for (std::int32_t i = network_.use_offset[r]; i < network_.use_offset[r + 1]; i++) {
+        keys[At(i)] = network_.use_resource[i];
+        route_of_use[At(i)] = r;
+      }
+    }
+    if (!senders_.Group(keys.data(), uses, network_.resource_count)) return false;
+    for (std::size_t i = 0; i < senders_.items.size(); i++) {
+      senders_.items[i] = network_.route_source[route_of_use[At(senders_.items[i])]];
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::size_t Pair(std::int32_t npu, std::int32_t other) const {
+    return At(npu) * At(npus_) + At(other);
+  }
+
+  void Touch(std::int32_t npu) {
+    if (touched_[At(npu)] != 0) return;
+    touched_[At(npu)] = 1;
+    touched_list_[At(touched_count_++)] = npu;
+  }
+
+  // --- queues: one per (NPU, target), first in first out ---------------------------------------------------------------
+  void Enqueue(std::int32_t npu, std::int32_t chunk) {
+    const std::int32_t target = problem_.chunk_target[chunk];
+    const std::size_t queue = Pair(npu, target);
+    next_[At(chunk)] = kNone;
+    if (head_[queue] == kNone) {
+      head_[queue] = chunk;
+      const std::int32_t position = position_[queue];
+      waiting_[At(npu) * words_ + At(position >> 5)] |= 1U << (position & 31);
+    } else {
+      next_[At(tail_[queue])] = chunk;
+    }
+    tail_[queue] = chunk;
+  }
+
+  std::int32_t Dequeue(std::int32_t npu, std::int32_t target) {
+    const std::size_t queue = Pair(npu, target);
+    const std::int32_t chunk = head_[queue];
+    head_[queue] = next_[At(chunk)];
+    if (head_[queue] == kNone) {
+      const std::int32_t position = position_[queue];
+      waiting_[At(npu) * words_ + At(position >> 5)] &= ~(1U << (position & 31));
+    }
+    return chunk;
+  }
+
+  // --- matching of an NPU's waiting targets to its free routes ---------------------------------------------------------
+  [[nodiscard]] bool Closer(std::int32_t route, std::int32_t npu, std::int32_t target) const {
+    return problem_.distance_ps[Pair(network_.route_target[route], target)] < problem_.distance_ps[Pair(npu, target)];
+  }
+
+  [[nodiscard]] bool Shared(std::int32_t route) const {
+    return network_.use_offset[route] < network_.use_offset[route + 1];
+  }
+
+  // Kuhn's augmenting step for one waiting chunk; routes with resources are taken, never reassigned.
+  bool Assign(std::int32_t npu, std::int32_t target) {
+    for (std::int32_t i = 0; i < free_count_; i++) {
+      const std::int32_t route = free_[At(i)];
+      if (visited_[At(route)] == stamp_ || !Closer(route, npu, target)) continue;
+      visited_[At(route)] = stamp_;
+      if (Shared(route)) {
+        if (assigned_[At(route)] != kNone || !resources_.Free(route)) continue;
+        resources_.Take(route);
+      } else if (assigned_[At(route)] != kNone && !Assign(npu, assigned_[At(route)])) {
+        continue;
+      }
+      assigned_[At(route)] = target;
+      return true;
+    }
+    return false;
+  }
+
+  void CollectFree(std::int32_t npu) {
+    free_count_ = 0;
+    for (std::int32_t i = out_routes_.Begin(npu); i < out_routes_.End(npu); i++) {
+      const std::int32_t route = out_routes_.items[At(i)];
+      if (carried_[At(route)] == kNone && resources_.Free(route)) free_[At(free_count_++)] = route;
+    }
+    Shuffle(free_.data(), free_count_, problem_.seed, serves_++);
+  }
+
+  // Free routes that could still be assigned: a port that has been taken closes all routes through it.
+  [[nodiscard]] std::int32_t CountOpen() const {
+    std::int32_t open = 0;
+    for (std::int32_t i = 0; i < free_count_; i++) {
+      const std::int32_t route = free_[At(i)];
+      if (assigned_[At(route)] == kNone && resources_.Free(route)) open++;
+    }
+    return open;
+  }
+
+  void Serve(std::int32_t npu, Time now) {
+    CollectFree(npu);
+    if (free_count_ == 0) return;
+    std::int32_t unassigned = free_count_;
+    for (std::size_t word = 0; word < words_ && unassigned > 0; word++) {
+      std::uint32_t bits = waiting_[At(npu) * words_ + word];
+      while (bits != 0 && unassigned > 0) {
+        const auto position = static_cast<std::int32_t>(word * 32) + std::countr_zero(bits);
+        bits &= bits - 1;
+        const std::int32_t target = problem_.order[Pair(npu, position)];
+        for (std::int32_t chunk = head_[Pair(npu, target)]; chunk != kNone && unassigned > 0; chunk = next_[At(chunk)]) {
+          stamp_++;
+          if (!Assign(npu, target)) break;
+          unassigned = CountOpen();
+        }
+      }
+    }
+    for (std::int32_t i = 0; i < free_count_; i++) {
+      const std::int32_t route = free_[At(i)];
+      const std::int32_t target = assigned_[At(route)];
+      if (target == kNone) continue;
+      assigned_[At(route)] = kNone;
+      carried_[At(route)] = Dequeue(npu, target);
+      start_[At(route)] = now;
+      const std::int32_t rank = ranks_.rank[At(route)];
+      if (!queue_.Push(rank, Arrival{now + ranks_.slot[At(rank)], route, 0})) failed_ = true;
+    }
+  }
+
+  [[nodiscard]] bool Arrive(std::int32_t route) {
+    if (static_cast<double>(written_) >= out_->room) return false;
+    const std::int32_t chunk = carried_[At(route)];
+    const std::int32_t npu = network_.route_target[route];
+    const auto row = static_cast<std::size_t>(written_++);
+    out_->chunk[row] = chunk;
+    out_->route[row] = route;
+    out_->start_ps[row] = static_cast<double>(start_[At(route)]);
+    carried_[At(route)] = kNone;
+    if (Shared(route)) {
+      resources_.Release(route);
+      for (std::int32_t i = network_.use_offset[route]; i < network_.use_offset[route + 1]; i++) {
+        const std::int32_t resource = network_.use_resource[i];
+        for (std::int32_t j = senders_.Begin(resource); j < senders_.End(resource); j++) Touch(senders_.items[At(j)]);
+      }
+    }
+    Touch(network_.route_source[route]);
+    if (problem_.chunk_target[chunk] == npu) {
+      waiting_chunks_--;
+    } else {
+      Enqueue(npu, chunk);
+      Touch(npu);
+    }
+    return true;
+  }
+
+  BanyanStatus ReportUnreachable() {
+    for (std::size_t queue = 0; queue < head_.size(); queue++) {
+      if (head_[queue] == kNone) continue;
+      out_->detail[0] = problem_.chunk_target[head_[queue]];
+      out_->detail[1] = head_[queue];
+      break;
+    }
+    return kBanyanUnreachable;
+  }
+
+  const RelayProblem& problem_;
+  const BanyanNetwork& network_;
+  const std::int32_t npus_;
+  const std::size_t words_;  // 32-bit words per row of targets
+  BanyanTransfers* out_;
+
+  SlotRanks ranks_;
+  Resources resources_;
+  ArrivalQueue queue_;
+  Lists out_routes_;  // routes out of each NPU
+  Lists senders_;     // NPUs that send over each resource
+
+  Buffer<std::int32_t> position_;  // [npus][npus] place of a target in its row of `order`
+  Buffer<std::int32_t> head_;      // [npus][npus] first waiting chunk
+  Buffer<std::int32_t> tail_;      // [npus][npus]
+  Buffer<std::int32_t> next_;      // [chunks]
+  Buffer<std::uint32_t> waiting_;  // [npus][words] places with a non-empty queue
+
+  Buffer<std::int32_t> carried_;   // [routes] chunk under way, or kNone
+  Buffer<Time> start_;             // [routes]
+  Buffer<std::int32_t> free_;      // [routes] scratch: free routes of the NPU being served
+  Buffer<std::int32_t> assigned_;  // [routes] scratch: target assigned to a free route
+  Buffer<std::uint32_t> visited_;  // [routes] stamp of the last augmenting step
+  std::int32_t free_count_ = 0;
+  std::uint32_t stamp_ = 0;
+  std::uint32_t serves_ = 0;
+
+  Buffer<std::uint8_t> touched_;
+  Buffer<std::int32_t> touched_list_;
+  std::int32_t touched_count_ = 0;
+  std::int64_t written_ = 0;
+  std::int64_t waiting_chunks_ = 0;  // not yet at their targets
+  bool failed_ = false;
+};
+
+}  // namespace
+
+BanyanStatus Relay(const RelayProblem& problem, BanyanCancelled cancelled, const void* context, BanyanTransfers* out) {
+  Relayer relayer(problem, out);
+  return relayer.Run(cancelled, context);
+}
+
+}  // namespace banyan
