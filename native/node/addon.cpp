@@ -1,0 +1,194 @@
+// The Node-API shell: checks the kind and the length of every typed array, then calls the C ABI on their memory.
+// Results go straight into the caller's arrays; the return value is the status. A wrong type throws a TypeError.
+// There is no state here: the add-on is loaded once per process and shared by all its threads.
+#include <napi.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "abi.h"
+
+namespace {
+
+/// Walks the arguments of one call in order.
+class Arguments {
+ public:
+  explicit Arguments(const Napi::CallbackInfo& info) : info_(info) {}
+
+  int32_t Integer(const char* name) {
+    const double value = Number(name);
+    if (!(value >= INT32_MIN && value <= INT32_MAX) || std::floor(value) != value) Fail(name, "a 32-bit integer");
+    return static_cast<int32_t>(value);
+  }
+
+  uint32_t Unsigned(const char* name) {
+    const double value = Number(name);
+    if (!(value >= 0 && value <= UINT32_MAX) || std::floor(value) != value) Fail(name, "an unsigned 32-bit integer");
+    return static_cast<uint32_t>(value);
+  }
+
+  int32_t* Int32(const char* name, double length) {
+    return static_cast<int32_t*>(Array(name, napi_int32_array, "an Int32Array", length));
+  }
+
+  uint32_t* Uint32OrNull(const char* name, double length) {
+    if (info_[next_].IsNull()) {
+      next_++;
+      return nullptr;
+    }
+    return static_cast<uint32_t*>(Array(name, napi_uint32_array, "a Uint32Array", length));
+  }
+
+  double* Float64(const char* name, double length) {
+    return static_cast<double*>(Array(name, napi_float64_array, "a Float64Array", length));
+  }
+
+  /// The cancel flag, or null.
+  const int32_t* Flag() {
+    if (info_[next_].IsNull()) {
+      next_++;
+      return nullptr;
+    }
+    const int32_t* flag = Int32("cancel", kAnyLength);
+    if (length_ < 1) Fail("cancel", "an Int32Array of at least one element");
+    return flag;
+  }
+
+  /// Length of the array read last.
+  [[nodiscard]] double length() const { return length_; }
+
+  /// The same for arrays whose length the C ABI takes as an int32_t.
+  int32_t Count(const char* name) {
+    if (length_ >= INT32_MAX) Fail(name, "fewer than 2^31 - 1 elements");
+    return static_cast<int32_t>(length_);
+  }
+
+  static constexpr double kAnyLength = -1;
+
+ private:
+  double Number(const char* name) {
+    const Napi::Value value = info_[next_++];
+    if (!value.IsNumber()) Fail(name, "a number");
+    return value.As<Napi::Number>().DoubleValue();
+  }
+
+  void* Array(const char* name, napi_typedarray_type wanted, const char* expected, double length) {
+    const Napi::Value value = info_[next_++];
+    napi_typedarray_type type{};
+    std::size_t size = 0;
+    void* data = nullptr;
+    // Not Napi::TypedArray: it would ask for the ArrayBuffer, which fails over shared memory.
+    if (!value.IsTypedArray()) Fail(name, expected);
+    napi_get_typedarray_info(info_.Env(), value, &type, &size, &data, nullptr, nullptr);
+    if (type != wanted) Fail(name, expected);
+    length_ = static_cast<double>(size);
+    if (length != kAnyLength && length_ != length) {
+      Fail(name, (std::string(expected) + " of length " + std::to_string(static_cast<int64_t>(length))).c_str());
+    }
+    return data;
+  }
+
+  [[noreturn]] void Fail(const char* name, const char* expected) {
+    throw Napi::TypeError::New(info_.Env(), std::string("expected ") + expected + " for " + name);
+  }
+
+  const Napi::CallbackInfo& info_;
+  std::size_t next_ = 0;
+  double length_ = 0;
+};
+
+int32_t FlagIsSet(const void* flag) { return __atomic_load_n(static_cast<const int32_t*>(flag), __ATOMIC_RELAXED); }
+
+BanyanNetwork ReadNetwork(Arguments& arguments) {
+  BanyanNetwork network{};
+  network.npu_count = arguments.Integer("npuCount");
+  network.route_source = arguments.Int32("routeSource", Arguments::kAnyLength);
+  network.route_count = arguments.Count("routeSource");
+  const double routes = network.route_count;
+  network.route_target = arguments.Int32("routeTarget", routes);
+  network.slot_ps = arguments.Float64("slotPs", routes);
+  network.use_offset = arguments.Int32("useOffset", routes + 1);
+  network.use_resource = arguments.Int32("useResource", Arguments::kAnyLength);
+  network.use_count = arguments.Count("useResource");
+  network.use_units = arguments.Int32("useUnits", network.use_count);
+  network.capacity = arguments.Int32("capacity", Arguments::kAnyLength);
+  network.resource_count = arguments.Count("capacity");
+  return network;
+}
+
+BanyanTransfers ReadOutputs(Arguments& arguments) {
+  BanyanTransfers out{};
+  out.chunk = arguments.Int32("chunk", Arguments::kAnyLength);
+  out.room = arguments.length();
+  out.route = arguments.Int32("route", out.room);
+  out.start_ps = arguments.Float64("startPs", out.room);
+  return out;
+}
+
+/// Writes count, detail[0], detail[1].
+void WriteSummary(double* summary, const BanyanTransfers& out) {
+  summary[0] = out.count;
+  summary[1] = out.detail[0];
+  summary[2] = out.detail[1];
+}
+
+// match(npuCount, routeSource, routeTarget, slotPs, useOffset, useResource, useUnits, capacity, chunkCount, heldOffset,
+//       heldChunk, wanted | null, seed, choice, window, lateLimit, novelty, overtaking, cancel | null,
+//       chunk, route, startPs, summary[3]) -> status
+Napi::Value Match(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  const BanyanNetwork network = ReadNetwork(arguments);
+  const int32_t chunk_count = arguments.Integer("chunkCount");
+  const int32_t* held_offset = arguments.Int32("heldOffset", static_cast<double>(network.npu_count) + 1);
+  const int32_t* held_chunk = arguments.Int32("heldChunk", Arguments::kAnyLength);
+  const int32_t held_count = arguments.Count("heldChunk");
+  const double words = std::ceil(static_cast<double>(chunk_count) / 32);
+  const uint32_t* wanted = arguments.Uint32OrNull("wanted", words * network.npu_count);
+  BanyanMatchPolicy policy{};
+  policy.seed = arguments.Unsigned("seed");
+  policy.choice = arguments.Integer("choice");
+  policy.window = arguments.Integer("window");
+  policy.late_limit = arguments.Integer("lateLimit");
+  policy.novelty = arguments.Integer("novelty");
+  policy.overtaking = arguments.Integer("overtaking");
+  const int32_t* flag = arguments.Flag();
+  BanyanTransfers out = ReadOutputs(arguments);
+  double* summary = arguments.Float64("summary", 3);
+  const int32_t status = banyan_match(&network, chunk_count, held_count, held_offset, held_chunk,
+                                      wanted, &policy, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  WriteSummary(summary, out);
+  return Napi::Number::New(info.Env(), status);
+}
+
+// relay(npuCount, ..., capacity as above, chunkSource, chunkTarget, distancePs, order, seed, cancel | null,
+//       chunk, route, startPs, summary[3]) -> status
+Napi::Value Relay(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  const BanyanNetwork network = ReadNetwork(arguments);
+  const double pairs = static_cast<double>(network.npu_count) * network.npu_count;
+  const int32_t* chunk_source = arguments.Int32("chunkSource", Arguments::kAnyLength);
+  const int32_t chunk_count = arguments.Count("chunkSource");
+  const int32_t* chunk_target = arguments.Int32("chunkTarget", chunk_count);
+  const double* distance_ps = arguments.Float64("distancePs", pairs);
+  const int32_t* order = arguments.Int32("order", pairs);
+  const uint32_t seed = arguments.Unsigned("seed");
+  const int32_t* flag = arguments.Flag();
+  BanyanTransfers out = ReadOutputs(arguments);
+  double* summary = arguments.Float64("summary", 3);
+  const int32_t status =
+      banyan_relay(&network, chunk_count, chunk_source, chunk_target, distance_ps, order, seed,
+                   flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  WriteSummary(summary, out);
+  return Napi::Number::New(info.Env(), status);
+}
+
+Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  exports.Set("match", Napi::Function::New(env, Match, "match"));
+  exports.Set("relay", Napi::Function::New(env, Relay, "relay"));
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(banyan, Init)

@@ -1,0 +1,30 @@
+// What the WebAssembly module exports besides the C ABI: memory for the caller's arrays, and the cancel callback, which
+// asks the host through an import. Host side: src/engine/kernels/wasm.ts, which lays out the structs by hand.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "abi.h"
+
+// The offsets that wasm.ts writes to.
+static_assert(sizeof(void*) == 4);
+static_assert(sizeof(BanyanNetwork) == 44 && offsetof(BanyanNetwork, route_source) == 16);
+static_assert(sizeof(BanyanTransfers) == 40 && offsetof(BanyanTransfers, chunk) == 8);
+static_assert(offsetof(BanyanTransfers, count) == 24 && offsetof(BanyanTransfers, detail) == 32);
+static_assert(sizeof(BanyanMatchPolicy) == 24);
+
+extern "C" {
+
+__attribute__((import_module("banyan"), import_name("cancelled"))) int32_t banyan_host_cancelled();
+
+/// 8-aligned memory, or 0.
+BANYAN_EXPORT(banyan_alloc) void* banyan_alloc(std::size_t bytes) { return std::malloc(bytes == 0 ? 1 : bytes); }
+
+BANYAN_EXPORT(banyan_free) void banyan_free(void* pointer) { std::free(pointer); }
+
+static int32_t AskHost(const void*) { return banyan_host_cancelled(); }
+
+/// The callback to hand to the kernels.
+BANYAN_EXPORT(banyan_cancel_callback) BanyanCancelled banyan_cancel_callback() { return AskHost; }
+
+}  // extern "C"
