@@ -23,7 +23,8 @@ enum BanyanStatus {
   kBanyanOutputTooSmall = 2,  // the caller's output arrays cannot hold the result
   kBanyanUnreachable = 3,     // a wanted chunk cannot reach its NPU; detail[0] = NPU, detail[1] = chunk
   kBanyanCancelled = 4,       // the cancel callback asked to stop
-  kBanyanOutOfMemory = 5      // an allocation failed
+  kBanyanOutOfMemory = 5,     // an allocation failed
+  kBanyanTimeOverflow = 6     // a time would exceed 2^53 - 1 picoseconds
 };
 
 // Returns non-zero to stop; called every few thousand steps. May be null.

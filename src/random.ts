@@ -41,12 +41,21 @@ export function random(seed: number, stream = 0): Random {
   };
 }
 
-/** Shuffles `items` in place with the caller's generator (Fisher-Yates, highest index first). */
-export function shuffle(items: { [index: number]: number; readonly length: number }, generator: Random): void {
-  for (let i = items.length - 1; i > 0; i--) {
-    const j = generator.below(i + 1);
-    const kept = items[i];
-    items[i] = items[j];
-    items[j] = kept;
+/**
+ * Shuffles items[from .. from + count] in place (Fisher-Yates, highest index first); step i uses the draw at counter
+ * (a, i). The twin of Shuffle in native/kernels/random.h.
+ */
+export function shuffle(
+  items: { [index: number]: number },
+  from: number,
+  count: number,
+  seed: number,
+  a: number,
+): void {
+  for (let i = count - 1; i > 0; i--) {
+    const j = Math.floor((draw(seed, a, i) * (i + 1)) / 4294967296);
+    const kept = items[from + i];
+    items[from + i] = items[from + j];
+    items[from + j] = kept;
   }
 }

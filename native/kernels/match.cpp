@@ -36,8 +36,9 @@ class Matcher {
       if ((polls++ & 63) == 0 && cancelled != nullptr && cancelled(context) != 0) return kBanyanCancelled;
       now = queue_.NextTime();
       if (now == kNever) break;
+      if (now > kLatest) return kBanyanTimeOverflow;
       Arrival arrival{};
-      while (queue_.Pop(now, &arrival)) Arrive(arrival, now);
+      while (queue_.Pop(now, &arrival)) Arrive(arrival);
     }
     out_->count = static_cast<double>(delivered_);
     return delivered_ == expected_ ? kBanyanOk : ReportUnreachable();
@@ -433,6 +434,7 @@ class Matcher {
     start_[At(route)] = now;
     departure_length_[At(route)] = log_length_[At(network_.route_source[route])];
     if (Switched(route)) resources_.Take(route);
+    if (ranks_.rank[At(route)] > 0) slow_under_way_++;
     const Arrival arrival{now + Slot(route), route, generation_[At(route)]};
     if (!queue_.Push(ranks_.rank[At(route)], arrival)) failed_ = true;
   }
@@ -472,15 +474,10 @@ class Matcher {
     }
     for (std::int32_t i = 0; i < count; i++) {
       const std::int32_t route = idle_[At(i)];
-      if (missing_[At(target)] > 0 && TryDepart(route, now)) {
-        if (ranks_.rank[At(route)] > 0) slow_under_way_++;
-        continue;
-      }
+      if (missing_[At(target)] > 0 && TryDepart(route, now)) continue;
       if (policy_.overtaking == 0 || slow_under_way_ == 0) continue;
       const std::int32_t slower = Overtakable(route, now);
-      if (slower == kNone) continue;
-      DepartOvertaking(route, slower, now);
-      if (ranks_.rank[At(route)] > 0) slow_under_way_++;
+      if (slower != kNone) DepartOvertaking(route, slower, now);
     }
   }
 
@@ -561,7 +558,6 @@ class Matcher {
         Claim(network_.route_target[route], chunk);
         Depart(route, chunk, now);
       }
-      if (ranks_.rank[At(route)] > 0) slow_under_way_++;
       departed = true;
     }
     return departed;
@@ -589,7 +585,7 @@ class Matcher {
     TouchAfterFree(route);
   }
 
-  void Arrive(Arrival arrival, Time now) {
+  void Arrive(Arrival arrival) {
     const std::int32_t route = arrival.route;
     if (generation_[At(route)] != arrival.generation) return;  // dropped by Outdate
     const std::int32_t target = network_.route_target[route];
@@ -609,7 +605,6 @@ class Matcher {
       TouchGroup(node_groups_.items[At(i)]);
     }
     if (overtook) Outdate(target, chunk);
-    static_cast<void>(now);
   }
 
   // The overtaken transfer of this chunk takes another chunk that its source held when it departed, or is dropped.

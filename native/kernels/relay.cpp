@@ -41,6 +41,7 @@ class Relayer {
       if ((polls++ & 63) == 0 && cancelled != nullptr && cancelled(context) != 0) return kBanyanCancelled;
       now = queue_.NextTime();
       if (now == kNever) break;
+      if (now > kLatest) return kBanyanTimeOverflow;
       Arrival arrival{};
       while (queue_.Pop(now, &arrival)) {
         if (!Arrive(arrival.route)) return kBanyanOutputTooSmall;

@@ -16,6 +16,7 @@ namespace banyan {
 using Time = std::int64_t;
 
 constexpr Time kNever = INT64_MAX;
+constexpr Time kLatest = (Time{1} << 53) - 1;  // times leave the kernels as doubles
 
 /// Lists of indices: list i is items[offset[i] .. offset[i + 1]].
 struct Lists {

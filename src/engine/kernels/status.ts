@@ -1,6 +1,14 @@
-import { CancelledError, InfeasibleError, InternalError } from "../../errors.ts";
+import { CancelledError, InfeasibleError, InputError, InternalError } from "../../errors.ts";
 
-export const STATUS = { ok: 0, badArgument: 1, outputTooSmall: 2, unreachable: 3, cancelled: 4, outOfMemory: 5 } as const;
+export const STATUS = {
+  ok: 0,
+  badArgument: 1,
+  outputTooSmall: 2,
+  unreachable: 3,
+  cancelled: 4,
+  outOfMemory: 5,
+  timeOverflow: 6,
+} as const;
 
 /** Throws the error that a kernel's status stands for; does nothing for ok and outputTooSmall. */
 export function throwForStatus(status: number, npu: number, chunk: number): void {
@@ -14,6 +22,12 @@ export function throwForStatus(status: number, npu: number, chunk: number): void
       throw new CancelledError();
     case STATUS.outOfMemory:
       throw new InternalError("a kernel ran out of memory");
+    case STATUS.timeOverflow:
+      throw new InputError(
+        "the network",
+        "links and sizes whose schedule lasts less than 2.5 hours (2^53 picoseconds)",
+        "longer times",
+      );
     default:
       throw new InternalError("a kernel was called with an argument out of range");
   }
