@@ -155,8 +155,8 @@ Napi::Value Match(const Napi::CallbackInfo& info) {
   const int32_t* flag = arguments.Flag();
   BanyanTransfers out = ReadOutputs(arguments);
   double* summary = arguments.Float64("summary", 3);
-  const int32_t status = banyan_match(&network, chunk_count, held_count, held_offset, held_chunk,
-                                      wanted, &policy, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  const int32_t status = banyan_match(&network, chunk_count, held_count, held_offset, held_chunk, wanted, &policy,
+                                      flag == nullptr ? nullptr : FlagIsSet, flag, &out);
   WriteSummary(summary, out);
   return Napi::Number::New(info.Env(), status);
 }
@@ -176,9 +176,8 @@ Napi::Value Relay(const Napi::CallbackInfo& info) {
   const int32_t* flag = arguments.Flag();
   BanyanTransfers out = ReadOutputs(arguments);
   double* summary = arguments.Float64("summary", 3);
-  const int32_t status =
-      banyan_relay(&network, chunk_count, chunk_source, chunk_target, distance_ps, order, seed,
-                   flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  const int32_t status = banyan_relay(&network, chunk_count, chunk_source, chunk_target, distance_ps, order, seed,
+                                      flag == nullptr ? nullptr : FlagIsSet, flag, &out);
   WriteSummary(summary, out);
   return Napi::Number::New(info.Env(), status);
 }

@@ -1,0 +1,25 @@
+// Compiles src/ to dist/ with tsc: beside the old one first, then swapped in, so that a failed build leaves dist/ as it was.
+import { spawnSync } from "node:child_process";
+import { renameSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { at, paths, root } from "./paths.mjs";
+import { stepHash, writeStamp } from "./stamp.mjs";
+
+const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
+const fresh = at(`dist-${process.pid}`);
+const hash = stepHash.dist();
+const { status } = spawnSync(process.execPath, [tsc, "-p", ".", "--outDir", fresh], { cwd: root, stdio: "inherit" });
+if (status === 0) {
+  const old = at(`dist-${process.pid}-old`);
+  try {
+    renameSync(paths.dist, old);
+  } catch {
+    // the first build
+  }
+  renameSync(fresh, paths.dist);
+  rmSync(old, { recursive: true, force: true });
+  writeStamp("dist", hash, true);
+} else {
+  rmSync(fresh, { recursive: true, force: true });
+}
+process.exit(status ?? 1);

@@ -1,0 +1,12 @@
+// npm start: sets everything up, then runs the main job, or what stands behind `npm start --`.
+import { spawnSync } from "node:child_process";
+import { at } from "./paths.mjs";
+import { setup } from "./setup.mjs";
+
+const MAIN_JOB = "synth dgx-a100:2 --collective allreduce --size 256MiB -o schedule.json".split(" ");
+
+if (!(await setup())) process.exit(1);
+const args = process.argv.length > 2 ? process.argv.slice(2) : MAIN_JOB;
+console.log(`banyan ${args.join(" ")}\n`);
+const { status } = spawnSync(process.execPath, [at("dist/cli/main.js"), ...args], { stdio: "inherit" });
+process.exit(status ?? 130);
