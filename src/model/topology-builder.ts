@@ -56,7 +56,8 @@ export function topologyBuilder(name: string): TopologyBuilder {
   const builder: TopologyBuilder = {
     addNode(nodeName, kind, traits = NO_TRAITS) {
       if (nodeName === "") throw new InputError(`node ${names.length} of ${name}`, "a name", nodeName);
-      if (byName.has(nodeName)) throw new InputError(`node ${names.length} of ${name}`, "a name not used before", nodeName);
+      if (byName.has(nodeName))
+        throw new InputError(`node ${names.length} of ${name}`, "a name not used before", nodeName);
       if (names.length >= MAX_NODES) throw new InputError(name, "fewer nodes", names.length);
       const index = names.length;
       byName.set(nodeName, index);
@@ -97,7 +98,8 @@ export function topologyBuilder(name: string): TopologyBuilder {
     },
     indexOf: (nodeName) => byName.get(nodeName),
     build({ shape = [], sources = [] } = {}) {
-      if (npuCount === 0) throw new InputError(name, "at least one NPU", names.length === 0 ? "no nodes" : "switches only");
+      if (npuCount === 0)
+        throw new InputError(name, "at least one NPU", names.length === 0 ? "no nodes" : "switches only");
       if (shape.length > 0 && shape.reduce((product, size) => product * size, 1) !== npuCount) {
         throw new InputError(`shape of ${name}`, `dimensions that multiply to ${npuCount} NPUs`, shape);
       }

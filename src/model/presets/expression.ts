@@ -1,0 +1,109 @@
+import { InputError } from "../../errors.ts";
+import { PS_PER_US, parseBandwidth, parseTime } from "../units.ts";
+
+/** One factor of a preset expression, `name:arguments`. */
+export interface Factor {
+  readonly name: string;
+  /** The text after the colon; empty when there is none. */
+  readonly args: string;
+}
+
+/** A preset expression taken apart: factors joined by `*`, and the figures after `@`. */
+export interface Expression {
+  /** The whole text, trimmed. */
+  readonly text: string;
+  readonly factors: readonly Factor[];
+  /** Bytes per second, in the order written; empty when none is given. */
+  readonly bandwidths: readonly number[];
+  /** Picoseconds, in the order written; empty when none is given. */
+  readonly latencies: readonly number[];
+}
+
+/** Where no figure is given: 50 GB/s and 0.5 us a link. */
+export const DEFAULT_BYTES_PER_SECOND = 50e9;
+export const DEFAULT_LATENCY_PS = PS_PER_US / 2;
+
+/** Largest network a preset builds; beyond it the expression is refused with its estimate. */
+export const MAX_LINKS = 4e6;
+
+const TIME_UNITS = new Set(["ps", "ns", "us", "µs", "ms", "s"]);
+
+/**
+ * Returns bandwidths and latencies of a list such as `200,100,50GB/s,0.5us`: told apart by unit; a number without a unit
+ * takes the unit of the next one that has it. Throws InputError.
+ */
+function figures(list: string, text: string): { bandwidths: number[]; latencies: number[] } {
+  const items = list.split(",").map((item) => item.trim());
+  const place = (i: number): string => `value ${i + 1} after "@" in ${text}`;
+  const bandwidths: number[] = [];
+  const latencies: number[] = [];
+  let unit = "";
+  for (let i = items.length - 1; i >= 0; i--) {
+    const [, number = "", ownUnit = ""] = /^([+-]?[\d.]*(?:[eE][+-]?\d+)?)\s*(.*)$/.exec(items[i]) ?? [];
+    unit = ownUnit === "" ? unit : ownUnit;
+    if (number === "" || unit === "") {
+      throw new InputError(place(i), 'a bandwidth such as "50GB/s" or a latency such as "0.5us"', items[i]);
+    }
+    if (TIME_UNITS.has(unit)) latencies.unshift(parseTime(number + unit, place(i)));
+    else bandwidths.unshift(parseBandwidth(number + unit, place(i)));
+  }
+  return { bandwidths, latencies };
+}
+
+/** Returns the parts of a preset expression; names and arguments are not yet checked. Throws InputError. */
+export function parseExpression(expression: string): Expression {
+  const text = expression.trim();
+  if (text === "") throw new InputError("the topology", "a preset expression such as mesh:4x4", expression);
+  const at = text.indexOf("@");
+  const head = at < 0 ? text : text.slice(0, at);
+  const factors = head.split("*").map((part) => {
+    const colon = part.indexOf(":");
+    const comma = part.indexOf(",");
+    const end = colon < 0 ? comma : comma < 0 ? colon : Math.min(colon, comma);
+    return end < 0
+      ? { name: part.trim(), args: "" }
+      : { name: part.slice(0, end).trim(), args: part.slice(part[end] === ":" ? end + 1 : end).trim() };
+  });
+  const figured = at < 0 ? { bandwidths: [], latencies: [] } : figures(text.slice(at + 1), text);
+  return { text, factors, ...figured };
+}
+
+/** Returns the positive whole number that `digits` writes ("8", "1e3"). Throws InputError. */
+export function count(digits: string, what: string, text: string): number {
+  const value = /^\d{1,15}(?:e\d{1,2})?$/i.test(digits) ? Number(digits) : Number.NaN;
+  if (!Number.isInteger(value) || value < 1) {
+    throw new InputError(`${what} in ${text}`, "a whole number, 1 or more", digits);
+  }
+  return value;
+}
+
+/** Returns the sizes of `4x4x8`. Throws InputError. */
+export function sizes(factor: Factor, text: string): number[] {
+  const what = `a size of ${factor.name}`;
+  if (factor.args === "") throw new InputError(`the size of ${factor.name} in ${text}`, `${factor.name}:SIZE`, text);
+  return factor.args.split("x").map((size) => count(size.trim(), what, text));
+}
+
+/** Returns `values` stretched to `length`: one value serves all, none means `fallback`. Throws InputError. */
+export function perDimension(
+  values: readonly number[],
+  length: number,
+  fallback: number,
+  what: string,
+  text: string,
+): readonly number[] {
+  if (values.length === length) return values;
+  if (values.length > 1) {
+    const expected = length === 1 ? `one ${what}` : `one ${what} or ${length} (one per dimension)`;
+    throw new InputError(text, expected, `${values.length} values`);
+  }
+  return new Array<number>(length).fill(values.length === 1 ? values[0] : fallback);
+}
+
+/** Throws InputError when a network of about `links` links is more than a preset builds. */
+export function refuseHuge(links: number, text: string): void {
+  if (links <= MAX_LINKS) return;
+  const about =
+    links < 1e15 ? `about ${links}` : links < Infinity ? `about ${links.toExponential(1)}` : "more than 1e308";
+  throw new InputError(text, `at most ${MAX_LINKS} links`, `${about} links`);
+}

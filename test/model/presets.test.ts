@@ -1,0 +1,386 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { InputError } from "../../src/errors.ts";
+import { unreachablePair } from "../../src/model/modify.ts";
+import { looksLikePreset, PRESETS, presetTopology } from "../../src/model/presets/preset.ts";
+import { inLinks, linkCount, linkNames, outLinks, switchCount, type Topology } from "../../src/model/topology.ts";
+
+const outDegrees = (topology: Topology): number[] => {
+  const { offset } = outLinks(topology);
+  return Array.from({ length: offset.length - 1 }, (_, node) => offset[node + 1] - offset[node]);
+};
+const inDegrees = (topology: Topology): number[] => {
+  const { offset } = inLinks(topology);
+  return Array.from({ length: offset.length - 1 }, (_, node) => offset[node + 1] - offset[node]);
+};
+/** Links as sorted "from>to bandwidth latency" lines: equal lists, equal networks. */
+const lines = (topology: Topology): string[] =>
+  Array.from(
+    topology.linkSource,
+    (from, link) =>
+      `${from}>${topology.linkTarget[link]} ${topology.linkBytesPerSecond[link]} ${topology.linkLatencyPs[link]}`,
+  ).sort();
+const figure = (topology: Topology, name: string): [bytesPerSecond: number, latencyPs: number] => {
+  const link = linkNames(topology).indexOf(name);
+  expect(link, name).toBeGreaterThanOrEqual(0);
+  return [topology.linkBytesPerSecond[link], topology.linkLatencyPs[link]];
+};
+
+describe("families: NPUs, switches, links, out-degrees", () => {
+  it.each<[string, number, number, number, number[]]>([
+    ["ring:8", 8, 0, 16, [2]],
+    ["ring:3", 3, 0, 6, [2]],
+    ["ring:2", 2, 0, 2, [1]],
+    ["ring:1", 1, 0, 0, [0]],
+    ["line:1", 1, 0, 0, [0]],
+    ["line:5", 5, 0, 8, [1, 2]],
+    ["mesh:1x1", 1, 0, 0, [0]],
+    ["mesh:3x3", 9, 0, 24, [2, 3, 4]],
+    ["mesh:4x1x2", 8, 0, 20, [2, 3]],
+    ["grid:5x5x5", 125, 0, 600, [3, 4, 5, 6]],
+    ["torus:8x8x8", 512, 0, 3072, [6]],
+    ["torus:2x5", 10, 0, 30, [3]],
+    ["torus:2x2", 4, 0, 8, [2]],
+    ["torus:1x6", 6, 0, 12, [2]],
+    ["hypercube:10", 1024, 0, 10240, [10]],
+    ["hypercube:1", 2, 0, 2, [1]],
+    ["fc:8", 8, 0, 56, [7]],
+    ["fc:1", 1, 0, 0, [0]],
+    ["switch:8", 8, 1, 16, [1, 8]],
+    ["switch:1", 1, 0, 0, [0]],
+    ["switch:8*switch:4@300,25GB/s", 32, 12, 128, [2, 4, 8]],
+    ["ring:2*fc:4*switch:8@200,100,50GB/s", 64, 8, 64 * 6, [5, 8]],
+    ["mesh:2x3*switch:2", 12, 6, 2 * 14 + 24, [2, 3, 4]],
+    ["dragonfly:4x5@400,200GB/s", 20, 0, 80, [4]],
+    ["dragonfly:1x4", 4, 0, 12, [3]],
+    ["dragonfly:6x1", 6, 0, 30, [5]],
+    ["dragonfly:2x6", 12, 0, 12 + 30, [3, 4]],
+    // 16 GPUs on 4 box switches and 2 leaves; 4 spines of 2 leaves
+    ["fat-tree:4x4,leaf=2", 16, 4 + 2 + 4, 2 * (16 + 16 + 8), [2, 4, 12]],
+    // 16 leaves in 4 pods of 8 spines, 8 cores
+    ["fat-tree:64x8,tiers=3", 512, 64 + 16 + 32 + 8, 2 * (512 + 512 + 128 + 32), [2, 4, 5, 8, 40]],
+    ["fat-tree:1x8", 8, 1, 16, [1, 8]],
+    ["fat-tree:3x1,leaf=4", 3, 1, 6, [1, 3]],
+    ["themis:2d-sw-sw", 1024, 64 + 16, 4096, [2, 16, 64]],
+    ["themis:3d-fc-ring-sw", 1024, 128, 1024 * (7 + 2 + 2), [8, 10]],
+  ])("%s", (text, npus, switches, links, degrees) => {
+    const topology = presetTopology(text);
+    expect([topology.npuCount, switchCount(topology), linkCount(topology)]).toEqual([npus, switches, links]);
+    expect([...new Set(outDegrees(topology))].sort((a, b) => a - b)).toEqual(degrees);
+    expect(inDegrees(topology)).toEqual(outDegrees(topology));
+    expect(unreachablePair(topology)).toBeNull();
+    expect(topology.name).toBe(text);
+    expect(topology.sources.length).toBeGreaterThan(0);
+    expect(topology.nodeNames.slice(0, npus)).toEqual(Array.from({ length: npus }, (_, npu) => `${npu}`));
+    expect(topology.shape.reduce((product, size) => product * size, 1)).toBe(npus);
+  });
+});
+
+describe("products", () => {
+  it("number the first dimension fastest and give the k-th figures to the k-th dimension", () => {
+    const topology = presetTopology("ring:2*fc:4*switch:8@200,100,50GB/s,1,2,3us");
+    expect(topology.shape).toEqual([2, 4, 8]);
+    expect(figure(topology, "0>1")).toEqual([200e9, 1e6]);
+    expect(figure(topology, "0>2")).toEqual([100e9, 2e6]);
+    expect(figure(topology, "0>6")).toEqual([100e9, 2e6]);
+    // NPU 9 = 1 + 2*(0 + 4*1): line 1 of the third dimension
+    expect(figure(topology, "9>sw1")).toEqual([50e9, 3e6]);
+    expect(figure(topology, "sw1>9")).toEqual([50e9, 3e6]);
+    expect(linkNames(topology)).not.toContain("0>8");
+  });
+
+  it("count each dimension of a factor with several", () => {
+    const topology = presetTopology("mesh:8x5*switch:2@80,35,10GiB/s,1us");
+    expect(figure(topology, "0>1")).toEqual([80 * 2 ** 30, 1e6]);
+    expect(figure(topology, "0>8")).toEqual([35 * 2 ** 30, 1e6]);
+    expect(figure(topology, "0>sw0")).toEqual([10 * 2 ** 30, 1e6]);
+  });
+
+  it("name switches by dimension and line where several dimensions are switched", () => {
+    const topology = presetTopology("switch:8*switch:4@300,25GB/s");
+    expect(topology.nodeNames.slice(32)).toEqual([
+      ...["d0s0", "d0s1", "d0s2", "d0s3"],
+      ...["d1s0", "d1s1", "d1s2", "d1s3", "d1s4", "d1s5", "d1s6", "d1s7"],
+    ]);
+    expect(figure(topology, "19>d0s2")[0]).toBe(300e9);
+    expect(figure(topology, "19>d1s3")[0]).toBe(25e9);
+  });
+
+  it("are the same network however they are written", () => {
+    for (const [a, b] of [
+      ["mesh:3x4", "grid:3x4"],
+      ["mesh:3x4", "line:3*line:4"],
+      ["torus:3x4@1,2GB/s", "ring:3*ring:4@1,2GB/s"],
+      ["hypercube:3", "torus:2x2x2"],
+      ["hypercube:3", "fc:2*mesh:2x2"],
+      ["fc:3", "ring:3"],
+      ["dragonfly:5x1", "fc:5"],
+    ]) {
+      expect(lines(presetTopology(a))).toEqual(lines(presetTopology(b)));
+    }
+  });
+
+  it("follow the definition: NPUs that differ in one coordinate only, joined as its kind says (law)", () => {
+    const dimension = fc.record({
+      kind: fc.constantFrom("ring", "line", "fc", "switch"),
+      size: fc.integer({ min: 1, max: 5 }),
+    });
+    fc.assert(
+      fc.property(fc.array(dimension, { minLength: 1, maxLength: 4 }), (dimensions) => {
+        const bandwidths = dimensions.map((_, d) => d + 1);
+        const text = `${dimensions.map(({ kind, size }) => `${kind}:${size}`).join("*")}@${bandwidths.join(",")}GB/s`;
+        const topology = presetTopology(text);
+        const coordinates = (npu: number): number[] => {
+          let rest = npu;
+          return dimensions.map(({ size }) => {
+            const x = rest % size;
+            rest = (rest - x) / size;
+            return x;
+          });
+        };
+        // direct links, and pairs that share a switch with the port's bandwidth
+        const expected: string[] = [];
+        for (let a = 0; a < topology.npuCount; a++) {
+          for (let b = 0; b < topology.npuCount; b++) {
+            const [x, y] = [coordinates(a), coordinates(b)];
+            const differ = dimensions.map((_, d) => d).filter((d) => x[d] !== y[d]);
+            if (differ.length !== 1) continue;
+            const [d] = differ;
+            const distance = Math.abs(x[d] - y[d]);
+            const { kind, size } = dimensions[d];
+            const joined =
+              kind === "fc" || kind === "switch" || distance === 1 || (kind === "ring" && distance === size - 1);
+            if (joined) expected.push(`${a} ${b} ${kind === "switch"} ${(d + 1) * 1e9}`);
+          }
+        }
+        const found: string[] = [];
+        const { offset, links } = outLinks(topology);
+        for (let link = 0; link < linkCount(topology); link++) {
+          const [from, to] = [topology.linkSource[link], topology.linkTarget[link]];
+          if (from >= topology.npuCount) continue;
+          if (to < topology.npuCount) found.push(`${from} ${to} false ${topology.linkBytesPerSecond[link]}`);
+          for (let i = offset[to]; to >= topology.npuCount && i < offset[to + 1]; i++) {
+            const far = topology.linkTarget[links[i]];
+            expect(topology.linkBytesPerSecond[links[i]]).toBe(topology.linkBytesPerSecond[link]);
+            if (far !== from) found.push(`${from} ${far} true ${topology.linkBytesPerSecond[link]}`);
+          }
+        }
+        expect(found.sort()).toEqual(expected.sort());
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("keep a link's place under translation, and a mesh its links under reversal of an axis", () => {
+    const torus = presetTopology("torus:4x3*fc:3");
+    const { offset, links } = outLinks(torus);
+    const turned = (npu: number): number => (npu % 12) + 12 * ((Math.floor(npu / 12) + 1) % 3);
+    for (let npu = 0; npu < torus.npuCount; npu++) {
+      for (let slot = 0; slot < offset[npu + 1] - offset[npu]; slot++) {
+        const far = torus.linkTarget[links[offset[npu] + slot]];
+        expect(torus.linkTarget[links[offset[turned(npu)] + slot]]).toBe(turned(far));
+      }
+    }
+    const mesh = presetTopology("mesh:4x5");
+    const mirrored = (npu: number): number => 3 - (npu % 4) + 4 * Math.floor(npu / 4);
+    const mirror = {
+      ...mesh,
+      linkSource: mesh.linkSource.map(mirrored),
+      linkTarget: mesh.linkTarget.map(mirrored),
+    };
+    expect(lines(mirror)).toEqual(lines(mesh));
+  });
+
+  it("build at scale: a 200x200 mesh in under a second", () => {
+    const start = performance.now();
+    expect(linkCount(presetTopology("mesh:200x200"))).toBe(159200);
+    expect(performance.now() - start).toBeLessThan(1000);
+  });
+});
+
+describe("dragonfly and fat trees", () => {
+  it("joins each two groups once each way, and gives each NPU of 4x5 one global link", () => {
+    for (const [perGroup, groups] of [
+      [4, 5],
+      [3, 8],
+      [5, 3],
+    ]) {
+      const topology = presetTopology(`dragonfly:${perGroup}x${groups}@400,200GB/s`);
+      const between = new Map<string, number>();
+      const ends = new Set<string>();
+      for (let link = 0; link < linkCount(topology); link++) {
+        const [from, to] = [topology.linkSource[link], topology.linkTarget[link]];
+        const [g, h] = [Math.floor(from / perGroup), Math.floor(to / perGroup)];
+        expect(topology.linkBytesPerSecond[link]).toBe(g === h ? 400e9 : 200e9);
+        if (g !== h) between.set(`${g} ${h}`, (between.get(`${g} ${h}`) ?? 0) + 1);
+        ends.add(`${from} ${to}`);
+      }
+      expect(between.size).toBe(groups * (groups - 1));
+      expect([...between.values()].every((count) => count === 1)).toBe(true);
+      for (const end of ends) expect(ends).toContain(end.split(" ").reverse().join(" "));
+    }
+    const globals = presetTopology("dragonfly:4x5@2,1GB/s");
+    const perNpu = new Int32Array(20);
+    globals.linkBytesPerSecond.forEach((bandwidth, link) => {
+      if (bandwidth === 1e9) perNpu[globals.linkSource[link]]++;
+    });
+    expect([...perNpu]).toEqual(new Array(20).fill(1));
+  });
+
+  it("gives every tier 1/R of what comes from below", () => {
+    const topology = presetTopology("fat-tree:32x8,leaf=4,tiers=3,oversub=2@450,50GB/s");
+    const up = (from: RegExp, to: RegExp): number => {
+      let sum = 0;
+      linkNames(topology).forEach((name, link) => {
+        const [a, b] = name.split(">");
+        if (from.test(a) && to.test(b)) sum += topology.linkBytesPerSecond[link];
+      });
+      return sum;
+    };
+    expect(up(/^\d+$/, /^box\d+-sw$/)).toBe(256 * 450e9);
+    expect(up(/^\d+$/, /^leaf/)).toBe(256 * 50e9);
+    expect(up(/^leaf3$/, /spine/)).toBe((32 * 50e9) / 2);
+    expect(up(/^pod1-spine/, /^core/)).toBe((128 * 50e9) / 4);
+    expect(up(/^core/, /spine/)).toBe((256 * 50e9) / 4);
+  });
+
+  it("sizes the uplinks of a leaf that is not full by its own servers", () => {
+    const topology = presetTopology("fat-tree:5x2,leaf=4@450,50GB/s");
+    expect(figure(topology, "leaf0>spine0")[0]).toBe(200e9);
+    expect(figure(topology, "leaf1>spine1")[0]).toBe(50e9);
+  });
+});
+
+describe("bad expressions are refused in one sentence", () => {
+  it.each<[string, RegExp]>([
+    ["", /a preset expression such as mesh:4x4/],
+    ["tours:4x4", /did you mean "torus"\?\); `banyan list presets`/],
+    ["Mesh:4x4", /did you mean "mesh"/],
+    ["nonsense", /expected a preset; `banyan list presets`/],
+    ["ring", /expected ring:SIZE/],
+    ["ring:0", /whole number, 1 or more for a size of ring in ring:0 but received "0"/],
+    ["ring:-1", /received "-1"/],
+    ["ring:2.5", /received "2.5"/],
+    ["mesh:4xx4", /a size of mesh in mesh:4xx4/],
+    ["mesh:4x", /a size of mesh/],
+    ["mesh:AxB", /received "A"/],
+    ["ring:4x4", /expected ring:N .* "2 sizes"/],
+    ["ring:99999999999999999999", /a size of ring/],
+    ["ring:1e9", /expected at most 4000000 links for ring:1e9 but received "about 2000000000 links"/],
+    ["fc:5000", /about 24995000 links/],
+    ["hypercube:40", /at most 4000000 links/],
+    ["hypercube:1e9", /at most 4000000 links/],
+    ["dgx-a100:9999999", /at most 4000000 links/],
+    ["dragonfly:2x99999", /at most 4000000 links/],
+    ["fat-tree:99999x64", /at most 4000000 links/],
+    ["mesh:4x4@", /value 1 after "@"/],
+    ["mesh:4x4@50", /a bandwidth such as "50GB\/s" or a latency such as "0.5us" for value 1/],
+    ["mesh:4x4@50GB/s,", /value 2 after "@"/],
+    ["mesh:4x4@50GB", /a positive bandwidth/],
+    ["mesh:4x4@NaNGB/s", /received "NaNGB\/s"/],
+    ["mesh:4x4@-5GB/s", /a positive bandwidth .* received "-5GB\/s"/],
+    ["mesh:4x4@0GB/s", /a positive bandwidth/],
+    ["mesh:4x4@1GB/s,-1us", /a time such as/],
+    ["mesh:4x4@1.2.3GB/s", /a positive bandwidth/],
+    ["mesh:4x4@1,2,3GB/s", /one bandwidth or 2 \(one per dimension\) .* "3 values"/],
+    ["torus:4x4x4@1,2GB/s", /one bandwidth or 3/],
+    ["ring:4@1,2us", /expected one latency for ring:4@1,2us/],
+    ["ring:4*rong:2", /did you mean "ring"/],
+    ["ring:4*", /expected a preset/],
+    ["ring:4*dragonfly:4x5", /factors among ring, line, mesh/],
+    ["dgx-a100:2*ring:4", /factors among/],
+    ["dragonfly:4", /dragonfly:AxG/],
+    ["fat-tree:8", /fat-tree:SxG/],
+    ["fat-tree:8x8,tiers=4", /2 or 3 for tiers/],
+    ["fat-tree:8x8,oversub=0.5", /a number, 1 or more/],
+    ["fat-tree:8x8,oversub=x", /a number, 1 or more/],
+    ["fat-tree:8x8,leaf=0", /leaf in fat-tree/],
+    ["fat-tree:8x8,leaf=2,leaf=4", /leaf once/],
+    ["fat-tree:8x8,color=2", /fat-tree:SxG,leaf=L/],
+    ["dgx-a100:0", /the number of boxes/],
+    ["dgx-a100:two", /the number of boxes/],
+    ["dgx-a100:2,ib", /expected dgx-a100:BOXES/],
+    ["dgx-a100:2@5GB/s", /nothing after "@" \(dgx-a100 brings its own figures\)/],
+    ["mi300x:2", /one box/],
+    ["tpu-v4:4x4", /a slice of 3 sides/],
+    ["tpu-v4:64x64x64", /within 16x16x16 chips/],
+    ["trn2:2x2", /its 16 chips/],
+    ["themis:2d-sw-ws", /did you mean "2d-sw-sw"/],
+  ])("%s", (text, message) => {
+    expect(() => presetTopology(text)).toThrow(InputError);
+    expect(() => presetTopology(text)).toThrow(message);
+    expect(() => presetTopology(text)).toThrow(/^expected [^\n]*$/);
+  });
+
+  it("throws nothing but InputError on any text (law)", () => {
+    const word = fc.constantFrom(
+      "ring",
+      "mesh",
+      "fc",
+      "dgx-a100",
+      "tpu-v4",
+      "fat-tree",
+      "themis",
+      "x",
+      ":",
+      "*",
+      "@",
+      ",",
+      "4",
+      "0",
+      "x3",
+      "GB/s",
+      "us",
+      "leaf=",
+      "1e9",
+      "-",
+      " ",
+    );
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 8 }), (words) => {
+        try {
+          presetTopology(words.join(""));
+        } catch (error) {
+          expect(error).toBeInstanceOf(InputError);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("the list of presets", () => {
+  it("has unique names, and every one is known to the parser", () => {
+    expect(new Set(PRESETS.map(({ name }) => name)).size).toBe(PRESETS.length);
+    for (const { name, form, description } of PRESETS) {
+      expect(form.startsWith(name)).toBe(true);
+      expect(description.length).toBeGreaterThan(0);
+      expect(looksLikePreset(name)).toBe(true);
+      try {
+        presetTopology(name);
+      } catch (error) {
+        expect((error as Error).message).not.toContain("banyan list presets");
+      }
+    }
+  });
+
+  it.each([
+    ["mesh:10x10@50GiB/s,0.5us", true],
+    ["ring:2*fc:4", true],
+    ["tours:4x4", true],
+    ["gb200-nvl72", true],
+    ["fat-tree:64x8,oversub=1.5", true],
+    ["topo.json", false],
+    ["ring.json", false],
+    ["dir/ring:8", false],
+    ["./mesh", false],
+    ["C:\\nets\\a.json", false],
+    ["c:nets.json", false],
+    ["mesh", true],
+    ["nonsense", false],
+    ["", false],
+    ['{"format": "banyan-topology"}', false],
+  ])("%s looks like a preset: %s", (text, expected) => {
+    expect(looksLikePreset(text)).toBe(expected);
+  });
+});
