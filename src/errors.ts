@@ -1,10 +1,19 @@
+/** Returns a value as JSON; "an object" where it cannot be (cycles, thousands of levels). */
+function objectText(value: object): string {
+  try {
+    return JSON.stringify(value) ?? "an object";
+  } catch {
+    return "an object";
+  }
+}
+
 /** Returns a short printable form of a value for an error sentence: strings quoted, long text cut. */
 export function shown(value: unknown): string {
   const text =
     typeof value === "string"
       ? JSON.stringify(value)
       : typeof value === "object" && value !== null
-        ? (JSON.stringify(value) ?? "an object")
+        ? objectText(value)
         : String(value);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
