@@ -1,0 +1,50 @@
+import type { MatchProblem, RelayProblem, Transfers } from "../engine/kernels/kernels.ts";
+import type { Collective, CollectiveKind } from "../model/collective.ts";
+import type { SwitchDegree } from "../model/routing.ts";
+import type { StepSchedule } from "../model/step-schedule.ts";
+import type { Topology } from "../model/topology.ts";
+
+/** Where kernels run: in this thread or on a pool; the answers are the same. */
+export interface KernelRunner {
+  /** How many kernels can run at once. */
+  readonly width: number;
+  match(problem: MatchProblem): Promise<Transfers>;
+  relay(problem: RelayProblem): Promise<Transfers | null>;
+}
+
+export interface SynthesisRequest {
+  readonly topology: Topology;
+  readonly collective: Collective;
+  /** 0 .. 2^32 - 1 */
+  readonly seed: number;
+  /** Most trials per phase; null: min(64, 1e7 / transfers), at least 1. */
+  readonly trials: number | null;
+  /** One of the synthesizer's policies; null: all in turn. */
+  readonly policy: string | null;
+  /** null: what the synthesizer finds best. */
+  readonly switchDegree: SwitchDegree | null;
+}
+
+export interface SynthesisContext {
+  readonly runner: KernelRunner;
+  /** Called between units of work. */
+  readonly onProgress?: (progress: { readonly phase: string; readonly done: number; readonly total: number }) => void;
+}
+
+export interface Synthesis {
+  readonly schedule: StepSchedule;
+  /** In words: what was chosen, per phase where they differ. */
+  readonly policy: string;
+  /** Trials run, over all phases. */
+  readonly trials: number;
+}
+
+/** One way to make schedules: a folder under synthesize/ and a line in catalog.ts. */
+export interface Synthesizer {
+  readonly name: string;
+  readonly description: string;
+  readonly collectives: readonly CollectiveKind[];
+  readonly policies: readonly string[];
+  /** Throws InfeasibleError when there is no schedule, InputError when the request asks for what it cannot do. */
+  synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis>;
+}

@@ -1,0 +1,144 @@
+import type { Collective } from "../../model/collective.ts";
+import { orderByTime } from "../../model/ordering.ts";
+import { type RouteSet, routeCount } from "../../model/routes.ts";
+import { indexColumn, OP_COPY, OP_REDUCE, type StepSchedule } from "../../model/step-schedule.ts";
+import type { Topology } from "../../model/topology.ts";
+
+/** The transfers of one phase in the direction in which it was synthesized. */
+export interface PhaseTransfers {
+  readonly chunk: Int32Array;
+  readonly route: Int32Array;
+  readonly startPs: Float64Array;
+  /** [routes] of `routes`. */
+  readonly slotPs: Float64Array;
+  /** Routes in their true direction, also where the phase was synthesized on the reversed topology. */
+  readonly routes: RouteSet;
+  readonly reversed: boolean;
+  readonly reduces: boolean;
+}
+
+/** Returns when the last transfer ends. */
+export function endOf(transfers: Pick<PhaseTransfers, "route" | "startPs" | "slotPs">): number {
+  const { route, startPs, slotPs } = transfers;
+  let end = 0;
+  for (let i = 0; i < route.length; i++) {
+    const at = startPs[i] + slotPs[route[i]];
+    if (at > end) end = at;
+  }
+  return end;
+}
+
+/** Returns one route set that holds both, and where the second begins in it; equal sets are shared. */
+function merged(first: RouteSet, second: RouteSet): { routes: RouteSet; offset: number } {
+  if (first === second) return { routes: first, offset: 0 };
+  const offset = routeCount(first);
+  const joinInts = (a: Int32Array, b: Int32Array, shift = 0): Int32Array => {
+    const joined = new Int32Array(a.length + b.length);
+    joined.set(a);
+    for (let i = 0; i < b.length; i++) joined[a.length + i] = b[i] + shift;
+    return joined;
+  };
+  const joinDoubles = (a: Float64Array, b: Float64Array): Float64Array => {
+    const joined = new Float64Array(a.length + b.length);
+    joined.set(a);
+    joined.set(b, a.length);
+    return joined;
+  };
+  return {
+    offset,
+    routes: {
+      source: joinInts(first.source, second.source),
+      target: joinInts(first.target, second.target),
+      linkOffset: joinInts(first.linkOffset, second.linkOffset.subarray(1), first.links.length),
+      links: joinInts(first.links, second.links),
+      shareNum: joinDoubles(first.shareNum, second.shareNum),
+      shareDen: joinDoubles(first.shareDen, second.shareDen),
+    },
+  };
+}
+
+/** Returns the schedule that runs the phases one after the other, rows in order of start. O(transfers). */
+export function assemble(topology: Topology, collective: Collective, phases: readonly PhaseTransfers[]): StepSchedule {
+  const first = phases[0] as PhaseTransfers;
+  const second = phases[1];
+  const { routes, offset } = second === undefined ? { routes: first.routes, offset: 0 } : merged(first.routes, second.routes);
+  const count = phases.reduce((sum, phase) => sum + phase.chunk.length, 0);
+  const chunk = new Int32Array(count);
+  const route = new Int32Array(count);
+  const startPs = new Float64Array(count);
+  const endPs = new Float64Array(count);
+  const op = new Uint8Array(count);
+  let row = 0;
+  let base = 0;
+  for (const phase of phases) {
+    const shift = phase === first ? 0 : offset;
+    const end = endOf(phase);
+    for (let i = 0; i < phase.chunk.length; i++, row++) {
+      const slot = phase.slotPs[phase.route[i]];
+      chunk[row] = phase.chunk[i];
+      route[row] = phase.route[i] + shift;
+      startPs[row] = base + (phase.reversed ? end - phase.startPs[i] - slot : phase.startPs[i]);
+      endPs[row] = startPs[row] + slot;
+      op[row] = phase.reduces ? OP_REDUCE : OP_COPY;
+    }
+    base += end;
+  }
+  const order = orderByTime(startPs);
+  const sortedChunk = indexColumn(count, collective.chunkCount);
+  const sortedRoute = indexColumn(count, routeCount(routes));
+  const sortedOp = new Uint8Array(count);
+  const sortedStart = new Float64Array(count);
+  const sortedEnd = new Float64Array(count);
+  for (let i = 0; i < count; i++) {
+    const from = order[i];
+    sortedChunk[i] = chunk[from];
+    sortedRoute[i] = route[from];
+    sortedOp[i] = op[from];
+    sortedStart[i] = startPs[from];
+    sortedEnd[i] = endPs[from];
+  }
+  return {
+    topology,
+    collective,
+    routes,
+    chunk: sortedChunk,
+    route: sortedRoute,
+    startPs: sortedStart,
+    endPs: sortedEnd,
+    op: sortedOp,
+  };
+}
+
+/**
+ * Returns the transfers without those that bring a chunk to an NPU that neither wants it nor passes it on. `wanted` as in
+ * MatchProblem; every (NPU, chunk) is delivered at most once, in order of ends. O(transfers).
+ */
+export function pruned(
+  transfers: { readonly chunk: Int32Array; readonly route: Int32Array; readonly startPs: Float64Array },
+  routes: RouteSet,
+  wanted: Uint32Array,
+  chunkCount: number,
+): { chunk: Int32Array; route: Int32Array; startPs: Float64Array } {
+  const words = (chunkCount + 31) >>> 5;
+  const needed = wanted.slice();
+  const keep = new Uint8Array(transfers.chunk.length);
+  let count = 0;
+  for (let i = transfers.chunk.length - 1; i >= 0; i--) {
+    const c = transfers.chunk[i];
+    const r = transfers.route[i];
+    const word = c >>> 5;
+    const bit = 1 << (c & 31);
+    if ((needed[routes.target[r] * words + word] & bit) === 0) continue;
+    needed[routes.source[r] * words + word] |= bit;
+    keep[i] = 1;
+    count++;
+  }
+  const kept = { chunk: new Int32Array(count), route: new Int32Array(count), startPs: new Float64Array(count) };
+  for (let i = 0, row = 0; i < keep.length; i++) {
+    if (keep[i] === 0) continue;
+    kept.chunk[row] = transfers.chunk[i];
+    kept.route[row] = transfers.route[i];
+    kept.startPs[row++] = transfers.startPs[i];
+  }
+  return kept;
+}

@@ -1,0 +1,66 @@
+import type { TenNetwork } from "../../engine/kernels/kernels.ts";
+import { type RouteSet, type RouteTimes, routeCount } from "../../model/routes.ts";
+import { linkCount, type Topology } from "../../model/topology.ts";
+
+const MOST_UNITS = 2 ** 30;
+
+function gcd(a: number, b: number): number {
+  let [x, y] = [a, b];
+  while (y !== 0) [x, y] = [y, x % y];
+  return x;
+}
+
+/** Returns the least common multiple, or 0 once it passes MOST_UNITS. */
+function lcm(a: number, b: number): number {
+  if (a === 0 || b === 0) return 0;
+  const multiple = (a / gcd(a, b)) * b;
+  return multiple > MOST_UNITS ? 0 : multiple;
+}
+
+/**
+ * Returns the time-expanded network of the routes: a resource for every physical link whose routes could together ask for
+ * more than the whole of it. Shares become integer units of a common denominator; where that would pass 2^30 a share is
+ * rounded up to 1/2^30, which wastes a little and never overfills the link. O(route links).
+ */
+export function tenNetwork(topology: Topology, routes: RouteSet, times: RouteTimes): TenNetwork {
+  const links = linkCount(topology);
+  const denominator = new Float64Array(links).fill(1);
+  for (let i = 0; i < routes.links.length; i++) {
+    const link = routes.links[i];
+    denominator[link] = lcm(denominator[link], routes.shareDen[i]);
+  }
+  const capacityOf = (link: number): number => denominator[link] || MOST_UNITS;
+  const unitsOf = (i: number): number => Math.ceil((routes.shareNum[i] * capacityOf(routes.links[i])) / routes.shareDen[i]);
+  const asked = new Float64Array(links);
+  for (let i = 0; i < routes.links.length; i++) asked[routes.links[i]] += unitsOf(i);
+  const resource = new Int32Array(links).fill(-1);
+  const capacity: number[] = [];
+  for (let link = 0; link < links; link++) {
+    if (asked[link] <= capacityOf(link)) continue;
+    resource[link] = capacity.length;
+    capacity.push(capacityOf(link));
+  }
+  const count = routeCount(routes);
+  const useOffset = new Int32Array(count + 1);
+  const useResource: number[] = [];
+  const useUnits: number[] = [];
+  for (let route = 0; route < count; route++) {
+    for (let i = routes.linkOffset[route]; i < routes.linkOffset[route + 1]; i++) {
+      const shared = resource[routes.links[i]];
+      if (shared < 0) continue;
+      useResource.push(shared);
+      useUnits.push(unitsOf(i));
+    }
+    useOffset[route + 1] = useResource.length;
+  }
+  return {
+    npuCount: topology.npuCount,
+    routeSource: routes.source,
+    routeTarget: routes.target,
+    slotPs: times.slotPs,
+    useOffset,
+    useResource: Int32Array.from(useResource),
+    useUnits: Int32Array.from(useUnits),
+    capacity: Int32Array.from(capacity),
+  };
+}

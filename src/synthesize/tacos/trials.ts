@@ -1,0 +1,105 @@
+import { CHOICE, type MatchPolicy } from "../../engine/kernels/kernels.ts";
+import { InputError } from "../../errors.ts";
+import type { RelayOrder } from "./distances.ts";
+
+/** A way to choose chunks in multicast phases; see TEN-MATCHING notes in native/kernels/match.h. */
+interface MulticastPolicy {
+  readonly name: string;
+  readonly choice: number;
+  readonly window: number;
+  /** The choice applies once an NPU lacks at most max(32, this share of all chunks). */
+  readonly lateShare: number;
+}
+
+const WHOLE = 0x7fffffff;
+
+const OLDEST: MulticastPolicy = { name: "oldest", choice: CHOICE.oldest, window: 1, lateShare: 1 };
+const NEIGHBOUR_LATE: MulticastPolicy = { name: "neighbour-late", choice: CHOICE.neighbour, window: 8, lateShare: 0.06 };
+const NEIGHBOUR: MulticastPolicy = { name: "neighbour", choice: CHOICE.neighbour, window: 8, lateShare: 1 };
+const NEIGHBOUR_WIDE: MulticastPolicy = { name: "neighbour-wide", choice: CHOICE.neighbour, window: 64, lateShare: 1 };
+const RAREST: MulticastPolicy = { name: "rarest", choice: CHOICE.rarest, window: WHOLE, lateShare: 1 };
+const NEWEST: MulticastPolicy = { name: "newest", choice: CHOICE.newest, window: 1, lateShare: 1 };
+
+/** The first pass over the policies; after it the trials go round those that gain from another seed. */
+const FIRST_PASS = [OLDEST, NEIGHBOUR_LATE, NEIGHBOUR, NEIGHBOUR_WIDE, RAREST, NEWEST];
+/** One source with many chunks needs the rarest over all of them, not a window of its log. */
+const FIRST_PASS_ONE_SOURCE = [RAREST, NEIGHBOUR_WIDE, NEIGHBOUR, OLDEST, NEWEST];
+const LATER_PASSES = [NEIGHBOUR, NEIGHBOUR_WIDE, RAREST];
+
+const RELAY_ORDERS: readonly RelayOrder[] = ["farthest", "nearest", "load"];
+
+export const MULTICAST_POLICIES = FIRST_PASS.map((policy) => policy.name);
+export const RELAY_POLICIES: readonly string[] = RELAY_ORDERS;
+
+/** Returns the policies whose names match the request (null: all) in one list of names; throws InputError when none does. */
+export function checkPolicy(policy: string | null): void {
+  const known = [...MULTICAST_POLICIES, ...RELAY_POLICIES];
+  if (policy !== null && !known.includes(policy)) throw new InputError("--policy", `one of ${known.join(", ")}`, policy);
+}
+
+/** What one multicast trial does. */
+export interface MulticastTrial {
+  readonly name: string;
+  readonly policy: MatchPolicy;
+  /** Index into the phase's variants (route set x relay mode). */
+  readonly variant: number;
+}
+
+/**
+ * Returns trial k of a multicast phase: every variant with the first policy, every variant with the second, and so on,
+ * then again with new seeds. Deterministic in (seed, k).
+ */
+export function multicastTrial(
+  k: number,
+  options: {
+    readonly seed: number;
+    readonly wanted: string | null;
+    readonly variants: number;
+    readonly chunkCount: number;
+    readonly oneSource: boolean;
+    readonly heterogeneous: boolean;
+  },
+): MulticastTrial {
+  const { wanted, variants, oneSource, chunkCount } = options;
+  const forced = wanted === null ? [] : FIRST_PASS.filter((policy) => policy.name === wanted);
+  const firstPass = forced.length > 0 ? forced : oneSource ? FIRST_PASS_ONE_SOURCE : FIRST_PASS;
+  const later = forced.length > 0 ? forced : LATER_PASSES;
+  const round = Math.floor(k / variants);
+  const chosen =
+    round < firstPass.length
+      ? (firstPass[round] as MulticastPolicy)
+      : (later[(round - firstPass.length) % later.length] as MulticastPolicy);
+  const mixed = options.heterogeneous ? 1 : 0;
+  return {
+    name: chosen.name,
+    variant: k % variants,
+    policy: {
+      seed: (options.seed + k) >>> 0,
+      choice: chosen.choice,
+      window: chosen.window,
+      lateLimit: chosen.lateShare === 1 ? chunkCount : Math.max(32, Math.ceil(chunkCount * chosen.lateShare)),
+      novelty: mixed,
+      overtaking: mixed,
+    },
+  };
+}
+
+/** What one unicast trial does. */
+export interface UnicastTrial {
+  readonly name: string;
+  readonly order: RelayOrder;
+  readonly variant: number;
+  readonly seed: number;
+}
+
+/** Returns trial k of a unicast phase: variants first, then orders, then seeds. */
+export function unicastTrial(k: number, seed: number, wanted: string | null, variants: number): UnicastTrial {
+  const orders = RELAY_ORDERS.filter((order) => wanted === null || !RELAY_POLICIES.includes(wanted) || order === wanted);
+  const order = orders[Math.floor(k / variants) % orders.length] as RelayOrder;
+  return { name: order, order, variant: k % variants, seed: (seed + k) >>> 0 };
+}
+
+/** Returns how many trials a phase of so many transfers gets by default: min(64, 1e7 / transfers), at least 1. */
+export function defaultTrials(transfers: number): number {
+  return Math.max(1, Math.min(64, Math.floor(1e7 / Math.max(1, transfers))));
+}
