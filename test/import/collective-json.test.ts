@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readCollectiveJson } from "../../src/import/collective-json.ts";
+import { readTopology } from "../../src/import/recognise.ts";
 import type { Collective } from "../../src/model/collective.ts";
 import { format } from "../../src/model/rational.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
@@ -54,6 +56,14 @@ describe("readCollectiveJson", () => {
     });
     expect(pre).toEqual({ kind: "sets", offset: Int32Array.of(0, 2, 3), members: Int32Array.of(0, 2, 1) });
     expect([post.kind, reduces]).toEqual(["one", true]);
+  });
+
+  it("reads the fixture for the fixture's network", () => {
+    const fixture = (name: string): string => readFileSync(new URL(`../fixtures/${name}`, import.meta.url), "utf8");
+    const boxes = readTopology(fixture("two-boxes.csv"), "two-boxes.csv");
+    const { pre, post } = readCollectiveJson(fixture("neighbours.collective.json"), "c.json", boxes);
+    expect(pre).toEqual({ kind: "one", npu: Int32Array.of(0, 2, 1) });
+    expect(post).toEqual({ kind: "sets", offset: Int32Array.of(0, 1, 2, 4), members: Int32Array.of(2, 0, 2, 3) });
   });
 
   it.each([

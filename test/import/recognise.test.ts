@@ -1,7 +1,11 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { InputError } from "../../src/errors.ts";
 import { scheduleToJson } from "../../src/export/schedule-json.ts";
 import { topologyToJson } from "../../src/export/topology-json.ts";
 import { readTopology } from "../../src/import/recognise.ts";
+import { topologyHash } from "../../src/model/topology.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";
 import { sentenceOf } from "./support.ts";
 
@@ -36,5 +40,48 @@ describe("readTopology", () => {
     ["from,to\na,b", 'expected a column bandwidthGBps for f line 1 but received "from,to"'],
   ])("refuses %j in one sentence", (text, sentence) => {
     expect(sentenceOf(() => readTopology(text, "f"))).toBe(sentence);
+  });
+
+  const fixture = (name: string): string => readFileSync(new URL(`../fixtures/${name}`, import.meta.url), "utf8");
+
+  it("reads one network written as JSON and as an edge list to the same hash", () => {
+    const json = readTopology(fixture("two-boxes.topology.json"), "two-boxes.topology.json");
+    const csv = readTopology(fixture("two-boxes.csv"), "two-boxes.csv");
+    expect([json.npuCount, json.linkSource.length]).toEqual([4, 16]);
+    expect(csv.nodeNames).toEqual(json.nodeNames);
+    expect(topologyHash(csv)).toBe(topologyHash(json));
+  });
+
+  it("answers any mutation of a file with an InputError or a network", () => {
+    const names = ["two-boxes.topology.json", "two-boxes.csv", "tacos-ring.csv", "taccl-line.json"];
+    const change = fc.record({
+      at: fc.nat(),
+      length: fc.nat(12),
+      put: fc.oneof(
+        fc.constantFrom("", "0", "-1", "1e99", '"', ",", "[", "}", "\n", "\0", "\ufeff"),
+        fc.string({ maxLength: 4 }),
+      ),
+    });
+    let refused = 0;
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...names.map(fixture)),
+        fc.array(change, { minLength: 1, maxLength: 4 }),
+        (text, changes) => {
+          const broken = changes.reduce((body, { at, length, put }) => {
+            const start = body.length === 0 ? 0 : at % body.length;
+            return body.slice(0, start) + put + body.slice(start + length);
+          }, text);
+          try {
+            expect(readTopology(broken, "f", { nodes: 2 }).npuCount).toBeGreaterThan(0);
+          } catch (error) {
+            if (!(error instanceof InputError)) throw error;
+            refused++;
+          }
+        },
+      ),
+      { numRuns: 3000 },
+    );
+    expect(refused).toBeGreaterThan(1000);
   });
 });
