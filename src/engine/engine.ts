@@ -1,0 +1,26 @@
+import { availableParallelism } from "node:os";
+import { InputError } from "../errors.ts";
+import { loadKernels } from "./kernels/load.ts";
+import { inlinePool } from "./pool/inline.ts";
+import { piscinaPool } from "./pool/piscina.ts";
+import type { Pool } from "./pool/pool.ts";
+import type { Engine, EngineOptions } from "./types.ts";
+
+/**
+ * Returns the engine of this Node process: the fastest kernels that load and a pool of worker threads that starts with
+ * its first task. `threads: 0` runs tasks on the calling thread. Throws an InputError when a forced backend cannot be had.
+ */
+export async function openEngine(options: EngineOptions = {}): Promise<Engine> {
+  const threads = options.threads ?? availableParallelism();
+  if (!Number.isSafeInteger(threads) || threads < 0) throw new InputError("threads", "an integer >= 0", threads);
+  const loaded = await loadKernels(options.backend);
+  let pool: Pool | undefined;
+  return {
+    ...loaded,
+    pool: () => {
+      pool ??= threads === 0 ? inlinePool(loaded.kernels) : piscinaPool(loaded.backend, threads);
+      return pool;
+    },
+    close: async () => pool?.close(),
+  };
+}

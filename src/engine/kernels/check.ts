@@ -1,0 +1,90 @@
+import type { MatchProblem, RelayProblem, TenNetwork } from "./kernels.ts";
+import { STATUS, throwForStatus } from "./status.ts";
+
+/**
+ * The kernels' door on the JavaScript side. `...Shapes` compares the arrays' lengths with the counts: the C ABI sees
+ * pointers only. `...Values` is the twin of the checks in native/abi.cpp, for the JavaScript kernels.
+ */
+
+const INT32_MAX = 2 ** 31 - 1;
+
+function require(condition: boolean): void {
+  if (!condition) throwForStatus(STATUS.badArgument, 0, 0);
+}
+
+const isInteger = (value: number, low: number, high: number): boolean =>
+  Number.isInteger(value) && value >= low && value <= high;
+
+function checkNetworkShapes(network: TenNetwork): void {
+  const routes = network.routeSource.length;
+  const uses = network.useResource.length;
+  require(isInteger(network.npuCount, 1, INT32_MAX));
+  require(routes < INT32_MAX && uses < INT32_MAX && network.capacity.length < INT32_MAX);
+  require(network.routeTarget.length === routes && network.slotPs.length === routes);
+  require(network.useOffset.length === routes + 1 && network.useUnits.length === uses);
+}
+
+/** Throws when a length of a match problem does not fit the others. O(1). */
+export function checkMatchShapes(problem: MatchProblem): void {
+  const { network, chunkCount, policy } = problem;
+  checkNetworkShapes(network);
+  require(isInteger(chunkCount, 0, INT32_MAX) && problem.heldChunk.length < INT32_MAX);
+  require(problem.heldOffset.length === network.npuCount + 1);
+  const words = Math.ceil(chunkCount / 32);
+  require(problem.wanted === null || problem.wanted.length === network.npuCount * words);
+  require(isInteger(policy.seed, 0, 2 ** 32 - 1));
+  for (const value of [policy.choice, policy.window, policy.lateLimit, policy.novelty, policy.overtaking]) {
+    require(isInteger(value, 0, INT32_MAX));
+  }
+}
+
+/** Throws when a length of a relay problem does not fit the others. O(1). */
+export function checkRelayShapes(problem: RelayProblem): void {
+  const { network, chunkSource, seed } = problem;
+  checkNetworkShapes(network);
+  const pairs = network.npuCount * network.npuCount;
+  require(chunkSource.length < INT32_MAX && problem.chunkTarget.length === chunkSource.length);
+  require(problem.distancePs.length === pairs && problem.order.length === pairs);
+  require(isInteger(seed, 0, 2 ** 32 - 1) && isInteger(problem.maxTransfers, 0, Number.MAX_SAFE_INTEGER));
+}
+
+function inRange(values: Int32Array, below: number): boolean {
+  for (let i = 0; i < values.length; i++) if (values[i] < 0 || values[i] >= below) return false;
+  return true;
+}
+
+function ascending(offset: Int32Array, end: number): boolean {
+  if (offset[0] !== 0 || offset[offset.length - 1] !== end) return false;
+  for (let i = 1; i < offset.length; i++) if (offset[i - 1] > offset[i]) return false;
+  return true;
+}
+
+function checkNetworkValues(network: TenNetwork): void {
+  const { npuCount, routeSource, routeTarget, slotPs, useOffset, useResource, useUnits, capacity } = network;
+  require(inRange(routeSource, npuCount) && inRange(routeTarget, npuCount));
+  require(ascending(useOffset, useResource.length) && inRange(useResource, capacity.length));
+  require(capacity.every((units) => units >= 1));
+  for (let i = 0; i < useUnits.length; i++) require(useUnits[i] >= 1 && useUnits[i] <= capacity[useResource[i]]);
+  for (let r = 0; r < slotPs.length; r++) {
+    require(Number.isSafeInteger(slotPs[r]) && slotPs[r] >= 1 && routeSource[r] !== routeTarget[r]);
+    for (let i = useOffset[r]; i < useOffset[r + 1]; i++) {
+      for (let j = useOffset[r]; j < i; j++) require(useResource[i] !== useResource[j]);
+    }
+  }
+}
+
+/** Throws when an index or a value of a match problem is out of range; the shapes have been checked. */
+export function checkMatchValues(problem: MatchProblem): void {
+  const { heldOffset, heldChunk, chunkCount, policy } = problem;
+  checkNetworkValues(problem.network);
+  require(ascending(heldOffset, heldChunk.length) && inRange(heldChunk, chunkCount));
+  require(policy.choice <= 3 && policy.window >= 1 && policy.novelty <= 1 && policy.overtaking <= 1);
+}
+
+/** Throws when an index or a value of a relay problem is out of range; the shapes have been checked. */
+export function checkRelayValues(problem: RelayProblem): void {
+  const { network, distancePs, order } = problem;
+  checkNetworkValues(network);
+  require(inRange(problem.chunkSource, network.npuCount) && inRange(problem.chunkTarget, network.npuCount));
+  require(inRange(order, network.npuCount) && distancePs.every((time) => time >= 0));
+}

@@ -1,0 +1,74 @@
+import { InternalError } from "../../errors.ts";
+import { checkMatchShapes, checkRelayShapes } from "./check.ts";
+import type { CancelFlag, Kernels, TenNetwork } from "./kernels.ts";
+import { allocateDeliveries, allocateOutputs, collect, type Outputs } from "./outputs.ts";
+
+/** What native/node/addon.cpp exports: flat arguments in the order of the C ABI, the status back. */
+export interface Addon {
+  match(...args: unknown[]): number;
+  relay(...args: unknown[]): number;
+}
+
+const networkArguments = (network: TenNetwork): unknown[] => [
+  network.npuCount,
+  network.routeSource,
+  network.routeTarget,
+  network.slotPs,
+  network.useOffset,
+  network.useResource,
+  network.useUnits,
+  network.capacity,
+];
+
+const outputArguments = (outputs: Outputs): unknown[] => [
+  outputs.chunk,
+  outputs.route,
+  outputs.startPs,
+  outputs.summary,
+];
+
+/** Returns the kernels of a loaded add-on. They read and write the caller's arrays in place, shared memory too. */
+export function nativeKernels(addon: Addon): Kernels {
+  return {
+    backend: "native",
+    match(problem, cancel?: CancelFlag) {
+      checkMatchShapes(problem);
+      const { network, chunkCount, heldOffset, heldChunk, wanted, policy } = problem;
+      const outputs = allocateDeliveries(problem);
+      const status = addon.match(
+        ...networkArguments(network),
+        chunkCount,
+        heldOffset,
+        heldChunk,
+        wanted,
+        policy.seed,
+        policy.choice,
+        policy.window,
+        policy.lateLimit,
+        policy.novelty,
+        policy.overtaking,
+        cancel ?? null,
+        ...outputArguments(outputs),
+      );
+      const transfers = collect(status, outputs);
+      if (transfers === null) throw new InternalError("the matching kernel wrote more deliveries than are wanted");
+      return transfers;
+    },
+    relay(problem, cancel?: CancelFlag) {
+      checkRelayShapes(problem);
+      const { network, chunkSource, chunkTarget, distancePs, order, seed } = problem;
+      const outputs = allocateOutputs(problem.maxTransfers);
+      const status = addon.relay(
+        ...networkArguments(network),
+        chunkSource,
+        chunkTarget,
+        distancePs,
+        order,
+        seed,
+        cancel ?? null,
+        ...outputArguments(outputs),
+      );
+      return collect(status, outputs);
+    },
+  };
+}

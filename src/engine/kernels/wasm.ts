@@ -1,0 +1,155 @@
+import { InternalError } from "../../errors.ts";
+import { checkMatchShapes, checkRelayShapes } from "./check.ts";
+import type { CancelFlag, Kernels, MatchPolicy, TenNetwork } from "./kernels.ts";
+import { allocateDeliveries, allocateOutputs, collect, type Outputs } from "./outputs.ts";
+import { type WasmExports, WasmHeap } from "./wasm-memory.ts";
+
+/**
+ * The kernels as WebAssembly, in Node, workers and browsers. Problems are copied into the module's memory, laid out as
+ * the structs of native/abi.h (wasm/entry.cpp asserts the offsets), and results out of it.
+ */
+
+/** An instance whose memory has grown beyond this is dropped after the call: WebAssembly memory never shrinks. */
+const KEEP_BYTES = 64 * 2 ** 20;
+
+const NETWORK_BYTES = 44;
+const TRANSFERS_BYTES = 40;
+const POLICY_BYTES = 24;
+
+function putNetwork(heap: WasmHeap, network: TenNetwork): number {
+  const arrays = [
+    heap.put(network.routeSource),
+    heap.put(network.routeTarget),
+    heap.put(network.slotPs),
+    heap.put(network.useOffset),
+    heap.put(network.useResource),
+    heap.put(network.useUnits),
+    heap.put(network.capacity),
+  ];
+  const pointer = heap.allocate(NETWORK_BYTES);
+  const counts = [network.npuCount, network.routeSource.length, network.useResource.length, network.capacity.length];
+  putWords(heap, pointer, [...counts, ...arrays]);
+  return pointer;
+}
+
+function putPolicy(heap: WasmHeap, policy: MatchPolicy): number {
+  const pointer = heap.allocate(POLICY_BYTES);
+  const { seed, choice, window, lateLimit, novelty, overtaking } = policy;
+  putWords(heap, pointer, [seed, choice, window, lateLimit, novelty, overtaking]);
+  return pointer;
+}
+
+function putWords(heap: WasmHeap, pointer: number, words: readonly number[]): void {
+  const view = heap.view();
+  for (let i = 0; i < words.length; i++) view.setUint32(pointer + 4 * i, words[i], true);
+}
+
+/** Allocates struct BanyanTransfers and its arrays; `collect` copies the kernel's answer into `outputs`. */
+function putOutputs(heap: WasmHeap, outputs: Outputs): { pointer: number; collect: () => void } {
+  const { chunk, route, startPs, summary } = outputs;
+  const arrays = [chunk, route, startPs].map((column) => heap.allocate(column.byteLength));
+  const pointer = heap.allocate(TRANSFERS_BYTES);
+  heap.view().setFloat64(pointer, chunk.length, true);
+  putWords(heap, pointer + 8, arrays);
+  const take = (): void => {
+    const view = heap.view();
+    summary[0] = view.getFloat64(pointer + 24, true);
+    summary[1] = view.getInt32(pointer + 32, true);
+    summary[2] = view.getInt32(pointer + 36, true);
+    const count = Math.min(Math.max(summary[0], 0), chunk.length);
+    for (const [i, column] of [chunk, route, startPs].entries()) heap.take(column.subarray(0, count), arrays[i]);
+  };
+  return { pointer, collect: take };
+}
+
+/** Returns the kernels of a compiled module. Compiling is the caller's: browsers allow it only off the main path. */
+export function wasmKernels(module: WebAssembly.Module): Kernels {
+  let exports: WasmExports | undefined;
+  let flag: CancelFlag | undefined;
+
+  const instantiate = (): WasmExports => {
+    const instance = new WebAssembly.Instance(module, {
+      banyan: { cancelled: () => (flag === undefined ? 0 : Atomics.load(flag, 0)) },
+      env: { emscripten_notify_memory_growth: () => {} },
+      wasi_snapshot_preview1: {
+        proc_exit: (code: number) => {
+          throw new WebAssembly.RuntimeError(`exit ${code}`);
+        },
+      },
+    });
+    const fresh = instance.exports as unknown as WasmExports;
+    fresh._initialize?.();
+    return fresh;
+  };
+
+  /** Runs one kernel call; the instance does not outlive an error, nor a call that made it big. */
+  const call = (outputs: Outputs, work: (raw: WasmExports, heap: WasmHeap, out: number) => number): number => {
+    const raw = exports ?? instantiate();
+    const heap = new WasmHeap(raw);
+    exports = undefined;
+    try {
+      const out = putOutputs(heap, outputs);
+      const status = work(raw, heap, out.pointer);
+      out.collect();
+      heap.freeAll();
+      if (raw.memory.buffer.byteLength <= KEEP_BYTES) exports = raw;
+      return status;
+    } catch (error) {
+      if (error instanceof WebAssembly.RuntimeError) {
+        throw new InternalError(`the WebAssembly kernel stopped: ${error.message}`);
+      }
+      throw error;
+    } finally {
+      flag = undefined;
+    }
+  };
+
+  const cancelArguments = (raw: WasmExports, cancel: CancelFlag | undefined): [number, number] => {
+    flag = cancel;
+    return [cancel === undefined ? 0 : raw.banyan_cancel_callback(), 0];
+  };
+
+  return {
+    backend: "wasm",
+    match(problem, cancel) {
+      checkMatchShapes(problem);
+      const { network, chunkCount, heldOffset, heldChunk, wanted, policy } = problem;
+      const outputs = allocateDeliveries(problem);
+      const status = call(outputs, (raw, heap, out) =>
+        raw.banyan_match(
+          putNetwork(heap, network),
+          chunkCount,
+          heldChunk.length,
+          heap.put(heldOffset),
+          heap.put(heldChunk),
+          heap.put(wanted),
+          putPolicy(heap, policy),
+          ...cancelArguments(raw, cancel),
+          out,
+        ),
+      );
+      const transfers = collect(status, outputs);
+      if (transfers === null) throw new InternalError("the matching kernel wrote more deliveries than are wanted");
+      return transfers;
+    },
+    relay(problem, cancel) {
+      checkRelayShapes(problem);
+      const { network, chunkSource, chunkTarget, distancePs, order, seed } = problem;
+      const outputs = allocateOutputs(problem.maxTransfers);
+      const status = call(outputs, (raw, heap, out) =>
+        raw.banyan_relay(
+          putNetwork(heap, network),
+          chunkSource.length,
+          heap.put(chunkSource),
+          heap.put(chunkTarget),
+          heap.put(distancePs),
+          heap.put(order),
+          seed,
+          ...cancelArguments(raw, cancel),
+          out,
+        ),
+      );
+      return collect(status, outputs);
+    },
+  };
+}

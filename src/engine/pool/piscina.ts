@@ -1,0 +1,50 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Piscina } from "piscina";
+import { InternalError } from "../../errors.ts";
+import type { Backend, CancelFlag, Transfers } from "../kernels/kernels.ts";
+import { type Failure, fromFailure } from "./failure.ts";
+import type { Pool, PoolResult, PoolTask } from "./pool.ts";
+import { shareColumns } from "./share.ts";
+
+/** What a worker is started with. */
+export interface WorkerSetup {
+  readonly backend: Backend;
+}
+
+export interface WorkerRequest {
+  readonly task: PoolTask;
+  readonly cancel: CancelFlag | undefined;
+}
+
+export type WorkerReply = { readonly transfers: Transfers | null } | { readonly failure: Failure };
+
+/** The compiled worker: beside us in dist/, and the same file when this module runs from src/ (tests). */
+function workerFile(): string {
+  const candidates = ["../../worker.js", "../../../dist/worker.js"];
+  const files = candidates.map((path) => fileURLToPath(new URL(path, import.meta.url)));
+  const found = files.find((file) => existsSync(file));
+  if (found === undefined) throw new InternalError("dist/worker.js is missing: `npm run build:ts` makes it");
+  return found;
+}
+
+/** Returns a pool of worker threads that run the same backend as this one. Nothing is started before the first task. */
+export function piscinaPool(backend: Backend, threads: number): Pool {
+  const workerData: WorkerSetup = { backend };
+  let started: Promise<Piscina<WorkerRequest, WorkerReply>> | undefined;
+  const start = async () => {
+    const { Piscina } = await import("piscina");
+    return new Piscina({ filename: workerFile(), minThreads: 0, maxThreads: threads, idleTimeout: 1000, workerData });
+  };
+  return {
+    threads,
+    async run<T extends PoolTask>(task: T, cancel?: CancelFlag) {
+      started ??= start();
+      const reply = await (await started).run({ task, cancel });
+      if ("failure" in reply) throw fromFailure(reply.failure);
+      return reply.transfers as PoolResult<T>;
+    },
+    share: shareColumns,
+    close: async () => (await started)?.destroy(),
+  };
+}

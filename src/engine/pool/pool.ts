@@ -1,0 +1,29 @@
+import { CancelledError } from "../../errors.ts";
+import type { CancelFlag, Kernels, MatchProblem, RelayProblem, Transfers } from "../kernels/kernels.ts";
+
+/** One kernel call. */
+export type PoolTask =
+  | { readonly kind: "match"; readonly problem: MatchProblem }
+  | { readonly kind: "relay"; readonly problem: RelayProblem };
+
+/** What a task gives: null when a relay problem had too little room. */
+export type PoolResult<T extends PoolTask> = T["kind"] extends "match" ? Transfers : Transfers | null;
+
+/** Runs kernel calls, several at a time where there are threads. The results do not depend on how many there are. */
+export interface Pool {
+  /** Calls that run at the same time. */
+  readonly threads: number;
+  /** Rejects with the kernel's error; with CancelledError when `cancel` (a shared flag, see newCancelFlag) is set. */
+  run<T extends PoolTask>(task: T, cancel?: CancelFlag): Promise<PoolResult<T>>;
+  /** Returns a copy whose columns lie in shared memory, so that a task does not copy them; the value itself where tasks copy nothing. */
+  share<T extends object>(value: T): T;
+  /** Ends the threads; tasks that still run are abandoned. */
+  close(): Promise<void>;
+}
+
+/** Runs one task on kernels at hand. */
+export function runTask<T extends PoolTask>(kernels: Kernels, task: T, cancel?: CancelFlag): PoolResult<T> {
+  if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
+  const result = task.kind === "match" ? kernels.match(task.problem, cancel) : kernels.relay(task.problem, cancel);
+  return result as PoolResult<T>;
+}

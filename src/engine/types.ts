@@ -1,0 +1,18 @@
+import type { LoadedKernels } from "./kernels/choose.ts";
+import type { Backend } from "./kernels/kernels.ts";
+import type { Pool } from "./pool/pool.ts";
+
+/** The machinery that synthesizers are handed: kernels, which backend they are, and a pool to run many calls. */
+export interface Engine extends LoadedKernels {
+  /** Returns the engine's one pool; nothing is started before its first task. */
+  pool(): Pool;
+  /** Ends the pool's threads. */
+  close(): Promise<void>;
+}
+
+export interface EngineOptions {
+  /** Forces a backend; without it the first of native, wasm, js that loads. */
+  readonly backend?: Backend | undefined;
+  /** Kernel calls at the same time; every core without it. Results do not depend on it. */
+  readonly threads?: number | undefined;
+}

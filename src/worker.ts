@@ -1,0 +1,28 @@
+import { move, transferableSymbol, valueSymbol, workerData } from "piscina";
+import type { Transfers } from "./engine/kernels/kernels.ts";
+import { loadKernels } from "./engine/kernels/load.ts";
+import { toFailure } from "./engine/pool/failure.ts";
+import type { WorkerReply, WorkerRequest, WorkerSetup } from "./engine/pool/piscina.ts";
+import { runTask } from "./engine/pool/pool.ts";
+
+const { backend } = workerData as WorkerSetup;
+const loaded = loadKernels(backend);
+
+/** Runs one task of src/engine/pool/piscina.ts; the result's columns are moved to the caller, not copied. */
+export default async function work({ task, cancel }: WorkerRequest): Promise<WorkerReply> {
+  const { kernels } = await loaded;
+  try {
+    return moved(runTask(kernels, task, cancel));
+  } catch (error) {
+    const failure = toFailure(error);
+    if (failure === undefined) throw error;
+    return { failure };
+  }
+}
+
+function moved(transfers: Transfers | null): WorkerReply {
+  const reply = { transfers };
+  if (transfers === null) return reply;
+  const buffers = [transfers.chunk.buffer, transfers.route.buffer, transfers.startPs.buffer];
+  return move({ [transferableSymbol]: buffers, [valueSymbol]: reply } as never) as unknown as WorkerReply;
+}

@@ -1,0 +1,234 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Backend, Kernels, MatchProblem, RelayProblem } from "../../src/engine/kernels/kernels.ts";
+import { shareColumns } from "../../src/engine/pool/share.ts";
+import { CancelledError, InfeasibleError, InputError, InternalError } from "../../src/errors.ts";
+import { kernelsOrReason } from "../support/backends.ts";
+import { allGather, matchProblems, mesh, networkOf, relayOf, relayProblems } from "../support/networks.ts";
+import { brokenMatchLaws, brokenRelayLaws } from "../support/transfer-laws.ts";
+
+/** What every backend of the kernels must do. A backend's test file only supplies its name. */
+export async function kernelContract(backend: Backend): Promise<void> {
+  const { kernels, reason } = await kernelsOrReason(backend);
+  const suite = `${backend} kernels${kernels ? "" : ` (skipped: ${reason})`}`;
+  describe.runIf(kernels !== undefined)(suite, () => cases(backend, kernels as Kernels));
+}
+
+const chain = (slots: readonly number[]) =>
+  networkOf(
+    slots.length + 1,
+    slots.map((slotPs, i) => ({ source: i, target: i + 1, slotPs })),
+  );
+
+const end = (
+  problem: { network: MatchProblem["network"] },
+  { route, startPs }: ReturnType<Kernels["match"]>,
+): number => (route.length === 0 ? 0 : startPs[route.length - 1] + problem.network.slotPs[route[route.length - 1]]);
+
+function broadcastFromFirst(npus: number, network: MatchProblem["network"]): MatchProblem {
+  const heldOffset = new Int32Array(npus + 1).fill(1);
+  heldOffset[0] = 0;
+  return { ...allGather(network), chunkCount: 1, heldOffset, heldChunk: Int32Array.of(0) };
+}
+
+function cases(backend: Backend, kernels: Kernels): void {
+  it("says which backend it is", () => {
+    expect(kernels.backend).toBe(backend);
+  });
+
+  it("passes one chunk down a chain, each transfer as soon as its source holds it", () => {
+    const result = kernels.match(broadcastFromFirst(4, chain([10, 7, 5])));
+    expect(result.route).toEqual(Int32Array.of(0, 1, 2));
+    expect(result.chunk).toEqual(Int32Array.of(0, 0, 0));
+    expect(result.startPs).toEqual(Float64Array.of(0, 10, 17));
+  });
+
+  it("keeps time exact beyond 32 bits", () => {
+    const slot = 2 ** 51 + 1;
+    const result = kernels.match(broadcastFromFirst(3, chain([slot, slot])));
+    expect(result.startPs).toEqual(Float64Array.of(0, slot));
+  });
+
+  it("fills a ring in as many slots as there are chunks to get", () => {
+    const routes = Array.from({ length: 6 }, (_, v) => ({ source: v, target: (v + 1) % 6, slotPs: 100 }));
+    const problem = allGather(networkOf(6, routes));
+    expect(end(problem, kernels.match(problem))).toBe(500);
+  });
+
+  it.each([
+    ["one NPU", allGather(networkOf(1, []))],
+    [
+      "no chunks",
+      { ...allGather(networkOf(1, [])), chunkCount: 0, heldOffset: new Int32Array(2), heldChunk: new Int32Array() },
+    ],
+    ["nothing wanted", { ...allGather(mesh(2, 2)), wanted: new Uint32Array(4) }],
+  ])("returns no transfers for %s", (_, problem) => {
+    const { chunk, route, startPs } = kernels.match(problem);
+    expect([chunk.length, route.length, startPs.length]).toEqual([0, 0, 0]);
+  });
+
+  it("sends through a shared port one chunk at a time", () => {
+    const uses = [[0, 1]] as const;
+    const routes = [
+      { source: 0, target: 1, slotPs: 10, uses },
+      { source: 0, target: 2, slotPs: 10, uses },
+    ];
+    const result = kernels.match(broadcastFromFirst(3, networkOf(3, routes, [1])));
+    expect(result.startPs).toEqual(Float64Array.of(0, 10));
+  });
+
+  it("moves a chunk over NPUs that do not want it", () => {
+    const result = kernels.relay(relayOf(chain([10, 7, 5]), [[0, 3]]));
+    expect(result?.route).toEqual(Int32Array.of(0, 1, 2));
+    expect(result?.startPs).toEqual(Float64Array.of(0, 10, 17));
+  });
+
+  it("moves nothing when every chunk is where it should be", () => {
+    const result = kernels.relay(relayOf(mesh(2, 1), [[1, 1]]));
+    expect(result?.chunk.length).toBe(0);
+  });
+
+  it("returns null when a relay problem has too little room", () => {
+    expect(kernels.relay({ ...relayOf(chain([1, 1]), [[0, 2]]), maxTransfers: 1 })).toBeNull();
+  });
+
+  it("names an NPU and a chunk that cannot reach it", () => {
+    const problem = broadcastFromFirst(3, networkOf(3, [{ source: 0, target: 1, slotPs: 1 }]));
+    expect(() => kernels.match(problem)).toThrow(InfeasibleError);
+    expect(() => kernels.match(problem)).toThrow("chunk 0 cannot reach NPU 2");
+    const relay = relayOf(networkOf(2, [{ source: 0, target: 1, slotPs: 1 }]), [[1, 0]]);
+    expect(() => kernels.relay(relay)).toThrow(InfeasibleError);
+  });
+
+  it("stops when the cancel flag is set", () => {
+    const flag = Int32Array.of(1);
+    expect(() => kernels.match(allGather(mesh(8, 8)), flag)).toThrow(CancelledError);
+    const pairs = Array.from({ length: 64 }, (_, v) => [v, 63 - v] as const);
+    expect(() => kernels.relay(relayOf(mesh(8, 8), pairs), flag)).toThrow(CancelledError);
+  });
+
+  it("works on after an error and after a cancellation", () => {
+    const problem = allGather(mesh(3, 3));
+    const before = kernels.match(problem);
+    expect(() => kernels.match(problem, Int32Array.of(1))).toThrow(CancelledError);
+    expect(() => kernels.match({ ...problem, heldChunk: Int32Array.of(99) })).toThrow();
+    expect(kernels.match(problem)).toEqual(before);
+  });
+
+  it("refuses schedules that last longer than exact integers reach", () => {
+    const slot = Number.MAX_SAFE_INTEGER;
+    expect(() => kernels.match(broadcastFromFirst(3, chain([slot, slot])))).toThrow(InputError);
+  });
+
+  it("reads columns in shared memory", () => {
+    const problem = allGather(mesh(3, 2, 10, 15), 2, { novelty: 1, overtaking: 1 });
+    expect(kernels.match(shareColumns(problem))).toEqual(kernels.match(problem));
+  });
+
+  it("leaves the problem as it was", () => {
+    const problem = allGather(mesh(4, 3, 10, 15), 2, {
+      novelty: 1,
+      overtaking: 1,
+      choice: 1,
+      window: 8,
+      lateLimit: 100,
+    });
+    const copy = structuredClone(problem);
+    kernels.match(problem);
+    expect(problem).toEqual(copy);
+  });
+
+  badMatchProblems(kernels);
+  badRelayProblems(kernels);
+
+  it.each([
+    ["without shared resources", ["none"]],
+    ["with ports", ["ports", "mixed"]],
+    ["with any shared resources", ["arbitrary"]],
+  ] as const)("delivers every wanted chunk once, lawfully, on random networks %s", (_, sharings) => {
+    fc.assert(
+      fc.property(matchProblems(sharings, true), (problem) => {
+        expect(brokenMatchLaws(problem, kernels.match(problem))).toEqual([]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("keeps the laws or names what cannot be reached when not all chunks are wanted", () => {
+    fc.assert(
+      fc.property(matchProblems(["none", "ports", "mixed", "arbitrary"]), (problem) => {
+        try {
+          expect(brokenMatchLaws(problem, kernels.match(problem))).toEqual([]);
+        } catch (error) {
+          if (!(error instanceof InfeasibleError)) throw error;
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("brings every chunk to its target, lawfully, on random networks", () => {
+    fc.assert(
+      fc.property(relayProblems(["none", "ports", "mixed", "arbitrary"]), (problem) => {
+        const result = kernels.relay(problem);
+        expect(result).not.toBeNull();
+        if (result !== null) expect(brokenRelayLaws(problem, result)).toEqual([]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+}
+
+function badMatchProblems(kernels: Kernels): void {
+  const good = allGather(mesh(2, 2));
+  const network = (part: Partial<MatchProblem["network"]>): MatchProblem => ({
+    ...good,
+    network: { ...good.network, ...part },
+  });
+  const policy = (part: Partial<MatchProblem["policy"]>): MatchProblem => ({
+    ...good,
+    policy: { ...good.policy, ...part },
+  });
+  const routes = good.network.slotPs.length;
+  it.each<[string, MatchProblem]>([
+    ["a route from NPU 4 of 4", network({ routeSource: new Int32Array(routes).fill(4) })],
+    ["a route from NPU -1", network({ routeSource: new Int32Array(routes).fill(-1) })],
+    ["a route to itself", network({ routeTarget: good.network.routeSource })],
+    ["a slot of 0", network({ slotPs: new Float64Array(routes) })],
+    ["a slot of NaN", network({ slotPs: new Float64Array(routes).fill(Number.NaN) })],
+    ["a fractional slot", network({ slotPs: new Float64Array(routes).fill(1.5) })],
+    ["a column that is too short", network({ slotPs: good.network.slotPs.subarray(1) })],
+    ["offsets that fall", network({ useOffset: Int32Array.from(good.network.useOffset, (_, i) => (i === 1 ? 1 : 0)) })],
+    ["no NPUs", network({ npuCount: 0 })],
+    ["a fractional count", network({ npuCount: 4.5 })],
+    ["NaN chunks", { ...good, chunkCount: Number.NaN }],
+    ["a held chunk out of range", { ...good, heldChunk: Int32Array.of(0, 1, 2, 4) }],
+    ["held offsets that do not end at the chunks", { ...good, heldOffset: Int32Array.of(0, 1, 2, 3, 3) }],
+    ["too few wanted words", { ...good, wanted: new Uint32Array(3) }],
+    ["a choice that does not exist", policy({ choice: 4 })],
+    ["a window of 0", policy({ window: 0 })],
+    ["a negative seed", policy({ seed: -1 })],
+  ])("refuses %s", (_, problem) => {
+    expect(() => kernels.match(problem)).toThrow(InternalError);
+  });
+
+  it("refuses a route that takes more of a resource than there is", () => {
+    const uses = [[0, 2]] as const;
+    const overdrawn = networkOf(2, [{ source: 0, target: 1, slotPs: 1, uses }], [1]);
+    expect(() => kernels.match(broadcastFromFirst(2, overdrawn))).toThrow(InternalError);
+  });
+}
+
+function badRelayProblems(kernels: Kernels): void {
+  const good = relayOf(mesh(2, 2), [[0, 3]]);
+  it.each<[string, Partial<RelayProblem>]>([
+    ["a source out of range", { chunkSource: Int32Array.of(4) }],
+    ["a negative target", { chunkTarget: Int32Array.of(-1) }],
+    ["a NaN distance", { distancePs: new Float64Array(16).fill(Number.NaN) }],
+    ["a distance column that is too short", { distancePs: new Float64Array(15) }],
+    ["an order out of range", { order: new Int32Array(16).fill(4) }],
+    ["negative room", { maxTransfers: -1 }],
+  ])("refuses %s", (_, part) => {
+    expect(() => kernels.relay({ ...good, ...part })).toThrow(InternalError);
+  });
+}

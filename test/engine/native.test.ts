@@ -1,0 +1,46 @@
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { kernelsOrReason } from "../support/backends.ts";
+import { kernelContract } from "./kernels.contract.ts";
+
+await kernelContract("native");
+
+const { kernels, reason } = await kernelsOrReason("native");
+const file = fileURLToPath(new URL("../../native/build/Release/banyan.node", import.meta.url));
+
+describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: ${reason})`}`, () => {
+  const ints = (...values: number[]): Int32Array => Int32Array.from(values);
+  // NPU 0 sends its one chunk to NPU 1.
+  const good = (): unknown[] => [
+    ...[2, ints(0), ints(1), Float64Array.of(5), ints(0, 0), ints(), ints(), ints()],
+    ...[1, ints(0, 1, 1), ints(0), null],
+    ...[1, 0, 1, 0, 0, 0, null],
+    ...[ints(9), ints(9), Float64Array.of(9), new Float64Array(3)],
+  ];
+  const addon = (): { match(...args: unknown[]): number } =>
+    createRequire(import.meta.url)(process.env["BANYAN_ADDON"] ?? file);
+
+  it("writes into the caller's arrays", () => {
+    const args = good();
+    expect(addon().match(...args)).toBe(0);
+    expect(args.slice(-4)).toEqual([ints(0), ints(0), Float64Array.of(0), Float64Array.of(1, 0, 0)]);
+  });
+
+  it.each([undefined, "x", {}, 1.5, 2 ** 40, [0], new Float32Array(2), new DataView(new ArrayBuffer(8))])(
+    "throws a TypeError for %o at every place of the call",
+    (wrong) => {
+      for (let place = 0; place < good().length; place++) {
+        const args = good();
+        args[place] = wrong;
+        expect(() => addon().match(...args), `place ${place}`).toThrow(TypeError);
+      }
+    },
+  );
+
+  it("throws a TypeError for missing arguments", () => {
+    for (let count = 0; count < good().length; count++) {
+      expect(() => addon().match(...good().slice(0, count))).toThrow(TypeError);
+    }
+  });
+});

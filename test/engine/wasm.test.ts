@@ -1,0 +1,3 @@
+import { kernelContract } from "./kernels.contract.ts";
+
+await kernelContract("wasm");
