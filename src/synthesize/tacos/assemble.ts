@@ -61,7 +61,8 @@ function merged(first: RouteSet, second: RouteSet): { routes: RouteSet; offset: 
 export function assemble(topology: Topology, collective: Collective, phases: readonly PhaseTransfers[]): StepSchedule {
   const first = phases[0] as PhaseTransfers;
   const second = phases[1];
-  const { routes, offset } = second === undefined ? { routes: first.routes, offset: 0 } : merged(first.routes, second.routes);
+  const { routes, offset } =
+    second === undefined ? { routes: first.routes, offset: 0 } : merged(first.routes, second.routes);
   const count = phases.reduce((sum, phase) => sum + phase.chunk.length, 0);
   const chunk = new Int32Array(count);
   const route = new Int32Array(count);

@@ -47,7 +47,10 @@ function chunkClasses(collective: Collective): Map<string, number[]> {
   for (let c = 0; c < collective.chunkCount; c++) {
     const { pre, post } = collective;
     const from = membersOf(collective, pre, c).join();
-    const to = post.kind === "group" ? `g${Math.floor((c * collective.groupCount) / collective.chunkCount)}` : membersOf(collective, post, c).join();
+    const to =
+      post.kind === "group"
+        ? `g${Math.floor((c * collective.groupCount) / collective.chunkCount)}`
+        : membersOf(collective, post, c).join();
     const key = `${from}>${to}`;
     const list = classes.get(key);
     if (list === undefined) classes.set(key, [c]);
@@ -81,7 +84,12 @@ export function spreadsAmongMembers(collective: Collective, routes: RouteSet, np
  * Returns the wanted bits with, for each chunk, the NPUs on shortest paths (in slot times) from its holders to those that
  * want it added: so every chunk can travel from NPU to NPU that all take it.
  */
-export function wantedWithPaths(collective: Collective, routes: RouteSet, slotPs: Float64Array, npuCount: number): Uint32Array {
+export function wantedWithPaths(
+  collective: Collective,
+  routes: RouteSet,
+  slotPs: Float64Array,
+  npuCount: number,
+): Uint32Array {
   const bits = wantedBits(collective, npuCount);
   const words = (collective.chunkCount + 31) >>> 5;
   const outgoing = routesBy(routes.source, npuCount);
@@ -90,7 +98,8 @@ export function wantedWithPaths(collective: Collective, routes: RouteSet, slotPs
     const { previous } = timesFrom(routes, slotPs, outgoing, holders);
     const onPath = new Set<number>();
     for (const wanter of membersOf(collective, collective.post, chunks[0] as number)) {
-      for (let v = wanter; v >= 0 && !onPath.has(v); v = previous[v] < 0 ? -1 : routes.source[previous[v]]) onPath.add(v);
+      for (let v = wanter; v >= 0 && !onPath.has(v); v = previous[v] < 0 ? -1 : routes.source[previous[v]])
+        onPath.add(v);
     }
     for (const c of chunks) for (const v of onPath) bits[v * words + (c >>> 5)] |= 1 << (c & 31);
   }

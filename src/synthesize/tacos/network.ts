@@ -30,7 +30,8 @@ export function tenNetwork(topology: Topology, routes: RouteSet, times: RouteTim
     denominator[link] = lcm(denominator[link], routes.shareDen[i]);
   }
   const capacityOf = (link: number): number => denominator[link] || MOST_UNITS;
-  const unitsOf = (i: number): number => Math.ceil((routes.shareNum[i] * capacityOf(routes.links[i])) / routes.shareDen[i]);
+  const unitsOf = (i: number): number =>
+    Math.ceil((routes.shareNum[i] * capacityOf(routes.links[i])) / routes.shareDen[i]);
   const asked = new Float64Array(links);
   for (let i = 0; i < routes.links.length; i++) asked[routes.links[i]] += unitsOf(i);
   const resource = new Int32Array(links).fill(-1);

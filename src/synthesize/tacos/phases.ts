@@ -36,7 +36,8 @@ export function phasesOf(collective: Collective): Phase[] {
   const { kind, pre, post, reduces } = collective;
   const plain = (from: Placement, to: Placement): Collective => ({
     ...collective,
-    kind: from.kind === "one" && to.kind === "group" && kind !== "broadcast" && kind !== "reduce" ? "allgather" : "custom",
+    kind:
+      from.kind === "one" && to.kind === "group" && kind !== "broadcast" && kind !== "reduce" ? "allgather" : "custom",
     reduces: false,
     pre: from,
     post: to,

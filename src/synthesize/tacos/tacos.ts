@@ -1,17 +1,31 @@
 import type { MatchProblem, RelayProblem } from "../../engine/kernels/kernels.ts";
 import { boundOf } from "../../model/bounds.ts";
-import { type Collective, COLLECTIVE_KINDS } from "../../model/collective.ts";
+import { COLLECTIVE_KINDS, type Collective } from "../../model/collective.ts";
 import { ceil } from "../../model/rational.ts";
-import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing.ts";
 import { type RouteSet, type RouteTimes, reversedRoutes, routeTimes } from "../../model/routes.ts";
+import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing.ts";
 import { reversed, switchCount, type Topology } from "../../model/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { assemble, endOf, type PhaseTransfers, pruned } from "./assemble.ts";
-import { everyoneWantsAll, holdingsOf, type RelayMode, spreadsAmongMembers, wantedBits, wantedWithPaths } from "./demand.ts";
+import {
+  everyoneWantsAll,
+  holdingsOf,
+  type RelayMode,
+  spreadsAmongMembers,
+  wantedBits,
+  wantedWithPaths,
+} from "./demand.ts";
 import { allTimes, serviceOrder } from "./distances.ts";
 import { tenNetwork } from "./network.ts";
 import { type Phase, phasesOf } from "./phases.ts";
-import { checkPolicy, defaultTrials, MULTICAST_POLICIES, multicastTrial, RELAY_POLICIES, unicastTrial } from "./trials.ts";
+import {
+  checkPolicy,
+  defaultTrials,
+  MULTICAST_POLICIES,
+  multicastTrial,
+  RELAY_POLICIES,
+  unicastTrial,
+} from "./trials.ts";
 
 /** Above so many routes through switches, ports are not tried unless asked for. */
 const MOST_PORT_ROUTES = 65_536;
@@ -41,7 +55,12 @@ function degreesToTry(topology: Topology, wanted: SwitchDegree | null): readonly
 }
 
 /** Returns the route sets of a phase; reversed ones for a phase that is synthesized on the reversed topology. */
-function networksOf(topology: Topology, collective: Collective, phase: Phase, degrees: readonly SwitchDegree[]): Network[] {
+function networksOf(
+  topology: Topology,
+  collective: Collective,
+  phase: Phase,
+  degrees: readonly SwitchDegree[],
+): Network[] {
   return degrees.map((degree) => {
     const trueRoutes = routesCached(topology, degree);
     const routes = phase.reversed ? reversedRoutes(trueRoutes) : trueRoutes;
@@ -68,7 +87,12 @@ function routesCached(topology: Topology, degree: SwitchDegree): RouteSet {
 }
 
 /** Returns the attempt for trial k of a phase whose chunks may go to many NPUs. */
-function multicastAttempts(phase: Phase, networks: readonly Network[], request: SynthesisRequest, context: SynthesisContext) {
+function multicastAttempts(
+  phase: Phase,
+  networks: readonly Network[],
+  request: SynthesisRequest,
+  context: SynthesisContext,
+) {
   const { collective } = phase;
   const npus = request.topology.npuCount;
   const all = everyoneWantsAll(collective, npus);
@@ -78,11 +102,7 @@ function multicastAttempts(phase: Phase, networks: readonly Network[], request: 
   const variants = networks.flatMap((network) => {
     const modes: RelayMode[] = all
       ? ["members"]
-      : [
-          ...(spreadsAmongMembers(collective, network.routes, npus) ? (["members"] as const) : []),
-          "paths",
-          "all",
-        ];
+      : [...(spreadsAmongMembers(collective, network.routes, npus) ? (["members"] as const) : []), "paths", "all"];
     const ten = tenNetwork(request.topology, network.routes, network.times);
     return modes.map((mode) => ({ network, mode, ten }));
   });
@@ -124,15 +144,24 @@ function multicastAttempts(phase: Phase, networks: readonly Network[], request: 
 }
 
 /** Returns the attempt for trial k of a phase in which every chunk has one source and one target. */
-function unicastAttempts(phase: Phase, networks: readonly Network[], request: SynthesisRequest, context: SynthesisContext) {
+function unicastAttempts(
+  phase: Phase,
+  networks: readonly Network[],
+  request: SynthesisRequest,
+  context: SynthesisContext,
+) {
   const { collective } = phase;
   const npus = request.topology.npuCount;
   const single = (placement: Collective["pre"]): Int32Array => (placement as { npu: Int32Array }).npu;
   const source = single(collective.pre);
   const target = single(collective.post);
   const bothWays = collective.kind === "custom" && !phase.reversed && !isFan(source) && !isFan(target);
-  const variants = networks.flatMap((network) => (bothWays ? [false, true] : [false]).map((turned) => ({ network, turned })));
-  const prepared = variants.map(() => null as null | { problem: Omit<RelayProblem, "order" | "seed">; demand: Float64Array });
+  const variants = networks.flatMap((network) =>
+    (bothWays ? [false, true] : [false]).map((turned) => ({ network, turned })),
+  );
+  const prepared = variants.map(
+    () => null as null | { problem: Omit<RelayProblem, "order" | "seed">; demand: Float64Array },
+  );
   const orders = new Map<string, Int32Array>();
   const prepare = (index: number) => {
     const { network, turned } = variants[index] as (typeof variants)[number];

@@ -14,7 +14,12 @@ interface MulticastPolicy {
 const WHOLE = 0x7fffffff;
 
 const OLDEST: MulticastPolicy = { name: "oldest", choice: CHOICE.oldest, window: 1, lateShare: 1 };
-const NEIGHBOUR_LATE: MulticastPolicy = { name: "neighbour-late", choice: CHOICE.neighbour, window: 8, lateShare: 0.06 };
+const NEIGHBOUR_LATE: MulticastPolicy = {
+  name: "neighbour-late",
+  choice: CHOICE.neighbour,
+  window: 8,
+  lateShare: 0.06,
+};
 const NEIGHBOUR: MulticastPolicy = { name: "neighbour", choice: CHOICE.neighbour, window: 8, lateShare: 1 };
 const NEIGHBOUR_WIDE: MulticastPolicy = { name: "neighbour-wide", choice: CHOICE.neighbour, window: 64, lateShare: 1 };
 const RAREST: MulticastPolicy = { name: "rarest", choice: CHOICE.rarest, window: WHOLE, lateShare: 1 };
@@ -34,7 +39,8 @@ export const RELAY_POLICIES: readonly string[] = RELAY_ORDERS;
 /** Returns the policies whose names match the request (null: all) in one list of names; throws InputError when none does. */
 export function checkPolicy(policy: string | null): void {
   const known = [...MULTICAST_POLICIES, ...RELAY_POLICIES];
-  if (policy !== null && !known.includes(policy)) throw new InputError("--policy", `one of ${known.join(", ")}`, policy);
+  if (policy !== null && !known.includes(policy))
+    throw new InputError("--policy", `one of ${known.join(", ")}`, policy);
 }
 
 /** What one multicast trial does. */
@@ -94,7 +100,9 @@ export interface UnicastTrial {
 
 /** Returns trial k of a unicast phase: variants first, then orders, then seeds. */
 export function unicastTrial(k: number, seed: number, wanted: string | null, variants: number): UnicastTrial {
-  const orders = RELAY_ORDERS.filter((order) => wanted === null || !RELAY_POLICIES.includes(wanted) || order === wanted);
+  const orders = RELAY_ORDERS.filter(
+    (order) => wanted === null || !RELAY_POLICIES.includes(wanted) || order === wanted,
+  );
   const order = orders[Math.floor(k / variants) % orders.length] as RelayOrder;
   return { name: order, order, variant: k % variants, seed: (seed + k) >>> 0 };
 }
