@@ -1,0 +1,74 @@
+// Random problems through the C ABI without Node: `npm run sanitize` runs this under AddressSanitizer and UBSan.
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include "run.h"
+
+namespace {
+
+int failures = 0;
+
+void Expect(bool holds, const char* what, std::uint32_t seed) {
+  if (holds) return;
+  std::printf("FAIL %s (seed %u)\n", what, seed);
+  failures++;
+}
+
+std::vector<std::uint8_t> Bytes(std::uint32_t seed) {
+  return {static_cast<std::uint8_t>(seed), static_cast<std::uint8_t>(seed >> 8), static_cast<std::uint8_t>(seed >> 16)};
+}
+
+int32_t Stop(const void*) { return 1; }
+
+void RandomProblems(std::uint32_t count) {
+  std::uint32_t solved = 0;
+  for (std::uint32_t seed = 0; seed < count; seed++) {
+    const std::vector<std::uint8_t> bytes = Bytes(seed);
+    banyan_test::Source random(bytes.data(), bytes.size());
+    std::int32_t status = 0;
+    const char* fault = banyan_test::RunMatch(banyan_test::RandomMatch(random, 8, 40), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    solved += status == kBanyanOk ? 1U : 0U;
+    fault = banyan_test::RunRelay(banyan_test::RandomRelay(random, 8, 30), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    solved += status == kBanyanOk ? 1U : 0U;
+  }
+  Expect(solved > count, "most random problems have an answer", count);
+}
+
+void Statuses() {
+  banyan_test::Network pair;
+  pair.npus = 2;
+  pair.Add(0, 1, 5);
+  pair.EndRoute();
+  banyan_test::MatchCase made;
+  made.network = pair;
+  made.chunks = 1;
+  made.held_offset = {0, 1, 1};
+  made.held_chunk = {0};
+  made.policy.window = 1;
+  const BanyanNetwork view = pair.View();
+  const auto match = [&](BanyanCancelled cancelled, std::size_t room) {
+    banyan_test::Transfers out(room);
+    return banyan_match(&view, 1, 1, made.held_offset.data(), made.held_chunk.data(), nullptr, &made.policy, cancelled,
+                        nullptr, &out.view);
+  };
+  Expect(match(nullptr, 1) == kBanyanOk, "one delivery", 0);
+  Expect(match(nullptr, 0) == kBanyanOutputTooSmall, "no room", 0);
+  Expect(match(Stop, 1) == kBanyanCancelled, "cancelled", 0);
+  made.policy.window = 0;
+  Expect(match(nullptr, 1) == kBanyanBadArgument, "window 0", 0);
+  made.policy.window = 1;
+  made.held_offset = {0, 0, 1};
+  Expect(match(nullptr, 1) == kBanyanUnreachable, "nothing leads back", 0);
+}
+
+}  // namespace
+
+int main() {
+  RandomProblems(3000);
+  Statuses();
+  std::printf(failures == 0 ? "native tests passed\n" : "%d native tests failed\n", failures);
+  return failures == 0 ? 0 : 1;
+}
