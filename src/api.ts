@@ -1,0 +1,27 @@
+/** The public API that both platforms share; index.ts and index.browser.ts add the engine. */
+export type { Comparison, ComparisonRow } from "./compare.ts";
+export type { Backend, Kernels } from "./engine/kernels/kernels.ts";
+export type { Engine, EngineOptions } from "./engine/types.ts";
+export { CancelledError, InfeasibleError, InputError, InternalError } from "./errors.ts";
+export { perfettoTrace } from "./export/perfetto.ts";
+export { scheduleJsonParts, scheduleToJson } from "./export/schedule-json.ts";
+export { topologyToJson } from "./export/topology-json.ts";
+export { readCollectiveJson as readCollective } from "./import/collective-json.ts";
+export { readSchedule } from "./import/schedule-json.ts";
+export type { Bound, Witness } from "./model/bounds.ts";
+export { boundOf, limitOf, referencePs } from "./model/bounds.ts";
+export type { Collective, CollectiveKind, NamedCollective } from "./model/collective.ts";
+export { COLLECTIVE_KINDS } from "./model/collective.ts";
+export { degrade, without } from "./model/modify.ts";
+export { PRESETS } from "./model/presets/preset.ts";
+export type { RouteSet } from "./model/routes.ts";
+export { makespanPs, OP_COPY, OP_REDUCE, type StepSchedule } from "./model/step-schedule.ts";
+export type { Topology } from "./model/topology.ts";
+export { linkNames, topologyHash } from "./model/topology.ts";
+export type { SynthesizeResult } from "./pipeline.ts";
+export type { Report } from "./result.ts";
+export { simulateReference } from "./simulate/reference.ts";
+export { simulateSchedule as simulate } from "./simulate/replay.ts";
+export { SYNTHESIZERS } from "./synthesize/catalog.ts";
+export { type CompareRequest, type SynthesizeRequest, topology } from "./verbs.ts";
+export { verifySchedule as verify } from "./verify/schedule.ts";

@@ -1,0 +1,75 @@
+import type { Engine } from "./engine/types.ts";
+import { InputError } from "./errors.ts";
+import { limitOf } from "./model/bounds.ts";
+import type { Topology } from "./model/topology.ts";
+import { type SynthesizeOptions, synthesize } from "./pipeline.ts";
+import { problemOf } from "./problem.ts";
+import { type BoundReport, boundReport, type Report } from "./result.ts";
+import { SYNTHESIZERS, synthesizerNamed } from "./synthesize/catalog.ts";
+
+export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "sizeBytes"> {
+  readonly sizesBytes: readonly number[];
+  /** Names from the catalogue; all that make the collective without it. */
+  readonly algorithms?: readonly string[];
+}
+
+export interface ComparisonRow {
+  readonly sizeBytes: number;
+  readonly algorithm: string;
+  /** Simulated, network model. */
+  readonly us: number;
+  readonly algbwGBps: number | null;
+  readonly busbwGBps: number | null;
+  /** limit / simulated: 1 is as good as any algorithm can be. */
+  readonly ofLimit: number;
+  readonly synthesisMs: number;
+  /** Shortest of its size (the earlier algorithm among equals). */
+  readonly best: boolean;
+}
+
+/** What `compare --json` prints: schema banyan/comparison@1. */
+export interface Comparison {
+  readonly schema: "banyan/comparison@1";
+  readonly topology: Report["topology"];
+  readonly collective: string;
+  readonly rows: readonly ComparisonRow[];
+  readonly limits: readonly { readonly sizeBytes: number; readonly limit: BoundReport }[];
+}
+
+/** Returns time and distance from the limit for every size and algorithm. Throws as synthesize does. */
+export async function compare(engine: Engine, topology: Topology, options: CompareOptions): Promise<Comparison> {
+  const { sizesBytes, algorithms, ...rest } = options;
+  if (sizesBytes.length === 0) throw new InputError("--sizes", "at least one size");
+  const kind = typeof options.collective === "string" ? options.collective : options.collective.kind;
+  const chosen = algorithms?.map(synthesizerNamed) ?? SYNTHESIZERS.filter((s) => s.collectives.includes(kind));
+  const rows: ComparisonRow[] = [];
+  const limits: Comparison["limits"][number][] = [];
+  let shown: Report["topology"] | null = null;
+  for (const sizeBytes of sizesBytes) {
+    const reports: Report[] = [];
+    for (const { name } of chosen) {
+      const { report } = await synthesize(engine, topology, { ...rest, sizeBytes, algorithm: name, simulate: true });
+      reports.push(report);
+      shown = report.topology;
+    }
+    const times = reports.map((report) => report.simulated?.us ?? report.time.us);
+    const best = times.indexOf(Math.min(...times));
+    reports.forEach((report, i) => {
+      const timing = report.simulated ?? report.time;
+      rows.push({
+        sizeBytes,
+        algorithm: report.algorithm,
+        us: timing.us,
+        algbwGBps: timing.algbwGBps,
+        busbwGBps: timing.busbwGBps,
+        ofLimit: report.ofLimit ?? 1,
+        synthesisMs: report.synthesis.ms,
+        best: i === best,
+      });
+    });
+    const { topology: network, collective } = problemOf(topology, { ...rest, sizeBytes });
+    limits.push({ sizeBytes, limit: boundReport(network, collective, limitOf(network, collective)) });
+  }
+  if (shown === null) throw new InputError("--algorithms", "at least one algorithm");
+  return { schema: "banyan/comparison@1", topology: shown, collective: kind, rows, limits };
+}

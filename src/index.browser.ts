@@ -1,0 +1,7 @@
+/** Banyan for a browser page or worker: WebAssembly kernels, else JavaScript; nothing leaves the page. */
+import { openEngine } from "./engine/engine.browser.ts";
+import { verbs } from "./verbs.ts";
+
+export * from "./api.ts";
+export { openEngine };
+export const { synthesize, compare } = verbs(openEngine);

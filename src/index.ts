@@ -1,0 +1,7 @@
+/** Banyan for Node: native kernels, else WebAssembly, else JavaScript; a pool of worker threads. */
+import { openEngine } from "./engine/engine.ts";
+import { verbs } from "./verbs.ts";
+
+export * from "./api.ts";
+export { openEngine };
+export const { synthesize, compare } = verbs(openEngine);

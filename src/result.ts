@@ -1,0 +1,141 @@
+import type { Backend } from "./engine/kernels/kernels.ts";
+import { type Bound, describeWitness } from "./model/bounds.ts";
+import { busFactor, type Collective } from "./model/collective.ts";
+import { divide, format, multiply, type Rational, rational, toNumber } from "./model/rational.ts";
+import { makespanPs, type StepSchedule, transferCount } from "./model/step-schedule.ts";
+import { linkCount, switchCount, type Topology, topologyHash } from "./model/topology.ts";
+import { PS_PER_US } from "./model/units.ts";
+
+/** Time and the bandwidths of nccl-tests; the bandwidths are null for a time of 0. */
+export interface Timing {
+  readonly us: number;
+  readonly algbwGBps: number | null;
+  readonly busbwGBps: number | null;
+}
+
+export interface BoundReport {
+  readonly us: number;
+  readonly algbwGBps: number | null;
+  /** Exact microseconds, "8005" or "24015/3". */
+  readonly exact: string;
+  readonly kind: string;
+  readonly witness: Readonly<Record<string, unknown>>;
+  /** The witness in words. */
+  readonly because: string;
+}
+
+/** What `synth --json` prints: schema banyan/result@1. */
+export interface Report {
+  readonly schema: "banyan/result@1";
+  readonly topology: { name: string; npus: number; switches: number; links: number; hash: string };
+  readonly collective: { kind: string; sizeBytes: number; chunksPerNpu: number; groups?: number; groupSize?: number };
+  readonly algorithm: string;
+  readonly schedule: { kind: "steps"; transfers: number; file: string | null };
+  readonly time: Timing & { readonly model: "link-busy" };
+  readonly simulated: (Timing & { readonly model: string }) | null;
+  readonly bound: BoundReport;
+  readonly limit: BoundReport;
+  readonly reference: { us: number; name: string } | null;
+  readonly optimality: number;
+  readonly ofLimit: number | null;
+  readonly verified: boolean;
+  readonly deterministic: boolean;
+  readonly synthesis: {
+    ms: number;
+    backend: Backend;
+    threads: number;
+    seed: number;
+    trials: number;
+    policy: string;
+  };
+}
+
+const MOST_NODES_SHOWN = 4096;
+
+/** Returns size / time in GB/s; null for a time of 0. */
+const bandwidth = (sizeBytes: number, us: number): number | null => (us === 0 ? null : sizeBytes / us / 1000);
+
+export function timingOf(collective: Collective, ps: number): Timing {
+  const us = ps / PS_PER_US;
+  const algbwGBps = bandwidth(collective.sizeBytes, us);
+  const factor = busFactor(collective.kind, collective.groupSize);
+  return { us, algbwGBps, busbwGBps: algbwGBps === null ? null : algbwGBps * factor };
+}
+
+/** Returns a bound as the JSON shows it: names instead of node numbers, at most 4,096 of them. */
+export function boundReport(topology: Topology, collective: Collective, bound: Bound): BoundReport {
+  const us = divide(bound.ps, rational(PS_PER_US));
+  const { witness } = bound;
+  const names = (nodes: readonly number[]): string[] =>
+    nodes.slice(0, MOST_NODES_SHOWN).map((v) => topology.nodeNames[v] as string);
+  let shown: Record<string, unknown> = { ...witness };
+  if (witness.kind === "cut" || witness.kind === "tail") {
+    const { nodes, entryGBps, ...rest } = witness;
+    shown = { ...rest, nodes: names(nodes), nodeCount: nodes.length, exitGBps: entryGBps };
+  }
+  if (witness.kind === "tail") shown["npu"] = topology.nodeNames[witness.npu];
+  for (const key of ["from", "to"]) {
+    if (typeof shown[key] === "number") shown[key] = topology.nodeNames[shown[key]];
+  }
+  return {
+    us: toNumber(us),
+    algbwGBps: bandwidth(collective.sizeBytes, toNumber(us)),
+    exact: format(us),
+    kind: witness.kind,
+    witness: shown,
+    because: describeWitness(topology, bound),
+  };
+}
+
+/** Returns a / b, and 1 where both are 0 (nothing to send). */
+function ratio(a: Rational, b: number): number {
+  return b === 0 ? 1 : toNumber(multiply(a, rational(1, BigInt(b))));
+}
+
+export interface Judged {
+  readonly schedule: StepSchedule;
+  readonly algorithm: string;
+  readonly bound: Bound;
+  readonly limit: Bound;
+  readonly reference: Rational | null;
+  readonly simulated: { readonly ps: number; readonly model: string } | null;
+  readonly verified: boolean;
+  readonly synthesis: Report["synthesis"];
+}
+
+/** Returns the report of a judged schedule. */
+export function reportOf(judged: Judged): Report {
+  const { schedule, bound, limit, simulated, reference } = judged;
+  const { topology, collective } = schedule;
+  const ps = makespanPs(schedule);
+  const whole = collective.groupCount === 1 && collective.groupSize === topology.npuCount;
+  return {
+    schema: "banyan/result@1",
+    topology: {
+      name: topology.name,
+      npus: topology.npuCount,
+      switches: switchCount(topology),
+      links: linkCount(topology),
+      hash: topologyHash(topology),
+    },
+    collective: {
+      kind: collective.kind,
+      sizeBytes: collective.sizeBytes,
+      chunksPerNpu: collective.chunksPerNpu,
+      ...(whole ? {} : { groups: collective.groupCount, groupSize: collective.groupSize }),
+    },
+    algorithm: judged.algorithm,
+    schedule: { kind: "steps", transfers: transferCount(schedule), file: null },
+    time: { ...timingOf(collective, ps), model: "link-busy" },
+    simulated: simulated === null ? null : { ...timingOf(collective, simulated.ps), model: simulated.model },
+    bound: boundReport(topology, collective, bound),
+    limit: boundReport(topology, collective, limit),
+    reference:
+      reference === null ? null : { us: toNumber(divide(reference, rational(PS_PER_US))), name: "TACOS ideal" },
+    optimality: ratio(bound.ps, ps),
+    ofLimit: simulated === null ? null : ratio(limit.ps, simulated.ps),
+    verified: judged.verified,
+    deterministic: true,
+    synthesis: judged.synthesis,
+  };
+}

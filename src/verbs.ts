@@ -1,0 +1,44 @@
+import { type CompareOptions, type Comparison, compare as compareOn } from "./compare.ts";
+import type { Engine, EngineOptions } from "./engine/types.ts";
+import { readTopology } from "./import/recognise.ts";
+import { looksLikePreset, presetTopology } from "./model/presets/preset.ts";
+import type { Topology } from "./model/topology.ts";
+import { type SynthesizeOptions, type SynthesizeResult, synthesize as synthesizeOn } from "./pipeline.ts";
+
+/** Returns the network that a preset expression, or the text of a topology file, describes. Throws InputError. */
+export function topology(text: string, fileName = "topology"): Topology {
+  return looksLikePreset(text) || !/[\n{[,;]/.test(text) ? presetTopology(text) : readTopology(text, fileName);
+}
+
+/** A request to the API: as for the pipeline, with the network, and an engine where the caller keeps one open. */
+export type SynthesizeRequest = SynthesizeOptions &
+  EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
+export type CompareRequest = CompareOptions &
+  EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
+
+const network = (given: Topology | string): Topology => (typeof given === "string" ? topology(given) : given);
+
+/** Returns the verbs that need an engine, for the platform whose `openEngine` is given. */
+export function verbs(openEngine: (options?: EngineOptions) => Promise<Engine>) {
+  async function withEngine<T>(
+    request: EngineOptions & { engine?: Engine },
+    work: (engine: Engine) => Promise<T>,
+  ): Promise<T> {
+    if (request.engine !== undefined) return work(request.engine);
+    const { backend, threads } = request;
+    const engine = await openEngine({ ...(backend && { backend }), ...(threads !== undefined && { threads }) });
+    try {
+      return await work(engine);
+    } finally {
+      await engine.close();
+    }
+  }
+  return {
+    /** Returns a verified, simulated and bounded schedule; see pipeline.ts. */
+    synthesize: (request: SynthesizeRequest): Promise<SynthesizeResult> =>
+      withEngine(request, (engine) => synthesizeOn(engine, network(request.topology), request)),
+    /** Returns a row per size and algorithm; see compare.ts. */
+    compare: (request: CompareRequest): Promise<Comparison> =>
+      withEngine(request, (engine) => compareOn(engine, network(request.topology), request)),
+  };
+}
