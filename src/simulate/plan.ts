@@ -1,0 +1,114 @@
+import { InputError } from "../errors.ts";
+import { type Collective, groupOfChunk } from "../model/collective.ts";
+import { orderByTime } from "../model/ordering.ts";
+import { routeCount } from "../model/routes.ts";
+import { type StepSchedule, transferCount } from "../model/step-schedule.ts";
+
+/**
+ * What the plan says about who waits for whom. A *place* is a pair (NPU, chunk) that some transfer leaves or enters; only
+ * those are numbered, so memory is O(transfers + NPUs + chunks), not NPUs x chunks.
+ */
+export interface Plan {
+  /** [transfers] place the chunk is taken from. */
+  readonly sourcePlace: Int32Array;
+  /** [transfers] place it is brought to. */
+  readonly targetPlace: Int32Array;
+  /** [places] 1 where the NPU holds the chunk (reductions: a contribution to it) from the start. */
+  readonly initial: Uint8Array;
+  /** [transfers] row numbers by planned arrival, ties by lower row. */
+  readonly byArrival: Uint32Array;
+}
+
+/** Returns a test whether an NPU holds a chunk before anything moves. O(log members) a call. */
+function holderAtStart(collective: Collective, npus: number): (chunk: number, npu: number) => boolean {
+  const { pre } = collective;
+  if (pre.kind === "one") return (chunk, npu) => pre.npu[chunk] === npu;
+  if (pre.kind === "group") {
+    const groupOf = new Int32Array(npus).fill(-1);
+    collective.groupMembers.forEach((npu, i) => {
+      groupOf[npu] = Math.floor(i / collective.groupSize);
+    });
+    return (chunk, npu) => groupOf[npu] === groupOfChunk(collective, chunk);
+  }
+  return (chunk, npu) => {
+    let low = pre.offset[chunk];
+    let high = pre.offset[chunk + 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (pre.members[middle] < npu) low = middle + 1;
+      else high = middle;
+    }
+    return low < pre.offset[chunk + 1] && pre.members[low] === npu;
+  };
+}
+
+/** Throws InputError unless rows ascend by start, end after they start, and name chunks and routes that exist. */
+function checkRows(schedule: StepSchedule): void {
+  const { chunk, route, startPs, endPs, collective } = schedule;
+  const routes = routeCount(schedule.routes);
+  let before = 0;
+  for (let i = 0; i < chunk.length; i++) {
+    const place = (): string => `transfer ${i} (simulate needs a valid schedule)`;
+    if (!(startPs[i] >= before)) throw new InputError(place(), `a start at or after ${before} ps`, startPs[i]);
+    if (!(endPs[i] > startPs[i])) throw new InputError(place(), `an end after its start at ${startPs[i]} ps`, endPs[i]);
+    if (!(chunk[i] < collective.chunkCount && chunk[i] >= 0)) {
+      throw new InputError(place(), `a chunk below ${collective.chunkCount}`, chunk[i]);
+    }
+    if (!(route[i] < routes && route[i] >= 0)) throw new InputError(place(), `a route below ${routes}`, route[i]);
+    before = startPs[i];
+  }
+}
+
+/**
+ * Returns the places and the planned order of arrivals. Since every row ends after it starts and rows ascend by start, an
+ * arrival planned by the departure of row i is of a row before i: waiting as planned can never be circular.
+ * Throws InputError for rows out of order. O(transfers + NPUs + chunks).
+ */
+export function planOf(schedule: StepSchedule): Plan {
+  checkRows(schedule);
+  const { chunk, route, routes, collective } = schedule;
+  const count = transferCount(schedule);
+  const npus = schedule.topology.npuCount;
+  const held = holderAtStart(collective, npus);
+
+  // rows by chunk, then one pass per chunk with a mark per NPU
+  const offset = new Int32Array(collective.chunkCount + 1);
+  for (let i = 0; i < count; i++) offset[chunk[i] + 1]++;
+  for (let c = 0; c < collective.chunkCount; c++) offset[c + 1] += offset[c];
+  const next = offset.slice(0, collective.chunkCount);
+  const rows = new Int32Array(count);
+  for (let i = 0; i < count; i++) rows[next[chunk[i]]++] = i;
+
+  const sourcePlace = new Int32Array(count);
+  const targetPlace = new Int32Array(count);
+  const initial = new Uint8Array(2 * count);
+  const markedBy = new Int32Array(npus).fill(-1);
+  const placeAt = new Int32Array(npus);
+  let places = 0;
+  const placeOf = (c: number, npu: number): number => {
+    if (markedBy[npu] !== c) {
+      markedBy[npu] = c;
+      placeAt[npu] = places;
+      if (held(c, npu)) initial[places] = 1;
+      places++;
+    }
+    return placeAt[npu];
+  };
+  for (let c = 0; c < collective.chunkCount; c++) {
+    for (let k = offset[c]; k < offset[c + 1]; k++) {
+      const i = rows[k];
+      sourcePlace[i] = placeOf(c, routes.source[route[i]]);
+      targetPlace[i] = placeOf(c, routes.target[route[i]]);
+    }
+  }
+  return { sourcePlace, targetPlace, initial: initial.slice(0, places), byArrival: orderByTime(schedule.endPs) };
+}
+
+/** Returns the error for a transfer whose chunk no planned arrival brings to its source in time. */
+export function neverThere(schedule: StepSchedule, row: number): InputError {
+  const npu = schedule.topology.nodeNames[schedule.routes.source[schedule.route[row]]];
+  return new InputError(
+    `transfer ${row} (simulate needs a valid schedule)`,
+    `chunk ${schedule.chunk[row]} at NPU ${npu} by ${schedule.startPs[row]} ps`,
+  );
+}
