@@ -1,0 +1,56 @@
+import type { Topology } from "../topology.ts";
+import { formatTime } from "../units.ts";
+import type { Bound } from "./witness.ts";
+
+/**
+ * Returns what proves the bound in one phrase: "0 receives 24 chunks through 134.22 GB/s", "the 8 NPUs of box0 ...", "the
+ * latency from 0 to 24".
+ */
+export function describeWitness(topology: Topology, bound: Bound): string {
+  const { witness } = bound;
+  const name = (node: number): string => npuName(topology, node);
+  switch (witness.kind) {
+    case "nothing":
+      return "nothing has to be sent";
+    case "latency":
+      return `one chunk travels from ${name(witness.from)} to ${name(witness.to)}`;
+    case "work":
+      return `${witness.demand} in all through ${gbps(witness.totalGBps)} in total`;
+    case "cut": {
+      const verb = witness.direction === "in" ? "receive" : "send";
+      const start = witness.from === undefined ? "" : `, none before it has come from ${name(witness.from)}`;
+      const end = witness.to === undefined ? "" : `, the last of which must reach ${name(witness.to)}`;
+      return `${subject(topology, witness.nodes, verb)} ${witness.demand} through ${gbps(witness.entryGBps)}${start}${end}`;
+    }
+    case "tail": {
+      const into = witness.direction === "in";
+      const rest = into
+        ? `and what arrives from ${formatTime(witness.afterPs)} on must still reach ${name(witness.npu)}`
+        : `and ${name(witness.npu)} must pass its part on ${formatTime(witness.afterPs)} or more before the end`;
+      return `${subject(topology, witness.nodes, into ? "receive" : "send")} ${witness.demand} through ${gbps(witness.entryGBps)}, ${rest}`;
+    }
+  }
+}
+
+const gbps = (value: number): string => `${Number(value.toPrecision(5))} GB/s`;
+
+const npuName = (topology: Topology, node: number): string =>
+  /^\d+$/.test(topology.nodeNames[node]) ? `NPU ${topology.nodeNames[node]}` : topology.nodeNames[node];
+
+/** Names the set, with the verb in its number: one node, a whole node group, or the first few of many. */
+function subject(topology: Topology, nodes: readonly number[], verb: string): string {
+  const npus = nodes.filter((v) => v < topology.npuCount);
+  if (npus.length === 1) return `${npuName(topology, npus[0])} ${verb}s`;
+  const count = `the ${npus.length} NPUs`;
+  const group = topology.nodeTraits[npus[0]]?.group;
+  if (group !== undefined && npus.every((v) => topology.nodeTraits[v].group === group)) {
+    const whole = topology.nodeTraits.slice(0, topology.npuCount).filter((t) => t.group === group).length;
+    if (whole === npus.length) return `${count} of ${group} ${verb}`;
+  }
+  const consecutive = npus.length > 2 && npus.every((v, i) => v === npus[0] + i);
+  if (consecutive) {
+    return `${count} ${topology.nodeNames[npus[0]]} to ${topology.nodeNames[npus[npus.length - 1]]} ${verb}`;
+  }
+  const shown = npus.slice(0, 6).map((v) => topology.nodeNames[v]);
+  return `${count} ${shown.join(", ")}${npus.length > 6 ? ", ..." : ""} ${verb}`;
+}

@@ -1,0 +1,86 @@
+import { type Collective, membersOf } from "../collective.ts";
+import type { Topology } from "../topology.ts";
+import { distancesFrom, type Graph } from "./graph.ts";
+import { unreachable } from "./infeasible.ts";
+
+/** Above this many (sources x arcs) only a few sources are tried. */
+const SEARCH_WORK = 20_000_000;
+
+/** The farthest pair of NPUs between which a chunk must travel. */
+export interface Farthest {
+  readonly ps: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Returns the farthest pair that a non-reducing or all-to-all-pairs collective must connect: with one chunk it takes that
+ * long. `forward` and `backward` are the same graph, turned around. Throws InfeasibleError when a pair has no path.
+ *
+ * Every source is tried while sources x arcs is within 2e7; beyond that six by double sweep (the farthest from the last
+ * one, alternately forward and backward, from rank 0), which is still a bound. Ties go to the first source and target.
+ */
+export function farthestPair(topology: Topology, collective: Collective, forward: Graph, backward: Graph): Farthest {
+  const search: Search = { topology, best: { ps: -1, from: 0, to: 0 } };
+  if (collective.kind === "custom") {
+    customPairs(collective, forward, search);
+    return search.best;
+  }
+  const { groupCount, groupSize, groupMembers, rootRank, kind } = collective;
+  const rooted = kind === "broadcast" || kind === "scatter";
+  const exact = rooted || groupMembers.length * (forward.head.length + forward.nodes) <= SEARCH_WORK;
+  for (let g = 0; g < groupCount; g++) {
+    const members = groupMembers.subarray(g * groupSize, (g + 1) * groupSize);
+    if (rooted) searchFrom(search, forward, members.subarray(rootRank, rootRank + 1), members, false);
+    else if (exact)
+      for (let r = 0; r < groupSize; r++) searchFrom(search, forward, members.subarray(r, r + 1), members, false);
+    else {
+      let next = members[0];
+      for (let sweep = 0; sweep < 6 && g < 16; sweep++) {
+        const back = sweep % 2 === 1;
+        next = searchFrom(search, back ? backward : forward, [next], members, back);
+      }
+    }
+  }
+  return search.best;
+}
+
+interface Search {
+  readonly topology: Topology;
+  best: Farthest;
+}
+
+/** Tries the pairs from (or, backwards, to) the nearest of the sources; returns the farthest target. */
+function searchFrom(
+  search: Search,
+  g: Graph,
+  sources: ArrayLike<number>,
+  targets: ArrayLike<number>,
+  backward: boolean,
+): number {
+  const distance = distancesFrom(g, sources);
+  let far = targets[0];
+  for (let i = 0; i < targets.length; i++) if (distance[targets[i]] > distance[far]) far = targets[i];
+  const [from, to] = backward ? [far, sources[0]] : [sources[0], far];
+  if (distance[far] === Number.POSITIVE_INFINITY) {
+    throw unreachable(search.topology, from, to);
+  }
+  if (distance[far] > search.best.ps) search.best = { ps: distance[far], from, to };
+  return far;
+}
+
+/** Each chunk must get from the nearest of its holders to everyone; with reductions, from everyone to everyone. */
+function customPairs(collective: Collective, forward: Graph, search: Search): void {
+  const done = new Set<string>();
+  let left = SEARCH_WORK;
+  for (let chunk = 0; chunk < collective.chunkCount && left > 0; chunk++) {
+    const pre = membersOf(collective, collective.pre, chunk);
+    const post = membersOf(collective, collective.post, chunk);
+    const key = `${pre.join()}>${post.join()}`;
+    if (pre.length === 0 || post.length === 0 || done.has(key)) continue;
+    done.add(key);
+    const starts = collective.reduces ? Array.from(pre, (v) => [v]) : [pre];
+    for (const start of starts) searchFrom(search, forward, start, post, false);
+    left -= starts.length * (forward.head.length + forward.nodes);
+  }
+}

@@ -1,0 +1,68 @@
+import type { Collective } from "../collective.ts";
+import { type Rational, rational } from "../rational.ts";
+import { nodeCount, type Topology } from "../topology.ts";
+import { PS_PER_SECOND } from "../units.ts";
+import { asBound, nothingYet, offerRational } from "./best.ts";
+import { demandCost, demandOf } from "./demand.ts";
+import { BUDGET, type Budget, visitSets } from "./families.ts";
+import { graph } from "./graph.ts";
+import { noWay } from "./infeasible.ts";
+import { farthestPair } from "./latency.ts";
+import { cutWitness } from "./route-cuts.ts";
+import { crossingBandwidth, markSet, portsOf, sidesOf } from "./sides.ts";
+import type { Bound } from "./witness.ts";
+import { tryByteWork } from "./work.ts";
+import { worstCuts } from "./worst-cuts.ts";
+
+/** Returns the limit of a collective that is not a pure reduction; see `limitOf`. */
+export function forwardLimit(topology: Topology, collective: Collective): Bound {
+  const best = nothingYet();
+  const { linkSource, linkTarget, linkLatencyPs, npuCount } = topology;
+  const nodes = nodeCount(topology);
+  const forward = graph(nodes, linkSource, linkTarget, linkLatencyPs);
+  const backward = graph(nodes, linkTarget, linkSource, linkLatencyPs);
+  const far = farthestPair(topology, collective, forward, backward);
+  if (far.ps > 0) offerRational(best, rational(far.ps), () => ({ kind: "latency", from: far.from, to: far.to }));
+
+  const { chunkBytes } = collective;
+  const ps = (chunks: number, bytesPerSecond: bigint): Rational =>
+    rational(BigInt(chunks) * chunkBytes.num * BigInt(PS_PER_SECOND), chunkBytes.den * bytesPerSecond);
+  const sides = sidesOf(topology);
+  const ports = portsOf(topology);
+  const demands = demandOf(collective, npuCount);
+  const extraCost = demandCost(collective);
+  const budget: Budget = { left: BUDGET };
+  const degree = 1 + (2 * linkSource.length) / nodes;
+  const context = { view: { topology }, ports, sides };
+  // the largest chunks / bandwidth so far: a double to skip most sets, the exact comparison follows
+  let steepest = 0;
+  const trySet = (set: Int32Array): void => {
+    const { into, outOf } = demands(set);
+    budget.left -= set.length * degree + extraCost;
+    markSet(sides, set);
+    const width = crossingBandwidth(topology, ports, sides, set);
+    for (const direction of ["in", "out"] as const) {
+      const chunks = direction === "in" ? into : outOf;
+      const bandwidth = direction === "in" ? width.into : width.outOf;
+      if (chunks === 0) continue;
+      if (bandwidth === 0) throw noWay(topology, set, direction, chunks);
+      if (chunks / bandwidth < steepest * (1 - 1e-9)) continue;
+      steepest = Math.max(steepest, chunks / bandwidth);
+      offerRational(best, ps(chunks, BigInt(bandwidth)), () =>
+        cutWitness(context, set, direction, bytesText(chunks, chunkBytes)),
+      );
+    }
+  };
+  visitSets(topology, null, budget, trySet);
+  for (const set of worstCuts(topology, collective)) trySet(set);
+  tryByteWork(best, topology, collective, ps);
+  return asBound(best);
+}
+
+/** Returns the bytes of so many chunks as "1.0066 GB". */
+function bytesText(chunks: number, chunkBytes: Rational): string {
+  const bytes = Number((BigInt(chunks) * chunkBytes.num) / chunkBytes.den);
+  const [scale, unit] =
+    bytes >= 1e9 ? [1e9, "GB"] : bytes >= 1e6 ? [1e6, "MB"] : bytes >= 1e3 ? [1e3, "KB"] : [1, "bytes"];
+  return `${Number((bytes / scale).toPrecision(5))} ${unit}`;
+}

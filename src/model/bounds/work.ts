@@ -1,0 +1,171 @@
+import type { Collective } from "../collective.ts";
+import type { Rational } from "../rational.ts";
+import { linkCount, nodeCount, type Topology } from "../topology.ts";
+import { toGBps } from "../units.ts";
+import { type Best, offerRational, offerWhole } from "./best.ts";
+import { type Charged, capacityOf, smallestTime, transfersBy } from "./capacity.ts";
+import { distancesFrom, type Graph, graph, type RouteView } from "./graph.ts";
+
+/** Above this many (sources x arcs) the distance-weighted work is left out. */
+const DISTANCE_WORK = 20_000_000;
+
+/**
+ * Returns how many chunk deliveries a collective needs over all NPUs, or 0 where distances count instead (custom: 0).
+ *
+ * All-gather N(N-1) x chunks, broadcast (N-1) x chunks: every NPU but the holder receives the chunk once. All-reduce
+ * 2(N-1) per chunk: N-1 transfers must lead every contribution to the NPU that is complete first (a tree into it), and each
+ * of the other N-1 NPUs is completed by a transfer that ends later than all of those (the gossip bound for one-way calls).
+ */
+function deliveries(collective: Collective): number {
+  const { kind, groupSize, groupCount, chunksPerNpu } = collective;
+  const others = (groupSize - 1) * groupCount * chunksPerNpu;
+  if (kind === "allgather") return groupSize * others;
+  if (kind === "broadcast") return others;
+  return kind === "allreduce" ? 2 * groupSize * others : 0;
+}
+
+/** Offers the bounds from total work in whole transfers: all sending, all receiving, and distance for single targets. */
+export function tryRouteWork(best: Best, view: RouteView, collective: Collective): void {
+  const { routes, topology, slotPs } = view;
+  const first: Charged = { route: [], position: [] };
+  const last: Charged = { route: [], position: [] };
+  for (let route = 0; route < slotPs.length; route++) {
+    first.route.push(route);
+    first.position.push(routes.linkOffset[route]);
+    last.route.push(route);
+    last.position.push(routes.linkOffset[route + 1] - 1);
+  }
+  const sending = capacityOf(view, first, null);
+  const receiving = capacityOf(view, last, null);
+  const tryCount = (count: number, demand: string): void => {
+    if (count === 0) return;
+    for (const capacity of [sending, receiving]) {
+      if (transfersBy(capacity, best.wholePs) >= count) continue;
+      const time = smallestTime(best.wholePs, (t) => transfersBy(capacity, t) >= count);
+      offerWhole(best, time, () => ({ kind: "work", demand, totalGBps: totalGBps(topology, used) }));
+    }
+  };
+  const used = new Uint8Array(linkCount(topology));
+  for (const link of routes.links) used[link] = 1;
+  const count = deliveries(collective);
+  tryCount(count, `${count} transfers`);
+
+  if (!hasSingleTargets(collective)) return;
+  const { source, target } = routes;
+  const hops = graph(topology.npuCount, source, target, new Float64Array(slotPs.length).fill(1));
+  const transfers = totalDistance(collective, hops);
+  if (transfers === null) return;
+  tryCount(transfers, `${transfers} transfers`);
+
+  // sum over a link's routes of share x slot x transfers is at most T, so all links together carry at most links x T
+  const busy = new Float64Array(slotPs.length);
+  for (let route = 0; route < busy.length; route++) {
+    for (let i = routes.linkOffset[route]; i < routes.linkOffset[route + 1]; i++) {
+      const part = slotPs[route] * routes.shareNum[i];
+      if (part <= Number.MAX_SAFE_INTEGER) busy[route] += Math.floor(part / routes.shareDen[i]);
+    }
+  }
+  const linkTime = totalDistance(collective, graph(topology.npuCount, source, target, busy));
+  if (linkTime === null || linkTime > Number.MAX_SAFE_INTEGER) return;
+  const links = used.reduce((a, b) => a + b, 0);
+  offerWhole(best, Math.ceil(linkTime / links), () => ({
+    kind: "work",
+    demand: `${linkTime} ps of link time on ${links} links`,
+    totalGBps: totalGBps(topology, used),
+  }));
+}
+
+/** Offers the bounds from total work in bytes over bandwidth. */
+export function tryByteWork(
+  best: Best,
+  topology: Topology,
+  collective: Collective,
+  ps: (chunks: number, bandwidth: bigint) => Rational,
+): void {
+  const count = deliveries(collective);
+  const { npuCount, linkSource, linkTarget, linkBytesPerSecond, nodeTraits } = topology;
+  const plain = !nodeTraits.some((traits) => traits.multicast === true || traits.aggregation === true);
+  if (count > 0 && plain) {
+    for (const ends of [linkSource, linkTarget]) {
+      const used = Uint8Array.from(ends, (v) => (v < npuCount ? 1 : 0));
+      const bandwidth = total(topology, used);
+      offerRational(best, ps(count, bandwidth), () => ({
+        kind: "work",
+        demand: `${count} chunks`,
+        totalGBps: totalGBps(topology, used),
+      }));
+    }
+  }
+  if (!hasSingleTargets(collective)) return;
+  // each chunk crosses links whose weights sum to its distance at least: sum of distances <= T x sum of weight x bandwidth
+  const links = linkBytesPerSecond.length;
+  const fastest = linkBytesPerSecond.reduce((a, b) => Math.max(a, b), 1);
+  const even = new Float64Array(links).fill(1);
+  const byTime = linkBytesPerSecond.map((b) => Math.round((fastest / b) * 1_000_000));
+  const exact = exactWeights(linkBytesPerSecond);
+  for (const weight of exact === null ? [even, byTime] : [even, exact]) {
+    const distance = totalDistance(collective, graph(nodeCount(topology), linkSource, linkTarget, weight));
+    if (distance === null || distance > Number.MAX_SAFE_INTEGER) return;
+    let capacity = 0n;
+    for (let l = 0; l < links; l++) capacity += BigInt(linkBytesPerSecond[l]) * BigInt(weight[l]);
+    offerRational(best, ps(distance, capacity), () => ({
+      kind: "work",
+      demand: `${distance} weighted chunk hops`,
+      totalGBps: totalGBps(topology, new Uint8Array(links).fill(1)),
+    }));
+  }
+}
+
+/** Returns integer weights proportional to 1 / bandwidth, or null when they would exceed 1e9. */
+function exactWeights(bandwidth: Float64Array): Float64Array | null {
+  let multiple = 1n;
+  for (const b of new Set(bandwidth)) {
+    const value = BigInt(b);
+    multiple = (multiple * value) / gcd(value, multiple);
+    if (multiple > 1n << 80n) return null;
+  }
+  const weight = bandwidth.map((b) => Number(multiple / BigInt(b)));
+  const least = weight.reduce((a, b) => gcdNumber(a, b), 0);
+  const reduced = weight.map((w) => w / least);
+  return reduced.every((w) => w <= 1e9) ? reduced : null;
+}
+
+function gcd(a: bigint, b: bigint): bigint {
+  let [x, y] = [a, b];
+  while (y !== 0n) [x, y] = [y, x % y];
+  return x;
+}
+
+function gcdNumber(a: number, b: number): number {
+  let [x, y] = [a, b];
+  while (y !== 0) [x, y] = [y, x % y];
+  return x;
+}
+
+const hasSingleTargets = (c: Collective): boolean => c.kind === "alltoall" || c.kind === "scatter";
+
+/** Returns the sum over chunks of the distance from source to target; null when that is too much work. */
+function totalDistance(collective: Collective, g: Graph): number | null {
+  const { groupCount, groupSize, groupMembers, rootRank, chunksPerNpu, kind } = collective;
+  const sources = kind === "scatter" ? groupCount : groupMembers.length;
+  if (sources * (g.head.length + g.nodes) > DISTANCE_WORK) return null;
+  let sum = 0;
+  for (let group = 0; group < groupCount; group++) {
+    const members = groupMembers.subarray(group * groupSize, (group + 1) * groupSize);
+    for (let rank = 0; rank < groupSize; rank++) {
+      if (kind === "scatter" && rank !== rootRank) continue;
+      const distance = distancesFrom(g, [members[rank]]);
+      for (const v of members) sum += distance[v];
+    }
+  }
+  return sum * chunksPerNpu;
+}
+
+function total(topology: Topology, used: Uint8Array): bigint {
+  let sum = 0n;
+  for (let l = 0; l < used.length; l++) if (used[l] === 1) sum += BigInt(topology.linkBytesPerSecond[l]);
+  return sum;
+}
+
+const totalGBps = (topology: Topology, used: Uint8Array): number =>
+  topology.linkBytesPerSecond.reduce((sum, b, l) => sum + used[l] * toGBps(b), 0);
