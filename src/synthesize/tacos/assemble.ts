@@ -84,30 +84,38 @@ export function assemble(topology: Topology, collective: Collective, phases: rea
     }
     base += end;
   }
-  const order = orderByTime(startPs);
-  const sortedChunk = indexColumn(count, collective.chunkCount);
-  const sortedRoute = indexColumn(count, routeCount(routes));
-  const sortedOp = new Uint8Array(count);
-  const sortedStart = new Float64Array(count);
-  const sortedEnd = new Float64Array(count);
+  return sortedSchedule(topology, collective, routes, { chunk, route, startPs, endPs, op });
+}
+
+/** Returns the rows as a schedule: in order of start, in the narrowest columns. */
+function sortedSchedule(
+  topology: Topology,
+  collective: Collective,
+  routes: RouteSet,
+  rows: Pick<StepSchedule, "chunk" | "route" | "startPs" | "endPs" | "op">,
+): StepSchedule {
+  const count = rows.chunk.length;
+  const order = orderByTime(rows.startPs);
+  const chunk = indexColumn(count, collective.chunkCount);
+  const route = indexColumn(count, routeCount(routes));
+  const op = new Uint8Array(count);
+  const startPs = new Float64Array(count);
+  const endPs = new Float64Array(count);
   for (let i = 0; i < count; i++) {
     const from = order[i];
-    sortedChunk[i] = chunk[from];
-    sortedRoute[i] = route[from];
-    sortedOp[i] = op[from];
-    sortedStart[i] = startPs[from];
-    sortedEnd[i] = endPs[from];
+    chunk[i] = rows.chunk[from];
+    route[i] = rows.route[from];
+    op[i] = rows.op[from];
+    startPs[i] = rows.startPs[from];
+    endPs[i] = rows.endPs[from];
   }
-  return {
-    topology,
-    collective,
-    routes,
-    chunk: sortedChunk,
-    route: sortedRoute,
-    startPs: sortedStart,
-    endPs: sortedEnd,
-    op: sortedOp,
-  };
+  return { topology, collective, routes, chunk, route, startPs, endPs, op };
+}
+
+/** Returns the schedule with new starts, row by row, and its rows in order again. */
+export function assembleRows(schedule: StepSchedule, startPs: Float64Array, slotPs: Float64Array): StepSchedule {
+  const endPs = startPs.map((start, i) => start + slotPs[i]);
+  return sortedSchedule(schedule.topology, schedule.collective, schedule.routes, { ...schedule, startPs, endPs });
 }
 
 /**
