@@ -2,30 +2,23 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
-import type { MatchProblem } from "../../src/engine/kernels/kernels.ts";
+import { type SynthesizeRequest, synthesize } from "../../src/index.ts";
 import { bundle, chromiumPath, launchChromium, serve } from "../support/chromium.ts";
-import { allGather, mesh } from "../support/networks.ts";
 
-const hasWasm = existsSync(new URL("../../wasm/build/banyan.wasm", import.meta.url));
-const why =
-  chromiumPath === undefined ? " (skipped: no Chromium on PATH)" : hasWasm ? "" : " (skipped: no WebAssembly module)";
+const there = (path: string): boolean => existsSync(new URL(`../../${path}`, import.meta.url));
+const missing = [
+  [chromiumPath !== undefined, "no Chromium on PATH"],
+  [there("wasm/build/banyan.wasm"), "no WebAssembly module"],
+  [there("dist/index.browser.js"), "dist/ is not compiled"],
+] as const;
+const why = missing.flatMap(([ready, reason]) => (ready ? [] : [reason])).join(", ");
 
-/** A problem as JSON that names the columns' kinds. */
-const asJson = (problem: MatchProblem): string =>
-  JSON.stringify(problem, (_, value) =>
-    ArrayBuffer.isView(value)
-      ? { column: value instanceof Float64Array ? "f64" : "i32", values: [...(value as Int32Array)] }
-      : value,
-  );
-
-describe.runIf(why === "")(`the browser build in Chromium${why}`, () => {
+describe.runIf(why === "")(`the package in Chromium${why && ` (skipped: ${why})`}`, () => {
   let browser: Browser;
   let server: { url: string; close: () => void };
 
   beforeAll(async () => {
-    const files = await bundle(fileURLToPath(new URL("page.ts", import.meta.url)));
-    server = await serve(files);
+    server = await serve(await bundle(fileURLToPath(new URL("page.ts", import.meta.url))));
     browser = await launchChromium();
   }, 60_000);
 
@@ -34,21 +27,26 @@ describe.runIf(why === "")(`the browser build in Chromium${why}`, () => {
     server?.close();
   });
 
-  it("runs the kernels on WebAssembly with the same result as here", async () => {
-    const problem = allGather(mesh(5, 4, 1000, 1500), 2, { novelty: 1, overtaking: 1 });
-    const expected = jsKernels.match(problem);
-    const page = await browser.newPage();
-    const errors: string[] = [];
-    page.on("pageerror", (error) => errors.push(error.message));
-    await page.goto(server.url);
-    await page.waitForFunction("globalThis.runProblem !== undefined", undefined, { timeout: 10_000 });
-    const result = await page.evaluate(`runProblem(${JSON.stringify(asJson(problem))})`);
-    expect(errors).toEqual([]);
-    expect(result).toEqual({
-      backend: "wasm",
-      chunk: [...expected.chunk],
-      route: [...expected.route],
-      startPs: [...expected.startPs],
-    });
-  }, 60_000);
+  it.each<SynthesizeRequest>([
+    { topology: "mesh:5x4@50GB/s,0.5us", collective: "allgather", sizeBytes: 2 ** 20, algorithm: "tacos" },
+    { topology: "ring:2*switch:4@50,25GB/s", collective: "allreduce", sizeBytes: 2 ** 24, algorithm: "tacos" },
+    { topology: "mesh:3x3", collective: "alltoall", sizeBytes: 2 ** 20, algorithm: "tacos" },
+  ])(
+    "synthesizes $collective on $topology with WebAssembly, the same schedule as here",
+    async (request) => {
+      const page = await browser.newPage();
+      const errors: string[] = [];
+      page.on("pageerror", (error) => errors.push(error.message));
+      await page.goto(server.url);
+      await page.waitForFunction("globalThis.synthesizeHere !== undefined", undefined, { timeout: 10_000 });
+      const result = await page.evaluate(`synthesizeHere(${JSON.stringify(request)})`);
+      const { report, schedule } = await synthesize(request);
+      const { chunk, route, startPs, endPs } = schedule;
+      const columns = [chunk, route, startPs, endPs].map((column) => Array.from(column));
+      const { time, simulated } = report;
+      expect(errors).toEqual([]);
+      expect(result).toEqual({ backend: "wasm", verified: true, time, simulated, columns });
+    },
+    60_000,
+  );
 });

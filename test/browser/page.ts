@@ -1,20 +1,18 @@
-import { openEngine } from "../../src/engine/engine.browser.ts";
-import type { MatchProblem } from "../../src/engine/kernels/kernels.ts";
+import { openEngine, type SynthesizeRequest, synthesize } from "banyan";
 
-/** The page under test: runs one kernel problem and puts what it got on the window, as plain arrays. */
-async function run(problem: MatchProblem): Promise<unknown> {
-  const engine = await openEngine();
-  const { chunk, route, startPs } = await engine.pool().run({ kind: "match", problem });
-  return { backend: engine.backend, chunk: [...chunk], route: [...route], startPs: [...startPs] };
-}
-
-const columns = (json: string): MatchProblem =>
-  JSON.parse(json, (_, value) =>
-    value?.column === undefined
-      ? value
-      : value.column === "f64"
-        ? Float64Array.from(value.values)
-        : Int32Array.from(value.values),
-  );
-
-Object.assign(globalThis, { runProblem: (json: string) => run(columns(json)) });
+/** The page under test: the package as a page's bundler gets it. What it makes is given back as plain data. */
+Object.assign(globalThis, {
+  async synthesizeHere(request: SynthesizeRequest): Promise<unknown> {
+    const engine = await openEngine();
+    const { report, schedule } = await synthesize({ ...request, engine });
+    const { chunk, route, startPs, endPs } = schedule;
+    const columns = [chunk, route, startPs, endPs].map((column) => Array.from(column));
+    return {
+      backend: engine.backend,
+      verified: report.verified,
+      time: report.time,
+      simulated: report.simulated,
+      columns,
+    };
+  },
+});
