@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+/** The rules of ARCHITECTURE.md, held against every import of src/. */
+const ROOT = fileURLToPath(new URL("../src", import.meta.url));
+const LEAVES = ["errors.ts", "random.ts"];
+const COMPOSERS = ["api", "compare", "index", "index.browser", "pipeline", "problem", "result", "verbs", "worker"];
+const MOST_LINES = 400;
+
+/** What each room may import from outside itself; a trailing slash stands for all of a folder. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  model: LEAVES,
+  engine: LEAVES,
+  import: [...LEAVES, "model/"],
+  export: [...LEAVES, "model/"],
+  verify: [...LEAVES, "model/"],
+  simulate: [...LEAVES, "model/"],
+  synthesize: [...LEAVES, "model/", "engine/kernels/kernels.ts"],
+};
+
+interface Import {
+  readonly file: string;
+  readonly target: string;
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(path) : entry.name.endsWith(".ts") ? [path] : [];
+  });
+}
+
+function importsOf(path: string): Import[] {
+  const text = readFileSync(path, "utf8");
+  const found = text.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"/g);
+  const file = relative(ROOT, path);
+  return [...found].map(([, specifier]) => {
+    const target = specifier as string;
+    return { file, target: target.startsWith(".") ? relative(ROOT, join(dirname(path), target)) : target };
+  });
+}
+
+const files = filesBelow(ROOT);
+const imports = files.flatMap(importsOf);
+const roomOf = (file: string): string => (file.includes("/") ? (file.split("/")[0] as string) : file.replace(/\.ts$/, ""));
+
+describe("architecture", () => {
+  it("sees the sources", () => {
+    expect(files.length).toBeGreaterThan(60);
+    expect(imports.length).toBeGreaterThan(200);
+  });
+
+  it.each(Object.keys(MAY_IMPORT))("%s/ imports only itself and what its rule allows", (room) => {
+    const allowed = MAY_IMPORT[room] as readonly string[];
+    const own = imports.filter(({ file, target }) => roomOf(file) === room && target.endsWith(".ts"));
+    expect(own.length).toBeGreaterThan(0);
+    const broken = own.filter(
+      ({ target }) => roomOf(target) !== room && !allowed.some((rule) => target === rule || (rule.endsWith("/") && target.startsWith(rule))),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it("keeps Node out of everything but the engine, the worker and the command line", () => {
+    const platform = imports.filter(({ target }) => target.startsWith("node:") || target === "piscina");
+    const rooms = new Set(platform.map(({ file }) => roomOf(file)));
+    expect([...rooms].filter((room) => !["engine", "worker", "cli"].includes(room))).toEqual([]);
+  });
+
+  it("keeps Node out of what the browser build reaches", () => {
+    const reached = new Set<string>();
+    const queue = ["index.browser.ts"];
+    for (const file of queue) {
+      if (reached.has(file)) continue;
+      reached.add(file);
+      queue.push(...imports.filter((i) => i.file === file && i.target.endsWith(".ts")).map((i) => i.target));
+    }
+    expect(reached.size).toBeGreaterThan(50);
+    const platform = imports.filter(({ file, target }) => reached.has(file) && (target.startsWith("node:") || target === "piscina"));
+    expect(platform).toEqual([]);
+  });
+
+  it("lets only the composers and the command line string verbs together", () => {
+    const verbs = ["import", "export", "synthesize", "verify", "simulate"];
+    const rooms = new Set(imports.filter(({ target }) => verbs.includes(roomOf(target))).map(({ file }) => roomOf(file)));
+    expect([...rooms].filter((room) => ![...verbs, ...COMPOSERS, "cli"].includes(room))).toEqual([]);
+  });
+
+  it("has no cycle of files", () => {
+    const next = new Map<string, string[]>();
+    for (const { file, target } of imports) if (target.endsWith(".ts")) next.set(file, [...(next.get(file) ?? []), target]);
+    const state = new Map<string, "open" | "done">();
+    const cycles: string[] = [];
+    const visit = (file: string, path: readonly string[]): void => {
+      if (state.get(file) === "done") return;
+      if (state.get(file) === "open") {
+        cycles.push([...path.slice(path.indexOf(file)), file].join(" > "));
+        return;
+      }
+      state.set(file, "open");
+      for (const target of next.get(file) ?? []) visit(target, [...path, file]);
+      state.set(file, "done");
+    };
+    for (const file of next.keys()) visit(file, []);
+    expect(cycles).toEqual([]);
+  });
+
+  it(`keeps every file within ${MOST_LINES} lines`, () => {
+    const long = files.filter((path) => readFileSync(path, "utf8").split("\n").length > MOST_LINES);
+    expect(long.map((path) => relative(ROOT, path))).toEqual([]);
+  });
+
+  it("has one place for conversions of units", () => {
+    const factors = /\b(1_?000_?000_?000_?000|1e12)\b/;
+    const outside = files.filter((path) => !path.endsWith("units.ts") && factors.test(readFileSync(path, "utf8")));
+    expect(outside.map((path) => relative(ROOT, path))).toEqual([]);
+  });
+});
