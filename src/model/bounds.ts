@@ -1,7 +1,7 @@
 import { asBound, type Best, nothingYet, offerWhole } from "./bounds/best.ts";
 import { demandCost, demandOf } from "./bounds/demand.ts";
 import { BUDGET, visitSets } from "./bounds/families.ts";
-import { distancesFrom, routeView, slotGraph } from "./bounds/graph.ts";
+import { distancesFrom, groupedBy, routeView, slotGraph } from "./bounds/graph.ts";
 import { inReversedTime } from "./bounds/infeasible.ts";
 import { farthestPair } from "./bounds/latency.ts";
 import { forwardLimit } from "./bounds/limit.ts";
@@ -95,8 +95,9 @@ function forwardBound(topology: Topology, collective: Collective, routes: RouteS
   visitSets(topology, view, budget, trySet);
   for (const set of worstCuts(topology, collective)) trySet(set, false);
 
+  const foreign = foreignChunks(collective, npuCount);
   if (kind === "allgather" || kind === "broadcast") {
-    for (const set of pockets) tryTail(context, set, foreignChunks(collective, npuCount, set), release);
+    for (const set of pockets) tryTail(context, set, foreign(set), release);
   }
   for (let g = 0; (kind === "broadcast" || kind === "scatter") && g < groupCount; g++) {
     const members = groupMembers.subarray(g * groupSize, (g + 1) * groupSize);
@@ -107,8 +108,8 @@ function forwardBound(topology: Topology, collective: Collective, routes: RouteS
     back.best.wholePs = best.wholePs;
     const adopt = (): void => offerWhole(best, back.best.wholePs, () => reversedWitness(back.best.witness));
     for (const set of pockets) {
-      tryTail(context, set, foreignChunks(collective, npuCount, set), null);
-      tryTail(back, set, foreignChunks(collective, npuCount, set), null);
+      tryTail(context, set, foreign(set), null);
+      tryTail(back, set, foreign(set), null);
       adopt();
     }
     tryHiddenBroadcasts(context, back, collective, [far.from, far.to], adopt);
@@ -136,26 +137,33 @@ function holders(collective: Collective): number[] {
 }
 
 /**
- * Returns the number of chunks that start outside the set, or, for all-reduce, must bring something from outside it, and
- * that an NPU of the set wants; what every member of one process group wants alike.
+ * Returns, for a set, the number of chunks that an NPU of it wants and that start outside it, or, for all-reduce, must
+ * bring something from outside; every member of one process group wants the same ones. O(set) per set.
  */
-function foreignChunks(collective: Collective, npuCount: number, set: Int32Array): (npu: number) => number {
-  const { kind, groupSize, groupMembers, rootRank, chunksPerNpu } = collective;
-  const inside = new Uint8Array(npuCount);
-  for (const v of set) if (v < npuCount) inside[v] = 1;
-  const need = new Float64Array(npuCount);
-  for (let start = 0; start < groupMembers.length; start += groupSize) {
-    const members = groupMembers.subarray(start, start + groupSize);
-    const here = members.reduce((sum, v) => sum + inside[v], 0);
-    const chunks =
-      kind === "allgather"
-        ? (groupSize - here) * chunksPerNpu
-        : kind === "broadcast"
-          ? (1 - inside[members[rootRank]]) * chunksPerNpu
-          : here < groupSize
-            ? groupSize * chunksPerNpu
-            : 0;
-    for (const v of members) if (inside[v] === 1) need[v] += chunks;
-  }
-  return (npu) => need[npu];
+function foreignChunks(collective: Collective, npuCount: number): (set: Int32Array) => (npu: number) => number {
+  const { kind, groupCount, groupSize, groupMembers, rootRank, chunksPerNpu } = collective;
+  const { offset, items } = groupedBy(groupMembers, npuCount);
+  return (set) => {
+    const inside = new Int32Array(groupCount);
+    const rootInside = new Uint8Array(groupCount);
+    for (const v of set) {
+      if (v >= npuCount) continue;
+      for (let i = offset[v]; i < offset[v + 1]; i++) {
+        const group = Math.floor(items[i] / groupSize);
+        inside[group]++;
+        if (items[i] % groupSize === rootRank) rootInside[group] = 1;
+      }
+    }
+    const ofGroup = (group: number): number => {
+      const outside = groupSize - inside[group];
+      if (kind === "allgather") return outside * chunksPerNpu;
+      if (kind === "broadcast") return (1 - rootInside[group]) * chunksPerNpu;
+      return outside > 0 ? groupSize * chunksPerNpu : 0;
+    };
+    return (npu) => {
+      let need = 0;
+      for (let i = offset[npu]; i < offset[npu + 1]; i++) need += ofGroup(Math.floor(items[i] / groupSize));
+      return need;
+    };
+  };
 }

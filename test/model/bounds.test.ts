@@ -123,6 +123,29 @@ describe("process groups", () => {
   });
 });
 
+describe("custom collectives", () => {
+  it.each<NamedCollective>([
+    "allgather",
+    "reducescatter",
+    "allreduce",
+    "broadcast",
+    "reduce",
+    "gather",
+    "scatter",
+    "alltoall",
+  ])("a table that says %s has the same cuts", (kind) => {
+    const t = network("mesh:3x3@50GB/s,0us");
+    const named = wholeCollective(t, kind, 9e6, 2);
+    const custom = { ...named, kind: "custom" as const };
+    expect(compare(bound(t, custom).ps, bound(t, named).ps)).toBeLessThanOrEqual(0);
+    // 18 chunks less the own 2 (or the whole buffer) through the two links of a corner; halves for all-to-all
+    const perLink = { allreduce: 9, broadcast: 1, reduce: 1, alltoall: 12 };
+    const chunks = perLink[kind as "allreduce"] ?? 8;
+    const bytes = toNumber(named.chunkBytes);
+    expect(toNumber(limitOf(t, custom).ps)).toBe(Math.max(chunks * bytes * 20, 0));
+  });
+});
+
 describe("laws of time reversal", () => {
   const pairs: [NamedCollective, NamedCollective][] = [
     ["reducescatter", "allgather"],

@@ -19,7 +19,7 @@ export type Visit = (nodes: Int32Array, pocket: boolean) => void;
  * class; the node groups; the NPUs on one switch; the prefix slabs of every dimension of the shape.
  *
  * Any set gives a valid bound, so what the budget drops only weakens it: at most 8 speed classes are tried, evenly
- * chosen, and of the slabs as many as a third of the budget pays for, evenly spaced, the middle included.
+ * chosen, and of the slabs as many as an eighth of the budget pays for, evenly spaced, the middle included.
  */
 export function visitSets(topology: Topology, view: RouteView | null, budget: Budget, visit: Visit): void {
   const { npuCount } = topology;
@@ -160,7 +160,7 @@ export function withPlacedSwitches(topology: Topology, ports: Ports, npus: Array
 function visitSlabs(topology: Topology, ports: Ports, work: number, budget: Budget, visit: Visit): void {
   const { shape, npuCount } = topology;
   if (shape.length === 0 || shape.reduce((a, b) => a * b, 1) !== npuCount) return;
-  const share = budget.left / (3 * shape.length);
+  const share = budget.left / (8 * shape.length);
   let stride = 1;
   for (const size of shape) {
     const affordable = Math.max(1, Math.floor(share / ((work * npuCount) / 4)));
