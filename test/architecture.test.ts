@@ -44,7 +44,8 @@ function importsOf(path: string): Import[] {
 
 const files = filesBelow(ROOT);
 const imports = files.flatMap(importsOf);
-const roomOf = (file: string): string => (file.includes("/") ? (file.split("/")[0] as string) : file.replace(/\.ts$/, ""));
+const roomOf = (file: string): string =>
+  file.includes("/") ? (file.split("/")[0] as string) : file.replace(/\.ts$/, "");
 
 describe("architecture", () => {
   it("sees the sources", () => {
@@ -57,7 +58,9 @@ describe("architecture", () => {
     const own = imports.filter(({ file, target }) => roomOf(file) === room && target.endsWith(".ts"));
     expect(own.length).toBeGreaterThan(0);
     const broken = own.filter(
-      ({ target }) => roomOf(target) !== room && !allowed.some((rule) => target === rule || (rule.endsWith("/") && target.startsWith(rule))),
+      ({ target }) =>
+        roomOf(target) !== room &&
+        !allowed.some((rule) => target === rule || (rule.endsWith("/") && target.startsWith(rule))),
     );
     expect(broken).toEqual([]);
   });
@@ -77,19 +80,24 @@ describe("architecture", () => {
       queue.push(...imports.filter((i) => i.file === file && i.target.endsWith(".ts")).map((i) => i.target));
     }
     expect(reached.size).toBeGreaterThan(50);
-    const platform = imports.filter(({ file, target }) => reached.has(file) && (target.startsWith("node:") || target === "piscina"));
+    const platform = imports.filter(
+      ({ file, target }) => reached.has(file) && (target.startsWith("node:") || target === "piscina"),
+    );
     expect(platform).toEqual([]);
   });
 
   it("lets only the composers and the command line string verbs together", () => {
     const verbs = ["import", "export", "synthesize", "verify", "simulate"];
-    const rooms = new Set(imports.filter(({ target }) => verbs.includes(roomOf(target))).map(({ file }) => roomOf(file)));
+    const rooms = new Set(
+      imports.filter(({ target }) => verbs.includes(roomOf(target))).map(({ file }) => roomOf(file)),
+    );
     expect([...rooms].filter((room) => ![...verbs, ...COMPOSERS, "cli"].includes(room))).toEqual([]);
   });
 
   it("has no cycle of files", () => {
     const next = new Map<string, string[]>();
-    for (const { file, target } of imports) if (target.endsWith(".ts")) next.set(file, [...(next.get(file) ?? []), target]);
+    for (const { file, target } of imports)
+      if (target.endsWith(".ts")) next.set(file, [...(next.get(file) ?? []), target]);
     const state = new Map<string, "open" | "done">();
     const cycles: string[] = [];
     const visit = (file: string, path: readonly string[]): void => {

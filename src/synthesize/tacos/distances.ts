@@ -85,12 +85,25 @@ export function timesFrom(
   return { timePs, previous };
 }
 
-/** Returns [npus * npus] the time from v to t at v * npus + t; Infinity where there is no way. O(NPUs x routes log NPUs). */
-export function allTimes(routes: RouteSet, slotPs: Float64Array, npuCount: number): Float64Array {
+/** Of every pair of NPUs, at v * npus + t: the time from v to t (Infinity: no way) and the hops of one such way. */
+export interface PairTimes {
+  readonly timePs: Float64Array;
+  readonly hops: Int32Array;
+}
+
+/** Returns the times and hops of all pairs. O(NPUs x routes log NPUs). */
+export function allTimes(routes: RouteSet, slotPs: Float64Array, npuCount: number): PairTimes {
   const outgoing = routesBy(routes.source, npuCount);
-  const times = new Float64Array(npuCount * npuCount);
-  for (let v = 0; v < npuCount; v++) times.set(timesFrom(routes, slotPs, outgoing, [v]).timePs, v * npuCount);
-  return times;
+  const timePs = new Float64Array(npuCount * npuCount);
+  const hops = new Int32Array(npuCount * npuCount);
+  for (let v = 0; v < npuCount; v++) {
+    const from = timesFrom(routes, slotPs, outgoing, [v]);
+    timePs.set(from.timePs, v * npuCount);
+    for (let t = 0; t < npuCount; t++) {
+      for (let at = t; from.previous[at] >= 0; at = routes.source[from.previous[at]]) hops[v * npuCount + t]++;
+    }
+  }
+  return { timePs, hops };
 }
 
 /** In which order an NPU's waiting chunks are served. */

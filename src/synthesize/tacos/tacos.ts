@@ -168,18 +168,14 @@ function unicastAttempts(
   const prepare = (index: number) => {
     const { network, turned } = variants[index] as (typeof variants)[number];
     const routes = turned ? reversedRoutes(network.routes) : network.routes;
-    const distancePs = allTimes(routes, network.times.slotPs, npus);
+    const { timePs: distancePs, hops } = allTimes(routes, network.times.slotPs, npus);
     const [from, to] = turned ? [target, source] : [source, target];
     const demand = new Float64Array(npus * npus);
-    let hops = 0;
-    let nearest = Number.POSITIVE_INFINITY;
-    for (const slot of network.times.slotPs) nearest = Math.min(nearest, slot);
+    let maxTransfers = from.length;
     for (let c = 0; c < from.length; c++) {
       demand[from[c] * npus + to[c]]++;
-      const distance = distancePs[from[c] * npus + to[c]];
-      if (Number.isFinite(distance)) hops += distance / nearest;
+      maxTransfers += hops[from[c] * npus + to[c]];
     }
-    const maxTransfers = Math.min(2 ** 31 - 1, Math.ceil(hops) + from.length);
     const network_ = tenNetwork(request.topology, routes, network.times);
     return { problem: { network: network_, chunkSource: from, chunkTarget: to, distancePs, maxTransfers }, demand };
   };
