@@ -50,7 +50,9 @@ function checkRows(schedule: StepSchedule): void {
   for (let i = 0; i < chunk.length; i++) {
     const place = (): string => `transfer ${i} (simulate needs a valid schedule)`;
     if (!(startPs[i] >= before)) throw new InputError(place(), `a start at or after ${before} ps`, startPs[i]);
-    if (!(endPs[i] > startPs[i])) throw new InputError(place(), `an end after its start at ${startPs[i]} ps`, endPs[i]);
+    if (!(endPs[i] > startPs[i] && endPs[i] <= Number.MAX_SAFE_INTEGER)) {
+      throw new InputError(place(), `an end after its start at ${startPs[i]} ps and below 2^53 ps`, endPs[i]);
+    }
     if (!(chunk[i] < collective.chunkCount && chunk[i] >= 0)) {
       throw new InputError(place(), `a chunk below ${collective.chunkCount}`, chunk[i]);
     }

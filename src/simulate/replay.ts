@@ -64,16 +64,25 @@ function wholeLinkWays({ topology, routes, collective }: StepSchedule): Ways {
  * A valid schedule simulates to at most its planned time in cut-through, and in store-and-forward where all routes are
  * single links: by induction nothing starts later than planned. Neither mode looks at postconditions.
  *
- * Throws InputError for a schedule that is not valid: rows out of order, a chunk that is never at the source. Time
+ * Throws InputError for a schedule that is not valid (rows out of order, a chunk that is never at the source), and for times
+ * that leave 2^53 ps. Time
  * O(transfers x links of a route) for cut-through, times log of the events in flight for store-and-forward; memory
  * O(transfers + NPUs + chunks + links).
  */
 export function simulateSchedule(schedule: StepSchedule, options: SimulationOptions = {}): Simulation {
   const { switching = "cut-through", timeline = false } = options;
-  if (switching === "cut-through") return replayCutThrough(schedule, timeline);
-  if (switching !== "store-and-forward") {
+  if (switching !== "cut-through" && switching !== "store-and-forward") {
     throw new InputError("options.switching", '"cut-through" or "store-and-forward"', switching);
   }
+  const simulation =
+    switching === "cut-through" ? replayCutThrough(schedule, timeline) : replayStoreAndForward(schedule, timeline);
+  if (simulation.ps > Number.MAX_SAFE_INTEGER) {
+    throw new InputError("the simulated time", "less than 2^53 ps (2.5 hours)", simulation.ps);
+  }
+  return simulation;
+}
+
+function replayStoreAndForward(schedule: StepSchedule, timeline: boolean): Simulation {
   const { last, linkBusy, start, end, hopStart } = replayEvents(schedule, wholeLinkWays(schedule), true, timeline);
   return {
     model: "network/store-and-forward",
