@@ -1,0 +1,67 @@
+import { groupOfChunk } from "../model/collective.ts";
+import { linksOfRoute } from "../model/routes.ts";
+import type { StepSchedule } from "../model/step-schedule.ts";
+import { linkNames } from "../model/topology.ts";
+import { toUs } from "../model/units.ts";
+import type { Violation } from "./violation.ts";
+
+/** The words of violations: names where the checks have numbers. */
+export interface Describer {
+  /** Returns "rank 3 (gpu3)", as a member of the chunk's group; "gpu9 (outside the group)" for another NPU. */
+  npu(npu: number, chunk: number): string;
+  /** Returns the link's name. */
+  link(link: number): string;
+  /** Returns "link a>b", or "links a>switch, switch>b" for a route of several. */
+  route(route: number): string;
+  /** Returns "1.5 us". */
+  time(ps: number): string;
+  /** Returns the violation of a sender at departure: "rank 3 sends chunk 5 on link 3>4 at 1.5 us (transfer 17)" + `fault`. */
+  departure(kind: Violation["kind"], row: number, fault: string): Violation;
+}
+
+/** Returns the describer of a schedule; link names are made when the first one is asked for. */
+export function describer(schedule: StepSchedule): Describer {
+  const { topology, collective, routes } = schedule;
+  let names: readonly string[] | undefined;
+
+  const link = (id: number): string => {
+    names ??= linkNames(topology);
+    return names[id];
+  };
+  const npu = (id: number, chunk: number): string => {
+    const { groupCount, groupSize, groupMembers } = collective;
+    const name = topology.nodeNames[id];
+    const group = groupOfChunk(collective, chunk);
+    const rank = groupMembers.subarray(group * groupSize, (group + 1) * groupSize).indexOf(id);
+    if (rank < 0) return `${name} (outside the group)`;
+    const words = groupCount > 1 ? `rank ${rank} of group ${group}` : `rank ${rank}`;
+    return name === String(rank) && groupCount === 1 ? words : `${words} (${name})`;
+  };
+  const route = (id: number): string => {
+    const links = Array.from(linksOfRoute(routes, id), link);
+    return `${links.length === 1 ? "link" : "links"} ${links.join(", ")}`;
+  };
+  const time = (ps: number): string => `${toUs(ps)} us`;
+
+  return {
+    npu,
+    link,
+    route,
+    time,
+    departure(kind, row, fault) {
+      const chunk = schedule.chunk[row];
+      const id = schedule.route[row];
+      const source = routes.source[id];
+      const timePs = schedule.startPs[row];
+      return {
+        kind,
+        npu: source,
+        chunk,
+        link: routes.links[routes.linkOffset[id]],
+        transfer: row,
+        timePs,
+        message: `${npu(source, chunk)} sends chunk ${chunk} on ${route(id)} at ${time(timePs)} (transfer ${row})${fault}`,
+      };
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/** Which rule of a step schedule is broken. */
+export type ViolationKind =
+  /** The data is not a schedule: lengths, ranges, a route that is no path, a reduction in a collective without one. */
+  | "malformed"
+  /** A transfer ends before latency and serialisation allow. */
+  | "too-fast"
+  /** A transfer departs before its chunk (any contribution to it) is at the source. */
+  | "absent-chunk"
+  /** More than the whole of a physical link is in use. */
+  | "link-conflict"
+  /** A second chunk departs on a route that still carries one. */
+  | "route-conflict"
+  /** An NPU of the postcondition never holds the chunk. */
+  | "missing-chunk"
+  /** An NPU of the postcondition ends without some NPU's contribution. */
+  | "missing-contribution"
+  /** A contribution is added to a sum that has it already. */
+  | "repeated-contribution";
+
+/** One broken rule, with indices for programs and one sentence for people. */
+export interface Violation {
+  readonly kind: ViolationKind;
+  /** NPU id: the sender, or the receiver where something is missing or repeated. */
+  readonly npu?: number;
+  readonly chunk?: number;
+  /** Link id: the one in conflict, else the first of the route (the last one where the receiver is at fault). */
+  readonly link?: number;
+  /** Row of the schedule. */
+  readonly transfer?: number;
+  readonly timePs?: number;
+  /** Names rank, chunk, link and time. */
+  readonly message: string;
+}
+
+/** Counts violations and keeps the first of them. */
+export interface Recorder {
+  /** Counts one violation; `describe` runs only where it is kept. */
+  record(describe: () => Violation): void;
+  /** The violations kept, in the order in which they were found. */
+  readonly kept: readonly Violation[];
+  /** Returns how many there were. */
+  count(): number;
+}
+
+/** Returns a recorder that keeps at most `limit` violations. */
+export function recorder(limit: number): Recorder {
+  const kept: Violation[] = [];
+  let count = 0;
+  return {
+    kept,
+    count: () => count,
+    record(describe) {
+      count++;
+      if (kept.length < limit) kept.push(describe());
+    },
+  };
+}
