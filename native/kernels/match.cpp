@@ -8,10 +8,13 @@ namespace {
 
 constexpr std::int32_t kNone = -1;
 constexpr std::int32_t kMaxLevels = 8;             // novelty levels kept, level 0 included
+constexpr std::int32_t kLookAhead = 4;             // touched NPUs between a prefetch and its use
 constexpr std::int32_t kMaxScoredNeighbours = 32;  // beyond that the neighbour choice falls back to the rarest
 
 std::size_t At(std::int32_t i) { return static_cast<std::size_t>(i); }
 
+/// `Entry` holds a chunk in the logs: 16 bits where they do, which halves the memory that the matching walks over.
+template <typename Entry>
 class Matcher {
  public:
   Matcher(const MatchProblem& problem, BanyanTransfers* out)
@@ -301,7 +304,7 @@ class Matcher {
   }
 
   void AppendToLog(std::int32_t npu, std::int32_t chunk) {
-    log_[log_begin_[At(npu)] + At(log_length_[At(npu)]++)] = chunk;
+    log_[log_begin_[At(npu)] + At(log_length_[At(npu)]++)] = static_cast<Entry>(chunk);
     if (policy_.overtaking != 0) SetBit(holds_.data() + At(npu) * words_, chunk);
   }
 
@@ -328,6 +331,7 @@ class Matcher {
 
   void ServeTouched(Time now) {
     for (std::int32_t i = 0; i < touched_node_count_; i++) {
+      if (i + kLookAhead < touched_node_count_) PrefetchLogs(touched_nodes_[At(i + kLookAhead)]);
       node_touched_[At(touched_nodes_[At(i)])] = 0;
       ServeNode(touched_nodes_[At(i)], now);
     }
@@ -339,13 +343,23 @@ class Matcher {
     touched_group_count_ = 0;
   }
 
+  // The cost of the matching is cache misses in the logs: ask early for what the routes into `target` will read.
+  void PrefetchLogs(std::int32_t target) const {
+    for (std::int32_t i = direct_in_.Begin(target); i < direct_in_.End(target); i++) {
+      const std::int32_t route = direct_in_.items[At(i)];
+      const std::int32_t level = level_of_rank_[At(ranks_.rank[At(route)])];
+      const auto entry = At(pointer_[At(route) * At(levels_) + At(level)]);
+      __builtin_prefetch(log_.data() + log_begin_[At(network_.route_source[route])] + entry);
+    }
+  }
+
   // --- candidates ---------------------------------------------------------------------------------------------------
   // Index in the source's log of the first chunk that the route may take at this novelty level, or kNone.
   std::int32_t FirstCandidate(std::int32_t route, std::int32_t level) {
     const std::int32_t source = network_.route_source[route];
     const std::int32_t target = network_.route_target[route];
     std::int32_t& pointer = pointer_[At(route) * At(levels_) + At(level)];
-    const std::int32_t* log = log_.data() + log_begin_[At(source)];
+    const Entry* log = log_.data() + log_begin_[At(source)];
     const std::int32_t length = log_length_[At(source)];
     const std::uint32_t* hi = Hi(target);
     const std::uint32_t* novel = level == 0 ? hi : Novel(level, target);
@@ -360,7 +374,7 @@ class Matcher {
     if (first == kNone) return kNone;
     const std::int32_t source = network_.route_source[route];
     const std::int32_t target = network_.route_target[route];
-    const std::int32_t* log = log_.data() + log_begin_[At(source)];
+    const Entry* log = log_.data() + log_begin_[At(source)];
     const auto choice = static_cast<Choice>(policy_.choice);
     if (choice == Choice::kOldest || missing_[At(target)] > policy_.late_limit) return log[first];
     const std::uint32_t* hi = Hi(target);
@@ -599,7 +613,8 @@ class Matcher {
     AppendToLog(target, chunk);
     for (std::int32_t i = direct_out_.Begin(target); i < direct_out_.End(target); i++) {
       const std::int32_t next = direct_out_.items[At(i)];
-      if (carried_[At(next)] == kNone) TouchNode(network_.route_target[next]);
+      const std::int32_t reader = network_.route_target[next];
+      if (carried_[At(next)] == kNone && (missing_[At(reader)] > 0 || slow_under_way_ > 0)) TouchNode(reader);
     }
     for (std::int32_t i = node_groups_.Begin(target); i < node_groups_.End(target); i++) {
       TouchGroup(node_groups_.items[At(i)]);
@@ -657,7 +672,7 @@ class Matcher {
   Buffer<std::int32_t> component_;        // [levels][npus] row of novel_
   Buffer<std::int32_t> level_of_rank_;    // [ranks] highest novelty level of a rank
   std::int32_t levels_ = 1;
-  Buffer<std::int32_t> log_;              // chunks in order of arrival, NPU by NPU
+  Buffer<Entry> log_;                     // chunks in order of arrival, NPU by NPU
   Buffer<std::size_t> log_begin_;         // [npus + 1]
   Buffer<std::int32_t> log_length_;       // [npus]
   Buffer<std::int32_t> pointer_;          // [routes][levels] I2
@@ -705,7 +720,11 @@ class Matcher {
 }  // namespace
 
 BanyanStatus Match(const MatchProblem& problem, BanyanCancelled cancelled, const void* context, BanyanTransfers* out) {
-  Matcher matcher(problem, out);
+  if (problem.chunk_count <= 65536) {
+    Matcher<std::uint16_t> matcher(problem, out);
+    return matcher.Run(problem, cancelled, context);
+  }
+  Matcher<std::int32_t> matcher(problem, out);
   return matcher.Run(problem, cancelled, context);
 }
 

@@ -77,7 +77,7 @@ function outdate(state: MatchState, target: number, chunk: number): void {
 }
 
 function arrive(state: MatchState, out: Transfers, route: number): void {
-  const { problem, carried, duplicate, directOut, log, logBegin, logLength, holds, words, ports } = state;
+  const { problem, carried, duplicate, directOut, missing, log, logBegin, logLength, holds, words, ports } = state;
   const target = problem.network.routeTarget[route];
   const chunk = carried[route];
   const overtook = duplicate[route] !== 0;
@@ -90,7 +90,8 @@ function arrive(state: MatchState, out: Transfers, route: number): void {
   if (holds.length > 0) holds[target * words + (chunk >>> 5)] |= 1 << (chunk & 31);
   for (let i = directOut.offset[target]; i < directOut.offset[target + 1]; i++) {
     const next = directOut.items[i];
-    if (carried[next] === NONE) touch(state.nodes, problem.network.routeTarget[next]);
+    const reader = problem.network.routeTarget[next];
+    if (carried[next] === NONE && (missing[reader] > 0 || state.slowUnderWay > 0)) touch(state.nodes, reader);
   }
   const { nodeGroups } = ports;
   for (let i = nodeGroups.offset[target]; i < nodeGroups.offset[target + 1]; i++)
