@@ -159,6 +159,40 @@ describe("replay of small schedules", () => {
   );
 });
 
+describe("replay of a chunk that comes twice", () => {
+  it.each(MODES)("goes by the first of the planned copies, also when a later one has come since (%s)", (switching) => {
+    // a sends chunk 0 to b over a fast and a middling link; b passes on chunk 1 first, which comes over a slow one
+    const builder = topologyBuilder("twice");
+    for (const name of ["a", "b", "c"]) builder.addNpu(name);
+    for (const bytesPerSecond of [1e12, 5e11, 1e11]) builder.addLink(0, 1, bytesPerSecond, 0);
+    builder.addLink(1, 2, 1e12, 0);
+    const schedule: StepSchedule = {
+      topology: builder.build(),
+      collective: collective({
+        kind: "allgather",
+        groups: [Int32Array.of(0, 1, 2)],
+        sizeBytes: 60,
+        chunksPerNpu: 2,
+        rootRank: 0,
+      }),
+      routes: {
+        source: Int32Array.of(0, 0, 0, 1),
+        target: Int32Array.of(1, 1, 1, 2),
+        linkOffset: Int32Array.of(0, 1, 2, 3, 4),
+        links: Int32Array.of(0, 1, 2, 3),
+        shareNum: new Float64Array(4).fill(1),
+        shareDen: new Float64Array(4).fill(1),
+      },
+      chunk: Uint8Array.of(0, 1, 0, 1, 0),
+      route: Uint8Array.of(0, 2, 1, 3, 3),
+      startPs: Float64Array.of(0, 0, 90, 100, 110),
+      endPs: Float64Array.of(10, 100, 300, 110, 120),
+      op: new Uint8Array(5),
+    };
+    expect([...times(schedule, switching).startPs]).toEqual([0, 0, 0, 100, 110]);
+  });
+});
+
 describe("replay of schedules that are not valid", () => {
   const broken = (change: Partial<StepSchedule>): StepSchedule => ({ ...ringSchedule(), ...change });
   it.each<[string, StepSchedule, string]>([
