@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "kernels/match.h"
+#include "kernels/place.h"
 #include "kernels/relay.h"
 
 namespace {
@@ -51,6 +52,17 @@ bool ValidNetwork(const BanyanNetwork& network) {
   return true;
 }
 
+// Keys are compared as 64-bit integers.
+bool ExactIntegers(const double* values, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    const double value = values[i];
+    if (!(value >= -kMaxSafe && value <= kMaxSafe) || value != static_cast<double>(static_cast<int64_t>(value))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 int32_t banyan_match(const BanyanNetwork* network, int32_t chunk_count, int32_t held_count, const int32_t* held_offset,
@@ -63,8 +75,8 @@ int32_t banyan_match(const BanyanNetwork* network, int32_t chunk_count, int32_t 
   if (!ValidNetwork(*network)) return kBanyanBadArgument;
   if (!Ascending(held_offset, network->npu_count, held_count)) return kBanyanBadArgument;
   if (!InRange(held_chunk, held_count, chunk_count)) return kBanyanBadArgument;
-  if (policy->choice < 0 || policy->choice > 3 || policy->window < 1 || policy->late_limit < 0 ||
-      policy->novelty < 0 || policy->novelty > 1 || policy->overtaking < 0 || policy->overtaking > 1) {
+  if (policy->choice < 0 || policy->choice > 3 || policy->window < 1 || policy->late_limit < 0 || policy->novelty < 0 ||
+      policy->novelty > 1 || policy->overtaking < 0 || policy->overtaking > 1) {
     return kBanyanBadArgument;
   }
   const banyan::MatchProblem problem{*network, chunk_count, held_offset, held_chunk, wanted, *policy};
@@ -87,4 +99,17 @@ int32_t banyan_relay(const BanyanNetwork* network, int32_t chunk_count, const in
   }
   const banyan::RelayProblem problem{*network, chunk_count, chunk_source, chunk_target, distance_ps, order, seed};
   return banyan::Relay(problem, cancelled, context, out);
+}
+
+int32_t banyan_place(const BanyanNetwork* network, int32_t transfer_count, int32_t successor_count,
+                     const int32_t* route, const int32_t* successor_offset, const int32_t* successor, const double* key,
+                     BanyanCancelled cancelled, const void* context, double* start_ps) {
+  if (transfer_count < 0 || successor_count < 0) return kBanyanBadArgument;
+  if (!ValidNetwork(*network)) return kBanyanBadArgument;
+  if (!InRange(route, transfer_count, network->route_count)) return kBanyanBadArgument;
+  if (!Ascending(successor_offset, transfer_count, successor_count)) return kBanyanBadArgument;
+  if (!InRange(successor, successor_count, transfer_count)) return kBanyanBadArgument;
+  if (!ExactIntegers(key, transfer_count)) return kBanyanBadArgument;
+  const banyan::PlaceProblem problem{*network, transfer_count, route, successor_offset, successor, key};
+  return banyan::Place(problem, cancelled, context, start_ps);
 }

@@ -36,13 +36,13 @@ struct BanyanNetwork {
   int32_t route_count;
   int32_t use_count;
   int32_t resource_count;
-  const int32_t* route_source;   // [route_count]
-  const int32_t* route_target;   // [route_count]
-  const double* slot_ps;         // [route_count] >= 1
-  const int32_t* use_offset;     // [route_count + 1]
-  const int32_t* use_resource;   // [use_count]
-  const int32_t* use_units;      // [use_count] 1 .. capacity
-  const int32_t* capacity;       // [resource_count] >= 1
+  const int32_t* route_source;  // [route_count]
+  const int32_t* route_target;  // [route_count]
+  const double* slot_ps;        // [route_count] >= 1
+  const int32_t* use_offset;    // [route_count + 1]
+  const int32_t* use_resource;  // [use_count]
+  const int32_t* use_units;     // [use_count] 1 .. capacity
+  const int32_t* capacity;      // [resource_count] >= 1
 };
 
 // Transfers in the order in which they ended.
@@ -78,6 +78,14 @@ BANYAN_EXPORT(banyan_relay)
 int32_t banyan_relay(const struct BanyanNetwork* network, int32_t chunk_count, const int32_t* chunk_source,
                      const int32_t* chunk_target, const double* distance_ps, const int32_t* order, uint32_t seed,
                      BanyanCancelled cancelled, const void* context, struct BanyanTransfers* out);
+
+// List scheduling of given transfers (native/kernels/place.h).
+//   route, key [transfer_count]; successor_offset [transfer_count + 1], successor [successor_count]: transfers that wait
+//   for transfer i; start_ps [transfer_count] out. kBanyanBadArgument also when transfers wait in a circle.
+BANYAN_EXPORT(banyan_place)
+int32_t banyan_place(const struct BanyanNetwork* network, int32_t transfer_count, int32_t successor_count,
+                     const int32_t* route, const int32_t* successor_offset, const int32_t* successor, const double* key,
+                     BanyanCancelled cancelled, const void* context, double* start_ps);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-import type { MatchProblem, RelayProblem, TenNetwork } from "./engine/kernels/kernels.ts";
+import type { MatchProblem, PlaceProblem, RelayProblem, TenNetwork } from "./engine/kernels/kernels.ts";
 import { cancelOn } from "./engine/pool/cancel.ts";
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InputError, InternalError } from "./errors.ts";
@@ -91,6 +91,19 @@ function runnerFor(engine: Engine, problem: Problem, signal: AbortSignal | undef
         order: share(task.order),
       };
       return engine.pool().run({ kind: "relay", problem: { ...columns, seed, maxTransfers } }, flag);
+    },
+    async place(task: PlaceProblem) {
+      if (!onPool) {
+        await breathe();
+        return engine.kernels.place(task, flag);
+      }
+      const columns = {
+        network: share<TenNetwork>(task.network),
+        route: share(task.route),
+        successorOffset: share(task.successorOffset),
+        successor: share(task.successor),
+      };
+      return engine.pool().run({ kind: "place", problem: { ...columns, key: task.key } }, flag);
     },
   };
   return { runner, dispose };

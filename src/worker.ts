@@ -1,9 +1,8 @@
 import { move, transferableSymbol, valueSymbol, workerData } from "piscina";
-import type { Transfers } from "./engine/kernels/kernels.ts";
 import { loadKernels } from "./engine/kernels/load.ts";
 import { toFailure } from "./engine/pool/failure.ts";
 import type { WorkerReply, WorkerRequest, WorkerSetup } from "./engine/pool/piscina.ts";
-import { runTask } from "./engine/pool/pool.ts";
+import { type PoolResult, type PoolTask, runTask } from "./engine/pool/pool.ts";
 
 const { backend } = workerData as WorkerSetup;
 const loaded = loadKernels(backend);
@@ -20,9 +19,10 @@ export default async function work({ task, cancel }: WorkerRequest): Promise<Wor
   }
 }
 
-function moved(transfers: Transfers | null): WorkerReply {
-  const reply = { transfers };
-  if (transfers === null) return reply;
-  const buffers = [transfers.chunk.buffer, transfers.route.buffer, transfers.startPs.buffer];
+function moved(result: PoolResult<PoolTask>): WorkerReply {
+  const reply = { result };
+  if (result === null) return reply;
+  const columns = ArrayBuffer.isView(result) ? [result] : [result.chunk, result.route, result.startPs];
+  const buffers = columns.map((column) => column.buffer);
   return move({ [transferableSymbol]: buffers, [valueSymbol]: reply } as never) as unknown as WorkerReply;
 }

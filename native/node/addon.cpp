@@ -182,9 +182,28 @@ Napi::Value Relay(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), status);
 }
 
+// place(npuCount, ..., capacity as above, route, successorOffset, successor, key, cancel | null, startPs) -> status
+Napi::Value Place(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  const BanyanNetwork network = ReadNetwork(arguments);
+  const int32_t* route = arguments.Int32("route", Arguments::kAnyLength);
+  const int32_t transfer_count = arguments.Count("route");
+  const double transfers = transfer_count;
+  const int32_t* successor_offset = arguments.Int32("successorOffset", transfers + 1);
+  const int32_t* successor = arguments.Int32("successor", Arguments::kAnyLength);
+  const int32_t successor_count = arguments.Count("successor");
+  const double* key = arguments.Float64("key", transfers);
+  const int32_t* flag = arguments.Flag();
+  double* start_ps = arguments.Float64("startPs", transfers);
+  const int32_t status = banyan_place(&network, transfer_count, successor_count, route, successor_offset, successor,
+                                      key, flag == nullptr ? nullptr : FlagIsSet, flag, start_ps);
+  return Napi::Number::New(info.Env(), status);
+}
+
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("match", Napi::Function::New(env, Match, "match"));
   exports.Set("relay", Napi::Function::New(env, Relay, "relay"));
+  exports.Set("place", Napi::Function::New(env, Place, "place"));
   return exports;
 }
 

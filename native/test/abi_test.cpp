@@ -33,6 +33,8 @@ void RandomProblems(std::uint32_t count) {
     fault = banyan_test::RunRelay(banyan_test::RandomRelay(random, 8, 30), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     solved += status == kBanyanOk ? 1U : 0U;
+    fault = banyan_test::RunPlace(banyan_test::RandomPlace(random, 8, 40), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
   }
   Expect(solved > count, "most random problems have an answer", count);
 }
@@ -62,6 +64,15 @@ void Statuses() {
   made.policy.window = 1;
   made.held_offset = {0, 0, 1};
   Expect(match(nullptr, 1) == kBanyanUnreachable, "nothing leads back", 0);
+  const std::int32_t route = 0;
+  const double key = 0;
+  const std::int32_t none[2] = {0, 0};
+  double start = 9;
+  const auto place = [&](BanyanCancelled cancelled) {
+    return banyan_place(&view, 1, 0, &route, none, none, &key, cancelled, nullptr, &start);
+  };
+  Expect(place(nullptr) == kBanyanOk && start == 0, "one start", 0);
+  Expect(place(Stop) == kBanyanCancelled, "placing cancelled", 0);
 }
 
 }  // namespace

@@ -284,6 +284,71 @@ inline const char* RelayFault(const RelayCase& made, const Transfers& out) {
   return place == made.target ? nullptr : "a chunk ends elsewhere";
 }
 
+struct PlaceCase {
+  Network network;
+  std::vector<std::int32_t> route, successor_offset{0}, successor;
+  std::vector<double> key;
+  bool circular = false;
+};
+
+inline PlaceCase RandomPlace(Source& random, std::int32_t max_npus, std::int32_t max_transfers) {
+  PlaceCase made;
+  made.network = RandomNetwork(random, max_npus);
+  const auto routes = static_cast<std::int32_t>(made.network.slot.size());
+  const std::int32_t count = routes == 0 ? 0 : random.Below(max_transfers);
+  const std::int32_t spread = 1 + random.Below(9);
+  made.circular = count > 1 && random.Below(16) == 0;
+  for (std::int32_t i = 0; i < count; i++) {
+    made.route.push_back(random.Below(routes));
+    made.key.push_back(random.Below(spread) - random.Below(spread));
+    // Only later transfers wait, unless there is a circle.
+    for (std::int32_t k = random.Below(3); k > 0 && i + 1 < count; k--) {
+      made.successor.push_back(i + 1 + random.Below(count - i - 1));
+    }
+    if (made.circular && i == 0) made.successor.push_back(count - 1);
+    if (made.circular && i == count - 1) made.successor.push_back(0);
+    made.successor_offset.push_back(static_cast<std::int32_t>(made.successor.size()));
+  }
+  return made;
+}
+
+inline const char* PlaceFault(const PlaceCase& made, const std::vector<double>& start) {
+  const std::size_t count = made.route.size();
+  const auto end = [&](std::size_t i) { return start[i] + made.network.slot[static_cast<std::size_t>(made.route[i])]; };
+  std::vector<std::size_t> order(count);
+  for (std::size_t i = 0; i < count; i++) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return end(a) != end(b) ? end(a) < end(b) : a < b; });
+  Transfers sorted(count);
+  for (std::size_t i = 0; i < count; i++) {
+    sorted.route[i] = made.route[order[i]];
+    sorted.start[i] = start[order[i]];
+  }
+  sorted.view.count = static_cast<double>(count);
+  if (const char* fault = OccupancyFault(made.network, sorted)) return fault;
+  for (std::size_t i = 0; i < count; i++) {
+    if (!(start[i] >= 0)) return "a transfer starts before time 0";
+    for (auto k = static_cast<std::size_t>(made.successor_offset[i]);
+         k < static_cast<std::size_t>(made.successor_offset[i + 1]); k++) {
+      if (start[static_cast<std::size_t>(made.successor[k])] < end(i)) return "a transfer does not wait";
+    }
+    for (std::size_t j = 0; j < count; j++) {
+      const bool first = made.key[i] != made.key[j] ? made.key[i] < made.key[j] : i < j;
+      if (made.route[i] != made.route[j] || !first || start[i] <= start[j]) continue;
+      // i was ready before j started only if something it waits for ended later.
+      bool waited = false;
+      for (std::size_t p = 0; p < count; p++) {
+        for (auto k = static_cast<std::size_t>(made.successor_offset[p]);
+             k < static_cast<std::size_t>(made.successor_offset[p + 1]); k++) {
+          if (static_cast<std::size_t>(made.successor[k]) == i && end(p) > start[j]) waited = true;
+        }
+      }
+      if (!waited) return "a transfer overtakes one of a lesser key";
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace banyan_test
 
 #endif  // BANYAN_TEST_PROBLEM_H_

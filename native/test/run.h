@@ -26,6 +26,17 @@ inline const char* RunRelay(const RelayCase& made, std::int32_t* status) {
   return *status == kBanyanUnreachable ? nullptr : "unexpected status";
 }
 
+inline const char* RunPlace(const PlaceCase& made, std::int32_t* status) {
+  const BanyanNetwork view = made.network.View();
+  std::vector<double> start(made.route.size());
+  *status =
+      banyan_place(&view, static_cast<std::int32_t>(made.route.size()),
+                   static_cast<std::int32_t>(made.successor.size()), made.route.data(), made.successor_offset.data(),
+                   made.successor.data(), made.key.data(), nullptr, nullptr, start.data());
+  if (made.circular) return *status == kBanyanBadArgument ? nullptr : "a circle is not refused";
+  return *status == kBanyanOk ? PlaceFault(made, start) : "unexpected status";
+}
+
 }  // namespace banyan_test
 
 #endif  // BANYAN_TEST_RUN_H_

@@ -1,4 +1,4 @@
-import type { MatchProblem, RelayProblem, Transfers } from "../engine/kernels/kernels.ts";
+import type { MatchProblem, PlaceProblem, RelayProblem, Transfers } from "../engine/kernels/kernels.ts";
 import type { Collective, CollectiveKind } from "../model/collective.ts";
 import type { SwitchDegree } from "../model/routing.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
@@ -10,6 +10,7 @@ export interface KernelRunner {
   readonly width: number;
   match(problem: MatchProblem): Promise<Transfers>;
   relay(problem: RelayProblem): Promise<Transfers | null>;
+  place(problem: PlaceProblem): Promise<Float64Array>;
 }
 
 export interface SynthesisRequest {

@@ -4,6 +4,7 @@ import type { Kernels } from "../../src/engine/kernels/kernels.ts";
 import { InfeasibleError } from "../../src/errors.ts";
 import { availableKernels } from "../support/backends.ts";
 import { allGather, matchProblems, mesh, relayProblems, type Sharing } from "../support/networks.ts";
+import { placeProblems } from "../support/place-problems.ts";
 
 const all = await availableKernels();
 const names = all.map(({ backend }) => backend).join(", ");
@@ -34,6 +35,16 @@ describe(`the backends ${names} give the same bits`, () => {
     fc.assert(
       fc.property(relayProblems(SHARINGS), (problem) => {
         const [first, ...others] = all.map((kernels) => outcome(() => kernels.relay(problem)));
+        for (const other of others) expect(other).toEqual(first);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it("for random place problems", () => {
+    fc.assert(
+      fc.property(placeProblems(SHARINGS, 200), (problem) => {
+        const [first, ...others] = all.map((kernels) => kernels.place(problem));
         for (const other of others) expect(other).toEqual(first);
       }),
       { numRuns: 400 },

@@ -1,10 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Backend, Kernels, MatchProblem, RelayProblem } from "../../src/engine/kernels/kernels.ts";
+import type { Backend, Kernels, MatchProblem, PlaceProblem, RelayProblem } from "../../src/engine/kernels/kernels.ts";
 import { shareColumns } from "../../src/engine/pool/share.ts";
 import { CancelledError, InfeasibleError, InputError, InternalError } from "../../src/errors.ts";
 import { kernelsOrReason } from "../support/backends.ts";
 import { allGather, matchProblems, mesh, networkOf, relayOf, relayProblems } from "../support/networks.ts";
+import { placedByOracle, placeOf, placeProblems } from "../support/place-problems.ts";
 import { brokenMatchLaws, brokenRelayLaws } from "../support/transfer-laws.ts";
 
 /** What every backend of the kernels must do. A backend's test file only supplies its name. */
@@ -138,6 +139,7 @@ function cases(backend: Backend, kernels: Kernels): void {
     expect(problem).toEqual(copy);
   });
 
+  placing(kernels);
   badMatchProblems(kernels);
   badRelayProblems(kernels);
 
@@ -176,6 +178,94 @@ function cases(backend: Backend, kernels: Kernels): void {
       }),
       { numRuns: 150 },
     );
+  });
+}
+
+function placing(kernels: Kernels): void {
+  it("starts ready transfers of a route in the order of their keys, ties by index", () => {
+    const rows = [3, -5, 3, 2 ** 53 - 1, -(2 ** 53) + 1].map((key) => ({ route: 0, key }));
+    const starts = kernels.place(placeOf(chain([10]), rows));
+    expect(starts).toEqual(Float64Array.of(20, 10, 30, 40, 0));
+  });
+
+  it("starts a transfer when the last that it waits for has ended", () => {
+    const rows = [{ route: 0, successors: [2] }, { route: 1, successors: [2] }, { route: 2 }, { route: 1 }];
+    expect(kernels.place(placeOf(chain([10, 7, 5]), rows))).toEqual(Float64Array.of(0, 0, 10, 7));
+  });
+
+  it("lets the least key of several routes have what they share, and tries the others when it frees", () => {
+    const routes = [1, 2, 3].map((target) => ({ source: 0, target, slotPs: 10, uses: [[0, 1]] as const }));
+    const rows = [
+      { route: 0, key: 5 },
+      { route: 1, key: 7 },
+      { route: 2, key: 5 },
+      { route: 2, key: 1 },
+    ];
+    expect(kernels.place(placeOf(networkOf(4, routes, [2]), rows))).toEqual(Float64Array.of(0, 10, 10, 0));
+  });
+
+  it("lets a smaller transfer pass one that does not fit", () => {
+    const uses = [[0, 1]] as const;
+    const wide = [[0, 2]] as const;
+    const routes = [
+      { source: 0, target: 1, slotPs: 10, uses },
+      { source: 0, target: 2, slotPs: 10, uses: wide },
+      { source: 0, target: 3, slotPs: 4, uses },
+    ];
+    const rows = [0, 1, 2].map((route) => ({ route, key: route }));
+    expect(kernels.place(placeOf(networkOf(4, routes, [2]), rows))).toEqual(Float64Array.of(0, 10, 0));
+  });
+
+  it("places nothing when there is nothing to place", () => {
+    expect(kernels.place(placeOf(mesh(2, 2), []))).toEqual(new Float64Array(0));
+  });
+
+  it("refuses transfers that wait for each other in a circle", () => {
+    const rows = [{ route: 0 }, { route: 0, successors: [2] }, { route: 1, successors: [1] }];
+    expect(() => kernels.place(placeOf(chain([1, 1]), rows))).toThrow(InternalError);
+  });
+
+  it("refuses starts and ends beyond exact integers", () => {
+    const rows = [{ route: 0 }, { route: 0 }];
+    expect(() => kernels.place(placeOf(chain([Number.MAX_SAFE_INTEGER]), rows))).toThrow(InputError);
+    expect(kernels.place(placeOf(chain([Number.MAX_SAFE_INTEGER]), rows.slice(1)))).toEqual(Float64Array.of(0));
+  });
+
+  it("stops placing when the cancel flag is set", () => {
+    const problem = placeOf(chain([1]), [{ route: 0 }]);
+    expect(() => kernels.place(problem, Int32Array.of(1))).toThrow(CancelledError);
+  });
+
+  it("leaves a place problem as it was and reads it in shared memory", () => {
+    const problem = placeOf(chain([10, 7]), [{ route: 0, key: 1, successors: [2] }, { route: 0 }, { route: 1 }]);
+    const copy = structuredClone(problem);
+    expect(kernels.place(shareColumns(problem))).toEqual(kernels.place(problem));
+    expect(problem).toEqual(copy);
+  });
+
+  it("places random transfers as the definition says", () => {
+    fc.assert(
+      fc.property(placeProblems(["none", "ports", "mixed", "arbitrary"]), (problem) => {
+        expect(kernels.place(problem)).toEqual(placedByOracle(problem));
+      }),
+      { numRuns: 250 },
+    );
+  });
+
+  const good = placeOf(chain([10, 7]), [{ route: 0, successors: [1] }, { route: 1 }]);
+  it.each<[string, Partial<PlaceProblem>]>([
+    ["a route out of range", { route: Int32Array.of(0, 2) }],
+    ["a negative route", { route: Int32Array.of(-1, 0) }],
+    ["a successor out of range", { successor: Int32Array.of(2) }],
+    ["successor offsets that fall", { successorOffset: Int32Array.of(0, 2, 1) }],
+    ["successor offsets that are too few", { successorOffset: Int32Array.of(0, 1) }],
+    ["a key that is not whole", { key: Float64Array.of(0.5, 1) }],
+    ["a NaN key", { key: Float64Array.of(0, Number.NaN) }],
+    ["a key beyond exact integers", { key: Float64Array.of(-(2 ** 53), 0) }],
+    ["too few keys", { key: Float64Array.of(0) }],
+    ["a slot of 0", { network: { ...good.network, slotPs: new Float64Array(2) } }],
+  ])("refuses to place with %s", (_, part) => {
+    expect(() => kernels.place({ ...good, ...part })).toThrow(InternalError);
   });
 }
 

@@ -18,7 +18,13 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     ...[1, 0, 1, 0, 0, 0, null],
     ...[ints(9), ints(9), Float64Array.of(9), new Float64Array(3)],
   ];
-  const addon = (): { match(...args: unknown[]): number } =>
+  // One transfer over that route.
+  const goodPlace = (): unknown[] => [
+    ...[2, ints(0), ints(1), Float64Array.of(5), ints(0, 0), ints(), ints(), ints()],
+    ...[ints(0), ints(0, 0), ints(), Float64Array.of(3), null, Float64Array.of(9)],
+  ];
+  const calls = { match: good, place: goodPlace };
+  const addon = (): Record<keyof typeof calls, (...args: unknown[]) => number> =>
     createRequire(import.meta.url)(process.env["BANYAN_ADDON"] ?? file);
 
   it("writes into the caller's arrays", () => {
@@ -27,20 +33,30 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     expect(args.slice(-4)).toEqual([ints(0), ints(0), Float64Array.of(0), Float64Array.of(1, 0, 0)]);
   });
 
+  it("writes starts into the caller's array", () => {
+    const args = goodPlace();
+    expect(addon().place(...args)).toBe(0);
+    expect(args.at(-1)).toEqual(Float64Array.of(0));
+  });
+
   it.each([undefined, "x", {}, 1.5, 2 ** 40, [0], new Float32Array(2), new DataView(new ArrayBuffer(8))])(
     "throws a TypeError for %o at every place of the call",
     (wrong) => {
-      for (let place = 0; place < good().length; place++) {
-        const args = good();
-        args[place] = wrong;
-        expect(() => addon().match(...args), `place ${place}`).toThrow(TypeError);
+      for (const kernel of ["match", "place"] as const) {
+        for (let place = 0; place < calls[kernel]().length; place++) {
+          const args = calls[kernel]();
+          args[place] = wrong;
+          expect(() => addon()[kernel](...args), `${kernel}, place ${place}`).toThrow(TypeError);
+        }
       }
     },
   );
 
   it("throws a TypeError for missing arguments", () => {
-    for (let count = 0; count < good().length; count++) {
-      expect(() => addon().match(...good().slice(0, count))).toThrow(TypeError);
+    for (const kernel of ["match", "place"] as const) {
+      for (let count = 0; count < calls[kernel]().length; count++) {
+        expect(() => addon()[kernel](...calls[kernel]().slice(0, count))).toThrow(TypeError);
+      }
     }
   });
 });

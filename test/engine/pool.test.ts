@@ -9,6 +9,7 @@ import type { Pool } from "../../src/engine/pool/pool.ts";
 import { CancelledError, InfeasibleError, InputError, InternalError } from "../../src/errors.ts";
 import { availableKernels } from "../support/backends.ts";
 import { allGather, mesh, networkOf, relayOf } from "../support/networks.ts";
+import { placeOf } from "../support/place-problems.ts";
 
 const compiled = existsSync(new URL("../../dist/worker.js", import.meta.url));
 const BACKENDS_HERE = (await availableKernels()).map(({ backend }) => backend);
@@ -42,6 +43,14 @@ describe.runIf(compiled)("worker threads", () => {
     const relay = relayOf(mesh(3, 3), [[0, 8]]);
     expect(await pool.run({ kind: "relay", problem: relay })).toEqual(jsKernels.relay(relay));
     expect(await pool.run({ kind: "relay", problem: { ...relay, maxTransfers: 1 } })).toBeNull();
+  });
+
+  it("run place tasks", async () => {
+    const pool = await threadPool();
+    const rows = [{ route: 0, key: 2, successors: [1] }, { route: 1 }, { route: 0, key: 1 }];
+    const place = placeOf(mesh(2, 1), rows);
+    expect(await pool.run({ kind: "place", problem: place })).toEqual(jsKernels.place(place));
+    expect(await pool.run({ kind: "place", problem: pool.share(place) })).toEqual(jsKernels.place(place));
   });
 
   it.each(BACKENDS_HERE)("use the backend of the engine (%s)", async (backend) => {

@@ -102,7 +102,7 @@ export function distances(network: TenNetwork): Float64Array {
   return distance;
 }
 
-function shuffle(items: { [index: number]: number; readonly length: number }, generator: Random): void {
+export function shuffle(items: { [index: number]: number; readonly length: number }, generator: Random): void {
   for (let i = items.length - 1; i > 0; i--) {
     const j = generator.below(i + 1);
     [items[i], items[j]] = [items[j], items[i]];
@@ -112,7 +112,7 @@ function shuffle(items: { [index: number]: number; readonly length: number }, ge
 const SLOTS = [[1000], [1000, 1500], [7, 11, 13], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]];
 
 /** Builds a strongly connected network: a ring through all NPUs in random order and `extra` random routes. */
-function randomNetwork(npuCount: number, extra: number, sharing: Sharing, generator: Random): TenNetwork {
+export function randomNetwork(npuCount: number, extra: number, sharing: Sharing, generator: Random): TenNetwork {
   const slots = SLOTS[generator.below(SLOTS.length)];
   const ring = Array.from({ length: npuCount }, (_, v) => v);
   shuffle(ring, generator);

@@ -10,6 +10,7 @@ export const inlineRunner = (kernels: Kernels, width = 1): KernelRunner => ({
   width,
   match: async (problem) => kernels.match(problem),
   relay: async (problem) => kernels.relay(problem),
+  place: async (problem) => kernels.place(problem),
 });
 
 /** Returns the collective over all NPUs of a network. */

@@ -1,4 +1,4 @@
-import type { MatchProblem, RelayProblem, TenNetwork } from "./kernels.ts";
+import type { MatchProblem, PlaceProblem, RelayProblem, TenNetwork } from "./kernels.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
 /**
@@ -48,6 +48,14 @@ export function checkRelayShapes(problem: RelayProblem): void {
   require(isInteger(seed, 0, 2 ** 32 - 1) && isInteger(problem.maxTransfers, 0, Number.MAX_SAFE_INTEGER));
 }
 
+/** Throws when a length of a place problem does not fit the others. O(1). */
+export function checkPlaceShapes(problem: PlaceProblem): void {
+  checkNetworkShapes(problem.network);
+  const transfers = problem.route.length;
+  require(transfers < INT32_MAX && problem.successor.length < INT32_MAX);
+  require(problem.successorOffset.length === transfers + 1 && problem.key.length === transfers);
+}
+
 function inRange(values: Int32Array, below: number): boolean {
   for (let i = 0; i < values.length; i++) if (values[i] < 0 || values[i] >= below) return false;
   return true;
@@ -87,4 +95,13 @@ export function checkRelayValues(problem: RelayProblem): void {
   checkNetworkValues(network);
   require(inRange(problem.chunkSource, network.npuCount) && inRange(problem.chunkTarget, network.npuCount));
   require(inRange(order, network.npuCount) && distancePs.every((time) => time >= 0));
+}
+
+/** Throws when an index or a key of a place problem is out of range; the shapes have been checked. */
+export function checkPlaceValues(problem: PlaceProblem): void {
+  const { network, route, successorOffset, successor, key } = problem;
+  checkNetworkValues(network);
+  require(inRange(route, network.slotPs.length) && inRange(successor, route.length));
+  require(ascending(successorOffset, successor.length));
+  for (let i = 0; i < key.length; i++) require(Number.isSafeInteger(key[i]));
 }

@@ -78,6 +78,21 @@ export interface Transfers {
   readonly startPs: Float64Array;
 }
 
+/**
+ * List scheduling of given transfers: a transfer may start when all that it waits for have ended and its route is free. An
+ * idle route starts the least of its ready transfers; routes that share resources go in the order of these keys.
+ */
+export interface PlaceProblem {
+  readonly network: TenNetwork;
+  /** [transfers] */
+  readonly route: Int32Array;
+  /** [transfers + 1] the transfers that wait for transfer i: successor[successorOffset[i] .. successorOffset[i + 1]]. */
+  readonly successorOffset: Int32Array;
+  readonly successor: Int32Array;
+  /** [transfers] exact integers of any sign, the least goes first; ties by index, between routes by route. */
+  readonly key: Float64Array;
+}
+
 /** Set element 0 to 1 to ask a running kernel to stop; it then throws CancelledError. May lie over shared memory. */
 export type CancelFlag = Int32Array;
 
@@ -87,6 +102,8 @@ export interface Kernels {
   match(problem: MatchProblem, cancel?: CancelFlag): Transfers;
   /** Returns null when maxTransfers was too small. Throws InfeasibleError when a chunk cannot move on. */
   relay(problem: RelayProblem, cancel?: CancelFlag): Transfers | null;
+  /** Returns when each transfer starts, [transfers]. Throws InternalError when transfers wait for each other in a circle. */
+  place(problem: PlaceProblem, cancel?: CancelFlag): Float64Array;
 }
 
 /** Returns how many deliveries a match problem needs: wanted and not held at the start. O(npus * chunks / 32 + held). */

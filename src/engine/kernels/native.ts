@@ -1,12 +1,14 @@
 import { InternalError } from "../../errors.ts";
-import { checkMatchShapes, checkRelayShapes } from "./check.ts";
+import { checkMatchShapes, checkPlaceShapes, checkRelayShapes } from "./check.ts";
 import type { CancelFlag, Kernels, TenNetwork } from "./kernels.ts";
-import { allocateDeliveries, allocateOutputs, collect, type Outputs } from "./outputs.ts";
+import { allocateDeliveries, allocateOutputs, allocateStarts, collect, type Outputs } from "./outputs.ts";
+import { throwForStatus } from "./status.ts";
 
 /** What native/node/addon.cpp exports: flat arguments in the order of the C ABI, the status back. */
 export interface Addon {
   match(...args: unknown[]): number;
   relay(...args: unknown[]): number;
+  place(...args: unknown[]): number;
 }
 
 const networkArguments = (network: TenNetwork): unknown[] => [
@@ -69,6 +71,14 @@ export function nativeKernels(addon: Addon): Kernels {
         ...outputArguments(outputs),
       );
       return collect(status, outputs);
+    },
+    place(problem, cancel?: CancelFlag) {
+      checkPlaceShapes(problem);
+      const { network, route, successorOffset, successor, key } = problem;
+      const startPs = allocateStarts(problem);
+      const columns = [route, successorOffset, successor, key];
+      throwForStatus(addon.place(...networkArguments(network), ...columns, cancel ?? null, startPs), 0, 0);
+      return startPs;
     },
   };
 }

@@ -1,4 +1,4 @@
-import { deliveriesOf, type MatchProblem, type Transfers } from "./kernels.ts";
+import { deliveriesOf, type MatchProblem, type PlaceProblem, type Transfers } from "./kernels.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
 /** The caller's arrays of one kernel call, and where the kernel writes its summary: count, detail 0, detail 1. */
@@ -6,21 +6,30 @@ export interface Outputs extends Transfers {
   readonly summary: Float64Array;
 }
 
-/** Returns arrays for `room` transfers; throws as for a kernel out of memory when there is no room for them. */
-export function allocateOutputs(room: number): Outputs {
-  if (!Number.isSafeInteger(room) || room < 0) throwForStatus(STATUS.badArgument, 0, 0);
+/** Returns what `make` allocates; throws as for a kernel out of memory when there is no room for it. */
+function allocated<T>(make: () => T): T {
   try {
-    return {
-      chunk: new Int32Array(room),
-      route: new Int32Array(room),
-      startPs: new Float64Array(room),
-      summary: new Float64Array(3),
-    };
+    return make();
   } catch (error) {
     if (error instanceof RangeError) throwForStatus(STATUS.outOfMemory, 0, 0);
     throw error;
   }
 }
+
+/** Returns arrays for `room` transfers; throws as for a kernel out of memory when there is no room for them. */
+export function allocateOutputs(room: number): Outputs {
+  if (!Number.isSafeInteger(room) || room < 0) throwForStatus(STATUS.badArgument, 0, 0);
+  return allocated(() => ({
+    chunk: new Int32Array(room),
+    route: new Int32Array(room),
+    startPs: new Float64Array(room),
+    summary: new Float64Array(3),
+  }));
+}
+
+/** Returns the array for the starts of a place problem; throws as for a kernel out of memory. */
+export const allocateStarts = (problem: PlaceProblem): Float64Array =>
+  allocated(() => new Float64Array(problem.route.length));
 
 /** Returns arrays for the deliveries of a match problem whose shapes have been checked. */
 export function allocateDeliveries(problem: MatchProblem): Outputs {

@@ -9,6 +9,7 @@ export interface WasmExports {
   banyan_cancel_callback(): number;
   banyan_match(...args: number[]): number;
   banyan_relay(...args: number[]): number;
+  banyan_place(...args: number[]): number;
 }
 
 type Column = Int32Array | Uint32Array | Float64Array;

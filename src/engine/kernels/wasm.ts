@@ -1,7 +1,8 @@
 import { InternalError } from "../../errors.ts";
-import { checkMatchShapes, checkRelayShapes } from "./check.ts";
+import { checkMatchShapes, checkPlaceShapes, checkRelayShapes } from "./check.ts";
 import type { CancelFlag, Kernels, MatchPolicy, TenNetwork } from "./kernels.ts";
-import { allocateDeliveries, allocateOutputs, collect, type Outputs } from "./outputs.ts";
+import { allocateDeliveries, allocateOutputs, allocateStarts, collect, type Outputs } from "./outputs.ts";
+import { throwForStatus } from "./status.ts";
 import { type WasmExports, WasmHeap } from "./wasm-memory.ts";
 
 /**
@@ -83,14 +84,12 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
   };
 
   /** Runs one kernel call; the instance does not outlive an error, nor a call that made it big. */
-  const call = (outputs: Outputs, work: (raw: WasmExports, heap: WasmHeap, out: number) => number): number => {
+  const call = (work: (raw: WasmExports, heap: WasmHeap) => number): number => {
     const raw = exports ?? instantiate();
     const heap = new WasmHeap(raw);
     exports = undefined;
     try {
-      const out = putOutputs(heap, outputs);
-      const status = work(raw, heap, out.pointer);
-      out.collect();
+      const status = work(raw, heap);
       heap.freeAll();
       if (raw.memory.buffer.byteLength <= KEEP_BYTES) exports = raw;
       return status;
@@ -104,6 +103,15 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
     }
   };
 
+  /** The same for a kernel that writes transfers. */
+  const callFor = (outputs: Outputs, work: (raw: WasmExports, heap: WasmHeap, out: number) => number): number =>
+    call((raw, heap) => {
+      const out = putOutputs(heap, outputs);
+      const status = work(raw, heap, out.pointer);
+      out.collect();
+      return status;
+    });
+
   const cancelArguments = (raw: WasmExports, cancel: CancelFlag | undefined): [number, number] => {
     flag = cancel;
     return [cancel === undefined ? 0 : raw.banyan_cancel_callback(), 0];
@@ -115,7 +123,7 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
       checkMatchShapes(problem);
       const { network, chunkCount, heldOffset, heldChunk, wanted, policy } = problem;
       const outputs = allocateDeliveries(problem);
-      const status = call(outputs, (raw, heap, out) =>
+      const status = callFor(outputs, (raw, heap, out) =>
         raw.banyan_match(
           putNetwork(heap, network),
           chunkCount,
@@ -136,7 +144,7 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
       checkRelayShapes(problem);
       const { network, chunkSource, chunkTarget, distancePs, order, seed } = problem;
       const outputs = allocateOutputs(problem.maxTransfers);
-      const status = call(outputs, (raw, heap, out) =>
+      const status = callFor(outputs, (raw, heap, out) =>
         raw.banyan_relay(
           putNetwork(heap, network),
           chunkSource.length,
@@ -150,6 +158,29 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
         ),
       );
       return collect(status, outputs);
+    },
+    place(problem, cancel) {
+      checkPlaceShapes(problem);
+      const { network, route, successorOffset, successor, key } = problem;
+      const startPs = allocateStarts(problem);
+      const status = call((raw, heap) => {
+        const out = heap.allocate(startPs.byteLength);
+        const result = raw.banyan_place(
+          putNetwork(heap, network),
+          route.length,
+          successor.length,
+          heap.put(route),
+          heap.put(successorOffset),
+          heap.put(successor),
+          heap.put(key),
+          ...cancelArguments(raw, cancel),
+          out,
+        );
+        heap.take(startPs, out);
+        return result;
+      });
+      throwForStatus(status, 0, 0);
+      return startPs;
     },
   };
 }

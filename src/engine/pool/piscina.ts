@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Piscina } from "piscina";
 import { InternalError } from "../../errors.ts";
-import type { Backend, CancelFlag, Transfers } from "../kernels/kernels.ts";
+import type { Backend, CancelFlag } from "../kernels/kernels.ts";
 import { type Failure, fromFailure } from "./failure.ts";
 import type { Pool, PoolResult, PoolTask } from "./pool.ts";
 import { shareColumns } from "./share.ts";
@@ -17,7 +17,7 @@ export interface WorkerRequest {
   readonly cancel: CancelFlag | undefined;
 }
 
-export type WorkerReply = { readonly transfers: Transfers | null } | { readonly failure: Failure };
+export type WorkerReply = { readonly result: PoolResult<PoolTask> } | { readonly failure: Failure };
 
 /** The compiled worker: beside us in dist/, and the same file when this module runs from src/ (tests). */
 function workerFile(): string {
@@ -42,7 +42,7 @@ export function piscinaPool(backend: Backend, threads: number): Pool {
       started ??= start();
       const reply = await (await started).run({ task, cancel });
       if ("failure" in reply) throw fromFailure(reply.failure);
-      return reply.transfers as PoolResult<T>;
+      return reply.result as PoolResult<T>;
     },
     share: shareColumns,
     close: async () => (await started)?.destroy(),

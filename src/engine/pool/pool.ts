@@ -1,13 +1,18 @@
 import { CancelledError } from "../../errors.ts";
-import type { CancelFlag, Kernels, MatchProblem, RelayProblem, Transfers } from "../kernels/kernels.ts";
+import type { CancelFlag, Kernels, MatchProblem, PlaceProblem, RelayProblem, Transfers } from "../kernels/kernels.ts";
 
 /** One kernel call. */
 export type PoolTask =
   | { readonly kind: "match"; readonly problem: MatchProblem }
-  | { readonly kind: "relay"; readonly problem: RelayProblem };
+  | { readonly kind: "relay"; readonly problem: RelayProblem }
+  | { readonly kind: "place"; readonly problem: PlaceProblem };
 
-/** What a task gives: null when a relay problem had too little room. */
-export type PoolResult<T extends PoolTask> = T["kind"] extends "match" ? Transfers : Transfers | null;
+/** What a task gives: null when a relay problem had too little room; the starts of a place problem. */
+export type PoolResult<T extends PoolTask> = {
+  readonly match: Transfers;
+  readonly relay: Transfers | null;
+  readonly place: Float64Array;
+}[T["kind"]];
 
 /** Runs kernel calls, several at a time where there are threads. The results do not depend on how many there are. */
 export interface Pool {
@@ -24,6 +29,16 @@ export interface Pool {
 /** Runs one task on kernels at hand. */
 export function runTask<T extends PoolTask>(kernels: Kernels, task: T, cancel?: CancelFlag): PoolResult<T> {
   if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
-  const result = task.kind === "match" ? kernels.match(task.problem, cancel) : kernels.relay(task.problem, cancel);
-  return result as PoolResult<T>;
+  return call(kernels, task, cancel) as PoolResult<T>;
+}
+
+function call(kernels: Kernels, task: PoolTask, cancel: CancelFlag | undefined): PoolResult<PoolTask> {
+  switch (task.kind) {
+    case "match":
+      return kernels.match(task.problem, cancel);
+    case "relay":
+      return kernels.relay(task.problem, cancel);
+    case "place":
+      return kernels.place(task.problem, cancel);
+  }
 }

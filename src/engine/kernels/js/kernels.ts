@@ -1,6 +1,14 @@
-import { checkMatchShapes, checkMatchValues, checkRelayShapes, checkRelayValues } from "../check.ts";
+import {
+  checkMatchShapes,
+  checkMatchValues,
+  checkPlaceShapes,
+  checkPlaceValues,
+  checkRelayShapes,
+  checkRelayValues,
+} from "../check.ts";
 import type { Kernels } from "../kernels.ts";
 import { matchJs } from "./match.ts";
+import { placeJs } from "./place.ts";
 import { relayJs } from "./relay.ts";
 
 /** The JavaScript twins of the kernels: always there, the reference for the compiled ones. */
@@ -15,5 +23,10 @@ export const jsKernels: Kernels = {
     checkRelayShapes(problem);
     checkRelayValues(problem);
     return relayJs(problem, cancel);
+  },
+  place(problem, cancel) {
+    checkPlaceShapes(problem);
+    checkPlaceValues(problem);
+    return placeJs(problem, cancel);
   },
 };

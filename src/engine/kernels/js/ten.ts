@@ -1,4 +1,4 @@
-/** What the two JavaScript kernels share: the twin of native/kernels/ten.h, function by function. */
+/** What the JavaScript kernels share: the twin of native/kernels/ten.h, function by function. */
 import type { TenNetwork } from "../kernels.ts";
 
 export const NONE = -1;
