@@ -23,6 +23,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 interface Import {
   readonly file: string;
   readonly target: string;
+  /** The import is erased: `import type`. */
+  readonly erased: boolean;
 }
 
 function filesBelow(folder: string): string[] {
@@ -34,11 +36,12 @@ function filesBelow(folder: string): string[] {
 
 function importsOf(path: string): Import[] {
   const text = readFileSync(path, "utf8");
-  const found = text.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"/g);
+  const found = text.matchAll(/(?:\b(?:import|export)(\s+type)?\b[^;"]*?\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"/g);
   const file = relative(ROOT, path);
-  return [...found].map(([, specifier]) => {
+  return [...found].map(([, type, specifier]) => {
     const target = specifier as string;
-    return { file, target: target.startsWith(".") ? relative(ROOT, join(dirname(path), target)) : target };
+    const resolved = target.startsWith(".") ? relative(ROOT, join(dirname(path), target)) : target;
+    return { file, target: resolved, erased: type !== undefined };
   });
 }
 
@@ -94,10 +97,10 @@ describe("architecture", () => {
     expect([...rooms].filter((room) => ![...verbs, ...COMPOSERS, "cli"].includes(room))).toEqual([]);
   });
 
-  it("has no cycle of files", () => {
+  it("has no cycle of files that run", () => {
     const next = new Map<string, string[]>();
-    for (const { file, target } of imports)
-      if (target.endsWith(".ts")) next.set(file, [...(next.get(file) ?? []), target]);
+    for (const { file, target, erased } of imports)
+      if (target.endsWith(".ts") && !erased) next.set(file, [...(next.get(file) ?? []), target]);
     const state = new Map<string, "open" | "done">();
     const cycles: string[] = [];
     const visit = (file: string, path: readonly string[]): void => {
