@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { at } from "./paths.mjs";
 import { setup } from "./setup.mjs";
 
-const MAIN_JOB = "synth dgx-a100:2 --collective allreduce --size 256MiB -o schedule.json".split(" ");
+const MAIN_JOB = "synth dgx-a100:2 --collective allreduce --size 256MiB --chunks 4 -o schedule.json".split(" ");
 
 if (!(await setup())) process.exit(1);
 const args = process.argv.length > 2 ? process.argv.slice(2) : MAIN_JOB;
