@@ -34,6 +34,7 @@ export interface SynthesizeOptions extends CollectiveOptions {
   readonly simulate?: boolean;
   readonly switching?: "cut-through" | "store-and-forward";
   readonly signal?: AbortSignal;
+  /** Told of trials done, and of the steps "limit", "verify", "simulate" and "bound" as they begin. */
   readonly onProgress?: SynthesisContext["onProgress"];
 }
 
@@ -184,6 +185,8 @@ export async function synthesize(
     );
   }
   const seed = options.seed ?? 1;
+  const begin = (phase: string): void => options.onProgress?.({ phase, done: 0, total: 1 });
+  begin("limit");
   const limit = limitOf(problem.topology, collective);
   const started = performance.now();
   const nothing = collective.chunkCount === 0 || (collective.kind !== "custom" && collective.groupSize === 1);
@@ -203,6 +206,7 @@ export async function synthesize(
         );
     const ms = performance.now() - started;
     const { schedule } = found;
+    begin("verify");
     const { violations, violationCount } = verifySchedule(schedule);
     if (violationCount > 0) {
       throw new InternalError(
@@ -210,10 +214,12 @@ export async function synthesize(
       );
     }
     if (options.signal?.aborted) throw new CancelledError();
+    begin("simulate");
     const simulation =
       transferCount(schedule) <= MOST_SIMULATED || options.simulate === true
         ? simulateSchedule(schedule, { switching: options.switching ?? switchingFor(schedule) })
         : null;
+    begin("bound");
     const times = routeTimes(problem.topology, schedule.routes, collective.chunkBytes);
     const bound = nothing
       ? { ps: rational(0), witness: { kind: "nothing" as const } }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { chooseKernels, type LoadedKernels, parseBackend } from "./choose.ts";
+import { type Candidate, chooseKernels, type LoadedKernels, parseBackend } from "./choose.ts";
 import { jsKernels } from "./js/kernels.ts";
 import type { Backend, Kernels } from "./kernels.ts";
 import { type Addon, nativeKernels } from "./native.ts";
@@ -35,19 +35,21 @@ async function loadWasm(): Promise<Kernels> {
   }
 }
 
+/** Returns every backend of this platform, the fastest first. */
+export function candidates(env: Environment = process.env): readonly Candidate[] {
+  return [
+    { backend: "native", load: async () => loadNative(env), remedy: "build it with `npm run build:native`" },
+    { backend: "wasm", load: loadWasm, remedy: "build it with `npm run build:wasm`" },
+    { backend: "js", load: async () => jsKernels, remedy: "it is always there" },
+  ];
+}
+
 /**
  * Returns the kernels of the first backend that loads: native, wasm, js. `wanted` or else BANYAN_BACKEND forces one and
  * throws an InputError when it is unknown or cannot be had.
  */
 export async function loadKernels(wanted?: Backend, env: Environment = process.env): Promise<LoadedKernels> {
-  const [text, place] = wanted === undefined ? [env["BANYAN_BACKEND"], "BANYAN_BACKEND"] : [wanted, "backend"];
+  const [text, place] = wanted === undefined ? [env["BANYAN_BACKEND"], "BANYAN_BACKEND"] : [wanted, "--backend"];
   const choice = text === undefined || text === "" ? undefined : { backend: parseBackend(text, place), place };
-  return chooseKernels(
-    [
-      { backend: "native", load: async () => loadNative(env), remedy: "build it with `npm run build:native`" },
-      { backend: "wasm", load: loadWasm, remedy: "build it with `npm run build:wasm`" },
-      { backend: "js", load: async () => jsKernels, remedy: "it is always there" },
-    ],
-    choice,
-  );
+  return chooseKernels(candidates(env), choice);
 }

@@ -1,0 +1,84 @@
+import { boundOf, limitOf, referencePs } from "../../model/bounds.ts";
+import type { Collective } from "../../model/collective.ts";
+import { divide, rational, toNumber } from "../../model/rational.ts";
+import { routeTimes } from "../../model/routes.ts";
+import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing.ts";
+import { linkCount, switchCount, type Topology, topologyHash } from "../../model/topology.ts";
+import { PS_PER_US } from "../../model/units.ts";
+import { problemOf } from "../../problem.ts";
+import { boundReport, type Report } from "../../result.ts";
+import { type Context, outJson } from "../context.ts";
+import { networkOf } from "../network.ts";
+import { collectiveRequest } from "../request.ts";
+import { collectiveText, networkText } from "../synthesis-report.ts";
+import { gbpsText, labelled, labelledTable, timeText } from "../text.ts";
+import { switchDegree, textOf } from "../values.ts";
+
+/** More routes than this through switches are not made unless asked for. */
+const MOST_PORT_ROUTES = 1e6;
+
+/** `banyan bound TOPO --collective C`: limit and bound, with what proves them. */
+export async function run(context: Context, args: readonly string[]): Promise<number> {
+  const { options, json, style } = context;
+  const degree = switchDegree(textOf(options, "switchDegree"));
+  const whole = networkOf(args[0] as string, options);
+  const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
+  context.progress({ what: "bounding" });
+  const limit = boundReport(topology, collective, limitOf(topology, collective));
+  const chosen = degree ?? (portRouteCount(topology) <= MOST_PORT_ROUTES ? "ports" : 1);
+  const bound = boundOver(topology, collective, chosen);
+  const ps = referencePs(topology, collective);
+  const reference = ps === null ? null : { us: toNumber(divide(ps, rational(PS_PER_US))), name: "TACOS ideal" };
+  const network: Report["topology"] = {
+    name: topology.name,
+    npus: topology.npuCount,
+    switches: switchCount(topology),
+    links: linkCount(topology),
+    hash: topologyHash(topology),
+  };
+  if (json) {
+    const { kind, sizeBytes, chunksPerNpu } = collective;
+    outJson(context, {
+      schema: "banyan/bound@1",
+      topology: network,
+      collective: { kind, sizeBytes, chunksPerNpu },
+      limit,
+      bound,
+      reference,
+    });
+    return 0;
+  }
+  const rows = [
+    ["limit", timeText(limit.us), gbpsText(limit.algbwGBps), limit.because],
+    ["bound", timeText(bound.us), gbpsText(bound.algbwGBps), bound.because],
+  ];
+  if (reference !== null) rows.push(["reference", timeText(reference.us), "", `${reference.name}, not a bound`]);
+  const [head, ...lines] = labelledTable([["", "time", "algbw", ""], ...rows], ["left", "right", "right", "left"]);
+  const text = [
+    "",
+    labelled("topology", networkText(network)),
+    labelled("collective", collectiveText(collective)),
+    "",
+    style.dim(head as string),
+    ...lines,
+    "",
+    "limit: for any algorithm, any chunks, any pipelining",
+    `bound: for whole transfers of these chunks over ${routesText(bound.routes)}`,
+  ];
+  context.out(`${text.map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
+  return 0;
+}
+
+/** Returns the bound of whole transfers over the routes that the network and the degree of unwinding give. */
+function boundOver(topology: Topology, collective: Collective, degree: SwitchDegree) {
+  const routes = routesOf(topology, degree);
+  const times = routeTimes(topology, routes, collective.chunkBytes);
+  const report = boundReport(topology, collective, boundOf(topology, collective, routes, times));
+  const kind = switchCount(topology) === 0 ? "links" : degree === "ports" ? "ports" : `degree ${degree}`;
+  return { ...report, routes: kind };
+}
+
+function routesText(kind: string): string {
+  if (kind === "links") return "single links";
+  return kind === "ports" ? "any route through switches" : `switches unwound with ${kind}`;
+}

@@ -1,0 +1,113 @@
+import { InputError } from "../../errors.ts";
+import { type PerfettoOptions, perfettoTrace } from "../../export/perfetto.ts";
+import { makespanPs, type StepSchedule, transferCount } from "../../model/step-schedule.ts";
+import { linkCount, switchCount, topologyHash } from "../../model/topology.ts";
+import { switchingFor } from "../../pipeline.ts";
+import { type Report, timingOf } from "../../result.ts";
+import { simulateReference } from "../../simulate/reference.ts";
+import { type Switching, simulateSchedule } from "../../simulate/replay.ts";
+import { utilisation } from "../../simulate/utilisation.ts";
+import { verifySchedule } from "../../verify/schedule.ts";
+import { type Context, outJson } from "../context.ts";
+import { outputFile } from "../output-file.ts";
+import { scheduleOf } from "../schedule-file.ts";
+import { collectiveText, networkText } from "../synthesis-report.ts";
+import { count, labelled, labelledTable, percent, timingCells } from "../text.ts";
+import { oneOf, textOf } from "../values.ts";
+
+/** What a replay gave: times in picoseconds. */
+interface Replay {
+  readonly model: string;
+  readonly ps: number;
+  readonly linkBusyPs: Float64Array;
+  readonly startPs?: Float64Array | undefined;
+  readonly endPs?: Float64Array | undefined;
+  readonly trace: PerfettoOptions;
+}
+
+const PS_PER_NS = 1000;
+const inPs = (ns: Float64Array): Float64Array => ns.map((time) => time * PS_PER_NS);
+
+function replay(schedule: StepSchedule, switching: Switching | "reference", timeline: boolean): Replay {
+  if (switching === "reference") {
+    const { model, ns, linkBusyNs, startNs, endNs } = simulateReference(schedule);
+    const times = timeline ? { startPs: inPs(startNs), endPs: inPs(endNs) } : {};
+    return { model, ps: ns * PS_PER_NS, linkBusyPs: inPs(linkBusyNs), ...times, trace: {} };
+  }
+  const { hopStartPs, ...found } = simulateSchedule(schedule, { switching, timeline });
+  return { ...found, trace: hopStartPs === undefined ? { occupancy: "serialisation" } : { hopStartPs } };
+}
+
+/** `banyan simulate FILE`: the schedule's time in the congestion-aware network, and how busy the links were. */
+export async function run(context: Context, args: readonly string[]): Promise<number> {
+  const { options, json, quiet, style } = context;
+  const file = args[0] as string;
+  const asked = oneOf(textOf(options, "switching"), ["cut-through", "store-and-forward"] as const, "--switching");
+  const reference = options["reference"] === true;
+  if (reference && asked === "cut-through")
+    throw new InputError("--switching", "store-and-forward, or nothing, beside --reference", asked);
+  const tracePath = textOf(options, "trace");
+  const trace = tracePath === undefined ? undefined : outputFile(context, tracePath, "--trace");
+  const schedule = scheduleOf(context, file);
+  context.progress({ what: "verifying" });
+  const { violationCount } = verifySchedule(schedule, { limit: 0 });
+  if (violationCount > 0) {
+    const words = count(violationCount, "violation");
+    context.note(`this schedule is wrong (${words}; \`banyan verify ${file}\` lists them)`);
+  }
+  context.progress({ what: "simulating" });
+  const found = replay(schedule, reference ? "reference" : (asked ?? switchingFor(schedule)), trace !== undefined);
+  if (trace !== undefined && found.startPs !== undefined && found.endPs !== undefined) {
+    context.progress({ what: `writing ${trace.path}` });
+    trace.write(perfettoTrace(schedule, found.startPs, found.endPs, found.trace));
+  }
+  const { topology, collective } = schedule;
+  const planned = { ...timingOf(collective, makespanPs(schedule)), model: "link-busy" };
+  const simulated = { ...timingOf(collective, found.ps), model: found.model };
+  const links = utilisation(topology, found.ps, found.linkBusyPs);
+  const network: Report["topology"] = {
+    name: topology.name,
+    npus: topology.npuCount,
+    switches: switchCount(topology),
+    links: linkCount(topology),
+    hash: topologyHash(topology),
+  };
+  if (json) {
+    outJson(context, {
+      schema: "banyan/simulation@1",
+      file,
+      topology: network,
+      collective: { kind: collective.kind, sizeBytes: collective.sizeBytes, chunksPerNpu: collective.chunksPerNpu },
+      transfers: transferCount(schedule),
+      verified: violationCount === 0,
+      time: planned,
+      simulated,
+      links: { meanUtilisation: links.mean, maxUtilisation: links.max, busiest: links.bottleneck?.name ?? null },
+      trace: trace?.path ?? null,
+    });
+    return 0;
+  }
+  if (quiet && trace !== undefined) return 0;
+  const speeds = [
+    ["", "time", "algbw", "busbw", ""],
+    ["planned", ...timingCells(planned), planned.model],
+    ["simulated", ...timingCells(simulated), simulated.model],
+  ];
+  const [head, ...rows] = labelledTable(speeds, ["left", "right", "right", "right", "left"]);
+  const busiest = links.bottleneck === null ? "" : `, busiest ${percent(links.max)} (${links.bottleneck.name})`;
+  const verdict = violationCount === 0 ? style.good("verified") : style.bad("NOT correct");
+  const lines = [
+    "",
+    labelled("topology", networkText(network)),
+    labelled("collective", collectiveText(collective)),
+    labelled("schedule", `${count(transferCount(schedule), "transfer")}, ${verdict}`),
+    "",
+    style.dim(head as string),
+    ...rows,
+    "",
+    labelled("links", `busy ${percent(links.mean)} on average${busiest}`),
+    ...(trace === undefined ? [] : [labelled("trace", trace.path)]),
+  ];
+  context.out(`${lines.map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
+  return 0;
+}

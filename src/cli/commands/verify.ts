@@ -1,0 +1,56 @@
+import { makespanPs, transferCount } from "../../model/step-schedule.ts";
+import { linkNames, topologyHash } from "../../model/topology.ts";
+import { formatTime, toUs } from "../../model/units.ts";
+import { verifySchedule } from "../../verify/schedule.ts";
+import { type Context, outJson } from "../context.ts";
+import { scheduleOf } from "../schedule-file.ts";
+import { collectiveText } from "../synthesis-report.ts";
+import { count } from "../text.ts";
+
+/** The first so many violations are shown; --json has more. */
+const SHOWN = 20;
+const KEPT = 1000;
+
+/** `banyan verify FILE`: exit code 1 and the violations where the schedule is wrong. */
+export async function run(context: Context, args: readonly string[]): Promise<number> {
+  const { json, quiet, style } = context;
+  const file = args[0] as string;
+  const schedule = scheduleOf(context, file);
+  context.progress({ what: "verifying" });
+  const { violations, violationCount, truncated } = verifySchedule(schedule, { limit: KEPT });
+  const { topology, collective } = schedule;
+  const correct = violationCount === 0;
+  if (json) {
+    const links = violations.some(({ link }) => link !== undefined) ? linkNames(topology) : [];
+    outJson(context, {
+      schema: "banyan/verification@1",
+      file,
+      topology: { name: topology.name, hash: topologyHash(topology) },
+      collective: { kind: collective.kind, sizeBytes: collective.sizeBytes, chunksPerNpu: collective.chunksPerNpu },
+      transfers: transferCount(schedule),
+      correct,
+      violationCount,
+      truncated,
+      violations: violations.map(({ kind, message, npu, chunk, link, transfer, timePs }) => ({
+        kind,
+        message,
+        ...(npu === undefined ? {} : { npu: topology.nodeNames[npu] }),
+        ...(chunk === undefined ? {} : { chunk }),
+        ...(link === undefined ? {} : { link: links[link] }),
+        ...(transfer === undefined ? {} : { transfer }),
+        ...(timePs === undefined ? {} : { timeUs: toUs(timePs) }),
+      })),
+    });
+  } else if (correct) {
+    const what = `${collectiveText(collective)} on ${topology.name}`;
+    const verdict = `${style.good("correct")}: ${count(transferCount(schedule), "transfer")} make ${what}`;
+    if (!quiet) context.out(`${verdict} in ${formatTime(makespanPs(schedule))}\n`);
+  } else {
+    const lines = violations.slice(0, SHOWN).map(({ message }) => `  ${message}`);
+    const rest = violationCount - lines.length;
+    if (rest > 0)
+      lines.push(`  ... and ${rest} more${truncated ? ` (--json has the first ${KEPT})` : " (--json has them all)"}`);
+    context.out(`${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}\n${lines.join("\n")}\n`);
+  }
+  return correct ? 0 : 1;
+}

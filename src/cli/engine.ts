@@ -1,0 +1,21 @@
+import { openEngine } from "../engine/engine.ts";
+import { parseBackend } from "../engine/kernels/choose.ts";
+import type { Engine } from "../engine/types.ts";
+import type { Context } from "./context.ts";
+import { textOf, wholeNumber } from "./values.ts";
+
+/** Runs work on the engine that --backend and --threads ask for; a line says which kernels had to do instead, and why. */
+export async function withEngine<T>(context: Context, work: (engine: Engine) => Promise<T>): Promise<T> {
+  const backend = textOf(context.options, "backend");
+  const threads = wholeNumber(textOf(context.options, "threads"), "--threads", 0);
+  const engine = await openEngine({
+    ...(backend === undefined ? {} : { backend: parseBackend(backend, "--backend") }),
+    ...(threads === undefined ? {} : { threads }),
+  });
+  if (engine.reason !== undefined) context.note(`${engine.backend} kernels, because ${engine.reason}`);
+  try {
+    return await work(engine);
+  } finally {
+    await engine.close();
+  }
+}

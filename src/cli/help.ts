@@ -1,0 +1,58 @@
+import type { CommandName } from "./protocol.ts";
+
+/** Examples below each command's help. */
+export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]>> = {
+  banyan: [
+    "Start with:",
+    "  banyan synth dgx-a100:2 --collective allreduce --size 256MiB -o schedule.json",
+    "  banyan verify schedule.json",
+    "  banyan compare dgx-a100:2 --collective allreduce --sizes 1MiB,1GiB",
+    "  banyan list presets",
+    "",
+    "Exit codes: 0 done; 1 a check failed; 2 bad input; 3 no schedule exists; 130 interrupted.",
+  ],
+  topology: [
+    "banyan topology dgx-h100:2",
+    "banyan topology torus:8x8@100,50GB/s,0.7us -o torus.json",
+    "banyan topology mesh:4x4 --without 7,9 --degrade 0-1=0.5 --json",
+    "banyan topology ndv2.json --nodes 2 --profile-size 1MB --profile-scale 1",
+  ],
+  bound: [
+    "banyan bound mesh:3x3 --collective allreduce --size 64MiB",
+    "banyan bound dgx-a100:2 --collective broadcast --root 3 --chunks 16",
+    "banyan bound fat-tree:8x8,leaf=4 --collective allgather --group 0,8,16,24 --json",
+  ],
+  synth: [
+    "banyan synth dgx-a100:2 --collective allreduce --size 256MiB -o schedule.json",
+    "banyan synth mesh:10x10@50GiB/s,0.5us --collective allgather --size 1GiB --json",
+    "banyan synth mesh:4x4 --without 7,9 --collective allreduce --size 64MiB",
+    "banyan synth cluster.csv --collective custom:halo.json --trials 64",
+  ],
+  verify: ["banyan verify schedule.json", "banyan verify schedule.json --topology dgx-a100:2 --json"],
+  simulate: [
+    "banyan simulate schedule.json",
+    "banyan simulate schedule.json --switching store-and-forward --trace trace.json",
+    "banyan simulate schedule.json --reference --json",
+  ],
+  compare: [
+    "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,16MiB,1GiB",
+    "banyan compare torus:8x8 --collective alltoall --sizes 1MiB --algorithms tacos,direct --format csv",
+  ],
+  list: ["banyan list presets", "banyan list backends --json"],
+};
+
+const NETWORK = `Node names are those of \`banyan topology\`. Links: a>b one direction, a-b both, a>b#2 the second of parallel links.\n\n`;
+
+/** Further words on a command. */
+export const NOTES: Readonly<Partial<Record<CommandName, string>>> = {
+  topology: NETWORK,
+  bound: `Two numbers, both proved. The limit holds for any algorithm, any chunks and any pipelining. The bound holds for
+schedules of whole transfers of these chunks over the routes that it names.\n\n${NETWORK}`,
+  synth: `The report names two time models. Planned (link-busy): a transfer occupies its route for latency and serialisation.
+Simulated (network): serialisation occupies a link, latency does not. optimality = bound / planned, ofLimit = limit /
+simulated. The limit holds for any algorithm and any chunks.\n\n${NETWORK}`,
+  verify: `Judged by the rules of the link-busy model alone: the chunk is at the source when a transfer departs, no link is
+overfull, every rank ends with what it wants, and a reduction has every contribution exactly once.\n\n`,
+  simulate: `The order of transfers on each link is kept, planned times are dropped: everything starts as soon as it can.\n\n`,
+  compare: `% of limit: 100 % is as fast as any algorithm can be. * marks the fastest of its size (simulated time).\n\n${NETWORK}`,
+};

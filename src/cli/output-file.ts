@@ -1,0 +1,133 @@
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { InputError } from "../errors.ts";
+import type { Context } from "./context.ts";
+
+/** A place for a result, known to be writable. */
+export interface OutputFile {
+  /** As the caller wrote it. */
+  readonly path: string;
+  /** Writes the parts beside the file and renames; returns the bytes written. Nothing is left behind where that fails. */
+  write(parts: Iterable<string>): number;
+}
+
+/** Parts are joined to about this many characters per write. */
+const BLOCK_LENGTH = 2 ** 20;
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "a file in a folder that exists",
+  ENOTDIR: "a file in a folder that exists",
+  EISDIR: "a file, not a folder,",
+  EACCES: "a file that may be written",
+  EPERM: "a file that may be written",
+  EROFS: "a file on a disk that may be written",
+  ENOSPC: "a file on a disk with room",
+  EDQUOT: "a file on a disk with room",
+  ENAMETOOLONG: "a shorter name of a file",
+};
+
+function refusal(error: unknown, path: string, place: string): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === undefined) return error;
+  return new InputError(place, REASONS[code] ?? `a file that can be written (${message})`, path);
+}
+
+/** Returns the file behind links, and whether it is a device or pipe, which is written to as it is. */
+function targetOf(path: string): { readonly file: string; readonly asItIs: boolean } {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) {
+    if (/[\\/]$/.test(path) || path === "") throw Object.assign(new Error(), { code: "EISDIR" });
+    return { file: path, asItIs: false };
+  }
+  if (stats.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
+  accessSync(path, constants.W_OK);
+  return stats.isFile() ? { file: realpathSync(path), asItIs: false } : { file: path, asItIs: true };
+}
+
+/**
+ * Returns the place for a result, after trying that it can be written; so long work does not end in a surprise. Throws
+ * InputError, which names `place`.
+ */
+export function outputFile(context: Context, path: string, place: string): OutputFile {
+  const { temporary } = context;
+  const attempt = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw refusal(error, path, place);
+    }
+  };
+  const { file, asItIs } = attempt(() => targetOf(path));
+  const beside = join(dirname(file), `.${basename(file).slice(0, 200)}.${process.pid}.tmp`);
+  const create = (): number => {
+    temporary.add(beside);
+    return openSync(beside, "wx");
+  };
+  const remove = (): void => {
+    rmSync(beside, { force: true });
+    temporary.remove(beside);
+  };
+  if (!asItIs) {
+    attempt(() => closeSync(create()));
+    remove();
+  }
+  return {
+    path,
+    write: (parts) =>
+      attempt(() => {
+        const descriptor = asItIs ? openSync(file, "w") : create();
+        let open = true;
+        try {
+          const bytes = writeParts(descriptor, parts);
+          closeSync(descriptor);
+          open = false;
+          if (!asItIs) {
+            renameSync(beside, file);
+            temporary.remove(beside);
+          }
+          return bytes;
+        } catch (error) {
+          if (open) closeSync(descriptor);
+          if (!asItIs) remove();
+          throw error;
+        }
+      }),
+  };
+}
+
+/** Writes texts through one descriptor in large blocks; returns the bytes. */
+function writeParts(descriptor: number, parts: Iterable<string>): number {
+  let total = 0;
+  const flush = (text: string): void => {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
+    total += bytes.length;
+  };
+  for (const block of blocks(parts)) flush(block);
+  return total;
+}
+
+/** Yields the parts joined to blocks of about a megabyte. */
+export function* blocks(parts: Iterable<string>): Generator<string> {
+  let held: string[] = [];
+  let length = 0;
+  for (const part of parts) {
+    held.push(part);
+    length += part.length;
+    if (length < BLOCK_LENGTH) continue;
+    yield held.join("");
+    held = [];
+    length = 0;
+  }
+  if (length > 0) yield held.join("");
+}

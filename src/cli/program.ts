@@ -1,0 +1,193 @@
+import { createRequire } from "node:module";
+import { Command, CommanderError, Option } from "commander";
+import { EXAMPLES, NOTES } from "./help.ts";
+import type { CommandName, Job, Options } from "./protocol.ts";
+import { showsColors } from "./style.ts";
+
+// The same depth below the package's root in src/ and in dist/.
+const { version } = createRequire(import.meta.url)("../../package.json") as { readonly version: string };
+
+/** Joins the values of an option that is given several times. */
+const joined = (value: string, before: string | undefined): string =>
+  before === undefined ? value : `${before},${value}`;
+
+const TOPO = "preset expression (mesh:4x4, dgx-a100:2, ...) or topology file";
+
+/** Adds the options of every command that takes a network. */
+function networkOptions(command: Command): Command {
+  return command
+    .option("--without <ids>", "leave out NPUs, switches and links: 7,sw0,3>4,5-6", joined)
+    .option(
+      "--degrade <factors>",
+      "slow links down: a-b=0.5 keeps half of its bandwidth; a node stands for its links",
+      joined,
+    )
+    .option("--nodes <n>", "number of boxes of a TACCL topology file")
+    .option(
+      "--profile-size <size>",
+      "size that the costs of a TACCL file are for (its KB and MB are 2^10 and 2^20 bytes)",
+    )
+    .option("--profile-scale <n>", "the costs of a TACCL file are in 1/n us");
+}
+
+/** Adds the options that say what is communicated. */
+function collectiveOptions(command: Command): Command {
+  return command
+    .option("--chunks <n>", "chunks per NPU (of the whole buffer for broadcast and reduce), default 1")
+    .option("--root <npu>", "root of broadcast, reduce, gather and scatter, default the first of the group")
+    .option("--group <ids>", "only these NPUs take part, in this order; several groups: a,b;c,d")
+    .option("--outsiders <what>", "NPUs outside the groups relay chunks (relay, the default) or are left out (none)");
+}
+
+const SWITCHING = "cut-through or store-and-forward, default: by the schedule's routes";
+const COLLECTIVE = "allgather, allreduce, ... (`banyan list collectives`)";
+
+/** Returns the command line's grammar; `chosen` gets what was read. */
+function grammar(chosen: (command: CommandName, args: string[], options: Options) => void): Command {
+  const program = new Command("banyan")
+    .description(
+      "Synthesizes collective-communication schedules for any network: verified, simulated, compared with a proved bound.",
+    )
+    .version(version, "-V, --version", "print the version")
+    .helpOption("-h, --help", "print this help")
+    .helpCommand(false)
+    .usage("<command> [options]")
+    .configureHelp({ showGlobalOptions: true })
+    .option("--json", "print one JSON object on standard output")
+    .option("--quiet", "no progress, no notes, and no report where a file is written")
+    .option("--backend <name>", "native, wasm or js; default: the first that loads (BANYAN_BACKEND)")
+    .option("--threads <n>", "worker threads for large work, default: every core; results do not depend on it")
+    .option("--debug", "show where an error came from");
+
+  const add = (name: CommandName, usage: string, summary: string): Command => {
+    const command = program
+      .command(`${name} ${usage}`)
+      .description(summary)
+      .helpOption("-h, --help", "print this help");
+    command.addHelpText(
+      "after",
+      () => `\n${NOTES[name] ?? ""}Examples:\n${EXAMPLES[name].map((line) => `  ${line}\n`).join("")}`,
+    );
+    command.action(() => chosen(name, command.args, command.optsWithGlobals()));
+    return command;
+  };
+
+  networkOptions(add("topology", "<TOPO>", "show a network, its wiring and where its figures come from")).option(
+    "-o, --output <file>",
+    "write it as a banyan-topology JSON file",
+  );
+
+  networkOptions(
+    collectiveOptions(
+      add("bound", "<TOPO>", "prove how fast a collective can be at best, and say what limits it")
+        .requiredOption("--collective <name>", `${COLLECTIVE}, or custom:FILE`)
+        .option("--size <size>", "nccl-tests size: 1GiB, 64MB, 4096; default 1GiB"),
+    ).option(
+      "--switch-degree <d>",
+      "routes through switches for the bound of whole transfers: ports, or degree of unwinding",
+    ),
+  );
+
+  networkOptions(
+    collectiveOptions(
+      add("synth", "<TOPO>", "make a schedule; verify, simulate and bound it")
+        .requiredOption("--collective <name>", `${COLLECTIVE}, or custom:FILE`)
+        .option("--algorithm <name>", "tacos (default), ring, direct: `banyan list algorithms`")
+        .option("--size <size>", "nccl-tests size: 1GiB, 64MB, 4096; default 1GiB"),
+    )
+      .option("--seed <n>", "seed of the random choices, default 1")
+      .option("--trials <n>", "most trials per phase, default min(64, 1e7 / transfers); ends early at the bound")
+      .option("--policy <name>", "only this policy of the algorithm")
+      .option(
+        "--switch-degree <d>",
+        "through switches: ports (matched slot by slot) or a degree of unwinding; default: what is best",
+      )
+      .option("--simulate", "simulate also above 1e8 transfers")
+      .option("--switching <mode>", SWITCHING)
+      .option("-o, --output <file>", "write the schedule as a banyan-schedule JSON file"),
+  );
+
+  networkOptions(
+    add("verify", "<FILE>", "judge a schedule file: exit code 1 and every violation where it is wrong").option(
+      "--topology <TOPO>",
+      `refuse a schedule for another network: ${TOPO}`,
+    ),
+  );
+
+  networkOptions(
+    add("simulate", "<FILE>", "replay a schedule file in the congestion-aware network")
+      .option("--topology <TOPO>", `refuse a schedule for another network: ${TOPO}`)
+      .option("--switching <mode>", SWITCHING)
+      .option(
+        "--reference",
+        "the published analytical model: store-and-forward in whole nanoseconds, no planned order on links",
+      )
+      .option("--trace <file>", "write a Chrome/Perfetto trace (ui.perfetto.dev)"),
+  );
+
+  networkOptions(
+    collectiveOptions(
+      add("compare", "<TOPO>", "compare algorithms by size: time, bandwidth, percentage of the limit")
+        .requiredOption("--collective <name>", COLLECTIVE)
+        .requiredOption("--sizes <list>", "nccl-tests sizes: 1KiB,1MiB,1GiB")
+        .option("--algorithms <list>", "default: all that make the collective"),
+    )
+      .option("--seed <n>", "seed of the random choices, default 1")
+      .option("--trials <n>", "most trials per phase")
+      .option("--switch-degree <d>", "through switches: ports or a degree of unwinding; default: what is best")
+      .option("--switching <mode>", SWITCHING)
+      .addOption(new Option("--format <name>", "table (default), csv or json")),
+  );
+
+  add("list", "<WHAT>", "list presets, algorithms, collectives, formats or backends");
+
+  for (const command of program.commands) {
+    const [first] = command.registeredArguments;
+    if (first?.name() === "TOPO") first.description = TOPO;
+    if (first?.name() === "FILE") first.description = "banyan-schedule JSON file";
+    if (first?.name() === "WHAT") first.description = "presets, algorithms, collectives, formats, backends";
+  }
+  program.addHelpText("after", `\n${EXAMPLES.banyan.map((line) => `${line}\n`).join("")}`);
+  return program;
+}
+
+/** Returns commander's message as one line that says what to do. */
+function oneLine(message: string, program: Command, argv: readonly string[]): string {
+  const command = program.commands.find((candidate) => argv.includes(candidate.name()));
+  const text = message
+    .replace(/^error: /, "")
+    .replaceAll("\n", " ")
+    .replace("(Did you mean", "(did you mean")
+    .replace(/(Expected \d+ arguments?) but got (\d+): .*$/s, "$1 but got $2")
+    .replace(/\.$/, "");
+  return `${text}; see \`banyan ${command === undefined ? "" : `${command.name()} `}--help\``;
+}
+
+/**
+ * Returns the job of a command line; where there is none (help, version, a mistake) the exit code, after writing what is to
+ * be said.
+ */
+export function readCommandLine(argv: readonly string[]): Job | number {
+  let job: Job | undefined;
+  const program = grammar((command, args, options) => {
+    job = { command, args, options, colors: showsColors(process.stdout, process.env) };
+  });
+  let said = "";
+  for (const command of [program, ...program.commands]) {
+    command.exitOverride().configureOutput({
+      writeErr: (text) => {
+        said += text;
+      },
+    });
+  }
+  if (argv.length === 0) program.outputHelp({ error: true });
+  try {
+    if (argv.length > 0) program.parse(argv, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return 0;
+    if (error.code !== "commander.help") said = `banyan: ${oneLine(error.message, program, argv)}\n`;
+  }
+  if (job === undefined) process.stderr.write(said);
+  return job ?? 2;
+}

@@ -1,0 +1,64 @@
+/** What the two threads of the command line say to each other: one talks to the terminal, the other works. */
+
+/** The commands and where their code is; it is loaded when the command runs. */
+export const COMMANDS = {
+  topology: () => import("./commands/topology.ts"),
+  bound: () => import("./commands/bound.ts"),
+  synth: () => import("./commands/synth.ts"),
+  verify: () => import("./commands/verify.ts"),
+  simulate: () => import("./commands/simulate.ts"),
+  compare: () => import("./commands/compare.ts"),
+  list: () => import("./commands/list.ts"),
+};
+export type CommandName = keyof typeof COMMANDS;
+
+/** Options as they were written: texts, and true for those without a value. */
+export type Options = Readonly<Record<string, string | true | undefined>>;
+
+/** One command line, taken apart. */
+export interface Job {
+  readonly command: CommandName;
+  readonly args: readonly string[];
+  readonly options: Options;
+  /** Standard output is a terminal that shows colours. */
+  readonly colors: boolean;
+}
+
+/** What the working thread is started with. */
+export interface WorkSetup {
+  readonly command: CommandName;
+  /** [2] shared: texts on their way to standard output; 1 once nobody reads it any more. */
+  readonly flow: Int32Array<SharedArrayBuffer>;
+}
+export const FLOW_PENDING = 0;
+export const FLOW_CLOSED = 1;
+
+/** To the working thread. */
+export type Order = { readonly kind: "job"; readonly job: Job } | { readonly kind: "abort" };
+
+/** How far the work is. Without `total` only the elapsed time is known. */
+export interface Progress {
+  readonly what: string;
+  readonly done?: number;
+  readonly total?: number;
+  /** What is counted: "trials". */
+  readonly unit?: string;
+}
+
+/** From the working thread. */
+export type Message =
+  | { readonly kind: "out"; readonly text: string }
+  | { readonly kind: "note"; readonly text: string }
+  | { readonly kind: "progress"; readonly progress: Progress }
+  /** A file that must not stay behind, until it is settled. */
+  | { readonly kind: "temporary"; readonly path: string }
+  | { readonly kind: "settled"; readonly path: string }
+  | { readonly kind: "done"; readonly code: number }
+  | ({ readonly kind: "failed" } & Failure);
+
+/** An error as one line, its exit code, and for --debug where it came from. */
+export interface Failure {
+  readonly code: number;
+  readonly line: string;
+  readonly stack: string;
+}

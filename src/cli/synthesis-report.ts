@@ -1,0 +1,79 @@
+import type { Collective } from "../model/collective.ts";
+import { toNumber } from "../model/rational.ts";
+import { formatSize } from "../model/units.ts";
+import type { BoundReport, Report } from "../result.ts";
+import type { Style } from "./style.ts";
+import { count, labelled, labelledTable, percent, timeText, timingCells } from "./text.ts";
+
+const DISPLAY_NAMES: Readonly<Record<string, string>> = {
+  allgather: "all-gather",
+  reducescatter: "reduce-scatter",
+  allreduce: "all-reduce",
+  alltoall: "all-to-all",
+};
+
+/** Returns "all-reduce of 256 MiB, 16 chunks of 16 MiB". */
+export function collectiveText(collective: Collective): string {
+  const { kind, sizeBytes, chunkCount, chunkBytes, groupCount, groupSize, groupMembers, rootRank } = collective;
+  const rooted = ["broadcast", "reduce", "gather", "scatter"].includes(kind);
+  const name = DISPLAY_NAMES[kind] ?? kind;
+  const rounded = formatSize(Math.round(toNumber(chunkBytes)));
+  const bytes = chunkBytes.den === 1n ? rounded : `about ${rounded}`;
+  const groups = groupCount > 1 ? `, ${groupCount} groups of ${groupSize}` : "";
+  const root = rooted && groupCount === 1 ? `, root ${groupMembers[rootRank]}` : "";
+  return `${name} of ${formatSize(sizeBytes)}${root}${groups}, ${count(chunkCount, "chunk")} of ${bytes}`;
+}
+
+/** Returns "mesh:3x3: 9 NPUs, 24 links". */
+export function networkText({ name, npus, switches, links }: Report["topology"]): string {
+  const between = switches === 0 ? "" : `, ${count(switches, "switch", "switches")}`;
+  return `${name}: ${count(npus, "NPU")}${between}, ${count(links, "link")}`;
+}
+
+/** Returns the cells of a bound: name, time, how near the result is, and why it holds. */
+export function boundCells(name: string, { us, because }: BoundReport, achieved: string): string[] {
+  return [name, timeText(us), achieved, because];
+}
+
+/** Returns the lines of the report of `banyan synth`. */
+export function synthesisReport(report: Report, collective: Collective, style: Style, fileBytes?: number): string[] {
+  const { time, simulated, bound, limit, reference, optimality, ofLimit, schedule, synthesis } = report;
+  const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
+  const made = `${count(schedule.transfers, "transfer")} by ${report.algorithm}`;
+  const verdict = report.verified ? style.good("verified") : style.bad("NOT verified");
+  const lines = [
+    "",
+    label("topology", networkText(report.topology)),
+    label("collective", collectiveText(collective)),
+    label("schedule", `${made}, ${verdict}`),
+    "",
+  ];
+  const speeds = [
+    ["", "time", "algbw", "busbw", ""],
+    ["planned", ...timingCells(time), time.model],
+  ];
+  if (simulated !== null) speeds.push(["simulated", ...timingCells(simulated), simulated.model]);
+  const [head, ...rows] = labelledTable(speeds, ["left", "right", "right", "right", "left"]);
+  lines.push(style.dim(`  ${head}`), ...rows.map((row) => `  ${row}`));
+  if (simulated === null) lines.push(label("simulated", "not above 1e8 transfers without --simulate"));
+  lines.push("");
+  const bounds = [boundCells("bound", bound, `${percent(optimality)} of planned`)];
+  const share = ofLimit === null ? "" : `${percent(ofLimit)} of simulated`;
+  bounds.push(boundCells("limit", limit, share));
+  if (reference !== null) bounds.push(["reference", timeText(reference.us), "", `${reference.name}, not a bound`]);
+  lines.push(...labelledTable(bounds, ["left", "right", "right", "left"]).map((line) => `  ${line}`));
+  const { trials, seed, ms, backend, threads } = synthesis;
+  const where = `${backend}${threads > 1 ? `, ${count(threads, "thread")}` : ""}`;
+  lines.push(
+    "",
+    label(
+      "synthesis",
+      `${count(trials, "trial")} in ${timeText(ms * 1000)} on ${where}; seed ${seed}; ${synthesis.policy}`,
+    ),
+  );
+  if (schedule.file !== null) {
+    const size = fileBytes === undefined ? "" : ` (${formatSize(fileBytes)})`;
+    lines.push(label("file", `${schedule.file}${size}`));
+  }
+  return lines;
+}

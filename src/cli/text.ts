@@ -1,0 +1,63 @@
+import { formatTime, PS_PER_US } from "../model/units.ts";
+import type { Timing } from "../result.ts";
+
+/** Words and numbers of the reports. */
+
+/** Returns a number with `digits` significant digits at most, never in exponential form. */
+export const significant = (value: number, digits = 4): string =>
+  value >= 10 ** digits ? String(Math.round(value)) : String(Number(value.toPrecision(digits)));
+
+/** Returns "1.234 ms" for a time in microseconds. */
+export const timeText = (us: number): string => formatTime(us * PS_PER_US);
+
+/** Returns "107.4 GB/s"; "-" where there is no bandwidth because nothing took any time. */
+export const gbpsText = (gbps: number | null): string => (gbps === null ? "-" : `${significant(gbps)} GB/s`);
+
+/** Returns "98.98 %": rounded down, so that 100 % means all of it. */
+export function percent(share: number): string {
+  const floored = Math.floor(share * 10_000 + 1e-9) / 100;
+  return `${floored} %`;
+}
+
+/** Returns "1 switch", "3 switches". */
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+/** Returns the time and its bandwidths as cells. */
+export const timingCells = ({ us, algbwGBps, busbwGBps }: Timing): string[] => [
+  timeText(us),
+  gbpsText(algbwGBps),
+  gbpsText(busbwGBps),
+];
+
+export type Align = "left" | "right";
+
+/** Returns rows as lines with aligned columns, two blanks apart; the last column is not padded. */
+export function aligned(rows: readonly (readonly string[])[], align: readonly Align[] = []): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, i) => {
+      widths[i] = Math.max(widths[i] ?? 0, i === row.length - 1 && align[i] !== "right" ? 0 : cell.length);
+    });
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, i) => (align[i] === "right" ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number)))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** Width of the first column of every report, with the blanks behind it. */
+const LABEL_WIDTH = 12;
+
+/** Returns a table below labelled lines: its first column as wide as the labels. */
+export const labelledTable = (rows: readonly (readonly string[])[], align: readonly Align[]): string[] =>
+  aligned(
+    rows.map(([label = "", ...rest]) => [label.padEnd(LABEL_WIDTH - 2), ...rest]),
+    align,
+  );
+
+/** Returns a line of a report: a label, then the text. */
+export const labelled = (label: string, text: string): string => `${label.padEnd(LABEL_WIDTH)}${text}`;
