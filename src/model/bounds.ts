@@ -1,7 +1,7 @@
 import { asBound, type Best, nothingYet, offerWhole } from "./bounds/best.ts";
 import { demandCost, demandOf } from "./bounds/demand.ts";
 import { BUDGET, visitSets } from "./bounds/families.ts";
-import { distancesFrom, groupedBy, routeView, slotGraph } from "./bounds/graph.ts";
+import { routeView, slotGraph } from "./bounds/graph.ts";
 import { inReversedTime } from "./bounds/infeasible.ts";
 import { farthestPair } from "./bounds/latency.ts";
 import { forwardLimit } from "./bounds/limit.ts";
@@ -13,6 +13,7 @@ import { type Bound, reversedWitness, type Witness } from "./bounds/witness.ts";
 import { tryRouteWork } from "./bounds/work.ts";
 import { worstCuts } from "./bounds/worst-cuts.ts";
 import type { Collective } from "./collective.ts";
+import { distancesFrom, groupedBy } from "./graph.ts";
 import { rational } from "./rational.ts";
 import { type RouteSet, type RouteTimes, reversedRoutes } from "./routes.ts";
 import { reversed, type Topology } from "./topology.ts";

@@ -1,3 +1,5 @@
+import { groupedBy } from "./graph.ts";
+
 /** Data per node that few nodes have. */
 export interface NodeTraits {
   /** The box, pod or rack the node belongs to; nodes of one group stand together. */
@@ -47,13 +49,8 @@ export interface Adjacency {
 }
 
 function adjacency(keys: Int32Array, nodes: number): Adjacency {
-  const offset = new Int32Array(nodes + 1);
-  for (let i = 0; i < keys.length; i++) offset[keys[i] + 1]++;
-  for (let v = 0; v < nodes; v++) offset[v + 1] += offset[v];
-  const next = offset.slice(0, nodes);
-  const links = new Int32Array(keys.length);
-  for (let i = 0; i < keys.length; i++) links[next[keys[i]]++] = i;
-  return { offset, links };
+  const { offset, items } = groupedBy(keys, nodes);
+  return { offset, links: items };
 }
 
 /** Returns the links that leave each node. O(nodes + links). */

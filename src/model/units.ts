@@ -72,7 +72,12 @@ export function parseBandwidth(text: string, place = "bandwidth"): number {
   const bits = BIT_UNITS[parts.unit];
   if (bytes === undefined && bits === undefined) throw new InputError(place, expected, text);
   const scale = bytes !== undefined ? rational(bytes) : rational(bits as bigint, 8n);
-  const perSecond = wholeNumber(rational(parts.value.num * scale.num, parts.value.den * scale.den), place, expected, text);
+  const perSecond = wholeNumber(
+    rational(parts.value.num * scale.num, parts.value.den * scale.den),
+    place,
+    expected,
+    text,
+  );
   if (perSecond < 1) throw new InputError(place, expected, text);
   return perSecond;
 }
@@ -133,9 +138,11 @@ export function formatSize(bytes: number): string {
 
 /** Returns "812.5 us", "3.21 ms", "700 ns": four significant digits in the unit that suits. */
 export function formatTime(ps: number): string {
-  const [scale, unit] = ps >= 1e12 ? [1e12, "s"] : ps >= 1e9 ? [1e9, "ms"] : ps >= 1e6 || ps === 0 ? [1e6, "us"] : [1e3, "ns"];
+  const [scale, unit] =
+    ps >= 1e12 ? [1e12, "s"] : ps >= 1e9 ? [1e9, "ms"] : ps >= 1e6 || ps === 0 ? [1e6, "us"] : [1e3, "ns"];
   return `${Number((ps / scale).toPrecision(5))} ${unit}`;
 }
 
 /** Returns "50 GB/s" with at most five significant digits. */
-export const formatBandwidth = (bytesPerSecond: number): string => `${Number(toGBps(bytesPerSecond).toPrecision(5))} GB/s`;
+export const formatBandwidth = (bytesPerSecond: number): string =>
+  `${Number(toGBps(bytesPerSecond).toPrecision(5))} GB/s`;

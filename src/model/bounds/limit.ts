@@ -1,11 +1,11 @@
 import type { Collective } from "../collective.ts";
+import { graph } from "../graph.ts";
 import { type Rational, rational } from "../rational.ts";
 import { nodeCount, type Topology } from "../topology.ts";
 import { PS_PER_SECOND } from "../units.ts";
 import { asBound, nothingYet, offerRational } from "./best.ts";
 import { demandCost, demandOf } from "./demand.ts";
 import { BUDGET, type Budget, visitSets } from "./families.ts";
-import { graph } from "./graph.ts";
 import { noWay } from "./infeasible.ts";
 import { farthestPair } from "./latency.ts";
 import { cutWitness } from "./route-cuts.ts";

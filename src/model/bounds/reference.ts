@@ -1,8 +1,8 @@
 import type { Collective } from "../collective.ts";
+import { graph } from "../graph.ts";
 import { add, divide, multiply, type Rational, rational } from "../rational.ts";
 import { nodeCount, type Topology } from "../topology.ts";
 import { PS_PER_SECOND } from "../units.ts";
-import { graph } from "./graph.ts";
 import { farthestPair } from "./latency.ts";
 
 /**

@@ -1,7 +1,8 @@
 import type { Collective } from "../collective.ts";
+import { distancesFrom } from "../graph.ts";
 import { offerWhole } from "./best.ts";
 import { capacityOf } from "./capacity.ts";
-import { distancesFrom, slotGraph } from "./graph.ts";
+import { slotGraph } from "./graph.ts";
 import { type CutContext, crossingTime, cutWitness, tryCut } from "./route-cuts.ts";
 import { crossingRoutes, markSet } from "./sides.ts";
 

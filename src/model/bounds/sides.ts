@@ -1,7 +1,8 @@
+import { type Grouped, groupedBy } from "../graph.ts";
 import type { Topology } from "../topology.ts";
 import { nodeCount } from "../topology.ts";
 import type { Charged } from "./capacity.ts";
-import { type Grouped, groupedBy, type RouteView } from "./graph.ts";
+import type { RouteView } from "./graph.ts";
 
 /** Marks one set of nodes at a time, without clearing. */
 export interface Sides {

@@ -1,10 +1,11 @@
 import type { Collective } from "../collective.ts";
+import { distancesFrom, type Graph, graph } from "../graph.ts";
 import type { Rational } from "../rational.ts";
 import { linkCount, nodeCount, type Topology } from "../topology.ts";
 import { toGBps } from "../units.ts";
 import { type Best, offerRational, offerWhole } from "./best.ts";
 import { type Charged, capacityOf, smallestTime, transfersBy } from "./capacity.ts";
-import { distancesFrom, type Graph, graph, type RouteView } from "./graph.ts";
+import type { RouteView } from "./graph.ts";
 
 /** Above this many (sources x arcs) the distance-weighted work is left out. */
 const DISTANCE_WORK = 20_000_000;

@@ -1,6 +1,7 @@
 import { type Collective, membersOf } from "../../model/collective.ts";
+import { distancesFrom, groupedBy } from "../../model/graph.ts";
 import type { RouteSet } from "../../model/routes.ts";
-import { routesBy, timesFrom } from "./distances.ts";
+import { routeGraph } from "./distances.ts";
 
 /** Which NPUs take part in moving a chunk: those that want it; these and the ones on shortest paths to them; all. */
 export type RelayMode = "members" | "paths" | "all";
@@ -61,15 +62,15 @@ function chunkClasses(collective: Collective): Map<string, number[]> {
 
 /** Returns whether every chunk can spread to the NPUs that want it over those NPUs alone. */
 export function spreadsAmongMembers(collective: Collective, routes: RouteSet, npuCount: number): boolean {
-  const outgoing = routesBy(routes.source, npuCount);
+  const leaving = groupedBy(routes.source, npuCount);
   for (const chunks of chunkClasses(collective).values()) {
     const wanters = new Set(membersOf(collective, collective.post, chunks[0] as number));
     const reached = new Set(membersOf(collective, collective.pre, chunks[0] as number));
     const queue = [...reached];
     for (let i = 0; i < queue.length; i++) {
       const v = queue[i] as number;
-      for (let k = outgoing.offset[v]; k < outgoing.offset[v + 1]; k++) {
-        const next = routes.target[outgoing.routes[k]];
+      for (let k = leaving.offset[v]; k < leaving.offset[v + 1]; k++) {
+        const next = routes.target[leaving.items[k]];
         if (reached.has(next) || !wanters.has(next)) continue;
         reached.add(next);
         queue.push(next);
@@ -92,10 +93,12 @@ export function wantedWithPaths(
 ): Uint32Array {
   const bits = wantedBits(collective, npuCount);
   const words = (collective.chunkCount + 31) >>> 5;
-  const outgoing = routesBy(routes.source, npuCount);
+  const network = routeGraph(routes, slotPs, npuCount);
+  const previous = new Int32Array(npuCount);
   for (const chunks of chunkClasses(collective).values()) {
     const holders = membersOf(collective, collective.pre, chunks[0] as number);
-    const { previous } = timesFrom(routes, slotPs, outgoing, holders);
+    previous.fill(-1);
+    distancesFrom(network, holders, previous);
     const onPath = new Set<number>();
     for (const wanter of membersOf(collective, collective.post, chunks[0] as number)) {
       for (let v = wanter; v >= 0 && !onPath.has(v); v = previous[v] < 0 ? -1 : routes.source[previous[v]])
