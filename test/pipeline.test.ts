@@ -188,6 +188,8 @@ describe("what is refused, and what is empty", () => {
     [{ seed: -1 }, /--seed/],
     [{ trials: 0 }, /--trials/],
     [{ policy: "best" }, /--policy/],
+    [{ policy: "farthest" }, /oldest, .* for --policy/],
+    [{ policy: "oldest", collective: "alltoall" }, /farthest, nearest, load for --policy/],
     [{ switchDegree: 0 }, /--switch-degree/],
     [{ algorithm: "magic" }, /--algorithm/],
     [{ collective: "allsum" }, /--collective/],

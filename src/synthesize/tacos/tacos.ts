@@ -261,13 +261,14 @@ async function bestOf(
 }
 
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
-  checkPolicy(request.policy);
   const { topology, collective } = request;
+  const phases = phasesOf(collective);
+  checkPolicy(request.policy, phases);
   const degrees = degreesToTry(topology, request.switchDegree);
   const done: PhaseTransfers[] = [];
   const labels: string[] = [];
   let trials = 0;
-  for (const phase of phasesOf(collective)) {
+  for (const phase of phases) {
     const networks = networksOf(topology, collective, phase, degrees);
     const phaseTopology = phase.reversed ? reversed(topology) : topology;
     const attempts = (phase.unicast ? unicastAttempts : multicastAttempts)(phase, networks, request, context);

@@ -36,11 +36,11 @@ const RELAY_ORDERS: readonly RelayOrder[] = ["farthest", "nearest", "load"];
 export const MULTICAST_POLICIES = FIRST_PASS.map((policy) => policy.name);
 export const RELAY_POLICIES: readonly string[] = RELAY_ORDERS;
 
-/** Returns the policies whose names match the request (null: all) in one list of names; throws InputError when none does. */
-export function checkPolicy(policy: string | null): void {
-  const known = [...MULTICAST_POLICIES, ...RELAY_POLICIES];
-  if (policy !== null && !known.includes(policy))
-    throw new InputError("--policy", `one of ${known.join(", ")}`, policy);
+/** Throws InputError when the named policy is not one for any of the phases; null is all policies. */
+export function checkPolicy(policy: string | null, phases: readonly { readonly unicast: boolean }[]): void {
+  const known = phases.flatMap(({ unicast }) => (unicast ? RELAY_POLICIES : MULTICAST_POLICIES));
+  if (policy === null || known.includes(policy)) return;
+  throw new InputError("--policy", `one of ${[...new Set(known)].join(", ")}`, policy);
 }
 
 /** What one multicast trial does. */
