@@ -3,7 +3,7 @@ import { routeTimes } from "../model/routes.ts";
 import { type StepSchedule, transferCount } from "../model/step-schedule.ts";
 import { linkNames } from "../model/topology.ts";
 import { neverThere, planOf } from "./plan.ts";
-import type { Simulation } from "./replay.ts";
+import type { Simulation } from "./simulation.ts";
 
 /** Shares as whole numbers: route link p takes `cost[p]` of the `capacity` of its link. */
 interface Shares {
