@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { routeTimes } from "../../src/model/routes.ts";
 import { makespanPs, type StepSchedule } from "../../src/model/step-schedule.ts";
-import { type Simulation, type Switching, simulateSchedule } from "../../src/simulate/replay.ts";
+import { simulateSchedule } from "../../src/simulate/replay.ts";
+import type { Simulation, Switching } from "../../src/simulate/simulation.ts";
 import { anyPlan } from "./any-plan.ts";
 
 const MODES: readonly Switching[] = ["cut-through", "store-and-forward"];

@@ -5,7 +5,8 @@ import { linkCount, switchCount, topologyHash } from "../../model/topology.ts";
 import { switchingFor } from "../../pipeline.ts";
 import { type Report, timingOf } from "../../result.ts";
 import { simulateReference } from "../../simulate/reference.ts";
-import { type Switching, simulateSchedule } from "../../simulate/replay.ts";
+import { simulateSchedule } from "../../simulate/replay.ts";
+import type { Switching } from "../../simulate/simulation.ts";
 import { utilisation } from "../../simulate/utilisation.ts";
 import { verifySchedule } from "../../verify/schedule.ts";
 import { type Context, outJson } from "../context.ts";
@@ -48,7 +49,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     throw new InputError("--switching", "store-and-forward, or nothing, beside --reference", asked);
   const tracePath = textOf(options, "trace");
   const trace = tracePath === undefined ? undefined : outputFile(context, tracePath, "--trace");
-  const schedule = scheduleOf(context, file);
+  const schedule = await scheduleOf(context, file);
   context.progress({ what: "verifying" });
   const { violationCount } = verifySchedule(schedule, { limit: 0 });
   if (violationCount > 0) {
