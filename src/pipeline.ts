@@ -34,7 +34,7 @@ export interface SynthesizeOptions extends CollectiveOptions {
   readonly simulate?: boolean;
   readonly switching?: "cut-through" | "store-and-forward";
   readonly signal?: AbortSignal;
-  /** Told of trials done, and of the steps "limit", "verify", "simulate" and "bound" as they begin. */
+  /** Told of trials done, and of the steps "limit", "synthesize", "verify", "simulate" and "bound" as they begin. */
   readonly onProgress?: SynthesisContext["onProgress"];
 }
 
@@ -188,6 +188,7 @@ export async function synthesize(
   const begin = (phase: string): void => options.onProgress?.({ phase, done: 0, total: 1 });
   begin("limit");
   const limit = limitOf(problem.topology, collective);
+  begin("synthesize");
   const started = performance.now();
   const nothing = collective.chunkCount === 0 || (collective.kind !== "custom" && collective.groupSize === 1);
   const { runner, dispose } = runnerFor(engine, problem, options.signal);

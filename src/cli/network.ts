@@ -1,7 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { InputError } from "../errors.ts";
-import { readTopology } from "../import/recognise.ts";
 import { parseProfileSize, type TacclOptions } from "../import/taccl-topology.ts";
 import { closest } from "../model/closest.ts";
 import { degrade, without } from "../model/modify.ts";
@@ -44,7 +43,7 @@ function near(text: string): string {
 }
 
 /** Returns the network of a file (where there is one of that name) or of a preset expression, as it is. Throws InputError. */
-function given(text: string, options: Options): Topology {
+async function given(text: string, options: Options): Promise<Topology> {
   const taccl = tacclOptions(options);
   const preset = looksLikePreset(text);
   const stats = statSync(text, { throwIfNoEntry: false });
@@ -58,14 +57,17 @@ function given(text: string, options: Options): Topology {
   if (taccl !== null && !content.includes('"gpus_per_node"')) {
     throw new InputError("--nodes, --profile-size and --profile-scale", "a TACCL topology file beside them", text);
   }
-  return isFile ? readTopology(content, text, taccl ?? {}) : presetTopology(text);
+  if (!isFile) return presetTopology(text);
+  // The readers, and the CSV library with them, are loaded only for a file.
+  const { readTopology } = await import("../import/recognise.ts");
+  return readTopology(content, text, taccl ?? {});
 }
 
 /** Returns the network of TOPO with its --without and --degrade. Throws InputError. */
-export function networkOf(text: string, options: Options): Topology {
+export async function networkOf(text: string, options: Options): Promise<Topology> {
   const gone = textOf(options, "without");
   const slow = textOf(options, "degrade");
-  const whole = given(text, options);
+  const whole = await given(text, options);
   const rest =
     gone === undefined ? whole : without(whole, listOf(gone, "--without", "names of NPUs, switches and links"));
   return slow === undefined ? rest : degrade(rest, degradations(slow));

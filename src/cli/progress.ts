@@ -31,7 +31,7 @@ export function progressLine({ what, done, total, unit = "steps" }: Progress, se
   parts.push(duration(seconds));
   if (done !== undefined && total !== undefined && done > 0 && done < total && seconds > 0) {
     const rate = done / seconds;
-    parts.push(rate >= 1 ? `${Number(rate.toPrecision(3))} ${unit}/s` : `${duration(1 / rate)} each`);
+    parts.push(rate >= 1 ? `${Number(rate.toPrecision(3))}/s` : `${duration(1 / rate)} each`);
     parts.push(`about ${duration((total - done) / rate)} left`);
   }
   return parts.join("  ");
@@ -52,7 +52,7 @@ export function progressDisplay(
     if (current === null || now() - started < FIRST_AFTER_MS) return;
     const line = progressLine(current, (now() - phaseStarted) / 1000);
     if (terminal) {
-      stream.write(`\r\u001b[2K${line.slice(0, (stream.columns ?? 80) - 1)}`);
+      stream.write(`\r\u001b[2K${line.slice(0, (stream.columns || 80) - 1)}`);
       drawn = true;
     } else if (now() - lastLine >= LINE_EVERY_MS) {
       stream.write(`${line}\n`);

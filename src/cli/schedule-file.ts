@@ -7,7 +7,7 @@ import { networkOf } from "./network.ts";
 import { textOf } from "./values.ts";
 
 /** Returns the schedule of a file, for the network of --topology where that is given. Throws InputError. */
-export function scheduleOf(context: Context, file: string): StepSchedule {
+export async function scheduleOf(context: Context, file: string): Promise<StepSchedule> {
   const { options } = context;
   const wanted = textOf(options, "topology");
   if (wanted === undefined) {
@@ -18,6 +18,6 @@ export function scheduleOf(context: Context, file: string): StepSchedule {
     }
   }
   context.progress({ what: `reading ${file}` });
-  const topology = wanted === undefined ? {} : { topology: networkOf(wanted, options) };
+  const topology = wanted === undefined ? {} : { topology: await networkOf(wanted, options) };
   return readSchedule(readText(file, "the schedule"), file, topology);
 }

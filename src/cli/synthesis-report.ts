@@ -3,7 +3,7 @@ import { toNumber } from "../model/rational.ts";
 import { formatSize } from "../model/units.ts";
 import type { BoundReport, Report } from "../result.ts";
 import type { Style } from "./style.ts";
-import { count, labelled, labelledTable, percent, timeText, timingCells } from "./text.ts";
+import { count, labelled, labelledTable, percent, roundedSize, timeText, timingCells } from "./text.ts";
 
 const DISPLAY_NAMES: Readonly<Record<string, string>> = {
   allgather: "all-gather",
@@ -17,8 +17,7 @@ export function collectiveText(collective: Collective): string {
   const { kind, sizeBytes, chunkCount, chunkBytes, groupCount, groupSize, groupMembers, rootRank } = collective;
   const rooted = ["broadcast", "reduce", "gather", "scatter"].includes(kind);
   const name = DISPLAY_NAMES[kind] ?? kind;
-  const rounded = formatSize(Math.round(toNumber(chunkBytes)));
-  const bytes = chunkBytes.den === 1n ? rounded : `about ${rounded}`;
+  const bytes = chunkBytes.den === 1n ? formatSize(toNumber(chunkBytes)) : `about ${roundedSize(toNumber(chunkBytes))}`;
   const groups = groupCount > 1 ? `, ${groupCount} groups of ${groupSize}` : "";
   const root = rooted && groupCount === 1 ? `, root ${groupMembers[rootRank]}` : "";
   return `${name} of ${formatSize(sizeBytes)}${root}${groups}, ${count(chunkCount, "chunk")} of ${bytes}`;

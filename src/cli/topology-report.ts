@@ -32,7 +32,7 @@ export function describeTopology(topology: Topology, style: Style, file?: string
     lines.map((line, i) => label(i === 0 ? key : "", line));
 
   const lines = [style.bold(name), ""];
-  lines.push(label("NPUs", `${npuCount}${shape.length > 1 ? `, ${shape.join(" x ")}` : ""}${groupsText(topology)}`));
+  lines.push(label("NPUs", `${npuCount}${shape.length > 1 ? ` (${shape.join(" x ")})` : ""}${groupsText(topology)}`));
   lines.push(label("switches", String(switchCount(topology))));
   lines.push(...further(linkClasses(topology), "links"));
   lines.push(label("per NPU", `${nodeRange(topology, out, "out")}; ${nodeRange(topology, into, "in")}`));
@@ -80,7 +80,7 @@ function linkClasses(topology: Topology): string[] {
   const order = [...classes.values()].sort(
     (a, b) => b.bytesPerSecond - a.bytesPerSecond || a.latencyPs - b.latencyPs || (a.kind < b.kind ? -1 : 1),
   );
-  const total = `${linkCount(topology)}, each one direction`;
+  const total = `${linkCount(topology)}, one direction each`;
   const rows = order.map(({ links, kind, bytesPerSecond, latencyPs }) => [
     String(links),
     kind,

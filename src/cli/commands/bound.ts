@@ -21,7 +21,7 @@ const MOST_PORT_ROUTES = 1e6;
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, style } = context;
   const degree = switchDegree(textOf(options, "switchDegree"));
-  const whole = networkOf(args[0] as string, options);
+  const whole = await networkOf(args[0] as string, options);
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
   context.progress({ what: "bounding" });
   const limit = boundReport(topology, collective, limitOf(topology, collective));

@@ -30,7 +30,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     ...membershipOf(options),
     ...synthesisOptions(options),
   };
-  const topology = networkOf(args[0] as string, options);
+  const topology = await networkOf(args[0] as string, options);
   const comparison = await withEngine(context, (engine) =>
     compare(engine, topology, {
       ...request,

@@ -37,7 +37,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   if (path?.endsWith(".bys")) throw new InputError("-o", "a file that ends in .json", path);
   const output = path === undefined ? undefined : outputFile(context, path, "-o");
   const wanted = synthesisOptions(options);
-  const topology = networkOf(args[0] as string, options);
+  const topology = await networkOf(args[0] as string, options);
   const request = collectiveRequest(options, topology);
   const { schedule, report } = await withEngine(context, (engine) =>
     synthesize(engine, topology, {
@@ -63,6 +63,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
 
 const STEPS: Readonly<Record<string, string>> = {
   limit: "looking for the limit",
+  synthesize: "synthesizing",
   verify: "verifying",
   simulate: "simulating",
   bound: "looking for the bound",

@@ -10,7 +10,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { options, json, quiet } = context;
   const path = textOf(options, "output");
   const output = path === undefined ? undefined : outputFile(context, path, "-o");
-  const topology = networkOf(args[0] as string, options);
+  const topology = await networkOf(args[0] as string, options);
   function* parts(): Generator<string> {
     yield* topologyJsonParts(topology);
     yield "\n";

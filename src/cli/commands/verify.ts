@@ -15,7 +15,7 @@ const KEPT = 1000;
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { json, quiet, style } = context;
   const file = args[0] as string;
-  const schedule = scheduleOf(context, file);
+  const schedule = await scheduleOf(context, file);
   context.progress({ what: "verifying" });
   const { violations, violationCount, truncated } = verifySchedule(schedule, { limit: KEPT });
   const { topology, collective } = schedule;

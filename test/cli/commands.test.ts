@@ -1,0 +1,300 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { BACKENDS } from "../../src/engine/kernels/kernels.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
+import { topologyHash } from "../../src/model/topology.ts";
+import { banyan, cliFolder } from "../support/cli.ts";
+
+const folder = cliFolder();
+
+/** Returns what a command writes; fails unless it ends with the exit code and says nothing on standard error. */
+async function run(line: string, code = 0): Promise<string> {
+  const ran = await banyan(line.split(" "), { cwd: folder.at() });
+  expect([ran.code, ran.err]).toEqual([code, ""]);
+  return ran.out;
+}
+const json = async (line: string, code = 0) => JSON.parse(await run(`${line} --json`, code));
+const file = (name: string) => JSON.parse(readFileSync(folder.at(name), "utf8"));
+
+describe("banyan synth", () => {
+  it("prints the promised report and writes the schedule", async () => {
+    const report = await json("synth mesh:3x3 --collective allgather --size 9MiB -o s.json");
+    expect(report).toMatchObject({
+      schema: "banyan/result@1",
+      topology: { name: "mesh:3x3", npus: 9, switches: 0, links: 24, hash: topologyHash(presetTopology("mesh:3x3")) },
+      collective: { kind: "allgather", sizeBytes: 9437184, chunksPerNpu: 1 },
+      algorithm: "tacos",
+      schedule: { kind: "steps", transfers: 72, file: "s.json" },
+      time: { model: "link-busy" },
+      simulated: { model: "network/cut-through" },
+      verified: true,
+      deterministic: true,
+      synthesis: { seed: 1 },
+    });
+    expect(report.time.us).toBeGreaterThanOrEqual(report.bound.us);
+    expect(report.simulated.us).toBeLessThanOrEqual(report.time.us);
+    expect(report.optimality).toBeCloseTo(report.bound.us / report.time.us, 12);
+    expect(report.ofLimit).toBeCloseTo(report.limit.us / report.simulated.us, 12);
+    expect(file("s.json")).toMatchObject({ format: "banyan-schedule", about: { algorithm: "tacos", seed: 1 } });
+  });
+
+  it("names both time models, the bounds and why they hold, and the file, for people", async () => {
+    const text = await run("synth mesh:10x10@50GiB/s,0.5us --collective allgather --size 1GiB -o m.json");
+    expect(text.replace(/ in [\d.]+ \w+ on \w+/, " in TIME on BACKEND")).toMatchInlineSnapshot(`
+      "
+        topology    mesh:10x10@50GiB/s,0.5us: 100 NPUs, 360 links
+        collective  all-gather of 1 GiB, 100 chunks of about 10.24 MiB
+        schedule    9900 transfers by tacos, verified
+
+                         time       algbw       busbw
+        planned     10.025 ms  107.1 GB/s    106 GB/s  link-busy
+        simulated   10.002 ms  107.4 GB/s  106.3 GB/s  network/cut-through
+
+        bound       10.025 ms      100 % of planned  NPU 0 receives 99 chunks through 107.37 GB/s
+        limit          9.9 ms  98.98 % of simulated  NPU 0 receives 1.063 GB through 107.37 GB/s
+        reference    9.909 ms                        TACOS ideal, not a bound
+
+        synthesis   1 trial in TIME on BACKEND; seed 1; oldest
+        file        m.json (347.72 KiB)
+      "
+    `);
+  });
+
+  it("makes the same file on every backend, with any number of threads", async () => {
+    const files: string[] = [];
+    for (const how of [...BACKENDS.map((backend) => `--backend ${backend}`), "--threads 0", "--threads 2"]) {
+      const { code } = await banyan(
+        `synth switch:6 --collective allreduce --size 1MiB --trials 5 --quiet -o same.json ${how}`.split(" "),
+        { cwd: folder.at() },
+      );
+      // A backend that is not built here cannot be compared.
+      if (code === 0) files.push(readFileSync(folder.at("same.json"), "utf8"));
+    }
+    expect(files.length).toBeGreaterThanOrEqual(3);
+    expect(new Set(files).size).toBe(1);
+  });
+
+  it("takes chunks in exponential notation, groups, roots, failures and slow links", async () => {
+    const report = await json(
+      "synth mesh:4x4 --without 7,9 --degrade 0-1=0.5 --collective broadcast --group 0,1,2,4 --root 4 --chunks 1e1 --size 1MB",
+    );
+    expect(report).toMatchObject({
+      topology: { name: "mesh:4x4 without 7,9 degraded 0-1=0.5", npus: 14 },
+      collective: { kind: "broadcast", chunksPerNpu: 10, groups: 1, groupSize: 4 },
+      verified: true,
+    });
+  });
+
+  it("makes a collective of one's own", async () => {
+    const chunks = [
+      { pre: [0], post: [1, 2] },
+      { pre: [3], post: [0] },
+    ];
+    folder.put("own.json", { format: "banyan-collective", version: 1, chunkBytes: "1MiB", chunks });
+    const report = await json("synth ring:4 --collective custom:own.json");
+    expect(report).toMatchObject({ collective: { kind: "custom", sizeBytes: 2 ** 21 }, verified: true });
+  });
+});
+
+describe("banyan topology", () => {
+  it("writes a file that stands for the same network", async () => {
+    await run("topology dgx-a100:2 --without 3 -o net.json --quiet");
+    const direct = await json("bound dgx-a100:2 --without 3 --collective allgather");
+    const through = await json("bound net.json --collective allgather");
+    expect(through).toEqual(direct);
+    expect(await json("topology net.json")).toEqual(file("net.json"));
+  });
+
+  it("shows wiring, figures and their sources", async () => {
+    expect(await run("topology dgx-a100:2")).toMatchInlineSnapshot(`
+      "dgx-a100:2
+
+        NPUs        16 (8 x 2) in 2 groups of 8: box0, box1
+        switches    3
+        links       64, one direction each
+                    16  NPU > switch  300 GB/s  500 ns
+                    16  switch > NPU  300 GB/s  500 ns
+                    16  NPU > switch   25 GB/s  2.5 us
+                    16  switch > NPU   25 GB/s  2.5 us
+        per NPU     2 links out, 325 GB/s; 2 links in, 325 GB/s
+        connected   every NPU reaches every other
+        hash        dbe2ad80c1da43d6
+        sources     NVLink rates: ml-engineering NVLink table (V100 6x25, A100 12x25, H100/H200 18x25, B200 18x50 GB/s)
+                    NVSwitch port latency 0.5 us: a model figure, not measured
+                    8 HDR NICs of 200 Gb/s, one IB switch: ForestColl's A100 clusters
+                    NIC link latency 2.5 us (InfiniBand), 5 us (EFA): model figures, not measured
+
+        0      > nvsw0, ib
+        1      > nvsw0, ib
+        2      > nvsw0, ib
+        3      > nvsw0, ib
+        4      > nvsw0, ib
+        5      > nvsw0, ib
+        6      > nvsw0, ib
+        7      > nvsw0, ib
+        8      > nvsw1, ib
+        9      > nvsw1, ib
+        10     > nvsw1, ib
+        11     > nvsw1, ib
+        12     > nvsw1, ib
+        13     > nvsw1, ib
+        14     > nvsw1, ib
+        15     > nvsw1, ib
+        nvsw0  > 0, 1, 2, 3, 4, 5, 6, 7
+        nvsw1  > 8, 9, 10, 11, 12, 13, 14, 15
+        ib     > 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+      "
+    `);
+  });
+
+  it("reads the file where one is named like a preset", async () => {
+    folder.put("ring", "from,to,bandwidth,latency\n0,1,10GB/s,1us\n1,0,10GB/s,1us\n");
+    const text = await run("topology ring");
+    expect(text).toContain("10 GB/s");
+  });
+
+  it("says which NPU cannot reach which", async () => {
+    expect(await run("topology mesh:3x3 --without 1,3")).toContain("no: NPU 0 cannot reach NPU 2");
+  });
+});
+
+describe("banyan bound", () => {
+  it("gives limit and bound with their witnesses", async () => {
+    const bound = await json("bound mesh:3x3@50GB/s,1us --collective allgather --size 9MB");
+    // A corner has two links and lacks 8 MB.
+    expect(bound.limit).toMatchObject({ us: 80, exact: "80", kind: "cut", witness: { npusInside: 1, exitGBps: 100 } });
+    // Eight chunks of 1 MB through two links: four slots of 21 us.
+    expect(bound.bound).toMatchObject({ us: 84, routes: "links" });
+  });
+
+  it("bounds more chunks closer to the limit", async () => {
+    const line = "bound mesh:3x3@50GB/s,0us --collective broadcast --size 1GiB --chunks";
+    const [coarse, fine] = [await json(`${line} 1`), await json(`${line} 1000`)];
+    expect(coarse.limit).toEqual(fine.limit);
+    expect(fine.bound.us).toBeLessThan(coarse.bound.us);
+    expect(fine.bound.us).toBeGreaterThanOrEqual(fine.limit.us);
+  });
+});
+
+describe("banyan verify", () => {
+  it("says in one line that a schedule is correct, and nothing with --quiet", async () => {
+    await run("synth ring:4@50GB/s,1us --collective allgather --size 4MB --quiet -o ok.json");
+    expect(await run("verify ok.json --topology ring:4@50GB/s,1us")).toBe(
+      "correct: 12 transfers make all-gather of 4 MB, 4 chunks of 1 MB on ring:4@50GB/s,1us in 42 us\n",
+    );
+    expect(await run("verify ok.json --quiet")).toBe("");
+    expect(await json("verify ok.json")).toMatchObject({ correct: true, transfers: 12, violations: [] });
+  });
+
+  it("ends with exit code 1 and names rank, chunk, link and time of what is wrong", async () => {
+    await run("synth ring:4@50GB/s,1us --collective allgather --size 4MB --quiet -o wrong.json");
+    const wrong = file("wrong.json");
+    const late = wrong.transfers.startPs.findIndex((ps: number) => ps > 0);
+    // One transfer leaves before its chunk has come.
+    wrong.transfers.startPs[late] -= 5e6;
+    wrong.transfers.endPs[late] -= 5e6;
+    folder.put("wrong.json", wrong);
+    expect(await run("verify wrong.json", 1)).toMatch(
+      /^wrong: \d+ violations? in wrong\.json\n {2}.*rank \d .*chunk \d on link \d>\d at 16 us/,
+    );
+    const report = await json("verify wrong.json", 1);
+    expect(report.correct).toBe(false);
+    const found = report.violations.find(({ kind }: { kind: string }) => kind === "absent-chunk");
+    expect(found).toMatchObject({
+      npu: expect.stringMatching(/^\d$/),
+      link: expect.stringMatching(/^\d>\d$/),
+      chunk: expect.any(Number),
+      timeUs: 16,
+    });
+  });
+});
+
+describe("banyan simulate", () => {
+  it("gives planned and simulated time and how busy the links were", async () => {
+    await run("synth ring:4@50GB/s,1us --collective allgather --size 4MB --quiet -o ring.json");
+    const found = await json("simulate ring.json");
+    // Two rounds of 20 us serialisation; the latency is paid on the way only.
+    expect(found).toMatchObject({
+      verified: true,
+      time: { us: 42, model: "link-busy" },
+      simulated: { us: 42, model: "network/cut-through" },
+      trace: null,
+    });
+    expect(found.links.maxUtilisation).toBeCloseTo(40 / 42, 12);
+    expect(await json("simulate ring.json --switching store-and-forward")).toMatchObject({ simulated: { us: 42 } });
+    expect(await json("simulate ring.json --reference")).toMatchObject({
+      simulated: { us: 42, model: "network/reference" },
+    });
+  });
+
+  it("writes a trace with a slice per transfer and link", async () => {
+    await run("synth switch:4 --collective allgather --size 4MB --quiet -o sw.json");
+    expect(await run("simulate sw.json --trace trace.json --quiet")).toBe("");
+    const slices = file("trace.json").traceEvents.filter(({ ph }: { ph: string }) => ph === "X");
+    expect(slices).toHaveLength(2 * file("sw.json").transfers.count);
+  });
+
+  it("warns about a schedule that is wrong", async () => {
+    await run("synth ring:4 --collective allgather --size 4MB --quiet -o short.json");
+    const { transfers, ...rest } = file("short.json");
+    const cut = Object.fromEntries(
+      Object.entries(transfers).map(([key, value]) => [key, Array.isArray(value) ? value.slice(0, -1) : 11]),
+    );
+    folder.put("short.json", { ...rest, transfers: cut });
+    const { code, err } = await banyan(["simulate", "short.json"], { cwd: folder.at() });
+    expect([code, err]).toEqual([
+      0,
+      "banyan: this schedule is wrong (1 violation; `banyan verify short.json` lists them)\n",
+    ]);
+  });
+});
+
+describe("banyan compare", () => {
+  const line = "compare ring:6 --collective allgather --sizes 6KB,6MB --algorithms ring,tacos";
+
+  it("has a row per size and algorithm, one of each size the best", async () => {
+    const { schema, rows } = await json(line);
+    expect(schema).toBe("banyan/comparison@1");
+    expect(rows.map(({ sizeBytes, algorithm }: never) => [sizeBytes, algorithm])).toEqual([
+      [6000, "ring"],
+      [6000, "tacos"],
+      [6e6, "ring"],
+      [6e6, "tacos"],
+    ]);
+    for (const size of [6000, 6e6]) {
+      const ofSize = rows.filter((row: { sizeBytes: number }) => row.sizeBytes === size);
+      const best = ofSize.filter((row: { best: boolean }) => row.best);
+      expect(best).toHaveLength(1);
+      expect(best[0].us).toBe(Math.min(...ofSize.map((row: { us: number }) => row.us)));
+    }
+  });
+
+  it("prints the same as CSV and as a table", async () => {
+    const csv = (await run(`${line} --format csv`)).trimEnd().split("\n");
+    expect(csv).toHaveLength(5);
+    expect(csv[0]).toBe("sizeBytes,algorithm,us,algbwGBps,busbwGBps,ofLimit,synthesisMs,best");
+    expect(csv[4]).toMatch(/^6000000,tacos,[\d.]+,[\d.]+,[\d.]+,0\.\d+,[\d.]+,true$/);
+    const table = await run(line);
+    expect(table).toMatch(/6 MB +ring +[\d.]+ \w+ .*%/);
+    expect(table).toMatch(/\* tacos +[\d.]+ \w+ .*%/);
+    expect(table).toMatch(/limit +6 KB: .*NPU 0/);
+  });
+});
+
+describe("banyan list", () => {
+  it.each(["presets", "algorithms", "collectives", "formats", "backends"])(
+    "lists %s for people and programs",
+    async (what) => {
+      const { items } = await json(`list ${what}`);
+      const lines = (await run(`list ${what}`)).trimEnd().split("\n");
+      expect(lines).toHaveLength(items.length + 1);
+      expect(items.length).toBeGreaterThanOrEqual(3);
+    },
+  );
+
+  it("says why a backend does not load, and what builds it", async () => {
+    const env = { BANYAN_ADDON: folder.at("no.node") };
+    const { out } = await banyan(["list", "backends"], { env });
+    expect(out).toMatch(/native +no +the native add-on is not built; build it with `npm run build:native`/);
+  });
+});

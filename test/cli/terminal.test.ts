@@ -1,0 +1,156 @@
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { banyan, cliFolder, MAIN } from "../support/cli.ts";
+
+const folder = cliFolder();
+const run = (line: string) => banyan(line.split(" "), { cwd: folder.at() });
+const visible = (): string[] => readdirSync(folder.at()).sort();
+
+/** Starts a command; `end` resolves with its exit code, and how long after `interrupt` that was. */
+function start(line: string) {
+  const child = spawn(process.execPath, [MAIN, ...line.split(" ")], {
+    cwd: folder.at(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let err = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    err += text;
+  });
+  let interrupted = 0;
+  return {
+    interrupt: () => {
+      interrupted = performance.now();
+      child.kill("SIGINT");
+    },
+    end: new Promise<{ code: number | null; err: string; afterMs: number }>((resolve) =>
+      child.on("close", (code) => resolve({ code, err, afterMs: performance.now() - interrupted })),
+    ),
+  };
+}
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe("help and version", () => {
+  it.each(["", "topology ", "bound ", "synth ", "verify ", "simulate ", "compare ", "list "])(
+    "`banyan %s--help` explains itself with examples and names the options of every command",
+    async (command) => {
+      const { code, out, err } = await run(`${command}--help`);
+      expect([code, err]).toEqual([0, ""]);
+      expect(out).toMatch(
+        command === "" ? /Start with:\n {2}banyan / : new RegExp(`Examples:\\n {2}banyan ${command}`),
+      );
+      for (const option of ["--json", "--quiet", "--backend", "--threads", "--debug", "--help", "--version"]) {
+        expect(out).toContain(option);
+      }
+    },
+  );
+
+  it("gives examples that work", async () => {
+    const { out } = await run("bound --help");
+    const examples = out.split("Examples:\n")[1]?.trim().split("\n") ?? [];
+    expect(examples.length).toBeGreaterThanOrEqual(2);
+    for (const example of examples) {
+      const { code, err } = await run(example.trim().replace(/^banyan /, ""));
+      expect([example, code, err]).toEqual([example, 0, ""]);
+    }
+  });
+
+  it("prints the version of the package", async () => {
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+    expect(await run("synth --version")).toEqual({ code: 0, out: `${version}\n`, err: "" });
+  });
+
+  it("prints the help on standard error without a command", async () => {
+    const { code, out, err } = await banyan([]);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain("Start with:");
+  });
+
+  it("takes global options before and after the command", async () => {
+    const before = await run("--json list collectives");
+    const after = await run("list collectives --json");
+    expect(before).toEqual(after);
+    expect(JSON.parse(before.out).items).toHaveLength(9);
+  });
+});
+
+describe("standard output and standard error", () => {
+  it("has exactly one JSON object with --json, and nothing else anywhere", async () => {
+    const { out, err } = await run("synth ring:4 --collective allgather --json");
+    expect(err).toBe("");
+    expect(Object.keys(JSON.parse(out))[0]).toBe("schema");
+  });
+
+  it("is silent with --quiet where a file was asked for", async () => {
+    expect(await run("synth ring:4 --collective allgather --quiet -o q.json")).toEqual({ code: 0, out: "", err: "" });
+    expect(existsSync(folder.at("q.json"))).toBe(true);
+  });
+
+  it("has no colours where it is no terminal", async () => {
+    expect((await run("synth ring:4 --collective allgather")).out).not.toContain("\u001b");
+  });
+
+  it("shows where an error came from only with --debug", async () => {
+    const plain = await run("topology mesh:0");
+    const debug = await run("topology mesh:0 --debug");
+    expect(plain.err.trimEnd().split("\n")).toHaveLength(1);
+    expect(debug.err.startsWith(plain.err)).toBe(true);
+    expect(debug.err).toMatch(/\n +at /);
+  });
+
+  it.skipIf(process.platform === "win32")("is silent when the reader has gone", () => {
+    const command = `"${process.execPath}" "${MAIN}" topology torus:40x40x20 --json | head -c 10`;
+    const { stdout, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
+    expect([stdout, stderr]).toEqual(['{\n  "forma', ""]);
+  });
+});
+
+describe("files are written beside and renamed", () => {
+  it("replaces a file, and the file behind a link", async () => {
+    folder.put("old.json", "old");
+    symlinkSync(folder.at("old.json"), folder.at("link.json"));
+    expect((await run("topology ring:4 --quiet -o link.json")).code).toBe(0);
+    expect(lstatSync(folder.at("link.json")).isSymbolicLink()).toBe(true);
+    expect(JSON.parse(readFileSync(folder.at("old.json"), "utf8")).name).toBe("ring:4");
+  });
+
+  it("keeps the file that was there when the work fails", async () => {
+    folder.put("kept.json", "kept");
+    const before = visible();
+    expect((await run("synth mesh:3x3 --without 1,3 --collective allgather -o kept.json")).code).toBe(3);
+    expect([readFileSync(folder.at("kept.json"), "utf8"), visible()]).toEqual(["kept", before]);
+  });
+
+  it.skipIf(!existsSync("/dev/null"))("writes to a device as it is", async () => {
+    expect((await run("topology ring:4 --quiet -o /dev/null")).code).toBe(0);
+    expect(lstatSync("/dev/null").isCharacterDevice()).toBe(true);
+  });
+});
+
+describe.skipIf(process.platform === "win32")("Ctrl-C", () => {
+  // Minutes of work, in JavaScript and in kernels.
+  it.each(["--backend js", ""])("ends long work at once with exit code 130 and no file %s", async (how) => {
+    const before = visible();
+    const { interrupt, end } = start(`synth torus:40x40 --collective alltoall -o long.json ${how}`.trim());
+    await sleep(2000);
+    interrupt();
+    const { code, err, afterMs } = await end;
+    expect([code, err, visible()]).toEqual([130, "banyan: interrupted\n", before]);
+    expect(afterMs).toBeLessThan(3000);
+  });
+
+  it("leaves a whole file or none when it comes in the middle of writing", async () => {
+    const before = visible();
+    const { interrupt, end } = start("synth mesh:28x28 --collective allgather --trials 1 --quiet -o half.json");
+    let ended = false;
+    void end.then(() => {
+      ended = true;
+    });
+    await sleep(400);
+    while (!ended && !visible().some((name) => name.includes("half.json"))) await sleep(2);
+    interrupt();
+    const { code } = await end;
+    if (code === 0) expect(JSON.parse(readFileSync(folder.at("half.json"), "utf8")).format).toBe("banyan-schedule");
+    else expect([code, visible()]).toEqual([130, before]);
+  });
+});

@@ -1,0 +1,179 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Context } from "../../src/cli/context.ts";
+import { failureOf } from "../../src/cli/failure.ts";
+import { outputFile } from "../../src/cli/output-file.ts";
+import { progressDisplay, progressLine } from "../../src/cli/progress.ts";
+import { showsColors, styleOf } from "../../src/cli/style.ts";
+import { aligned, percent, roundedSize, significant } from "../../src/cli/text.ts";
+import { degradations, wholeNumber } from "../../src/cli/values.ts";
+import { InfeasibleError } from "../../src/errors.ts";
+
+describe("wholeNumber", () => {
+  it.each([
+    ["8", 8],
+    ["1e9", 1e9],
+    ["0", 0],
+  ])("reads %s", (text, value) => expect(wholeNumber(text, "--x", 0)).toBe(value));
+
+  it.each(["", "-1", "1.5", "1e-3", "0x10", "1e99", "99999999999999999", " 1", "Infinity"])("refuses %j", (text) => {
+    expect(() => wholeNumber(text, "--x", 0)).toThrow(`expected a whole number, 0 or more for --x but received`);
+  });
+});
+
+describe("degradations", () => {
+  it("cuts at the last equals sign", () => {
+    expect(degradations("a-b=0.5, c=d>e=1e-1")).toEqual([
+      ["a-b", 0.5],
+      ["c=d>e", 0.1],
+    ]);
+  });
+  it.each(["", "a", "a=", "=1", "a=b", "a=1,,b=1", "a=NaN", "a=0x1"])("refuses %j", (text) => {
+    expect(() => degradations(text)).toThrow("for --degrade");
+  });
+});
+
+describe("words and numbers", () => {
+  it("rounds shares down, so that 100 % means all of it", () => {
+    expect([percent(1), percent(0.99999), percent(0.123456), percent(0)]).toEqual([
+      "100 %",
+      "99.99 %",
+      "12.34 %",
+      "0 %",
+    ]);
+  });
+  it("shows four significant digits without exponents", () => {
+    expect([0.056888, 1234567, 107.374, 50].map((value) => significant(value))).toEqual([
+      "0.05689",
+      "1234567",
+      "107.4",
+      "50",
+    ]);
+    expect([roundedSize(0.5), roundedSize(7456540), roundedSize(2 ** 30)]).toEqual(["0.5 B", "7.111 MiB", "1 GiB"]);
+  });
+  it("aligns columns and leaves no blanks at the end", () => {
+    expect(
+      aligned(
+        [
+          ["a", "1", "x y"],
+          ["bb", "10", ""],
+        ],
+        ["left", "right"],
+      ),
+    ).toEqual(["a    1  x y", "bb  10"]);
+  });
+  it("shows colours on terminals only, and never with NO_COLOR", () => {
+    expect(showsColors({ isTTY: true }, {})).toBe(true);
+    expect(showsColors({ isTTY: false }, {})).toBe(false);
+    expect(showsColors({ isTTY: true }, { NO_COLOR: "1" })).toBe(false);
+    expect(showsColors({ isTTY: true }, { TERM: "dumb" })).toBe(false);
+    expect([styleOf(false).good("x"), styleOf(true).good("x")]).toEqual(["x", "\u001b[32mx\u001b[39m"]);
+  });
+});
+
+describe("failureOf", () => {
+  it("takes message and exit code of our errors", () => {
+    expect(failureOf(new InfeasibleError("no way"))).toMatchObject({ code: 3, line: "no way" });
+  });
+  it("keeps any other error on one line, with exit code 1", () => {
+    expect(failureOf(new TypeError("x is\nundefined"))).toMatchObject({ code: 1, line: "internal error: x is" });
+  });
+  it("says when memory ran out", () => {
+    const error = (() => {
+      try {
+        return new Float64Array(2 ** 53 - 1);
+      } catch (caught) {
+        return caught;
+      }
+    })();
+    expect(failureOf(error)).toMatchObject({ code: 1, line: expect.stringMatching(/^out of memory: /) });
+  });
+});
+
+describe("progress", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("tells how far, the rate and the time left", () => {
+    const what = { what: "synthesizing all-gather", done: 12, total: 64, unit: "trials" };
+    expect(progressLine(what, 6)).toBe("synthesizing all-gather  12 of 64 trials  6.0 s  2/s  about 26 s left");
+    expect(progressLine({ ...what, done: 2 }, 90)).toBe(
+      "synthesizing all-gather  2 of 64 trials  1 min 30 s  45 s each  about 46 min 30 s left",
+    );
+    expect(progressLine({ what: "verifying" }, 1)).toBe("verifying  1.0 s");
+    expect(progressLine({ what: "x", done: 0, total: 9, unit: "y" }, 0)).toBe("x  0 of 9 y  0.0 s");
+  });
+
+  it("writes one line again on a terminal, no wider than it, and takes it away", () => {
+    const written: string[] = [];
+    const display = progressDisplay({ write: (text) => written.push(text), columns: 11 }, true);
+    display.show({ what: "verifying" });
+    vi.advanceTimersByTime(300);
+    expect(written).toEqual([]);
+    vi.advanceTimersByTime(300);
+    expect(written.at(-1)).toBe("\r\u001b[2Kverifying ");
+    display.close();
+    expect(written.at(-1)).toBe("\r\u001b[2K");
+    const lines = written.length;
+    vi.advanceTimersByTime(1000);
+    expect(written).toHaveLength(lines);
+  });
+
+  it("writes plain lines, one every few seconds, elsewhere", () => {
+    const written: string[] = [];
+    const display = progressDisplay({ write: (text) => written.push(text) }, false);
+    display.show({ what: "verifying" });
+    vi.advanceTimersByTime(21_000);
+    display.close();
+    expect(written).toHaveLength(4);
+    expect(written[0]).toBe("verifying  5.0 s\n");
+  });
+});
+
+describe("outputFile", () => {
+  let folder: string;
+  const temporary = new Set<string>();
+  const context = {
+    temporary: {
+      add: (path: string) => void temporary.add(path),
+      remove: (path: string) => void temporary.delete(path),
+    },
+  } as Context;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "banyan-out-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("writes all parts, whatever their length, and leaves no other file", () => {
+    const parts = ["a".repeat(3), "", "ü".repeat(700_000), "b".repeat(2_000_000), "end"];
+    const bytes = outputFile(context, join(folder, "x"), "-o").write(parts);
+    const text = readFileSync(join(folder, "x"), "utf8");
+    expect([text === parts.join(""), bytes, readdirSync(folder), temporary.size]).toEqual([
+      true,
+      Buffer.byteLength(text),
+      ["x"],
+      0,
+    ]);
+  });
+
+  it("keeps the old file and removes its own when the parts fail half-way", () => {
+    const path = join(folder, "x");
+    writeFileSync(path, "old");
+    const output = outputFile(context, path, "-o");
+    function* parts() {
+      yield "x".repeat(3_000_000);
+      throw new Error("half-way");
+    }
+    expect(() => output.write(parts())).toThrow("half-way");
+    expect([readFileSync(path, "utf8"), readdirSync(folder), temporary.size]).toEqual(["old", ["x"], 0]);
+  });
+
+  it("names a full disk", () => {
+    if (!existsSync("/dev/full")) return;
+    const output = outputFile(context, "/dev/full", "-o");
+    expect(() => output.write(["x"])).toThrow('expected a file on a disk with room for -o but received "/dev/full"');
+  });
+});
