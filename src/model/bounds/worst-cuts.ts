@@ -15,6 +15,30 @@ const FLOW_WORK = 600_000;
  * ForestColl's 1/x*, ForestColl 2024, section 5.2). all-to-all and custom: none. O(NPUs) flows per step.
  */
 export function worstCuts(topology: Topology, collective: Collective): Int32Array[] {
+  const { kind, rootRank, groupMembers } = collective;
+  // Limit, target and bound of one problem ask for the same sets; the columns stand for the network and its groups.
+  let byGroups = remembered.get(topology.linkSource);
+  if (byGroups === undefined) {
+    byGroups = new WeakMap();
+    remembered.set(topology.linkSource, byGroups);
+  }
+  let byKind = byGroups.get(groupMembers);
+  if (byKind === undefined) {
+    byKind = new Map();
+    byGroups.set(groupMembers, byKind);
+  }
+  const key = `${kind}:${rootRank}`;
+  const known = byKind.get(key);
+  if (known?.topology.linkBytesPerSecond === topology.linkBytesPerSecond) return known.sets;
+  const sets = findWorstCuts(topology, collective);
+  byKind.set(key, { topology, sets });
+  return sets;
+}
+
+type Found = { readonly topology: Topology; readonly sets: Int32Array[] };
+const remembered = new WeakMap<Int32Array, WeakMap<Int32Array, Map<string, Found>>>();
+
+function findWorstCuts(topology: Topology, collective: Collective): Int32Array[] {
   const { npuCount, linkSource, linkTarget, linkBytesPerSecond } = topology;
   const { groupSize, groupCount, groupMembers, kind, rootRank } = collective;
   const links = linkSource.length;
