@@ -76,7 +76,7 @@ describe("a topology that is neither a file nor a preset", () => {
     [
       "unknown preset, with the nearest one",
       "topology meesh:3x3",
-      'expected a preset (did you mean "mesh"?); `banyan list presets` shows them all for "meesh" in the topology but received "meesh:3x3"',
+      'expected a preset of `banyan list presets` (did you mean "mesh"?) for "meesh" in the topology but received "meesh:3x3"',
     ],
     [
       "no such file, with the nearest one",

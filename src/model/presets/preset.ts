@@ -82,7 +82,7 @@ export function looksLikePreset(text: string): boolean {
 }
 
 function unknown(name: string, text: string): InputError {
-  const expected = `a preset${didYouMean(name, NAMES)}; \`banyan list presets\` shows them all`;
+  const expected = `a preset of \`banyan list presets\`${didYouMean(name, NAMES)}`;
   return new InputError(name === text ? "the topology" : `${JSON.stringify(name)} in the topology`, expected, text);
 }
 
