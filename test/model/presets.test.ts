@@ -254,9 +254,9 @@ describe("dragonfly and fat trees", () => {
 describe("bad expressions are refused in one sentence", () => {
   it.each<[string, RegExp]>([
     ["", /a preset expression such as mesh:4x4/],
-    ["tours:4x4", /did you mean "torus"\?\); `banyan list presets`/],
+    ["tours:4x4", /`banyan list presets` \(did you mean "torus"\?\)/],
     ["Mesh:4x4", /did you mean "mesh"/],
-    ["nonsense", /expected a preset; `banyan list presets`/],
+    ["nonsense", /expected a preset of `banyan list presets` for/],
     ["ring", /expected ring:SIZE/],
     ["ring:0", /whole number, 1 or more for a size of ring in ring:0 but received "0"/],
     ["ring:-1", /received "-1"/],
