@@ -1,0 +1,74 @@
+// The problems on which kernels are measured: those that the TACOS synthesizer hands to its runner.
+import { presetTopology } from "../dist/model/presets/preset.js";
+import { problemOf as requested } from "../dist/problem.js";
+import { synthesizerNamed } from "../dist/synthesize/catalog.js";
+
+/**
+ * The table of trials. `targets`: most seconds of the native backend; most times native for the other two. `rounds`
+ * processes per backend, each timing `runs` calls after some that are not timed.
+ */
+export const CASES = [
+  { name: "mesh:16x16", kernel: "match", collective: "allgather", policy: "oldest", rounds: 5, runs: 20 },
+  {
+    name: "mesh:32x32",
+    kernel: "match",
+    collective: "allgather",
+    policy: "oldest",
+    rounds: 5,
+    runs: 5,
+    targets: { native: 0.1, wasm: 2.5, js: 10 },
+  },
+  {
+    name: "mesh:64x64",
+    kernel: "match",
+    collective: "allgather",
+    policy: "oldest",
+    rounds: 5,
+    runs: 1,
+    targets: { native: 1.5, wasm: 2.5, js: 10 },
+  },
+  {
+    name: "mesh:32x32@50,75GiB/s,0.5us",
+    kernel: "match",
+    collective: "allgather",
+    policy: "oldest",
+    rounds: 5,
+    runs: 5,
+  },
+  { name: "torus:32x32", kernel: "match", collective: "allgather", policy: "neighbour-late", rounds: 5, runs: 5 },
+  {
+    name: "switch:64",
+    kernel: "match",
+    collective: "allgather",
+    policy: "oldest",
+    degree: "ports",
+    rounds: 5,
+    runs: 10,
+  },
+  { name: "mesh:16x16", kernel: "relay", collective: "alltoall", policy: "farthest", rounds: 5, runs: 1 },
+];
+
+/** Returns the kernel problem of a case: the first of its kernel that the synthesizer wants solved. */
+export async function problemOf({ name, kernel, collective, policy = null, degree = null }, kernels) {
+  let first = null;
+  const stop = new Error("the problem is known");
+  const runner = {
+    width: 1,
+    match: async (task) => kernels.match(task),
+    relay: async (task) => kernels.relay(task),
+    place: async (task) => kernels.place(task),
+    [kernel]: async (task) => {
+      first = task;
+      throw stop;
+    },
+  };
+  try {
+    const problem = requested(presetTopology(name), { collective, sizeBytes: 2 ** 30 });
+    const request = { ...problem, seed: 1, trials: null, policy, switchDegree: degree };
+    await synthesizerNamed("tacos").synthesize(request, { runner });
+  } catch (error) {
+    if (error !== stop) throw error;
+  }
+  if (first === null) throw new Error(`${collective} on ${name} does not need the kernel ${kernel}`);
+  return first;
+}

@@ -1,0 +1,52 @@
+// One backend on one case, in a process of its own: kernel-trial.mjs CASE BACKEND. First message ({ runs: 0 }): calls that
+// are not timed, for half a second and at least one, answered by a digest of all bits of the result. Second: `runs` timed
+// calls, answered by their wall and processor seconds and the digest.
+import { createHash } from "node:crypto";
+import { loadKernels } from "../dist/engine/kernels/load.js";
+import { CASES, problemOf } from "./kernel-cases.mjs";
+import { answerWith } from "./support.mjs";
+
+const [index, backend] = process.argv.slice(2);
+const trial = CASES[Number(index)];
+const WARM_UP_MS = 500;
+let call;
+
+/** The columns of a result: those of transfers, or the one column of a placement. */
+const columnsOf = (found) => (ArrayBuffer.isView(found) ? [found] : [found.chunk, found.route, found.startPs]);
+
+function digest(columns) {
+  const hash = createHash("sha256");
+  for (const column of columns) {
+    hash.update(`${column.length}:`);
+    const bytes = new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
+    for (let at = 0; at < bytes.length; at += 2 ** 28) hash.update(bytes.subarray(at, at + 2 ** 28));
+  }
+  return hash.digest("hex");
+}
+
+answerWith(async ({ runs }) => {
+  if (call === undefined) {
+    const { kernels } = await loadKernels(backend);
+    const problem = await problemOf(trial, kernels);
+    call = () => kernels[trial.kernel](problem);
+  }
+  if (runs === 0) {
+    const start = performance.now();
+    let found = call();
+    while (performance.now() - start < WARM_UP_MS) found = call();
+    return { digest: digest(columnsOf(found)), transfers: columnsOf(found)[0].length };
+  }
+  const seconds = [];
+  const processorSeconds = [];
+  let last;
+  for (let i = 0; i < runs; i++) {
+    last = undefined;
+    const used = process.cpuUsage();
+    const start = performance.now();
+    last = call();
+    seconds.push((performance.now() - start) / 1000);
+    const { user, system } = process.cpuUsage(used);
+    processorSeconds.push((user + system) / 1e6);
+  }
+  return { digest: digest(columnsOf(last)), seconds, processorSeconds };
+});

@@ -1,0 +1,126 @@
+// What all benchmarks share: the machine, statistics, tables, result files.
+import { execFileSync, fork } from "node:child_process";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
+import { fileURLToPath } from "node:url";
+
+const results = new URL("./results/", import.meta.url);
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** Returns the middle value; of an even number of values the mean of the two in the middle. */
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+function git(...args) {
+  try {
+    return execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+  } catch {
+    return null;
+  }
+}
+
+/** Returns what a reader needs to judge the figures, and no more: no names, no paths. */
+export function machine() {
+  const changed = git("status", "--porcelain", "--", "src", "native", "wasm", "bench/*.mjs");
+  return {
+    cpu: cpus()[0]?.model.trim() ?? "unknown",
+    cores: availableParallelism(),
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    os: `${type()} ${release()}`,
+    node: process.version,
+    commit: git("rev-parse", "--short=12", "HEAD"),
+    uncommittedChanges: changed === null ? null : changed !== "",
+    loadBefore: Math.round(loadavg()[0] * 100) / 100,
+  };
+}
+
+/** Returns the machine in one line. */
+export function machineLine(m) {
+  const commit =
+    m.commit === null ? "" : `, commit ${m.commit}${m.uncommittedChanges ? " with uncommitted changes" : ""}`;
+  return `${m.cpu}, ${m.cores} cores, ${m.memoryGiB} GiB, ${m.os}, Node ${m.node}${commit}, load ${m.loadBefore} before`;
+}
+
+/** Returns a Markdown table that also reads well on a terminal. Numbers (and what starts with one) are aligned right. */
+export function table(headings, rows) {
+  const cells = rows.map((row) => row.map((cell) => (cell === null || cell === undefined ? "" : String(cell))));
+  const widths = headings.map((heading, i) => Math.max(3, heading.length, ...cells.map((row) => row[i].length)));
+  const right = headings.map(
+    (_, i) => cells.some((row) => row[i] !== "") && cells.every((row) => /^$|^[-\d<]/.test(row[i])),
+  );
+  const line = (row) =>
+    `| ${row.map((c, i) => (right[i] ? c.padStart(widths[i]) : c.padEnd(widths[i]))).join(" | ")} |`;
+  const rule = `|${widths.map((w, i) => (right[i] ? `${"-".repeat(w + 1)}:` : "-".repeat(w + 2))).join("|")}|`;
+  return [line(headings), rule, ...cells.map(line)].join("\n");
+}
+
+/** Returns a number with about four significant digits and no exponent. */
+export function figure(value, digits = 4) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "";
+  if (value === 0) return "0";
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value))));
+  return value.toFixed(Math.min(decimals, 6));
+}
+
+/** Writes NAME.json and NAME.md beside each other, each whole or not at all, and prints the Markdown. */
+export function publish(name, data, markdown) {
+  mkdirSync(results, { recursive: true });
+  const write = (file, text) => {
+    const beside = new URL(`${file}.new`, results);
+    writeFileSync(beside, text);
+    renameSync(beside, new URL(file, results));
+  };
+  write(`${name}.json`, `${JSON.stringify({ bench: name, ...data }, null, 1)}\n`);
+  write(`${name}.md`, `${markdown}\n`);
+  console.log(`\n${markdown}\n\nwritten: bench/results/${name}.json, bench/results/${name}.md`);
+}
+
+/** Prints how far a long run is, on stderr. */
+export function progress(text) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${text}`);
+  else process.stderr.write(`${text}\n`);
+}
+
+export function progressDone() {
+  if (process.stderr.isTTY) process.stderr.write("\r\x1b[2K");
+}
+
+/**
+ * Starts a file of this folder in a process of its own. `ask(message)` returns its next answer; an answer with `error`,
+ * and an end before the answer, reject.
+ */
+export function trialProcess(file, args) {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv: ["--max-old-space-size=8192"] });
+  let settle = null;
+  child.on("message", (answer) => {
+    if (answer.error !== undefined) settle?.reject(new Error(`${answer.error} (${file} ${args.join(" ")})`));
+    else settle?.resolve(answer);
+  });
+  child.on("exit", (code) => settle?.reject(new Error(`${file} ${args.join(" ")} ended with status ${code}`)));
+  return {
+    ask(message) {
+      return new Promise((resolve, reject) => {
+        settle = { resolve, reject };
+        child.send(message);
+      });
+    },
+    end() {
+      settle = null;
+      child.kill();
+    },
+  };
+}
+
+/** The other side of `trialProcess`: answers every message with what `handle` returns. */
+export function answerWith(handle) {
+  process.on("message", async (message) => {
+    try {
+      process.send(await handle(message));
+    } catch (error) {
+      process.send({ error: error instanceof Error ? error.message : String(error) });
+    }
+  });
+}
