@@ -7,7 +7,7 @@ import { figure, machine, machineLine, progress, progressDone, publish, table } 
 const SIZE = 2 ** 30;
 const PS_PER_US = 1e6;
 
-const shortest = (text) => String(Math.round(text * 1e6) / 1e6);
+const shortest = (value) => String(Math.round(value * 1e6) / 1e6);
 const yes = (value) => (value ? "yes" : "NO");
 
 /** Returns the one slot time of a schedule whose routes are all equally long; null for any other. */

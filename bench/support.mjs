@@ -29,7 +29,7 @@ export function machine() {
     cpu: cpus()[0]?.model.trim() ?? "unknown",
     cores: availableParallelism(),
     memoryGiB: Math.round(totalmem() / 2 ** 30),
-    os: `${type()} ${release()}`,
+    os: `${type()} ${release().split(".").slice(0, 2).join(".")}`,
     node: process.version,
     commit: git("rev-parse", "--short=12", "HEAD"),
     uncommittedChanges: changed === null ? null : changed !== "",
