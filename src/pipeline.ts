@@ -19,6 +19,8 @@ import { verifySchedule } from "./verify/schedule.ts";
 const MOST_SIMULATED = 1e8;
 /** From so many deliveries on, kernels run on the pool, so that the calling thread stays free to cancel. */
 const POOL_FROM = 200_000;
+/** How long trials on the calling thread may keep signals and timers waiting, besides the one that runs. */
+const BREATHE_MS = 20;
 
 export interface SynthesizeOptions extends CollectiveOptions {
   /** One of `banyan list algorithms`; "tacos" without it. */
@@ -57,9 +59,13 @@ function runnerFor(engine: Engine, problem: Problem, signal: AbortSignal | undef
     }
     return copy;
   };
-  /** Between trials on the calling thread, lets signals and timers in. */
+  /** Between trials on the calling thread, lets signals and timers in, now and then: it takes a millisecond. */
+  let breathed = Number.NEGATIVE_INFINITY;
   const breathe = async (): Promise<void> => {
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    if (performance.now() - breathed > BREATHE_MS) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      breathed = performance.now();
+    }
     if (signal?.aborted) throw new CancelledError();
   };
   const runner: KernelRunner = {

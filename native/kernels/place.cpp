@@ -17,6 +17,15 @@ struct Entry {
   std::int32_t index;
 };
 
+// What is read of a transfer when it becomes ready and when it ends: together, as most accesses miss the caches.
+struct Transfer {
+  Time key;
+  std::int32_t route;
+  std::int32_t waits;  // arrivals that it still waits for
+  std::int32_t successors_begin;
+  std::int32_t successors_end;
+};
+
 bool Before(const Entry& a, const Entry& b) { return a.key != b.key ? a.key < b.key : a.index < b.index; }
 bool After(const Entry& a, const Entry& b) { return Before(b, a); }
 
@@ -28,7 +37,7 @@ class Placer {
   [[nodiscard]] BanyanStatus Run(BanyanCancelled cancelled, const void* context) {
     if (!Build()) return kBanyanOutOfMemory;
     for (std::int32_t i = 0; i < problem_.transfer_count; i++) {
-      if (waits_[At(i)] == 0) MakeReady(i);
+      if (transfers_[At(i)].waits == 0) MakeReady(i);
     }
     std::uint32_t polls = 0;
     for (Time now = 0;;) {
@@ -49,14 +58,18 @@ class Placer {
     const auto transfers = At(problem_.transfer_count);
     const auto routes = At(network_.route_count);
     if (!ranks_.Build(network_) || !resources_.Allocate(network_) || !queue_.Allocate(ranks_.count)) return false;
-    if (!waits_.Allocate(transfers) || !heap_.Allocate(transfers)) return false;
+    if (!transfers_.Allocate(transfers) || !heap_.Allocate(transfers)) return false;
     if (!heap_begin_.Allocate(routes + 1) || !heap_size_.Allocate(routes) || !carried_.Allocate(routes)) return false;
     if (!marked_.Allocate(routes) || !open_.Allocate(routes) || !rivals_.Allocate(routes)) return false;
     carried_.Fill(kNone);
-    for (std::size_t i = 0; i < transfers; i++) heap_begin_[At(problem_.route[i]) + 1]++;
+    for (std::size_t i = 0; i < transfers; i++) {
+      const std::int32_t* successors = problem_.successor_offset + i;
+      transfers_[i] = Transfer{static_cast<Time>(problem_.key[i]), problem_.route[i], 0, successors[0], successors[1]};
+      heap_begin_[At(problem_.route[i]) + 1]++;
+    }
     for (std::size_t r = 0; r < routes; r++) heap_begin_[r + 1] += heap_begin_[r];
     const std::int32_t successors = problem_.successor_offset[transfers];
-    for (std::int32_t k = 0; k < successors; k++) waits_[At(problem_.successor[k])]++;
+    for (std::int32_t k = 0; k < successors; k++) transfers_[At(problem_.successor[k])].waits++;
     return BuildUsers();
   }
 
@@ -84,10 +97,10 @@ class Placer {
   }
 
   void MakeReady(std::int32_t transfer) {
-    const std::int32_t route = problem_.route[transfer];
+    const std::int32_t route = transfers_[At(transfer)].route;
     Entry* heap = heap_.data() + heap_begin_[At(route)];
     const std::int32_t size = ++heap_size_[At(route)];
-    heap[size - 1] = Entry{static_cast<Time>(problem_.key[transfer]), transfer};
+    heap[size - 1] = Entry{transfers_[At(transfer)].key, transfer};
     std::push_heap(heap, heap + size, After);
     Mark(route);
   }
@@ -126,7 +139,7 @@ class Placer {
   }
 
   void Complete(std::int32_t route) {
-    const std::int32_t transfer = carried_[At(route)];
+    const Transfer& done = transfers_[At(carried_[At(route)])];
     carried_[At(route)] = kNone;
     Mark(route);
     if (Shared(route)) {
@@ -136,9 +149,9 @@ class Placer {
         for (std::int32_t j = users_.Begin(resource); j < users_.End(resource); j++) Mark(users_.items[At(j)]);
       }
     }
-    for (std::int32_t k = problem_.successor_offset[transfer]; k < problem_.successor_offset[transfer + 1]; k++) {
+    for (std::int32_t k = done.successors_begin; k < done.successors_end; k++) {
       const std::int32_t next = problem_.successor[k];
-      if (--waits_[At(next)] == 0) MakeReady(next);
+      if (--transfers_[At(next)].waits == 0) MakeReady(next);
     }
   }
 
@@ -151,7 +164,7 @@ class Placer {
   ArrivalQueue queue_;
   Lists users_;  // routes that use each resource
 
-  Buffer<std::int32_t> waits_;       // [transfers] arrivals that a transfer still waits for
+  Buffer<Transfer> transfers_;       // [transfers]
   Buffer<Entry> heap_;               // [transfers] ready transfers, least first, route by route (I1)
   Buffer<std::int32_t> heap_begin_;  // [routes + 1]
   Buffer<std::int32_t> heap_size_;   // [routes]

@@ -15,7 +15,7 @@
 // instant, as they only fill heaps and mark routes.
 //
 // Complexity. O(transfers log(transfers per route) + successors) without shared resources; with them, per transfer that
-// ends, the routes that use one of its resources, and a sort of those that fit. Memory 20 bytes per transfer.
+// ends, the routes that use one of its resources, and a sort of those that fit. Memory 40 bytes per transfer.
 #ifndef BANYAN_KERNELS_PLACE_H_
 #define BANYAN_KERNELS_PLACE_H_
 

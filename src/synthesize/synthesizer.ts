@@ -18,7 +18,7 @@ export interface SynthesisRequest {
   readonly collective: Collective;
   /** 0 .. 2^32 - 1 */
   readonly seed: number;
-  /** Most trials per phase; null: min(64, 1e7 / transfers), at least 1. */
+  /** Most trials per phase, and 32 tries each to let phases overlap; null: min(64, 1e7 / transfers), at least 1. */
   readonly trials: number | null;
   /** One of the synthesizer's policies; null: all in turn. */
   readonly policy: string | null;

@@ -4,7 +4,6 @@ import { COLLECTIVE_KINDS, type Collective } from "../../model/collective.ts";
 import { ceil } from "../../model/rational.ts";
 import { type RouteSet, type RouteTimes, reversedRoutes, routeTimes } from "../../model/routes.ts";
 import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing.ts";
-import type { StepSchedule } from "../../model/step-schedule.ts";
 import { reversed, switchCount, type Topology } from "../../model/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { assemble, endOf, type PhaseTransfers, pruned } from "./assemble.ts";
@@ -290,17 +289,23 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   const schedule = assemble(topology, collective, done);
   const policy = labels.every((label) => label === labels[0]) ? (labels[0] as string) : labels.join("; ");
   if (done.length === 1) return { schedule, policy, trials };
-  return overlap(schedule, policy, trials, request.seed);
+  return overlap({ schedule, policy, trials }, request, context);
 }
 
 /** Lets the phases of an all-reduce overlap where that is shorter. */
-function overlap(schedule: StepSchedule, policy: string, trials: number, seed: number): Synthesis {
-  const { topology, collective, routes } = schedule;
+async function overlap(found: Synthesis, request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
+  const { topology, collective, routes } = found.schedule;
   const times = routeTimes(topology, routes, collective.chunkBytes);
   const targetPs = Number(ceil(boundOf(topology, collective, routes, times).ps));
-  const moved = overlapped(schedule, tenNetwork(topology, routes, times), targetPs, seed);
-  const how = moved.stagger === null ? "" : `, halves overlapped (stagger ${moved.stagger})`;
-  return { schedule: moved.schedule, policy: policy + how, trials: trials + moved.tries };
+  const { schedule, tries, how } = await overlapped(found.schedule, tenNetwork(topology, routes, times), {
+    targetPs,
+    seed: request.seed,
+    trials: request.trials,
+    runner: context.runner,
+    progress: (done, total) => context.onProgress?.({ phase: "overlap", done, total }),
+  });
+  const policy = how === null ? found.policy : `${found.policy}, halves overlapped (${how})`;
+  return { schedule, policy, trials: found.trials + tries };
 }
 
 /** TACOS: greedy matching of chunks to links on the time-expanded network (TACOS 2024, Algorithms 1 and 2). */
