@@ -74,7 +74,7 @@ function stepsOf({ forward }: Precedence): number {
   for (let i = 0; i < route.length; i++) {
     for (let k = useOffset[route[i]]; k < useOffset[route[i] + 1]; k++) rivals += users[useResource[k]];
   }
-  return 3 * (route.length + successor.length / 4 + rivals / 32);
+  return 3 * (route.length + successor.length / 4 + rivals / 4);
 }
 
 /** Returns when the last transfer ends. */
