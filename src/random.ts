@@ -42,8 +42,8 @@ export function random(seed: number, stream = 0): Random {
 }
 
 /**
- * Shuffles items[from .. from + count] in place (Fisher-Yates, highest index first); step i uses the draw at counter
- * (a, i). The twin of Shuffle in native/kernels/random.h.
+ * Shuffles items[from .. from + count] in place (Fisher-Yates, highest index first). The first step uses the draw at counter
+ * (a, 0), each further one x <- 0x9e3779b1 x + 0x7f4a7c15 of it. The twin of Shuffle in native/kernels/random.h.
  */
 export function shuffle(
   items: { [index: number]: number },
@@ -52,10 +52,12 @@ export function shuffle(
   seed: number,
   a: number,
 ): void {
+  let x = draw(seed, a, 0);
   for (let i = count - 1; i > 0; i--) {
-    const j = Math.floor((draw(seed, a, i) * (i + 1)) / 4294967296);
+    const j = Math.floor((x * (i + 1)) / 4294967296);
     const kept = items[from + i];
     items[from + i] = items[from + j];
     items[from + j] = kept;
+    x = (Math.imul(x, 0x9e3779b1) + 0x7f4a7c15) >>> 0;
   }
 }

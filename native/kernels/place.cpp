@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
+#include "lists.h"
 #include "ten.h"
 
 namespace banyan {
 namespace {
-
-constexpr std::int32_t kNone = -1;
-
-std::size_t At(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // A transfer or a route with the key by which it is served.
 struct Entry {
@@ -86,10 +83,6 @@ class Placer {
     return true;
   }
 
-  [[nodiscard]] bool Shared(std::int32_t route) const {
-    return network_.use_offset[route] < network_.use_offset[route + 1];
-  }
-
   void Mark(std::int32_t route) {
     if (marked_[At(route)] != 0 || carried_[At(route)] != kNone || heap_size_[At(route)] == 0) return;
     marked_[At(route)] = 1;
@@ -122,7 +115,7 @@ class Placer {
     for (std::int32_t i = 0; i < open_count_; i++) {
       const std::int32_t route = open_[At(i)];
       marked_[At(route)] = 0;
-      if (!Shared(route)) {
+      if (!Shared(network_, route)) {
         Launch(route, now);
       } else if (resources_.Free(route)) {
         rivals_[At(rivals++)] = Entry{heap_[At(heap_begin_[At(route)])].key, route};
@@ -142,7 +135,7 @@ class Placer {
     const Transfer& done = transfers_[At(carried_[At(route)])];
     carried_[At(route)] = kNone;
     Mark(route);
-    if (Shared(route)) {
+    if (Shared(network_, route)) {
       resources_.Release(route);
       for (std::int32_t i = network_.use_offset[route]; i < network_.use_offset[route + 1]; i++) {
         const std::int32_t resource = network_.use_resource[i];

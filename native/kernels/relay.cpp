@@ -2,15 +2,12 @@
 
 #include <bit>
 
+#include "lists.h"
 #include "random.h"
 #include "ten.h"
 
 namespace banyan {
 namespace {
-
-constexpr std::int32_t kNone = -1;
-
-std::size_t At(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 class Relayer {
  public:
@@ -28,15 +25,15 @@ class Relayer {
       Enqueue(problem_.chunk_source[c], c);
       waiting_chunks_++;
     }
-    for (std::int32_t v = 0; v < npus_; v++) Touch(v);
+    for (std::int32_t v = 0; v < npus_; v++) nodes_.Touch(v);
     Time now = 0;
     std::uint32_t polls = 0;
     for (;;) {
-      for (std::int32_t i = 0; i < touched_count_; i++) {
-        touched_[At(touched_list_[At(i)])] = 0;
-        Serve(touched_list_[At(i)], now);
+      for (std::int32_t i = 0; i < nodes_.count; i++) {
+        nodes_.marks[At(nodes_.list[At(i)])] = 0;
+        Serve(nodes_.list[At(i)], now);
       }
-      touched_count_ = 0;
+      nodes_.count = 0;
       if (failed_) return kBanyanOutOfMemory;
       if ((polls++ & 63) == 0 && cancelled != nullptr && cancelled(context) != 0) return kBanyanCancelled;
       now = queue_.NextTime();
@@ -60,10 +57,9 @@ class Relayer {
     if (!position_.Allocate(npus * npus) || !head_.Allocate(npus * npus) || !tail_.Allocate(npus * npus)) return false;
     if (!next_.Allocate(At(problem_.chunk_count)) || !waiting_.Allocate(npus * words_)) return false;
     if (!carried_.Allocate(routes) || !start_.Allocate(routes) || !free_.Allocate(routes) ||
-        !assigned_.Allocate(routes) || !visited_.Allocate(routes)) {
+        !assigned_.Allocate(routes) || !visited_.Allocate(routes) || !nodes_.Allocate(npus)) {
       return false;
     }
-    if (!touched_.Allocate(npus) || !touched_list_.Allocate(npus)) return false;
     carried_.Fill(kNone);
     assigned_.Fill(kNone);
     head_.Fill(kNone);
@@ -75,31 +71,15 @@ class Relayer {
 
   // The NPUs whose routes use each resource: they are touched when it frees.
   [[nodiscard]] bool BuildSenders() {
-    const std::int32_t uses = network_.use_count;
-    Buffer<std::int32_t> keys;
-    Buffer<std::int32_t> route_of_use;
-    if (!keys.Allocate(At(uses)) || !route_of_use.Allocate(At(uses))) return false;
-    for (std::int32_t r = 0; r < network_.route_count; r++) {
-      for (std::int32_t i = network_.use_offset[r]; i < network_.use_offset[r + 1]; i++) {
-        keys[At(i)] = network_.use_resource[i];
-        route_of_use[At(i)] = r;
-      }
-    }
-    if (!senders_.Group(keys.data(), uses, network_.resource_count)) return false;
+    if (!GroupUsers(network_, senders_)) return false;
     for (std::size_t i = 0; i < senders_.items.size(); i++) {
-      senders_.items[i] = network_.route_source[route_of_use[At(senders_.items[i])]];
+      senders_.items[i] = network_.route_source[senders_.items[i]];
     }
     return true;
   }
 
   [[nodiscard]] std::size_t Pair(std::int32_t npu, std::int32_t other) const {
     return At(npu) * At(npus_) + At(other);
-  }
-
-  void Touch(std::int32_t npu) {
-    if (touched_[At(npu)] != 0) return;
-    touched_[At(npu)] = 1;
-    touched_list_[At(touched_count_++)] = npu;
   }
 
   // --- queues: one per (NPU, target), first in first out ---------------------------------------------------------------
@@ -133,17 +113,13 @@ class Relayer {
     return problem_.distance_ps[Pair(network_.route_target[route], target)] < problem_.distance_ps[Pair(npu, target)];
   }
 
-  [[nodiscard]] bool Shared(std::int32_t route) const {
-    return network_.use_offset[route] < network_.use_offset[route + 1];
-  }
-
   // Kuhn's augmenting step for one waiting chunk; routes with resources are taken, never reassigned.
   bool Assign(std::int32_t npu, std::int32_t target) {
     for (std::int32_t i = 0; i < free_count_; i++) {
       const std::int32_t route = free_[At(i)];
       if (visited_[At(route)] == stamp_ || !Closer(route, npu, target)) continue;
       visited_[At(route)] = stamp_;
-      if (Shared(route)) {
+      if (Shared(network_, route)) {
         if (assigned_[At(route)] != kNone || !resources_.Free(route)) continue;
         resources_.Take(route);
       } else if (assigned_[At(route)] != kNone && !Assign(npu, assigned_[At(route)])) {
@@ -212,19 +188,19 @@ class Relayer {
     out_->route[row] = route;
     out_->start_ps[row] = static_cast<double>(start_[At(route)]);
     carried_[At(route)] = kNone;
-    if (Shared(route)) {
+    if (Shared(network_, route)) {
       resources_.Release(route);
       for (std::int32_t i = network_.use_offset[route]; i < network_.use_offset[route + 1]; i++) {
         const std::int32_t resource = network_.use_resource[i];
-        for (std::int32_t j = senders_.Begin(resource); j < senders_.End(resource); j++) Touch(senders_.items[At(j)]);
+        for (std::int32_t j = senders_.Begin(resource); j < senders_.End(resource); j++) nodes_.Touch(senders_.items[At(j)]);
       }
     }
-    Touch(network_.route_source[route]);
+    nodes_.Touch(network_.route_source[route]);
     if (problem_.chunk_target[chunk] == npu) {
       waiting_chunks_--;
     } else {
       Enqueue(npu, chunk);
-      Touch(npu);
+      nodes_.Touch(npu);
     }
     return true;
   }
@@ -266,9 +242,7 @@ class Relayer {
   std::uint32_t stamp_ = 0;
   std::uint32_t serves_ = 0;
 
-  Buffer<std::uint8_t> touched_;
-  Buffer<std::int32_t> touched_list_;
-  std::int32_t touched_count_ = 0;
+  Touched nodes_;  // NPUs to serve at this instant
   std::int64_t written_ = 0;
   std::int64_t waiting_chunks_ = 0;  // not yet at their targets
   bool failed_ = false;

@@ -4,35 +4,34 @@
 
 namespace banyan {
 
-bool Lists::Group(const std::int32_t* keys, std::int32_t count, std::int32_t key_count) {
-  const auto lists = static_cast<std::size_t>(key_count);
-  if (!offset.Allocate(lists + 1)) return false;
-  std::int32_t kept = 0;
-  for (std::int32_t i = 0; i < count; i++) {
-    if (keys[i] < 0) continue;
-    offset[static_cast<std::size_t>(keys[i]) + 1]++;
-    kept++;
+bool GroupRoutes(const BanyanNetwork& network, const std::int32_t* end, bool sharing, Lists& lists) {
+  Buffer<std::int32_t> keys;
+  if (!keys.Allocate(At(network.route_count))) return false;
+  for (std::int32_t r = 0; r < network.route_count; r++) keys[At(r)] = Shared(network, r) == sharing ? end[r] : kNone;
+  return lists.Group(keys.data(), network.route_count, network.npu_count);
+}
+
+bool GroupUsers(const BanyanNetwork& network, Lists& users) {
+  Buffer<std::int32_t> route_of_use;
+  if (!route_of_use.Allocate(At(network.use_count))) return false;
+  for (std::int32_t r = 0; r < network.route_count; r++) {
+    for (std::int32_t i = network.use_offset[r]; i < network.use_offset[r + 1]; i++) route_of_use[At(i)] = r;
   }
-  for (std::size_t k = 0; k < lists; k++) offset[k + 1] += offset[k];
-  Buffer<std::int32_t> next;
-  if (!next.Allocate(lists) || !items.Allocate(static_cast<std::size_t>(kept))) return false;
-  for (std::size_t k = 0; k < lists; k++) next[k] = offset[k];
-  for (std::int32_t i = 0; i < count; i++) {
-    if (keys[i] >= 0) items[static_cast<std::size_t>(next[static_cast<std::size_t>(keys[i])]++)] = i;
-  }
+  if (!users.Group(network.use_resource, network.use_count, network.resource_count)) return false;
+  for (std::size_t i = 0; i < users.items.size(); i++) users.items[i] = route_of_use[At(users.items[i])];
   return true;
 }
 
 bool SlotRanks::Build(const BanyanNetwork& network) {
-  const auto routes = static_cast<std::size_t>(network.route_count);
+  const auto routes = At(network.route_count);
   Buffer<Time> sorted;
   if (!sorted.Allocate(routes) || !rank.Allocate(routes)) return false;
   for (std::size_t r = 0; r < routes; r++) sorted[r] = static_cast<Time>(network.slot_ps[r]);
   std::sort(sorted.data(), sorted.data() + routes);
   const Time* end = std::unique(sorted.data(), sorted.data() + routes);
   count = static_cast<std::int32_t>(end - sorted.data());
-  if (!slot.Allocate(static_cast<std::size_t>(count))) return false;
-  for (std::int32_t i = 0; i < count; i++) slot[static_cast<std::size_t>(i)] = sorted[static_cast<std::size_t>(i)];
+  if (!slot.Allocate(At(count))) return false;
+  for (std::int32_t i = 0; i < count; i++) slot[At(i)] = sorted[At(i)];
   for (std::size_t r = 0; r < routes; r++) {
     const Time* found = std::lower_bound(slot.data(), slot.data() + count, static_cast<Time>(network.slot_ps[r]));
     rank[r] = static_cast<std::int32_t>(found - slot.data());
@@ -44,10 +43,10 @@ ArrivalQueue::~ArrivalQueue() {
   for (std::size_t i = 0; i < rings_.size(); i++) std::free(rings_[i].storage);
 }
 
-bool ArrivalQueue::Allocate(std::int32_t ranks) { return rings_.Allocate(static_cast<std::size_t>(ranks)); }
+bool ArrivalQueue::Allocate(std::int32_t ranks) { return rings_.Allocate(At(ranks)); }
 
 bool ArrivalQueue::Push(std::int32_t rank, Arrival arrival) {
-  Ring& ring = rings_[static_cast<std::size_t>(rank)];
+  Ring& ring = rings_[At(rank)];
   if (ring.size == ring.capacity) {
     const std::size_t capacity = ring.capacity == 0 ? 64 : ring.capacity * 2;
     auto* storage = static_cast<Arrival*>(std::malloc(capacity * sizeof(Arrival)));
@@ -86,7 +85,7 @@ bool ArrivalQueue::Pop(Time time, Arrival* arrival) {
 
 bool Resources::Allocate(const BanyanNetwork& network) {
   network_ = &network;
-  return used_.Allocate(static_cast<std::size_t>(network.resource_count));
+  return used_.Allocate(At(network.resource_count));
 }
 
 bool Resources::Free(std::int32_t route) const {
@@ -98,13 +97,13 @@ bool Resources::Free(std::int32_t route) const {
 
 void Resources::Take(std::int32_t route) {
   for (std::int32_t i = network_->use_offset[route]; i < network_->use_offset[route + 1]; i++) {
-    used_[static_cast<std::size_t>(network_->use_resource[i])] += network_->use_units[i];
+    used_[At(network_->use_resource[i])] += network_->use_units[i];
   }
 }
 
 void Resources::Release(std::int32_t route) {
   for (std::int32_t i = network_->use_offset[route]; i < network_->use_offset[route + 1]; i++) {
-    used_[static_cast<std::size_t>(network_->use_resource[i])] -= network_->use_units[i];
+    used_[At(network_->use_resource[i])] -= network_->use_units[i];
   }
 }
 

@@ -1,4 +1,5 @@
-// What the matchings on the time-expanded network share: index lists, resources, and the queue of arrivals.
+// The time-expanded network: slot lengths, the queue of arrivals, and the resources in use. The twin of
+// src/engine/kernels/js/ten.ts, function by function.
 //
 // Arrivals: transfers over routes of one slot length depart in time order, so one first-in-first-out queue per distinct
 // slot length holds them sorted, and the next arrival is the least of the queues' heads. No heap; equal times compare
@@ -10,6 +11,7 @@
 
 #include "../abi.h"
 #include "buffer.h"
+#include "lists.h"
 
 namespace banyan {
 
@@ -18,16 +20,16 @@ using Time = std::int64_t;
 constexpr Time kNever = INT64_MAX;
 constexpr Time kLatest = (Time{1} << 53) - 1;  // times leave the kernels as doubles
 
-/// Lists of indices: list i is items[offset[i] .. offset[i + 1]].
-struct Lists {
-  Buffer<std::int32_t> offset;
-  Buffer<std::int32_t> items;
+/// Whether the route takes units of resources, which others may take too.
+inline bool Shared(const BanyanNetwork& network, std::int32_t route) {
+  return network.use_offset[route] < network.use_offset[route + 1];
+}
 
-  /// Groups 0 .. count - 1 by keys[i] in [0, key_count), each list ascending. Keys of -1 are left out.
-  [[nodiscard]] bool Group(const std::int32_t* keys, std::int32_t count, std::int32_t key_count);
-  [[nodiscard]] std::int32_t Begin(std::int32_t list) const { return offset[static_cast<std::size_t>(list)]; }
-  [[nodiscard]] std::int32_t End(std::int32_t list) const { return offset[static_cast<std::size_t>(list) + 1]; }
-};
+/// Groups the routes that share resources, or those that do not, by `end` [route_count]: their source or target.
+[[nodiscard]] bool GroupRoutes(const BanyanNetwork& network, const std::int32_t* end, bool sharing, Lists& lists);
+
+/// The routes that use each resource.
+[[nodiscard]] bool GroupUsers(const BanyanNetwork& network, Lists& users);
 
 /// The distinct slot lengths in ascending order, and each route's rank among them.
 struct SlotRanks {
@@ -47,6 +49,11 @@ struct Arrival {
 /// One growing ring of arrivals per slot rank.
 class ArrivalQueue {
  public:
+  ArrivalQueue() = default;
+  ~ArrivalQueue();
+  ArrivalQueue(const ArrivalQueue&) = delete;
+  ArrivalQueue& operator=(const ArrivalQueue&) = delete;
+
   [[nodiscard]] bool Allocate(std::int32_t ranks);
   /// `arrival.time` must not be below the last pushed to the same rank.
   [[nodiscard]] bool Push(std::int32_t rank, Arrival arrival);
@@ -63,12 +70,6 @@ class ArrivalQueue {
     Arrival* storage = nullptr;
   };
   Buffer<Ring> rings_;
-
- public:
-  ~ArrivalQueue();
-  ArrivalQueue() = default;
-  ArrivalQueue(const ArrivalQueue&) = delete;
-  ArrivalQueue& operator=(const ArrivalQueue&) = delete;
 };
 
 /// Units in use of every resource.
@@ -80,7 +81,7 @@ class Resources {
   void Release(std::int32_t route);
   /// Units of one resource still free.
   [[nodiscard]] std::int32_t Left(std::int32_t resource) const {
-    return network_->capacity[resource] - used_[static_cast<std::size_t>(resource)];
+    return network_->capacity[resource] - used_[At(resource)];
   }
 
  private:

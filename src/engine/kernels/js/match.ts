@@ -4,6 +4,7 @@ import type { CancelFlag, MatchProblem, Transfers } from "../kernels.ts";
 import { STATUS, throwForStatus } from "../status.ts";
 import { choose, claim, depart, departOvertaking, firstCandidate, overtakable } from "./match-moves.ts";
 import { servePorts } from "./match-ports.ts";
+import { isSlotted, runSlotted } from "./match-slotted.ts";
 import { buildMatchState, type MatchState, sendPort, switched } from "./match-state.ts";
 import { LATEST, NONE, touch } from "./ten.ts";
 
@@ -122,15 +123,9 @@ function throwUnreachable(state: MatchState): never {
   throw new InternalError("an unreachable chunk was not reported");
 }
 
-/** The JavaScript twin of native/kernels/match.h: the same transfers, bit by bit, in the same order. */
-export function matchJs(problem: MatchProblem, cancel?: CancelFlag): Transfers {
-  const state = buildMatchState(problem);
-  const { expected, queue, generation } = state;
-  const out = {
-    chunk: new Int32Array(expected),
-    route: new Int32Array(expected),
-    startPs: new Float64Array(expected),
-  };
+/** The event-driven loop: serve what has changed, go on to the next arrivals. */
+function runEvents(state: MatchState, out: Transfers, cancel: CancelFlag | undefined): void {
+  const { queue, generation, problem } = state;
   const idle = new Int32Array(problem.network.slotPs.length);
   for (let v = 0; v < problem.network.npuCount; v++) touch(state.nodes, v);
   for (let g = 0; g < state.ports.tick.length; g++) touch(state.groups, g);
@@ -139,10 +134,22 @@ export function matchJs(problem: MatchProblem, cancel?: CancelFlag): Transfers {
     serveTouched(state, now, idle);
     if ((polls & 63) === 0 && cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
     now = queue.nextTime();
-    if (now === Number.POSITIVE_INFINITY) break;
+    if (now === Number.POSITIVE_INFINITY) return;
     if (now > LATEST) throwForStatus(STATUS.timeOverflow, 0, 0);
     while (queue.pop(now)) if (generation[queue.route] === queue.generation) arrive(state, out, queue.route);
   }
-  if (state.delivered !== expected) throwUnreachable(state);
+}
+
+/** The JavaScript twin of native/kernels/match.h: the same transfers, bit by bit, in the same order. */
+export function matchJs(problem: MatchProblem, cancel?: CancelFlag): Transfers {
+  const state = buildMatchState(problem);
+  const out = {
+    chunk: new Int32Array(state.expected),
+    route: new Int32Array(state.expected),
+    startPs: new Float64Array(state.expected),
+  };
+  if (isSlotted(state)) runSlotted(state, out, cancel);
+  else runEvents(state, out, cancel);
+  if (state.delivered !== state.expected) throwUnreachable(state);
   return out;
 }

@@ -1,0 +1,142 @@
+// Candidates, choice, overtaking and departures of the multicast matching. The twin of
+// src/engine/kernels/js/match-moves.ts, function by function.
+#ifndef BANYAN_KERNELS_MATCH_MOVES_H_
+#define BANYAN_KERNELS_MATCH_MOVES_H_
+
+#include <cstdint>
+
+#include "match_state.h"
+
+namespace banyan {
+
+constexpr std::int32_t kMaxScoredNeighbours = 32;  // beyond that the neighbour choice falls back to the rarest
+
+/// The index in the source's log of the first chunk that the route may take at this novelty level, or kNone.
+template <typename Entry>
+std::int32_t FirstCandidate(MatchState<Entry>& state, std::int32_t route, std::int32_t level) {
+  const std::int32_t source = state.problem.network.route_source[route];
+  const std::int32_t target = state.problem.network.route_target[route];
+  std::int32_t& pointer = state.Pointer(route, level);
+  const Entry* log = state.Log(source);
+  const std::int32_t length = state.log_length[At(source)];
+  const std::uint32_t* hi = state.Hi(target);
+  const std::uint32_t* novel = state.Novel(level, target);
+  std::int32_t i = pointer;
+  while (i < length && (Bit(novel, log[i]) || Bit(hi, log[i]))) i++;
+  pointer = i;
+  return i < length ? i : kNone;
+}
+
+/// The chunk that the route takes at this novelty level, or kNone.
+template <typename Entry>
+std::int32_t Choose(MatchState<Entry>& state, std::int32_t route, std::int32_t level) {
+  const std::int32_t first = FirstCandidate(state, route, level);
+  if (first == kNone) return kNone;
+  const BanyanMatchPolicy& policy = state.problem.policy;
+  const std::int32_t source = state.problem.network.route_source[route];
+  const std::int32_t target = state.problem.network.route_target[route];
+  const Entry* log = state.Log(source);
+  const auto choice = static_cast<Choice>(policy.choice);
+  if (choice == Choice::kOldest || state.missing[At(target)] > policy.late_limit) return log[first];
+  const std::uint32_t* hi = state.Hi(target);
+  const std::uint32_t* novel = state.Novel(level, target);
+  const std::int32_t length = state.log_length[At(source)];
+  if (choice == Choice::kNewest) {
+    for (std::int32_t i = length - 1; i > first; i--) {
+      if (!Bit(novel, log[i]) && !Bit(hi, log[i])) return log[i];
+    }
+    return log[first];
+  }
+  const std::int32_t begin = state.neighbours.Begin(target);
+  const std::int32_t end = state.neighbours.End(target);
+  const bool score_neighbours = choice == Choice::kNeighbour && end - begin <= kMaxScoredNeighbours;
+  std::int32_t best = kNone;
+  std::int32_t best_score = 0;
+  std::int32_t best_copies = 0;
+  std::int32_t seen = 0;
+  for (std::int32_t i = first; i < length && seen < policy.window; i++) {
+    const std::int32_t chunk = log[i];
+    if (Bit(novel, chunk) || Bit(hi, chunk)) continue;
+    seen++;
+    std::int32_t score = 0;
+    if (score_neighbours) {
+      for (std::int32_t j = begin; j < end; j++) score += Bit(state.Hi(state.neighbours.items[At(j)]), chunk) ? 1 : 0;
+    }
+    const std::int32_t copies = state.copies[At(chunk)];
+    if (best == kNone || score < best_score || (score == best_score && copies < best_copies)) {
+      best = chunk;
+      best_score = score;
+      best_copies = copies;
+    }
+  }
+  return best;
+}
+
+/// Whether there is anything that a faster route may overtake.
+template <typename Entry>
+bool MayOvertake(const MatchState<Entry>& state) {
+  return state.problem.policy.overtaking != 0 && state.slow_under_way > 0;
+}
+
+/// The slower route into the same target whose chunk this route could bring strictly earlier, or kNone: of those the one
+/// that arrives last.
+template <typename Entry>
+std::int32_t Overtakable(const MatchState<Entry>& state, std::int32_t route, Time now) {
+  const std::int32_t source = state.problem.network.route_source[route];
+  const std::int32_t target = state.problem.network.route_target[route];
+  const std::uint32_t* holds = state.holds.data() + At(source) * state.words;
+  std::int32_t best = kNone;
+  Time latest = now + state.Slot(route);
+  for (std::int32_t i = state.all_in.Begin(target); i < state.all_in.End(target); i++) {
+    const std::int32_t other = state.all_in.items[At(i)];
+    const std::int32_t chunk = state.carried[At(other)];
+    if (chunk == kNone || state.ranks.rank[At(other)] <= state.ranks.rank[At(route)]) continue;
+    if (state.overtaken[At(other)] != 0 || state.duplicate[At(other)] != 0) continue;
+    const Time end = state.start[At(other)] + state.Slot(other);
+    if (end > latest && Bit(holds, chunk)) {
+      latest = end;
+      best = other;
+    }
+  }
+  return best;
+}
+
+/// Sends the chunk over the route now.
+template <typename Entry>
+void Depart(MatchState<Entry>& state, std::int32_t route, std::int32_t chunk, Time now) {
+  const BanyanNetwork& network = state.problem.network;
+  const std::int32_t rank = state.ranks.rank[At(route)];
+  state.carried[At(route)] = chunk;
+  state.start[At(route)] = now;
+  state.departure_length[At(route)] = state.log_length[At(network.route_source[route])];
+  if (Shared(network, route)) state.resources.Take(route);
+  if (rank > 0) state.slow_under_way++;
+  if (!state.queue.Push(rank, Arrival{now + state.ranks.slot[At(rank)], route, state.generation[At(route)]})) {
+    state.failed = true;
+  }
+}
+
+/// Sends the chosen chunk of this novelty level over the route; returns whether there was one.
+template <typename Entry>
+bool DepartChosen(MatchState<Entry>& state, std::int32_t route, std::int32_t level, Time now) {
+  const std::int32_t chunk = Choose(state, route, level);
+  if (chunk == kNone) return false;
+  Claim(state, state.problem.network.route_target[route], chunk);
+  Depart(state, route, chunk, now);
+  return true;
+}
+
+/// Sends the chunk of a slower route over this one as well; returns whether there was one.
+template <typename Entry>
+bool DepartOvertaking(MatchState<Entry>& state, std::int32_t route, Time now) {
+  const std::int32_t slower = Overtakable(state, route, now);
+  if (slower == kNone) return false;
+  state.overtaken[At(slower)] = 1;
+  state.duplicate[At(route)] = 1;
+  Depart(state, route, state.carried[At(slower)], now);
+  return true;
+}
+
+}  // namespace banyan
+
+#endif  // BANYAN_KERNELS_MATCH_MOVES_H_

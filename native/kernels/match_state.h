@@ -1,0 +1,236 @@
+// The state of the multicast matching and how it is built; match.h explains it. The twin of
+// src/engine/kernels/js/match-state.ts, function by function.
+#ifndef BANYAN_KERNELS_MATCH_STATE_H_
+#define BANYAN_KERNELS_MATCH_STATE_H_
+
+#include <cstdint>
+
+#include "buffer.h"
+#include "lists.h"
+#include "match.h"
+#include "match_port_state.h"
+#include "ten.h"
+
+namespace banyan {
+
+constexpr std::int32_t kMaxLevels = 8;  // novelty levels kept, level 0 included
+
+inline bool Bit(const std::uint32_t* row, std::int32_t chunk) { return ((row[chunk >> 5] >> (chunk & 31)) & 1U) != 0; }
+inline void SetBit(std::uint32_t* row, std::int32_t chunk) { row[chunk >> 5] |= 1U << (chunk & 31); }
+
+/// `Entry` holds a chunk in the logs: 16 bits where they do, which halves the memory that the matching walks over.
+template <typename Entry>
+struct MatchState {
+  explicit MatchState(const MatchProblem& of) : problem(of), words((At(of.chunk_count) + 31) / 32) {}
+
+  const MatchProblem problem;
+  const std::size_t words;  // 32-bit words per row of chunks
+  SlotRanks ranks;
+  Lists direct_in;   // routes without resources into each NPU, fastest first
+  Lists direct_out;  // routes without resources out of each NPU
+  Lists all_in;      // all routes into each NPU
+  Lists neighbours;  // NPUs one direct route away
+
+  Buffer<std::uint32_t> hi;            // [npus][words] I1
+  Buffer<std::uint32_t> holds;         // [npus][words] arrived; only with overtaking
+  std::int32_t levels = 1;             // novelty levels; level 0 asks what the target itself lacks
+  Buffer<std::int32_t> level_of_rank;  // [ranks] highest novelty level of a rank
+  Buffer<std::int32_t> component;      // [levels][npus] row of `novel`
+  Buffer<std::uint32_t> novel;         // [component rows][words] held by or under way to the component
+  Buffer<Entry> log;                   // chunks in order of arrival, NPU by NPU
+  Buffer<std::size_t> log_begin;       // [npus + 1]
+  Buffer<std::int32_t> log_length;     // [npus]
+  Buffer<std::int32_t> pointer;        // [routes][levels] I2
+  Buffer<std::int32_t> missing;        // [npus] wanted, not held, not under way
+  Buffer<std::int32_t> copies;         // [chunks] NPUs that hold it or are being sent it
+
+  Buffer<std::int32_t> carried;           // [routes] chunk under way, or kNone
+  Buffer<Time> start;                     // [routes]
+  Buffer<std::int32_t> departure_length;  // [routes] length of the source's log at departure
+  Buffer<std::uint32_t> generation;       // [routes] counts the transfers that have ended or were dropped
+  Buffer<std::uint8_t> duplicate;         // [routes] this transfer overtakes another
+  Buffer<std::uint8_t> overtaken;         // [routes] this transfer is being overtaken
+  ArrivalQueue queue;
+  Resources resources;
+  PortState ports;
+  Touched nodes;              // NPUs to serve at this instant
+  Touched groups;             // groups of ports to serve
+  Buffer<std::int32_t> idle;  // [routes] scratch: idle routes into the NPU being served
+
+  std::int64_t slow_under_way = 0;  // transfers under way on routes that are not of the fastest rank
+  std::uint32_t serves = 0;         // shuffles so far
+  std::int64_t delivered = 0;
+  std::int64_t expected = 0;
+  bool failed = false;  // the queue found no memory
+
+  [[nodiscard]] std::uint32_t* Hi(std::int32_t npu) { return hi.data() + At(npu) * words; }
+  /// The bits that a route into `npu` passes at this level.
+  [[nodiscard]] std::uint32_t* Novel(std::int32_t level, std::int32_t npu) {
+    if (level == 0) return Hi(npu);
+    return novel.data() + At(component[At(level) * At(problem.network.npu_count) + At(npu)]) * words;
+  }
+  [[nodiscard]] Entry* Log(std::int32_t npu) { return log.data() + log_begin[At(npu)]; }
+  [[nodiscard]] std::int32_t& Pointer(std::int32_t route, std::int32_t level) {
+    return pointer[At(route) * At(levels) + At(level)];
+  }
+  [[nodiscard]] std::int32_t LevelOf(std::int32_t route) const { return level_of_rank[At(ranks.rank[At(route)])]; }
+  [[nodiscard]] Time Slot(std::int32_t route) const { return ranks.slot[At(ranks.rank[At(route)])]; }
+};
+
+/// The chunk has arrived at the NPU.
+template <typename Entry>
+void AppendToLog(MatchState<Entry>& state, std::int32_t npu, std::int32_t chunk) {
+  state.Log(npu)[state.log_length[At(npu)]++] = static_cast<Entry>(chunk);
+  if (state.problem.policy.overtaking != 0) SetBit(state.holds.data() + At(npu) * state.words, chunk);
+}
+
+/// The chunk is held by the NPU or under way to it.
+template <typename Entry>
+void Claim(MatchState<Entry>& state, std::int32_t npu, std::int32_t chunk) {
+  SetBit(state.Hi(npu), chunk);
+  for (std::int32_t level = 1; level < state.levels; level++) SetBit(state.Novel(level, npu), chunk);
+  state.missing[At(npu)]--;
+  state.copies[At(chunk)]++;
+}
+
+// Insertion sort: lists are short, and equal ranks keep their order.
+inline void SortByRank(Lists& lists, const Buffer<std::int32_t>& rank) {
+  std::int32_t* items = lists.items.data();
+  for (std::size_t list = 0; list + 1 < lists.offset.size(); list++) {
+    for (std::int32_t i = lists.offset[list] + 1; i < lists.offset[list + 1]; i++) {
+      const std::int32_t route = items[i];
+      std::int32_t j = i;
+      for (; j > lists.offset[list] && rank[At(items[j - 1])] > rank[At(route)]; j--) items[j] = items[j - 1];
+      items[j] = route;
+    }
+  }
+}
+
+// The NPUs that each NPU reaches over one direct route, without repeats.
+[[nodiscard]] inline bool BuildNeighbours(const BanyanNetwork& network, const Lists& direct_out, Lists& neighbours) {
+  if (!neighbours.offset.Allocate(At(network.npu_count) + 1)) return false;
+  if (!neighbours.items.Allocate(direct_out.items.size())) return false;
+  std::int32_t* items = neighbours.items.data();
+  std::int32_t count = 0;
+  for (std::int32_t v = 0; v < network.npu_count; v++) {
+    const std::int32_t first = count;
+    for (std::int32_t i = direct_out.Begin(v); i < direct_out.End(v); i++) {
+      const std::int32_t target = network.route_target[direct_out.items[At(i)]];
+      bool fresh = true;
+      for (std::int32_t j = first; j < count; j++) fresh = fresh && items[j] != target;
+      if (fresh) items[count++] = target;
+    }
+    neighbours.offset[At(v) + 1] = count;
+  }
+  return true;
+}
+
+// Level k >= 1 of a rank: the components under routes of lower rank. Levels with one component say nothing new, and
+// neither do levels equal to the one before.
+template <typename Entry>
+[[nodiscard]] bool BuildLevels(MatchState<Entry>& state) {
+  const BanyanNetwork& network = state.problem.network;
+  const std::int32_t npus = network.npu_count;
+  const SlotRanks& ranks = state.ranks;
+  if (!state.level_of_rank.Allocate(At(ranks.count)) || !state.component.Allocate(At(kMaxLevels) * At(npus))) {
+    return false;
+  }
+  if (state.problem.policy.novelty == 0) return true;
+  Lists by_rank;
+  Buffer<std::int32_t> parent;
+  if (!by_rank.Group(ranks.rank.data(), network.route_count, ranks.count) || !AllocateRange(parent, npus)) return false;
+  std::int32_t components = npus;
+  std::int32_t rows = 0;
+  for (std::int32_t rank = 1; rank < ranks.count; rank++) {
+    const std::int32_t before = components;
+    for (std::int32_t i = by_rank.Begin(rank - 1); i < by_rank.End(rank - 1); i++) {
+      const std::int32_t a = Find(parent.data(), network.route_source[by_rank.items[At(i)]]);
+      const std::int32_t b = Find(parent.data(), network.route_target[by_rank.items[At(i)]]);
+      if (a == b) continue;
+      Unite(parent.data(), a, b);
+      components--;
+    }
+    if (components < before && components > 1 && state.levels < kMaxLevels) {
+      std::int32_t* row = state.component.data() + At(state.levels) * At(npus);
+      for (std::int32_t v = 0; v < npus; v++) {
+        const std::int32_t root = Find(parent.data(), v);
+        row[v] = root == v ? rows++ : row[root];
+      }
+      state.levels++;
+    }
+    state.level_of_rank[At(rank)] = state.levels - 1;
+  }
+  return state.novel.Allocate(At(rows) * state.words);
+}
+
+// Marks what each NPU holds or does not want, and gives its log room for what it will ever hold.
+template <typename Entry>
+[[nodiscard]] bool BuildHoldings(MatchState<Entry>& state) {
+  const MatchProblem& problem = state.problem;
+  const auto npus = At(problem.network.npu_count);
+  if (!state.hi.Allocate(npus * state.words) || !state.log_begin.Allocate(npus + 1) ||
+      !state.log_length.Allocate(npus) || !state.missing.Allocate(npus) || !state.copies.Allocate(At(problem.chunk_count))) {
+    return false;
+  }
+  if (problem.policy.overtaking != 0 && !state.holds.Allocate(npus * state.words)) return false;
+  for (std::int32_t v = 0; v < problem.network.npu_count; v++) {
+    std::uint32_t* hi = state.Hi(v);
+    std::int32_t entries = problem.chunk_count;
+    if (problem.wanted != nullptr) {
+      const std::uint32_t* wanted = problem.wanted + At(v) * state.words;
+      for (std::int32_t c = 0; c < problem.chunk_count; c++) {
+        if (Bit(wanted, c)) continue;
+        SetBit(hi, c);
+        entries--;
+      }
+    }
+    for (std::int32_t i = problem.held_offset[v]; i < problem.held_offset[v + 1]; i++) {
+      if (Bit(hi, problem.held_chunk[i])) entries++;  // held, but not wanted
+      SetBit(hi, problem.held_chunk[i]);
+    }
+    state.missing[At(v)] = entries;
+    state.log_begin[At(v) + 1] = state.log_begin[At(v)] + At(entries);
+  }
+  return state.log.Allocate(state.log_begin[npus]);
+}
+
+template <typename Entry>
+void FillHoldings(MatchState<Entry>& state) {
+  const MatchProblem& problem = state.problem;
+  for (std::int32_t v = 0; v < problem.network.npu_count; v++) {
+    for (std::int32_t i = problem.held_offset[v]; i < problem.held_offset[v + 1]; i++) {
+      AppendToLog(state, v, problem.held_chunk[i]);
+      Claim(state, v, problem.held_chunk[i]);
+    }
+    state.expected += state.missing[At(v)];
+  }
+}
+
+/// Fills the state as it is before time 0; false when there is no memory.
+template <typename Entry>
+[[nodiscard]] bool BuildMatchState(MatchState<Entry>& state) {
+  const BanyanNetwork& network = state.problem.network;
+  const auto routes = At(network.route_count);
+  if (!state.ranks.Build(network) || !GroupRoutes(network, network.route_target, false, state.direct_in) ||
+      !GroupRoutes(network, network.route_source, false, state.direct_out) ||
+      !state.all_in.Group(network.route_target, network.route_count, network.npu_count) ||
+      !BuildNeighbours(network, state.direct_out, state.neighbours) || !BuildLevels(state) || !BuildHoldings(state) ||
+      !BuildPorts(network, state.ranks, state.ports)) {
+    return false;
+  }
+  if (!state.pointer.Allocate(routes * At(state.levels)) || !state.carried.Allocate(routes) ||
+      !state.start.Allocate(routes) || !state.departure_length.Allocate(routes) || !state.generation.Allocate(routes) ||
+      !state.duplicate.Allocate(routes) || !state.overtaken.Allocate(routes) || !state.idle.Allocate(routes) ||
+      !state.queue.Allocate(state.ranks.count) || !state.resources.Allocate(network) ||
+      !state.nodes.Allocate(At(network.npu_count)) || !state.groups.Allocate(state.ports.tick.size())) {
+    return false;
+  }
+  SortByRank(state.direct_in, state.ranks.rank);
+  state.carried.Fill(kNone);
+  FillHoldings(state);
+  return true;
+}
+
+}  // namespace banyan
+
+#endif  // BANYAN_KERNELS_MATCH_STATE_H_
