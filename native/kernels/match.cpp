@@ -166,8 +166,8 @@ template <typename Entry>
 BanyanStatus MatchWith(MatchState<Entry> state, BanyanCancelled cancelled, const void* context, BanyanTransfers* out) {
   if (!BuildMatchState(state)) return kBanyanOutOfMemory;
   if (static_cast<double>(state.expected) > out->room) return kBanyanOutputTooSmall;
-  const BanyanStatus status = IsSlotted(state) ? RunSlotted(state, cancelled, context, out)
-                                               : RunEvents(state, cancelled, context, out);
+  const BanyanStatus status =
+      IsSlotted(state) ? RunSlotted(state, cancelled, context, out) : RunEvents(state, cancelled, context, out);
   if (status != kBanyanOk) return status;
   out->count = static_cast<double>(state.delivered);
   return state.delivered == state.expected ? kBanyanOk : ReportUnreachable(state, out);

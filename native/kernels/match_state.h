@@ -169,7 +169,8 @@ template <typename Entry>
   const MatchProblem& problem = state.problem;
   const auto npus = At(problem.network.npu_count);
   if (!state.hi.Allocate(npus * state.words) || !state.log_begin.Allocate(npus + 1) ||
-      !state.log_length.Allocate(npus) || !state.missing.Allocate(npus) || !state.copies.Allocate(At(problem.chunk_count))) {
+      !state.log_length.Allocate(npus) || !state.missing.Allocate(npus) ||
+      !state.copies.Allocate(At(problem.chunk_count))) {
     return false;
   }
   if (problem.policy.overtaking != 0 && !state.holds.Allocate(npus * state.words)) return false;

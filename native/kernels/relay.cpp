@@ -78,9 +78,7 @@ class Relayer {
     return true;
   }
 
-  [[nodiscard]] std::size_t Pair(std::int32_t npu, std::int32_t other) const {
-    return At(npu) * At(npus_) + At(other);
-  }
+  [[nodiscard]] std::size_t Pair(std::int32_t npu, std::int32_t other) const { return At(npu) * At(npus_) + At(other); }
 
   // --- queues: one per (NPU, target), first in first out ---------------------------------------------------------------
   void Enqueue(std::int32_t npu, std::int32_t chunk) {
@@ -160,7 +158,8 @@ class Relayer {
         const auto position = static_cast<std::int32_t>(word * 32) + std::countr_zero(bits);
         bits &= bits - 1;
         const std::int32_t target = problem_.order[Pair(npu, position)];
-        for (std::int32_t chunk = head_[Pair(npu, target)]; chunk != kNone && unassigned > 0; chunk = next_[At(chunk)]) {
+        for (std::int32_t chunk = head_[Pair(npu, target)]; chunk != kNone && unassigned > 0;
+             chunk = next_[At(chunk)]) {
           stamp_++;
           if (!Assign(npu, target)) break;
           unassigned = CountOpen();
@@ -192,7 +191,8 @@ class Relayer {
       resources_.Release(route);
       for (std::int32_t i = network_.use_offset[route]; i < network_.use_offset[route + 1]; i++) {
         const std::int32_t resource = network_.use_resource[i];
-        for (std::int32_t j = senders_.Begin(resource); j < senders_.End(resource); j++) nodes_.Touch(senders_.items[At(j)]);
+        for (std::int32_t j = senders_.Begin(resource); j < senders_.End(resource); j++)
+          nodes_.Touch(senders_.items[At(j)]);
       }
     }
     nodes_.Touch(network_.route_source[route]);
