@@ -49,7 +49,10 @@ function dependencies() {
   if (dependenciesAreCurrent()) return false;
   say("installing the dependencies (npm ci)");
   // The add-on is a step of its own below.
-  const result = npm(["ci", "--include=dev", "--no-audit", "--no-fund"], { BANYAN_SKIP_NATIVE: "1", BANYAN_REQUIRE_NATIVE: "0" });
+  const result = npm(["ci", "--include=dev", "--no-audit", "--no-fund"], {
+    BANYAN_SKIP_NATIVE: "1",
+    BANYAN_REQUIRE_NATIVE: "0",
+  });
   if (result.status !== 0) {
     throw new SetupError(`npm ci failed:\n${result.stderr ?? result.error}`);
   }
