@@ -9,8 +9,6 @@
 namespace banyan {
 namespace {
 
-constexpr std::int32_t kLookAhead = 4;  // touched NPUs between a prefetch and its use
-
 template <typename Entry>
 bool TryDepart(MatchState<Entry>& state, std::int32_t route, Time now) {
   for (std::int32_t level = state.LevelOf(route); level >= 0; level--) {
@@ -102,23 +100,12 @@ void Arrive(MatchState<Entry>& state, BanyanTransfers* out, std::int32_t route) 
   if (overtook) Outdate(state, target, chunk);
 }
 
-// The cost of the matching is cache misses in the logs: ask early for what the routes into `target` will read. This has
-// no twin in JavaScript.
-template <typename Entry>
-void PrefetchLogs(MatchState<Entry>& state, std::int32_t target) {
-  for (std::int32_t i = state.direct_in.Begin(target); i < state.direct_in.End(target); i++) {
-    const std::int32_t route = state.direct_in.items[At(i)];
-    const Entry* log = state.Log(state.problem.network.route_source[route]);
-    __builtin_prefetch(log + state.Pointer(route, state.LevelOf(route)));
-  }
-}
-
 template <typename Entry>
 void ServeTouched(MatchState<Entry>& state, Time now) {
   Touched& nodes = state.nodes;
   Touched& groups = state.groups;
   for (std::int32_t i = 0; i < nodes.count; i++) {
-    if (i + kLookAhead < nodes.count) PrefetchLogs(state, nodes.list[At(i + kLookAhead)]);
+    if (i + kLogsAhead < nodes.count) PrefetchLogs(state, nodes.list[At(i + kLogsAhead)]);
     nodes.marks[At(nodes.list[At(i)])] = 0;
     ServeNode(state, nodes.list[At(i)], now);
   }

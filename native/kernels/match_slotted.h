@@ -15,23 +15,15 @@
 
 namespace banyan {
 
-constexpr std::int32_t kLogsAhead = 4;  // NPUs between the prefetch of a log entry and its use
-constexpr std::int32_t kBitsAhead = 2;  // and between that of the bit it is tested against and its use
+constexpr std::int32_t kBitsAhead =
+    2;  // NPUs between the prefetch of the bit that a log entry is tested against and its use
 
 template <typename Entry>
 [[nodiscard]] bool IsSlotted(const MatchState<Entry>& state) {
   return state.ranks.count <= 1 && state.problem.network.use_count == 0;
 }
 
-/// The cost of the matching is cache misses: ask early for what the routes into `target` will read. No twin.
-template <typename Entry>
-void PrefetchEntries(MatchState<Entry>& state, std::int32_t target) {
-  for (std::int32_t i = state.direct_in.Begin(target); i < state.direct_in.End(target); i++) {
-    const std::int32_t route = state.direct_in.items[At(i)];
-    __builtin_prefetch(state.Log(state.problem.network.route_source[route]) + state.Pointer(route, 0));
-  }
-}
-
+/// Asks early for the bits that the next entries of the logs are tested against. No twin.
 template <typename Entry>
 void PrefetchBits(MatchState<Entry>& state, std::int32_t target) {
   for (std::int32_t i = state.direct_in.Begin(target); i < state.direct_in.End(target); i++) {
@@ -58,7 +50,7 @@ std::int32_t ServeSlot(MatchState<Entry>& state, std::int32_t target, std::int32
   for (std::int32_t i = 0; i < routes && missing > 0; i++) {
     const std::int32_t route = idle[i];
     std::int32_t chunk = kNone;
-    if (plain) {
+    if (plain) {  // Choose spelled out: 10 % of the time of 1,024 NPUs
       const std::int32_t source = state.problem.network.route_source[route];
       const Entry* log = state.Log(source);
       const std::int32_t length = state.log_length[At(source)];
@@ -95,7 +87,7 @@ template <typename Entry>
     std::int32_t count = 0;
     std::int32_t kept = 0;
     for (std::int32_t i = 0; i < active_count; i++) {
-      if (i + kLogsAhead < active_count) PrefetchEntries(state, active[At(i + kLogsAhead)]);
+      if (i + kLogsAhead < active_count) PrefetchLogs(state, active[At(i + kLogsAhead)]);
       if (i + kBitsAhead < active_count) PrefetchBits(state, active[At(i + kBitsAhead)]);
       const std::int32_t target = active[At(i)];
       if (state.missing[At(target)] > 0) count = ServeSlot(state, target, departed.data(), count);

@@ -79,14 +79,14 @@ struct MatchState {
 
 /// The chunk has arrived at the NPU.
 template <typename Entry>
-void AppendToLog(MatchState<Entry>& state, std::int32_t npu, std::int32_t chunk) {
+inline void AppendToLog(MatchState<Entry>& state, std::int32_t npu, std::int32_t chunk) {
   state.Log(npu)[state.log_length[At(npu)]++] = static_cast<Entry>(chunk);
   if (state.problem.policy.overtaking != 0) SetBit(state.holds.data() + At(npu) * state.words, chunk);
 }
 
 /// The chunk is held by the NPU or under way to it.
 template <typename Entry>
-void Claim(MatchState<Entry>& state, std::int32_t npu, std::int32_t chunk) {
+inline void Claim(MatchState<Entry>& state, std::int32_t npu, std::int32_t chunk) {
   SetBit(state.Hi(npu), chunk);
   for (std::int32_t level = 1; level < state.levels; level++) SetBit(state.Novel(level, npu), chunk);
   state.missing[At(npu)]--;
