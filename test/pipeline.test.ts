@@ -174,6 +174,10 @@ describe("what is refused, and what is empty", () => {
     );
   });
 
+  it("unicast on more NPUs than its tables can hold", async () => {
+    await expect(run("mesh:80x80", { collective: "scatter" })).rejects.toThrow(/at most 6000 NPUs .* received 6400/);
+  });
+
   it("a disconnected network names a pair", async () => {
     const halves = without(presetTopology("ring:6"), ["0-1", "3-4"]);
     const refused = synthesize(engine, halves, { collective: "allgather" });
