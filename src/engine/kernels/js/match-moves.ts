@@ -1,13 +1,18 @@
-/** Candidates and departures of the multicast matching; the twin of those parts of native/kernels/match.cpp. */
+/**
+ * Candidates, choice, overtaking and departures of the multicast matching; the twin of native/kernels/match_moves.h, function by
+ * function.
+ */
 import { CHOICE } from "../kernels.ts";
-import { type MatchState, switched } from "./match-state.ts";
-import { NONE } from "./ten.ts";
+import { NONE } from "./lists.ts";
+import { claim, type MatchState, novelRow } from "./match-state.ts";
+import { shared } from "./ten.ts";
 
+/** Beyond that the neighbour choice falls back to the rarest. */
 const MAX_SCORED_NEIGHBOURS = 32;
 
 /** Returns the index in the source's log of the first chunk the route may take at this novelty level, or NONE. */
 export function firstCandidate(state: MatchState, route: number, level: number): number {
-  const { problem, pointer, levels, log, logBegin, logLength, hi, novel, component, words } = state;
+  const { problem, pointer, levels, log, logBegin, logLength, hi, novel, words } = state;
   const source = problem.network.routeSource[route];
   const target = problem.network.routeTarget[route];
   const begin = logBegin[source];
@@ -20,51 +25,60 @@ export function firstCandidate(state: MatchState, route: number, level: number):
       if (((hi[hiRow + (c >>> 5)] >>> (c & 31)) & 1) === 0) break;
     }
   } else {
-    const novelRow = component[level * problem.network.npuCount + target] * words;
+    const row = novelRow(state, level, target);
     for (; i < length; i++) {
       const c = log[begin + i];
-      if ((((novel[novelRow + (c >>> 5)] | hi[hiRow + (c >>> 5)]) >>> (c & 31)) & 1) === 0) break;
+      if ((((novel[row + (c >>> 5)] | hi[hiRow + (c >>> 5)]) >>> (c & 31)) & 1) === 0) break;
     }
   }
   pointer[route * levels + level] = i;
   return i < length ? i : NONE;
 }
 
-/** Returns the chunk that the route takes at this novelty level, or NONE. */
-export function choose(state: MatchState, route: number, level: number): number {
-  const first = firstCandidate(state, route, level);
-  if (first === NONE) return NONE;
-  const { problem, log, logBegin, logLength, hi, novel, component, words, missing, copies, neighbours } = state;
+/** Returns the latest candidate in the source's log. */
+function newest(state: MatchState, route: number, level: number, first: number): number {
+  const { problem, log, logBegin, logLength, hi, words } = state;
+  const source = problem.network.routeSource[route];
+  const target = problem.network.routeTarget[route];
+  const hiRow = target * words;
+  const begin = logBegin[source];
+  const seenRow = level === 0 ? hiRow : novelRow(state, level, target);
+  const seenBits = level === 0 ? hi : state.novel;
+  let i = logLength[source] - 1;
+  for (; i > first; i--) {
+    const c = log[begin + i];
+    if ((((seenBits[seenRow + (c >>> 5)] | hi[hiRow + (c >>> 5)]) >>> (c & 31)) & 1) === 0) break;
+  }
+  return log[begin + i];
+}
+
+/**
+ * Returns of the next `window` candidates the one that fewest of the target's neighbours have, where those are scored; ties and
+ * else: that fewest NPUs have; then the oldest.
+ */
+function rarest(state: MatchState, route: number, level: number, first: number): number {
+  const { problem, log, logBegin, logLength, hi, words, copies, neighbours } = state;
   const { policy, network } = problem;
   const source = network.routeSource[route];
   const target = network.routeTarget[route];
   const begin = logBegin[source];
-  if (policy.choice === CHOICE.oldest || missing[target] > policy.lateLimit) return log[begin + first];
-  const hiRow = target * words;
-  const seenRow = level === 0 ? hiRow : component[level * network.npuCount + target] * words;
-  const seenBits = level === 0 ? hi : novel;
   const length = logLength[source];
-  const passed = (c: number): boolean =>
-    (((seenBits[seenRow + (c >>> 5)] | hi[hiRow + (c >>> 5)]) >>> (c & 31)) & 1) !== 0;
-  if (policy.choice === CHOICE.newest) {
-    for (let i = length - 1; i > first; i--) if (!passed(log[begin + i])) return log[begin + i];
-    return log[begin + first];
-  }
+  const hiRow = target * words;
+  const seenRow = level === 0 ? hiRow : novelRow(state, level, target);
+  const seenBits = level === 0 ? hi : state.novel;
   const from = neighbours.offset[target];
-  const to = neighbours.offset[target + 1];
-  const scoreNeighbours = policy.choice === CHOICE.neighbour && to - from <= MAX_SCORED_NEIGHBOURS;
+  let to = neighbours.offset[target + 1];
+  if (policy.choice !== CHOICE.neighbour || to - from > MAX_SCORED_NEIGHBOURS) to = from;
   let best = NONE;
   let bestScore = 0;
   let bestCopies = 0;
   let seen = 0;
   for (let i = first; i < length && seen < policy.window; i++) {
     const c = log[begin + i];
-    if (passed(c)) continue;
+    if (((seenBits[seenRow + (c >>> 5)] | hi[hiRow + (c >>> 5)]) >>> (c & 31)) & 1) continue;
     seen++;
     let score = 0;
-    if (scoreNeighbours) {
-      for (let j = from; j < to; j++) score += (hi[neighbours.items[j] * words + (c >>> 5)] >>> (c & 31)) & 1;
-    }
+    for (let j = from; j < to; j++) score += (hi[neighbours.items[j] * words + (c >>> 5)] >>> (c & 31)) & 1;
     if (best === NONE || score < bestScore || (score === bestScore && copies[c] < bestCopies)) {
       best = c;
       bestScore = score;
@@ -74,7 +88,22 @@ export function choose(state: MatchState, route: number, level: number): number 
   return best;
 }
 
-/** Returns the slower route into the same target whose chunk this route could bring strictly earlier, or NONE. */
+/** Returns the chunk that the route takes at this novelty level, or NONE. */
+export function choose(state: MatchState, route: number, level: number): number {
+  const first = firstCandidate(state, route, level);
+  if (first === NONE) return NONE;
+  const { network, policy } = state.problem;
+  if (policy.choice === CHOICE.oldest || state.missing[network.routeTarget[route]] > policy.lateLimit) {
+    return state.log[state.logBegin[network.routeSource[route]] + first];
+  }
+  return policy.choice === CHOICE.newest ? newest(state, route, level, first) : rarest(state, route, level, first);
+}
+
+/** Returns whether there is anything that a faster route may overtake. */
+export const mayOvertake = (state: MatchState): boolean =>
+  state.problem.policy.overtaking !== 0 && state.slowUnderWay > 0;
+
+/** Returns the slower route into the same target whose chunk this route could bring strictly earlier, or NONE: of those the one that arrives last. */
 export function overtakable(state: MatchState, route: number, now: number): number {
   const { problem, ranks, allIn, carried, overtaken, duplicate, start, holds, words } = state;
   const source = problem.network.routeSource[route];
@@ -95,34 +124,33 @@ export function overtakable(state: MatchState, route: number, now: number): numb
   return best;
 }
 
-/** Marks the chunk as under way to the target. */
-export function claim(state: MatchState, target: number, chunk: number): void {
-  const { hi, words, levels, novel, component, missing, copies, problem } = state;
-  const word = chunk >>> 5;
-  const bit = 1 << (chunk & 31);
-  hi[target * words + word] |= bit;
-  for (let level = 1; level < levels; level++) {
-    novel[component[level * problem.network.npuCount + target] * words + word] |= bit;
-  }
-  missing[target]--;
-  copies[chunk]++;
-}
-
 /** Sends the chunk over the route now. */
-export function depart(state: MatchState, route: number, chunk: number, now: number): void {
+function depart(state: MatchState, route: number, chunk: number, now: number): void {
   const { problem, ranks } = state;
   state.carried[route] = chunk;
   state.start[route] = now;
   state.departureLength[route] = state.logLength[problem.network.routeSource[route]];
-  if (switched(problem.network, route)) state.resources.take(route);
+  if (shared(problem.network, route)) state.resources.take(route);
   const rank = ranks.rank[route];
   if (rank > 0) state.slowUnderWay++;
   state.queue.push(rank, now + ranks.slot[rank], route, state.generation[route]);
 }
 
-/** Sends the chunk of the slower route over the faster one as well. */
-export function departOvertaking(state: MatchState, route: number, slower: number, now: number): void {
+/** Sends the chosen chunk of this novelty level over the route; returns whether there was one. */
+export function departChosen(state: MatchState, route: number, level: number, now: number): boolean {
+  const chunk = choose(state, route, level);
+  if (chunk === NONE) return false;
+  claim(state, state.problem.network.routeTarget[route], chunk);
+  depart(state, route, chunk, now);
+  return true;
+}
+
+/** Sends the chunk of a slower route over this one as well; returns whether there was one. */
+export function departOvertaking(state: MatchState, route: number, now: number): boolean {
+  const slower = overtakable(state, route, now);
+  if (slower === NONE) return false;
   state.overtaken[slower] = 1;
   state.duplicate[route] = 1;
   depart(state, route, state.carried[slower], now);
+  return true;
 }

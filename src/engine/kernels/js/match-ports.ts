@@ -1,7 +1,13 @@
+/**
+ * The multicast matching of routes that share resources, the ports of switches; the twin of native/kernels/match_ports.h,
+ * function by function.
+ */
 import { shuffle } from "../../../random.ts";
-import { choose, claim, depart, departOvertaking, firstCandidate, overtakable } from "./match-moves.ts";
-import { type MatchState, receivePort, sendPort } from "./match-state.ts";
-import { NONE } from "./ten.ts";
+import type { TenNetwork } from "../kernels.ts";
+import { NONE } from "./lists.ts";
+import { departChosen, departOvertaking, firstCandidate, mayOvertake, overtakable } from "./match-moves.ts";
+import { type PortState, receivePort, sendPort } from "./match-port-state.ts";
+import type { MatchState } from "./match-state.ts";
 
 /** Returns whether the route could depart now at this level; level NONE stands for overtaking. */
 function eligible(state: MatchState, route: number, level: number, now: number): boolean {
@@ -14,6 +20,39 @@ function eligible(state: MatchState, route: number, level: number, now: number):
 function rotationStart(position: number, routeCount: number, tick: number): number {
   const start = (position - 1 - (tick % routeCount)) % routeCount;
   return start < 0 ? start + routeCount : start;
+}
+
+/** Forgets the last round's matching and turns each port's list of routes on. */
+function startRound(network: TenNetwork, ports: PortState, group: number): void {
+  const { groupPorts, portRoutes, rotation, matched, chosen, tick } = ports;
+  const begin = groupPorts.offset[group];
+  for (let i = begin; i < groupPorts.offset[group + 1]; i++) {
+    const port = groupPorts.items[i];
+    const routesBegin = portRoutes.offset[port];
+    const count = portRoutes.offset[port + 1] - routesBegin;
+    chosen[port] = NONE;
+    rotation[port] = rotationStart(i - begin, count, tick[group]);
+    for (let k = 0; k < count; k++) matched[sendPort(network, portRoutes.items[routesBegin + k])] = NONE;
+  }
+}
+
+/** Gives every port the first route of its list where that can depart; returns how many ports stay open. */
+function matchFirst(state: MatchState, group: number, level: number, now: number): number {
+  const { groupPorts, portRoutes, rotation, matched, chosen, open } = state.ports;
+  let openCount = 0;
+  for (let i = groupPorts.offset[group]; i < groupPorts.offset[group + 1]; i++) {
+    const port = groupPorts.items[i];
+    if (state.resources.left(port) <= 0) continue;
+    const route = portRoutes.items[portRoutes.offset[port] + rotation[port]];
+    const sender = sendPort(state.problem.network, route);
+    if (matched[sender] === NONE && eligible(state, route, level, now)) {
+      matched[sender] = route;
+      chosen[port] = route;
+    } else {
+      open[openCount++] = port;
+    }
+  }
+  return openCount;
 }
 
 /** Kuhn's augmenting step for one receiving port. */
@@ -38,54 +77,24 @@ function augment(state: MatchState, port: number, level: number, now: number): b
   return false;
 }
 
-function departMatched(state: MatchState, route: number, level: number, now: number): void {
-  if (level === NONE) {
-    departOvertaking(state, route, overtakable(state, route, now), now);
-    return;
-  }
-  const chunk = choose(state, route, level);
-  claim(state, state.problem.network.routeTarget[route], chunk);
-  depart(state, route, chunk, now);
-}
-
 /** One round of matching at one level; returns whether anything departed. */
 function matchPorts(state: MatchState, group: number, level: number, now: number): boolean {
-  const { ports, resources } = state;
+  const { ports } = state;
   const { network, policy } = state.problem;
-  const { groupPorts, portRoutes, rotation, matched, chosen, open, tick } = ports;
-  const begin = groupPorts.offset[group];
-  const end = groupPorts.offset[group + 1];
-  for (let i = begin; i < end; i++) {
-    const port = groupPorts.items[i];
-    chosen[port] = NONE;
-    const routesBegin = portRoutes.offset[port];
-    const count = portRoutes.offset[port + 1] - routesBegin;
-    rotation[port] = rotationStart(i - begin, count, tick[group]);
-    for (let k = 0; k < count; k++) matched[sendPort(network, portRoutes.items[routesBegin + k])] = NONE;
-  }
-  let openCount = 0;
-  for (let i = begin; i < end; i++) {
-    const port = groupPorts.items[i];
-    if (resources.left(port) <= 0) continue;
-    const route = portRoutes.items[portRoutes.offset[port] + rotation[port]];
-    const sender = sendPort(network, route);
-    if (matched[sender] === NONE && eligible(state, route, level, now)) {
-      matched[sender] = route;
-      chosen[port] = route;
-    } else {
-      open[openCount++] = port;
-    }
-  }
+  const { groupPorts, chosen, open } = ports;
+  startRound(network, ports, group);
+  const openCount = matchFirst(state, group, level, now);
   shuffle(open, 0, openCount, policy.seed, state.serves++);
   for (let i = 0; i < openCount; i++) {
     ports.stamp++;
     augment(state, open[i], level, now);
   }
   let departed = false;
-  for (let i = begin; i < end; i++) {
+  for (let i = groupPorts.offset[group]; i < groupPorts.offset[group + 1]; i++) {
     const route = chosen[groupPorts.items[i]];
     if (route === NONE || !eligible(state, route, level, now)) continue;
-    departMatched(state, route, level, now);
+    if (level === NONE) departOvertaking(state, route, now);
+    else departChosen(state, route, level, now);
     departed = true;
   }
   return departed;
@@ -97,7 +106,7 @@ export function servePorts(state: MatchState, group: number, now: number): void 
   for (let level = state.levelOfRank[state.ports.groupRank[group]]; level >= 0; level--) {
     while (matchPorts(state, group, level, now)) any = true;
   }
-  if (state.problem.policy.overtaking !== 0 && state.slowUnderWay > 0) {
+  if (mayOvertake(state)) {
     while (matchPorts(state, group, NONE, now)) any = true;
   }
   if (any) state.ports.tick[group]++;

@@ -2,17 +2,18 @@ import { CancelledError } from "../../../errors.ts";
 import { shuffle } from "../../../random.ts";
 import { type CancelFlag, CHOICE, type Transfers } from "../kernels.ts";
 import { STATUS, throwForStatus } from "../status.ts";
-import { choose, claim } from "./match-moves.ts";
-import type { MatchState } from "./match-state.ts";
-import { LATEST, NONE } from "./ten.ts";
+import { NONE } from "./lists.ts";
+import { choose } from "./match-moves.ts";
+import { appendToLog, claim, type MatchState } from "./match-state.ts";
+import { LATEST } from "./ten.ts";
 
 /** Returns whether time moves in slots: all routes are equally long and none shares a resource. */
 export const isSlotted = ({ ranks, problem }: MatchState): boolean =>
   ranks.slot.length <= 1 && problem.network.useResource.length === 0;
 
 /** Serves one NPU's routes in random order; returns the number of routes in `departed`. */
-function serveSlot(state: MatchState, target: number, idle: Int32Array, departed: Int32Array, first: number): number {
-  const { directIn, carried, problem, missing, pointer, log, logBegin, logLength, hi, words } = state;
+function serveSlot(state: MatchState, target: number, departed: Int32Array, first: number): number {
+  const { directIn, carried, problem, missing, pointer, log, logBegin, logLength, hi, words, idle } = state;
   const { policy, network } = problem;
   const begin = directIn.offset[target];
   const routes = directIn.offset[target + 1] - begin;
@@ -52,10 +53,9 @@ function serveSlot(state: MatchState, target: number, idle: Int32Array, departed
  * its queue: 4,096 NPUs in a third of the time.
  */
 export function runSlotted(state: MatchState, out: Transfers, cancel: CancelFlag | undefined): void {
-  const { ranks, missing, log, logBegin, logLength, carried, expected } = state;
+  const { ranks, missing, carried, expected } = state;
   const { network } = state.problem;
   const slot = ranks.slot.length === 0 ? 0 : ranks.slot[0];
-  const idle = new Int32Array(network.slotPs.length);
   const departed = new Int32Array(network.slotPs.length);
   const active = Int32Array.from({ length: network.npuCount }, (_, v) => v);
   let activeCount = active.length;
@@ -66,7 +66,7 @@ export function runSlotted(state: MatchState, out: Transfers, cancel: CancelFlag
     let kept = 0;
     for (let i = 0; i < activeCount; i++) {
       const target = active[i];
-      if (missing[target] > 0) count = serveSlot(state, target, idle, departed, count);
+      if (missing[target] > 0) count = serveSlot(state, target, departed, count);
       if (missing[target] > 0) active[kept++] = target;
     }
     activeCount = kept;
@@ -74,12 +74,11 @@ export function runSlotted(state: MatchState, out: Transfers, cancel: CancelFlag
     if (now + slot > LATEST) throwForStatus(STATUS.timeOverflow, 0, 0);
     for (let i = 0; i < count; i++) {
       const route = departed[i];
-      const target = network.routeTarget[route];
       const row = state.delivered++;
       out.chunk[row] = carried[route];
       out.route[row] = route;
       out.startPs[row] = now;
-      log[logBegin[target] + logLength[target]++] = carried[route];
+      appendToLog(state, network.routeTarget[route], carried[route]);
     }
     now += slot;
   }

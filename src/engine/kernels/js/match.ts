@@ -2,27 +2,25 @@ import { CancelledError, InternalError } from "../../../errors.ts";
 import { shuffle } from "../../../random.ts";
 import type { CancelFlag, MatchProblem, Transfers } from "../kernels.ts";
 import { STATUS, throwForStatus } from "../status.ts";
-import { choose, claim, depart, departOvertaking, firstCandidate, overtakable } from "./match-moves.ts";
+import { NONE, touch } from "./lists.ts";
+import { departChosen, departOvertaking, firstCandidate, mayOvertake } from "./match-moves.ts";
+import { sendPort } from "./match-port-state.ts";
 import { servePorts } from "./match-ports.ts";
 import { isSlotted, runSlotted } from "./match-slotted.ts";
-import { buildMatchState, type MatchState, sendPort, switched } from "./match-state.ts";
-import { LATEST, NONE, touch } from "./ten.ts";
+import { appendToLog, buildMatchState, claim, type MatchState } from "./match-state.ts";
+import { LATEST, shared } from "./ten.ts";
 
 function tryDepart(state: MatchState, route: number, now: number): boolean {
   for (let level = state.levelOfRank[state.ranks.rank[route]]; level >= 0; level--) {
-    const chunk = choose(state, route, level);
-    if (chunk === NONE) continue;
-    claim(state, state.problem.network.routeTarget[route], chunk);
-    depart(state, route, chunk, now);
-    return true;
+    if (departChosen(state, route, level, now)) return true;
   }
   return false;
 }
 
-function serveNode(state: MatchState, target: number, now: number, idle: Int32Array): void {
-  const { missing, directIn, carried, ranks } = state;
+function serveNode(state: MatchState, target: number, now: number): void {
+  const { missing, directIn, carried, ranks, idle } = state;
   const { policy } = state.problem;
-  if (missing[target] === 0 && (policy.overtaking === 0 || state.slowUnderWay === 0)) return;
+  if (missing[target] === 0 && !mayOvertake(state)) return;
   let count = 0;
   for (let i = directIn.offset[target]; i < directIn.offset[target + 1]; i++) {
     if (carried[directIn.items[i]] === NONE) idle[count++] = directIn.items[i];
@@ -36,11 +34,8 @@ function serveNode(state: MatchState, target: number, now: number, idle: Int32Ar
     run = end;
   }
   for (let i = 0; i < count; i++) {
-    const route = idle[i];
-    if (missing[target] > 0 && tryDepart(state, route, now)) continue;
-    if (policy.overtaking === 0 || state.slowUnderWay === 0) continue;
-    const slower = overtakable(state, route, now);
-    if (slower !== NONE) departOvertaking(state, route, slower, now);
+    if (missing[target] > 0 && tryDepart(state, idle[i], now)) continue;
+    if (mayOvertake(state)) departOvertaking(state, idle[i], now);
   }
 }
 
@@ -51,7 +46,7 @@ function free(state: MatchState, route: number): void {
   state.overtaken[route] = 0;
   state.generation[route]++;
   if (state.ranks.rank[route] > 0) state.slowUnderWay--;
-  if (switched(network, route)) {
+  if (shared(network, route)) {
     state.resources.release(route);
     touch(state.groups, state.ports.groupOfResource[sendPort(network, route)]);
   } else {
@@ -59,7 +54,7 @@ function free(state: MatchState, route: number): void {
   }
 }
 
-/** The overtaken transfer of this chunk takes another chunk that its source held at its departure, or is dropped. */
+/** The overtaken transfer of this chunk takes another chunk that its source held when it departed, or is dropped. */
 function outdate(state: MatchState, target: number, chunk: number): void {
   const { allIn, carried, departureLength, overtaken, log, logBegin, problem } = state;
   for (let i = allIn.offset[target]; i < allIn.offset[target + 1]; i++) {
@@ -78,7 +73,7 @@ function outdate(state: MatchState, target: number, chunk: number): void {
 }
 
 function arrive(state: MatchState, out: Transfers, route: number): void {
-  const { problem, carried, duplicate, directOut, missing, log, logBegin, logLength, holds, words, ports } = state;
+  const { problem, carried, duplicate, directOut, missing, ports } = state;
   const target = problem.network.routeTarget[route];
   const chunk = carried[route];
   const overtook = duplicate[route] !== 0;
@@ -87,24 +82,24 @@ function arrive(state: MatchState, out: Transfers, route: number): void {
   out.route[row] = route;
   out.startPs[row] = state.start[route];
   free(state, route);
-  log[logBegin[target] + logLength[target]++] = chunk;
-  if (holds.length > 0) holds[target * words + (chunk >>> 5)] |= 1 << (chunk & 31);
+  appendToLog(state, target, chunk);
   for (let i = directOut.offset[target]; i < directOut.offset[target + 1]; i++) {
     const next = directOut.items[i];
     const reader = problem.network.routeTarget[next];
-    if (carried[next] === NONE && (missing[reader] > 0 || state.slowUnderWay > 0)) touch(state.nodes, reader);
+    if (carried[next] === NONE && (missing[reader] > 0 || mayOvertake(state))) touch(state.nodes, reader);
   }
   const { nodeGroups } = ports;
-  for (let i = nodeGroups.offset[target]; i < nodeGroups.offset[target + 1]; i++)
+  for (let i = nodeGroups.offset[target]; i < nodeGroups.offset[target + 1]; i++) {
     touch(state.groups, nodeGroups.items[i]);
+  }
   if (overtook) outdate(state, target, chunk);
 }
 
-function serveTouched(state: MatchState, now: number, idle: Int32Array): void {
+function serveTouched(state: MatchState, now: number): void {
   const { nodes, groups } = state;
   for (let i = 0; i < nodes.count; i++) {
     nodes.marks[nodes.list[i]] = 0;
-    serveNode(state, nodes.list[i], now, idle);
+    serveNode(state, nodes.list[i], now);
   }
   nodes.count = 0;
   for (let i = 0; i < groups.count; i++) {
@@ -126,12 +121,11 @@ function throwUnreachable(state: MatchState): never {
 /** The event-driven loop: serve what has changed, go on to the next arrivals. */
 function runEvents(state: MatchState, out: Transfers, cancel: CancelFlag | undefined): void {
   const { queue, generation, problem } = state;
-  const idle = new Int32Array(problem.network.slotPs.length);
   for (let v = 0; v < problem.network.npuCount; v++) touch(state.nodes, v);
   for (let g = 0; g < state.ports.tick.length; g++) touch(state.groups, g);
   let now = 0;
   for (let polls = 0; ; polls++) {
-    serveTouched(state, now, idle);
+    serveTouched(state, now);
     if ((polls & 63) === 0 && cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
     now = queue.nextTime();
     if (now === Number.POSITIVE_INFINITY) return;

@@ -1,15 +1,8 @@
 import { CancelledError } from "../../../errors.ts";
 import type { CancelFlag, PlaceProblem } from "../kernels.ts";
 import { STATUS, throwForStatus } from "../status.ts";
-import { ArrivalQueue, group, LATEST, type Lists, NONE, Resources, slotRanks, touch, touched } from "./ten.ts";
-
-/** The routes that use each resource: they are tried again when it frees. */
-function buildUsers(network: PlaceProblem["network"]): Lists {
-  const routeOfUse = new Int32Array(network.useResource.length);
-  for (let r = 0; r < network.slotPs.length; r++) routeOfUse.fill(r, network.useOffset[r], network.useOffset[r + 1]);
-  const { offset, items } = group(network.useResource, network.capacity.length);
-  return { offset, items: items.map((use) => routeOfUse[use]) };
-}
+import { group, NONE, touch, touched } from "./lists.ts";
+import { ArrivalQueue, groupUsers, LATEST, Resources, shared, slotRanks } from "./ten.ts";
 
 /** Moves the entry at place `at` of the binary heap in heap[begin ..] up; least (key, transfer) on top. */
 function siftUp(heap: Int32Array, begin: number, at: number, key: Float64Array): void {
@@ -60,7 +53,7 @@ export function placeJs(problem: PlaceProblem, cancel?: CancelFlag): Float64Arra
   const { rank, slot } = slotRanks(network);
   const queue = new ArrivalQueue(slot.length);
   const resources = new Resources(network);
-  const users = buildUsers(network);
+  const users = groupUsers(network);
   const waits = new Int32Array(transfers);
   const heap = new Int32Array(transfers);
   const heapBegin = group(route, routes).offset;
@@ -69,8 +62,6 @@ export function placeJs(problem: PlaceProblem, cancel?: CancelFlag): Float64Arra
   const open = touched(routes);
   const startPs = new Float64Array(transfers);
   let placed = 0;
-
-  const shared = (r: number): boolean => useOffset[r] < useOffset[r + 1];
 
   const mark = (r: number): void => {
     if (carried[r] === NONE && heapSize[r] > 0) touch(open, r);
@@ -104,7 +95,7 @@ export function placeJs(problem: PlaceProblem, cancel?: CancelFlag): Float64Arra
     for (let i = 0; i < open.count; i++) {
       const r = open.list[i];
       open.marks[r] = 0;
-      if (!shared(r)) launch(r, now);
+      if (!shared(network, r)) launch(r, now);
       else if (resources.free(r)) rivals.push(r);
     }
     open.count = 0;
@@ -120,7 +111,7 @@ export function placeJs(problem: PlaceProblem, cancel?: CancelFlag): Float64Arra
     const transfer = carried[r];
     carried[r] = NONE;
     mark(r);
-    if (shared(r)) {
+    if (shared(network, r)) {
       resources.release(r);
       for (let i = useOffset[r]; i < useOffset[r + 1]; i++) {
         const resource = useResource[i];

@@ -2,14 +2,13 @@ import { CancelledError } from "../../../errors.ts";
 import { shuffle } from "../../../random.ts";
 import type { CancelFlag, RelayProblem, Transfers } from "../kernels.ts";
 import { STATUS, throwForStatus } from "../status.ts";
-import { ArrivalQueue, group, LATEST, type Lists, NONE, Resources, slotRanks, touch, touched } from "./ten.ts";
+import { group, type Lists, NONE, touch, touched } from "./lists.ts";
+import { ArrivalQueue, groupUsers, LATEST, Resources, shared, slotRanks } from "./ten.ts";
 
 /** The NPUs whose routes use each resource: they are touched when it frees. */
 function buildSenders(network: RelayProblem["network"]): Lists {
-  const routeOfUse = new Int32Array(network.useResource.length);
-  for (let r = 0; r < network.slotPs.length; r++) routeOfUse.fill(r, network.useOffset[r], network.useOffset[r + 1]);
-  const { offset, items } = group(network.useResource, network.capacity.length);
-  return { offset, items: items.map((use) => network.routeSource[routeOfUse[use]]) };
+  const { offset, items } = groupUsers(network);
+  return { offset, items: items.map((route) => network.routeSource[route]) };
 }
 
 /** The place of each target in its row of `order`. */
@@ -74,8 +73,6 @@ export function relayJs(problem: RelayProblem, cancel?: CancelFlag): Transfers |
     return chunk;
   };
 
-  const shared = (route: number): boolean => useOffset[route] < useOffset[route + 1];
-
   /** Kuhn's augmenting step for one waiting chunk; routes with resources are taken, never reassigned. */
   const assign = (npu: number, target: number): boolean => {
     for (let i = 0; i < freeCount; i++) {
@@ -83,7 +80,7 @@ export function relayJs(problem: RelayProblem, cancel?: CancelFlag): Transfers |
       if (visited[route] === stamp) continue;
       if (!(distancePs[routeTarget[route] * npus + target] < distancePs[npu * npus + target])) continue;
       visited[route] = stamp;
-      if (shared(route)) {
+      if (shared(network, route)) {
         if (assigned[route] !== NONE || !resources.free(route)) continue;
         resources.take(route);
       } else if (assigned[route] !== NONE && !assign(npu, assigned[route])) {
@@ -145,7 +142,7 @@ export function relayJs(problem: RelayProblem, cancel?: CancelFlag): Transfers |
     outRoute[written] = route;
     outStart[written++] = start[route];
     carried[route] = NONE;
-    if (shared(route)) {
+    if (shared(network, route)) {
       resources.release(route);
       for (let i = useOffset[route]; i < useOffset[route + 1]; i++) {
         const resource = useResource[i];

@@ -1,29 +1,30 @@
-/** What the JavaScript kernels share: the twin of native/kernels/ten.h, function by function. */
+/**
+ * The time-expanded network: slot lengths, the queue of arrivals, and the resources in use; the twin of native/kernels/ten.h,
+ * function by function.
+ */
 import type { TenNetwork } from "../kernels.ts";
+import { group, type Lists, NONE } from "./lists.ts";
 
-export const NONE = -1;
 export const LATEST = Number.MAX_SAFE_INTEGER;
 
-/** Lists of indices: list i is items[offset[i] .. offset[i + 1]]. */
-export interface Lists {
-  readonly offset: Int32Array;
-  readonly items: Int32Array;
+/** Returns whether the route takes units of resources, which others may take too. */
+export const shared = (network: TenNetwork, route: number): boolean =>
+  network.useOffset[route] < network.useOffset[route + 1];
+
+/** Returns the routes that share resources, or those that do not, grouped by `end`: their source or target. */
+export function groupRoutes(network: TenNetwork, end: Int32Array, sharing: boolean): Lists {
+  return group(
+    end.map((v, r) => (shared(network, r) === sharing ? v : NONE)),
+    network.npuCount,
+  );
 }
 
-/** Returns 0 .. keys.length - 1 grouped by key, each list ascending; keys of -1 are left out. */
-export function group(keys: Int32Array, keyCount: number): Lists {
-  const offset = new Int32Array(keyCount + 1);
-  let kept = 0;
-  for (let i = 0; i < keys.length; i++) {
-    if (keys[i] < 0) continue;
-    offset[keys[i] + 1]++;
-    kept++;
-  }
-  for (let k = 0; k < keyCount; k++) offset[k + 1] += offset[k];
-  const next = offset.slice(0, keyCount);
-  const items = new Int32Array(kept);
-  for (let i = 0; i < keys.length; i++) if (keys[i] >= 0) items[next[keys[i]]++] = i;
-  return { offset, items };
+/** Returns the routes that use each resource. */
+export function groupUsers(network: TenNetwork): Lists {
+  const routeOfUse = new Int32Array(network.useResource.length);
+  for (let r = 0; r < network.slotPs.length; r++) routeOfUse.fill(r, network.useOffset[r], network.useOffset[r + 1]);
+  const { offset, items } = group(network.useResource, network.capacity.length);
+  return { offset, items: items.map((use) => routeOfUse[use]) };
 }
 
 /** The distinct slot lengths in ascending order, and each route's rank among them. */
@@ -152,40 +153,3 @@ export class Resources {
     for (let i = useOffset[route]; i < useOffset[route + 1]; i++) this.used[useResource[i]] -= useUnits[i];
   }
 }
-
-/** A list of indices in which each stands at most once until it is taken. */
-export interface Touched {
-  readonly marks: Uint8Array;
-  readonly list: Int32Array;
-  count: number;
-}
-
-export const touched = (size: number): Touched => ({
-  marks: new Uint8Array(size),
-  list: new Int32Array(size),
-  count: 0,
-});
-
-export function touch(set: Touched, index: number): void {
-  if (set.marks[index] !== 0) return;
-  set.marks[index] = 1;
-  set.list[set.count++] = index;
-}
-
-export function find(parent: Int32Array, node: number): number {
-  let v = node;
-  while (parent[v] !== v) {
-    parent[v] = parent[parent[v]];
-    v = parent[v];
-  }
-  return v;
-}
-
-export function unite(parent: Int32Array, a: number, b: number): void {
-  const x = find(parent, a);
-  const y = find(parent, b);
-  if (x < y) parent[y] = x;
-  if (y < x) parent[x] = y;
-}
-
-export const range = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => i);

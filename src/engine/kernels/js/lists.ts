@@ -1,0 +1,64 @@
+/** Lists and sets of indices: the twin of native/kernels/lists.h, function by function. */
+
+export const NONE = -1;
+
+/** Lists of indices: list i is items[offset[i] .. offset[i + 1]]. */
+export interface Lists {
+  readonly offset: Int32Array;
+  readonly items: Int32Array;
+}
+
+/** Returns 0 .. keys.length - 1 grouped by key, each list ascending; keys of -1 are left out. */
+export function group(keys: Int32Array, keyCount: number): Lists {
+  const offset = new Int32Array(keyCount + 1);
+  let kept = 0;
+  for (let i = 0; i < keys.length; i++) {
+    if (keys[i] < 0) continue;
+    offset[keys[i] + 1]++;
+    kept++;
+  }
+  for (let k = 0; k < keyCount; k++) offset[k + 1] += offset[k];
+  const next = offset.slice(0, keyCount);
+  const items = new Int32Array(kept);
+  for (let i = 0; i < keys.length; i++) if (keys[i] >= 0) items[next[keys[i]]++] = i;
+  return { offset, items };
+}
+
+/** A list of indices in which each stands at most once until it is taken. */
+export interface Touched {
+  readonly marks: Uint8Array;
+  readonly list: Int32Array;
+  count: number;
+}
+
+export const touched = (size: number): Touched => ({
+  marks: new Uint8Array(size),
+  list: new Int32Array(size),
+  count: 0,
+});
+
+export function touch(set: Touched, index: number): void {
+  if (set.marks[index] !== 0) return;
+  set.marks[index] = 1;
+  set.list[set.count++] = index;
+}
+
+/** Returns the root of the node's set in a forest of disjoint sets: parent[v] = v at the root, the least of its set. */
+export function find(parent: Int32Array, node: number): number {
+  let v = node;
+  while (parent[v] !== v) {
+    parent[v] = parent[parent[v]];
+    v = parent[v];
+  }
+  return v;
+}
+
+export function unite(parent: Int32Array, a: number, b: number): void {
+  const x = find(parent, a);
+  const y = find(parent, b);
+  if (x < y) parent[y] = x;
+  if (y < x) parent[x] = y;
+}
+
+/** Returns 0 .. count - 1. */
+export const range = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => i);
