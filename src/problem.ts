@@ -47,6 +47,13 @@ function deliveries(kind: NamedCollective, size: number, groups: number, chunksP
 function checkSize(kind: NamedCollective, size: number, groups: number, chunks: number): void {
   const transfers = deliveries(kind, size, groups, chunks);
   if (transfers <= MOST_TRANSFERS && chunkCountOf(kind, size, groups, chunks) <= 2 ** 31 - 1) return;
+  if (chunks === 1) {
+    throw new InputError(
+      "the topology",
+      `fewer NPUs: ${kind} among ${size} needs about ${transfers.toExponential(1)} transfers, more than ${MOST_TRANSFERS.toExponential()},`,
+      `${size} NPUs`,
+    );
+  }
   const estimate = `${chunks} (about ${transfers.toExponential(1)} transfers, ${formatSize(Math.round(transfers) * BYTES_PER_TRANSFER)} of memory)`;
   throw new InputError(
     "--chunks",
@@ -95,13 +102,14 @@ export function problemOf(topology: Topology, options: CollectiveOptions): Probl
     const others = topology.nodeNames.slice(0, topology.npuCount).filter((_, npu) => !members.has(npu));
     if (others.length > 0) network = without(topology, others);
   }
-  if (options.group === undefined || outsiders === "none") refuseDisconnected(network);
+  if (options.group === undefined) refuseDisconnected(network);
+  else if (outsiders === "none") refuseDisconnected(network, "without its outsiders the group");
   return { topology: network, collective: namedCollective(network, collective, options) };
 }
 
-function refuseDisconnected(topology: Topology): void {
+function refuseDisconnected(topology: Topology, what = topology.name): void {
   const pair = unreachablePair(topology);
   if (pair === null) return;
   const [from, to] = pair.map((npu) => topology.nodeNames[npu]) as [string, string];
-  throw new InfeasibleError(`${topology.name} is not connected: NPU ${from} cannot reach NPU ${to}`, { from, to });
+  throw new InfeasibleError(`${what} is not connected: NPU ${from} cannot reach NPU ${to}`, { from, to });
 }

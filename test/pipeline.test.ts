@@ -103,7 +103,7 @@ describe("process groups", () => {
     const { report } = await run("ring:8", { collective: "allgather", group: "0,4" });
     expect(report.schedule.transfers).toBeGreaterThanOrEqual(8);
     await expect(run("ring:8", { collective: "allgather", group: "0,4", outsiders: "none" })).rejects.toThrow(
-      /not connected: NPU 0 cannot reach NPU 4/,
+      /without its outsiders the group is not connected: NPU 0 cannot reach NPU 4/,
     );
   });
 
@@ -174,8 +174,16 @@ describe("what is refused, and what is empty", () => {
     );
   });
 
+  it("more NPUs than transfers can be held for", async () => {
+    await expect(run("mesh:200x200", { collective: "allgather" })).rejects.toThrow(
+      /fewer NPUs: allgather among 40000 needs about 1\.6e\+9 transfers/,
+    );
+  });
+
   it("unicast on more NPUs than its tables can hold", async () => {
-    await expect(run("mesh:80x80", { collective: "scatter" })).rejects.toThrow(/at most 6000 NPUs .* received 6400/);
+    await expect(run("mesh:80x80", { collective: "scatter" })).rejects.toThrow(
+      /at most 6000 NPUs for a gather, scatter or all-to-all .* received 6400/,
+    );
   });
 
   it("a disconnected network names a pair", async () => {

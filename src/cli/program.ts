@@ -96,7 +96,10 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
         .option("--size <size>", "nccl-tests size: 1GiB, 64MB, 4096; default 1GiB"),
     )
       .option("--seed <n>", "seed of the random choices, default 1")
-      .option("--trials <n>", "most trials per phase, default min(64, 1e7 / transfers); ends early at the bound")
+      .option(
+        "--trials <n>",
+        "most trials per phase (an all-reduce has two, and 32 tries a trial to overlap them); default min(64, 1e7 / transfers); ends early at the bound",
+      )
       .option("--policy <name>", "only this policy of the algorithm")
       .option(
         "--switch-degree <d>",

@@ -36,6 +36,16 @@ interface LinkFields {
 /** More links than this are refused: a mistyped `count` must not exhaust the memory. */
 const MAX_LINKS = 2 ** 26;
 
+const NODE_KEYS = ["id", "kind", "group", "multicast", "aggregation"];
+const LINK_KEYS = ["from", "to", "bandwidthGBps", "bandwidth", "latencyUs", "latency", "bidirectional", "count", "id"];
+
+/** Throws InputError for a key that means nothing: a misspelt one would silently give another network. */
+function refuseUnknown(value: object, keys: readonly string[], place: string): void {
+  for (const key of Object.keys(value)) {
+    if (!keys.includes(key)) throw new InputError(place, `no keys but ${keys.join(", ")}`, key);
+  }
+}
+
 /**
  * Returns the network that a `banyan-topology` file (version 1) describes.
  *
@@ -90,6 +100,7 @@ function nodeName(value: unknown, place: string): string {
 
 function addNode(builder: TopologyBuilder, value: unknown, place: string): "npu" | "switch" {
   const fields = asObject<NodeFields>(value, place);
+  refuseUnknown(fields, NODE_KEYS, place);
   const name = nodeName(fields.id, `${place}.id`);
   if (builder.indexOf(name) !== undefined) throw new InputError(`${place}.id`, "an id not used by another node", name);
   const { kind, group } = fields;
@@ -106,6 +117,7 @@ function addNode(builder: TopologyBuilder, value: unknown, place: string): "npu"
 /** Adds the links of one entry and returns how many they are. */
 function addLinks(builder: TopologyBuilder, value: unknown, place: string, ids: Set<string>, room: number): number {
   const fields = asObject<LinkFields>(value, place);
+  refuseUnknown(fields, LINK_KEYS, place);
   const from = endOf(builder, fields.from, `${place}.from`);
   const to = endOf(builder, fields.to, `${place}.to`);
   if (from === to) throw new InputError(`${place}.to`, "another node than the link's own start", fields.to);

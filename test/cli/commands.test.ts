@@ -235,7 +235,7 @@ describe("banyan simulate", () => {
     expect(slices).toHaveLength(2 * file("sw.json").transfers.count);
   });
 
-  it("warns about a schedule that is wrong", async () => {
+  it("fails for a schedule that is wrong", async () => {
     await run("synth ring:4 --collective allgather --size 4MB --quiet -o short.json");
     const { transfers, ...rest } = file("short.json");
     const cut = Object.fromEntries(
@@ -244,7 +244,7 @@ describe("banyan simulate", () => {
     folder.put("short.json", { ...rest, transfers: cut });
     const { code, err } = await banyan(["simulate", "short.json"], { cwd: folder.at() });
     expect([code, err]).toEqual([
-      0,
+      1,
       "banyan: this schedule is wrong (1 violation; `banyan verify short.json` lists them)\n",
     ]);
   });

@@ -227,3 +227,27 @@ describe("writing banyan-topology", () => {
     );
   });
 });
+
+describe("keys that mean nothing", () => {
+  const file = (node: object, link: object): string =>
+    JSON.stringify({
+      format: "banyan-topology",
+      version: 1,
+      nodes: [
+        { id: 0, kind: "npu", ...node },
+        { id: 1, kind: "npu" },
+      ],
+      links: [{ from: 0, to: 1, bandwidthGBps: 1, latencyUs: 1, ...link }],
+    });
+
+  it.each([
+    [
+      {},
+      { bidirectinal: true },
+      /^expected no keys but .*bidirectional.* for t\.json: links\[0\] but received "bidirectinal"$/,
+    ],
+    [{ box: 1 }, {}, /^expected no keys but id, kind.* for t\.json: nodes\[0\] but received "box"$/],
+  ])("%j %j", (node, link, message) => {
+    expect(() => readTopologyJson(file(node, link), "t.json")).toThrow(message);
+  });
+});

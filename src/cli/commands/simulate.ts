@@ -57,6 +57,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     context.note(`this schedule is wrong (${words}; \`banyan verify ${file}\` lists them)`);
   }
   context.progress({ what: "simulating" });
+  const code = violationCount === 0 ? 0 : 1;
   const found = replay(schedule, reference ? "reference" : (asked ?? switchingFor(schedule)), trace !== undefined);
   if (trace !== undefined && found.startPs !== undefined && found.endPs !== undefined) {
     context.progress({ what: `writing ${trace.path}` });
@@ -86,9 +87,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       links: { meanUtilisation: links.mean, maxUtilisation: links.max, busiest: links.bottleneck?.name ?? null },
       trace: trace?.path ?? null,
     });
-    return 0;
+    return code;
   }
-  if (quiet && trace !== undefined) return 0;
+  if (quiet && trace !== undefined) return code;
   const speeds = [
     ["", "time", "algbw", "busbw", ""],
     ["planned", ...timingCells(planned), planned.model],
@@ -110,5 +111,5 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     ...(trace === undefined ? [] : [labelled("trace", trace.path)]),
   ];
   context.out(`${lines.map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
-  return 0;
+  return code;
 }

@@ -44,6 +44,10 @@ function figures(list: string, text: string): { bandwidths: number[]; latencies:
     if (number === "" || unit === "") {
       throw new InputError(place(i), 'a bandwidth such as "50GB/s" or a latency such as "0.5us"', items[i]);
     }
+    // "@50,0.5us": 50 has no unit of its own, and must not be read as 50 us.
+    if (ownUnit === "" && TIME_UNITS.has(unit) && !items.slice(0, i).some((item) => /[A-Za-z]/.test(item))) {
+      throw new InputError(place(i), 'a bandwidth with its unit, such as "50GB/s", before the latency', items[i]);
+    }
     if (TIME_UNITS.has(unit)) latencies.unshift(parseTime(number + unit, place(i)));
     else bandwidths.unshift(parseBandwidth(number + unit, place(i)));
   }

@@ -23,7 +23,7 @@ export function unicastAttempts(
   const { collective } = phase;
   const npus = request.topology.npuCount;
   if (npus > MOST_NPUS) {
-    throw new InputError("the topology", `at most ${MOST_NPUS} NPUs where each chunk goes to one of them`, npus);
+    throw new InputError("the topology", `at most ${MOST_NPUS} NPUs for a gather, scatter or all-to-all`, npus);
   }
   const single = (placement: Collective["pre"]): Int32Array => (placement as { npu: Int32Array }).npu;
   const source = single(collective.pre);
