@@ -87,6 +87,19 @@ export function boundReport(topology: Topology, collective: Collective, bound: B
   };
 }
 
+/** Returns what every report says of its network. */
+export const topologySummary = (topology: Topology): Report["topology"] => ({
+  name: topology.name,
+  npus: topology.npuCount,
+  switches: switchCount(topology),
+  links: linkCount(topology),
+  hash: topologyHash(topology),
+});
+
+/** Returns the papers' ideal as the reports show it; null where they define none. */
+export const referenceReport = (ps: Rational | null): Report["reference"] =>
+  ps === null ? null : { us: toNumber(divide(ps, rational(PS_PER_US))), name: "TACOS ideal" };
+
 /** Returns a / b, and 1 where both are 0 (nothing to send). */
 function ratio(a: Rational, b: number): number {
   return b === 0 ? 1 : toNumber(multiply(a, rational(1, BigInt(b))));
@@ -111,13 +124,7 @@ export function reportOf(judged: Judged): Report {
   const whole = collective.groupCount === 1 && collective.groupSize === topology.npuCount;
   return {
     schema: "banyan/result@1",
-    topology: {
-      name: topology.name,
-      npus: topology.npuCount,
-      switches: switchCount(topology),
-      links: linkCount(topology),
-      hash: topologyHash(topology),
-    },
+    topology: topologySummary(topology),
     collective: {
       kind: collective.kind,
       sizeBytes: collective.sizeBytes,
@@ -130,8 +137,7 @@ export function reportOf(judged: Judged): Report {
     simulated: simulated === null ? null : { ...timingOf(collective, simulated.ps), model: simulated.model },
     bound: boundReport(topology, collective, bound),
     limit: boundReport(topology, collective, limit),
-    reference:
-      reference === null ? null : { us: toNumber(divide(reference, rational(PS_PER_US))), name: "TACOS ideal" },
+    reference: referenceReport(reference),
     optimality: ratio(bound.ps, ps),
     ofLimit: simulated === null ? null : ratio(limit.ps, simulated.ps),
     verified: judged.verified,

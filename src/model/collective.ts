@@ -24,7 +24,7 @@ export type Placement =
   | { readonly kind: "sets"; readonly offset: Int32Array; readonly members: Int32Array };
 
 /**
- * What must be communicated: precondition and postcondition over equal chunks (DESIGN.md of the papers: TACOS 2024, IV-D).
+ * What must be communicated: precondition and postcondition over equal chunks (TACOS 2024, section IV-D).
  *
  * Where `reduces` is false, the NPUs of `pre` hold the chunk at the start and those of `post` must hold it at the end.
  * Where it is true, every NPU of `pre` starts with its own contribution to the chunk, and every NPU of `post` must end

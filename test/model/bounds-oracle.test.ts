@@ -7,8 +7,9 @@ import { routeTimes } from "../../src/model/routes.ts";
 import { routesOf, type SwitchDegree } from "../../src/model/routing.ts";
 import type { Topology } from "../../src/model/topology.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
-import { bound, network, wholeCollective } from "../support/bound-cases.ts";
+import { bound, network } from "../support/bound-cases.ts";
 import { optimalUnits } from "../support/optimum.ts";
+import { wholeCollective } from "../support/synthesis.ts";
 
 /** A unit of time is 1000 ps: a chunk of 1000 bytes at 1e12 bytes/s; slower links have latency for the rest. */
 const UNIT = 1000;

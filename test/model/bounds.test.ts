@@ -5,7 +5,8 @@ import { collective, type NamedCollective } from "../../src/model/collective.ts"
 import { compare, rational, toNumber } from "../../src/model/rational.ts";
 import { reversed } from "../../src/model/topology.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
-import { bound, boundUs, limitUs, network, wholeCollective } from "../support/bound-cases.ts";
+import { bound, boundUs, limitUs, network } from "../support/bound-cases.ts";
+import { wholeCollective } from "../support/synthesis.ts";
 
 const GIB = 2 ** 30;
 

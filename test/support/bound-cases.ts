@@ -1,24 +1,13 @@
 import { type Bound, boundOf, limitOf } from "../../src/model/bounds.ts";
-import { type Collective, collective, type NamedCollective } from "../../src/model/collective.ts";
+import type { Collective, NamedCollective } from "../../src/model/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { toNumber } from "../../src/model/rational.ts";
 import { routeTimes } from "../../src/model/routes.ts";
 import { routesOf, type SwitchDegree } from "../../src/model/routing.ts";
 import type { Topology } from "../../src/model/topology.ts";
+import { wholeCollective } from "./synthesis.ts";
 
 export const network = (t: Topology | string): Topology => (typeof t === "string" ? presetTopology(t) : t);
-
-/** Returns a collective of all NPUs. */
-export function wholeCollective(
-  t: Topology,
-  kind: NamedCollective,
-  sizeBytes: number,
-  chunks = 1,
-  root = 0,
-): Collective {
-  const all = Int32Array.from({ length: t.npuCount }, (_, i) => i);
-  return collective({ kind, groups: [all], sizeBytes, chunksPerNpu: chunks, rootRank: root });
-}
 
 /** Returns the bound of a collective over port routes, unless said otherwise. */
 export function bound(t: Topology, c: Collective, degree: SwitchDegree = "ports"): Bound {

@@ -1,12 +1,10 @@
 import { boundOf, limitOf, referencePs } from "../../model/bounds.ts";
 import type { Collective } from "../../model/collective.ts";
-import { divide, rational, toNumber } from "../../model/rational.ts";
 import { routeTimes } from "../../model/routes.ts";
 import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing.ts";
-import { linkCount, switchCount, type Topology, topologyHash } from "../../model/topology.ts";
-import { PS_PER_US } from "../../model/units.ts";
+import { switchCount, type Topology } from "../../model/topology.ts";
 import { problemOf } from "../../problem.ts";
-import { boundReport, type Report } from "../../result.ts";
+import { boundReport, referenceReport, topologySummary } from "../../result.ts";
 import { type Context, outJson } from "../context.ts";
 import { networkOf } from "../network.ts";
 import { collectiveRequest } from "../request.ts";
@@ -27,15 +25,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const limit = boundReport(topology, collective, limitOf(topology, collective));
   const chosen = degree ?? (portRouteCount(topology) <= MOST_PORT_ROUTES ? "ports" : 1);
   const bound = boundOver(topology, collective, chosen);
-  const ps = referencePs(topology, collective);
-  const reference = ps === null ? null : { us: toNumber(divide(ps, rational(PS_PER_US))), name: "TACOS ideal" };
-  const network: Report["topology"] = {
-    name: topology.name,
-    npus: topology.npuCount,
-    switches: switchCount(topology),
-    links: linkCount(topology),
-    hash: topologyHash(topology),
-  };
+  const reference = referenceReport(referencePs(topology, collective));
+  const network = topologySummary(topology);
   if (json) {
     const { kind, sizeBytes, chunksPerNpu } = collective;
     outJson(context, {

@@ -1,9 +1,8 @@
 import { InputError } from "../../errors.ts";
 import { type PerfettoOptions, perfettoTrace } from "../../export/perfetto.ts";
 import { makespanPs, type StepSchedule, transferCount } from "../../model/step-schedule.ts";
-import { linkCount, switchCount, topologyHash } from "../../model/topology.ts";
 import { switchingFor } from "../../pipeline.ts";
-import { type Report, timingOf } from "../../result.ts";
+import { timingOf, topologySummary } from "../../result.ts";
 import { simulateReference } from "../../simulate/reference.ts";
 import { simulateSchedule } from "../../simulate/replay.ts";
 import type { Switching } from "../../simulate/simulation.ts";
@@ -67,13 +66,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const planned = { ...timingOf(collective, makespanPs(schedule)), model: "link-busy" };
   const simulated = { ...timingOf(collective, found.ps), model: found.model };
   const links = utilisation(topology, found.ps, found.linkBusyPs);
-  const network: Report["topology"] = {
-    name: topology.name,
-    npus: topology.npuCount,
-    switches: switchCount(topology),
-    links: linkCount(topology),
-    hash: topologyHash(topology),
-  };
+  const network = topologySummary(topology);
   if (json) {
     outJson(context, {
       schema: "banyan/simulation@1",

@@ -2,7 +2,7 @@ import { CHOICE, type MatchPolicy } from "../../engine/kernels/kernels.ts";
 import { InputError } from "../../errors.ts";
 import type { RelayOrder } from "./distances.ts";
 
-/** A way to choose chunks in multicast phases; see TEN-MATCHING notes in native/kernels/match.h. */
+/** A way to choose chunks in multicast phases; see native/kernels/match.h. */
 interface MulticastPolicy {
   readonly name: string;
   readonly choice: number;
