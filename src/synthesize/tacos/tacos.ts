@@ -7,10 +7,11 @@ import { reversed, switchCount, type Topology } from "../../model/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { assemble, type PhaseTransfers } from "./assemble.ts";
 import { type Attempt, networksOf, type Outcome } from "./attempt.ts";
+import { mirrored, mirrorsPhase } from "./mirror.ts";
 import { multicastAttempts } from "./multicast.ts";
 import { tenNetwork } from "./network.ts";
 import { overlapped } from "./overlap.ts";
-import { phasesOf } from "./phases.ts";
+import { type Phase, phasesOf } from "./phases.ts";
 import { checkPolicy, defaultTrials, MULTICAST_POLICIES, RELAY_POLICIES } from "./trials.ts";
 import { unicastAttempts } from "./unicast.ts";
 
@@ -60,7 +61,12 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   const done: PhaseTransfers[] = [];
   const labels: string[] = [];
   let trials = 0;
-  for (const phase of phases) {
+  for (const [index, phase] of phases.entries()) {
+    const same = index > 0 && mirrorsPhase(phases[0] as Phase, phase) ? mirrored(done[0] as PhaseTransfers) : null;
+    if (same !== null) {
+      done.push(same);
+      continue;
+    }
     const networks = networksOf(topology, collective, phase, routeSets);
     const phaseTopology = phase.reversed ? reversed(topology) : topology;
     const attempts = (phase.unicast ? unicastAttempts : multicastAttempts)(phase, networks, request, context);
