@@ -37,6 +37,15 @@ export class InputError extends Error {
   }
 }
 
+/** A file is not what its writer wrote: cut short, or changed on the way. `what` names the file or a part of it. Exit code 2. */
+export class DamagedFileError extends InputError {
+  constructor(what: string, why: string) {
+    super(what, "undamaged bytes", why);
+    this.message = `${what} is damaged: ${why}`;
+    this.name = "DamagedFileError";
+  }
+}
+
 /** No answer exists; `witness` shows why (an unreachable pair, a cut). Exit code 3. */
 export class InfeasibleError extends Error {
   readonly exitCode: number = 3;

@@ -2,7 +2,7 @@ import { InputError } from "../errors.ts";
 import type { Topology } from "../model/topology.ts";
 import { looksLikeEdgeList, readEdgeList } from "./edge-list.ts";
 import { parseJson } from "./json-text.ts";
-import { embeddedTopology } from "./schedule-json.ts";
+import { embeddedTopology } from "./schedule-header.ts";
 import { looksLikeTaccl, type TacclOptions, tacclTopologyFromJson } from "./taccl-topology.ts";
 import { topologyFromJson } from "./topology-json.ts";
 

@@ -1,0 +1,20 @@
+import type { Collective } from "./collective.ts";
+import type { RouteSet } from "./routes.ts";
+import { isSlotSchedule, type Schedule, slotMakespanPs, slotTransferCount } from "./slot-schedule.ts";
+import { makespanPs, transferCount } from "./step-schedule.ts";
+import type { Topology } from "./topology.ts";
+
+/** What schedules of either kind, and files of either format, have in common. */
+export interface ScheduleHeader {
+  readonly topology: Topology;
+  readonly collective: Collective;
+  readonly routes: RouteSet;
+}
+
+/** Returns the number of transfers of a schedule of either kind. */
+export const transfersOf = (schedule: Schedule): number =>
+  isSlotSchedule(schedule) ? slotTransferCount(schedule) : transferCount(schedule);
+
+/** Returns when the last transfer ends, in picoseconds (link-busy model). O(transfers) for a step schedule. */
+export const makespanOf = (schedule: Schedule): number =>
+  isSlotSchedule(schedule) ? slotMakespanPs(schedule) : makespanPs(schedule);
