@@ -5,6 +5,7 @@ import { routeView, slotGraph } from "./bounds/graph.ts";
 import { inReversedTime } from "./bounds/infeasible.ts";
 import { farthestPair } from "./bounds/latency.ts";
 import { forwardLimit } from "./bounds/limit.ts";
+import { fixedPartitions, partitionsInto, tryRoutePartition } from "./bounds/partition.ts";
 import { tryHiddenBroadcasts, tryRooted } from "./bounds/rooted.ts";
 import { type CutContext, tryCut } from "./bounds/route-cuts.ts";
 import { portsOf, sidesOf } from "./bounds/sides.ts";
@@ -27,7 +28,8 @@ export type { Bound, Witness };
  * whole transfers, each occupying its route for its slot.
  *
  * The largest of: cuts (whole transfers that fit over the border of a set, and its complement, against the chunks that must
- * cross), the tail bound of sets joined by faster links, total work, and the slot time of the farthest pair. Never a sum.
+ * cross), the tail bound of sets joined by faster links, total work (of an all-reduce also that between boxes, groups and
+ * what faster links join), and the slot time of the farthest pair. Never a sum.
  * Reduce-scatter, reduce and gather are bounded as all-gather, broadcast and scatter on the reversed network: a schedule
  * run backwards in time delivers a copy along every path that a contribution took. All-reduce gets no sum of two halves,
  * which would not be a bound, but every broadcast and reduction hidden in it.
@@ -114,6 +116,9 @@ function forwardBound(topology: Topology, collective: Collective, routes: RouteS
       adopt();
     }
     tryHiddenBroadcasts(context, back, collective, [far.from, far.to], adopt);
+    for (const partition of [...fixedPartitions(topology), ...partitionsInto(topology, pockets)]) {
+      tryRoutePartition(best, view, collective, partition);
+    }
   }
   tryRouteWork(best, view, collective);
   return asBound(best);

@@ -73,6 +73,31 @@ describe("bounds known from the papers and by hand", () => {
     expect(limitUs("mesh:3x3@50GB/s,0us", "allreduce", 9e6)).toBeCloseTo(0.75 * ((2 * 8e6) / 100e3), 9);
   });
 
+  it("counts what all boxes of an all-reduce must send each other, not only one of them", () => {
+    // 2 x 3/4 of the buffer per box through 8 x 25 GB/s; the first dimension does not help
+    expect(limitUs("switch:8*switch:4@300,25GB/s,0us", "allreduce", 1e9)).toBeCloseTo(7500, 6);
+    // 5 groups with 4 links of 200 GB/s each: 2 x 4/5 of the buffer through 800 GB/s
+    expect(limitUs("dragonfly:4x5@400,200GB/s,0us", "allreduce", 1e9)).toBeCloseTo(2000, 6);
+    // 8 slots of 50 MB over the global links
+    expect(boundUs("dragonfly:4x5@400,200GB/s,0us", "allreduce", 1e9)).toBeCloseTo(2000, 6);
+    const t = network("dragonfly:4x5@400,200GB/s");
+    expect(describeWitness(t, limitOf(t, wholeCollective(t, "allreduce", 1e9)))).toBe(
+      "160 chunks between 5 sets of NPUs in all through 4000 GB/s in total",
+    );
+  });
+
+  it("counts for several all-reduces only the boxes in which each has members", () => {
+    const t = network("switch:4*switch:4@300,25GB/s,0us");
+    const lists = [
+      [0, 1, 4, 5],
+      [8, 9, 12, 13],
+    ];
+    const groups = lists.map((list) => Int32Array.from(list));
+    const two = collective({ kind: "allreduce", groups, sizeBytes: 1e9, chunksPerNpu: 1, rootRank: 0 });
+    // each 2 x 1 GB between two boxes, over the ports of all four; its own box sends 1 GB through 100 GB/s
+    expect(toNumber(limitOf(t, two).ps)).toBe(10e9);
+  });
+
   it("finds a narrow cut that is neither a box nor a slab, by maximum flow", () => {
     // two cliques of 4 with shuffled ids, joined by one pair of links
     const b = topologyBuilder("dumbbell");

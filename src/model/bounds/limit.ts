@@ -8,6 +8,7 @@ import { demandCost, demandOf } from "./demand.ts";
 import { BUDGET, type Budget, visitSets } from "./families.ts";
 import { noWay } from "./infeasible.ts";
 import { farthestPair } from "./latency.ts";
+import { fixedPartitions, tryBytePartition } from "./partition.ts";
 import { cutWitness } from "./route-cuts.ts";
 import { crossingBandwidth, markSet, portsOf, sidesOf } from "./sides.ts";
 import type { Bound } from "./witness.ts";
@@ -56,6 +57,8 @@ export function forwardLimit(topology: Topology, collective: Collective): Bound 
   visitSets(topology, null, budget, trySet);
   for (const set of worstCuts(topology, collective)) trySet(set);
   tryByteWork(best, topology, collective, ps);
+  const partitions = collective.kind === "allreduce" ? fixedPartitions(topology) : [];
+  for (const partition of partitions) tryBytePartition(best, topology, collective, partition, ps);
   return asBound(best);
 }
 

@@ -1,0 +1,188 @@
+import type { Collective } from "../collective.ts";
+import type { Rational } from "../rational.ts";
+import { nodeCount, type Topology } from "../topology.ts";
+import { toGBps } from "../units.ts";
+import { type Best, offerRational, offerWhole } from "./best.ts";
+import { type Charged, capacityOf, smallestTime, transfersBy } from "./capacity.ts";
+import type { RouteView } from "./graph.ts";
+
+/** The nodes in disjoint parts; every NPU is in one. */
+export interface Partition {
+  /** [nodes] The part of a node, -1 for switches in none. */
+  readonly part: Int32Array;
+  readonly parts: number;
+}
+
+/** Partitions that one bound looks at; each costs O(links + routes). */
+const MOST_PARTITIONS = 16;
+/** Layers of switches that are placed with the NPUs below them. */
+const MOST_LAYERS = 4;
+
+/**
+ * Returns partitions whose parts are likely to be joined by few links: by node group; of a product by each coordinate, by
+ * the first few together and by the last few. They do not depend on bandwidths. Any partition gives a valid bound.
+ */
+export function fixedPartitions(topology: Topology): Partition[] {
+  const { npuCount, shape, nodeTraits } = topology;
+  const groups = new Map<string, number>();
+  const group = (npu: number): number => {
+    const name = nodeTraits[npu].group;
+    if (name === undefined) return -1 - npu;
+    if (!groups.has(name)) groups.set(name, groups.size);
+    return groups.get(name) as number;
+  };
+  const labels: ((npu: number) => number)[] = [group];
+  if (shape.reduce((a, b) => a * b, 1) === npuCount && shape.length > 1) {
+    let stride = 1;
+    for (const size of shape) {
+      const [inner, outer] = [stride, stride * size];
+      labels.push((npu) => Math.floor(npu / inner) % size);
+      labels.push((npu) => Math.floor(npu / outer));
+      labels.push((npu) => npu % outer);
+      stride = outer;
+    }
+  }
+  return distinct(topology, labels);
+}
+
+/** Returns the partitions that runs of disjoint sets form, each NPU in none of a run by itself. O(nodes) each, and the sets. */
+export function partitionsInto(topology: Topology, sets: readonly Int32Array[]): Partition[] {
+  const runs: Int32Array[] = [];
+  let run = new Int32Array(topology.npuCount);
+  let last = 0;
+  for (const set of sets) {
+    if (last === 0 || set.some((node) => run[node] > 0)) {
+      if (runs.length === MOST_PARTITIONS) break;
+      run = new Int32Array(topology.npuCount);
+      runs.push(run);
+      last = 0;
+    }
+    last++;
+    for (const node of set) if (node < run.length) run[node] = last;
+  }
+  return distinct(
+    topology,
+    runs.map((parts) => (npu: number) => (parts[npu] > 0 ? parts[npu] : -1 - npu)),
+  );
+}
+
+/** Returns the partitions of NPUs with equal labels, equal partitions once, none of one part or of single NPUs. */
+function distinct(topology: Topology, labels: readonly ((npu: number) => number)[]): Partition[] {
+  const { npuCount } = topology;
+  const found: Partition[] = [];
+  for (const label of labels) {
+    const numbers = new Map<number, number>();
+    const part = new Int32Array(nodeCount(topology)).fill(-1);
+    for (let npu = 0; npu < npuCount; npu++) {
+      const own = label(npu);
+      if (!numbers.has(own)) numbers.set(own, numbers.size);
+      part[npu] = numbers.get(own) as number;
+    }
+    const parts = numbers.size;
+    if (parts === 1 || parts === npuCount || found.length === MOST_PARTITIONS) continue;
+    placeSwitches(topology, part);
+    if (!found.some((other) => other.parts === parts && other.part.every((p, node) => p === part[node]))) {
+      found.push({ part, parts });
+    }
+  }
+  return found;
+}
+
+/** Puts switches with neighbours in one part only into that part, layer by layer. */
+function placeSwitches({ linkSource, linkTarget, npuCount }: Topology, part: Int32Array): void {
+  const SEVERAL = -2;
+  for (let layer = 0; layer < MOST_LAYERS && part.length > npuCount; layer++) {
+    const next = part.slice();
+    const see = (node: number, neighbour: number): void => {
+      if (part[node] !== -1 || part[neighbour] < 0) return;
+      if (next[node] !== part[neighbour]) next[node] = next[node] === -1 ? part[neighbour] : SEVERAL;
+    };
+    for (let link = 0; link < linkSource.length; link++) {
+      see(linkSource[link], linkTarget[link]);
+      see(linkTarget[link], linkSource[link]);
+    }
+    for (let node = npuCount; node < part.length; node++) part[node] = next[node] === SEVERAL ? -1 : next[node];
+  }
+}
+
+/**
+ * Returns how often the chunks of an all-reduce must go from one part to another: 2(P-1) times a chunk whose contributions
+ * start in P parts.
+ *
+ * Proof: let an NPU of part A be the first with the whole sum, at time t. The contributions of the P-1 other parts left
+ * these parts over a tree into A by t. Each of the other parts then still has to get the sum, by a transfer that enters it
+ * and ends at t or later; on the tree it would have had to end before t, to be passed on.
+ */
+function crossings({ groupCount, groupSize, groupMembers, chunksPerNpu }: Collective, { part }: Partition): number {
+  let count = 0;
+  for (let group = 0; group < groupCount; group++) {
+    const touched = new Set<number>();
+    for (let i = group * groupSize; i < (group + 1) * groupSize; i++) touched.add(part[groupMembers[i]]);
+    count += 2 * (touched.size - 1) * groupSize * chunksPerNpu;
+  }
+  return count;
+}
+
+/** Offers the bounds of an all-reduce from what all parts together must send, and receive, in whole transfers. */
+export function tryRoutePartition(best: Best, view: RouteView, collective: Collective, partition: Partition): void {
+  const count = crossings(collective, partition);
+  if (count === 0) return;
+  const { routes, topology } = view;
+  const { linkSource, linkTarget } = topology;
+  const { part, parts } = partition;
+  const leaving: Charged = { route: [], position: [] };
+  const entering: Charged = { route: [], position: [] };
+  for (let route = 0; route < view.slotPs.length; route++) {
+    const from = part[routes.source[route]];
+    const to = part[routes.target[route]];
+    if (from === to) continue;
+    let first = routes.linkOffset[route];
+    while (part[linkTarget[routes.links[first]]] === from) first++;
+    let last = routes.linkOffset[route + 1] - 1;
+    while (part[linkSource[routes.links[last]]] === to) last--;
+    leaving.route.push(route);
+    leaving.position.push(first);
+    entering.route.push(route);
+    entering.position.push(last);
+  }
+  for (const charged of [leaving, entering]) {
+    const capacity = capacityOf(view, charged, null);
+    if (transfersBy(capacity, best.wholePs) >= count) continue;
+    const time = smallestTime(best.wholePs, (t) => transfersBy(capacity, t) >= count);
+    offerWhole(best, time, () => ({
+      kind: "work",
+      demand: `${count} transfers between ${parts} sets of NPUs`,
+      totalGBps: [...new Set(charged.position.map((i) => routes.links[i]))].reduce(
+        (sum, link) => sum + toGBps(topology.linkBytesPerSecond[link]),
+        0,
+      ),
+    }));
+  }
+}
+
+/** Offers the same in bytes over bandwidth, where no switch multiplies or adds up what passes. */
+export function tryBytePartition(
+  best: Best,
+  topology: Topology,
+  collective: Collective,
+  partition: Partition,
+  ps: (chunks: number, bytesPerSecond: bigint) => Rational,
+): void {
+  const { linkSource, linkTarget, linkBytesPerSecond, nodeTraits } = topology;
+  if (nodeTraits.some((traits) => traits.multicast === true || traits.aggregation === true)) return;
+  const count = crossings(collective, partition);
+  const { part, parts } = partition;
+  for (const end of [linkSource, linkTarget]) {
+    let bandwidth = 0n;
+    for (let link = 0; link < linkSource.length; link++) {
+      if (part[end[link]] < 0 || part[linkSource[link]] === part[linkTarget[link]]) continue;
+      bandwidth += BigInt(linkBytesPerSecond[link]);
+    }
+    if (count === 0 || bandwidth === 0n) continue;
+    offerRational(best, ps(count, bandwidth), () => ({
+      kind: "work",
+      demand: `${count} chunks between ${parts} sets of NPUs`,
+      totalGBps: toGBps(Number(bandwidth)),
+    }));
+  }
+}
