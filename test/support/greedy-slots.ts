@@ -1,0 +1,81 @@
+import { collective } from "../../src/model/collective.ts";
+import { routesOf } from "../../src/model/routing.ts";
+import type { SlotPass, SlotSchedule } from "../../src/model/slot-schedule.ts";
+import type { Topology } from "../../src/model/topology.ts";
+import { translatedSchedule } from "../../src/model/translated-rows.ts";
+import { random } from "../../src/random.ts";
+import { type Arrival, slotScheduleOf } from "./slot-schedules.ts";
+
+export const FORWARD: SlotPass = { reversed: false, reduces: false };
+export const REDUCING: SlotPass = { reversed: true, reduces: true };
+export const SLOT_PS = 1_000_000;
+
+/** Passes by the kind of collective. */
+const PASSES = {
+  allgather: [FORWARD],
+  reducescatter: [REDUCING],
+  allreduce: [REDUCING, FORWARD],
+} as const;
+export type SlotKind = keyof typeof PASSES;
+
+const everyone = (topology: Topology): Int32Array => Int32Array.from({ length: topology.npuCount }, (_, npu) => npu);
+
+/** Returns a correct slot schedule on direct links: in each slot every port brings some chunk that its source had before. */
+export function greedySlots(topology: Topology, kind: SlotKind, chunksPerNpu: number, seed: number): SlotSchedule {
+  const { npuCount } = topology;
+  const routes = routesOf(topology, 1);
+  const whole = collective({ kind, groups: [everyone(topology)], sizeBytes: 1e6, chunksPerNpu, rootRank: 0 });
+  const origin = Int32Array.from({ length: whole.chunkCount }, (_, c) => Math.floor(c / chunksPerNpu));
+  const since = Array.from({ length: npuCount }, () => new Map<number, number>());
+  for (const [chunk, npu] of origin.entries()) (since[npu] as Map<number, number>).set(chunk, 0);
+  const { below } = random(seed);
+  const arrivals: Arrival[] = [];
+  for (let slot = 0; since.some((held) => held.size < whole.chunkCount); slot++) {
+    for (const [route, source] of routes.source.entries()) {
+      const target = since[routes.target[route]] as Map<number, number>;
+      const ready = [...(since[source] as Map<number, number>)].filter(([c, from]) => from <= slot && !target.has(c));
+      if (ready.length === 0) continue;
+      const [chunk] = ready[below(ready.length)] as [number, number];
+      target.set(chunk, slot + 1);
+      arrivals.push({ chunk, route, slot });
+    }
+  }
+  return slotScheduleOf({
+    topology,
+    collective: whole,
+    origin,
+    arrivals,
+    passes: PASSES[kind],
+    slotPs: SLOT_PS,
+    routes,
+  });
+}
+
+/** Returns the schedule of a ring `ring:n` in which chunks go round both ways, kept as NPU 0's log and its translations. */
+export function ringSlots(topology: Topology, kind: SlotKind): SlotSchedule {
+  const n = topology.npuCount;
+  const routes = routesOf(topology, 1);
+  const arrivals: Arrival[] = [];
+  for (const [route, source] of routes.source.entries()) {
+    const target = routes.target[route];
+    const step = (target - source + n) % n;
+    const reach = step === 1 ? n >> 1 : (n - 1) >> 1;
+    for (let slot = 0; slot < reach; slot++) {
+      const chunk = step === 1 ? (source - slot + n) % n : (source + slot) % n;
+      arrivals.push({ chunk, route, slot });
+    }
+  }
+  const whole = collective({ kind, groups: [everyone(topology)], sizeBytes: 1e6, chunksPerNpu: 1, rootRank: 0 });
+  const passes = PASSES[kind];
+  const plain = slotScheduleOf({
+    topology,
+    collective: whole,
+    origin: everyone(topology),
+    arrivals,
+    passes,
+    slotPs: SLOT_PS,
+    routes,
+  });
+  const rows = { topology, routes, sizes: [n], chunksPerNpu: 1, row: plain.row(0) };
+  return translatedSchedule(rows, whole, { slotPs: SLOT_PS, slots: plain.slots, passes });
+}
