@@ -95,7 +95,7 @@ function* candidates({ npuCount, shape }: Topology): Generator<readonly number[]
     primes.push(divisors.find((d) => rest % d === 0) ?? rest);
   }
   yield primes;
-  for (let factors = 2; factors < primes.length; factors++) yield* factorizations(npuCount, factors, divisors);
+  for (let factors = 2; factors <= primes.length; factors++) yield* factorizations(npuCount, factors, divisors);
 }
 
 /** Yields the ways to write n as an ordered product of so many of its divisors above 1. */
