@@ -2,9 +2,11 @@
 
 #include <cstddef>
 
+#include "kernels/lists.h"
 #include "kernels/match.h"
 #include "kernels/place.h"
 #include "kernels/relay.h"
+#include "kernels/spread.h"
 
 namespace {
 
@@ -52,6 +54,40 @@ bool ValidNetwork(const BanyanNetwork& network) {
   return true;
 }
 
+bool ValidSpread(const BanyanSpread& problem) {
+  if (problem.npu_count < 1 || problem.chunk_count < 0 || problem.route_count < 0 || problem.held_count < 0) return false;
+  if (problem.choice < 0 || problem.choice > 3 || problem.window < 1 || problem.late_limit < 0 || problem.threads < 1) {
+    return false;
+  }
+  if (!InRange(problem.route_source, problem.route_count, problem.npu_count)) return false;
+  if (!InRange(problem.route_target, problem.route_count, problem.npu_count)) return false;
+  if (!Ascending(problem.held_offset, problem.npu_count, problem.held_count)) return false;
+  if (!InRange(problem.held_chunk, problem.held_count, problem.chunk_count)) return false;
+  for (int32_t v = 0; v < problem.npu_count; v++) {
+    for (int32_t i = problem.held_offset[v] + 1; i < problem.held_offset[v + 1]; i++) {
+      if (problem.held_chunk[i - 1] >= problem.held_chunk[i]) return false;
+    }
+  }
+  for (int32_t r = 0; r < problem.route_count; r++) {
+    if (problem.route_source[r] == problem.route_target[r]) return false;
+  }
+  return true;
+}
+
+// Whether the rows of the offsets are as long as the problem needs them.
+bool FittingLogs(const BanyanSpread& problem, const BanyanLogs& out) {
+  if (out.entry_bytes != 4 && (out.entry_bytes != 2 || problem.chunk_count > 65536)) return false;
+  if (out.max_slots < 0 || out.log_offset[0] != 0 || out.port_offset[0] != 0) return false;
+  banyan::Lists in;
+  if (!in.Group(problem.route_target, problem.route_count, problem.npu_count)) return false;
+  for (int32_t v = 0; v < problem.npu_count; v++) {
+    const double bytes = static_cast<double>((in.End(v) - in.Begin(v) + 7) / 8) * out.max_slots;
+    if (out.log_offset[v + 1] - out.log_offset[v] != static_cast<double>(banyan::LogEntries(problem, v))) return false;
+    if (out.port_offset[v + 1] - out.port_offset[v] != bytes) return false;
+  }
+  return true;
+}
+
 // Keys are compared as 64-bit integers.
 bool ExactIntegers(const double* values, int32_t count) {
   for (int32_t i = 0; i < count; i++) {
@@ -81,6 +117,13 @@ int32_t banyan_match(const BanyanNetwork* network, int32_t chunk_count, int32_t 
   }
   const banyan::MatchProblem problem{*network, chunk_count, held_offset, held_chunk, wanted, *policy};
   return banyan::Match(problem, cancelled, context, out);
+}
+
+int32_t banyan_spread(const BanyanSpread* problem, BanyanCancelled cancelled, const void* context, BanyanLogs* out) {
+  out->detail[0] = 0;
+  out->detail[1] = 0;
+  if (!ValidSpread(*problem) || !FittingLogs(*problem, *out)) return kBanyanBadArgument;
+  return banyan::Spread(*problem, cancelled, context, out);
 }
 
 int32_t banyan_relay(const BanyanNetwork* network, int32_t chunk_count, const int32_t* chunk_source,

@@ -55,6 +55,37 @@ struct BanyanTransfers {
   int32_t detail[2];  // out: see the statuses
 };
 
+// Multicast matching in slots: routes that are equally long and share nothing.
+struct BanyanSpread {
+  int32_t npu_count;
+  int32_t chunk_count;
+  int32_t route_count;
+  int32_t held_count;
+  const int32_t* route_source;  // [route_count]
+  const int32_t* route_target;  // [route_count]
+  const int32_t* held_offset;   // [npu_count + 1]
+  const int32_t* held_chunk;    // [held_count] ascending within an NPU
+  const uint32_t* wanted;       // [npu_count * ceil(chunk_count / 32)] or null: everyone wants all
+  uint32_t seed;
+  int32_t choice;      // as in BanyanMatchPolicy
+  int32_t window;      // >= 1
+  int32_t late_limit;  // >= 0
+  int32_t threads;     // >= 1
+  int32_t* progress;   // thousandths of the deliveries done, written now and then; or null
+};
+
+// One arrival log per NPU; src/model/slot-schedule.ts has their form.
+struct BanyanLogs {
+  int32_t entry_bytes;        // 2 or 4: the width of a chunk; 2 for at most 65,536 chunks
+  int32_t max_slots;          // room for so many slots
+  const double* log_offset;   // [npu_count + 1] entries of NPU v: chunk[log_offset[v] .. log_offset[v + 1]]
+  void* chunk;                // [log_offset[npu_count]]
+  const double* port_offset;  // [npu_count + 1] bytes of NPU v: max_slots times ceil(its routes in / 8)
+  uint8_t* ports;             // [port_offset[npu_count]] zeros
+  int32_t* slots;             // [npu_count] zeros; out: slots until the NPU's last arrival
+  int32_t detail[2];          // out: see the statuses
+};
+
 struct BanyanMatchPolicy {
   uint32_t seed;
   int32_t choice;      // 0 oldest, 1 neighbour, 2 rarest, 3 newest
@@ -71,6 +102,11 @@ int32_t banyan_match(const struct BanyanNetwork* network, int32_t chunk_count, i
                      const int32_t* held_offset, const int32_t* held_chunk, const uint32_t* wanted,
                      const struct BanyanMatchPolicy* policy, BanyanCancelled cancelled, const void* context,
                      struct BanyanTransfers* out);
+
+// Multicast matching in slots (native/kernels/spread.h). kBanyanOutputTooSmall: more slots are needed.
+BANYAN_EXPORT(banyan_spread)
+int32_t banyan_spread(const struct BanyanSpread* problem, BanyanCancelled cancelled, const void* context,
+                      struct BanyanLogs* out);
 
 // Unicast matching with relays (native/kernels/relay.h).
 //   chunk_source, chunk_target [chunk_count]; distance_ps, order [npu_count * npu_count]

@@ -43,7 +43,7 @@ export function random(seed: number, stream = 0): Random {
 
 /**
  * Shuffles items[from .. from + count] in place (Fisher-Yates, highest index first). The first step uses the draw at counter
- * (a, 0), each further one x <- 0x9e3779b1 x + 0x7f4a7c15 of it. The twin of Shuffle in native/kernels/random.h.
+ * (a, b), each further one x <- 0x9e3779b1 x + 0x7f4a7c15 of it. The twin of Shuffle in native/kernels/random.h.
  */
 export function shuffle(
   items: { [index: number]: number },
@@ -51,8 +51,9 @@ export function shuffle(
   count: number,
   seed: number,
   a: number,
+  b = 0,
 ): void {
-  let x = draw(seed, a, 0);
+  let x = draw(seed, a, b);
   for (let i = count - 1; i > 0; i--) {
     const j = Math.floor((x * (i + 1)) / 4294967296);
     const kept = items[from + i];

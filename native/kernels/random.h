@@ -25,10 +25,10 @@ inline std::int32_t Below(std::uint32_t random, std::int32_t bound) {
   return static_cast<std::int32_t>((static_cast<std::uint64_t>(random) * static_cast<std::uint32_t>(bound)) >> 32);
 }
 
-/// Shuffles items [count] (Fisher-Yates, highest index first). The first step uses the draw at counter (a, 0), each
+/// Shuffles items [count] (Fisher-Yates, highest index first). The first step uses the draw at counter (a, b), each
 /// further one x <- 0x9e3779b1 x + 0x7f4a7c15 of it: a kernel shuffles a handful of routes a million times.
-inline void Shuffle(std::int32_t* items, std::int32_t count, std::uint32_t seed, std::uint32_t a) {
-  std::uint32_t x = Draw(seed, a, 0);
+inline void Shuffle(std::int32_t* items, std::int32_t count, std::uint32_t seed, std::uint32_t a, std::uint32_t b = 0) {
+  std::uint32_t x = Draw(seed, a, b);
   for (std::int32_t i = count - 1; i > 0; i--) {
     const std::int32_t j = Below(x, i + 1);
     const std::int32_t kept = items[i];

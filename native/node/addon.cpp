@@ -40,17 +40,30 @@ class Arguments {
     return static_cast<uint32_t*>(Array(name, napi_uint32_array, "a Uint32Array", length));
   }
 
+  uint8_t* Uint8(const char* name, double length) {
+    return static_cast<uint8_t*>(Array(name, napi_uint8_array, "a Uint8Array", length));
+  }
+
+  /// A column of chunks: *entry_bytes 2 or 4.
+  void* Chunks(const char* name, double length, int32_t* entry_bytes) {
+    const Napi::Value value = info_[next_];
+    const bool narrow = value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_uint16_array;
+    *entry_bytes = narrow ? 2 : 4;
+    if (narrow) return Array(name, napi_uint16_array, "a Uint16Array", length);
+    return Array(name, napi_int32_array, "a Uint16Array or an Int32Array", length);
+  }
+
   double* Float64(const char* name, double length) {
     return static_cast<double*>(Array(name, napi_float64_array, "a Float64Array", length));
   }
 
   /// The cancel flag, or null.
-  const int32_t* Flag() {
+  int32_t* Flag() {
     if (info_[next_].IsNull()) {
       next_++;
       return nullptr;
     }
-    const int32_t* flag = Int32("cancel", kAnyLength);
+    int32_t* flag = Int32("cancel", kAnyLength);
     if (length_ < 1) Fail("cancel", "an Int32Array of at least one element");
     return flag;
   }
@@ -161,6 +174,45 @@ Napi::Value Match(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), status);
 }
 
+// spread(npuCount, chunkCount, routeSource, routeTarget, heldOffset, heldChunk, wanted | null, seed, choice, window,
+//        lateLimit, threads, cancel | null, maxSlots, logOffset, chunk, portOffset, ports, slots, summary[3]) -> status
+// A cancel flag of two elements gets the progress in its second.
+Napi::Value Spread(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  BanyanSpread problem{};
+  problem.npu_count = arguments.Integer("npuCount");
+  problem.chunk_count = arguments.Integer("chunkCount");
+  problem.route_source = arguments.Int32("routeSource", Arguments::kAnyLength);
+  problem.route_count = arguments.Count("routeSource");
+  problem.route_target = arguments.Int32("routeTarget", problem.route_count);
+  problem.held_offset = arguments.Int32("heldOffset", static_cast<double>(problem.npu_count) + 1);
+  problem.held_chunk = arguments.Int32("heldChunk", Arguments::kAnyLength);
+  problem.held_count = arguments.Count("heldChunk");
+  const double words = std::ceil(static_cast<double>(problem.chunk_count) / 32);
+  problem.wanted = arguments.Uint32OrNull("wanted", words * problem.npu_count);
+  problem.seed = arguments.Unsigned("seed");
+  problem.choice = arguments.Integer("choice");
+  problem.window = arguments.Integer("window");
+  problem.late_limit = arguments.Integer("lateLimit");
+  problem.threads = arguments.Integer("threads");
+  int32_t* flag = arguments.Flag();
+  if (flag != nullptr && arguments.length() >= 2) problem.progress = flag + 1;
+  BanyanLogs out{};
+  out.max_slots = arguments.Integer("maxSlots");
+  const double* log_offset = arguments.Float64("logOffset", static_cast<double>(problem.npu_count) + 1);
+  out.log_offset = log_offset;
+  out.chunk = arguments.Chunks("chunk", log_offset[problem.npu_count], &out.entry_bytes);
+  const double* port_offset = arguments.Float64("portOffset", static_cast<double>(problem.npu_count) + 1);
+  out.port_offset = port_offset;
+  out.ports = arguments.Uint8("ports", port_offset[problem.npu_count]);
+  out.slots = arguments.Int32("slots", problem.npu_count);
+  double* summary = arguments.Float64("summary", 3);
+  const int32_t status = banyan_spread(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  summary[1] = out.detail[0];
+  summary[2] = out.detail[1];
+  return Napi::Number::New(info.Env(), status);
+}
+
 // relay(npuCount, ..., capacity as above, chunkSource, chunkTarget, distancePs, order, seed, cancel | null,
 //       chunk, route, startPs, summary[3]) -> status
 Napi::Value Relay(const Napi::CallbackInfo& info) {
@@ -202,6 +254,7 @@ Napi::Value Place(const Napi::CallbackInfo& info) {
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("match", Napi::Function::New(env, Match, "match"));
+  exports.Set("spread", Napi::Function::New(env, Spread, "spread"));
   exports.Set("relay", Napi::Function::New(env, Relay, "relay"));
   exports.Set("place", Napi::Function::New(env, Place, "place"));
   return exports;

@@ -1,4 +1,4 @@
-import type { MatchProblem, PlaceProblem, RelayProblem, TenNetwork } from "./kernels.ts";
+import type { MatchProblem, PlaceProblem, RelayProblem, SpreadProblem, TenNetwork } from "./kernels.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
 /**
@@ -34,6 +34,19 @@ export function checkMatchShapes(problem: MatchProblem): void {
   require(problem.wanted === null || problem.wanted.length === network.npuCount * words);
   require(isInteger(policy.seed, 0, 2 ** 32 - 1));
   for (const value of [policy.choice, policy.window, policy.lateLimit, policy.novelty, policy.overtaking]) {
+    require(isInteger(value, 0, INT32_MAX));
+  }
+}
+
+/** Throws when a length of a spread problem does not fit the others. O(1). */
+export function checkSpreadShapes(problem: SpreadProblem): void {
+  const { npuCount, chunkCount, policy, wanted } = problem;
+  require(isInteger(npuCount, 1, INT32_MAX) && isInteger(chunkCount, 0, INT32_MAX));
+  require(problem.routeSource.length < INT32_MAX && problem.routeTarget.length === problem.routeSource.length);
+  require(problem.heldOffset.length === npuCount + 1 && problem.heldChunk.length < INT32_MAX);
+  require(wanted === null || wanted.length === npuCount * Math.ceil(chunkCount / 32));
+  require(isInteger(policy.seed, 0, 2 ** 32 - 1));
+  for (const value of [policy.choice, policy.window, policy.lateLimit, problem.threads, problem.maxSlots]) {
     require(isInteger(value, 0, INT32_MAX));
   }
 }
@@ -87,6 +100,18 @@ export function checkMatchValues(problem: MatchProblem): void {
   checkNetworkValues(problem.network);
   require(ascending(heldOffset, heldChunk.length) && inRange(heldChunk, chunkCount));
   require(policy.choice <= 3 && policy.window >= 1 && policy.novelty <= 1 && policy.overtaking <= 1);
+}
+
+/** Throws when an index or a value of a spread problem is out of range; the shapes have been checked. */
+export function checkSpreadValues(problem: SpreadProblem): void {
+  const { npuCount, chunkCount, routeSource, routeTarget, heldOffset, heldChunk, policy } = problem;
+  require(inRange(routeSource, npuCount) && inRange(routeTarget, npuCount));
+  require(ascending(heldOffset, heldChunk.length) && inRange(heldChunk, chunkCount));
+  for (let v = 0; v < npuCount; v++) {
+    for (let i = heldOffset[v] + 1; i < heldOffset[v + 1]; i++) require(heldChunk[i - 1] < heldChunk[i]);
+  }
+  require(routeSource.every((source, r) => source !== routeTarget[r]));
+  require(policy.choice <= 3 && policy.window >= 1 && problem.threads >= 1);
 }
 
 /** Throws when an index or a value of a relay problem is out of range; the shapes have been checked. */

@@ -55,6 +55,39 @@ export interface MatchProblem {
   readonly policy: MatchPolicy;
 }
 
+/** Multicast matching in slots: routes that are equally long and share nothing; see native/kernels/spread.h. */
+export interface SpreadProblem {
+  readonly npuCount: number;
+  readonly chunkCount: number;
+  /** [routes] */
+  readonly routeSource: Int32Array;
+  /** [routes] */
+  readonly routeTarget: Int32Array;
+  /** [npus + 1] NPU v starts with heldChunk[heldOffset[v] .. heldOffset[v + 1]], ascending. */
+  readonly heldOffset: Int32Array;
+  readonly heldChunk: Int32Array;
+  /** As in MatchProblem. */
+  readonly wanted: Uint32Array | null;
+  readonly policy: Pick<MatchPolicy, "seed" | "choice" | "window" | "lateLimit">;
+  /** Threads that share the work, >= 1; the answer does not depend on it. Only native kernels use more than one. */
+  readonly threads: number;
+  /** Room for so many slots. */
+  readonly maxSlots: number;
+}
+
+/** One arrival log per NPU: what it holds and receives, in the form of ArrivalLog in src/model/slot-schedule.ts. */
+export interface SpreadLogs {
+  /** [npus + 1] entries of NPU v: chunk[logOffset[v] .. logOffset[v + 1]]. */
+  readonly logOffset: Float64Array;
+  /** 16 bits for at most 65,536 chunks. */
+  readonly chunk: Uint16Array | Int32Array;
+  /** [npus + 1] NPU v has slots[v] * portBytes bytes from ports[portOffset[v]] on; behind them zeros. */
+  readonly portOffset: Float64Array;
+  readonly ports: Uint8Array;
+  /** [npus] slots until the last arrival. */
+  readonly slots: Int32Array;
+}
+
 /** Unicast matching: each chunk has one target and moves only over routes that bring it strictly closer. */
 export interface RelayProblem {
   readonly network: TenNetwork;
@@ -93,32 +126,50 @@ export interface PlaceProblem {
   readonly key: Float64Array;
 }
 
-/** Set element 0 to 1 to ask a running kernel to stop; it then throws CancelledError. May lie over shared memory. */
+/**
+ * Set element 0 to 1 to ask a running kernel to stop; it then throws CancelledError. Element 1, where there is one, gets the
+ * progress of `spread` in thousandths. May lie over shared memory.
+ */
 export type CancelFlag = Int32Array;
 
 export interface Kernels {
   readonly backend: Backend;
   /** Throws InfeasibleError when a wanted chunk cannot reach its NPU. */
   match(problem: MatchProblem, cancel?: CancelFlag): Transfers;
+  /** Returns null when maxSlots was too small. Throws InfeasibleError when a wanted chunk cannot reach its NPU. */
+  spread(problem: SpreadProblem, cancel?: CancelFlag): SpreadLogs | null;
   /** Returns null when maxTransfers was too small. Throws InfeasibleError when a chunk cannot move on. */
   relay(problem: RelayProblem, cancel?: CancelFlag): Transfers | null;
   /** Returns when each transfer starts, [transfers]. Throws InternalError when transfers wait for each other in a circle. */
   place(problem: PlaceProblem, cancel?: CancelFlag): Float64Array;
 }
 
-/** Returns how many deliveries a match problem needs: wanted and not held at the start. O(npus * chunks / 32 + held). */
-export function deliveriesOf(problem: MatchProblem): number {
-  const { network, chunkCount, heldOffset, heldChunk, wanted } = problem;
-  if (wanted === null) return network.npuCount * chunkCount - heldChunk.length;
+/** What NPUs hold and want, in the columns of a match or spread problem. */
+type Demand = Pick<SpreadProblem, "npuCount" | "chunkCount" | "heldOffset" | "heldChunk" | "wanted">;
+
+/** Returns the chunks that each NPU wants and those it wants and holds at the start. O(npus * chunks / 32 + held). */
+export function demandOf(demand: Demand): { readonly wanted: Float64Array; readonly wantedAndHeld: Float64Array } {
+  const { npuCount, chunkCount, heldOffset, heldChunk, wanted } = demand;
+  const count = new Float64Array(npuCount).fill(chunkCount);
+  const both = Float64Array.from({ length: npuCount }, (_, v) => heldOffset[v + 1] - heldOffset[v]);
+  if (wanted === null) return { wanted: count, wantedAndHeld: both };
   const words = (chunkCount + 31) >>> 5;
-  let count = 0;
-  for (let i = 0; i < wanted.length; i++) count += popcount(wanted[i]);
-  for (let v = 0; v < network.npuCount; v++) {
+  for (let v = 0; v < npuCount; v++) {
+    count[v] = 0;
+    for (let i = v * words; i < (v + 1) * words; i++) count[v] += popcount(wanted[i]);
     for (let i = heldOffset[v]; i < heldOffset[v + 1]; i++) {
       const c = heldChunk[i];
-      if ((wanted[v * words + (c >>> 5)] >>> (c & 31)) & 1) count--;
+      if (((wanted[v * words + (c >>> 5)] >>> (c & 31)) & 1) === 0) both[v]--;
     }
   }
+  return { wanted: count, wantedAndHeld: both };
+}
+
+/** Returns how many deliveries a problem needs: wanted and not held at the start. O(npus * chunks / 32 + held). */
+export function deliveriesOf(demand: Demand): number {
+  const { wanted, wantedAndHeld } = demandOf(demand);
+  let count = 0;
+  for (let v = 0; v < wanted.length; v++) count += wanted[v] - wantedAndHeld[v];
   return count;
 }
 

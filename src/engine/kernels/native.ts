@@ -1,12 +1,13 @@
 import { InternalError } from "../../errors.ts";
-import { checkMatchShapes, checkPlaceShapes, checkRelayShapes } from "./check.ts";
+import { checkMatchShapes, checkPlaceShapes, checkRelayShapes, checkSpreadShapes } from "./check.ts";
 import type { CancelFlag, Kernels, TenNetwork } from "./kernels.ts";
-import { allocateDeliveries, allocateOutputs, allocateStarts, collect, type Outputs } from "./outputs.ts";
-import { throwForStatus } from "./status.ts";
+import { allocateDeliveries, allocateLogs, allocateOutputs, allocateStarts, collect, type Outputs } from "./outputs.ts";
+import { STATUS, throwForStatus } from "./status.ts";
 
 /** What native/node/addon.cpp exports: flat arguments in the order of the C ABI, the status back. */
 export interface Addon {
   match(...args: unknown[]): number;
+  spread(...args: unknown[]): number;
   relay(...args: unknown[]): number;
   place(...args: unknown[]): number;
 }
@@ -55,6 +56,36 @@ export function nativeKernels(addon: Addon): Kernels {
       const transfers = collect(status, outputs);
       if (transfers === null) throw new InternalError("the matching kernel wrote more deliveries than are wanted");
       return transfers;
+    },
+    spread(problem, cancel?: CancelFlag) {
+      checkSpreadShapes(problem);
+      const { policy, maxSlots } = problem;
+      const logs = allocateLogs(problem);
+      const summary = new Float64Array(3);
+      const status = addon.spread(
+        problem.npuCount,
+        problem.chunkCount,
+        problem.routeSource,
+        problem.routeTarget,
+        problem.heldOffset,
+        problem.heldChunk,
+        problem.wanted,
+        policy.seed,
+        policy.choice,
+        policy.window,
+        policy.lateLimit,
+        problem.threads,
+        cancel ?? null,
+        maxSlots,
+        logs.logOffset,
+        logs.chunk,
+        logs.portOffset,
+        logs.ports,
+        logs.slots,
+        summary,
+      );
+      throwForStatus(status, summary[1], summary[2]);
+      return status === STATUS.outputTooSmall ? null : logs;
     },
     relay(problem, cancel?: CancelFlag) {
       checkRelayShapes(problem);

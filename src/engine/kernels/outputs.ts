@@ -1,4 +1,12 @@
-import { deliveriesOf, type MatchProblem, type PlaceProblem, type Transfers } from "./kernels.ts";
+import {
+  deliveriesOf,
+  demandOf,
+  type MatchProblem,
+  type PlaceProblem,
+  type SpreadLogs,
+  type SpreadProblem,
+  type Transfers,
+} from "./kernels.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
 /** The caller's arrays of one kernel call, and where the kernel writes its summary: count, detail 0, detail 1. */
@@ -33,7 +41,30 @@ export const allocateStarts = (problem: PlaceProblem): Float64Array =>
 
 /** Returns arrays for the deliveries of a match problem whose shapes have been checked. */
 export function allocateDeliveries(problem: MatchProblem): Outputs {
-  return allocateOutputs(deliveriesOf(problem));
+  return allocateOutputs(deliveriesOf({ ...problem, npuCount: problem.network.npuCount }));
+}
+
+/** Returns the logs of a spread problem whose shapes have been checked, empty, with room for maxSlots slots. */
+export function allocateLogs(problem: SpreadProblem): SpreadLogs {
+  const { npuCount, heldOffset, routeTarget, maxSlots, chunkCount } = problem;
+  const { wanted, wantedAndHeld } = demandOf(problem);
+  const inDegree = new Int32Array(npuCount);
+  for (let r = 0; r < routeTarget.length; r++) inDegree[routeTarget[r]]++;
+  const logOffset = new Float64Array(npuCount + 1);
+  const portOffset = new Float64Array(npuCount + 1);
+  for (let v = 0; v < npuCount; v++) {
+    const held = heldOffset[v + 1] - heldOffset[v];
+    logOffset[v + 1] = logOffset[v] + wanted[v] + held - wantedAndHeld[v];
+    portOffset[v + 1] = portOffset[v] + maxSlots * ((inDegree[v] + 7) >>> 3);
+  }
+  const entries = logOffset[npuCount];
+  return allocated(() => ({
+    logOffset,
+    chunk: chunkCount <= 65536 ? new Uint16Array(entries) : new Int32Array(entries),
+    portOffset,
+    ports: new Uint8Array(portOffset[npuCount]),
+    slots: new Int32Array(npuCount),
+  }));
 }
 
 /** Returns the transfers that a kernel wrote, or null when there was too little room; throws for a bad status. */

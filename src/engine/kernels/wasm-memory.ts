@@ -8,11 +8,12 @@ export interface WasmExports {
   banyan_free(pointer: number): void;
   banyan_cancel_callback(): number;
   banyan_match(...args: number[]): number;
+  banyan_spread(...args: number[]): number;
   banyan_relay(...args: number[]): number;
   banyan_place(...args: number[]): number;
 }
 
-type Column = Int32Array | Uint32Array | Float64Array;
+type Column = Int32Array | Uint32Array | Float64Array | Uint8Array | Uint16Array;
 
 /** Allocations in the module's memory that live for one kernel call. */
 export class WasmHeap {

@@ -1,8 +1,8 @@
 import { InternalError } from "../../errors.ts";
-import { checkMatchShapes, checkPlaceShapes, checkRelayShapes } from "./check.ts";
-import type { CancelFlag, Kernels, MatchPolicy, TenNetwork } from "./kernels.ts";
-import { allocateDeliveries, allocateOutputs, allocateStarts, collect, type Outputs } from "./outputs.ts";
-import { throwForStatus } from "./status.ts";
+import { checkMatchShapes, checkPlaceShapes, checkRelayShapes, checkSpreadShapes } from "./check.ts";
+import type { CancelFlag, Kernels, MatchPolicy, SpreadLogs, SpreadProblem, TenNetwork } from "./kernels.ts";
+import { allocateDeliveries, allocateLogs, allocateOutputs, allocateStarts, collect, type Outputs } from "./outputs.ts";
+import { STATUS, throwForStatus } from "./status.ts";
 import { type WasmExports, WasmHeap } from "./wasm-memory.ts";
 
 /**
@@ -16,6 +16,8 @@ const KEEP_BYTES = 64 * 2 ** 20;
 const NETWORK_BYTES = 44;
 const TRANSFERS_BYTES = 40;
 const POLICY_BYTES = 24;
+const SPREAD_BYTES = 60;
+const LOGS_BYTES = 36;
 
 function putNetwork(heap: WasmHeap, network: TenNetwork): number {
   const arrays = [
@@ -59,6 +61,33 @@ function putOutputs(heap: WasmHeap, outputs: Outputs): { pointer: number; collec
     summary[2] = view.getInt32(pointer + 36, true);
     const count = Math.min(Math.max(summary[0], 0), chunk.length);
     for (const [i, column] of [chunk, route, startPs].entries()) heap.take(column.subarray(0, count), arrays[i]);
+  };
+  return { pointer, collect: take };
+}
+
+/** Allocates struct BanyanSpread. */
+function putSpread(heap: WasmHeap, problem: SpreadProblem): number {
+  const { seed, choice, window, lateLimit } = problem.policy;
+  const columns = [problem.routeSource, problem.routeTarget, problem.heldOffset, problem.heldChunk, problem.wanted];
+  const pointers = columns.map((column) => heap.put(column));
+  const pointer = heap.allocate(SPREAD_BYTES);
+  const counts = [problem.npuCount, problem.chunkCount, problem.routeSource.length, problem.heldChunk.length];
+  putWords(heap, pointer, [...counts, ...pointers, seed, choice, window, lateLimit, problem.threads, 0]);
+  return pointer;
+}
+
+/** Allocates struct BanyanLogs and its arrays; `collect` copies the kernel's answer into `logs`. */
+function putLogs(heap: WasmHeap, logs: SpreadLogs, maxSlots: number, summary: Float64Array) {
+  const { chunk, ports, slots } = logs;
+  const offsets = [heap.put(logs.logOffset), heap.put(logs.portOffset)] as const;
+  const arrays = [heap.allocate(chunk.byteLength), heap.put(ports), heap.put(slots)] as const;
+  const pointer = heap.allocate(LOGS_BYTES);
+  putWords(heap, pointer, [chunk.BYTES_PER_ELEMENT, maxSlots, offsets[0], arrays[0], offsets[1], arrays[1], arrays[2]]);
+  const take = (): void => {
+    for (const [i, column] of [chunk, ports, slots].entries()) heap.take(column, arrays[i] as number);
+    const view = heap.view();
+    summary[1] = view.getInt32(pointer + LOGS_BYTES - 8, true);
+    summary[2] = view.getInt32(pointer + LOGS_BYTES - 4, true);
   };
   return { pointer, collect: take };
 }
@@ -139,6 +168,19 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
       const transfers = collect(status, outputs);
       if (transfers === null) throw new InternalError("the matching kernel wrote more deliveries than are wanted");
       return transfers;
+    },
+    spread(problem, cancel) {
+      checkSpreadShapes(problem);
+      const logs = allocateLogs(problem);
+      const summary = new Float64Array(3);
+      const status = call((raw, heap) => {
+        const out = putLogs(heap, logs, problem.maxSlots, summary);
+        const result = raw.banyan_spread(putSpread(heap, problem), ...cancelArguments(raw, cancel), out.pointer);
+        out.collect();
+        return result;
+      });
+      throwForStatus(status, summary[1], summary[2]);
+      return status === STATUS.outputTooSmall ? null : logs;
     },
     relay(problem, cancel) {
       checkRelayShapes(problem);

@@ -5,11 +5,14 @@ import {
   checkPlaceValues,
   checkRelayShapes,
   checkRelayValues,
+  checkSpreadShapes,
+  checkSpreadValues,
 } from "../check.ts";
 import type { Kernels } from "../kernels.ts";
 import { matchJs } from "./match.ts";
 import { placeJs } from "./place.ts";
 import { relayJs } from "./relay.ts";
+import { spreadJs } from "./spread.ts";
 
 /** The JavaScript twins of the kernels: always there, the reference for the compiled ones. */
 export const jsKernels: Kernels = {
@@ -18,6 +21,11 @@ export const jsKernels: Kernels = {
     checkMatchShapes(problem);
     checkMatchValues(problem);
     return matchJs(problem, cancel);
+  },
+  spread(problem, cancel) {
+    checkSpreadShapes(problem);
+    checkSpreadValues(problem);
+    return spreadJs(problem, cancel);
   },
   relay(problem, cancel) {
     checkRelayShapes(problem);

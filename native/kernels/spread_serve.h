@@ -1,0 +1,152 @@
+// What one NPU does in one slot; spread.h explains it.
+#ifndef BANYAN_KERNELS_SPREAD_SERVE_H_
+#define BANYAN_KERNELS_SPREAD_SERVE_H_
+
+#include <cstdint>
+
+#include "match.h"
+#include "random.h"
+#include "spread_state.h"
+
+namespace banyan {
+
+constexpr std::int32_t kMostScored = 32;  // with more neighbours the neighbour choice falls back to the rarest
+
+/// What one thread works with.
+struct Served {
+  Buffer<std::int32_t> order;  // [most ports]
+  Buffer<std::int32_t> taken;  // [most ports] chunk that arrives through the port, or kNone
+
+  [[nodiscard]] bool Allocate(std::int32_t most_ports) {
+    if (!order.Allocate(At(most_ports)) || !taken.Allocate(At(most_ports))) return false;
+    taken.Fill(kNone);
+    return true;
+  }
+};
+
+/// Whether the NPU takes the oldest candidates in this slot, so that it need not look at its neighbours.
+template <typename Entry>
+bool IsPlain(const SpreadState<Entry>& state, std::int32_t npu) {
+  const BanyanSpread& problem = state.problem;
+  return static_cast<Choice>(problem.choice) == Choice::kOldest ||
+         state.missing[At(npu)] - state.PortCount(npu) > problem.late_limit;
+}
+
+// Of the next `window` candidates from entry `first` on the one that fewest of the NPU's neighbours have, where those are
+// scored; ties and else: that fewest NPUs have; then the oldest.
+template <typename Entry>
+std::int32_t RarestFrom(SpreadState<Entry>& state, std::int32_t npu, const Entry* log, std::int32_t first,
+                        std::int32_t length) {
+  const BanyanSpread& problem = state.problem;
+  const std::uint32_t* hi = state.Hi(npu);
+  const std::int32_t begin = state.out_offset[At(npu)];
+  std::int32_t end = state.out_offset[At(npu) + 1];
+  if (static_cast<Choice>(problem.choice) != Choice::kNeighbour || end - begin > kMostScored) end = begin;
+  std::int32_t best = kNone;
+  std::int32_t best_score = 0;
+  std::int32_t best_copies = 0;
+  std::int32_t seen = 0;
+  for (std::int32_t i = first; i < length && seen < problem.window; i++) {
+    const std::int32_t chunk = log[i];
+    if (HasBit(hi, chunk)) continue;
+    seen++;
+    std::int32_t score = 0;
+    for (std::int32_t j = begin; j < end; j++) score += HasBit(state.Hi(state.neighbours[At(j)]), chunk) ? 1 : 0;
+    const std::int32_t copies = state.copies[At(chunk)];
+    if (best == kNone || score < best_score || (score == best_score && copies < best_copies)) {
+      best = chunk;
+      best_score = score;
+      best_copies = copies;
+    }
+  }
+  return best;
+}
+
+// The chunk that the port takes among the candidates from entry `first`, which is one, on.
+template <typename Entry>
+std::int32_t ChooseFrom(SpreadState<Entry>& state, std::int32_t npu, const Entry* log, std::int32_t first,
+                        std::int32_t length) {
+  if (static_cast<Choice>(state.problem.choice) != Choice::kNewest) return RarestFrom(state, npu, log, first, length);
+  const std::uint32_t* hi = state.Hi(npu);
+  std::int32_t i = length - 1;
+  while (HasBit(hi, log[i])) i--;
+  return log[i];
+}
+
+/// Serves the ports of an NPU that lacks chunks: writes what arrives behind its log and into its port bits. Returns the
+/// number of arrivals. `length` [npus]: what the logs held when the slot began.
+template <typename Entry>
+std::int32_t Serve(SpreadState<Entry>& state, Served& served, std::int32_t npu, std::int32_t slot, bool plain,
+                   const std::int32_t* length) {
+  const std::int32_t count = state.PortCount(npu);
+  Port* ports = state.ports.data() + state.port_offset[At(npu)];
+  std::uint32_t* hi = state.Hi(npu);
+  std::int32_t* order = served.order.data();
+  std::int32_t* taken = served.taken.data();
+  for (std::int32_t p = 0; p < count; p++) order[p] = p;
+  Shuffle(order, count, state.problem.seed, static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(npu));
+  std::int32_t missing = state.missing[At(npu)];
+  for (std::int32_t i = 0; i < count && missing > 0; i++) {
+    Port& port = ports[order[i]];
+    const Entry* log = state.Log(port.source);
+    const std::int32_t end = length[port.source];
+    std::int32_t at = port.pointer;
+    while (at < end && HasBit(hi, log[at])) at++;
+    port.pointer = at;
+    if (at == end) continue;
+    const std::int32_t chunk = plain ? static_cast<std::int32_t>(log[at]) : ChooseFrom(state, npu, log, at, end);
+    AddBit(hi, chunk);
+    taken[order[i]] = chunk;
+    missing--;
+  }
+  const std::int32_t arrivals = state.missing[At(npu)] - missing;
+  if (arrivals == 0) return 0;
+  state.missing[At(npu)] = missing;
+  Entry* log = state.Log(npu) + length[npu];
+  const std::size_t bytes = (At(count) + 7) / 8;
+  std::uint8_t* bits = state.out.ports + static_cast<std::size_t>(state.out.port_offset[npu]) + At(slot) * bytes;
+  for (std::int32_t p = 0; p < count; p++) {
+    if (taken[p] == kNone) continue;
+    *log++ = static_cast<Entry>(taken[p]);
+    bits[p >> 3] = static_cast<std::uint8_t>(bits[p >> 3] | (1U << (p & 7)));
+    taken[p] = kNone;
+  }
+  state.out.slots[npu] = slot + 1;
+  return arrivals;
+}
+
+/// Counts what has just arrived, for the rarest choice. Threads may count at the same time.
+template <typename Entry>
+void CountCopies(SpreadState<Entry>& state, std::int32_t npu, std::int32_t from, std::int32_t arrivals) {
+  const Entry* log = state.Log(npu) + from;
+  for (std::int32_t i = 0; i < arrivals; i++) __atomic_fetch_add(&state.copies[At(log[i])], 1, __ATOMIC_RELAXED);
+}
+
+constexpr std::int32_t kLogAhead = 8;   // NPUs between the prefetch of the log entries that it reads and its turn
+constexpr std::int32_t kHoldAhead = 4;  // the same for the bits that they are tested against
+constexpr std::int32_t kTestsAhead = 4;
+
+/// Asks early for what an NPU will read: most of the matching's time is waiting for memory. No twin.
+template <typename Entry>
+inline void PrefetchEntries(SpreadState<Entry>& state, std::int32_t npu) {
+  for (std::int32_t i = state.port_offset[At(npu)]; i < state.port_offset[At(npu) + 1]; i++) {
+    const Port& port = state.ports[At(i)];
+    __builtin_prefetch(state.Log(port.source) + port.pointer);
+  }
+}
+
+template <typename Entry>
+inline void PrefetchTests(SpreadState<Entry>& state, std::int32_t npu, const std::int32_t* length) {
+  const std::uint32_t* hi = state.Hi(npu);
+  for (std::int32_t i = state.port_offset[At(npu)]; i < state.port_offset[At(npu) + 1]; i++) {
+    const Port& port = state.ports[At(i)];
+    const Entry* log = state.Log(port.source);
+    const std::int32_t limit = port.pointer + kTestsAhead;
+    const std::int32_t end = limit < length[port.source] ? limit : length[port.source];
+    for (std::int32_t at = port.pointer; at < end; at++) __builtin_prefetch(hi + (log[at] >> 5));
+  }
+}
+
+}  // namespace banyan
+
+#endif  // BANYAN_KERNELS_SPREAD_SERVE_H_

@@ -1,0 +1,132 @@
+// The state of the matching in slots and how it is built; spread.h explains it.
+#ifndef BANYAN_KERNELS_SPREAD_STATE_H_
+#define BANYAN_KERNELS_SPREAD_STATE_H_
+
+#include <cstdint>
+
+#include "buffer.h"
+#include "huge_pages.h"
+#include "lists.h"
+#include "spread.h"
+
+namespace banyan {
+
+/// A port of an NPU: where it reads, and how far it has read.
+struct Port {
+  std::int32_t source;
+  std::int32_t pointer;
+};
+
+/// `Entry` holds a chunk in the logs.
+template <typename Entry>
+struct SpreadState {
+  SpreadState(const BanyanSpread& of, const BanyanLogs& into)
+      : problem(of), out(into), words((At(of.chunk_count) + 31) / 32), logs(static_cast<Entry*>(into.chunk)) {}
+
+  const BanyanSpread& problem;
+  const BanyanLogs& out;
+  const std::size_t words;
+  Entry* const logs;
+  Buffer<std::size_t> log_begin;       // [npus]
+  Buffer<std::int32_t> port_offset;    // [npus + 1]
+  Buffer<Port> ports;                  // [routes] NPU by NPU, ascending by route
+  Buffer<std::int32_t> out_offset;     // [npus + 1]
+  Buffer<std::int32_t> neighbours;     // NPUs one route away, without repeats
+  Buffer<std::uint32_t> hi;            // [npus][words] I1
+  Buffer<std::int32_t> length[2];      // [npus] I3
+  Buffer<std::int32_t> missing;        // [npus] wanted, not held, not under way
+  Buffer<std::int32_t> copies;         // [chunks] NPUs that hold it or are being sent it; for the rarest
+  std::int64_t expected = 0;
+
+  [[nodiscard]] std::uint32_t* Hi(std::int32_t npu) { return hi.data() + At(npu) * words; }
+  [[nodiscard]] Entry* Log(std::int32_t npu) { return logs + log_begin[At(npu)]; }
+  [[nodiscard]] std::int32_t PortCount(std::int32_t npu) const { return port_offset[At(npu) + 1] - port_offset[At(npu)]; }
+};
+
+inline bool HasBit(const std::uint32_t* row, std::int32_t chunk) {
+  return ((row[chunk >> 5] >> (chunk & 31)) & 1U) != 0;
+}
+inline void AddBit(std::uint32_t* row, std::int32_t chunk) { row[chunk >> 5] |= 1U << (chunk & 31); }
+
+// The ports of every NPU, and the NPUs that each one sends to.
+template <typename Entry>
+[[nodiscard]] bool BuildPorts(SpreadState<Entry>& state) {
+  const BanyanSpread& problem = state.problem;
+  Lists in;
+  Lists leaving;
+  if (!in.Group(problem.route_target, problem.route_count, problem.npu_count) ||
+      !leaving.Group(problem.route_source, problem.route_count, problem.npu_count) ||
+      !state.ports.Allocate(At(problem.route_count)) || !state.neighbours.Allocate(At(problem.route_count)) ||
+      !state.out_offset.Allocate(At(problem.npu_count) + 1)) {
+    return false;
+  }
+  for (std::int32_t i = 0; i < problem.route_count; i++) {
+    state.ports[At(i)].source = problem.route_source[in.items[At(i)]];
+  }
+  state.port_offset.Swap(in.offset);
+  std::int32_t count = 0;
+  for (std::int32_t v = 0; v < problem.npu_count; v++) {
+    const std::int32_t first = count;
+    for (std::int32_t i = leaving.Begin(v); i < leaving.End(v); i++) {
+      const std::int32_t target = problem.route_target[leaving.items[At(i)]];
+      bool fresh = true;
+      for (std::int32_t j = first; j < count; j++) fresh = fresh && state.neighbours[At(j)] != target;
+      if (fresh) state.neighbours[At(count++)] = target;
+    }
+    state.out_offset[At(v) + 1] = count;
+  }
+  return true;
+}
+
+// What every NPU holds, wants and lacks before slot 0.
+template <typename Entry>
+void FillSpread(SpreadState<Entry>& state) {
+  const BanyanSpread& problem = state.problem;
+  for (std::int32_t v = 0; v < problem.npu_count; v++) {
+    std::uint32_t* hi = state.Hi(v);
+    std::int32_t wanted = problem.chunk_count;
+    if (problem.wanted != nullptr) {
+      const std::uint32_t* row = problem.wanted + At(v) * state.words;
+      for (std::int32_t c = 0; c < problem.chunk_count; c++) {
+        if (HasBit(row, c)) continue;
+        AddBit(hi, c);
+        wanted--;
+      }
+    }
+    Entry* log = state.Log(v);
+    std::int32_t held = 0;
+    for (std::int32_t i = problem.held_offset[v]; i < problem.held_offset[v + 1]; i++) {
+      const std::int32_t chunk = problem.held_chunk[i];
+      if (!HasBit(hi, chunk)) wanted--;
+      AddBit(hi, chunk);
+      log[held++] = static_cast<Entry>(chunk);
+      state.copies[At(chunk)]++;
+    }
+    state.length[0][At(v)] = held;
+    state.length[1][At(v)] = held;
+    state.missing[At(v)] = wanted;
+    state.expected += wanted;
+  }
+}
+
+/// Fills the state as it is before slot 0; false when there is no memory.
+template <typename Entry>
+[[nodiscard]] bool BuildSpread(SpreadState<Entry>& state) {
+  const BanyanSpread& problem = state.problem;
+  const auto npus = At(problem.npu_count);
+  if (!state.log_begin.Allocate(npus) || !state.hi.Allocate(npus * state.words) || !state.length[0].Allocate(npus) ||
+      !state.length[1].Allocate(npus) || !state.missing.Allocate(npus) || !state.copies.Allocate(At(problem.chunk_count)) ||
+      !BuildPorts(state)) {
+    return false;
+  }
+  for (std::size_t v = 0; v < npus; v++) state.log_begin[v] = static_cast<std::size_t>(state.out.log_offset[v]);
+  AdviseHugePages(state.hi.data(), state.hi.size() * sizeof(std::uint32_t));
+  AdviseHugePages(state.logs, static_cast<std::size_t>(state.out.log_offset[npus]) * sizeof(Entry));
+  AdviseHugePages(state.out.ports, static_cast<std::size_t>(state.out.port_offset[npus]));
+  FillSpread(state);
+  return true;
+}
+
+}  // namespace banyan
+
+#endif  // BANYAN_KERNELS_SPREAD_STATE_H_

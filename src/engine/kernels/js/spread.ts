@@ -1,0 +1,238 @@
+import { CancelledError } from "../../../errors.ts";
+import { shuffle } from "../../../random.ts";
+import { type CancelFlag, CHOICE, type SpreadLogs, type SpreadProblem } from "../kernels.ts";
+import { allocateLogs } from "../outputs.ts";
+import { STATUS, throwForStatus } from "../status.ts";
+import { group, NONE } from "./lists.ts";
+
+/** The matching in slots; native/kernels/spread.h explains it and is its twin. One thread. */
+
+const MOST_SCORED = 32;
+
+interface SpreadState {
+  readonly problem: SpreadProblem;
+  readonly out: SpreadLogs;
+  readonly words: number;
+  readonly portOffset: Int32Array;
+  readonly portSource: Int32Array;
+  readonly pointer: Int32Array;
+  readonly outOffset: Int32Array;
+  readonly neighbours: Int32Array;
+  readonly hi: Uint32Array;
+  /** [2][npus] what every log held when the slot began, and what it will hold. */
+  readonly length: readonly [Int32Array, Int32Array];
+  readonly missing: Int32Array;
+  readonly copies: Int32Array;
+  readonly order: Int32Array;
+  readonly taken: Int32Array;
+  expected: number;
+}
+
+function buildSpread(problem: SpreadProblem, out: SpreadLogs): SpreadState {
+  const { npuCount, chunkCount, routeSource, routeTarget } = problem;
+  const words = (chunkCount + 31) >>> 5;
+  const into = group(routeTarget, npuCount);
+  const leaving = group(routeSource, npuCount);
+  const neighbours = new Int32Array(routeSource.length);
+  const outOffset = new Int32Array(npuCount + 1);
+  let count = 0;
+  let mostPorts = 0;
+  for (let v = 0; v < npuCount; v++) {
+    const first = count;
+    for (let i = leaving.offset[v]; i < leaving.offset[v + 1]; i++) {
+      const target = routeTarget[leaving.items[i]];
+      let fresh = true;
+      for (let j = first; j < count; j++) fresh = fresh && neighbours[j] !== target;
+      if (fresh) neighbours[count++] = target;
+    }
+    outOffset[v + 1] = count;
+    mostPorts = Math.max(mostPorts, into.offset[v + 1] - into.offset[v]);
+  }
+  const state: SpreadState = {
+    problem,
+    out,
+    words,
+    portOffset: into.offset,
+    portSource: into.items.map((route) => routeSource[route]),
+    pointer: new Int32Array(routeSource.length),
+    outOffset,
+    neighbours,
+    hi: new Uint32Array(npuCount * words),
+    length: [new Int32Array(npuCount), new Int32Array(npuCount)],
+    missing: new Int32Array(npuCount),
+    copies: new Int32Array(chunkCount),
+    order: new Int32Array(mostPorts),
+    taken: new Int32Array(mostPorts).fill(NONE),
+    expected: 0,
+  };
+  fillSpread(state);
+  return state;
+}
+
+function fillSpread(state: SpreadState): void {
+  const { problem, out, words, hi, length, missing, copies } = state;
+  const { npuCount, chunkCount, heldOffset, heldChunk, wanted } = problem;
+  for (let v = 0; v < npuCount; v++) {
+    const row = v * words;
+    let lacking = chunkCount;
+    for (let c = 0; wanted !== null && c < chunkCount; c++) {
+      if ((wanted[row + (c >>> 5)] >>> (c & 31)) & 1) continue;
+      hi[row + (c >>> 5)] |= 1 << (c & 31);
+      lacking--;
+    }
+    let held = 0;
+    for (let i = heldOffset[v]; i < heldOffset[v + 1]; i++) {
+      const chunk = heldChunk[i];
+      if (((hi[row + (chunk >>> 5)] >>> (chunk & 31)) & 1) === 0) lacking--;
+      hi[row + (chunk >>> 5)] |= 1 << (chunk & 31);
+      out.chunk[out.logOffset[v] + held++] = chunk;
+      copies[chunk]++;
+    }
+    length[0][v] = held;
+    length[1][v] = held;
+    missing[v] = lacking;
+    state.expected += lacking;
+  }
+}
+
+const isPlain = ({ problem, missing, portOffset }: SpreadState, npu: number): boolean =>
+  problem.policy.choice === CHOICE.oldest ||
+  missing[npu] - (portOffset[npu + 1] - portOffset[npu]) > problem.policy.lateLimit;
+
+/** Returns the rarest of the next `window` candidates between entries `first` and `end` of `out.chunk`. */
+function rarestFrom(state: SpreadState, npu: number, first: number, end: number): number {
+  const { problem, out, words, hi, outOffset, neighbours, copies } = state;
+  const row = npu * words;
+  const begin = outOffset[npu];
+  let last = outOffset[npu + 1];
+  if (problem.policy.choice !== CHOICE.neighbour || last - begin > MOST_SCORED) last = begin;
+  let best = NONE;
+  let bestScore = 0;
+  let bestCopies = 0;
+  let seen = 0;
+  for (let i = first; i < end && seen < problem.policy.window; i++) {
+    const chunk = out.chunk[i];
+    const word = chunk >>> 5;
+    if ((hi[row + word] >>> (chunk & 31)) & 1) continue;
+    seen++;
+    let score = 0;
+    for (let j = begin; j < last; j++) score += (hi[neighbours[j] * words + word] >>> (chunk & 31)) & 1;
+    if (best === NONE || score < bestScore || (score === bestScore && copies[chunk] < bestCopies)) {
+      best = chunk;
+      bestScore = score;
+      bestCopies = copies[chunk];
+    }
+  }
+  return best;
+}
+
+function chooseFrom(state: SpreadState, npu: number, first: number, end: number): number {
+  if (state.problem.policy.choice !== CHOICE.newest) return rarestFrom(state, npu, first, end);
+  const { out, hi, words } = state;
+  let i = end - 1;
+  while ((hi[npu * words + (out.chunk[i] >>> 5)] >>> (out.chunk[i] & 31)) & 1) i--;
+  return out.chunk[i];
+}
+
+/** Serves the ports of an NPU that lacks chunks; returns the number of arrivals. */
+function serve(state: SpreadState, npu: number, slot: number, plain: boolean, length: Int32Array): number {
+  const { problem, out, portOffset, portSource, pointer, hi, order, taken } = state;
+  const { chunk: logs, logOffset } = out;
+  const first = portOffset[npu];
+  const count = portOffset[npu + 1] - first;
+  for (let p = 0; p < count; p++) order[p] = p;
+  shuffle(order, 0, count, problem.policy.seed, slot, npu);
+  const row = npu * state.words;
+  const before = state.missing[npu];
+  let missing = before;
+  for (let i = 0; i < count && missing > 0; i++) {
+    const port = order[i];
+    const source = portSource[first + port];
+    const begin = logOffset[source];
+    const end = begin + length[source];
+    let at = begin + pointer[first + port];
+    while (at < end && (hi[row + (logs[at] >>> 5)] >>> (logs[at] & 31)) & 1) at++;
+    pointer[first + port] = at - begin;
+    if (at === end) continue;
+    const chunk = plain ? logs[at] : chooseFrom(state, npu, at, end);
+    hi[row + (chunk >>> 5)] |= 1 << (chunk & 31);
+    taken[port] = chunk;
+    missing--;
+  }
+  if (missing === before) return 0;
+  state.missing[npu] = missing;
+  let entry = logOffset[npu] + length[npu];
+  const bits = out.portOffset[npu] + slot * ((count + 7) >>> 3);
+  for (let p = 0; p < count; p++) {
+    if (taken[p] === NONE) continue;
+    logs[entry++] = taken[p];
+    state.copies[taken[p]]++;
+    out.ports[bits + (p >>> 3)] |= 1 << (p & 7);
+    taken[p] = NONE;
+  }
+  out.slots[npu] = slot + 1;
+  return before - missing;
+}
+
+/** Serves the NPUs of `active` in one slot and keeps those that still lack chunks; returns how many are kept and arrivals. */
+function serveAll(
+  state: SpreadState,
+  slot: number,
+  active: Int32Array,
+  activeCount: number,
+  deferred: Int32Array,
+): { kept: number; arrivals: number } {
+  const length = state.length[(slot & 1) as 0 | 1];
+  const next = state.length[((slot + 1) & 1) as 0 | 1];
+  let kept = 0;
+  let later = 0;
+  let arrivals = 0;
+  for (let i = 0; i < activeCount; i++) {
+    const npu = active[i];
+    next[npu] = length[npu];
+    if (state.missing[npu] === 0) continue; // its last arrivals are now in both lengths
+    active[kept++] = npu;
+    if (!isPlain(state, npu)) {
+      deferred[later++] = npu;
+      continue;
+    }
+    const count = serve(state, npu, slot, true, length);
+    next[npu] += count;
+    arrivals += count;
+  }
+  for (let i = 0; i < later; i++) {
+    const count = serve(state, deferred[i], slot, false, length);
+    next[deferred[i]] += count;
+    arrivals += count;
+  }
+  return { kept, arrivals };
+}
+
+function throwUnreachable({ missing, hi, words }: SpreadState): void {
+  const npu = missing.findIndex((count) => count > 0);
+  let chunk = 0;
+  while ((hi[npu * words + (chunk >>> 5)] >>> (chunk & 31)) & 1) chunk++;
+  throwForStatus(STATUS.unreachable, npu, chunk);
+}
+
+/** Returns the arrival logs of a checked problem, or null when maxSlots was too small. */
+export function spreadJs(problem: SpreadProblem, cancel?: CancelFlag): SpreadLogs | null {
+  const out = allocateLogs(problem);
+  const state = buildSpread(problem, out);
+  const active = Int32Array.from({ length: problem.npuCount }, (_, v) => v).filter((v) => state.missing[v] > 0);
+  const deferred = new Int32Array(active.length);
+  let activeCount = active.length;
+  let delivered = 0;
+  for (let slot = 0; delivered < state.expected; slot++) {
+    if (cancel !== undefined && cancel.length > 1) {
+      Atomics.store(cancel, 1, Math.floor((delivered * 1000) / state.expected));
+    }
+    if (slot === problem.maxSlots) return null;
+    if ((slot & 15) === 0 && cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
+    const { kept, arrivals } = serveAll(state, slot, active, activeCount, deferred);
+    activeCount = kept;
+    if (arrivals === 0) throwUnreachable(state);
+    delivered += arrivals;
+  }
+  return out;
+}
