@@ -154,6 +154,35 @@ describe("invariantAllGather", () => {
     expect(searched).toBeGreaterThan(1000);
   });
 
+  it.each([
+    ["torus:5x5", 1],
+    ["torus:2x3x4", 2],
+    ["torus:4x4", 3],
+    ["ring:7", 2],
+    ["hypercube:5", 1],
+    ["fc:6", 3],
+    ["ring:4*fc:3", 1],
+  ])(
+    "serves reduce-scatter and all-reduce backwards over mirrored routes on %s, %i chunks per NPU",
+    (expression, k) => {
+      const topology = presetTopology(expression);
+      const { routes, sizes, found } = allGather(topology, k);
+      if (found === null) throw new Error(`${expression} is not connected`);
+      const rows = { topology, routes, sizes, chunksPerNpu: k, row: found.row };
+      const backwards = { reversed: true, reduces: true };
+      const forwards = { reversed: false, reduces: false };
+      for (const [kind, passes] of [
+        ["reducescatter", [backwards]],
+        ["allreduce", [backwards, forwards]],
+      ] as const) {
+        const collective = wholeCollective(topology, kind, 8 * topology.npuCount * k, k);
+        const { slotPs } = routeTimes(topology, routes, collective.chunkBytes);
+        const schedule = translatedSchedule(rows, collective, { slotPs: slotPs[0], slots: found.slots, passes });
+        expect(verifySchedule(expandSlots(schedule)).violations).toEqual([]);
+      }
+    },
+  );
+
   it("counts the parallel links that cannot all be used in the first slot", () => {
     const { found } = allGather(cayleyNetwork({ sizes: [11], offsets: [1, 1, 1, 2] }), 2);
     // 20 chunks over 4 ports would be 5 slots, but of the first slot one port has nothing to bring
@@ -181,6 +210,11 @@ describe("invariantAllGather", () => {
     const once = allGather(topology, 2).found;
     expect(allGather(topology, 2).found).toEqual(once);
     expect(once).toMatchObject({ trials: 1, policy: "rarest, oldest first" });
+    // only with augmenting paths does the first trial fill both slots
+    expect(allGather(cayleyNetwork({ sizes: [7], offsets: [1, 2, 4] })).found).toMatchObject({ slots: 2, trials: 1 });
+    const drawn = allGather(cayleyNetwork({ sizes: [12], offsets: [1, 1, 6, 10] })).found;
+    expect(drawn).toMatchObject({ bound: 3, slots: 3, policy: "rarest, drawn among equals" });
+    expect(drawn?.trials).toBeLessThan(64);
     const hopeless = cayleyNetwork({ sizes: [9], offsets: [1, 3, 4, 6] });
     expect(allGather(hopeless).found).toMatchObject({ bound: 2, slots: 3, trials: 64 });
   });

@@ -27,7 +27,7 @@ const MOST = 64;
  * Returns a spread in at most `limit` slots, or null when this choice does not lead to one. In each slot a maximum matching
  * of ports to new elements, augmenting paths after a greedy start (Kuhn): port p can bring shifted[p][o] when o is held at
  * the start of the slot, so it walks through the NPU's own log once and keeps a window of what is still missing.
- * Maximum where ports <= 64, over the window beyond. O(elements * (ports + window)) but for augmenting; memory likewise O(elements).
+ * Maximum where ports <= 64, over the window beyond. O(elements * (ports + window)) but for the augmenting, which is rare.
  */
 export function spread(problem: SpreadProblem, choice: SpreadChoice, seed: number, limit: number): Spread | null {
   const { npuCount, chunksPerNpu, ports, shifted } = problem;
@@ -39,7 +39,7 @@ export function spread(problem: SpreadProblem, choice: SpreadChoice, seed: numbe
   const held = new Uint8Array(elements);
   /** By how many ports an element could come. */
   const bringers = new Uint32Array(elements);
-  /** The port that brings it in this slot, -1 for none. */
+  /** The port that brings or brought it, -1 for none. */
   const taken = new Int32Array(elements).fill(-1);
   const visited = new Int32Array(elements);
   const candidate = new Int32Array(ports * window);
@@ -137,7 +137,6 @@ export function spread(problem: SpreadProblem, choice: SpreadChoice, seed: numbe
     if ((slot + 1) * bytes > bits.length) bits = extended(bits);
     for (let p = 0; p < ports; p++) {
       if (brings[p] < 0) continue;
-      taken[brings[p]] = -1;
       bits[slot * bytes + (p >> 3)] |= 1 << (p & 7);
       receive(brings[p]);
     }
