@@ -1,26 +1,23 @@
-import type { MatchProblem, PlaceProblem, RelayProblem, TenNetwork } from "./engine/kernels/kernels.ts";
-import { cancelOn } from "./engine/pool/cancel.ts";
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InputError, InternalError } from "./errors.ts";
 import { boundOf, limitOf, referencePs } from "./model/bounds.ts";
 import { rational } from "./model/rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "./model/routes.ts";
 import type { SwitchDegree } from "./model/routing.ts";
-import { type StepSchedule, transferCount } from "./model/step-schedule.ts";
+import { transfersOf } from "./model/schedule.ts";
+import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
+import type { StepSchedule } from "./model/step-schedule.ts";
 import { isNpu, type Topology } from "./model/topology.ts";
 import { type CollectiveOptions, type Problem, problemOf } from "./problem.ts";
 import { type Report, reportOf } from "./result.ts";
-import { simulateSchedule } from "./simulate/replay.ts";
+import { runnerFor } from "./runner.ts";
+import { simulate } from "./simulate/simulate.ts";
 import { synthesizerNamed } from "./synthesize/catalog.ts";
-import type { KernelRunner, SynthesisContext } from "./synthesize/synthesizer.ts";
-import { verifySchedule } from "./verify/schedule.ts";
+import type { SynthesisContext } from "./synthesize/synthesizer.ts";
+import { verify } from "./verify/verify.ts";
 
 /** Above so many transfers the simulation is left out unless asked for. */
 const MOST_SIMULATED = 1e8;
-/** From so many deliveries on, kernels run on the pool, so that the calling thread stays free to cancel. */
-const POOL_FROM = 200_000;
-/** How long trials on the calling thread may keep signals and timers waiting, besides the one that runs. */
-const BREATHE_MS = 20;
 
 export interface SynthesizeOptions extends CollectiveOptions {
   /** One of `banyan list algorithms`; "tacos" without it. */
@@ -41,79 +38,9 @@ export interface SynthesizeOptions extends CollectiveOptions {
 }
 
 export interface SynthesizeResult {
-  readonly schedule: StepSchedule;
+  /** Large ones in which everyone gets everything are kept as arrival logs (expandSlots lists their transfers). */
+  readonly schedule: Schedule;
   readonly report: Report;
-}
-
-/** Returns where the kernels of a problem run, sharing what all trials read with the pool's threads. */
-function runnerFor(engine: Engine, problem: Problem, signal: AbortSignal | undefined) {
-  const { flag, dispose } = cancelOn(signal);
-  const deliveries = problem.collective.chunkCount * problem.collective.groupSize;
-  const onPool = deliveries >= POOL_FROM;
-  const shared = new WeakMap<object, object>();
-  const share = <T extends object>(value: T): T => {
-    let copy = shared.get(value) as T | undefined;
-    if (copy === undefined) {
-      copy = engine.pool().share(value);
-      shared.set(value, copy);
-    }
-    return copy;
-  };
-  /** Between trials on the calling thread, lets signals and timers in, now and then: it takes a millisecond. */
-  let breathed = Number.NEGATIVE_INFINITY;
-  const breathe = async (): Promise<void> => {
-    if (performance.now() - breathed > BREATHE_MS) {
-      await new Promise((resolve) => setTimeout(resolve, 0));
-      breathed = performance.now();
-    }
-    if (signal?.aborted) throw new CancelledError();
-  };
-  const runner: KernelRunner = {
-    width: onPool ? Math.max(1, engine.pool().threads) : 1,
-    async match(task: MatchProblem) {
-      if (!onPool) {
-        await breathe();
-        return engine.kernels.match(task, flag);
-      }
-      const { policy, chunkCount } = task;
-      const columns = {
-        network: share<TenNetwork>(task.network),
-        heldOffset: share(task.heldOffset),
-        heldChunk: share(task.heldChunk),
-        wanted: task.wanted === null ? null : share(task.wanted),
-      };
-      return engine.pool().run({ kind: "match", problem: { ...columns, policy, chunkCount } }, flag);
-    },
-    async relay(task: RelayProblem) {
-      if (!onPool) {
-        await breathe();
-        return engine.kernels.relay(task, flag);
-      }
-      const { seed, maxTransfers } = task;
-      const columns = {
-        network: share<TenNetwork>(task.network),
-        chunkSource: share(task.chunkSource),
-        chunkTarget: share(task.chunkTarget),
-        distancePs: share(task.distancePs),
-        order: share(task.order),
-      };
-      return engine.pool().run({ kind: "relay", problem: { ...columns, seed, maxTransfers } }, flag);
-    },
-    async place(task: PlaceProblem) {
-      if (!onPool) {
-        await breathe();
-        return engine.kernels.place(task, flag);
-      }
-      const columns = {
-        network: share<TenNetwork>(task.network),
-        route: share(task.route),
-        successorOffset: share(task.successorOffset),
-        successor: share(task.successor),
-      };
-      return engine.pool().run({ kind: "place", problem: { ...columns, key: task.key } }, flag);
-    },
-  };
-  return { runner, dispose };
 }
 
 const NO_ROUTES: RouteSet = {
@@ -144,7 +71,10 @@ function emptySchedule({ topology, collective }: Problem): StepSchedule {
  * Returns how messages travel where the caller does not say: cut-through, unless some pass NPUs on their way (as baselines
  * do that ignore the network): an NPU stores a message before it forwards it.
  */
-export function switchingFor({ routes, topology }: StepSchedule): "cut-through" | "store-and-forward" {
+export function switchingFor({
+  routes,
+  topology,
+}: Pick<StepSchedule, "routes" | "topology">): "cut-through" | "store-and-forward" {
   for (let route = 0; route < routeCount(routes); route++) {
     for (let i = routes.linkOffset[route] + 1; i < routes.linkOffset[route + 1]; i++) {
       if (isNpu(topology, topology.linkSource[routes.links[i]])) return "store-and-forward";
@@ -152,6 +82,9 @@ export function switchingFor({ routes, topology }: StepSchedule): "cut-through" 
   }
   return "cut-through";
 }
+
+/** Whether one NPU stands for all, so that the simulation is short at any size. */
+const isInvariant = (schedule: Schedule): boolean => isSlotSchedule(schedule) && schedule.symmetry !== null;
 
 function checkOptions(options: SynthesizeOptions): void {
   const { seed = 1, trials, switchDegree } = options;
@@ -192,12 +125,19 @@ export async function synthesize(
   }
   const seed = options.seed ?? 1;
   const begin = (phase: string): void => options.onProgress?.({ phase, done: 0, total: 1 });
+  const stepOf =
+    (phase: string) =>
+    (done: number, total: number): void =>
+      options.onProgress?.({ phase, done, total });
   begin("limit");
   const limit = limitOf(problem.topology, collective);
   begin("synthesize");
   const started = performance.now();
   const nothing = collective.chunkCount === 0 || (collective.kind !== "custom" && collective.groupSize === 1);
-  const { runner, dispose } = runnerFor(engine, problem, options.signal);
+  const deliveries = collective.chunkCount * collective.groupSize;
+  const { runner, dispose } = runnerFor(engine, deliveries, options.signal, (done) =>
+    options.onProgress?.({ phase: "matching", done, total: 1000 }),
+  );
   try {
     const found = nothing
       ? { schedule: emptySchedule(problem), policy: "nothing to send", trials: 0 }
@@ -214,7 +154,7 @@ export async function synthesize(
     const ms = performance.now() - started;
     const { schedule } = found;
     begin("verify");
-    const { violations, violationCount } = verifySchedule(schedule);
+    const { violations, violationCount } = verify(schedule, { onProgress: stepOf("verify") });
     if (violationCount > 0) {
       throw new InternalError(
         `${synthesizer.name} made a schedule that breaks ${violationCount} rules: ${violations[0]?.message}`,
@@ -223,8 +163,11 @@ export async function synthesize(
     if (options.signal?.aborted) throw new CancelledError();
     begin("simulate");
     const simulation =
-      transferCount(schedule) <= MOST_SIMULATED || options.simulate === true
-        ? simulateSchedule(schedule, { switching: options.switching ?? switchingFor(schedule) })
+      transfersOf(schedule) <= MOST_SIMULATED || options.simulate === true || isInvariant(schedule)
+        ? simulate(schedule, {
+            switching: options.switching ?? switchingFor(schedule),
+            onProgress: stepOf("simulate"),
+          })
         : null;
     begin("bound");
     const times = routeTimes(problem.topology, schedule.routes, collective.chunkBytes);

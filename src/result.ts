@@ -2,7 +2,8 @@ import type { Backend } from "./engine/kernels/kernels.ts";
 import { type Bound, describeWitness } from "./model/bounds.ts";
 import { busFactor, type Collective } from "./model/collective.ts";
 import { divide, format, multiply, type Rational, rational, toNumber } from "./model/rational.ts";
-import { makespanPs, type StepSchedule, transferCount } from "./model/step-schedule.ts";
+import { makespanOf, transfersOf } from "./model/schedule.ts";
+import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
 import { linkCount, switchCount, type Topology, topologyHash } from "./model/topology.ts";
 import { PS_PER_US } from "./model/units.ts";
 
@@ -30,7 +31,7 @@ export interface Report {
   readonly topology: { name: string; npus: number; switches: number; links: number; hash: string };
   readonly collective: { kind: string; sizeBytes: number; chunksPerNpu: number; groups?: number; groupSize?: number };
   readonly algorithm: string;
-  readonly schedule: { kind: "steps"; transfers: number; file: string | null };
+  readonly schedule: { kind: "steps" | "slots"; transfers: number; file: string | null };
   readonly time: Timing & { readonly model: "link-busy" };
   readonly simulated: (Timing & { readonly model: string }) | null;
   readonly bound: BoundReport;
@@ -106,7 +107,7 @@ function ratio(a: Rational, b: number): number {
 }
 
 export interface Judged {
-  readonly schedule: StepSchedule;
+  readonly schedule: Schedule;
   readonly algorithm: string;
   readonly bound: Bound;
   readonly limit: Bound;
@@ -120,7 +121,7 @@ export interface Judged {
 export function reportOf(judged: Judged): Report {
   const { schedule, bound, limit, simulated, reference } = judged;
   const { topology, collective } = schedule;
-  const ps = makespanPs(schedule);
+  const ps = makespanOf(schedule);
   const whole = collective.groupCount === 1 && collective.groupSize === topology.npuCount;
   return {
     schema: "banyan/result@1",
@@ -132,7 +133,7 @@ export function reportOf(judged: Judged): Report {
       ...(whole ? {} : { groups: collective.groupCount, groupSize: collective.groupSize }),
     },
     algorithm: judged.algorithm,
-    schedule: { kind: "steps", transfers: transferCount(schedule), file: null },
+    schedule: { kind: isSlotSchedule(schedule) ? "slots" : "steps", transfers: transfersOf(schedule), file: null },
     time: { ...timingOf(collective, ps), model: "link-busy" },
     simulated: simulated === null ? null : { ...timingOf(collective, simulated.ps), model: simulated.model },
     bound: boundReport(topology, collective, bound),

@@ -1,7 +1,14 @@
-import type { MatchProblem, PlaceProblem, RelayProblem, Transfers } from "../engine/kernels/kernels.ts";
+import type {
+  MatchProblem,
+  PlaceProblem,
+  RelayProblem,
+  SpreadLogs,
+  SpreadProblem,
+  Transfers,
+} from "../engine/kernels/kernels.ts";
 import type { Collective, CollectiveKind } from "../model/collective.ts";
 import type { SwitchDegree } from "../model/routing.ts";
-import type { StepSchedule } from "../model/step-schedule.ts";
+import type { Schedule } from "../model/slot-schedule.ts";
 import type { Topology } from "../model/topology.ts";
 
 /** Where kernels run: in this thread or on a pool; the answers are the same. */
@@ -9,6 +16,8 @@ export interface KernelRunner {
   /** How many kernels can run at once. */
   readonly width: number;
   match(problem: MatchProblem): Promise<Transfers>;
+  /** Shares the work of a large problem between threads. */
+  spread(problem: Omit<SpreadProblem, "threads">): Promise<SpreadLogs | null>;
   relay(problem: RelayProblem): Promise<Transfers | null>;
   place(problem: PlaceProblem): Promise<Float64Array>;
 }
@@ -33,7 +42,7 @@ export interface SynthesisContext {
 }
 
 export interface Synthesis {
-  readonly schedule: StepSchedule;
+  readonly schedule: Schedule;
   /** In words: what was chosen, per phase where they differ. */
   readonly policy: string;
   /** Trials run, over all phases. */

@@ -1,8 +1,8 @@
 import type { CancelFlag } from "../kernels/kernels.ts";
 
-/** Returns a flag that running kernels on other threads see; over ordinary memory where there is no shared one. */
+/** Returns a flag, with room for progress, that other threads see; over ordinary memory where there is no shared one. */
 export function newCancelFlag(): CancelFlag {
-  return typeof SharedArrayBuffer === "undefined" ? new Int32Array(1) : new Int32Array(new SharedArrayBuffer(4));
+  return typeof SharedArrayBuffer === "undefined" ? new Int32Array(2) : new Int32Array(new SharedArrayBuffer(8));
 }
 
 /** Asks every kernel call that was given this flag to stop. */

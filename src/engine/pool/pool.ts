@@ -1,15 +1,26 @@
 import { CancelledError } from "../../errors.ts";
-import type { CancelFlag, Kernels, MatchProblem, PlaceProblem, RelayProblem, Transfers } from "../kernels/kernels.ts";
+import type {
+  CancelFlag,
+  Kernels,
+  MatchProblem,
+  PlaceProblem,
+  RelayProblem,
+  SpreadLogs,
+  SpreadProblem,
+  Transfers,
+} from "../kernels/kernels.ts";
 
 /** One kernel call. */
 export type PoolTask =
   | { readonly kind: "match"; readonly problem: MatchProblem }
+  | { readonly kind: "spread"; readonly problem: SpreadProblem }
   | { readonly kind: "relay"; readonly problem: RelayProblem }
   | { readonly kind: "place"; readonly problem: PlaceProblem };
 
-/** What a task gives: null when a relay problem had too little room; the starts of a place problem. */
+/** What a task gives: null when a spread or relay problem had too little room; the starts of a place problem. */
 export type PoolResult<T extends PoolTask> = {
   readonly match: Transfers;
+  readonly spread: SpreadLogs | null;
   readonly relay: Transfers | null;
   readonly place: Float64Array;
 }[T["kind"]];
@@ -36,6 +47,8 @@ function call(kernels: Kernels, task: PoolTask, cancel: CancelFlag | undefined):
   switch (task.kind) {
     case "match":
       return kernels.match(task.problem, cancel);
+    case "spread":
+      return kernels.spread(task.problem, cancel);
     case "relay":
       return kernels.relay(task.problem, cancel);
     case "place":

@@ -3,15 +3,18 @@ import { COLLECTIVE_KINDS } from "../../model/collective.ts";
 import { ceil } from "../../model/rational.ts";
 import { routeTimes } from "../../model/routes.ts";
 import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing.ts";
+import type { StepSchedule } from "../../model/step-schedule.ts";
 import { reversed, switchCount, type Topology } from "../../model/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { assemble, type PhaseTransfers } from "./assemble.ts";
-import { type Attempt, networksOf, type Outcome } from "./attempt.ts";
+import { networksOf } from "./attempt.ts";
+import { bestOf } from "./best-of.ts";
 import { mirrored, mirrorsPhase } from "./mirror.ts";
 import { multicastAttempts } from "./multicast.ts";
 import { tenNetwork } from "./network.ts";
 import { overlapped } from "./overlap.ts";
 import { type Phase, phasesOf } from "./phases.ts";
+import { slotSynthesis } from "./slots.ts";
 import { checkPolicy, defaultTrials, MULTICAST_POLICIES, RELAY_POLICIES } from "./trials.ts";
 import { unicastAttempts } from "./unicast.ts";
 
@@ -24,38 +27,12 @@ function degreesToTry(topology: Topology, wanted: SwitchDegree | null): readonly
   return portRouteCount(topology) <= MOST_PORT_ROUTES ? ["ports", 1] : [1];
 }
 
-/**
- * Returns the best of the trials: the first that reaches `targetPs`, else the shortest, else the earliest among equals.
- * Runs `width` trials at a time and discards what lies behind the first hit, so the answer does not depend on `width`.
- */
-async function bestOf(
-  attempt: (k: number) => Attempt,
-  trials: (first: Outcome) => number,
-  targetPs: number,
-  width: number,
-  progress: (done: number, total: number) => void,
-): Promise<{ best: Outcome; ran: number }> {
-  let best = await attempt(0)();
-  const total = trials(best);
-  let ran = 1;
-  progress(ran, total);
-  while (best.endPs > targetPs && ran < total) {
-    const wave = Math.min(width, total - ran);
-    const outcomes = await Promise.all(Array.from({ length: wave }, (_, i) => attempt(ran + i)()));
-    for (const next of outcomes) {
-      ran++;
-      if (next.endPs < best.endPs) best = next;
-      if (best.endPs <= targetPs) break;
-    }
-    progress(ran, total);
-  }
-  return { best, ran };
-}
-
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
   const { topology, collective } = request;
   const phases = phasesOf(collective);
   checkPolicy(request.policy, phases);
+  const inSlots = await slotSynthesis(request, phases, context);
+  if (inSlots !== null) return inSlots;
   const degrees = degreesToTry(topology, request.switchDegree);
   const routeSets = degrees.map((degree) => ({ degree, routes: routesOf(topology, degree) }));
   const done: PhaseTransfers[] = [];
@@ -92,7 +69,11 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
 }
 
 /** Lets the phases of an all-reduce overlap where that is shorter. */
-async function overlap(found: Synthesis, request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
+async function overlap(
+  found: Synthesis & { readonly schedule: StepSchedule },
+  request: SynthesisRequest,
+  context: SynthesisContext,
+): Promise<Synthesis> {
   const { topology, collective, routes } = found.schedule;
   const times = routeTimes(topology, routes, collective.chunkBytes);
   const targetPs = Number(ceil(boundOf(topology, collective, routes, times).ps));

@@ -1,0 +1,136 @@
+import { boundOf } from "../../model/bounds.ts";
+import { ceil } from "../../model/rational.ts";
+import { type RouteSet, type RouteTimes, routeTimes } from "../../model/routes.ts";
+import { routesOf } from "../../model/routing.ts";
+import { mirrorRoutes, type SlotPass, type SlotSchedule } from "../../model/slot-schedule.ts";
+import { switchCount } from "../../model/topology.ts";
+import { translatedSchedule } from "../../model/translated-rows.ts";
+import type { Synthesis, SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
+import { bestOf } from "./best-of.ts";
+import { everyoneWantsAll, holdingsOf } from "./demand.ts";
+import { invariantLabel, invariantLogs } from "./invariant-logs.ts";
+import { isSlotted, type Logs, spreadLogs } from "./logs.ts";
+import { tenNetwork } from "./network.ts";
+import type { Phase } from "./phases.ts";
+import { defaultTrials, multicastTrial } from "./trials.ts";
+
+/** From so many transfers on a schedule is kept as arrival logs. */
+const FROM_TRANSFERS = 4e6;
+/** The same for an all-reduce, whose halves can overlap only transfer by transfer. */
+const FROM_TRANSFERS_OF_TWO = 1e7;
+
+/** What an arrival log synthesis needs to know. */
+interface SlotTask {
+  readonly phase: Phase;
+  readonly passes: readonly SlotPass[];
+  readonly routes: RouteSet;
+  readonly times: RouteTimes;
+  readonly slotPs: number;
+  readonly origin: Int32Array;
+}
+
+/** Returns how many transfers the phases need, where everyone gets everything. */
+const transfersOfPhases = ({ topology, collective }: SynthesisRequest, phases: readonly Phase[]): number =>
+  (topology.npuCount - 1) * collective.chunkCount * phases.length;
+
+/**
+ * Returns what to synthesize once, in the forward direction, and how the passes run through it; null where the form does not
+ * fit: some NPU does not want everything, links differ or are shared, or a pass must run backwards on a network that is not
+ * its own reverse.
+ */
+function slotTask(request: SynthesisRequest, phases: readonly Phase[]): SlotTask | null {
+  const { topology, collective, switchDegree } = request;
+  const phase = phases[0] as Phase;
+  const { pre } = phase.collective;
+  if (phases.some((p) => p.unicast || !everyoneWantsAll(p.collective, topology.npuCount)) || pre.kind !== "one")
+    return null;
+  if (switchDegree === "ports" || (switchDegree === null && switchCount(topology) > 0)) return null;
+  const routes = routesOf(topology, switchDegree ?? 1);
+  const times = routeTimes(topology, routes, collective.chunkBytes);
+  if (!isSlotted(tenNetwork(topology, routes, times))) return null;
+  if (phases.some(({ reversed }) => reversed) && mirrorRoutes(routes, topology.npuCount) === null) return null;
+  const passes = phases.map(({ reversed, reduces }) => ({ reversed, reduces }));
+  return { phase, passes, routes, times, slotPs: times.slotPs[0], origin: pre.npu };
+}
+
+/**
+ * Returns a schedule kept as arrival logs, two bytes a transfer: for collectives in which everyone gets everything, over links
+ * that are equally long and not shared, from 4e6 transfers on (1e7 for an all-reduce: smaller ones gain from overlapping
+ * halves). Reductions run backwards through the logs; an all-reduce is synthesized once. Null where this does not apply.
+ */
+export async function slotSynthesis(
+  request: SynthesisRequest,
+  phases: readonly Phase[],
+  context: SynthesisContext,
+): Promise<Synthesis | null> {
+  if (transfersOfPhases(request, phases) < (phases.length > 1 ? FROM_TRANSFERS_OF_TWO : FROM_TRANSFERS)) return null;
+  const task = slotTask(request, phases);
+  if (task === null) return null;
+  const { topology, collective } = request;
+  const { phase, passes, routes, slotPs, origin } = task;
+  const targetPs = Number(ceil(boundOf(topology, phase.collective, routes, task.times).ps));
+  const invariant = invariantLogs(topology, routes, phase.collective, request);
+  if (invariant !== null) {
+    const { sizes, chunksPerNpu, row, slots, trials } = invariant;
+    const rows = { topology, routes, sizes, chunksPerNpu, row };
+    const schedule = translatedSchedule(rows, collective, { slotPs, slots, passes });
+    return { schedule, policy: invariantLabel(invariant), trials };
+  }
+  const { best, ran } = await bestOf(
+    (k) => logsAttempt(k, request, task, context),
+    () => request.trials ?? defaultTrials(transfersOfPhases(request, [phase])),
+    targetPs,
+    1,
+    (done, total) => context.onProgress?.({ phase: phase.name, done, total }),
+  );
+  const { row, slots } = best.logs;
+  const form = {
+    kind: "slots",
+    topology,
+    collective,
+    routes,
+    slotPs,
+    slots,
+    passes,
+    origin,
+    symmetry: null,
+    row,
+  } as const;
+  return { schedule: form satisfies SlotSchedule, policy: best.label, trials: ran };
+}
+
+interface LogsOutcome {
+  readonly logs: Logs;
+  readonly endPs: number;
+  readonly label: string;
+}
+
+/** Returns trial k, ready to run. */
+function logsAttempt(k: number, request: SynthesisRequest, task: SlotTask, context: SynthesisContext) {
+  const { npuCount } = request.topology;
+  const { phase, routes, slotPs } = task;
+  const { chunkCount } = phase.collective;
+  const held = holdingsOf(phase.collective, npuCount);
+  const trial = multicastTrial(k, {
+    seed: request.seed,
+    wanted: request.policy,
+    variants: 1,
+    chunkCount,
+    oneSource: held.offset.some((end, v) => v > 0 && end - held.offset[v - 1] === held.chunk.length),
+    heterogeneous: false,
+  });
+  return async (): Promise<LogsOutcome> => {
+    const problem = {
+      npuCount,
+      chunkCount,
+      routeSource: routes.source,
+      routeTarget: routes.target,
+      heldOffset: held.offset,
+      heldChunk: held.chunk,
+      wanted: null,
+      policy: trial.policy,
+    };
+    const logs = await spreadLogs(context.runner, problem);
+    return { logs, endPs: logs.slots * slotPs, label: trial.name };
+  };
+}
