@@ -1,8 +1,8 @@
 import { InputError } from "../errors.ts";
 import { routeTimes } from "../model/routes.ts";
-import { type StepSchedule, transferCount } from "../model/step-schedule.ts";
 import { linkNames } from "../model/topology.ts";
 import { neverThere, planOf } from "./plan.ts";
+import type { Rows } from "./rows.ts";
 import type { Simulation } from "./simulation.ts";
 
 /** Shares as whole numbers: route link p takes `cost[p]` of the `capacity` of its link. */
@@ -26,7 +26,7 @@ const COARSE = 2 ** 52;
  * capacity is 2^52 and shares are rounded down, so what a verified plan puts side by side still fits.
  * Throws InputError for a share that is not in (0, 1].
  */
-function wholeShares({ topology, routes }: StepSchedule): Shares {
+function wholeShares({ topology, routes }: Rows): Shares {
   const { links, shareNum, shareDen } = routes;
   const capacity = new Float64Array(topology.linkSource.length).fill(1);
   for (let p = 0; p < links.length; p++) {
@@ -51,15 +51,14 @@ function wholeShares({ topology, routes }: StepSchedule): Shares {
  * For each link the transfers in flight form a list by end; a route carries one chunk at a time, so route link p is in
  * its link's list at most once and names the entry. O(transfers x links of a route x in flight).
  */
-export function replayCutThrough(schedule: StepSchedule, timeline: boolean): Simulation {
-  const { topology, routes, route, startPs: plannedStart, endPs: plannedEnd } = schedule;
+export function replayCutThrough(rows: Rows, timeline: boolean): Simulation {
+  const { topology, routes, route, startPs: plannedStart, endPs: plannedEnd, collectives, tenant } = rows;
   const { linkOffset, links } = routes;
-  const reduces = schedule.collective.reduces;
-  const count = transferCount(schedule);
+  const count = route.length;
   const linkTotal = topology.linkSource.length;
-  const { sourcePlace, targetPlace, initial, byArrival } = planOf(schedule);
-  const { cost, capacity } = wholeShares(schedule);
-  const { serialPs, slotPs } = routeTimes(topology, routes, schedule.collective.chunkBytes);
+  const { sourcePlace, targetPlace, initial, byArrival } = planOf(rows);
+  const { cost, capacity } = wholeShares(rows);
+  const kinds = collectives.map(({ reduces, chunkBytes }) => ({ reduces, ...routeTimes(topology, routes, chunkBytes) }));
 
   /** [places] when the chunk is there as planned; -1 before anything has come. */
   const readyPs = Float64Array.from(initial, (held) => held - 1);
@@ -82,11 +81,11 @@ export function replayCutThrough(schedule: StepSchedule, timeline: boolean): Sim
       const known = readyPs[place];
       const later = arrivalPs[j] > known;
       // reductions: the last of the planned contributions; else: the first copy
-      if (known < 0 || later === reduces) readyPs[place] = arrivalPs[j];
+      if (known < 0 || later === kinds[tenant === null ? 0 : tenant[j]].reduces) readyPs[place] = arrivalPs[j];
     }
     const r = route[i];
     const ready = readyPs[sourcePlace[i]];
-    if (ready < 0) throw neverThere(schedule, i);
+    if (ready < 0) throw neverThere(rows, i);
     let start = Math.max(ready, routeFreePs[r]);
     for (let p = linkOffset[r]; p < linkOffset[r + 1]; p++) {
       const link = links[p];
@@ -97,6 +96,7 @@ export function replayCutThrough(schedule: StepSchedule, timeline: boolean): Sim
         taken -= cost[entry];
       }
     }
+    const { serialPs, slotPs } = kinds[tenant === null ? 0 : tenant[i]];
     const serial = serialPs[r];
     const free = start + serial;
     for (let p = linkOffset[r]; p < linkOffset[r + 1]; p++) {

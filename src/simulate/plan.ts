@@ -2,7 +2,7 @@ import { InputError } from "../errors.ts";
 import { type Collective, groupOfChunk } from "../model/collective.ts";
 import { orderByTime } from "../model/ordering.ts";
 import { routeCount } from "../model/routes.ts";
-import { type StepSchedule, transferCount } from "../model/step-schedule.ts";
+import type { Rows } from "./rows.ts";
 
 /**
  * What the plan says about who waits for whom. A *place* is a pair (NPU, chunk) that some transfer leaves or enters; only
@@ -43,9 +43,10 @@ function holderAtStart(collective: Collective, npus: number): (chunk: number, np
 }
 
 /** Throws InputError unless rows ascend by start, end after they start, and name chunks and routes that exist. */
-function checkRows(schedule: StepSchedule): void {
-  const { chunk, route, startPs, endPs, collective } = schedule;
-  const routes = routeCount(schedule.routes);
+function checkRows(rows: Rows): void {
+  const { chunk, route, startPs, endPs, firstChunk } = rows;
+  const routes = routeCount(rows.routes);
+  const chunkCount = firstChunk.at(-1) as number;
   let before = 0;
   for (let i = 0; i < chunk.length; i++) {
     const place = (): string => `transfer ${i} (simulate needs a valid schedule)`;
@@ -53,8 +54,8 @@ function checkRows(schedule: StepSchedule): void {
     if (!(endPs[i] > startPs[i] && endPs[i] <= Number.MAX_SAFE_INTEGER)) {
       throw new InputError(place(), `an end after its start at ${startPs[i]} ps and below 2^53 ps`, endPs[i]);
     }
-    if (!(chunk[i] < collective.chunkCount && chunk[i] >= 0)) {
-      throw new InputError(place(), `a chunk below ${collective.chunkCount}`, chunk[i]);
+    if (!(chunk[i] < chunkCount && chunk[i] >= 0)) {
+      throw new InputError(place(), `a chunk below ${chunkCount}`, chunk[i]);
     }
     if (!(route[i] < routes && route[i] >= 0)) throw new InputError(place(), `a route below ${routes}`, route[i]);
     before = startPs[i];
@@ -66,20 +67,20 @@ function checkRows(schedule: StepSchedule): void {
  * arrival planned by the departure of row i is of a row before i: waiting as planned can never be circular.
  * Throws InputError for rows out of order. O(transfers + NPUs + chunks).
  */
-export function planOf(schedule: StepSchedule): Plan {
-  checkRows(schedule);
-  const { chunk, route, routes, collective } = schedule;
-  const count = transferCount(schedule);
-  const npus = schedule.topology.npuCount;
-  const held = holderAtStart(collective, npus);
+export function planOf(rows: Rows): Plan {
+  checkRows(rows);
+  const { chunk, route, routes, collectives, firstChunk } = rows;
+  const count = chunk.length;
+  const npus = rows.topology.npuCount;
+  const chunkCount = firstChunk.at(-1) as number;
 
   // rows by chunk, then one pass per chunk with a mark per NPU
-  const offset = new Int32Array(collective.chunkCount + 1);
+  const offset = new Int32Array(chunkCount + 1);
   for (let i = 0; i < count; i++) offset[chunk[i] + 1]++;
-  for (let c = 0; c < collective.chunkCount; c++) offset[c + 1] += offset[c];
-  const next = offset.slice(0, collective.chunkCount);
-  const rows = new Int32Array(count);
-  for (let i = 0; i < count; i++) rows[next[chunk[i]]++] = i;
+  for (let c = 0; c < chunkCount; c++) offset[c + 1] += offset[c];
+  const next = offset.slice(0, chunkCount);
+  const byChunk = new Int32Array(count);
+  for (let i = 0; i < count; i++) byChunk[next[chunk[i]]++] = i;
 
   const sourcePlace = new Int32Array(count);
   const targetPlace = new Int32Array(count);
@@ -87,30 +88,34 @@ export function planOf(schedule: StepSchedule): Plan {
   const markedBy = new Int32Array(npus).fill(-1);
   const placeAt = new Int32Array(npus);
   let places = 0;
-  const placeOf = (c: number, npu: number): number => {
-    if (markedBy[npu] !== c) {
-      markedBy[npu] = c;
-      placeAt[npu] = places;
-      if (held(c, npu)) initial[places] = 1;
-      places++;
+  collectives.forEach((collective, t) => {
+    const first = firstChunk[t] as number;
+    const held = holderAtStart(collective, npus);
+    const placeOf = (c: number, npu: number): number => {
+      if (markedBy[npu] !== c) {
+        markedBy[npu] = c;
+        placeAt[npu] = places;
+        if (held(c - first, npu)) initial[places] = 1;
+        places++;
+      }
+      return placeAt[npu];
+    };
+    for (let c = first; c < first + collective.chunkCount; c++) {
+      for (let k = offset[c]; k < offset[c + 1]; k++) {
+        const i = byChunk[k];
+        sourcePlace[i] = placeOf(c, routes.source[route[i]]);
+        targetPlace[i] = placeOf(c, routes.target[route[i]]);
+      }
     }
-    return placeAt[npu];
-  };
-  for (let c = 0; c < collective.chunkCount; c++) {
-    for (let k = offset[c]; k < offset[c + 1]; k++) {
-      const i = rows[k];
-      sourcePlace[i] = placeOf(c, routes.source[route[i]]);
-      targetPlace[i] = placeOf(c, routes.target[route[i]]);
-    }
-  }
-  return { sourcePlace, targetPlace, initial: initial.slice(0, places), byArrival: orderByTime(schedule.endPs) };
+  });
+  return { sourcePlace, targetPlace, initial: initial.slice(0, places), byArrival: orderByTime(rows.endPs) };
 }
 
 /** Returns the error for a transfer whose chunk no planned arrival brings to its source in time. */
-export function neverThere(schedule: StepSchedule, row: number): InputError {
-  const npu = schedule.topology.nodeNames[schedule.routes.source[schedule.route[row]]];
+export function neverThere(rows: Rows, row: number): InputError {
+  const npu = rows.topology.nodeNames[rows.routes.source[rows.route[row]]];
   return new InputError(
     `transfer ${row} (simulate needs a valid schedule)`,
-    `chunk ${schedule.chunk[row]} at NPU ${npu} by ${schedule.startPs[row]} ps`,
+    `chunk ${rows.chunk[row]} at NPU ${npu} by ${rows.startPs[row]} ps`,
   );
 }

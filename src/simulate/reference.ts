@@ -4,6 +4,7 @@ import type { StepSchedule } from "../model/step-schedule.ts";
 import { linkCount, type Topology } from "../model/topology.ts";
 import { MessageNetwork, type Ways } from "./message-network.ts";
 import { replayEvents } from "./replay-events.ts";
+import { rowsOf } from "./rows.ts";
 
 /**
  * The reference mode: the first-order model of ASTRA-sim's congestion-aware analytical network, to the nanosecond.
@@ -160,6 +161,6 @@ export function simulateReference(schedule: StepSchedule, options: ReferenceOpti
   const serial = Float64Array.from(routes.links, (link) => rule(link)[0]);
   const delay = Float64Array.from(routes.links, (link) => rule(link)[1]);
   const ways: Ways = { offset: routes.linkOffset, links: routes.links, serial, delay };
-  const { last, linkBusy, start, end } = replayEvents(schedule, ways, false, false);
+  const { last, linkBusy, start, end } = replayEvents(rowsOf(schedule), ways, false, false);
   return { model: "network/reference", ns: last, linkBusyNs: linkBusy, startNs: start, endNs: end };
 }

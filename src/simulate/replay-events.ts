@@ -1,7 +1,7 @@
 import { InternalError } from "../errors.ts";
-import { type StepSchedule, transferCount } from "../model/step-schedule.ts";
 import { MessageNetwork, type Ways } from "./message-network.ts";
 import { neverThere, type Plan, planOf } from "./plan.ts";
+import type { Rows } from "./rows.ts";
 
 /** Times in the unit of the ways. */
 export interface EventReplay {
@@ -27,9 +27,9 @@ interface Holdings {
  * when those n have arrived (arrivals planned for later are set aside, so the payload is the planned one), else when any of
  * them has. Throws InputError for a transfer whose chunk is never at its source.
  */
-function holdingsOf(schedule: StepSchedule, { sourcePlace, targetPlace, initial, byArrival }: Plan): Holdings {
-  const { startPs, endPs, collective } = schedule;
-  const count = transferCount(schedule);
+function holdingsOf(rows: Rows, { sourcePlace, targetPlace, initial, byArrival }: Plan): Holdings {
+  const { startPs, endPs, collectives, tenant } = rows;
+  const count = startPs.length;
   const places = initial.length;
   /** [transfers] arrivals planned at the source by the departure, and the turn of the transfer's own arrival. */
   const needed = new Int32Array(count);
@@ -43,27 +43,30 @@ function holdingsOf(schedule: StepSchedule, { sourcePlace, targetPlace, initial,
   for (let i = 0; i < count; i++) {
     while (next < count && endPs[byArrival[next]] <= startPs[i]) takeTurn(byArrival[next]);
     needed[i] = arrivals[sourcePlace[i]];
-    if (needed[i] === 0 && initial[sourcePlace[i]] === 0) throw neverThere(schedule, i);
+    if (needed[i] === 0 && initial[sourcePlace[i]] === 0) throw neverThere(rows, i);
   }
   while (next < count) takeTurn(byArrival[next]);
-  if (!collective.reduces) {
-    const earliest = new Int32Array(places).fill(count);
-    return {
-      isReady: (row) => initial[sourcePlace[row]] === 1 || earliest[sourcePlace[row]] < needed[row],
-      arrive: (row) => {
-        const place = targetPlace[row];
-        if (turn[row] < earliest[place]) earliest[place] = turn[row];
-      },
-    };
-  }
-  const offset = new Int32Array(places + 1);
-  for (let place = 0; place < places; place++) offset[place + 1] = offset[place] + arrivals[place];
-  const arrived = new Uint8Array(count);
-  const complete = new Int32Array(places);
+  /** First of the planned arrivals to have come, of each place; for reductions how many have come without a gap. */
+  const copies = collectives.some((collective) => !collective.reduces);
+  const sums = collectives.some((collective) => collective.reduces);
+  const earliest = new Int32Array(copies ? places : 0).fill(count);
+  const offset = new Int32Array(sums ? places + 1 : 0);
+  for (let place = 0; place < offset.length - 1; place++) offset[place + 1] = offset[place] + arrivals[place];
+  const arrived = new Uint8Array(sums ? count : 0);
+  const complete = new Int32Array(sums ? places : 0);
+  const reduces = (row: number): boolean => collectives[tenant === null ? 0 : tenant[row]].reduces;
   return {
-    isReady: (row) => complete[sourcePlace[row]] >= needed[row],
+    isReady: (row) => {
+      const place = sourcePlace[row];
+      if (reduces(row)) return complete[place] >= needed[row];
+      return initial[place] === 1 || earliest[place] < needed[row];
+    },
     arrive: (row) => {
       const place = targetPlace[row];
+      if (!reduces(row)) {
+        if (turn[row] < earliest[place]) earliest[place] = turn[row];
+        return;
+      }
       arrived[offset[place] + turn[row]] = 1;
       while (complete[place] < arrivals[place] && arrived[offset[place] + complete[place]] === 1) complete[place]++;
     },
@@ -71,7 +74,7 @@ function holdingsOf(schedule: StepSchedule, { sourcePlace, targetPlace, initial,
 }
 
 /** Returns for each row the next row that starts with the same link, or -1; and which rows are the first. */
-function byFirstLink({ route, routes, topology }: StepSchedule): { follower: Int32Array; atHead: Uint8Array } {
+function byFirstLink({ route, routes, topology }: Rows): { follower: Int32Array; atHead: Uint8Array } {
   const last = new Int32Array(topology.linkSource.length).fill(-1);
   const follower = new Int32Array(route.length).fill(-1);
   const atHead = new Uint8Array(route.length);
@@ -86,16 +89,19 @@ function byFirstLink({ route, routes, topology }: StepSchedule): { follower: Int
 
 /**
  * Returns the schedule replayed as messages in a store-and-forward network. A transfer is handed to the first link of its
- * route when its chunk is at the source and, with `keepOrder`, when those planned before it on that link have been handed
+ * way (way k * routes + r for route r of collective k) when its chunk is at the source and, with `keepOrder`, when those planned before it on that link have been handed
  * over; from then on links are first come, first served. What becomes ready at the same event goes in planned order.
  * Throws InputError for a schedule that is not valid. O(transfers x links of a route x log events in flight).
  */
-export function replayEvents(schedule: StepSchedule, ways: Ways, keepOrder: boolean, hops: boolean): EventReplay {
-  const plan = planOf(schedule);
+export function replayEvents(rows: Rows, ways: Ways, keepOrder: boolean, hops: boolean): EventReplay {
+  const plan = planOf(rows);
   const { sourcePlace, targetPlace, initial } = plan;
-  const { route, topology, collective } = schedule;
-  const count = transferCount(schedule);
-  const holdings = holdingsOf(schedule, plan);
+  const { topology, collectives, tenant } = rows;
+  const count = rows.route.length;
+  const routes = rows.routes.source.length;
+  const route = tenant === null ? rows.route : rows.route.map((r, i) => tenant[i] * routes + r);
+  const reduces = (row: number): boolean => collectives[tenant === null ? 0 : tenant[row]].reduces;
+  const holdings = holdingsOf(rows, plan);
   const hopOffset = hops ? new Float64Array(count) : undefined;
   let hopTotal = 0;
   if (hopOffset !== undefined) {
@@ -106,7 +112,7 @@ export function replayEvents(schedule: StepSchedule, ways: Ways, keepOrder: bool
   }
   const network = new MessageNetwork(topology.linkSource.length, ways, route, hopOffset, hopTotal);
   const { follower, atHead } = keepOrder
-    ? byFirstLink(schedule)
+    ? byFirstLink(rows)
     : { follower: new Int32Array(count).fill(-1), atHead: new Uint8Array(count).fill(1) };
 
   /** [places] rows that wait for the place, ascending, as linked lists. */
@@ -137,7 +143,7 @@ export function replayEvents(schedule: StepSchedule, ways: Ways, keepOrder: bool
   /** Looks again at the rows that wait for a place. Rows need no fewer contributions than rows before them. */
   const wake = (place: number): void => {
     let row = firstWaiting[place];
-    if (row < 0 || (collective.reduces && !holdings.isReady(row))) return;
+    if (row < 0 || (reduces(row) && !holdings.isReady(row))) return;
     firstWaiting[place] = -1;
     lastWaiting[place] = -1;
     while (row >= 0) {

@@ -1,10 +1,13 @@
 import { InputError } from "../errors.ts";
 import { ceil } from "../model/rational.ts";
 import { serializationPs } from "../model/routes.ts";
+import type { Collective } from "../model/collective.ts";
+import type { JointSchedule } from "../model/joint-schedule.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import { replayCutThrough } from "./cut-through.ts";
 import type { Ways } from "./message-network.ts";
 import { replayEvents } from "./replay-events.ts";
+import { type Rows, rowsOf, rowsOfJoint } from "./rows.ts";
 import type { Simulation, Switching } from "./simulation.ts";
 
 export interface SimulationOptions {
@@ -15,7 +18,7 @@ export interface SimulationOptions {
 }
 
 /** Returns serialisation (rounded up) and latency + serialisation of one chunk on each link of each route, share 1. */
-function wholeLinkWays({ topology, routes, collective }: StepSchedule): Ways {
+function wholeLinkWays({ topology, routes }: Rows, collective: Collective): Ways {
   const classes = new Map<number, number>();
   const serial = Float64Array.from(routes.links, (link) => {
     const bandwidth = topology.linkBytesPerSecond[link];
@@ -54,24 +57,55 @@ function wholeLinkWays({ topology, routes, collective }: StepSchedule): Ways {
  * O(transfers + NPUs + chunks + links).
  */
 export function simulateSchedule(schedule: StepSchedule, options: SimulationOptions = {}): Simulation {
+  return simulateRows(rowsOf(schedule), options);
+}
+
+/**
+ * Returns the transfers of all tenants replayed together as `simulateSchedule` does: the order of transfers on each link is
+ * kept, whoever's they are. Timelines are in the order of `jointRows`.
+ */
+export function simulateJoint(joint: JointSchedule, options: SimulationOptions = {}): Simulation {
+  return simulateRows(rowsOfJoint(joint), options);
+}
+
+function simulateRows(rows: Rows, options: SimulationOptions): Simulation {
   const { switching = "cut-through", timeline = false } = options;
   if (switching !== "cut-through" && switching !== "store-and-forward") {
     throw new InputError("options.switching", '"cut-through" or "store-and-forward"', switching);
   }
   const simulation =
-    switching === "cut-through" ? replayCutThrough(schedule, timeline) : replayStoreAndForward(schedule, timeline);
+    switching === "cut-through" ? replayCutThrough(rows, timeline) : replayStoreAndForward(rows, timeline);
   if (simulation.ps > Number.MAX_SAFE_INTEGER) {
     throw new InputError("the simulated time", "less than 2^53 ps (2.5 hours)", simulation.ps);
   }
   return simulation;
 }
 
-function replayStoreAndForward(schedule: StepSchedule, timeline: boolean): Simulation {
-  const { last, linkBusy, start, end, hopStart } = replayEvents(schedule, wholeLinkWays(schedule), true, timeline);
+function replayStoreAndForward(rows: Rows, timeline: boolean): Simulation {
+  const ways = joined(rows.collectives.map((collective) => wholeLinkWays(rows, collective)));
+  const { last, linkBusy, start, end, hopStart } = replayEvents(rows, ways, true, timeline);
   return {
     model: "network/store-and-forward",
     ps: last,
     linkBusyPs: linkBusy,
     ...(timeline && hopStart !== undefined ? { startPs: start, endPs: end, hopStartPs: hopStart } : {}),
+  };
+}
+
+/** Returns the ways of several collectives as one, those of the first first. */
+function joined(parts: readonly Ways[]): Ways {
+  if (parts.length === 1) return parts[0];
+  const { offset, links } = parts[0];
+  const routes = offset.length - 1;
+  const all = new Int32Array(parts.length * routes + 1);
+  for (let way = 0; way < parts.length * routes; way++) {
+    all[way + 1] = Math.floor(way / routes) * links.length + offset[(way % routes) + 1];
+  }
+  const column = (of: (part: Ways) => ArrayLike<number>) => parts.flatMap((part) => Array.from(of(part)));
+  return {
+    offset: all,
+    links: Int32Array.from(column((part) => part.links)),
+    serial: Float64Array.from(column((part) => part.serial)),
+    delay: Float64Array.from(column((part) => part.delay)),
   };
 }

@@ -6,6 +6,9 @@ import type { Describer } from "./describe.ts";
 import { type Grouping, groupRows, roomFor, sortByKey } from "./order.ts";
 import type { Recorder } from "./violation.ts";
 
+/** What occupies links: the rows of a schedule, or those of several together. */
+export type Occupants = Pick<StepSchedule, "topology" | "routes" | "chunk" | "route" | "startPs" | "endPs">;
+
 /**
  * Records every transfer that departs while its route still carries a chunk, and every one whose departure takes the
  * shares in use of a physical link above 1. A transfer uses its route during [start, end). Exact.
@@ -13,15 +16,26 @@ import type { Recorder } from "./violation.ts";
  * A sum of shares can only grow at a departure, so looking at departures is looking at all times. O(transfers + route
  * links) where rows are in order of their starts and links belong to one route each; otherwise sorts link by link.
  */
-export function checkOccupancy(schedule: StepSchedule, recorder: Recorder, words: Describer): void {
+export function checkOccupancy(
+  schedule: Occupants,
+  recorder: Recorder,
+  words: Pick<Describer, "departure" | "link" | "time">,
+  cargo = (row: number): string => `chunk ${schedule.chunk[row]} (transfer ${row})`,
+): void {
   const groups = groupRows(schedule.route, routeCount(schedule.routes));
-  const crowded = checkRoutes(schedule, groups, recorder, words);
+  const crowded = checkRoutes(schedule, groups, recorder, words, cargo);
   checkLinks(schedule, groups, crowded, recorder, words);
 }
 
 /** Sorts each route's rows by start, records overlaps, and returns for each route whether there was one. */
-function checkRoutes(schedule: StepSchedule, groups: Grouping, recorder: Recorder, words: Describer): Uint8Array {
-  const { startPs, endPs, chunk } = schedule;
+function checkRoutes(
+  schedule: Occupants,
+  groups: Grouping,
+  recorder: Recorder,
+  words: Pick<Describer, "departure" | "time">,
+  cargo: (row: number) => string,
+): Uint8Array {
+  const { startPs, endPs } = schedule;
   const { offset, rows } = groups;
   const crowded = new Uint8Array(offset.length - 1);
   for (let route = 0; route < crowded.length; route++) {
@@ -39,7 +53,7 @@ function checkRoutes(schedule: StepSchedule, groups: Grouping, recorder: Recorde
           words.departure(
             "route-conflict",
             row,
-            `, while chunk ${chunk[busy]} (transfer ${busy}) is on that route until ${words.time(endPs[busy])}`,
+            `, while ${cargo(busy)} is on that route until ${words.time(endPs[busy])}`,
           ),
         );
       }
@@ -59,11 +73,11 @@ function linkUsers(routes: RouteSet, links: number): Grouping & { readonly route
 }
 
 function checkLinks(
-  schedule: StepSchedule,
+  schedule: Occupants,
   groups: Grouping,
   crowded: Uint8Array,
   recorder: Recorder,
-  words: Describer,
+  words: Pick<Describer, "departure" | "link">,
 ): void {
   const { routes, startPs, endPs, route } = schedule;
   const users = linkUsers(routes, linkCount(schedule.topology));

@@ -47,7 +47,7 @@ export function verifySchedule(schedule: StepSchedule, options: { readonly limit
 }
 
 /** Records transfers that are over too soon. A slot beyond 2^53 is rounded, but above any duration all the same. */
-function checkDurations(schedule: StepSchedule, found: Recorder, words: Describer): void {
+export function checkDurations(schedule: StepSchedule, found: Recorder, words: Describer): void {
   const { topology, collective, routes, route, startPs, endPs } = schedule;
   const { slotPs } = routeTimes(topology, routes, collective.chunkBytes);
   const count = transferCount(schedule);

@@ -1,0 +1,74 @@
+import { InputError } from "../errors.ts";
+import { type JointSchedule, jointRows, tenantSchedule } from "../model/joint-schedule.ts";
+import { checkContributions } from "./contributions.ts";
+import { checkDelivery } from "./delivery.ts";
+import { describer } from "./describe.ts";
+import { checkOccupancy } from "./occupancy.ts";
+import { checkDurations, type Verification } from "./schedule.ts";
+import { type Recorder, recorder, type Violation } from "./violation.ts";
+import { checkForm } from "./well-formed.ts";
+
+/** A broken rule, with the tenant whose transfer or NPU it is; `transfer` is the row within the tenant. */
+export interface JointViolation extends Violation {
+  readonly tenant: number;
+}
+
+export interface JointVerification extends Verification {
+  readonly violations: readonly JointViolation[];
+}
+
+/**
+ * Returns everything that is wrong with a joint schedule: each tenant by itself by the rules of `verifySchedule`, and no
+ * link carrying more than the whole of itself, whoever's transfers are on it. Messages begin with the collective where
+ * there are several. Throws InputError for a limit that is no whole number. About linear in the transfers of all.
+ */
+export function verifyJoint(joint: JointSchedule, options: { readonly limit?: number } = {}): JointVerification {
+  const limit = options.limit ?? 100;
+  if (!Number.isSafeInteger(limit) || limit < 0)
+    throw new InputError("options.limit", "a whole number, 0 or more", limit);
+  const found = recorder(limit);
+  const schedules = joint.tenants.map((_, t) => tenantSchedule(joint, t));
+  const recorders = schedules.map((_, t) => ofTenant(joint, t, found));
+  if (schedules.every((schedule, t) => checkForm(schedule, recorders[t]))) {
+    const words = schedules.map(describer);
+    const rows = jointRows(joint);
+    const departure: (typeof words)[number]["departure"] = (kind, i, fault) =>
+      named(joint, rows.tenant[i], words[rows.tenant[i]].departure(kind, rows.row[i], fault));
+    const cargo = (i: number): string =>
+      `chunk ${rows.chunk[i]}${joint.tenants.length > 1 ? ` of ${titleOf(joint, rows.tenant[i])}` : ""} (transfer ${rows.row[i]})`;
+    schedules.forEach((schedule, t) => {
+      checkDurations(schedule, recorders[t], words[t]);
+    });
+    const { topology, routes } = joint;
+    checkOccupancy({ topology, routes, ...rows }, found, { ...words[0], departure }, cargo);
+    schedules.forEach((schedule, t) => {
+      if (schedule.collective.reduces) checkContributions(schedule, recorders[t], words[t]);
+      else checkDelivery(schedule, recorders[t], words[t]);
+    });
+  }
+  const violations = found.kept as readonly JointViolation[];
+  const violationCount = found.count();
+  return { violations, violationCount, truncated: violationCount > violations.length };
+}
+
+/** Returns "collective 1 (reduce)", counted from 0 as in the file. */
+const titleOf = ({ tenants }: JointSchedule, tenant: number): string =>
+  `collective ${tenant} (${tenants[tenant].collective.kind})`;
+
+function named(joint: JointSchedule, tenant: number, violation: Violation): JointViolation {
+  const { message } = violation;
+  return {
+    ...violation,
+    tenant,
+    message: joint.tenants.length > 1 ? `${titleOf(joint, tenant)}: ${message}` : message,
+  };
+}
+
+/** Returns a recorder that adds the tenant to what it passes on. */
+function ofTenant(joint: JointSchedule, tenant: number, all: Recorder): Recorder {
+  return {
+    kept: all.kept,
+    count: all.count,
+    record: (describe) => all.record(() => named(joint, tenant, describe())),
+  };
+}
