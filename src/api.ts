@@ -24,4 +24,4 @@ export { simulateReference } from "./simulate/reference.ts";
 export { simulateSchedule as simulate } from "./simulate/replay.ts";
 export { SYNTHESIZERS } from "./synthesize/catalog.ts";
 export { type CompareRequest, type SynthesizeRequest, topology } from "./verbs.ts";
-export { verifySchedule as verify } from "./verify/schedule.ts";
+export { verify } from "./verify/verify.ts";

@@ -4,9 +4,10 @@ import type { StepSchedule } from "../model/step-schedule.ts";
 import { linkNames } from "../model/topology.ts";
 import { toUs } from "../model/units.ts";
 import type { Violation } from "./violation.ts";
+import type { Frame } from "./well-formed.ts";
 
 /** The words of violations: names where the checks have numbers. */
-export interface Describer {
+export interface Names {
   /** Returns "rank 3 (gpu3)", as a member of the chunk's group; "gpu9 (outside the group)" for another NPU. */
   npu(npu: number, chunk: number): string;
   /** Returns the link's name. */
@@ -15,18 +16,21 @@ export interface Describer {
   route(route: number): string;
   /** Returns "1.5 us". */
   time(ps: number): string;
+}
+
+/** The same for step schedules, with the sentence that most of their violations begin with. */
+export interface Describer extends Names {
   /** Returns the violation of a sender at departure: "rank 3 sends chunk 5 on link 3>4 at 1.5 us (transfer 17)" + `fault`. */
   departure(kind: Violation["kind"], row: number, fault: string): Violation;
 }
 
-/** Returns the describer of a schedule; link names are made when the first one is asked for. */
-export function describer(schedule: StepSchedule): Describer {
-  const { topology, collective, routes } = schedule;
-  let names: readonly string[] | undefined;
+/** Returns the names in a schedule; those of links are made when the first one is asked for. */
+export function names({ topology, collective, routes }: Frame): Names {
+  let ofLinks: readonly string[] | undefined;
 
   const link = (id: number): string => {
-    names ??= linkNames(topology);
-    return names[id];
+    ofLinks ??= linkNames(topology);
+    return ofLinks[id];
   };
   const npu = (id: number, chunk: number): string => {
     const { groupCount, groupSize, groupMembers } = collective;
@@ -41,13 +45,16 @@ export function describer(schedule: StepSchedule): Describer {
     const links = Array.from(linksOfRoute(routes, id), link);
     return `${links.length === 1 ? "link" : "links"} ${links.join(", ")}`;
   };
-  const time = (ps: number): string => `${toUs(ps)} us`;
+  return { npu, link, route, time: (ps) => `${toUs(ps)} us` };
+}
 
+/** Returns the describer of a step schedule. */
+export function describer(schedule: StepSchedule): Describer {
+  const { routes } = schedule;
+  const words = names(schedule);
+  const { npu, route, time } = words;
   return {
-    npu,
-    link,
-    route,
-    time,
+    ...words,
     departure(kind, row, fault) {
       const chunk = schedule.chunk[row];
       const id = schedule.route[row];

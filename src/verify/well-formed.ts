@@ -6,24 +6,34 @@ import type { Recorder, Violation } from "./violation.ts";
 
 /** What is wrong, and the row, link, chunk or NPU where it is, if it is one. */
 type Fault = Omit<Violation, "kind">;
-type Faults = Generator<Fault, void, undefined>;
+export type Faults = Generator<Fault, void, undefined>;
 
-const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
-const isBelow = (value: number, bound: number): boolean => value >= 0 && value < bound;
+export const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+export const isBelow = (value: number, bound: number): boolean => value >= 0 && value < bound;
 
 /**
  * Records what keeps the data from being a schedule at all, and returns whether there was nothing: the later checks trust
  * every index, path, share and time. Each part is looked at only where those before it are in order.
  * O(transfers + route links + members + links).
  */
-export function checkForm(schedule: StepSchedule, recorder: Recorder): boolean {
-  const { topology, collective, routes } = schedule;
+export const checkForm = (schedule: StepSchedule, recorder: Recorder): boolean =>
+  checkParts(schedule, () => rowFaults(schedule), recorder);
+
+/** What any schedule is about. */
+export type Frame = Pick<StepSchedule, "topology" | "collective" | "routes">;
+
+/** The same for any kind of schedule, whose own faults come last. */
+export function checkParts(
+  { topology, collective, routes }: Frame,
+  ownFaults: () => Faults,
+  recorder: Recorder,
+): boolean {
   const before = recorder.count();
   const parts = [
     () => topologyFaults(topology),
     () => collectiveFaults(topology, collective),
     () => routeFaults(topology, routes),
-    () => rowFaults(schedule),
+    ownFaults,
   ];
   for (const faultsOf of parts) {
     for (const fault of faultsOf()) recorder.record(() => ({ kind: "malformed", ...fault }));
