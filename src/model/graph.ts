@@ -15,6 +15,24 @@ export function groupedBy(keys: Int32Array, count: number): Grouped {
   return { offset, items };
 }
 
+const remembered = new WeakMap<Int32Array, Grouped>();
+
+/** Returns `groupedBy(keys, count)`, made once per column: columns of networks and routes never change. Not to be written. */
+export function groupedOnce(keys: Int32Array, count: number): Grouped {
+  const known = remembered.get(keys);
+  if (known !== undefined && known.offset.length === count + 1) return known;
+  const grouped = groupedBy(keys, count);
+  remembered.set(keys, grouped);
+  return grouped;
+}
+
+/** Returns the value that all elements have (0 where there is none), or null when they differ. */
+export function commonValue(column: Float64Array): number | null {
+  const first = column.length === 0 ? 0 : column[0];
+  for (let i = 1; i < column.length; i++) if (column[i] !== first) return null;
+  return first;
+}
+
 /** Weighted directed arcs among nodes 0 .. nodes - 1, grouped by tail. */
 export interface Graph {
   readonly nodes: number;
@@ -26,9 +44,9 @@ export interface Graph {
   readonly uniform: number | null;
 }
 
+/** Returns the graph of the arcs tail -> head. The columns must not change afterwards. O(nodes + arcs). */
 export function graph(nodes: number, tail: Int32Array, head: Int32Array, weight: Float64Array): Graph {
-  const uniform = weight.every((w) => w === weight[0]) ? (weight[0] ?? 0) : null;
-  return { nodes, head, weight, leaving: groupedBy(tail, nodes), uniform };
+  return { nodes, head, weight, leaving: groupedOnce(tail, nodes), uniform: commonValue(weight) };
 }
 
 /**
@@ -52,10 +70,11 @@ function breadthFirst(g: Graph, sources: ArrayLike<number>, step: number, previo
   }
   for (let first = 0; first < last; first++) {
     const v = queue[first];
+    const reach = distance[v] + step;
     for (let i = offset[v]; i < offset[v + 1]; i++) {
       const u = head[items[i]];
       if (distance[u] !== Number.POSITIVE_INFINITY) continue;
-      distance[u] = distance[v] + step;
+      distance[u] = reach;
       if (previous !== undefined) previous[u] = items[i];
       queue[last++] = u;
     }

@@ -1,4 +1,5 @@
 import { InputError } from "../errors.ts";
+import { indicesBelow } from "./ordering.ts";
 import type { Topology } from "./topology.ts";
 
 /** Returns the NPU that a name, or an NPU id, stands for. Throws InputError for a switch and for what is not there. */
@@ -33,7 +34,7 @@ export function npuResolver(topology: Topology): NpuResolver {
  * size (all chunks of a collective are equal, so all groups have one N).
  */
 export function parseGroups(topology: Topology, text: string | undefined, place = "--group"): Int32Array[] {
-  if (text === undefined) return [Int32Array.from({ length: topology.npuCount }, (_, npu) => npu)];
+  if (text === undefined) return [indicesBelow(topology.npuCount)];
   return groupsOf(
     topology,
     text.split(";").map((members) => members.split(",").map((member) => member.trim())),

@@ -28,6 +28,29 @@ export function serializationPs(bytes: Rational, bytesPerSecond: number, shareNu
   return divide(multiply(bytes, rational(PS_PER_SECOND)), perSecond);
 }
 
+/** The first so many classes of equal links are found by comparing, which is faster than making a key of text. */
+const COMPARED_CLASSES = 8;
+
+/** Returns a function that rounds `serializationPs` up, working it out once per bandwidth and share. */
+function roundedSerialization(bytes: Rational): (bytesPerSecond: number, num: number, den: number) => number {
+  const compared: { readonly bytesPerSecond: number; readonly num: number; readonly den: number; ps: number }[] = [];
+  const others = new Map<string, number>();
+  return (bytesPerSecond, num, den) => {
+    for (let i = 0; i < compared.length; i++) {
+      const known = compared[i];
+      if (known.bytesPerSecond === bytesPerSecond && known.num === num && known.den === den) return known.ps;
+    }
+    const key = `${bytesPerSecond}:${num}:${den}`;
+    let ps = others.get(key);
+    if (ps === undefined) {
+      ps = Number(ceil(serializationPs(bytes, bytesPerSecond, num, den)));
+      if (compared.length < COMPARED_CLASSES) compared.push({ bytesPerSecond, num, den, ps });
+      else others.set(key, ps);
+    }
+    return ps;
+  };
+}
+
 /** Serialisation of a chunk at each route's bottleneck, and the latencies on its way: exact integers in picoseconds. */
 export interface RouteTimes {
   /** [routes] the bottleneck's serialisation, rounded up. */
@@ -44,20 +67,16 @@ export function routeTimes(topology: Topology, routes: RouteSet, chunkBytes: Rat
   const serialPs = new Float64Array(count);
   const latencyPs = new Float64Array(count);
   const slotPs = new Float64Array(count);
-  const classes = new Map<string, number>();
+  const { linkOffset, links, shareNum, shareDen } = routes;
+  const { linkLatencyPs, linkBytesPerSecond } = topology;
+  const ceilPs = roundedSerialization(chunkBytes);
   for (let route = 0; route < count; route++) {
     let serial = 0;
     let latency = 0;
-    for (let i = routes.linkOffset[route]; i < routes.linkOffset[route + 1]; i++) {
-      const link = routes.links[i];
-      latency += topology.linkLatencyPs[link];
-      const bandwidth = topology.linkBytesPerSecond[link];
-      const key = `${bandwidth}:${routes.shareNum[i]}:${routes.shareDen[i]}`;
-      let ps = classes.get(key);
-      if (ps === undefined) {
-        ps = Number(ceil(serializationPs(chunkBytes, bandwidth, routes.shareNum[i], routes.shareDen[i])));
-        classes.set(key, ps);
-      }
+    for (let i = linkOffset[route]; i < linkOffset[route + 1]; i++) {
+      const link = links[i];
+      latency += linkLatencyPs[link];
+      const ps = ceilPs(linkBytesPerSecond[link], shareNum[i], shareDen[i]);
       if (ps > serial) serial = ps;
     }
     serialPs[route] = serial;
@@ -67,8 +86,12 @@ export function routeTimes(topology: Topology, routes: RouteSet, chunkBytes: Rat
   return { serialPs, latencyPs, slotPs };
 }
 
-/** Returns the routes turned around: route ids, links and shares stay; the order of the links is reversed. */
+/**
+ * Returns the routes turned around: route ids, links and shares stay; the order of the links is reversed. Shares the columns
+ * that stay as they are.
+ */
 export function reversedRoutes(routes: RouteSet): RouteSet {
+  if (routes.links.length === routeCount(routes)) return { ...routes, source: routes.target, target: routes.source };
   const links = new Int32Array(routes.links.length);
   const shareNum = new Float64Array(links.length);
   const shareDen = new Float64Array(links.length);

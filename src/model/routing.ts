@@ -1,3 +1,4 @@
+import { indicesBelow } from "./ordering.ts";
 import { rational } from "./rational.ts";
 import type { RouteSet } from "./routes.ts";
 import { inLinks, isNpu, linkCount, nodeCount, outLinks, type Topology } from "./topology.ts";
@@ -205,6 +206,7 @@ function withShares(topology: Topology, draft: Draft, divided: boolean): RouteSe
  * it that the shares in use fit. O(routes x route length); n(n-1) routes per set of n NPUs for `ports`.
  */
 export function routesOf(topology: Topology, degree: SwitchDegree): RouteSet {
+  if (nodeCount(topology) === topology.npuCount) return directRoutes(topology);
   const draft: Draft = { source: [], target: [], linkOffset: [0], links: [] };
   for (let link = 0; link < linkCount(topology); link++) {
     const source = topology.linkSource[link];
@@ -217,7 +219,21 @@ export function routesOf(topology: Topology, degree: SwitchDegree): RouteSet {
   return withShares(topology, draft, degree !== "ports");
 }
 
+/** Returns the links as routes, where all nodes are NPUs: route = link. Shares the topology's columns. */
+function directRoutes({ linkSource, linkTarget }: Topology): RouteSet {
+  const count = linkSource.length;
+  return {
+    source: linkSource,
+    target: linkTarget,
+    linkOffset: indicesBelow(count + 1),
+    links: indicesBelow(count),
+    shareNum: new Float64Array(count).fill(1),
+    shareDen: new Float64Array(count).fill(1),
+  };
+}
+
 /** Returns how many routes `routesOf(topology, "ports")` would have through switches. O(nodes + links). */
 export function portRouteCount(topology: Topology): number {
+  if (nodeCount(topology) === topology.npuCount) return 0;
   return switchComponents(topology).reduce((sum, { senders, receivers }) => sum + senders.length * receivers.length, 0);
 }

@@ -1,10 +1,12 @@
-import { InputError } from "../errors.ts";
+import { InputError, InternalError } from "../errors.ts";
 import type { NodeTraits, Topology } from "./topology.ts";
 
 /** Collects nodes and links in any order; `build` puts the NPUs first. A builder is used once. */
 export interface TopologyBuilder {
   /** Adds a node and returns its declared index (0, 1, 2 ... over NPUs and switches alike). */
   addNode(name: string, kind: "npu" | "switch", traits?: NodeTraits): number;
+  /** Adds NPUs named "0", "1" ... before all other nodes: as `addNpu`, in a tenth of the time. */
+  addNumberedNpus(count: number, traits?: (npu: number) => NodeTraits): void;
   /** `addNode(name, "npu", traits)`. */
   addNpu(name: string, traits?: NodeTraits): number;
   /** `addNode(name, "switch", traits)`. */
@@ -29,34 +31,56 @@ function grown<Column extends Int32Array | Float64Array>(column: Column, length:
   return larger;
 }
 
+/** Returns the first `length` places; the column itself where it has no more. */
+const trimmed = <Column extends Int32Array | Float64Array>(column: Column, length: number): Column =>
+  column.length === length ? column : (column.slice(0, length) as Column);
+
+/** Returns the number below `count` that the text writes in the usual way, or undefined. */
+function numberWritten(text: string, count: number): number | undefined {
+  const value = Number(text);
+  return Number.isInteger(value) && value >= 0 && value < count && `${value}` === text ? value : undefined;
+}
+
 /**
- * Returns a builder of the network `name`. NPUs keep their declared order and become nodes 0 .. npuCount - 1, switches
- * follow in declared order; links keep their declared order. Repeated names, self-loops, unknown nodes and figures that
- * are not whole numbers in range throw InputError. O(nodes + links) in all.
+ * Returns a builder of the network `name`, with room for so many links before its columns must grow. NPUs keep their
+ * declared order and become nodes 0 .. npuCount - 1, switches follow in declared order; links keep their declared order.
+ * Repeated names, self-loops, unknown nodes and figures that are not whole numbers in range throw InputError. O(nodes +
+ * links) in all.
  */
-export function topologyBuilder(name: string): TopologyBuilder {
+export function topologyBuilder(name: string, room = 64): TopologyBuilder {
   const names: string[] = [];
   const kinds: boolean[] = [];
   const traitsOf: NodeTraits[] = [];
+  /** Of the nodes after the numbered ones. */
   const byName = new Map<string, number>();
+  let numbered = 0;
   let npuCount = 0;
+  let npusFirst = true;
   let links = 0;
-  let source: Int32Array = new Int32Array(64);
-  let target: Int32Array = new Int32Array(64);
-  let bandwidth: Float64Array = new Float64Array(64);
-  let latency: Float64Array = new Float64Array(64);
+  let source: Int32Array = new Int32Array(room);
+  let target: Int32Array = new Int32Array(room);
+  let bandwidth: Float64Array = new Float64Array(room);
+  let latency: Float64Array = new Float64Array(room);
 
-  const endpoint = (index: number, end: string): number => {
+  const indexOf = (nodeName: string): number | undefined => byName.get(nodeName) ?? numberWritten(nodeName, numbered);
+  const checkEndpoint = (index: number, end: string): void => {
     if (!Number.isInteger(index) || index < 0 || index >= names.length) {
       throw new InputError(`${end} of link ${links} of ${name}`, `a node index below ${names.length}`, index);
     }
-    return index;
+  };
+  const refuseLink = (from: number, to: number, bytesPerSecond: number, latencyPs: number): never => {
+    const place = `link ${links} (${names[from]}>${names[to]}) of ${name}`;
+    if (from === to) throw new InputError(place, "two different nodes", names[from]);
+    if (!Number.isSafeInteger(bytesPerSecond) || bytesPerSecond < 1) {
+      throw new InputError(`bandwidth of ${place}`, "whole bytes per second, 1 or more", bytesPerSecond);
+    }
+    throw new InputError(`latency of ${place}`, "whole picoseconds, 0 or more", latencyPs);
   };
 
   const builder: TopologyBuilder = {
     addNode(nodeName, kind, traits = NO_TRAITS) {
       if (nodeName === "") throw new InputError(`node ${names.length} of ${name}`, "a name", nodeName);
-      if (byName.has(nodeName))
+      if (indexOf(nodeName) !== undefined)
         throw new InputError(`node ${names.length} of ${name}`, "a name not used before", nodeName);
       if (names.length >= MAX_NODES) throw new InputError(name, "fewer nodes", names.length);
       const index = names.length;
@@ -64,27 +88,37 @@ export function topologyBuilder(name: string): TopologyBuilder {
       names.push(nodeName);
       kinds.push(kind === "npu");
       traitsOf.push(traits);
-      if (kind === "npu") npuCount++;
+      if (kind === "npu") {
+        if (npuCount < index) npusFirst = false;
+        npuCount++;
+      }
       return index;
+    },
+    addNumberedNpus(count, traits = () => NO_TRAITS) {
+      if (names.length > 0) throw new InternalError("numbered NPUs after other nodes");
+      for (let npu = 0; npu < count; npu++) {
+        names.push(`${npu}`);
+        kinds.push(true);
+        traitsOf.push(traits(npu));
+      }
+      numbered = count;
+      npuCount = count;
     },
     addNpu: (nodeName, traits) => builder.addNode(nodeName, "npu", traits),
     addSwitch: (nodeName, traits) => builder.addNode(nodeName, "switch", traits),
     addLink(from, to, bytesPerSecond, latencyPs) {
-      endpoint(from, "source");
-      endpoint(to, "target");
-      const place = (): string => `link ${links} (${names[from]}>${names[to]}) of ${name}`;
-      if (from === to) throw new InputError(place(), "two different nodes", names[from]);
-      if (!Number.isSafeInteger(bytesPerSecond) || bytesPerSecond < 1) {
-        throw new InputError(`bandwidth of ${place()}`, "whole bytes per second, 1 or more", bytesPerSecond);
-      }
-      if (!Number.isSafeInteger(latencyPs) || latencyPs < 0) {
-        throw new InputError(`latency of ${place()}`, "whole picoseconds, 0 or more", latencyPs);
+      checkEndpoint(from, "source");
+      checkEndpoint(to, "target");
+      const sound = Number.isSafeInteger(bytesPerSecond) && bytesPerSecond >= 1;
+      if (from === to || !sound || !Number.isSafeInteger(latencyPs) || latencyPs < 0) {
+        refuseLink(from, to, bytesPerSecond, latencyPs);
       }
       if (links === source.length) {
-        source = grown(source, 2 * links);
-        target = grown(target, 2 * links);
-        bandwidth = grown(bandwidth, 2 * links);
-        latency = grown(latency, 2 * links);
+        const larger = Math.max(64, 2 * links);
+        source = grown(source, larger);
+        target = grown(target, larger);
+        bandwidth = grown(bandwidth, larger);
+        latency = grown(latency, larger);
       }
       source[links] = from;
       target[links] = to;
@@ -96,12 +130,21 @@ export function topologyBuilder(name: string): TopologyBuilder {
       builder.addLink(a, b, bytesPerSecond, latencyPs);
       builder.addLink(b, a, bytesPerSecond, latencyPs);
     },
-    indexOf: (nodeName) => byName.get(nodeName),
+    indexOf,
     build({ shape = [], sources = [] } = {}) {
       if (npuCount === 0)
         throw new InputError(name, "at least one NPU", names.length === 0 ? "no nodes" : "switches only");
       if (shape.length > 0 && shape.reduce((product, size) => product * size, 1) !== npuCount) {
         throw new InputError(`shape of ${name}`, `dimensions that multiply to ${npuCount} NPUs`, shape);
+      }
+      const whole = { shape: [...shape], sources: [...sources] };
+      const figures = {
+        linkBytesPerSecond: trimmed(bandwidth, links),
+        linkLatencyPs: trimmed(latency, links),
+      };
+      if (npusFirst) {
+        const ends = { linkSource: trimmed(source, links), linkTarget: trimmed(target, links) };
+        return { name, npuCount, nodeNames: names, nodeTraits: traitsOf, ...ends, ...figures, ...whole };
       }
       const position = new Int32Array(names.length);
       const order = new Int32Array(names.length);
@@ -119,10 +162,8 @@ export function topologyBuilder(name: string): TopologyBuilder {
         nodeTraits: Array.from(order, (node) => traitsOf[node]),
         linkSource: source.subarray(0, links).map((node) => position[node]),
         linkTarget: target.subarray(0, links).map((node) => position[node]),
-        linkBytesPerSecond: bandwidth.slice(0, links),
-        linkLatencyPs: latency.slice(0, links),
-        shape: [...shape],
-        sources: [...sources],
+        ...figures,
+        ...whole,
       };
     },
   };

@@ -1,4 +1,4 @@
-import { groupedBy } from "./graph.ts";
+import { type Grouped, groupedOnce } from "./graph.ts";
 
 /** Data per node that few nodes have. */
 export interface NodeTraits {
@@ -48,16 +48,15 @@ export interface Adjacency {
   readonly links: Int32Array;
 }
 
-function adjacency(keys: Int32Array, nodes: number): Adjacency {
-  const { offset, items } = groupedBy(keys, nodes);
-  return { offset, links: items };
-}
+const adjacency = ({ offset, items }: Grouped): Adjacency => ({ offset, links: items });
 
-/** Returns the links that leave each node. O(nodes + links). */
-export const outLinks = (topology: Topology): Adjacency => adjacency(topology.linkSource, nodeCount(topology));
+/** Returns the links that leave each node; not to be written, for it is made once. O(nodes + links). */
+export const outLinks = (topology: Topology): Adjacency =>
+  adjacency(groupedOnce(topology.linkSource, nodeCount(topology)));
 
-/** Returns the links that enter each node. O(nodes + links). */
-export const inLinks = (topology: Topology): Adjacency => adjacency(topology.linkTarget, nodeCount(topology));
+/** Returns the links that enter each node; not to be written, for it is made once. O(nodes + links). */
+export const inLinks = (topology: Topology): Adjacency =>
+  adjacency(groupedOnce(topology.linkTarget, nodeCount(topology)));
 
 /** Returns every link's name: `a>b`, and `a>b#2` for the second of parallel links. O(links). */
 export function linkNames(topology: Topology): string[] {
@@ -77,34 +76,48 @@ export function reversed(topology: Topology): Topology {
   return { ...topology, linkSource: topology.linkTarget, linkTarget: topology.linkSource };
 }
 
+const hashes = new WeakMap<Topology, string>();
+
 /**
  * Returns 16 hexadecimal digits that identify the network: node kinds and order, links, bandwidths and latencies
- * (64-bit FNV-1a over them as little-endian 32-bit halves). Names and sources do not count. O(nodes + links).
+ * (64-bit FNV-1a over them as little-endian 32-bit halves). Names and sources do not count. O(nodes + links), once.
  */
 export function topologyHash(topology: Topology): string {
-  let low = 0x84222325;
-  let high = 0xcbf29ce4;
-  const feed = (word: number): void => {
+  let hash = hashes.get(topology);
+  if (hash === undefined) {
+    hash = fnv1a(topology);
+    hashes.set(topology, hash);
+  }
+  return hash;
+}
+
+function fnv1a(topology: Topology): string {
+  const { linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs } = topology;
+  let low = 0x84222325 | 0;
+  let high = 0xcbf29ce4 | 0;
+  const feed = (value: number): void => {
+    const word = value | 0;
     for (let shift = 0; shift < 32; shift += 8) {
-      low = (low ^ ((word >>> shift) & 255)) >>> 0;
-      // times 2^40 + 0x1b3, modulo 2^64
-      const product = low * 0x1b3;
-      const carry = Math.floor(product / 4294967296);
-      high = (Math.imul(high, 0x1b3) + carry + (low << 8)) >>> 0;
-      low = product >>> 0;
+      low ^= (word >>> shift) & 255;
+      // times 2^40 + 0x1b3, modulo 2^64, in 16-bit halves
+      const lower = (low & 0xffff) * 0x1b3;
+      const upper = (low >>> 16) * 0x1b3 + (lower >>> 16);
+      high = (Math.imul(high, 0x1b3) + (upper >>> 16) + (low << 8)) | 0;
+      low = (upper << 16) | (lower & 0xffff);
     }
-  };
-  const feedInteger = (value: number): void => {
-    feed(value >>> 0);
-    feed(Math.floor(value / 4294967296));
   };
   feed(topology.npuCount);
   feed(nodeCount(topology));
-  for (let link = 0; link < topology.linkSource.length; link++) {
-    feed(topology.linkSource[link]);
-    feed(topology.linkTarget[link]);
-    feedInteger(topology.linkBytesPerSecond[link]);
-    feedInteger(topology.linkLatencyPs[link]);
+  for (let link = 0; link < linkSource.length; link++) {
+    feed(linkSource[link]);
+    feed(linkTarget[link]);
+    const bandwidth = linkBytesPerSecond[link];
+    feed(bandwidth >>> 0);
+    feed(bandwidth / 4294967296);
+    const latency = linkLatencyPs[link];
+    feed(latency >>> 0);
+    feed(latency / 4294967296);
   }
-  return high.toString(16).padStart(8, "0") + low.toString(16).padStart(8, "0");
+  const digits = (half: number): string => (half >>> 0).toString(16).padStart(8, "0");
+  return digits(high) + digits(low);
 }

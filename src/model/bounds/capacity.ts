@@ -23,10 +23,11 @@ interface Shared {
 const emptyCapacity = (): Capacity => ({ slot: [], release: [], lanes: [], shared: [] });
 
 /** Routes with, for each, one position in `routes.links`: the link to which the route's transfers are charged. */
-export interface Charged {
-  readonly route: number[];
-  readonly position: number[];
+export interface Charged<Column extends ArrayLike<number> = number[]> {
+  readonly route: Column;
+  readonly position: Column;
 }
+type AnyCharged = Charged<ArrayLike<number>>;
 
 function addTerm(capacity: Capacity, slot: number, release: number, lanes: number): void {
   const known = Math.min(capacity.slot.length, 8);
@@ -51,14 +52,19 @@ function addTerm(capacity: Capacity, slot: number, release: number, lanes: numbe
  * share x slot of the link's time, so floor((t - release) / least share x slot). Charging each route to
  * one of its links counts every transfer once, so the sum over the links is an upper bound too.
  */
-export function capacityOf(view: RouteView, charged: Charged, release: Float64Array | null): Capacity {
+export function capacityOf(view: RouteView, charged: AnyCharged, release: Float64Array | null): Capacity {
   const all = emptyCapacity();
-  forEachLink(charged, view, (_, entries) => addLink(all, view, charged, entries, release));
+  if (view.direct) addDirect(all, view, charged, release);
+  else forEachLink(charged, view, (_, entries) => addLink(all, view, charged, entries, release));
   return all;
 }
 
 /** Returns the capacity of each charged link by itself, by link. */
-export function capacityByLink(view: RouteView, charged: Charged, release: Float64Array | null): Map<number, Capacity> {
+export function capacityByLink(
+  view: RouteView,
+  charged: AnyCharged,
+  release: Float64Array | null,
+): Map<number, Capacity> {
   const result = new Map<number, Capacity>();
   forEachLink(charged, view, (link, entries) => {
     const one = emptyCapacity();
@@ -68,8 +74,16 @@ export function capacityByLink(view: RouteView, charged: Charged, release: Float
   return result;
 }
 
+/** Adds routes that have their links for themselves. */
+function addDirect(all: Capacity, view: RouteView, { route }: AnyCharged, release: Float64Array | null): void {
+  for (let i = 0; i < route.length; i++) {
+    const start = release === null ? 0 : release[view.routes.source[route[i]]];
+    if (start !== Number.POSITIVE_INFINITY) addTerm(all, view.slotPs[route[i]], start, 1);
+  }
+}
+
 /** Calls `visit` with each charged link and its entries, links in the order of their first entry. */
-function forEachLink(charged: Charged, view: RouteView, visit: (link: number, entries: number[]) => void): void {
+function forEachLink(charged: AnyCharged, view: RouteView, visit: (link: number, entries: number[]) => void): void {
   const { lastEntry } = view; // all -1 between calls
   const previous: number[] = [];
   const first: number[] = [];
@@ -92,7 +106,7 @@ function forEachLink(charged: Charged, view: RouteView, visit: (link: number, en
 function addLink(
   all: Capacity,
   view: RouteView,
-  charged: Charged,
+  charged: AnyCharged,
   entries: readonly number[],
   release: Float64Array | null,
 ): void {
@@ -130,6 +144,16 @@ function addLink(
     if (at !== Number.POSITIVE_INFINITY) addTerm(routes, view.slotPs[route], at, 1);
   }
   if (routes !== all) all.shared.push({ routes, slot, release: start, lanes, cost });
+}
+
+/** Returns the terms of a capacity as a text: equal texts, equal transfers by any time. */
+export function capacityText({ slot, release, lanes, shared }: Capacity): string {
+  let text = "";
+  for (let i = 0; i < slot.length; i++) text += `${slot[i]}:${release[i]}:${lanes[i]},`;
+  for (const link of shared) {
+    text += `[${capacityText(link.routes)}${link.slot}:${link.release}:${link.lanes}:${link.cost}]`;
+  }
+  return text;
 }
 
 const whole = (time: number, release: number, slot: number): number =>

@@ -11,8 +11,8 @@ export interface Demand {
 
 export type DemandOf = (nodes: ArrayLike<number>) => Demand;
 
-/** Chunks of one process group that must enter a set with `inside` of its `size` NPUs. */
-function entering(collective: Collective, size: number, inside: number, rootInside: boolean): number {
+/** Returns the chunks of one process group that must enter a set with `inside` of its `size` NPUs. */
+export function entering(collective: Collective, size: number, inside: number, rootInside: boolean): number {
   if (inside === 0 || inside === size) return 0;
   const chunks = collective.chunksPerNpu;
   switch (collective.kind) {

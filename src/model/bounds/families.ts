@@ -1,6 +1,9 @@
+import { commonValue } from "../graph.ts";
+import { indicesBelow } from "../ordering.ts";
 import { nodeCount, type Topology } from "../topology.ts";
 import type { RouteView } from "./graph.ts";
 import { type Ports, portsOf } from "./sides.ts";
+import { type Dimension, dimensionOf } from "./slabs.ts";
 
 /** Work allowed to one bound, in array cells read; what is dropped when it runs out is said at each family. */
 export interface Budget {
@@ -10,35 +13,46 @@ export interface Budget {
 /** Array cells that one bound may read: about a second. */
 export const BUDGET = 100_000_000;
 
-/** Takes a set of nodes; `pocket` says that the set is joined by faster links than those around it, or is a box. */
-export type Visit = (nodes: Int32Array, pocket: boolean) => void;
+/** What takes the sets. */
+export interface Visitor {
+  /** Takes a set of nodes; `pocket` says that the set is joined by faster links than those around it, or is a box. */
+  visit(nodes: Int32Array, pocket: boolean): void;
+  /** Returns whether the set of this NPU alone may raise the bound. */
+  worthTrying(npu: number): boolean;
+  /** Returns the prefixes of a dimension that may raise the bound, or null where that cannot be said of all at once. */
+  prefixes(dimension: Dimension): Iterable<number> | null;
+}
 
 /**
  * Calls `visit` with the sets of nodes whose borders are likely to be narrow; the complement of each is the caller's to
- * try. In this order: every NPU; the components of the links (and of the routes, where given) strictly faster than each
- * class; the node groups; the NPUs on one switch; the prefix slabs of every dimension of the shape.
+ * try. In this order: every NPU worth trying; the components of the links (and of the routes, where given) strictly faster
+ * than each class; the node groups; the NPUs on one switch; the prefix slabs of every dimension of the shape.
  *
  * Any set gives a valid bound, so what the budget drops only weakens it: at most 8 speed classes are tried, evenly
- * chosen, and of the slabs as many as an eighth of the budget pays for, evenly spaced, the middle included.
+ * chosen, and, where the visitor cannot say which slabs are worth it, as many of them as an eighth of the budget pays for,
+ * evenly spaced, the middle included.
  */
-export function visitSets(topology: Topology, view: RouteView | null, budget: Budget, visit: Visit): void {
+export function visitSets(topology: Topology, view: RouteView | null, budget: Budget, visitor: Visitor): void {
   const { npuCount } = topology;
   const ports = portsOf(topology);
   const one = new Int32Array(1);
   for (let npu = 0; npu < npuCount && budget.left > 0; npu++) {
+    if (!visitor.worthTrying(npu)) continue;
     one[0] = npu;
-    visit(one, false);
+    visitor.visit(one, false);
   }
   const pocket = (npus: readonly number[], withSwitches: boolean): void => {
     if (npus.length < 2 || budget.left <= 0) return;
     const inside = npus.filter((v) => v < npuCount).length;
     if (inside === 0 || inside === npuCount) return;
-    visit(withSwitches ? Int32Array.from(npus) : withPlacedSwitches(topology, ports, npus), true);
+    visitor.visit(withSwitches ? Int32Array.from(npus) : withPlacedSwitches(topology, ports, npus), true);
   };
 
   const { linkSource, linkTarget, linkBytesPerSecond } = topology;
-  const speeds = linkBytesPerSecond.map((b) => -b);
-  for (const set of classComponents(nodeCount(topology), linkSource, linkTarget, speeds)) pocket(set, true);
+  if (commonValue(linkBytesPerSecond) === null) {
+    const speeds = linkBytesPerSecond.map((b) => -b);
+    for (const set of classComponents(nodeCount(topology), linkSource, linkTarget, speeds)) pocket(set, true);
+  }
   if (view !== null) {
     const { source, target } = view.routes;
     for (const set of classComponents(npuCount, source, target, view.slotPs)) pocket(set, false);
@@ -50,18 +64,20 @@ export function visitSets(topology: Topology, view: RouteView | null, budget: Bu
     );
   for (const set of switchNeighbours(topology, ports)) pocket(set, false);
   const work = 1 + (2 * linkSource.length + (view === null ? 0 : 4 * view.slotPs.length)) / npuCount;
-  visitSlabs(topology, ports, work, budget, visit);
+  visitSlabs(topology, ports, work, budget, visitor);
 }
 
 /** Returns the components formed by the arcs with a cost below each class, fastest classes first. O(classes x arcs). */
 function classComponents(nodes: number, tail: Int32Array, head: Int32Array, cost: Float64Array): number[][] {
-  const distinct = [...new Set(cost)].sort((a, b) => a - b);
-  const limits = distinct.slice(1);
+  if (commonValue(cost) !== null) return [];
+  const found = new Set<number>();
+  for (let a = 0; a < cost.length; a++) if (a === 0 || cost[a] !== cost[a - 1]) found.add(cost[a]);
+  const limits = [...found].sort((a, b) => a - b).slice(1);
   const chosen =
     limits.length <= 8 ? limits : Array.from({ length: 8 }, (_, i) => limits[Math.floor((i * limits.length) / 8)]);
   const sets: number[][] = [];
   for (const limit of chosen) {
-    const parent = Int32Array.from({ length: nodes }, (_, v) => v);
+    const parent = indicesBelow(nodes);
     const find = (v: number): number => {
       let root = v;
       while (parent[root] !== root) root = parent[root];
@@ -157,26 +173,36 @@ export function withPlacedSwitches(topology: Topology, ports: Ports, npus: Array
 }
 
 /** `work`: array cells read per NPU of a slab. */
-function visitSlabs(topology: Topology, ports: Ports, work: number, budget: Budget, visit: Visit): void {
+function visitSlabs(topology: Topology, ports: Ports, work: number, budget: Budget, visitor: Visitor): void {
   const { shape, npuCount } = topology;
   if (shape.length === 0 || shape.reduce((a, b) => a * b, 1) !== npuCount) return;
   const share = budget.left / (8 * shape.length);
-  let stride = 1;
-  for (const size of shape) {
+  shape.forEach((size, k) => {
+    if (size === 1) return;
+    const dimension = dimensionOf(shape, k, npuCount);
     const affordable = Math.max(1, Math.floor(share / ((work * npuCount) / 4)));
-    const step = Math.max(1, Math.ceil((size - 1) / affordable));
-    const middle = size >> 1;
-    for (let p = middle - Math.floor((middle - 1) / step) * step; p < size && budget.left > 0; p += step) {
-      if (p < 1) continue;
-      // of prefix and suffix the smaller; its complement is the other
-      const low = p <= size - p;
-      const nodes: number[] = [];
-      for (let npu = 0; npu < npuCount; npu++) {
-        const x = Math.floor(npu / stride) % size;
-        if (low ? x < p : x >= p) nodes.push(npu);
-      }
-      if (nodes.length > 1) visit(withPlacedSwitches(topology, ports, nodes), false);
+    for (const p of visitor.prefixes(dimension) ?? evenlySpaced(size, affordable)) {
+      if (budget.left <= 0) return;
+      const nodes = smallerSide(dimension, p);
+      if (nodes.length > 1) visitor.visit(withPlacedSwitches(topology, ports, nodes), false);
     }
-    stride *= size;
-  }
+  });
+}
+
+/** Returns about `affordable` of the prefixes 1 .. size - 1, the middle one included. */
+function evenlySpaced(size: number, affordable: number): number[] {
+  const step = Math.max(1, Math.ceil((size - 1) / affordable));
+  const middle = size >> 1;
+  const chosen: number[] = [];
+  for (let p = middle - Math.floor((middle - 1) / step) * step; p < size; p += step) if (p >= 1) chosen.push(p);
+  return chosen;
+}
+
+/** Returns the NPUs with a coordinate below p, or the others where they are fewer: each is the other's complement. */
+function smallerSide({ size, coordinate }: Dimension, p: number): Int32Array {
+  const low = p <= size - p;
+  const nodes = new Int32Array(coordinate.length);
+  let count = 0;
+  for (let npu = 0; npu < nodes.length; npu++) if (coordinate[npu] < p === low) nodes[count++] = npu;
+  return nodes.slice(0, count);
 }

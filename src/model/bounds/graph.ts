@@ -1,4 +1,4 @@
-import { type Graph, type Grouped, graph, groupedBy } from "../graph.ts";
+import { commonValue, type Graph, type Grouped, groupedOnce } from "../graph.ts";
 import type { RouteSet, RouteTimes } from "../routes.ts";
 import type { Topology } from "../topology.ts";
 import { nodeCount } from "../topology.ts";
@@ -13,6 +13,8 @@ export interface RouteView {
   readonly entering: Grouped;
   /** Routes by source NPU. */
   readonly leaving: Grouped;
+  /** Every route is one link, which no other route uses. */
+  readonly direct: boolean;
   /** [links] scratch of `capacityOf`: all -1 between calls. */
   readonly lastEntry: Int32Array;
 }
@@ -23,13 +25,60 @@ export function routeView(topology: Topology, routes: RouteSet, times: RouteTime
     topology,
     routes,
     slotPs: times.slotPs,
-    entering: groupedBy(routes.target, nodes),
-    leaving: groupedBy(routes.source, nodes),
+    entering: groupedOnce(routes.target, nodes),
+    leaving: groupedOnce(routes.source, nodes),
+    direct: isDirect(topology, routes),
     lastEntry: new Int32Array(topology.linkSource.length).fill(-1),
   };
 }
 
-/** Returns the routes as a graph of the NPUs, weighted by slot. */
-export function slotGraph(view: RouteView): Graph {
-  return graph(view.topology.npuCount, view.routes.source, view.routes.target, view.slotPs);
+function isDirect(topology: Topology, { links, source }: RouteSet): boolean {
+  if (links.length !== source.length) return false;
+  const used = new Uint8Array(topology.linkSource.length);
+  for (let i = 0; i < links.length; i++) {
+    if (used[links[i]] === 1) return false;
+    used[links[i]] = 1;
+  }
+  return true;
+}
+
+/** Returns the view of the network and its routes turned around; `routes` are the reversed ones. Shares the columns. */
+export function reversedView(view: RouteView, topology: Topology, routes: RouteSet): RouteView {
+  return { ...view, topology, routes, entering: view.leaving, leaving: view.entering };
+}
+
+/** Returns the routes as a graph of the NPUs, weighted by slot; backwards, as a graph of the routes turned around. */
+export function slotGraph({ topology, routes, slotPs, entering, leaving }: RouteView, backwards = false): Graph {
+  return {
+    nodes: topology.npuCount,
+    head: backwards ? routes.source : routes.target,
+    weight: slotPs,
+    leaving: backwards ? entering : leaving,
+    uniform: commonValue(slotPs),
+  };
+}
+
+/**
+ * Returns whether so many transfers can end by a time over the NPU's own routes, in or out; `release` as for `capacityOf`.
+ * For views whose routes are direct. O(routes of the NPU).
+ */
+export function fitsAtNpu(
+  view: RouteView,
+  npu: number,
+  direction: "in" | "out",
+  release: Float64Array | null,
+  transfers: number,
+  time: number,
+): boolean {
+  if (transfers === 0) return true;
+  const { slotPs, routes } = view;
+  const { offset, items } = direction === "in" ? view.entering : view.leaving;
+  let sum = 0;
+  for (let i = offset[npu]; i < offset[npu + 1]; i++) {
+    const route = items[i];
+    const start = release === null ? 0 : release[routes.source[route]];
+    if (time > start) sum += Math.floor((time - start) / slotPs[route]);
+    if (sum >= transfers) return true;
+  }
+  return false;
 }

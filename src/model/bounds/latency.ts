@@ -15,12 +15,17 @@ export interface Farthest {
 
 /**
  * Returns the farthest pair that a non-reducing or all-to-all-pairs collective must connect: with one chunk it takes that
- * long. `forward` and `backward` are the same graph, turned around. Throws InfeasibleError when a pair has no path.
+ * long. `backward` returns the same graph, turned around. Throws InfeasibleError when a pair has no path.
  *
  * Every source is tried while sources x arcs is within 2e7; beyond that six by double sweep (the farthest from the last
  * one, alternately forward and backward, from rank 0), which is still a bound. Ties go to the first source and target.
  */
-export function farthestPair(topology: Topology, collective: Collective, forward: Graph, backward: Graph): Farthest {
+export function farthestPair(
+  topology: Topology,
+  collective: Collective,
+  forward: Graph,
+  backward: () => Graph,
+): Farthest {
   const search: Search = { topology, best: { ps: -1, from: 0, to: 0 } };
   if (collective.kind === "custom") {
     customPairs(collective, forward, search);
@@ -36,9 +41,12 @@ export function farthestPair(topology: Topology, collective: Collective, forward
       for (let r = 0; r < groupSize; r++) searchFrom(search, forward, members.subarray(r, r + 1), members, false);
     else {
       let next = members[0];
+      const before: number[] = [];
       for (let sweep = 0; sweep < 6 && g < 16; sweep++) {
         const back = sweep % 2 === 1;
-        next = searchFrom(search, back ? backward : forward, [next], members, back);
+        if (before.some((start, earlier) => start === next && earlier % 2 === sweep % 2)) break; // from here on, repeats
+        before.push(next);
+        next = searchFrom(search, back ? backward() : forward, [next], members, back);
       }
     }
   }

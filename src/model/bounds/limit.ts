@@ -11,6 +11,7 @@ import { farthestPair } from "./latency.ts";
 import { fixedPartitions, tryBytePartition } from "./partition.ts";
 import { cutWitness } from "./route-cuts.ts";
 import { crossingBandwidth, markSet, portsOf, sidesOf } from "./sides.ts";
+import { bordersOf, prefixDemands, steepest } from "./slabs.ts";
 import type { Bound } from "./witness.ts";
 import { tryByteWork } from "./work.ts";
 import { worstCuts } from "./worst-cuts.ts";
@@ -18,10 +19,10 @@ import { worstCuts } from "./worst-cuts.ts";
 /** Returns the limit of a collective that is not a pure reduction; see `limitOf`. */
 export function forwardLimit(topology: Topology, collective: Collective): Bound {
   const best = nothingYet();
-  const { linkSource, linkTarget, linkLatencyPs, npuCount } = topology;
+  const { linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs, npuCount } = topology;
   const nodes = nodeCount(topology);
   const forward = graph(nodes, linkSource, linkTarget, linkLatencyPs);
-  const backward = graph(nodes, linkTarget, linkSource, linkLatencyPs);
+  const backward = () => graph(nodes, linkTarget, linkSource, linkLatencyPs);
   const far = farthestPair(topology, collective, forward, backward);
   if (far.ps > 0) offerRational(best, rational(far.ps), () => ({ kind: "latency", from: far.from, to: far.to }));
 
@@ -36,7 +37,9 @@ export function forwardLimit(topology: Topology, collective: Collective): Bound 
   const degree = 1 + (2 * linkSource.length) / nodes;
   const context = { view: { topology }, ports, sides };
   // the largest chunks / bandwidth so far: a double to skip most sets, the exact comparison follows
-  let steepest = 0;
+  const top = { ratio: 0, chunks: 0, bandwidth: 1 };
+  const mayRaise = (chunks: number, bandwidth: number): boolean =>
+    chunks > 0 && chunks / bandwidth >= top.ratio * (1 - 1e-9) && !(chunks <= top.chunks && bandwidth >= top.bandwidth);
   const trySet = (set: Int32Array): void => {
     const { into, outOf } = demands(set);
     budget.left -= set.length * degree + extraCost;
@@ -47,19 +50,45 @@ export function forwardLimit(topology: Topology, collective: Collective): Bound 
       const bandwidth = direction === "in" ? width.into : width.outOf;
       if (chunks === 0) continue;
       if (bandwidth === 0) throw noWay(topology, set, direction, chunks);
-      if (chunks / bandwidth < steepest * (1 - 1e-9)) continue;
-      steepest = Math.max(steepest, chunks / bandwidth);
+      if (!mayRaise(chunks, bandwidth)) continue;
+      if (chunks / bandwidth > top.ratio) Object.assign(top, { ratio: chunks / bandwidth, chunks, bandwidth });
       offerRational(best, ps(chunks, BigInt(bandwidth)), () =>
         cutWitness(context, set, direction, bytesText(chunks, chunkBytes)),
       );
     }
   };
-  visitSets(topology, null, budget, trySet);
+  const ofNpu = npuBandwidths(topology);
+  const named = collective.kind !== "custom";
+  visitSets(topology, null, budget, {
+    visit: trySet,
+    worthTrying: (npu) => {
+      if (!named) return true;
+      budget.left -= 2;
+      const { into, outOf } = demands([npu]);
+      return mayRaise(into, ofNpu.into[npu]) || mayRaise(outOf, ofNpu.outOf[npu]);
+    },
+    prefixes: (dimension) => {
+      if (!named || nodes > npuCount) return null;
+      const borders = bordersOf(dimension, linkSource, linkTarget, linkBytesPerSecond);
+      return steepest(prefixDemands(collective, dimension), () => borders, mayRaise);
+    },
+  });
   for (const set of worstCuts(topology, collective)) trySet(set);
   tryByteWork(best, topology, collective, ps);
   const partitions = collective.kind === "allreduce" ? fixedPartitions(topology) : [];
   for (const partition of partitions) tryBytePartition(best, topology, collective, partition, ps);
   return asBound(best);
+}
+
+/** Returns the bandwidth, bytes per second, of all links that enter and that leave each NPU. */
+function npuBandwidths({ npuCount, linkSource, linkTarget, linkBytesPerSecond }: Topology) {
+  const into = new Float64Array(npuCount);
+  const outOf = new Float64Array(npuCount);
+  for (let link = 0; link < linkSource.length; link++) {
+    if (linkTarget[link] < npuCount) into[linkTarget[link]] += linkBytesPerSecond[link];
+    if (linkSource[link] < npuCount) outOf[linkSource[link]] += linkBytesPerSecond[link];
+  }
+  return { into, outOf };
 }
 
 /** Returns the bytes of so many chunks as "1.0066 GB". */

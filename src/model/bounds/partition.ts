@@ -5,6 +5,7 @@ import { toGBps } from "../units.ts";
 import { type Best, offerRational, offerWhole } from "./best.ts";
 import { type Charged, capacityOf, smallestTime, transfersBy } from "./capacity.ts";
 import type { RouteView } from "./graph.ts";
+import { hasActiveSwitches, totalBandwidth } from "./work.ts";
 
 /** The nodes in disjoint parts; every NPU is in one. */
 export interface Partition {
@@ -18,20 +19,32 @@ const MOST_PARTITIONS = 16;
 /** Layers of switches that are placed with the NPUs below them. */
 const MOST_LAYERS = 4;
 
+/** Limit and bound of one problem ask for the same partitions. */
+const remembered = new WeakMap<Topology, Partition[]>();
+
 /**
  * Returns partitions whose parts are likely to be joined by few links: by node group; of a product by each coordinate, by
  * the first few together and by the last few. They do not depend on bandwidths. Any partition gives a valid bound.
  */
 export function fixedPartitions(topology: Topology): Partition[] {
+  const known = remembered.get(topology);
+  if (known !== undefined) return known;
+  const found = findFixedPartitions(topology);
+  remembered.set(topology, found);
+  return found;
+}
+
+function findFixedPartitions(topology: Topology): Partition[] {
   const { npuCount, shape, nodeTraits } = topology;
   const groups = new Map<string, number>();
   const group = (npu: number): number => {
     const name = nodeTraits[npu].group;
-    if (name === undefined) return -1 - npu;
-    if (!groups.has(name)) groups.set(name, groups.size);
-    return groups.get(name) as number;
+    if (name === undefined) return npuCount + npu;
+    const number = groups.get(name) ?? groups.size;
+    if (number === groups.size) groups.set(name, number);
+    return number;
   };
-  const labels: ((npu: number) => number)[] = [group];
+  const labels: Label[] = [group];
   if (shape.reduce((a, b) => a * b, 1) === npuCount && shape.length > 1) {
     let stride = 1;
     for (const size of shape) {
@@ -62,24 +75,29 @@ export function partitionsInto(topology: Topology, sets: readonly Int32Array[]):
   }
   return distinct(
     topology,
-    runs.map((parts) => (npu: number) => (parts[npu] > 0 ? parts[npu] : -1 - npu)),
+    runs.map((parts) => (npu: number) => (parts[npu] > 0 ? parts[npu] : topology.npuCount + npu)),
   );
 }
 
+/** Returns a number in 0 .. 2 * NPUs. */
+type Label = (npu: number) => number;
+
 /** Returns the partitions of NPUs with equal labels, equal partitions once, none of one part or of single NPUs. */
-function distinct(topology: Topology, labels: readonly ((npu: number) => number)[]): Partition[] {
+function distinct(topology: Topology, labels: readonly Label[]): Partition[] {
   const { npuCount } = topology;
   const found: Partition[] = [];
+  const numbers = new Int32Array(2 * npuCount + 1);
   for (const label of labels) {
-    const numbers = new Map<number, number>();
+    if (found.length === MOST_PARTITIONS) break;
+    numbers.fill(-1);
+    let parts = 0;
     const part = new Int32Array(nodeCount(topology)).fill(-1);
     for (let npu = 0; npu < npuCount; npu++) {
       const own = label(npu);
-      if (!numbers.has(own)) numbers.set(own, numbers.size);
-      part[npu] = numbers.get(own) as number;
+      if (numbers[own] < 0) numbers[own] = parts++;
+      part[npu] = numbers[own];
     }
-    const parts = numbers.size;
-    if (parts === 1 || parts === npuCount || found.length === MOST_PARTITIONS) continue;
+    if (parts === 1 || parts === npuCount) continue;
     placeSwitches(topology, part);
     if (!found.some((other) => other.parts === parts && other.part.every((p, node) => p === part[node]))) {
       found.push({ part, parts });
@@ -113,12 +131,20 @@ function placeSwitches({ linkSource, linkTarget, npuCount }: Topology, part: Int
  * these parts over a tree into A by t. Each of the other parts then still has to get the sum, by a transfer that enters it
  * and ends at t or later; on the tree it would have had to end before t, to be passed on.
  */
-function crossings({ groupCount, groupSize, groupMembers, chunksPerNpu }: Collective, { part }: Partition): number {
+function crossings(collective: Collective, { part, parts }: Partition): number {
+  const { groupCount, groupSize, groupMembers, chunksPerNpu } = collective;
+  /** [parts] the last group that has a member in it. */
+  const seen = new Int32Array(parts).fill(-1);
   let count = 0;
   for (let group = 0; group < groupCount; group++) {
-    const touched = new Set<number>();
-    for (let i = group * groupSize; i < (group + 1) * groupSize; i++) touched.add(part[groupMembers[i]]);
-    count += 2 * (touched.size - 1) * groupSize * chunksPerNpu;
+    let touched = 0;
+    for (let i = group * groupSize; i < (group + 1) * groupSize; i++) {
+      const own = part[groupMembers[i]];
+      if (seen[own] === group) continue;
+      seen[own] = group;
+      touched++;
+    }
+    count += 2 * (touched - 1) * groupSize * chunksPerNpu;
   }
   return count;
 }
@@ -126,7 +152,7 @@ function crossings({ groupCount, groupSize, groupMembers, chunksPerNpu }: Collec
 /** Offers the bounds of an all-reduce from what all parts together must send, and receive, in whole transfers. */
 export function tryRoutePartition(best: Best, view: RouteView, collective: Collective, partition: Partition): void {
   const count = crossings(collective, partition);
-  if (count === 0) return;
+  if (count === 0 || (view.direct && fitsBetween(view, partition, count, best.wholePs))) return;
   const { routes, topology } = view;
   const { linkSource, linkTarget } = topology;
   const { part, parts } = partition;
@@ -160,6 +186,16 @@ export function tryRoutePartition(best: Best, view: RouteView, collective: Colle
   }
 }
 
+/** Returns whether so many transfers can end by a time over the routes between parts, each of which has its link for itself. */
+function fitsBetween({ routes, slotPs }: RouteView, { part }: Partition, transfers: number, time: number): boolean {
+  const { source, target } = routes;
+  let sum = 0;
+  for (let route = 0; route < slotPs.length && sum < transfers; route++) {
+    if (part[source[route]] !== part[target[route]]) sum += Math.floor(time / slotPs[route]);
+  }
+  return sum >= transfers;
+}
+
 /** Offers the same in bytes over bandwidth, where no switch multiplies or adds up what passes. */
 export function tryBytePartition(
   best: Best,
@@ -168,16 +204,17 @@ export function tryBytePartition(
   partition: Partition,
   ps: (chunks: number, bytesPerSecond: bigint) => Rational,
 ): void {
-  const { linkSource, linkTarget, linkBytesPerSecond, nodeTraits } = topology;
-  if (nodeTraits.some((traits) => traits.multicast === true || traits.aggregation === true)) return;
+  const { linkSource, linkTarget } = topology;
+  if (hasActiveSwitches(topology)) return;
   const count = crossings(collective, partition);
   const { part, parts } = partition;
   for (const end of [linkSource, linkTarget]) {
-    let bandwidth = 0n;
-    for (let link = 0; link < linkSource.length; link++) {
-      if (part[end[link]] < 0 || part[linkSource[link]] === part[linkTarget[link]]) continue;
-      bandwidth += BigInt(linkBytesPerSecond[link]);
+    const between = new Uint8Array(end.length);
+    for (let link = 0; link < end.length; link++) {
+      const own = part[end[link]];
+      between[link] = own >= 0 && part[linkSource[link]] !== part[linkTarget[link]] ? 1 : 0;
     }
+    const bandwidth = totalBandwidth(topology, between);
     if (count === 0 || bandwidth === 0n) continue;
     offerRational(best, ps(count, bandwidth), () => ({
       kind: "work",

@@ -29,7 +29,7 @@ export function referencePs(topology: Topology, collective: Collective): Rationa
   let least = Number.POSITIVE_INFINITY;
   for (const npu of groupMembers) least = Math.min(least, sends[npu], receives[npu]);
   const forward = graph(nodes, linkSource, linkTarget, linkLatencyPs);
-  const backward = graph(nodes, linkTarget, linkSource, linkLatencyPs);
+  const backward = () => graph(nodes, linkTarget, linkSource, linkLatencyPs);
   const diameter = farthestPair(topology, collective, forward, backward).ps;
   const bytes = multiply(rational(sizeBytes), rational(halves * (groupSize - 1), groupSize));
   const serial = divide(multiply(bytes, rational(PS_PER_SECOND)), rational(least));

@@ -1,9 +1,10 @@
 import type { Collective } from "../collective.ts";
 import { distancesFrom } from "../graph.ts";
+import { orderByTime } from "../ordering.ts";
 import { offerWhole } from "./best.ts";
 import { capacityOf } from "./capacity.ts";
 import { slotGraph } from "./graph.ts";
-import { type CutContext, crossingTime, cutWitness, tryCut } from "./route-cuts.ts";
+import { type CutContext, crossingTime, cutWitness, npuMayRaise, tryCut } from "./route-cuts.ts";
 import { crossingRoutes, markSet } from "./sides.ts";
 
 /**
@@ -17,7 +18,7 @@ import { crossingRoutes, markSet } from "./sides.ts";
 export function tryRooted(
   context: CutContext,
   root: number,
-  members: ArrayLike<number>,
+  members: Int32Array,
   chunks: number,
   kind: "broadcast" | "scatter",
   arriving: boolean,
@@ -27,33 +28,44 @@ export function tryRooted(
   const one = Int32Array.of(root);
   markSet(sides, one);
   const leaving = crossingRoutes(view, sides, one, "out");
-  const neighbours = [...new Set(leaving.route.map((route) => routes.target[route]))];
+  const neighbours = leaving.route.map((route) => routes.target[route]);
   const all = slotGraph(view);
   budget.left -= 4 * (routes.source.length + topology.npuCount);
   const remaining = distancesFrom(all, neighbours);
   const capacity = capacityOf(view, leaving, null);
-  const targets = Array.from(members)
-    .filter((v) => v !== root)
-    .sort((a, b) => remaining[b] - remaining[a] || a - b);
-  targets.forEach((to, i) => {
-    if (kind === "broadcast" && i > 0) return;
-    const next = targets[i + 1];
-    if (kind === "scatter" && next !== undefined && remaining[next] === remaining[to]) return;
+  const targets = farthestFirst(members, root, remaining);
+  for (let i = 0; i < (kind === "broadcast" ? Math.min(1, targets.length) : targets.length); i++) {
+    const to = targets[i];
+    if (kind === "scatter" && i + 1 < targets.length && remaining[targets[i + 1]] === remaining[to]) continue;
     const count = kind === "broadcast" ? chunks : chunks * (i + 1);
     const known = Math.max(0, best.wholePs - remaining[to]);
     const time = crossingTime(capacity, count, known);
-    if (time === null) return;
+    if (time === null) break;
     offerWhole(best, time + remaining[to], () => ({ ...cutWitness(context, one, "out", `${count} chunks`), to }));
-  });
+  }
   if (!arriving) return;
 
   const release = distancesFrom(all, [root]);
   const wanted = { into: chunks, outOf: 0 };
   for (const npu of targets) {
     if (budget.left <= 0) return;
+    if (!npuMayRaise(context, npu, wanted, release)) continue;
     one[0] = npu;
     tryCut(context, one, () => wanted, release, root);
   }
+}
+
+/** Returns the members but the root, the farthest first, equally far ones in order. */
+function farthestFirst(members: Int32Array, root: number, distance: Float64Array): Int32Array {
+  const others = members.filter((v) => v !== root).sort();
+  const nearness = new Float64Array(others.length);
+  let farthest = 0;
+  for (let i = 0; i < others.length; i++) farthest = Math.max(farthest, distance[others[i]]);
+  for (let i = 0; i < others.length; i++) nearness[i] = farthest - distance[others[i]];
+  const order = orderByTime(nearness);
+  const targets = new Int32Array(others.length);
+  for (let i = 0; i < targets.length; i++) targets[i] = others[order[i]];
+  return targets;
 }
 
 /**

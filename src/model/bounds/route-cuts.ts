@@ -2,9 +2,9 @@ import type { Topology } from "../topology.ts";
 import { toGBps } from "../units.ts";
 import { type Best, offerWhole } from "./best.ts";
 import { type Capacity, capacityOf, smallestTime, transfersBy } from "./capacity.ts";
-import type { DemandOf } from "./demand.ts";
+import type { Demand, DemandOf } from "./demand.ts";
 import type { Budget } from "./families.ts";
-import type { RouteView } from "./graph.ts";
+import { fitsAtNpu, type RouteView } from "./graph.ts";
 import { noWay } from "./infeasible.ts";
 import { crossingBandwidth, crossingRoutes, markSet, type Ports, type Sides } from "./sides.ts";
 import type { Witness } from "./witness.ts";
@@ -18,6 +18,26 @@ export interface CutContext {
   /** Array cells that one demand reads beyond its set. */
   readonly demandCost: number;
   readonly best: Best;
+  /** What `tryTail` has tried. */
+  readonly tails: Set<string>;
+}
+
+/**
+ * Returns whether the cut around one NPU may raise the bound: false where as many transfers as must cross it fit over its
+ * own routes by the time known so far. True where that takes more than a look.
+ */
+export function npuMayRaise(
+  { view, best, budget }: CutContext,
+  npu: number,
+  { into, outOf }: Demand,
+  release: Float64Array | null,
+): boolean {
+  if (!view.direct) return true;
+  budget.left -= 2;
+  return (
+    !fitsAtNpu(view, npu, "in", release, into, best.wholePs) ||
+    !fitsAtNpu(view, npu, "out", release, outOf, best.wholePs)
+  );
 }
 
 /**

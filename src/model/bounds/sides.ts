@@ -1,4 +1,4 @@
-import { type Grouped, groupedBy } from "../graph.ts";
+import { type Grouped, groupedOnce } from "../graph.ts";
 import type { Topology } from "../topology.ts";
 import { nodeCount } from "../topology.ts";
 import type { Charged } from "./capacity.ts";
@@ -59,7 +59,7 @@ export interface Ports {
 
 export function portsOf(topology: Topology): Ports {
   const nodes = nodeCount(topology);
-  return { entering: groupedBy(topology.linkTarget, nodes), leaving: groupedBy(topology.linkSource, nodes) };
+  return { entering: groupedOnce(topology.linkTarget, nodes), leaving: groupedOnce(topology.linkSource, nodes) };
 }
 
 /** Returns the bandwidth, bytes per second, of the links that enter and that leave the marked set. */

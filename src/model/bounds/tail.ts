@@ -1,5 +1,13 @@
 import { offerWhole } from "./best.ts";
-import { type Capacity, type Charged, capacityByLink, capacityOf, smallestTime, transfersBy } from "./capacity.ts";
+import {
+  type Capacity,
+  type Charged,
+  capacityByLink,
+  capacityOf,
+  capacityText,
+  smallestTime,
+  transfersBy,
+} from "./capacity.ts";
 import { type CutContext, cutWitness } from "./route-cuts.ts";
 import { crossingRoutes, markSet } from "./sides.ts";
 
@@ -17,7 +25,7 @@ const INSTANTS = 48;
  *         <= sum over the other links of C_l(tau - 1) + I_d(T - tau) + sum over d's links of C_l(T),
  * with C_l(t) the whole transfers that fit by t. For each tau the right side grows with T: the bound is the largest over
  * tau and d of the smallest T. Any choice of instants is valid; those at which a transfer can end are the ones that matter.
- * O(members x instants x their routes), cut off by the budget.
+ * O(members x instants x their routes), cut off by the budget; of members with equal capacities the first is tried.
  */
 export function tryTail(
   context: CutContext,
@@ -36,7 +44,7 @@ export function tryTail(
   const entering = crossingRoutes(view, sides, nodes, "in");
   if (entering.route.length === 0) return;
   const whole = capacityOf(view, entering, release);
-  const links = capacityByLink(view, entering, release);
+  const ownOf = ownCapacities(context, entering, release);
   budget.left -= 8 * entering.route.length;
 
   const allIn = smallestTime(0, (time) => transfersBy(whole, time) >= need);
@@ -44,15 +52,7 @@ export function tryTail(
   const arrived = instants.map((tau) => transfersBy(whole, tau - 1));
   budget.left -= 60 * instants.length * (whole.slot.length + whole.shared.length);
 
-  const ownLinks = new Map<number, Set<number>>();
-  entering.route.forEach((route, i) => {
-    const member = routes.target[route];
-    const link = routes.links[entering.position[i]];
-    const own = ownLinks.get(member);
-    if (own === undefined) ownLinks.set(member, new Set([link]));
-    else own.add(link);
-  });
-
+  const border = `${need}|${capacityText(whole)}`;
   let latest = best.wholePs;
   let found: { npu: number; afterPs: number; wanted: number } | null = null;
   for (const member of nodes) {
@@ -67,10 +67,12 @@ export function tryTail(
       inner.position.push(routes.linkOffset[route + 1] - 1);
     }
     const inside = capacityOf(view, inner, null);
-    const own: Capacity[] = [];
-    for (const link of ownLinks.get(member) ?? []) own.push(links.get(link) as Capacity);
+    const own = ownOf(member);
     const by = (time: number): number => own.reduce((sum, link) => sum + transfersBy(link, time), 0);
     if (inner.route.length === 0 && own.length === 0) continue;
+    const key = `${border}|${wanted}|${capacityText(inside)}|${own.map(capacityText).join("|")}`;
+    if (context.tails.has(key)) continue;
+    context.tails.add(key);
     budget.left -= instants.length * (2 + inside.slot.length + 2 * own.length);
     for (let i = 0; i < instants.length; i++) {
       const tau = instants[i];
@@ -88,6 +90,40 @@ export function tryTail(
     const { kind: _, ...cut } = cutWitness(context, nodes, "in", `${wanted} chunks`);
     return { ...cut, kind: "tail", npu, afterPs };
   });
+}
+
+/** Returns, for a member, the capacities of the links by which routes enter the set straight to it. */
+function ownCapacities(
+  { view }: CutContext,
+  entering: Charged,
+  release: Float64Array | null,
+): (member: number) => Capacity[] {
+  const { target, links } = view.routes;
+  if (view.direct) {
+    const own = new Map<number, Charged>();
+    entering.route.forEach((route, i) => {
+      let charged = own.get(target[route]);
+      if (charged === undefined) {
+        charged = { route: [], position: [] };
+        own.set(target[route], charged);
+      }
+      charged.route.push(route);
+      charged.position.push(entering.position[i]);
+    });
+    return (member) => {
+      const charged = own.get(member);
+      return charged === undefined ? [] : [capacityOf(view, charged, release)];
+    };
+  }
+  const byLink = capacityByLink(view, entering, release);
+  const ownLinks = new Map<number, Set<number>>();
+  entering.route.forEach((route, i) => {
+    const link = links[entering.position[i]];
+    const own = ownLinks.get(target[route]);
+    if (own === undefined) ownLinks.set(target[route], new Set([link]));
+    else own.add(link);
+  });
+  return (member) => Array.from(ownLinks.get(member) ?? [], (link) => byLink.get(link) as Capacity);
 }
 
 /** Returns ascending instants up to `last` at which a transfer can end: the last ones of each slot and some spread evenly. */

@@ -1,10 +1,11 @@
 import type { Collective } from "../collective.ts";
 import { distancesFrom, type Graph, graph } from "../graph.ts";
+import { indicesBelow } from "../ordering.ts";
 import type { Rational } from "../rational.ts";
 import { linkCount, nodeCount, type Topology } from "../topology.ts";
 import { toGBps } from "../units.ts";
 import { type Best, offerRational, offerWhole } from "./best.ts";
-import { type Charged, capacityOf, smallestTime, transfersBy } from "./capacity.ts";
+import { capacityOf, smallestTime, transfersBy } from "./capacity.ts";
 import type { RouteView } from "./graph.ts";
 
 /** Above this many (sources x arcs) the distance-weighted work is left out. */
@@ -28,16 +29,12 @@ function deliveries(collective: Collective): number {
 /** Offers the bounds from total work in whole transfers: all sending, all receiving, and distance for single targets. */
 export function tryRouteWork(best: Best, view: RouteView, collective: Collective): void {
   const { routes, topology, slotPs } = view;
-  const first: Charged = { route: [], position: [] };
-  const last: Charged = { route: [], position: [] };
-  for (let route = 0; route < slotPs.length; route++) {
-    first.route.push(route);
-    first.position.push(routes.linkOffset[route]);
-    last.route.push(route);
-    last.position.push(routes.linkOffset[route + 1] - 1);
-  }
-  const sending = capacityOf(view, first, null);
-  const receiving = capacityOf(view, last, null);
+  const count = deliveries(collective);
+  if (count === 0 && !hasSingleTargets(collective)) return;
+  const every = indicesBelow(slotPs.length);
+  const sending = capacityOf(view, { route: every, position: routes.linkOffset }, null);
+  const lastLinks = every.map((route) => routes.linkOffset[route + 1] - 1);
+  const receiving = view.direct ? sending : capacityOf(view, { route: every, position: lastLinks }, null);
   const tryCount = (count: number, demand: string): void => {
     if (count === 0) return;
     for (const capacity of [sending, receiving]) {
@@ -47,8 +44,7 @@ export function tryRouteWork(best: Best, view: RouteView, collective: Collective
     }
   };
   const used = new Uint8Array(linkCount(topology));
-  for (const link of routes.links) used[link] = 1;
-  const count = deliveries(collective);
+  for (let i = 0; i < routes.links.length; i++) used[routes.links[i]] = 1;
   tryCount(count, `${count} transfers`);
 
   if (!hasSingleTargets(collective)) return;
@@ -84,12 +80,12 @@ export function tryByteWork(
   ps: (chunks: number, bandwidth: bigint) => Rational,
 ): void {
   const count = deliveries(collective);
-  const { npuCount, linkSource, linkTarget, linkBytesPerSecond, nodeTraits } = topology;
-  const plain = !nodeTraits.some((traits) => traits.multicast === true || traits.aggregation === true);
-  if (count > 0 && plain) {
+  const { npuCount, linkSource, linkTarget, linkBytesPerSecond } = topology;
+  if (count > 0 && !hasActiveSwitches(topology)) {
     for (const ends of [linkSource, linkTarget]) {
-      const used = Uint8Array.from(ends, (v) => (v < npuCount ? 1 : 0));
-      const bandwidth = total(topology, used);
+      const used = new Uint8Array(ends.length);
+      for (let l = 0; l < ends.length; l++) used[l] = ends[l] < npuCount ? 1 : 0;
+      const bandwidth = totalBandwidth(topology, used);
       offerRational(best, ps(count, bandwidth), () => ({
         kind: "work",
         demand: `${count} chunks`,
@@ -162,10 +158,25 @@ function totalDistance(collective: Collective, g: Graph): number | null {
   return sum * chunksPerNpu;
 }
 
-function total(topology: Topology, used: Uint8Array): bigint {
+/** Returns whether a switch can multiply messages or add them up. */
+export const hasActiveSwitches = ({ nodeTraits, npuCount }: Topology): boolean =>
+  nodeTraits.length > npuCount &&
+  nodeTraits.some(({ multicast, aggregation }) => multicast === true || aggregation === true);
+
+/** Returns the bandwidth, bytes per second, of the links that are marked. */
+export function totalBandwidth(topology: Topology, used: Uint8Array): bigint {
+  const { linkBytesPerSecond } = topology;
   let sum = 0n;
-  for (let l = 0; l < used.length; l++) if (used[l] === 1) sum += BigInt(topology.linkBytesPerSecond[l]);
-  return sum;
+  let part = 0; // exact: below 2^53
+  for (let l = 0; l < used.length; l++) {
+    if (used[l] === 0) continue;
+    if (part + linkBytesPerSecond[l] > Number.MAX_SAFE_INTEGER) {
+      sum += BigInt(part);
+      part = 0;
+    }
+    part += linkBytesPerSecond[l];
+  }
+  return sum + BigInt(part);
 }
 
 const totalGBps = (topology: Topology, used: Uint8Array): number =>

@@ -48,7 +48,8 @@ export function boxTopology(name: string, box: Box, boxes: number): Topology {
   const links = (a: number, b: number, gbps: number, us: number): void =>
     builder.addDuplex(a, b, bandwidthFromGBps(gbps, name), latencyFromUs(us, name));
 
-  for (let npu = 0; npu < boxes * gpus; npu++) builder.addNpu(`${npu}`, { group: `box${Math.floor(npu / gpus)}` });
+  const traits = Array.from({ length: boxes }, (_, b) => ({ group: `box${b}` }));
+  builder.addNumberedNpus(boxes * gpus, (npu) => traits[Math.floor(npu / gpus)]);
   for (let b = 0; b < boxes; b++) {
     const group = `box${b}`;
     const inner = (box.switches ?? []).map((label) =>

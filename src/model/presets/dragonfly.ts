@@ -23,10 +23,12 @@ export function dragonfly(expression: Expression): Topology {
   const [local, global] = perDimension(expression.bandwidths, 2, DEFAULT_BYTES_PER_SECOND, "bandwidth", text);
   const [localPs, globalPs] = perDimension(expression.latencies, 2, DEFAULT_LATENCY_PS, "latency", text);
   const npus = perGroup * groups;
-  refuseHuge(Math.max(npus, npus * (perGroup - 1) + groups * (groups - 1)), text);
+  const links = npus * (perGroup - 1) + groups * (groups - 1);
+  refuseHuge(Math.max(npus, links), text);
 
-  const builder = topologyBuilder(text);
-  for (let npu = 0; npu < npus; npu++) builder.addNpu(`${npu}`, { group: `group${Math.floor(npu / perGroup)}` });
+  const builder = topologyBuilder(text, links);
+  const traits = Array.from({ length: groups }, (_, group) => ({ group: `group${group}` }));
+  builder.addNumberedNpus(npus, (npu) => traits[Math.floor(npu / perGroup)]);
   for (let group = 0; group < groups; group++) {
     for (let a = 0; a < perGroup; a++) {
       const npu = group * perGroup + a;

@@ -37,16 +37,11 @@ function dimensionLinks({ kind, size }: Dimension, npus: number): number {
  */
 export function productTopology(name: string, dimensions: readonly Dimension[], sources: readonly string[]): Topology {
   const npus = dimensions.reduce((product, { size }) => product * size, 1);
-  refuseHuge(
-    Math.max(
-      npus,
-      dimensions.reduce((sum, dimension) => sum + dimensionLinks(dimension, npus), 0),
-    ),
-    name,
-  );
+  const links = dimensions.reduce((sum, dimension) => sum + dimensionLinks(dimension, npus), 0);
+  refuseHuge(Math.max(npus, links), name);
 
-  const builder = topologyBuilder(name);
-  for (let npu = 0; npu < npus; npu++) builder.addNpu(`${npu}`);
+  const builder = topologyBuilder(name, links);
+  builder.addNumberedNpus(npus);
 
   const switched = dimensions.filter(({ kind, size }) => kind === "switch" && size > 1).length;
   const firstSwitch: number[] = [];
@@ -63,18 +58,24 @@ export function productTopology(name: string, dimensions: readonly Dimension[], 
     const [first, inner, last] = [0, Math.min(1, size - 1), size - 1].map((x) => offsets(kind, size, x));
     return (x: number): number[] => (x === 0 ? first : x === size - 1 ? last : inner);
   });
+  const coordinates = new Int32Array(dimensions.length);
   for (let npu = 0; npu < npus; npu++) {
     let stride = 1;
-    dimensions.forEach(({ kind, size, bytesPerSecond, latencyPs }, d) => {
-      const x = Math.floor(npu / stride) % size;
-      for (const step of steps[d](x))
-        builder.addLink(npu, npu + (((x + step) % size) - x) * stride, bytesPerSecond, latencyPs);
+    for (let d = 0; d < dimensions.length; d++) {
+      const { kind, size, bytesPerSecond, latencyPs } = dimensions[d];
+      const x = coordinates[d];
+      const ofLine = steps[d](x);
+      for (let i = 0; i < ofLine.length; i++) {
+        const to = npu + (((x + ofLine[i]) % size) - x) * stride;
+        builder.addLink(npu, to, bytesPerSecond, latencyPs);
+      }
       if (kind === "switch" && size > 1) {
         const line = (npu % stride) + Math.floor(npu / (stride * size)) * stride;
         builder.addLink(npu, firstSwitch[d] + line, bytesPerSecond, latencyPs);
       }
       stride *= size;
-    });
+    }
+    for (let d = 0; d < coordinates.length && ++coordinates[d] === dimensions[d].size; d++) coordinates[d] = 0;
   }
   let stride = 1;
   dimensions.forEach(({ kind, size, bytesPerSecond, latencyPs }, d) => {

@@ -1,0 +1,133 @@
+import type { Collective } from "../collective.ts";
+import { groupedBy } from "../graph.ts";
+import { type Demand, entering } from "./demand.ts";
+
+/** One dimension of a shape: the coordinate of every NPU in it. */
+export interface Dimension {
+  readonly size: number;
+  /** [NPUs] */
+  readonly coordinate: Int32Array;
+}
+
+/** What crosses the borders of all prefixes of a dimension: element p is for the NPUs with a coordinate below p. */
+export interface Borders {
+  /** [size + 1] */
+  readonly into: Float64Array;
+  /** [size + 1] */
+  readonly outOf: Float64Array;
+}
+
+/** Returns the coordinates of the k-th dimension of the shape, first dimension fastest. */
+export function dimensionOf(shape: readonly number[], k: number, npuCount: number): Dimension {
+  const size = shape[k];
+  const stride = shape.slice(0, k).reduce((a, b) => a * b, 1);
+  const coordinate = new Int32Array(npuCount);
+  for (let npu = 0, x = 0; npu < npuCount; x = x + 1 === size ? 0 : x + 1) {
+    for (const end = npu + stride; npu < end; npu++) coordinate[npu] = x;
+  }
+  return { size, coordinate };
+}
+
+/** Returns how much of `amount` ([arcs], or of each arc) crosses the border of each prefix; exact while the sums are. O(arcs + size). */
+export function bordersOf(
+  { size, coordinate }: Dimension,
+  tail: Int32Array,
+  head: Int32Array,
+  amount: Float64Array | number,
+): Borders {
+  const into = new Float64Array(size + 1);
+  const outOf = new Float64Array(size + 1);
+  // differences first: an arc from x to a larger y leaves the prefixes x + 1 .. y
+  for (let arc = 0; arc < tail.length; arc++) {
+    const from = coordinate[tail[arc]];
+    const to = coordinate[head[arc]];
+    if (from === to) continue;
+    const sums = from < to ? outOf : into;
+    const part = typeof amount === "number" ? amount : amount[arc];
+    sums[Math.min(from, to) + 1] += part;
+    const end = Math.max(from, to) + 1;
+    if (end <= size) sums[end] -= part;
+  }
+  for (let p = 1; p <= size; p++) {
+    into[p] += into[p - 1];
+    outOf[p] += outOf[p - 1];
+  }
+  return { into, outOf };
+}
+
+/** Returns the chunks of a collective with a name that must cross the border of each prefix. O(NPUs + size). */
+export function prefixDemands(collective: Collective, { size, coordinate }: Dimension): Borders {
+  const { groupCount, groupSize, groupMembers, rootRank } = collective;
+  const into = new Float64Array(size + 1);
+  const outOf = new Float64Array(size + 1);
+  const layers = groupedBy(
+    groupMembers.map((npu) => coordinate[npu]),
+    size,
+  );
+  const inside = new Int32Array(groupCount);
+  const rootInside = new Uint8Array(groupCount);
+  const touched: number[] = [];
+  const demandOfGroup = (group: number): Demand => ({
+    into: entering(collective, groupSize, inside[group], rootInside[group] === 1),
+    outOf: entering(collective, groupSize, groupSize - inside[group], rootInside[group] === 0),
+  });
+  /** [groups] at least one member came inside in this layer. */
+  const marked = new Uint8Array(groupCount);
+  for (let p = 1; p <= size; p++) {
+    into[p] = into[p - 1];
+    outOf[p] = outOf[p - 1];
+    touched.length = 0;
+    for (let i = layers.offset[p - 1]; i < layers.offset[p]; i++) {
+      const group = Math.floor(layers.items[i] / groupSize);
+      if (marked[group] === 1) continue;
+      marked[group] = 1;
+      touched.push(group);
+      const before = demandOfGroup(group);
+      into[p] -= before.into;
+      outOf[p] -= before.outOf;
+    }
+    for (let i = layers.offset[p - 1]; i < layers.offset[p]; i++) {
+      const group = Math.floor(layers.items[i] / groupSize);
+      inside[group]++;
+      if (layers.items[i] % groupSize === rootRank) rootInside[group] = 1;
+    }
+    for (const group of touched) {
+      const after = demandOfGroup(group);
+      into[p] += after.into;
+      outOf[p] += after.outOf;
+      marked[group] = 0;
+    }
+  }
+  return { into, outOf };
+}
+
+/**
+ * Yields the prefixes whose cut `beats` what is known, one at a time, that with the most demand per border first. After each,
+ * `borders` is asked again, for what is known may have changed.
+ */
+export function* steepest(
+  demands: Borders,
+  borders: () => Borders,
+  beats: (demand: number, border: number) => boolean,
+): Generator<number> {
+  const size = demands.into.length - 1;
+  const tried = new Uint8Array(size + 1);
+  for (;;) {
+    const { into, outOf } = borders();
+    let best = 0;
+    let ratio = 0;
+    const weigh = (p: number, demand: number, border: number): void => {
+      if (demand === 0 || demand / border <= ratio || !beats(demand, border)) return;
+      ratio = demand / border;
+      best = p;
+    };
+    for (let p = 1; p < size; p++) {
+      if (tried[p] === 1) continue;
+      weigh(p, demands.into[p], into[p]);
+      weigh(p, demands.outOf[p], outOf[p]);
+    }
+    if (best === 0) return;
+    tried[best] = 1;
+    yield best;
+  }
+}
