@@ -7,6 +7,7 @@ import { kernelsOrReason } from "../support/backends.ts";
 import { allGather, matchProblems, mesh, networkOf, relayOf, relayProblems } from "../support/networks.ts";
 import { placedByOracle, placeOf, placeProblems } from "../support/place-problems.ts";
 import { brokenMatchLaws, brokenRelayLaws } from "../support/transfer-laws.ts";
+import { spreadContract } from "./spread.contract.ts";
 
 /** What every backend of the kernels must do. A backend's test file only supplies its name. */
 export async function kernelContract(backend: Backend): Promise<void> {
@@ -139,6 +140,7 @@ function cases(backend: Backend, kernels: Kernels): void {
     expect(problem).toEqual(copy);
   });
 
+  spreadContract(kernels);
   placing(kernels);
   badMatchProblems(kernels);
   badRelayProblems(kernels);

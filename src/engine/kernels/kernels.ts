@@ -165,9 +165,9 @@ export function demandOf(demand: Demand): { readonly wanted: Float64Array; reado
   return { wanted: count, wantedAndHeld: both };
 }
 
-/** Returns how many deliveries a problem needs: wanted and not held at the start. O(npus * chunks / 32 + held). */
-export function deliveriesOf(demand: Demand): number {
-  const { wanted, wantedAndHeld } = demandOf(demand);
+/** Returns how many deliveries a match problem needs: wanted and not held at the start. O(npus * chunks / 32 + held). */
+export function deliveriesOf(problem: MatchProblem): number {
+  const { wanted, wantedAndHeld } = demandOf({ ...problem, npuCount: problem.network.npuCount });
   let count = 0;
   for (let v = 0; v < wanted.length; v++) count += wanted[v] - wantedAndHeld[v];
   return count;

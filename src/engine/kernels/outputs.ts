@@ -41,7 +41,7 @@ export const allocateStarts = (problem: PlaceProblem): Float64Array =>
 
 /** Returns arrays for the deliveries of a match problem whose shapes have been checked. */
 export function allocateDeliveries(problem: MatchProblem): Outputs {
-  return allocateOutputs(deliveriesOf({ ...problem, npuCount: problem.network.npuCount }));
+  return allocateOutputs(deliveriesOf(problem));
 }
 
 /** Returns the logs of a spread problem whose shapes have been checked, empty, with room for maxSlots slots. */
