@@ -26,14 +26,20 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan synth dgx-a100:2 --collective allreduce --size 256MiB -o schedule.json",
     "banyan synth mesh:10x10@50GiB/s,0.5us --collective allgather --size 1GiB --json",
     "banyan synth mesh:4x4 --without 7,9 --collective allreduce --size 64MiB",
+    "banyan synth mesh:100x100 --collective allgather -o big.bys",
     "banyan synth cluster.csv --collective custom:halo.json --trials 64",
   ],
-  verify: ["banyan verify schedule.json", "banyan verify schedule.json --topology dgx-a100:2 --json"],
+  verify: [
+    "banyan verify schedule.json",
+    "banyan verify big.bys",
+    "banyan verify schedule.json --topology dgx-a100:2 --json",
+  ],
   simulate: [
     "banyan simulate schedule.json",
     "banyan simulate schedule.json --switching store-and-forward --trace trace.json",
     "banyan simulate schedule.json --reference --json",
   ],
+  export: ["banyan export big.bys --to json -o small.json", "banyan export schedule.json --to perfetto -o plan.json"],
   compare: [
     "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,16MiB,1GiB",
     "banyan compare torus:8x8 --collective alltoall --sizes 1MiB --algorithms tacos,direct --format csv",
@@ -54,5 +60,6 @@ simulated. The limit holds for any algorithm and any chunks.\n\n${NETWORK}`,
   verify: `Judged by the rules of the link-busy model alone: the chunk is at the source when a transfer departs, no link is
 overfull, every rank ends with what it wants, and a reduction has every contribution exactly once.\n\n`,
   simulate: `The order of transfers on each link is kept, planned times are dropped: everything starts as soon as it can.\n\n`,
+  export: `A .bys file is what JSON is, in less space, read in parts, with checksums; FORMATS.md has both.\n\n`,
   compare: `% of limit: 100 % is as fast as any algorithm can be. * marks the fastest of its size (simulated time).\n\n${NETWORK}`,
 };

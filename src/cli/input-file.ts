@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
+import { openSync, readFileSync, readSync, statSync } from "node:fs";
 import { InputError } from "../errors.ts";
+import type { ByteSource } from "../import/bys-blocks.ts";
 
 /** V8's longest text, about; a larger file cannot be read at once. */
 const MOST_BYTES = 2 ** 29 - 25;
@@ -13,15 +14,55 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "a shorter name of a file",
 };
 
-/** Returns a file's text. Throws InputError, which names `place`. */
-export function readText(path: string, place: string): string {
+/** Runs work on a file; what the system says against it becomes an InputError, which names `place`. */
+function attempt<T>(path: string, place: string, work: () => T): T {
   try {
-    const { size } = statSync(path);
-    if (size > MOST_BYTES) throw new InputError(place, `a file below ${MOST_BYTES} bytes`, `${path} of ${size} bytes`);
-    return readFileSync(path, "utf8");
+    return work();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
     throw new InputError(place, REASONS[code] ?? `a file that can be read (${message})`, path);
   }
+}
+
+/**
+ * Returns a file to be read in parts; it stays open until the process ends. Pipes and the like are read at once. Throws
+ * InputError, which names `place`, here and where a part cannot be read.
+ */
+export function openSource(path: string, place: string): ByteSource {
+  return attempt(path, place, () => {
+    const stats = statSync(path);
+    if (!stats.isFile()) {
+      const whole = readFileSync(path);
+      return { size: whole.length, read: (offset, length) => whole.subarray(offset, offset + length) };
+    }
+    const descriptor = openSync(path, "r");
+    const read = (offset: number, length: number): Uint8Array => {
+      const bytes = new Uint8Array(length);
+      let at = 0;
+      while (at < length) {
+        const got = readSync(descriptor, bytes, at, length - at, offset + at);
+        if (got === 0) break;
+        at += got;
+      }
+      return at === length ? bytes : bytes.subarray(0, at);
+    };
+    return { size: stats.size, read: (offset, length) => attempt(path, place, () => read(offset, length)) };
+  });
+}
+
+/** Returns the first bytes of a source, which tell its format. */
+export const headOf = (source: ByteSource): Uint8Array => source.read(0, Math.min(16, source.size));
+
+/** Returns the text of a source. Throws InputError, which names `place`, for one too long. */
+export function textFrom(source: ByteSource, path: string, place: string): string {
+  const { size } = source;
+  if (size > MOST_BYTES) throw new InputError(place, `a file below ${MOST_BYTES} bytes`, `${path} of ${size} bytes`);
+  const { buffer, byteOffset, length } = source.read(0, size);
+  return Buffer.from(buffer, byteOffset, length).toString("utf8");
+}
+
+/** Returns a file's text. Throws InputError, which names `place`. */
+export function readText(path: string, place: string): string {
+  return textFrom(openSource(path, place), path, place);
 }

@@ -6,7 +6,7 @@ import { closest } from "../model/closest.ts";
 import { degrade, without } from "../model/modify.ts";
 import { looksLikePreset, PRESETS, presetTopology } from "../model/presets/preset.ts";
 import type { Topology } from "../model/topology.ts";
-import { readText } from "./input-file.ts";
+import { headOf, openSource, textFrom } from "./input-file.ts";
 import type { Options } from "./protocol.ts";
 import { degradations, listOf, textOf, wholeNumber } from "./values.ts";
 
@@ -52,13 +52,21 @@ async function given(text: string, options: Options): Promise<Topology> {
     const expected = `a file that exists or a preset (see \`banyan list presets\`${near(text)})`;
     throw new InputError("the topology", expected, text);
   }
-  const isFile = stats !== undefined && !stats.isDirectory();
-  const content = isFile ? readText(text, "the topology") : "";
-  if (taccl !== null && !content.includes('"gpus_per_node"')) {
+  const refuseTaccl = (content: string): void => {
+    if (taccl === null || content.includes('"gpus_per_node"')) return;
     throw new InputError("--nodes, --profile-size and --profile-scale", "a TACCL topology file beside them", text);
+  };
+  if (stats === undefined || stats.isDirectory()) {
+    refuseTaccl("");
+    return presetTopology(text);
   }
-  if (!isFile) return presetTopology(text);
   // The readers, and the CSV library with them, are loaded only for a file.
+  const { looksLikeBys, readBysTopology } = await import("../import/bys.ts");
+  const source = openSource(text, "the topology");
+  const isBys = looksLikeBys(headOf(source));
+  const content = isBys ? "" : textFrom(source, text, "the topology");
+  refuseTaccl(content);
+  if (isBys) return readBysTopology(source, text);
   const { readTopology } = await import("../import/recognise.ts");
   return readTopology(content, text, taccl ?? {});
 }

@@ -6,23 +6,32 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statfsSync,
   statSync,
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { InputError } from "../errors.ts";
+import { aboutBytes } from "../model/estimate.ts";
 import type { Context } from "./context.ts";
 
 /** A place for a result, known to be writable. */
 export interface OutputFile {
   /** As the caller wrote it. */
   readonly path: string;
-  /** Writes the parts beside the file and renames; returns the bytes written. Nothing is left behind where that fails. */
-  write(parts: Iterable<string>): number;
+  /**
+   * Writes the parts beside the file and renames; returns the bytes written. Nothing is left behind where that fails.
+   * `onBytes` hears how many bytes are written.
+   */
+  write(parts: Iterable<string | Uint8Array>, onBytes?: (bytes: number) => void): number;
+  /** Throws InputError where the disk has less room than that. */
+  refuseWithoutRoom(bytes: number): void;
 }
 
 /** Parts are joined to about this many characters per write. */
 const BLOCK_LENGTH = 2 ** 20;
+/** Bytes per call of the system. */
+const MOST_AT_ONCE = 2 ** 24;
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "a file in a folder that exists",
@@ -83,12 +92,20 @@ export function outputFile(context: Context, path: string, place: string): Outpu
   }
   return {
     path,
-    write: (parts) =>
+    refuseWithoutRoom(bytes) {
+      if (asItIs) return;
+      const { bavail, bsize } = attempt(() => statfsSync(dirname(file)));
+      const free = bavail * bsize;
+      if (free >= bytes) return;
+      const needs = `a file on a disk with room for about ${aboutBytes(bytes)}`;
+      throw new InputError(place, needs, `${path} where ${aboutBytes(free)} are free`);
+    },
+    write: (parts, onBytes) =>
       attempt(() => {
         const descriptor = asItIs ? openSync(file, "w") : create();
         let open = true;
         try {
-          const bytes = writeParts(descriptor, parts);
+          const bytes = writeParts(descriptor, parts, onBytes);
           closeSync(descriptor);
           open = false;
           if (!asItIs) {
@@ -105,23 +122,37 @@ export function outputFile(context: Context, path: string, place: string): Outpu
   };
 }
 
-/** Writes texts through one descriptor in large blocks; returns the bytes. */
-function writeParts(descriptor: number, parts: Iterable<string>): number {
+/** Writes texts in large blocks, and bytes as they come, through one descriptor; returns how many bytes. */
+function writeParts(
+  descriptor: number,
+  parts: Iterable<string | Uint8Array>,
+  onBytes?: (bytes: number) => void,
+): number {
   let total = 0;
-  const flush = (text: string): void => {
-    const bytes = Buffer.from(text);
-    for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
+  for (const block of blocks(parts)) {
+    const bytes = typeof block === "string" ? Buffer.from(block) : block;
+    for (let at = 0; at < bytes.length; )
+      at += writeSync(descriptor, bytes, at, Math.min(bytes.length - at, MOST_AT_ONCE));
     total += bytes.length;
-  };
-  for (const block of blocks(parts)) flush(block);
+    onBytes?.(total);
+  }
   return total;
 }
 
-/** Yields the parts joined to blocks of about a megabyte. */
-export function* blocks(parts: Iterable<string>): Generator<string> {
+/** Yields the texts joined to blocks of about a megabyte, and bytes as they are. */
+export function* blocks<Part extends string | Uint8Array>(
+  parts: Iterable<Part>,
+): Generator<string | Exclude<Part, string>> {
   let held: string[] = [];
   let length = 0;
   for (const part of parts) {
+    if (typeof part !== "string") {
+      if (length > 0) yield held.join("");
+      held = [];
+      length = 0;
+      yield part as Exclude<Part, string>;
+      continue;
+    }
     held.push(part);
     length += part.length;
     if (length < BLOCK_LENGTH) continue;

@@ -107,7 +107,10 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
       )
       .option("--simulate", "simulate also above 1e8 transfers")
       .option("--switching <mode>", SWITCHING)
-      .option("-o, --output <file>", "write the schedule as a banyan-schedule JSON file"),
+      .option(
+        "-o, --output <file>",
+        "write the schedule: NAME.bys for large ones, else as a banyan-schedule JSON file",
+      ),
   );
 
   networkOptions(
@@ -129,6 +132,13 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
   );
 
   networkOptions(
+    add("export", "<FILE>", "write a schedule file in another format")
+      .requiredOption("--to <format>", "json, bys (large schedules), perfetto (a trace of the plan)")
+      .requiredOption("-o, --output <file>", "the file to write")
+      .option("--topology <TOPO>", `refuse a schedule for another network: ${TOPO}`),
+  );
+
+  networkOptions(
     collectiveOptions(
       add("compare", "<TOPO>", "compare algorithms by size: time, bandwidth, percentage of the limit")
         .requiredOption("--collective <name>", COLLECTIVE)
@@ -147,7 +157,7 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
   for (const command of program.commands) {
     const [first] = command.registeredArguments;
     if (first?.name() === "TOPO") first.description = TOPO;
-    if (first?.name() === "FILE") first.description = "banyan-schedule JSON file";
+    if (first?.name() === "FILE") first.description = "schedule file, JSON or .bys";
     if (first?.name() === "WHAT") first.description = "presets, algorithms, collectives, formats, backends";
   }
   program.addHelpText("after", `\n${EXAMPLES.banyan.map((line) => `${line}\n`).join("")}`);

@@ -7,6 +7,7 @@ export const COMMANDS = {
   synth: () => import("./commands/synth.ts"),
   verify: () => import("./commands/verify.ts"),
   simulate: () => import("./commands/simulate.ts"),
+  export: () => import("./commands/export.ts"),
   compare: () => import("./commands/compare.ts"),
   list: () => import("./commands/list.ts"),
 };

@@ -1,13 +1,20 @@
 import { InputError } from "../errors.ts";
+import { looksLikeBys, readBys } from "../import/bys.ts";
 import { readSchedule } from "../import/schedule-json.ts";
+import { transfersOf } from "../model/schedule.ts";
+import { expandSlots } from "../model/slot-expansion.ts";
+import { isSlotSchedule, type Schedule } from "../model/slot-schedule.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import type { Context } from "./context.ts";
-import { readText } from "./input-file.ts";
+import { headOf, openSource, textFrom } from "./input-file.ts";
 import { networkOf } from "./network.ts";
 import { textOf } from "./values.ts";
 
-/** Returns the schedule of a file, for the network of --topology where that is given. Throws InputError. */
-export async function scheduleOf(context: Context, file: string): Promise<StepSchedule> {
+/** Above so many transfers a slot schedule is not written out transfer by transfer: about 50 bytes each. */
+const MOST_EXPANDED = 2e7;
+
+/** Returns the schedule of a JSON or .bys file, told by its content, for the network of --topology where that is given. Throws InputError. */
+export async function scheduleOf(context: Context, file: string): Promise<Schedule> {
   const { options } = context;
   const wanted = textOf(options, "topology");
   if (wanted === undefined) {
@@ -19,5 +26,17 @@ export async function scheduleOf(context: Context, file: string): Promise<StepSc
   }
   context.progress({ what: `reading ${file}` });
   const topology = wanted === undefined ? {} : { topology: await networkOf(wanted, options) };
-  return readSchedule(readText(file, "the schedule"), file, topology);
+  const source = openSource(file, "the schedule");
+  if (looksLikeBys(headOf(source))) return readBys(source, file, topology);
+  return readSchedule(textFrom(source, file, "the schedule"), file, topology);
+}
+
+/** Returns a schedule transfer by transfer. Throws InputError, which names `place`, where they are too many. */
+export function stepsOf(schedule: Schedule, place: string): StepSchedule {
+  if (!isSlotSchedule(schedule)) return schedule;
+  const transfers = transfersOf(schedule);
+  if (transfers > MOST_EXPANDED) {
+    throw new InputError(place, `a schedule of at most ${MOST_EXPANDED.toExponential()} transfers`, transfers);
+  }
+  return expandSlots(schedule);
 }

@@ -71,7 +71,7 @@ export function synthesisReport(report: Report, collective: Collective, style: S
     ),
   );
   if (schedule.file !== null) {
-    const size = fileBytes === undefined ? "" : ` (${formatSize(fileBytes)})`;
+    const size = fileBytes === undefined ? "" : ` (${roundedSize(fileBytes)})`;
     lines.push(label("file", `${schedule.file}${size}`));
   }
   return lines;

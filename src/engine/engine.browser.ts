@@ -6,5 +6,5 @@ import type { Engine, EngineOptions } from "./types.ts";
 export async function openEngine(options: EngineOptions = {}): Promise<Engine> {
   const loaded = await loadKernels(options.backend);
   const pool = inlinePool(loaded.kernels);
-  return { ...loaded, pool: () => pool, close: () => pool.close() };
+  return { ...loaded, pool: () => pool, freeMemory: () => null, close: () => pool.close() };
 }

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { InputError } from "../errors.ts";
 import { loadKernels } from "./kernels/load.ts";
+import { freeMemory } from "./memory.ts";
 import { inlinePool } from "./pool/inline.ts";
 import { piscinaPool } from "./pool/piscina.ts";
 import type { Pool } from "./pool/pool.ts";
@@ -21,6 +22,7 @@ export async function openEngine(options: EngineOptions = {}): Promise<Engine> {
       pool ??= threads === 0 ? inlinePool(loaded.kernels) : piscinaPool(loaded.backend, threads);
       return pool;
     },
+    freeMemory: () => freeMemory(),
     close: async () => pool?.close(),
   };
 }

@@ -6,6 +6,8 @@ import type { Pool } from "./pool/pool.ts";
 export interface Engine extends LoadedKernels {
   /** Returns the engine's one pool; nothing is started before its first task. */
   pool(): Pool;
+  /** Returns the bytes of memory that can still be had; null where nobody says. */
+  freeMemory(): number | null;
   /** Ends the pool's threads. */
   close(): Promise<void>;
 }

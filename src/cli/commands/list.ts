@@ -47,10 +47,16 @@ const FORMATS: readonly Row[] = [
   },
   { name: "banyan-schedule", read: "yes", write: "yes", description: "a schedule with its network, JSON; `synth -o`" },
   {
+    name: "bys",
+    read: "yes",
+    write: "yes",
+    description: "a large schedule with its network, blocks with checksums; `synth -o NAME.bys`",
+  },
+  {
     name: "Perfetto trace",
     read: "no",
     write: "yes",
-    description: "a timeline for ui.perfetto.dev; `simulate --trace`",
+    description: "a timeline for ui.perfetto.dev; `simulate --trace`, `export --to perfetto`",
   },
 ];
 

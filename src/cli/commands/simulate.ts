@@ -1,16 +1,17 @@
 import { InputError } from "../../errors.ts";
 import { type PerfettoOptions, perfettoTrace } from "../../export/perfetto.ts";
-import { makespanPs, type StepSchedule, transferCount } from "../../model/step-schedule.ts";
+import { makespanOf, transfersOf } from "../../model/schedule.ts";
+import type { Schedule } from "../../model/slot-schedule.ts";
 import { switchingFor } from "../../pipeline.ts";
 import { timingOf, topologySummary } from "../../result.ts";
 import { simulateReference } from "../../simulate/reference.ts";
-import { simulateSchedule } from "../../simulate/replay.ts";
+import { simulate } from "../../simulate/simulate.ts";
 import type { Switching } from "../../simulate/simulation.ts";
 import { utilisation } from "../../simulate/utilisation.ts";
-import { verifySchedule } from "../../verify/schedule.ts";
+import { verify } from "../../verify/verify.ts";
 import { type Context, outJson } from "../context.ts";
 import { outputFile } from "../output-file.ts";
-import { scheduleOf } from "../schedule-file.ts";
+import { scheduleOf, stepsOf } from "../schedule-file.ts";
 import { collectiveText, networkText } from "../synthesis-report.ts";
 import { count, labelled, labelledTable, percent, timingCells } from "../text.ts";
 import { oneOf, textOf } from "../values.ts";
@@ -28,13 +29,15 @@ interface Replay {
 const PS_PER_NS = 1000;
 const inPs = (ns: Float64Array): Float64Array => ns.map((time) => time * PS_PER_NS);
 
-function replay(schedule: StepSchedule, switching: Switching | "reference", timeline: boolean): Replay {
+function replay(context: Context, schedule: Schedule, switching: Switching | "reference", timeline: boolean): Replay {
   if (switching === "reference") {
-    const { model, ns, linkBusyNs, startNs, endNs } = simulateReference(schedule);
+    const { model, ns, linkBusyNs, startNs, endNs } = simulateReference(stepsOf(schedule, "--reference"));
     const times = timeline ? { startPs: inPs(startNs), endPs: inPs(endNs) } : {};
     return { model, ps: ns * PS_PER_NS, linkBusyPs: inPs(linkBusyNs), ...times, trace: {} };
   }
-  const { hopStartPs, ...found } = simulateSchedule(schedule, { switching, timeline });
+  const onProgress = (done: number, total: number): void =>
+    context.progress({ what: "simulating", done, total, unit: "transfers" });
+  const { hopStartPs, ...found } = simulate(schedule, { switching, timeline, onProgress });
   return { ...found, trace: hopStartPs === undefined ? { occupancy: "serialisation" } : { hopStartPs } };
 }
 
@@ -48,22 +51,28 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     throw new InputError("--switching", "store-and-forward, or nothing, beside --reference", asked);
   const tracePath = textOf(options, "trace");
   const trace = tracePath === undefined ? undefined : outputFile(context, tracePath, "--trace");
-  const schedule = await scheduleOf(context, file);
+  const whole = await scheduleOf(context, file);
+  const single = trace === undefined ? (reference ? "--reference" : undefined) : "--trace";
+  const schedule = single === undefined ? whole : stepsOf(whole, single);
   context.progress({ what: "verifying" });
-  const { violationCount } = verifySchedule(schedule, { limit: 0 });
+  const { violationCount } = verify(schedule, {
+    limit: 0,
+    onProgress: (done, total) => context.progress({ what: "verifying", done, total, unit: "NPUs" }),
+  });
   if (violationCount > 0) {
     const words = count(violationCount, "violation");
     context.note(`this schedule is wrong (${words}; \`banyan verify ${file}\` lists them)`);
   }
   context.progress({ what: "simulating" });
   const code = violationCount === 0 ? 0 : 1;
-  const found = replay(schedule, reference ? "reference" : (asked ?? switchingFor(schedule)), trace !== undefined);
+  const switching = reference ? "reference" : (asked ?? switchingFor(schedule));
+  const found = replay(context, schedule, switching, trace !== undefined);
   if (trace !== undefined && found.startPs !== undefined && found.endPs !== undefined) {
     context.progress({ what: `writing ${trace.path}` });
-    trace.write(perfettoTrace(schedule, found.startPs, found.endPs, found.trace));
+    trace.write(perfettoTrace(stepsOf(schedule, "--trace"), found.startPs, found.endPs, found.trace));
   }
   const { topology, collective } = schedule;
-  const planned = { ...timingOf(collective, makespanPs(schedule)), model: "link-busy" };
+  const planned = { ...timingOf(collective, makespanOf(schedule)), model: "link-busy" };
   const simulated = { ...timingOf(collective, found.ps), model: found.model };
   const links = utilisation(topology, found.ps, found.linkBusyPs);
   const network = topologySummary(topology);
@@ -73,7 +82,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       file,
       topology: network,
       collective: { kind: collective.kind, sizeBytes: collective.sizeBytes, chunksPerNpu: collective.chunksPerNpu },
-      transfers: transferCount(schedule),
+      transfers: transfersOf(schedule),
       verified: violationCount === 0,
       time: planned,
       simulated,
@@ -95,7 +104,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     "",
     labelled("topology", networkText(network)),
     labelled("collective", collectiveText(collective)),
-    labelled("schedule", `${count(transferCount(schedule), "transfer")}, ${verdict}`),
+    labelled("schedule", `${count(transfersOf(schedule), "transfer")}, ${verdict}`),
     "",
     style.dim(head as string),
     ...rows,

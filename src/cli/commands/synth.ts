@@ -1,6 +1,6 @@
-import { InputError } from "../../errors.ts";
-import { scheduleJsonParts } from "../../export/schedule-json.ts";
+import { estimateOf } from "../../model/estimate.ts";
 import { type SynthesizeOptions, synthesize } from "../../pipeline.ts";
+import { problemOf } from "../../problem.ts";
 import type { Report } from "../../result.ts";
 import { synthesizerNamed } from "../../synthesize/catalog.ts";
 import { type Context, outJson } from "../context.ts";
@@ -9,6 +9,7 @@ import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
 import type { Options, Progress } from "../protocol.ts";
 import { collectiveRequest } from "../request.ts";
+import { formatOf, refuseBefore, writeSchedule } from "../schedule-output.ts";
 import { synthesisReport } from "../synthesis-report.ts";
 import { oneOf, switchDegree, textOf, wholeNumber } from "../values.ts";
 
@@ -34,11 +35,14 @@ export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "col
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet, signal } = context;
   const path = textOf(options, "output");
-  if (path?.endsWith(".bys")) throw new InputError("-o", "a file that ends in .json", path);
   const output = path === undefined ? undefined : outputFile(context, path, "-o");
   const wanted = synthesisOptions(options);
   const topology = await networkOf(args[0] as string, options);
   const request = collectiveRequest(options, topology);
+  if (output !== undefined) {
+    const problem = problemOf(topology, request);
+    refuseBefore(output, estimateOf(problem.topology, problem.collective));
+  }
   const { schedule, report } = await withEngine(context, (engine) =>
     synthesize(engine, topology, {
       ...request,
@@ -50,8 +54,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   );
   let bytes: number | undefined;
   if (output !== undefined) {
-    context.progress({ what: `writing ${output.path}` });
-    bytes = output.write(scheduleJsonParts(schedule, aboutOf(report)));
+    bytes = writeSchedule(context, output, formatOf(output.path), schedule, aboutOf(report));
   }
   const shown: Report = { ...report, schedule: { ...report.schedule, file: output?.path ?? null } };
   if (json) outJson(context, shown);

@@ -1,7 +1,7 @@
-import { makespanPs, transferCount } from "../../model/step-schedule.ts";
+import { makespanOf, transfersOf } from "../../model/schedule.ts";
 import { linkNames, topologyHash } from "../../model/topology.ts";
 import { formatTime, toUs } from "../../model/units.ts";
-import { verifySchedule } from "../../verify/schedule.ts";
+import { verify } from "../../verify/verify.ts";
 import { type Context, outJson } from "../context.ts";
 import { scheduleOf } from "../schedule-file.ts";
 import { collectiveText } from "../synthesis-report.ts";
@@ -17,7 +17,10 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const file = args[0] as string;
   const schedule = await scheduleOf(context, file);
   context.progress({ what: "verifying" });
-  const { violations, violationCount, truncated } = verifySchedule(schedule, { limit: KEPT });
+  const { violations, violationCount, truncated } = verify(schedule, {
+    limit: KEPT,
+    onProgress: (done, total) => context.progress({ what: "verifying", done, total, unit: "NPUs" }),
+  });
   const { topology, collective } = schedule;
   const correct = violationCount === 0;
   if (json) {
@@ -27,7 +30,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       file,
       topology: { name: topology.name, hash: topologyHash(topology) },
       collective: { kind: collective.kind, sizeBytes: collective.sizeBytes, chunksPerNpu: collective.chunksPerNpu },
-      transfers: transferCount(schedule),
+      transfers: transfersOf(schedule),
       correct,
       violationCount,
       truncated,
@@ -43,8 +46,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     });
   } else if (correct) {
     const what = `${collectiveText(collective)} on ${topology.name}`;
-    const verdict = `${style.good("correct")}: ${count(transferCount(schedule), "transfer")} make ${what}`;
-    if (!quiet) context.out(`${verdict} in ${formatTime(makespanPs(schedule))}\n`);
+    const verdict = `${style.good("correct")}: ${count(transfersOf(schedule), "transfer")} make ${what}`;
+    if (!quiet) context.out(`${verdict} in ${formatTime(makespanOf(schedule))}\n`);
   } else {
     const lines = violations.slice(0, SHOWN).map(({ message }) => `  ${message}`);
     const rest = violationCount - lines.length;

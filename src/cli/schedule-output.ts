@@ -1,0 +1,66 @@
+import { InputError } from "../errors.ts";
+import { scheduleBysParts } from "../export/bys.ts";
+import { scheduleJsonParts } from "../export/schedule-json.ts";
+import { aboutBytes, bysBytesOf, type Estimate, jsonBytesOf } from "../model/estimate.ts";
+import type { Schedule } from "../model/slot-schedule.ts";
+import type { Context } from "./context.ts";
+import type { OutputFile } from "./output-file.ts";
+import { stepsOf } from "./schedule-file.ts";
+
+/** The formats of schedule files. */
+export type ScheduleFormat = "json" | "bys";
+
+/** Larger texts cannot be read back: about the longest text of V8. */
+const MOST_JSON = 2 ** 29;
+const MB = 1e6;
+
+/** Returns the format that a name asks for. */
+export const formatOf = (path: string): ScheduleFormat => (path.endsWith(".bys") ? "bys" : "json");
+
+/** Throws InputError where a file of that size would have no room, or could not be read back. */
+function refuse(output: OutputFile, format: ScheduleFormat, bytes: number): void {
+  if (format === "json" && bytes > MOST_JSON) {
+    const why = `JSON would take about ${aboutBytes(bytes)}, more than can be read back`;
+    throw new InputError("-o", `a .bys file for so many transfers (${why})`, output.path);
+  }
+  output.refuseWithoutRoom(bytes);
+}
+
+/** Throws InputError where the file of a schedule that is yet to be made would be too large. */
+export function refuseBefore(output: OutputFile, { jsonBytes, bysBytes }: Estimate): void {
+  const format = formatOf(output.path);
+  refuse(output, format, format === "json" ? jsonBytes : bysBytes);
+}
+
+/** Throws InputError where the file of a schedule would be too large. */
+export function refuseSchedule(output: OutputFile, format: ScheduleFormat, schedule: Schedule): void {
+  refuse(output, format, format === "json" ? jsonBytesOf(schedule) : bysBytesOf(schedule));
+}
+
+/** Writes a schedule file, showing how far it is; returns its bytes. */
+export function writeSchedule(
+  context: Context,
+  output: OutputFile,
+  format: ScheduleFormat,
+  schedule: Schedule,
+  about?: Readonly<Record<string, unknown>>,
+): number {
+  return format === "json"
+    ? writeShown(context, output, scheduleJsonParts(stepsOf(schedule, "-o"), about), jsonBytesOf(schedule))
+    : writeShown(context, output, scheduleBysParts(schedule, about), bysBytesOf(schedule));
+}
+
+/** Writes parts of about so many bytes in all, showing how far it is; returns the bytes. */
+export function writeShown(
+  context: Context,
+  output: OutputFile,
+  parts: Iterable<string | Uint8Array>,
+  bytes: number,
+): number {
+  const what = `writing ${output.path}`;
+  const total = Math.ceil(bytes / MB);
+  context.progress({ what, done: 0, total, unit: "MB" });
+  return output.write(parts, (done) =>
+    context.progress({ what, done: Math.min(total, Math.floor(done / MB)), total, unit: "MB" }),
+  );
+}
