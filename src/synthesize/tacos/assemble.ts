@@ -3,6 +3,7 @@ import { orderByTime } from "../../model/ordering.ts";
 import { type RouteSet, routeCount } from "../../model/routes.ts";
 import { indexColumn, OP_COPY, OP_REDUCE, type StepSchedule } from "../../model/step-schedule.ts";
 import type { Topology } from "../../model/topology.ts";
+import { rowsByStart } from "./row-order.ts";
 
 /** The transfers of one phase in the direction in which it was synthesized. */
 export interface PhaseTransfers {
@@ -64,58 +65,71 @@ export function assemble(topology: Topology, collective: Collective, phases: rea
   const { routes, offset } =
     second === undefined ? { routes: first.routes, offset: 0 } : merged(first.routes, second.routes);
   const count = phases.reduce((sum, phase) => sum + phase.chunk.length, 0);
-  const chunk = new Int32Array(count);
-  const route = new Int32Array(count);
-  const startPs = new Float64Array(count);
-  const endPs = new Float64Array(count);
-  const op = new Uint8Array(count);
+  const schedule = emptyRows(topology, collective, routes, count);
   let row = 0;
   let base = 0;
   for (const phase of phases) {
-    const shift = phase === first ? 0 : offset;
     const end = endOf(phase);
-    for (let i = 0; i < phase.chunk.length; i++, row++) {
-      const slot = phase.slotPs[phase.route[i]];
-      chunk[row] = phase.chunk[i];
-      route[row] = phase.route[i] + shift;
-      startPs[row] = base + (phase.reversed ? end - phase.startPs[i] - slot : phase.startPs[i]);
-      endPs[row] = startPs[row] + slot;
-      op[row] = phase.reduces ? OP_REDUCE : OP_COPY;
+    for (const rows of rowsByStart(phase)) {
+      writeRows(schedule, row, rows, phase, { base, end, shift: phase === first ? 0 : offset });
+      row += rows.length;
     }
     base += end;
   }
-  return sortedSchedule(topology, collective, routes, { chunk, route, startPs, endPs, op });
+  return schedule;
 }
 
-/** Returns the rows as a schedule: in order of start, in the narrowest columns. */
-function sortedSchedule(
-  topology: Topology,
-  collective: Collective,
-  routes: RouteSet,
-  rows: Pick<StepSchedule, "chunk" | "route" | "startPs" | "endPs" | "op">,
-): StepSchedule {
-  const count = rows.chunk.length;
-  const order = orderByTime(rows.startPs);
-  const chunk = indexColumn(count, collective.chunkCount);
-  const route = indexColumn(count, routeCount(routes));
-  const op = new Uint8Array(count);
-  const startPs = new Float64Array(count);
-  const endPs = new Float64Array(count);
-  for (let i = 0; i < count; i++) {
-    const from = order[i];
-    chunk[i] = rows.chunk[from];
-    route[i] = rows.route[from];
-    op[i] = rows.op[from];
-    startPs[i] = rows.startPs[from];
-    endPs[i] = rows.endPs[from];
+/** Returns a schedule of so many rows, all zeros, in the narrowest columns. */
+function emptyRows(topology: Topology, collective: Collective, routes: RouteSet, count: number): StepSchedule {
+  return {
+    topology,
+    collective,
+    routes,
+    chunk: indexColumn(count, collective.chunkCount),
+    route: indexColumn(count, routeCount(routes)),
+    startPs: new Float64Array(count),
+    endPs: new Float64Array(count),
+    op: new Uint8Array(count),
+  };
+}
+
+/** Writes these rows of the phase from `row` on; the phase begins at `base` and takes until `end`, its routes begin at `shift`. */
+function writeRows(
+  schedule: StepSchedule,
+  row: number,
+  rows: Uint32Array,
+  phase: PhaseTransfers,
+  { base, end, shift }: { readonly base: number; readonly end: number; readonly shift: number },
+): void {
+  const { slotPs, reversed } = phase;
+  const { chunk, route, startPs, endPs } = schedule;
+  for (let i = 0; i < rows.length; i++) {
+    const from = rows[i];
+    const over = phase.route[from];
+    const slot = slotPs[over];
+    const start = base + (reversed ? end - phase.startPs[from] - slot : phase.startPs[from]);
+    chunk[row + i] = phase.chunk[from];
+    route[row + i] = over + shift;
+    startPs[row + i] = start;
+    endPs[row + i] = start + slot;
   }
-  return { topology, collective, routes, chunk, route, startPs, endPs, op };
+  schedule.op.fill(phase.reduces ? OP_REDUCE : OP_COPY, row, row + rows.length);
 }
 
 /** Returns the schedule with new starts, row by row, and its rows in order again. */
 export function assembleRows(schedule: StepSchedule, startPs: Float64Array, slotPs: Float64Array): StepSchedule {
-  const endPs = startPs.map((start, i) => start + slotPs[i]);
-  return sortedSchedule(schedule.topology, schedule.collective, schedule.routes, { ...schedule, startPs, endPs });
+  const { topology, collective, routes } = schedule;
+  const order = orderByTime(startPs);
+  const moved = emptyRows(topology, collective, routes, order.length);
+  for (let i = 0; i < order.length; i++) {
+    const from = order[i];
+    moved.chunk[i] = schedule.chunk[from];
+    moved.route[i] = schedule.route[from];
+    moved.op[i] = schedule.op[from];
+    moved.startPs[i] = startPs[from];
+    moved.endPs[i] = startPs[from] + slotPs[from];
+  }
+  return moved;
 }
 
 /**

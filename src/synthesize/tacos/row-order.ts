@@ -1,0 +1,98 @@
+import { orderByTime } from "../../model/ordering.ts";
+import type { PhaseTransfers } from "./assemble.ts";
+
+/** Rows handed on at a time. */
+const BLOCK = 65_536;
+/** Up to so many different slot lengths, the rows of each are merged; beyond, they are sorted. */
+const MOST_SLOTS = 8;
+
+/** Returns the number of each route's slot length among the different ones, or null when these are too many. */
+function slotClasses(slotPs: Float64Array): { readonly classOf: Uint8Array; readonly count: number } | null {
+  const known: number[] = [];
+  const classOf = new Uint8Array(slotPs.length);
+  for (let route = 0; route < slotPs.length; route++) {
+    let k = known.indexOf(slotPs[route]);
+    if (k < 0) k = known.push(slotPs[route]) - 1;
+    if (known.length > MOST_SLOTS) return null;
+    classOf[route] = k;
+  }
+  return { classOf, count: known.length };
+}
+
+/** Returns whether the rows are in order of their ends, as kernels give them. */
+function inOrderOfEnds({ route, startPs, slotPs }: PhaseTransfers): boolean {
+  let last = 0;
+  for (let i = 0; i < route.length; i++) {
+    const end = startPs[i] + slotPs[route[i]];
+    if (end < last) return false;
+    last = end;
+  }
+  return true;
+}
+
+/**
+ * Yields the rows of a phase block by block in the order in which they start when the phase runs (a reversed one backwards in
+ * time), equal starts in order of row. The blocks are views of one array that is written anew each time. Rows in order of their
+ * ends need no sorting: backwards in time they are in order, and forwards those of each slot length are. O(rows).
+ */
+export function* rowsByStart(phase: PhaseTransfers): Generator<Uint32Array> {
+  if (inOrderOfEnds(phase)) {
+    if (phase.reversed) return yield* backwards(phase);
+    const classes = slotClasses(phase.slotPs);
+    if (classes !== null) return yield* merged(phase, classes.classOf, classes.count);
+  }
+  const { route, startPs, slotPs, reversed } = phase;
+  let end = 0;
+  for (let i = 0; i < route.length; i++) end = Math.max(end, startPs[i] + slotPs[route[i]]);
+  const times = reversed ? startPs.map((start, i) => end - start - slotPs[route[i]]) : startPs;
+  const order = orderByTime(times);
+  for (let from = 0; from < order.length; from += BLOCK) yield order.subarray(from, from + BLOCK);
+}
+
+/** Yields rows with the last end first, equal ends in order of row. */
+function* backwards({ route, startPs, slotPs }: PhaseTransfers): Generator<Uint32Array> {
+  const block = new Uint32Array(BLOCK);
+  let filled = 0;
+  for (let behind = route.length; behind > 0; ) {
+    const end = startPs[behind - 1] + slotPs[route[behind - 1]];
+    let from = behind - 1;
+    while (from > 0 && startPs[from - 1] + slotPs[route[from - 1]] === end) from--;
+    for (let row = from; row < behind; row++) {
+      block[filled++] = row;
+      if (filled < BLOCK) continue;
+      yield block;
+      filled = 0;
+    }
+    behind = from;
+  }
+  yield block.subarray(0, filled);
+}
+
+/** Yields rows by start; those of each class are so already. */
+function* merged({ route, startPs }: PhaseTransfers, classOf: Uint8Array, classes: number): Generator<Uint32Array> {
+  const count = route.length;
+  const block = new Uint32Array(BLOCK);
+  /** The next row of each class and its start. */
+  const head = new Float64Array(classes);
+  const headPs = new Float64Array(classes);
+  const advance = (k: number, from: number): void => {
+    let row = from;
+    while (row < count && classOf[route[row]] !== k) row++;
+    head[k] = row;
+    headPs[k] = row < count ? startPs[row] : Number.POSITIVE_INFINITY;
+  };
+  for (let k = 0; k < classes; k++) advance(k, 0);
+  for (let row = 0; row < count; ) {
+    const size = Math.min(BLOCK, count - row);
+    for (let filled = 0; filled < size; filled++) {
+      let least = 0;
+      for (let k = 1; k < classes; k++) {
+        if (headPs[k] < headPs[least] || (headPs[k] === headPs[least] && head[k] < head[least])) least = k;
+      }
+      block[filled] = head[least];
+      advance(least, head[least] + 1);
+    }
+    row += size;
+    yield block.subarray(0, size);
+  }
+}
