@@ -86,7 +86,8 @@ export function switchingFor({
 /** Whether one NPU stands for all, so that the simulation is short at any size. */
 const isInvariant = (schedule: Schedule): boolean => isSlotSchedule(schedule) && schedule.symmetry !== null;
 
-function checkOptions(options: SynthesizeOptions): void {
+/** Throws InputError for a seed, number of trials or degree that is none. */
+export function checkOptions(options: Pick<SynthesizeOptions, "seed" | "trials" | "switchDegree">): void {
   const { seed = 1, trials, switchDegree } = options;
   if (!Number.isSafeInteger(seed) || seed < 0 || seed >= 2 ** 32)
     throw new InputError("--seed", "an integer in 0 .. 2^32 - 1", seed);

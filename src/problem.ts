@@ -6,6 +6,7 @@ import {
   collective as makeCollective,
   type NamedCollective,
 } from "./model/collective.ts";
+import { leastTransfers } from "./model/estimate.ts";
 import { npuResolver, parseGroups } from "./model/groups.ts";
 import { unreachablePair, without } from "./model/modify.ts";
 import type { Topology } from "./model/topology.ts";
@@ -33,78 +34,97 @@ export interface Problem {
 }
 
 export const DEFAULT_SIZE_BYTES = 2 ** 30;
-/** More transfers than this are refused before anything is allocated. */
+/** More transfers than this are refused where each is a row of its own. */
 const MOST_TRANSFERS = 4e8;
 const BYTES_PER_TRANSFER = 40;
+/** Chunks are numbered in 31 bits. */
+const MOST_CHUNKS = 2 ** 31 - 1;
 
-/** Returns about how many deliveries a collective needs: one per chunk and NPU that wants it. */
-function deliveries(kind: NamedCollective, size: number, groups: number, chunksPerNpu: number): number {
-  const chunks = chunkCountOf(kind, size, groups, chunksPerNpu);
-  if (kind === "gather" || kind === "scatter" || kind === "alltoall") return chunks;
-  return chunks * (size - 1) * (kind === "allreduce" ? 2 : 1);
+/** Returns how an error names an option of a collective: "--root", or its place in a file. */
+export type PlaceOf = (option: "collective" | "size" | "chunks" | "root" | "group" | "outsiders") => string;
+
+const onCommandLine: PlaceOf = (option) => `--${option}`;
+
+function checkChunks(kind: NamedCollective, size: number, groups: number, chunks: number, place: string): void {
+  const total = chunkCountOf(kind, size, groups, chunks);
+  if (total <= MOST_CHUNKS) return;
+  if (chunks === 1) {
+    const many = `fewer NPUs: ${kind} among ${size} has about ${total.toExponential(1)} chunks, more than ${MOST_CHUNKS},`;
+    throw new InputError("the topology", many, `${size} NPUs`);
+  }
+  const received = `${chunks} (about ${total.toExponential(1)} chunks in all)`;
+  throw new InputError(place, `so few chunks that ${size} NPUs have at most ${MOST_CHUNKS} in all`, received);
 }
 
-function checkSize(kind: NamedCollective, size: number, groups: number, chunks: number): void {
-  const transfers = deliveries(kind, size, groups, chunks);
-  if (transfers <= MOST_TRANSFERS && chunkCountOf(kind, size, groups, chunks) <= 2 ** 31 - 1) return;
-  if (chunks === 1) {
-    throw new InputError(
-      "the topology",
-      `fewer NPUs: ${kind} among ${size} needs about ${transfers.toExponential(1)} transfers, more than ${MOST_TRANSFERS.toExponential()},`,
-      `${size} NPUs`,
-    );
+/**
+ * Throws InputError where a schedule that lists every transfer of the collective by itself would be too large (4e8
+ * transfers). Arrival logs take a twentieth of that; what they need is compared with the memory that is free.
+ */
+export function checkSize(collective: Collective, place: PlaceOf = onCommandLine): void {
+  const transfers = leastTransfers(collective);
+  if (transfers <= MOST_TRANSFERS) return;
+  const { kind, groupSize, chunksPerNpu } = collective;
+  const about = transfers.toExponential(1);
+  if (chunksPerNpu === 1) {
+    const most = MOST_TRANSFERS.toExponential();
+    const many = `fewer NPUs: ${kind} among ${groupSize} needs about ${about} transfers, more than ${most},`;
+    throw new InputError("the topology", many, `${groupSize} NPUs`);
   }
-  const estimate = `${chunks} (about ${transfers.toExponential(1)} transfers, ${formatSize(Math.round(transfers) * BYTES_PER_TRANSFER)} of memory)`;
   throw new InputError(
-    "--chunks",
-    `so few chunks that ${size} NPUs need at most ${MOST_TRANSFERS.toExponential()} transfers`,
-    estimate,
+    place("chunks"),
+    `so few chunks that ${groupSize} NPUs need at most ${MOST_TRANSFERS.toExponential()} transfers`,
+    `${chunksPerNpu} (about ${about} transfers, ${formatSize(Math.round(transfers) * BYTES_PER_TRANSFER)} of memory)`,
   );
 }
 
-function namedCollective(topology: Topology, kind: NamedCollective, options: CollectiveOptions): Collective {
+function namedCollective(
+  topology: Topology,
+  kind: NamedCollective,
+  options: CollectiveOptions,
+  place: PlaceOf,
+): Collective {
   const sizeBytes = options.sizeBytes ?? DEFAULT_SIZE_BYTES;
   const chunksPerNpu = options.chunks ?? 1;
   if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 1)
-    throw new InputError("--size", "a positive whole number of bytes", sizeBytes);
+    throw new InputError(place("size"), "a positive whole number of bytes", sizeBytes);
   if (!Number.isSafeInteger(chunksPerNpu) || chunksPerNpu < 1)
-    throw new InputError("--chunks", "a positive integer", chunksPerNpu);
-  const groups = parseGroups(topology, options.group);
+    throw new InputError(place("chunks"), "a positive integer", chunksPerNpu);
+  const groups = parseGroups(topology, options.group, place("group"));
   const first = groups[0] as Int32Array;
-  checkSize(kind, first.length, groups.length, chunksPerNpu);
+  checkChunks(kind, first.length, groups.length, chunksPerNpu, place("chunks"));
   let rootRank = 0;
   if (options.root !== undefined) {
-    const npu = npuResolver(topology)(options.root, "--root");
+    const npu = npuResolver(topology)(options.root, place("root"));
     const ranks = groups.map((members) => members.indexOf(npu));
     rootRank = Math.max(...ranks);
-    if (rootRank < 0) throw new InputError("--root", "an NPU of the group", options.root);
+    if (rootRank < 0) throw new InputError(place("root"), "an NPU of the group", options.root);
     if (groups.length > 1)
-      throw new InputError("--root", "nothing with several groups (each has its first NPU as root)", options.root);
+      throw new InputError(place("root"), "nothing with several groups (each has its first NPU as root)", options.root);
   }
   return makeCollective({ kind, groups, sizeBytes, chunksPerNpu, rootRank });
 }
 
 /**
- * Returns the network and the collective on it, checked: outsiders removed if they may not relay, sizes within reach, and
- * every NPU able to reach every other where all take part. Throws InputError, or InfeasibleError with an unreachable pair.
+ * Returns the network and the collective on it, checked: outsiders removed if they may not relay, chunk numbers within 31
+ * bits, and every NPU able to reach every other where all take part; `checkSize` is for those that list transfers. Throws InputError, or InfeasibleError with an unreachable pair.
  */
-export function problemOf(topology: Topology, options: CollectiveOptions): Problem {
+export function problemOf(topology: Topology, options: CollectiveOptions, place = onCommandLine): Problem {
   const { collective, outsiders = "relay" } = options;
   if (outsiders !== "relay" && outsiders !== "none")
-    throw new InputError("--outsiders", '"relay" or "none"', outsiders);
+    throw new InputError(place("outsiders"), '"relay" or "none"', outsiders);
   if (typeof collective !== "string") return { topology, collective };
   if (!COLLECTIVE_KINDS.includes(collective)) {
-    throw new InputError("--collective", `one of ${COLLECTIVE_KINDS.join(", ")}, custom:FILE`, collective);
+    throw new InputError(place("collective"), `one of ${COLLECTIVE_KINDS.join(", ")}, custom:FILE`, collective);
   }
   let network = topology;
   if (outsiders === "none" && options.group !== undefined) {
-    const members = new Set(parseGroups(topology, options.group).flatMap((group) => [...group]));
+    const members = new Set(parseGroups(topology, options.group, place("group")).flatMap((group) => [...group]));
     const others = topology.nodeNames.slice(0, topology.npuCount).filter((_, npu) => !members.has(npu));
     if (others.length > 0) network = without(topology, others);
   }
   if (options.group === undefined) refuseDisconnected(network);
   else if (outsiders === "none") refuseDisconnected(network, "without its outsiders the group");
-  return { topology: network, collective: namedCollective(network, collective, options) };
+  return { topology: network, collective: namedCollective(network, collective, options, place) };
 }
 
 function refuseDisconnected(topology: Topology, what = topology.name): void {

@@ -54,7 +54,7 @@ export interface Report {
 const MOST_NODES_SHOWN = 4096;
 
 /** Returns size / time in GB/s; null for a time of 0. */
-const bandwidth = (sizeBytes: number, us: number): number | null => (us === 0 ? null : sizeBytes / us / 1000);
+export const bandwidth = (sizeBytes: number, us: number): number | null => (us === 0 ? null : sizeBytes / us / 1000);
 
 export function timingOf(collective: Collective, ps: number): Timing {
   const us = ps / PS_PER_US;
@@ -64,7 +64,11 @@ export function timingOf(collective: Collective, ps: number): Timing {
 }
 
 /** Returns a bound as the JSON shows it: names instead of node numbers, at most 4,096 of them. */
-export function boundReport(topology: Topology, collective: Collective, bound: Bound): BoundReport {
+export function boundReport(
+  topology: Topology,
+  { sizeBytes }: Pick<Collective, "sizeBytes">,
+  bound: Bound,
+): BoundReport {
   const us = divide(bound.ps, rational(PS_PER_US));
   const { witness } = bound;
   const names = (nodes: readonly number[]): string[] =>
@@ -80,7 +84,7 @@ export function boundReport(topology: Topology, collective: Collective, bound: B
   }
   return {
     us: toNumber(us),
-    algbwGBps: bandwidth(collective.sizeBytes, toNumber(us)),
+    algbwGBps: bandwidth(sizeBytes, toNumber(us)),
     exact: format(us),
     kind: witness.kind,
     witness: shown,
@@ -102,7 +106,7 @@ export const referenceReport = (ps: Rational | null): Report["reference"] =>
   ps === null ? null : { us: toNumber(divide(ps, rational(PS_PER_US))), name: "TACOS ideal" };
 
 /** Returns a / b, and 1 where both are 0 (nothing to send). */
-function ratio(a: Rational, b: number): number {
+export function ratio(a: Rational, b: number): number {
   return b === 0 ? 1 : toNumber(multiply(a, rational(1, BigInt(b))));
 }
 

@@ -21,14 +21,33 @@ export function* scheduleHeaderParts(
   { topology, collective, routes }: ScheduleHeader,
   about?: Readonly<Record<string, unknown>>,
 ): Generator<string> {
-  yield '{\n  "format": "banyan-schedule",\n  "version": 1,\n';
+  yield* scheduleTopParts(topology, 1, about);
+  yield* collectiveParts(collective);
+  yield* routeParts(topology, routes);
+}
+
+/** Yields what every version begins with, up to the comma after the network. */
+export function* scheduleTopParts(
+  topology: Topology,
+  version: number,
+  about?: Readonly<Record<string, unknown>>,
+): Generator<string> {
+  yield `{\n  "format": "banyan-schedule",\n  "version": ${version},\n`;
   if (about !== undefined) yield `  "about": ${JSON.stringify(about, null, 2).replaceAll("\n", "\n  ")},\n`;
   yield '  "topology": ';
   yield* topologyJsonParts(topology, "  ", topologyHash(topology));
-  yield `,\n  "collective": ${collectiveJson(collective, "  ")},\n`;
-  yield* lines("chunks", chunkLines(collective));
-  yield* lines("routes", routeLines(topology, routes));
+  yield ",\n";
 }
+
+/** Yields the sections `collective` and `chunks`, with the comma behind them. */
+export function* collectiveParts(collective: Collective): Generator<string> {
+  yield `  "collective": ${collectiveJson(collective, "  ")},\n`;
+  yield* lines("chunks", chunkLines(collective));
+}
+
+/** Yields the section `routes`, with the comma behind it. */
+export const routeParts = (topology: Topology, routes: RouteSet): Generator<string> =>
+  lines("routes", routeLines(topology, routes));
 
 /** Yields `"name": [ ... ],` with one entry a line, or what the entries themselves say where it is no list. */
 function* lines(name: string, entries: Iterable<string> | string): Generator<string> {

@@ -1,4 +1,4 @@
-import { type StepSchedule, transferCount } from "../model/step-schedule.ts";
+import type { StepSchedule } from "../model/step-schedule.ts";
 import { scheduleHeaderParts } from "./schedule-header.ts";
 
 /** Numbers per part of a column. */
@@ -18,7 +18,15 @@ export function* scheduleJsonParts(
   about?: Readonly<Record<string, unknown>>,
 ): Generator<string> {
   yield* scheduleHeaderParts(schedule, about);
-  yield `  "transfers": {\n    "count": ${transferCount(schedule)}`;
+  yield* transferParts(schedule);
+  yield "\n}\n";
+}
+
+/** Yields the section `transfers`. */
+export function* transferParts(
+  schedule: Pick<StepSchedule, "chunk" | "route" | "startPs" | "endPs" | "op">,
+): Generator<string> {
+  yield `  "transfers": {\n    "count": ${schedule.chunk.length}`;
   for (const name of ["chunk", "route", "startPs", "endPs", "op"] as const) {
     yield `,\n    "${name}": [`;
     const column = schedule[name];
@@ -27,5 +35,5 @@ export function* scheduleJsonParts(
     }
     yield "]";
   }
-  yield "\n  }\n}\n";
+  yield "\n  }";
 }

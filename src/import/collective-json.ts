@@ -5,7 +5,7 @@ import { ceil, parseRational, type Rational, rational } from "../model/rational.
 import type { Topology } from "../model/topology.ts";
 import { parseSize } from "../model/units.ts";
 import { parseJson } from "./json-text.ts";
-import { asFlag, asList, asObject, checkHeader, placeIn, refuse } from "./json-value.ts";
+import { asFlag, asList, asObject, below, checkHeader, placeIn, refuse } from "./json-value.ts";
 
 interface CollectiveFields {
   readonly chunkBytes?: unknown;
@@ -25,10 +25,14 @@ interface ChunkFields {
  * together, shared equally. One process group of all NPUs. Throws InputError with the place in the file. O(text).
  */
 export function readCollectiveJson(text: string, fileName: string, topology: Topology): Collective {
-  const value = parseJson(text, fileName);
-  checkHeader(value, fileName, "", "banyan-collective");
+  return collectiveTable(parseJson(text, fileName), fileName, "", topology);
+}
+
+/** Returns the collective of such a file's value, or of one inside another file at `path`. */
+export function collectiveTable(value: unknown, fileName: string, path: string, topology: Topology): Collective {
+  checkHeader(value, fileName, path, "banyan-collective");
   const fields = value as CollectiveFields;
-  const at = (key: string): string => placeIn(fileName, key);
+  const at = (key: string): string => placeIn(fileName, below(path, key));
   const chunks = asList(fields.chunks, at("chunks"), "a list of chunks");
   if (chunks.length === 0) throw new InputError(at("chunks"), "at least one chunk", chunks);
   const resolve = npuResolver(topology);

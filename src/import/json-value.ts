@@ -73,11 +73,15 @@ interface Header {
   readonly version?: unknown;
 }
 
-/** Checks the `format` and `version` of one of our own files. Throws InputError for another format or version. */
-export function checkHeader(value: unknown, fileName: string, path: string, format: string): void {
+/**
+ * Checks the `format` and `version` of one of our own files; versions 1 .. newest are known. Throws InputError for another
+ * format or version.
+ */
+export function checkHeader(value: unknown, fileName: string, path: string, format: string, newest = 1): void {
   const header = asObject<Header>(value, placeIn(fileName, path));
   if (header.format !== format) refuse(placeIn(fileName, below(path, "format")), `"${format}"`, header.format);
-  if (header.version !== 1) {
-    refuse(placeIn(fileName, below(path, "version")), "version 1, the only one this program reads,", header.version);
+  if (!Number.isInteger(header.version) || (header.version as number) < 1 || (header.version as number) > newest) {
+    const known = newest === 1 ? "version 1, the only one" : `version 1 to ${newest}, the only ones`;
+    refuse(placeIn(fileName, below(path, "version")), `${known} this program reads,`, header.version);
   }
 }

@@ -9,11 +9,18 @@ import { routesFromJson } from "./schedule-routes.ts";
 import { topologyFromJson } from "./topology-json.ts";
 
 interface HeaderFields {
+  readonly version?: unknown;
   readonly topology?: unknown;
-  readonly collective?: unknown;
-  readonly chunks?: unknown;
   readonly routes?: unknown;
 }
+
+interface CollectiveSections {
+  readonly collective?: unknown;
+  readonly chunks?: unknown;
+}
+
+/** Version 1 is of one collective, version 2 of several at once. */
+export const NEWEST_VERSION = 2;
 
 interface ChunkFields {
   readonly id?: unknown;
@@ -39,18 +46,31 @@ export interface ReadScheduleOptions {
  * it, the collective and the routes, all checked. Throws InputError with the place in the file. O(header).
  */
 export function scheduleHeaderFromJson(value: unknown, fileName: string, options: ReadScheduleOptions): ScheduleHeader {
+  const topology = scheduleTopology(value, fileName, options);
+  const { version, routes } = value as HeaderFields;
+  if (version !== 1) refuse(placeIn(fileName, "version"), "version 1, a schedule of one collective,", version);
+  const collective = collectiveSections(value, fileName, topology);
+  return { topology, collective, routes: routesFromJson(routes, fileName, topology) };
+}
+
+/** Returns the network of a schedule file, which must be that of the options. Throws InputError. */
+export function scheduleTopology(value: unknown, fileName: string, options: ReadScheduleOptions): Topology {
   const topology = embeddedTopology(value, fileName);
   if (options.topology !== undefined) refuseOther(topology, options.topology, fileName);
-  const fields = value as HeaderFields;
+  return topology;
+}
+
+/** Returns the collective that the sections `collective` and `chunks` describe. Throws InputError. */
+export function collectiveSections(value: unknown, fileName: string, topology: Topology): Collective {
+  const fields = value as CollectiveSections;
   const collective = collectiveFromJson(fields.collective, fileName, topology, countChunks(fields.chunks, fileName));
   checkChunks(fields.chunks, collective, fileName);
-  const routes = routesFromJson(fields.routes, fileName, topology);
-  return { topology, collective, routes };
+  return collective;
 }
 
 /** Returns the network inside a parsed schedule file. Throws InputError where it is not the one the file names by hash. */
 export function embeddedTopology(value: unknown, fileName: string): Topology {
-  checkHeader(value, fileName, "", "banyan-schedule");
+  checkHeader(value, fileName, "", "banyan-schedule", NEWEST_VERSION);
   const section = (value as HeaderFields).topology;
   const topology = topologyFromJson(section, fileName, "topology");
   const { hash } = section as { readonly hash?: unknown };

@@ -21,12 +21,17 @@ interface TransferFields {
  * Rows out of order are sorted. Throws InputError with the place in the file. O(text), O(n log n) for unsorted rows.
  */
 export function readSchedule(text: string, fileName: string, options: ReadScheduleOptions = {}): StepSchedule {
-  const value = parseJson(text, fileName);
+  return scheduleFromJson(parseJson(text, fileName), fileName, options);
+}
+
+/** Returns the schedule of a parsed file. */
+export function scheduleFromJson(value: unknown, fileName: string, options: ReadScheduleOptions): StepSchedule {
   const header = scheduleHeaderFromJson(value, fileName, options);
   return transfersFromJson((value as { readonly transfers?: unknown }).transfers, fileName, header);
 }
 
-function transfersFromJson(value: unknown, fileName: string, header: ScheduleHeader): StepSchedule {
+/** Returns the schedule of a header and its transfers. Throws InputError with the place in the file. */
+export function transfersFromJson(value: unknown, fileName: string, header: ScheduleHeader): StepSchedule {
   const { collective, routes } = header;
   const at = (key: string): string => placeIn(fileName, `transfers.${key}`);
   const fields = asObject<TransferFields>(value, placeIn(fileName, "transfers"));

@@ -1,5 +1,5 @@
 import { type RouteSet, routeCount } from "./routes.ts";
-import type { StepSchedule } from "./step-schedule.ts";
+import { makespanPs, type StepSchedule } from "./step-schedule.ts";
 import type { Topology } from "./topology.ts";
 
 /** What one tenant of a network communicates, and its transfers: a step schedule without the network that all share. */
@@ -31,6 +31,10 @@ export const jointOf = ({ topology, routes, ...tenant }: StepSchedule): JointSch
 
 export const jointTransferCount = ({ tenants }: JointSchedule): number =>
   tenants.reduce((sum, { chunk }) => sum + chunk.length, 0);
+
+/** Returns when the last tenant ends, in picoseconds. O(transfers). */
+export const jointEndPs = (joint: JointSchedule): number =>
+  joint.tenants.reduce((last, _, t) => Math.max(last, makespanPs(tenantSchedule(joint, t))), 0);
 
 /** Rows of several tenants as one list, in ascending order of (startPs, route, tenant, row). Columns, one entry a row. */
 export interface JointRows {

@@ -99,7 +99,7 @@ describe("readSchedule", () => {
     [
       "version",
       put("version", 9),
-      "expected version 1, the only one this program reads, for s.json: version but received 9",
+      "expected version 1 to 2, the only ones this program reads, for s.json: version but received 9",
     ],
     ["no topology", put("topology", undefined), "expected an object for s.json: topology but received nothing"],
     [

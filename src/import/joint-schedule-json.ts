@@ -1,0 +1,52 @@
+import { InputError } from "../errors.ts";
+import type { JointSchedule, Tenant } from "../model/joint-schedule.ts";
+import type { StepSchedule } from "../model/step-schedule.ts";
+import { parseJson } from "./json-text.ts";
+import { asList, asObject, placeIn } from "./json-value.ts";
+import { collectiveSections, type ReadScheduleOptions, scheduleTopology } from "./schedule-header.ts";
+import { scheduleFromJson, transfersFromJson } from "./schedule-json.ts";
+import { routesFromJson } from "./schedule-routes.ts";
+
+interface JointFields {
+  readonly version?: unknown;
+  readonly routes?: unknown;
+  readonly tenants?: unknown;
+}
+
+interface TenantFields {
+  readonly transfers?: unknown;
+}
+
+/**
+ * Returns the schedule of a `banyan-schedule` file: of one collective (version 1) or of several at once (version 2), checked
+ * as `readSchedule` does. Throws InputError with the place in the file. O(text).
+ */
+export function readAnySchedule(
+  text: string,
+  fileName: string,
+  options: ReadScheduleOptions = {},
+): StepSchedule | JointSchedule {
+  const value = parseJson(text, fileName);
+  const isJoint = typeof value === "object" && value !== null && (value as JointFields).version === 2;
+  return isJoint ? jointScheduleFromJson(value, fileName, options) : scheduleFromJson(value, fileName, options);
+}
+
+function jointScheduleFromJson(value: unknown, fileName: string, options: ReadScheduleOptions): JointSchedule {
+  const topology = scheduleTopology(value, fileName, options);
+  const fields = value as JointFields;
+  const routes = routesFromJson(fields.routes, fileName, topology);
+  const list = asList(fields.tenants, placeIn(fileName, "tenants"), "a list of collectives with their transfers");
+  if (list.length === 0) throw new InputError(placeIn(fileName, "tenants"), "at least one collective", list);
+  const tenants = list.map((entry, t): Tenant => {
+    const place = placeIn(fileName, `tenants[${t}]`);
+    const { transfers } = asObject<TenantFields>(entry, place);
+    const collective = collectiveSections(entry, place, topology);
+    const {
+      topology: _,
+      routes: __,
+      ...tenant
+    } = transfersFromJson(transfers, place, { topology, collective, routes });
+    return tenant;
+  });
+  return { topology, routes, tenants };
+}

@@ -1,0 +1,88 @@
+import type { Bound } from "./model/bounds.ts";
+import type { Collective } from "./model/collective.ts";
+import { type JointSchedule, jointEndPs, jointTransferCount, tenantSchedule } from "./model/joint-schedule.ts";
+import { makespanPs } from "./model/step-schedule.ts";
+import { PS_PER_US } from "./model/units.ts";
+import { bandwidth, boundReport, type Report, ratio, type Timing, timingOf, topologySummary } from "./result.ts";
+
+/** One of several collectives: what it is, and when its last transfer ends. */
+export type TenantReport = Report["collective"] & {
+  /** Name of the root, where the kind has one and there is one group. */
+  readonly root?: string;
+  readonly chunks: number;
+  readonly transfers: number;
+  readonly time: Timing;
+};
+
+/**
+ * What `synth --collectives --json` prints: schema banyan/result@1 with `collectives`, one for each tenant, in place of
+ * `collective`. Sizes and bandwidths of the whole are sums over the tenants; there is no bus bandwidth of a mixture.
+ */
+export interface JointReport extends Omit<Report, "collective"> {
+  readonly collectives: readonly TenantReport[];
+}
+
+const ROOTED: readonly string[] = ["broadcast", "reduce", "gather", "scatter"];
+
+/** Returns what a report says of a tenant. */
+export function tenantReport(joint: JointSchedule, tenant: number): TenantReport {
+  const schedule = tenantSchedule(joint, tenant);
+  const { topology, collective } = schedule;
+  const { kind, sizeBytes, chunksPerNpu, chunkCount, groupCount, groupSize, groupMembers, rootRank } = collective;
+  const whole = groupCount === 1 && groupSize === topology.npuCount;
+  return {
+    kind,
+    sizeBytes,
+    chunksPerNpu,
+    ...(whole ? {} : { groups: groupCount, groupSize }),
+    ...(ROOTED.includes(kind) && groupCount === 1
+      ? { root: topology.nodeNames[groupMembers[rootRank]] as string }
+      : {}),
+    chunks: chunkCount,
+    transfers: schedule.chunk.length,
+    time: timingOf(collective, makespanPs(schedule)),
+  };
+}
+
+/** Returns the bytes of all tenants together. */
+export const totalBytes = (collectives: readonly Pick<Collective, "sizeBytes">[]): number =>
+  collectives.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+
+/** Returns the time of all tenants together and the bytes of all over it. */
+export function jointTiming(joint: JointSchedule, ps: number): Timing {
+  const us = ps / PS_PER_US;
+  return { us, algbwGBps: bandwidth(totalBytes(joint.tenants.map((t) => t.collective)), us), busbwGBps: null };
+}
+
+/** Returns the report of a judged joint schedule. */
+export function jointReportOf(judged: {
+  readonly schedule: JointSchedule;
+  readonly algorithm: string;
+  readonly bound: Bound;
+  readonly limit: Bound;
+  readonly simulated: { readonly ps: number; readonly model: string } | null;
+  readonly verified: boolean;
+  readonly synthesis: Report["synthesis"];
+}): JointReport {
+  const { schedule, bound, limit, simulated } = judged;
+  const { topology, tenants } = schedule;
+  const ps = jointEndPs(schedule);
+  const all = { sizeBytes: totalBytes(tenants.map(({ collective }) => collective)) };
+  return {
+    schema: "banyan/result@1",
+    topology: topologySummary(topology),
+    collectives: tenants.map((_, t) => tenantReport(schedule, t)),
+    algorithm: judged.algorithm,
+    schedule: { kind: "steps", transfers: jointTransferCount(schedule), file: null },
+    time: { ...jointTiming(schedule, ps), model: "link-busy" },
+    simulated: simulated === null ? null : { ...jointTiming(schedule, simulated.ps), model: simulated.model },
+    bound: boundReport(topology, all, bound),
+    limit: boundReport(topology, all, limit),
+    reference: null,
+    optimality: ratio(bound.ps, ps),
+    ofLimit: simulated === null ? null : ratio(limit.ps, simulated.ps),
+    verified: judged.verified,
+    deterministic: true,
+    synthesis: judged.synthesis,
+  };
+}

@@ -1,0 +1,120 @@
+import type { Engine } from "./engine/types.ts";
+import { CancelledError, InputError, InternalError } from "./errors.ts";
+import { type JointReport, jointReportOf } from "./joint-result.ts";
+import { jointBoundOf, jointLimitOf } from "./model/bounds/joint.ts";
+import type { Collective } from "./model/collective.ts";
+import { type JointSchedule, jointTransferCount, type Tenant } from "./model/joint-schedule.ts";
+import { routesOf } from "./model/routing.ts";
+import type { Topology } from "./model/topology.ts";
+import { checkOptions, type SynthesizeOptions, switchingFor } from "./pipeline.ts";
+import { type CollectiveOptions, type PlaceOf, problemOf } from "./problem.ts";
+import { runnerFor } from "./runner.ts";
+import { simulateJoint } from "./simulate/replay.ts";
+import { synthesizeJoint as synthesizeTogether } from "./synthesize/joint/joint.ts";
+import { verifyJoint } from "./verify/joint.ts";
+
+const MOST_SIMULATED = 1e8;
+
+export interface JointOptions extends Omit<SynthesizeOptions, keyof CollectiveOptions> {
+  readonly collectives: readonly Omit<CollectiveOptions, "outsiders">[];
+  /** Returns how an error names an option of collective i: "collectives[1].root" without it. */
+  readonly placeOf?: (i: number) => PlaceOf;
+}
+
+export interface JointResult {
+  readonly schedule: JointSchedule;
+  readonly report: JointReport;
+}
+
+const hasWork = ({ kind, chunkCount, groupSize }: Collective): boolean =>
+  chunkCount > 0 && (kind === "custom" || groupSize > 1);
+
+const idle = (collective: Collective): Tenant => ({
+  collective,
+  chunk: new Uint8Array(0),
+  route: new Uint8Array(0),
+  startPs: new Float64Array(0),
+  endPs: new Float64Array(0),
+  op: new Uint8Array(0),
+});
+
+/**
+ * Returns a schedule of several collectives at once on one network, with its report: synthesized together, each verified
+ * and the links over all of them, simulated together, and compared with bounds proved for all together. NPUs outside a
+ * collective's groups relay. Throws as `synthesize` does.
+ */
+export async function synthesizeJoint(engine: Engine, topology: Topology, options: JointOptions): Promise<JointResult> {
+  checkOptions(options);
+  const { signal, onProgress } = options;
+  const placeOf = options.placeOf ?? ((i) => (option) => `collectives[${i}].${option}`);
+  if (options.collectives.length === 0) throw new InputError("collectives", "at least one collective", []);
+  if (options.algorithm !== undefined && options.algorithm !== "tacos")
+    throw new InputError("--algorithm", "tacos, or nothing, for several collectives at once", options.algorithm);
+  const collectives = options.collectives.map((one, i) => problemOf(topology, one, placeOf(i)).collective);
+  const seed = options.seed ?? 1;
+  const begin = (phase: string): void => onProgress?.({ phase, done: 0, total: 1 });
+  begin("limit");
+  const limit = jointLimitOf(topology, collectives);
+  begin("synthesize");
+  const started = performance.now();
+  const busy = collectives.filter(hasWork);
+  const deliveries = Math.max(...collectives.map(({ chunkCount, groupSize }) => chunkCount * groupSize));
+  const { runner, dispose } = runnerFor(engine, deliveries, signal, (done) =>
+    onProgress?.({ phase: "matching", done, total: 1000 }),
+  );
+  const breathe = async (): Promise<void> => {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    if (signal?.aborted) throw new CancelledError();
+  };
+  try {
+    const found =
+      busy.length === 0
+        ? { schedule: { topology, routes: routesOf(topology, 1), tenants: [] }, policy: "nothing to send", trials: 0 }
+        : await synthesizeTogether(
+            {
+              topology,
+              collectives: busy,
+              seed,
+              trials: options.trials ?? null,
+              policy: options.policy ?? null,
+              switchDegree: options.switchDegree ?? null,
+            },
+            { runner, breathe, ...(onProgress === undefined ? {} : { onProgress }) },
+          );
+    const ms = performance.now() - started;
+    let next = 0;
+    const tenants = collectives.map((one) => (hasWork(one) ? (found.schedule.tenants[next++] as Tenant) : idle(one)));
+    const schedule: JointSchedule = { ...found.schedule, tenants };
+    begin("verify");
+    const { violations, violationCount } = verifyJoint(schedule);
+    if (violationCount > 0) {
+      throw new InternalError(`a joint schedule breaks ${violationCount} rules: ${violations[0]?.message}`);
+    }
+    if (signal?.aborted) throw new CancelledError();
+    begin("simulate");
+    const simulated =
+      jointTransferCount(schedule) <= MOST_SIMULATED || options.simulate === true
+        ? simulateJoint(schedule, { switching: options.switching ?? switchingFor(schedule) })
+        : null;
+    begin("bound");
+    const report = jointReportOf({
+      schedule,
+      algorithm: "tacos",
+      bound: jointBoundOf(topology, collectives, schedule.routes),
+      limit,
+      simulated,
+      verified: true,
+      synthesis: {
+        ms: Math.round(ms * 1000) / 1000,
+        backend: engine.backend,
+        threads: runner.width,
+        seed,
+        trials: found.trials,
+        policy: found.policy,
+      },
+    });
+    return { schedule, report };
+  } finally {
+    dispose();
+  }
+}

@@ -1,0 +1,216 @@
+import { boundOf, limitOf } from "../bounds.ts";
+import type { Collective } from "../collective.ts";
+import { compare, type Rational, rational } from "../rational.ts";
+import { type RouteSet, routeTimes } from "../routes.ts";
+import type { Topology } from "../topology.ts";
+import { PS_PER_SECOND } from "../units.ts";
+import { smallestTime } from "./capacity.ts";
+import { demandCost, demandOf } from "./demand.ts";
+import { BUDGET, type Budget, type Visitor, visitSets } from "./families.ts";
+import { type RouteView, routeView } from "./graph.ts";
+import { cutWitness } from "./route-cuts.ts";
+import { crossingBandwidth, crossingRoutes, markSet, type Ports, portsOf, type Sides, sidesOf } from "./sides.ts";
+import type { Bound } from "./witness.ts";
+import { worstCuts } from "./worst-cuts.ts";
+
+/** A weight for each tenant's chunks is tried for so many different routes over a border. */
+const MOST_WEIGHTS = 4;
+
+/** What the cuts of several tenants share. */
+interface Cuts {
+  readonly topology: Topology;
+  readonly collectives: readonly Collective[];
+  readonly ports: Ports;
+  readonly sides: Sides;
+  readonly budget: Budget;
+  best: Bound;
+}
+
+/**
+ * Returns a proved lower bound on the link-busy time of any schedule of all the collectives together over these routes: the
+ * largest of the bounds of each alone and, for every set of nodes that bounds try and its complement, the time that its
+ * border needs for the whole transfers of all of them.
+ *
+ * Proof for a border. Give each tenant's chunks any weight w. A transfer of tenant t on route r takes slot(t, r), a whole
+ * multiple of g, the greatest common divisor of the slots on r; so by T the route carries at most floor(T / g) x g of slots,
+ * and weight at most that times the largest w(t) / slot(t, r). The weights of all chunks that must cross are no more than
+ * the sum over the routes. (Routes that share a link by halves and more count as its lanes; see `capacityOf`.) The weights
+ * tried are the slots on the routes themselves; with equal slots the bound is the count of whole transfers.
+ * Throws InfeasibleError. Cost as of `boundOf`, times the tenants.
+ */
+export function jointBoundOf(topology: Topology, collectives: readonly Collective[], routes: RouteSet): Bound {
+  const cuts = cutsOf(topology, collectives);
+  const slots = collectives.map((collective) => {
+    const times = routeTimes(topology, routes, collective.chunkBytes);
+    offer(cuts, boundOf(topology, collective, routes, times));
+    return times.slotPs;
+  });
+  const view = routeView(topology, routes, routeTimes(topology, routes, collectives[0].chunkBytes));
+  eachCut(cuts, view, (set, direction, demand) => {
+    const machines = machinesOf(view, crossingRoutes(view, cuts.sides, set, direction), slots, demand);
+    cuts.budget.left -= 8 * machines.length;
+    for (const weights of machines.slice(0, MOST_WEIGHTS).map(({ slot }) => slot)) {
+      const terms = termsOf(machines, weights, demand);
+      const needed = demand.reduce((sum, chunks, t) => sum + BigInt(chunks) * BigInt(weights[t]), 0n);
+      const fits = (time: number): boolean => carried(terms, time) >= needed;
+      const known = Math.floor(Number(cuts.best.ps.num / cuts.best.ps.den));
+      if (fits(known)) continue;
+      const ps = rational(smallestTime(known, fits));
+      offer(cuts, { ps, witness: cutWitness({ view, ...cuts }, set, direction, demandText(cuts, demand)) });
+    }
+  });
+  return cuts.best;
+}
+
+/**
+ * Returns a proved lower bound free of any choice of chunks and algorithm: the largest of the limits of each collective alone
+ * and of the bytes of all that must cross a cut over its bandwidth. Throws InfeasibleError.
+ */
+export function jointLimitOf(topology: Topology, collectives: readonly Collective[]): Bound {
+  const cuts = cutsOf(topology, collectives);
+  for (const collective of collectives) offer(cuts, limitOf(topology, collective));
+  eachCut(cuts, null, (set, direction, demand) => {
+    const width = crossingBandwidth(topology, cuts.ports, cuts.sides, set);
+    const bandwidth = direction === "in" ? width.into : width.outOf;
+    if (bandwidth === 0) return;
+    let bytes = rational(0);
+    demand.forEach((chunks, t) => {
+      const { num, den } = collectives[t].chunkBytes;
+      bytes = rational(bytes.num * den + BigInt(chunks) * num * bytes.den, bytes.den * den);
+    });
+    const ps: Rational = rational(bytes.num * BigInt(PS_PER_SECOND), bytes.den * BigInt(bandwidth));
+    if (compare(ps, cuts.best.ps) <= 0) return;
+    offer(cuts, { ps, witness: cutWitness({ view: { topology }, ...cuts }, set, direction, demandText(cuts, demand)) });
+  });
+  return cuts.best;
+}
+
+function cutsOf(topology: Topology, collectives: readonly Collective[]): Cuts {
+  return {
+    topology,
+    collectives,
+    ports: portsOf(topology),
+    sides: sidesOf(topology),
+    budget: { left: BUDGET },
+    best: { ps: rational(0), witness: { kind: "nothing" } },
+  };
+}
+
+function offer(cuts: Cuts, bound: Bound): void {
+  if (compare(bound.ps, cuts.best.ps) > 0) cuts.best = bound;
+}
+
+/** Calls `visit` for each set and direction in which chunks of two tenants or more must cross, with the set marked. */
+function eachCut(
+  cuts: Cuts,
+  view: RouteView | null,
+  visit: (set: Int32Array, direction: "in" | "out", demand: readonly number[]) => void,
+): void {
+  const { topology, collectives, sides, budget } = cuts;
+  const busy = collectives.map((c) => c.chunkCount > 0 && (c.kind === "custom" || c.groupSize > 1));
+  const demands = collectives.map((collective) => demandOf(collective, topology.npuCount));
+  const cost = collectives.reduce((sum, collective) => sum + demandCost(collective), 0);
+  const trySet = (set: Int32Array): void => {
+    budget.left -= collectives.length * set.length + cost;
+    const both = demands.map((of, t) => (busy[t] ? of(set) : { into: 0, outOf: 0 }));
+    for (const direction of ["in", "out"] as const) {
+      const demand = both.map(({ into, outOf }) => (direction === "in" ? into : outOf));
+      if (demand.filter((chunks) => chunks > 0).length < 2) continue;
+      markSet(sides, set);
+      visit(set, direction, demand);
+    }
+  };
+  const visitor: Visitor = {
+    visit: (set) => trySet(Int32Array.from(set)),
+    worthTrying: () => true,
+    prefixes: () => null,
+  };
+  visitSets(topology, view, budget, visitor);
+  for (const collective of collectives) for (const set of worstCuts(topology, collective)) trySet(set);
+}
+
+/** Something that carries one transfer at a time: a route over the border, or a lane of a link that routes share. */
+interface Machine {
+  /** [tenants] the shortest slot of the tenant's chunks. */
+  readonly slot: readonly number[];
+  /** Divides every slot of the tenants that cross. */
+  readonly unit: number;
+  count: number;
+}
+
+function machinesOf(
+  view: RouteView,
+  charged: { readonly route: readonly number[]; readonly position: readonly number[] },
+  slots: readonly Float64Array[],
+  demand: readonly number[],
+): Machine[] {
+  const { links, shareNum, shareDen } = view.routes;
+  const byLink = new Map<number, number[]>();
+  charged.route.forEach((_, i) => {
+    const link = links[charged.position[i]];
+    const entries = byLink.get(link);
+    if (entries === undefined) byLink.set(link, [i]);
+    else entries.push(i);
+  });
+  const machines = new Map<string, Machine>();
+  const add = (entries: readonly number[], count: number): void => {
+    const slot = slots.map((column) => Math.min(...entries.map((i) => column[charged.route[i]])));
+    let unit = 0;
+    demand.forEach((chunks, t) => {
+      if (chunks > 0) for (const i of entries) unit = gcd(unit, slots[t][charged.route[i]]);
+    });
+    const key = `${unit}:${slot.join()}`;
+    const known = machines.get(key);
+    if (known === undefined) machines.set(key, { slot, unit, count });
+    else known.count += count;
+  };
+  for (const entries of byLink.values()) {
+    const lanes = Math.max(
+      ...entries.map((i) => Math.floor(shareDen[charged.position[i]] / shareNum[charged.position[i]])),
+    );
+    if (lanes >= entries.length) for (const i of entries) add([i], 1);
+    else add(entries, lanes);
+  }
+  return [...machines.values()];
+}
+
+/** Weight that machines carry: count x floor(time / unit) x unit x num / den. */
+interface Term {
+  readonly count: bigint;
+  readonly unit: number;
+  readonly num: bigint;
+  readonly den: bigint;
+}
+
+function termsOf(machines: readonly Machine[], weights: readonly number[], demand: readonly number[]): Term[] {
+  return machines.map(({ slot, unit, count }) => {
+    let [num, den] = [0n, 1n];
+    demand.forEach((chunks, t) => {
+      const [w, s] = [BigInt(weights[t]), BigInt(slot[t])];
+      if (chunks > 0 && w * den > num * s) [num, den] = [w, s];
+    });
+    return { count: BigInt(count), unit, num, den };
+  });
+}
+
+/** Returns the weight carried by a time, each term rounded up: an upper bound. */
+function carried(terms: readonly Term[], time: number): bigint {
+  let sum = 0n;
+  for (const { count, unit, num, den } of terms) {
+    const busy = BigInt(Math.floor(time / unit)) * BigInt(unit);
+    sum += (count * busy * num + den - 1n) / den;
+  }
+  return sum;
+}
+
+/** Returns "71 chunks (35 of allgather, 36 of broadcast)". */
+function demandText({ collectives }: Cuts, demand: readonly number[]): string {
+  const parts = demand.flatMap((chunks, t) => (chunks > 0 ? [`${chunks} of ${collectives[t].kind}`] : []));
+  return `${demand.reduce((a, b) => a + b, 0)} chunks (${parts.join(", ")})`;
+}
+
+function gcd(a: number, b: number): number {
+  let [x, y] = [a, b];
+  while (y !== 0) [x, y] = [y, x % y];
+  return x;
+}

@@ -1,0 +1,159 @@
+import type { TenNetwork } from "../../engine/kernels/kernels.ts";
+import type { Collective } from "../../model/collective.ts";
+import { groupedBy } from "../../model/graph.ts";
+import {
+  type JointSchedule,
+  jointRows,
+  jointTransferCount,
+  type Tenant,
+  unitedRoutes,
+} from "../../model/joint-schedule.ts";
+import { compare } from "../../model/rational.ts";
+import { type RouteSet, routeCount, routeTimes } from "../../model/routes.ts";
+import { indexColumn, makespanPs, type StepSchedule } from "../../model/step-schedule.ts";
+import type { Topology } from "../../model/topology.ts";
+import type { KernelRunner } from "../synthesizer.ts";
+import { tenNetwork } from "../tacos/network.ts";
+import { overlapped } from "../tacos/overlap.ts";
+
+/** List scheduling takes no more transfers than this. */
+const MOST_TRANSFERS = 5e6;
+
+/** Returns for each collective the number of its chunk size among the different ones, in order of appearance. */
+export function sizeClasses(collectives: readonly Collective[]): { classes: readonly Collective[]; of: number[] } {
+  const classes: Collective[] = [];
+  const of = collectives.map((collective) => {
+    const known = classes.findIndex((other) => compare(other.chunkBytes, collective.chunkBytes) === 0);
+    return known >= 0 ? known : classes.push(collective) - 1;
+  });
+  return { classes, of };
+}
+
+/** Returns the schedules one after the other, on the routes of all of them. */
+export function inSequence(topology: Topology, schedules: readonly StepSchedule[]): JointSchedule {
+  const { routes, places } = unitedRoutes(schedules.map((schedule) => schedule.routes));
+  let base = 0;
+  const tenants = schedules.map((schedule, t): Tenant => {
+    const { collective, chunk, op } = schedule;
+    const route = indexColumn(chunk.length, routeCount(routes));
+    for (let i = 0; i < route.length; i++) route[i] = (places[t] as Int32Array)[schedule.route[i]];
+    const shift = (time: number): number => base + time;
+    const tenant = {
+      collective,
+      chunk,
+      route,
+      op,
+      startPs: schedule.startPs.map(shift),
+      endPs: schedule.endPs.map(shift),
+    };
+    base += makespanPs(schedule);
+    return tenant;
+  });
+  return { topology, routes, tenants };
+}
+
+/** A joint schedule as one step schedule: chunks numbered over all tenants, and every route once for each chunk size. */
+interface Combined {
+  readonly schedule: StepSchedule;
+  readonly network: TenNetwork;
+  split(schedule: StepSchedule): JointSchedule;
+}
+
+function combine(joint: JointSchedule): Combined {
+  const { topology, routes, tenants } = joint;
+  const { classes, of } = sizeClasses(tenants.map(({ collective }) => collective));
+  const copies = routeCount(routes);
+  const chunkBase = [0];
+  for (const { collective } of tenants) chunkBase.push((chunkBase.at(-1) as number) + collective.chunkCount);
+  const all = repeated(routes, classes.length);
+  const slots = classes.map(({ chunkBytes }) => routeTimes(topology, routes, chunkBytes).slotPs);
+  const slotPs = Float64Array.from({ length: copies * classes.length }, (_, r) => {
+    return (slots[Math.floor(r / copies)] as Float64Array)[r % copies];
+  });
+  const network = tenNetwork(topology, all, { slotPs, serialPs: slotPs, latencyPs: slotPs });
+  const rows = jointRows(joint);
+  const schedule: StepSchedule = {
+    topology,
+    collective: { ...tenants[0].collective, kind: "custom", chunkCount: chunkBase.at(-1) as number },
+    routes: all,
+    chunk: rows.chunk.map((chunk, i) => chunkBase[rows.tenant[i]] + chunk),
+    route: rows.route.map((route, i) => of[rows.tenant[i]] * copies + route),
+    startPs: rows.startPs,
+    endPs: rows.endPs,
+    op: rows.op,
+  };
+  const split = (found: StepSchedule): JointSchedule => {
+    const tenantOf = (chunk: number): number => {
+      let t = 0;
+      while (chunk >= chunkBase[t + 1]) t++;
+      return t;
+    };
+    const owner = Int32Array.from(found.chunk, tenantOf);
+    const { offset, items } = groupedBy(owner, tenants.length);
+    return {
+      topology,
+      routes,
+      tenants: tenants.map(({ collective, chunk, route }, t) => {
+        const own = items.subarray(offset[t], offset[t + 1]);
+        const tenant = {
+          collective,
+          chunk: indexColumn(chunk.length, collective.chunkCount),
+          route: route.slice(),
+          startPs: Float64Array.from(own, (i) => found.startPs[i]),
+          endPs: Float64Array.from(own, (i) => found.endPs[i]),
+          op: Uint8Array.from(own, (i) => found.op[i]),
+        };
+        own.forEach((i, row) => {
+          tenant.chunk[row] = found.chunk[i] - chunkBase[t];
+          tenant.route[row] = found.route[i] % copies;
+        });
+        return tenant;
+      }),
+    };
+  };
+  return { schedule, network, split };
+}
+
+/** Returns the routes `times` over, copy k of route r at k * routes + r. */
+function repeated(routes: RouteSet, times: number): RouteSet {
+  if (times === 1) return routes;
+  const count = routeCount(routes);
+  const total = routes.links.length;
+  const copies = <Column extends Int32Array | Float64Array>(into: Column, column: Column): Column => {
+    for (let k = 0; k < times; k++) into.set(column, k * column.length);
+    return into;
+  };
+  const linkOffset = new Int32Array(times * count + 1);
+  for (let k = 0; k < times; k++) {
+    for (let r = 0; r < count; r++) linkOffset[k * count + r + 1] = k * total + routes.linkOffset[r + 1];
+  }
+  return {
+    source: copies(new Int32Array(times * count), routes.source),
+    target: copies(new Int32Array(times * count), routes.target),
+    linkOffset,
+    links: copies(new Int32Array(times * total), routes.links),
+    shareNum: copies(new Float64Array(times * total), routes.shareNum),
+    shareDen: copies(new Float64Array(times * total), routes.shareDen),
+  };
+}
+
+/**
+ * Returns the joint schedule with its transfers moved in time, each on its way, so that tenants overlap: list scheduling
+ * with justification and walks, as for the halves of an all-reduce (`tacos/overlap.ts`); the schedule itself where that
+ * gains nothing or it is too large.
+ */
+export async function packed(
+  joint: JointSchedule,
+  options: {
+    readonly targetPs: number;
+    readonly seed: number;
+    readonly trials: number | null;
+    readonly runner: KernelRunner;
+    readonly progress?: (done: number, total: number) => void;
+  },
+): Promise<{ readonly joint: JointSchedule; readonly tries: number; readonly how: string | null }> {
+  if (jointTransferCount(joint) > MOST_TRANSFERS) return { joint, tries: 0, how: null };
+  const { schedule, network, split } = combine(joint);
+  const found = await overlapped(schedule, network, options);
+  return { joint: found.how === null ? joint : split(found.schedule), tries: found.tries, how: found.how };
+}

@@ -1,0 +1,226 @@
+import { type Collective, membersOf } from "../../model/collective.ts";
+import { distancesFrom } from "../../model/graph.ts";
+import type { JointSchedule, Tenant } from "../../model/joint-schedule.ts";
+import { orderByTime } from "../../model/ordering.ts";
+import { type RouteSet, routeCount, routeTimes } from "../../model/routes.ts";
+import { indexColumn, OP_COPY, OP_REDUCE } from "../../model/step-schedule.ts";
+import { linkCount, type Topology } from "../../model/topology.ts";
+import { draw, shuffle } from "../../random.ts";
+import { routeGraph } from "../tacos/distances.ts";
+import { type Phase, phasesOf } from "../tacos/phases.ts";
+import { type CellNetwork, type CellTable, cellTable, type Errand } from "./cell-table.ts";
+import { firstFit } from "./first-fit.ts";
+import { sizeClasses } from "./merge.ts";
+import { negotiate, repairCost } from "./negotiate.ts";
+
+/** Attempts (seeds) at the bound, and at every other number of cells. */
+const ATTEMPTS = { bound: 12, other: 4 };
+/** Array cells that the repairs of one attempt may read: about a second. */
+const MOST_STEPS = 2e8;
+const MOST_REPAIRS = 20_000;
+/** Larger tables are not tried. */
+const MOST_PLACES = 4e6;
+const MOST_CELLS = 4e6;
+/** A transfer of the shortest slot is at most so many cells long. */
+const FINEST = 12;
+
+/** What the table is filled with: a chunk of a tenant in one phase. */
+interface Piece {
+  readonly tenant: number;
+  readonly phase: Phase;
+  readonly chunk: number;
+}
+
+/**
+ * A network cut into cells of `unitPs`, and the tenants' chunks on it. Slots are rounded up to whole cells: exactly where
+ * all are equal, else with the least waste that the fineness allows.
+ */
+export interface TableProblem {
+  readonly topology: Topology;
+  readonly network: CellNetwork;
+  readonly collectives: readonly Collective[];
+  readonly unitPs: number;
+  /** Every slot is a whole number of cells. */
+  readonly exact: boolean;
+  readonly slots: readonly Float64Array[];
+  readonly classOf: readonly number[];
+}
+
+/** Returns the table's network, or null where routes share links (which cells do not express) or it is too large. */
+export function tableProblem(
+  topology: Topology,
+  routes: RouteSet,
+  collectives: readonly Collective[],
+  longestPs: number,
+): TableProblem | null {
+  if (routes.shareNum.some((num, i) => num !== routes.shareDen[i])) return null;
+  const { classes, of } = sizeClasses(collectives);
+  const slots = classes.map(({ chunkBytes }) => routeTimes(topology, routes, chunkBytes).slotPs);
+  const distinct = [...new Set(slots.flatMap((column) => [...column]))];
+  const shortest = Math.min(...distinct);
+  const phases = collectives.reduce((sum, { chunkCount, reduces }) => sum + chunkCount * (reduces ? 2 : 1), 0);
+  const links = linkCount(topology);
+  if (phases * topology.npuCount > MOST_PLACES) return null;
+  let unitPs = 0;
+  let leastWaste = Number.POSITIVE_INFINITY;
+  for (let fine = 1; fine <= FINEST; fine++) {
+    const unit = Math.ceil(shortest / fine);
+    const cells = Math.ceil(longestPs / unit);
+    if (cells * Math.max(links, topology.npuCount) > MOST_CELLS) break;
+    const waste = Math.max(...distinct.map((slot) => (Math.ceil(slot / unit) * unit) / slot));
+    // a finer table must be worth its size
+    if (waste >= leastWaste - 0.01) continue;
+    leastWaste = waste;
+    unitPs = unit;
+  }
+  if (unitPs === 0) return null;
+  const lengths = slots.map((column) => Int32Array.from(column, (slot) => Math.ceil(slot / unitPs)));
+  const network: CellNetwork = { npus: topology.npuCount, links, routes, lengths };
+  const exact = distinct.every((slot) => slot % unitPs === 0);
+  return { topology, network, collectives, unitPs, exact, slots, classOf: of };
+}
+
+/**
+ * Returns the pieces and errands for a table of so many cells, or null where one cannot be done in time. A chunk of an
+ * all-reduce is two errands that meet in its owner, reduced until then and spread from then on; the meetings are spread
+ * evenly over the time that both ways leave, in an order drawn from the seed.
+ */
+function errandsOf(problem: TableProblem, cells: number, seed: number) {
+  const { collectives, network, classOf } = problem;
+  const { routes, npus } = network;
+  const pieces: Piece[] = [];
+  const errands: Errand[] = [];
+  collectives.forEach((collective, tenant) => {
+    const phases = phasesOf(collective);
+    const length = Float64Array.from(network.lengths[classOf[tenant]] as Int32Array);
+    const turned = { ...routes, source: routes.target, target: routes.source };
+    const graphs = [routeGraph(routes, length, npus), routeGraph(turned, length, npus)] as const;
+    const farthest = (phase: Phase, chunk: number): number => {
+      const from = distancesFrom(
+        graphs[phase.reversed ? 1 : 0],
+        membersOf(phase.collective, phase.collective.pre, chunk),
+      );
+      let most = 0;
+      for (const v of membersOf(phase.collective, phase.collective.post, chunk)) most = Math.max(most, from[v]);
+      return most;
+    };
+    const order = Int32Array.from({ length: collective.chunkCount }, (_, chunk) => chunk);
+    shuffle(order, 0, order.length, seed, 1000 + tenant);
+    for (let i = 0; i < order.length; i++) {
+      const chunk = order[i];
+      const [first, second] = phases as [Phase, Phase | undefined];
+      const meet =
+        second === undefined ? 0 : meeting(farthest(first, chunk), cells - farthest(second, chunk), i, order.length);
+      for (const phase of phases) {
+        const { pre, post } = phase.collective;
+        pieces.push({ tenant, phase, chunk });
+        errands.push({
+          reversed: phase.reversed,
+          sizeClass: classOf[tenant] as number,
+          sources: membersOf(phase.collective, pre, chunk),
+          wanted: membersOf(phase.collective, post, chunk),
+          release: second === undefined ? 0 : phase.reversed ? cells - meet : meet,
+        });
+      }
+    }
+  });
+  return { pieces, errands };
+}
+
+const meeting = (earliest: number, latest: number, place: number, count: number): number =>
+  earliest + Math.max(0, Math.floor(((latest - earliest) * (place + 0.5)) / count));
+
+/** Returns the transfers of a full table. */
+function scheduleOf(problem: TableProblem, table: CellTable, pieces: readonly Piece[]): JointSchedule {
+  const { topology, collectives, network, unitPs, slots, classOf } = problem;
+  const { cells, via, arrival } = table;
+  const { npus, routes } = network;
+  const rows = collectives.map(() => ({
+    chunk: [] as number[],
+    route: [] as number[],
+    start: [] as number[],
+    op: [] as number[],
+  }));
+  pieces.forEach(({ tenant, phase, chunk }, e) => {
+    const into = rows[tenant];
+    for (let v = 0; v < npus; v++) {
+      const route = via[e * npus + v];
+      if (route < 0) continue;
+      const end = arrival[e * npus + v];
+      const length = (network.lengths[classOf[tenant] as number] as Int32Array)[route];
+      into.chunk.push(chunk);
+      into.route.push(route);
+      into.start.push((phase.reversed ? cells - end : end - length) * unitPs);
+      into.op.push(phase.reduces ? OP_REDUCE : OP_COPY);
+    }
+  });
+  const tenants = rows.map((own, t): Tenant => {
+    const collective = collectives[t] as Collective;
+    const start = Float64Array.from(own.start);
+    const order = orderByTime(start);
+    const chunk = indexColumn(order.length, collective.chunkCount);
+    const route = indexColumn(order.length, routeCount(routes));
+    order.forEach((from, row) => {
+      chunk[row] = own.chunk[from];
+      route[row] = own.route[from];
+    });
+    const startPs = Float64Array.from(order, (from) => start[from]);
+    const slotPs = slots[classOf[t] as number] as Float64Array;
+    return {
+      collective,
+      chunk,
+      route,
+      startPs,
+      endPs: startPs.map((at, row) => at + slotPs[route[row]]),
+      op: Uint8Array.from(order, (from) => own.op[from]),
+    };
+  });
+  return { topology, routes, tenants };
+}
+
+/** Returns the schedule of one attempt at so many cells; null where it fails. */
+function attempt(problem: TableProblem, cells: number, k: number, seed: number): JointSchedule | null {
+  const own = draw(seed, cells, k);
+  const { pieces, errands } = errandsOf(problem, cells, own);
+  if (errands.some(({ release }) => release < 0 || release > cells)) return null;
+  const table = cellTable(problem.network, errands, cells);
+  firstFit(table, own, k % 4 < 2 ? 0.5 : 3, k % 2 === 0);
+  const most = Math.min(MOST_REPAIRS, Math.floor(MOST_STEPS / repairCost(table)));
+  if (table.missing.length > most || !negotiate(table, own, most)) return null;
+  return scheduleOf(problem, table, pieces);
+}
+
+/**
+ * Returns a schedule in the fewest cells found, at least `low` and below `high`: `low` first, then by halving between the
+ * two. Null where nothing was found. Deterministic in the seed.
+ */
+export async function searchTable(
+  problem: TableProblem,
+  low: number,
+  high: number,
+  seed: number,
+  pause: (tries: number) => Promise<void>,
+): Promise<{ readonly joint: JointSchedule | null; readonly cells: number; readonly tries: number }> {
+  let joint: JointSchedule | null = null;
+  let best = high;
+  let tries = 0;
+  const tryAt = async (cells: number, attempts: number): Promise<boolean> => {
+    for (let k = 0; k < attempts; k++) {
+      await pause(tries);
+      tries++;
+      const found = attempt(problem, cells, k, seed);
+      if (found === null) continue;
+      joint = found;
+      best = cells;
+      return true;
+    }
+    return false;
+  };
+  if (low < high && !(await tryAt(low, ATTEMPTS.bound))) {
+    for (let from = low + 1; from < best; ) {
+      const middle = from + Math.floor((best - 1 - from) / 2);
+      if (!(await tryAt(middle, ATTEMPTS.other))) from = middle + 1;
+    }
+  }
+  return { joint, cells: best, tries };
+}
