@@ -8,6 +8,8 @@ export interface Cayley {
   readonly sizes: readonly number[];
   /** NPUs other than 0; NPU 0 has a link from each. */
   readonly offsets: readonly number[];
+  /** GB/s of the links at each offset; 1 where absent. */
+  readonly gbps?: readonly number[];
 }
 
 export const npusOf = ({ sizes }: Cayley): number => sizes.reduce((product, size) => product * size, 1);
@@ -28,7 +30,7 @@ export function sum(sizes: readonly number[], a: number, b: number): number {
   return sizes.reduceRight((npu, size, d) => npu * size + ((x[d] + y[d]) % size), 0);
 }
 
-/** Returns the network without its shape, links declared in a drawn order, all of 1 GB/s and 500 ns. */
+/** Returns the network without its shape, links declared in a drawn order, all of 500 ns. */
 export function cayleyNetwork(cayley: Cayley, seed = 0): Topology {
   const npus = npusOf(cayley);
   const builder = topologyBuilder(`offsets ${cayley.offsets.join()} in ${cayley.sizes.join("x")}`);
@@ -37,9 +39,17 @@ export function cayleyNetwork(cayley: Cayley, seed = 0): Topology {
   if (seed > 0) shuffle(order, 0, order.length, seed, 0);
   for (const i of order) {
     const v = i % npus;
-    builder.addLink(sum(cayley.sizes, v, cayley.offsets[(i - v) / npus]), v, 1e9, 500_000);
+    const which = (i - v) / npus;
+    builder.addLink(sum(cayley.sizes, v, cayley.offsets[which]), v, (cayley.gbps?.[which] ?? 1) * 1e9, 500_000);
   }
   return builder.build();
+}
+
+/** Returns whether links lead from NPU 0 to everyone. */
+export function isConnected({ sizes, offsets }: Cayley): boolean {
+  const reached = new Set([0]);
+  for (const v of reached) for (const offset of offsets) reached.add(sum(sizes, v, offset));
+  return reached.size === npusOf({ sizes, offsets });
 }
 
 /** Generates groups of 2 to `most` NPUs with 1 to 5 offsets; not all are connected. */

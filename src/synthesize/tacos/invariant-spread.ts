@@ -1,7 +1,7 @@
 import { draw } from "../../random.ts";
 
 /** A spread among translations of one NPU. Element o * chunks + j is chunk j of the NPU that lies o from the one in view. */
-export interface SpreadProblem {
+export interface InvariantProblem {
   readonly npuCount: number;
   readonly chunksPerNpu: number;
   readonly ports: number;
@@ -29,7 +29,7 @@ const MOST = 64;
  * the start of the slot, so it walks through the NPU's own log once and keeps a window of what is still missing.
  * Maximum where ports <= 64, over the window beyond. O(elements * (ports + window)) but for the augmenting, which is rare.
  */
-export function spread(problem: SpreadProblem, choice: SpreadChoice, seed: number, limit: number): Spread | null {
+export function spread(problem: InvariantProblem, choice: SpreadChoice, seed: number, limit: number): Spread | null {
   const { npuCount, chunksPerNpu, ports, shifted } = problem;
   const elements = npuCount * chunksPerNpu;
   const window = Math.min(MOST, Math.max(FEWEST, ports));

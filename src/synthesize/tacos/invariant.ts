@@ -2,7 +2,7 @@ import type { RouteSet } from "../../model/routes.ts";
 import { type ArrivalLog, portsOf } from "../../model/slot-schedule.ts";
 import { indexColumn } from "../../model/step-schedule.ts";
 import { translateAll } from "../../model/translation.ts";
-import { type Spread, type SpreadProblem, spread } from "./invariant-spread.ts";
+import { type InvariantProblem, type Spread, spread } from "./invariant-spread.ts";
 
 /** Visits of elements that all trials together may take, beyond the first. */
 const MOST_WORK = 2e7;
@@ -35,7 +35,7 @@ export function invariantAllGather(
   chunksPerNpu: number,
   options: { readonly seed: number; readonly trials?: number | null },
 ): InvariantAllGather | null {
-  const problem = spreadProblem(routes, npuCount, sizes, chunksPerNpu);
+  const problem = invariantProblem(routes, npuCount, sizes, chunksPerNpu);
   const bound = leastSlots(problem);
   if (bound === null) return null;
   let best = spread(problem, "oldest", options.seed, Number.POSITIVE_INFINITY);
@@ -59,12 +59,12 @@ function rowOf({ log, bits }: Spread): ArrivalLog {
   return { chunk, ports: bits };
 }
 
-function spreadProblem(
+function invariantProblem(
   routes: RouteSet,
   npuCount: number,
   sizes: readonly number[],
   chunksPerNpu: number,
-): SpreadProblem {
+): InvariantProblem {
   const { offset, items } = portsOf(routes, npuCount);
   const ports = offset[1];
   const shifted = new Int32Array(ports * npuCount);
@@ -78,7 +78,7 @@ function spreadProblem(
  * Returns a lower bound on the slots of an all-gather, or null when some NPU is out of reach. Chunks from more than t hops
  * away have all slots but the first t, whatever the schedule; and in the first slot a source has its own chunks only.
  */
-function leastSlots({ npuCount, chunksPerNpu, ports, shifted }: SpreadProblem): number | null {
+function leastSlots({ npuCount, chunksPerNpu, ports, shifted }: InvariantProblem): number | null {
   if (npuCount === 1) return 0;
   if (ports === 0) return null;
   const hops = new Int32Array(npuCount).fill(-1);
