@@ -202,6 +202,11 @@ const BROKEN: readonly (readonly [string, SlotSchedule, ...Violation[]])[] = [
     malformed("the precondition of chunk 0 is not its origin a0 alone, as the passes make it", undefined, 0),
   ],
   [
+    "origins that are not the precondition",
+    lineWith("allgather", brokenCollective({ pre: { kind: "one", npu: Int32Array.of(0, 2, 1) } })),
+    malformed("the precondition of chunk 1 is not its origin a1 alone, as the passes make it", undefined, 1),
+  ],
+  [
     "an all-gather to some NPUs only",
     lineWith("allgather", brokenCollective({ groupSize: 2, groupMembers: Int32Array.of(0, 1) })),
     malformed("the postcondition of chunk 0 is not every NPU, as the passes make it", undefined, 0),
@@ -329,26 +334,26 @@ describe("verifySlots judges links", () => {
     });
   });
 
-  test("by the routes in use: a slow one that is idle does not matter, nor does a slow one back", () => {
-    const topology = (slow: number) => {
-      const builder = topologyBuilder("slow back");
+  test("by the routes in use: slow ones that are idle do not matter", () => {
+    /** Returns the way of a chunk over link a>b, forward or reversed, with bandwidths of a>b and b>a. */
+    const overOneLink = (kind: "broadcast" | "reduce", there: number, back: number): SlotSchedule => {
+      const builder = topologyBuilder("two");
       for (const name of ["a", "b"]) builder.addNpu(name);
-      builder.addLink(0, 1, 1e9, 500_000);
-      builder.addLink(1, 0, slow, 500_000);
-      return builder.build();
-    };
-    const broadcast = (kind: "broadcast" | "reduce", slow: number): SlotSchedule => {
-      const network = topology(slow);
+      builder.addLink(0, 1, there, 500_000);
+      builder.addLink(1, 0, back, 500_000);
+      const topology = builder.build();
       const [collective, origin] = goal(kind, 2, 1, 0);
-      const frame = { topology: network, collective, slotPs: SLOT_PS, slots: 1, passes: PASSES[kind] };
+      const frame = { topology, collective, slotPs: SLOT_PS, slots: 1, passes: PASSES[kind] };
       const arrivals = [[], [{ chunk: 0, port: 0, slot: 0 }]];
-      return built({ ...frame, routes: directRoutes(network), origin, symmetry: null, held: [[0], []], arrivals });
+      return built({ ...frame, routes: directRoutes(topology), origin, symmetry: null, held: [[0], []], arrivals });
     };
-    expect(verifySlots(broadcast("broadcast", 1e6)).violations).toEqual([]);
-    expect(verifySlots(broadcast("reduce", 1e9)).violations).toEqual([]);
-    expect(verifySlots(broadcast("reduce", 1e6)).violations.map((v) => v.message)).toEqual([
-      "b sends on link b>a for slots of 1.5 us, less than the 1000.5 us that a chunk needs",
-    ]);
+    const slow = (link: string): string =>
+      `${link[0]} sends on link ${link} for slots of 1.5 us, less than the 1000.5 us that a chunk needs`;
+    const messages = (schedule: SlotSchedule): string[] => verifySlots(schedule).violations.map((v) => v.message);
+    expect(messages(overOneLink("broadcast", 1e9, 1e6))).toEqual([]);
+    expect(messages(overOneLink("broadcast", 1e6, 1e9))).toEqual([slow("a>b")]);
+    expect(messages(overOneLink("reduce", 1e6, 1e9))).toEqual([]);
+    expect(messages(overOneLink("reduce", 1e9, 1e6))).toEqual([slow("b>a")]);
   });
 });
 

@@ -174,6 +174,14 @@ describe("the log of one NPU and its translations", () => {
     expect(seen[0]).toBeGreaterThan(10);
   });
 
+  test("and there a slow link anywhere is noticed", () => {
+    const schedule = largeRing(1500, (list) => list);
+    const linkBytesPerSecond = schedule.topology.linkBytesPerSecond.slice();
+    linkBytesPerSecond[1234] = 1e6;
+    const { violations } = verifySlots({ ...schedule, topology: { ...schedule.topology, linkBytesPerSecond } });
+    expect(violations.map(({ kind, link }) => [kind, link])).toEqual([["too-fast", 1234]]);
+  });
+
   test("and there rows that are moved wrongly throughout are noticed", () => {
     const schedule = largeRing(1500, (list) => list);
     const wrong = { ...schedule, row: (npu: number) => schedule.row(npu < 2 ? npu : npu - 1) };
