@@ -171,6 +171,25 @@ describe("outputFile", () => {
     expect([readFileSync(path, "utf8"), readdirSync(folder), temporary.size]).toEqual(["old", ["x"], 0]);
   });
 
+  it("writes bytes and texts in their order and says how far it is", () => {
+    const parts = ["a", Uint8Array.of(0, 255, 10), "b", "c", new Uint8Array(2 ** 24 + 5), "end"];
+    const heard: number[] = [];
+    const bytes = outputFile(context, join(folder, "x"), "-o").write(parts, (done) => heard.push(done));
+    const expected = Buffer.concat(parts.map((part) => Buffer.from(part)));
+    expect(readFileSync(join(folder, "x")).equals(expected)).toBe(true);
+    expect([bytes, heard]).toEqual([expected.length, [1, 4, 6, 2 ** 24 + 11, expected.length]]);
+  });
+
+  it("refuses what has no room on the disk", () => {
+    const path = join(folder, "x");
+    const output = outputFile(context, path, "-o");
+    output.refuseWithoutRoom(1);
+    expect(() => output.refuseWithoutRoom(2 ** 60)).toThrow(
+      /^expected a file on a disk with room for about 1048576 TiB for -o but received ".*x where [\d.]+ [KMGT]iB are free"$/,
+    );
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   it("names a full disk", () => {
     if (!existsSync("/dev/full")) return;
     const output = outputFile(context, "/dev/full", "-o");
