@@ -28,6 +28,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan synth mesh:4x4 --without 7,9 --collective allreduce --size 64MiB",
     "banyan synth mesh:100x100 --collective allgather -o big.bys",
     "banyan synth cluster.csv --collective custom:halo.json --trials 64",
+    "banyan synth mesh:6x6 --collectives tenants.json -o joint.json",
   ],
   verify: [
     "banyan verify schedule.json",

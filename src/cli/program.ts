@@ -91,7 +91,8 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
   networkOptions(
     collectiveOptions(
       add("synth", "<TOPO>", "make a schedule; verify, simulate and bound it")
-        .requiredOption("--collective <name>", `${COLLECTIVE}, or custom:FILE`)
+        .option("--collective <name>", `${COLLECTIVE}, or custom:FILE`)
+        .option("--collectives <file>", "several at once: a JSON list of kind, size, chunks, root, group")
         .option("--algorithm <name>", "tacos (default), ring, direct: `banyan list algorithms`")
         .option("--size <size>", "nccl-tests size: 1GiB, 64MB, 4096; default 1GiB"),
     )

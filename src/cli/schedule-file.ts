@@ -1,6 +1,7 @@
 import { InputError } from "../errors.ts";
 import { looksLikeBys, readBys } from "../import/bys.ts";
-import { readSchedule } from "../import/schedule-json.ts";
+import { readAnySchedule } from "../import/joint-schedule-json.ts";
+import type { JointSchedule } from "../model/joint-schedule.ts";
 import { transfersOf } from "../model/schedule.ts";
 import { expandSlots } from "../model/slot-expansion.ts";
 import { isSlotSchedule, type Schedule } from "../model/slot-schedule.ts";
@@ -13,8 +14,20 @@ import { textOf } from "./values.ts";
 /** Above so many transfers a slot schedule is not written out transfer by transfer: about 50 bytes each. */
 const MOST_EXPANDED = 2e7;
 
-/** Returns the schedule of a JSON or .bys file, told by its content, for the network of --topology where that is given. Throws InputError. */
+export const isJoint = (schedule: Schedule | JointSchedule): schedule is JointSchedule => "tenants" in schedule;
+
+/** Returns the schedule of a file that has one collective. Throws InputError. */
 export async function scheduleOf(context: Context, file: string): Promise<Schedule> {
+  const schedule = await anyScheduleOf(context, file);
+  if (!isJoint(schedule)) return schedule;
+  throw new InputError(file, "a schedule of one collective", `one of ${schedule.tenants.length} at once`);
+}
+
+/**
+ * Returns the schedule of a JSON or .bys file, told by its content, for the network of --topology where that is given; a
+ * JSON file may be of several collectives at once. Throws InputError.
+ */
+export async function anyScheduleOf(context: Context, file: string): Promise<Schedule | JointSchedule> {
   const { options } = context;
   const wanted = textOf(options, "topology");
   if (wanted === undefined) {
@@ -28,7 +41,7 @@ export async function scheduleOf(context: Context, file: string): Promise<Schedu
   const topology = wanted === undefined ? {} : { topology: await networkOf(wanted, options) };
   const source = openSource(file, "the schedule");
   if (looksLikeBys(headOf(source))) return readBys(source, file, topology);
-  return readSchedule(textFrom(source, file, "the schedule"), file, topology);
+  return readAnySchedule(textFrom(source, file, "the schedule"), file, topology);
 }
 
 /** Returns a schedule transfer by transfer. Throws InputError, which names `place`, where they are too many. */

@@ -1,3 +1,4 @@
+import { InputError } from "../../errors.ts";
 import { estimateOf } from "../../model/estimate.ts";
 import { type SynthesizeOptions, synthesize } from "../../pipeline.ts";
 import { problemOf } from "../../problem.ts";
@@ -12,6 +13,7 @@ import { collectiveRequest } from "../request.ts";
 import { formatOf, refuseBefore, writeSchedule } from "../schedule-output.ts";
 import { synthesisReport } from "../synthesis-report.ts";
 import { oneOf, switchDegree, textOf, wholeNumber } from "../values.ts";
+import { synthesizeSeveral } from "./synth-joint.ts";
 
 /** Returns what the options say of the synthesis, beside the collective. Throws InputError. */
 export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "collective"> {
@@ -34,6 +36,9 @@ export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "col
 /** `banyan synth TOPO --collective C`: a schedule, verified, simulated and bounded. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet, signal } = context;
+  if (textOf(options, "collectives") !== undefined) return synthesizeSeveral(context, args);
+  if (textOf(options, "collective") === undefined)
+    throw new InputError("--collective", "a collective, or --collectives FILE,");
   const path = textOf(options, "output");
   const output = path === undefined ? undefined : outputFile(context, path, "-o");
   const wanted = synthesisOptions(options);
@@ -79,6 +84,9 @@ export function progressOf({ phase, done, total }: { phase: string; done: number
 }
 
 /** Returns what a schedule file says of its making: nothing that differs from run to run. */
-function aboutOf({ algorithm, synthesis: { seed, policy } }: Report): Readonly<Record<string, unknown>> {
+export function aboutOf({
+  algorithm,
+  synthesis: { seed, policy },
+}: Pick<Report, "algorithm" | "synthesis">): Readonly<Record<string, unknown>> {
   return { madeBy: "banyan", algorithm, seed, policy };
 }

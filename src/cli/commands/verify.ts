@@ -3,7 +3,8 @@ import { linkNames, topologyHash } from "../../model/topology.ts";
 import { formatTime, toUs } from "../../model/units.ts";
 import { verify } from "../../verify/verify.ts";
 import { type Context, outJson } from "../context.ts";
-import { scheduleOf } from "../schedule-file.ts";
+import { verifyJointFile } from "../joint-files.ts";
+import { anyScheduleOf, isJoint } from "../schedule-file.ts";
 import { collectiveText } from "../synthesis-report.ts";
 import { count } from "../text.ts";
 
@@ -15,7 +16,8 @@ const KEPT = 1000;
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { json, quiet, style } = context;
   const file = args[0] as string;
-  const schedule = await scheduleOf(context, file);
+  const schedule = await anyScheduleOf(context, file);
+  if (isJoint(schedule)) return verifyJointFile(context, file, schedule);
   context.progress({ what: "verifying" });
   const { violations, violationCount, truncated } = verify(schedule, {
     limit: KEPT,

@@ -1,0 +1,55 @@
+import { InputError } from "../../errors.ts";
+import { jointScheduleJsonParts } from "../../export/joint-schedule-json.ts";
+import { readCollectives } from "../../import/collectives-json.ts";
+import { synthesizeJoint } from "../../joint.ts";
+import { jointTransferCount } from "../../model/joint-schedule.ts";
+import { type Context, outJson } from "../context.ts";
+import { withEngine } from "../engine.ts";
+import { readText } from "../input-file.ts";
+import { jointReportLines } from "../joint-report.ts";
+import { networkOf } from "../network.ts";
+import { outputFile } from "../output-file.ts";
+import { formatOf, writeShown } from "../schedule-output.ts";
+import { textOf } from "../values.ts";
+import { aboutOf, progressOf, synthesisOptions } from "./synth.ts";
+
+/** About so many bytes a transfer takes as text. */
+const BYTES_PER_TRANSFER = 50;
+
+/** `banyan synth TOPO --collectives FILE`: one schedule of several collectives at once. */
+export async function synthesizeSeveral(context: Context, args: readonly string[]): Promise<number> {
+  const { options, json, quiet, signal } = context;
+  for (const option of ["collective", "size", "chunks", "root", "group", "outsiders"]) {
+    const value = textOf(options, option);
+    if (value !== undefined)
+      throw new InputError(`--${option}`, "nothing beside --collectives, whose file says it all,", value);
+  }
+  const file = textOf(options, "collectives") as string;
+  const path = textOf(options, "output");
+  if (path !== undefined && formatOf(path) !== "json")
+    throw new InputError("-o", "a .json file for several collectives at once", path);
+  const output = path === undefined ? undefined : outputFile(context, path, "-o");
+  const topology = await networkOf(args[0] as string, options);
+  const { entries, placeOf } = readCollectives(readText(file, "--collectives"), file, topology);
+  const { schedule, report } = await withEngine(context, (engine) =>
+    synthesizeJoint(engine, topology, {
+      ...synthesisOptions(options),
+      ...(options["simulate"] === true ? { simulate: true } : {}),
+      collectives: entries,
+      placeOf,
+      signal,
+      onProgress: (step) => context.progress(progressOf(step)),
+    }),
+  );
+  let bytes: number | undefined;
+  if (output !== undefined) {
+    const about = BYTES_PER_TRANSFER * jointTransferCount(schedule);
+    bytes = writeShown(context, output, jointScheduleJsonParts(schedule, aboutOf(report)), about);
+  }
+  const shown = { ...report, schedule: { ...report.schedule, file: output?.path ?? null } };
+  if (json) outJson(context, shown);
+  else if (!(quiet && output !== undefined)) {
+    context.out(`${jointReportLines(shown, schedule, context.style, bytes).join("\n")}\n`);
+  }
+  return 0;
+}
