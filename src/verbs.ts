@@ -1,6 +1,7 @@
 import { type CompareOptions, type Comparison, compare as compareOn } from "./compare.ts";
 import type { Engine, EngineOptions } from "./engine/types.ts";
 import { readTopology } from "./import/recognise.ts";
+import { type JointOptions, type JointResult, synthesizeJoint as synthesizeJointOn } from "./joint.ts";
 import { looksLikePreset, presetTopology } from "./model/presets/preset.ts";
 import type { Topology } from "./model/topology.ts";
 import { type SynthesizeOptions, type SynthesizeResult, synthesize as synthesizeOn } from "./pipeline.ts";
@@ -12,6 +13,8 @@ export function topology(text: string, fileName = "topology"): Topology {
 
 /** A request to the API: as for the pipeline, with the network, and an engine where the caller keeps one open. */
 export type SynthesizeRequest = SynthesizeOptions &
+  EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
+export type JointRequest = JointOptions &
   EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
 export type CompareRequest = CompareOptions &
   EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
@@ -37,6 +40,9 @@ export function verbs(openEngine: (options?: EngineOptions) => Promise<Engine>) 
     /** Returns a verified, simulated and bounded schedule; see pipeline.ts. */
     synthesize: (request: SynthesizeRequest): Promise<SynthesizeResult> =>
       withEngine(request, (engine) => synthesizeOn(engine, network(request.topology), request)),
+    /** Returns one schedule of several collectives at once; see joint.ts. */
+    synthesizeJoint: (request: JointRequest): Promise<JointResult> =>
+      withEngine(request, (engine) => synthesizeJointOn(engine, network(request.topology), request)),
     /** Returns a row per size and algorithm; see compare.ts. */
     compare: (request: CompareRequest): Promise<Comparison> =>
       withEngine(request, (engine) => compareOn(engine, network(request.topology), request)),
