@@ -7,7 +7,7 @@ import { type JointSchedule, jointTransferCount, type Tenant } from "./model/joi
 import { routesOf } from "./model/routing.ts";
 import type { Topology } from "./model/topology.ts";
 import { checkOptions, type SynthesizeOptions, switchingFor } from "./pipeline.ts";
-import { type CollectiveOptions, type PlaceOf, problemOf } from "./problem.ts";
+import { type CollectiveOptions, checkSize, type PlaceOf, problemOf } from "./problem.ts";
 import { runnerFor } from "./runner.ts";
 import { simulateJoint } from "./simulate/replay.ts";
 import { synthesizeJoint as synthesizeTogether } from "./synthesize/joint/joint.ts";
@@ -50,7 +50,11 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
   if (options.collectives.length === 0) throw new InputError("collectives", "at least one collective", []);
   if (options.algorithm !== undefined && options.algorithm !== "tacos")
     throw new InputError("--algorithm", "tacos, or nothing, for several collectives at once", options.algorithm);
-  const collectives = options.collectives.map((one, i) => problemOf(topology, one, placeOf(i)).collective);
+  const collectives = options.collectives.map((one, i) => {
+    const { collective } = problemOf(topology, one, placeOf(i));
+    checkSize(collective, placeOf(i));
+    return collective;
+  });
   const seed = options.seed ?? 1;
   const begin = (phase: string): void => onProgress?.({ phase, done: 0, total: 1 });
   begin("limit");

@@ -1,6 +1,7 @@
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InputError, InternalError } from "./errors.ts";
 import { boundOf, limitOf, referencePs } from "./model/bounds.ts";
+import { canBeSlots, estimateOf, refuseWithoutMemory } from "./model/estimate.ts";
 import { rational } from "./model/rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "./model/routes.ts";
 import type { SwitchDegree } from "./model/routing.ts";
@@ -8,7 +9,7 @@ import { transfersOf } from "./model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
 import type { StepSchedule } from "./model/step-schedule.ts";
 import { isNpu, type Topology } from "./model/topology.ts";
-import { type CollectiveOptions, type Problem, problemOf } from "./problem.ts";
+import { type CollectiveOptions, checkSize, type Problem, problemOf } from "./problem.ts";
 import { type Report, reportOf } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
@@ -124,6 +125,9 @@ export async function synthesize(
       collective.kind,
     );
   }
+  const inSlots = synthesizer.name === "tacos" && options.switchDegree !== "ports";
+  if (!inSlots || !canBeSlots(problem.topology, collective)) checkSize(collective);
+  refuseWithoutMemory(estimateOf(problem.topology, collective), engine.freeMemory(), "--collective");
   const seed = options.seed ?? 1;
   const begin = (phase: string): void => options.onProgress?.({ phase, done: 0, total: 1 });
   const stepOf =

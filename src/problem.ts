@@ -106,7 +106,8 @@ function namedCollective(
 
 /**
  * Returns the network and the collective on it, checked: outsiders removed if they may not relay, chunk numbers within 31
- * bits, and every NPU able to reach every other where all take part; `checkSize` is for those that list transfers. Throws InputError, or InfeasibleError with an unreachable pair.
+ * bits, and every NPU able to reach every other where all take part; `checkSize` is for those who list transfers. Throws
+ * InputError, or InfeasibleError with an unreachable pair.
  */
 export function problemOf(topology: Topology, options: CollectiveOptions, place = onCommandLine): Problem {
   const { collective, outsiders = "relay" } = options;

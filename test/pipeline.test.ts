@@ -6,8 +6,9 @@ import { readCollectiveJson } from "../src/import/collective-json.ts";
 import { COLLECTIVE_KINDS } from "../src/model/collective.ts";
 import { degrade, without } from "../src/model/modify.ts";
 import { presetTopology } from "../src/model/presets/preset.ts";
+import { stepsOf } from "../src/model/schedule.ts";
 import { linkNames } from "../src/model/topology.ts";
-import { type SynthesizeOptions, synthesize } from "../src/pipeline.ts";
+import { type SynthesizeOptions, type SynthesizeResult, synthesize } from "../src/pipeline.ts";
 import { verifySchedule } from "../src/verify/schedule.ts";
 
 let engine: Engine;
@@ -27,11 +28,13 @@ const networks = {
 };
 const run = (name: keyof typeof networks | string, options: SynthesizeOptions) =>
   synthesize(engine, name in networks ? networks[name as keyof typeof networks] : presetTopology(name), options);
+const judged = ({ schedule }: SynthesizeResult) => verifySchedule(stepsOf(schedule)).violations;
 
 describe.each(Object.keys(networks))("%s", (name) => {
   it.each(COLLECTIVE_KINDS)("gets a verified, simulated and bounded %s", async (collective) => {
-    const { report, schedule } = await run(name, { collective, sizeBytes: 2 ** 26 });
-    expect(verifySchedule(schedule).violations).toEqual([]);
+    const result = await run(name, { collective, sizeBytes: 2 ** 26 });
+    const { report } = result;
+    expect(judged(result)).toEqual([]);
     expect(report.verified).toBe(true);
     expect(report.simulated?.us).toBeGreaterThan(0);
     expect(report.optimality).toBeGreaterThan(0.3);
@@ -169,15 +172,22 @@ describe("what is refused, and what is empty", () => {
   });
 
   it("an absurd number of chunks is estimated, not tried", async () => {
+    await expect(run("mesh:3x3", { collective: "alltoall", chunks: 1e7 })).rejects.toThrow(
+      /--chunks.*8\.1e\+8 transfers/,
+    );
     await expect(run("mesh:3x3", { collective: "allgather", chunks: 1e9 })).rejects.toThrow(
-      /--chunks.*7\.2e\+10 transfers/,
+      /--chunks.*9\.0e\+9 chunks/,
     );
   });
 
   it("more NPUs than transfers can be held for", async () => {
-    await expect(run("mesh:200x200", { collective: "allgather" })).rejects.toThrow(
+    await expect(run("mesh:200x200@50,75GB/s", { collective: "allgather" })).rejects.toThrow(
       /fewer NPUs: allgather among 40000 needs about 1\.6e\+9 transfers/,
     );
+    await expect(run("mesh:200x200", { collective: "allgather", algorithm: "ring" })).rejects.toThrow(/fewer NPUs/);
+    const oneWay = without(presetTopology("mesh:200x200"), ["3>4"]);
+    await expect(synthesize(engine, oneWay, { collective: "reducescatter" })).rejects.toThrow(/fewer NPUs/);
+    await expect(run("mesh:1000x1000", { collective: "allgather" })).rejects.toThrow(/1\.0e\+12 transfers, \d.* TiB/);
   });
 
   it("unicast on more NPUs than its tables can hold", async () => {
@@ -229,7 +239,7 @@ describe("determinism", () => {
     for (const choice of [{ backend: "native" }, { backend: "wasm" }, { backend: "js" }, { threads: 2 }] as const) {
       const other = await openEngine({ threads: 0, ...choice }).catch(() => null);
       if (other === null) continue;
-      const { schedule } = await synthesize(other, topology, options);
+      const schedule = stepsOf((await synthesize(other, topology, options)).schedule);
       runs.push(
         Buffer.from(schedule.startPs.buffer).toString("base64") + Buffer.from(schedule.chunk.buffer).toString("base64"),
       );

@@ -2,7 +2,7 @@ import { InputError } from "../errors.ts";
 import type { Collective } from "./collective.ts";
 import { routesOf } from "./routing.ts";
 import { makespanOf, transfersOf } from "./schedule.ts";
-import { isSlotSchedule, portBytes, portsOf, type Schedule } from "./slot-schedule.ts";
+import { isSlotSchedule, mirrorRoutes, portBytes, portsOf, type Schedule } from "./slot-schedule.ts";
 import { indexColumn } from "./step-schedule.ts";
 import { linkCount, switchCount, type Topology } from "./topology.ts";
 import { translationsOf } from "./translation.ts";
@@ -101,13 +101,18 @@ export function estimateOf(topology: Topology, demand: Demand): Estimate {
   return slotsEstimate(topology, demand, symmetric ? 1 : topology.npuCount);
 }
 
-function canBeSlots(topology: Topology, { kind, groupCount, groupSize }: Demand): boolean {
+/**
+ * Returns whether arrival logs can hold a schedule of the collective: everyone gets everything over direct links that are
+ * all alike; where it reduces, every link has one that runs the other way. O(links).
+ */
+export function canBeSlots(topology: Topology, { kind, groupCount, groupSize }: Demand): boolean {
   const { linkBytesPerSecond, linkLatencyPs, npuCount } = topology;
   return (
-    ["allgather", "reducescatter", "allreduce"].includes(kind) &&
+    ["allgather", "reducescatter", "allreduce", "broadcast", "reduce"].includes(kind) &&
     groupCount === 1 &&
     groupSize === npuCount &&
     switchCount(topology) === 0 &&
+    (kind === "allgather" || kind === "broadcast" || mirrorRoutes(routesOf(topology, 1), npuCount) !== null) &&
     linkBytesPerSecond.every((bandwidth) => bandwidth === linkBytesPerSecond[0]) &&
     linkLatencyPs.every((latency) => latency === linkLatencyPs[0])
   );
