@@ -1,7 +1,8 @@
 import type { Collective } from "./collective.ts";
 import type { RouteSet } from "./routes.ts";
+import { expandSlots } from "./slot-expansion.ts";
 import { isSlotSchedule, type Schedule, slotMakespanPs, slotTransferCount } from "./slot-schedule.ts";
-import { makespanPs, transferCount } from "./step-schedule.ts";
+import { makespanPs, type StepSchedule, transferCount } from "./step-schedule.ts";
 import type { Topology } from "./topology.ts";
 
 /** What schedules of either kind, and files of either format, have in common. */
@@ -18,3 +19,7 @@ export const transfersOf = (schedule: Schedule): number =>
 /** Returns when the last transfer ends, in picoseconds (link-busy model). O(transfers) for a step schedule. */
 export const makespanOf = (schedule: Schedule): number =>
   isSlotSchedule(schedule) ? slotMakespanPs(schedule) : makespanPs(schedule);
+
+/** Returns the schedule transfer by transfer: itself, or its arrival logs expanded to about 20 bytes a transfer. */
+export const stepsOf = (schedule: Schedule): StepSchedule =>
+  isSlotSchedule(schedule) ? expandSlots(schedule) : schedule;

@@ -1,5 +1,6 @@
 import type { Kernels } from "../../src/engine/kernels/kernels.ts";
 import { type Collective, collective, type NamedCollective } from "../../src/model/collective.ts";
+import { stepsOf } from "../../src/model/schedule.ts";
 import type { StepSchedule } from "../../src/model/step-schedule.ts";
 import type { Topology } from "../../src/model/topology.ts";
 import { synthesizerNamed } from "../../src/synthesize/catalog.ts";
@@ -9,6 +10,7 @@ import type { KernelRunner, Synthesis, SynthesisRequest } from "../../src/synthe
 export const inlineRunner = (kernels: Kernels, width = 1): KernelRunner => ({
   width,
   match: async (problem) => kernels.match(problem),
+  spread: async (problem) => kernels.spread({ ...problem, threads: 1 }),
   relay: async (problem) => kernels.relay(problem),
   place: async (problem) => kernels.place(problem),
 });
@@ -25,14 +27,15 @@ export function wholeCollective(
   return collective({ kind, groups: [everyone], sizeBytes, chunksPerNpu, rootRank });
 }
 
-/** Returns what the named synthesizer makes, with the request's other fields at their defaults. */
-export function synthesizeWith(
+/** Returns what the named synthesizer makes, transfer by transfer; the request's other fields are at their defaults. */
+export async function synthesizeWith(
   kernels: Kernels,
   request: Pick<SynthesisRequest, "topology" | "collective"> & Partial<SynthesisRequest>,
   { algorithm = "tacos", width = 1 } = {},
-): Promise<Synthesis> {
+): Promise<Synthesis & { readonly schedule: StepSchedule }> {
   const complete = { seed: 1, trials: null, policy: null, switchDegree: null, ...request };
-  return synthesizerNamed(algorithm).synthesize(complete, { runner: inlineRunner(kernels, width) });
+  const found = await synthesizerNamed(algorithm).synthesize(complete, { runner: inlineRunner(kernels, width) });
+  return { ...found, schedule: stepsOf(found.schedule) };
 }
 
 /** Returns the columns of a schedule as plain arrays, for comparison. */

@@ -22,9 +22,13 @@ async function allReduce(topology: Topology, chunks: number) {
       matched++;
       return kernels.match(problem, cancel);
     },
+    spread(problem, cancel) {
+      matched++;
+      return kernels.spread(problem, cancel);
+    },
   };
   const collective = wholeCollective(topology, "allreduce", 2 ** 24, chunks);
-  const { schedule } = await synthesizeWith(counting, { topology, collective, trials: 1 });
+  const { schedule } = await synthesizeWith(counting, { topology, collective, trials: 1, policy: "oldest" });
   return { schedule, matched };
 }
 

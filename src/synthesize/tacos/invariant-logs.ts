@@ -5,12 +5,6 @@ import { translationsOf } from "../../model/translation.ts";
 import type { SynthesisRequest } from "../synthesizer.ts";
 import { type InvariantAllGather, invariantAllGather } from "./invariant.ts";
 
-/** An all-gather that is the same for every NPU, and the translations that take one NPU to the others. */
-export interface InvariantLogs extends InvariantAllGather {
-  readonly sizes: readonly number[];
-  readonly chunksPerNpu: number;
-}
-
 /** Returns how many chunks each NPU owns, where NPU v owns the v-th so many; null where it is otherwise. */
 function evenShare({ pre, chunkCount }: Collective, npuCount: number): number | null {
   if (pre.kind !== "one" || chunkCount % npuCount !== 0) return null;
@@ -18,23 +12,43 @@ function evenShare({ pre, chunkCount }: Collective, npuCount: number): number | 
   return pre.npu.every((npu, chunk) => npu === Math.floor(chunk / share)) ? share : null;
 }
 
+/** The translations that leave a network as it is, and how many chunks each NPU owns. */
+export interface InvariantShare {
+  readonly sizes: readonly number[];
+  readonly chunksPerNpu: number;
+}
+
 /**
- * Returns the invariant all-gather over routes that are equally long and never in each other's way; null where the routes are
- * not translation-invariant, the collective is not an all-gather in order of ids, or a policy was asked for.
+ * Returns what an all-gather that is the same for every NPU needs; null where the routes are not translation-invariant, the
+ * collective is not an all-gather in order of ids, or a policy was asked for.
+ */
+export function invariantShare(
+  topology: Topology,
+  routes: RouteSet,
+  collective: Collective,
+  { policy }: Pick<SynthesisRequest, "policy">,
+): InvariantShare | null {
+  const chunksPerNpu = evenShare(collective, topology.npuCount);
+  if (chunksPerNpu === null || policy !== null) return null;
+  const sizes = translationsOf(topology, routes);
+  return sizes === null ? null : { sizes, chunksPerNpu };
+}
+
+/**
+ * Returns the invariant all-gather over routes that are equally long and never in each other's way; null as
+ * invariantShare.
  */
 export function invariantLogs(
   topology: Topology,
   routes: RouteSet,
   collective: Collective,
-  { seed, trials, policy }: Pick<SynthesisRequest, "seed" | "trials" | "policy">,
-): InvariantLogs | null {
-  const chunksPerNpu = evenShare(collective, topology.npuCount);
-  if (chunksPerNpu === null || policy !== null) return null;
-  const sizes = translationsOf(topology, routes);
-  if (sizes === null) return null;
-  const found = invariantAllGather(routes, topology.npuCount, sizes, chunksPerNpu, { seed, trials });
-  return found === null ? null : { ...found, sizes, chunksPerNpu };
+  request: Pick<SynthesisRequest, "seed" | "trials" | "policy">,
+): (InvariantAllGather & InvariantShare) | null {
+  const share = invariantShare(topology, routes, collective, request);
+  if (share === null) return null;
+  const found = invariantAllGather(routes, topology.npuCount, share.sizes, share.chunksPerNpu, request);
+  return found === null ? null : { ...found, ...share };
 }
 
 /** What reports call it. */
-export const invariantLabel = ({ policy }: InvariantLogs): string => `invariant: ${policy}`;
+export const invariantLabel = (policy: string): string => `invariant: ${policy}`;

@@ -1,5 +1,4 @@
 import type { MatchPolicy, TenNetwork, Transfers } from "../../engine/kernels/kernels.ts";
-import { translatedRows } from "../../model/translated-rows.ts";
 import type { SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
 import { pruned } from "./assemble.ts";
 import { type Attempt, type Network, outcome } from "./attempt.ts";
@@ -11,18 +10,19 @@ import {
   wantedBits,
   wantedWithPaths,
 } from "./demand.ts";
-import { invariantLabel, invariantLogs } from "./invariant-logs.ts";
+import { invariantAttempts } from "./invariant-attempts.ts";
 import { isSlotted, spreadLogs, transfersOfLogs } from "./logs.ts";
 import { tenNetwork } from "./network.ts";
 import type { Phase } from "./phases.ts";
 import { multicastTrial } from "./trials.ts";
 
-/** Returns the attempt for trial k of a phase whose chunks may go to many NPUs. */
+/** Returns the attempt for trial k of a phase whose chunks may go to many NPUs; `targetPs` is a bound on its time. */
 export function multicastAttempts(
   phase: Phase,
   networks: readonly Network[],
   request: SynthesisRequest,
   context: SynthesisContext,
+  targetPs: number,
 ) {
   const { collective } = phase;
   const npus = request.topology.npuCount;
@@ -51,11 +51,11 @@ export function multicastAttempts(
     const logs = await spreadLogs(context.runner, { npuCount, routeSource, routeTarget, ...demand });
     return transfersOfLogs(logs, ten, held.offset, slotPs[0]);
   };
-  const first = all ? invariantAttempt(phase, variants, request) : null;
+  const first = all ? invariantAttempts(phase, variants, request, targetPs) : [];
   const wanted = variants.map(() => undefined as Uint32Array | null | undefined);
   return (attempt: number): Attempt => {
-    if (first !== null && attempt === 0) return first;
-    const k = first === null ? attempt : attempt - 1;
+    const k = attempt - first.length;
+    if (k < 0) return first[attempt] as Attempt;
     const heterogeneousVariant = variants[k % variants.length] as (typeof variants)[number];
     const slots = heterogeneousVariant.network.times.slotPs;
     const trial = multicastTrial(k, {
@@ -75,24 +75,5 @@ export function multicastAttempts(
       const labels = [trial.name, network.label, mode === "members" ? "" : `relays: ${mode}`];
       return outcome(phase, network, kept, labels);
     };
-  };
-}
-
-/** Returns the attempt with an all-gather that is the same for every NPU; null where that does not apply. */
-function invariantAttempt(
-  phase: Phase,
-  variants: readonly { readonly network: Network; readonly ten: TenNetwork }[],
-  request: SynthesisRequest,
-): Attempt | null {
-  const { network, ten } = variants[0] as (typeof variants)[number];
-  if (variants.length > 1 || !isSlotted(ten)) return null;
-  const { topology } = request;
-  const { routes } = network;
-  const found = invariantLogs(topology, routes, phase.collective, request);
-  if (found === null) return null;
-  const heldOffset = Int32Array.from({ length: topology.npuCount + 1 }, (_, v) => v * found.chunksPerNpu);
-  return async () => {
-    const logs = { row: translatedRows({ topology, routes, ...found }), slots: found.slots };
-    return outcome(phase, network, transfersOfLogs(logs, ten, heldOffset, ten.slotPs[0]), [invariantLabel(found)]);
   };
 }

@@ -71,10 +71,10 @@ export async function slotSynthesis(
   const targetPs = Number(ceil(boundOf(topology, phase.collective, routes, task.times).ps));
   const invariant = invariantLogs(topology, routes, phase.collective, request);
   if (invariant !== null) {
-    const { sizes, chunksPerNpu, row, slots, trials } = invariant;
+    const { sizes, chunksPerNpu, row, slots, trials, policy } = invariant;
     const rows = { topology, routes, sizes, chunksPerNpu, row };
     const schedule = translatedSchedule(rows, collective, { slotPs, slots, passes });
-    return { schedule, policy: invariantLabel(invariant), trials };
+    return { schedule, policy: invariantLabel(policy), trials };
   }
   const { best, ran } = await bestOf(
     (k) => logsAttempt(k, request, task, context),

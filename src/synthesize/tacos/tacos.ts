@@ -4,16 +4,18 @@ import { ceil } from "../../model/rational.ts";
 import { routeTimes } from "../../model/routes.ts";
 import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing.ts";
 import type { StepSchedule } from "../../model/step-schedule.ts";
-import { reversed, switchCount, type Topology } from "../../model/topology.ts";
+import { switchCount, type Topology } from "../../model/topology.ts";
+import { refined } from "../joint/refine.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { assemble, type PhaseTransfers } from "./assemble.ts";
-import { networksOf } from "./attempt.ts";
+import { networksOf, targetPs } from "./attempt.ts";
 import { bestOf } from "./best-of.ts";
 import { mirrored, mirrorsPhase } from "./mirror.ts";
 import { multicastAttempts } from "./multicast.ts";
 import { tenNetwork } from "./network.ts";
 import { overlapped } from "./overlap.ts";
 import { type Phase, phasesOf } from "./phases.ts";
+import { inRounds } from "./rounds.ts";
 import { slotSynthesis } from "./slots.ts";
 import { checkPolicy, defaultTrials, MULTICAST_POLICIES, RELAY_POLICIES } from "./trials.ts";
 import { unicastAttempts } from "./unicast.ts";
@@ -28,6 +30,11 @@ function degreesToTry(topology: Topology, wanted: SwitchDegree | null): readonly
 }
 
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
+  return refined(await synthesizeByMatching(request, context), request, context);
+}
+
+/** Returns the schedule of matching alone, phase by phase. */
+export async function synthesizeByMatching(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
   const { topology, collective } = request;
   const phases = phasesOf(collective);
   checkPolicy(request.policy, phases);
@@ -35,6 +42,9 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   if (inSlots !== null) return inSlots;
   const degrees = degreesToTry(topology, request.switchDegree);
   const routeSets = degrees.map((degree) => ({ degree, routes: routesOf(topology, degree) }));
+  const networksOfPhase = (phase: Phase) => networksOf(topology, collective, phase, routeSets);
+  const rounds = await inRounds(request, phases, networksOfPhase, context, synthesize);
+  if (rounds !== null) return rounds;
   const done: PhaseTransfers[] = [];
   const labels: string[] = [];
   let trials = 0;
@@ -46,15 +56,11 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
     }
     const networks = networksOf(topology, collective, phase, routeSets);
     const phaseTopology = phase.reversed ? reversed(topology) : topology;
-    const attempts = (phase.unicast ? unicastAttempts : multicastAttempts)(phase, networks, request, context);
-    let target = Number.POSITIVE_INFINITY;
-    for (const { routes, times } of networks) {
-      target = Math.min(target, Number(ceil(boundOf(phaseTopology, phase.collective, routes, times).ps)));
-    }
+    const attempts = (phase.unicast ? unicastAttempts : multicastAttempts)(phase, networks, request, context, target);
     const { best, ran } = await bestOf(
       attempts,
       (first) => request.trials ?? defaultTrials(first.transfers.chunk.length),
-      target,
+      targetPs(topology, phase, networks),
       context.runner.width,
       (count, total) => context.onProgress?.({ phase: phase.name, done: count, total }),
     );
@@ -76,9 +82,8 @@ async function overlap(
 ): Promise<Synthesis> {
   const { topology, collective, routes } = found.schedule;
   const times = routeTimes(topology, routes, collective.chunkBytes);
-  const targetPs = Number(ceil(boundOf(topology, collective, routes, times).ps));
   const { schedule, tries, how } = await overlapped(found.schedule, tenNetwork(topology, routes, times), {
-    targetPs,
+    targetPs: Number(ceil(boundOf(topology, collective, routes, times).ps)),
     seed: request.seed,
     trials: request.trials,
     runner: context.runner,
