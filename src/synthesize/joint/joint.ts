@@ -9,12 +9,15 @@ import { isSlotSchedule } from "../../model/slot-schedule.ts";
 import type { StepSchedule } from "../../model/step-schedule.ts";
 import { switchCount, type Topology } from "../../model/topology.ts";
 import type { SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
-import { tacos } from "../tacos/tacos.ts";
+import { synthesizeByMatching } from "../tacos/tacos.ts";
 import { inSequence, packed, sizeClasses } from "./merge.ts";
+import { stepsFor } from "./refine.ts";
 import { searchTable, tableProblem } from "./table-search.ts";
 
 /** Above so many routes through switches the table takes a ring instead of all pairs. */
 const MOST_PORT_ROUTES = 4096;
+/** Array cells that the repairs of all tables may read: five to ten seconds. */
+const MOST_STEPS = 8e8;
 /** Trials of each tenant by itself, unless the caller says. */
 const TRIALS_ALONE = 16;
 
@@ -53,7 +56,7 @@ export async function synthesizeJoint(request: JointRequest, context: JointConte
   let trials = 0;
   const alone: StepSchedule[] = [];
   for (const collective of collectives) {
-    const own = await tacos.synthesize({ ...request, collective, trials: request.trials ?? TRIALS_ALONE }, context);
+    const own = await synthesizeByMatching({ ...request, collective, trials: request.trials ?? TRIALS_ALONE }, context);
     trials += own.trials;
     alone.push(isSlotSchedule(own.schedule) ? expandSlots(own.schedule) : own.schedule);
   }
@@ -82,7 +85,8 @@ export async function synthesizeJoint(request: JointRequest, context: JointConte
   const { unitPs, exact } = problem;
   // rounded slots only make the table longer than the schedule that it stands for
   const high = Math.ceil(mergedPs / unitPs) + (exact ? 0 : Math.ceil((0.1 * mergedPs) / unitPs));
-  const found = await searchTable(problem, Math.ceil(lowPs / unitPs), high, seed, async (tries) => {
+  const range = { low: Math.ceil(lowPs / unitPs), high };
+  const found = await searchTable(problem, range, seed, stepsFor(MOST_STEPS, request.trials), async (tries) => {
     onProgress?.({ phase: "all together", done: tries, total: tries + 1 });
     await context.breathe();
   });

@@ -21,8 +21,8 @@ const HOPELESS = 60;
 export const repairCost = ({ cells, network }: CellTable): number =>
   cells * (network.npus + network.routes.source.length);
 
-/** Repairs the table with at most `most` repairs; returns whether nothing is missing. O(most x repairCost). */
-export function negotiate(table: CellTable, seed: number, most: number): boolean {
+/** Makes at most `most` repairs; returns whether nothing is missing, and how many they were. O(most x repairCost). */
+export function negotiate(table: CellTable, seed: number, most: number): { full: boolean; repairs: number } {
   const { network, errands, cells, owner, arrival, via, branches, wants, missing } = table;
   const { npus, links, routes, lengths } = network;
   const leaving = [groupedBy(routes.source, npus), groupedBy(routes.target, npus)] as const;
@@ -194,18 +194,16 @@ export function negotiate(table: CellTable, seed: number, most: number): boolean
   };
 
   let least = missing.length;
-  for (let repairs = 0; missing.length > 0 && repairs < most; repairs++) {
+  let repairs = 0;
+  for (; missing.length > 0 && repairs < most; repairs++) {
     least = Math.min(least, missing.length);
-    if (missing.length > 2 * least + HOPELESS) return false;
+    if (missing.length > 2 * least + HOPELESS) break;
     const place = missing[Math.floor((draw(seed, 1, repairs) * missing.length) / 4294967296)] as number;
     const e = Math.floor(place / npus);
     lookAt(e);
     const end = search(e, place - e * npus);
-    if (end >= 0) {
-      walk(e, place - e * npus, end);
-      continue;
-    }
-    if (!clear(e, place - e * npus)) return false;
+    if (end >= 0) walk(e, place - e * npus, end);
+    else if (!clear(e, place - e * npus)) break;
   }
-  return missing.length === 0;
+  return { full: missing.length === 0, repairs };
 }

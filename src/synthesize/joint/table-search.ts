@@ -1,12 +1,11 @@
 import { type Collective, membersOf } from "../../model/collective.ts";
-import { distancesFrom } from "../../model/graph.ts";
 import type { JointSchedule, Tenant } from "../../model/joint-schedule.ts";
 import { orderByTime } from "../../model/ordering.ts";
 import { type RouteSet, routeCount, routeTimes } from "../../model/routes.ts";
 import { indexColumn, OP_COPY, OP_REDUCE } from "../../model/step-schedule.ts";
 import { linkCount, type Topology } from "../../model/topology.ts";
 import { draw, shuffle } from "../../random.ts";
-import { routeGraph } from "../tacos/distances.ts";
+import { allTimes } from "../tacos/distances.ts";
 import { type Phase, phasesOf } from "../tacos/phases.ts";
 import { type CellNetwork, type CellTable, cellTable, type Errand } from "./cell-table.ts";
 import { firstFit } from "./first-fit.ts";
@@ -16,8 +15,10 @@ import { negotiate, repairCost } from "./negotiate.ts";
 /** Attempts (seeds) at the bound, and at every other number of cells. */
 const ATTEMPTS = { bound: 12, other: 4 };
 /** Array cells that the repairs of one attempt may read: about a second. */
-const MOST_STEPS = 2e8;
-const MOST_REPAIRS = 20_000;
+const MOST_STEPS = 1.5e8;
+/** Repairs of one attempt: so many, and more for each place that is wanted. */
+const FEWEST_REPAIRS = 1000;
+const REPAIRS_EACH = 4;
 /** Larger tables are not tried. */
 const MOST_PLACES = 4e6;
 const MOST_CELLS = 4e6;
@@ -43,6 +44,8 @@ export interface TableProblem {
   /** Every slot is a whole number of cells. */
   readonly exact: boolean;
   readonly slots: readonly Float64Array[];
+  /** [classes][npus * npus] cells from one NPU to another. */
+  readonly distance: readonly Float64Array[];
   readonly classOf: readonly number[];
 }
 
@@ -77,58 +80,58 @@ export function tableProblem(
   const lengths = slots.map((column) => Int32Array.from(column, (slot) => Math.ceil(slot / unitPs)));
   const network: CellNetwork = { npus: topology.npuCount, links, routes, lengths };
   const exact = distinct.every((slot) => slot % unitPs === 0);
-  return { topology, network, collectives, unitPs, exact, slots, classOf: of };
+  const distance = lengths.map((column) => allTimes(routes, Float64Array.from(column), topology.npuCount).timePs);
+  return { topology, network, collectives, unitPs, exact, slots, distance, classOf: of };
 }
 
 /**
- * Returns the pieces and errands for a table of so many cells, or null where one cannot be done in time. A chunk of an
- * all-reduce is two errands that meet in its owner, reduced until then and spread from then on; the meetings are spread
- * evenly over the time that both ways leave, in an order drawn from the seed.
+ * Returns the pieces and errands for a table of so many cells; null where some chunk has no time to go round. A chunk of an
+ * all-reduce is two errands that meet in one NPU, reduced until then and spread from then on: the owner that TACOS gives it
+ * where that leaves time enough, else any NPU that does, members or not. The meetings are spread evenly over the time left,
+ * in an order drawn from the seed.
  */
 function errandsOf(problem: TableProblem, cells: number, seed: number) {
-  const { collectives, network, classOf } = problem;
-  const { routes, npus } = network;
+  const { collectives, network, classOf, distance } = problem;
+  const { npus } = network;
   const pieces: Piece[] = [];
   const errands: Errand[] = [];
-  collectives.forEach((collective, tenant) => {
-    const phases = phasesOf(collective);
-    const length = Float64Array.from(network.lengths[classOf[tenant]] as Int32Array);
-    const turned = { ...routes, source: routes.target, target: routes.source };
-    const graphs = [routeGraph(routes, length, npus), routeGraph(turned, length, npus)] as const;
-    const farthest = (phase: Phase, chunk: number): number => {
-      const from = distancesFrom(
-        graphs[phase.reversed ? 1 : 0],
-        membersOf(phase.collective, phase.collective.pre, chunk),
-      );
-      let most = 0;
-      for (const v of membersOf(phase.collective, phase.collective.post, chunk)) most = Math.max(most, from[v]);
-      return most;
-    };
+  const add = (tenant: number, phase: Phase, chunk: number, sources: Int32Array, release: number): void => {
+    pieces.push({ tenant, phase, chunk });
+    const wanted = membersOf(phase.collective, phase.collective.post, chunk);
+    errands.push({ reversed: phase.reversed, sizeClass: classOf[tenant] as number, sources, wanted, release });
+  };
+  for (const [tenant, collective] of collectives.entries()) {
+    const [first, second] = phasesOf(collective) as [Phase, Phase | undefined];
+    const far = distance[classOf[tenant]] as Float64Array;
     const order = Int32Array.from({ length: collective.chunkCount }, (_, chunk) => chunk);
     shuffle(order, 0, order.length, seed, 1000 + tenant);
     for (let i = 0; i < order.length; i++) {
       const chunk = order[i];
-      const [first, second] = phases as [Phase, Phase | undefined];
-      const meet =
-        second === undefined ? 0 : meeting(farthest(first, chunk), cells - farthest(second, chunk), i, order.length);
-      for (const phase of phases) {
-        const { pre, post } = phase.collective;
-        pieces.push({ tenant, phase, chunk });
-        errands.push({
-          reversed: phase.reversed,
-          sizeClass: classOf[tenant] as number,
-          sources: membersOf(phase.collective, pre, chunk),
-          wanted: membersOf(phase.collective, post, chunk),
-          release: second === undefined ? 0 : phase.reversed ? cells - meet : meet,
-        });
+      const sources = membersOf(first.collective, first.collective.pre, chunk);
+      if (second === undefined) {
+        add(tenant, first, chunk, sources, 0);
+        continue;
       }
+      const from = membersOf(first.collective, first.collective.post, chunk);
+      const to = membersOf(second.collective, second.collective.post, chunk);
+      const reduced = (npu: number): number => from.reduce((most, v) => Math.max(most, far[v * npus + npu]), 0);
+      const spread = (npu: number): number => to.reduce((most, v) => Math.max(most, far[npu * npus + v]), 0);
+      const inTime = (npu: number): boolean => reduced(npu) + spread(npu) <= cells;
+      let owner = sources[0];
+      if (!inTime(owner)) {
+        const others = Array.from({ length: npus }, (_, npu) => npu).filter(inTime);
+        if (others.length === 0) return null;
+        owner = others[Math.floor((draw(seed, 2000 + tenant, chunk) * others.length) / 4294967296)] as number;
+      }
+      const earliest = reduced(owner);
+      const spare = cells - spread(owner) - earliest;
+      const meet = earliest + Math.floor((spare * (i + 0.5)) / order.length);
+      add(tenant, first, chunk, Int32Array.of(owner), cells - meet);
+      add(tenant, second, chunk, Int32Array.of(owner), meet);
     }
-  });
+  }
   return { pieces, errands };
 }
-
-const meeting = (earliest: number, latest: number, place: number, count: number): number =>
-  earliest + Math.max(0, Math.floor(((latest - earliest) * (place + 0.5)) / count));
 
 /** Returns the transfers of a full table. */
 function scheduleOf(problem: TableProblem, table: CellTable, pieces: readonly Piece[]): JointSchedule {
@@ -178,37 +181,49 @@ function scheduleOf(problem: TableProblem, table: CellTable, pieces: readonly Pi
   return { topology, routes, tenants };
 }
 
+/** Array cells that the repairs of a search may still read. */
+interface Allowance {
+  left: number;
+}
+
 /** Returns the schedule of one attempt at so many cells; null where it fails. */
-function attempt(problem: TableProblem, cells: number, k: number, seed: number): JointSchedule | null {
+function attempt(problem: TableProblem, cells: number, k: number, seed: number, allowance: Allowance) {
   const own = draw(seed, cells, k);
-  const { pieces, errands } = errandsOf(problem, cells, own);
-  if (errands.some(({ release }) => release < 0 || release > cells)) return null;
+  const found = errandsOf(problem, cells, own);
+  if (found === null) return null;
+  const { pieces, errands } = found;
   const table = cellTable(problem.network, errands, cells);
   firstFit(table, own, k % 4 < 2 ? 0.5 : 3, k % 2 === 0);
-  const most = Math.min(MOST_REPAIRS, Math.floor(MOST_STEPS / repairCost(table)));
-  if (table.missing.length > most || !negotiate(table, own, most)) return null;
-  return scheduleOf(problem, table, pieces);
+  const cost = repairCost(table);
+  const wanted = errands.reduce((sum, errand) => sum + errand.wanted.length, 0);
+  const most = Math.floor(Math.min(FEWEST_REPAIRS + REPAIRS_EACH * wanted, MOST_STEPS / cost, allowance.left / cost));
+  if (table.missing.length > most) return null;
+  const { full, repairs } = negotiate(table, own, most);
+  allowance.left -= repairs * cost;
+  return full ? scheduleOf(problem, table, pieces) : null;
 }
 
 /**
  * Returns a schedule in the fewest cells found, at least `low` and below `high`: `low` first, then by halving between the
- * two. Null where nothing was found. Deterministic in the seed.
+ * two, while `steps` array cells of repairs last. Null where nothing was found. Deterministic in the seed.
  */
 export async function searchTable(
   problem: TableProblem,
-  low: number,
-  high: number,
+  range: { readonly low: number; readonly high: number },
   seed: number,
+  steps: number,
   pause: (tries: number) => Promise<void>,
 ): Promise<{ readonly joint: JointSchedule | null; readonly cells: number; readonly tries: number }> {
+  const { low, high } = range;
+  const allowance: Allowance = { left: steps };
   let joint: JointSchedule | null = null;
   let best = high;
   let tries = 0;
   const tryAt = async (cells: number, attempts: number): Promise<boolean> => {
-    for (let k = 0; k < attempts; k++) {
+    for (let k = 0; k < attempts && allowance.left > 0; k++) {
       await pause(tries);
       tries++;
-      const found = attempt(problem, cells, k, seed);
+      const found = attempt(problem, cells, k, seed, allowance);
       if (found === null) continue;
       joint = found;
       best = cells;
@@ -217,7 +232,7 @@ export async function searchTable(
     return false;
   };
   if (low < high && !(await tryAt(low, ATTEMPTS.bound))) {
-    for (let from = low + 1; from < best; ) {
+    for (let from = low + 1; from < best && allowance.left > 0; ) {
       const middle = from + Math.floor((best - 1 - from) / 2);
       if (!(await tryAt(middle, ATTEMPTS.other))) from = middle + 1;
     }
