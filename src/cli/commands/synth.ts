@@ -72,6 +72,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
 const STEPS: Readonly<Record<string, string>> = {
   limit: "looking for the limit",
   synthesize: "synthesizing",
+  matching: "matching",
   verify: "verifying",
   simulate: "simulating",
   bound: "looking for the bound",
@@ -80,7 +81,8 @@ const STEPS: Readonly<Record<string, string>> = {
 /** Returns a step of the pipeline in words. */
 export function progressOf({ phase, done, total }: { phase: string; done: number; total: number }): Progress {
   const step = STEPS[phase];
-  return step === undefined ? { what: `synthesizing ${phase}`, done, total, unit: "trials" } : { what: step };
+  if (step === undefined) return { what: `synthesizing ${phase}`, done, total, unit: "trials" };
+  return total > 1 ? { what: step, done: Math.floor((100 * done) / total), total: 100, unit: "%" } : { what: step };
 }
 
 /** Returns what a schedule file says of its making: nothing that differs from run to run. */
