@@ -100,7 +100,7 @@ describe("an all-reduce whose halves overlap", () => {
     const rows = ({ chunk, route, op }: StepSchedule): string[] =>
       Array.from(chunk, (c, i) => `${c} ${route[i]} ${op[i]}`).sort();
     const late = (problem: PlaceProblem): Float64Array => kernels.place(problem).map((start) => start + 2 ** 50);
-    const request = { topology: damagedMesh(), sizeBytes: 64 * MIB, chunks: 2 };
+    const request = { topology: damagedMesh(), sizeBytes: 64 * MIB, chunks: 2, policy: "oldest" };
     const moved = await synthesized(kernels, "allreduce", request);
     const kept = await synthesized({ ...kernels, place: late }, "allreduce", request);
     expect(kept.policy).not.toContain("overlapped");
