@@ -140,7 +140,7 @@ describe("readBys refuses", () => {
     ["no slots", text(logs, '"slots":', '"slits":'), "expected an object for s.bys: transfers but received nothing"],
     [
       "slot's length",
-      text(logs, '"slotPs": 1000000', '"slotPs": 0'),
+      text(logs, /"slotPs": \d+/, '"slotPs": 0'),
       "expected an integer in 1 .. 1125899906842623 for s.bys: slots.slotPs but received 0",
     ],
     [

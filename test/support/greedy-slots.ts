@@ -1,4 +1,5 @@
 import { collective } from "../../src/model/collective.ts";
+import { routeTimes } from "../../src/model/routes.ts";
 import { routesOf } from "../../src/model/routing.ts";
 import type { SlotPass, SlotSchedule } from "../../src/model/slot-schedule.ts";
 import type { Topology } from "../../src/model/topology.ts";
@@ -8,7 +9,6 @@ import { type Arrival, slotScheduleOf } from "./slot-schedules.ts";
 
 export const FORWARD: SlotPass = { reversed: false, reduces: false };
 export const REDUCING: SlotPass = { reversed: true, reduces: true };
-export const SLOT_PS = 1_000_000;
 
 /** Passes by the kind of collective. */
 const PASSES = {
@@ -40,13 +40,14 @@ export function greedySlots(topology: Topology, kind: SlotKind, chunksPerNpu: nu
       arrivals.push({ chunk, route, slot });
     }
   }
+  const slotPs = routeTimes(topology, routes, whole.chunkBytes).slotPs[0];
   return slotScheduleOf({
     topology,
     collective: whole,
     origin,
     arrivals,
     passes: PASSES[kind],
-    slotPs: SLOT_PS,
+    slotPs,
     routes,
   });
 }
@@ -67,15 +68,16 @@ export function ringSlots(topology: Topology, kind: SlotKind): SlotSchedule {
   }
   const whole = collective({ kind, groups: [everyone(topology)], sizeBytes: 1e6, chunksPerNpu: 1, rootRank: 0 });
   const passes = PASSES[kind];
+  const slotPs = routeTimes(topology, routes, whole.chunkBytes).slotPs[0];
   const plain = slotScheduleOf({
     topology,
     collective: whole,
     origin: everyone(topology),
     arrivals,
     passes,
-    slotPs: SLOT_PS,
+    slotPs,
     routes,
   });
   const rows = { topology, routes, sizes: [n], chunksPerNpu: 1, row: plain.row(0) };
-  return translatedSchedule(rows, whole, { slotPs: SLOT_PS, slots: plain.slots, passes });
+  return translatedSchedule(rows, whole, { slotPs, slots: plain.slots, passes });
 }
