@@ -1,0 +1,178 @@
+import fc from "fast-check";
+import { type Collective, collective } from "../../src/model/collective.ts";
+import { routesOf } from "../../src/model/routing.ts";
+import { portsOf, type SlotSchedule } from "../../src/model/slot-schedule.ts";
+import type { Topology } from "../../src/model/topology.ts";
+import { topologyBuilder } from "../../src/model/topology-builder.ts";
+import { translatedSchedule } from "../../src/model/translated-rows.ts";
+import { type Random, random } from "../../src/random.ts";
+import { type Cayley, coordinates, npusOf, sum } from "../support/cayley.ts";
+import { FORWARD, REDUCING } from "../support/greedy-slots.ts";
+import { type Arrival, slotScheduleOf } from "../support/slot-schedules.ts";
+
+const PASSES = {
+  allgather: [FORWARD],
+  broadcast: [FORWARD],
+  reducescatter: [REDUCING],
+  reduce: [REDUCING],
+  allreduce: [REDUCING, FORWARD],
+} as const;
+export type SlotCollective = keyof typeof PASSES;
+export const SLOT_COLLECTIVES = Object.keys(PASSES) as SlotCollective[];
+
+/** Chunks of 6,000 bytes on links of these speeds, with the latency that makes up a slot of 6,000 ps. */
+const CHUNK_BYTES = 6000;
+export const SLOT_PS = 6000;
+const SERIAL_PS = [6000, 3000, 3000, 2000, 1000, 4] as const;
+
+/** How links and plans are made: figures are drawn where `mixed`, and some turns of links are passed over where `lazy`. */
+export interface Manner {
+  readonly mixed: boolean;
+  /** Routes need not take the whole slot. */
+  readonly shorter: boolean;
+  /** Chance in 8 that a link does not send although it could. */
+  readonly lazy: number;
+  readonly seed: number;
+}
+
+export const anyManner: fc.Arbitrary<Manner> = fc.record({
+  mixed: fc.boolean(),
+  shorter: fc.boolean(),
+  lazy: fc.constantFrom(0, 1, 5, 7),
+  seed: fc.nat(),
+});
+
+function figures({ mixed, shorter }: Manner, { below }: Random): [bytesPerSecond: number, latencyPs: number] {
+  const serial = SERIAL_PS[mixed ? below(SERIAL_PS.length) : 1] as number;
+  return [(CHUNK_BYTES * 1e12) / serial, shorter ? below(SLOT_PS - serial + 1) : SLOT_PS - serial];
+}
+
+function wholeCollective(npus: number, kind: SlotCollective, chunks: number): Collective {
+  const shares = kind === "broadcast" || kind === "reduce" ? 1 : npus;
+  const sizeBytes = CHUNK_BYTES * shares * chunks;
+  const members = Int32Array.from({ length: npus }, (_, npu) => npu);
+  return collective({ kind, groups: [members], sizeBytes, chunksPerNpu: chunks, rootRank: npus >> 1 });
+}
+
+/** Generates networks in which everyone reaches everyone: a tree of two-way links, of which some are doubled, and others. */
+export const anyNetwork = (manner: Manner, mostNpus: number): fc.Arbitrary<Topology> =>
+  fc
+    .record({
+      npus: fc.integer({ min: 2, max: mostNpus }),
+      parents: fc.array(fc.nat(), { minLength: mostNpus, maxLength: mostNpus }),
+      extra: fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 2 * mostNpus }),
+      shape: fc.constantFrom("tree", "ring", "mesh", "torus"),
+    })
+    .map(({ npus, parents, extra, shape }) => {
+      const drawn = random(manner.seed, 1);
+      const builder = topologyBuilder(`${shape} of ${npus}`);
+      for (let v = 0; v < npus; v++) builder.addNpu(`${v}`);
+      const connect = (a: number, b: number): void => {
+        if (a === b) return;
+        builder.addLink(a, b, ...figures(manner, drawn));
+        builder.addLink(b, a, ...figures(manner, drawn));
+      };
+      if (shape === "tree") {
+        for (let v = 1; v < npus; v++) connect((parents[v] as number) % v, v);
+        for (const [a, b] of extra) connect(a % npus, b % npus);
+      } else {
+        const width = shape === "ring" ? npus : Math.max(1, Math.floor(Math.sqrt(npus)));
+        for (let v = 1; v < npus; v++) {
+          if (v % width > 0) connect(v - 1, v);
+          if (v >= width) connect(v - width, v);
+        }
+        if (shape !== "mesh") for (let v = 0; v < npus; v += width) connect(v, Math.min(npus, v + width) - 1);
+      }
+      return builder.build();
+    });
+
+/** Returns a valid schedule: in each slot a port brings some chunk that its source had before, or nothing. */
+export function someSlots(topology: Topology, kind: SlotCollective, chunks: number, manner: Manner): SlotSchedule {
+  const routes = routesOf(topology, 1);
+  const whole = wholeCollective(topology.npuCount, kind, chunks);
+  const home = whole.pre.kind === "one" ? whole.pre : whole.post.kind === "one" ? whole.post : null;
+  const origin = Int32Array.from({ length: whole.chunkCount }, (_, c) => home?.npu[c] ?? Math.floor(c / chunks));
+  const since = Array.from({ length: topology.npuCount }, () => new Map<number, number>());
+  for (const [chunk, npu] of origin.entries()) since[npu]?.set(chunk, 0);
+  const { below } = random(manner.seed, 2);
+  const arrivals: Arrival[] = [];
+  for (let slot = 0; since.some((held) => held.size < whole.chunkCount); slot++) {
+    for (const [route, source] of routes.source.entries()) {
+      const target = since[routes.target[route]] as Map<number, number>;
+      const ready = [...(since[source] as Map<number, number>)].filter(([c, from]) => from <= slot && !target.has(c));
+      if (ready.length === 0 || below(8) < manner.lazy) continue;
+      const [chunk] = ready[below(ready.length)] as [number, number];
+      target.set(chunk, slot + 1);
+      arrivals.push({ chunk, route, slot });
+    }
+  }
+  return slotScheduleOf({
+    topology,
+    collective: whole,
+    origin,
+    arrivals,
+    passes: PASSES[kind],
+    slotPs: SLOT_PS,
+    routes,
+  });
+}
+
+/**
+ * Returns a valid schedule that is the same from every NPU, over links to and from the NPUs at the offsets; null where not
+ * all are reached.
+ */
+export function someSymmetricSlots(
+  { sizes, offsets }: Cayley,
+  kind: "allgather" | "reducescatter" | "allreduce",
+  chunks: number,
+  manner: Manner,
+): SlotSchedule | null {
+  const npus = npusOf({ sizes, offsets });
+  const drawn = random(manner.seed, 1);
+  const builder = topologyBuilder("symmetric");
+  for (let v = 0; v < npus; v++) builder.addNpu(`${v}`);
+  for (const offset of offsets) {
+    const there = figures(manner, drawn);
+    const back = figures(manner, drawn);
+    for (let v = 0; v < npus; v++) {
+      builder.addLink(v, sum(sizes, v, offset), ...there);
+      builder.addLink(sum(sizes, v, offset), v, ...back);
+    }
+  }
+  const topology = builder.build();
+  const routes = routesOf(topology, 1);
+  const ports = portsOf(routes, npus).items.slice(0, 2 * offsets.length);
+  const less = ports.map((route) =>
+    coordinates(sizes, routes.source[route]).reduceRight(
+      (npu, x, d) => npu * sizes[d] + ((sizes[d] - x) % sizes[d]),
+      0,
+    ),
+  );
+  const whole = wholeCollective(npus, kind, chunks);
+  const since = new Map<number, number>();
+  for (let k = 0; k < chunks; k++) since.set(k, 0);
+  const log: number[] = [...since.keys()];
+  const bytes = (ports.length + 7) >> 3;
+  const bits: number[] = [];
+  let idle = 0;
+  for (let slot = 0; since.size < whole.chunkCount; slot++) {
+    if (idle > 200) return null;
+    bits.push(...new Array<number>(bytes).fill(0));
+    idle++;
+    for (let p = 0; p < ports.length; p++) {
+      const ready = [...Array(whole.chunkCount).keys()].filter((c) => {
+        const there = since.get(sum(sizes, Math.floor(c / chunks), less[p]) * chunks + (c % chunks));
+        return !since.has(c) && there !== undefined && there <= slot;
+      });
+      if (ready.length === 0 || drawn.below(8) < manner.lazy) continue;
+      const chunk = ready[drawn.below(ready.length)] as number;
+      since.set(chunk, slot + 1);
+      log.push(chunk);
+      bits[slot * bytes + (p >> 3)] |= 1 << (p & 7);
+      idle = 0;
+    }
+  }
+  const row = { chunk: Int32Array.from(log), ports: Uint8Array.from(bits) };
+  const time = { slotPs: SLOT_PS, slots: bits.length / bytes, passes: PASSES[kind] };
+  return translatedSchedule({ topology, routes, sizes, chunksPerNpu: chunks, row }, whole, time);
+}
