@@ -2,8 +2,7 @@ import { InputError } from "../errors.ts";
 import { looksLikeBys, readBys } from "../import/bys.ts";
 import { readAnySchedule } from "../import/joint-schedule-json.ts";
 import type { JointSchedule } from "../model/joint-schedule.ts";
-import { transfersOf } from "../model/schedule.ts";
-import { expandSlots } from "../model/slot-expansion.ts";
+import { stepsOf, transfersOf } from "../model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "../model/slot-schedule.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import type { Context } from "./context.ts";
@@ -44,12 +43,11 @@ export async function anyScheduleOf(context: Context, file: string): Promise<Sch
   return readAnySchedule(textFrom(source, file, "the schedule"), file, topology);
 }
 
-/** Returns a schedule transfer by transfer. Throws InputError, which names `place`, where they are too many. */
-export function stepsOf(schedule: Schedule, place: string): StepSchedule {
-  if (!isSlotSchedule(schedule)) return schedule;
+/** Returns a schedule transfer by transfer. Throws InputError, which names `place`, where arrival logs have too many. */
+export function expanded(schedule: Schedule, place: string): StepSchedule {
   const transfers = transfersOf(schedule);
-  if (transfers > MOST_EXPANDED) {
+  if (isSlotSchedule(schedule) && transfers > MOST_EXPANDED) {
     throw new InputError(place, `a schedule of at most ${MOST_EXPANDED.toExponential()} transfers`, transfers);
   }
-  return expandSlots(schedule);
+  return stepsOf(schedule);
 }

@@ -5,7 +5,7 @@ import { aboutBytes, bysBytesOf, type Estimate, jsonBytesOf } from "../model/est
 import type { Schedule } from "../model/slot-schedule.ts";
 import type { Context } from "./context.ts";
 import type { OutputFile } from "./output-file.ts";
-import { stepsOf } from "./schedule-file.ts";
+import { expanded } from "./schedule-file.ts";
 
 /** The formats of schedule files. */
 export type ScheduleFormat = "json" | "bys";
@@ -46,7 +46,7 @@ export function writeSchedule(
   about?: Readonly<Record<string, unknown>>,
 ): number {
   return format === "json"
-    ? writeShown(context, output, scheduleJsonParts(stepsOf(schedule, "-o"), about), jsonBytesOf(schedule))
+    ? writeShown(context, output, scheduleJsonParts(expanded(schedule, "-o"), about), jsonBytesOf(schedule))
     : writeShown(context, output, scheduleBysParts(schedule, about), bysBytesOf(schedule));
 }
 

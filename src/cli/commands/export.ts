@@ -5,7 +5,7 @@ import { transfersOf } from "../../model/schedule.ts";
 import type { Schedule } from "../../model/slot-schedule.ts";
 import { type Context, outJson } from "../context.ts";
 import { type OutputFile, outputFile } from "../output-file.ts";
-import { scheduleOf, stepsOf } from "../schedule-file.ts";
+import { expanded, scheduleOf } from "../schedule-file.ts";
 import { refuseSchedule, writeSchedule, writeShown } from "../schedule-output.ts";
 import { count, roundedSize } from "../text.ts";
 import { oneOf, textOf } from "../values.ts";
@@ -23,7 +23,7 @@ function writeTrace(context: Context, output: OutputFile, schedule: Schedule): n
     throw new InputError("--to", most, `perfetto, about ${aboutBytes(bytes)}`);
   }
   output.refuseWithoutRoom(bytes);
-  const steps = stepsOf(schedule, "--to perfetto");
+  const steps = expanded(schedule, "--to perfetto");
   return writeShown(context, output, perfettoTrace(steps, steps.startPs, steps.endPs), bytes);
 }
 

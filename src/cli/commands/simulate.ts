@@ -12,7 +12,7 @@ import { verify } from "../../verify/verify.ts";
 import { type Context, outJson } from "../context.ts";
 import { simulateJointFile } from "../joint-files.ts";
 import { outputFile } from "../output-file.ts";
-import { anyScheduleOf, isJoint, stepsOf } from "../schedule-file.ts";
+import { anyScheduleOf, expanded, isJoint } from "../schedule-file.ts";
 import { collectiveText, networkText } from "../synthesis-report.ts";
 import { count, labelled, labelledTable, percent, timingCells } from "../text.ts";
 import { oneOf, textOf } from "../values.ts";
@@ -32,7 +32,7 @@ const inPs = (ns: Float64Array): Float64Array => ns.map((time) => time * PS_PER_
 
 function replay(context: Context, schedule: Schedule, switching: Switching | "reference", timeline: boolean): Replay {
   if (switching === "reference") {
-    const { model, ns, linkBusyNs, startNs, endNs } = simulateReference(stepsOf(schedule, "--reference"));
+    const { model, ns, linkBusyNs, startNs, endNs } = simulateReference(expanded(schedule, "--reference"));
     const times = timeline ? { startPs: inPs(startNs), endPs: inPs(endNs) } : {};
     return { model, ps: ns * PS_PER_NS, linkBusyPs: inPs(linkBusyNs), ...times, trace: {} };
   }
@@ -55,7 +55,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const whole = await anyScheduleOf(context, file);
   if (isJoint(whole)) return simulateJointFile(context, file, whole, asked);
   const single = trace === undefined ? (reference ? "--reference" : undefined) : "--trace";
-  const schedule = single === undefined ? whole : stepsOf(whole, single);
+  const schedule = single === undefined ? whole : expanded(whole, single);
   context.progress({ what: "verifying" });
   const { violationCount } = verify(schedule, {
     limit: 0,
@@ -71,7 +71,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const found = replay(context, schedule, switching, trace !== undefined);
   if (trace !== undefined && found.startPs !== undefined && found.endPs !== undefined) {
     context.progress({ what: `writing ${trace.path}` });
-    trace.write(perfettoTrace(stepsOf(schedule, "--trace"), found.startPs, found.endPs, found.trace));
+    trace.write(perfettoTrace(expanded(schedule, "--trace"), found.startPs, found.endPs, found.trace));
   }
   const { topology, collective } = schedule;
   const planned = { ...timingOf(collective, makespanOf(schedule)), model: "link-busy" };
