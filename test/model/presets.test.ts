@@ -55,6 +55,9 @@ describe("families: NPUs, switches, links, out-degrees", () => {
     ["dragonfly:1x4", 4, 0, 12, [3]],
     ["dragonfly:6x1", 6, 0, 30, [5]],
     ["dragonfly:2x6", 12, 0, 12 + 30, [3, 4]],
+    ["circulant:16,3,4", 16, 0, 64, [4]],
+    ["circulant:8,1,4", 8, 0, 24, [3]],
+    ["circulant:7,5", 7, 0, 14, [2]],
     // 16 GPUs on 4 box switches and 2 leaves; 4 spines of 2 leaves
     ["fat-tree:4x4,leaf=2", 16, 4 + 2 + 4, 2 * (16 + 16 + 8), [2, 4, 12]],
     // 16 leaves in 4 pods of 8 spines, 8 cores
@@ -115,6 +118,10 @@ describe("products", () => {
       ["hypercube:3", "fc:2*mesh:2x2"],
       ["fc:3", "ring:3"],
       ["dragonfly:5x1", "fc:5"],
+      ["circulant:8,1", "ring:8"],
+      ["circulant:7,6", "ring:7"],
+      ["circulant:6,1,2,3", "fc:6"],
+      ["circulant:2,1", "ring:2"],
     ]) {
       expect(lines(presetTopology(a))).toEqual(lines(presetTopology(b)));
     }
@@ -198,6 +205,22 @@ describe("products", () => {
   });
 });
 
+describe("circulant graphs", () => {
+  it("link every NPU to those at each offset, both ways, with the offset's figures", () => {
+    const topology = presetTopology("circulant:10,4,3,5@100,50,25GB/s,1,2,3us");
+    const names = linkNames(topology);
+    expect(names.slice(0, 5)).toEqual(["0>4", "0>6", "0>3", "0>7", "0>5"]);
+    expect(names.slice(45)).toEqual(["9>3", "9>5", "9>2", "9>6", "9>4"]);
+    expect(figure(topology, "8>2")).toEqual([100e9, 1e6]);
+    expect(figure(topology, "2>9")).toEqual([50e9, 2e6]);
+    expect(figure(topology, "7>2")).toEqual([25e9, 3e6]);
+  });
+
+  it("may fall apart, where all offsets share a factor with the size", () => {
+    expect(unreachablePair(presetTopology("circulant:8,2,4"))).toEqual([0, 1]);
+  });
+});
+
 describe("dragonfly and fat trees", () => {
   it("joins each two groups once each way, and gives each NPU of 4x5 one global link", () => {
     for (const [perGroup, groups] of [
@@ -266,13 +289,13 @@ describe("bad expressions are refused in one sentence", () => {
     ["mesh:AxB", /received "A"/],
     ["ring:4x4", /expected ring:N .* "2 sizes"/],
     ["ring:99999999999999999999", /a size of ring/],
-    ["ring:1e9", /expected at most 4000000 links for ring:1e9 but received "about 2000000000 links"/],
+    ["ring:1e9", /expected at most 10000000 links for ring:1e9 but received "about 2000000000 links"/],
     ["fc:5000", /about 24995000 links/],
-    ["hypercube:40", /at most 4000000 links/],
-    ["hypercube:1e9", /at most 4000000 links/],
-    ["dgx-a100:9999999", /at most 4000000 links/],
-    ["dragonfly:2x99999", /at most 4000000 links/],
-    ["fat-tree:99999x64", /at most 4000000 links/],
+    ["hypercube:40", /at most 10000000 links/],
+    ["hypercube:1e9", /at most 10000000 links/],
+    ["dgx-a100:9999999", /at most 10000000 links/],
+    ["dragonfly:2x99999", /at most 10000000 links/],
+    ["fat-tree:99999x64", /at most 10000000 links/],
     ["mesh:4x4@", /value 1 after "@"/],
     ["mesh:4x4@50", /a bandwidth such as "50GB\/s" or a latency such as "0.5us" for value 1/],
     ["mesh:4x4@50GB/s,", /value 2 after "@"/],
@@ -292,6 +315,13 @@ describe("bad expressions are refused in one sentence", () => {
     ["ring:4*dragonfly:4x5", /factors among ring, line, mesh/],
     ["dgx-a100:2*ring:4", /factors among/],
     ["dragonfly:4", /dragonfly:AxG/],
+    ["circulant:16", /expected circulant:N,A/],
+    ["circulant:16,", /an offset in circulant:16, but received ""/],
+    ["circulant:16,x", /an offset in circulant:16,x but received "x"/],
+    ["circulant:16,3,16", /a number below 16 for an offset in circulant:16,3,16 but received 16/],
+    ["circulant:16,3,13", /offsets that lead to different NPUs .* received 13/],
+    ["circulant:16,3,4@1,2,3GB/s", /one bandwidth or 2/],
+    ["circulant:9999999,1,2", /at most 10000000 links/],
     ["fat-tree:8", /fat-tree:SxG/],
     ["fat-tree:8x8,tiers=4", /2 or 3 for tiers/],
     ["fat-tree:8x8,oversub=0.5", /a number, 1 or more/],

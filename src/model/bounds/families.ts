@@ -136,40 +136,42 @@ function switchNeighbours(topology: Topology, ports: Ports): number[][] {
  */
 export function withPlacedSwitches(topology: Topology, ports: Ports, npus: ArrayLike<number>): Int32Array {
   if (topology.npuCount === nodeCount(topology)) return Int32Array.from(npus);
-  const inside = new Set<number>(Array.from(npus));
-  const chosen = new Set<number>();
-  const { linkSource, linkTarget, linkBytesPerSecond } = topology;
-  for (let pass = 0; pass < 3; pass++) {
-    const near = new Set<number>(chosen);
-    for (const v of inside) {
-      for (let i = ports.leaving.offset[v]; i < ports.leaving.offset[v + 1]; i++) {
-        const u = linkTarget[ports.leaving.items[i]];
-        if (u >= topology.npuCount) near.add(u);
-      }
+  const { npuCount, linkSource, linkTarget, linkBytesPerSecond } = topology;
+  const { entering, leaving } = ports;
+  const inside = new Uint8Array(nodeCount(topology));
+  for (let i = 0; i < npus.length; i++) inside[npus[i]] = 1;
+  const near = new Uint8Array(inside.length - npuCount);
+  const seeNear = (node: number): void => {
+    for (let i = leaving.offset[node]; i < leaving.offset[node + 1]; i++) {
+      const next = linkTarget[leaving.items[i]];
+      if (next >= npuCount) near[next - npuCount] = 1;
     }
-    for (const w of [...near].sort((a, b) => a - b)) {
-      let toSet = 0;
-      let toRest = 0;
-      const weigh = (neighbour: number, link: number): void => {
-        if (inside.has(neighbour)) toSet += linkBytesPerSecond[link];
-        else toRest += linkBytesPerSecond[link];
-      };
-      for (let i = ports.entering.offset[w]; i < ports.entering.offset[w + 1]; i++) {
-        weigh(linkSource[ports.entering.items[i]], ports.entering.items[i]);
+  };
+  for (let i = 0; i < npus.length; i++) seeNear(npus[i]);
+  for (let pass = 0, changed = true; pass < 3 && changed; pass++) {
+    changed = false;
+    if (pass > 0) for (let w = npuCount; w < inside.length; w++) if (inside[w] === 1) seeNear(w);
+    for (let w = npuCount; w < inside.length; w++) {
+      if (near[w - npuCount] === 0) continue;
+      let balance = 0;
+      for (let i = entering.offset[w]; i < entering.offset[w + 1]; i++) {
+        const link = entering.items[i];
+        balance += inside[linkSource[link]] === 1 ? linkBytesPerSecond[link] : -linkBytesPerSecond[link];
       }
-      for (let i = ports.leaving.offset[w]; i < ports.leaving.offset[w + 1]; i++) {
-        weigh(linkTarget[ports.leaving.items[i]], ports.leaving.items[i]);
+      for (let i = leaving.offset[w]; i < leaving.offset[w + 1]; i++) {
+        const link = leaving.items[i];
+        balance += inside[linkTarget[link]] === 1 ? linkBytesPerSecond[link] : -linkBytesPerSecond[link];
       }
-      if (toSet >= toRest) {
-        inside.add(w);
-        chosen.add(w);
-      } else {
-        inside.delete(w);
-        chosen.delete(w);
-      }
+      const better = balance >= 0 ? 1 : 0;
+      if (inside[w] !== better) changed = true;
+      inside[w] = better;
     }
   }
-  return Int32Array.from([...Array.from(npus), ...[...chosen].sort((a, b) => a - b)]);
+  const nodes = new Int32Array(npus.length + near.length);
+  let count = npus.length;
+  nodes.set(npus);
+  for (let w = npuCount; w < inside.length; w++) if (inside[w] === 1) nodes[count++] = w;
+  return nodes.slice(0, count);
 }
 
 /** `work`: array cells read per NPU of a slab. */

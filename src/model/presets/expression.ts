@@ -24,7 +24,7 @@ export const DEFAULT_BYTES_PER_SECOND = 50e9;
 export const DEFAULT_LATENCY_PS = PS_PER_US / 2;
 
 /** Largest network a preset builds; beyond it the expression is refused with its estimate. */
-export const MAX_LINKS = 4e6;
+export const MAX_LINKS = 1e7;
 
 const TIME_UNITS = new Set(["ps", "ns", "us", "µs", "ms", "s"]);
 

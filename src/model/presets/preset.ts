@@ -3,6 +3,7 @@ import { didYouMean } from "../closest.ts";
 import type { Topology } from "../topology.ts";
 import { AMD_INTEL } from "./amd-intel.ts";
 import { type Box, boxTopology } from "./boxes.ts";
+import { circulant } from "./circulant.ts";
 import { dragonfly } from "./dragonfly.ts";
 import {
   count,
@@ -43,6 +44,11 @@ const FACTORS: Readonly<Record<string, { kind: DimensionKind; form: string; many
 
 /** Networks that are not products. */
 const NETWORKS: Readonly<Record<string, { build: (e: Expression) => Topology; form: string; description: string }>> = {
+  circulant: {
+    build: circulant,
+    form: "circulant:N,A[,B...]",
+    description: "N NPUs, each linked to those A, B ... away",
+  },
   dragonfly: { build: dragonfly, form: "dragonfly:AxG", description: "G groups of A, a global link between each two" },
   "fat-tree": {
     build: fatTree,
@@ -133,7 +139,7 @@ function platform({ factors: [{ name, args }], text }: Expression): Topology {
 /**
  * Returns the network of a preset expression: `mesh:4x4`, `ring:2*fc:4*switch:8@200,100,50GB/s`, `dgx-a100:2`, ... as
  * `PRESETS` lists them. The k-th bandwidth and latency after `@` belong to the k-th dimension; one serves all. Throws
- * InputError for an unknown preset, malformed sizes or figures, and networks of more than 4e6 links.
+ * InputError for an unknown preset, malformed sizes or figures, and networks of more than 1e7 links.
  */
 export function presetTopology(expression: string): Topology {
   const parsed = parseExpression(expression);

@@ -33,7 +33,7 @@ function dimensionLinks({ kind, size }: Dimension, npus: number): number {
  * has one link each way; a dimension of size 1 has none; a switch dimension gives every line of NPUs one switch, named `sw3`,
  * or `d1s3` (dimension 1, fourth line) where several dimensions are switched.
  * Links are declared by NPU, then dimension, then distance (so that translations keep a link's place), then by switch.
- * Throws InputError above 4e6 links.
+ * Throws InputError above 1e7 links.
  */
 export function productTopology(name: string, dimensions: readonly Dimension[], sources: readonly string[]): Topology {
   const npus = dimensions.reduce((product, { size }) => product * size, 1);
