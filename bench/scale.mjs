@@ -1,0 +1,229 @@
+// The largest networks: growth of the matching with the number of NPUs, backends and threads, whole commands with memory.
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { BACKENDS, COMMANDS, GROWTH } from "./scale-cases.mjs";
+import {
+  figure,
+  machine,
+  machineLine,
+  median,
+  progress,
+  progressDone,
+  publish,
+  table,
+  trialProcess,
+} from "./support.mjs";
+
+const CLI = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
+const THREADS = 2;
+const GIB = 2 ** 30;
+
+async function matched(topology, backend, threads, runs) {
+  progress(`scale: ${topology}, ${backend}, ${threads} threads`);
+  const trial = trialProcess("scale-trial.mjs", [topology, backend, String(threads)]);
+  try {
+    return await trial.ask({ runs });
+  } finally {
+    trial.end();
+  }
+}
+
+/** Returns the slope of log seconds over log NPUs: least squares. */
+function exponent(rows) {
+  const points = rows.map(({ npus, seconds }) => [Math.log(npus), Math.log(seconds)]);
+  const mean = (i) => points.reduce((sum, point) => sum + point[i], 0) / points.length;
+  const [mx, my] = [mean(0), mean(1)];
+  const top = points.reduce((sum, [x, y]) => sum + (x - mx) * (y - my), 0);
+  return top / points.reduce((sum, [x]) => sum + (x - mx) ** 2, 0);
+}
+
+async function growth() {
+  const rows = [];
+  for (const { topology, runs, targetSeconds = null } of GROWTH) {
+    const { seconds, slots, transfers } = await matched(topology, "native", THREADS, runs);
+    const npus = Math.round((1 + Math.sqrt(1 + 4 * transfers)) / 2);
+    rows.push({ topology, npus, transfers, slots, seconds: median(seconds), runs, targetSeconds });
+  }
+  return rows;
+}
+
+async function backends() {
+  const rows = [];
+  for (const [topology, runs] of BACKENDS) {
+    let reference = null;
+    for (const [backend, threads] of [
+      ["native", 1],
+      ["native", THREADS],
+      ["wasm", 1],
+      ["js", 1],
+    ]) {
+      const { seconds, digest, transfers } = await matched(topology, backend, threads, runs);
+      const middle = median(seconds);
+      reference ??= { digest, seconds: middle };
+      if (digest !== reference.digest) throw new Error(`${topology}: ${backend} gives other logs than native`);
+      const ratio = middle / reference.seconds;
+      rows.push({ topology, backend, threads, seconds: middle, ratio, nsPerTransfer: (middle * 1e9) / transfers });
+    }
+  }
+  return rows;
+}
+
+/** Returns the most memory that a process has held, where the system tells (Linux). */
+function peakBytes(pid) {
+  try {
+    return Number(/VmHWM:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}
+
+function command(args) {
+  return new Promise((resolve, reject) => {
+    const start = performance.now();
+    const child = spawn(process.execPath, [CLI, ...args, "--json", "--quiet"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let peak = 0;
+    const timer = setInterval(() => {
+      peak = Math.max(peak, peakBytes(child.pid));
+    }, 50);
+    let text = "";
+    child.stdout.on("data", (part) => {
+      text += part;
+    });
+    child.on("close", (code) => {
+      clearInterval(timer);
+      const seconds = (performance.now() - start) / 1000;
+      if (code !== 0) reject(new Error(`banyan ${args.join(" ")}: exit code ${code}`));
+      else resolve({ seconds, peakBytes: peak === 0 ? null : peak, report: JSON.parse(text) });
+    });
+  });
+}
+
+async function commands() {
+  const rows = [];
+  for (const { group, commands: lines } of COMMANDS) {
+    const folder = mkdtempSync(join(tmpdir(), "banyan-scale-"));
+    try {
+      for (const { line, ...targets } of lines) {
+        progress(`scale: banyan ${line}`);
+        const args = line.split(" ").map((word) => word.replace("FILE", join(folder, "schedule")));
+        const { report, ...measured } = await command(args);
+        const file = args.find((word) => word.endsWith(".bys"));
+        const right = report.verified ?? report.correct;
+        if (right !== true) throw new Error(`banyan ${line}: not correct`);
+        rows.push({
+          group,
+          line,
+          ...measured,
+          synthesisSeconds: report.synthesis === undefined ? null : report.synthesis.ms / 1000,
+          transfers: report.schedule?.transfers ?? report.transfers,
+          optimality: report.optimality ?? null,
+          policy: report.synthesis?.policy ?? "",
+          fileBytes: file === undefined ? null : statSync(file).size,
+          targets,
+        });
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  return rows;
+}
+
+/** Returns the targets of a command that it missed, in words. */
+function missedOf({ seconds, synthesisSeconds, peakBytes: peak, targets }) {
+  const missed = [];
+  if (targets.seconds !== undefined && seconds > targets.seconds) missed.push(`${targets.seconds} s`);
+  if (targets.synthesisSeconds !== undefined && synthesisSeconds > targets.synthesisSeconds) {
+    missed.push(`synthesis in ${targets.synthesisSeconds} s`);
+  }
+  if (targets.bytes !== undefined && peak !== null && peak > targets.bytes) missed.push(`${targets.bytes / GIB} GiB`);
+  return missed;
+}
+
+function targetText({ seconds, synthesisSeconds, bytes }) {
+  const parts = [];
+  if (synthesisSeconds !== undefined) parts.push(`synthesis ${synthesisSeconds} s`);
+  if (seconds !== undefined) parts.push(`${seconds} s`);
+  if (bytes !== undefined) parts.push(`${bytes / GIB} GiB`);
+  return parts.length === 0 ? "" : `at most ${parts.join(", ")}`;
+}
+
+/** Measures, prints and writes; returns the number of targets missed. */
+export async function run() {
+  const where = machine();
+  const sizes = await growth();
+  const sides = await backends();
+  const whole = await commands();
+  progressDone();
+  const slope = exponent(sizes);
+  const parts = [
+    "# The largest networks",
+    "",
+    "`npm run bench -- scale`. All-gather of 1 GiB, one chunk per NPU. Answers are compared (backends, threads) or verified (commands).",
+    "",
+    machineLine(where),
+    "",
+    `## Growth: the matching alone, native, ${THREADS} threads`,
+    "",
+    table(
+      ["network", "NPUs", "transfers", "slots", "seconds", "ns/transfer", "runs", "target", ""],
+      sizes.map((r) => [
+        r.topology,
+        r.npus,
+        r.transfers,
+        r.slots,
+        figure(r.seconds),
+        figure((r.seconds * 1e9) / r.transfers, 3),
+        r.runs,
+        r.targetSeconds === null ? "" : `at most ${r.targetSeconds} s`,
+        r.targetSeconds === null ? "" : r.seconds <= r.targetSeconds ? "reached" : "MISSED",
+      ]),
+    ),
+    "",
+    `Time grows with the number of NPUs to the power of ${figure(slope, 3)} (least squares on logarithms); the published figure is 2.0, and the output itself grows with the power of 2.`,
+    "",
+    "## Backends and threads: the matching alone",
+    "",
+    table(
+      ["network", "backend", "threads", "seconds", "x native, one thread", "ns/transfer"],
+      sides.map((r) => [
+        r.topology,
+        r.backend,
+        r.threads,
+        figure(r.seconds),
+        figure(r.ratio, 3),
+        figure(r.nsPerTransfer, 3),
+      ]),
+    ),
+    "",
+    "## Whole commands, start of Node included",
+    "",
+    table(
+      ["command", "seconds", "synthesis s", "peak GiB", "file GiB", "transfers", "of bound", "policy", "target", ""],
+      whole.map((r) => [
+        `banyan ${r.line}`,
+        figure(r.seconds),
+        figure(r.synthesisSeconds),
+        r.peakBytes === null ? "" : figure(r.peakBytes / GIB, 3),
+        r.fileBytes === null ? "" : figure(r.fileBytes / GIB, 3),
+        r.transfers,
+        figure(r.optimality),
+        r.policy,
+        targetText(r.targets),
+        targetText(r.targets) === "" ? "" : missedOf(r).length === 0 ? "reached" : `MISSED ${missedOf(r).join(", ")}`,
+      ]),
+    ),
+  ];
+  publish(
+    "scale",
+    { machine: where, exponent: slope, growth: sizes, backends: sides, commands: whole },
+    parts.join("\n"),
+  );
+  const late = sizes.filter((r) => r.targetSeconds !== null && r.seconds > r.targetSeconds).length;
+  return late + whole.filter((r) => missedOf(r).length > 0).length;
+}
