@@ -1,7 +1,9 @@
+import { boundOf } from "../../model/bounds.ts";
 import type { Collective } from "../../model/collective.ts";
+import { ceil } from "../../model/rational.ts";
 import { type RouteSet, type RouteTimes, reversedRoutes, routeTimes } from "../../model/routes.ts";
 import type { SwitchDegree } from "../../model/routing.ts";
-import { switchCount, type Topology } from "../../model/topology.ts";
+import { reversed, switchCount, type Topology } from "../../model/topology.ts";
 import { endOf, type PhaseTransfers } from "./assemble.ts";
 import type { Phase } from "./phases.ts";
 
@@ -36,6 +38,16 @@ export function networksOf(
     times: routeTimes(topology, routes, collective.chunkBytes),
     label: switchCount(topology) === 0 ? "" : degree === "ports" ? "ports" : `degree ${degree}`,
   }));
+}
+
+/** Returns the least bound of the phase on any of its networks, in whole picoseconds. */
+export function targetPs(topology: Topology, phase: Phase, networks: readonly Network[]): number {
+  const phaseTopology = phase.reversed ? reversed(topology) : topology;
+  let least = Number.POSITIVE_INFINITY;
+  for (const { routes, times } of networks) {
+    least = Math.min(least, Number(ceil(boundOf(phaseTopology, phase.collective, routes, times).ps)));
+  }
+  return least;
 }
 
 /** Returns the outcome of a trial that found these transfers; empty labels are left out. */

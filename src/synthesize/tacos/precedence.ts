@@ -34,27 +34,23 @@ function successorsOf(schedule: StepSchedule, most: number) {
   const { topology, routes, chunk, route, startPs, endPs } = schedule;
   const departures = departuresOf(schedule);
   const offset = new Int32Array(chunk.length + 1);
-  const visit = (i: number, found: (row: number) => void): void => {
-    const key = chunk[i] * topology.npuCount + routes.target[route[i]];
-    for (let k = departures.offset[key]; k < departures.offset[key + 1]; k++) {
-      if (startPs[departures.rows[k]] >= endPs[i]) found(departures.rows[k]);
-    }
-  };
+  // Rows are in order of start, and so are the departures of one key: the successors are the last of them.
+  const first = new Int32Array(chunk.length);
   let count = 0;
-  const countOne = (): void => {
-    count++;
-  };
   for (let i = 0; i < chunk.length && count <= most; i++) {
-    visit(i, countOne);
+    const key = chunk[i] * topology.npuCount + routes.target[route[i]];
+    const behind = departures.offset[key + 1];
+    let k = departures.offset[key];
+    while (k < behind && startPs[departures.rows[k]] < endPs[i]) k++;
+    first[i] = k;
+    count += behind - k;
     offset[i + 1] = count;
   }
   if (count > most) return null;
   const items = new Int32Array(count);
-  let at = 0;
-  const store = (row: number): void => {
-    items[at++] = row;
-  };
-  for (let i = 0; i < chunk.length; i++) visit(i, store);
+  for (let i = 0; i < chunk.length; i++) {
+    for (let at = offset[i], k = first[i]; at < offset[i + 1]; at++, k++) items[at] = departures.rows[k];
+  }
   return { offset, items };
 }
 

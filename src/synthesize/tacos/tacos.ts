@@ -43,7 +43,7 @@ export async function synthesizeByMatching(request: SynthesisRequest, context: S
   const degrees = degreesToTry(topology, request.switchDegree);
   const routeSets = degrees.map((degree) => ({ degree, routes: routesOf(topology, degree) }));
   const networksOfPhase = (phase: Phase) => networksOf(topology, collective, phase, routeSets);
-  const rounds = await inRounds(request, phases, networksOfPhase, context, synthesize);
+  const rounds = await inRounds(request, phases, networksOfPhase, context, synthesizeByMatching);
   if (rounds !== null) return rounds;
   const done: PhaseTransfers[] = [];
   const labels: string[] = [];
@@ -54,13 +54,13 @@ export async function synthesizeByMatching(request: SynthesisRequest, context: S
       done.push(same);
       continue;
     }
-    const networks = networksOf(topology, collective, phase, routeSets);
-    const phaseTopology = phase.reversed ? reversed(topology) : topology;
+    const networks = networksOfPhase(phase);
+    const target = targetPs(topology, phase, networks);
     const attempts = (phase.unicast ? unicastAttempts : multicastAttempts)(phase, networks, request, context, target);
     const { best, ran } = await bestOf(
       attempts,
       (first) => request.trials ?? defaultTrials(first.transfers.chunk.length),
-      targetPs(topology, phase, networks),
+      target,
       context.runner.width,
       (count, total) => context.onProgress?.({ phase: phase.name, done: count, total }),
     );
