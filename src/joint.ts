@@ -3,6 +3,7 @@ import { CancelledError, InputError, InternalError } from "./errors.ts";
 import { type JointReport, jointReportOf } from "./joint-result.ts";
 import { jointBoundOf, jointLimitOf } from "./model/bounds/joint.ts";
 import type { Collective } from "./model/collective.ts";
+import { leastTransfers, refuseWithoutMemory, stepsEstimate } from "./model/estimate.ts";
 import { type JointSchedule, jointTransferCount, type Tenant } from "./model/joint-schedule.ts";
 import { routesOf } from "./model/routing.ts";
 import type { Topology } from "./model/topology.ts";
@@ -50,9 +51,13 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
   if (options.collectives.length === 0) throw new InputError("collectives", "at least one collective", []);
   if (options.algorithm !== undefined && options.algorithm !== "tacos")
     throw new InputError("--algorithm", "tacos, or nothing, for several collectives at once", options.algorithm);
+  let free = engine.freeMemory();
   const collectives = options.collectives.map((one, i) => {
     const { collective } = problemOf(topology, one, placeOf(i));
     checkSize(collective, placeOf(i));
+    const estimate = stepsEstimate(topology, collective, leastTransfers(collective));
+    refuseWithoutMemory(estimate, free, placeOf(i)("collective"));
+    if (free !== null) free -= estimate.memoryBytes;
     return collective;
   });
   const seed = options.seed ?? 1;

@@ -2,6 +2,12 @@ import { groupedBy } from "../../model/graph.ts";
 import { draw, shuffle } from "../../random.ts";
 import { type CellTable, deliver, firstCell, headOf, tailOf } from "./cell-table.ts";
 
+/** Returns about how many array cells a first fit reads. */
+export function firstFitCost({ cells, network, errands }: CellTable): number {
+  const spreading = errands.filter(({ wanted }) => wanted.length > 1).length;
+  return cells * network.routes.source.length * (1 + spreading / 2);
+}
+
 /**
  * Fills a table greedily, both ends of time at once: cell row s from the front with the errands that run forwards, row s
  * from the back with the reversed ones. Each free route into an NPU takes, of the errands that its tail has and its head

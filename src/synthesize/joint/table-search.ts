@@ -8,7 +8,7 @@ import { draw, shuffle } from "../../random.ts";
 import { allTimes } from "../tacos/distances.ts";
 import { type Phase, phasesOf } from "../tacos/phases.ts";
 import { type CellNetwork, type CellTable, cellTable, type Errand } from "./cell-table.ts";
-import { firstFit } from "./first-fit.ts";
+import { firstFit, firstFitCost } from "./first-fit.ts";
 import { sizeClasses } from "./merge.ts";
 import { negotiate, repairCost } from "./negotiate.ts";
 
@@ -181,7 +181,7 @@ function scheduleOf(problem: TableProblem, table: CellTable, pieces: readonly Pi
   return { topology, routes, tenants };
 }
 
-/** Array cells that the repairs of a search may still read. */
+/** Array cells that a search may still read. */
 interface Allowance {
   left: number;
 }
@@ -193,6 +193,7 @@ function attempt(problem: TableProblem, cells: number, k: number, seed: number, 
   if (found === null) return null;
   const { pieces, errands } = found;
   const table = cellTable(problem.network, errands, cells);
+  allowance.left -= firstFitCost(table);
   firstFit(table, own, k % 4 < 2 ? 0.5 : 3, k % 2 === 0);
   const cost = repairCost(table);
   const wanted = errands.reduce((sum, errand) => sum + errand.wanted.length, 0);
@@ -205,7 +206,7 @@ function attempt(problem: TableProblem, cells: number, k: number, seed: number, 
 
 /**
  * Returns a schedule in the fewest cells found, at least `low` and below `high`: `low` first, then by halving between the
- * two, while `steps` array cells of repairs last. Null where nothing was found. Deterministic in the seed.
+ * two, while `steps` array cells to read last. Null where nothing was found. Deterministic in the seed.
  */
 export async function searchTable(
   problem: TableProblem,

@@ -1,0 +1,168 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
+import { jointScheduleJsonParts } from "../../src/export/joint-schedule-json.ts";
+import { readAnySchedule } from "../../src/import/joint-schedule-json.ts";
+import { type JointOptions, synthesizeJoint } from "../../src/joint.ts";
+import { jointBoundOf } from "../../src/model/bounds/joint.ts";
+import { boundOf } from "../../src/model/bounds.ts";
+import { type JointSchedule, jointEndPs, tenantSchedule } from "../../src/model/joint-schedule.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
+import { toNumber } from "../../src/model/rational.ts";
+import { routeTimes } from "../../src/model/routes.ts";
+import { routesOf } from "../../src/model/routing.ts";
+import { synthesize } from "../../src/pipeline.ts";
+import { simulateJoint, simulateSchedule } from "../../src/simulate/replay.ts";
+import { verifyJoint } from "../../src/verify/joint.ts";
+import { engineOf, jointFaults, tenantSets } from "../support/joint-schedules.ts";
+import { wholeCollective } from "../support/synthesis.ts";
+
+const engine = engineOf(jsKernels);
+const MIB = 2 ** 20;
+const mesh = presetTopology("mesh:6x6");
+
+/** All-gather, broadcast from NPU 2 and reduction to NPU 17: all chunks of 1 MiB (TACOS 2023, figure 22b). */
+const threeTenants = (gathered: number, sent: number): JointOptions["collectives"] => [
+  { collective: "allgather", sizeBytes: 36 * gathered * MIB, chunks: gathered },
+  { collective: "broadcast", sizeBytes: sent * MIB, chunks: sent, root: 2 },
+  { collective: "reduce", sizeBytes: sent * MIB, chunks: sent, root: 17 },
+];
+
+const slotPs = routeTimes(mesh, routesOf(mesh, 1), wholeCollective(mesh, "broadcast", MIB).chunkBytes).slotPs[0];
+
+describe("several collectives at once", () => {
+  it.each([
+    // one after the other: 18 + 8 + 8
+    ["one chunk per NPU each", 1, 1, 18],
+    // 35 and 2 + 9 + 9
+    ["two chunks gathered, four sent", 2, 4, 37],
+    // 18 + 25 + 25
+    ["equal bytes", 1, 36, 36],
+  ])("meet the joint bound on the 6x6 mesh: %s", async (_, gathered, sent, slots) => {
+    const { schedule, report } = await synthesizeJoint(engine, mesh, { collectives: threeTenants(gathered, sent) });
+    expect(jointEndPs(schedule) / slotPs).toBe(slots);
+    expect(report.optimality).toBe(1);
+    expect(verifyJoint(schedule).violations).toEqual([]);
+  });
+
+  it("mix chunk sizes", async () => {
+    const collectives: JointOptions["collectives"] = [
+      { collective: "allgather", sizeBytes: 36 * MIB },
+      { collective: "broadcast", sizeBytes: 36 * MIB, chunks: 12, root: 2 },
+      { collective: "reduce", sizeBytes: 36 * MIB, chunks: 9, root: 17 },
+    ];
+    const { schedule, report } = await synthesizeJoint(engine, mesh, { collectives, trials: 16 });
+    expect(verifyJoint(schedule).violations).toEqual([]);
+    expect(report.optimality).toBeGreaterThan(0.75);
+  });
+
+  it("are right, and no faster than their bound, on any network", async () => {
+    const property = fc.asyncProperty(tenantSets(), async ({ topology, tenants, seed }) => {
+      const options = { collectives: tenants, seed, trials: 2 };
+      const { schedule, report } = await synthesizeJoint(engine, topology, options);
+      expect(jointFaults(schedule)).toEqual([]);
+      expect(verifyJoint(schedule).violations).toEqual([]);
+      expect(report.optimality).toBeLessThanOrEqual(1);
+      expect(report.ofLimit).toBeLessThanOrEqual(1);
+      expect(report.simulated?.us).toBeLessThanOrEqual(report.time.us);
+      expect(await synthesizeJoint(engine, topology, options)).toMatchObject({ schedule });
+    });
+    await fc.assert(property, { numRuns: 40, seed: 4 });
+  });
+
+  it("write files that read back to the same schedule", async () => {
+    const property = fc.asyncProperty(tenantSets(), async ({ topology, tenants, seed }) => {
+      const { schedule } = await synthesizeJoint(engine, topology, { collectives: tenants, seed, trials: 1 });
+      const text = [...jointScheduleJsonParts(schedule, { madeBy: "test" })].join("");
+      const read = readAnySchedule(text, "joint.json") as JointSchedule;
+      expect(read.routes).toEqual(schedule.routes);
+      expect(read.tenants.map(plain)).toEqual(schedule.tenants.map(plain));
+    });
+    await fc.assert(property, { numRuns: 20, seed: 5 });
+  });
+
+  it("that have nothing to send take no time", async () => {
+    const collectives = [{ collective: "allgather", group: "3" }] as const;
+    const { report } = await synthesizeJoint(engine, mesh, { collectives });
+    expect([report.time.us, report.schedule.transfers, report.optimality]).toEqual([0, 0, 1]);
+  });
+});
+
+/** Columns in the order of (start, route, chunk), which files keep, as plain numbers. */
+function plain(tenant: JointSchedule["tenants"][number]) {
+  const rows = Array.from(tenant.chunk, (chunk, i) =>
+    [tenant.startPs[i], tenant.route[i], chunk, tenant.endPs[i], tenant.op[i]].join(),
+  );
+  return { collective: tenant.collective, rows: rows.sort() };
+}
+
+describe("the joint bound", () => {
+  it("is at least what each collective needs alone, and with one collective just that", () => {
+    const property = fc.property(tenantSets(), ({ topology, tenants }) => {
+      const whole = tenants.map(({ collective, sizeBytes, chunks }) =>
+        wholeCollective(topology, collective, sizeBytes, chunks),
+      );
+      const routes = routesOf(topology, "ports");
+      const alone = whole.map((c) =>
+        toNumber(boundOf(topology, c, routes, routeTimes(topology, routes, c.chunkBytes)).ps),
+      );
+      const joint = toNumber(jointBoundOf(topology, whole, routes).ps);
+      expect(joint).toBeGreaterThanOrEqual(Math.max(...alone));
+      expect(toNumber(jointBoundOf(topology, [whole[0]], routes).ps)).toBe(alone[0]);
+    });
+    fc.assert(property, { numRuns: 150, seed: 6 });
+  });
+
+  it("adds chunks of unequal size by their slots, which no link shares out", () => {
+    // Over one link of 1 GB/s: two chunks of 1000 bytes and one of 3000 take 5 us, and the last of 3 + 1 us is not yet enough.
+    const line = presetTopology("mesh:2x1@1GB/s,0us");
+    const small = wholeCollective(line, "broadcast", 2000, 2);
+    const large = wholeCollective(line, "broadcast", 3000, 1);
+    expect(toNumber(jointBoundOf(line, [small, large], routesOf(line, 1)).ps)).toBe(5_000_000);
+  });
+});
+
+describe("process groups", () => {
+  it.each([
+    // [network, collective, chunks, groups, slots]: the bound is met where it says so
+    ["mesh:6x6", "alltoall", 1, "0,1,2,3;32,33,34,35", 3], // the bound
+    ["mesh:6x6", "scatter", 4, "0,2,4,12,14,16;1,3,5,13,15,17", 14], // the bound
+    ["mesh:6x6", "allreduce", 1, "0,5,30,35;1,4,31,34", 12], // bound 11; 20 through owners in the groups
+    ["mesh:6x6", "allgather", 4, "0,5,30,35;1,4,31,34", 12], // bound 10
+    ["torus:4x4", "allreduce", 1, "0,5,10,15;1,6,11,12;2,7,8,13;3,4,9,14", 4], // the bound
+    ["torus:3x3", "allreduce", 1, "0,1,2,3,4,5,6,7,8", 4], // the bound
+  ] as const)("several at once, relayed by outsiders: %s %s %s", async (name, collective, chunks, group, slots) => {
+    const topology = presetTopology(name);
+    const { schedule, report } = await synthesize(engine, topology, { collective, chunks, group });
+    const { slotPs } = routeTimes(topology, schedule.routes, schedule.collective.chunkBytes);
+    expect(report.time.us / (slotPs[0] / 1e6)).toBeCloseTo(slots, 9);
+    expect(report.verified).toBe(true);
+  });
+});
+
+describe("the joint replay", () => {
+  it("of one collective is the replay of its schedule", async () => {
+    const property = fc.asyncProperty(tenantSets(), async ({ topology, tenants, seed }) => {
+      const { schedule } = await synthesizeJoint(engine, topology, {
+        collectives: tenants.slice(0, 1),
+        seed,
+        trials: 1,
+      });
+      for (const switching of ["cut-through", "store-and-forward"] as const) {
+        const alone = simulateSchedule(tenantSchedule(schedule, 0), { switching });
+        expect(simulateJoint(schedule, { switching })).toEqual(alone);
+      }
+    });
+    await fc.assert(property, { numRuns: 20, seed: 8 });
+  });
+
+  it("keeps each tenant at least as late as it would be alone", async () => {
+    const { schedule } = await synthesizeJoint(engine, mesh, { collectives: threeTenants(1, 1) });
+    for (const switching of ["cut-through", "store-and-forward"] as const) {
+      const together = simulateJoint(schedule, { switching }).ps;
+      const alone = schedule.tenants.map((_, t) => simulateSchedule(tenantSchedule(schedule, t), { switching }).ps);
+      expect(together).toBeGreaterThanOrEqual(Math.max(...alone));
+      expect(together).toBeLessThanOrEqual(jointEndPs(schedule));
+    }
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
+import { synthesizeJoint } from "../../src/joint.ts";
+import { type JointSchedule, tenantSchedule } from "../../src/model/joint-schedule.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
+import { random } from "../../src/random.ts";
+import { verifyJoint } from "../../src/verify/joint.ts";
+import { verifySchedule } from "../../src/verify/schedule.ts";
+import { engineOf, jointFaults } from "../support/joint-schedules.ts";
+
+const engine = engineOf(jsKernels);
+
+async function example(): Promise<JointSchedule> {
+  const { schedule } = await synthesizeJoint(engine, presetTopology("mesh:3x3"), {
+    collectives: [
+      { collective: "allgather", sizeBytes: 9000 },
+      { collective: "reduce", sizeBytes: 4000, chunks: 4, root: 4 },
+      { collective: "scatter", sizeBytes: 18_000, root: 8 },
+    ],
+    trials: 2,
+  });
+  return schedule;
+}
+
+/** Returns the schedule with one number of one row changed. */
+function changed(joint: JointSchedule, draws: ReturnType<typeof random>): JointSchedule {
+  const t = draws.below(joint.tenants.length);
+  const tenant = joint.tenants[t];
+  const row = draws.below(tenant.chunk.length);
+  const columns = {
+    chunk: tenant.chunk.slice(),
+    route: tenant.route.slice(),
+    startPs: tenant.startPs.slice(),
+    endPs: tenant.endPs.slice(),
+  };
+  const shift = (draws.below(9) - 4) * 250_000;
+  switch (draws.below(4)) {
+    case 0:
+      columns.chunk[row] = draws.below(tenant.collective.chunkCount);
+      break;
+    case 1:
+      columns.route[row] = draws.below(joint.routes.source.length);
+      break;
+    case 2:
+      columns.endPs[row] += shift;
+      break;
+    default:
+      columns.startPs[row] = Math.max(0, columns.startPs[row] + shift);
+      columns.endPs[row] = columns.startPs[row] + tenant.endPs[row] - tenant.startPs[row];
+  }
+  const tenants = joint.tenants.map((other, i) => (i === t ? { ...tenant, ...columns } : other));
+  return { ...joint, tenants };
+}
+
+describe("verifyJoint", () => {
+  it("agrees with brute force on 400 changed schedules", async () => {
+    const joint = await example();
+    expect(jointFaults(joint)).toEqual([]);
+    const draws = random(3);
+    let [wrong, shared] = [0, 0];
+    for (let i = 0; i < 400; i++) {
+      const mutant = changed(joint, draws);
+      const { violationCount } = verifyJoint(mutant);
+      expect(violationCount > 0).toBe(jointFaults(mutant).length > 0);
+      if (violationCount === 0) continue;
+      wrong++;
+      const each = mutant.tenants.every((_, t) => verifySchedule(tenantSchedule(mutant, t)).violationCount === 0);
+      if (each) shared++;
+    }
+    expect(wrong).toBeGreaterThan(100);
+    // wrong only because tenants meet on a link
+    expect(shared).toBeGreaterThan(10);
+  });
+
+  it("names the collectives that meet on a link", () => {
+    const topology = presetTopology("mesh:2x1");
+    const together = async () => {
+      const { schedule } = await synthesizeJoint(engine, topology, {
+        collectives: [
+          { collective: "broadcast", sizeBytes: 1000 },
+          { collective: "scatter", sizeBytes: 2000 },
+        ],
+      });
+      const [first, second] = schedule.tenants;
+      const { startPs, endPs } = first;
+      return verifyJoint({ ...schedule, tenants: [first, { ...second, startPs, endPs }] });
+    };
+    return expect(together()).resolves.toMatchObject({
+      violationCount: 2,
+      violations: [
+        {
+          kind: "route-conflict",
+          tenant: 1,
+          message:
+            "collective 1 (scatter): rank 0 sends chunk 1 on link 0>1 at 0 us (transfer 0), while chunk 0 of collective 0 (broadcast) (transfer 0) is on that route until 0.52 us",
+        },
+        { kind: "link-conflict", tenant: 1 },
+      ],
+    });
+  });
+});
