@@ -10,8 +10,8 @@ import { jointReportLines } from "../joint-report.ts";
 import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
 import { formatOf, writeShown } from "../schedule-output.ts";
+import { aboutOf, progressOf, synthesisOptions } from "../synthesis-options.ts";
 import { textOf } from "../values.ts";
-import { aboutOf, progressOf, synthesisOptions } from "./synth.ts";
 
 /** About so many bytes a transfer takes as text. */
 const BYTES_PER_TRANSFER = 50;

@@ -1,0 +1,49 @@
+import type { SynthesizeOptions } from "../pipeline.ts";
+import type { Report } from "../result.ts";
+import { synthesizerNamed } from "../synthesize/catalog.ts";
+import type { Options, Progress } from "./protocol.ts";
+import { oneOf, switchDegree, textOf, wholeNumber } from "./values.ts";
+
+/** What the commands that synthesize have in common. */
+
+/** Returns what the options say of the synthesis, beside the collective. Throws InputError. */
+export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "collective"> {
+  const algorithm = textOf(options, "algorithm");
+  const seed = wholeNumber(textOf(options, "seed"), "--seed", 0);
+  const trials = wholeNumber(textOf(options, "trials"), "--trials", 1);
+  const policy = textOf(options, "policy");
+  const degree = switchDegree(textOf(options, "switchDegree"));
+  const switching = oneOf(textOf(options, "switching"), ["cut-through", "store-and-forward"] as const, "--switching");
+  return {
+    ...(algorithm === undefined ? {} : { algorithm: synthesizerNamed(algorithm).name }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(trials === undefined ? {} : { trials }),
+    ...(policy === undefined ? {} : { policy }),
+    ...(degree === undefined ? {} : { switchDegree: degree }),
+    ...(switching === undefined ? {} : { switching }),
+  };
+}
+
+const STEPS: Readonly<Record<string, string>> = {
+  limit: "looking for the limit",
+  synthesize: "synthesizing",
+  matching: "matching",
+  verify: "verifying",
+  simulate: "simulating",
+  bound: "looking for the bound",
+};
+
+/** Returns a step of the pipeline in words. */
+export function progressOf({ phase, done, total }: { phase: string; done: number; total: number }): Progress {
+  const step = STEPS[phase];
+  if (step === undefined) return { what: `synthesizing ${phase}`, done, total, unit: "trials" };
+  return total > 1 ? { what: step, done: Math.floor((100 * done) / total), total: 100, unit: "%" } : { what: step };
+}
+
+/** Returns what a schedule file says of its making: nothing that differs from run to run. */
+export function aboutOf({
+  algorithm,
+  synthesis: { seed, policy },
+}: Pick<Report, "algorithm" | "synthesis">): Readonly<Record<string, unknown>> {
+  return { madeBy: "banyan", algorithm, seed, policy };
+}
