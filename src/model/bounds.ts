@@ -1,5 +1,5 @@
 import { asBound, type Best, nothingYet, offerWhole } from "./bounds/best.ts";
-import { demandCost, demandOf } from "./bounds/demand.ts";
+import { demandCost, demandOf, npuDemands } from "./bounds/demand.ts";
 import { BUDGET, visitSets } from "./bounds/families.ts";
 import { type RouteView, reversedView, routeView, slotGraph } from "./bounds/graph.ts";
 import { inReversedTime } from "./bounds/infeasible.ts";
@@ -93,9 +93,10 @@ function forwardBound(topology: Topology, collective: Collective, routes: RouteS
     if (pocket) pockets.push(set);
   };
   const named = kind !== "custom";
+  const needs = npuDemands(collective, npuCount);
   visitSets(topology, view, budget, {
     visit: trySet,
-    worthTrying: (npu) => !named || npuMayRaise(context, npu, demands([npu]), release),
+    worthTrying: (npu) => !named || npuMayRaise(context, npu, needs.into[npu], needs.outOf[npu], release),
     prefixes: (dimension) => (named && view.direct ? prefixesToTry(context, collective, dimension, release) : null),
   });
   for (const set of worstCuts(topology, collective)) trySet(set, false);

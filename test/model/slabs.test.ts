@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { demandOf } from "../../src/model/bounds/demand.ts";
+import { demandOf, npuDemands } from "../../src/model/bounds/demand.ts";
 import { bordersOf, dimensionOf, prefixDemands, steepest } from "../../src/model/bounds/slabs.ts";
 import { COLLECTIVE_KINDS, collective } from "../../src/model/collective.ts";
 
@@ -42,7 +42,7 @@ describe("slabs of a shape", () => {
     );
   });
 
-  it("ask for the chunks that each of them alone asks for, of every collective and several groups", () => {
+  it("ask for the chunks that each of them, and each NPU, alone asks for, of every collective and several groups", () => {
     fc.assert(
       fc.property(
         shapes.filter((shape) => product(shape) > 1),
@@ -68,6 +68,10 @@ describe("slabs of a shape", () => {
           for (let p = 1; p <= dimension.size; p++) {
             const set = Array.from({ length: npus }, (_, npu) => npu).filter((npu) => dimension.coordinate[npu] < p);
             expect({ into: into[p], outOf: outOf[p] }).toEqual(alone(set));
+          }
+          const needs = npuDemands(c, npus);
+          for (let npu = 0; npu < npus; npu++) {
+            expect({ into: needs.into[npu], outOf: needs.outOf[npu] }).toEqual(alone([npu]));
           }
         },
       ),

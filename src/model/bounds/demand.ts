@@ -75,6 +75,21 @@ function namedDemand(collective: Collective, npuCount: number): DemandOf {
   };
 }
 
+/** Returns, for each NPU, the chunks of a collective with a name that must enter and leave it. O(NPUs + members). */
+export function npuDemands(collective: Collective, npuCount: number): { into: Float64Array; outOf: Float64Array } {
+  const { groupMembers, groupSize, rootRank } = collective;
+  const into = new Float64Array(npuCount);
+  const outOf = new Float64Array(npuCount);
+  const [enters, entersRoot] = [false, true].map((root) => entering(collective, groupSize, 1, root));
+  const [leaves, leavesRoot] = [true, false].map((root) => entering(collective, groupSize, groupSize - 1, root));
+  for (let i = 0; i < groupMembers.length; i++) {
+    const isRoot = i % groupSize === rootRank;
+    into[groupMembers[i]] += isRoot ? entersRoot : enters;
+    outOf[groupMembers[i]] += isRoot ? leavesRoot : leaves;
+  }
+  return { into, outOf };
+}
+
 function customDemand(collective: Collective, npuCount: number): DemandOf {
   const mark = new Uint8Array(npuCount);
   const count = (members: Int32Array): number => {

@@ -4,7 +4,7 @@ import { type Rational, rational } from "../rational.ts";
 import { nodeCount, type Topology } from "../topology.ts";
 import { PS_PER_SECOND } from "../units.ts";
 import { asBound, nothingYet, offerRational } from "./best.ts";
-import { demandCost, demandOf } from "./demand.ts";
+import { demandCost, demandOf, npuDemands } from "./demand.ts";
 import { BUDGET, type Budget, visitSets } from "./families.ts";
 import { noWay } from "./infeasible.ts";
 import { farthestPair } from "./latency.ts";
@@ -59,13 +59,13 @@ export function forwardLimit(topology: Topology, collective: Collective): Bound 
   };
   const ofNpu = npuBandwidths(topology);
   const named = collective.kind !== "custom";
+  const needs = npuDemands(collective, npuCount);
   visitSets(topology, null, budget, {
     visit: trySet,
     worthTrying: (npu) => {
       if (!named) return true;
       budget.left -= 2;
-      const { into, outOf } = demands([npu]);
-      return mayRaise(into, ofNpu.into[npu]) || mayRaise(outOf, ofNpu.outOf[npu]);
+      return mayRaise(needs.into[npu], ofNpu.into[npu]) || mayRaise(needs.outOf[npu], ofNpu.outOf[npu]);
     },
     prefixes: (dimension) => {
       if (!named || nodes > npuCount) return null;

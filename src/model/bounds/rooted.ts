@@ -49,7 +49,7 @@ export function tryRooted(
   const wanted = { into: chunks, outOf: 0 };
   for (const npu of targets) {
     if (budget.left <= 0) return;
-    if (!npuMayRaise(context, npu, wanted, release)) continue;
+    if (!npuMayRaise(context, npu, wanted.into, wanted.outOf, release)) continue;
     one[0] = npu;
     tryCut(context, one, () => wanted, release, root);
   }

@@ -2,7 +2,7 @@ import type { Topology } from "../topology.ts";
 import { toGBps } from "../units.ts";
 import { type Best, offerWhole } from "./best.ts";
 import { type Capacity, capacityOf, smallestTime, transfersBy } from "./capacity.ts";
-import type { Demand, DemandOf } from "./demand.ts";
+import type { DemandOf } from "./demand.ts";
 import type { Budget } from "./families.ts";
 import { fitsAtNpu, type RouteView } from "./graph.ts";
 import { noWay } from "./infeasible.ts";
@@ -23,13 +23,14 @@ export interface CutContext {
 }
 
 /**
- * Returns whether the cut around one NPU may raise the bound: false where as many transfers as must cross it fit over its
- * own routes by the time known so far. True where that takes more than a look.
+ * Returns whether the cut around one NPU may raise the bound: false where as many transfers as must enter and leave it fit
+ * over its own routes by the time known so far. True where that takes more than a look.
  */
 export function npuMayRaise(
   { view, best, budget }: CutContext,
   npu: number,
-  { into, outOf }: Demand,
+  into: number,
+  outOf: number,
   release: Float64Array | null,
 ): boolean {
   if (!view.direct) return true;

@@ -1,6 +1,5 @@
 import type { Collective } from "../collective.ts";
-import { groupedBy } from "../graph.ts";
-import { type Demand, entering } from "./demand.ts";
+import { entering } from "./demand.ts";
 
 /** One dimension of a shape: the coordinate of every NPU in it. */
 export interface Dimension {
@@ -55,48 +54,32 @@ export function bordersOf(
   return { into, outOf };
 }
 
-/** Returns the chunks of a collective with a name that must cross the border of each prefix. O(NPUs + size). */
+/** Returns the chunks of a collective with a name that must cross the border of each prefix. O(members log members + size). */
 export function prefixDemands(collective: Collective, { size, coordinate }: Dimension): Borders {
   const { groupCount, groupSize, groupMembers, rootRank } = collective;
   const into = new Float64Array(size + 1);
   const outOf = new Float64Array(size + 1);
-  const layers = groupedBy(
-    groupMembers.map((npu) => coordinate[npu]),
-    size,
-  );
-  const inside = new Int32Array(groupCount);
-  const rootInside = new Uint8Array(groupCount);
-  const touched: number[] = [];
-  const demandOfGroup = (group: number): Demand => ({
-    into: entering(collective, groupSize, inside[group], rootInside[group] === 1),
-    outOf: entering(collective, groupSize, groupSize - inside[group], rootInside[group] === 0),
-  });
-  /** [groups] at least one member came inside in this layer. */
-  const marked = new Uint8Array(groupCount);
+  // differences first: a group's demand changes where members come inside
+  for (let first = 0; first < groupCount * groupSize; first += groupSize) {
+    const members = groupMembers.subarray(first, first + groupSize);
+    const layers = members.map((npu) => coordinate[npu]).sort();
+    const rootLayer = coordinate[members[rootRank]];
+    let wasInto = 0;
+    let wasOutOf = 0;
+    for (let inside = 1; inside <= groupSize; inside++) {
+      const layer = layers[inside - 1];
+      if (inside < groupSize && layers[inside] === layer) continue;
+      const nowInto = entering(collective, groupSize, inside, rootLayer <= layer);
+      const nowOutOf = entering(collective, groupSize, groupSize - inside, rootLayer > layer);
+      into[layer + 1] += nowInto - wasInto;
+      outOf[layer + 1] += nowOutOf - wasOutOf;
+      wasInto = nowInto;
+      wasOutOf = nowOutOf;
+    }
+  }
   for (let p = 1; p <= size; p++) {
-    into[p] = into[p - 1];
-    outOf[p] = outOf[p - 1];
-    touched.length = 0;
-    for (let i = layers.offset[p - 1]; i < layers.offset[p]; i++) {
-      const group = Math.floor(layers.items[i] / groupSize);
-      if (marked[group] === 1) continue;
-      marked[group] = 1;
-      touched.push(group);
-      const before = demandOfGroup(group);
-      into[p] -= before.into;
-      outOf[p] -= before.outOf;
-    }
-    for (let i = layers.offset[p - 1]; i < layers.offset[p]; i++) {
-      const group = Math.floor(layers.items[i] / groupSize);
-      inside[group]++;
-      if (layers.items[i] % groupSize === rootRank) rootInside[group] = 1;
-    }
-    for (const group of touched) {
-      const after = demandOfGroup(group);
-      into[p] += after.into;
-      outOf[p] += after.outOf;
-      marked[group] = 0;
-    }
+    into[p] += into[p - 1];
+    outOf[p] += outOf[p - 1];
   }
   return { into, outOf };
 }
