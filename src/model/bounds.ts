@@ -35,8 +35,8 @@ export type { Bound, Witness };
  * run backwards in time delivers a copy along every path that a contribution took. All-reduce gets no sum of two halves,
  * which would not be a bound, but every broadcast and reduction hidden in it.
  *
- * About 0.1 s for 40,000 NPUs with 160,000 links; `visitSets`, `worstCuts`, `farthestPair` say what is left out when large. Throws
- * InfeasibleError when the routes cannot carry the collective.
+ * About 0.1 s for 40,000 NPUs with 160,000 links; `visitSets`, `worstCuts`, `farthestPair` say what is left out when
+ * large. Throws InfeasibleError when the routes cannot carry the collective.
  */
 export function boundOf(topology: Topology, collective: Collective, routes: RouteSet, times: RouteTimes): Bound {
   if (isTrivial(collective)) return { ps: rational(0), witness: { kind: "nothing" } };
