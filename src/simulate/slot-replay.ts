@@ -43,9 +43,8 @@ const TO = 1;
 const NEXT = 2;
 /** Latest arrival. */
 const LAST = 3;
-/** Transfers that have started, and those that had arrived when the window began. */
+/** Transfers that have started. */
 const STARTED = 4;
-const SETTLED = 5;
 
 /**
  * Returns when the last chunk of a pass arrives. A transfer starts when its chunk is at its sender and the transfer before it
@@ -83,7 +82,7 @@ export function replayPass(pass: Pass): number {
     waitingChunk: new Int32Array(widest),
     active: new Int32Array(count.length),
     survivors: new Int32Array(count.length),
-    now: new Float64Array(6),
+    now: new Float64Array(5),
   };
   const { now } = replay;
   now[TO] = window.lengthPs;
@@ -103,8 +102,8 @@ export function replayPass(pass: Pass): number {
     const before = now[STARTED];
     run(replay);
     onProgress?.(now[STARTED]);
-    const moving = now[STARTED] > before || now[SETTLED] < now[STARTED];
-    now[FROM] = moving ? now[TO] : now[NEXT];
+    // where nothing started, NEXT is when something will: no stream came to the end of what was planned
+    now[FROM] = now[STARTED] > before ? now[TO] : now[NEXT];
     if (now[FROM] === Number.POSITIVE_INFINITY) throw stuck(replay);
     now[TO] = now[FROM] + window.lengthPs;
   }
@@ -131,9 +130,8 @@ function settle(replay: Replay, v: number): void {
     const s = into.items[i];
     const base = s << shift;
     const column = columns[holder[s]];
-    const from = arrived[s];
     const end = head[s];
-    let k = from;
+    let k = arrived[s];
     for (let at = first[s] + step * k; k < end; k++, at += step) {
       const time = times[base + (k & mask)];
       if (time > fromPs) break;
@@ -145,7 +143,6 @@ function settle(replay: Replay, v: number): void {
       }
     }
     arrived[s] = k;
-    now[SETTLED] += k - from;
   }
 }
 

@@ -5,7 +5,7 @@ import { portsOf, type SlotSchedule } from "../../src/model/slot-schedule.ts";
 import type { Topology } from "../../src/model/topology.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
 import { translatedSchedule } from "../../src/model/translated-rows.ts";
-import { type Random, random } from "../../src/random.ts";
+import { type Random, random, shuffle } from "../../src/random.ts";
 import { type Cayley, coordinates, npusOf, sum } from "../support/cayley.ts";
 import { FORWARD, REDUCING } from "../support/greedy-slots.ts";
 import { type Arrival, slotScheduleOf } from "../support/slot-schedules.ts";
@@ -86,15 +86,35 @@ export const anyNetwork = (manner: Manner, mostNpus: number): fc.Arbitrary<Topol
       return builder.build();
     });
 
+/** Generates all-reduces on two-way lines and rings whose links are seldom idle, with several chunks on their way at once. */
+export const busyAllReduce: fc.Arbitrary<SlotSchedule> = fc
+  .record({
+    npus: fc.integer({ min: 3, max: 8 }),
+    ring: fc.boolean(),
+    chunks: fc.integer({ min: 2, max: 4 }),
+    seed: fc.nat(),
+  })
+  .map(({ npus, ring, chunks, seed }) => {
+    const builder = topologyBuilder("busy");
+    for (let v = 0; v < npus; v++) builder.addNpu(`${v}`);
+    for (let v = ring ? 0 : 1; v < npus; v++) builder.addDuplex((v + npus - 1) % npus, v, 2e12, 3000);
+    return someSlots(builder.build(), "allreduce", chunks, { mixed: false, shorter: false, lazy: 0, seed });
+  });
+
 /** Returns a valid schedule: in each slot a port brings some chunk that its source had before, or nothing. */
 export function someSlots(topology: Topology, kind: SlotCollective, chunks: number, manner: Manner): SlotSchedule {
   const routes = routesOf(topology, 1);
   const whole = wholeCollective(topology.npuCount, kind, chunks);
   const home = whole.pre.kind === "one" ? whole.pre : whole.post.kind === "one" ? whole.post : null;
-  const origin = Int32Array.from({ length: whole.chunkCount }, (_, c) => home?.npu[c] ?? Math.floor(c / chunks));
+  const { below } = random(manner.seed, 2);
+  const spot = below(topology.npuCount);
+  // the chunks of an all-reduce may meet anywhere: at their ranks, at one NPU, at any
+  const meet = [(c: number) => Math.floor(c / chunks), () => spot, () => below(topology.npuCount)][
+    kind === "allreduce" ? below(3) : 0
+  ] as (chunk: number) => number;
+  const origin = Int32Array.from({ length: whole.chunkCount }, (_, c) => home?.npu[c] ?? meet(c));
   const since = Array.from({ length: topology.npuCount }, () => new Map<number, number>());
   for (const [chunk, npu] of origin.entries()) since[npu]?.set(chunk, 0);
-  const { below } = random(manner.seed, 2);
   const arrivals: Arrival[] = [];
   for (let slot = 0; since.some((held) => held.size < whole.chunkCount); slot++) {
     for (const [route, source] of routes.source.entries()) {
@@ -119,26 +139,30 @@ export function someSlots(topology: Topology, kind: SlotCollective, chunks: numb
 
 /**
  * Returns a valid schedule that is the same from every NPU, over links to and from the NPUs at the offsets; null where not
- * all are reached.
+ * all are reached. Where `shuffled`, the mirror of a link may be any of several parallel ones.
  */
 export function someSymmetricSlots(
   { sizes, offsets }: Cayley,
   kind: "allgather" | "reducescatter" | "allreduce",
   chunks: number,
   manner: Manner,
+  shuffled: boolean,
 ): SlotSchedule | null {
   const npus = npusOf({ sizes, offsets });
   const drawn = random(manner.seed, 1);
   const builder = topologyBuilder("symmetric");
   for (let v = 0; v < npus; v++) builder.addNpu(`${v}`);
+  const links: Parameters<typeof builder.addLink>[] = [];
   for (const offset of offsets) {
     const there = figures(manner, drawn);
     const back = figures(manner, drawn);
     for (let v = 0; v < npus; v++) {
-      builder.addLink(v, sum(sizes, v, offset), ...there);
-      builder.addLink(sum(sizes, v, offset), v, ...back);
+      links.push([v, sum(sizes, v, offset), ...there], [sum(sizes, v, offset), v, ...back]);
     }
   }
+  const order = Int32Array.from(links.keys());
+  if (shuffled) shuffle(order, 0, order.length, manner.seed, 0);
+  for (const i of order) builder.addLink(...(links[i] as Parameters<typeof builder.addLink>));
   const topology = builder.build();
   const routes = routesOf(topology, 1);
   const ports = portsOf(routes, npus).items.slice(0, 2 * offsets.length);

@@ -17,7 +17,7 @@ import type { Streams } from "../../src/simulate/slot-streams.ts";
 import { windowFor } from "../../src/simulate/slot-window.ts";
 import { anyCayley } from "../support/cayley.ts";
 import { greedySlots, ringSlots, type SlotKind } from "../support/greedy-slots.ts";
-import { anyManner, anyNetwork, SLOT_COLLECTIVES, someSlots, someSymmetricSlots } from "./any-slots.ts";
+import { anyManner, anyNetwork, busyAllReduce, SLOT_COLLECTIVES, someSlots, someSymmetricSlots } from "./any-slots.ts";
 
 const KINDS: readonly SlotKind[] = ["allgather", "reducescatter", "allreduce"];
 
@@ -47,6 +47,15 @@ describe("replay of slot schedules", () => {
         expect(simulateSlots(schedule, window(starts))).toEqual(simulateSchedule(expandSlots(schedule)));
       }),
       { seed: 1, numRuns: 250 },
+    );
+  });
+
+  it("keeps the times of contributions while others follow them closely", () => {
+    fc.assert(
+      fc.property(busyAllReduce, fc.constantFrom(1, 2, 3, 4), (schedule, starts) => {
+        expect(simulateSlots(schedule, { starts })).toEqual(simulateSchedule(expandSlots(schedule)));
+      }),
+      { seed: 5, numRuns: 100 },
     );
   });
 
@@ -101,19 +110,20 @@ describe("replay of slot schedules", () => {
 });
 
 describe("replay of symmetric slot schedules", () => {
-  const symmetric = fc
-    .record({
-      cayley: anyCayley(30),
-      kind: fc.constantFrom(...KINDS),
-      chunks: fc.integer({ min: 1, max: 3 }),
-      manner: anyManner,
-    })
-    .map(({ cayley, kind, chunks, manner }) => someSymmetricSlots(cayley, kind, chunks, manner))
-    .filter((schedule) => schedule !== null);
+  const symmetric = (shuffled: boolean) =>
+    fc
+      .record({
+        cayley: anyCayley(30),
+        kind: fc.constantFrom(...KINDS),
+        chunks: fc.integer({ min: 1, max: 3 }),
+        manner: anyManner,
+      })
+      .map(({ cayley, kind, chunks, manner }) => someSymmetricSlots(cayley, kind, chunks, manner, shuffled))
+      .filter((schedule) => schedule !== null);
 
   it("is that of all rows, and asks for the first only", () => {
     fc.assert(
-      fc.property(symmetric, (schedule) => {
+      fc.property(symmetric(false), (schedule) => {
         const row = (npu: number): ArrivalLog => {
           if (npu !== 0) throw new Error(`asked for row ${npu}`);
           return schedule.row(0);
@@ -128,7 +138,7 @@ describe("replay of symmetric slot schedules", () => {
 
   it("is that of all rows where one link differs", () => {
     fc.assert(
-      fc.property(symmetric, fc.nat(), (schedule, which) => {
+      fc.property(symmetric(false), fc.nat(), (schedule, which) => {
         const { topology } = schedule;
         const linkBytesPerSecond = topology.linkBytesPerSecond.slice();
         linkBytesPerSecond[which % linkBytesPerSecond.length] *= 2;
@@ -136,6 +146,15 @@ describe("replay of symmetric slot schedules", () => {
         expect(simulateSlots(changed)).toEqual(simulateSchedule(expandSlots(changed)));
       }),
       { seed: 4, numRuns: 40 },
+    );
+  });
+
+  it("is that of all rows where parallel links are not mirrored alike everywhere", () => {
+    fc.assert(
+      fc.property(symmetric(true), (schedule) => {
+        expect(simulateSlots(schedule)).toEqual(simulateSchedule(expandSlots(schedule)));
+      }),
+      { seed: 6, numRuns: 100 },
     );
   });
 
