@@ -49,10 +49,10 @@ describe("banyan synth", () => {
 
                          time       algbw       busbw
         planned     10.025 ms  107.1 GB/s    106 GB/s  link-busy
-        simulated   10.002 ms  107.4 GB/s  106.3 GB/s  network/cut-through
+        simulated   10.002 ms  107.3 GB/s  106.3 GB/s  network/cut-through
 
         bound       10.025 ms      100 % of planned  NPU 0 receives 99 chunks through 107.37 GB/s
-        limit          9.9 ms  98.98 % of simulated  NPU 0 receives 1.063 GB through 107.37 GB/s
+        limit          9.9 ms  98.97 % of simulated  NPU 0 receives 1.063 GB through 107.37 GB/s
         reference    9.909 ms                        TACOS ideal, not a bound
 
         synthesis   1 trial in TIME on BACKEND; seed 1; oldest
