@@ -1,16 +1,17 @@
 import { boundOf, limitOf } from "../bounds.ts";
 import type { Collective } from "../collective.ts";
 import { compare, type Rational, rational } from "../rational.ts";
-import { type RouteSet, routeTimes } from "../routes.ts";
+import { type RouteSet, routeCount, routeTimes } from "../routes.ts";
 import type { Topology } from "../topology.ts";
-import { PS_PER_SECOND } from "../units.ts";
-import { smallestTime } from "./capacity.ts";
+import { PS_PER_SECOND, toGBps } from "../units.ts";
+import { type Charged, smallestTime } from "./capacity.ts";
 import { demandCost, demandOf } from "./demand.ts";
 import { BUDGET, type Budget, type Visitor, visitSets } from "./families.ts";
 import { type RouteView, routeView } from "./graph.ts";
+import { transfersNeeded } from "./joint-work.ts";
 import { cutWitness } from "./route-cuts.ts";
 import { crossingBandwidth, crossingRoutes, markSet, type Ports, portsOf, type Sides, sidesOf } from "./sides.ts";
-import type { Bound } from "./witness.ts";
+import type { Bound, Witness } from "./witness.ts";
 import { worstCuts } from "./worst-cuts.ts";
 
 /** A weight for each tenant's chunks is tried for so many different routes over a border. */
@@ -29,9 +30,9 @@ interface Cuts {
 /**
  * Returns a proved lower bound on the link-busy time of any schedule of all the collectives together over these routes: the
  * largest of the bounds of each alone and, for every set of nodes that bounds try and its complement, the time that its
- * border needs for the whole transfers of all of them.
+ * border needs for the whole transfers of all of them; and the time that all routes need for all transfers.
  *
- * Proof for a border. Give each tenant's chunks any weight w. A transfer of tenant t on route r takes slot(t, r), a whole
+ * Proof for a border, or for all routes. Give each tenant's chunks any weight w. A transfer of tenant t on route r takes slot(t, r), a whole
  * multiple of g, the greatest common divisor of the slots on r; so by T the route carries at most floor(T / g) x g of slots,
  * and weight at most that times the largest w(t) / slot(t, r). The weights of all chunks that must cross are no more than
  * the sum over the routes. (Routes that share a link by halves and more count as its lanes; see `capacityOf`.) The weights
@@ -46,8 +47,8 @@ export function jointBoundOf(topology: Topology, collectives: readonly Collectiv
     return times.slotPs;
   });
   const view = routeView(topology, routes, routeTimes(topology, routes, collectives[0].chunkBytes));
-  eachCut(cuts, view, (set, direction, demand) => {
-    const machines = machinesOf(view, crossingRoutes(view, cuts.sides, set, direction), slots, demand);
+  const tryMachines = (charged: Charged, demand: readonly number[], witness: () => Witness): void => {
+    const machines = machinesOf(view, charged, slots, demand);
     cuts.budget.left -= 8 * machines.length;
     for (const weights of machines.slice(0, MOST_WEIGHTS).map(({ slot }) => slot)) {
       const terms = termsOf(machines, weights, demand);
@@ -55,10 +56,21 @@ export function jointBoundOf(topology: Topology, collectives: readonly Collectiv
       const fits = (time: number): boolean => carried(terms, time) >= needed;
       const known = Math.floor(Number(cuts.best.ps.num / cuts.best.ps.den));
       if (fits(known)) continue;
-      const ps = rational(smallestTime(known, fits));
-      offer(cuts, { ps, witness: cutWitness({ view, ...cuts }, set, direction, demandText(cuts, demand)) });
+      offer(cuts, { ps: rational(smallestTime(known, fits)), witness: witness() });
     }
+  };
+  eachCut(cuts, view, (set, direction, demand) => {
+    tryMachines(crossingRoutes(view, cuts.sides, set, direction), demand, () =>
+      cutWitness({ view, ...cuts }, set, direction, demandText(cuts, demand)),
+    );
   });
+  const work = collectives.map((collective) => transfersNeeded(collective, routes, topology.npuCount));
+  const every = Array.from({ length: routeCount(routes) }, (_, route) => route);
+  tryMachines({ route: every, position: Array.from(routes.linkOffset.subarray(0, -1)) }, work, () => ({
+    kind: "work",
+    demand: demandText(cuts, work, "transfers"),
+    totalGBps: topology.linkBytesPerSecond.reduce((sum, b) => sum + toGBps(b), 0),
+  }));
   return cuts.best;
 }
 
@@ -140,7 +152,7 @@ interface Machine {
 
 function machinesOf(
   view: RouteView,
-  charged: { readonly route: readonly number[]; readonly position: readonly number[] },
+  charged: Charged,
   slots: readonly Float64Array[],
   demand: readonly number[],
 ): Machine[] {
@@ -204,9 +216,9 @@ function carried(terms: readonly Term[], time: number): bigint {
 }
 
 /** Returns "71 chunks (35 of allgather, 36 of broadcast)". */
-function demandText({ collectives }: Cuts, demand: readonly number[]): string {
+function demandText({ collectives }: Cuts, demand: readonly number[], what = "chunks"): string {
   const parts = demand.flatMap((chunks, t) => (chunks > 0 ? [`${chunks} of ${collectives[t].kind}`] : []));
-  return `${demand.reduce((a, b) => a + b, 0)} chunks (${parts.join(", ")})`;
+  return `${demand.reduce((a, b) => a + b, 0)} ${what} (${parts.join(", ")})`;
 }
 
 function gcd(a: number, b: number): number {

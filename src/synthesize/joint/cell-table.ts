@@ -48,6 +48,14 @@ export interface CellTable {
   readonly missingAt: Int32Array;
 }
 
+/** Returns how many cells one transfer on each route would occupy, beyond a cell each, in the class with the longest. */
+export function cellsOfRoutes({ routes, lengths }: CellNetwork): number {
+  const sums = lengths.map((length) =>
+    length.reduce((sum, cells, r) => sum + cells * (routes.linkOffset[r + 1] - routes.linkOffset[r]) - 1, 0),
+  );
+  return Math.max(0, ...sums);
+}
+
 /** Returns the empty table of `cells` units of time: everything that is wanted is missing. O(cells + places). */
 export function cellTable(network: CellNetwork, errands: readonly Errand[], cells: number): CellTable {
   const places = errands.length * network.npus;

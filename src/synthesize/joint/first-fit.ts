@@ -1,11 +1,11 @@
 import { groupedBy } from "../../model/graph.ts";
 import { draw, shuffle } from "../../random.ts";
-import { type CellTable, deliver, firstCell, headOf, tailOf } from "./cell-table.ts";
+import { type CellTable, cellsOfRoutes, deliver, firstCell, headOf, tailOf } from "./cell-table.ts";
 
 /** Returns about how many array cells a first fit reads. */
 export function firstFitCost({ cells, network, errands }: CellTable): number {
   const spreading = errands.filter(({ wanted }) => wanted.length > 1).length;
-  return cells * network.routes.source.length * (1 + spreading / 2);
+  return cells * (network.routes.source.length * (1 + spreading / 2) + cellsOfRoutes(network));
 }
 
 /**

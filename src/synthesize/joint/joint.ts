@@ -18,8 +18,10 @@ import { searchTable, tableProblem } from "./table-search.ts";
 const MOST_PORT_ROUTES = 4096;
 /** Array cells that the repairs of all tables may read: five to ten seconds. */
 const MOST_STEPS = 8e8;
-/** Trials of each tenant by itself, unless the caller says. */
+/** Trials of each tenant by itself, and of packing them, unless the caller says. */
 const TRIALS_ALONE = 16;
+/** Trials of packing what a table of rounded slots gave. */
+const TRIALS_SETTLING = 2;
 
 export interface JointRequest extends Omit<SynthesisRequest, "collective"> {
   /** None of them has nothing to send. */
@@ -65,7 +67,7 @@ export async function synthesizeJoint(request: JointRequest, context: JointConte
   const merged = await packed(sequence, {
     targetPs,
     seed,
-    trials: request.trials,
+    trials: request.trials ?? TRIALS_ALONE,
     runner,
     progress: (done, total) => onProgress?.({ phase: "packing", done, total }),
   });
@@ -95,7 +97,7 @@ export async function synthesizeJoint(request: JointRequest, context: JointConte
   if (found.joint === null) return best;
   const settled = exact
     ? { joint: found.joint, tries: 0 }
-    : await packed(found.joint, { targetPs: lowPs, seed, trials: request.trials, runner });
+    : await packed(found.joint, { targetPs: lowPs, seed, trials: TRIALS_SETTLING, runner });
   trials += settled.tries;
   if (jointEndPs(settled.joint) >= mergedPs) return { ...best, trials };
   return { schedule: settled.joint, policy: `all together, negotiated in ${found.cells} slots`, trials };

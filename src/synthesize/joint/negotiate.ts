@@ -1,6 +1,15 @@
 import { groupedBy } from "../../model/graph.ts";
 import { draw } from "../../random.ts";
-import { type CellTable, deliver, type Errand, firstCell, headOf, tailOf, takeBack } from "./cell-table.ts";
+import {
+  type CellTable,
+  cellsOfRoutes,
+  deliver,
+  type Errand,
+  firstCell,
+  headOf,
+  tailOf,
+  takeBack,
+} from "./cell-table.ts";
 
 /**
  * Negotiated repair of a table that is too full (PathFinder: McMurchie and Ebeling 1995, there for wires of an FPGA).
@@ -17,9 +26,10 @@ const NOWHERE = 2 ** 52;
 /** A table with so many more missing places than at its best (and twice that) does not recover. */
 const HOPELESS = 60;
 
-/** Returns how many array cells one repair reads. */
-export const repairCost = ({ cells, network }: CellTable): number =>
-  cells * (network.npus + network.routes.source.length);
+/** Returns about how many array cells one repair reads: at every time every NPU, every route and half of the routes' cells. */
+export function repairCost({ cells, network }: CellTable): number {
+  return cells * (network.npus + network.routes.source.length + cellsOfRoutes(network) / 2);
+}
 
 /** Makes at most `most` repairs; returns whether nothing is missing, and how many they were. O(most x repairCost). */
 export function negotiate(table: CellTable, seed: number, most: number): { full: boolean; repairs: number } {

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { banyan, cliFolder } from "../support/cli.ts";
+
+const folder = cliFolder();
+const run = (line: string) => banyan(["--quiet", ...line.split(" ")], { cwd: folder.at() });
+
+folder.put("tenants.json", [
+  { kind: "allgather", size: 9000 },
+  { kind: "reduce", size: 4000, chunks: 4, root: 4 },
+]);
+folder.put("wrong.json", [{ kind: "reduce", root: 9 }]);
+
+describe("synth --collectives", () => {
+  it("makes a file that verify and simulate read", async () => {
+    const made = await run("synth mesh:3x3 --collectives tenants.json -o joint.json --json");
+    const report = JSON.parse(made.out);
+    expect(report).toMatchObject({
+      schema: "banyan/result@1",
+      collectives: [
+        { kind: "allgather", chunks: 9 },
+        { kind: "reduce", root: "4", chunks: 4 },
+      ],
+      schedule: { kind: "steps", transfers: 104, file: "joint.json" },
+      verified: true,
+    });
+    expect(report).not.toHaveProperty("collective");
+    const verified = await run("verify joint.json --json");
+    expect([verified.code, JSON.parse(verified.out)["correct"]]).toEqual([0, true]);
+    const simulated = await run("simulate joint.json --json");
+    expect(JSON.parse(simulated.out)).toMatchObject({ time: { us: report.time.us }, verified: true });
+    expect((await run("verify joint.json --topology mesh:3x4")).code).toBe(2);
+  });
+
+  it.each([
+    [
+      "synth mesh:3x3 --collectives wrong.json",
+      "expected the name or id (below 9) of an NPU for wrong.json: [0].root but received 9",
+    ],
+    [
+      "synth mesh:3x3 --collectives none.json",
+      'expected a file that exists for --collectives but received "none.json"',
+    ],
+    [
+      "synth mesh:3x3 --collectives tenants.json --size 1MiB",
+      'expected nothing beside --collectives, whose file says it all, for --size but received "1MiB"',
+    ],
+    [
+      "synth mesh:3x3 --collectives tenants.json -o joint.bys",
+      'expected a .json file for several collectives at once for -o but received "joint.bys"',
+    ],
+    [
+      "synth mesh:3x3 --collectives tenants.json --algorithm ring",
+      'expected tacos, or nothing, for several collectives at once for --algorithm but received "ring"',
+    ],
+    [
+      "export joint.json --to bys -o x.bys",
+      'expected a schedule of one collective for joint.json but received "one of 2 at once"',
+    ],
+    [
+      "simulate joint.json --reference",
+      'expected a schedule of one collective for --reference but received "one of 2 at once"',
+    ],
+  ])("refuses in one sentence: %s", async (line, message) => {
+    const { code, out, err } = await run(line);
+    expect([code, out, err]).toEqual([2, "", `banyan: ${message}\n`]);
+  });
+});
