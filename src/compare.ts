@@ -67,7 +67,11 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
         best: i === best,
       });
     });
-    const { topology: network, collective } = problemOf(topology, { ...rest, sizeBytes });
+    const { topology: network, collective } = problemOf(topology, {
+      ...rest,
+      sizeBytes,
+      chunks: rest.chunks === "auto" ? 1 : (rest.chunks ?? 1),
+    });
     limits.push({ sizeBytes, limit: boundReport(network, collective, limitOf(network, collective)) });
   }
   if (shown === null) throw new InputError("--algorithms", "at least one algorithm");

@@ -1,11 +1,11 @@
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InputError, InternalError } from "./errors.ts";
 import { boundOf, limitOf, referencePs } from "./model/bounds.ts";
-import { canBeSlots, estimateOf, refuseWithoutMemory } from "./model/estimate.ts";
+import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "./model/estimate.ts";
 import { rational } from "./model/rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "./model/routes.ts";
 import type { SwitchDegree } from "./model/routing.ts";
-import { transfersOf } from "./model/schedule.ts";
+import { makespanOf, transfersOf } from "./model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
 import type { StepSchedule } from "./model/step-schedule.ts";
 import { isNpu, type Topology } from "./model/topology.ts";
@@ -14,13 +14,19 @@ import { type Report, reportOf } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
 import { synthesizerNamed } from "./synthesize/catalog.ts";
-import type { SynthesisContext } from "./synthesize/synthesizer.ts";
+import type { Synthesis, SynthesisContext, Synthesizer } from "./synthesize/synthesizer.ts";
 import { verify } from "./verify/verify.ts";
 
 /** Above so many transfers the simulation is left out unless asked for. */
 const MOST_SIMULATED = 1e8;
 
-export interface SynthesizeOptions extends CollectiveOptions {
+/** Chunks per NPU that "auto" tries, while there are few transfers, until two numbers in turn were no better. */
+const CHUNKS_TRIED = [1, 2, 4, 8, 16, 32];
+const MOST_TRIED_TRANSFERS = 5e5;
+
+export interface SynthesizeOptions extends Omit<CollectiveOptions, "chunks"> {
+  /** Chunks per NPU, 1 without it; "auto": the number whose schedule is shortest. */
+  readonly chunks?: number | "auto";
   /** One of `banyan list algorithms`; "tacos" without it. */
   readonly algorithm?: string;
   /** 0 .. 2^32 - 1; 1 without it. */
@@ -104,6 +110,86 @@ export function checkOptions(options: Pick<SynthesizeOptions, "seed" | "trials" 
   }
 }
 
+/** A schedule, not yet judged. */
+interface Made {
+  readonly problem: Problem;
+  readonly found: Synthesis;
+  readonly ms: number;
+  readonly threads: number;
+}
+
+const hasNothingToSend = ({ collective }: Problem): boolean =>
+  collective.chunkCount === 0 || (collective.kind !== "custom" && collective.groupSize === 1);
+
+/** Returns what the synthesizer makes of a problem. */
+async function make(
+  engine: Engine,
+  synthesizer: Synthesizer,
+  problem: Problem,
+  options: SynthesizeOptions,
+): Promise<Made> {
+  const { collective } = problem;
+  const inSlots = synthesizer.name === "tacos" && options.switchDegree !== "ports";
+  if (!inSlots || !canBeSlots(problem.topology, collective)) checkSize(collective);
+  refuseWithoutMemory(estimateOf(problem.topology, collective), engine.freeMemory(), "--collective");
+  if (hasNothingToSend(problem)) {
+    return {
+      problem,
+      found: { schedule: emptySchedule(problem), policy: "nothing to send", trials: 0 },
+      ms: 0,
+      threads: 1,
+    };
+  }
+  const started = performance.now();
+  const deliveries = collective.chunkCount * collective.groupSize;
+  const { runner, threads, dispose } = runnerFor(engine, deliveries, options.signal, (done) =>
+    options.onProgress?.({ phase: "matching", done, total: 1000 }),
+  );
+  try {
+    const request = {
+      ...problem,
+      seed: options.seed ?? 1,
+      trials: options.trials ?? null,
+      policy: options.policy ?? null,
+      switchDegree: options.switchDegree ?? null,
+    };
+    const context = { runner, ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }) };
+    const found = await synthesizer.synthesize(request, context);
+    return { problem, found, ms: performance.now() - started, threads };
+  } finally {
+    dispose();
+  }
+}
+
+/** Returns the shortest of the schedules with 1, 2, 4, ... chunks per NPU, the fewest chunks among equals. */
+async function makeWithBestChunks(
+  engine: Engine,
+  synthesizer: Synthesizer,
+  topology: Topology,
+  options: SynthesizeOptions,
+): Promise<Made> {
+  if (typeof options.collective !== "string")
+    throw new InputError("--chunks", "nothing beside a custom collective", "auto");
+  const tried: number[] = [];
+  let best: Made | null = null;
+  let bestPs = Number.POSITIVE_INFINITY;
+  let ms = 0;
+  for (let worse = 0; worse < 2 && tried.length < CHUNKS_TRIED.length; ) {
+    const chunks = CHUNKS_TRIED[tried.length] as number;
+    const problem = problemOf(topology, { ...options, chunks });
+    if (best !== null && leastTransfers(problem.collective) > MOST_TRIED_TRANSFERS) break;
+    const made = await make(engine, synthesizer, problem, options);
+    tried.push(chunks);
+    ms += made.ms;
+    const ps = makespanOf(made.found.schedule);
+    worse = ps < bestPs ? 0 : worse + 1;
+    if (ps < bestPs) [best, bestPs] = [made, ps];
+  }
+  const { problem, found, threads } = best as Made;
+  const policy = `${found.policy}, ${problem.collective.chunksPerNpu} of ${tried.join(", ")} chunks per NPU`;
+  return { problem, found: { ...found, policy }, ms, threads };
+}
+
 /**
  * Returns a schedule for a collective on a network, with its report: synthesized, verified by the independent judge,
  * simulated under congestion, and compared with proved bounds. Throws InputError (bad request), InfeasibleError (no schedule
@@ -116,88 +202,71 @@ export async function synthesize(
 ): Promise<SynthesizeResult> {
   checkOptions(options);
   const synthesizer = synthesizerNamed(options.algorithm ?? "tacos");
-  const problem = problemOf(topology, options);
-  const { collective } = problem;
-  if (!synthesizer.collectives.includes(collective.kind)) {
+  const { chunks = 1 } = options;
+  const first = problemOf(topology, { ...options, chunks: chunks === "auto" ? 1 : chunks });
+  const { kind } = first.collective;
+  if (!synthesizer.collectives.includes(kind)) {
     throw new InputError(
       "--collective",
       `one that ${synthesizer.name} makes (${synthesizer.collectives.join(", ")})`,
-      collective.kind,
+      kind,
     );
   }
-  const inSlots = synthesizer.name === "tacos" && options.switchDegree !== "ports";
-  if (!inSlots || !canBeSlots(problem.topology, collective)) checkSize(collective);
-  refuseWithoutMemory(estimateOf(problem.topology, collective), engine.freeMemory(), "--collective");
-  const seed = options.seed ?? 1;
   const begin = (phase: string): void => options.onProgress?.({ phase, done: 0, total: 1 });
   const stepOf =
     (phase: string) =>
     (done: number, total: number): void =>
       options.onProgress?.({ phase, done, total });
   begin("limit");
-  const limit = limitOf(problem.topology, collective);
+  const limit = limitOf(first.topology, first.collective);
   begin("synthesize");
-  const started = performance.now();
-  const nothing = collective.chunkCount === 0 || (collective.kind !== "custom" && collective.groupSize === 1);
-  const deliveries = collective.chunkCount * collective.groupSize;
-  const { runner, dispose } = runnerFor(engine, deliveries, options.signal, (done) =>
-    options.onProgress?.({ phase: "matching", done, total: 1000 }),
-  );
-  try {
-    const found = nothing
-      ? { schedule: emptySchedule(problem), policy: "nothing to send", trials: 0 }
-      : await synthesizer.synthesize(
-          {
-            ...problem,
-            seed,
-            trials: options.trials ?? null,
-            policy: options.policy ?? null,
-            switchDegree: options.switchDegree ?? null,
-          },
-          { runner, ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }) },
-        );
-    const ms = performance.now() - started;
-    const { schedule } = found;
-    begin("verify");
-    const { violations, violationCount } = verify(schedule, { onProgress: stepOf("verify") });
-    if (violationCount > 0) {
-      throw new InternalError(
-        `${synthesizer.name} made a schedule that breaks ${violationCount} rules: ${violations[0]?.message}`,
-      );
-    }
-    if (options.signal?.aborted) throw new CancelledError();
-    begin("simulate");
-    const simulation =
-      transfersOf(schedule) <= MOST_SIMULATED || options.simulate === true || isInvariant(schedule)
-        ? simulate(schedule, {
-            switching: options.switching ?? switchingFor(schedule),
-            onProgress: stepOf("simulate"),
-          })
-        : null;
-    begin("bound");
-    const times = routeTimes(problem.topology, schedule.routes, collective.chunkBytes);
-    const bound = nothing
-      ? { ps: rational(0), witness: { kind: "nothing" as const } }
-      : boundOf(problem.topology, collective, schedule.routes, times);
-    const report = reportOf({
-      schedule,
-      algorithm: synthesizer.name,
-      bound,
-      limit,
-      reference: referencePs(problem.topology, collective),
-      simulated: simulation === null ? null : { ps: simulation.ps, model: simulation.model },
-      verified: true,
-      synthesis: {
-        ms: Math.round(ms * 1000) / 1000,
-        backend: engine.backend,
-        threads: runner.width,
-        seed,
-        trials: found.trials,
-        policy: found.policy,
-      },
-    });
-    return { schedule, report };
-  } finally {
-    dispose();
+  const made =
+    chunks === "auto"
+      ? await makeWithBestChunks(engine, synthesizer, topology, options)
+      : await make(engine, synthesizer, first, options);
+  const { problem, found } = made;
+  const { schedule } = found;
+  begin("verify");
+  const { violations, violationCount } = verify(schedule, { onProgress: stepOf("verify") });
+  if (violationCount > 0) {
+    throw new InternalError(
+      `${synthesizer.name} made a schedule that breaks ${violationCount} rules: ${violations[0]?.message}`,
+    );
   }
+  if (options.signal?.aborted) throw new CancelledError();
+  begin("simulate");
+  const simulation =
+    transfersOf(schedule) <= MOST_SIMULATED || options.simulate === true || isInvariant(schedule)
+      ? simulate(schedule, {
+          switching: options.switching ?? switchingFor(schedule),
+          onProgress: stepOf("simulate"),
+        })
+      : null;
+  begin("bound");
+  const bound = hasNothingToSend(problem)
+    ? { ps: rational(0), witness: { kind: "nothing" as const } }
+    : boundOf(
+        problem.topology,
+        problem.collective,
+        schedule.routes,
+        routeTimes(problem.topology, schedule.routes, problem.collective.chunkBytes),
+      );
+  const report = reportOf({
+    schedule,
+    algorithm: synthesizer.name,
+    bound,
+    limit,
+    reference: referencePs(problem.topology, problem.collective),
+    simulated: simulation === null ? null : { ps: simulation.ps, model: simulation.model },
+    verified: true,
+    synthesis: {
+      ms: Math.round(made.ms * 1000) / 1000,
+      backend: engine.backend,
+      threads: made.threads,
+      seed: options.seed ?? 1,
+      trials: found.trials,
+      policy: found.policy,
+    },
+  });
+  return { schedule, report };
 }

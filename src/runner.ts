@@ -22,7 +22,7 @@ export function runnerFor(
   deliveries: number,
   signal: AbortSignal | undefined,
   progress: (thousandths: number) => void,
-): { readonly runner: KernelRunner; readonly dispose: () => void } {
+): { readonly runner: KernelRunner; readonly threads: number; readonly dispose: () => void } {
   const { flag, dispose } = cancelOn(signal);
   const onPool = deliveries >= POOL_FROM;
   const sharesTrials = deliveries >= SHARE_FROM;
@@ -69,5 +69,5 @@ export function runnerFor(
       }
     },
   };
-  return { runner, dispose };
+  return { runner, threads: onPool ? Math.max(1, engine.pool().threads) : 1, dispose };
 }

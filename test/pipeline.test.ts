@@ -10,6 +10,7 @@ import { stepsOf } from "../src/model/schedule.ts";
 import { linkNames } from "../src/model/topology.ts";
 import { type SynthesizeOptions, type SynthesizeResult, synthesize } from "../src/pipeline.ts";
 import { verifySchedule } from "../src/verify/schedule.ts";
+import { wholeCollective } from "./support/synthesis.ts";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -41,6 +42,26 @@ describe.each(Object.keys(networks))("%s", (name) => {
     expect(report.optimality).toBeLessThanOrEqual(1);
     expect(report.ofLimit).toBeLessThanOrEqual(1);
     expect(report.limit.us).toBeLessThanOrEqual(report.bound.us);
+  });
+});
+
+describe("chunks by trial", () => {
+  it("keeps the number of chunks per NPU whose schedule is shortest", async () => {
+    const options: SynthesizeOptions = { collective: "allgather", sizeBytes: 1e9 };
+    const [auto, ...fixed] = await Promise.all(
+      (["auto", 1, 2, 4, 8] as const).map((chunks) => run("switch:8*switch:4@300,25GB/s", { ...options, chunks })),
+    );
+    for (const { report } of fixed) expect(auto?.report.time.us).toBeLessThanOrEqual(report.time.us);
+    expect(auto?.report.collective.chunksPerNpu).toBeGreaterThan(1);
+    expect(auto?.report.synthesis.policy).toMatch(/ of 1, 2, 4, 8.* chunks per NPU$/);
+  });
+
+  it("keeps one chunk where more only pay latency, and refuses to choose for a custom collective", async () => {
+    const { report } = await run("ring:8", { collective: "allgather", sizeBytes: 800, chunks: "auto" });
+    expect(report.collective.chunksPerNpu).toBe(1);
+    const topology = presetTopology("mesh:2x2");
+    const custom = wholeCollective(topology, "allgather", 64);
+    await expect(synthesize(engine, topology, { collective: custom, chunks: "auto" })).rejects.toThrow(InputError);
   });
 });
 

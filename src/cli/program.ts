@@ -33,7 +33,10 @@ function networkOptions(command: Command): Command {
 /** Adds the options that say what is communicated. */
 function collectiveOptions(command: Command): Command {
   return command
-    .option("--chunks <n>", "chunks per NPU (of the whole buffer for broadcast and reduce), default 1")
+    .option(
+      "--chunks <n>",
+      "chunks per NPU (of the whole buffer for broadcast and reduce), default 1; synth and compare: auto tries 1, 2, 4, ...",
+    )
     .option("--root <npu>", "root of broadcast, reduce, gather and scatter, default the first of the group")
     .option("--group <ids>", "only these NPUs take part, in this order; several groups: a,b;c,d")
     .option("--outsiders <what>", "NPUs outside the groups relay chunks (relay, the default) or are left out (none)");

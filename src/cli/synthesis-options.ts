@@ -6,6 +6,13 @@ import { oneOf, switchDegree, textOf, wholeNumber } from "./values.ts";
 
 /** What the commands that synthesize have in common. */
 
+/** The value of --chunks that leaves the number to trial. */
+const AUTO = "auto";
+
+/** Returns the options without `--chunks auto`, which says nothing of the collective (synthesisOptions has it). */
+export const withoutAuto = (options: Options): Options =>
+  textOf(options, "chunks") === AUTO ? { ...options, chunks: undefined } : options;
+
 /** Returns what the options say of the synthesis, beside the collective. Throws InputError. */
 export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "collective"> {
   const algorithm = textOf(options, "algorithm");
@@ -15,6 +22,7 @@ export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "col
   const degree = switchDegree(textOf(options, "switchDegree"));
   const switching = oneOf(textOf(options, "switching"), ["cut-through", "store-and-forward"] as const, "--switching");
   return {
+    ...(textOf(options, "chunks") === AUTO ? { chunks: AUTO } : {}),
     ...(algorithm === undefined ? {} : { algorithm: synthesizerNamed(algorithm).name }),
     ...(seed === undefined ? {} : { seed }),
     ...(trials === undefined ? {} : { trials }),

@@ -34,6 +34,9 @@ export function boundCells(name: string, { us, because }: BoundReport, achieved:
   return [name, timeText(us), achieved, because];
 }
 
+/** Below this share of the limit a schedule of one chunk per NPU may gain from more. */
+const WORTH_MORE_CHUNKS = 0.9;
+
 /** Returns the lines of the report of `banyan synth`. */
 export function synthesisReport(report: Report, collective: Collective, style: Style, fileBytes?: number): string[] {
   const { time, simulated, bound, limit, reference, optimality, ofLimit, schedule, synthesis } = report;
@@ -70,6 +73,14 @@ export function synthesisReport(report: Report, collective: Collective, style: S
       `${count(trials, "trial")} in ${timeText(ms * 1000)} on ${where}; seed ${seed}; ${synthesis.policy}`,
     ),
   );
+  if (
+    collective.chunksPerNpu === 1 &&
+    ofLimit !== null &&
+    ofLimit < WORTH_MORE_CHUNKS &&
+    collective.kind !== "custom"
+  ) {
+    lines.push(label("hint", "--chunks auto tries more chunks per NPU, which may be faster"));
+  }
   if (schedule.file !== null) {
     const size = fileBytes === undefined ? "" : ` (${roundedSize(fileBytes)})`;
     lines.push(label("file", `${schedule.file}${size}`));

@@ -6,7 +6,7 @@ import { type Context, outJson } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { membershipOf } from "../request.ts";
-import { progressOf, synthesisOptions } from "../synthesis-options.ts";
+import { progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { networkText } from "../synthesis-report.ts";
 import { table } from "../table.ts";
 import { labelled, percent, significant, timeText } from "../text.ts";
@@ -27,7 +27,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     collective,
     sizesBytes: sizes.map((size) => parseSize(size, "--sizes")),
     ...(algorithms === undefined ? {} : { algorithms }),
-    ...membershipOf(options),
+    ...membershipOf(withoutAuto(options)),
     ...synthesisOptions(options),
   };
   const topology = await networkOf(args[0] as string, options);

@@ -9,7 +9,7 @@ import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
 import { collectiveRequest } from "../request.ts";
 import { formatOf, refuseBefore, writeSchedule } from "../schedule-output.ts";
-import { aboutOf, progressOf, synthesisOptions } from "../synthesis-options.ts";
+import { aboutOf, progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { synthesisReport } from "../synthesis-report.ts";
 import { textOf } from "../values.ts";
 import { synthesizeSeveral } from "./synth-joint.ts";
@@ -24,7 +24,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const output = path === undefined ? undefined : outputFile(context, path, "-o");
   const wanted = synthesisOptions(options);
   const topology = await networkOf(args[0] as string, options);
-  const request = collectiveRequest(options, topology);
+  const request = collectiveRequest(withoutAuto(options), topology);
   if (output !== undefined) {
     const problem = problemOf(topology, request);
     refuseBefore(output, estimateOf(problem.topology, problem.collective));
