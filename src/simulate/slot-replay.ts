@@ -29,6 +29,8 @@ interface Replay extends Pass {
   /** Scratch of `plan`: cells whose chunk is not there yet. */
   readonly waiting: Int32Array;
   readonly waitingChunk: Int32Array;
+  /** [streams] cell that an active stream waits for; -1 where it has not run in the window. */
+  readonly stalled: Int32Array;
   /** Streams that can go on, and room for as many. */
   active: Int32Array;
   survivors: Int32Array;
@@ -80,6 +82,7 @@ export function replayPass(pass: Pass): number {
     turn: 0,
     waiting: new Int32Array(widest),
     waitingChunk: new Int32Array(widest),
+    stalled: new Int32Array(count.length),
     active: new Int32Array(count.length),
     survivors: new Int32Array(count.length),
     now: new Float64Array(5),
@@ -122,13 +125,13 @@ function countDown({ counters, words, log }: Missing, npu: number, chunk: number
 function settle(replay: Replay, v: number): void {
   const { streams, window, origin, merges, readyPs, now } = replay;
   const { into, columns, holder, first, step } = streams;
-  const { arrived, head, times, shift, mask } = window;
+  const { arrived, head, times, stride, mask } = window;
   const { counters, words, log } = replay.missing;
   const row = v * words;
   const fromPs = now[FROM];
   for (let i = into.offset[v]; i < into.offset[v + 1]; i++) {
     const s = into.items[i];
-    const base = s << shift;
+    const base = s * stride;
     const column = columns[holder[s]];
     const end = head[s];
     let k = arrived[s];
@@ -150,14 +153,14 @@ function settle(replay: Replay, v: number): void {
 function plan(replay: Replay, v: number): void {
   const { streams, window, waiting, waitingChunk } = replay;
   const { outOf, columns, holder, first, step, count } = streams;
-  const { head, planned, most, times, waits, shift, mask } = window;
+  const { head, planned, most, times, waits, stride, mask } = window;
   const { counters, words, log } = replay.missing;
   const row = v * words;
   const full = 2 ** (2 ** log) - 1;
   let waiters = 0;
   for (let i = outOf.offset[v]; i < outOf.offset[v + 1]; i++) {
     const s = outOf.items[i];
-    const base = s << shift;
+    const base = s * stride;
     const column = columns[holder[s]];
     const end = Math.min(count[s], head[s] + most[s]);
     planned[s] = end;
@@ -179,7 +182,7 @@ function plan(replay: Replay, v: number): void {
 function resolve(replay: Replay, v: number, waiters: number): void {
   const { streams, window, waiting, waitingChunk, origin, merges, cellOf, mark } = replay;
   const { into, columns, holder, first, step, count } = streams;
-  const { arrived, head, most, waits, next, shift, mask } = window;
+  const { arrived, head, most, waits, next, stride, mask } = window;
   const { counters, words, log } = replay.missing;
   if (++replay.turn === 2 ** 31 - 1) {
     mark.fill(0);
@@ -188,7 +191,7 @@ function resolve(replay: Replay, v: number, waiters: number): void {
   const turn = replay.turn;
   for (let i = into.offset[v]; i < into.offset[v + 1]; i++) {
     const s = into.items[i];
-    const base = s << shift;
+    const base = s * stride;
     const column = columns[holder[s]];
     const end = Math.min(count[s], head[s] + most[s]);
     for (let k = arrived[s], at = first[s] + step * k; k < end; k++, at += step) {
@@ -216,16 +219,21 @@ function resolve(replay: Replay, v: number, waiters: number): void {
 
 /** Lets the streams run until none can go on within the window: last to first and first to last in turns. */
 function run(replay: Replay): void {
-  const { window, streams, now } = replay;
-  const { head, planned } = window;
+  const { window, streams, stalled, now } = replay;
+  const { head, planned, times } = window;
   let left = 0;
+  stalled.fill(-1);
   for (let s = 0; s < streams.count.length; s++) if (head[s] < planned[s]) replay.active[left++] = s;
   now[NEXT] = Number.POSITIVE_INFINITY;
   for (let before = -1; left > 0 && now[STARTED] > before; ) {
     before = now[STARTED];
     const { active, survivors } = replay;
     let surviving = 0;
-    for (let i = left - 1; i >= 0; i--) if (advance(replay, active[i])) survivors[surviving++] = active[i];
+    for (let i = left - 1; i >= 0; i--) {
+      const s = active[i];
+      const stands = stalled[s] >= 0 && times[stalled[s]] < 0;
+      if (stands || advance(replay, s)) survivors[surviving++] = s;
+    }
     left = surviving;
     replay.active = survivors;
     replay.survivors = active;
@@ -234,9 +242,9 @@ function run(replay: Replay): void {
 
 /** Lets a stream run; returns whether it waits for an arrival that may become known within the window. */
 function advance(replay: Replay, s: number): boolean {
-  const { streams, window, freePs, readyPs, merges, now } = replay;
-  const { head, planned, times, waits, next, shift, mask } = window;
-  const base = s << shift;
+  const { streams, window, freePs, readyPs, merges, stalled, now } = replay;
+  const { head, planned, times, waits, next, stride, mask } = window;
+  const base = s * stride;
   const end = planned[s];
   const serial = streams.serialPs[s];
   const travel = streams.travelPs[s];
@@ -259,6 +267,7 @@ function advance(replay: Replay, s: number): boolean {
         time = times[wait];
       }
       if (time < 0) {
+        stalled[s] = wait;
         waiting = true;
         break;
       }

@@ -12,12 +12,15 @@ export const NOT_YET = -2;
 /** Codes from here down: chunk AT_ORIGIN - code leaves the NPU that has it first. */
 export const AT_ORIGIN = -3;
 
+/** Cells between those of neighbouring streams, which otherwise would compete for the same lines of the caches. */
+const APART = 8;
+
 /**
- * The part of every stream that a window of time can touch. Transfer k of stream s is cell (s << shift) + (k & mask); cells
+ * The part of every stream that a window of time can touch. Transfer k of stream s is cell s * stride + (k & mask); cells
  * from arrived[s] on are in use: those before head[s] have started, those before planned[s] may start within the window.
  */
 export interface Window {
-  readonly shift: number;
+  readonly stride: number;
   readonly mask: number;
   readonly lengthPs: number;
   /** [streams] starts within a window at most. */
@@ -54,7 +57,8 @@ export function windowFor(streams: Streams, merges: boolean, starts?: number): W
   const ahead = Math.min(starts ?? Math.max(CELLS - flying, flying) >> 1, longest);
   let shift = 0;
   while (2 ** shift < 2 * ahead + flying) shift++;
-  const cells = count.length * 2 ** shift;
+  const stride = 2 ** shift + APART;
+  const cells = count.length * stride;
   if (cells > MOST_CELLS) {
     const limit = Math.floor(MOST_CELLS / count.length / 4);
     throw new InputError(
@@ -65,7 +69,7 @@ export function windowFor(streams: Streams, merges: boolean, starts?: number): W
   }
   const lengthPs = ahead * fastest;
   return {
-    shift,
+    stride,
     mask: 2 ** shift - 1,
     lengthPs,
     most: Int32Array.from(serialPs, (ps, s) => Math.min(count[s], Math.ceil(lengthPs / ps))),
