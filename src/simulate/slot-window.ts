@@ -54,19 +54,23 @@ export function windowFor(streams: Streams, merges: boolean, starts?: number): W
   }
   if (fastest === Number.POSITIVE_INFINITY) fastest = 1;
   // starts of two windows stand in a stream that has not been settled yet
-  const ahead = Math.min(starts ?? Math.max(CELLS - flying, flying) >> 1, longest);
-  let shift = 0;
-  while (2 ** shift < 2 * ahead + flying) shift++;
+  let ahead = Math.min(starts ?? Math.max(CELLS - flying, flying) >> 1, longest);
+  let shift = Math.ceil(Math.log2(2 * ahead + flying));
+  const most = Math.floor(Math.log2(Math.max(1, MOST_CELLS / count.length - APART)));
+  if (shift > most) {
+    shift = most;
+    ahead = (2 ** shift - flying) >> 1;
+    if (ahead < 1) {
+      const limit = Math.max(0, 2 ** shift - 2);
+      throw new InputError(
+        "chunks on their way on one link",
+        `at most ${limit} at once to simulate this schedule`,
+        flying,
+      );
+    }
+  }
   const stride = 2 ** shift + APART;
   const cells = count.length * stride;
-  if (cells > MOST_CELLS) {
-    const limit = Math.floor(MOST_CELLS / count.length / 4);
-    throw new InputError(
-      "chunks on their way on one link",
-      `at most ${limit} at once to simulate this schedule`,
-      flying,
-    );
-  }
   const lengthPs = ahead * fastest;
   return {
     stride,

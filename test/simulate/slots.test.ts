@@ -276,7 +276,7 @@ describe("slot schedules that cannot be replayed", () => {
       count: Int32Array.of(2 ** 30, 1),
     } as Streams;
     expect(() => windowFor(streams, false)).toThrow(
-      "expected at most 33554432 at once to simulate this schedule for chunks on their way on one link but received 1000000000",
+      "expected at most 67108862 at once to simulate this schedule for chunks on their way on one link but received 1000000000",
     );
   });
 
