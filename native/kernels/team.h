@@ -20,6 +20,7 @@ class Barrier {
 
   void Wait() {
     if (members_ == 1) return;
+#if !defined(__wasm__)
     const std::uint32_t round = round_.load(std::memory_order_acquire);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) == members_ - 1) {
       arrived_.store(0, std::memory_order_relaxed);
@@ -32,6 +33,7 @@ class Barrier {
       if (round_.load(std::memory_order_acquire) != round) return;
     }
     round_.wait(round, std::memory_order_acquire);
+#endif
   }
 
  private:
