@@ -56,7 +56,7 @@ bool ValidNetwork(const BanyanNetwork& network) {
 
 bool ValidSpread(const BanyanSpread& problem) {
   if (problem.npu_count < 1 || problem.chunk_count < 0 || problem.route_count < 0 || problem.held_count < 0) return false;
-  if (problem.choice < 0 || problem.choice > 3 || problem.window < 1 || problem.late_limit < 0 || problem.threads < 1) {
+  if (problem.choice < 0 || problem.choice > 4 || problem.window < 1 || problem.late_limit < 0 || problem.threads < 1) {
     return false;
   }
   if (!InRange(problem.route_source, problem.route_count, problem.npu_count)) return false;
@@ -111,7 +111,7 @@ int32_t banyan_match(const BanyanNetwork* network, int32_t chunk_count, int32_t 
   if (!ValidNetwork(*network)) return kBanyanBadArgument;
   if (!Ascending(held_offset, network->npu_count, held_count)) return kBanyanBadArgument;
   if (!InRange(held_chunk, held_count, chunk_count)) return kBanyanBadArgument;
-  if (policy->choice < 0 || policy->choice > 3 || policy->window < 1 || policy->late_limit < 0 || policy->novelty < 0 ||
+  if (policy->choice < 0 || policy->choice > 4 || policy->window < 1 || policy->late_limit < 0 || policy->novelty < 0 ||
       policy->novelty > 1 || policy->overtaking < 0 || policy->overtaking > 1) {
     return kBanyanBadArgument;
   }

@@ -20,6 +20,44 @@ bool Lists::Group(const std::int32_t* keys, std::int32_t count, std::int32_t key
   return true;
 }
 
+namespace {
+
+// Counts what GroupSecond lists, and writes it where there is `items`. `seen`: the last node that has seen it, plus 1.
+void ListSecond(const std::int32_t* near_offset, const std::int32_t* near, std::int32_t count, std::int32_t most,
+                std::int32_t* seen, std::int32_t* offset, std::int32_t* items) {
+  std::int32_t found = 0;
+  for (std::int32_t v = 0; v < count; v++) {
+    const std::int32_t begin = near_offset[v];
+    const std::int32_t end = near_offset[v + 1];
+    seen[v] = v + 1;
+    for (std::int32_t i = begin; i < end; i++) seen[near[i]] = v + 1;
+    for (std::int32_t i = begin; i < end && end - begin <= most; i++) {
+      const std::int32_t u = near[i];
+      if (near_offset[u + 1] - near_offset[u] > most) continue;
+      for (std::int32_t j = near_offset[u]; j < near_offset[u + 1]; j++) {
+        if (seen[near[j]] == v + 1) continue;
+        seen[near[j]] = v + 1;
+        if (items != nullptr) items[found] = near[j];
+        found++;
+      }
+    }
+    offset[v + 1] = found;
+  }
+}
+
+}  // namespace
+
+bool Lists::GroupSecond(const std::int32_t* near_offset, const std::int32_t* near, std::int32_t count,
+                        std::int32_t most) {
+  Buffer<std::int32_t> seen;
+  if (!offset.Allocate(At(count) + 1) || !seen.Allocate(At(count))) return false;
+  ListSecond(near_offset, near, count, most, seen.data(), offset.data(), nullptr);
+  if (!items.Allocate(At(offset[At(count)]))) return false;
+  seen.Fill(0);
+  ListSecond(near_offset, near, count, most, seen.data(), offset.data(), items.data());
+  return true;
+}
+
 std::int32_t Find(std::int32_t* parent, std::int32_t node) {
   std::int32_t v = node;
   while (parent[v] != v) {

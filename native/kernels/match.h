@@ -10,7 +10,8 @@
 //     Entries that the target has (or is being sent) are passed once and for ever, so a route reads its source's log once:
 //     O(|R| |C|) bit tests in all instead of a scan of all unsatisfied (NPU, chunk) pairs per instant.
 //   * Choice among the next `window` candidates (Choice), in the spirit of the paper's random_select: the oldest; the one
-//     that fewest of the target's out-neighbours have (ties: fewest NPUs, then oldest); the rarest; the newest.
+//     that fewest of the target's out-neighbours have (ties: fewest NPUs, then oldest); the same with ties first to what
+//     fewest NPUs two steps away have, which sees a pocket behind a neighbour; the rarest; the newest.
 //   * Novelty (different link speeds). A route first takes chunks that are new to the component of its target under all
 //     strictly faster routes, then to the components of the next faster classes, then any that the target lacks.
 //   * Overtaking with causal replacement (section IV-F's arrival-time analysis). A faster route without candidates may
@@ -35,7 +36,7 @@
 
 namespace banyan {
 
-enum class Choice : std::int32_t { kOldest = 0, kNeighbour = 1, kRarest = 2, kNewest = 3 };
+enum class Choice : std::int32_t { kOldest = 0, kNeighbour = 1, kRarest = 2, kNewest = 3, kAround = 4 };
 
 struct MatchProblem {
   const BanyanNetwork& network;

@@ -9,8 +9,7 @@
 
 namespace banyan {
 
-constexpr std::int32_t kMaxScoredNeighbours = 32;  // beyond that the neighbour choice falls back to the rarest
-constexpr std::int32_t kLogsAhead = 4;             // NPUs between the prefetch of their log entries and the use
+constexpr std::int32_t kLogsAhead = 4;  // NPUs between the prefetch of their log entries and the use
 
 /// The cost of the matching is cache misses: asks early for the log entries that the routes into `target` will read. No twin.
 template <typename Entry>
@@ -51,8 +50,8 @@ std::int32_t Newest(MatchState<Entry>& state, std::int32_t route, std::int32_t l
   return log[i];
 }
 
-// Of the next `window` candidates the one that fewest of the target's neighbours have, where those are scored; ties and
-// else: that fewest NPUs have; then the oldest.
+// Of the next `window` candidates the one that fewest of the target's neighbours have, where those are scored; then, where
+// they are, that fewest NPUs two steps away have; ties and else: that fewest NPUs have; then the oldest.
 template <typename Entry>
 std::int32_t Rarest(MatchState<Entry>& state, std::int32_t route, std::int32_t level, std::int32_t first) {
   const BanyanMatchPolicy& policy = state.problem.policy;
@@ -64,9 +63,14 @@ std::int32_t Rarest(MatchState<Entry>& state, std::int32_t route, std::int32_t l
   const std::uint32_t* novel = state.Novel(level, target);
   const std::int32_t begin = state.neighbours.Begin(target);
   std::int32_t end = state.neighbours.End(target);
-  if (static_cast<Choice>(policy.choice) != Choice::kNeighbour || end - begin > kMaxScoredNeighbours) end = begin;
+  const auto choice = static_cast<Choice>(policy.choice);
+  const bool scored = choice == Choice::kNeighbour || choice == Choice::kAround;
+  if (!scored || end - begin > kMaxScoredNeighbours) end = begin;
+  const std::int32_t from = state.around.Begin(target);
+  const std::int32_t to = state.around.End(target);
   std::int32_t best = kNone;
   std::int32_t best_score = 0;
+  std::int32_t best_far = 0;
   std::int32_t best_copies = 0;
   std::int32_t seen = 0;
   for (std::int32_t i = first; i < length && seen < policy.window; i++) {
@@ -75,10 +79,15 @@ std::int32_t Rarest(MatchState<Entry>& state, std::int32_t route, std::int32_t l
     seen++;
     std::int32_t score = 0;
     for (std::int32_t j = begin; j < end; j++) score += Bit(state.Hi(state.neighbours.items[At(j)]), chunk) ? 1 : 0;
+    if (best != kNone && score > best_score) continue;
+    std::int32_t far = 0;
+    for (std::int32_t j = from; j < to; j++) far += Bit(state.Hi(state.around.items[At(j)]), chunk) ? 1 : 0;
     const std::int32_t copies = state.copies[At(chunk)];
-    if (best == kNone || score < best_score || (score == best_score && copies < best_copies)) {
+    const bool tied = score == best_score;
+    if (best == kNone || !tied || far < best_far || (far == best_far && copies < best_copies)) {
       best = chunk;
       best_score = score;
+      best_far = far;
       best_copies = copies;
     }
   }

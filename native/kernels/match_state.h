@@ -13,7 +13,8 @@
 
 namespace banyan {
 
-constexpr std::int32_t kMaxLevels = 8;  // novelty levels kept, level 0 included
+constexpr std::int32_t kMaxLevels = 8;             // novelty levels kept, level 0 included
+constexpr std::int32_t kMaxScoredNeighbours = 32;  // beyond that the neighbour choices fall back to the rarest
 
 inline bool Bit(const std::uint32_t* row, std::int32_t chunk) { return ((row[chunk >> 5] >> (chunk & 31)) & 1U) != 0; }
 inline void SetBit(std::uint32_t* row, std::int32_t chunk) { row[chunk >> 5] |= 1U << (chunk & 31); }
@@ -30,6 +31,7 @@ struct MatchState {
   Lists direct_out;  // routes without resources out of each NPU
   Lists all_in;      // all routes into each NPU
   Lists neighbours;  // NPUs one direct route away
+  Lists around;      // NPUs two direct routes away, not one; only for the choice that scores them
 
   Buffer<std::uint32_t> hi;            // [npus][words] I1
   Buffer<std::uint32_t> holds;         // [npus][words] arrived; only with overtaking
@@ -125,6 +127,13 @@ inline void SortByRank(Lists& lists, const Buffer<std::int32_t>& rank) {
   return true;
 }
 
+// Only the choice that scores what is two steps away needs to know it.
+[[nodiscard]] inline bool BuildAround(const MatchProblem& problem, const Lists& neighbours, Lists& around) {
+  const std::int32_t npus = problem.network.npu_count;
+  if (static_cast<Choice>(problem.policy.choice) != Choice::kAround) return around.offset.Allocate(At(npus) + 1);
+  return around.GroupSecond(neighbours.offset.data(), neighbours.items.data(), npus, kMaxScoredNeighbours);
+}
+
 // Level k >= 1 of a rank: the components under routes of lower rank. Levels with one component say nothing new, and
 // neither do levels equal to the one before.
 template <typename Entry>
@@ -215,7 +224,8 @@ template <typename Entry>
   if (!state.ranks.Build(network) || !GroupRoutes(network, network.route_target, false, state.direct_in) ||
       !GroupRoutes(network, network.route_source, false, state.direct_out) ||
       !state.all_in.Group(network.route_target, network.route_count, network.npu_count) ||
-      !BuildNeighbours(network, state.direct_out, state.neighbours) || !BuildLevels(state) || !BuildHoldings(state) ||
+      !BuildNeighbours(network, state.direct_out, state.neighbours) ||
+      !BuildAround(state.problem, state.neighbours, state.around) || !BuildLevels(state) || !BuildHoldings(state) ||
       !BuildPorts(network, state.ranks, state.ports)) {
     return false;
   }

@@ -10,8 +10,6 @@
 
 namespace banyan {
 
-constexpr std::int32_t kMostScored = 32;  // with more neighbours the neighbour choice falls back to the rarest
-
 /// What one thread works with.
 struct Served {
   Buffer<std::int32_t> order;  // [most ports]
@@ -33,7 +31,8 @@ bool IsPlain(const SpreadState<Entry>& state, std::int32_t npu) {
 }
 
 // Of the next `window` candidates from entry `first` on the one that fewest of the NPU's neighbours have, where those are
-// scored; ties and else: that fewest NPUs have; then the oldest.
+// scored; then, where they are, that fewest NPUs two routes away have; ties and else: that fewest NPUs have; then the
+// oldest.
 template <typename Entry>
 std::int32_t RarestFrom(SpreadState<Entry>& state, std::int32_t npu, const Entry* log, std::int32_t first,
                         std::int32_t length) {
@@ -41,9 +40,14 @@ std::int32_t RarestFrom(SpreadState<Entry>& state, std::int32_t npu, const Entry
   const std::uint32_t* hi = state.Hi(npu);
   const std::int32_t begin = state.out_offset[At(npu)];
   std::int32_t end = state.out_offset[At(npu) + 1];
-  if (static_cast<Choice>(problem.choice) != Choice::kNeighbour || end - begin > kMostScored) end = begin;
+  const auto choice = static_cast<Choice>(problem.choice);
+  const bool scored = choice == Choice::kNeighbour || choice == Choice::kAround;
+  if (!scored || end - begin > kMostScored) end = begin;
+  const std::int32_t from = state.around.Begin(npu);
+  const std::int32_t to = state.around.End(npu);
   std::int32_t best = kNone;
   std::int32_t best_score = 0;
+  std::int32_t best_far = 0;
   std::int32_t best_copies = 0;
   std::int32_t seen = 0;
   for (std::int32_t i = first; i < length && seen < problem.window; i++) {
@@ -52,10 +56,15 @@ std::int32_t RarestFrom(SpreadState<Entry>& state, std::int32_t npu, const Entry
     seen++;
     std::int32_t score = 0;
     for (std::int32_t j = begin; j < end; j++) score += HasBit(state.Hi(state.neighbours[At(j)]), chunk) ? 1 : 0;
+    if (best != kNone && score > best_score) continue;
+    std::int32_t far = 0;
+    for (std::int32_t j = from; j < to; j++) far += HasBit(state.Hi(state.around.items[At(j)]), chunk) ? 1 : 0;
     const std::int32_t copies = state.copies[At(chunk)];
-    if (best == kNone || score < best_score || (score == best_score && copies < best_copies)) {
+    const bool tied = score == best_score;
+    if (best == kNone || !tied || far < best_far || (far == best_far && copies < best_copies)) {
       best = chunk;
       best_score = score;
+      best_far = far;
       best_copies = copies;
     }
   }

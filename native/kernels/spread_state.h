@@ -7,9 +7,12 @@
 #include "buffer.h"
 #include "huge_pages.h"
 #include "lists.h"
+#include "match.h"
 #include "spread.h"
 
 namespace banyan {
+
+constexpr std::int32_t kMostScored = 32;  // with more neighbours the neighbour choices fall back to the rarest
 
 /// A port of an NPU: where it reads, and how far it has read.
 struct Port {
@@ -27,20 +30,23 @@ struct SpreadState {
   const BanyanLogs& out;
   const std::size_t words;
   Entry* const logs;
-  Buffer<std::size_t> log_begin;       // [npus]
-  Buffer<std::int32_t> port_offset;    // [npus + 1]
-  Buffer<Port> ports;                  // [routes] NPU by NPU, ascending by route
-  Buffer<std::int32_t> out_offset;     // [npus + 1]
-  Buffer<std::int32_t> neighbours;     // NPUs one route away, without repeats
-  Buffer<std::uint32_t> hi;            // [npus][words] I1
-  Buffer<std::int32_t> length[2];      // [npus] I3
-  Buffer<std::int32_t> missing;        // [npus] wanted, not held, not under way
-  Buffer<std::int32_t> copies;         // [chunks] NPUs that hold it or are being sent it; for the rarest
+  Buffer<std::size_t> log_begin;     // [npus]
+  Buffer<std::int32_t> port_offset;  // [npus + 1]
+  Buffer<Port> ports;                // [routes] NPU by NPU, ascending by route
+  Buffer<std::int32_t> out_offset;   // [npus + 1]
+  Buffer<std::int32_t> neighbours;   // NPUs one route away, without repeats
+  Lists around;                      // NPUs two routes away, not one; only for the choice that scores them
+  Buffer<std::uint32_t> hi;          // [npus][words] I1
+  Buffer<std::int32_t> length[2];    // [npus] I3
+  Buffer<std::int32_t> missing;      // [npus] wanted, not held, not under way
+  Buffer<std::int32_t> copies;       // [chunks] NPUs that hold it or are being sent it; for the rarest
   std::int64_t expected = 0;
 
   [[nodiscard]] std::uint32_t* Hi(std::int32_t npu) { return hi.data() + At(npu) * words; }
   [[nodiscard]] Entry* Log(std::int32_t npu) { return logs + log_begin[At(npu)]; }
-  [[nodiscard]] std::int32_t PortCount(std::int32_t npu) const { return port_offset[At(npu) + 1] - port_offset[At(npu)]; }
+  [[nodiscard]] std::int32_t PortCount(std::int32_t npu) const {
+    return port_offset[At(npu) + 1] - port_offset[At(npu)];
+  }
 };
 
 inline bool HasBit(const std::uint32_t* row, std::int32_t chunk) {
@@ -75,7 +81,10 @@ template <typename Entry>
     }
     state.out_offset[At(v) + 1] = count;
   }
-  return true;
+  if (static_cast<Choice>(problem.choice) != Choice::kAround) {
+    return state.around.offset.Allocate(At(problem.npu_count) + 1);
+  }
+  return state.around.GroupSecond(state.out_offset.data(), state.neighbours.data(), problem.npu_count, kMostScored);
 }
 
 // What every NPU holds, wants and lacks before slot 0.
@@ -115,8 +124,8 @@ template <typename Entry>
   const BanyanSpread& problem = state.problem;
   const auto npus = At(problem.npu_count);
   if (!state.log_begin.Allocate(npus) || !state.hi.Allocate(npus * state.words) || !state.length[0].Allocate(npus) ||
-      !state.length[1].Allocate(npus) || !state.missing.Allocate(npus) || !state.copies.Allocate(At(problem.chunk_count)) ||
-      !BuildPorts(state)) {
+      !state.length[1].Allocate(npus) || !state.missing.Allocate(npus) ||
+      !state.copies.Allocate(At(problem.chunk_count)) || !BuildPorts(state)) {
     return false;
   }
   for (std::size_t v = 0; v < npus; v++) state.log_begin[v] = static_cast<std::size_t>(state.out.log_offset[v]);

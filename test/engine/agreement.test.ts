@@ -56,7 +56,7 @@ describe(`the backends ${names} give the same bits`, () => {
     );
   });
 
-  it.each([0, 1, 2, 3])("for a mesh and a torus in slots, choice %i, with one to three threads", (choice) => {
+  it.each([0, 1, 2, 3, 4])("for a mesh and a torus in slots, choice %i, with one to three threads", (choice) => {
     for (const network of [mesh(13, 11), torus(8, 8)]) {
       const problem = allGather(network, 1, { choice, window: 8, lateLimit: 20, seed: 5 });
       const [first, ...others] = all.flatMap((kernels) =>
@@ -90,6 +90,7 @@ describe(`the backends ${names} give the same bits`, () => {
     ["a mesh of one speed, oldest chunk first", allGather(mesh(12, 12))],
     ["a mesh of two speeds", allGather(mesh(12, 9, 1000, 1500), 2, { novelty: 1, overtaking: 1, seed: 7 })],
     ["the neighbour rule", allGather(mesh(10, 10), 1, { choice: 1, window: 8, lateLimit: 1000, seed: 3 })],
+    ["what is two steps away", allGather(mesh(9, 7), 2, { choice: 4, window: 999, lateLimit: 1000, seed: 3 })],
   ])("for %s", (_, problem) => {
     const [first, ...others] = all.map((kernels) => kernels.match(problem));
     for (const other of others) expect(other).toEqual(first);

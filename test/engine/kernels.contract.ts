@@ -6,6 +6,7 @@ import { CancelledError, InfeasibleError, InputError, InternalError } from "../.
 import { kernelsOrReason } from "../support/backends.ts";
 import { allGather, matchProblems, mesh, networkOf, relayOf, relayProblems } from "../support/networks.ts";
 import { placedByOracle, placeOf, placeProblems } from "../support/place-problems.ts";
+import { spreadOf } from "../support/spread-problems.ts";
 import { brokenMatchLaws, brokenRelayLaws } from "../support/transfer-laws.ts";
 import { spreadContract } from "./spread.contract.ts";
 
@@ -115,6 +116,34 @@ function cases(backend: Backend, kernels: Kernels): void {
     expect(() => kernels.match(problem, Int32Array.of(1))).toThrow(CancelledError);
     expect(() => kernels.match({ ...problem, heldChunk: Int32Array.of(99) })).toThrow();
     expect(kernels.match(problem)).toEqual(before);
+  });
+
+  it.each([
+    ["one step away, where none has either: the oldest", 1, 0],
+    ["two steps away, where one has the oldest: the other", 4, 1],
+  ])("looks at what NPUs have that are %s", (_, choice, first) => {
+    // 0 > 1 > 2 > 3: 0 has both chunks, 3 has chunk 0; chunk 1 is as common, at an NPU without routes
+    const problem = {
+      ...allGather(
+        networkOf(
+          5,
+          [0, 1, 2].map((v) => ({ source: v, target: v + 1, slotPs: 10 })),
+        ),
+        1,
+        {
+          choice,
+          window: 9,
+          lateLimit: 9,
+        },
+      ),
+      chunkCount: 2,
+      heldOffset: Int32Array.of(0, 2, 2, 2, 3, 4),
+      heldChunk: Int32Array.of(0, 1, 0, 1),
+      wanted: Uint32Array.of(3, 3, 3, 3, 2),
+    };
+    expect(kernels.match(problem).chunk[0]).toBe(first);
+    const logs = kernels.spread(spreadOf(problem));
+    expect(logs?.chunk[logs.logOffset[1]]).toBe(first);
   });
 
   it("refuses schedules that last longer than exact integers reach", () => {
@@ -297,7 +326,7 @@ function badMatchProblems(kernels: Kernels): void {
     ["a held chunk out of range", { ...good, heldChunk: Int32Array.of(0, 1, 2, 4) }],
     ["held offsets that do not end at the chunks", { ...good, heldOffset: Int32Array.of(0, 1, 2, 3, 3) }],
     ["too few wanted words", { ...good, wanted: new Uint32Array(3) }],
-    ["a choice that does not exist", policy({ choice: 4 })],
+    ["a choice that does not exist", policy({ choice: 5 })],
     ["a window of 0", policy({ window: 0 })],
     ["a negative seed", policy({ seed: -1 })],
   ])("refuses %s", (_, problem) => {

@@ -107,7 +107,7 @@ export function spreadContract(kernels: Kernels): void {
     ["offsets that fall", { heldOffset: Int32Array.of(0, 3, 2, 3, 4) }],
     ["wanted rows of another length", { wanted: new Uint32Array(3) }],
     ["no threads", { threads: 0 }],
-    ["an unknown choice", { policy: { ...good.policy, choice: 4 } }],
+    ["an unknown choice", { policy: { ...good.policy, choice: 5 } }],
     ["no window", { policy: { ...good.policy, window: 0 } }],
     ["slots that are no number", { maxSlots: Number.NaN }],
   ])("refuses %s", (_, change) => {

@@ -161,7 +161,7 @@ export function matchProblems(sharings: readonly Sharing[], everyoneWantsAll = f
       ...shape,
       sharing: fc.constantFrom(...sharings),
       all: everyoneWantsAll ? fc.constant(true) : fc.boolean(),
-      choice: fc.integer({ min: 0, max: 3 }),
+      choice: fc.integer({ min: 0, max: 4 }),
       window: fc.constantFrom(1, 2, 8, 64),
       lateLimit: fc.constantFrom(0, 3, 1000),
       novelty: fc.nat({ max: 1 }),

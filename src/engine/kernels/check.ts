@@ -99,7 +99,7 @@ export function checkMatchValues(problem: MatchProblem): void {
   const { heldOffset, heldChunk, chunkCount, policy } = problem;
   checkNetworkValues(problem.network);
   require(ascending(heldOffset, heldChunk.length) && inRange(heldChunk, chunkCount));
-  require(policy.choice <= 3 && policy.window >= 1 && policy.novelty <= 1 && policy.overtaking <= 1);
+  require(policy.choice <= 4 && policy.window >= 1 && policy.novelty <= 1 && policy.overtaking <= 1);
 }
 
 /** Throws when an index or a value of a spread problem is out of range; the shapes have been checked. */
@@ -111,7 +111,7 @@ export function checkSpreadValues(problem: SpreadProblem): void {
     for (let i = heldOffset[v] + 1; i < heldOffset[v + 1]; i++) require(heldChunk[i - 1] < heldChunk[i]);
   }
   require(routeSource.every((source, r) => source !== routeTarget[r]));
-  require(policy.choice <= 3 && policy.window >= 1 && problem.threads >= 1);
+  require(policy.choice <= 4 && policy.window >= 1 && problem.threads >= 1);
 }
 
 /** Throws when an index or a value of a relay problem is out of range; the shapes have been checked. */

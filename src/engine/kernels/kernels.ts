@@ -25,7 +25,7 @@ export interface TenNetwork {
 }
 
 /** How a route picks among the chunks that its source has and its target lacks. */
-export const CHOICE = { oldest: 0, neighbour: 1, rarest: 2, newest: 3 } as const;
+export const CHOICE = { oldest: 0, neighbour: 1, rarest: 2, newest: 3, around: 4 } as const;
 
 /** Choices of the multicast matching; every field is an integer. */
 export interface MatchPolicy {

@@ -22,14 +22,26 @@ const NEIGHBOUR_LATE: MulticastPolicy = {
 };
 const NEIGHBOUR: MulticastPolicy = { name: "neighbour", choice: CHOICE.neighbour, window: 8, lateShare: 1 };
 const NEIGHBOUR_WIDE: MulticastPolicy = { name: "neighbour-wide", choice: CHOICE.neighbour, window: 64, lateShare: 1 };
+/**
+ * As the neighbour choice, with ties to what fewest NPUs two steps away have: a pocket of a damaged mesh is fed through both of
+ * its entrances with different chunks. 120 meshes and 40 tori with failed NPUs, 27 networks with broken links, 22 elongated
+ * ones: all but one at the bound (a mesh of 16x10, 76 slots of 75) where without it four missed it, in a third of the time.
+ * Means over 8 seeds of one trial on that mesh, on 17x8 without 10 NPUs, on 2x50 and on a 5x5 torus (bound over time):
+ *
+ *   around 0.987 0.996 1.000 0.982; neighbour, window 64 0.944 0.977 1.000 0.964; rarest 0.930 0.949 0.810 0.857;
+ *   random 0.807 0.900 0.703 0.844; farthest from its source first 0.503 0.737 0.768 0.830
+ *
+ * Counting the two rings alike, or three rings, gains nothing on the meshes and loses on 2x50 (0.89) and 5x5 (0.87).
+ */
+const AROUND: MulticastPolicy = { name: "around", choice: CHOICE.around, window: WHOLE, lateShare: 1 };
 const RAREST: MulticastPolicy = { name: "rarest", choice: CHOICE.rarest, window: WHOLE, lateShare: 1 };
 const NEWEST: MulticastPolicy = { name: "newest", choice: CHOICE.newest, window: 1, lateShare: 1 };
 
 /** The first pass over the policies; after it the trials go round those that gain from another seed. */
-const FIRST_PASS = [OLDEST, NEIGHBOUR_LATE, NEIGHBOUR, NEIGHBOUR_WIDE, RAREST, NEWEST];
+const FIRST_PASS = [OLDEST, NEIGHBOUR_LATE, NEIGHBOUR, AROUND, NEIGHBOUR_WIDE, RAREST, NEWEST];
 /** One source with many chunks needs the rarest over all of them, not a window of its log. */
-const FIRST_PASS_ONE_SOURCE = [RAREST, NEIGHBOUR_WIDE, NEIGHBOUR, OLDEST, NEWEST];
-const LATER_PASSES = [NEIGHBOUR, NEIGHBOUR_WIDE, RAREST];
+const FIRST_PASS_ONE_SOURCE = [RAREST, AROUND, NEIGHBOUR_WIDE, NEIGHBOUR, OLDEST, NEWEST];
+const LATER_PASSES = [AROUND, NEIGHBOUR, AROUND, RAREST];
 
 const RELAY_ORDERS: readonly RelayOrder[] = ["farthest", "nearest", "load"];
 

@@ -24,6 +24,34 @@ export function group(keys: Int32Array, keyCount: number): Lists {
   return { offset, items };
 }
 
+/**
+ * Lists for each node what is two steps away and not fewer, where `near` lists what is one step away, without repeats; steps
+ * out of nodes with more than `most` of them are left out.
+ */
+export function groupSecond({ offset: nearOffset, items: near }: Lists, most: number): Lists {
+  const count = nearOffset.length - 1;
+  const seen = new Int32Array(count); // the last node that has seen it, plus 1
+  const offset = new Int32Array(count + 1);
+  const items: number[] = [];
+  for (let v = 0; v < count; v++) {
+    const begin = nearOffset[v];
+    const end = nearOffset[v + 1];
+    seen[v] = v + 1;
+    for (let i = begin; i < end; i++) seen[near[i]] = v + 1;
+    for (let i = begin; i < end && end - begin <= most; i++) {
+      const u = near[i];
+      if (nearOffset[u + 1] - nearOffset[u] > most) continue;
+      for (let j = nearOffset[u]; j < nearOffset[u + 1]; j++) {
+        if (seen[near[j]] === v + 1) continue;
+        seen[near[j]] = v + 1;
+        items.push(near[j]);
+      }
+    }
+    offset[v + 1] = items.length;
+  }
+  return { offset, items: Int32Array.from(items) };
+}
+
 /** A list of indices in which each stands at most once until it is taken. */
 export interface Touched {
   readonly marks: Uint8Array;

@@ -4,11 +4,8 @@
  */
 import { CHOICE } from "../kernels.ts";
 import { NONE } from "./lists.ts";
-import { claim, type MatchState, novelRow } from "./match-state.ts";
+import { claim, MAX_SCORED_NEIGHBOURS, type MatchState, novelRow } from "./match-state.ts";
 import { shared } from "./ten.ts";
-
-/** Beyond that the neighbour choice falls back to the rarest. */
-const MAX_SCORED_NEIGHBOURS = 32;
 
 /** Returns the index in the source's log of the first chunk the route may take at this novelty level, or NONE. */
 export function firstCandidate(state: MatchState, route: number, level: number): number {
@@ -53,11 +50,11 @@ function newest(state: MatchState, route: number, level: number, first: number):
 }
 
 /**
- * Returns of the next `window` candidates the one that fewest of the target's neighbours have, where those are scored; ties and
- * else: that fewest NPUs have; then the oldest.
+ * Returns of the next `window` candidates the one that fewest of the target's neighbours have, where those are scored; then,
+ * where they are, that fewest NPUs two steps away have; ties and else: that fewest NPUs have; then the oldest.
  */
 function rarest(state: MatchState, route: number, level: number, first: number): number {
-  const { problem, log, logBegin, logLength, hi, words, copies, neighbours } = state;
+  const { problem, log, logBegin, logLength, hi, words, copies, neighbours, around } = state;
   const { policy, network } = problem;
   const source = network.routeSource[route];
   const target = network.routeTarget[route];
@@ -68,9 +65,13 @@ function rarest(state: MatchState, route: number, level: number, first: number):
   const seenBits = level === 0 ? hi : state.novel;
   const from = neighbours.offset[target];
   let to = neighbours.offset[target + 1];
-  if (policy.choice !== CHOICE.neighbour || to - from > MAX_SCORED_NEIGHBOURS) to = from;
+  const scored = policy.choice === CHOICE.neighbour || policy.choice === CHOICE.around;
+  if (!scored || to - from > MAX_SCORED_NEIGHBOURS) to = from;
+  const farFrom = around.offset[target];
+  const farTo = around.offset[target + 1];
   let best = NONE;
   let bestScore = 0;
+  let bestFar = 0;
   let bestCopies = 0;
   let seen = 0;
   for (let i = first; i < length && seen < policy.window; i++) {
@@ -79,9 +80,14 @@ function rarest(state: MatchState, route: number, level: number, first: number):
     seen++;
     let score = 0;
     for (let j = from; j < to; j++) score += (hi[neighbours.items[j] * words + (c >>> 5)] >>> (c & 31)) & 1;
-    if (best === NONE || score < bestScore || (score === bestScore && copies[c] < bestCopies)) {
+    if (best !== NONE && score > bestScore) continue;
+    let far = 0;
+    for (let j = farFrom; j < farTo; j++) far += (hi[around.items[j] * words + (c >>> 5)] >>> (c & 31)) & 1;
+    const tied = score === bestScore;
+    if (best === NONE || !tied || far < bestFar || (far === bestFar && copies[c] < bestCopies)) {
       best = c;
       bestScore = score;
+      bestFar = far;
       bestCopies = copies[c];
     }
   }

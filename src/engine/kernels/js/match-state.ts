@@ -1,5 +1,5 @@
-import type { MatchProblem, TenNetwork } from "../kernels.ts";
-import { find, group, type Lists, NONE, range, type Touched, touched, unite } from "./lists.ts";
+import { CHOICE, type MatchProblem, type TenNetwork } from "../kernels.ts";
+import { find, group, groupSecond, type Lists, NONE, range, type Touched, touched, unite } from "./lists.ts";
 import { buildPorts, type PortState } from "./match-port-state.ts";
 import { ArrivalQueue, groupRoutes, Resources, type SlotRanks, slotRanks } from "./ten.ts";
 
@@ -15,6 +15,8 @@ export interface MatchState {
   readonly allIn: Lists;
   /** NPUs one direct route away. */
   readonly neighbours: Lists;
+  /** NPUs two direct routes away, not one; only for the choice that scores them. */
+  readonly around: Lists;
 
   /** [npus][words] held, under way or not wanted. */
   readonly hi: Uint32Array;
@@ -66,6 +68,8 @@ export interface MatchState {
 }
 
 const MAX_LEVELS = 8;
+/** Beyond that the neighbour choices fall back to the rarest. */
+export const MAX_SCORED_NEIGHBOURS = 32;
 
 /** Returns where the NPU's component at this level >= 1 begins in `novel`. */
 export const novelRow = (state: MatchState, level: number, npu: number): number =>
@@ -115,6 +119,12 @@ function buildNeighbours(network: TenNetwork, directOut: Lists): Lists {
     offset[v + 1] = count;
   }
   return { offset, items };
+}
+
+/** Only the choice that scores what is two steps away needs to know it. */
+function buildAround({ network, policy }: MatchProblem, neighbours: Lists): Lists {
+  if (policy.choice === CHOICE.around) return groupSecond(neighbours, MAX_SCORED_NEIGHBOURS);
+  return { offset: new Int32Array(network.npuCount + 1), items: new Int32Array(0) };
 }
 
 /**
@@ -204,6 +214,7 @@ export function buildMatchState(problem: MatchProblem): MatchState {
   const words = (chunkCount + 31) >>> 5;
   const ranks = slotRanks(network);
   const directOut = groupRoutes(network, network.routeSource, false);
+  const neighbours = buildNeighbours(network, directOut);
   const levels = buildLevels(problem, words, ranks);
   const ports = buildPorts(network, ranks);
   const state: MatchState = {
@@ -213,7 +224,8 @@ export function buildMatchState(problem: MatchProblem): MatchState {
     directIn: groupRoutes(network, network.routeTarget, false),
     directOut,
     allIn: group(network.routeTarget, network.npuCount),
-    neighbours: buildNeighbours(network, directOut),
+    neighbours,
+    around: buildAround(problem, neighbours),
     ...levels,
     ...buildHoldings(problem, words),
     pointer: new Int32Array(routes * levels.levels),

@@ -3,7 +3,7 @@ import { shuffle } from "../../../random.ts";
 import { type CancelFlag, CHOICE, type SpreadLogs, type SpreadProblem } from "../kernels.ts";
 import { allocateLogs } from "../outputs.ts";
 import { STATUS, throwForStatus } from "../status.ts";
-import { group, NONE } from "./lists.ts";
+import { group, groupSecond, type Lists, NONE } from "./lists.ts";
 
 /** The matching in slots; native/kernels/spread.h explains it and is its twin. One thread. */
 
@@ -18,6 +18,8 @@ interface SpreadState {
   readonly pointer: Int32Array;
   readonly outOffset: Int32Array;
   readonly neighbours: Int32Array;
+  /** NPUs two routes away, not one; only for the choice that scores them. */
+  readonly around: Lists;
   readonly hi: Uint32Array;
   /** [2][npus] what every log held when the slot began, and what it will hold. */
   readonly length: readonly [Int32Array, Int32Array];
@@ -57,6 +59,7 @@ function buildSpread(problem: SpreadProblem, out: SpreadLogs): SpreadState {
     pointer: new Int32Array(routeSource.length),
     outOffset,
     neighbours,
+    around: buildAround(problem, { offset: outOffset, items: neighbours }),
     hi: new Uint32Array(npuCount * words),
     length: [new Int32Array(npuCount), new Int32Array(npuCount)],
     missing: new Int32Array(npuCount),
@@ -67,6 +70,12 @@ function buildSpread(problem: SpreadProblem, out: SpreadLogs): SpreadState {
   };
   fillSpread(state);
   return state;
+}
+
+/** Only the choice that scores what is two routes away needs to know it. */
+function buildAround({ policy, npuCount }: SpreadProblem, neighbours: Lists): Lists {
+  if (policy.choice === CHOICE.around) return groupSecond(neighbours, MOST_SCORED);
+  return { offset: new Int32Array(npuCount + 1), items: new Int32Array(0) };
 }
 
 function fillSpread(state: SpreadState): void {
@@ -101,13 +110,15 @@ const isPlain = ({ problem, missing, portOffset }: SpreadState, npu: number): bo
 
 /** Returns the rarest of the next `window` candidates between entries `first` and `end` of `out.chunk`. */
 function rarestFrom(state: SpreadState, npu: number, first: number, end: number): number {
-  const { problem, out, words, hi, outOffset, neighbours, copies } = state;
+  const { problem, out, words, hi, outOffset, neighbours, around, copies } = state;
   const row = npu * words;
   const begin = outOffset[npu];
   let last = outOffset[npu + 1];
-  if (problem.policy.choice !== CHOICE.neighbour || last - begin > MOST_SCORED) last = begin;
+  const scored = problem.policy.choice === CHOICE.neighbour || problem.policy.choice === CHOICE.around;
+  if (!scored || last - begin > MOST_SCORED) last = begin;
   let best = NONE;
   let bestScore = 0;
+  let bestFar = 0;
   let bestCopies = 0;
   let seen = 0;
   for (let i = first; i < end && seen < problem.policy.window; i++) {
@@ -117,9 +128,16 @@ function rarestFrom(state: SpreadState, npu: number, first: number, end: number)
     seen++;
     let score = 0;
     for (let j = begin; j < last; j++) score += (hi[neighbours[j] * words + word] >>> (chunk & 31)) & 1;
-    if (best === NONE || score < bestScore || (score === bestScore && copies[chunk] < bestCopies)) {
+    if (best !== NONE && score > bestScore) continue;
+    let far = 0;
+    for (let j = around.offset[npu]; j < around.offset[npu + 1]; j++) {
+      far += (hi[around.items[j] * words + word] >>> (chunk & 31)) & 1;
+    }
+    const tied = score === bestScore;
+    if (best === NONE || !tied || far < bestFar || (far === bestFar && copies[chunk] < bestCopies)) {
       best = chunk;
       bestScore = score;
+      bestFar = far;
       bestCopies = copies[chunk];
     }
   }
