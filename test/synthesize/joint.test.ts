@@ -113,6 +113,14 @@ describe("the joint bound", () => {
     fc.assert(property, { numRuns: 150, seed: 6 });
   });
 
+  it("counts the transfers of all over all links", () => {
+    // 16 x 15 of the all-gather and 16 x 32 hops of the all-to-all over 64 links; no border needs more than 9 slots.
+    const torus = presetTopology("torus:4x4");
+    const both = [wholeCollective(torus, "allgather", 16 * MIB), wholeCollective(torus, "alltoall", 16 * MIB)];
+    const slot = routeTimes(torus, routesOf(torus, 1), both[0].chunkBytes).slotPs[0];
+    expect(toNumber(jointBoundOf(torus, both, routesOf(torus, 1)).ps) / slot).toBe(12);
+  });
+
   it("adds chunks of unequal size by their slots, which no link shares out", () => {
     // Over one link of 1 GB/s: two chunks of 1000 bytes and one of 3000 take 5 us, and the last of 3 + 1 us is not yet enough.
     const line = presetTopology("mesh:2x1@1GB/s,0us");

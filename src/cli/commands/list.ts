@@ -45,6 +45,12 @@ const FORMATS: readonly Row[] = [
     write: "no",
     description: "a collective of one's own, JSON; --collective custom:FILE",
   },
+  {
+    name: "banyan-collectives",
+    read: "yes",
+    write: "no",
+    description: "several collectives at once, JSON; --collectives FILE",
+  },
   { name: "banyan-schedule", read: "yes", write: "yes", description: "a schedule with its network, JSON; `synth -o`" },
   {
     name: "bys",

@@ -48,6 +48,7 @@ export function jointBoundOf(topology: Topology, collectives: readonly Collectiv
   });
   const view = routeView(topology, routes, routeTimes(topology, routes, collectives[0].chunkBytes));
   const tryMachines = (charged: Charged, demand: readonly number[], witness: () => Witness): void => {
+    if (demand.every((chunks) => chunks === 0)) return;
     const machines = machinesOf(view, charged, slots, demand);
     cuts.budget.left -= 8 * machines.length;
     for (const weights of machines.slice(0, MOST_WEIGHTS).map(({ slot }) => slot)) {
