@@ -1,4 +1,5 @@
 // The networks on which quality is measured, and what is asked of each group.
+import { HARD_NETWORKS, HARD_REQUIREMENTS } from "./hard-cases.mjs";
 
 const DEFAULT_LINK = "50GiB/s,0.5us";
 const MESHES = ["10x10", "5x5", "7x12", "8x8", "16x16", "20x20", "31x31"];
@@ -30,7 +31,10 @@ const cubes = range(3, 10).flatMap((a) =>
   range(a, 10).flatMap((b) => range(b, 10).map((c) => plain("3D torus", "torus", `${a}x${b}x${c}`))),
 );
 
-/** All-gathers of 1 GiB, one chunk per NPU. `side` of square tori. */
+/**
+ * All-gathers of 1 GiB, one chunk per NPU unless it says `chunks`. `network` is the name, and the preset expression where there
+ * is no `topology`. `side` of square tori.
+ */
 export const NETWORKS = [
   ...MESHES.map((shape) => plain("mesh", "mesh", shape)),
   ...GRIDS.map((shape) => plain("grid", "grid", shape)),
@@ -42,6 +46,7 @@ export const NETWORKS = [
     group: "elongated",
     network: `${network}@${DEFAULT_LINK}`,
   })),
+  ...HARD_NETWORKS,
 ];
 
 const LESS_THAN_A_SLOT = 1 + 1e-9;
@@ -81,6 +86,7 @@ export const REQUIREMENTS = [
     of: inGroups("elongated"),
     holds: (r) => r.timeUs <= 1.05 * r.boundUs,
   },
+  ...HARD_REQUIREMENTS,
   { text: "every schedule verified", of: () => true, holds: (r) => r.verified },
   {
     text: "equal links: simulates to at most its own time",

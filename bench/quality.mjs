@@ -2,6 +2,7 @@
 import { COLLECTIVE_KINDS, makespanPs, openEngine, synthesize, topology, without } from "../dist/index.js";
 import { routeTimes } from "../dist/model/routes.js";
 import { COLLECTIVE_NETWORKS, FAILED_MESH, NETWORKS, REQUIREMENTS } from "./quality-cases.mjs";
+import { policiesAlone, policyReport } from "./quality-policies.mjs";
 import { figure, machine, machineLine, progress, progressDone, publish, table } from "./support.mjs";
 
 const SIZE = 2 ** 30;
@@ -21,9 +22,10 @@ async function allGather(engine, entry) {
   try {
     const { schedule, report } = await synthesize({
       engine,
-      topology: entry.network,
+      topology: networkOf(entry),
       collective: "allgather",
       sizeBytes: SIZE,
+      chunks: entry.chunks ?? 1,
       simulate: true,
     });
     const slot = slotOf(schedule);
@@ -52,8 +54,7 @@ async function allGather(engine, entry) {
   }
 }
 
-const networkOf = (entry) =>
-  entry.without === undefined ? topology(entry.topology) : without(topology(entry.topology), entry.without);
+const networkOf = ({ network, topology: text = network, without: gone = [] }) => without(topology(text), gone);
 const nameOf = (entry) => entry.topology + (entry.without === undefined ? "" : ` without ${entry.without.join(", ")}`);
 
 async function collectives(engine) {
@@ -154,6 +155,7 @@ export async function run() {
   const started = performance.now();
   const engine = await openEngine();
   const rows = [];
+  let policies;
   let others;
   let mesh;
   try {
@@ -161,6 +163,7 @@ export async function run() {
       progress(`quality: ${rows.length + 1} of ${NETWORKS.length}, ${entry.network}`);
       rows.push(await allGather(engine, entry));
     }
+    policies = await policiesAlone(engine, networkOf);
     others = await collectives(engine);
     mesh = await failedMesh(engine);
   } finally {
@@ -172,13 +175,13 @@ export async function run() {
   const data = { machine: where, backend: engine.backend, seconds, sizeBytes: SIZE, summary, failedMesh: mesh };
   publish(
     "quality",
-    { ...data, networks: rows, collectives: others },
-    report(where, engine, seconds, rows, others, mesh, summary),
+    { ...data, networks: rows, policies, collectives: others },
+    report(where, engine, seconds, rows, policies, others, mesh, summary),
   );
   return summary.filter(({ aim, met, asked }) => !aim && met < asked).length;
 }
 
-function report(where, engine, seconds, rows, others, mesh, summary) {
+function report(where, engine, seconds, rows, policies, others, mesh, summary) {
   const parts = [
     "# Quality",
     "",
@@ -229,6 +232,8 @@ function report(where, engine, seconds, rows, others, mesh, summary) {
             ],
       ),
     ),
+    "",
+    ...policyReport(policies),
     "",
     "## Eight collectives",
     "",
