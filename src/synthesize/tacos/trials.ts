@@ -24,8 +24,8 @@ const NEIGHBOUR: MulticastPolicy = { name: "neighbour", choice: CHOICE.neighbour
 const NEIGHBOUR_WIDE: MulticastPolicy = { name: "neighbour-wide", choice: CHOICE.neighbour, window: 64, lateShare: 1 };
 /**
  * As the neighbour choice, with ties to what fewest NPUs two steps away have: a pocket of a damaged mesh is fed through both of
- * its entrances with different chunks. 120 meshes and 40 tori with failed NPUs, 27 networks with broken links, 22 elongated
- * ones: all but one at the bound (a mesh of 16x10, 76 slots of 75) where without it four missed it, in a third of the time.
+ * its entrances with different chunks. 120 meshes and 40 tori with failed NPUs, 40 networks with broken links, 22 elongated
+ * ones: all but one at the bound (a mesh of 16x10, 76 slots of 75) where without it three missed it, in a third of the time.
  * Means over 8 seeds of one trial on that mesh, on 17x8 without 10 NPUs, on 2x50 and on a 5x5 torus (bound over time):
  *
  *   around 0.987 0.996 1.000 0.982; neighbour, window 64 0.944 0.977 1.000 0.964; rarest 0.885 0.932 0.780 0.857;
