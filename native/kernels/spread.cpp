@@ -12,6 +12,8 @@ struct alignas(64) Share {
   Served served;
   Buffer<std::int32_t> active;    // NPUs of its range that lack chunks, or did when the last slot began
   Buffer<std::int32_t> deferred;  // of these, the ones that look at their neighbours in this slot
+  std::int32_t first = 0;         // NPUs first .. last - 1
+  std::int32_t last = 0;
   std::int32_t active_count = 0;
   std::int32_t deferred_count = 0;
   std::int64_t arrivals = 0;  // in this slot
@@ -32,7 +34,8 @@ class SpreadRun {
   [[nodiscard]] bool Build() {
     const std::int32_t npus = state_.problem.npu_count;
     std::int32_t most_ports = 0;
-    for (std::int32_t v = 0; v < npus; v++) most_ports = most_ports > state_.PortCount(v) ? most_ports : state_.PortCount(v);
+    for (std::int32_t v = 0; v < npus; v++)
+      most_ports = most_ports > state_.PortCount(v) ? most_ports : state_.PortCount(v);
     shares_ = new Share[At(members_)];
     std::int32_t first = 0;
     for (std::int32_t member = 0; member < members_; member++) {
@@ -45,6 +48,8 @@ class SpreadRun {
           !share.deferred.Allocate(At(last - first))) {
         return false;
       }
+      share.first = first;
+      share.last = last;
       for (std::int32_t v = first; v < last; v++) {
         if (state_.missing[At(v)] > 0) share.active[At(share.active_count++)] = v;
       }
@@ -67,7 +72,12 @@ class SpreadRun {
     for (std::int32_t slot = 0;; slot++) {
       if (member == 0) Decide(slot);
       barrier_.Wait();
-      if (stop_ != Stop::kNo) return;
+      const bool stops = stop_ != Stop::kNo;
+      if (slot > 0 && (stops || slot % kSlotsKept == 0)) {
+        const std::int32_t from = (slot - 1) / kSlotsKept * kSlotsKept;
+        WriteBits(state_, share.first, share.last, from, slot);
+      }
+      if (stops) return;
       ServeRange(share, slot, oldest);
       barrier_.Wait();
       if (oldest) continue;
@@ -104,7 +114,7 @@ class SpreadRun {
     share.deferred_count = 0;
     for (std::int32_t i = 0; i < count; i++) {
       if (i + kLogAhead < count) PrefetchEntries(state_, share.active[At(i + kLogAhead)]);
-      if (i + kHoldAhead < count) PrefetchTests(state_, share.active[At(i + kHoldAhead)], length);
+      if (i + kHoldAhead < count) PrefetchTests(state_, share.active[At(i + kHoldAhead)]);
       const std::int32_t npu = share.active[At(i)];
       next[npu] = length[npu];
       if (state_.missing[At(npu)] == 0) continue;  // its last arrivals are now in both lengths

@@ -82,13 +82,38 @@ std::int32_t ChooseFrom(SpreadState<Entry>& state, std::int32_t npu, const Entry
   return log[i];
 }
 
+/// Copies the entries of the log from the port's pointer on; `end` is what the log held when the slot began.
+template <typename Entry>
+void CopyEntries(SpreadState<Entry>& state, Port<Entry>& port, std::int32_t end) {
+  const Entry* log = state.Log(port.source);
+  const std::int32_t most = port.pointer + Port<Entry>::kCopied;
+  port.copied_from = port.pointer;
+  port.copied_to = end < most ? end : most;
+  for (std::int32_t i = port.copied_from; i < port.copied_to; i++) port.copy[i - port.copied_from] = log[i];
+}
+
+/// Moves the port's pointer to the first entry that the NPU lacks; returns its chunk, or kNone.
+template <typename Entry>
+inline std::int32_t NextCandidate(SpreadState<Entry>& state, Port<Entry>& port, const std::uint32_t* hi,
+                                  const std::int32_t* length) {
+  for (;;) {
+    std::int32_t at = port.pointer;
+    const Entry* copy = port.copy - port.copied_from;
+    while (at < port.copied_to && HasBit(hi, copy[at])) at++;
+    port.pointer = at;
+    if (at < port.copied_to) return copy[at];
+    CopyEntries(state, port, length[port.source]);
+    if (port.copied_to == port.copied_from) return kNone;
+  }
+}
+
 /// Serves the ports of an NPU that lacks chunks: writes what arrives behind its log and into its port bits. Returns the
 /// number of arrivals. `length` [npus]: what the logs held when the slot began.
 template <typename Entry>
 std::int32_t Serve(SpreadState<Entry>& state, Served& served, std::int32_t npu, std::int32_t slot, bool plain,
                    const std::int32_t* length) {
   const std::int32_t count = state.PortCount(npu);
-  Port* ports = state.ports.data() + state.port_offset[At(npu)];
+  Port<Entry>* ports = state.ports.data() + state.port_offset[At(npu)];
   std::uint32_t* hi = state.Hi(npu);
   std::int32_t* order = served.order.data();
   std::int32_t* taken = served.taken.data();
@@ -96,14 +121,10 @@ std::int32_t Serve(SpreadState<Entry>& state, Served& served, std::int32_t npu, 
   Shuffle(order, count, state.problem.seed, static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(npu));
   std::int32_t missing = state.missing[At(npu)];
   for (std::int32_t i = 0; i < count && missing > 0; i++) {
-    Port& port = ports[order[i]];
-    const Entry* log = state.Log(port.source);
-    const std::int32_t end = length[port.source];
-    std::int32_t at = port.pointer;
-    while (at < end && HasBit(hi, log[at])) at++;
-    port.pointer = at;
-    if (at == end) continue;
-    const std::int32_t chunk = plain ? static_cast<std::int32_t>(log[at]) : ChooseFrom(state, npu, log, at, end);
+    Port<Entry>& port = ports[order[i]];
+    std::int32_t chunk = NextCandidate(state, port, hi, length);
+    if (chunk == kNone) continue;
+    if (!plain) chunk = ChooseFrom(state, npu, state.Log(port.source), port.pointer, length[port.source]);
     AddBit(hi, chunk);
     taken[order[i]] = chunk;
     missing--;
@@ -112,8 +133,8 @@ std::int32_t Serve(SpreadState<Entry>& state, Served& served, std::int32_t npu, 
   if (arrivals == 0) return 0;
   state.missing[At(npu)] = missing;
   Entry* log = state.Log(npu) + length[npu];
-  const std::size_t bytes = (At(count) + 7) / 8;
-  std::uint8_t* bits = state.out.ports + static_cast<std::size_t>(state.out.port_offset[npu]) + At(slot) * bytes;
+  std::uint8_t* bits = state.bits.data() + At(state.bits_offset[At(npu)]) +
+                       At(slot % kSlotsKept) * At(state.bits_offset[At(state.problem.npu_count)]);
   for (std::int32_t p = 0; p < count; p++) {
     if (taken[p] == kNone) continue;
     *log++ = static_cast<Entry>(taken[p]);
@@ -140,20 +161,19 @@ constexpr std::int32_t kTestsAhead = 4;
 template <typename Entry>
 [[gnu::always_inline]] inline void PrefetchEntries(SpreadState<Entry>& state, std::int32_t npu) {
   for (std::int32_t i = state.port_offset[At(npu)]; i < state.port_offset[At(npu) + 1]; i++) {
-    const Port& port = state.ports[At(i)];
-    __builtin_prefetch(state.Log(port.source) + port.pointer);
+    const Port<Entry>& port = state.ports[At(i)];
+    if (port.copied_to - port.pointer < kTestsAhead) __builtin_prefetch(state.Log(port.source) + port.pointer);
   }
 }
 
 template <typename Entry>
-[[gnu::always_inline]] inline void PrefetchTests(SpreadState<Entry>& state, std::int32_t npu, const std::int32_t* length) {
+[[gnu::always_inline]] inline void PrefetchTests(SpreadState<Entry>& state, std::int32_t npu) {
   const std::uint32_t* hi = state.Hi(npu);
   for (std::int32_t i = state.port_offset[At(npu)]; i < state.port_offset[At(npu) + 1]; i++) {
-    const Port& port = state.ports[At(i)];
-    const Entry* log = state.Log(port.source);
-    const std::int32_t limit = port.pointer + kTestsAhead;
-    const std::int32_t end = limit < length[port.source] ? limit : length[port.source];
-    for (std::int32_t at = port.pointer; at < end; at++) __builtin_prefetch(hi + (log[at] >> 5));
+    const Port<Entry>& port = state.ports[At(i)];
+    const Entry* copy = port.copy + (port.pointer - port.copied_from);
+    const std::int32_t left = port.copied_to - port.pointer;
+    for (std::int32_t at = 0; at < kTestsAhead && at < left; at++) __builtin_prefetch(hi + (copy[at] >> 5));
   }
 }
 

@@ -14,10 +14,16 @@ namespace banyan {
 
 constexpr std::int32_t kMostScored = 32;  // with more neighbours the neighbour choices fall back to the rarest
 
-/// A port of an NPU: where it reads, and how far it has read.
+/// A port of an NPU, 64 bytes: where it reads, how far it has read, and a copy of the entries that it reads next, so
+/// that the source's log is looked at once for many entries.
+template <typename Entry>
 struct Port {
+  static constexpr std::int32_t kCopied = 48 / sizeof(Entry);
   std::int32_t source;
   std::int32_t pointer;
+  std::int32_t copied_from;  // copy[i] is entry copied_from + i of the log, for entries up to copied_to
+  std::int32_t copied_to;
+  Entry copy[kCopied];
 };
 
 /// `Entry` holds a chunk in the logs.
@@ -32,7 +38,9 @@ struct SpreadState {
   Entry* const logs;
   Buffer<std::size_t> log_begin;     // [npus]
   Buffer<std::int32_t> port_offset;  // [npus + 1]
-  Buffer<Port> ports;                // [routes] NPU by NPU, ascending by route
+  Buffer<Port<Entry>> ports;         // [routes] NPU by NPU, ascending by route
+  Buffer<std::int32_t> bits_offset;  // [npus + 1] port bytes of a slot
+  Buffer<std::uint8_t> bits;         // [kSlotsKept][bits_offset[npus]] port bits of the last slots, slot by slot
   Buffer<std::int32_t> out_offset;   // [npus + 1]
   Buffer<std::int32_t> neighbours;   // NPUs one route away, without repeats
   Lists around;                      // NPUs two routes away, not one; only for the choice that scores them
@@ -48,6 +56,26 @@ struct SpreadState {
     return port_offset[At(npu) + 1] - port_offset[At(npu)];
   }
 };
+
+/// Slots whose port bits are collected before they are written NPU by NPU, where each has pages of its own.
+constexpr std::int32_t kSlotsKept = 64;
+
+/// Writes the port bits of NPUs first .. last - 1 in slots from .. to - 1, and clears them.
+template <typename Entry>
+void WriteBits(SpreadState<Entry>& state, std::int32_t first, std::int32_t last, std::int32_t from, std::int32_t to) {
+  const auto stride = At(state.bits_offset[At(state.problem.npu_count)]);
+  for (std::int32_t v = first; v < last; v++) {
+    const auto bytes = At(state.bits_offset[At(v) + 1] - state.bits_offset[At(v)]);
+    std::uint8_t* row = state.out.ports + static_cast<std::size_t>(state.out.port_offset[v]);
+    for (std::int32_t slot = from; slot < to && slot < state.out.slots[v]; slot++) {
+      std::uint8_t* kept = state.bits.data() + At(slot % kSlotsKept) * stride + At(state.bits_offset[At(v)]);
+      for (std::size_t b = 0; b < bytes; b++) {
+        row[At(slot) * bytes + b] = kept[b];
+        kept[b] = 0;
+      }
+    }
+  }
+}
 
 inline bool HasBit(const std::uint32_t* row, std::int32_t chunk) {
   return ((row[chunk >> 5] >> (chunk & 31)) & 1U) != 0;
@@ -70,6 +98,11 @@ template <typename Entry>
     state.ports[At(i)].source = problem.route_source[in.items[At(i)]];
   }
   state.port_offset.Swap(in.offset);
+  if (!state.bits_offset.Allocate(At(problem.npu_count) + 1)) return false;
+  for (std::int32_t v = 0; v < problem.npu_count; v++) {
+    state.bits_offset[At(v) + 1] = state.bits_offset[At(v)] + (state.PortCount(v) + 7) / 8;
+  }
+  if (!state.bits.Allocate(At(kSlotsKept) * At(state.bits_offset[At(problem.npu_count)]))) return false;
   std::int32_t count = 0;
   for (std::int32_t v = 0; v < problem.npu_count; v++) {
     const std::int32_t first = count;
@@ -129,6 +162,7 @@ template <typename Entry>
     return false;
   }
   for (std::size_t v = 0; v < npus; v++) state.log_begin[v] = static_cast<std::size_t>(state.out.log_offset[v]);
+  AdviseHugePages(state.ports.data(), state.ports.size() * sizeof(Port<Entry>));
   AdviseHugePages(state.hi.data(), state.hi.size() * sizeof(std::uint32_t));
   AdviseHugePages(state.logs, static_cast<std::size_t>(state.out.log_offset[npus]) * sizeof(Entry));
   AdviseHugePages(state.out.ports, static_cast<std::size_t>(state.out.port_offset[npus]));
