@@ -55,7 +55,8 @@ bool ValidNetwork(const BanyanNetwork& network) {
 }
 
 bool ValidSpread(const BanyanSpread& problem) {
-  if (problem.npu_count < 1 || problem.chunk_count < 0 || problem.route_count < 0 || problem.held_count < 0) return false;
+  if (problem.npu_count < 1 || problem.chunk_count < 0 || problem.route_count < 0 || problem.held_count < 0)
+    return false;
   if (problem.choice < 0 || problem.choice > 4 || problem.window < 1 || problem.late_limit < 0 || problem.threads < 1) {
     return false;
   }

@@ -6,7 +6,20 @@ import { describe, expect, it } from "vitest";
 /** The rules of ARCHITECTURE.md, held against every import of src/. */
 const ROOT = fileURLToPath(new URL("../src", import.meta.url));
 const LEAVES = ["errors.ts", "random.ts"];
-const COMPOSERS = ["api", "compare", "index", "index.browser", "joint", "joint-result", "pipeline", "problem", "result", "runner", "verbs", "worker"];
+const COMPOSERS = [
+  "api",
+  "compare",
+  "index",
+  "index.browser",
+  "joint",
+  "joint-result",
+  "pipeline",
+  "problem",
+  "result",
+  "runner",
+  "verbs",
+  "worker",
+];
 const MOST_LINES = 400;
 
 /** What each room may import from outside itself; a trailing slash stands for all of a folder. */

@@ -58,7 +58,10 @@ export function replayCutThrough(rows: Rows, timeline: boolean): Simulation {
   const linkTotal = topology.linkSource.length;
   const { sourcePlace, targetPlace, initial, byArrival } = planOf(rows);
   const { cost, capacity } = wholeShares(rows);
-  const kinds = collectives.map(({ reduces, chunkBytes }) => ({ reduces, ...routeTimes(topology, routes, chunkBytes) }));
+  const kinds = collectives.map(({ reduces, chunkBytes }) => ({
+    reduces,
+    ...routeTimes(topology, routes, chunkBytes),
+  }));
 
   /** [places] when the chunk is there as planned; -1 before anything has come. */
   const readyPs = Float64Array.from(initial, (held) => held - 1);

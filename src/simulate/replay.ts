@@ -1,8 +1,8 @@
 import { InputError } from "../errors.ts";
-import { ceil } from "../model/rational.ts";
-import { serializationPs } from "../model/routes.ts";
 import type { Collective } from "../model/collective.ts";
 import type { JointSchedule } from "../model/joint-schedule.ts";
+import { ceil } from "../model/rational.ts";
+import { serializationPs } from "../model/routes.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import { replayCutThrough } from "./cut-through.ts";
 import type { Ways } from "./message-network.ts";
