@@ -1,18 +1,24 @@
-// npm run sanitize: the native tests and the kernels' contract suite with AddressSanitizer and UBSan.
+// npm run sanitize: the native tests and the kernels' contract suite with AddressSanitizer and UBSan, and the native tests
+// with ThreadSanitizer.
 import { execFileSync } from "node:child_process";
 import { at } from "./paths.mjs";
 import { nodeSucceeds, succeeds } from "./run.mjs";
 
 const SANITIZE = "address,undefined";
 const TESTS = "native/build-sanitize";
+const THREAD_TESTS = "native/build-sanitize-threads";
 const ADDON = "native/build-sanitize-addon";
 
-const cmake = [
-  "-DBANYAN_ADDON=OFF",
-  "-DBANYAN_TESTS=ON",
-  `-DBANYAN_SANITIZE=${SANITIZE}`,
-  "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
-];
+/** Builds the native tests with a sanitizer in a folder and runs them; returns whether they passed. */
+function nativeTests(folder, sanitizer) {
+  const options = ["-DBANYAN_ADDON=OFF", "-DBANYAN_TESTS=ON", "-DCMAKE_BUILD_TYPE=RelWithDebInfo"];
+  return (
+    succeeds("cmake", ["-S", ".", "-B", folder, ...options, `-DBANYAN_SANITIZE=${sanitizer}`]) &&
+    succeeds("cmake", ["--build", folder, "--parallel", "2"]) &&
+    succeeds(at(folder, "banyan_native_test"), [])
+  );
+}
+
 const libraries = ["libasan.so", "libstdc++.so.6"].map((name) => {
   const printed = execFileSync(process.env.CXX ?? "c++", [`-print-file-name=${name}`], { encoding: "utf8" });
   return printed.trim();
@@ -29,9 +35,8 @@ const addon = ["-O", at(ADDON), "--config", "RelWithDebInfo", `--CDBANYAN_SANITI
 const vitest = [at("node_modules/vitest/vitest.mjs"), "run", "test/engine/native.test.ts", ...process.argv.slice(2)];
 
 const ok =
-  succeeds("cmake", ["-S", ".", "-B", TESTS, ...cmake]) &&
-  succeeds("cmake", ["--build", TESTS, "--parallel", "2"]) &&
-  succeeds(at(TESTS, "banyan_native_test"), []) &&
+  nativeTests(TESTS, SANITIZE) &&
+  nativeTests(THREAD_TESTS, "thread") &&
   nodeSucceeds([at("scripts/build-native.mjs"), ...addon]) &&
   nodeSucceeds(vitest, env);
 process.exit(ok ? 0 : 1);

@@ -30,6 +30,8 @@ void RandomProblems(std::uint32_t count) {
     const char* fault = banyan_test::RunMatch(banyan_test::RandomMatch(random, 8, 40), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     solved += status == kBanyanOk ? 1U : 0U;
+    fault = banyan_test::RunSpread(banyan_test::RandomMatch(random, 8, 40), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     fault = banyan_test::RunRelay(banyan_test::RandomRelay(random, 8, 30), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     solved += status == kBanyanOk ? 1U : 0U;
