@@ -82,7 +82,8 @@ bool FittingLogs(const BanyanSpread& problem, const BanyanLogs& out) {
   banyan::Lists in;
   if (!in.Group(problem.route_target, problem.route_count, problem.npu_count)) return false;
   for (int32_t v = 0; v < problem.npu_count; v++) {
-    const double bytes = static_cast<double>((in.End(v) - in.Begin(v) + 7) / 8) * out.max_slots;
+    const int32_t slot_bytes = (in.End(v) - in.Begin(v) + 7) / 8;
+    const double bytes = static_cast<double>(slot_bytes) * out.max_slots;
     if (out.log_offset[v + 1] - out.log_offset[v] != static_cast<double>(banyan::LogEntries(problem, v))) return false;
     if (out.port_offset[v + 1] - out.port_offset[v] != bytes) return false;
   }

@@ -14,12 +14,11 @@ namespace banyan {
 /// Advises the system to back the memory with pages of 2 MiB; best before it is first touched. Does nothing elsewhere.
 inline void AdviseHugePages(void* data, std::size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  constexpr std::uintptr_t kPage = 4096;
+  constexpr std::size_t kPage = 4096;
   constexpr std::size_t kWorthwhile = std::size_t{4} << 20;
   if (bytes < kWorthwhile) return;
-  const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(data) + kPage - 1) / kPage * kPage;
-  const std::uintptr_t last = (reinterpret_cast<std::uintptr_t>(data) + bytes) / kPage * kPage;
-  static_cast<void>(madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE));
+  const std::size_t before = (kPage - reinterpret_cast<std::uintptr_t>(data) % kPage) % kPage;
+  static_cast<void>(madvise(static_cast<char*>(data) + before, (bytes - before) / kPage * kPage, MADV_HUGEPAGE));
 #else
   static_cast<void>(data);
   static_cast<void>(bytes);

@@ -117,6 +117,8 @@ template <typename Entry>
   if (static_cast<Choice>(problem.choice) != Choice::kAround) {
     return state.around.offset.Allocate(At(problem.npu_count) + 1);
   }
+  // The analyzer does not see that the lists of the arguments outlive the call.
+  // NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
   return state.around.GroupSecond(state.out_offset.data(), state.neighbours.data(), problem.npu_count, kMostScored);
 }
 
