@@ -8,10 +8,10 @@ import { synthesizerNamed } from "../dist/synthesize/catalog.js";
  * processes per backend, each timing `runs` calls after some that are not timed.
  */
 export const CASES = [
-  { name: "mesh:16x16", kernel: "match", collective: "allgather", policy: "oldest", rounds: 5, runs: 20 },
+  { name: "mesh:16x16", kernel: "spread", collective: "allgather", policy: "oldest", rounds: 5, runs: 20 },
   {
     name: "mesh:32x32",
-    kernel: "match",
+    kernel: "spread",
     collective: "allgather",
     policy: "oldest",
     rounds: 5,
@@ -20,7 +20,7 @@ export const CASES = [
   },
   {
     name: "mesh:64x64",
-    kernel: "match",
+    kernel: "spread",
     collective: "allgather",
     policy: "oldest",
     rounds: 5,
@@ -35,7 +35,16 @@ export const CASES = [
     rounds: 5,
     runs: 5,
   },
-  { name: "torus:32x32", kernel: "match", collective: "allgather", policy: "neighbour-late", rounds: 5, runs: 5 },
+  {
+    name: "mesh:40x40@50,75GB/s",
+    kernel: "match",
+    collective: "allgather",
+    policy: "oldest",
+    rounds: 5,
+    runs: 3,
+    targets: { native: 0.4, wasm: 2.5, js: 10 },
+  },
+  { name: "torus:32x32", kernel: "spread", collective: "allgather", policy: "neighbour-late", rounds: 5, runs: 5 },
   {
     name: "switch:64",
     kernel: "match",
@@ -46,24 +55,26 @@ export const CASES = [
     runs: 10,
   },
   { name: "mesh:16x16", kernel: "relay", collective: "alltoall", policy: "farthest", rounds: 5, runs: 1 },
+  { name: "mesh:10x10", kernel: "place", collective: "allreduce", policy: "oldest", chunks: 8, rounds: 5, runs: 5 },
 ];
 
 /** Returns the kernel problem of a case: the first of its kernel that the synthesizer wants solved. */
-export async function problemOf({ name, kernel, collective, policy = null, degree = null }, kernels) {
+export async function problemOf({ name, kernel, collective, policy = null, degree = null, chunks = 1 }, kernels) {
   let first = null;
   const stop = new Error("the problem is known");
   const runner = {
     width: 1,
     match: async (task) => kernels.match(task),
+    spread: async (task) => kernels.spread({ ...task, threads: 1 }),
     relay: async (task) => kernels.relay(task),
     place: async (task) => kernels.place(task),
     [kernel]: async (task) => {
-      first = task;
+      first = { ...task, threads: 1 };
       throw stop;
     },
   };
   try {
-    const problem = requested(presetTopology(name), { collective, sizeBytes: 2 ** 30 });
+    const problem = requested(presetTopology(name), { collective, sizeBytes: 2 ** 30, chunks });
     const request = { ...problem, seed: 1, trials: null, policy, switchDegree: degree };
     await synthesizerNamed("tacos").synthesize(request, { runner });
   } catch (error) {

@@ -11,8 +11,11 @@ const trial = CASES[Number(index)];
 const WARM_UP_MS = 500;
 let call;
 
-/** The columns of a result: those of transfers, or the one column of a placement. */
-const columnsOf = (found) => (ArrayBuffer.isView(found) ? [found] : [found.chunk, found.route, found.startPs]);
+/** The columns of a result: those of transfers or logs, chunks first, or the one column of a placement. */
+const columnsOf = (found) =>
+  ArrayBuffer.isView(found)
+    ? [found]
+    : [found.chunk, ...Object.values(found).filter((column) => column !== found.chunk)];
 
 function digest(columns) {
   const hash = createHash("sha256");

@@ -21,8 +21,8 @@ const WHOLE = "synth mesh:10x10@50GiB/s,0.5us --collective allgather --size 1GiB
 const WHOLE_TARGET = 0.5;
 const WHOLE_RUNS = 15;
 
-const titleOf = ({ name, kernel, collective, policy, degree }) =>
-  [`${name} ${collective}`, kernel, policy, degree].filter(Boolean).join(", ");
+const titleOf = ({ name, kernel, collective, policy, degree, chunks }) =>
+  [`${name} ${collective}`, chunks && `${chunks} chunks`, kernel, policy, degree].filter(Boolean).join(", ");
 
 /** Runs one round of a case: one process per backend, all answers equal, then each timed while the others wait. */
 async function round(index, backends, first) {
@@ -169,7 +169,7 @@ export async function run() {
   const parts = [
     "# Kernels",
     "",
-    "`npm run bench -- kernels`. One kernel call, 1 GiB, one chunk per NPU (all-to-all: per pair). Each backend runs in a process of its own;",
+    "`npm run bench -- kernels`. One kernel call on one thread, 1 GiB, one chunk per NPU unless said otherwise (all-to-all: per pair). Each backend runs in a process of its own;",
     'backends take turns, in another order every round; answers are compared bit for bit before they are timed. "cpu ms": median of the processor time,',
     "which says more than the wall clock where the machine does other work (garbage collection on other threads included).",
     "",

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "huge_pages.h"
+
 namespace banyan {
 
 template <typename T>
@@ -25,6 +27,7 @@ class Buffer {
     if (size > SIZE_MAX / 2 / sizeof(T)) return false;
     data_ = static_cast<T*>(std::calloc(size == 0 ? 1 : size, sizeof(T)));
     if (data_ == nullptr) return false;
+    AdviseHugePages(data_, size * sizeof(T));
     size_ = size;
     return true;
   }

@@ -9,12 +9,19 @@
 #include "lists.h"
 #include "match.h"
 #include "match_port_state.h"
+#include "match_routes.h"
 #include "ten.h"
 
 namespace banyan {
 
 constexpr std::int32_t kMaxLevels = 8;             // novelty levels kept, level 0 included
 constexpr std::int32_t kMaxScoredNeighbours = 32;  // beyond that the neighbour choices fall back to the rarest
+constexpr std::int32_t kEntriesAtOnce = 4;         // log entries tested together
+constexpr std::int32_t kSliceShift = 5;
+constexpr std::int32_t kSlice = 1 << kSliceShift;  // log entries that lie together
+
+/// Where a log entry is in its slice.
+inline std::int32_t InSlice(std::int32_t index) { return index & (kSlice - 1); }
 
 inline bool Bit(const std::uint32_t* row, std::int32_t chunk) { return ((row[chunk >> 5] >> (chunk & 31)) & 1U) != 0; }
 inline void SetBit(std::uint32_t* row, std::int32_t chunk) { row[chunk >> 5] |= 1U << (chunk & 31); }
@@ -22,36 +29,36 @@ inline void SetBit(std::uint32_t* row, std::int32_t chunk) { row[chunk >> 5] |= 
 /// `Entry` holds a chunk in the logs: 16 bits where they do, which halves the memory that the matching walks over.
 template <typename Entry>
 struct MatchState {
-  explicit MatchState(const MatchProblem& of) : problem(of), words((At(of.chunk_count) + 31) / 32) {}
+  MatchState(const MatchProblem& of, const RouteNumbers& by)
+      : problem(of), numbers(by), words((At(of.chunk_count) + 31) / 32) {}
 
   const MatchProblem problem;
+  const RouteNumbers& numbers;
   const std::size_t words;  // 32-bit words per row of chunks
   SlotRanks ranks;
-  Lists direct_in;   // routes without resources into each NPU, fastest first
-  Lists direct_out;  // routes without resources out of each NPU
-  Lists all_in;      // all routes into each NPU
-  Lists neighbours;  // NPUs one direct route away
-  Lists around;      // NPUs two direct routes away, not one; only for the choice that scores them
+  Lists direct_in;              // routes without resources into each NPU, fastest first
+  Lists direct_out;             // routes without resources out of each NPU
+  Buffer<std::int32_t> reader;  // [direct_out] the targets of these
+  Lists all_in;                 // all routes into each NPU
+  Lists neighbours;             // NPUs one direct route away
+  Lists around;                 // NPUs two direct routes away, not one; only for the choice that scores them
 
   Buffer<std::uint32_t> hi;            // [npus][words] I1
-  Buffer<std::uint32_t> holds;         // [npus][words] arrived; only with overtaking
+  Buffer<std::uint32_t> holds;         // [npus][words] arrived; only with overtaking where some do not want everything
   std::int32_t levels = 1;             // novelty levels; level 0 asks what the target itself lacks
   Buffer<std::int32_t> level_of_rank;  // [ranks] highest novelty level of a rank
   Buffer<std::int32_t> component;      // [levels][npus] row of `novel`
   Buffer<std::uint32_t> novel;         // [component rows][words] held by or under way to the component
-  Buffer<Entry> log;                   // chunks in order of arrival, NPU by NPU
-  Buffer<std::size_t> log_begin;       // [npus + 1]
+  Buffer<Entry> log;                   // [slices][npus][kSlice] chunks in order of arrival
+  Entry* slices = nullptr;             // in `log`, at the beginning of a cache line
+  std::size_t slice_stride = 0;        // entries between two slices of one NPU
   Buffer<std::int32_t> log_length;     // [npus]
   Buffer<std::int32_t> pointer;        // [routes][levels] I2
   Buffer<std::int32_t> missing;        // [npus] wanted, not held, not under way
   Buffer<std::int32_t> copies;         // [chunks] NPUs that hold it or are being sent it
 
-  Buffer<std::int32_t> carried;           // [routes] chunk under way, or kNone
-  Buffer<Time> start;                     // [routes]
-  Buffer<std::int32_t> departure_length;  // [routes] length of the source's log at departure
-  Buffer<std::uint32_t> generation;       // [routes] counts the transfers that have ended or were dropped
-  Buffer<std::uint8_t> duplicate;         // [routes] this transfer overtakes another
-  Buffer<std::uint8_t> overtaken;         // [routes] this transfer is being overtaken
+  Buffer<std::int32_t> carried;  // [routes] chunk under way, or kNone
+  Buffer<RouteState> routes;     // [routes]
   ArrivalQueue queue;
   Resources resources;
   PortState ports;
@@ -66,33 +73,50 @@ struct MatchState {
   bool failed = false;  // the queue found no memory
 
   [[nodiscard]] std::uint32_t* Hi(std::int32_t npu) { return hi.data() + At(npu) * words; }
+  [[nodiscard]] const std::uint32_t* Hi(std::int32_t npu) const { return hi.data() + At(npu) * words; }
   /// The bits that a route into `npu` passes at this level.
-  [[nodiscard]] std::uint32_t* Novel(std::int32_t level, std::int32_t npu) {
+  [[nodiscard]] const std::uint32_t* Novel(std::int32_t level, std::int32_t npu) const {
     if (level == 0) return Hi(npu);
-    return novel.data() + At(component[At(level) * At(problem.network.npu_count) + At(npu)]) * words;
+    return novel.data() + NovelBegin(level, npu);
   }
-  [[nodiscard]] Entry* Log(std::int32_t npu) { return log.data() + log_begin[At(npu)]; }
+  [[nodiscard]] std::size_t NovelBegin(std::int32_t level, std::int32_t npu) const {
+    return At(component[At(level) * At(problem.network.npu_count) + At(npu)]) * words;
+  }
+  /// The slice of an NPU's log with entry `index`, which is at InSlice(index) in it. Slices of all NPUs lie together, as they
+  /// are written and read at about the same time: the active ones are few pages, where whole logs are one page or more each.
+  [[nodiscard]] Entry* Slice(std::int32_t npu, std::int32_t index) const {
+    return slices + At(index >> kSliceShift) * slice_stride + At(npu) * At(kSlice);
+  }
+  [[nodiscard]] std::int32_t Chunk(std::int32_t npu, std::int32_t index) const {
+    return Slice(npu, index)[InSlice(index)];
+  }
   [[nodiscard]] std::int32_t& Pointer(std::int32_t route, std::int32_t level) {
     return pointer[At(route) * At(levels) + At(level)];
   }
-  [[nodiscard]] std::int32_t LevelOf(std::int32_t route) const { return level_of_rank[At(ranks.rank[At(route)])]; }
-  [[nodiscard]] Time Slot(std::int32_t route) const { return ranks.slot[At(ranks.rank[At(route)])]; }
+  [[nodiscard]] std::int32_t Pointer(std::int32_t route, std::int32_t level) const {
+    return pointer[At(route) * At(levels) + At(level)];
+  }
+  [[nodiscard]] std::int32_t LevelOf(std::int32_t route) const { return routes[At(route)].level; }
+  [[nodiscard]] Time Slot(std::int32_t route) const { return ranks.slot[At(routes[At(route)].rank)]; }
 };
 
 /// The chunk has arrived at the NPU.
 template <typename Entry>
 inline void AppendToLog(MatchState<Entry>& state, std::int32_t npu, std::int32_t chunk) {
-  state.Log(npu)[state.log_length[At(npu)]++] = static_cast<Entry>(chunk);
-  if (state.problem.policy.overtaking != 0) SetBit(state.holds.data() + At(npu) * state.words, chunk);
+  const std::int32_t index = state.log_length[At(npu)]++;
+  state.Slice(npu, index)[InSlice(index)] = static_cast<Entry>(chunk);
+  if (state.holds.size() > 0) SetBit(state.holds.data() + At(npu) * state.words, chunk);
 }
 
 /// The chunk is held by the NPU or under way to it.
 template <typename Entry>
 inline void Claim(MatchState<Entry>& state, std::int32_t npu, std::int32_t chunk) {
   SetBit(state.Hi(npu), chunk);
-  for (std::int32_t level = 1; level < state.levels; level++) SetBit(state.Novel(level, npu), chunk);
+  for (std::int32_t level = 1; level < state.levels; level++) {
+    SetBit(state.novel.data() + state.NovelBegin(level, npu), chunk);
+  }
   state.missing[At(npu)]--;
-  state.copies[At(chunk)]++;
+  if (static_cast<Choice>(state.problem.policy.choice) != Choice::kOldest) state.copies[At(chunk)]++;
 }
 
 // Insertion sort: lists are short, and equal ranks keep their order.
@@ -177,12 +201,14 @@ template <typename Entry>
 [[nodiscard]] bool BuildHoldings(MatchState<Entry>& state) {
   const MatchProblem& problem = state.problem;
   const auto npus = At(problem.network.npu_count);
-  if (!state.hi.Allocate(npus * state.words) || !state.log_begin.Allocate(npus + 1) ||
-      !state.log_length.Allocate(npus) || !state.missing.Allocate(npus) ||
+  if (!state.hi.Allocate(npus * state.words) || !state.log_length.Allocate(npus) || !state.missing.Allocate(npus) ||
       !state.copies.Allocate(At(problem.chunk_count))) {
     return false;
   }
-  if (problem.policy.overtaking != 0 && !state.holds.Allocate(npus * state.words)) return false;
+  if (problem.policy.overtaking != 0 && problem.wanted != nullptr && !state.holds.Allocate(npus * state.words)) {
+    return false;
+  }
+  std::int32_t longest = 0;
   for (std::int32_t v = 0; v < problem.network.npu_count; v++) {
     std::uint32_t* hi = state.Hi(v);
     std::int32_t entries = problem.chunk_count;
@@ -199,9 +225,15 @@ template <typename Entry>
       SetBit(hi, problem.held_chunk[i]);
     }
     state.missing[At(v)] = entries;
-    state.log_begin[At(v) + 1] = state.log_begin[At(v)] + At(entries);
+    if (entries > longest) longest = entries;
   }
-  return state.log.Allocate(state.log_begin[npus]);
+  constexpr std::size_t kLine = 64;
+  state.slice_stride = npus * At(kSlice);
+  const std::size_t length = At((longest + kSlice - 1) / kSlice) * state.slice_stride;
+  if (!state.log.Allocate(length + kEntriesAtOnce + kLine)) return false;
+  const auto address = reinterpret_cast<std::uintptr_t>(state.log.data());
+  state.slices = state.log.data() + (kLine - address % kLine) % kLine / sizeof(Entry);
+  return true;
 }
 
 template <typename Entry>
@@ -221,23 +253,36 @@ template <typename Entry>
 [[nodiscard]] bool BuildMatchState(MatchState<Entry>& state) {
   const BanyanNetwork& network = state.problem.network;
   const auto routes = At(network.route_count);
+  const RouteNumbers& numbers = state.numbers;
   if (!state.ranks.Build(network) || !GroupRoutes(network, network.route_target, false, state.direct_in) ||
-      !GroupRoutes(network, network.route_source, false, state.direct_out) ||
+      !GroupRoutes(numbers.given, numbers.given.route_source, false, state.direct_out) ||
       !state.all_in.Group(network.route_target, network.route_count, network.npu_count) ||
-      !BuildNeighbours(network, state.direct_out, state.neighbours) ||
+      !BuildNeighbours(numbers.given, state.direct_out, state.neighbours) ||
       !BuildAround(state.problem, state.neighbours, state.around) || !BuildLevels(state) || !BuildHoldings(state) ||
       !BuildPorts(network, state.ranks, state.ports)) {
     return false;
   }
   if (!state.pointer.Allocate(routes * At(state.levels)) || !state.carried.Allocate(routes) ||
-      !state.start.Allocate(routes) || !state.departure_length.Allocate(routes) || !state.generation.Allocate(routes) ||
-      !state.duplicate.Allocate(routes) || !state.overtaken.Allocate(routes) || !state.idle.Allocate(routes) ||
-      !state.queue.Allocate(state.ranks.count) || !state.resources.Allocate(network) ||
-      !state.nodes.Allocate(At(network.npu_count)) || !state.groups.Allocate(state.ports.tick.size())) {
+      !state.routes.Allocate(routes) || !state.idle.Allocate(routes) || !state.queue.Allocate(state.ranks.count) ||
+      !state.resources.Allocate(network) || !state.nodes.Allocate(At(network.npu_count)) ||
+      !state.groups.Allocate(state.ports.tick.size())) {
     return false;
+  }
+  if (!state.reader.Allocate(state.direct_out.items.size())) return false;
+  for (std::size_t i = 0; i < state.direct_out.items.size(); i++) {
+    state.reader[i] = numbers.given.route_target[state.direct_out.items[i]];
+    state.direct_out.items[i] = numbers.Number(state.direct_out.items[i]);
   }
   SortByRank(state.direct_in, state.ranks.rank);
   state.carried.Fill(kNone);
+  for (std::int32_t r = 0; r < network.route_count; r++) {
+    RouteState& route = state.routes[At(r)];
+    route.source = network.route_source[r];
+    route.target = network.route_target[r];
+    route.rank = state.ranks.rank[At(r)];
+    route.level = static_cast<std::uint8_t>(state.level_of_rank[At(route.rank)]);
+    route.shared = Shared(network, r) ? 1 : 0;
+  }
   FillHoldings(state);
   return true;
 }

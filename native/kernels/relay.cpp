@@ -40,7 +40,7 @@ class Relayer {
       if (now == kNever) break;
       if (now > kLatest) return kBanyanTimeOverflow;
       Arrival arrival{};
-      while (queue_.Pop(now, &arrival)) {
+      while (queue_.Pop(now, &arrival, 1) == 1) {
         if (!Arrive(arrival.route)) return kBanyanOutputTooSmall;
       }
     }

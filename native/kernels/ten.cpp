@@ -45,20 +45,15 @@ ArrivalQueue::~ArrivalQueue() {
 
 bool ArrivalQueue::Allocate(std::int32_t ranks) { return rings_.Allocate(At(ranks)); }
 
-bool ArrivalQueue::Push(std::int32_t rank, Arrival arrival) {
-  Ring& ring = rings_[At(rank)];
-  if (ring.size == ring.capacity) {
-    const std::size_t capacity = ring.capacity == 0 ? 64 : ring.capacity * 2;
-    auto* storage = static_cast<Arrival*>(std::malloc(capacity * sizeof(Arrival)));
-    if (storage == nullptr) return false;
-    for (std::size_t i = 0; i < ring.size; i++) storage[i] = ring.storage[(ring.head + i) & (ring.capacity - 1)];
-    std::free(ring.storage);
-    ring.storage = storage;
-    ring.capacity = capacity;
-    ring.head = 0;
-  }
-  ring.storage[(ring.head + ring.size) & (ring.capacity - 1)] = arrival;
-  ring.size++;
+bool ArrivalQueue::Grow(Ring& ring) {
+  const std::size_t capacity = ring.capacity == 0 ? 64 : ring.capacity * 2;
+  auto* storage = static_cast<Arrival*>(std::malloc(capacity * sizeof(Arrival)));
+  if (storage == nullptr) return false;
+  for (std::size_t i = 0; i < ring.size; i++) storage[i] = ring.storage[(ring.head + i) & (ring.capacity - 1)];
+  std::free(ring.storage);
+  ring.storage = storage;
+  ring.capacity = capacity;
+  ring.head = 0;
   return true;
 }
 
@@ -71,16 +66,17 @@ Time ArrivalQueue::NextTime() const {
   return next;
 }
 
-bool ArrivalQueue::Pop(Time time, Arrival* arrival) {
+std::int32_t ArrivalQueue::Pop(Time time, Arrival* arrivals, std::int32_t room) {
+  std::int32_t count = 0;
   for (std::size_t i = 0; i < rings_.size(); i++) {
     Ring& ring = rings_[i];
-    if (ring.size == 0 || ring.storage[ring.head].time != time) continue;
-    *arrival = ring.storage[ring.head];
-    ring.head = (ring.head + 1) & (ring.capacity - 1);
-    ring.size--;
-    return true;
+    while (ring.size > 0 && count < room && ring.storage[ring.head].time == time) {
+      arrivals[count++] = ring.storage[ring.head];
+      ring.head = (ring.head + 1) & (ring.capacity - 1);
+      ring.size--;
+    }
   }
-  return false;
+  return count;
 }
 
 bool Resources::Allocate(const BanyanNetwork& network) {

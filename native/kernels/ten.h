@@ -56,11 +56,17 @@ class ArrivalQueue {
 
   [[nodiscard]] bool Allocate(std::int32_t ranks);
   /// `arrival.time` must not be below the last pushed to the same rank.
-  [[nodiscard]] bool Push(std::int32_t rank, Arrival arrival);
+  [[nodiscard]] bool Push(std::int32_t rank, Arrival arrival) {
+    Ring& ring = rings_[At(rank)];
+    if (ring.size == ring.capacity && !Grow(ring)) return false;
+    ring.storage[(ring.head + ring.size) & (ring.capacity - 1)] = arrival;
+    ring.size++;
+    return true;
+  }
   /// The least time in the queue, or kNever.
   [[nodiscard]] Time NextTime() const;
-  /// Takes the next arrival at exactly `time`, lower ranks first; false when there is none.
-  bool Pop(Time time, Arrival* arrival);
+  /// Takes up to `room` arrivals at exactly `time`, lower ranks first; returns how many. The twin takes one.
+  std::int32_t Pop(Time time, Arrival* arrivals, std::int32_t room);
 
  private:
   struct Ring {
@@ -69,6 +75,8 @@ class ArrivalQueue {
     std::size_t capacity = 0;  // a power of two
     Arrival* storage = nullptr;
   };
+  [[nodiscard]] static bool Grow(Ring& ring);
+
   Buffer<Ring> rings_;
 };
 

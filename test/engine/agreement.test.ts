@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { MatchProblem } from "../../src/engine/kernels/kernels.ts";
 import { InfeasibleError } from "../../src/errors.ts";
 import { availableKernels } from "../support/backends.ts";
 import { allGather, matchProblems, mesh, networkOf, relayProblems, type Sharing } from "../support/networks.ts";
@@ -21,6 +22,31 @@ const torus = (width: number, height: number) => {
   );
   return networkOf(width * height, routes.flat());
 };
+const MIXED = { novelty: 1, overtaking: 1, lateLimit: 1000, seed: 7 };
+
+/** Returns an all-gather on a mesh 12 wide whose last column does not want every ninth chunk. */
+function partly(): MatchProblem {
+  const problem = allGather(mesh(12, 9, 1500, 1000), 2, MIXED);
+  const words = (problem.chunkCount + 31) >>> 5;
+  const wanted = new Uint32Array(problem.network.npuCount * words).fill(0xffffffff);
+  for (let v = 11; v < problem.network.npuCount; v += 12) {
+    for (let c = 0; c < problem.chunkCount; c += 9) wanted[v * words + (c >>> 5)] &= ~(1 << (c & 31));
+  }
+  for (let v = 0; v < problem.network.npuCount; v++) wanted[(v + 1) * words - 1] &= 2 ** (problem.chunkCount % 32) - 1;
+  return { ...problem, wanted };
+}
+
+/** Returns a problem with many chunks on a mesh, one in a thousand of them wanted: bits that outgrow the caches. */
+function sparse(): MatchProblem {
+  const problem = allGather(mesh(25, 24, 1000, 1500), 100, MIXED);
+  const words = (problem.chunkCount + 31) >>> 5;
+  const wanted = new Uint32Array(problem.network.npuCount * words);
+  for (let v = 0; v < problem.network.npuCount; v++) {
+    for (let c = 7; c < problem.chunkCount; c += 1000) wanted[v * words + (c >>> 5)] |= 1 << (c & 31);
+  }
+  return { ...problem, wanted };
+}
+
 const SHARINGS: readonly Sharing[] = ["none", "ports", "mixed", "arbitrary"];
 
 /** Returns what a call gave in comparable form: the columns, or the sentence and witness of an infeasible problem. */
@@ -89,6 +115,10 @@ describe(`the backends ${names} give the same bits`, () => {
   it.each([
     ["a mesh of one speed, oldest chunk first", allGather(mesh(12, 12))],
     ["a mesh of two speeds", allGather(mesh(12, 9, 1000, 1500), 2, { novelty: 1, overtaking: 1, seed: 7 })],
+    ["speeds far apart, the rarest of eight", allGather(mesh(9, 13, 3000, 160), 3, { ...MIXED, choice: 2, window: 8 })],
+    ["speeds far apart, the newest", allGather(mesh(13, 9, 3000, 160), 2, { ...MIXED, choice: 3 })],
+    ["NPUs that want a part", partly()],
+    ["bits that outgrow the caches", sparse()],
     ["the neighbour rule", allGather(mesh(10, 10), 1, { choice: 1, window: 8, lateLimit: 1000, seed: 3 })],
     ["what is two steps away", allGather(mesh(9, 7), 2, { choice: 4, window: 999, lateLimit: 1000, seed: 3 })],
   ])("for %s", (_, problem) => {

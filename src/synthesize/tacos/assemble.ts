@@ -69,8 +69,8 @@ export function assemble(topology: Topology, collective: Collective, phases: rea
   let row = 0;
   let base = 0;
   for (const phase of phases) {
-    const end = endOf(phase);
-    for (const rows of rowsByStart(phase)) {
+    const { endPs: end, blocks } = rowsByStart(phase);
+    for (const rows of blocks) {
       writeRows(schedule, row, rows, phase, { base, end, shift: phase === first ? 0 : offset });
       row += rows.length;
     }

@@ -19,34 +19,32 @@ function slotClasses(slotPs: Float64Array): { readonly classOf: Uint8Array; read
   return { classOf, count: known.length };
 }
 
-/** Returns whether the rows are in order of their ends, as kernels give them. */
-function inOrderOfEnds({ route, startPs, slotPs }: PhaseTransfers): boolean {
-  let last = 0;
+/** Returns when the last row ends, and whether the rows are in order of their ends, as kernels give them. */
+function endsOf({ route, startPs, slotPs }: PhaseTransfers): { readonly endPs: number; readonly ordered: boolean } {
+  let endPs = 0;
+  let ordered = true;
   for (let i = 0; i < route.length; i++) {
     const end = startPs[i] + slotPs[route[i]];
-    if (end < last) return false;
-    last = end;
+    if (end >= endPs) endPs = end;
+    else ordered = false;
   }
-  return true;
+  return { endPs, ordered };
 }
 
 /**
- * Yields the rows of a phase block by block in the order in which they start when the phase runs (a reversed one backwards in
- * time), equal starts in order of row. The blocks are views of one array that is written anew each time. Rows in order of their
- * ends need no sorting: backwards in time they are in order, and forwards those of each slot length are. O(rows).
+ * Returns when the phase ends, and its rows block by block in the order in which they start when it runs (a reversed one
+ * backwards in time), equal starts in order of row. The blocks are views of one array that is written anew each time. Rows in
+ * order of their ends need no sorting: backwards in time they are in order, and forwards those of each slot length are.
+ * O(rows).
  */
-export function* rowsByStart(phase: PhaseTransfers): Generator<Uint32Array> {
-  if (inOrderOfEnds(phase)) {
-    if (phase.reversed) return yield* backwards(phase);
-    const classes = slotClasses(phase.slotPs);
-    if (classes !== null) return yield* merged(phase, classes.classOf, classes.count);
-  }
+export function rowsByStart(phase: PhaseTransfers): { readonly endPs: number; readonly blocks: Iterable<Uint32Array> } {
+  const { endPs, ordered } = endsOf(phase);
+  if (ordered && phase.reversed) return { endPs, blocks: backwards(phase) };
+  const classes = ordered ? slotClasses(phase.slotPs) : null;
+  if (classes !== null) return { endPs, blocks: merged(phase, classes.classOf, classes.count) };
   const { route, startPs, slotPs, reversed } = phase;
-  let end = 0;
-  for (let i = 0; i < route.length; i++) end = Math.max(end, startPs[i] + slotPs[route[i]]);
-  const times = reversed ? startPs.map((start, i) => end - start - slotPs[route[i]]) : startPs;
-  const order = orderByTime(times);
-  for (let from = 0; from < order.length; from += BLOCK) yield order.subarray(from, from + BLOCK);
+  const times = reversed ? startPs.map((start, i) => endPs - start - slotPs[route[i]]) : startPs;
+  return { endPs, blocks: [orderByTime(times)] };
 }
 
 /** Yields rows with the last end first, equal ends in order of row. */
