@@ -11,8 +11,8 @@
 namespace banyan {
 
 constexpr std::int32_t kRoutesAhead = 16;  // NPUs between the prefetch of what is known of their routes and the use
-constexpr std::int32_t kLogsAhead = 8;    // the same for the log entries
-constexpr std::int32_t kWordsAhead = 4;   // the same for the words that the entries are tested against
+constexpr std::int32_t kLogsAhead = 8;     // the same for the log entries
+constexpr std::int32_t kWordsAhead = 4;    // the same for the words that the entries are tested against
 
 /// The index of the first entry of the NPU's log from `at` on that is neither in `seen` nor in `also`, or `length`. Tests four
 /// entries at a time, as the next step is hard to foresee; what stands behind them is read and passed over.
