@@ -2,7 +2,6 @@
 
 #include "match_moves.h"
 #include "match_ports.h"
-#include "match_slotted.h"
 #include "match_state.h"
 #include "random.h"
 
@@ -187,8 +186,7 @@ BanyanStatus MatchWith(const MatchProblem& given, BanyanCancelled cancelled, con
       numbers);
   if (!BuildMatchState(state)) return kBanyanOutOfMemory;
   if (static_cast<double>(state.expected) > out->room) return kBanyanOutputTooSmall;
-  const BanyanStatus status =
-      IsSlotted(state) ? RunSlotted(state, cancelled, context, out) : RunEvents(state, cancelled, context, out);
+  const BanyanStatus status = RunEvents(state, cancelled, context, out);
   if (status != kBanyanOk) return status;
   out->count = static_cast<double>(state.delivered);
   return state.delivered == state.expected ? kBanyanOk : ReportUnreachable(state, out);

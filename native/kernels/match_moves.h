@@ -37,16 +37,8 @@ inline std::int32_t FirstOpen(const MatchState<Entry>& state, std::int32_t npu, 
   return length;
 }
 
-/// The cost of the matching is cache misses: asks early for the log entries that the routes into `target` will read. No twin.
-/// These are inlined by force: GCC drops calls of a function that does nothing but prefetch.
-template <typename Entry>
-[[gnu::always_inline]] inline void PrefetchLogs(MatchState<Entry>& state, std::int32_t target) {
-  for (std::int32_t i = state.direct_in.Begin(target); i < state.direct_in.End(target); i++) {
-    const std::int32_t route = state.direct_in.items[At(i)];
-    const std::int32_t at = state.Pointer(route, state.LevelOf(route));
-    __builtin_prefetch(state.Slice(state.problem.network.route_source[route], at));
-  }
-}
+// The cost of the matching is cache misses. The prefetches are inlined by force: GCC drops calls of a function that does
+// nothing but prefetch.
 
 /// Asks early for what is known of the routes into `target`, which have neighbouring numbers. No twin.
 template <typename Entry>

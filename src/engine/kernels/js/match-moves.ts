@@ -95,7 +95,7 @@ function rarest(state: MatchState, route: number, level: number, first: number):
 }
 
 /** Returns the chunk that the route takes at this novelty level, or NONE. */
-export function choose(state: MatchState, route: number, level: number): number {
+function choose(state: MatchState, route: number, level: number): number {
   const first = firstCandidate(state, route, level);
   if (first === NONE) return NONE;
   const { network, policy } = state.problem;

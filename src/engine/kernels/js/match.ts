@@ -6,7 +6,6 @@ import { NONE, touch } from "./lists.ts";
 import { departChosen, departOvertaking, firstCandidate, mayOvertake } from "./match-moves.ts";
 import { sendPort } from "./match-port-state.ts";
 import { servePorts } from "./match-ports.ts";
-import { isSlotted, runSlotted } from "./match-slotted.ts";
 import { appendToLog, buildMatchState, claim, type MatchState } from "./match-state.ts";
 import { LATEST, shared } from "./ten.ts";
 
@@ -142,8 +141,7 @@ export function matchJs(problem: MatchProblem, cancel?: CancelFlag): Transfers {
     route: new Int32Array(state.expected),
     startPs: new Float64Array(state.expected),
   };
-  if (isSlotted(state)) runSlotted(state, out, cancel);
-  else runEvents(state, out, cancel);
+  runEvents(state, out, cancel);
   if (state.delivered !== state.expected) throwUnreachable(state);
   return out;
 }
