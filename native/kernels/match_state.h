@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "bits.h"
 #include "buffer.h"
 #include "lists.h"
 #include "match.h"
@@ -22,9 +23,6 @@ constexpr std::int32_t kSlice = 1 << kSliceShift;  // log entries that lie toget
 
 /// Where a log entry is in its slice.
 inline std::int32_t InSlice(std::int32_t index) { return index & (kSlice - 1); }
-
-inline bool Bit(const std::uint32_t* row, std::int32_t chunk) { return ((row[chunk >> 5] >> (chunk & 31)) & 1U) != 0; }
-inline void SetBit(std::uint32_t* row, std::int32_t chunk) { row[chunk >> 5] |= 1U << (chunk & 31); }
 
 /// `Entry` holds a chunk in the logs: 16 bits where they do, which halves the memory that the matching walks over.
 template <typename Entry>

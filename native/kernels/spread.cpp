@@ -161,7 +161,7 @@ BanyanStatus ReportUnreachable(SpreadState<Entry>& state, BanyanLogs* out) {
   std::int32_t npu = 0;
   while (state.missing[At(npu)] == 0) npu++;
   std::int32_t chunk = 0;
-  while (HasBit(state.Hi(npu), chunk)) chunk++;
+  while (Bit(state.Hi(npu), chunk)) chunk++;
   out->detail[0] = npu;
   out->detail[1] = chunk;
   return kBanyanUnreachable;
@@ -190,11 +190,11 @@ std::int32_t LogEntries(const BanyanSpread& problem, std::int32_t npu) {
   const std::size_t words = (At(problem.chunk_count) + 31) / 32;
   std::int32_t entries = 0;
   for (std::int32_t c = 0; problem.wanted != nullptr && c < problem.chunk_count; c++) {
-    entries += HasBit(problem.wanted + At(npu) * words, c) ? 1 : 0;
+    entries += Bit(problem.wanted + At(npu) * words, c) ? 1 : 0;
   }
   if (problem.wanted == nullptr) return problem.chunk_count;
   for (std::int32_t i = problem.held_offset[npu]; i < problem.held_offset[npu + 1]; i++) {
-    entries += HasBit(problem.wanted + At(npu) * words, problem.held_chunk[i]) ? 0 : 1;
+    entries += Bit(problem.wanted + At(npu) * words, problem.held_chunk[i]) ? 0 : 1;
   }
   return entries;
 }

@@ -52,13 +52,13 @@ std::int32_t RarestFrom(SpreadState<Entry>& state, std::int32_t npu, const Entry
   std::int32_t seen = 0;
   for (std::int32_t i = first; i < length && seen < problem.window; i++) {
     const std::int32_t chunk = log[i];
-    if (HasBit(hi, chunk)) continue;
+    if (Bit(hi, chunk)) continue;
     seen++;
     std::int32_t score = 0;
-    for (std::int32_t j = begin; j < end; j++) score += HasBit(state.Hi(state.neighbours[At(j)]), chunk) ? 1 : 0;
+    for (std::int32_t j = begin; j < end; j++) score += Bit(state.Hi(state.neighbours[At(j)]), chunk) ? 1 : 0;
     if (best != kNone && score > best_score) continue;
     std::int32_t far = 0;
-    for (std::int32_t j = from; j < to; j++) far += HasBit(state.Hi(state.around.items[At(j)]), chunk) ? 1 : 0;
+    for (std::int32_t j = from; j < to; j++) far += Bit(state.Hi(state.around.items[At(j)]), chunk) ? 1 : 0;
     const std::int32_t copies = state.copies[At(chunk)];
     const bool tied = score == best_score;
     if (best == kNone || !tied || far < best_far || (far == best_far && copies < best_copies)) {
@@ -78,7 +78,7 @@ std::int32_t ChooseFrom(SpreadState<Entry>& state, std::int32_t npu, const Entry
   if (static_cast<Choice>(state.problem.choice) != Choice::kNewest) return RarestFrom(state, npu, log, first, length);
   const std::uint32_t* hi = state.Hi(npu);
   std::int32_t i = length - 1;
-  while (HasBit(hi, log[i])) i--;
+  while (Bit(hi, log[i])) i--;
   return log[i];
 }
 
@@ -99,7 +99,7 @@ inline std::int32_t NextCandidate(SpreadState<Entry>& state, Port<Entry>& port, 
   for (;;) {
     std::int32_t at = port.pointer;
     const Entry* copy = port.copy - port.copied_from;
-    while (at < port.copied_to && HasBit(hi, copy[at])) at++;
+    while (at < port.copied_to && Bit(hi, copy[at])) at++;
     port.pointer = at;
     if (at < port.copied_to) return copy[at];
     CopyEntries(state, port, length[port.source]);
@@ -125,7 +125,7 @@ std::int32_t Serve(SpreadState<Entry>& state, Served& served, std::int32_t npu, 
     std::int32_t chunk = NextCandidate(state, port, hi, length);
     if (chunk == kNone) continue;
     if (!plain) chunk = ChooseFrom(state, npu, state.Log(port.source), port.pointer, length[port.source]);
-    AddBit(hi, chunk);
+    SetBit(hi, chunk);
     taken[order[i]] = chunk;
     missing--;
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "bits.h"
 #include "buffer.h"
 #include "huge_pages.h"
 #include "lists.h"
@@ -77,11 +78,6 @@ void WriteBits(SpreadState<Entry>& state, std::int32_t first, std::int32_t last,
   }
 }
 
-inline bool HasBit(const std::uint32_t* row, std::int32_t chunk) {
-  return ((row[chunk >> 5] >> (chunk & 31)) & 1U) != 0;
-}
-inline void AddBit(std::uint32_t* row, std::int32_t chunk) { row[chunk >> 5] |= 1U << (chunk & 31); }
-
 // The ports of every NPU, and the NPUs that each one sends to.
 template <typename Entry>
 [[nodiscard]] bool BuildPorts(SpreadState<Entry>& state) {
@@ -132,8 +128,8 @@ void FillSpread(SpreadState<Entry>& state) {
     if (problem.wanted != nullptr) {
       const std::uint32_t* row = problem.wanted + At(v) * state.words;
       for (std::int32_t c = 0; c < problem.chunk_count; c++) {
-        if (HasBit(row, c)) continue;
-        AddBit(hi, c);
+        if (Bit(row, c)) continue;
+        SetBit(hi, c);
         wanted--;
       }
     }
@@ -141,8 +137,8 @@ void FillSpread(SpreadState<Entry>& state) {
     std::int32_t held = 0;
     for (std::int32_t i = problem.held_offset[v]; i < problem.held_offset[v + 1]; i++) {
       const std::int32_t chunk = problem.held_chunk[i];
-      if (!HasBit(hi, chunk)) wanted--;
-      AddBit(hi, chunk);
+      if (!Bit(hi, chunk)) wanted--;
+      SetBit(hi, chunk);
       log[held++] = static_cast<Entry>(chunk);
       state.copies[At(chunk)]++;
     }
