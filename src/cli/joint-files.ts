@@ -1,8 +1,6 @@
 import { InputError } from "../errors.ts";
 import { jointTiming, tenantReport } from "../joint-result.ts";
 import { type JointSchedule, jointEndPs, jointTransferCount } from "../model/joint-schedule.ts";
-import { linkNames, topologyHash } from "../model/topology.ts";
-import { formatTime, toUs } from "../model/units.ts";
 import { switchingFor } from "../pipeline.ts";
 import { topologySummary } from "../result.ts";
 import { simulateJoint } from "../simulate/replay.ts";
@@ -13,54 +11,24 @@ import { type Context, outJson } from "./context.ts";
 import { tenantLines, timeLines } from "./joint-report.ts";
 import { collectiveText, networkText } from "./synthesis-report.ts";
 import { count, labelled, percent } from "./text.ts";
-
-/** The first so many violations are shown; --json has more. */
-const SHOWN = 20;
-const KEPT = 1000;
+import { KEPT, writeVerdict } from "./verdict.ts";
 
 const summaries = (joint: JointSchedule) => joint.tenants.map((_, t) => tenantReport(joint, t));
 
 /** `banyan verify FILE` for a file of several collectives. */
 export function verifyJointFile(context: Context, file: string, joint: JointSchedule): number {
-  const { json, quiet, style } = context;
   const { topology } = joint;
   context.progress({ what: "verifying" });
-  const { violations, violationCount, truncated } = verifyJoint(joint, { limit: KEPT });
-  const correct = violationCount === 0;
-  if (json) {
-    const links = violations.some(({ link }) => link !== undefined) ? linkNames(topology) : [];
-    outJson(context, {
-      schema: "banyan/verification@1",
-      file,
-      topology: { name: topology.name, hash: topologyHash(topology) },
-      collectives: summaries(joint),
-      transfers: jointTransferCount(joint),
-      correct,
-      violationCount,
-      truncated,
-      violations: violations.map(({ kind, message, tenant, npu, chunk, link, transfer, timePs }) => ({
-        kind,
-        message,
-        collective: tenant,
-        ...(npu === undefined ? {} : { npu: topology.nodeNames[npu] }),
-        ...(chunk === undefined ? {} : { chunk }),
-        ...(link === undefined ? {} : { link: links[link] }),
-        ...(transfer === undefined ? {} : { transfer }),
-        ...(timePs === undefined ? {} : { timeUs: toUs(timePs) }),
-      })),
-    });
-  } else if (correct) {
-    const what = joint.tenants.map(({ collective }) => collectiveText(collective)).join("; ");
-    const verdict = `${style.good("correct")}: ${count(jointTransferCount(joint), "transfer")} make ${what}`;
-    if (!quiet) context.out(`${verdict} on ${topology.name} in ${formatTime(jointEndPs(joint))}\n`);
-  } else {
-    const lines = violations.slice(0, SHOWN).map(({ message }) => `  ${message}`);
-    const rest = violationCount - lines.length;
-    if (rest > 0)
-      lines.push(`  ... and ${rest} more${truncated ? ` (--json has the first ${KEPT})` : " (--json has them all)"}`);
-    context.out(`${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}\n${lines.join("\n")}\n`);
-  }
-  return correct ? 0 : 1;
+  const collectives = joint.tenants.map(({ collective }) => collectiveText(collective)).join("; ");
+  const judged = {
+    file,
+    topology,
+    about: { collectives: summaries(joint) },
+    what: `${collectives} on ${topology.name}`,
+    transfers: jointTransferCount(joint),
+    ps: jointEndPs(joint),
+  };
+  return writeVerdict(context, judged, verifyJoint(joint, { limit: KEPT }));
 }
 
 /** `banyan simulate FILE` for a file of several collectives. Throws InputError for --reference and --trace. */

@@ -1,0 +1,70 @@
+import { linkNames, type Topology, topologyHash } from "../model/topology.ts";
+import { formatTime, toUs } from "../model/units.ts";
+import type { Verification } from "../verify/schedule.ts";
+import type { Violation } from "../verify/violation.ts";
+import { type Context, outJson } from "./context.ts";
+import { count } from "./text.ts";
+
+/** The first so many violations are shown; --json has more. */
+const SHOWN = 20;
+/** Violations that --json has at most. */
+export const KEPT = 1000;
+
+/** What was judged, of one collective or of several. */
+export interface Judged {
+  readonly file: string;
+  readonly topology: Topology;
+  /** The collectives, as --json names them: `collective` or `collectives`. */
+  readonly about: Readonly<Record<string, unknown>>;
+  /** The collectives and their network in words. */
+  readonly what: string;
+  readonly transfers: number;
+  readonly ps: number;
+}
+
+/** Writes the verdict; returns the exit code. `tenant` of a violation is the number of its collective. */
+export function writeVerdict(
+  context: Context,
+  { file, topology, about, what, transfers, ps }: Judged,
+  {
+    violations,
+    violationCount,
+    truncated,
+  }: Verification & { readonly violations: readonly (Violation & { readonly tenant?: number })[] },
+): number {
+  const { json, quiet, style } = context;
+  const correct = violationCount === 0;
+  if (json) {
+    const links = violations.some(({ link }) => link !== undefined) ? linkNames(topology) : [];
+    outJson(context, {
+      schema: "banyan/verification@1",
+      file,
+      topology: { name: topology.name, hash: topologyHash(topology) },
+      ...about,
+      transfers,
+      correct,
+      violationCount,
+      truncated,
+      violations: violations.map(({ kind, message, tenant, npu, chunk, link, transfer, timePs }) => ({
+        kind,
+        message,
+        ...(tenant === undefined ? {} : { collective: tenant }),
+        ...(npu === undefined ? {} : { npu: topology.nodeNames[npu] }),
+        ...(chunk === undefined ? {} : { chunk }),
+        ...(link === undefined ? {} : { link: links[link] }),
+        ...(transfer === undefined ? {} : { transfer }),
+        ...(timePs === undefined ? {} : { timeUs: toUs(timePs) }),
+      })),
+    });
+  } else if (correct) {
+    const verdict = `${style.good("correct")}: ${count(transfers, "transfer")} make ${what}`;
+    if (!quiet) context.out(`${verdict} in ${formatTime(ps)}\n`);
+  } else {
+    const lines = violations.slice(0, SHOWN).map(({ message }) => `  ${message}`);
+    const rest = violationCount - lines.length;
+    if (rest > 0)
+      lines.push(`  ... and ${rest} more${truncated ? ` (--json has the first ${KEPT})` : " (--json has them all)"}`);
+    context.out(`${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}\n${lines.join("\n")}\n`);
+  }
+  return correct ? 0 : 1;
+}
