@@ -22,7 +22,10 @@ export interface Judged {
   readonly ps: number;
 }
 
-/** Writes the verdict; returns the exit code. `tenant` of a violation is the number of its collective. */
+/** A violation; of one of several collectives with the number of the collective. */
+type Found = Violation & { readonly tenant?: number };
+
+/** Writes the verdict; returns the exit code. */
 export function writeVerdict(
   context: Context,
   { file, topology, about, what, transfers, ps }: Judged,
@@ -30,7 +33,7 @@ export function writeVerdict(
     violations,
     violationCount,
     truncated,
-  }: Verification & { readonly violations: readonly (Violation & { readonly tenant?: number })[] },
+  }: Omit<Verification, "violations"> & { readonly violations: readonly Found[] },
 ): number {
   const { json, quiet, style } = context;
   const correct = violationCount === 0;
