@@ -12,11 +12,10 @@ import { topologyHash } from "../../src/model/topology.ts";
 import { random } from "../../src/random.ts";
 import { anySchedule } from "../support/any-schedule.ts";
 import { blocksOf, contents, joined, read } from "../support/bys-files.ts";
-import { greedySlots, ringSlots, type SlotKind } from "../support/greedy-slots.ts";
+import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";
+import { ROOTLESS } from "../support/slot-passes.ts";
 import { sentenceOf } from "./support.ts";
-
-const KINDS: readonly SlotKind[] = ["allgather", "reducescatter", "allreduce"];
 
 describe("readBys", () => {
   it("gives back any step schedule", () => {
@@ -46,7 +45,7 @@ describe("readBys", () => {
     }
   });
 
-  it.each(KINDS)("gives back the arrival logs of an %s", (kind) => {
+  it.each(ROOTLESS)("gives back the arrival logs of an %s", (kind) => {
     for (const [name, chunks] of [
       ["mesh:3x4", 1],
       ["fc:11", 2],
@@ -60,7 +59,7 @@ describe("readBys", () => {
     }
   });
 
-  it.each(KINDS)("keeps one log of an %s that translations leave as it is", (kind) => {
+  it.each(ROOTLESS)("keeps one log of an %s that translations leave as it is", (kind) => {
     const schedule = ringSlots(presetTopology("ring:9"), kind);
     const bytes = joined(schedule);
     const again = read(bytes) as SlotSchedule;

@@ -15,6 +15,7 @@ import { expandSlots } from "../../src/model/slot-expansion.ts";
 import { slotTransferCount } from "../../src/model/slot-schedule.ts";
 import { sentenceOf } from "../import/support.ts";
 import { joined } from "../support/bys-files.ts";
+import { everyone } from "../support/everyone.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
 
 const GB = 1e9;
@@ -22,7 +23,7 @@ const GB = 1e9;
 /** Returns the estimate of a collective among all NPUs of a preset. */
 function estimate(preset: string, kind: NamedCollective, chunks = 1): Estimate {
   const topology = presetTopology(preset);
-  const npus = Int32Array.from({ length: topology.npuCount }, (_, npu) => npu);
+  const npus = everyone(topology.npuCount);
   return estimateOf(topology, collective({ kind, groups: [npus], sizeBytes: 1e9, chunksPerNpu: chunks, rootRank: 0 }));
 }
 

@@ -6,19 +6,11 @@ import type { Topology } from "../../src/model/topology.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
 import { translatedSchedule } from "../../src/model/translated-rows.ts";
 import { type Random, random, shuffle } from "../../src/random.ts";
-import { type Cayley, coordinates, npusOf, sum } from "../support/cayley.ts";
-import { FORWARD, REDUCING } from "../support/greedy-slots.ts";
-import { type Arrival, slotScheduleOf } from "../support/slot-schedules.ts";
-
-const PASSES = {
-  allgather: [FORWARD],
-  broadcast: [FORWARD],
-  reducescatter: [REDUCING],
-  reduce: [REDUCING],
-  allreduce: [REDUCING, FORWARD],
-} as const;
-export type SlotCollective = keyof typeof PASSES;
-export const SLOT_COLLECTIVES = Object.keys(PASSES) as SlotCollective[];
+import { type Cayley, npusOf, opposite, sum } from "../support/cayley.ts";
+import { everyone } from "../support/everyone.ts";
+import { greedyArrivals } from "../support/greedy-slots.ts";
+import { PASSES, type RootlessKind, type SlotKind } from "../support/slot-passes.ts";
+import { slotScheduleOf } from "../support/slot-schedules.ts";
 
 /** Chunks of 6,000 bytes on links of these speeds, with the latency that makes up a slot of 6,000 ps. */
 const CHUNK_BYTES = 6000;
@@ -47,11 +39,10 @@ function figures({ mixed, shorter }: Manner, { below }: Random): [bytesPerSecond
   return [(CHUNK_BYTES * 1e12) / serial, shorter ? below(SLOT_PS - serial + 1) : SLOT_PS - serial];
 }
 
-function wholeCollective(npus: number, kind: SlotCollective, chunks: number): Collective {
+function wholeCollective(npus: number, kind: SlotKind, chunks: number): Collective {
   const shares = kind === "broadcast" || kind === "reduce" ? 1 : npus;
   const sizeBytes = CHUNK_BYTES * shares * chunks;
-  const members = Int32Array.from({ length: npus }, (_, npu) => npu);
-  return collective({ kind, groups: [members], sizeBytes, chunksPerNpu: chunks, rootRank: npus >> 1 });
+  return collective({ kind, groups: [everyone(npus)], sizeBytes, chunksPerNpu: chunks, rootRank: npus >> 1 });
 }
 
 /** Generates networks in which everyone reaches everyone: a tree of two-way links, of which some are doubled, and others. */
@@ -102,39 +93,21 @@ export const busyAllReduce: fc.Arbitrary<SlotSchedule> = fc
   });
 
 /** Returns a valid schedule: in each slot a port brings some chunk that its source had before, or nothing. */
-export function someSlots(topology: Topology, kind: SlotCollective, chunks: number, manner: Manner): SlotSchedule {
+export function someSlots(topology: Topology, kind: SlotKind, chunks: number, manner: Manner): SlotSchedule {
   const routes = routesOf(topology, 1);
   const whole = wholeCollective(topology.npuCount, kind, chunks);
   const home = whole.pre.kind === "one" ? whole.pre : whole.post.kind === "one" ? whole.post : null;
-  const { below } = random(manner.seed, 2);
+  const draws = random(manner.seed, 2);
+  const { below } = draws;
   const spot = below(topology.npuCount);
   // the chunks of an all-reduce may meet anywhere: at their ranks, at one NPU, at any
   const meet = [(c: number) => Math.floor(c / chunks), () => spot, () => below(topology.npuCount)][
     kind === "allreduce" ? below(3) : 0
   ] as (chunk: number) => number;
   const origin = Int32Array.from({ length: whole.chunkCount }, (_, c) => home?.npu[c] ?? meet(c));
-  const since = Array.from({ length: topology.npuCount }, () => new Map<number, number>());
-  for (const [chunk, npu] of origin.entries()) since[npu]?.set(chunk, 0);
-  const arrivals: Arrival[] = [];
-  for (let slot = 0; since.some((held) => held.size < whole.chunkCount); slot++) {
-    for (const [route, source] of routes.source.entries()) {
-      const target = since[routes.target[route]] as Map<number, number>;
-      const ready = [...(since[source] as Map<number, number>)].filter(([c, from]) => from <= slot && !target.has(c));
-      if (ready.length === 0 || below(8) < manner.lazy) continue;
-      const [chunk] = ready[below(ready.length)] as [number, number];
-      target.set(chunk, slot + 1);
-      arrivals.push({ chunk, route, slot });
-    }
-  }
-  return slotScheduleOf({
-    topology,
-    collective: whole,
-    origin,
-    arrivals,
-    passes: PASSES[kind],
-    slotPs: SLOT_PS,
-    routes,
-  });
+  const arrivals = greedyArrivals(topology.npuCount, routes, origin, draws, () => below(8) < manner.lazy);
+  const passes = PASSES[kind];
+  return slotScheduleOf({ topology, collective: whole, origin, arrivals, passes, slotPs: SLOT_PS, routes });
 }
 
 /**
@@ -143,7 +116,7 @@ export function someSlots(topology: Topology, kind: SlotCollective, chunks: numb
  */
 export function someSymmetricSlots(
   { sizes, offsets }: Cayley,
-  kind: "allgather" | "reducescatter" | "allreduce",
+  kind: RootlessKind,
   chunks: number,
   manner: Manner,
   shuffled: boolean,
@@ -166,12 +139,7 @@ export function someSymmetricSlots(
   const topology = builder.build();
   const routes = routesOf(topology, 1);
   const ports = portsOf(routes, npus).items.slice(0, 2 * offsets.length);
-  const less = ports.map((route) =>
-    coordinates(sizes, routes.source[route]).reduceRight(
-      (npu, x, d) => npu * sizes[d] + ((sizes[d] - x) % sizes[d]),
-      0,
-    ),
-  );
+  const less = ports.map((route) => opposite(sizes, routes.source[route]));
   const whole = wholeCollective(npus, kind, chunks);
   const since = new Map<number, number>();
   for (let k = 0; k < chunks; k++) since.set(k, 0);

@@ -16,10 +16,9 @@ import { simulateSlots } from "../../src/simulate/slot-simulation.ts";
 import type { Streams } from "../../src/simulate/slot-streams.ts";
 import { windowFor } from "../../src/simulate/slot-window.ts";
 import { anyCayley } from "../support/cayley.ts";
-import { greedySlots, ringSlots, type SlotKind } from "../support/greedy-slots.ts";
-import { anyManner, anyNetwork, busyAllReduce, SLOT_COLLECTIVES, someSlots, someSymmetricSlots } from "./any-slots.ts";
-
-const KINDS: readonly SlotKind[] = ["allgather", "reducescatter", "allreduce"];
+import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
+import { ROOTLESS, SLOT_KINDS } from "../support/slot-passes.ts";
+import { anyManner, anyNetwork, busyAllReduce, someSlots, someSymmetricSlots } from "./any-slots.ts";
 
 /** A schedule on a random network, and a window of time that holds so many transfers of its fastest link. */
 const anySlots = (mostNpus: number): fc.Arbitrary<{ schedule: SlotSchedule; starts: number | undefined }> =>
@@ -27,7 +26,7 @@ const anySlots = (mostNpus: number): fc.Arbitrary<{ schedule: SlotSchedule; star
     .chain((manner) =>
       fc.record({
         topology: anyNetwork(manner, mostNpus),
-        kind: fc.constantFrom(...SLOT_COLLECTIVES),
+        kind: fc.constantFrom(...SLOT_KINDS),
         chunks: fc.integer({ min: 1, max: 3 }),
         manner: fc.constant(manner),
         starts: fc.constantFrom(undefined, 1, 2, 3, 8),
@@ -70,7 +69,7 @@ describe("replay of slot schedules", () => {
     );
   });
 
-  it.each(KINDS)("counts the contributions of many neighbours: %s on a star of 40", (kind) => {
+  it.each(ROOTLESS)("counts the contributions of many neighbours: %s on a star of 40", (kind) => {
     const builder = topologyBuilder("star");
     for (let v = 0; v < 41; v++) builder.addNpu(`${v}`);
     for (let v = 1; v < 41; v++) builder.addDuplex(0, v, 1e9, 500 * v);
@@ -114,7 +113,7 @@ describe("replay of symmetric slot schedules", () => {
     fc
       .record({
         cayley: anyCayley(30),
-        kind: fc.constantFrom(...KINDS),
+        kind: fc.constantFrom(...ROOTLESS),
         chunks: fc.integer({ min: 1, max: 3 }),
         manner: anyManner,
       })
@@ -204,7 +203,7 @@ describe("slot schedules that cannot be replayed", () => {
     expect(message(withLog(chunk, ports))).toContain(`expected ${sentence}`);
   });
 
-  it.each(KINDS)("names a chunk that goes in a circle (%s)", (kind) => {
+  it.each(ROOTLESS)("names a chunk that goes in a circle (%s)", (kind) => {
     const line = greedySlots(presetTopology("mesh:3"), kind, 1, 1);
     // 1 and 2 have chunk 0 from each other
     const logs = [

@@ -30,6 +30,10 @@ export function sum(sizes: readonly number[], a: number, b: number): number {
   return sizes.reduceRight((npu, size, d) => npu * size + ((x[d] + y[d]) % size), 0);
 }
 
+/** Returns the NPU of the opposite coordinates. */
+export const opposite = (sizes: readonly number[], npu: number): number =>
+  coordinates(sizes, npu).reduceRight((all, x, d) => all * sizes[d] + ((sizes[d] - x) % sizes[d]), 0);
+
 /** Returns the network without its shape, links declared in a drawn order, all of 500 ns. */
 export function cayleyNetwork(cayley: Cayley, seed = 0): Topology {
   const npus = npusOf(cayley);

@@ -1,59 +1,57 @@
-import { collective } from "../../src/model/collective.ts";
-import { routeTimes } from "../../src/model/routes.ts";
+import { type Collective, collective } from "../../src/model/collective.ts";
+import { type RouteSet, routeTimes } from "../../src/model/routes.ts";
 import { routesOf } from "../../src/model/routing.ts";
-import type { SlotPass, SlotSchedule } from "../../src/model/slot-schedule.ts";
+import type { SlotSchedule } from "../../src/model/slot-schedule.ts";
 import type { Topology } from "../../src/model/topology.ts";
 import { translatedSchedule } from "../../src/model/translated-rows.ts";
-import { random } from "../../src/random.ts";
+import { type Random, random } from "../../src/random.ts";
+import { everyone } from "./everyone.ts";
+import { PASSES, type RootlessKind } from "./slot-passes.ts";
 import { type Arrival, slotScheduleOf } from "./slot-schedules.ts";
 
-export const FORWARD: SlotPass = { reversed: false, reduces: false };
-export const REDUCING: SlotPass = { reversed: true, reduces: true };
+const wholeCollective = (npus: number, kind: RootlessKind, chunksPerNpu: number): Collective =>
+  collective({ kind, groups: [everyone(npus)], sizeBytes: 1e6, chunksPerNpu, rootRank: 0 });
 
-/** Passes by the kind of collective. */
-const PASSES = {
-  allgather: [FORWARD],
-  reducescatter: [REDUCING],
-  allreduce: [REDUCING, FORWARD],
-} as const;
-export type SlotKind = keyof typeof PASSES;
-
-const everyone = (topology: Topology): Int32Array => Int32Array.from({ length: topology.npuCount }, (_, npu) => npu);
-
-/** Returns a correct slot schedule on direct links: in each slot every port brings some chunk that its source had before. */
-export function greedySlots(topology: Topology, kind: SlotKind, chunksPerNpu: number, seed: number): SlotSchedule {
-  const { npuCount } = topology;
-  const routes = routesOf(topology, 1);
-  const whole = collective({ kind, groups: [everyone(topology)], sizeBytes: 1e6, chunksPerNpu, rootRank: 0 });
-  const origin = Int32Array.from({ length: whole.chunkCount }, (_, c) => Math.floor(c / chunksPerNpu));
-  const since = Array.from({ length: npuCount }, () => new Map<number, number>());
+/**
+ * Returns arrivals that bring every chunk from its origin to all NPUs: in each slot every route that is not idle, which it
+ * is asked where it could bring something, brings some chunk that its source had before.
+ */
+export function greedyArrivals(
+  npus: number,
+  routes: RouteSet,
+  origin: Int32Array,
+  { below }: Random,
+  isIdle = (): boolean => false,
+): Arrival[] {
+  const since = Array.from({ length: npus }, () => new Map<number, number>());
   for (const [chunk, npu] of origin.entries()) (since[npu] as Map<number, number>).set(chunk, 0);
-  const { below } = random(seed);
   const arrivals: Arrival[] = [];
-  for (let slot = 0; since.some((held) => held.size < whole.chunkCount); slot++) {
+  for (let slot = 0; since.some((held) => held.size < origin.length); slot++) {
     for (const [route, source] of routes.source.entries()) {
       const target = since[routes.target[route]] as Map<number, number>;
       const ready = [...(since[source] as Map<number, number>)].filter(([c, from]) => from <= slot && !target.has(c));
-      if (ready.length === 0) continue;
+      if (ready.length === 0 || isIdle()) continue;
       const [chunk] = ready[below(ready.length)] as [number, number];
       target.set(chunk, slot + 1);
       arrivals.push({ chunk, route, slot });
     }
   }
+  return arrivals;
+}
+
+/** Returns a correct slot schedule on direct links: in each slot every port brings some chunk that its source had before. */
+export function greedySlots(topology: Topology, kind: RootlessKind, chunksPerNpu: number, seed: number): SlotSchedule {
+  const { npuCount } = topology;
+  const routes = routesOf(topology, 1);
+  const whole = wholeCollective(npuCount, kind, chunksPerNpu);
+  const origin = Int32Array.from({ length: whole.chunkCount }, (_, c) => Math.floor(c / chunksPerNpu));
+  const arrivals = greedyArrivals(npuCount, routes, origin, random(seed));
   const slotPs = routeTimes(topology, routes, whole.chunkBytes).slotPs[0];
-  return slotScheduleOf({
-    topology,
-    collective: whole,
-    origin,
-    arrivals,
-    passes: PASSES[kind],
-    slotPs,
-    routes,
-  });
+  return slotScheduleOf({ topology, collective: whole, origin, arrivals, passes: PASSES[kind], slotPs, routes });
 }
 
 /** Returns the schedule of a ring `ring:n` in which chunks go round both ways, kept as NPU 0's log and its translations. */
-export function ringSlots(topology: Topology, kind: SlotKind): SlotSchedule {
+export function ringSlots(topology: Topology, kind: RootlessKind): SlotSchedule {
   const n = topology.npuCount;
   const routes = routesOf(topology, 1);
   const arrivals: Arrival[] = [];
@@ -66,18 +64,11 @@ export function ringSlots(topology: Topology, kind: SlotKind): SlotSchedule {
       arrivals.push({ chunk, route, slot });
     }
   }
-  const whole = collective({ kind, groups: [everyone(topology)], sizeBytes: 1e6, chunksPerNpu: 1, rootRank: 0 });
+  const whole = wholeCollective(n, kind, 1);
+  const origin = everyone(n);
   const passes = PASSES[kind];
   const slotPs = routeTimes(topology, routes, whole.chunkBytes).slotPs[0];
-  const plain = slotScheduleOf({
-    topology,
-    collective: whole,
-    origin: everyone(topology),
-    arrivals,
-    passes,
-    slotPs,
-    routes,
-  });
+  const plain = slotScheduleOf({ topology, collective: whole, origin, arrivals, passes, slotPs, routes });
   const rows = { topology, routes, sizes: [n], chunksPerNpu: 1, row: plain.row(0) };
   return translatedSchedule(rows, whole, { slotPs, slots: plain.slots, passes });
 }

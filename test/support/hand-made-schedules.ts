@@ -3,14 +3,13 @@ import { rational } from "../../src/model/rational.ts";
 import type { StepSchedule } from "../../src/model/step-schedule.ts";
 import type { Topology } from "../../src/model/topology.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
+import { everyone } from "./everyone.ts";
 import { type Row, routeSet, scheduleOfRows, type WrittenRoute } from "./schedule-rows.ts";
 
 /** Words for writing schedules by hand: links of 1 GB/s and 0.5 us, chunks of 1,000 bytes, so slots of 1.5 us. */
 
 export const SLOT_US = 1.5;
 export const US = 1e6;
-
-export const everyone = (n: number): Int32Array => Int32Array.from({ length: n }, (_, i) => i);
 
 export function task(kind: NamedCollective, n: number, rootRank = 0, members = everyone(n)): Collective {
   const blocks = kind === "broadcast" || kind === "reduce" ? 1 : members.length;

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import type { MatchProblem, RelayProblem, TenNetwork } from "../../src/engine/kernels/kernels.ts";
 import { type Random, random } from "../../src/random.ts";
+import { shuffle } from "./draws.ts";
 
 /** Random kernel problems and small hand-made ones. */
 
@@ -100,13 +101,6 @@ export function distances(network: TenNetwork): Float64Array {
     }
   }
   return distance;
-}
-
-export function shuffle(items: { [index: number]: number; readonly length: number }, generator: Random): void {
-  for (let i = items.length - 1; i > 0; i--) {
-    const j = generator.below(i + 1);
-    [items[i], items[j]] = [items[j], items[i]];
-  }
 }
 
 const SLOTS = [[1000], [1000, 1500], [7, 11, 13], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]];

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import type { PlaceProblem, TenNetwork } from "../../src/engine/kernels/kernels.ts";
 import { random } from "../../src/random.ts";
-import { randomNetwork, type Sharing, shuffle } from "./networks.ts";
+import { shuffle } from "./draws.ts";
+import { randomNetwork, type Sharing } from "./networks.ts";
 
 /** Problems of the place kernel, and their answer from the definition alone. */
 

@@ -11,19 +11,16 @@ import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../src/model/step-sche
 import { nodeCount, reversed, type Topology } from "../../src/model/topology.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
 import { type Random, random } from "../../src/random.ts";
+import { pick, shuffle } from "./draws.ts";
 import { inOrder, type Row, routeSet, scheduleOfRows, type WrittenRoute } from "./schedule-rows.ts";
 
 /** Valid schedules of no quality, by plain means: one transfer after another, at the earliest time that is free. */
 
-const pick = <T>(items: readonly T[], random: Random): T => items[random.below(items.length)];
 const chance = (random: Random, percent: number): boolean => random.below(100) < percent;
 
 function shuffled<T>(items: readonly T[], random: Random): T[] {
   const order = [...items];
-  for (let i = order.length - 1; i > 0; i--) {
-    const j = random.below(i + 1);
-    [order[i], order[j]] = [order[j], order[i]];
-  }
+  shuffle(order, random);
   return order;
 }
 

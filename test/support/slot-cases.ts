@@ -5,6 +5,9 @@ import { portBytes, type SlotPass, type SlotSchedule } from "../../src/model/slo
 import type { Topology } from "../../src/model/topology.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
 import { type Random, random } from "../../src/random.ts";
+import { shuffle } from "./draws.ts";
+import { everyone } from "./everyone.ts";
+import { PASSES, SLOT_KINDS, type SlotKind } from "./slot-passes.ts";
 
 /** Correct slot schedules, made port by port with arrays and sets, and kept in a form that is easily broken. */
 
@@ -29,23 +32,9 @@ export interface PlainSlots {
   arrivals: PlainArrival[][];
 }
 
-const FORWARD: SlotPass = { reversed: false, reduces: false };
-const REDUCING: SlotPass = { reversed: true, reduces: true };
-export const PASSES = {
-  allgather: [FORWARD],
-  broadcast: [FORWARD],
-  reducescatter: [REDUCING],
-  reduce: [REDUCING],
-  allreduce: [REDUCING, FORWARD],
-} as const;
-export type SlotKind = keyof typeof PASSES;
-export const KINDS = Object.keys(PASSES) as SlotKind[];
-
 /** 1,000 bytes over 1 GB/s and 0.5 us. */
 export const SLOT_PS = 1_500_000;
 const BYTES = 1000;
-
-export const everyone = (n: number): Int32Array => Int32Array.from({ length: n }, (_, i) => i);
 
 /** Returns one route a link. */
 export function directRoutes(topology: Topology): RouteSet {
@@ -172,10 +161,7 @@ export function anyDigraph(draws: Random, twoWay: boolean, most = 7): Topology {
     pairs.push([a, (a + 1 + draws.below(n - 1)) % n]);
   }
   if (twoWay) for (const [a, b] of [...pairs]) pairs.push([b, a]);
-  for (let i = pairs.length - 1; i > 0; i--) {
-    const j = draws.below(i + 1);
-    [pairs[i], pairs[j]] = [pairs[j] as [number, number], pairs[i] as [number, number]];
-  }
+  shuffle(pairs, draws);
   return networkOf(n, pairs);
 }
 
@@ -183,7 +169,7 @@ export function anyDigraph(draws: Random, twoWay: boolean, most = 7): Topology {
 export function slotCases(count: number): PlainSlots[] {
   return Array.from({ length: count }, (_, seed) => {
     const draws = random(seed, 31);
-    const kind = KINDS[seed % KINDS.length] as SlotKind;
+    const kind = SLOT_KINDS[seed % SLOT_KINDS.length] as SlotKind;
     const networks = [
       () => grid([2 + draws.below(6)], true),
       () => grid([2 + draws.below(3), 2 + draws.below(2)], false),
@@ -207,7 +193,7 @@ export function slotCases(count: number): PlainSlots[] {
           ),
         ),
     ];
-    const topology = (networks[Math.floor(seed / KINDS.length) % networks.length] as () => Topology)();
+    const topology = (networks[Math.floor(seed / SLOT_KINDS.length) % networks.length] as () => Topology)();
     return plainSlots(topology, kind, 1 + draws.below(3), draws);
   });
 }

@@ -1,5 +1,6 @@
 import type { SlotSchedule } from "../../src/model/slot-schedule.ts";
 import type { Random } from "../../src/random.ts";
+import { pick } from "./draws.ts";
 import {
   built,
   copyOf,
@@ -13,8 +14,6 @@ import {
 
 /** A change to arrivals or numbers; returns false where there is nothing to change. */
 type Change = (plain: PlainSlots, npu: number, draws: Random) => boolean;
-
-const pick = <T>(list: readonly T[], draws: Random): T => list[draws.below(list.length)] as T;
 
 /** Changes one arrival of the NPU. */
 const toOne =

@@ -1,22 +1,10 @@
 import type { Random } from "../../src/random.ts";
-import { coordinates, sum } from "./cayley.ts";
-import {
-  directRoutes,
-  goal,
-  into,
-  networkOf,
-  PASSES,
-  type PlainArrival,
-  type PlainSlots,
-  SLOT_PS,
-  type SlotKind,
-} from "./slot-cases.ts";
+import { opposite, sum } from "./cayley.ts";
+import { shuffle } from "./draws.ts";
+import { directRoutes, goal, into, networkOf, type PlainArrival, type PlainSlots, SLOT_PS } from "./slot-cases.ts";
+import { PASSES, type SlotKind } from "./slot-passes.ts";
 
 /** Correct slot schedules that translations do not change, made for NPU 0 and moved to the others. */
-
-/** Returns the NPU of the opposite coordinates. */
-const opposite = (sizes: readonly number[], npu: number): number =>
-  coordinates(sizes, npu).reduceRight((all, x, d) => all * sizes[d] + ((sizes[d] - x) % sizes[d]), 0);
 
 /** Returns the arrivals of every NPU when NPU 0 has these; of parallel routes the k-th stands for the k-th. */
 export function moved(plain: PlainSlots, ofFirst: readonly PlainArrival[]): PlainArrival[][] {
@@ -49,10 +37,7 @@ export function symmetricSlots(
   const pairs = all.flatMap((offset) =>
     Array.from({ length: n }, (_, v): [number, number] => [sum(sizes, v, offset), v]),
   );
-  for (let i = pairs.length - 1; i > 0; i--) {
-    const j = draws.below(i + 1);
-    [pairs[i], pairs[j]] = [pairs[j] as [number, number], pairs[i] as [number, number]];
-  }
+  shuffle(pairs, draws);
   const topology = networkOf(n, pairs);
   const routes = directRoutes(topology);
   const [whole, origin] = goal(kind, n, chunksPerNpu, 0);

@@ -5,6 +5,7 @@ import type { StepSchedule } from "../../src/model/step-schedule.ts";
 import type { Topology } from "../../src/model/topology.ts";
 import { synthesizerNamed } from "../../src/synthesize/catalog.ts";
 import type { KernelRunner, Synthesis, SynthesisRequest } from "../../src/synthesize/synthesizer.ts";
+import { everyone } from "./everyone.ts";
 
 /** Returns a runner on kernels at hand; `width` trials at a time. */
 export const inlineRunner = (kernels: Kernels, width = 1): KernelRunner => ({
@@ -23,8 +24,7 @@ export function wholeCollective(
   chunksPerNpu = 1,
   rootRank = 0,
 ): Collective {
-  const everyone = Int32Array.from({ length: topology.npuCount }, (_, npu) => npu);
-  return collective({ kind, groups: [everyone], sizeBytes, chunksPerNpu, rootRank });
+  return collective({ kind, groups: [everyone(topology.npuCount)], sizeBytes, chunksPerNpu, rootRank });
 }
 
 /** Returns what the named synthesizer makes, transfer by transfer; the request's other fields are at their defaults. */

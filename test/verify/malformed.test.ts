@@ -2,9 +2,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { rational } from "../../src/model/rational.ts";
 import type { StepSchedule } from "../../src/model/step-schedule.ts";
-import { type Random, random } from "../../src/random.ts";
+import { random } from "../../src/random.ts";
 import { verifySchedule } from "../../src/verify/schedule.ts";
 import { anySchedule } from "../support/any-schedule.ts";
+import { garbled } from "../support/garbled.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";
 import { judge } from "../support/schedule-oracle.ts";
 
@@ -121,20 +122,6 @@ describe("verifySchedule calls malformed", () => {
   });
 });
 
-/** Returns the value with some numbers of its columns replaced by extreme ones and some columns cut short. */
-function garbled(value: unknown, draws: Random): unknown {
-  const odd = [-1, 0, 1, 2, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, 2 ** 53, -(2 ** 53)];
-  const hit = (): boolean => draws.below(12) === 0;
-  if (typeof value === "number") return hit() ? odd[draws.below(odd.length)] : value;
-  if (ArrayBuffer.isView(value)) {
-    const column = (value as Float64Array).slice(0, hit() ? draws.below(4) : undefined);
-    if (hit() && column.length > 0) column[draws.below(column.length)] = odd[draws.below(odd.length)];
-    return column;
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, garbled(part, draws)]));
-}
-
 describe("verifySchedule on schedules that make no sense", () => {
   test("agrees with a brute-force oracle", () => {
     fc.assert(
@@ -151,7 +138,7 @@ describe("verifySchedule on schedules that make no sense", () => {
   test("throws nothing, whatever their columns hold", () => {
     fc.assert(
       fc.property(anySchedule(), fc.nat(), (schedule, seed) => {
-        const { violations, violationCount } = verifySchedule(garbled(schedule, random(seed)) as StepSchedule);
+        const { violations, violationCount } = verifySchedule(garbled(schedule, random(seed), 12) as StepSchedule);
         expect(violationCount).toBeGreaterThanOrEqual(violations.length);
         for (const { message } of violations) expect(message).not.toMatch(/undefined/);
       }),

@@ -2,27 +2,27 @@ import { describe, expect, test } from "vitest";
 import { InputError } from "../../src/errors.ts";
 import type { ArrivalLog, SlotSchedule } from "../../src/model/slot-schedule.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
-import { type Random, random } from "../../src/random.ts";
+import { random } from "../../src/random.ts";
 import { verifySchedule } from "../../src/verify/schedule.ts";
 import { verifySlots } from "../../src/verify/slot-schedule.ts";
 import { verify } from "../../src/verify/verify.ts";
 import type { Violation } from "../../src/verify/violation.ts";
+import { everyone } from "../support/everyone.ts";
+import { garbled } from "../support/garbled.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";
 import { routeSet } from "../support/schedule-rows.ts";
 import {
   built,
   copyOf,
   directRoutes,
-  everyone,
   goal,
   networkOf,
-  PASSES,
   type PlainArrival,
   type PlainSlots,
   SLOT_PS,
-  type SlotKind,
   slotCases,
 } from "../support/slot-cases.ts";
+import { FORWARD, PASSES, REDUCING, type SlotKind } from "../support/slot-passes.ts";
 import { symmetricSlots } from "../support/symmetric-slots.ts";
 
 /** a0 - a1 - a2: routes 0 a0>a1, 1 a1>a0, 2 a1>a2, 3 a2>a1. Everything from the ends meets in the middle. */
@@ -72,8 +72,6 @@ function lineLog(log: Partial<Record<keyof ArrivalLog, unknown>> | null): SlotSc
 const brokenCollective = (part: object): Partial<SlotSchedule> => ({
   collective: { ...line("allgather").collective, ...part },
 });
-const FORWARD = { reversed: false, reduces: false };
-const REDUCING = { reversed: true, reduces: true };
 const malformed = (message: string, npu?: number, chunk?: number): Violation => ({
   kind: "malformed",
   ...(npu === undefined ? {} : { npu }),
@@ -421,20 +419,6 @@ describe("verifySlots", () => {
   });
 });
 
-/** Returns the value with some numbers of its columns replaced by extreme ones and some columns cut short. */
-function garbled(value: unknown, draws: Random): unknown {
-  const odd = [-1, 0, 1, 2, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, 2 ** 53, -(2 ** 53)];
-  const hit = (): boolean => draws.below(40) === 0;
-  if (typeof value === "number") return hit() ? odd[draws.below(odd.length)] : value;
-  if (ArrayBuffer.isView(value)) {
-    const column = (value as Float64Array).slice(0, hit() ? draws.below(4) : undefined);
-    if (hit() && column.length > 0) column[draws.below(column.length)] = odd[draws.below(odd.length)];
-    return column;
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, garbled(part, draws)]));
-}
-
 describe("verifySlots on schedules that make no sense", () => {
   const symmetric = [[4], [2, 3]].map(
     (sizes) => symmetricSlots(sizes, [1, 3], "allreduce", 1, random(9)) as PlainSlots,
@@ -446,8 +430,8 @@ describe("verifySlots on schedules that make no sense", () => {
     for (let m = 0; m < 4000; m++) {
       const draws = random(m, 36);
       const { row, ...frame } = cases[m % cases.length] as SlotSchedule;
-      const broken = garbled(frame, draws) as Omit<SlotSchedule, "row">;
-      const logs = Array.from(everyone(frame.topology.npuCount), (npu) => garbled(row(npu), draws) as ArrivalLog);
+      const broken = garbled(frame, draws, 40) as Omit<SlotSchedule, "row">;
+      const logs = Array.from(everyone(frame.topology.npuCount), (npu) => garbled(row(npu), draws, 40) as ArrivalLog);
       const symmetry = frame.symmetry && draws.below(9) === 0 ? [draws.below(9), draws.below(9)] : frame.symmetry;
       const { violations, violationCount } = verifySlots({ ...broken, symmetry, row: (npu) => logs[npu] });
       expect(violationCount).toBeGreaterThanOrEqual(violations.length);

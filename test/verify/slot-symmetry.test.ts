@@ -10,33 +10,31 @@ import { logFrame } from "../../src/verify/slot-log.ts";
 import { verifySlots } from "../../src/verify/slot-schedule.ts";
 import { checkSymmetry } from "../../src/verify/slot-symmetry.ts";
 import { recorder } from "../../src/verify/violation.ts";
+import { everyone } from "../support/everyone.ts";
 import {
   built,
   copyOf,
-  everyone,
   goal,
   grid,
   into,
   logOf,
   networkOf,
-  PASSES,
   type PlainArrival,
   type PlainSlots,
   SLOT_PS,
-  type SlotKind,
 } from "../support/slot-cases.ts";
 import { expansionOf } from "../support/slot-oracle.ts";
+import { PASSES, ROOTLESS, type RootlessKind } from "../support/slot-passes.ts";
 import { moved, symmetricSlots } from "../support/symmetric-slots.ts";
 
 const GROUPS: readonly (readonly number[])[] = [[2], [5], [7], [2, 3], [3, 3], [4, 2], [2, 2, 2]];
-const SYMMETRIC: readonly SlotKind[] = ["allgather", "reducescatter", "allreduce"];
 
 const CASES: PlainSlots[] = Array.from({ length: 150 }, (_, seed) => {
   const draws = random(seed, 33);
   const sizes = GROUPS[draws.below(GROUPS.length)] as readonly number[];
   const n = sizes.reduce((product, size) => product * size, 1);
   const offsets = Array.from({ length: 1 + draws.below(4) }, () => 1 + draws.below(n - 1));
-  const kind = SYMMETRIC[seed % SYMMETRIC.length] as SlotKind;
+  const kind = ROOTLESS[seed % ROOTLESS.length] as RootlessKind;
   return symmetricSlots(sizes, offsets, kind, 1 + draws.below(2), draws);
 }).filter((plain) => plain !== null);
 
