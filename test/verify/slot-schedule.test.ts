@@ -62,6 +62,16 @@ function lineChanged(kind: SlotKind, change: (plain: PlainSlots) => void): SlotS
   return built(plain);
 }
 
+const sentBeforeItIsThere = ({ arrivals }: PlainSlots): void => {
+  arrivals[2] = [
+    { chunk: 0, port: 0, slot: 0 },
+    { chunk: 1, port: 0, slot: 1 },
+  ];
+};
+const twiceAndNever = ({ arrivals }: PlainSlots): void => {
+  arrivals[1][0].chunk = 2;
+};
+
 /** Returns the line's schedule with another log of a1. */
 function lineLog(log: Partial<Record<keyof ArrivalLog, unknown>> | null): SlotSchedule {
   const schedule = built(line("allgather"));
@@ -79,16 +89,24 @@ const malformed = (message: string, npu?: number, chunk?: number): Violation => 
   message,
 });
 
+/** What follows where a1 does not get chunk 0. */
+const WITHOUT_CHUNK_0: readonly Violation[] = [
+  { kind: "missing-chunk", npu: 1, chunk: 0, message: "rank 1 (a1) never receives chunk 0" },
+  {
+    kind: "absent-chunk",
+    npu: 1,
+    chunk: 0,
+    link: 2,
+    timePs: SLOT_PS,
+    message: "rank 1 (a1) sends chunk 0 on link a1>a2 at 1.5 us but never holds it",
+  },
+];
+
 /** Each schedule and all that is wrong with it. */
 const BROKEN: readonly (readonly [string, SlotSchedule, ...Violation[]])[] = [
   [
     "a chunk sent before it is there",
-    lineChanged("allgather", ({ arrivals }) => {
-      arrivals[2] = [
-        { chunk: 0, port: 0, slot: 0 },
-        { chunk: 1, port: 0, slot: 1 },
-      ];
-    }),
+    lineChanged("allgather", sentBeforeItIsThere),
     {
       kind: "absent-chunk",
       npu: 1,
@@ -100,12 +118,7 @@ const BROKEN: readonly (readonly [string, SlotSchedule, ...Violation[]])[] = [
   ],
   [
     "the same against the direction of routes",
-    lineChanged("reducescatter", ({ arrivals }) => {
-      arrivals[2] = [
-        { chunk: 0, port: 0, slot: 0 },
-        { chunk: 1, port: 0, slot: 1 },
-      ];
-    }),
+    lineChanged("reducescatter", sentBeforeItIsThere),
     {
       kind: "missing-contribution",
       npu: 0,
@@ -117,25 +130,13 @@ const BROKEN: readonly (readonly [string, SlotSchedule, ...Violation[]])[] = [
   ],
   [
     "a chunk that comes twice and one that does not come",
-    lineChanged("allgather", ({ arrivals }) => {
-      arrivals[1][0].chunk = 2;
-    }),
+    lineChanged("allgather", twiceAndNever),
     malformed("the log of a1 has chunk 2 more than once", 1, 2),
-    { kind: "missing-chunk", npu: 1, chunk: 0, message: "rank 1 (a1) never receives chunk 0" },
-    {
-      kind: "absent-chunk",
-      npu: 1,
-      chunk: 0,
-      link: 2,
-      timePs: SLOT_PS,
-      message: "rank 1 (a1) sends chunk 0 on link a1>a2 at 1.5 us but never holds it",
-    },
+    ...WITHOUT_CHUNK_0,
   ],
   [
     "the same in an all-reduce, told of its first pass",
-    lineChanged("allreduce", ({ arrivals }) => {
-      arrivals[1][0].chunk = 2;
-    }),
+    lineChanged("allreduce", twiceAndNever),
     malformed("the log of a1 has chunk 2 more than once", 1, 2),
     {
       kind: "missing-contribution",
@@ -260,15 +261,7 @@ const BROKEN: readonly (readonly [string, SlotSchedule, ...Violation[]])[] = [
     "a log with a chunk that does not exist",
     lineLog({ chunk: Int32Array.of(1, 3, 2) }),
     malformed("the log of a1 has chunk 3, which does not exist", 1, 3),
-    { kind: "missing-chunk", npu: 1, chunk: 0, message: "rank 1 (a1) never receives chunk 0" },
-    {
-      kind: "absent-chunk",
-      npu: 1,
-      chunk: 0,
-      link: 2,
-      timePs: SLOT_PS,
-      message: "rank 1 (a1) sends chunk 0 on link a1>a2 at 1.5 us but never holds it",
-    },
+    ...WITHOUT_CHUNK_0,
   ],
 ];
 
