@@ -13,7 +13,7 @@ import { random } from "../../src/random.ts";
 import { anySchedule } from "../support/any-schedule.ts";
 import { blocksOf, contents, joined, read } from "../support/bys-files.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
-import { ringSchedule } from "../support/ring-schedule.ts";
+import { expectSameTransfers, longRingSchedule, ringSchedule } from "../support/ring-schedule.ts";
 import { ROOTLESS } from "../support/slot-passes.ts";
 import { sentenceOf } from "./support.ts";
 
@@ -28,21 +28,8 @@ describe("readBys", () => {
   });
 
   it("gives back rows over several blocks", () => {
-    const base = ringSchedule();
-    const count = 2 ** 19 + 3;
-    const long: StepSchedule = {
-      ...base,
-      chunk: Uint8Array.from({ length: count }, (_, i) => i % 3),
-      route: Uint8Array.from({ length: count }, (_, i) => i % 3),
-      startPs: Float64Array.from({ length: count }, (_, i) => Math.floor(i / 3) * 1e9),
-      endPs: Float64Array.from({ length: count }, (_, i) => Math.floor(i / 3 + 1) * 1e9),
-      op: new Uint8Array(count),
-    };
-    const again = read(joined(long)) as StepSchedule;
-    for (const name of ["chunk", "route", "startPs", "endPs", "op"] as const) {
-      expect(again[name].length).toBe(count);
-      expect(again[name].findIndex((value, i) => value !== long[name][i])).toBe(-1);
-    }
+    const long = longRingSchedule(2 ** 19 + 3);
+    expectSameTransfers(read(joined(long)) as StepSchedule, long);
   });
 
   it.each(ROOTLESS)("gives back the arrival logs of an %s", (kind) => {

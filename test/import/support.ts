@@ -1,5 +1,16 @@
 import { InputError } from "../../src/errors.ts";
 
+/** Returns whether `read` throws an InputError; fails where it throws another. */
+export function isRefused(read: () => void): boolean {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof InputError) return true;
+    throw error;
+  }
+  return false;
+}
+
 /** Returns the sentence of the InputError that `run` throws; fails on any other outcome. */
 export function sentenceOf(run: () => unknown): string {
   try {

@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import { collective } from "../../src/model/collective.ts";
 import type { StepSchedule } from "../../src/model/step-schedule.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
@@ -30,4 +31,24 @@ export function ringSchedule(): StepSchedule {
     endPs: Float64Array.of(1e9, 1e9, 1e9, 2e9, 2e9, 2e9),
     op: new Uint8Array(6),
   };
+}
+
+/** Returns the ring's schedule with its transfers gone round and round until there are so many. */
+export function longRingSchedule(count: number): StepSchedule {
+  return {
+    ...ringSchedule(),
+    chunk: Uint8Array.from({ length: count }, (_, i) => i % 3),
+    route: Uint8Array.from({ length: count }, (_, i) => i % 3),
+    startPs: Float64Array.from({ length: count }, (_, i) => Math.floor(i / 3) * 1e9),
+    endPs: Float64Array.from({ length: count }, (_, i) => Math.floor(i / 3 + 1) * 1e9),
+    op: new Uint8Array(count),
+  };
+}
+
+/** Expects the same transfers, without printing a million of them. */
+export function expectSameTransfers(found: StepSchedule, expected: StepSchedule): void {
+  for (const name of ["chunk", "route", "startPs", "endPs", "op"] as const) {
+    expect(found[name].length).toBe(expected[name].length);
+    expect(found[name].findIndex((value, i) => value !== expected[name][i])).toBe(-1);
+  }
 }
