@@ -12,9 +12,8 @@ import { compare } from "../../model/rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "../../model/routes.ts";
 import { indexColumn, makespanPs, type StepSchedule } from "../../model/step-schedule.ts";
 import type { Topology } from "../../model/topology.ts";
-import type { KernelRunner } from "../synthesizer.ts";
 import { tenNetwork } from "../tacos/network.ts";
-import { overlapped } from "../tacos/overlap.ts";
+import { type OverlapOptions, overlapped } from "../tacos/overlap.ts";
 
 /** List scheduling takes no more transfers than this. */
 const MOST_TRANSFERS = 5e6;
@@ -144,13 +143,7 @@ function repeated(routes: RouteSet, times: number): RouteSet {
  */
 export async function packed(
   joint: JointSchedule,
-  options: {
-    readonly targetPs: number;
-    readonly seed: number;
-    readonly trials: number | null;
-    readonly runner: KernelRunner;
-    readonly progress?: (done: number, total: number) => void;
-  },
+  options: OverlapOptions,
 ): Promise<{ readonly joint: JointSchedule; readonly tries: number; readonly how: string | null }> {
   if (jointTransferCount(joint) > MOST_TRANSFERS) return { joint, tries: 0, how: null };
   const { schedule, network, split } = combine(joint);

@@ -45,6 +45,16 @@ const SHAKES = [1, 2];
 /** Draws of the walks begin at this counter, after those of the orders. */
 const WALK_DRAWS = 2 ** 20;
 
+export interface OverlapOptions {
+  /** A lower bound of the end; nothing more is tried where it is reached. */
+  readonly targetPs: number;
+  readonly seed: number;
+  /** As in SynthesisRequest. */
+  readonly trials: number | null;
+  readonly runner: KernelRunner;
+  readonly progress?: (done: number, total: number) => void;
+}
+
 /** A schedule of the transfers. */
 interface Found {
   readonly startPs: Float64Array;
@@ -120,19 +130,12 @@ async function attempt(
 
 /**
  * Returns the schedule with its transfers moved to overlap where that is shorter, and how; the schedule itself otherwise.
- * Stops at `targetPs`, a lower bound. Deterministic in the seed, whatever the width of the runner.
+ * Deterministic in the seed, whatever the width of the runner.
  */
 export async function overlapped(
   schedule: StepSchedule,
   network: TenNetwork,
-  options: {
-    readonly targetPs: number;
-    readonly seed: number;
-    /** As in SynthesisRequest. */
-    readonly trials: number | null;
-    readonly runner: KernelRunner;
-    readonly progress?: (done: number, total: number) => void;
-  },
+  options: OverlapOptions,
 ): Promise<{ readonly schedule: StepSchedule; readonly tries: number; readonly how: string | null }> {
   const { targetPs, seed, runner, progress } = options;
   const { chunk, collective, topology } = schedule;
