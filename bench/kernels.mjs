@@ -3,23 +3,18 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { CASES } from "./kernel-cases.mjs";
-import {
-  figure,
-  machine,
-  machineLine,
-  median,
-  progress,
-  progressDone,
-  publish,
-  table,
-  trialProcess,
-} from "./support.mjs";
+import { figure, machine, median, progress, publish, reportHead, table, trialProcess } from "./support.mjs";
 
 const BACKENDS = ["native", "wasm", "js"];
 const CLI = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 const WHOLE = "synth mesh:10x10@50GiB/s,0.5us --collective allgather --size 1GiB --json";
 const WHOLE_TARGET = 0.5;
 const WHOLE_RUNS = 15;
+const ABOUT = [
+  "One kernel call on one thread, 1 GiB, one chunk per NPU unless said otherwise (all-to-all: per pair). Each backend runs in a process of its own;",
+  'backends take turns, in another order every round; answers are compared bit for bit before they are timed. "cpu ms": median of the processor time,',
+  "which says more than the wall clock where the machine does other work (garbage collection on other threads included).",
+];
 
 const titleOf = ({ name, kernel, collective, policy, degree, chunks }) =>
   [`${name} ${collective}`, chunks && `${chunks} chunks`, kernel, policy, degree].filter(Boolean).join(", ");
@@ -138,7 +133,6 @@ export async function run() {
   const cases = [];
   for (let index = 0; index < CASES.length; index++) cases.push(await measure(index, backends));
   const whole = wholeProcess();
-  progressDone();
   const rows = cases.flatMap((c) =>
     c.results.map((r) => [
       c.case,
@@ -166,17 +160,7 @@ export async function run() {
     "target",
     "",
   ];
-  const parts = [
-    "# Kernels",
-    "",
-    "`npm run bench -- kernels`. One kernel call on one thread, 1 GiB, one chunk per NPU unless said otherwise (all-to-all: per pair). Each backend runs in a process of its own;",
-    'backends take turns, in another order every round; answers are compared bit for bit before they are timed. "cpu ms": median of the processor time,',
-    "which says more than the wall clock where the machine does other work (garbage collection on other threads included).",
-    "",
-    machineLine(where),
-    "",
-    table(headings, rows),
-  ];
+  const parts = [...reportHead("kernels", "Kernels", ABOUT, where), table(headings, rows)];
   if (whole !== null) {
     parts.push("", "The command line as a whole process, start of Node included:", "");
     const row = [whole.command, figure(whole.medianSeconds * 1000), figure(whole.minSeconds * 1000), whole.runs];

@@ -1,6 +1,6 @@
 // The Markdown of `npm run bench -- papers`.
 import { LEFT_OUT, RIVALS } from "./papers-cases.mjs";
-import { figure, machineLine, table } from "./support.mjs";
+import { figure, reportHead, table } from "./support.mjs";
 
 const percent = (value) => (value === null || value === undefined ? "" : `${(100 * value).toFixed(2)} %`);
 const yes = (value) => (value ? "yes" : "NO");
@@ -117,23 +117,29 @@ function below(row) {
   ];
 }
 
+const ABOUT = [
+  "2024: Won et al., MICRO 2024. 2023: Won et al., arXiv 2304.05301. TACOS with default trials and seed 1;",
+  "`chunks` per NPU is the best of those tried (1, 2, 4, 8, 16; fewer on the largest networks). `time` is the schedule's own, in the",
+  "matching's model (a link is busy for its latency too); `simulated` is the congestion simulator's. `of bound`: proved for the",
+  "same routes and chunks; `of limit`: for any algorithm. `ideal` is the papers': 2(N-1)/N of the size over the least NPU bandwidth plus",
+  "the diameter; it is no bound (halves of an all-reduce that overlap beat it on meshes) and often cannot be reached. `ms` is synthesis",
+  "alone, all trials, and with one trial; the papers' times are of a Xeon E5-2699 v3. Ratios to rivals are simulated times over",
+  "ours, the paper's in brackets; a rival that is not in the catalog yet has no figure of ours.",
+];
+
 export function report({ machine, backend, seconds, tables }) {
   const rows = tables.flatMap((t) => t.rows);
   const judged = rows.filter((row) => row.judged);
   const short = judged.filter((row) => row.judged.short);
   const parts = [
-    "# The TACOS papers' quality tables",
-    "",
-    "`npm run bench -- papers`. 2024: Won et al., MICRO 2024. 2023: Won et al., arXiv 2304.05301. TACOS with default trials and seed 1;",
-    "`chunks` per NPU is the best of those tried (1, 2, 4, 8, 16; fewer on the largest networks). `time` is the schedule's own, in the",
-    "matching's model (a link is busy for its latency too); `simulated` is the congestion simulator's. `of bound`: proved for the",
-    "same routes and chunks; `of limit`: for any algorithm. `ideal` is the papers': 2(N-1)/N of the size over the least NPU bandwidth plus",
-    "the diameter; it is no bound (halves of an all-reduce that overlap beat it on meshes) and often cannot be reached. `ms` is synthesis",
-    "alone, all trials, and with one trial; the papers' times are of a Xeon E5-2699 v3. Ratios to rivals are simulated times over",
-    "ours, the paper's in brackets; a rival that is not in the catalog yet has no figure of ours.",
-    "",
-    `${machineLine(machine)}; ${backend} kernels; ${seconds} s in all`,
-    "",
+    ...reportHead(
+      "papers",
+      "The TACOS papers' quality tables",
+      ABOUT,
+      machine,
+      `${backend} kernels`,
+      `${seconds} s in all`,
+    ),
     `${judged.length - short.length} of ${judged.length} rows with a figure in the paper reach it; the others are explained at the end.`,
   ];
   for (const t of tables) {

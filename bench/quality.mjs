@@ -3,7 +3,7 @@ import { COLLECTIVE_KINDS, makespanPs, openEngine, synthesize, topology, without
 import { routeTimes } from "../dist/model/routes.js";
 import { COLLECTIVE_NETWORKS, FAILED_MESH, NETWORKS, REQUIREMENTS } from "./quality-cases.mjs";
 import { policiesAlone, policyReport } from "./quality-policies.mjs";
-import { figure, machine, machineLine, progress, progressDone, publish, table } from "./support.mjs";
+import { figure, machine, progress, progressDone, publish, reportHead, table } from "./support.mjs";
 
 const SIZE = 2 ** 30;
 const PS_PER_US = 1e6;
@@ -181,15 +181,14 @@ export async function run() {
   return summary.filter(({ aim, met, asked }) => !aim && met < asked).length;
 }
 
+const ABOUT = [
+  "TACOS with its default trials, seed 1, 1 GiB, one chunk per NPU. Times are the schedule's own (link-busy); the",
+  "bound is proved for the same chunks and the same model. Slots where all links are equal.",
+];
+
 function report(where, engine, seconds, rows, policies, others, mesh, summary) {
   const parts = [
-    "# Quality",
-    "",
-    "`npm run bench -- quality`. TACOS with its default trials, seed 1, 1 GiB, one chunk per NPU. Times are the schedule's own (link-busy); the",
-    "bound is proved for the same chunks and the same model. Slots where all links are equal.",
-    "",
-    `${machineLine(where)}; ${engine.backend} kernels; ${seconds} s in all`,
-    "",
+    ...reportHead("quality", "Quality", ABOUT, where, `${engine.backend} kernels`, `${seconds} s in all`),
     "## All-gather",
     "",
     table(

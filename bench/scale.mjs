@@ -5,21 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BACKENDS, COMMANDS, GROWTH } from "./scale-cases.mjs";
-import {
-  figure,
-  machine,
-  machineLine,
-  median,
-  progress,
-  progressDone,
-  publish,
-  table,
-  trialProcess,
-} from "./support.mjs";
+import { figure, machine, median, progress, publish, reportHead, table, trialProcess } from "./support.mjs";
 
 const CLI = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 const THREADS = 2;
 const GIB = 2 ** 30;
+const ABOUT = [
+  "All-gather of 1 GiB, one chunk per NPU. Answers are compared (backends, threads) or verified (commands).",
+];
 
 async function matched(topology, backend, threads, runs) {
   progress(`scale: ${topology}, ${backend}, ${threads} threads`);
@@ -159,15 +152,9 @@ export async function run() {
   const sizes = await growth();
   const sides = await backends();
   const whole = await commands();
-  progressDone();
   const slope = exponent(sizes);
   const parts = [
-    "# The largest networks",
-    "",
-    "`npm run bench -- scale`. All-gather of 1 GiB, one chunk per NPU. Answers are compared (backends, threads) or verified (commands).",
-    "",
-    machineLine(where),
-    "",
+    ...reportHead("scale", "The largest networks", ABOUT, where),
     `## Growth: the matching alone, native, ${THREADS} threads`,
     "",
     table(

@@ -1,16 +1,10 @@
 // Simulator and verifier: transfers per second on schedules of 1e5 and 1e6 transfers.
 import { CASES } from "./simulator-cases.mjs";
-import {
-  figure,
-  machine,
-  machineLine,
-  median,
-  progress,
-  progressDone,
-  publish,
-  table,
-  trialProcess,
-} from "./support.mjs";
+import { figure, machine, median, progress, publish, reportHead, table, trialProcess } from "./support.mjs";
+
+const ABOUT = [
+  "Each schedule in a process of its own; one call of every verb that is not timed. JavaScript, one thread.",
+];
 
 async function measure(index) {
   const trial = trialProcess("simulator-trial.mjs", [String(index)]);
@@ -37,7 +31,6 @@ export async function run() {
     progress(`simulator: ${CASES[index].name}`);
     cases.push(await measure(index));
   }
-  progressDone();
   const rows = cases.flatMap((c) =>
     c.results.map((r) => [
       c.case,
@@ -51,15 +44,7 @@ export async function run() {
     ]),
   );
   const headings = ["schedule", "verb", "transfers", "hops", "median ms", "min ms", "million transfers/s", "runs"];
-  const markdown = [
-    "# Simulator and verifier",
-    "",
-    "`npm run bench -- simulator`. Each schedule in a process of its own; one call of every verb that is not timed. JavaScript, one thread.",
-    "",
-    machineLine(where),
-    "",
-    table(headings, rows),
-  ].join("\n");
-  publish("simulator", { machine: where, cases }, markdown);
+  const parts = [...reportHead("simulator", "Simulator and verifier", ABOUT, where), table(headings, rows)];
+  publish("simulator", { machine: where, cases }, parts.join("\n"));
   return 0;
 }

@@ -38,7 +38,7 @@ export function machine() {
 }
 
 /** Returns the machine in one line. */
-export function machineLine(m) {
+function machineLine(m) {
   const commit =
     m.commit === null ? "" : `, commit ${m.commit}${m.uncommittedChanges ? " with uncommitted changes" : ""}`;
   return `${m.cpu}, ${m.cores} cores, ${m.memoryGiB} GiB, ${m.os}, Node ${m.node}${commit}, load ${m.loadBefore} before`;
@@ -65,8 +65,26 @@ export function figure(value, digits = 4) {
   return value.toFixed(Math.min(decimals, 6));
 }
 
-/** Writes NAME.json and NAME.md beside each other, each whole or not at all, and prints the Markdown. */
+/**
+ * Returns the lines that a report begins with: its title, `about` behind the command that repeats it, and the machine,
+ * followed by what else was the same for all of it.
+ */
+export function reportHead(name, title, about, where, ...alike) {
+  const [first, ...more] = about;
+  return [
+    `# ${title}`,
+    "",
+    `\`npm run bench -- ${name}\`. ${first}`,
+    ...more,
+    "",
+    [machineLine(where), ...alike].join("; "),
+    "",
+  ];
+}
+
+/** Writes NAME.json and NAME.md beside each other, each whole or not at all, and prints the Markdown where progress stood. */
 export function publish(name, data, markdown) {
+  progressDone();
   mkdirSync(results, { recursive: true });
   const write = (file, text) => {
     const beside = new URL(`${file}.new`, results);

@@ -1,10 +1,14 @@
 // Every square torus from 3x3 to 200x200: slots of the all-gather against the bound, and how long it took.
-import { figure, machine, machineLine, progress, progressDone, publish, table } from "./support.mjs";
+import { figure, machine, progress, publish, reportHead, table } from "./support.mjs";
 
 const SIDES = { first: 3, last: 200 };
 /** Sides whose row is shown; the others are counted. */
 const SHOWN = new Set([3, 4, 5, 6, 8, 10, 16, 20, 32, 40, 64, 100, 128, 150, 199, 200]);
 const SLOTS_ABOVE = 1;
+const ABOUT = [
+  "All-gather of 1 GiB, one chunk per NPU, default trials, verified: up to 4e6 transfers all NPUs, beyond that",
+  "the compact form. A torus dimension of three NPUs has a link each way between any two.",
+];
 
 /** Measures, prints and writes; returns the number of requirements missed. */
 export async function run() {
@@ -31,18 +35,11 @@ export async function run() {
     });
   }
   await engine.close();
-  progressDone();
   const above = rows.filter((row) => row.above > 0);
   const far = rows.filter((row) => row.above > SLOTS_ABOVE);
   const missed = above.length === 0 ? "none" : above.map(({ side, slots }) => `${side}x${side} (${slots})`).join(", ");
   const text = [
-    "# Square tori",
-    "",
-    "`npm run bench -- tori`. All-gather of 1 GiB, one chunk per NPU, default trials, verified: up to 4e6 transfers all NPUs, beyond that",
-    "the compact form. A torus dimension of three NPUs has a link each way between any two.",
-    "",
-    machineLine(where),
-    "",
+    ...reportHead("tori", "Square tori", ABOUT, where),
     `${rows.length - above.length} of ${rows.length} square tori from ${SIDES.first}x${SIDES.first} to ${SIDES.last}x${SIDES.last} at the bound; above it: ${missed}.`,
     "",
     table(
