@@ -9,27 +9,21 @@ import { groupedBy } from "./graph.ts";
 const MOST_LANDMARKS = 16;
 /** So many classes of NPUs are tried as landmarks, the smallest first. */
 const MOST_CLASSES = 4;
-/** Above so many placed landmarks the search for permutations gives up; a cube needs 320. */
-const MOST_NODES = 1000;
-/** Above so many maps the search gives up; a cube has as many. */
-const MOST_MAPS = 48;
+/** Above so many placed landmarks the search for permutations gives up; a cube needs 320, one of four dimensions about 6,000. */
+const MOST_NODES = 10_000;
+/** Above so many maps the search gives up; a cube has 48, one of four dimensions 384. */
+const MOST_MAPS = 400;
+/** Classes whose permutations have more distances and routes to check, all together, are left out; 4e8 take 5 s. */
+const MOST_CHECKS = 4e8;
 
 /** Other ends of the routes at each NPU, one for each route: node[offset[v] .. offset[v + 1]]. */
-export interface Neighbours {
+interface Neighbours {
   readonly offset: Int32Array;
   readonly node: Int32Array;
 }
 
-/** All maps of a network onto itself; they are a group. */
-export interface Automorphisms {
-  /** [maps][npus] where each NPU goes; the identity first. */
-  readonly maps: readonly Int32Array[];
-  /** [maps * maps] product[f * maps + g] is the map "g, then f". */
-  readonly product: Int32Array;
-}
-
 /** Returns the other ends of routes, by the ends in `at`. O(routes + NPUs). */
-export function neighbours(at: Int32Array, other: Int32Array, npuCount: number): Neighbours {
+function neighbours(at: Int32Array, other: Int32Array, npuCount: number): Neighbours {
   const { offset, items } = groupedBy(at, npuCount);
   const node = new Int32Array(items.length);
   for (let i = 0; i < items.length; i++) node[i] = other[items[i]];
@@ -49,10 +43,15 @@ function takesOnto(map: Int32Array, from: Neighbours, to: Neighbours): boolean {
 }
 
 /**
- * Returns every map of NPUs onto NPUs that takes the multiset of routes onto itself; null where no class of NPUs serves as
- * landmarks, or the search is too wide. O(landmarks * (routes + maps * NPUs) + maps * routes) time.
+ * Returns every map of NPUs onto NPUs that takes the multiset of routes onto itself, as [maps][npus] where each NPU goes: the
+ * identity first, closed under composition. Null where no class of NPUs serves as landmarks, or the search is too wide.
+ * O(landmarks * (routes + maps * NPUs) + maps * routes) time, where maps counts the proposed ones too.
  */
-export function automorphismsOf(npuCount: number, source: Int32Array, target: Int32Array): Automorphisms | null {
+export function automorphismsOf(
+  npuCount: number,
+  source: Int32Array,
+  target: Int32Array,
+): readonly Int32Array[] | null {
   const into = neighbours(target, source, npuCount);
   const out = neighbours(source, target, npuCount);
   let symmetric: boolean | undefined;
@@ -62,8 +61,11 @@ export function automorphismsOf(npuCount: number, source: Int32Array, target: In
       into,
       out,
     );
-    const found = automorphismsBy(landmarks, symmetric ? [out] : [out, into], into);
-    if (found !== null) return found;
+    const rows = distanceRows(landmarks, symmetric ? [out] : [out, into], npuCount);
+    const permutations = isometries(landmarks, rows);
+    if (permutations === null || permutations.length * (rows.value.length + source.length) > MOST_CHECKS) continue;
+    const find = rowIndex(rows);
+    if (find !== null) return mapsBy(permutations, rows, find, into);
   }
   return null;
 }
@@ -85,21 +87,21 @@ function landmarkClasses(into: Neighbours, out: Neighbours): number[][] {
     .map(([, alike]) => alike);
 }
 
-function automorphismsBy(landmarks: number[], ways: readonly Neighbours[], into: Neighbours): Automorphisms | null {
-  const rows = distanceRows(landmarks, ways, into.offset.length - 1);
-  const find = rowIndex(rows);
-  const permutations = find === null ? null : isometries(landmarks, rows);
-  if (find === null || permutations === null) return null;
+/** Returns the maps among those that the permutations propose, in their order; null where too many. */
+function mapsBy(
+  permutations: readonly Int32Array[],
+  rows: Rows,
+  find: (row: Int32Array) => number,
+  into: Neighbours,
+): Int32Array[] | null {
   const maps: Int32Array[] = [];
-  const kept: Int32Array[] = [];
   for (const permutation of permutations) {
     const map = proposedMap(permutation, rows, find);
     if (map === null || !takesOnto(map, into, into)) continue;
     if (maps.length === MOST_MAPS) return null;
     maps.push(map);
-    kept.push(permutation);
   }
-  return { maps, product: products(kept) };
+  return maps;
 }
 
 /** Distances of NPUs from landmarks: NPU v's are value[v * width .. (v + 1) * width]; -1 where no routes lead. */
@@ -210,11 +212,4 @@ function proposedMap(
     if (map[v] < 0) return null;
   }
   return map;
-}
-
-/** Returns the table of products of permutations that are closed under them. */
-function products(permutations: readonly Int32Array[]): Int32Array {
-  const index = new Map(permutations.map((permutation, g) => [permutation.join(), g]));
-  const then = (g: Int32Array, f: Int32Array): number => index.get(g.map((l) => f[l]).join()) as number;
-  return Int32Array.from(permutations.flatMap((f) => permutations.map((g) => then(g, f))));
 }
