@@ -54,6 +54,20 @@ bool ValidNetwork(const BanyanNetwork& network) {
   return true;
 }
 
+// Whether a schedule can be the same under the maps; that they keep holdings and routes shows as they are used.
+bool ValidMaps(const BanyanSpread& problem) {
+  if (problem.map_count == 0) return true;
+  if (problem.map_count < 0 || problem.choice != 0 || problem.wanted != nullptr) return false;
+  for (int32_t g = 0; g < problem.map_count; g++) {
+    const int32_t* map = problem.maps + static_cast<std::size_t>(g) * static_cast<std::size_t>(problem.npu_count);
+    if (!InRange(map, problem.npu_count, problem.npu_count)) return false;
+    for (int32_t v = 0; g == 0 && v < problem.npu_count; v++) {
+      if (map[v] != v) return false;
+    }
+  }
+  return true;
+}
+
 bool ValidSpread(const BanyanSpread& problem) {
   if (problem.npu_count < 1 || problem.chunk_count < 0 || problem.route_count < 0 || problem.held_count < 0)
     return false;
@@ -72,7 +86,7 @@ bool ValidSpread(const BanyanSpread& problem) {
   for (int32_t r = 0; r < problem.route_count; r++) {
     if (problem.route_source[r] == problem.route_target[r]) return false;
   }
-  return true;
+  return ValidMaps(problem);
 }
 
 // Whether the rows of the offsets are as long as the problem needs them.

@@ -67,11 +67,13 @@ struct BanyanSpread {
   const int32_t* held_chunk;    // [held_count] ascending within an NPU
   const uint32_t* wanted;       // [npu_count * ceil(chunk_count / 32)] or null: everyone wants all
   uint32_t seed;
-  int32_t choice;      // as in BanyanMatchPolicy
-  int32_t window;      // >= 1
-  int32_t late_limit;  // >= 0
-  int32_t threads;     // >= 1
-  int32_t* progress;   // thousandths of the deliveries done, written now and then; or null
+  int32_t choice;       // as in BanyanMatchPolicy
+  int32_t window;       // >= 1
+  int32_t late_limit;   // >= 0
+  int32_t threads;      // >= 1
+  int32_t* progress;    // thousandths of the deliveries done, written now and then; or null
+  int32_t map_count;    // maps of the network onto itself under which the schedule shall not change; 0: none
+  const int32_t* maps;  // [map_count * npu_count] where each takes every NPU; a group, the first the identity
 };
 
 // One arrival log per NPU; src/model/slot-schedule.ts has their form.

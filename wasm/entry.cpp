@@ -12,7 +12,7 @@ static_assert(sizeof(BanyanNetwork) == 44 && offsetof(BanyanNetwork, route_sourc
 static_assert(sizeof(BanyanTransfers) == 40 && offsetof(BanyanTransfers, chunk) == 8);
 static_assert(offsetof(BanyanTransfers, count) == 24 && offsetof(BanyanTransfers, detail) == 32);
 static_assert(sizeof(BanyanMatchPolicy) == 24);
-static_assert(sizeof(BanyanSpread) == 60 && offsetof(BanyanSpread, seed) == 36);
+static_assert(sizeof(BanyanSpread) == 68 && offsetof(BanyanSpread, seed) == 36);
 static_assert(sizeof(BanyanLogs) == 36 && offsetof(BanyanLogs, detail) == 28);
 
 extern "C" {

@@ -2,6 +2,7 @@
 
 #include "spread_serve.h"
 #include "spread_state.h"
+#include "spread_unfold.h"
 #include "team.h"
 
 namespace banyan {
@@ -30,30 +31,35 @@ class SpreadRun {
   SpreadRun(const SpreadRun&) = delete;
   SpreadRun& operator=(const SpreadRun&) = delete;
 
-  /// Splits the NPUs into ranges with equally many ports.
+  /// Splits the NPUs into ranges whose NPUs that lack chunks have equally many ports.
   [[nodiscard]] bool Build() {
     const std::int32_t npus = state_.problem.npu_count;
     std::int32_t most_ports = 0;
-    for (std::int32_t v = 0; v < npus; v++)
+    std::int64_t all_ports = 0;
+    for (std::int32_t v = 0; v < npus; v++) {
       most_ports = most_ports > state_.PortCount(v) ? most_ports : state_.PortCount(v);
+      if (state_.missing[At(v)] > 0) all_ports += state_.PortCount(v);
+    }
     shares_ = new Share[At(members_)];
-    std::int32_t first = 0;
+    std::int32_t last = 0;
+    std::int64_t ports = 0;
     for (std::int32_t member = 0; member < members_; member++) {
-      const std::int64_t until = static_cast<std::int64_t>(state_.problem.route_count) * (member + 1) / members_;
-      std::int32_t last = first;
-      while (last < npus && state_.port_offset[At(last)] < until) last++;
-      if (member == members_ - 1) last = npus;
       Share& share = shares_[member];
-      if (!share.served.Allocate(most_ports) || !share.active.Allocate(At(last - first)) ||
-          !share.deferred.Allocate(At(last - first))) {
+      share.first = last;
+      std::int32_t active = 0;
+      for (; last < npus && (member == members_ - 1 || ports * members_ < all_ports * (member + 1)); last++) {
+        if (state_.missing[At(last)] == 0) continue;
+        ports += state_.PortCount(last);
+        active++;
+      }
+      share.last = last;
+      if (!share.served.Allocate(most_ports) || !share.active.Allocate(At(active)) ||
+          !share.deferred.Allocate(At(active))) {
         return false;
       }
-      share.first = first;
-      share.last = last;
-      for (std::int32_t v = first; v < last; v++) {
+      for (std::int32_t v = share.first; v < last; v++) {
         if (state_.missing[At(v)] > 0) share.active[At(share.active_count++)] = v;
       }
-      first = last;
     }
     return true;
   }
@@ -124,7 +130,8 @@ class SpreadRun {
         continue;
       }
       const std::int32_t arrivals = Serve(state_, share.served, npu, slot, true, length);
-      next[npu] += arrivals;
+      const std::int32_t before = state_.LogLength(npu, state_.missing[At(npu)]) - arrivals;
+      next[npu] += ShowArrivals(state_, npu, before, arrivals, length[npu]);
       share.arrivals += arrivals;
       if (!oldest) CountCopies(state_, npu, length[npu], arrivals);
     }
@@ -170,7 +177,8 @@ BanyanStatus ReportUnreachable(SpreadState<Entry>& state, BanyanLogs* out) {
 template <typename Entry>
 BanyanStatus SpreadWith(const BanyanSpread& problem, BanyanCancelled cancelled, const void* context, BanyanLogs* out) {
   SpreadState<Entry> state(problem, *out);
-  if (!BuildSpread(state)) return kBanyanOutOfMemory;
+  const BanyanStatus built = BuildSpread(state);
+  if (built != kBanyanOk) return built;
 #if defined(__wasm__)
   const std::int32_t members = 1;
 #else
@@ -181,7 +189,8 @@ BanyanStatus SpreadWith(const BanyanSpread& problem, BanyanCancelled cancelled, 
   const Stop stop = run.Run();
   if (stop == Stop::kCancelled) return kBanyanCancelled;
   if (stop == Stop::kNoRoom) return kBanyanOutputTooSmall;
-  return run.delivered() == state.expected ? kBanyanOk : ReportUnreachable(state, out);
+  if (run.delivered() != state.expected) return ReportUnreachable(state, out);
+  return state.fold.Folded() ? UnfoldLogs(state, members, cancelled, context) : kBanyanOk;
 }
 
 }  // namespace

@@ -85,11 +85,17 @@ std::int32_t ChooseFrom(SpreadState<Entry>& state, std::int32_t npu, const Entry
 /// Copies the entries of the log from the port's pointer on; `end` is what the log held when the slot began.
 template <typename Entry>
 void CopyEntries(SpreadState<Entry>& state, Port<Entry>& port, std::int32_t end) {
-  const Entry* log = state.Log(port.source);
+  const Entry* log = state.Shown(port.source) + port.pointer;
   const std::int32_t most = port.pointer + Port<Entry>::kCopied;
   port.copied_from = port.pointer;
   port.copied_to = end < most ? end : most;
-  for (std::int32_t i = port.copied_from; i < port.copied_to; i++) port.copy[i - port.copied_from] = log[i];
+  const std::int32_t count = port.copied_to - port.copied_from;
+  if (port.map == 0) {
+    for (std::int32_t i = 0; i < count; i++) port.copy[i] = log[i];
+  } else {
+    const Entry* map = state.fold.ChunkMap(port.map, state.problem.chunk_count);
+    for (std::int32_t i = 0; i < count; i++) port.copy[i] = map[log[i]];
+  }
 }
 
 /// Moves the port's pointer to the first entry that the NPU lacks; returns its chunk, or kNone.
@@ -124,15 +130,15 @@ std::int32_t Serve(SpreadState<Entry>& state, Served& served, std::int32_t npu, 
     Port<Entry>& port = ports[order[i]];
     std::int32_t chunk = NextCandidate(state, port, hi, length);
     if (chunk == kNone) continue;
-    if (!plain) chunk = ChooseFrom(state, npu, state.Log(port.source), port.pointer, length[port.source]);
+    if (!plain) chunk = ChooseFrom(state, npu, state.Shown(port.source), port.pointer, length[port.source]);
     SetBit(hi, chunk);
     taken[order[i]] = chunk;
     missing--;
   }
   const std::int32_t arrivals = state.missing[At(npu)] - missing;
   if (arrivals == 0) return 0;
+  Entry* log = state.Log(npu) + state.LogLength(npu, state.missing[At(npu)]);
   state.missing[At(npu)] = missing;
-  Entry* log = state.Log(npu) + length[npu];
   std::uint8_t* bits = state.bits.data() + At(state.bits_offset[At(npu)]) +
                        At(slot % kSlotsKept) * At(state.bits_offset[At(state.problem.npu_count)]);
   for (std::int32_t p = 0; p < count; p++) {
@@ -162,7 +168,7 @@ template <typename Entry>
 [[gnu::always_inline]] inline void PrefetchEntries(SpreadState<Entry>& state, std::int32_t npu) {
   for (std::int32_t i = state.port_offset[At(npu)]; i < state.port_offset[At(npu) + 1]; i++) {
     const Port<Entry>& port = state.ports[At(i)];
-    if (port.copied_to - port.pointer < kTestsAhead) __builtin_prefetch(state.Log(port.source) + port.pointer);
+    if (port.copied_to - port.pointer < kTestsAhead) __builtin_prefetch(state.Shown(port.source) + port.pointer);
   }
 }
 

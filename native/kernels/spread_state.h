@@ -10,6 +10,7 @@
 #include "lists.h"
 #include "match.h"
 #include "spread.h"
+#include "spread_fold.h"
 
 namespace banyan {
 
@@ -19,8 +20,9 @@ constexpr std::int32_t kMostScored = 32;  // with more neighbours the neighbour 
 /// that the source's log is looked at once for many entries.
 template <typename Entry>
 struct Port {
-  static constexpr std::int32_t kCopied = 48 / sizeof(Entry);
+  static constexpr std::int32_t kCopied = 44 / sizeof(Entry);
   std::int32_t source;
+  std::int32_t map;  // what takes the source's log to what the port reads; 0: nothing
   std::int32_t pointer;
   std::int32_t copied_from;  // copy[i] is entry copied_from + i of the log, for entries up to copied_to
   std::int32_t copied_to;
@@ -37,7 +39,7 @@ struct SpreadState {
   const BanyanLogs& out;
   const std::size_t words;
   Entry* const logs;
-  Buffer<std::size_t> log_begin;     // [npus]
+  Buffer<Entry*> shown;              // [npus] the log as others read it
   Buffer<std::int32_t> port_offset;  // [npus + 1]
   Buffer<Port<Entry>> ports;         // [routes] NPU by NPU, ascending by route
   Buffer<std::int32_t> bits_offset;  // [npus + 1] port bytes of a slot
@@ -46,13 +48,20 @@ struct SpreadState {
   Buffer<std::int32_t> neighbours;   // NPUs one route away, without repeats
   Lists around;                      // NPUs two routes away, not one; only for the choice that scores them
   Buffer<std::uint32_t> hi;          // [npus][words] I1
-  Buffer<std::int32_t> length[2];    // [npus] I3
+  Buffer<std::int32_t> length[2];    // [npus] I3, of the logs as shown
   Buffer<std::int32_t> missing;      // [npus] wanted, not held, not under way
   Buffer<std::int32_t> copies;       // [chunks] NPUs that hold it or are being sent it; for the rarest
   std::int64_t expected = 0;
+  Fold<Entry> fold;
 
   [[nodiscard]] std::uint32_t* Hi(std::int32_t npu) { return hi.data() + At(npu) * words; }
-  [[nodiscard]] Entry* Log(std::int32_t npu) { return logs + log_begin[At(npu)]; }
+  /// The log of the NPU, and what others read of it.
+  [[nodiscard]] Entry* Log(std::int32_t npu) { return logs + static_cast<std::size_t>(out.log_offset[npu]); }
+  [[nodiscard]] Entry* Shown(std::int32_t npu) { return shown[At(npu)]; }
+  /// What the log holds while the NPU still lacks so many chunks.
+  [[nodiscard]] std::int32_t LogLength(std::int32_t npu, std::int32_t lacks) const {
+    return static_cast<std::int32_t>(out.log_offset[npu + 1] - out.log_offset[npu]) - lacks;
+  }
   [[nodiscard]] std::int32_t PortCount(std::int32_t npu) const {
     return port_offset[At(npu) + 1] - port_offset[At(npu)];
   }
@@ -80,7 +89,7 @@ void WriteBits(SpreadState<Entry>& state, std::int32_t first, std::int32_t last,
 
 // The ports of every NPU, and the NPUs that each one sends to.
 template <typename Entry>
-[[nodiscard]] bool BuildPorts(SpreadState<Entry>& state) {
+[[nodiscard]] BanyanStatus BuildPorts(SpreadState<Entry>& state) {
   const BanyanSpread& problem = state.problem;
   Lists in;
   Lists leaving;
@@ -88,17 +97,23 @@ template <typename Entry>
       !leaving.Group(problem.route_source, problem.route_count, problem.npu_count) ||
       !state.ports.Allocate(At(problem.route_count)) || !state.neighbours.Allocate(At(problem.route_count)) ||
       !state.out_offset.Allocate(At(problem.npu_count) + 1)) {
-    return false;
+    return kBanyanOutOfMemory;
+  }
+  if (problem.map_count > 0) {
+    const FoldStatus fold = BuildFold(problem, in, state.fold);
+    if (fold != FoldStatus::kOk) return fold == FoldStatus::kNoMemory ? kBanyanOutOfMemory : kBanyanBadArgument;
   }
   for (std::int32_t i = 0; i < problem.route_count; i++) {
-    state.ports[At(i)].source = problem.route_source[in.items[At(i)]];
+    const std::int32_t source = problem.route_source[in.items[At(i)]];
+    state.ports[At(i)].source = state.fold.Folded() ? state.fold.representative[At(source)] : source;
+    state.ports[At(i)].map = state.fold.Folded() ? state.fold.element[At(source)] : 0;
   }
   state.port_offset.Swap(in.offset);
-  if (!state.bits_offset.Allocate(At(problem.npu_count) + 1)) return false;
+  if (!state.bits_offset.Allocate(At(problem.npu_count) + 1)) return kBanyanOutOfMemory;
   for (std::int32_t v = 0; v < problem.npu_count; v++) {
     state.bits_offset[At(v) + 1] = state.bits_offset[At(v)] + (state.PortCount(v) + 7) / 8;
   }
-  if (!state.bits.Allocate(At(kSlotsKept) * At(state.bits_offset[At(problem.npu_count)]))) return false;
+  if (!state.bits.Allocate(At(kSlotsKept) * At(state.bits_offset[At(problem.npu_count)]))) return kBanyanOutOfMemory;
   std::int32_t count = 0;
   for (std::int32_t v = 0; v < problem.npu_count; v++) {
     const std::int32_t first = count;
@@ -111,11 +126,45 @@ template <typename Entry>
     state.out_offset[At(v) + 1] = count;
   }
   if (static_cast<Choice>(problem.choice) != Choice::kAround) {
-    return state.around.offset.Allocate(At(problem.npu_count) + 1);
+    return state.around.offset.Allocate(At(problem.npu_count) + 1) ? kBanyanOk : kBanyanOutOfMemory;
   }
   // The analyzer does not see that the lists of the arguments outlive the call.
   // NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
-  return state.around.GroupSecond(state.out_offset.data(), state.neighbours.data(), problem.npu_count, kMostScored);
+  const bool built =
+      state.around.GroupSecond(state.out_offset.data(), state.neighbours.data(), problem.npu_count, kMostScored);
+  return built ? kBanyanOk : kBanyanOutOfMemory;
+}
+
+/// Shows the others what has just arrived: entries from .. from + count - 1 of the NPU's log. Where maps leave the NPU in
+/// place, a chunk is shown as soon as all its images under them are there. Returns how many are shown, behind the
+/// `shown_before` that were.
+template <typename Entry>
+std::int32_t ShowArrivals(SpreadState<Entry>& state, std::int32_t npu, std::int32_t from, std::int32_t count,
+                          std::int32_t shown_before) {
+  Fold<Entry>& fold = state.fold;
+  if (!fold.HasShown(npu)) return count;
+  const BanyanSpread& problem = state.problem;
+  const std::uint32_t* hi = state.Hi(npu);
+  std::uint32_t* shown = fold.shown_chunks.data() + At(fold.shown_row[At(npu)]) * state.words;
+  Entry* log = state.Shown(npu) + shown_before;
+  std::int32_t written = 0;
+  for (std::int32_t i = from; i < from + count; i++) {
+    const std::int32_t chunk = state.Log(npu)[i];
+    bool complete = !Bit(shown, chunk);
+    for (std::int32_t g = 1; g < fold.map_count && complete; g++) {
+      if (fold.maps[At(g) * At(problem.npu_count) + At(npu)] != npu) continue;
+      complete = Bit(hi, fold.ChunkMap(g, problem.chunk_count)[chunk]);
+    }
+    if (!complete) continue;
+    for (std::int32_t g = 0; g < fold.map_count; g++) {
+      if (fold.maps[At(g) * At(problem.npu_count) + At(npu)] != npu) continue;
+      const std::int32_t image = fold.ChunkMap(g, problem.chunk_count)[chunk];
+      if (Bit(shown, image)) continue;
+      SetBit(shown, image);
+      log[written++] = static_cast<Entry>(image);
+    }
+  }
+  return written;
 }
 
 // What every NPU holds, wants and lacks before slot 0.
@@ -123,6 +172,7 @@ template <typename Entry>
 void FillSpread(SpreadState<Entry>& state) {
   const BanyanSpread& problem = state.problem;
   for (std::int32_t v = 0; v < problem.npu_count; v++) {
+    if (!state.fold.Represents(v)) continue;
     std::uint32_t* hi = state.Hi(v);
     std::int32_t wanted = problem.chunk_count;
     if (problem.wanted != nullptr) {
@@ -142,30 +192,37 @@ void FillSpread(SpreadState<Entry>& state) {
       log[held++] = static_cast<Entry>(chunk);
       state.copies[At(chunk)]++;
     }
-    state.length[0][At(v)] = held;
-    state.length[1][At(v)] = held;
     state.missing[At(v)] = wanted;
+    const std::int32_t length = ShowArrivals(state, v, 0, held, 0);
+    state.length[0][At(v)] = length;
+    state.length[1][At(v)] = length;
     state.expected += wanted;
   }
 }
 
-/// Fills the state as it is before slot 0; false when there is no memory.
+/// Fills the state as it is before slot 0.
 template <typename Entry>
-[[nodiscard]] bool BuildSpread(SpreadState<Entry>& state) {
+[[nodiscard]] BanyanStatus BuildSpread(SpreadState<Entry>& state) {
   const BanyanSpread& problem = state.problem;
   const auto npus = At(problem.npu_count);
-  if (!state.log_begin.Allocate(npus) || !state.hi.Allocate(npus * state.words) || !state.length[0].Allocate(npus) ||
+  if (!state.shown.Allocate(npus) || !state.hi.Allocate(npus * state.words) || !state.length[0].Allocate(npus) ||
       !state.length[1].Allocate(npus) || !state.missing.Allocate(npus) ||
-      !state.copies.Allocate(At(problem.chunk_count)) || !BuildPorts(state)) {
-    return false;
+      !state.copies.Allocate(At(problem.chunk_count))) {
+    return kBanyanOutOfMemory;
   }
-  for (std::size_t v = 0; v < npus; v++) state.log_begin[v] = static_cast<std::size_t>(state.out.log_offset[v]);
+  const BanyanStatus ports = BuildPorts(state);
+  if (ports != kBanyanOk) return ports;
+  for (std::int32_t v = 0; v < problem.npu_count; v++) {
+    state.shown[At(v)] = state.Log(v);
+    if (!state.fold.HasShown(v)) continue;
+    state.shown[At(v)] = state.fold.shown.data() + At(state.fold.shown_row[At(v)]) * At(problem.chunk_count);
+  }
   AdviseHugePages(state.ports.data(), state.ports.size() * sizeof(Port<Entry>));
   AdviseHugePages(state.hi.data(), state.hi.size() * sizeof(std::uint32_t));
   AdviseHugePages(state.logs, static_cast<std::size_t>(state.out.log_offset[npus]) * sizeof(Entry));
   AdviseHugePages(state.out.ports, static_cast<std::size_t>(state.out.port_offset[npus]));
   FillSpread(state);
-  return true;
+  return kBanyanOk;
 }
 
 }  // namespace banyan

@@ -32,6 +32,14 @@ class Arguments {
     return static_cast<int32_t*>(Array(name, napi_int32_array, "an Int32Array", length));
   }
 
+  int32_t* Int32OrNull(const char* name, double length) {
+    if (info_[next_].IsNull()) {
+      next_++;
+      return nullptr;
+    }
+    return Int32(name, length);
+  }
+
   uint32_t* Uint32OrNull(const char* name, double length) {
     if (info_[next_].IsNull()) {
       next_++;
@@ -175,7 +183,8 @@ Napi::Value Match(const Napi::CallbackInfo& info) {
 }
 
 // spread(npuCount, chunkCount, routeSource, routeTarget, heldOffset, heldChunk, wanted | null, seed, choice, window,
-//        lateLimit, threads, cancel | null, maxSlots, logOffset, chunk, portOffset, ports, slots, summary[3]) -> status
+//        lateLimit, threads, cancel | null, maxSlots, logOffset, chunk, portOffset, ports, slots, mapCount,
+//        maps | null, summary[3]) -> status
 // A cancel flag of two elements gets the progress in its second.
 Napi::Value Spread(const Napi::CallbackInfo& info) {
   Arguments arguments(info);
@@ -206,6 +215,8 @@ Napi::Value Spread(const Napi::CallbackInfo& info) {
   out.port_offset = port_offset;
   out.ports = arguments.Uint8("ports", port_offset[problem.npu_count]);
   out.slots = arguments.Int32("slots", problem.npu_count);
+  problem.map_count = arguments.Integer("mapCount");
+  problem.maps = arguments.Int32OrNull("maps", static_cast<double>(problem.map_count) * problem.npu_count);
   double* summary = arguments.Float64("summary", 3);
   const int32_t status = banyan_spread(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
   summary[1] = out.detail[0];

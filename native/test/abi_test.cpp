@@ -23,6 +23,7 @@ int32_t Stop(const void*) { return 1; }
 
 void RandomProblems(std::uint32_t count) {
   std::uint32_t solved = 0;
+  std::uint32_t folded = 0;
   for (std::uint32_t seed = 0; seed < count; seed++) {
     const std::vector<std::uint8_t> bytes = Bytes(seed);
     banyan_test::Source random(bytes.data(), bytes.size());
@@ -32,12 +33,16 @@ void RandomProblems(std::uint32_t count) {
     solved += status == kBanyanOk ? 1U : 0U;
     fault = banyan_test::RunSpread(banyan_test::RandomMatch(random, 8, 40), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    fault = banyan_test::RunFolded(random, &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    folded += status == kBanyanOk ? 1U : 0U;
     fault = banyan_test::RunRelay(banyan_test::RandomRelay(random, 8, 30), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     solved += status == kBanyanOk ? 1U : 0U;
     fault = banyan_test::RunPlace(banyan_test::RandomPlace(random, 8, 40), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
   }
+  Expect(folded > count / 2, "most problems with maps have an answer", count);
   Expect(solved > count, "most random problems have an answer", count);
 }
 

@@ -183,6 +183,38 @@ inline MatchCase RandomMatch(Source& random, std::int32_t max_npus, std::int32_t
   return made;
 }
 
+/// An all-gather over a network that is the same when NPUs are exchanged in pairs, *maps: the identity and the exchange.
+/// One in eight maps is garbage.
+inline MatchCase RandomFolded(Source& random, std::int32_t max_npus, std::vector<std::int32_t>* maps) {
+  MatchCase made;
+  const std::int32_t npus = 2 + random.Below(max_npus - 1);
+  const std::int32_t pairs = 1 + random.Below(npus / 2);
+  made.network.npus = npus;
+  for (std::int32_t v = 0; v < npus; v++) maps->push_back(v);
+  for (std::int32_t v = 0; v < npus; v++) maps->push_back(v >= 2 * pairs ? v : v < pairs ? v + pairs : v - pairs);
+  const std::int32_t extra = random.Below(12);
+  for (std::int32_t i = 0; i < npus + extra; i++) {
+    const std::int32_t from = i < npus ? i : random.Below(npus);
+    const std::int32_t to = i < npus ? (i + 1) % npus : random.Below(npus);
+    if (from == to) continue;
+    for (std::int32_t g = 0; g < 2; g++) {
+      made.network.Add((*maps)[static_cast<std::size_t>(g * npus + from)],
+                       (*maps)[static_cast<std::size_t>(g * npus + to)], 1);
+    }
+  }
+  const std::int32_t each = 1 + random.Below(3);
+  made.chunks = npus * each;
+  for (std::int32_t c = 0; c < made.chunks; c++) {
+    made.held_chunk.push_back(c);
+    if (c % each == each - 1) made.held_offset.push_back(c + 1);
+  }
+  made.policy.seed = static_cast<std::uint32_t>(random.Below(1 << 30));
+  made.policy.window = 1;
+  made.policy.novelty = random.Below(2);
+  if (random.Below(8) == 0) (*maps)[static_cast<std::size_t>(npus + random.Below(npus))] = random.Below(npus);
+  return made;
+}
+
 inline std::size_t Deliveries(const MatchCase& made) {
   std::size_t count = 0;
   for (std::size_t v = 0; v < static_cast<std::size_t>(made.network.npus); v++) {

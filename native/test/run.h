@@ -89,8 +89,8 @@ inline bool TransfersOf(const MatchCase& made, const Logs& logs, std::int32_t ma
   return true;
 }
 
-/// The case without resources and with routes of length 1, solved in slots by one to three threads.
-inline const char* RunSpread(MatchCase made, std::int32_t* status) {
+/// The case without resources and with routes of length 1, solved in slots by one to three threads, the same under the maps.
+inline const char* RunSpread(MatchCase made, std::int32_t* status, const std::vector<std::int32_t>& maps = {}) {
   const std::size_t routes = made.network.slot.size();
   made.network.slot.assign(routes, 1);
   made.network.use_offset.assign(routes + 1, 0);
@@ -113,6 +113,8 @@ inline const char* RunSpread(MatchCase made, std::int32_t* status) {
   problem.window = made.policy.window;
   problem.late_limit = made.policy.late_limit;
   problem.threads = 1;
+  problem.map_count = static_cast<std::int32_t>(maps.size()) / made.network.npus;
+  problem.maps = maps.data();
   std::int32_t progress = 0;
   problem.progress = &progress;
   Logs first(made, kMaxSlots, made.policy.novelty != 0);
@@ -131,6 +133,19 @@ inline const char* RunSpread(MatchCase made, std::int32_t* status) {
   Transfers transfers(Deliveries(made));
   if (!TransfersOf(made, first, kMaxSlots, &transfers)) return "the logs are not well-formed";
   return MatchFault(made, transfers);
+}
+
+/// A case with maps; garbage among them may be refused or give logs of any content, but in bounds.
+inline const char* RunFolded(Source& random, std::int32_t* status) {
+  std::vector<std::int32_t> maps;
+  const MatchCase made = RandomFolded(random, 9, &maps);
+  const auto npus = static_cast<std::size_t>(made.network.npus);
+  bool exchanges = true;
+  for (std::size_t v = 0; v < npus; v++) {
+    exchanges = exchanges && maps[npus + static_cast<std::size_t>(maps[npus + v])] == static_cast<std::int32_t>(v);
+  }
+  const char* fault = RunSpread(made, status, maps);
+  return exchanges && *status != kBanyanBadArgument ? fault : nullptr;
 }
 
 inline const char* RunRelay(const RelayCase& made, std::int32_t* status) {

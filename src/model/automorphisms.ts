@@ -13,8 +13,8 @@ const MOST_CLASSES = 4;
 const MOST_NODES = 10_000;
 /** Above so many maps the search gives up; a cube has 48, one of four dimensions 384. */
 const MOST_MAPS = 400;
-/** Classes whose permutations have more distances and routes to check, all together, are left out; 4e8 take 5 s. */
-const MOST_CHECKS = 4e8;
+/** Classes whose permutations have more distances and routes to check, all together, are left out; 1e8 take a second. */
+const MOST_CHECKS = 1e8;
 
 /** Other ends of the routes at each NPU, one for each route: node[offset[v] .. offset[v + 1]]. */
 interface Neighbours {

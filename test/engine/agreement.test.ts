@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { MatchProblem } from "../../src/engine/kernels/kernels.ts";
 import { InfeasibleError } from "../../src/errors.ts";
 import { availableKernels } from "../support/backends.ts";
+import { foldedProblems, mapColumns } from "../support/folded-problems.ts";
 import { allGather, matchProblems, mesh, networkOf, relayProblems, type Sharing } from "../support/networks.ts";
 import { placeProblems } from "../support/place-problems.ts";
 import { spreadOf } from "../support/spread-problems.ts";
@@ -75,6 +76,19 @@ describe(`the backends ${names} give the same bits`, () => {
       fc.property(matchProblems(["none"]), (problem) => {
         const [first, ...others] = all.flatMap((kernels) =>
           [1, 2, 3].map((threads) => outcome(() => kernels.spread(spreadOf(problem, 300, threads)))),
+        );
+        for (const other of others) expect(other).toEqual(first);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("for random problems in slots with maps onto themselves, with one to three threads", () => {
+    fc.assert(
+      fc.property(foldedProblems, ({ problem, maps }) => {
+        const columns = mapColumns(maps);
+        const [first, ...others] = all.flatMap((kernels) =>
+          [1, 2, 3].map((threads) => kernels.spread({ ...spreadOf(problem, 300, threads), maps: columns })),
         );
         for (const other of others) expect(other).toEqual(first);
       }),

@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Kernels, MatchProblem, SpreadProblem } from "../../src/engine/kernels/kernels.ts";
+import type { Kernels, MatchProblem, SpreadLogs, SpreadProblem } from "../../src/engine/kernels/kernels.ts";
 import { shareColumns } from "../../src/engine/pool/share.ts";
 import { CancelledError, InfeasibleError, InternalError } from "../../src/errors.ts";
+import { type FoldedProblem, foldedAllGather, foldedProblems, mapColumns } from "../support/folded-problems.ts";
 import { allGather, matchProblems, mesh, networkOf } from "../support/networks.ts";
 import { brokenSpreadLaws, spreadOf } from "../support/spread-problems.ts";
 
@@ -24,6 +25,39 @@ const bothWays = networkOf(2, [
   { source: 0, target: 1, slotPs: 1 },
   { source: 1, target: 0, slotPs: 1 },
 ]);
+
+/** Returns the arrivals of an NPU as "slot chunk source", where a map takes chunks and sources; sorted. */
+function arrivals({ problem }: FoldedProblem, logs: SpreadLogs, npu: number, map: Int32Array): string[] {
+  const { routeSource, routeTarget } = problem.network;
+  const chunks = problem.chunkCount / problem.network.npuCount;
+  const sources = routeSource.filter((_, route) => routeTarget[route] === npu);
+  const bytes = (sources.length + 7) >> 3;
+  let entry = logs.logOffset[npu] + chunks;
+  const found: string[] = [];
+  for (let slot = 0; slot < logs.slots[npu]; slot++) {
+    for (const [port, source] of sources.entries()) {
+      const at = logs.portOffset[npu] + slot * bytes + (port >> 3);
+      if (((logs.ports[at] >> (port & 7)) & 1) === 0) continue;
+      const chunk = logs.chunk[entry++];
+      found.push(`${slot} ${map[Math.floor(chunk / chunks)] * chunks + (chunk % chunks)} ${map[source]}`);
+    }
+  }
+  return found.sort();
+}
+
+/** Fails unless the logs are lawful and, for NPUs that no map leaves in place, the same under all maps. */
+function expectSymmetric(folded: FoldedProblem, logs: SpreadLogs | null): void {
+  expect(logs).not.toBeNull();
+  if (logs === null) return;
+  expect(brokenSpreadLaws(folded.problem, logs)).toEqual([]);
+  const identity = folded.maps[0] as Int32Array;
+  for (const v of identity) {
+    if (folded.maps.some((map, g) => g > 0 && map[v] === v)) continue;
+    for (const map of folded.maps) {
+      expect(arrivals(folded, logs, map[v], identity)).toEqual(arrivals(folded, logs, v, map));
+    }
+  }
+}
 
 /** What every backend's kernel for slots must do. */
 export function spreadContract(kernels: Kernels): void {
@@ -93,6 +127,49 @@ export function spreadContract(kernels: Kernels): void {
       }),
       { numRuns: 250 },
     );
+  });
+
+  it("is lawful and the same under the maps it is given, on random networks", () => {
+    fc.assert(
+      fc.property(foldedProblems, (folded) => {
+        expectSymmetric(folded, kernels.spread({ ...spreadOf(folded.problem), maps: mapColumns(folded.maps) }));
+      }),
+      { numRuns: 250 },
+    );
+  });
+
+  it.each([
+    [4, 4, 8],
+    [5, 5, 12],
+    [7, 6, 21],
+    [11, 11, 60],
+  ])("meets the bound on the %i x %i mesh with all its symmetries", (width, height, slots) => {
+    const folded = foldedAllGather(allGather(mesh(width, height)));
+    const logs = kernels.spread({ ...spreadOf(folded.problem), maps: mapColumns(folded.maps) });
+    expectSymmetric(folded, logs);
+    expect(Math.max(...(logs?.slots ?? []))).toBe(slots);
+  });
+
+  const flips = mapColumns([Int32Array.of(0, 1, 2, 3), Int32Array.of(1, 0, 3, 2)]);
+  it.each<[string, Partial<SpreadProblem>]>([
+    ["maps of another length", { maps: flips.slice(0, 7) }],
+    ["maps that do not begin with the identity", { maps: flips.slice(4) }],
+    ["a map out of range", { maps: Int32Array.of(0, 1, 2, 3, 1, 0, 3, 4) }],
+    ["a map that does not take routes to routes", { maps: Int32Array.of(0, 1, 2, 3, 0, 1, 3, 2) }],
+    [
+      "maps with a choice besides the oldest",
+      { maps: flips, policy: { ...spreadOf(allGather(mesh(2, 2))).policy, choice: 1 } },
+    ],
+    ["maps where some want a part", { maps: flips, wanted: Uint32Array.of(15, 15, 15, 7) }],
+    ["maps that change how much is held", { maps: flips, heldOffset: Int32Array.of(0, 2, 2, 3, 4) }],
+    [
+      "maps where a chunk is held twice",
+      { maps: flips, heldOffset: Int32Array.of(0, 2, 3, 4, 5), heldChunk: Int32Array.of(0, 1, 1, 2, 3) },
+    ],
+  ])("refuses %s", (_, change) => {
+    const problem = spreadOf(allGather(mesh(2, 2)));
+    expect(kernels.spread({ ...problem, maps: flips })).not.toBeNull();
+    expect(() => kernels.spread({ ...problem, ...change })).toThrow(InternalError);
   });
 
   const good = spreadOf(allGather(mesh(2, 2)));

@@ -17,6 +17,7 @@ export function spreadOf(problem: MatchProblem, maxSlots = 500, threads = 1): Sp
     policy: { seed, choice, window, lateLimit },
     threads,
     maxSlots,
+    maps: null,
   };
 }
 

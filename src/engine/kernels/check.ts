@@ -45,6 +45,7 @@ export function checkSpreadShapes(problem: SpreadProblem): void {
   require(problem.routeSource.length < INT32_MAX && problem.routeTarget.length === problem.routeSource.length);
   require(problem.heldOffset.length === npuCount + 1 && problem.heldChunk.length < INT32_MAX);
   require(wanted === null || wanted.length === npuCount * Math.ceil(chunkCount / 32));
+  require(problem.maps === null || problem.maps.length % npuCount === 0);
   require(isInteger(policy.seed, 0, 2 ** 32 - 1));
   for (const value of [policy.choice, policy.window, policy.lateLimit, problem.threads, problem.maxSlots]) {
     require(isInteger(value, 0, INT32_MAX));
@@ -112,6 +113,10 @@ export function checkSpreadValues(problem: SpreadProblem): void {
   }
   require(routeSource.every((source, r) => source !== routeTarget[r]));
   require(policy.choice <= 4 && policy.window >= 1 && problem.threads >= 1);
+  const { maps, wanted } = problem;
+  if (maps === null || maps.length === 0) return;
+  require(policy.choice === 0 && wanted === null && inRange(maps, npuCount));
+  for (let v = 0; v < npuCount; v++) require(maps[v] === v);
 }
 
 /** Throws when an index or a value of a relay problem is out of range; the shapes have been checked. */

@@ -73,7 +73,16 @@ export interface SpreadProblem {
   readonly threads: number;
   /** Room for so many slots. */
   readonly maxSlots: number;
+  /**
+   * [maps * npus] a group of maps of the network onto itself, the first the identity: where each takes every NPU; null: none.
+   * The schedule will be the same under all of them. They take routes to routes, and the k-th chunk that an NPU holds to the
+   * k-th that its image holds; every chunk has one holder, everyone wants all, and the choice is the oldest.
+   */
+  readonly maps: Int32Array | null;
 }
+
+/** Returns how many maps a spread problem has. */
+export const mapCountOf = ({ maps, npuCount }: SpreadProblem): number => (maps === null ? 0 : maps.length / npuCount);
 
 /** One arrival log per NPU: what it holds and receives, in the form of ArrivalLog in src/model/slot-schedule.ts. */
 export interface SpreadLogs {

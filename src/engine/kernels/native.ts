@@ -1,6 +1,6 @@
 import { InternalError } from "../../errors.ts";
 import { checkMatchShapes, checkPlaceShapes, checkRelayShapes, checkSpreadShapes } from "./check.ts";
-import type { CancelFlag, Kernels, TenNetwork } from "./kernels.ts";
+import { type CancelFlag, type Kernels, mapCountOf, type TenNetwork } from "./kernels.ts";
 import { allocateDeliveries, allocateLogs, allocateOutputs, allocateStarts, collect, type Outputs } from "./outputs.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
@@ -82,6 +82,8 @@ export function nativeKernels(addon: Addon): Kernels {
         logs.portOffset,
         logs.ports,
         logs.slots,
+        mapCountOf(problem),
+        problem.maps,
         summary,
       );
       throwForStatus(status, summary[1], summary[2]);

@@ -1,6 +1,14 @@
 import { InternalError } from "../../errors.ts";
 import { checkMatchShapes, checkPlaceShapes, checkRelayShapes, checkSpreadShapes } from "./check.ts";
-import type { CancelFlag, Kernels, MatchPolicy, SpreadLogs, SpreadProblem, TenNetwork } from "./kernels.ts";
+import {
+  type CancelFlag,
+  type Kernels,
+  type MatchPolicy,
+  mapCountOf,
+  type SpreadLogs,
+  type SpreadProblem,
+  type TenNetwork,
+} from "./kernels.ts";
 import { allocateDeliveries, allocateLogs, allocateOutputs, allocateStarts, collect, type Outputs } from "./outputs.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 import { type WasmExports, WasmHeap } from "./wasm-memory.ts";
@@ -16,7 +24,7 @@ const KEEP_BYTES = 64 * 2 ** 20;
 const NETWORK_BYTES = 44;
 const TRANSFERS_BYTES = 40;
 const POLICY_BYTES = 24;
-const SPREAD_BYTES = 60;
+const SPREAD_BYTES = 68;
 const LOGS_BYTES = 36;
 
 function putNetwork(heap: WasmHeap, network: TenNetwork): number {
@@ -70,9 +78,21 @@ function putSpread(heap: WasmHeap, problem: SpreadProblem): number {
   const { seed, choice, window, lateLimit } = problem.policy;
   const columns = [problem.routeSource, problem.routeTarget, problem.heldOffset, problem.heldChunk, problem.wanted];
   const pointers = columns.map((column) => heap.put(column));
+  const maps = heap.put(problem.maps);
   const pointer = heap.allocate(SPREAD_BYTES);
   const counts = [problem.npuCount, problem.chunkCount, problem.routeSource.length, problem.heldChunk.length];
-  putWords(heap, pointer, [...counts, ...pointers, seed, choice, window, lateLimit, problem.threads, 0]);
+  putWords(heap, pointer, [
+    ...counts,
+    ...pointers,
+    seed,
+    choice,
+    window,
+    lateLimit,
+    problem.threads,
+    0,
+    mapCountOf(problem),
+    maps,
+  ]);
   return pointer;
 }
 

@@ -48,7 +48,7 @@ export function multicastAttempts(
     const demand = { chunkCount, heldOffset: held.offset, heldChunk: held.chunk, wanted: wantedRows, policy };
     if (!isSlotted(ten)) return context.runner.match({ network: ten, ...demand });
     const { npuCount, routeSource, routeTarget, slotPs } = ten;
-    const logs = await spreadLogs(context.runner, { npuCount, routeSource, routeTarget, ...demand });
+    const logs = await spreadLogs(context.runner, { npuCount, routeSource, routeTarget, ...demand, maps: null });
     return transfersOfLogs(logs, ten, held.offset, slotPs[0]);
   };
   const first = all ? invariantAttempts(phase, variants, request, targetPs) : [];

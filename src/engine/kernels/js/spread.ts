@@ -4,6 +4,7 @@ import { type CancelFlag, CHOICE, type SpreadLogs, type SpreadProblem } from "..
 import { allocateLogs } from "../outputs.ts";
 import { STATUS, throwForStatus } from "../status.ts";
 import { group, groupSecond, type Lists, NONE } from "./lists.ts";
+import { buildFold, type Fold, unfoldLogs } from "./spread-fold.ts";
 
 /** The matching in slots; native/kernels/spread.h explains it and is its twin. One thread. */
 
@@ -27,6 +28,9 @@ interface SpreadState {
   readonly copies: Int32Array;
   readonly order: Int32Array;
   readonly taken: Int32Array;
+  readonly fold: Fold | null;
+  /** [routes] the map that takes the source's log to what the port reads; all 0 where nothing is folded. */
+  readonly portMap: Int32Array;
   expected: number;
 }
 
@@ -50,12 +54,16 @@ function buildSpread(problem: SpreadProblem, out: SpreadLogs): SpreadState {
     outOffset[v + 1] = count;
     mostPorts = Math.max(mostPorts, into.offset[v + 1] - into.offset[v]);
   }
+  const fold = buildFold(problem, into);
+  const portSource = into.items.map((route) => routeSource[route]);
   const state: SpreadState = {
     problem,
     out,
     words,
     portOffset: into.offset,
-    portSource: into.items.map((route) => routeSource[route]),
+    portSource: fold === null ? portSource : portSource.map((source) => fold.representative[source]),
+    portMap: portSource.map((source) => fold?.element[source] ?? 0),
+    fold,
     pointer: new Int32Array(routeSource.length),
     outOffset,
     neighbours,
@@ -82,6 +90,7 @@ function fillSpread(state: SpreadState): void {
   const { problem, out, words, hi, length, missing, copies } = state;
   const { npuCount, chunkCount, heldOffset, heldChunk, wanted } = problem;
   for (let v = 0; v < npuCount; v++) {
+    if (state.fold !== null && state.fold.representative[v] !== v) continue;
     const row = v * words;
     let lacking = chunkCount;
     for (let c = 0; wanted !== null && c < chunkCount; c++) {
@@ -97,11 +106,40 @@ function fillSpread(state: SpreadState): void {
       out.chunk[out.logOffset[v] + held++] = chunk;
       copies[chunk]++;
     }
-    length[0][v] = held;
-    length[1][v] = held;
+    const shown = showArrivals(state, v, 0, held, 0);
+    length[0][v] = shown;
+    length[1][v] = shown;
     missing[v] = lacking;
     state.expected += lacking;
   }
+}
+
+/**
+ * Shows the others entries from .. from + count - 1 of the NPU's log, which have just arrived. Where maps leave the NPU in
+ * place, a chunk is shown as soon as all its images under them are there. Returns how many are shown, behind `before`.
+ */
+function showArrivals(state: SpreadState, npu: number, from: number, count: number, before: number): number {
+  const { fold, out, words, hi } = state;
+  const own = fold?.shown.get(npu);
+  if (fold === null || own === undefined) return count;
+  const { npuCount, chunkCount } = state.problem;
+  const stays = (g: number): boolean => fold.maps[g * npuCount + npu] === npu;
+  let written = 0;
+  for (let i = from; i < from + count; i++) {
+    const chunk = out.chunk[out.logOffset[npu] + i];
+    let complete = own.holds[chunk] === 0;
+    for (let g = 1; g < fold.mapCount && complete; g++) {
+      const image = fold.chunkMaps[g * chunkCount + chunk];
+      if (stays(g)) complete = ((hi[npu * words + (image >>> 5)] >>> (image & 31)) & 1) === 1;
+    }
+    for (let g = 0; g < fold.mapCount && complete; g++) {
+      const image = fold.chunkMaps[g * chunkCount + chunk];
+      if (!stays(g) || own.holds[image] === 1) continue;
+      own.holds[image] = 1;
+      own.log[before + written++] = image;
+    }
+  }
+  return written;
 }
 
 const isPlain = ({ problem, missing, portOffset }: SpreadState, npu: number): boolean =>
@@ -154,7 +192,7 @@ function chooseFrom(state: SpreadState, npu: number, first: number, end: number)
 
 /** Serves the ports of an NPU that lacks chunks; returns the number of arrivals. */
 function serve(state: SpreadState, npu: number, slot: number, plain: boolean, length: Int32Array): number {
-  const { problem, out, portOffset, portSource, pointer, hi, order, taken } = state;
+  const { problem, out, portOffset, portSource, portMap, pointer, hi, order, taken, fold } = state;
   const { chunk: logs, logOffset } = out;
   const first = portOffset[npu];
   const count = portOffset[npu + 1] - first;
@@ -166,20 +204,24 @@ function serve(state: SpreadState, npu: number, slot: number, plain: boolean, le
   for (let i = 0; i < count && missing > 0; i++) {
     const port = order[i];
     const source = portSource[first + port];
-    const begin = logOffset[source];
+    const shown = fold?.shown.get(source);
+    const read = shown === undefined ? logs : shown.log;
+    const begin = shown === undefined ? logOffset[source] : 0;
+    const map = portMap[first + port] * problem.chunkCount;
+    const entry = (i: number): number => (fold === null || map === 0 ? read[i] : fold.chunkMaps[map + read[i]]);
     const end = begin + length[source];
     let at = begin + pointer[first + port];
-    while (at < end && (hi[row + (logs[at] >>> 5)] >>> (logs[at] & 31)) & 1) at++;
+    while (at < end && (hi[row + (entry(at) >>> 5)] >>> (entry(at) & 31)) & 1) at++;
     pointer[first + port] = at - begin;
     if (at === end) continue;
-    const chunk = plain ? logs[at] : chooseFrom(state, npu, at, end);
+    const chunk = plain ? entry(at) : chooseFrom(state, npu, at, end);
     hi[row + (chunk >>> 5)] |= 1 << (chunk & 31);
     taken[port] = chunk;
     missing--;
   }
   if (missing === before) return 0;
   state.missing[npu] = missing;
-  let entry = logOffset[npu] + length[npu];
+  let entry = logOffset[npu + 1] - before;
   const bits = out.portOffset[npu] + slot * ((count + 7) >>> 3);
   for (let p = 0; p < count; p++) {
     if (taken[p] === NONE) continue;
@@ -215,7 +257,9 @@ function serveAll(
       continue;
     }
     const count = serve(state, npu, slot, true, length);
-    next[npu] += count;
+    const { logOffset } = state.out;
+    const arrived = logOffset[npu + 1] - logOffset[npu] - state.missing[npu] - count;
+    next[npu] += showArrivals(state, npu, arrived, count, length[npu]);
     arrivals += count;
   }
   for (let i = 0; i < later; i++) {
@@ -252,5 +296,6 @@ export function spreadJs(problem: SpreadProblem, cancel?: CancelFlag): SpreadLog
     if (arrivals === 0) throwUnreachable(state);
     delivered += arrivals;
   }
+  if (state.fold !== null) unfoldLogs(state.fold, problem, state.portOffset, out);
   return out;
 }
