@@ -10,11 +10,12 @@ export const GROWTH = [
   { topology: "mesh:200x200", runs: 1, targetSeconds: 90 },
 ];
 
-/** Backends and threads side by side: [topology, runs]. */
+/** Backends and threads side by side: [topology, symmetric, runs]. */
 export const BACKENDS = [
-  ["mesh:32x32", 5],
-  ["mesh:64x64", 3],
-  ["mesh:100x100", 1],
+  ["mesh:32x32", false, 5],
+  ["mesh:64x64", false, 3],
+  ["mesh:100x100", false, 1],
+  ["mesh:100x100", true, 1],
 ];
 
 const GIB = 2 ** 30;

@@ -1,11 +1,13 @@
-// One matching in slots: `node scale-trial.mjs TOPOLOGY BACKEND THREADS`; answers with seconds and a digest of the logs.
+// One matching in slots: `node scale-trial.mjs TOPOLOGY BACKEND THREADS SYMMETRIC`, where yes makes the schedule the same under
+// all maps of the network onto itself; answers with seconds, these included, and a digest of the logs.
 import { createHash } from "node:crypto";
 import { loadKernels } from "../dist/engine/kernels/load.js";
+import { automorphismsOf } from "../dist/model/automorphisms.js";
 import { presetTopology } from "../dist/model/presets/preset.js";
 import { routesOf } from "../dist/model/routing.js";
 import { answerWith } from "./support.mjs";
 
-const [expression, backend, threads] = process.argv.slice(2);
+const [expression, backend, threads, symmetric] = process.argv.slice(2);
 const topology = presetTopology(expression);
 const npus = topology.npuCount;
 const { source, target } = routesOf(topology, 1);
@@ -23,6 +25,14 @@ const problem = {
   maxSlots: Math.ceil((npus - 1) / 2) + 64,
 };
 
+function mapColumns() {
+  if (symmetric !== "yes") return null;
+  const maps = automorphismsOf(npus, source, target);
+  const columns = new Int32Array(maps.length * npus);
+  for (const [g, map] of maps.entries()) columns.set(map, g * npus);
+  return columns;
+}
+
 function digestOf({ chunk, ports, slots }) {
   const hash = createHash("sha256");
   for (const column of [chunk, ports, slots]) {
@@ -37,14 +47,17 @@ answerWith(({ runs }) => {
   const seconds = [];
   let digest = null;
   let slots = 0;
+  let symmetries = 1;
   for (let i = 0; i < Math.max(1, runs); i++) {
     const start = performance.now();
-    const logs = kernels.spread(problem);
+    const maps = mapColumns();
+    const logs = kernels.spread({ ...problem, maps });
     seconds.push((performance.now() - start) / 1000);
     const found = digestOf(logs);
     if (digest !== null && digest !== found) throw new Error(`${expression}: ${backend} does not repeat itself`);
     digest = found;
+    if (maps !== null) symmetries = maps.length / npus;
     slots = logs.slots.reduce((most, count) => Math.max(most, count), 0);
   }
-  return { seconds, digest, slots, transfers: npus * (npus - 1) };
+  return { seconds, digest, slots, symmetries, transfers: npus * (npus - 1) };
 });

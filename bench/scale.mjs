@@ -14,9 +14,9 @@ const ABOUT = [
   "All-gather of 1 GiB, one chunk per NPU. Answers are compared (backends, threads) or verified (commands).",
 ];
 
-async function matched(topology, backend, threads, runs) {
-  progress(`scale: ${topology}, ${backend}, ${threads} threads`);
-  const trial = trialProcess("scale-trial.mjs", [topology, backend, String(threads)]);
+async function matched({ topology, backend = "native", threads = THREADS, symmetric, runs }) {
+  progress(`scale: ${topology}, ${backend}, ${threads} threads, ${symmetric ? "symmetric" : "plain"}`);
+  const trial = trialProcess("scale-trial.mjs", [topology, backend, String(threads), symmetric ? "yes" : "no"]);
   try {
     return await trial.ask({ runs });
   } finally {
@@ -33,19 +33,20 @@ function exponent(rows) {
   return top / points.reduce((sum, [x]) => sum + (x - mx) ** 2, 0);
 }
 
-async function growth() {
+async function growth(symmetric) {
   const rows = [];
-  for (const { topology, runs, targetSeconds = null } of GROWTH) {
-    const { seconds, slots, transfers } = await matched(topology, "native", THREADS, runs);
+  for (const { topology, runs, targetSeconds: most = null } of GROWTH) {
+    const targetSeconds = symmetric ? most : null;
+    const { seconds, slots, transfers, symmetries } = await matched({ topology, symmetric, runs });
     const npus = Math.round((1 + Math.sqrt(1 + 4 * transfers)) / 2);
-    rows.push({ topology, npus, transfers, slots, seconds: median(seconds), runs, targetSeconds });
+    rows.push({ topology, symmetries, npus, transfers, slots, seconds: median(seconds), runs, targetSeconds });
   }
   return rows;
 }
 
 async function backends() {
   const rows = [];
-  for (const [topology, runs] of BACKENDS) {
+  for (const [topology, symmetric, runs] of BACKENDS) {
     let reference = null;
     for (const [backend, threads] of [
       ["native", 1],
@@ -53,12 +54,13 @@ async function backends() {
       ["wasm", 1],
       ["js", 1],
     ]) {
-      const { seconds, digest, transfers } = await matched(topology, backend, threads, runs);
+      const { seconds, digest, transfers, symmetries } = await matched({ topology, backend, threads, symmetric, runs });
       const middle = median(seconds);
       reference ??= { digest, seconds: middle };
       if (digest !== reference.digest) throw new Error(`${topology}: ${backend} gives other logs than native`);
       const ratio = middle / reference.seconds;
-      rows.push({ topology, backend, threads, seconds: middle, ratio, nsPerTransfer: (middle * 1e9) / transfers });
+      const nsPerTransfer = (middle * 1e9) / transfers;
+      rows.push({ topology, symmetries, backend, threads, seconds: middle, ratio, nsPerTransfer });
     }
   }
   return rows;
@@ -149,18 +151,19 @@ function targetText({ seconds, synthesisSeconds, bytes }) {
 /** Measures, prints and writes; returns the number of targets missed. */
 export async function run() {
   const where = machine();
-  const sizes = await growth();
+  const sizes = [...(await growth(true)), ...(await growth(false))];
   const sides = await backends();
   const whole = await commands();
-  const slope = exponent(sizes);
+  const slopes = [true, false].map((symmetric) => exponent(sizes.filter((r) => r.symmetries > 1 === symmetric)));
   const parts = [
     ...reportHead("scale", "The largest networks", ABOUT, where),
     `## Growth: the matching alone, native, ${THREADS} threads`,
     "",
     table(
-      ["network", "NPUs", "transfers", "slots", "seconds", "ns/transfer", "runs", "target", ""],
+      ["network", "symmetries", "NPUs", "transfers", "slots", "seconds", "ns/transfer", "runs", "target", ""],
       sizes.map((r) => [
         r.topology,
+        r.symmetries,
         r.npus,
         r.transfers,
         r.slots,
@@ -172,14 +175,15 @@ export async function run() {
       ]),
     ),
     "",
-    `Time grows with the number of NPUs to the power of ${figure(slope, 3)} (least squares on logarithms); the published figure is 2.0, and the output itself grows with the power of 2.`,
+    `Time grows with the number of NPUs to the power of ${figure(slopes[0], 3)} where the symmetries are used, as \`synth\` does, and of ${figure(slopes[1], 3)} where not, as on a network without any (least squares on logarithms); the published figure is 2.0, and the output itself grows with the power of 2.`,
     "",
     "## Backends and threads: the matching alone",
     "",
     table(
-      ["network", "backend", "threads", "seconds", "x native, one thread", "ns/transfer"],
+      ["network", "symmetries", "backend", "threads", "seconds", "x native, one thread", "ns/transfer"],
       sides.map((r) => [
         r.topology,
+        r.symmetries,
         r.backend,
         r.threads,
         figure(r.seconds),
@@ -208,7 +212,13 @@ export async function run() {
   ];
   publish(
     "scale",
-    { machine: where, exponent: slope, growth: sizes, backends: sides, commands: whole },
+    {
+      machine: where,
+      exponents: { symmetric: slopes[0], plain: slopes[1] },
+      growth: sizes,
+      backends: sides,
+      commands: whole,
+    },
     parts.join("\n"),
   );
   const late = sizes.filter((r) => r.targetSeconds !== null && r.seconds > r.targetSeconds).length;
