@@ -55,13 +55,13 @@ bool ValidNetwork(const BanyanNetwork& network) {
 }
 
 // Whether a schedule can be the same under the maps; that they keep holdings and routes shows as they are used.
-bool ValidMaps(const BanyanSpread& problem) {
-  if (problem.map_count == 0) return true;
-  if (problem.map_count < 0 || problem.choice != 0 || problem.wanted != nullptr) return false;
-  for (int32_t g = 0; g < problem.map_count; g++) {
-    const int32_t* map = problem.maps + static_cast<std::size_t>(g) * static_cast<std::size_t>(problem.npu_count);
-    if (!InRange(map, problem.npu_count, problem.npu_count)) return false;
-    for (int32_t v = 0; g == 0 && v < problem.npu_count; v++) {
+bool ValidMaps(int32_t map_count, const int32_t* maps, int32_t npu_count, int32_t choice, const uint32_t* wanted) {
+  if (map_count == 0) return true;
+  if (map_count < 0 || choice != 0 || wanted != nullptr) return false;
+  for (int32_t g = 0; g < map_count; g++) {
+    const int32_t* map = maps + static_cast<std::size_t>(g) * static_cast<std::size_t>(npu_count);
+    if (!InRange(map, npu_count, npu_count)) return false;
+    for (int32_t v = 0; g == 0 && v < npu_count; v++) {
       if (map[v] != v) return false;
     }
   }
@@ -86,7 +86,7 @@ bool ValidSpread(const BanyanSpread& problem) {
   for (int32_t r = 0; r < problem.route_count; r++) {
     if (problem.route_source[r] == problem.route_target[r]) return false;
   }
-  return ValidMaps(problem);
+  return ValidMaps(problem.map_count, problem.maps, problem.npu_count, problem.choice, problem.wanted);
 }
 
 // Whether the rows of the offsets are as long as the problem needs them.
@@ -119,7 +119,8 @@ bool ExactIntegers(const double* values, int32_t count) {
 
 int32_t banyan_match(const BanyanNetwork* network, int32_t chunk_count, int32_t held_count, const int32_t* held_offset,
                      const int32_t* held_chunk, const uint32_t* wanted, const BanyanMatchPolicy* policy,
-                     BanyanCancelled cancelled, const void* context, BanyanTransfers* out) {
+                     int32_t map_count, const int32_t* maps, BanyanCancelled cancelled, const void* context,
+                     BanyanTransfers* out) {
   out->count = 0;
   out->detail[0] = 0;
   out->detail[1] = 0;
@@ -131,7 +132,9 @@ int32_t banyan_match(const BanyanNetwork* network, int32_t chunk_count, int32_t 
       policy->novelty > 1 || policy->overtaking < 0 || policy->overtaking > 1) {
     return kBanyanBadArgument;
   }
-  const banyan::MatchProblem problem{*network, chunk_count, held_offset, held_chunk, wanted, *policy};
+  if (!ValidMaps(map_count, maps, network->npu_count, policy->choice, wanted)) return kBanyanBadArgument;
+  if (map_count > 0 && network->use_count > 0) return kBanyanBadArgument;
+  const banyan::MatchProblem problem{*network, chunk_count, held_offset, held_chunk, wanted, *policy, map_count, maps};
   return banyan::Match(problem, cancelled, context, out);
 }
 

@@ -98,12 +98,13 @@ struct BanyanMatchPolicy {
 };
 
 // Multicast matching on the time-expanded network (native/kernels/match.h).
-//   held_offset [npu_count + 1], held_chunk [held_count], wanted [npu_count * ceil(chunk_count / 32)] or null
+//   held_offset [npu_count + 1], held_chunk [held_count], wanted [npu_count * ceil(chunk_count / 32)] or null; maps as in
+//   BanyanSpread
 BANYAN_EXPORT(banyan_match)
 int32_t banyan_match(const struct BanyanNetwork* network, int32_t chunk_count, int32_t held_count,
                      const int32_t* held_offset, const int32_t* held_chunk, const uint32_t* wanted,
-                     const struct BanyanMatchPolicy* policy, BanyanCancelled cancelled, const void* context,
-                     struct BanyanTransfers* out);
+                     const struct BanyanMatchPolicy* policy, int32_t map_count, const int32_t* maps,
+                     BanyanCancelled cancelled, const void* context, struct BanyanTransfers* out);
 
 // Multicast matching in slots (native/kernels/spread.h). kBanyanOutputTooSmall: more slots are needed.
 BANYAN_EXPORT(banyan_spread)

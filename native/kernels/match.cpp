@@ -81,30 +81,86 @@ void Outdate(MatchState<Entry>& state, std::int32_t target, std::int32_t chunk) 
   }
 }
 
+// The log of the NPU, or of a copy, has grown: its readers are served.
 template <typename Entry>
-void Arrive(MatchState<Entry>& state, BanyanTransfers* out, std::int32_t route) {
-  const RouteState& of = state.routes[At(route)];
-  const std::int32_t target = of.target;
-  const std::int32_t chunk = state.carried[At(route)];
-  const bool overtook = of.duplicate != 0;
-  const auto row = static_cast<std::size_t>(state.delivered++);
-  out->chunk[row] = chunk;
-  out->route[row] = state.numbers.Given(route);
-  out->start_ps[row] = static_cast<double>(of.start);
-  Free(state, route);
-  AppendToLog(state, target, chunk);
-  const std::int32_t end = state.direct_out.End(target);
+void TouchReaders(MatchState<Entry>& state, std::int32_t npu) {
+  const std::int32_t end = state.direct_out.End(npu);
   const bool overtaking = MayOvertake(state);
-  for (std::int32_t i = state.direct_out.Begin(target); i < end; i++) {
+  for (std::int32_t i = state.direct_out.Begin(npu); i < end; i++) {
     const std::int32_t reader = state.reader[At(i)];
     if (state.carried[At(state.direct_out.items[At(i)])] == kNone && (overtaking || state.missing[At(reader)] > 0)) {
       state.nodes.Touch(reader);
     }
   }
   const Lists& node_groups = state.ports.node_groups;
-  for (std::int32_t i = node_groups.Begin(target); i < node_groups.End(target); i++) {
+  for (std::int32_t i = node_groups.Begin(npu); i < node_groups.End(npu); i++) {
     state.groups.Touch(node_groups.items[At(i)]);
   }
+}
+
+// Appends the chunk to the copies of a representative, each through its map.
+template <typename Entry>
+void AppendToCopies(MatchState<Entry>& state, std::int32_t npu, std::int32_t chunk) {
+  const FoldedNetwork& folded = *state.folded;
+  for (std::int32_t i = folded.copies.Begin(npu); i < folded.copies.End(npu); i++) {
+    const std::int32_t copy = folded.copies.items[At(i)];
+    const std::int32_t node = folded.given.network.npu_count + copy;
+    const std::int32_t image = folded.fold.ChunkMap(folded.copy_map[At(copy)])[chunk];
+    AppendToLog(state, node, image);
+    SetBit(state.Hi(node), image);
+    TouchReaders(state, node);
+  }
+}
+
+// What maps leave in place shows a chunk once all its images under them have arrived.
+template <typename Entry>
+void FollowArrival(MatchState<Entry>& state, std::int32_t npu, std::int32_t chunk) {
+  FoldedNetwork& folded = *state.folded;
+  if (folded.copies.Begin(npu) == folded.copies.End(npu)) return;
+  if (!folded.fold.Fixed(npu)) {
+    AppendToCopies(state, npu, chunk);
+  } else if (folded.Completes(npu, chunk)) {
+    for (std::int32_t g = 0; g < folded.fold.map_count; g++) {
+      const std::int32_t image = folded.fold.ChunkMap(g)[chunk];
+      if (folded.Shows(g, npu, image)) AppendToCopies(state, npu, image);
+    }
+  }
+}
+
+// Writes the transfer, at every NPU of its target's orbit.
+template <typename Entry>
+void Write(MatchState<Entry>& state, BanyanTransfers* out, std::int32_t route, std::int32_t chunk) {
+  const double start = static_cast<double>(state.routes[At(route)].start);
+  const auto write = [&](std::int32_t image, std::int32_t through) {
+    const auto row = static_cast<std::size_t>(state.delivered++);
+    out->chunk[row] = image;
+    out->route[row] = through;
+    out->start_ps[row] = start;
+  };
+  const std::int32_t kept = state.numbers.Given(route);
+  if (state.folded == nullptr) {
+    write(chunk, kept);
+    return;
+  }
+  const FoldedNetwork& folded = *state.folded;
+  const std::int32_t target = state.routes[At(route)].target;
+  for (std::int32_t i = folded.orbit.Begin(target); i < folded.orbit.End(target); i++) {
+    const std::int32_t npu = folded.orbit.items[At(i)];
+    write(folded.fold.ChunkMap(folded.fold.element[At(npu)])[chunk], folded.ImageRoute(kept, npu));
+  }
+}
+
+template <typename Entry>
+void Arrive(MatchState<Entry>& state, BanyanTransfers* out, std::int32_t route) {
+  const RouteState& of = state.routes[At(route)];
+  const std::int32_t target = of.target;
+  const std::int32_t chunk = state.carried[At(route)];
+  const bool overtook = of.duplicate != 0;
+  Write(state, out, route, chunk);
+  Free(state, route);
+  AppendToLog(state, target, chunk);
+  TouchReaders(state, target);
+  if (state.folded != nullptr) FollowArrival(state, target, chunk);
   if (overtook) Outdate(state, target, chunk);
 }
 
@@ -177,19 +233,31 @@ BanyanStatus RunEvents(MatchState<Entry>& state, BanyanCancelled cancelled, cons
 }
 
 template <typename Entry>
-BanyanStatus MatchWith(const MatchProblem& given, BanyanCancelled cancelled, const void* context,
+BanyanStatus MatchOver(const MatchProblem& given, FoldedNetwork* folded, BanyanCancelled cancelled, const void* context,
                        BanyanTransfers* out) {
   RouteNumbers numbers(given.network);
   if (!numbers.Build()) return kBanyanOutOfMemory;
-  MatchState<Entry> state(
-      MatchProblem{numbers.network, given.chunk_count, given.held_offset, given.held_chunk, given.wanted, given.policy},
-      numbers);
+  MatchState<Entry> state(MatchProblem{numbers.network, given.chunk_count, given.held_offset, given.held_chunk,
+                                       given.wanted, given.policy, given.map_count, given.maps},
+                          numbers, folded);
   if (!BuildMatchState(state)) return kBanyanOutOfMemory;
   if (static_cast<double>(state.expected) > out->room) return kBanyanOutputTooSmall;
   const BanyanStatus status = RunEvents(state, cancelled, context, out);
   if (status != kBanyanOk) return status;
   out->count = static_cast<double>(state.delivered);
   return state.delivered == state.expected ? kBanyanOk : ReportUnreachable(state, out);
+}
+
+template <typename Entry>
+BanyanStatus MatchWith(const MatchProblem& given, BanyanCancelled cancelled, const void* context,
+                       BanyanTransfers* out) {
+  if (given.map_count == 0) return MatchOver<Entry>(given, nullptr, cancelled, context, out);
+  FoldedNetwork folded(given);
+  const BanyanStatus built = folded.Build();
+  if (built != kBanyanOk) return built;
+  MatchProblem kept{folded.network, given.chunk_count, folded.held_offset.data(), folded.held_chunk.data(),
+                    given.wanted,   given.policy,      given.map_count,           given.maps};
+  return MatchOver<Entry>(kept, &folded, cancelled, context, out);
 }
 
 }  // namespace

@@ -21,6 +21,10 @@
 //   * Routes that share resources (switch ports): per instant and novelty level a bipartite matching of receiving to
 //     sending ports, the rotation i = j - 1 - tick first, then augmenting paths (Kuhn).
 //
+//   * Symmetry. With maps of the network onto itself one NPU of each orbit is matched, as in spread.h. Routes from its
+//     images read copies of its log, to which what arrives is appended through the map; what a component has or is being
+//     sent counts all images. Meshes of two speeds lose nothing by it and need a quarter of the work.
+//
 // Invariants. I1: hi[v] = chunks v holds, is being sent, or does not want; it only grows. I2: pointers only move forward.
 // I3: the resources in use never exceed their capacity. I4: of one chunk and target at most two transfers are under way,
 // and the one that left later arrives strictly earlier.
@@ -47,6 +51,9 @@ struct MatchProblem {
   const std::int32_t* held_chunk;
   const std::uint32_t* wanted;  // [npu_count * ceil(chunk_count / 32)] or null
   BanyanMatchPolicy policy;
+  std::int32_t map_count;  // 0: none
+  const std::int32_t*
+      maps;  // [map_count][npu_count] a group of maps of the network onto itself, the first the identity
 };
 
 /// Fills `out` with the transfers in order of their ends. The caller has checked every index.

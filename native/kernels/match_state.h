@@ -9,6 +9,7 @@
 #include "buffer.h"
 #include "lists.h"
 #include "match.h"
+#include "match_fold.h"
 #include "match_port_state.h"
 #include "match_routes.h"
 #include "ten.h"
@@ -27,12 +28,13 @@ inline std::int32_t InSlice(std::int32_t index) { return index & (kSlice - 1); }
 /// `Entry` holds a chunk in the logs: 16 bits where they do, which halves the memory that the matching walks over.
 template <typename Entry>
 struct MatchState {
-  MatchState(const MatchProblem& of, const RouteNumbers& by)
-      : problem(of), numbers(by), words((At(of.chunk_count) + 31) / 32) {}
+  MatchState(const MatchProblem& of, const RouteNumbers& by, FoldedNetwork* how)
+      : problem(of), numbers(by), folded(how), words((At(of.chunk_count) + 31) / 32) {}
 
   const MatchProblem problem;
   const RouteNumbers& numbers;
-  const std::size_t words;  // 32-bit words per row of chunks
+  FoldedNetwork* const folded;  // or null
+  const std::size_t words;      // 32-bit words per row of chunks
   SlotRanks ranks;
   Lists direct_in;              // routes without resources into each NPU, fastest first
   Lists direct_out;             // routes without resources out of each NPU
@@ -106,12 +108,25 @@ inline void AppendToLog(MatchState<Entry>& state, std::int32_t npu, std::int32_t
   if (state.holds.size() > 0) SetBit(state.holds.data() + At(npu) * state.words, chunk);
 }
 
-/// The chunk is held by the NPU or under way to it.
+/// The components of the NPU have the chunk or are being sent it.
+template <typename Entry>
+inline void ClaimForComponents(MatchState<Entry>& state, std::int32_t npu, std::int32_t chunk) {
+  for (std::int32_t level = 1; level < state.levels; level++) {
+    SetBit(state.novel.data() + state.NovelBegin(level, npu), chunk);
+  }
+}
+
+/// The chunk is under way to the NPU.
 template <typename Entry>
 inline void Claim(MatchState<Entry>& state, std::int32_t npu, std::int32_t chunk) {
   SetBit(state.Hi(npu), chunk);
-  for (std::int32_t level = 1; level < state.levels; level++) {
-    SetBit(state.novel.data() + state.NovelBegin(level, npu), chunk);
+  ClaimForComponents(state, npu, chunk);
+  if (state.folded != nullptr && state.levels > 1) {
+    const FoldedNetwork& folded = *state.folded;
+    for (std::int32_t i = folded.orbit.Begin(npu) + 1; i < folded.orbit.End(npu); i++) {
+      const std::int32_t image = folded.orbit.items[At(i)];
+      ClaimForComponents(state, image, folded.fold.ChunkMap(folded.fold.element[At(image)])[chunk]);
+    }
   }
   state.missing[At(npu)]--;
   if (static_cast<Choice>(state.problem.policy.choice) != Choice::kOldest) state.copies[At(chunk)]++;
@@ -160,10 +175,12 @@ inline void SortByRank(Lists& lists, const Buffer<std::int32_t>& rank) {
 // neither do levels equal to the one before.
 template <typename Entry>
 [[nodiscard]] bool BuildLevels(MatchState<Entry>& state) {
-  const BanyanNetwork& network = state.problem.network;
+  const BanyanNetwork& network = state.folded == nullptr ? state.problem.network : state.folded->given.network;
   const std::int32_t npus = network.npu_count;
-  const SlotRanks& ranks = state.ranks;
-  if (!state.level_of_rank.Allocate(At(ranks.count)) || !state.component.Allocate(At(kMaxLevels) * At(npus))) {
+  SlotRanks ranks;  // of all routes, also those that are not matched
+  if (!ranks.Build(network)) return false;
+  const std::size_t stride = At(state.problem.network.npu_count);
+  if (!state.level_of_rank.Allocate(At(ranks.count)) || !state.component.Allocate(At(kMaxLevels) * stride)) {
     return false;
   }
   if (state.problem.policy.novelty == 0) return true;
@@ -182,7 +199,7 @@ template <typename Entry>
       components--;
     }
     if (components < before && components > 1 && state.levels < kMaxLevels) {
-      std::int32_t* row = state.component.data() + At(state.levels) * At(npus);
+      std::int32_t* row = state.component.data() + At(state.levels) * stride;
       for (std::int32_t v = 0; v < npus; v++) {
         const std::int32_t root = Find(parent.data(), v);
         row[v] = root == v ? rows++ : row[root];
@@ -237,12 +254,20 @@ template <typename Entry>
 template <typename Entry>
 void FillHoldings(MatchState<Entry>& state) {
   const MatchProblem& problem = state.problem;
+  const FoldedNetwork* folded = state.folded;
   for (std::int32_t v = 0; v < problem.network.npu_count; v++) {
+    const bool is_copy = folded != nullptr && v >= folded->given.network.npu_count;
     for (std::int32_t i = problem.held_offset[v]; i < problem.held_offset[v + 1]; i++) {
-      AppendToLog(state, v, problem.held_chunk[i]);
-      Claim(state, v, problem.held_chunk[i]);
+      const std::int32_t chunk = problem.held_chunk[i];
+      AppendToLog(state, v, chunk);
+      SetBit(state.Hi(v), chunk);
+      if (!is_copy) ClaimForComponents(state, v, chunk);
+      state.missing[At(v)]--;
+      state.copies[At(chunk)]++;
     }
-    state.expected += state.missing[At(v)];
+    if (folded != nullptr && (is_copy || !folded->fold.Represents(v))) state.missing[At(v)] = 0;
+    const std::int32_t images = folded == nullptr || is_copy ? 1 : folded->orbit.End(v) - folded->orbit.Begin(v);
+    state.expected += static_cast<std::int64_t>(state.missing[At(v)]) * images;
   }
 }
 

@@ -93,7 +93,7 @@ void CopyEntries(SpreadState<Entry>& state, Port<Entry>& port, std::int32_t end)
   if (port.map == 0) {
     for (std::int32_t i = 0; i < count; i++) port.copy[i] = log[i];
   } else {
-    const Entry* map = state.fold.ChunkMap(port.map, state.problem.chunk_count);
+    const Entry* map = state.fold.ChunkMap(port.map);
     for (std::int32_t i = 0; i < count; i++) port.copy[i] = map[log[i]];
   }
 }

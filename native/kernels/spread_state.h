@@ -6,11 +6,11 @@
 
 #include "bits.h"
 #include "buffer.h"
+#include "fold.h"
 #include "huge_pages.h"
 #include "lists.h"
 #include "match.h"
 #include "spread.h"
-#include "spread_fold.h"
 
 namespace banyan {
 
@@ -53,6 +53,8 @@ struct SpreadState {
   Buffer<std::int32_t> copies;       // [chunks] NPUs that hold it or are being sent it; for the rarest
   std::int64_t expected = 0;
   Fold<Entry> fold;
+  Buffer<Entry> fixed_logs;            // [fixed NPUs][chunks] the log as others read it
+  Buffer<std::uint32_t> fixed_chunks;  // [fixed NPUs][words] what is in it
 
   [[nodiscard]] std::uint32_t* Hi(std::int32_t npu) { return hi.data() + At(npu) * words; }
   /// The log of the NPU, and what others read of it.
@@ -100,8 +102,16 @@ template <typename Entry>
     return kBanyanOutOfMemory;
   }
   if (problem.map_count > 0) {
-    const FoldStatus fold = BuildFold(problem, in, state.fold);
-    if (fold != FoldStatus::kOk) return fold == FoldStatus::kNoMemory ? kBanyanOutOfMemory : kBanyanBadArgument;
+    const BanyanStatus folded =
+        state.fold.Build({problem.npu_count, problem.chunk_count, problem.map_count, problem.maps, problem.route_source,
+                          nullptr, problem.held_offset, problem.held_chunk},
+                         in);
+    if (folded != kBanyanOk) return folded;
+    const auto fixed = At(state.fold.fixed_count);
+    if (!state.fixed_logs.Allocate(fixed * At(problem.chunk_count)) ||
+        !state.fixed_chunks.Allocate(fixed * state.words)) {
+      return kBanyanOutOfMemory;
+    }
   }
   for (std::int32_t i = 0; i < problem.route_count; i++) {
     const std::int32_t source = problem.route_source[in.items[At(i)]];
@@ -141,25 +151,21 @@ template <typename Entry>
 template <typename Entry>
 std::int32_t ShowArrivals(SpreadState<Entry>& state, std::int32_t npu, std::int32_t from, std::int32_t count,
                           std::int32_t shown_before) {
-  Fold<Entry>& fold = state.fold;
-  if (!fold.HasShown(npu)) return count;
-  const BanyanSpread& problem = state.problem;
+  const Fold<Entry>& fold = state.fold;
+  if (!fold.Fixed(npu)) return count;
   const std::uint32_t* hi = state.Hi(npu);
-  std::uint32_t* shown = fold.shown_chunks.data() + At(fold.shown_row[At(npu)]) * state.words;
+  std::uint32_t* shown = state.fixed_chunks.data() + At(fold.fixed_row[At(npu)]) * state.words;
   Entry* log = state.Shown(npu) + shown_before;
   std::int32_t written = 0;
   for (std::int32_t i = from; i < from + count; i++) {
     const std::int32_t chunk = state.Log(npu)[i];
     bool complete = !Bit(shown, chunk);
     for (std::int32_t g = 1; g < fold.map_count && complete; g++) {
-      if (fold.maps[At(g) * At(problem.npu_count) + At(npu)] != npu) continue;
-      complete = Bit(hi, fold.ChunkMap(g, problem.chunk_count)[chunk]);
+      if (fold.Fixes(g, npu)) complete = Bit(hi, fold.ChunkMap(g)[chunk]);
     }
-    if (!complete) continue;
-    for (std::int32_t g = 0; g < fold.map_count; g++) {
-      if (fold.maps[At(g) * At(problem.npu_count) + At(npu)] != npu) continue;
-      const std::int32_t image = fold.ChunkMap(g, problem.chunk_count)[chunk];
-      if (Bit(shown, image)) continue;
+    for (std::int32_t g = 0; g < fold.map_count && complete; g++) {
+      const std::int32_t image = fold.ChunkMap(g)[chunk];
+      if (!fold.Fixes(g, npu) || Bit(shown, image)) continue;
       SetBit(shown, image);
       log[written++] = static_cast<Entry>(image);
     }
@@ -214,8 +220,8 @@ template <typename Entry>
   if (ports != kBanyanOk) return ports;
   for (std::int32_t v = 0; v < problem.npu_count; v++) {
     state.shown[At(v)] = state.Log(v);
-    if (!state.fold.HasShown(v)) continue;
-    state.shown[At(v)] = state.fold.shown.data() + At(state.fold.shown_row[At(v)]) * At(problem.chunk_count);
+    if (!state.fold.Fixed(v)) continue;
+    state.shown[At(v)] = state.fixed_logs.data() + At(state.fold.fixed_row[At(v)]) * At(problem.chunk_count);
   }
   AdviseHugePages(state.ports.data(), state.ports.size() * sizeof(Port<Entry>));
   AdviseHugePages(state.hi.data(), state.hi.size() * sizeof(std::uint32_t));

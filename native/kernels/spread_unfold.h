@@ -17,7 +17,7 @@ void UnfoldLog(SpreadState<Entry>& state, std::int32_t npu, std::int32_t* taken)
   const std::int32_t of = fold.representative[At(npu)];
   const std::int32_t count = state.PortCount(npu);
   const std::int32_t* image_port = fold.image_port.data() + state.port_offset[At(npu)];
-  const Entry* map = fold.ChunkMap(fold.element[At(npu)], state.problem.chunk_count);
+  const Entry* map = fold.ChunkMap(fold.element[At(npu)]);
   const Entry* from = state.Log(of);
   Entry* to = state.Log(npu);
   const std::int32_t held = state.problem.held_offset[of + 1] - state.problem.held_offset[of];

@@ -155,8 +155,8 @@ void WriteSummary(double* summary, const BanyanTransfers& out) {
 }
 
 // match(npuCount, routeSource, routeTarget, slotPs, useOffset, useResource, useUnits, capacity, chunkCount, heldOffset,
-//       heldChunk, wanted | null, seed, choice, window, lateLimit, novelty, overtaking, cancel | null,
-//       chunk, route, startPs, summary[3]) -> status
+//       heldChunk, wanted | null, seed, choice, window, lateLimit, novelty, overtaking, mapCount, maps | null,
+//       cancel | null, chunk, route, startPs, summary[3]) -> status
 Napi::Value Match(const Napi::CallbackInfo& info) {
   Arguments arguments(info);
   const BanyanNetwork network = ReadNetwork(arguments);
@@ -173,11 +173,13 @@ Napi::Value Match(const Napi::CallbackInfo& info) {
   policy.late_limit = arguments.Integer("lateLimit");
   policy.novelty = arguments.Integer("novelty");
   policy.overtaking = arguments.Integer("overtaking");
+  const int32_t map_count = arguments.Integer("mapCount");
+  const int32_t* maps = arguments.Int32OrNull("maps", static_cast<double>(map_count) * network.npu_count);
   const int32_t* flag = arguments.Flag();
   BanyanTransfers out = ReadOutputs(arguments);
   double* summary = arguments.Float64("summary", 3);
   const int32_t status = banyan_match(&network, chunk_count, held_count, held_offset, held_chunk, wanted, &policy,
-                                      flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+                                      map_count, maps, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
   WriteSummary(summary, out);
   return Napi::Number::New(info.Env(), status);
 }

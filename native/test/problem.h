@@ -197,9 +197,11 @@ inline MatchCase RandomFolded(Source& random, std::int32_t max_npus, std::vector
     const std::int32_t from = i < npus ? i : random.Below(npus);
     const std::int32_t to = i < npus ? (i + 1) % npus : random.Below(npus);
     if (from == to) continue;
+    const double slot = 1 + random.Below(3);
     for (std::int32_t g = 0; g < 2; g++) {
       made.network.Add((*maps)[static_cast<std::size_t>(g * npus + from)],
-                       (*maps)[static_cast<std::size_t>(g * npus + to)], 1);
+                       (*maps)[static_cast<std::size_t>(g * npus + to)], slot);
+      made.network.EndRoute();
     }
   }
   const std::int32_t each = 1 + random.Below(3);
@@ -211,6 +213,7 @@ inline MatchCase RandomFolded(Source& random, std::int32_t max_npus, std::vector
   made.policy.seed = static_cast<std::uint32_t>(random.Below(1 << 30));
   made.policy.window = 1;
   made.policy.novelty = random.Below(2);
+  made.policy.overtaking = random.Below(2);
   if (random.Below(8) == 0) (*maps)[static_cast<std::size_t>(npus + random.Below(npus))] = random.Below(npus);
   return made;
 }

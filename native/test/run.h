@@ -9,12 +9,13 @@
 namespace banyan_test {
 
 /// Null when the status fits and the answer keeps its laws; else what is wrong.
-inline const char* RunMatch(const MatchCase& made, std::int32_t* status) {
+inline const char* RunMatch(const MatchCase& made, std::int32_t* status, const std::vector<std::int32_t>& maps = {}) {
   const BanyanNetwork view = made.network.View();
   Transfers out(Deliveries(made));
   *status = banyan_match(&view, made.chunks, static_cast<std::int32_t>(made.held_chunk.size()), made.held_offset.data(),
                          made.held_chunk.data(), made.wanted.empty() ? nullptr : made.wanted.data(), &made.policy,
-                         nullptr, nullptr, &out.view);
+                         static_cast<std::int32_t>(maps.size()) / made.network.npus, maps.data(), nullptr, nullptr,
+                         &out.view);
   if (*status == kBanyanOk) return MatchFault(made, out);
   return *status == kBanyanUnreachable ? nullptr : "unexpected status";
 }
@@ -144,7 +145,8 @@ inline const char* RunFolded(Source& random, std::int32_t* status) {
   for (std::size_t v = 0; v < npus; v++) {
     exchanges = exchanges && maps[npus + static_cast<std::size_t>(maps[npus + v])] == static_cast<std::int32_t>(v);
   }
-  const char* fault = RunSpread(made, status, maps);
+  const char* fault = RunMatch(made, status, maps);
+  if (fault == nullptr || !exchanges) fault = RunSpread(made, status, maps);
   return exchanges && *status != kBanyanBadArgument ? fault : nullptr;
 }
 

@@ -16,34 +16,49 @@ const MOST_MAPS = 400;
 /** Classes whose permutations have more distances and routes to check, all together, are left out; 1e8 take a second. */
 const MOST_CHECKS = 1e8;
 
-/** Other ends of the routes at each NPU, one for each route: node[offset[v] .. offset[v + 1]]. */
+/** Other ends of the routes at each NPU, one for each route, and their kinds: node[offset[v] .. offset[v + 1]]. */
 interface Neighbours {
   readonly offset: Int32Array;
   readonly node: Int32Array;
+  readonly kind: Int32Array;
+  readonly kinds: number;
 }
 
-/** Returns the other ends of routes, by the ends in `at`. O(routes + NPUs). */
-function neighbours(at: Int32Array, other: Int32Array, npuCount: number): Neighbours {
+/** Returns the other ends of routes, by the ends in `at`; all of one kind where `kindOf` is null. O(routes + NPUs). */
+function neighbours(at: Int32Array, other: Int32Array, kindOf: Int32Array | null, npuCount: number): Neighbours {
   const { offset, items } = groupedBy(at, npuCount);
   const node = new Int32Array(items.length);
-  for (let i = 0; i < items.length; i++) node[i] = other[items[i]];
-  return { offset, node };
+  const kind = new Int32Array(items.length);
+  let kinds = 1;
+  for (let i = 0; i < items.length; i++) {
+    node[i] = other[items[i]];
+    if (kindOf === null) continue;
+    kind[i] = kindOf[items[i]];
+    kinds = Math.max(kinds, kind[i] + 1);
+  }
+  return { offset, node, kind, kinds };
 }
 
-/** Returns whether a map takes the neighbours `from` of every NPU to the neighbours `to` of its image, each as often. O(routes). */
+/**
+ * Returns whether a map takes the neighbours `from` of every NPU to the neighbours `to` of its image, by each kind as often.
+ * O(routes).
+ */
 function takesOnto(map: Int32Array, from: Neighbours, to: Neighbours): boolean {
-  const left = new Int32Array(map.length);
+  const { kinds } = to;
+  const left = new Int32Array(map.length * kinds);
   for (let v = 0; v < map.length; v++) {
     const image = map[v];
     if (from.offset[v + 1] - from.offset[v] !== to.offset[image + 1] - to.offset[image]) return false;
-    for (let i = to.offset[image]; i < to.offset[image + 1]; i++) left[to.node[i]]++;
-    for (let i = from.offset[v]; i < from.offset[v + 1]; i++) if (--left[map[from.node[i]]] < 0) return false;
+    for (let i = to.offset[image]; i < to.offset[image + 1]; i++) left[to.node[i] * kinds + to.kind[i]]++;
+    for (let i = from.offset[v]; i < from.offset[v + 1]; i++) {
+      if (--left[map[from.node[i]] * kinds + from.kind[i]] < 0) return false;
+    }
   }
   return true;
 }
 
 /**
- * Returns every map of NPUs onto NPUs that takes the multiset of routes onto itself, as [maps][npus] where each NPU goes: the
+ * Returns every map of NPUs onto NPUs that takes the multiset of routes onto itself, of each kind (0, 1, ...) for itself, as [maps][npus] where each NPU goes: the
  * identity first, closed under composition. Null where no class of NPUs serves as landmarks, or the search is too wide.
  * O(landmarks * (routes + maps * NPUs) + maps * routes) time, where maps counts the proposed ones too.
  */
@@ -51,9 +66,10 @@ export function automorphismsOf(
   npuCount: number,
   source: Int32Array,
   target: Int32Array,
+  kind: Int32Array | null = null,
 ): readonly Int32Array[] | null {
-  const into = neighbours(target, source, npuCount);
-  const out = neighbours(source, target, npuCount);
+  const into = neighbours(target, source, kind, npuCount);
+  const out = neighbours(source, target, kind, npuCount);
   let symmetric: boolean | undefined;
   for (const landmarks of landmarkClasses(into, out)) {
     symmetric ??= takesOnto(

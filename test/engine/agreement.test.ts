@@ -83,6 +83,16 @@ describe(`the backends ${names} give the same bits`, () => {
     );
   });
 
+  it("for random problems with maps onto themselves", () => {
+    fc.assert(
+      fc.property(foldedProblems, ({ problem, maps }) => {
+        const [first, ...others] = all.map((kernels) => kernels.match({ ...problem, maps: mapColumns(maps) }));
+        for (const other of others) expect(other).toEqual(first);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it("for random problems in slots with maps onto themselves, with one to three threads", () => {
     fc.assert(
       fc.property(foldedProblems, ({ problem, maps }) => {

@@ -8,6 +8,7 @@ import { allGather, matchProblems, mesh, networkOf, relayOf, relayProblems } fro
 import { placedByOracle, placeOf, placeProblems } from "../support/place-problems.ts";
 import { spreadOf } from "../support/spread-problems.ts";
 import { brokenMatchLaws, brokenRelayLaws } from "../support/transfer-laws.ts";
+import { foldedContract } from "./folded.contract.ts";
 import { spreadContract } from "./spread.contract.ts";
 
 /** What every backend of the kernels must do. A backend's test file only supplies its name. */
@@ -169,6 +170,7 @@ function cases(backend: Backend, kernels: Kernels): void {
     expect(problem).toEqual(copy);
   });
 
+  foldedContract(kernels);
   spreadContract(kernels);
   placing(kernels);
   badMatchProblems(kernels);

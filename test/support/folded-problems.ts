@@ -2,10 +2,10 @@ import * as fc from "fast-check";
 import type { MatchProblem } from "../../src/engine/kernels/kernels.ts";
 import { automorphismsOf } from "../../src/model/automorphisms.ts";
 import { random } from "../../src/random.ts";
-import { shuffle } from "./draws.ts";
+import { pick, shuffle } from "./draws.ts";
 import { allGather, networkOf, type Route } from "./networks.ts";
 
-/** An all-gather over routes of length 1, and a group of maps that take the routes onto themselves, the identity first. */
+/** An all-gather, and a group of maps that take the routes onto routes that are as long, the identity first. */
 export interface FoldedProblem {
   readonly problem: MatchProblem;
   readonly maps: readonly Int32Array[];
@@ -42,8 +42,11 @@ export const foldedProblems: fc.Arbitrary<FoldedProblem> = fc
     ends: fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 2, maxLength: 8 }),
     chunks: fc.integer({ min: 1, max: 3 }),
     seed: fc.nat(1e6),
+    novelty: fc.nat(1),
+    overtaking: fc.nat(1),
   })
-  .map(({ npus, generators, moved, ends, chunks, seed }) => {
+  .map(({ npus, generators, moved, ends, chunks, ...policy }) => {
+    const { seed } = policy;
     const draws = random(seed, 1);
     const permutation = (): Int32Array => {
       const places = Int32Array.from({ length: npus }, (_, v) => v);
@@ -59,16 +62,19 @@ export const foldedProblems: fc.Arbitrary<FoldedProblem> = fc
     const ring = Array.from({ length: npus }, (_, v) => [v, (v + 1) % npus] as const);
     for (const [source, target] of [...drawn, ...ring]) {
       if (source === target) continue;
-      for (const map of maps) routes.push({ source: map[source], target: map[target], slotPs: 1 });
+      const slotPs = pick([4, 4, 5, 9, 20], draws);
+      for (const map of maps) routes.push({ source: map[source], target: map[target], slotPs });
     }
     shuffle(routes, draws);
-    return { problem: allGather(networkOf(npus, routes), chunks, { seed }), maps };
+    return { problem: allGather(networkOf(npus, routes), chunks, policy), maps };
   });
 
 /** Returns an all-gather on a network with all maps onto itself that are found. */
 export function foldedAllGather(problem: MatchProblem): FoldedProblem {
-  const { npuCount, routeSource, routeTarget } = problem.network;
-  const maps = automorphismsOf(npuCount, routeSource, routeTarget);
+  const { npuCount, routeSource, routeTarget, slotPs } = problem.network;
+  const lengths = [...new Set(slotPs)];
+  const kinds = Int32Array.from(slotPs, (slot) => lengths.indexOf(slot));
+  const maps = automorphismsOf(npuCount, routeSource, routeTarget, kinds);
   if (maps === null) throw new Error("no maps are found");
   return { problem, maps };
 }

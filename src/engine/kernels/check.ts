@@ -32,6 +32,7 @@ export function checkMatchShapes(problem: MatchProblem): void {
   require(problem.heldOffset.length === network.npuCount + 1);
   const words = Math.ceil(chunkCount / 32);
   require(problem.wanted === null || problem.wanted.length === network.npuCount * words);
+  require(problem.maps === null || (problem.maps.length > 0 && problem.maps.length % network.npuCount === 0));
   require(isInteger(policy.seed, 0, 2 ** 32 - 1));
   for (const value of [policy.choice, policy.window, policy.lateLimit, policy.novelty, policy.overtaking]) {
     require(isInteger(value, 0, INT32_MAX));
@@ -45,7 +46,7 @@ export function checkSpreadShapes(problem: SpreadProblem): void {
   require(problem.routeSource.length < INT32_MAX && problem.routeTarget.length === problem.routeSource.length);
   require(problem.heldOffset.length === npuCount + 1 && problem.heldChunk.length < INT32_MAX);
   require(wanted === null || wanted.length === npuCount * Math.ceil(chunkCount / 32));
-  require(problem.maps === null || problem.maps.length % npuCount === 0);
+  require(problem.maps === null || (problem.maps.length > 0 && problem.maps.length % npuCount === 0));
   require(isInteger(policy.seed, 0, 2 ** 32 - 1));
   for (const value of [policy.choice, policy.window, policy.lateLimit, problem.threads, problem.maxSlots]) {
     require(isInteger(value, 0, INT32_MAX));
@@ -101,6 +102,8 @@ export function checkMatchValues(problem: MatchProblem): void {
   checkNetworkValues(problem.network);
   require(ascending(heldOffset, heldChunk.length) && inRange(heldChunk, chunkCount));
   require(policy.choice <= 4 && policy.window >= 1 && policy.novelty <= 1 && policy.overtaking <= 1);
+  checkMapValues(problem.maps, problem.network.npuCount, problem);
+  require(problem.maps === null || problem.network.useResource.length === 0);
 }
 
 /** Throws when an index or a value of a spread problem is out of range; the shapes have been checked. */
@@ -113,10 +116,18 @@ export function checkSpreadValues(problem: SpreadProblem): void {
   }
   require(routeSource.every((source, r) => source !== routeTarget[r]));
   require(policy.choice <= 4 && policy.window >= 1 && problem.threads >= 1);
-  const { maps, wanted } = problem;
-  if (maps === null || maps.length === 0) return;
+  checkMapValues(problem.maps, npuCount, problem);
+}
+
+/** Everyone wants everything, and the oldest first. */
+function checkMapValues(
+  maps: Int32Array | null,
+  npuCount: number,
+  { policy, wanted }: Pick<SpreadProblem, "policy" | "wanted">,
+): void {
+  if (maps === null) return;
   require(policy.choice === 0 && wanted === null && inRange(maps, npuCount));
-  for (let v = 0; v < npuCount; v++) require(maps[v] === v);
+  for (let v = 0; v < maps.length && v < npuCount; v++) require(maps[v] === v);
 }
 
 /** Throws when an index or a value of a relay problem is out of range; the shapes have been checked. */

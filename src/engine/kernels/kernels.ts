@@ -53,6 +53,8 @@ export interface MatchProblem {
   /** [npus * ceil(chunks / 32)] bit c of row v: NPU v wants chunk c (bit c & 31 of word c >> 5); null: everyone wants all. */
   readonly wanted: Uint32Array | null;
   readonly policy: MatchPolicy;
+  /** As in SpreadProblem; routes may be unequal, but share no resources. */
+  readonly maps: Int32Array | null;
 }
 
 /** Multicast matching in slots: routes that are equally long and share nothing; see native/kernels/spread.h. */
@@ -81,8 +83,9 @@ export interface SpreadProblem {
   readonly maps: Int32Array | null;
 }
 
-/** Returns how many maps a spread problem has. */
-export const mapCountOf = ({ maps, npuCount }: SpreadProblem): number => (maps === null ? 0 : maps.length / npuCount);
+/** Returns how many maps of so many NPUs a column has. */
+export const mapCountOf = (maps: Int32Array | null, npuCount: number): number =>
+  maps === null ? 0 : maps.length / npuCount;
 
 /** One arrival log per NPU: what it holds and receives, in the form of ArrivalLog in src/model/slot-schedule.ts. */
 export interface SpreadLogs {

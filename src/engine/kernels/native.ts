@@ -50,6 +50,8 @@ export function nativeKernels(addon: Addon): Kernels {
         policy.lateLimit,
         policy.novelty,
         policy.overtaking,
+        mapCountOf(problem.maps, network.npuCount),
+        problem.maps,
         cancel ?? null,
         ...outputArguments(outputs),
       );
@@ -82,7 +84,7 @@ export function nativeKernels(addon: Addon): Kernels {
         logs.portOffset,
         logs.ports,
         logs.slots,
-        mapCountOf(problem),
+        mapCountOf(problem.maps, problem.npuCount),
         problem.maps,
         summary,
       );

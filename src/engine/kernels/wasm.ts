@@ -90,7 +90,7 @@ function putSpread(heap: WasmHeap, problem: SpreadProblem): number {
     lateLimit,
     problem.threads,
     0,
-    mapCountOf(problem),
+    mapCountOf(problem.maps, problem.npuCount),
     maps,
   ]);
   return pointer;
@@ -181,6 +181,8 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
           heap.put(heldChunk),
           heap.put(wanted),
           putPolicy(heap, policy),
+          mapCountOf(problem.maps, network.npuCount),
+          heap.put(problem.maps),
           ...cancelArguments(raw, cancel),
           out,
         ),

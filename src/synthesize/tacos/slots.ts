@@ -1,5 +1,4 @@
 import { CHOICE } from "../../engine/kernels/kernels.ts";
-import { automorphismsOf } from "../../model/automorphisms.ts";
 import { boundOf } from "../../model/bounds.ts";
 import { ceil } from "../../model/rational.ts";
 import { type RouteSet, type RouteTimes, routeTimes } from "../../model/routes.ts";
@@ -9,7 +8,8 @@ import { switchCount } from "../../model/topology.ts";
 import { translatedSchedule } from "../../model/translated-rows.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
 import { bestOf } from "./best-of.ts";
-import { everyoneWantsAll, type Holdings, holdingsOf } from "./demand.ts";
+import { everyoneWantsAll, holdingsOf } from "./demand.ts";
+import { foldingMaps } from "./folding.ts";
 import { invariantLabel, invariantLogs } from "./invariant-logs.ts";
 import { isSlotted, type Logs, spreadLogs } from "./logs.ts";
 import { tenNetwork } from "./network.ts";
@@ -110,7 +110,7 @@ interface LogsOutcome {
 
 /**
  * Returns the function that gives trial k, ready to run. The first, where it takes the oldest chunks and the network maps onto
- * itself, is the same under all its maps: one NPU of each orbit is matched (an eighth of a square mesh, a 48th of a cube).
+ * itself, is the same under all its maps.
  */
 function logsAttempts(request: SynthesisRequest, task: SlotTask, context: SynthesisContext) {
   const { npuCount } = request.topology;
@@ -126,7 +126,8 @@ function logsAttempts(request: SynthesisRequest, task: SlotTask, context: Synthe
       oneSource: held.offset.some((end, v) => v > 0 && end - held.offset[v - 1] === held.chunk.length),
       heterogeneous: false,
     });
-  const maps = trialOf(0).policy.choice === CHOICE.oldest ? foldingMaps(routes, held, npuCount) : null;
+  const maps =
+    trialOf(0).policy.choice === CHOICE.oldest ? foldingMaps({ ...routes, slotPs: null }, held, npuCount) : null;
   return (k: number) => async (): Promise<LogsOutcome> => {
     const trial = trialOf(maps === null ? k : Math.max(0, k - 1));
     const folded = maps !== null && k === 0;
@@ -145,14 +146,4 @@ function logsAttempts(request: SynthesisRequest, task: SlotTask, context: Synthe
     const label = folded ? `${trial.name}, ${maps.length / npuCount} symmetries` : trial.name;
     return { logs, endPs: logs.slots * slotPs, label };
   };
-}
-
-/** Returns the maps of the network onto itself, as a spread problem takes them; null where only the identity is found. */
-function foldingMaps({ source, target }: RouteSet, { offset }: Holdings, npuCount: number): Int32Array | null {
-  if (offset.some((end, v) => end !== v * offset[1])) return null;
-  const maps = automorphismsOf(npuCount, source, target) ?? [];
-  if (maps.length < 2) return null;
-  const columns = new Int32Array(maps.length * npuCount);
-  for (const [g, map] of maps.entries()) columns.set(map, g * npuCount);
-  return columns;
 }

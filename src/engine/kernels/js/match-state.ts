@@ -1,11 +1,13 @@
 import { CHOICE, type MatchProblem, type TenNetwork } from "../kernels.ts";
 import { find, group, groupSecond, type Lists, NONE, range, type Touched, touched, unite } from "./lists.ts";
+import { type FoldedNetwork, foldedNetwork } from "./match-fold.ts";
 import { buildPorts, type PortState } from "./match-port-state.ts";
 import { ArrivalQueue, groupRoutes, Resources, type SlotRanks, slotRanks } from "./ten.ts";
 
 /** What the multicast matching works on; the twin of native/kernels/match_state.h, function by function. */
 export interface MatchState {
   readonly problem: MatchProblem;
+  readonly folded: FoldedNetwork | null;
   /** 32-bit words per row of chunks. */
   readonly words: number;
   readonly ranks: SlotRanks;
@@ -81,13 +83,25 @@ export function appendToLog(state: MatchState, npu: number, chunk: number): void
   if (state.problem.policy.overtaking !== 0) state.holds[npu * state.words + (chunk >>> 5)] |= 1 << (chunk & 31);
 }
 
-/** The chunk is held by the NPU or under way to it. */
+/** The components of the NPU have the chunk or are being sent it. */
+function claimForComponents(state: MatchState, npu: number, chunk: number): void {
+  for (let level = 1; level < state.levels; level++) {
+    state.novel[novelRow(state, level, npu) + (chunk >>> 5)] |= 1 << (chunk & 31);
+  }
+}
+
+/** The chunk is under way to the NPU. */
 export function claim(state: MatchState, npu: number, chunk: number): void {
-  const { hi, words, levels, novel, missing, copies } = state;
-  const word = chunk >>> 5;
-  const bit = 1 << (chunk & 31);
-  hi[npu * words + word] |= bit;
-  for (let level = 1; level < levels; level++) novel[novelRow(state, level, npu) + word] |= bit;
+  const { folded, hi, words, levels, missing, copies } = state;
+  hi[npu * words + (chunk >>> 5)] |= 1 << (chunk & 31);
+  claimForComponents(state, npu, chunk);
+  if (folded !== null && levels > 1) {
+    const { fold, orbit, given } = folded;
+    for (let i = orbit.offset[npu] + 1; i < orbit.offset[npu + 1]; i++) {
+      const image = orbit.items[i];
+      claimForComponents(state, image, fold.chunkMaps[fold.element[image] * given.chunkCount + chunk]);
+    }
+  }
   missing[npu]--;
   copies[chunk]++;
 }
@@ -131,10 +145,11 @@ function buildAround({ network, policy }: MatchProblem, neighbours: Lists): List
  * Level k >= 1 of a rank: the components under routes of lower rank. Levels with one component say nothing new, and neither do
  * levels equal to the one before.
  */
-function buildLevels({ network, policy }: MatchProblem, words: number, ranks: SlotRanks) {
+function buildLevels({ network, policy }: MatchProblem, words: number, stride: number) {
   const npus = network.npuCount;
+  const ranks = slotRanks(network);
   const levelOfRank = new Int32Array(ranks.slot.length);
-  const component = new Int32Array(MAX_LEVELS * npus);
+  const component = new Int32Array(MAX_LEVELS * stride);
   let levels = 1;
   if (policy.novelty === 0) return { levels, levelOfRank, component, novel: new Uint32Array(0) };
   const byRank = group(ranks.rank, ranks.slot.length);
@@ -151,7 +166,7 @@ function buildLevels({ network, policy }: MatchProblem, words: number, ranks: Sl
       components--;
     }
     if (components < before && components > 1 && levels < MAX_LEVELS) {
-      const row = component.subarray(levels * npus, (levels + 1) * npus);
+      const row = component.subarray(levels * stride, levels * stride + npus);
       for (let v = 0; v < npus; v++) {
         const root = find(parent, v);
         row[v] = root === v ? rows++ : row[root];
@@ -197,28 +212,39 @@ function buildHoldings({ network, chunkCount, heldOffset, heldChunk, wanted, pol
 }
 
 function fillHoldings(state: MatchState): void {
-  const { network, heldOffset, heldChunk } = state.problem;
+  const { problem, folded, hi, words, missing, copies } = state;
+  const { network, heldOffset, heldChunk } = problem;
   for (let v = 0; v < network.npuCount; v++) {
+    const isCopy = folded !== null && v >= folded.given.network.npuCount;
     for (let i = heldOffset[v]; i < heldOffset[v + 1]; i++) {
-      appendToLog(state, v, heldChunk[i]);
-      claim(state, v, heldChunk[i]);
+      const chunk = heldChunk[i];
+      appendToLog(state, v, chunk);
+      hi[v * words + (chunk >>> 5)] |= 1 << (chunk & 31);
+      if (!isCopy) claimForComponents(state, v, chunk);
+      missing[v]--;
+      copies[chunk]++;
     }
-    state.expected += state.missing[v];
+    if (folded !== null && (isCopy || folded.fold.representative[v] !== v)) missing[v] = 0;
+    const images = folded === null || isCopy ? 1 : folded.orbit.offset[v + 1] - folded.orbit.offset[v];
+    state.expected += missing[v] * images;
   }
 }
 
 /** Returns the state before time 0. */
-export function buildMatchState(problem: MatchProblem): MatchState {
+export function buildMatchState(given: MatchProblem): MatchState {
+  const folded = given.maps === null ? null : foldedNetwork(given, given.maps);
+  const problem = folded?.problem ?? given;
   const { network, chunkCount } = problem;
   const routes = network.slotPs.length;
   const words = (chunkCount + 31) >>> 5;
   const ranks = slotRanks(network);
   const directOut = groupRoutes(network, network.routeSource, false);
   const neighbours = buildNeighbours(network, directOut);
-  const levels = buildLevels(problem, words, ranks);
+  const levels = buildLevels(given, words, network.npuCount);
   const ports = buildPorts(network, ranks);
   const state: MatchState = {
     problem,
+    folded,
     words,
     ranks,
     directIn: groupRoutes(network, network.routeTarget, false),

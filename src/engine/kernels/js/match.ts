@@ -3,6 +3,7 @@ import { shuffle } from "../../../random.ts";
 import type { CancelFlag, MatchProblem, Transfers } from "../kernels.ts";
 import { STATUS, throwForStatus } from "../status.ts";
 import { NONE, touch } from "./lists.ts";
+import { completes, type FoldedNetwork, imageRoute, shows } from "./match-fold.ts";
 import { departChosen, departOvertaking, firstCandidate, mayOvertake } from "./match-moves.ts";
 import { sendPort } from "./match-port-state.ts";
 import { servePorts } from "./match-ports.ts";
@@ -71,26 +72,79 @@ function outdate(state: MatchState, target: number, chunk: number): void {
   }
 }
 
-function arrive(state: MatchState, out: Transfers, route: number): void {
-  const { problem, carried, duplicate, directOut, missing, ports } = state;
-  const target = problem.network.routeTarget[route];
-  const chunk = carried[route];
-  const overtook = duplicate[route] !== 0;
-  const row = state.delivered++;
-  out.chunk[row] = chunk;
-  out.route[row] = route;
-  out.startPs[row] = state.start[route];
-  free(state, route);
-  appendToLog(state, target, chunk);
-  for (let i = directOut.offset[target]; i < directOut.offset[target + 1]; i++) {
+/** The log of the NPU, or of a copy, has grown: its readers are served. */
+function touchReaders(state: MatchState, npu: number): void {
+  const { problem, carried, directOut, missing, ports } = state;
+  for (let i = directOut.offset[npu]; i < directOut.offset[npu + 1]; i++) {
     const next = directOut.items[i];
     const reader = problem.network.routeTarget[next];
     if (carried[next] === NONE && (missing[reader] > 0 || mayOvertake(state))) touch(state.nodes, reader);
   }
   const { nodeGroups } = ports;
-  for (let i = nodeGroups.offset[target]; i < nodeGroups.offset[target + 1]; i++) {
-    touch(state.groups, nodeGroups.items[i]);
+  for (let i = nodeGroups.offset[npu]; i < nodeGroups.offset[npu + 1]; i++) touch(state.groups, nodeGroups.items[i]);
+}
+
+/** Appends the chunk to the copies of a representative, each through its map. */
+function appendToCopies(
+  state: MatchState,
+  { given, fold, copies, copyMap }: FoldedNetwork,
+  npu: number,
+  chunk: number,
+) {
+  for (let i = copies.offset[npu]; i < copies.offset[npu + 1]; i++) {
+    const node = given.network.npuCount + copies.items[i];
+    const image = fold.chunkMaps[copyMap[copies.items[i]] * given.chunkCount + chunk];
+    appendToLog(state, node, image);
+    state.hi[node * state.words + (image >>> 5)] |= 1 << (image & 31);
+    touchReaders(state, node);
   }
+}
+
+/** What maps leave in place shows a chunk once all its images under them have arrived. */
+function followArrival(state: MatchState, folded: FoldedNetwork, npu: number, chunk: number): void {
+  const { given, fold, copies } = folded;
+  if (copies.offset[npu] === copies.offset[npu + 1]) return;
+  if (fold.fixedRow[npu] === NONE) {
+    appendToCopies(state, folded, npu, chunk);
+  } else if (completes(folded, npu, chunk)) {
+    for (let g = 0; g < fold.mapCount; g++) {
+      const image = fold.chunkMaps[g * given.chunkCount + chunk];
+      if (shows(folded, g, npu, image)) appendToCopies(state, folded, npu, image);
+    }
+  }
+}
+
+/** Writes the transfer, at every NPU of its target's orbit. */
+function write(state: MatchState, out: Transfers, route: number, chunk: number): void {
+  const { folded, problem } = state;
+  const startPs = state.start[route];
+  const writeRow = (image: number, through: number): void => {
+    const row = state.delivered++;
+    out.chunk[row] = image;
+    out.route[row] = through;
+    out.startPs[row] = startPs;
+  };
+  if (folded === null) {
+    writeRow(chunk, route);
+    return;
+  }
+  const { orbit, fold, given } = folded;
+  const target = problem.network.routeTarget[route];
+  for (let i = orbit.offset[target]; i < orbit.offset[target + 1]; i++) {
+    const npu = orbit.items[i];
+    writeRow(fold.chunkMaps[fold.element[npu] * given.chunkCount + chunk], imageRoute(folded, route, npu));
+  }
+}
+
+function arrive(state: MatchState, out: Transfers, route: number): void {
+  const target = state.problem.network.routeTarget[route];
+  const chunk = state.carried[route];
+  const overtook = state.duplicate[route] !== 0;
+  write(state, out, route, chunk);
+  free(state, route);
+  appendToLog(state, target, chunk);
+  touchReaders(state, target);
+  if (state.folded !== null) followArrival(state, state.folded, target, chunk);
   if (overtook) outdate(state, target, chunk);
 }
 

@@ -3,8 +3,9 @@ import { shuffle } from "../../../random.ts";
 import { type CancelFlag, CHOICE, type SpreadLogs, type SpreadProblem } from "../kernels.ts";
 import { allocateLogs } from "../outputs.ts";
 import { STATUS, throwForStatus } from "../status.ts";
+import { buildFold, type Fold, fixes } from "./fold.ts";
 import { group, groupSecond, type Lists, NONE } from "./lists.ts";
-import { buildFold, type Fold, unfoldLogs } from "./spread-fold.ts";
+import { unfoldLogs } from "./spread-unfold.ts";
 
 /** The matching in slots; native/kernels/spread.h explains it and is its twin. One thread. */
 
@@ -29,6 +30,8 @@ interface SpreadState {
   readonly order: Int32Array;
   readonly taken: Int32Array;
   readonly fold: Fold | null;
+  /** Of representatives that a map leaves in place: the log as others read it, and [chunks] what is in it. */
+  readonly shown: ReadonlyMap<number, { readonly log: Int32Array; readonly holds: Uint8Array }>;
   /** [routes] the map that takes the source's log to what the port reads; all 0 where nothing is folded. */
   readonly portMap: Int32Array;
   expected: number;
@@ -54,7 +57,7 @@ function buildSpread(problem: SpreadProblem, out: SpreadLogs): SpreadState {
     outOffset[v + 1] = count;
     mostPorts = Math.max(mostPorts, into.offset[v + 1] - into.offset[v]);
   }
-  const fold = buildFold(problem, into);
+  const fold = problem.maps === null ? null : buildFold({ ...problem, maps: problem.maps, slotPs: null }, into);
   const portSource = into.items.map((route) => routeSource[route]);
   const state: SpreadState = {
     problem,
@@ -64,6 +67,7 @@ function buildSpread(problem: SpreadProblem, out: SpreadLogs): SpreadState {
     portSource: fold === null ? portSource : portSource.map((source) => fold.representative[source]),
     portMap: portSource.map((source) => fold?.element[source] ?? 0),
     fold,
+    shown: shownLogs(fold, chunkCount),
     pointer: new Int32Array(routeSource.length),
     outOffset,
     neighbours,
@@ -78,6 +82,14 @@ function buildSpread(problem: SpreadProblem, out: SpreadLogs): SpreadState {
   };
   fillSpread(state);
   return state;
+}
+
+function shownLogs(fold: Fold | null, chunkCount: number) {
+  const shown = new Map<number, { log: Int32Array; holds: Uint8Array }>();
+  fold?.fixedRow.forEach((row, npu) => {
+    if (row !== NONE) shown.set(npu, { log: new Int32Array(chunkCount), holds: new Uint8Array(chunkCount) });
+  });
+  return shown;
 }
 
 /** Only the choice that scores what is two routes away needs to know it. */
@@ -120,21 +132,20 @@ function fillSpread(state: SpreadState): void {
  */
 function showArrivals(state: SpreadState, npu: number, from: number, count: number, before: number): number {
   const { fold, out, words, hi } = state;
-  const own = fold?.shown.get(npu);
+  const own = state.shown.get(npu);
   if (fold === null || own === undefined) return count;
-  const { npuCount, chunkCount } = state.problem;
-  const stays = (g: number): boolean => fold.maps[g * npuCount + npu] === npu;
+  const { chunkCount } = state.problem;
   let written = 0;
   for (let i = from; i < from + count; i++) {
     const chunk = out.chunk[out.logOffset[npu] + i];
     let complete = own.holds[chunk] === 0;
     for (let g = 1; g < fold.mapCount && complete; g++) {
       const image = fold.chunkMaps[g * chunkCount + chunk];
-      if (stays(g)) complete = ((hi[npu * words + (image >>> 5)] >>> (image & 31)) & 1) === 1;
+      if (fixes(fold, g, npu)) complete = ((hi[npu * words + (image >>> 5)] >>> (image & 31)) & 1) === 1;
     }
     for (let g = 0; g < fold.mapCount && complete; g++) {
       const image = fold.chunkMaps[g * chunkCount + chunk];
-      if (!stays(g) || own.holds[image] === 1) continue;
+      if (!fixes(fold, g, npu) || own.holds[image] === 1) continue;
       own.holds[image] = 1;
       own.log[before + written++] = image;
     }
@@ -204,17 +215,21 @@ function serve(state: SpreadState, npu: number, slot: number, plain: boolean, le
   for (let i = 0; i < count && missing > 0; i++) {
     const port = order[i];
     const source = portSource[first + port];
-    const shown = fold?.shown.get(source);
+    const shown = fold === null ? undefined : state.shown.get(source);
     const read = shown === undefined ? logs : shown.log;
     const begin = shown === undefined ? logOffset[source] : 0;
-    const map = portMap[first + port] * problem.chunkCount;
-    const entry = (i: number): number => (fold === null || map === 0 ? read[i] : fold.chunkMaps[map + read[i]]);
     const end = begin + length[source];
     let at = begin + pointer[first + port];
-    while (at < end && (hi[row + (entry(at) >>> 5)] >>> (entry(at) & 31)) & 1) at++;
+    const map = fold === null ? 0 : portMap[first + port] * problem.chunkCount;
+    const chunkMaps = fold === null || map === 0 ? null : fold.chunkMaps;
+    let chunk = NONE;
+    for (; at < end; at++) {
+      chunk = chunkMaps === null ? read[at] : chunkMaps[map + read[at]];
+      if (((hi[row + (chunk >>> 5)] >>> (chunk & 31)) & 1) === 0) break;
+    }
     pointer[first + port] = at - begin;
     if (at === end) continue;
-    const chunk = plain ? entry(at) : chooseFrom(state, npu, at, end);
+    if (!plain) chunk = chooseFrom(state, npu, at, end);
     hi[row + (chunk >>> 5)] |= 1 << (chunk & 31);
     taken[port] = chunk;
     missing--;
