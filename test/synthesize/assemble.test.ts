@@ -4,6 +4,7 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import { routesOf } from "../../src/model/routing.ts";
 import { draw } from "../../src/random.ts";
 import { assemble, type PhaseTransfers } from "../../src/synthesize/tacos/assemble.ts";
+import { assembleInPlace } from "../../src/synthesize/tacos/in-place.ts";
 import { columnsOf, wholeCollective } from "../support/synthesis.ts";
 
 const topology = presetTopology("fc:6");
@@ -89,5 +90,60 @@ describe("assembling phases", () => {
     expect(startPs.every((start, i) => i === 0 || startPs[i - 1] <= start)).toBe(true);
     const total = (column: { [Symbol.iterator](): Iterator<number> }) => [...column].reduce((sum, c) => sum + c, 0);
     expect(total(chunk)).toBe(total(made.chunk));
+  });
+});
+
+describe("assembling one phase over its own columns", () => {
+  const copyOf = (phase: PhaseTransfers): PhaseTransfers => ({
+    ...phase,
+    chunk: phase.chunk.slice(),
+    route: phase.route.slice(),
+    startPs: phase.startPs.slice(),
+  });
+
+  it("gives the same schedule", () => {
+    fc.assert(
+      fc.property(phases, fc.boolean(), ({ slots, ...options }, reduces) => {
+        const made = { ...phaseOf({ ...options, slots: Math.min(slots, 8), reversed: false, sorted: true }), reduces };
+        const expected = columnsOf(assemble(topology, collective, [copyOf(made)]));
+        const schedule = assembleInPlace(topology, collective, made);
+        expect(schedule && columnsOf(schedule)).toEqual(expected);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([
+    ["one slow row behind many fast ones that start later", 3, 9000],
+    ["no slow row", 0, 9000],
+  ])("holds while many rows wait: %s", (_, slow, fast) => {
+    const slotPs = Float64Array.from(routes.source, (_, r) => (r === 0 ? 1e6 : 1 + r));
+    const rows = [
+      ...Array.from({ length: fast }, (_, i) => ({ route: 1 + (i % 5), startPs: 3 * i })),
+      ...Array.from({ length: slow }, (_, i) => ({ route: 0, startPs: 5 * i })),
+    ].sort((a, b) => a.startPs + slotPs[a.route] - b.startPs - slotPs[b.route]);
+    const made: PhaseTransfers = {
+      chunk: Int32Array.from(rows, (_, i) => i % collective.chunkCount),
+      route: Int32Array.from(rows, (row) => row.route),
+      startPs: Float64Array.from(rows, (row) => row.startPs),
+      slotPs: slotPs.map((slot, r) => (r > 5 ? 2 : slot)),
+      routes,
+      reversed: false,
+      reduces: false,
+    };
+    const expected = columnsOf(assemble(topology, collective, [copyOf(made)]));
+    const schedule = assembleInPlace(topology, collective, made);
+    expect(schedule && columnsOf(schedule)).toEqual(expected);
+  });
+
+  it.each([
+    ["runs backwards in time", { reversed: true, sorted: true, slots: 2 }],
+    ["is not in order of its ends", { reversed: false, sorted: false, slots: 2 }],
+    ["has too many slot lengths", { reversed: false, sorted: true, slots: 12 }],
+  ])("leaves alone what %s", (_, options) => {
+    const made = phaseOf({ rows: 200, seed: 7, ...options });
+    const before = copyOf(made);
+    expect(assembleInPlace(topology, collective, made)).toBeNull();
+    expect(made).toEqual(before);
   });
 });

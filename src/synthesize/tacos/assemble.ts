@@ -1,9 +1,9 @@
 import type { Collective } from "../../model/collective.ts";
 import { orderByTime } from "../../model/ordering.ts";
 import { type RouteSet, routeCount } from "../../model/routes.ts";
-import { indexColumn, OP_COPY, OP_REDUCE, type StepSchedule } from "../../model/step-schedule.ts";
+import { indexColumn, OP_REDUCE, type StepSchedule } from "../../model/step-schedule.ts";
 import type { Topology } from "../../model/topology.ts";
-import { rowsByStart } from "./row-order.ts";
+import { type Ends, rowsByStart } from "./row-order.ts";
 
 /** The transfers of one phase in the direction in which it was synthesized. */
 export interface PhaseTransfers {
@@ -16,6 +16,8 @@ export interface PhaseTransfers {
   readonly routes: RouteSet;
   readonly reversed: boolean;
   readonly reduces: boolean;
+  /** Where known; else found when needed. */
+  readonly ends?: Ends;
 }
 
 /** Returns when the last transfer ends. */
@@ -79,7 +81,7 @@ export function assemble(topology: Topology, collective: Collective, phases: rea
   return schedule;
 }
 
-/** Returns a schedule of so many rows, all zeros, in the narrowest columns. */
+/** Returns a schedule of so many rows, all zeros (copies), in the narrowest columns. */
 function emptyRows(topology: Topology, collective: Collective, routes: RouteSet, count: number): StepSchedule {
   return {
     topology,
@@ -113,7 +115,7 @@ function writeRows(
     startPs[row + i] = start;
     endPs[row + i] = start + slot;
   }
-  schedule.op.fill(phase.reduces ? OP_REDUCE : OP_COPY, row, row + rows.length);
+  if (phase.reduces) schedule.op.fill(OP_REDUCE, row, row + rows.length);
 }
 
 /** Returns the schedule with new starts, row by row, and its rows in order again. */

@@ -4,8 +4,9 @@ import { ceil } from "../../model/rational.ts";
 import { type RouteSet, type RouteTimes, reversedRoutes, routeTimes } from "../../model/routes.ts";
 import type { SwitchDegree } from "../../model/routing.ts";
 import { reversed, switchCount, type Topology } from "../../model/topology.ts";
-import { endOf, type PhaseTransfers } from "./assemble.ts";
+import type { PhaseTransfers } from "./assemble.ts";
 import type { Phase } from "./phases.ts";
+import { endsOf } from "./row-order.ts";
 
 /** A set of routes that a phase may use, in the direction of synthesis (`routes`) and in true direction (`trueRoutes`). */
 export interface Network {
@@ -57,12 +58,15 @@ export function outcome(
   found: { readonly chunk: Int32Array; readonly route: Int32Array; readonly startPs: Float64Array },
   labels: readonly string[],
 ): Outcome {
+  const { slotPs } = network.times;
+  const ends = endsOf({ ...found, slotPs });
   const transfers: PhaseTransfers = {
     ...found,
-    slotPs: network.times.slotPs,
+    slotPs,
+    ends,
     routes: network.trueRoutes,
     reversed: phase.reversed,
     reduces: phase.reduces,
   };
-  return { transfers, endPs: endOf(transfers), label: labels.filter((label) => label !== "").join(", ") };
+  return { transfers, endPs: ends.endPs, label: labels.filter((label) => label !== "").join(", ") };
 }

@@ -6,21 +6,27 @@ const BLOCK = 65_536;
 /** Up to so many different slot lengths, the rows of each are merged; beyond, they are sorted. */
 const MOST_SLOTS = 8;
 
-/** Returns the number of each route's slot length among the different ones, or null when these are too many. */
-function slotClasses(slotPs: Float64Array): { readonly classOf: Uint8Array; readonly count: number } | null {
-  const known: number[] = [];
-  const classOf = new Uint8Array(slotPs.length);
+/** Returns the slot lengths in ascending order and the number of each route's, or null when these are too many. */
+export function slotClasses(
+  slotPs: Float64Array,
+): { readonly classOf: Uint8Array; readonly lengths: Float64Array } | null {
+  const known = new Set<number>();
   for (let route = 0; route < slotPs.length; route++) {
-    let k = known.indexOf(slotPs[route]);
-    if (k < 0) k = known.push(slotPs[route]) - 1;
-    if (known.length > MOST_SLOTS) return null;
-    classOf[route] = k;
+    known.add(slotPs[route]);
+    if (known.size > MOST_SLOTS) return null;
   }
-  return { classOf, count: known.length };
+  const lengths = Float64Array.from(known).sort();
+  return { classOf: Uint8Array.from(slotPs, (slot) => lengths.indexOf(slot)), lengths };
 }
 
-/** Returns when the last row ends, and whether the rows are in order of their ends, as kernels give them. */
-function endsOf({ route, startPs, slotPs }: PhaseTransfers): { readonly endPs: number; readonly ordered: boolean } {
+/** When the last row ends, and whether the rows are in order of their ends, as kernels give them. */
+export interface Ends {
+  readonly endPs: number;
+  readonly ordered: boolean;
+}
+
+/** Returns these for the transfers of a phase. O(transfers). */
+export function endsOf({ route, startPs, slotPs }: Pick<PhaseTransfers, "route" | "startPs" | "slotPs">): Ends {
   let endPs = 0;
   let ordered = true;
   for (let i = 0; i < route.length; i++) {
@@ -38,10 +44,10 @@ function endsOf({ route, startPs, slotPs }: PhaseTransfers): { readonly endPs: n
  * O(rows).
  */
 export function rowsByStart(phase: PhaseTransfers): { readonly endPs: number; readonly blocks: Iterable<Uint32Array> } {
-  const { endPs, ordered } = endsOf(phase);
+  const { endPs, ordered } = phase.ends ?? endsOf(phase);
   if (ordered && phase.reversed) return { endPs, blocks: backwards(phase) };
   const classes = ordered ? slotClasses(phase.slotPs) : null;
-  if (classes !== null) return { endPs, blocks: merged(phase, classes.classOf, classes.count) };
+  if (classes !== null) return { endPs, blocks: merged(phase, classes.classOf, classes.lengths.length) };
   const { route, startPs, slotPs, reversed } = phase;
   const times = reversed ? startPs.map((start, i) => endPs - start - slotPs[route[i]]) : startPs;
   return { endPs, blocks: [orderByTime(times)] };

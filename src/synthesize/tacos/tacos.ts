@@ -10,6 +10,7 @@ import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from 
 import { assemble, type PhaseTransfers } from "./assemble.ts";
 import { networksOf, targetPs } from "./attempt.ts";
 import { bestOf } from "./best-of.ts";
+import { assembleInPlace } from "./in-place.ts";
 import { mirrored, mirrorsPhase } from "./mirror.ts";
 import { multicastAttempts } from "./multicast.ts";
 import { tenNetwork } from "./network.ts";
@@ -68,7 +69,8 @@ export async function synthesizeByMatching(request: SynthesisRequest, context: S
     done.push(best.transfers);
     labels.push(best.label);
   }
-  const schedule = assemble(topology, collective, done);
+  const alone = done.length === 1 ? assembleInPlace(topology, collective, done[0] as PhaseTransfers) : null;
+  const schedule = alone ?? assemble(topology, collective, done);
   const policy = labels.every((label) => label === labels[0]) ? (labels[0] as string) : labels.join("; ");
   if (done.length === 1) return { schedule, policy, trials };
   return overlap({ schedule, policy, trials }, request, context);
