@@ -5,6 +5,7 @@
 #include "kernels/lists.h"
 #include "kernels/match.h"
 #include "kernels/place.h"
+#include "kernels/rate.h"
 #include "kernels/relay.h"
 #include "kernels/spread.h"
 
@@ -115,6 +116,33 @@ bool ExactIntegers(const double* values, int32_t count) {
   return true;
 }
 
+// Exact integers of at least `least`; `sum` gets what they add up to.
+bool ExactSum(const double* values, int32_t count, double least, banyan::Wide* sum) {
+  *sum = 0;
+  if (!ExactIntegers(values, count)) return false;
+  for (int32_t i = 0; i < count; i++) {
+    if (values[i] < least) return false;
+    *sum += static_cast<int64_t>(values[i]);
+  }
+  return true;
+}
+
+bool ValidRate(const BanyanRate& problem) {
+  if (problem.npu_count < 1 || problem.node_count < problem.npu_count || problem.link_count < 0) return false;
+  if (problem.link_count > INT32_MAX / 2) return false;
+  if (!InRange(problem.link_source, problem.link_count, problem.node_count)) return false;
+  if (!InRange(problem.link_target, problem.link_count, problem.node_count)) return false;
+  for (int32_t i = 0; i < problem.link_count; i++) {
+    if (problem.link_source[i] == problem.link_target[i]) return false;
+  }
+  banyan::Wide capacities = 0;
+  banyan::Wide weights = 0;
+  if (!ExactSum(problem.capacity, problem.link_count, 1, &capacities)) return false;
+  if (!ExactSum(problem.weight, problem.npu_count, 0, &weights)) return false;
+  if (weights < 1 || weights > static_cast<int64_t>(kMaxSafe)) return false;
+  return capacities <= banyan::kMostRateProduct / weights;
+}
+
 }  // namespace
 
 int32_t banyan_match(const BanyanNetwork* network, int32_t chunk_count, int32_t held_count, const int32_t* held_offset,
@@ -174,4 +202,9 @@ int32_t banyan_place(const BanyanNetwork* network, int32_t transfer_count, int32
   if (!ExactIntegers(key, transfer_count)) return kBanyanBadArgument;
   const banyan::PlaceProblem problem{*network, transfer_count, route, successor_offset, successor, key};
   return banyan::Place(problem, cancelled, context, start_ps);
+}
+
+int32_t banyan_rate(const BanyanRate* problem, BanyanCancelled cancelled, const void* context, uint8_t* cut) {
+  if (!ValidRate(*problem)) return kBanyanBadArgument;
+  return banyan::OptimalRate(*problem, cancelled, context, cut);
 }

@@ -97,6 +97,17 @@ struct BanyanMatchPolicy {
   int32_t overtaking;  // 0 or 1
 };
 
+// A network with switches, of which an all-gather's rate is asked.
+struct BanyanRate {
+  int32_t node_count;
+  int32_t npu_count;  // nodes 0 .. npu_count - 1 are NPUs, the others switches
+  int32_t link_count;
+  const int32_t* link_source;  // [link_count]
+  const int32_t* link_target;  // [link_count] not the source
+  const double* capacity;      // [link_count] >= 1
+  const double* weight;        // [npu_count] >= 0, what the NPU contributes; the sum 1 .. 2^53 - 1
+};
+
 // Multicast matching on the time-expanded network (native/kernels/match.h).
 //   held_offset [npu_count + 1], held_chunk [held_count], wanted [npu_count * ceil(chunk_count / 32)] or null; maps as in
 //   BanyanSpread
@@ -125,6 +136,12 @@ BANYAN_EXPORT(banyan_place)
 int32_t banyan_place(const struct BanyanNetwork* network, int32_t transfer_count, int32_t successor_count,
                      const int32_t* route, const int32_t* successor_offset, const int32_t* successor, const double* key,
                      BanyanCancelled cancelled, const void* context, double* start_ps);
+
+// The bottleneck cut of an all-gather (native/kernels/rate.h).
+//   cut [node_count] out: 1 for nodes of the set. kBanyanBadArgument also when the sum of all weights times the sum of all
+//   capacities is 2^126 or more.
+BANYAN_EXPORT(banyan_rate)
+int32_t banyan_rate(const struct BanyanRate* problem, BanyanCancelled cancelled, const void* context, uint8_t* cut);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,7 @@ static_assert(offsetof(BanyanTransfers, count) == 24 && offsetof(BanyanTransfers
 static_assert(sizeof(BanyanMatchPolicy) == 24);
 static_assert(sizeof(BanyanSpread) == 68 && offsetof(BanyanSpread, seed) == 36);
 static_assert(sizeof(BanyanLogs) == 36 && offsetof(BanyanLogs, detail) == 28);
+static_assert(sizeof(BanyanRate) == 28 && offsetof(BanyanRate, link_source) == 12);
 
 extern "C" {
 

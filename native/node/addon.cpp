@@ -265,11 +265,30 @@ Napi::Value Place(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), status);
 }
 
+// rate(nodeCount, npuCount, linkSource, linkTarget, capacity, weight, cancel | null, cut) -> status
+Napi::Value Rate(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  BanyanRate problem{};
+  problem.node_count = arguments.Integer("nodeCount");
+  problem.npu_count = arguments.Integer("npuCount");
+  problem.link_source = arguments.Int32("linkSource", Arguments::kAnyLength);
+  problem.link_count = arguments.Count("linkSource");
+  const double links = problem.link_count;
+  problem.link_target = arguments.Int32("linkTarget", links);
+  problem.capacity = arguments.Float64("capacity", links);
+  problem.weight = arguments.Float64("weight", problem.npu_count);
+  const int32_t* flag = arguments.Flag();
+  uint8_t* cut = arguments.Uint8("cut", problem.node_count);
+  const int32_t status = banyan_rate(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, cut);
+  return Napi::Number::New(info.Env(), status);
+}
+
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("match", Napi::Function::New(env, Match, "match"));
   exports.Set("spread", Napi::Function::New(env, Spread, "spread"));
   exports.Set("relay", Napi::Function::New(env, Relay, "relay"));
   exports.Set("place", Napi::Function::New(env, Place, "place"));
+  exports.Set("rate", Napi::Function::New(env, Rate, "rate"));
   return exports;
 }
 

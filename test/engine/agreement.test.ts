@@ -2,10 +2,12 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { MatchProblem } from "../../src/engine/kernels/kernels.ts";
 import { InfeasibleError } from "../../src/errors.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
 import { availableKernels } from "../support/backends.ts";
 import { foldedProblems, mapColumns } from "../support/folded-problems.ts";
 import { allGather, matchProblems, mesh, networkOf, relayProblems, type Sharing } from "../support/networks.ts";
 import { placeProblems } from "../support/place-problems.ts";
+import { rateOfTopology, rateProblems } from "../support/rate-problems.ts";
 import { spreadOf } from "../support/spread-problems.ts";
 
 const all = await availableKernels();
@@ -134,6 +136,22 @@ describe(`the backends ${names} give the same bits`, () => {
       }),
       { numRuns: 400 },
     );
+  });
+
+  it("for random rate problems", () => {
+    fc.assert(
+      fc.property(rateProblems, (problem) => {
+        const [first, ...others] = all.map((kernels) => kernels.rate(problem));
+        for (const other of others) expect(other).toEqual(first);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it.each(["dgx-a100:16", "mi250:8", "dgx-h100:9", "torus:9x7"])("for the rate of %s", (preset) => {
+    const problem = rateOfTopology(presetTopology(preset));
+    const [first, ...others] = all.map((kernels) => kernels.rate(problem));
+    for (const other of others) expect(other).toEqual(first);
   });
 
   it.each([

@@ -9,6 +9,7 @@ import { placedByOracle, placeOf, placeProblems } from "../support/place-problem
 import { spreadOf } from "../support/spread-problems.ts";
 import { brokenMatchLaws, brokenRelayLaws } from "../support/transfer-laws.ts";
 import { foldedContract } from "./folded.contract.ts";
+import { rateContract } from "./rate.contract.ts";
 import { spreadContract } from "./spread.contract.ts";
 
 /** What every backend of the kernels must do. A backend's test file only supplies its name. */
@@ -172,6 +173,7 @@ function cases(backend: Backend, kernels: Kernels): void {
 
   foldedContract(kernels);
   spreadContract(kernels);
+  rateContract(kernels);
   placing(kernels);
   badMatchProblems(kernels);
   badRelayProblems(kernels);

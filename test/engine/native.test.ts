@@ -23,7 +23,11 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     ...[2, ints(0), ints(1), Float64Array.of(5), ints(0, 0), ints(), ints(), ints()],
     ...[ints(0), ints(0, 0), ints(), Float64Array.of(3), null, Float64Array.of(9)],
   ];
-  const calls = { match: good, place: goodPlace };
+  // Two NPUs, a link each way.
+  const goodRate = (): unknown[] => [
+    ...[2, 2, ints(0, 1), ints(1, 0), Float64Array.of(5, 5), Float64Array.of(1, 1), null, new Uint8Array(2)],
+  ];
+  const calls = { match: good, place: goodPlace, rate: goodRate };
   const addon = (): Record<keyof typeof calls, (...args: unknown[]) => number> =>
     createRequire(import.meta.url)(process.env["BANYAN_ADDON"] ?? file);
 
@@ -42,7 +46,7 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
   it.each([undefined, "x", {}, 1.5, 2 ** 40, [0], new Float32Array(2), new DataView(new ArrayBuffer(8))])(
     "throws a TypeError for %o at every place of the call",
     (wrong) => {
-      for (const kernel of ["match", "place"] as const) {
+      for (const kernel of ["match", "place", "rate"] as const) {
         for (let place = 0; place < calls[kernel]().length; place++) {
           const args = calls[kernel]();
           args[place] = wrong;
@@ -53,7 +57,7 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
   );
 
   it("throws a TypeError for missing arguments", () => {
-    for (const kernel of ["match", "place"] as const) {
+    for (const kernel of ["match", "place", "rate"] as const) {
       for (let count = 0; count < calls[kernel]().length; count++) {
         expect(() => addon()[kernel](...calls[kernel]().slice(0, count))).toThrow(TypeError);
       }

@@ -1,4 +1,5 @@
-import type { MatchProblem, PlaceProblem, RelayProblem, SpreadProblem, TenNetwork } from "./kernels.ts";
+import { exactSum } from "./exact-sum.ts";
+import type { MatchProblem, PlaceProblem, RateProblem, RelayProblem, SpreadProblem, TenNetwork } from "./kernels.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
 /**
@@ -69,6 +70,14 @@ export function checkPlaceShapes(problem: PlaceProblem): void {
   const transfers = problem.route.length;
   require(transfers < INT32_MAX && problem.successor.length < INT32_MAX);
   require(problem.successorOffset.length === transfers + 1 && problem.key.length === transfers);
+}
+
+/** Throws when a length of a rate problem does not fit the others. O(1). */
+export function checkRateShapes(problem: RateProblem): void {
+  const links = problem.linkSource.length;
+  require(isInteger(problem.npuCount, 1, INT32_MAX) && isInteger(problem.nodeCount, problem.npuCount, INT32_MAX));
+  require(links <= INT32_MAX / 2 && problem.linkTarget.length === links && problem.capacity.length === links);
+  require(problem.weight.length === problem.npuCount);
 }
 
 function inRange(values: Int32Array, below: number): boolean {
@@ -145,4 +154,16 @@ export function checkPlaceValues(problem: PlaceProblem): void {
   require(inRange(route, network.slotPs.length) && inRange(successor, route.length));
   require(ascending(successorOffset, successor.length));
   for (let i = 0; i < key.length; i++) require(Number.isSafeInteger(key[i]));
+}
+
+/** Throws when an index or a value of a rate problem is out of range; the shapes have been checked. */
+export function checkRateValues(problem: RateProblem): void {
+  const { nodeCount, linkSource, linkTarget, capacity, weight } = problem;
+  require(inRange(linkSource, nodeCount) && inRange(linkTarget, nodeCount));
+  require(linkSource.every((source, i) => source !== linkTarget[i]));
+  require(capacity.every((value) => Number.isSafeInteger(value) && value >= 1));
+  require(weight.every((value) => Number.isSafeInteger(value) && value >= 0));
+  const weights = exactSum(weight);
+  require(weights >= 1n && weights <= BigInt(Number.MAX_SAFE_INTEGER));
+  require(exactSum(capacity) * weights < 2n ** 126n);
 }

@@ -138,6 +138,34 @@ export interface PlaceProblem {
   readonly key: Float64Array;
 }
 
+/** The rate of an optimal all-gather on a network with switches; see native/kernels/rate.h. */
+export interface RateProblem {
+  /** Nodes 0 .. npuCount - 1 are NPUs, the others switches. */
+  readonly nodeCount: number;
+  readonly npuCount: number;
+  /** [links] */
+  readonly linkSource: Int32Array;
+  /** [links] not the source. */
+  readonly linkTarget: Int32Array;
+  /** [links] exact integers >= 1. */
+  readonly capacity: Float64Array;
+  /** [npus] what each NPU contributes, 1 each for an all-gather: exact integers >= 0 whose sum is 1 .. 2^53 - 1. */
+  readonly weight: Float64Array;
+}
+
+/**
+ * The bottleneck of an all-gather: no node set that lacks an NPU has more contributions for the capacity that leaves it.
+ * With x = capacity / shards, an NPU of weight 1 reaches all others at x capacity units at once, and at no more.
+ */
+export interface Rate {
+  /** Weight of the NPUs in the cut; 0 for one NPU alone. */
+  readonly shards: bigint;
+  /** Capacity of the links that leave the cut; 0 when an NPU outside cannot be reached from within. */
+  readonly capacity: bigint;
+  /** [nodes] 1 for the nodes of the cut. */
+  readonly cut: Uint8Array;
+}
+
 /**
  * Set element 0 to 1 to ask a running kernel to stop; it then throws CancelledError. Element 1, where there is one, gets the
  * progress of `spread` in thousandths. May lie over shared memory.
@@ -154,6 +182,8 @@ export interface Kernels {
   relay(problem: RelayProblem, cancel?: CancelFlag): Transfers | null;
   /** Returns when each transfer starts, [transfers]. Throws InternalError when transfers wait for each other in a circle. */
   place(problem: PlaceProblem, cancel?: CancelFlag): Float64Array;
+  /** Returns the bottleneck of an all-gather. One maximum flow per NPU, each local. */
+  rate(problem: RateProblem, cancel?: CancelFlag): Rate;
 }
 
 /** What NPUs hold and want, in the columns of a match or spread problem. */

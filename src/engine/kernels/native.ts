@@ -1,7 +1,16 @@
 import { InternalError } from "../../errors.ts";
-import { checkMatchShapes, checkPlaceShapes, checkRelayShapes, checkSpreadShapes } from "./check.ts";
+import { checkMatchShapes, checkPlaceShapes, checkRateShapes, checkRelayShapes, checkSpreadShapes } from "./check.ts";
 import { type CancelFlag, type Kernels, mapCountOf, type TenNetwork } from "./kernels.ts";
-import { allocateDeliveries, allocateLogs, allocateOutputs, allocateStarts, collect, type Outputs } from "./outputs.ts";
+import {
+  allocateCut,
+  allocateDeliveries,
+  allocateLogs,
+  allocateOutputs,
+  allocateStarts,
+  collect,
+  type Outputs,
+  rateOfCut,
+} from "./outputs.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
 /** What native/node/addon.cpp exports: flat arguments in the order of the C ABI, the status back. */
@@ -10,6 +19,7 @@ export interface Addon {
   spread(...args: unknown[]): number;
   relay(...args: unknown[]): number;
   place(...args: unknown[]): number;
+  rate(...args: unknown[]): number;
 }
 
 const networkArguments = (network: TenNetwork): unknown[] => [
@@ -114,6 +124,14 @@ export function nativeKernels(addon: Addon): Kernels {
       const columns = [route, successorOffset, successor, key];
       throwForStatus(addon.place(...networkArguments(network), ...columns, cancel ?? null, startPs), 0, 0);
       return startPs;
+    },
+    rate(problem, cancel?: CancelFlag) {
+      checkRateShapes(problem);
+      const { nodeCount, npuCount, linkSource, linkTarget, capacity, weight } = problem;
+      const cut = allocateCut(problem);
+      const status = addon.rate(nodeCount, npuCount, linkSource, linkTarget, capacity, weight, cancel ?? null, cut);
+      throwForStatus(status, 0, 0);
+      return rateOfCut(problem, cut);
     },
   };
 }

@@ -1,8 +1,11 @@
+import { exactSum } from "./exact-sum.ts";
 import {
   deliveriesOf,
   demandOf,
   type MatchProblem,
   type PlaceProblem,
+  type Rate,
+  type RateProblem,
   type SpreadLogs,
   type SpreadProblem,
   type Transfers,
@@ -75,4 +78,16 @@ export function collect(status: number, outputs: Outputs): Transfers | null {
   if (status === STATUS.outputTooSmall) return null;
   if (count === chunk.length) return { chunk, route, startPs };
   return { chunk: chunk.slice(0, count), route: route.slice(0, count), startPs: startPs.slice(0, count) };
+}
+
+/** Returns the array for the cut of a rate problem; throws as for a kernel out of memory. */
+export const allocateCut = (problem: RateProblem): Uint8Array => allocated(() => new Uint8Array(problem.nodeCount));
+
+/** Returns what a cut says of the rate. O(nodes + links). */
+export function rateOfCut({ linkSource, linkTarget, capacity, weight }: RateProblem, cut: Uint8Array): Rate {
+  return {
+    shards: exactSum(weight.filter((_, npu) => cut[npu] === 1)),
+    capacity: exactSum(capacity.filter((_, i) => cut[linkSource[i]] === 1 && cut[linkTarget[i]] === 0)),
+    cut,
+  };
 }

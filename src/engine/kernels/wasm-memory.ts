@@ -11,6 +11,7 @@ export interface WasmExports {
   banyan_spread(...args: number[]): number;
   banyan_relay(...args: number[]): number;
   banyan_place(...args: number[]): number;
+  banyan_rate(...args: number[]): number;
 }
 
 type Column = Int32Array | Uint32Array | Float64Array | Uint8Array | Uint16Array;

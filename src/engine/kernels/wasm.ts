@@ -1,15 +1,25 @@
 import { InternalError } from "../../errors.ts";
-import { checkMatchShapes, checkPlaceShapes, checkRelayShapes, checkSpreadShapes } from "./check.ts";
+import { checkMatchShapes, checkPlaceShapes, checkRateShapes, checkRelayShapes, checkSpreadShapes } from "./check.ts";
 import {
   type CancelFlag,
   type Kernels,
   type MatchPolicy,
   mapCountOf,
+  type RateProblem,
   type SpreadLogs,
   type SpreadProblem,
   type TenNetwork,
 } from "./kernels.ts";
-import { allocateDeliveries, allocateLogs, allocateOutputs, allocateStarts, collect, type Outputs } from "./outputs.ts";
+import {
+  allocateCut,
+  allocateDeliveries,
+  allocateLogs,
+  allocateOutputs,
+  allocateStarts,
+  collect,
+  type Outputs,
+  rateOfCut,
+} from "./outputs.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 import { type WasmExports, WasmHeap } from "./wasm-memory.ts";
 
@@ -26,6 +36,7 @@ const TRANSFERS_BYTES = 40;
 const POLICY_BYTES = 24;
 const SPREAD_BYTES = 68;
 const LOGS_BYTES = 36;
+const RATE_BYTES = 28;
 
 function putNetwork(heap: WasmHeap, network: TenNetwork): number {
   const arrays = [
@@ -93,6 +104,15 @@ function putSpread(heap: WasmHeap, problem: SpreadProblem): number {
     mapCountOf(problem.maps, problem.npuCount),
     maps,
   ]);
+  return pointer;
+}
+
+/** Allocates struct BanyanRate. */
+function putRate(heap: WasmHeap, problem: RateProblem): number {
+  const { nodeCount, npuCount, linkSource, linkTarget, capacity, weight } = problem;
+  const pointers = [linkSource, linkTarget, capacity, weight].map((column) => heap.put(column));
+  const pointer = heap.allocate(RATE_BYTES);
+  putWords(heap, pointer, [nodeCount, npuCount, linkSource.length, ...pointers]);
   return pointer;
 }
 
@@ -245,6 +265,18 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
       });
       throwForStatus(status, 0, 0);
       return startPs;
+    },
+    rate(problem, cancel) {
+      checkRateShapes(problem);
+      const cut = allocateCut(problem);
+      const status = call((raw, heap) => {
+        const out = heap.allocate(cut.byteLength);
+        const result = raw.banyan_rate(putRate(heap, problem), ...cancelArguments(raw, cancel), out);
+        heap.take(cut, out);
+        return result;
+      });
+      throwForStatus(status, 0, 0);
+      return rateOfCut(problem, cut);
     },
   };
 }

@@ -3,14 +3,18 @@ import {
   checkMatchValues,
   checkPlaceShapes,
   checkPlaceValues,
+  checkRateShapes,
+  checkRateValues,
   checkRelayShapes,
   checkRelayValues,
   checkSpreadShapes,
   checkSpreadValues,
 } from "../check.ts";
 import type { Kernels } from "../kernels.ts";
+import { rateOfCut } from "../outputs.ts";
 import { matchJs } from "./match.ts";
 import { placeJs } from "./place.ts";
+import { rateJs } from "./rate.ts";
 import { relayJs } from "./relay.ts";
 import { spreadJs } from "./spread.ts";
 
@@ -36,5 +40,10 @@ export const jsKernels: Kernels = {
     checkPlaceShapes(problem);
     checkPlaceValues(problem);
     return placeJs(problem, cancel);
+  },
+  rate(problem, cancel) {
+    checkRateShapes(problem);
+    checkRateValues(problem);
+    return rateOfCut(problem, rateJs(problem, cancel));
   },
 };
