@@ -41,6 +41,8 @@ void RandomProblems(std::uint32_t count) {
     solved += status == kBanyanOk ? 1U : 0U;
     fault = banyan_test::RunPlace(banyan_test::RandomPlace(random, 8, 40), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    fault = banyan_test::RunRate(banyan_test::RandomRate(random, 8), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
   }
   Expect(folded > count / 2, "most problems with maps have an answer", count);
   Expect(solved > count, "most random problems have an answer", count);
@@ -82,11 +84,37 @@ void Statuses() {
   Expect(place(Stop) == kBanyanCancelled, "placing cancelled", 0);
 }
 
+void RateStatuses() {
+  banyan_test::RateCase made;
+  made.nodes = 2;
+  made.npus = 2;
+  made.source = {0, 1};
+  made.target = {1, 0};
+  made.capacity = {3, 5};
+  made.weight = {1, 1};
+  const auto rate = [&](BanyanCancelled cancelled) {
+    std::uint8_t cut[2];
+    const BanyanRate view = made.View();
+    return banyan_rate(&view, cancelled, nullptr, cut);
+  };
+  Expect(rate(nullptr) == kBanyanOk, "a rate", 0);
+  Expect(rate(Stop) == kBanyanCancelled, "a rate cancelled", 0);
+  made.capacity[0] = 0;
+  Expect(rate(nullptr) == kBanyanBadArgument, "capacity 0", 0);
+  made.capacity[0] = 3;
+  made.weight = {0, 0};
+  Expect(rate(nullptr) == kBanyanBadArgument, "weights 0", 0);
+  made.weight = {1, 1};
+  made.target[0] = 0;
+  Expect(rate(nullptr) == kBanyanBadArgument, "a link to itself", 0);
+}
+
 }  // namespace
 
 int main() {
   RandomProblems(3000);
   Statuses();
+  RateStatuses();
   std::printf(failures == 0 ? "native tests passed\n" : "%d native tests failed\n", failures);
   return failures == 0 ? 0 : 1;
 }

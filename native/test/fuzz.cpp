@@ -7,12 +7,13 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   banyan_test::Source random(data, size);
   std::int32_t status = 0;
-  const std::int32_t kernel = random.Below(5);
+  const std::int32_t kernel = random.Below(6);
   const char* fault = kernel == 0   ? banyan_test::RunRelay(banyan_test::RandomRelay(random, 7, 24), &status)
                       : kernel == 1 ? banyan_test::RunMatch(banyan_test::RandomMatch(random, 7, 36), &status)
                       : kernel == 2 ? banyan_test::RunSpread(banyan_test::RandomMatch(random, 7, 36), &status)
                       : kernel == 3 ? banyan_test::RunFolded(random, &status)
-                                    : banyan_test::RunPlace(banyan_test::RandomPlace(random, 7, 40), &status);
+                      : kernel == 4 ? banyan_test::RunPlace(banyan_test::RandomPlace(random, 7, 40), &status)
+                                    : banyan_test::RunRate(banyan_test::RandomRate(random, 7), &status);
   if (fault != nullptr) {
     std::fprintf(stderr, "%s\n", fault);
     std::abort();

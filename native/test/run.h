@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "problem.h"
+#include "rate.h"
 
 namespace banyan_test {
 
