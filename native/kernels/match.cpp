@@ -1,96 +1,63 @@
 #include "match.h"
 
+#include <cstddef>
+#include <cstdint>
+
+#include "match_build.h"
 #include "match_moves.h"
 #include "match_ports.h"
+#include "match_serve.h"
 #include "match_state.h"
 #include "random.h"
 
 namespace banyan {
 namespace {
 
-constexpr std::int32_t kArrivalsAtOnce = 16;
-constexpr std::size_t kCacheBytes = std::size_t{4}
-                                    << 20;  // bits that outgrow it are asked for early: 10,000 NPUs in half the time
+constexpr std::size_t kRoutesAhead = 24;    // arrivals between the prefetch of a route's state and the use
+constexpr std::size_t kArrivalsAhead = 12;  // the same for what its arrival changes
 
 template <typename Entry>
-bool TryDepart(MatchState<Entry>& state, std::int32_t route, Time now) {
-  for (std::int32_t level = state.LevelOf(route); level >= 0; level--) {
-    if (DepartChosen(state, route, level, now)) return true;
-  }
-  return false;
-}
-
-template <typename Entry>
-void ServeNode(MatchState<Entry>& state, std::int32_t target, Time now) {
-  if (state.missing[At(target)] == 0 && !MayOvertake(state)) return;
-  std::int32_t* idle = state.idle.data();
-  std::int32_t count = 0;
-  std::int32_t run = 0;
-  std::int32_t rank = kNone;
-  const auto shuffle = [&] {
-    if (count - run > 1) Shuffle(idle + run, count - run, state.problem.policy.seed, state.serves++);
-    run = count;
-  };
-  for (std::int32_t i = state.direct_in.Begin(target); i < state.direct_in.End(target); i++) {
-    const std::int32_t route = state.direct_in.items[At(i)];
-    if (state.carried[At(route)] != kNone) continue;
-    if (state.routes[At(route)].rank != rank) {
-      shuffle();
-      rank = state.routes[At(route)].rank;
-    }
-    idle[count++] = route;
-  }
-  shuffle();
-  for (std::int32_t i = 0; i < count; i++) {
-    if (state.missing[At(target)] > 0 && TryDepart(state, idle[i], now)) continue;
-    if (MayOvertake(state)) static_cast<void>(DepartOvertaking(state, idle[i], now));
-  }
-}
-
-template <typename Entry>
-void Free(MatchState<Entry>& state, std::int32_t route) {
-  RouteState& of = state.routes[At(route)];
-  state.carried[At(route)] = kNone;
-  of.duplicate = 0;
-  of.overtaken = 0;
-  of.generation++;
+inline void Free(MatchState<Entry>& state, std::int32_t route, std::int32_t target) {
+  RouteState& of = state.routes[route];
+  of.carried = kNone;
+  of.marks &= kFresh;
+  state.busy[At(route >> 5)] &= ~(1U << (route & 31));
   if (of.rank > 0) state.slow_under_way--;
   if (of.shared != 0) {
     state.resources.Release(route);
     state.groups.Touch(state.ports.group_of_resource[At(SendPort(state.problem.network, route))]);
   } else {
-    state.nodes.Touch(of.target);
+    state.nodes.Touch(target);
   }
 }
 
-// The overtaken transfer of this chunk takes another chunk that its source held when it departed, or is dropped.
+// The overtaken transfer of this chunk takes another chunk that its source held
+// when it departed, or is dropped.
 template <typename Entry>
 void Outdate(MatchState<Entry>& state, std::int32_t target, std::int32_t chunk) {
   for (std::int32_t i = state.all_in.Begin(target); i < state.all_in.End(target); i++) {
-    const std::int32_t route = state.all_in.items[At(i)];
-    if (state.carried[At(route)] != chunk) continue;
-    const std::int32_t found = FirstCandidate(state, route, 0);
-    if (found == kNone || found >= state.routes[At(route)].departure_length) {
-      Free(state, route);
+    const std::int32_t route = state.AllIn(i);
+    RouteState& of = state.routes[route];
+    if (of.carried != chunk) continue;
+    const std::int32_t found = FirstCandidate(state, route, target, 0);
+    if (found == kNone || found >= of.departure_length) {
+      Free(state, route, target);
       continue;
     }
-    const std::int32_t other = state.Chunk(state.problem.network.route_source[route], found);
+    const std::int32_t other = state.logs.Chunk(of.source, found);
     Claim(state, target, other);
-    state.carried[At(route)] = other;
-    state.routes[At(route)].overtaken = 0;
+    of.carried = other;
+    of.marks &= static_cast<std::uint16_t>(~kOvertaken);
   }
 }
 
 // The log of the NPU, or of a copy, has grown: its readers are served.
 template <typename Entry>
-void TouchReaders(MatchState<Entry>& state, std::int32_t npu) {
-  const std::int32_t end = state.direct_out.End(npu);
-  const bool overtaking = MayOvertake(state);
-  for (std::int32_t i = state.direct_out.Begin(npu); i < end; i++) {
-    const std::int32_t reader = state.reader[At(i)];
-    if (state.carried[At(state.direct_out.items[At(i)])] == kNone && (overtaking || state.missing[At(reader)] > 0)) {
-      state.nodes.Touch(reader);
-    }
+inline void Announce(MatchState<Entry>& state, std::int32_t npu) {
+  if (MayOvertake(state)) {
+    TouchReaders<true>(state, npu);
+  } else {
+    TouchReaders<false>(state, npu);
   }
   const Lists& node_groups = state.ports.node_groups;
   for (std::int32_t i = node_groups.Begin(npu); i < node_groups.End(npu); i++) {
@@ -107,8 +74,8 @@ void AppendToCopies(MatchState<Entry>& state, std::int32_t npu, std::int32_t chu
     const std::int32_t node = folded.given.network.npu_count + copy;
     const std::int32_t image = folded.fold.ChunkMap(folded.copy_map[At(copy)])[chunk];
     AppendToLog(state, node, image);
-    SetBit(state.Hi(node), image);
-    TouchReaders(state, node);
+    state.SetHi(node, image);
+    Announce(state, node);
   }
 }
 
@@ -129,8 +96,8 @@ void FollowArrival(MatchState<Entry>& state, std::int32_t npu, std::int32_t chun
 
 // Writes the transfer, at every NPU of its target's orbit.
 template <typename Entry>
-void Write(MatchState<Entry>& state, BanyanTransfers* out, std::int32_t route, std::int32_t chunk) {
-  const double start = static_cast<double>(state.routes[At(route)].start);
+inline void Write(MatchState<Entry>& state, BanyanTransfers* out, std::int32_t route, std::int32_t chunk) {
+  const double start = static_cast<double>(state.routes[route].start);
   const auto write = [&](std::int32_t image, std::int32_t through) {
     const auto row = static_cast<std::size_t>(state.delivered++);
     out->chunk[row] = image;
@@ -143,7 +110,7 @@ void Write(MatchState<Entry>& state, BanyanTransfers* out, std::int32_t route, s
     return;
   }
   const FoldedNetwork& folded = *state.folded;
-  const std::int32_t target = state.routes[At(route)].target;
+  const std::int32_t target = state.problem.network.route_target[route];
   for (std::int32_t i = folded.orbit.Begin(target); i < folded.orbit.End(target); i++) {
     const std::int32_t npu = folded.orbit.items[At(i)];
     write(folded.fold.ChunkMap(folded.fold.element[At(npu)])[chunk], folded.ImageRoute(kept, npu));
@@ -151,43 +118,37 @@ void Write(MatchState<Entry>& state, BanyanTransfers* out, std::int32_t route, s
 }
 
 template <typename Entry>
-void Arrive(MatchState<Entry>& state, BanyanTransfers* out, std::int32_t route) {
-  const RouteState& of = state.routes[At(route)];
-  const std::int32_t target = of.target;
-  const std::int32_t chunk = state.carried[At(route)];
-  const bool overtook = of.duplicate != 0;
+inline void Arrive(MatchState<Entry>& state, BanyanTransfers* out, std::int32_t route) {
+  const RouteState& of = state.routes[route];
+  const std::int32_t target = state.problem.network.route_target[route];
+  const std::int32_t chunk = of.carried;
+  const bool overtook = (of.marks & kDuplicate) != 0;
   Write(state, out, route, chunk);
-  Free(state, route);
+  Free(state, route, target);
   AppendToLog(state, target, chunk);
-  TouchReaders(state, target);
+  Announce(state, target);
   if (state.folded != nullptr) FollowArrival(state, target, chunk);
   if (overtook) Outdate(state, target, chunk);
 }
 
-// Asks early for what Arrive reads and writes. No twin.
+// Asks early for what Arrive reads and writes. No twin. Inlined by force: GCC
+// drops calls of a function that does nothing but prefetch.
 template <typename Entry>
-[[gnu::always_inline]] inline void PrefetchArrivals(const MatchState<Entry>& state, const Arrival* arrivals,
-                                                    std::int32_t count) {
-  for (std::int32_t i = 0; i < count; i++) __builtin_prefetch(&state.routes[At(arrivals[i].route)]);
-  for (std::int32_t i = 0; i < count; i++) {
-    const std::int32_t target = state.routes[At(arrivals[i].route)].target;
-    __builtin_prefetch(state.Slice(target, state.log_length[At(target)]), 1);
+[[gnu::always_inline]] inline void PrefetchArrival(const MatchState<Entry>& state, std::int32_t route) {
+  const std::int32_t chunk = state.routes[route].carried;
+  if (chunk == kNone) return;
+  const std::int32_t target = state.problem.network.route_target[route];
+  const std::uint32_t* hi = state.hi.data() + chunk * state.npu_words;
+  __builtin_prefetch(&state.logs.Line(target, state.logs.Length(target)), 1);
+  for (std::int32_t k = state.direct_out.Begin(target); k < state.direct_out.End(target); k++) {
+    __builtin_prefetch(hi + state.ways[At(k)].column);
   }
 }
 
 template <typename Entry>
 void ServeTouched(MatchState<Entry>& state, Time now) {
-  Touched& nodes = state.nodes;
   Touched& groups = state.groups;
-  const bool large = state.hi.size() * sizeof(std::uint32_t) > kCacheBytes;
-  for (std::int32_t i = 0; i < nodes.count; i++) {
-    if (large && i + kRoutesAhead < nodes.count) PrefetchRoutes(state, nodes.list[At(i + kRoutesAhead)]);
-    if (large && i + kLogsAhead < nodes.count) PrefetchIdleLogs(state, nodes.list[At(i + kLogsAhead)]);
-    if (large && i + kWordsAhead < nodes.count) PrefetchIdleWords(state, nodes.list[At(i + kWordsAhead)]);
-    nodes.marks[At(nodes.list[At(i)])] = 0;
-    ServeNode(state, nodes.list[At(i)], now);
-  }
-  nodes.count = 0;
+  ServeNodes(state, now);
   for (std::int32_t i = 0; i < groups.count; i++) {
     groups.marks[At(groups.list[At(i)])] = 0;
     ServePorts(state, groups.list[At(i)], now);
@@ -200,7 +161,7 @@ BanyanStatus ReportUnreachable(MatchState<Entry>& state, BanyanTransfers* out) {
   std::int32_t npu = 0;
   while (state.missing[At(npu)] == 0) npu++;
   std::int32_t chunk = 0;
-  while (chunk < state.problem.chunk_count && Bit(state.Hi(npu), chunk)) chunk++;
+  while (chunk < state.problem.chunk_count && !state.Lacks(npu, chunk)) chunk++;
   out->detail[0] = npu;
   out->detail[1] = chunk;
   return kBanyanUnreachable;
@@ -219,16 +180,16 @@ BanyanStatus RunEvents(MatchState<Entry>& state, BanyanCancelled cancelled, cons
     now = state.queue.NextTime();
     if (now == kNever) return kBanyanOk;
     if (now > kLatest) return kBanyanTimeOverflow;
-    for (std::int32_t count = kArrivalsAtOnce; count == kArrivalsAtOnce;) {
-      Arrival arrivals[kArrivalsAtOnce];
-      count = state.queue.Pop(now, arrivals, kArrivalsAtOnce);
-      PrefetchArrivals(state, arrivals, count);
-      for (std::int32_t i = 0; i < count; i++) {
-        const auto [time, route, generation] = arrivals[i];
-        // Of an older generation: dropped by Outdate.
-        if (state.routes[At(route)].generation == generation) Arrive(state, out, route);
+    state.queue.TakeAll(now, [&](auto routes, std::size_t count) {
+      for (std::size_t i = 0; i < count; i++) {
+        if (i + kRoutesAhead < count) __builtin_prefetch(&state.routes[routes(i + kRoutesAhead)]);
+        if (i + kArrivalsAhead < count) PrefetchArrival(state, routes(i + kArrivalsAhead));
+        const std::int32_t route = routes(i);
+        const RouteState& of = state.routes[route];
+        // Else dropped by Outdate, and perhaps under way anew.
+        if (of.carried != kNone && of.start + state.ranks.slot[At(of.rank)] == now) Arrive(state, out, route);
       }
-    }
+    });
   }
 }
 
@@ -263,9 +224,7 @@ BanyanStatus MatchWith(const MatchProblem& given, BanyanCancelled cancelled, con
 }  // namespace
 
 BanyanStatus Match(const MatchProblem& problem, BanyanCancelled cancelled, const void* context, BanyanTransfers* out) {
-  if (problem.chunk_count <= 65536) {
-    return MatchWith<std::uint16_t>(problem, cancelled, context, out);
-  }
+  if (problem.chunk_count <= 65536) return MatchWith<std::uint16_t>(problem, cancelled, context, out);
   return MatchWith<std::int32_t>(problem, cancelled, context, out);
 }
 

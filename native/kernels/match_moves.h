@@ -1,107 +1,32 @@
-// Candidates, choice, overtaking and departures of the multicast matching. The twin of
-// src/engine/kernels/js/match-moves.ts, function by function.
+// Candidates, choice, overtaking and departures of the multicast matching. The
+// twin of src/engine/kernels/js/match-moves.ts, function by function.
 #ifndef BANYAN_KERNELS_MATCH_MOVES_H_
 #define BANYAN_KERNELS_MATCH_MOVES_H_
 
-#include <bit>
 #include <cstdint>
 
 #include "match_state.h"
 
 namespace banyan {
 
-constexpr std::int32_t kRoutesAhead = 16;  // NPUs between the prefetch of what is known of their routes and the use
-constexpr std::int32_t kLogsAhead = 8;     // the same for the log entries
-constexpr std::int32_t kWordsAhead = 4;    // the same for the words that the entries are tested against
-
-/// The index of the first entry of the NPU's log from `at` on that is neither in `seen` nor in `also`, or `length`. Tests four
-/// entries at a time, as the next step is hard to foresee; what stands behind them is read and passed over.
-template <bool kBoth, typename Entry>
-inline std::int32_t FirstOpen(const MatchState<Entry>& state, std::int32_t npu, std::int32_t at, std::int32_t length,
-                              const std::uint32_t* seen, const std::uint32_t* also) {
-  while (at < length) {
-    const std::int32_t behind = at - InSlice(at) + kSlice;
-    const std::int32_t end = behind < length ? behind : length;
-    const Entry* log = state.Slice(npu, at) + InSlice(at);
-    std::uint32_t open = 0;
-    for (std::int32_t k = 0; k < kEntriesAtOnce; k++) {
-      const auto chunk = static_cast<std::uint32_t>(log[k]);
-      std::uint32_t word = seen[chunk >> 5];
-      if (kBoth) word |= also[chunk >> 5];
-      open |= (~word >> (chunk & 31) & 1U) << k;
-    }
-    const std::int32_t next = at + (open != 0 ? std::countr_zero(open) : kEntriesAtOnce);
-    if (open != 0 && next < end) return next;
-    at = next < end ? next : end;
-  }
-  return length;
-}
-
-// The cost of the matching is cache misses. The prefetches are inlined by force: GCC drops calls of a function that does
-// nothing but prefetch.
-
-/// Asks early for what is known of the routes into `target`, which have neighbouring numbers. No twin.
+/// The index in the source's log of the first chunk that the route may take at
+/// this novelty level, or kNone.
 template <typename Entry>
-[[gnu::always_inline]] inline void PrefetchRoutes(const MatchState<Entry>& state, std::int32_t target) {
-  const std::int32_t first = state.direct_in.Begin(target);
-  if (first == state.direct_in.End(target)) return;
-  const std::int32_t route = state.direct_in.items[At(first)];
-  __builtin_prefetch(&state.routes[At(route)]);
-  __builtin_prefetch(state.routes.data() + At(route) + 2);
-  __builtin_prefetch(&state.carried[At(route)]);
-  __builtin_prefetch(&state.pointer[At(route) * At(state.levels)]);
-}
-
-/// The same for the logs and levels of the routes into `target` that are idle. No twin.
-template <typename Entry>
-[[gnu::always_inline]] inline void PrefetchIdleLogs(const MatchState<Entry>& state, std::int32_t target) {
-  if (state.missing[At(target)] == 0) return;
-  for (std::int32_t i = state.direct_in.Begin(target); i < state.direct_in.End(target); i++) {
-    const std::int32_t route = state.direct_in.items[At(i)];
-    if (state.carried[At(route)] != kNone) continue;
-    const RouteState& of = state.routes[At(route)];
-    for (std::int32_t level = of.level; level >= 0; level--) {
-      __builtin_prefetch(state.Slice(of.source, state.Pointer(route, level)));
-    }
-  }
-}
-
-/// Asks for the words that these log entries will be tested against. No twin.
-template <typename Entry>
-[[gnu::always_inline]] inline void PrefetchIdleWords(const MatchState<Entry>& state, std::int32_t target) {
-  if (state.missing[At(target)] == 0) return;
-  for (std::int32_t i = state.direct_in.Begin(target); i < state.direct_in.End(target); i++) {
-    const std::int32_t route = state.direct_in.items[At(i)];
-    if (state.carried[At(route)] != kNone) continue;
-    const RouteState& of = state.routes[At(route)];
-    const std::int32_t length = state.log_length[At(of.source)];
-    for (std::int32_t level = of.level; level >= 0; level--) {
-      const std::int32_t at = state.Pointer(route, level);
-      if (at >= length) continue;
-      const Entry* entries = state.Slice(of.source, at) + InSlice(at);
-      const std::uint32_t* seen = state.Novel(level, target);
-      for (std::int32_t k = 0; k < kEntriesAtOnce; k++)
-        __builtin_prefetch(seen + (static_cast<std::uint32_t>(entries[k]) >> 5));
-    }
-  }
-}
-
-/// The index in the source's log of the first chunk that the route may take at this novelty level, or kNone.
-template <typename Entry>
-inline std::int32_t FirstCandidate(MatchState<Entry>& state, std::int32_t route, std::int32_t level) {
-  const RouteState& of = state.routes[At(route)];
+inline std::int32_t FirstCandidate(MatchState<Entry>& state, std::int32_t route, std::int32_t target,
+                                   std::int32_t level) {
+  RouteState& of = state.routes[route];
+  const auto bit = static_cast<std::uint16_t>(1U << level);
+  if (level > 0 && (of.marks & bit) == 0) return kNone;
   std::int32_t& pointer = state.Pointer(route, level);
-  const std::int32_t length = state.log_length[At(of.source)];
-  const std::int32_t at = pointer;
-  if (at >= length) return kNone;
-  const std::uint32_t* hi = state.Hi(of.target);
-  // What everyone wants and an NPU has or is being sent, its components have or are being sent as well.
-  const std::int32_t found = level == 0 ? FirstOpen<false>(state, of.source, at, length, hi, hi)
-                             : state.problem.wanted == nullptr
-                                 ? FirstOpen<false>(state, of.source, at, length, state.Novel(level, of.target), hi)
-                                 : FirstOpen<true>(state, of.source, at, length, state.Novel(level, of.target), hi);
-  pointer = found;
-  return found < length ? found : kNone;
+  const Lacking<Entry> lacks(state, level, target);
+  for (Offers<Entry> offers(state.logs, of.source, of.way, pointer); offers.Next();) {
+    if (!lacks(offers.chunk())) continue;
+    pointer = offers.index();
+    return pointer;
+  }
+  pointer = state.logs.Length(of.source);
+  if (level > 0 && of.shared == 0) of.marks = static_cast<std::uint16_t>(of.marks & ~bit);
+  return kNone;
 }
 
 // The latest candidate in the source's log.
@@ -109,49 +34,55 @@ template <typename Entry>
 std::int32_t Newest(MatchState<Entry>& state, std::int32_t route, std::int32_t level, std::int32_t first) {
   const std::int32_t source = state.problem.network.route_source[route];
   const std::int32_t target = state.problem.network.route_target[route];
-  const std::uint32_t* hi = state.Hi(target);
-  const std::uint32_t* novel = state.Novel(level, target);
-  for (std::int32_t i = state.log_length[At(source)] - 1; i > first; i--) {
-    const std::int32_t chunk = state.Chunk(source, i);
-    if (!Bit(novel, chunk) && !Bit(hi, chunk)) return chunk;
+  const Lacking<Entry> lacks(state, level, target);
+  for (std::int32_t i = state.logs.Before(state.logs.Length(source)); i > first; i = state.logs.Before(i)) {
+    const std::int32_t chunk = state.logs.Chunk(source, i);
+    if (lacks(chunk)) return chunk;
   }
-  return state.Chunk(source, first);
+  return state.logs.Chunk(source, first);
 }
 
-// Of the next `window` candidates the one that fewest of the target's neighbours have, where those are scored; then, where
-// they are, that fewest NPUs two steps away have; ties and else: that fewest NPUs have; then the oldest.
+// How many of these NPUs have the chunk or are being sent it.
+template <typename Entry>
+inline std::int32_t CountHaving(const MatchState<Entry>& state, const std::int32_t* npus, const std::uint32_t* columns,
+                                std::int32_t count, std::int32_t chunk) {
+  const std::uint32_t* const hi = state.hi.data() + chunk * state.npu_words;
+  std::uint32_t having = 0;
+  for (std::int32_t j = 0; j < count; j++) having += hi[columns[j]] >> (npus[j] & 31) & 1U;
+  return static_cast<std::int32_t>(having);
+}
+
+// Of the next `window` candidates the one that fewest of the target's
+// neighbours have, where those are scored; then, where they are, that fewest
+// NPUs two steps away have; ties and else: that fewest NPUs have; then the
+// oldest.
 template <typename Entry>
 std::int32_t Rarest(MatchState<Entry>& state, std::int32_t route, std::int32_t level, std::int32_t first) {
   const BanyanMatchPolicy& policy = state.problem.policy;
-  const std::int32_t source = state.problem.network.route_source[route];
+  const RouteState& of = state.routes[route];
   const std::int32_t target = state.problem.network.route_target[route];
-  const std::int32_t length = state.log_length[At(source)];
-  const std::uint32_t* hi = state.Hi(target);
-  const std::uint32_t* novel = state.Novel(level, target);
-  const std::int32_t begin = state.neighbours.Begin(target);
-  std::int32_t end = state.neighbours.End(target);
+  const std::int32_t near = state.neighbours.Begin(target);
+  std::int32_t near_count = state.neighbours.End(target) - near;
   const auto choice = static_cast<Choice>(policy.choice);
   const bool scored = choice == Choice::kNeighbour || choice == Choice::kAround;
-  if (!scored || end - begin > kMaxScoredNeighbours) end = begin;
-  const std::int32_t from = state.around.Begin(target);
-  const std::int32_t to = state.around.End(target);
+  if (!scored || near_count > kMaxScoredNeighbours) near_count = 0;
+  const std::int32_t around = state.around.Begin(target);
+  const std::int32_t around_count = state.around.End(target) - around;
   std::int32_t best = kNone;
   std::int32_t best_score = 0;
   std::int32_t best_far = 0;
   std::int32_t best_copies = 0;
   std::int32_t seen = 0;
-  const std::int32_t window = policy.window;
-  const Entry* slice = state.Slice(source, first);
-  for (std::int32_t i = first; i < length && seen < window; i++) {
-    const std::int32_t chunk = slice[InSlice(i)];
-    if (InSlice(i) == kSlice - 1) slice += state.slice_stride;
-    if (Bit(novel, chunk) || Bit(hi, chunk)) continue;
+  const Lacking<Entry> lacks(state, level, target);
+  for (Offers<Entry> offers(state.logs, of.source, of.way, first); seen < policy.window && offers.Next();) {
+    const std::int32_t chunk = offers.chunk();
+    if (!lacks(chunk)) continue;
     seen++;
-    std::int32_t score = 0;
-    for (std::int32_t j = begin; j < end; j++) score += Bit(state.Hi(state.neighbours.items[At(j)]), chunk) ? 1 : 0;
+    const std::int32_t score = CountHaving(state, state.neighbours.items.data() + near,
+                                           state.neighbour_columns.data() + near, near_count, chunk);
     if (best != kNone && score > best_score) continue;
-    std::int32_t far = 0;
-    for (std::int32_t j = from; j < to; j++) far += Bit(state.Hi(state.around.items[At(j)]), chunk) ? 1 : 0;
+    const std::int32_t far = CountHaving(state, state.around.items.data() + around,
+                                         state.around_columns.data() + around, around_count, chunk);
     const std::int32_t copies = state.copies[At(chunk)];
     const bool tied = score == best_score;
     if (best == kNone || !tied || far < best_far || (far == best_far && copies < best_copies)) {
@@ -166,14 +97,14 @@ std::int32_t Rarest(MatchState<Entry>& state, std::int32_t route, std::int32_t l
 
 /// The chunk that the route takes at this novelty level, or kNone.
 template <typename Entry>
-inline std::int32_t Choose(MatchState<Entry>& state, std::int32_t route, std::int32_t level) {
-  const std::int32_t first = FirstCandidate(state, route, level);
+inline std::int32_t Choose(MatchState<Entry>& state, std::int32_t route, std::int32_t target, std::int32_t level) {
+  const std::int32_t first = FirstCandidate(state, route, target, level);
   if (first == kNone) return kNone;
   const BanyanMatchPolicy& policy = state.problem.policy;
-  const BanyanNetwork& network = state.problem.network;
   const auto choice = static_cast<Choice>(policy.choice);
-  if (choice == Choice::kOldest || state.missing[At(network.route_target[route])] > policy.late_limit) {
-    return state.Chunk(network.route_source[route], first);
+  if (choice == Choice::kOldest || state.missing[At(target)] > policy.late_limit) {
+    state.Pointer(route, level) = first + 1;
+    return state.logs.Chunk(state.routes[route].source, first);
   }
   return choice == Choice::kNewest ? Newest(state, route, level, first) : Rarest(state, route, level, first);
 }
@@ -184,33 +115,39 @@ bool MayOvertake(const MatchState<Entry>& state) {
   return state.problem.policy.overtaking != 0 && state.slow_under_way > 0;
 }
 
-/// Whether the chunk has arrived at the NPU. Where all want everything: whether it has it or is being sent it, and is not.
+/// Whether the chunk has arrived at the NPU. Where all want everything: whether
+/// it has it or is being sent it, and is not.
 template <typename Entry>
 bool Holds(const MatchState<Entry>& state, std::int32_t npu, std::int32_t chunk) {
-  if (state.holds.size() > 0) return Bit(state.holds.data() + At(npu) * state.words, chunk);
-  if (!Bit(state.hi.data() + At(npu) * state.words, chunk)) return false;
+  if (state.holds.size() > 0) return (state.holds[state.Word(npu, chunk)] >> (npu & 31) & 1U) != 0;
+  if (state.Lacks(npu, chunk)) return false;
   for (std::int32_t i = state.all_in.Begin(npu); i < state.all_in.End(npu); i++) {
-    if (state.carried[At(state.all_in.items[At(i)])] == chunk) return false;
+    if (state.routes[state.AllIn(i)].carried == chunk) return false;
   }
   return true;
 }
 
-/// The slower route into the same target whose chunk this route could bring strictly earlier, or kNone: of those the one
-/// that arrives last.
+/// The slower route into the same target whose chunk this route could bring
+/// strictly earlier, or kNone: of those the one that arrives last, ties to the
+/// lower route as given.
 template <typename Entry>
-std::int32_t Overtakable(const MatchState<Entry>& state, std::int32_t route, Time now) {
-  const RouteState& of = state.routes[At(route)];
-  if (of.rank + 1 == state.ranks.count) return kNone;
+std::int32_t Overtakable(const MatchState<Entry>& state, std::int32_t route, std::int32_t target, Time now) {
+  const RouteState& of = state.routes[route];
   std::int32_t best = kNone;
   Time latest = now + state.ranks.slot[At(of.rank)];
-  for (std::int32_t i = state.all_in.Begin(of.target); i < state.all_in.End(of.target); i++) {
-    const std::int32_t number = state.all_in.items[At(i)];
-    const std::int32_t chunk = state.carried[At(number)];
-    const RouteState& other = state.routes[At(number)];
-    if (chunk == kNone || other.rank <= of.rank || other.overtaken != 0 || other.duplicate != 0) continue;
-    const Time end = other.start + state.ranks.slot[At(other.rank)];
-    if (end > latest && Holds(state, of.source, chunk)) {
-      latest = end;
+  // Routes that are numbered by target are so by rank as well: the slower ones
+  // follow.
+  const std::int32_t begin = state.numbers.ByTarget() ? route + 1 : state.all_in.Begin(target);
+  const std::int32_t end = state.all_in.End(target);
+  for (std::int32_t i = begin; i < end; i++) {
+    const std::int32_t number = state.AllIn(i);
+    const RouteState& other = state.routes[number];
+    if (other.carried == kNone || other.rank <= of.rank || (other.marks & (kOvertaken | kDuplicate)) != 0) continue;
+    const Time other_end = other.start + state.ranks.slot[At(other.rank)];
+    const bool later = other_end > latest || (other_end == latest && best != kNone &&
+                                              state.numbers.Given(number) < state.numbers.Given(best));
+    if (later && Holds(state, of.source, other.carried)) {
+      latest = other_end;
       best = number;
     }
   }
@@ -220,36 +157,38 @@ std::int32_t Overtakable(const MatchState<Entry>& state, std::int32_t route, Tim
 /// Sends the chunk over the route now.
 template <typename Entry>
 inline void Depart(MatchState<Entry>& state, std::int32_t route, std::int32_t chunk, Time now) {
-  RouteState& of = state.routes[At(route)];
-  state.carried[At(route)] = chunk;
+  RouteState& of = state.routes[route];
+  of.carried = chunk;
   of.start = now;
-  of.departure_length = state.log_length[At(of.source)];
+  of.departure_length = state.logs.Length(of.source);
+  SetBit(state.busy.data(), route);
   if (of.shared != 0) state.resources.Take(route);
   if (of.rank > 0) state.slow_under_way++;
-  if (!state.queue.Push(of.rank, Arrival{now + state.ranks.slot[At(of.rank)], route, of.generation})) {
-    state.failed = true;
-  }
+  if (!state.queue.Push(of.rank, now + state.ranks.slot[At(of.rank)], route)) state.failed = true;
 }
 
-/// Sends the chosen chunk of this novelty level over the route; returns whether there was one.
+/// Sends the chosen chunk of this novelty level over the route; returns whether
+/// there was one.
 template <typename Entry>
-inline bool DepartChosen(MatchState<Entry>& state, std::int32_t route, std::int32_t level, Time now) {
-  const std::int32_t chunk = Choose(state, route, level);
+inline bool DepartChosen(MatchState<Entry>& state, std::int32_t route, std::int32_t target, std::int32_t level,
+                         Time now) {
+  const std::int32_t chunk = Choose(state, route, target, level);
   if (chunk == kNone) return false;
-  Claim(state, state.problem.network.route_target[route], chunk);
+  Claim(state, target, chunk);
   Depart(state, route, chunk, now);
   return true;
 }
 
-/// Sends the chunk of a slower route over this one as well; returns whether there was one.
+/// Sends the chunk of a slower route over this one as well; returns whether
+/// there was one.
 template <typename Entry>
-bool DepartOvertaking(MatchState<Entry>& state, std::int32_t route, Time now) {
-  if (state.routes[At(route)].rank + 1 == state.ranks.count) return false;
-  const std::int32_t slower = Overtakable(state, route, now);
+inline bool DepartOvertaking(MatchState<Entry>& state, std::int32_t route, std::int32_t target, Time now) {
+  if (state.routes[route].rank + 1 == state.ranks.count) return false;
+  const std::int32_t slower = Overtakable(state, route, target, now);
   if (slower == kNone) return false;
-  state.routes[At(slower)].overtaken = 1;
-  state.routes[At(route)].duplicate = 1;
-  Depart(state, route, state.carried[At(slower)], now);
+  state.routes[slower].marks |= kOvertaken;
+  state.routes[route].marks |= kDuplicate;
+  Depart(state, route, state.routes[slower].carried, now);
   return true;
 }
 

@@ -1,5 +1,5 @@
-// The multicast matching of routes that share resources, the ports of switches. The twin of
-// src/engine/kernels/js/match-ports.ts, function by function.
+// The multicast matching of routes that share resources, the ports of switches.
+// The twin of src/engine/kernels/js/match-ports.ts, function by function.
 #ifndef BANYAN_KERNELS_MATCH_PORTS_H_
 #define BANYAN_KERNELS_MATCH_PORTS_H_
 
@@ -11,13 +11,15 @@
 
 namespace banyan {
 
-/// Whether the route could depart now at this level; level kNone stands for overtaking.
+/// Whether the route could depart now at this level; level kNone stands for
+/// overtaking.
 template <typename Entry>
 bool Eligible(MatchState<Entry>& state, std::int32_t route, std::int32_t level, Time now) {
-  if (state.carried[At(route)] != kNone || !state.resources.Free(route)) return false;
-  if (level == kNone) return Overtakable(state, route, now) != kNone;
-  if (state.missing[At(state.problem.network.route_target[route])] == 0) return false;
-  return level <= state.LevelOf(route) && FirstCandidate(state, route, level) != kNone;
+  if (state.routes[route].carried != kNone || !state.resources.Free(route)) return false;
+  const std::int32_t target = state.problem.network.route_target[route];
+  if (level == kNone) return Overtakable(state, route, target, now) != kNone;
+  if (state.missing[At(target)] == 0) return false;
+  return level <= state.LevelOf(route) && FirstCandidate(state, route, target, level) != kNone;
 }
 
 inline std::int32_t RotationStart(std::int32_t position, std::int32_t route_count, std::uint32_t tick) {
@@ -41,7 +43,8 @@ inline void StartRound(const BanyanNetwork& network, PortState& ports, std::int3
   }
 }
 
-// Gives every port the first route of its list where that can depart; returns how many ports stay open.
+// Gives every port the first route of its list where that can depart; returns
+// how many ports stay open.
 template <typename Entry>
 std::int32_t MatchFirst(MatchState<Entry>& state, std::int32_t group, std::int32_t level, Time now) {
   PortState& ports = state.ports;
@@ -86,8 +89,9 @@ bool Augment(MatchState<Entry>& state, std::int32_t port, std::int32_t level, Ti
 // One round of matching at one level; returns whether anything departed.
 template <typename Entry>
 bool MatchPorts(MatchState<Entry>& state, std::int32_t group, std::int32_t level, Time now) {
+  const BanyanNetwork& network = state.problem.network;
   PortState& ports = state.ports;
-  StartRound(state.problem.network, ports, group);
+  StartRound(network, ports, group);
   const std::int32_t open_count = MatchFirst(state, group, level, now);
   Shuffle(ports.open.data(), open_count, state.problem.policy.seed, state.serves++);
   for (std::int32_t i = 0; i < open_count; i++) {
@@ -98,13 +102,16 @@ bool MatchPorts(MatchState<Entry>& state, std::int32_t group, std::int32_t level
   for (std::int32_t i = ports.group_ports.Begin(group); i < ports.group_ports.End(group); i++) {
     const std::int32_t route = ports.chosen[At(ports.group_ports.items[At(i)])];
     if (route == kNone || !Eligible(state, route, level, now)) continue;
-    static_cast<void>(level == kNone ? DepartOvertaking(state, route, now) : DepartChosen(state, route, level, now));
+    const std::int32_t target = network.route_target[route];
+    static_cast<void>(level == kNone ? DepartOvertaking(state, route, target, now)
+                                     : DepartChosen(state, route, target, level, now));
     departed = true;
   }
   return departed;
 }
 
-/// Matches receiving to sending ports of one group of switches, novelty level by level, then by overtaking.
+/// Matches receiving to sending ports of one group of switches, novelty level
+/// by level, then by overtaking.
 template <typename Entry>
 void ServePorts(MatchState<Entry>& state, std::int32_t group, Time now) {
   bool any = false;
