@@ -1,6 +1,6 @@
+import { limitWithBottleneck } from "./bottleneck.ts";
 import type { Engine } from "./engine/types.ts";
 import { InputError } from "./errors.ts";
-import { limitOf } from "./model/bounds.ts";
 import type { Topology } from "./model/topology.ts";
 import { type SynthesizeOptions, synthesize } from "./pipeline.ts";
 import { problemOf } from "./problem.ts";
@@ -72,7 +72,10 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       sizeBytes,
       chunks: rest.chunks === "auto" ? 1 : (rest.chunks ?? 1),
     });
-    limits.push({ sizeBytes, limit: boundReport(network, collective, limitOf(network, collective)) });
+    limits.push({
+      sizeBytes,
+      limit: boundReport(network, collective, limitWithBottleneck(engine.kernels, network, collective)),
+    });
   }
   if (shown === null) throw new InputError("--algorithms", "at least one algorithm");
   return { schema: "banyan/comparison@1", topology: shown, collective: kind, rows, limits };

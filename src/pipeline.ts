@@ -1,6 +1,7 @@
+import { limitWithBottleneck } from "./bottleneck.ts";
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InputError, InternalError } from "./errors.ts";
-import { boundOf, limitOf, referencePs } from "./model/bounds.ts";
+import { boundOf, referencePs } from "./model/bounds.ts";
 import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "./model/estimate.ts";
 import { rational } from "./model/rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "./model/routes.ts";
@@ -218,7 +219,7 @@ export async function synthesize(
     (done: number, total: number): void =>
       options.onProgress?.({ phase, done, total });
   begin("limit");
-  const limit = limitOf(first.topology, first.collective);
+  const limit = limitWithBottleneck(engine.kernels, first.topology, first.collective);
   begin("synthesize");
   const made =
     chunks === "auto"

@@ -48,13 +48,14 @@ export function boundOf(topology: Topology, collective: Collective, routes: Rout
 /**
  * Returns a proved lower bound that is free of any choice of chunks, algorithm or pipelining: the largest of the bytes that
  * must cross a cut over its bandwidth, the total work over the total bandwidth, and the latency of the farthest pair alone.
- * All-reduce: the whole buffer crosses every cut that separates members, each way. Throws InfeasibleError.
+ * All-reduce: the whole buffer crosses every cut that separates members, each way. `sets`: nodes of further cuts to try.
+ * Throws InfeasibleError.
  */
-export function limitOf(topology: Topology, collective: Collective): Bound {
+export function limitOf(topology: Topology, collective: Collective, sets: readonly Int32Array[] = []): Bound {
   if (isTrivial(collective)) return { ps: rational(0), witness: { kind: "nothing" } };
   const mirror = unreduced(collective);
-  if (mirror === null) return forwardLimit(topology, collective);
-  return turnedAround(topology, () => forwardLimit(reversed(topology), mirror));
+  if (mirror === null) return forwardLimit(topology, collective, sets);
+  return turnedAround(topology, () => forwardLimit(reversed(topology), mirror, sets));
 }
 
 const isTrivial = (collective: Collective): boolean =>

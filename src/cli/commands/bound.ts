@@ -1,4 +1,5 @@
-import { boundOf, limitOf, referencePs } from "../../model/bounds.ts";
+import { limitWithBottleneck } from "../../bottleneck.ts";
+import { boundOf, referencePs } from "../../model/bounds.ts";
 import type { Collective } from "../../model/collective.ts";
 import { routeTimes } from "../../model/routes.ts";
 import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing.ts";
@@ -6,6 +7,7 @@ import { switchCount, type Topology } from "../../model/topology.ts";
 import { problemOf } from "../../problem.ts";
 import { boundReport, referenceReport, topologySummary } from "../../result.ts";
 import { type Context, outJson } from "../context.ts";
+import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { collectiveRequest } from "../request.ts";
 import { collectiveText, networkText } from "../synthesis-report.ts";
@@ -22,7 +24,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const whole = await networkOf(args[0] as string, options);
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
   context.progress({ what: "bounding" });
-  const limit = boundReport(topology, collective, limitOf(topology, collective));
+  const proved = await withEngine(context, async ({ kernels }) => limitWithBottleneck(kernels, topology, collective));
+  const limit = boundReport(topology, collective, proved);
   const chosen = degree ?? (portRouteCount(topology) <= MOST_PORT_ROUTES ? "ports" : 1);
   const bound = boundOver(topology, collective, chosen);
   const reference = referenceReport(referencePs(topology, collective));

@@ -16,8 +16,8 @@ import type { Bound } from "./witness.ts";
 import { tryByteWork } from "./work.ts";
 import { worstCuts } from "./worst-cuts.ts";
 
-/** Returns the limit of a collective that is not a pure reduction; see `limitOf`. */
-export function forwardLimit(topology: Topology, collective: Collective): Bound {
+/** Returns the limit of a collective that is not a pure reduction, `sets` among the cuts; see `limitOf`. */
+export function forwardLimit(topology: Topology, collective: Collective, sets: readonly Int32Array[]): Bound {
   const best = nothingYet();
   const { linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs, npuCount } = topology;
   const nodes = nodeCount(topology);
@@ -73,7 +73,7 @@ export function forwardLimit(topology: Topology, collective: Collective): Bound 
       return steepest(prefixDemands(collective, dimension), () => borders, mayRaise);
     },
   });
-  for (const set of worstCuts(topology, collective)) trySet(set);
+  for (const set of [...worstCuts(topology, collective), ...sets]) trySet(set);
   tryByteWork(best, topology, collective, ps);
   const partitions = collective.kind === "allreduce" ? fixedPartitions(topology) : [];
   for (const partition of partitions) tryBytePartition(best, topology, collective, partition, ps);
