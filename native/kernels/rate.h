@@ -12,7 +12,7 @@
 // which keeps flows local: NPUs are taken by breadth-first search, neighbours of those that are done next.
 // The same cut on every backend: the order of NPUs is fixed, and the smallest source side of a minimum cut is unique.
 // Complexity. One flow per NPU and per cut found; memory O(nodes + links).
-// Deviations. ALGORITHMS 2.1 with reversed flows and contraction. Capacities and weights are divided by their greatest
+// Deviations. Any network, balanced or not, and any weights. Capacities and weights are divided by their greatest
 // common divisors. 64-bit integers where (all weights) x (all capacities) < 2^62, else 128-bit ones.
 #ifndef BANYAN_KERNELS_RATE_H_
 #define BANYAN_KERNELS_RATE_H_
