@@ -8,6 +8,8 @@
 namespace banyan {
 namespace {
 
+constexpr std::int32_t kMostMembers = 64;
+
 /// One thread's share, in a cache line of its own.
 struct alignas(64) Share {
   Served served;
@@ -27,7 +29,6 @@ class SpreadRun {
  public:
   SpreadRun(SpreadState<Entry>& state, std::int32_t members, BanyanCancelled cancelled, const void* context)
       : state_(state), members_(members), barrier_(members), cancelled_(cancelled), context_(context) {}
-  ~SpreadRun() { delete[] shares_; }
   SpreadRun(const SpreadRun&) = delete;
   SpreadRun& operator=(const SpreadRun&) = delete;
 
@@ -40,7 +41,6 @@ class SpreadRun {
       most_ports = most_ports > state_.PortCount(v) ? most_ports : state_.PortCount(v);
       if (state_.missing[At(v)] > 0) all_ports += state_.PortCount(v);
     }
-    shares_ = new Share[At(members_)];
     std::int32_t last = 0;
     std::int64_t ports = 0;
     for (std::int32_t member = 0; member < members_; member++) {
@@ -155,7 +155,7 @@ class SpreadRun {
 
   SpreadState<Entry>& state_;
   const std::int32_t members_;
-  Share* shares_ = nullptr;
+  Share shares_[kMostMembers];
   Barrier barrier_;
   BanyanCancelled cancelled_;
   const void* context_;
@@ -182,7 +182,8 @@ BanyanStatus SpreadWith(const BanyanSpread& problem, BanyanCancelled cancelled, 
 #if defined(__wasm__)
   const std::int32_t members = 1;
 #else
-  const std::int32_t members = problem.threads < problem.npu_count ? problem.threads : problem.npu_count;
+  const std::int32_t most = problem.npu_count < kMostMembers ? problem.npu_count : kMostMembers;
+  const std::int32_t members = problem.threads < most ? problem.threads : most;
 #endif
   SpreadRun<Entry> run(state, members, cancelled, context);
   if (!run.Build()) return kBanyanOutOfMemory;
