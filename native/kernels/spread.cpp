@@ -28,7 +28,7 @@ template <typename Entry>
 class SpreadRun {
  public:
   SpreadRun(SpreadState<Entry>& state, std::int32_t members, BanyanCancelled cancelled, const void* context)
-      : state_(state), members_(members), barrier_(members), cancelled_(cancelled), context_(context) {}
+      : state_(state), cancelled_(cancelled), context_(context), members_(members), barrier_(members) {}
   SpreadRun(const SpreadRun&) = delete;
   SpreadRun& operator=(const SpreadRun&) = delete;
 
@@ -153,14 +153,14 @@ class SpreadRun {
     }
   }
 
-  SpreadState<Entry>& state_;
-  const std::int32_t members_;
   Share shares_[kMostMembers];
-  Barrier barrier_;
+  SpreadState<Entry>& state_;
   BanyanCancelled cancelled_;
   const void* context_;
   std::int64_t delivered_ = 0;
+  const std::int32_t members_;
   Stop stop_ = Stop::kNo;
+  Barrier barrier_;
 };
 
 template <typename Entry>
