@@ -47,14 +47,29 @@ void ListSecond(const std::int32_t* near_offset, const std::int32_t* near, std::
 
 }  // namespace
 
-bool Lists::GroupSecond(const std::int32_t* near_offset, const std::int32_t* near, std::int32_t count,
-                        std::int32_t most) {
+bool Lists::GroupTargets(const Lists& routes, const std::int32_t* target, std::int32_t count) {
+  if (!offset.Allocate(At(count) + 1) || !items.Allocate(routes.items.size())) return false;
+  std::int32_t found = 0;
+  for (std::int32_t v = 0; v < count; v++) {
+    const std::int32_t first = found;
+    for (std::int32_t i = routes.Begin(v); i < routes.End(v); i++) {
+      const std::int32_t node = target[routes.items[At(i)]];
+      bool fresh = true;
+      for (std::int32_t j = first; j < found; j++) fresh = fresh && items[At(j)] != node;
+      if (fresh) items[At(found++)] = node;
+    }
+    offset[At(v) + 1] = found;
+  }
+  return true;
+}
+
+bool Lists::GroupSecond(const Lists& near, std::int32_t count, std::int32_t most) {
   Buffer<std::int32_t> seen;
   if (!offset.Allocate(At(count) + 1) || !seen.Allocate(At(count))) return false;
-  ListSecond(near_offset, near, count, most, seen.data(), offset.data(), nullptr);
+  ListSecond(near.offset.data(), near.items.data(), count, most, seen.data(), offset.data(), nullptr);
   if (!items.Allocate(At(offset[At(count)]))) return false;
   seen.Fill(0);
-  ListSecond(near_offset, near, count, most, seen.data(), offset.data(), items.data());
+  ListSecond(near.offset.data(), near.items.data(), count, most, seen.data(), offset.data(), items.data());
   return true;
 }
 

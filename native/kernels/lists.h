@@ -21,10 +21,11 @@ struct Lists {
 
   /// Groups 0 .. count - 1 by keys[i] in [0, key_count), each list ascending. Keys of -1 are left out.
   [[nodiscard]] bool Group(const std::int32_t* keys, std::int32_t count, std::int32_t key_count);
-  /// Lists for each of `count` nodes what is two steps away and not fewer, where near[offset[v] .. offset[v + 1]] is one step
-  /// away without repeats; steps out of nodes with more than `most` of them are left out.
-  [[nodiscard]] bool GroupSecond(const std::int32_t* near_offset, const std::int32_t* near, std::int32_t count,
-                                 std::int32_t most);
+  /// Lists for each of `count` nodes where its `routes` lead by `target`, each node once, in their order.
+  [[nodiscard]] bool GroupTargets(const Lists& routes, const std::int32_t* target, std::int32_t count);
+  /// Lists for each of `count` nodes what is two steps away and not fewer, where `near` lists what is one step away, without
+  /// repeats; steps out of nodes with more than `most` of them are left out.
+  [[nodiscard]] bool GroupSecond(const Lists& near, std::int32_t count, std::int32_t most);
   [[nodiscard]] std::int32_t Begin(std::int32_t list) const { return offset[At(list)]; }
   [[nodiscard]] std::int32_t End(std::int32_t list) const { return offset[At(list) + 1]; }
 };

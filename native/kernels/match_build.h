@@ -13,30 +13,11 @@
 
 namespace banyan {
 
-// The NPUs that each NPU reaches over one direct route, without repeats.
-[[nodiscard]] inline bool BuildNeighbours(const BanyanNetwork& network, const Lists& direct_out, Lists& neighbours) {
-  if (!neighbours.offset.Allocate(At(network.npu_count) + 1)) return false;
-  if (!neighbours.items.Allocate(direct_out.items.size())) return false;
-  std::int32_t* items = neighbours.items.data();
-  std::int32_t count = 0;
-  for (std::int32_t v = 0; v < network.npu_count; v++) {
-    const std::int32_t first = count;
-    for (std::int32_t i = direct_out.Begin(v); i < direct_out.End(v); i++) {
-      const std::int32_t target = network.route_target[direct_out.items[At(i)]];
-      bool fresh = true;
-      for (std::int32_t j = first; j < count; j++) fresh = fresh && items[j] != target;
-      if (fresh) items[count++] = target;
-    }
-    neighbours.offset[At(v) + 1] = count;
-  }
-  return true;
-}
-
 // Only the choice that scores what is two steps away needs to know it.
 [[nodiscard]] inline bool BuildAround(const MatchProblem& problem, const Lists& neighbours, Lists& around) {
   const std::int32_t npus = problem.network.npu_count;
   if (static_cast<Choice>(problem.policy.choice) != Choice::kAround) return around.offset.Allocate(At(npus) + 1);
-  return around.GroupSecond(neighbours.offset.data(), neighbours.items.data(), npus, kMaxScoredNeighbours);
+  return around.GroupSecond(neighbours, npus, kMaxScoredNeighbours);
 }
 
 // Where the columns of `hi` begin for each of these NPUs.
@@ -159,7 +140,7 @@ template <typename Entry>
   if (!state.ranks.Build(network) || !GroupRoutes(network, network.route_target, false, state.direct_in) ||
       !GroupRoutes(numbers.given, numbers.given.route_source, false, state.direct_out) ||
       !state.all_in.Group(network.route_target, network.route_count, network.npu_count) ||
-      !BuildNeighbours(numbers.given, state.direct_out, state.neighbours) ||
+      !state.neighbours.GroupTargets(state.direct_out, numbers.given.route_target, network.npu_count) ||
       !BuildAround(state.problem, state.neighbours, state.around) ||
       !BuildColumns(state, state.neighbours.items, state.neighbour_columns) ||
       !BuildColumns(state, state.around.items, state.around_columns) || !BuildLevels(state) || !BuildHoldings(state) ||

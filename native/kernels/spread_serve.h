@@ -38,8 +38,8 @@ std::int32_t RarestFrom(SpreadState<Entry>& state, std::int32_t npu, const Entry
                         std::int32_t length) {
   const BanyanSpread& problem = state.problem;
   const std::uint32_t* hi = state.Hi(npu);
-  const std::int32_t begin = state.out_offset[At(npu)];
-  std::int32_t end = state.out_offset[At(npu) + 1];
+  const std::int32_t begin = state.neighbours.Begin(npu);
+  std::int32_t end = state.neighbours.End(npu);
   const auto choice = static_cast<Choice>(problem.choice);
   const bool scored = choice == Choice::kNeighbour || choice == Choice::kAround;
   if (!scored || end - begin > kMostScored) end = begin;
@@ -55,7 +55,7 @@ std::int32_t RarestFrom(SpreadState<Entry>& state, std::int32_t npu, const Entry
     if (Bit(hi, chunk)) continue;
     seen++;
     std::int32_t score = 0;
-    for (std::int32_t j = begin; j < end; j++) score += Bit(state.Hi(state.neighbours[At(j)]), chunk) ? 1 : 0;
+    for (std::int32_t j = begin; j < end; j++) score += Bit(state.Hi(state.neighbours.items[At(j)]), chunk) ? 1 : 0;
     if (best != kNone && score > best_score) continue;
     std::int32_t far = 0;
     for (std::int32_t j = from; j < to; j++) far += Bit(state.Hi(state.around.items[At(j)]), chunk) ? 1 : 0;

@@ -44,8 +44,7 @@ struct SpreadState {
   Buffer<Port<Entry>> ports;         // [routes] NPU by NPU, ascending by route
   Buffer<std::int32_t> bits_offset;  // [npus + 1] port bytes of a slot
   Buffer<std::uint8_t> bits;         // [kSlotsKept][bits_offset[npus]] port bits of the last slots, slot by slot
-  Buffer<std::int32_t> out_offset;   // [npus + 1]
-  Buffer<std::int32_t> neighbours;   // NPUs one route away, without repeats
+  Lists neighbours;                  // NPUs one route away
   Lists around;                      // NPUs two routes away, not one; only for the choice that scores them
   Buffer<std::uint32_t> hi;          // [npus][words] I1
   Buffer<std::int32_t> length[2];    // [npus] I3, of the logs as shown
@@ -97,8 +96,8 @@ template <typename Entry>
   Lists leaving;
   if (!in.Group(problem.route_target, problem.route_count, problem.npu_count) ||
       !leaving.Group(problem.route_source, problem.route_count, problem.npu_count) ||
-      !state.ports.Allocate(At(problem.route_count)) || !state.neighbours.Allocate(At(problem.route_count)) ||
-      !state.out_offset.Allocate(At(problem.npu_count) + 1)) {
+      !state.neighbours.GroupTargets(leaving, problem.route_target, problem.npu_count) ||
+      !state.ports.Allocate(At(problem.route_count))) {
     return kBanyanOutOfMemory;
   }
   if (problem.map_count > 0) {
@@ -124,24 +123,10 @@ template <typename Entry>
     state.bits_offset[At(v) + 1] = state.bits_offset[At(v)] + (state.PortCount(v) + 7) / 8;
   }
   if (!state.bits.Allocate(At(kSlotsKept) * At(state.bits_offset[At(problem.npu_count)]))) return kBanyanOutOfMemory;
-  std::int32_t count = 0;
-  for (std::int32_t v = 0; v < problem.npu_count; v++) {
-    const std::int32_t first = count;
-    for (std::int32_t i = leaving.Begin(v); i < leaving.End(v); i++) {
-      const std::int32_t target = problem.route_target[leaving.items[At(i)]];
-      bool fresh = true;
-      for (std::int32_t j = first; j < count; j++) fresh = fresh && state.neighbours[At(j)] != target;
-      if (fresh) state.neighbours[At(count++)] = target;
-    }
-    state.out_offset[At(v) + 1] = count;
-  }
   if (static_cast<Choice>(problem.choice) != Choice::kAround) {
     return state.around.offset.Allocate(At(problem.npu_count) + 1) ? kBanyanOk : kBanyanOutOfMemory;
   }
-  // The analyzer does not see that the lists of the arguments outlive the call.
-  // NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
-  const bool built =
-      state.around.GroupSecond(state.out_offset.data(), state.neighbours.data(), problem.npu_count, kMostScored);
+  const bool built = state.around.GroupSecond(state.neighbours, problem.npu_count, kMostScored);
   return built ? kBanyanOk : kBanyanOutOfMemory;
 }
 

@@ -24,6 +24,24 @@ export function group(keys: Int32Array, keyCount: number): Lists {
   return { offset, items };
 }
 
+/** Lists for each node where its `routes` lead by `target`, each node once, in their order. */
+export function groupTargets(routes: Lists, target: Int32Array): Lists {
+  const offset = new Int32Array(routes.offset.length);
+  const items = new Int32Array(routes.items.length);
+  let found = 0;
+  for (let v = 0; v + 1 < offset.length; v++) {
+    const first = found;
+    for (let i = routes.offset[v]; i < routes.offset[v + 1]; i++) {
+      const node = target[routes.items[i]];
+      let fresh = true;
+      for (let j = first; j < found; j++) fresh = fresh && items[j] !== node;
+      if (fresh) items[found++] = node;
+    }
+    offset[v + 1] = found;
+  }
+  return { offset, items };
+}
+
 /**
  * Lists for each node what is two steps away and not fewer, where `near` lists what is one step away, without repeats; steps
  * out of nodes with more than `most` of them are left out.

@@ -1,5 +1,16 @@
-import { CHOICE, type MatchProblem, type TenNetwork } from "../kernels.ts";
-import { find, group, groupSecond, type Lists, NONE, range, type Touched, touched, unite } from "./lists.ts";
+import { CHOICE, type MatchProblem } from "../kernels.ts";
+import {
+  find,
+  group,
+  groupSecond,
+  groupTargets,
+  type Lists,
+  NONE,
+  range,
+  type Touched,
+  touched,
+  unite,
+} from "./lists.ts";
 import { type FoldedNetwork, foldedNetwork } from "./match-fold.ts";
 import { buildPorts, type PortState } from "./match-port-state.ts";
 import { ArrivalQueue, groupRoutes, Resources, type SlotRanks, slotRanks } from "./ten.ts";
@@ -119,22 +130,6 @@ function sortByRank(lists: Lists, rank: Int32Array): void {
   }
 }
 
-/** The NPUs that each NPU reaches over one direct route, without repeats. */
-function buildNeighbours(network: TenNetwork, directOut: Lists): Lists {
-  const offset = new Int32Array(network.npuCount + 1);
-  const items = new Int32Array(directOut.items.length);
-  let count = 0;
-  for (let v = 0; v < network.npuCount; v++) {
-    const first = count;
-    for (let i = directOut.offset[v]; i < directOut.offset[v + 1]; i++) {
-      const target = network.routeTarget[directOut.items[i]];
-      if (items.subarray(first, count).indexOf(target) < 0) items[count++] = target;
-    }
-    offset[v + 1] = count;
-  }
-  return { offset, items };
-}
-
 /** Only the choice that scores what is two steps away needs to know it. */
 function buildAround({ network, policy }: MatchProblem, neighbours: Lists): Lists {
   if (policy.choice === CHOICE.around) return groupSecond(neighbours, MAX_SCORED_NEIGHBOURS);
@@ -239,7 +234,7 @@ export function buildMatchState(given: MatchProblem): MatchState {
   const words = (chunkCount + 31) >>> 5;
   const ranks = slotRanks(network);
   const directOut = groupRoutes(network, network.routeSource, false);
-  const neighbours = buildNeighbours(network, directOut);
+  const neighbours = groupTargets(directOut, network.routeTarget);
   const levels = buildLevels(given, words, network.npuCount);
   const ports = buildPorts(network, ranks);
   const state: MatchState = {

@@ -4,7 +4,7 @@ import { type CancelFlag, CHOICE, type SpreadLogs, type SpreadProblem } from "..
 import { allocateLogs } from "../outputs.ts";
 import { STATUS, throwForStatus } from "../status.ts";
 import { buildFold, type Fold, fixes } from "./fold.ts";
-import { group, groupSecond, type Lists, NONE } from "./lists.ts";
+import { group, groupSecond, groupTargets, type Lists, NONE } from "./lists.ts";
 import { unfoldLogs } from "./spread-unfold.ts";
 
 /** The matching in slots; native/kernels/spread.h explains it and is its twin. One thread. */
@@ -18,8 +18,8 @@ interface SpreadState {
   readonly portOffset: Int32Array;
   readonly portSource: Int32Array;
   readonly pointer: Int32Array;
-  readonly outOffset: Int32Array;
-  readonly neighbours: Int32Array;
+  /** NPUs one route away. */
+  readonly neighbours: Lists;
   /** NPUs two routes away, not one; only for the choice that scores them. */
   readonly around: Lists;
   readonly hi: Uint32Array;
@@ -41,22 +41,9 @@ function buildSpread(problem: SpreadProblem, out: SpreadLogs): SpreadState {
   const { npuCount, chunkCount, routeSource, routeTarget } = problem;
   const words = (chunkCount + 31) >>> 5;
   const into = group(routeTarget, npuCount);
-  const leaving = group(routeSource, npuCount);
-  const neighbours = new Int32Array(routeSource.length);
-  const outOffset = new Int32Array(npuCount + 1);
-  let count = 0;
+  const neighbours = groupTargets(group(routeSource, npuCount), routeTarget);
   let mostPorts = 0;
-  for (let v = 0; v < npuCount; v++) {
-    const first = count;
-    for (let i = leaving.offset[v]; i < leaving.offset[v + 1]; i++) {
-      const target = routeTarget[leaving.items[i]];
-      let fresh = true;
-      for (let j = first; j < count; j++) fresh = fresh && neighbours[j] !== target;
-      if (fresh) neighbours[count++] = target;
-    }
-    outOffset[v + 1] = count;
-    mostPorts = Math.max(mostPorts, into.offset[v + 1] - into.offset[v]);
-  }
+  for (let v = 0; v < npuCount; v++) mostPorts = Math.max(mostPorts, into.offset[v + 1] - into.offset[v]);
   const fold = problem.maps === null ? null : buildFold({ ...problem, maps: problem.maps, slotPs: null }, into);
   const portSource = into.items.map((route) => routeSource[route]);
   const state: SpreadState = {
@@ -69,9 +56,8 @@ function buildSpread(problem: SpreadProblem, out: SpreadLogs): SpreadState {
     fold,
     shown: shownLogs(fold, chunkCount),
     pointer: new Int32Array(routeSource.length),
-    outOffset,
     neighbours,
-    around: buildAround(problem, { offset: outOffset, items: neighbours }),
+    around: buildAround(problem, neighbours),
     hi: new Uint32Array(npuCount * words),
     length: [new Int32Array(npuCount), new Int32Array(npuCount)],
     missing: new Int32Array(npuCount),
@@ -159,10 +145,10 @@ const isPlain = ({ problem, missing, portOffset }: SpreadState, npu: number): bo
 
 /** Returns the rarest of the next `window` candidates between entries `first` and `end` of `out.chunk`. */
 function rarestFrom(state: SpreadState, npu: number, first: number, end: number): number {
-  const { problem, out, words, hi, outOffset, neighbours, around, copies } = state;
+  const { problem, out, words, hi, neighbours, around, copies } = state;
   const row = npu * words;
-  const begin = outOffset[npu];
-  let last = outOffset[npu + 1];
+  const begin = neighbours.offset[npu];
+  let last = neighbours.offset[npu + 1];
   const scored = problem.policy.choice === CHOICE.neighbour || problem.policy.choice === CHOICE.around;
   if (!scored || last - begin > MOST_SCORED) last = begin;
   let best = NONE;
@@ -176,7 +162,7 @@ function rarestFrom(state: SpreadState, npu: number, first: number, end: number)
     if ((hi[row + word] >>> (chunk & 31)) & 1) continue;
     seen++;
     let score = 0;
-    for (let j = begin; j < last; j++) score += (hi[neighbours[j] * words + word] >>> (chunk & 31)) & 1;
+    for (let j = begin; j < last; j++) score += (hi[neighbours.items[j] * words + word] >>> (chunk & 31)) & 1;
     if (best !== NONE && score > bestScore) continue;
     let far = 0;
     for (let j = around.offset[npu]; j < around.offset[npu + 1]; j++) {
