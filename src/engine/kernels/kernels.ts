@@ -167,6 +167,83 @@ export interface Rate {
 }
 
 /**
+ * Trees that span all NPUs, packed on a network with switches: as many copies rooted at each NPU as asked for, together
+ * within the capacity of every link; see native/kernels/pack.h.
+ */
+export interface PackProblem {
+  /** Nodes 0 .. npuCount - 1 are NPUs, the others only forward. */
+  readonly nodeCount: number;
+  readonly npuCount: number;
+  /** [links] */
+  readonly linkSource: Int32Array;
+  /** [links] not the source. */
+  readonly linkTarget: Int32Array;
+  /** [links] copies that fit: exact integers >= 0. */
+  readonly capacity: Float64Array;
+  /** [npus] copies to be rooted at each NPU: exact integers >= 0. The sum of these and of all capacities is at most 2^53 - 1. */
+  readonly copies: Float64Array;
+  /** Price of one edge per edge between its start and the root, 0 .. 1000. */
+  readonly depthPrice: number;
+  /** Price of one link at full load, 0 .. 1000; what is used of it counts in proportion. */
+  readonly loadPrice: number;
+  /** Only load ahead of the progress of the whole packing is priced. */
+  readonly scheduled: boolean;
+  /** 0 .. 2^32 - 1 */
+  readonly seed: number;
+  /** At most so many times, the deepest trees and some others are taken out and packed anew; 0: never. */
+  readonly repairs: number;
+  /** Repairs end when no tree is higher than this. */
+  readonly enoughHeight: number;
+  /** Room for so many trees, and for so many links of all their edges. */
+  readonly maxTrees: number;
+  readonly maxLinks: number;
+}
+
+/** Trees in the columns of Forest (src/model/tree-flow.ts): each has npus - 1 edges, parents first. */
+export interface PackedTrees {
+  /** [trees] */
+  readonly root: Int32Array;
+  /** [trees] */
+  readonly copies: Float64Array;
+  /** [trees * (npus - 1) + 1] */
+  readonly linkOffset: Float64Array;
+  readonly links: Int32Array;
+}
+
+/** What became of a pack problem. */
+export type PackOutcome =
+  | { readonly kind: "packed"; readonly trees: PackedTrees; readonly sweeps: number; readonly rollbacks: number }
+  /** The copies cannot be packed: more of them start in the set (1 per node in it), which lacks an NPU, than can leave it. */
+  | { readonly kind: "violated"; readonly cut: Uint8Array }
+  /** The search got stuck although no set is in its way, which can happen only where a switch has more capacity in than out or the reverse. */
+  | { readonly kind: "stuck" };
+
+/** Maximum flows from a source that feeds every node with up to its supply, into one sink after another. */
+export interface SweepProblem {
+  readonly nodeCount: number;
+  /** [links] */
+  readonly linkSource: Int32Array;
+  readonly linkTarget: Int32Array;
+  /** [links] exact integers >= 0; with the supplies at most 2^53 - 1 in all. */
+  readonly capacity: Float64Array;
+  /** [nodes] exact integers >= 0. */
+  readonly supply: Float64Array;
+  /** [sinks] nodes. */
+  readonly sinks: Int32Array;
+}
+
+/** The cheapest arborescence: one arc into every node but the root, without circles, of least total cost. */
+export interface ArborescenceProblem {
+  readonly nodeCount: number;
+  readonly root: number;
+  /** [arcs] */
+  readonly arcSource: Int32Array;
+  readonly arcTarget: Int32Array;
+  /** [arcs] exact integers >= 0; nodes times the greatest is at most 2^53 - 1. */
+  readonly cost: Float64Array;
+}
+
+/**
  * Set element 0 to 1 to ask a running kernel to stop; it then throws CancelledError. Element 1, where there is one, gets the
  * progress of `spread` in thousandths. May lie over shared memory.
  */

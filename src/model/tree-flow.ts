@@ -1,0 +1,92 @@
+import type { Collective } from "./collective.ts";
+import type { Rational } from "./rational.ts";
+import type { Topology } from "./topology.ts";
+
+/**
+ * Trees that carry a collective at a constant rate (tree-flow schedule; dissertation of Zhao, 2026, 4.5): every copy of a
+ * tree carries an equal part of the data and holds an equal bandwidth on each link it uses.
+ */
+export interface Forest {
+  /**
+   * "out": data flows from the root to all members. "in": contributions flow to the root; such trees are out-trees of the
+   * reversed network and are listed from the root outwards too, so data runs over the listed links towards the root.
+   */
+  readonly direction: "out" | "in";
+  /** [trees] NPU. */
+  readonly root: Int32Array;
+  /** [trees] equal trees that this one stands for: exact integers >= 1. */
+  readonly copies: Float64Array;
+  /**
+   * [trees * (members - 1) + 1] Edge i of tree t is number e = t * (members - 1) + i. Its links are
+   * links[linkOffset[e] .. linkOffset[e + 1]], from a member that the tree has reached (first: the root) to one that it has
+   * not, through nodes that only forward: switches, and NPUs outside the group. Exact integers.
+   */
+  readonly linkOffset: Float64Array;
+  readonly links: Int32Array;
+  /** Bandwidth of one copy, bytes per second. */
+  readonly copyBytesPerSecond: Rational;
+}
+
+/**
+ * Maps of a network onto itself: an abelian group with one generator per dimension. steps[d] [nodes] says where generator d
+ * takes each node (NPUs to NPUs, links onto links of the same bandwidth and latency); generators commute, and the sizes[d]-th
+ * power of generator d is the identity.
+ */
+export interface NetworkSymmetry {
+  readonly sizes: readonly number[];
+  readonly steps: readonly Int32Array[];
+}
+
+/** What proves that no schedule is faster: a set of nodes that lacks a member; its members' data must leave it. */
+export interface CutCertificate {
+  readonly kind: "cut";
+  /** Ascending. Data leaves the set ("out": all-gather), or comes into it ("in": reduce-scatter). */
+  readonly nodes: Int32Array;
+  readonly direction: "out" | "in";
+}
+
+/**
+ * What proves the rate of an all-reduce (dual of the linear program of Zhao 2026, B.7): node sets with weights. With a copy
+ * of each set's weight on every link that leaves it (out) or enters it (in), rounded up to the larger of the two sums on a
+ * link, the buffer's bytes per second are at most the sum of (weight on the link) x (its bandwidth).
+ */
+export interface DualCertificate {
+  readonly kind: "dual";
+  readonly cuts: readonly { readonly nodes: Int32Array; readonly direction: "out" | "in"; readonly weight: Rational }[];
+}
+
+export type Certificate = CutCertificate | DualCertificate;
+
+/** A tree-flow schedule of a collective. */
+export interface TreeFlow {
+  readonly kind: "trees";
+  readonly topology: Topology;
+  /** One group. Chunks say nothing here: a forest of K copies (over all roots) cuts the data into K equal parts. */
+  readonly collective: Collective;
+  /**
+   * All-gather, broadcast: one "out". Reduce-scatter, reduce: one "in". All-reduce: "in", then "out", with as many copies at
+   * each root in both.
+   */
+  readonly forests: readonly Forest[];
+  /** The forests run side by side and share the links (all-reduce only); otherwise one after the other. */
+  readonly concurrent: boolean;
+  /** Each listed tree stands for its images under the whole group, one for each of the product(sizes) elements; null: for itself. */
+  readonly symmetry: NetworkSymmetry | null;
+  readonly certificate: Certificate | null;
+}
+
+export const treeCount = (forest: Forest): number => forest.root.length;
+
+/** Returns the number of elements of the group under which listed trees are repeated; 1 without one. */
+export const groupOrder = (symmetry: NetworkSymmetry | null): number =>
+  symmetry === null ? 1 : symmetry.sizes.reduce((product, size) => product * size, 1);
+
+/** Returns the copies of all trees of a forest, images included: into so many equal parts it cuts the data. */
+export function copiesOf(forest: Forest, symmetry: NetworkSymmetry | null): bigint {
+  let sum = 0n;
+  for (const copies of forest.copies) sum += BigInt(copies);
+  return sum * BigInt(groupOrder(symmetry));
+}
+
+/** Returns whether a schedule is a tree flow. */
+export const isTreeFlow = (schedule: { readonly kind?: unknown }): schedule is TreeFlow => schedule.kind === "trees";
