@@ -1,0 +1,57 @@
+import type { ArborescenceProblem, PackOutcome, PackProblem, Rate, RateProblem } from "../engine/kernels/kernels.ts";
+import type { Collective, CollectiveKind } from "../model/collective.ts";
+import type { Topology } from "../model/topology.ts";
+import type { TreeFlow } from "../model/tree-flow.ts";
+
+/** Where the kernels of trees run: in this thread or on a pool; the answers are the same. */
+export interface TreeKernels {
+  /** How many kernels can run at once. */
+  readonly width: number;
+  rate(problem: RateProblem): Promise<Rate>;
+  /** Null when maxTrees or maxLinks was too small. */
+  pack(problem: PackProblem): Promise<PackOutcome | null>;
+  arborescence(problem: ArborescenceProblem): Promise<Int32Array>;
+}
+
+export interface TreeRequest {
+  readonly topology: Topology;
+  /** One group. */
+  readonly collective: Collective;
+  /** [links] bytes per second that trees may use of each link: exact integers, at most its bandwidth, 0 for none of it. */
+  readonly usable: Float64Array;
+  /** Copies of trees per root; null: as many as the optimum needs. */
+  readonly copiesPerRoot: number | null;
+  /** 0 .. 2^32 - 1 */
+  readonly seed: number;
+  readonly policy: string | null;
+  /** A flow for the network before something failed, whose other trees are to be kept; null: none. */
+  readonly repair: TreeFlow | null;
+}
+
+export interface TreeContext {
+  readonly kernels: TreeKernels;
+  /** Called between units of work. */
+  readonly onProgress?: (progress: { readonly phase: string; readonly done: number; readonly total: number }) => void;
+}
+
+export interface TreeSynthesis {
+  readonly flow: TreeFlow;
+  /** In words: how the trees were found. */
+  readonly policy: string;
+  /** Packings made. */
+  readonly trials: number;
+  /** What a repair kept; null where nothing was repaired. */
+  readonly repaired: { readonly kept: number; readonly changed: number } | null;
+  /** What the user should know, in words: a gap that fixed copies leave, a repair that was not possible. */
+  readonly notes: readonly string[];
+}
+
+/** One way to make tree-flow schedules: a file under synthesize/forestcoll/ and a line in catalog.ts. */
+export interface TreeMaker {
+  readonly name: string;
+  readonly description: string;
+  readonly collectives: readonly CollectiveKind[];
+  readonly policies: readonly string[];
+  /** Throws InfeasibleError when there is no schedule, InputError when the request asks for what it cannot do. */
+  make(request: TreeRequest, context: TreeContext): Promise<TreeSynthesis>;
+}
