@@ -7,7 +7,8 @@ import { leastTransfers, refuseWithoutMemory, stepsEstimate } from "./model/esti
 import { type JointSchedule, jointTransferCount, type Tenant } from "./model/joint-schedule.ts";
 import { routesOf } from "./model/routing.ts";
 import type { Topology } from "./model/topology.ts";
-import { checkOptions, type SynthesizeOptions, switchingFor } from "./pipeline.ts";
+import { checkOptions, type SynthesizeOptions } from "./options.ts";
+import { switchingFor } from "./pipeline.ts";
 import { type CollectiveOptions, checkSize, type PlaceOf, problemOf } from "./problem.ts";
 import { runnerFor } from "./runner.ts";
 import { simulateJoint } from "./simulate/replay.ts";

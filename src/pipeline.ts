@@ -5,17 +5,17 @@ import { boundOf, referencePs } from "./model/bounds.ts";
 import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "./model/estimate.ts";
 import { rational } from "./model/rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "./model/routes.ts";
-import type { SwitchDegree } from "./model/routing.ts";
 import { makespanOf, transfersOf } from "./model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
 import type { StepSchedule } from "./model/step-schedule.ts";
 import { isNpu, type Topology } from "./model/topology.ts";
-import { type CollectiveOptions, checkSize, type Problem, problemOf } from "./problem.ts";
+import { checkOptions, type SynthesizeOptions } from "./options.ts";
+import { checkSize, type Problem, problemOf } from "./problem.ts";
 import { type Report, reportOf } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
 import { synthesizerNamed } from "./synthesize/catalog.ts";
-import type { Synthesis, SynthesisContext, Synthesizer } from "./synthesize/synthesizer.ts";
+import type { Synthesis, Synthesizer } from "./synthesize/synthesizer.ts";
 import { verify } from "./verify/verify.ts";
 
 /** Above so many transfers the simulation is left out unless asked for. */
@@ -24,26 +24,6 @@ const MOST_SIMULATED = 1e8;
 /** Chunks per NPU that "auto" tries, while there are few transfers, until two numbers in turn were no better. */
 const CHUNKS_TRIED = [1, 2, 4, 8, 16, 32];
 const MOST_TRIED_TRANSFERS = 5e5;
-
-export interface SynthesizeOptions extends Omit<CollectiveOptions, "chunks"> {
-  /** Chunks per NPU, 1 without it; "auto": the number whose schedule is shortest. */
-  readonly chunks?: number | "auto";
-  /** One of `banyan list algorithms`; "tacos" without it. */
-  readonly algorithm?: string;
-  /** 0 .. 2^32 - 1; 1 without it. */
-  readonly seed?: number;
-  /** Most trials per phase; without it min(64, 1e7 / transfers). */
-  readonly trials?: number;
-  readonly policy?: string;
-  /** Degree of unwinding of switches, or "ports". */
-  readonly switchDegree?: SwitchDegree;
-  /** Simulate also above 1e8 transfers. */
-  readonly simulate?: boolean;
-  readonly switching?: "cut-through" | "store-and-forward";
-  readonly signal?: AbortSignal;
-  /** Told of trials done, and of the steps "limit", "synthesize", "verify", "simulate" and "bound" as they begin. */
-  readonly onProgress?: SynthesisContext["onProgress"];
-}
 
 export interface SynthesizeResult {
   /** Large ones in which everyone gets everything are kept as arrival logs (expandSlots lists their transfers). */
@@ -93,23 +73,6 @@ export function switchingFor({
 
 /** Whether one NPU stands for all, so that the simulation is short at any size. */
 const isInvariant = (schedule: Schedule): boolean => isSlotSchedule(schedule) && schedule.symmetry !== null;
-
-/** Throws InputError for a seed, number of trials or degree that is none. */
-export function checkOptions(options: Pick<SynthesizeOptions, "seed" | "trials" | "switchDegree">): void {
-  const { seed = 1, trials, switchDegree } = options;
-  if (!Number.isSafeInteger(seed) || seed < 0 || seed >= 2 ** 32)
-    throw new InputError("--seed", "an integer in 0 .. 2^32 - 1", seed);
-  if (trials !== undefined && (!Number.isSafeInteger(trials) || trials < 1 || trials > 1e6)) {
-    throw new InputError("--trials", "an integer in 1 .. 1e6", trials);
-  }
-  if (
-    switchDegree !== undefined &&
-    switchDegree !== "ports" &&
-    (!Number.isSafeInteger(switchDegree) || switchDegree < 1)
-  ) {
-    throw new InputError("--switch-degree", 'a positive integer or "ports"', switchDegree);
-  }
-}
 
 /** A schedule, not yet judged. */
 interface Made {

@@ -4,7 +4,8 @@ import { readTopology } from "./import/recognise.ts";
 import { type JointOptions, type JointResult, synthesizeJoint as synthesizeJointOn } from "./joint.ts";
 import { looksLikePreset, presetTopology } from "./model/presets/preset.ts";
 import type { Topology } from "./model/topology.ts";
-import { type SynthesizeOptions, type SynthesizeResult, synthesize as synthesizeOn } from "./pipeline.ts";
+import type { SynthesizeOptions } from "./options.ts";
+import { type SynthesizeResult, synthesize as synthesizeOn } from "./pipeline.ts";
 
 /** Returns the network that a preset expression, or the text of a topology file, describes. Throws InputError. */
 export function topology(text: string, fileName = "topology"): Topology {

@@ -13,10 +13,13 @@ const COMPOSERS = [
   "index.browser",
   "joint",
   "joint-result",
+  "options",
   "pipeline",
   "problem",
   "result",
   "runner",
+  "trees",
+  "trees-result",
   "verbs",
   "worker",
 ];

@@ -8,7 +8,8 @@ import { degrade, without } from "../src/model/modify.ts";
 import { presetTopology } from "../src/model/presets/preset.ts";
 import { stepsOf } from "../src/model/schedule.ts";
 import { linkNames } from "../src/model/topology.ts";
-import { type SynthesizeOptions, type SynthesizeResult, synthesize } from "../src/pipeline.ts";
+import type { SynthesizeOptions } from "../src/options.ts";
+import { type SynthesizeResult, synthesize } from "../src/pipeline.ts";
 import { verifySchedule } from "../src/verify/schedule.ts";
 import { wholeCollective } from "./support/synthesis.ts";
 

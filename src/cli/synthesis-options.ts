@@ -1,4 +1,4 @@
-import type { SynthesizeOptions } from "../pipeline.ts";
+import type { SynthesizeOptions } from "../options.ts";
 import type { Report } from "../result.ts";
 import { synthesizerNamed } from "../synthesize/catalog.ts";
 import type { Options, Progress } from "./protocol.ts";

@@ -1,0 +1,62 @@
+import { InputError } from "./errors.ts";
+import type { SwitchDegree } from "./model/routing.ts";
+import type { TreeFlow } from "./model/tree-flow.ts";
+import type { CollectiveOptions } from "./problem.ts";
+import type { SynthesisContext } from "./synthesize/synthesizer.ts";
+
+/** Most copies of trees per root that can be asked for. */
+const MOST_COPIES = 1e6;
+
+export interface SynthesizeOptions extends Omit<CollectiveOptions, "chunks"> {
+  /** Chunks per NPU, 1 without it; "auto": the number whose schedule is shortest. */
+  readonly chunks?: number | "auto";
+  /** One of `banyan list algorithms`; "tacos" without it. */
+  readonly algorithm?: string;
+  /** 0 .. 2^32 - 1; 1 without it. */
+  readonly seed?: number;
+  /** Most trials per phase; without it min(64, 1e7 / transfers). */
+  readonly trials?: number;
+  readonly policy?: string;
+  /** Degree of unwinding of switches, or "ports". */
+  readonly switchDegree?: SwitchDegree;
+  /** Trees: copies per root; without it as many as the optimum needs. */
+  readonly k?: number;
+  /**
+   * Trees on a network in which some node has more bandwidth in than out, or the reverse, which is refused without it.
+   * "trim": use only so much of every link that all are balanced. "switches": ask balance of switches only.
+   */
+  readonly eulerian?: "trim" | "switches";
+  /** Trees for this network before something failed: those that did not use it are kept. */
+  readonly repair?: TreeFlow;
+  /** Simulate also above 1e8 transfers. */
+  readonly simulate?: boolean;
+  readonly switching?: "cut-through" | "store-and-forward";
+  readonly signal?: AbortSignal;
+  /** Told of trials done, and of the steps "limit", "synthesize", "verify", "simulate" and "bound" as they begin. */
+  readonly onProgress?: SynthesisContext["onProgress"];
+}
+
+/** Throws InputError for a seed, number of trials or degree that is none. */
+export function checkOptions(
+  options: Pick<SynthesizeOptions, "seed" | "trials" | "switchDegree" | "k" | "eulerian">,
+): void {
+  const { seed = 1, trials, switchDegree, k, eulerian } = options;
+  if (!Number.isSafeInteger(seed) || seed < 0 || seed >= 2 ** 32)
+    throw new InputError("--seed", "an integer in 0 .. 2^32 - 1", seed);
+  if (trials !== undefined && (!Number.isSafeInteger(trials) || trials < 1 || trials > 1e6)) {
+    throw new InputError("--trials", "an integer in 1 .. 1e6", trials);
+  }
+  if (
+    switchDegree !== undefined &&
+    switchDegree !== "ports" &&
+    (!Number.isSafeInteger(switchDegree) || switchDegree < 1)
+  ) {
+    throw new InputError("--switch-degree", 'a positive integer or "ports"', switchDegree);
+  }
+  if (k !== undefined && (!Number.isSafeInteger(k) || k < 1 || k > MOST_COPIES)) {
+    throw new InputError("--k", `trees per root, an integer in 1 .. ${MOST_COPIES}`, k);
+  }
+  if (eulerian !== undefined && eulerian !== "trim" && eulerian !== "switches") {
+    throw new InputError("--eulerian", '"trim" or "switches"', eulerian);
+  }
+}
