@@ -1,0 +1,165 @@
+import type { Highs, Model, ModelData } from "highs";
+import { InternalError } from "../../errors.ts";
+import type { LpProblem, LpRows, LpSession, LpSolution, LpSolver, LpStatus } from "./lp.ts";
+
+/**
+ * HiGHS compiled to WebAssembly (npm highs): the dual simplex method, one thread, at most 2 GiB. Nothing is loaded before
+ * the first call (about 0.2 s); all solvers then share one instance. An instance that ran out of memory is not used again.
+ */
+
+/** Bytes that HiGHS may grow to; its module is built for 2 GiB. */
+const MOST_BYTES = 2 ** 31;
+/** Measured with 3 entries a column: 1.87 GiB for 1.96 million columns and as many rows. */
+const BYTES_PER_LINE = 400;
+const BYTES_PER_ENTRY = 64;
+/** HiGHS takes no tighter tolerance. */
+const TOLERANCE = 1e-10;
+
+interface Instance {
+  readonly highs: Highs;
+  aborted: boolean;
+}
+
+let loading: Promise<Instance> | undefined;
+let loaded: Instance | undefined;
+
+export interface HighsLimits {
+  /** Bytes that one program may take, by estimate; at most 2 GiB. */
+  readonly maxBytes?: number;
+}
+
+/** Returns a solver; loads HiGHS where that has not been done, or where the loaded one ran out of memory. */
+export async function openHighs({ maxBytes = MOST_BYTES }: HighsLimits = {}): Promise<LpSolver> {
+  if (loaded?.aborted === true) loading = loaded = undefined;
+  loading ??= import("highs").then(async (module) => {
+    // the package's types describe its CommonJS form, where the loader lies one level deeper
+    const load = module.default as unknown as () => Promise<Highs>;
+    return { highs: await load(), aborted: false };
+  });
+  const instance = await loading;
+  loaded = instance;
+  const open = (problem: LpProblem): LpSession => session(instance, problem, Math.min(maxBytes, MOST_BYTES));
+  return {
+    open,
+    solve: (problem) => {
+      const opened = open(problem);
+      try {
+        return opened.solve();
+      } finally {
+        opened.close();
+      }
+    },
+  };
+}
+
+const estimatedBytes = (lines: number, entries: number): number => BYTES_PER_LINE * lines + BYTES_PER_ENTRY * entries;
+
+function session(instance: Instance, problem: LpProblem, maxBytes: number): LpSession {
+  const columns = problem.objective.length;
+  let rows = 0;
+  let entries = 0;
+  let full = false;
+  let model: Model | undefined;
+
+  /** Runs an operation of the solver; returns undefined where it has no memory for it. */
+  const within = <T>(operation: () => T): T | undefined => {
+    if (full || instance.aborted) return undefined;
+    try {
+      return operation();
+    } catch (error) {
+      if (!ranOut(error)) throw error;
+      instance.aborted = true;
+      return undefined;
+    }
+  };
+  const admit = (more: LpRows): boolean => {
+    rows += more.lower.length;
+    entries += more.column.length;
+    full ||= estimatedBytes(columns + rows, entries) > maxBytes;
+    return !full;
+  };
+
+  if (admit(problem.rows)) {
+    within(() => {
+      model = instance.highs.createModel(modelOf(instance.highs, problem));
+      model.options.set({
+        output_flag: false,
+        solver: "simplex",
+        primal_feasibility_tolerance: TOLERANCE,
+        dual_feasibility_tolerance: TOLERANCE,
+      });
+    });
+  }
+  return {
+    addRows: (more) => {
+      if (!admit(more)) return;
+      within(() => model?.addRows({ lower: more.lower, upper: more.upper, matrix: matrixOf(more, columns) }));
+    },
+    solve: () => {
+      const solved = within(() => {
+        if (model === undefined) throw new InternalError("a linear program that was not loaded");
+        // HiGHS reports some failures as an error and some as a status
+        const ran = model.raw.run();
+        const status = ran.status < 0 ? "failed" : statusOf(model.getModelStatus());
+        return status === "optimal" ? solutionOf(model) : unsolved(status);
+      });
+      return solved ?? unsolved("memory");
+    },
+    close: () => {
+      if (!instance.aborted) model?.dispose();
+      model = undefined;
+    },
+  };
+}
+
+/** Returns whether an error says that WebAssembly has no more memory. */
+function ranOut(error: unknown): boolean {
+  return (
+    error instanceof RangeError ||
+    error instanceof WebAssembly.RuntimeError ||
+    (error instanceof Error && /abort|alloc|memory/i.test(error.message))
+  );
+}
+
+const unsolved = (status: LpStatus): LpSolution => ({
+  status,
+  objective: Number.NaN,
+  primal: new Float64Array(0),
+  dual: new Float64Array(0),
+});
+
+/** Returns HiGHS's solution: its row duals are changes of the objective per unit of the row, as ours. */
+function solutionOf(model: Model): LpSolution {
+  const { colValue, rowDual } = model.getSolution();
+  return { status: "optimal", objective: model.getObjectiveValue(), primal: colValue, dual: rowDual };
+}
+
+/** Returns our word for HiGHS's model status (HighsModelStatus); 6 is a program without rows and columns. */
+function statusOf(code: number): LpStatus {
+  if (code === 6 || code === 7) return "optimal";
+  if (code === 8) return "infeasible";
+  return code === 10 ? "unbounded" : "failed";
+}
+
+function modelOf({ constants }: Highs, { objective, lower, upper, rows }: LpProblem): ModelData {
+  return {
+    numCols: objective.length,
+    numRows: rows.lower.length,
+    sense: constants.objectiveSense.maximize,
+    colCost: objective,
+    colLower: lower,
+    colUpper: upper,
+    rowLower: rows.lower,
+    rowUpper: rows.upper,
+    matrix: matrixOf(rows, objective.length),
+  };
+}
+
+const matrixOf = ({ lower, offset, column, value }: LpRows, numCols: number) => ({
+  format: "csr" as const,
+  numRows: lower.length,
+  numCols,
+  starts: offset,
+  indices: column,
+  values: value,
+});
