@@ -46,9 +46,13 @@ export interface CutCertificate {
 }
 
 /**
- * What proves the rate of an all-reduce (dual of the linear program of Zhao 2026, B.7): node sets with weights. With a copy
- * of each set's weight on every link that leaves it (out) or enters it (in), rounded up to the larger of the two sums on a
- * link, the buffer's bytes per second are at most the sum of (weight on the link) x (its bandwidth).
+ * What proves the rate of an all-reduce that sums each byte at one NPU (dual of the linear program of Zhao 2026, B.7): node
+ * sets S that each lack a member, with weights w >= 0 that around every member v sum to 1 or more, over the sets of both
+ * directions that contain v. The buffer's bytes per second are then at most the sum over links e of
+ *   b_e * max(sum of w over "out" sets that e leaves, sum of w over "in" sets that e enters).
+ * For let x_v be summed at v, and let sums hold BC_e and contributions RE_e of link e, BC_e + RE_e <= b_e. What is summed in
+ * an "out" set must leave it for the member that it lacks: x(S) <= BC(out of S). That member's contributions must come into an
+ * "in" set: x(S) <= RE(into S). The sum of these times w has at least x(all) on the left, and on the right at most the above.
  */
 export interface DualCertificate {
   readonly kind: "dual";

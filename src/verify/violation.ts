@@ -1,4 +1,4 @@
-/** Which rule of a step schedule is broken. */
+/** Which rule of a schedule is broken: of a step schedule, then of a tree flow. */
 export type ViolationKind =
   /** The data is not a schedule: lengths, ranges, a route that is no path, a reduction in a collective without one. */
   | "malformed"
@@ -15,7 +15,21 @@ export type ViolationKind =
   /** An NPU of the postcondition ends without some NPU's contribution. */
   | "missing-contribution"
   /** A contribution is added to a sum that has it already. */
-  | "repeated-contribution";
+  | "repeated-contribution"
+  /** The forests are not those of the collective, or run side by side where they cannot. */
+  | "wrong-forests"
+  /** The maps by which trees are repeated do not map the network onto itself, or form no abelian group of the sizes told. */
+  | "false-symmetry"
+  /** An edge of a tree does not run along links, or through a member, or twice through a node. */
+  | "broken-path"
+  /** An edge starts where the tree has not been, or ends where it has, or at no member. */
+  | "not-a-tree"
+  /** An NPU is the root of more or fewer copies than the collective wants. */
+  | "wrong-copies"
+  /** The copies on a link hold more than its bandwidth. */
+  | "link-overload"
+  /** What is to prove a bound proves none. */
+  | "false-certificate";
 
 /** One broken rule, with indices for programs and one sentence for people. */
 export interface Violation {
@@ -28,6 +42,10 @@ export interface Violation {
   /** Row of the schedule. */
   readonly transfer?: number;
   readonly timePs?: number;
+  /** Forest of a tree flow, tree of it, edge of the tree. */
+  readonly forest?: number;
+  readonly tree?: number;
+  readonly edge?: number;
   /** Names rank, chunk, link and time. */
   readonly message: string;
 }

@@ -1,0 +1,177 @@
+import { type Grouped, groupedBy } from "../model/graph.ts";
+import { nodeCount, type Topology } from "../model/topology.ts";
+import { groupOrder, type TreeFlow } from "../model/tree-flow.ts";
+import type { TreeWords } from "./tree-flow-words.ts";
+import type { Recorder } from "./violation.ts";
+
+/** Where the images of nodes and links under a group lie. */
+export interface Orbits {
+  readonly order: bigint;
+  readonly nodes: Orbit;
+  readonly links: Orbit;
+}
+
+export interface Orbit {
+  /** [items] the orbit's number: one of its items. */
+  readonly of: Int32Array;
+  /** [items] at the orbit's number: how many items it has. */
+  readonly size: Int32Array;
+}
+
+/**
+ * Returns the orbits of the flow's symmetry, or null after recording why it is none: each generator must be a permutation that
+ * takes NPUs to NPUs, members to members and links onto links of the same bandwidth and latency (of parallel links that are
+ * equal the k-th to the k-th); all commute; and the sizes[d]-th power of generator d is the identity. Each element of the
+ * product of the cyclic groups then acts, faithfully or not, and an item has order / (size of its orbit) images at each place
+ * of its orbit. O((nodes + links) * generators + nodes * generators^2).
+ */
+export function checkSymmetry(flow: TreeFlow, recorder: Recorder, words: TreeWords): Orbits | null {
+  const { topology, collective, symmetry } = flow;
+  const nodes = nodeCount(topology);
+  const forests = [forest(nodes), forest(topology.linkSource.length)] as const;
+  const [nodeSets, linkSets] = forests;
+  const isMember = new Uint8Array(nodes);
+  for (let i = 0; i < collective.groupMembers.length; i++) isMember[collective.groupMembers[i]] = 1;
+  const links = symmetry === null ? null : linkOrder(topology);
+  const { sizes, steps } = symmetry ?? { sizes: [], steps: [] };
+  for (const [d, step] of steps.entries()) {
+    const image = new Int32Array(topology.linkSource.length);
+    const fault =
+      nodeFault(step, sizes[d], topology, isMember, words) ??
+      commuteFault(steps, d, words) ??
+      linkFault(topology, step, links as Grouped, image, words);
+    if (fault !== null) {
+      recorder.record(() => ({ kind: "false-symmetry", message: `map ${d} of the symmetry ${fault}` }));
+      return null;
+    }
+    for (let v = 0; v < nodes; v++) join(nodeSets, v, step[v]);
+    for (let link = 0; link < image.length; link++) join(linkSets, link, image[link]);
+  }
+  return { order: BigInt(groupOrder(symmetry)), nodes: orbit(nodeSets), links: orbit(linkSets) };
+}
+
+function nodeFault(
+  step: Int32Array,
+  size: number,
+  topology: Topology,
+  isMember: Uint8Array,
+  words: TreeWords,
+): string | null {
+  const seen = new Uint8Array(step.length);
+  for (let v = 0; v < step.length; v++) {
+    const w = step[v];
+    if (seen[w] === 1) return `takes two nodes to ${words.node(w)}`;
+    seen[w] = 1;
+    if (v < topology.npuCount !== w < topology.npuCount || isMember[v] !== isMember[w]) {
+      return `takes ${words.node(v)} to ${words.node(w)}, a node of another kind`;
+    }
+  }
+  for (let v = 0; v < step.length; v++) {
+    if (seen[v] === 0) continue; // on a circle that has been gone round
+    let length = 0;
+    for (let w = v; seen[w] === 1; w = step[w]) {
+      seen[w] = 0;
+      length++;
+    }
+    if (size % length !== 0)
+      return `does not bring ${words.node(v)} back in ${size} steps, for it does so in ${length}`;
+  }
+  return null;
+}
+
+function commuteFault(steps: readonly Int32Array[], d: number, words: TreeWords): string | null {
+  const step = steps[d];
+  for (let other = 0; other < d; other++) {
+    const before = steps[other];
+    for (let v = 0; v < step.length; v++) {
+      if (step[before[v]] !== before[step[v]]) return `does not commute with map ${other} at ${words.node(v)}`;
+    }
+  }
+  return null;
+}
+
+/** Returns all links by source, within it by target, bandwidth, latency, number. O(links + nodes) but for parallel links. */
+function linkOrder({ linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs, nodeNames }: Topology): Grouped {
+  const byTarget = groupedBy(linkTarget, nodeNames.length).items;
+  const bySource = groupedBy(
+    byTarget.map((link) => linkSource[link]),
+    nodeNames.length,
+  );
+  const items = bySource.items.map((place) => byTarget[place]);
+  const before = (a: number, b: number): number =>
+    linkBytesPerSecond[a] - linkBytesPerSecond[b] || linkLatencyPs[a] - linkLatencyPs[b] || a - b;
+  for (let from = 0; from < items.length; ) {
+    let to = from + 1;
+    const same = (link: number): boolean =>
+      linkSource[link] === linkSource[items[from]] && linkTarget[link] === linkTarget[items[from]];
+    while (to < items.length && same(items[to])) to++;
+    if (to - from > 1) items.subarray(from, to).sort(before);
+    from = to;
+  }
+  return { offset: bySource.offset, items };
+}
+
+/** Writes to `image` where a map takes each link; returns what is wrong where there is none for one. O(links + nodes). */
+function linkFault(
+  topology: Topology,
+  step: Int32Array,
+  order: Grouped,
+  image: Int32Array,
+  words: TreeWords,
+): string | null {
+  const { linkTarget, linkBytesPerSecond, linkLatencyPs } = topology;
+  const { offset, items } = order;
+  /** [nodes] place of the first link to the node, of the source looked at. */
+  const firstTo = new Int32Array(step.length).fill(-1);
+  for (let v = 0; v < step.length; v++) {
+    const from = offset[step[v]];
+    const to = offset[step[v] + 1];
+    for (let i = to - 1; i >= from; i--) firstTo[linkTarget[items[i]]] = i;
+    let place = -1;
+    for (let i = offset[v]; i < offset[v + 1]; i++) {
+      const link = items[i];
+      const target = linkTarget[link];
+      const again = i > offset[v] && linkTarget[items[i - 1]] === target;
+      place = again ? place + 1 : firstTo[step[target]];
+      const other = items[place];
+      const fits =
+        place >= from &&
+        place < to &&
+        linkTarget[other] === step[target] &&
+        linkBytesPerSecond[other] === linkBytesPerSecond[link] &&
+        linkLatencyPs[other] === linkLatencyPs[link];
+      if (!fits) return `takes link ${words.link(link)} to none like it`;
+      image[link] = other;
+    }
+    // all links of v have found different ones: what is left over belongs to nobody
+    if (to - from !== offset[v + 1] - offset[v])
+      return `takes no link to one of those that leave ${words.node(step[v])}`;
+  }
+  return null;
+}
+
+/** [items] the parent of each item in a forest of disjoint sets. */
+const forest = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => i);
+
+function rootOf(parent: Int32Array, item: number): number {
+  let at = item;
+  while (parent[at] !== at) {
+    parent[at] = parent[parent[at]];
+    at = parent[at];
+  }
+  return at;
+}
+
+function join(parent: Int32Array, a: number, b: number): void {
+  const from = rootOf(parent, a);
+  const to = rootOf(parent, b);
+  if (from < to) parent[to] = from;
+  else parent[from] = to;
+}
+
+function orbit(parent: Int32Array): Orbit {
+  const of = parent.map((_, item) => rootOf(parent, item));
+  const size = new Int32Array(parent.length);
+  for (let item = 0; item < of.length; item++) size[of[item]]++;
+  return { of, size };
+}
