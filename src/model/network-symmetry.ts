@@ -1,0 +1,214 @@
+import { InternalError } from "../errors.ts";
+import { groupedOnce } from "./graph.ts";
+import { symmetryCandidates } from "./network-symmetry-candidates.ts";
+import { type SwitchMatcher, switchMatcher } from "./network-symmetry-switches.ts";
+import { nodeCount, type Topology } from "./topology.ts";
+import { translateAll } from "./translation.ts";
+import type { NetworkSymmetry } from "./tree-flow.ts";
+
+/**
+ * Returns an abelian group of maps of the network onto itself that takes every NPU to every other by exactly one map: the
+ * translations of NPUs of some sizes (translation.ts), extended to switches; null where none is found. Sizes are tried in the
+ * order of symmetryCandidates. Every map is checked exactly: nodes one to one, links to links of the same bandwidth and
+ * latency, generators that commute and have their orders. A size costs little where its first generator fails, and
+ * O(dimensions * (links + dimensions * nodes)) where it holds.
+ */
+export function networkSymmetry(topology: Topology): NetworkSymmetry | null {
+  if (topology.npuCount < 2 || topology.linkSource.length === 0) return null;
+  const kinds = linkKinds(topology);
+  if (!npusLookAlike(topology, kinds)) return null;
+  const matcher = switchMatcher(topology, kinds);
+  for (const sizes of symmetryCandidates(topology)) {
+    // alike switches turned into each other make larger orbits, but what joins them above may forbid it
+    const symmetry = symmetryOf(topology, kinds, matcher, sizes, true);
+    if (symmetry !== null) return symmetry;
+    if (nodeCount(topology) === topology.npuCount) continue;
+    const still = symmetryOf(topology, kinds, matcher, sizes, false);
+    if (still !== null) return still;
+  }
+  return null;
+}
+
+/** Links that maps of a group take to each other. */
+export interface LinkOrbits {
+  /** [links] numbered by their first link. */
+  readonly orbit: Int32Array;
+  /** [orbits] links in each. */
+  readonly size: Int32Array;
+}
+
+/** Returns the orbits of links under a group. Throws InternalError where it is none of the network's. O(dimensions * links). */
+export function linkOrbits(topology: Topology, symmetry: NetworkSymmetry): LinkOrbits {
+  const links = topology.linkSource.length;
+  const parent = Int32Array.from({ length: links }, (_, link) => link);
+  const find = (link: number): number => {
+    let root = link;
+    while (parent[root] !== root) {
+      parent[root] = parent[parent[root]];
+      root = parent[root];
+    }
+    return root;
+  };
+  for (const step of symmetry.steps) {
+    const images = linkImages(topology, step);
+    if (images === null) throw new InternalError("a symmetry that does not take links to links");
+    for (let link = 0; link < links; link++) {
+      const [a, b] = [find(link), find(images[link])];
+      if (a !== b) parent[Math.max(a, b)] = Math.min(a, b);
+    }
+  }
+  const orbit = new Int32Array(links);
+  const size: number[] = [];
+  for (let link = 0; link < links; link++) {
+    const root = find(link);
+    if (root === link) size.push(0);
+    orbit[link] = root === link ? size.length - 1 : orbit[root];
+    size[orbit[link]]++;
+  }
+  return { orbit, size: Int32Array.from(size) };
+}
+
+/**
+ * Returns where a map of the nodes takes each link, [links]; of parallel links of equal bandwidth and latency the k-th goes to
+ * the k-th. Null where the map does not take links to links of the same bandwidth and latency. O(nodes + links).
+ */
+export function linkImages(topology: Topology, map: Int32Array): Int32Array | null {
+  return imagesOf(topology, linkKinds(topology), map);
+}
+
+function imagesOf(topology: Topology, kinds: Int32Array, map: Int32Array): Int32Array | null {
+  const { linkSource, linkTarget } = topology;
+  const nodes = nodeCount(topology);
+  const { offset, items } = groupedOnce(linkSource, nodes);
+  const images = new Int32Array(linkSource.length);
+  const first = new Int32Array(nodes).fill(-1);
+  const next = new Int32Array(linkSource.length);
+  for (let v = 0; v < nodes; v++) {
+    const w = map[v];
+    if (offset[v + 1] - offset[v] !== offset[w + 1] - offset[w]) return null;
+    // the image's links to each target, ascending, as a list
+    for (let i = offset[w + 1] - 1; i >= offset[w]; i--) {
+      const target = linkTarget[items[i]];
+      next[items[i]] = first[target];
+      first[target] = items[i];
+    }
+    for (let i = offset[v]; i < offset[v + 1]; i++) {
+      const target = map[linkTarget[items[i]]];
+      let before = -1;
+      let link = first[target];
+      while (link >= 0 && kinds[link] !== kinds[items[i]]) {
+        before = link;
+        link = next[link];
+      }
+      if (link < 0) return null;
+      if (before < 0) first[target] = next[link];
+      else next[before] = next[link];
+      images[items[i]] = link;
+    }
+  }
+  return images;
+}
+
+/** Returns [links] a number for each pair of bandwidth and latency. O(links). */
+function linkKinds({ linkBytesPerSecond, linkLatencyPs }: Topology): Int32Array {
+  const known = new Map<string, number>();
+  const kinds = new Int32Array(linkLatencyPs.length);
+  for (let link = 0; link < kinds.length; link++) {
+    const same =
+      link > 0 &&
+      linkBytesPerSecond[link] === linkBytesPerSecond[link - 1] &&
+      linkLatencyPs[link] === linkLatencyPs[link - 1];
+    if (same) {
+      kinds[link] = kinds[link - 1];
+      continue;
+    }
+    const key = `${linkBytesPerSecond[link]} ${linkLatencyPs[link]}`;
+    const kind = known.get(key) ?? known.size;
+    known.set(key, kind);
+    kinds[link] = kind;
+  }
+  return kinds;
+}
+
+/** Returns whether every NPU has as many links of each kind, each way, to NPUs and to switches, as NPU 0, as far as a sum tells. */
+function npusLookAlike({ npuCount, linkSource, linkTarget }: Topology, kinds: Int32Array): boolean {
+  const sum = new Int32Array(npuCount);
+  const feed = (npu: number, other: number, kind: number, leaves: number): void => {
+    if (npu >= npuCount) return;
+    const x = Math.imul(4 * kind + 2 * leaves + (other < npuCount ? 1 : 0) + 1, 0x9e3779b1);
+    sum[npu] += Math.imul(x ^ (x >>> 15), 0x2c1b3c6d);
+  };
+  for (let link = 0; link < kinds.length; link++) {
+    feed(linkSource[link], linkTarget[link], kinds[link], 1);
+    feed(linkTarget[link], linkSource[link], kinds[link], 0);
+  }
+  return sum.every((value) => value === sum[0]);
+}
+
+function gcd(a: number, b: number): number {
+  return b === 0 ? a : gcd(b, a % b);
+}
+
+/** Returns the translations of these sizes as maps of the whole network; null where they are none. */
+function symmetryOf(
+  topology: Topology,
+  kinds: Int32Array,
+  matcher: SwitchMatcher,
+  sizes: readonly number[],
+  turning: boolean,
+): NetworkSymmetry | null {
+  const steps: Int32Array[] = [];
+  let stride = 1;
+  for (let d = 0; d < sizes.length; d++) {
+    const step = new Int32Array(nodeCount(topology));
+    translateAll(sizes, stride, step.subarray(0, topology.npuCount));
+    if (!matcher.extend(step, turning ? turnOf(sizes, d) : (k) => k)) return null;
+    if (!isOneToOne(step) || !hasOrder(step, sizes[d]) || imagesOf(topology, kinds, step) === null) return null;
+    if (!steps.every((other) => commute(other, step))) return null;
+    steps.push(step);
+    stride *= sizes[d];
+  }
+  return { sizes, steps };
+}
+
+/**
+ * How generator d turns m switches that are alike: their numbers have a digit for each generator, with as many values as
+ * divide both its order and what the digits before leave of m, and generator d turns digit d.
+ */
+function turnOf(sizes: readonly number[], d: number): (k: number, m: number) => number {
+  return (k, m) => {
+    let before = 1;
+    for (let e = 0; e < d; e++) before *= gcd(m / before, sizes[e]);
+    const values = gcd(m / before, sizes[d]);
+    const digit = Math.floor(k / before) % values;
+    return k + before * (((digit + 1) % values) - digit);
+  };
+}
+
+function isOneToOne(map: Int32Array): boolean {
+  const seen = new Uint8Array(map.length);
+  for (let v = 0; v < map.length; v++) {
+    if (seen[map[v]] !== 0) return false;
+    seen[map[v]] = 1;
+  }
+  return true;
+}
+
+/** Returns whether the order-th power of a map is the identity: every circle's length divides it. O(nodes). */
+function hasOrder(map: Int32Array, order: number): boolean {
+  const seen = new Uint8Array(map.length);
+  for (let v = 0; v < map.length; v++) {
+    let length = 0;
+    for (let u = v; seen[u] === 0; u = map[u]) {
+      seen[u] = 1;
+      length++;
+    }
+    if (length > 0 && order % length !== 0) return false;
+  }
+  return true;
+}
+
+function commute(a: Int32Array, b: Int32Array): boolean {
+  for (let v = 0; v < a.length; v++) if (a[b[v]] !== b[a[v]]) return false;
+  return true;
+}
