@@ -2,12 +2,14 @@
 
 #include <cstddef>
 
+#include "kernels/arborescence.h"
 #include "kernels/lists.h"
 #include "kernels/match.h"
 #include "kernels/place.h"
 #include "kernels/rate.h"
 #include "kernels/relay.h"
 #include "kernels/spread.h"
+#include "kernels/sweep.h"
 
 namespace {
 
@@ -127,20 +129,50 @@ bool ExactSum(const double* values, int32_t count, double least, banyan::Wide* s
   return true;
 }
 
-bool ValidRate(const BanyanRate& problem) {
-  if (problem.npu_count < 1 || problem.node_count < problem.npu_count || problem.link_count < 0) return false;
-  if (problem.link_count > INT32_MAX / 2) return false;
-  if (!InRange(problem.link_source, problem.link_count, problem.node_count)) return false;
-  if (!InRange(problem.link_target, problem.link_count, problem.node_count)) return false;
-  for (int32_t i = 0; i < problem.link_count; i++) {
-    if (problem.link_source[i] == problem.link_target[i]) return false;
+// Links as flows take them: each is two arcs, none leads back to its source.
+bool ValidLinks(const int32_t* source, const int32_t* target, int32_t count, int32_t nodes) {
+  if (count < 0 || count > INT32_MAX / 2) return false;
+  if (!InRange(source, count, nodes) || !InRange(target, count, nodes)) return false;
+  for (int32_t i = 0; i < count; i++) {
+    if (source[i] == target[i]) return false;
   }
+  return true;
+}
+
+bool ValidRate(const BanyanRate& problem) {
+  if (problem.npu_count < 1 || problem.node_count < problem.npu_count) return false;
+  if (!ValidLinks(problem.link_source, problem.link_target, problem.link_count, problem.node_count)) return false;
   banyan::Wide capacities = 0;
   banyan::Wide weights = 0;
   if (!ExactSum(problem.capacity, problem.link_count, 1, &capacities)) return false;
   if (!ExactSum(problem.weight, problem.npu_count, 0, &weights)) return false;
   if (weights < 1 || weights > static_cast<int64_t>(kMaxSafe)) return false;
   return capacities <= banyan::kMostRateProduct / weights;
+}
+
+bool ValidSweep(const BanyanSweep& problem) {
+  if (problem.node_count < 1 || problem.sink_count < 0) return false;
+  if (!ValidLinks(problem.link_source, problem.link_target, problem.link_count, problem.node_count)) return false;
+  if (!InRange(problem.sinks, problem.sink_count, problem.node_count)) return false;
+  banyan::Wide capacities = 0;
+  banyan::Wide supplies = 0;
+  if (!ExactSum(problem.capacity, problem.link_count, 0, &capacities)) return false;
+  if (!ExactSum(problem.supply, problem.node_count, 0, &supplies)) return false;
+  return capacities + supplies <= static_cast<int64_t>(kMaxSafe);
+}
+
+bool ValidArborescence(const BanyanArborescence& problem) {
+  const int32_t nodes = problem.node_count;
+  if (nodes < 1 || nodes > INT32_MAX / 2 || problem.arc_count < 0 || problem.arc_count == INT32_MAX) return false;
+  if (!InRange(&problem.root, 1, nodes)) return false;
+  if (!InRange(problem.arc_source, problem.arc_count, nodes)) return false;
+  if (!InRange(problem.arc_target, problem.arc_count, nodes)) return false;
+  if (!ExactIntegers(problem.cost, problem.arc_count)) return false;
+  const int64_t most = static_cast<int64_t>(kMaxSafe) / nodes;
+  for (int32_t a = 0; a < problem.arc_count; a++) {
+    if (problem.cost[a] < 0 || static_cast<int64_t>(problem.cost[a]) > most) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -207,4 +239,15 @@ int32_t banyan_place(const BanyanNetwork* network, int32_t transfer_count, int32
 int32_t banyan_rate(const BanyanRate* problem, BanyanCancelled cancelled, const void* context, uint8_t* cut) {
   if (!ValidRate(*problem)) return kBanyanBadArgument;
   return banyan::OptimalRate(*problem, cancelled, context, cut);
+}
+
+int32_t banyan_sweep(const BanyanSweep* problem, BanyanCancelled cancelled, const void* context, double* flow) {
+  if (!ValidSweep(*problem)) return kBanyanBadArgument;
+  return banyan::Sweep(*problem, cancelled, context, flow);
+}
+
+int32_t banyan_arborescence(const BanyanArborescence* problem, BanyanCancelled cancelled, const void* context,
+                            int32_t* arc) {
+  if (!ValidArborescence(*problem)) return kBanyanBadArgument;
+  return banyan::CheapestArborescence(*problem, cancelled, context, arc);
 }

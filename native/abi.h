@@ -108,6 +108,28 @@ struct BanyanRate {
   const double* weight;        // [npu_count] >= 0, what the NPU contributes; the sum 1 .. 2^53 - 1
 };
 
+// A network whose nodes a source feeds, of which the maximum flows into several sinks are asked.
+struct BanyanSweep {
+  int32_t node_count;
+  int32_t link_count;
+  int32_t sink_count;
+  const int32_t* link_source;  // [link_count]
+  const int32_t* link_target;  // [link_count] not the source
+  const double* capacity;      // [link_count] >= 0
+  const double* supply;        // [node_count] >= 0; with the capacities at most 2^53 - 1 in all
+  const int32_t* sinks;        // [sink_count] nodes
+};
+
+// Arcs of which the cheapest arborescence is asked.
+struct BanyanArborescence {
+  int32_t node_count;
+  int32_t root;
+  int32_t arc_count;
+  const int32_t* arc_source;  // [arc_count]
+  const int32_t* arc_target;  // [arc_count]
+  const double* cost;         // [arc_count] >= 0; node_count times the greatest is at most 2^53 - 1
+};
+
 // Multicast matching on the time-expanded network (native/kernels/match.h).
 //   held_offset [npu_count + 1], held_chunk [held_count], wanted [npu_count * ceil(chunk_count / 32)] or null; maps as in
 //   BanyanSpread
@@ -142,6 +164,18 @@ int32_t banyan_place(const struct BanyanNetwork* network, int32_t transfer_count
 //   capacities is 2^126 or more.
 BANYAN_EXPORT(banyan_rate)
 int32_t banyan_rate(const struct BanyanRate* problem, BanyanCancelled cancelled, const void* context, uint8_t* cut);
+
+// Maximum flows into one sink after another (native/kernels/sweep.h).
+//   flow [sink_count] out
+BANYAN_EXPORT(banyan_sweep)
+int32_t banyan_sweep(const struct BanyanSweep* problem, BanyanCancelled cancelled, const void* context, double* flow);
+
+// The cheapest arborescence (native/kernels/arborescence.h).
+//   arc [node_count] out: the arc into each node, -1 at the root. kBanyanUnreachable: -1 also at every node that cannot be
+//   reached from the root, at the others the arc by which a search reached them.
+BANYAN_EXPORT(banyan_arborescence)
+int32_t banyan_arborescence(const struct BanyanArborescence* problem, BanyanCancelled cancelled, const void* context,
+                            int32_t* arc);
 
 #ifdef __cplusplus
 }

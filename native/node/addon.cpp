@@ -283,12 +283,50 @@ Napi::Value Rate(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), status);
 }
 
+// sweep(nodeCount, linkSource, linkTarget, capacity, supply, sinks, cancel | null, flow) -> status
+Napi::Value Sweep(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  BanyanSweep problem{};
+  problem.node_count = arguments.Integer("nodeCount");
+  problem.link_source = arguments.Int32("linkSource", Arguments::kAnyLength);
+  problem.link_count = arguments.Count("linkSource");
+  const double links = problem.link_count;
+  problem.link_target = arguments.Int32("linkTarget", links);
+  problem.capacity = arguments.Float64("capacity", links);
+  problem.supply = arguments.Float64("supply", problem.node_count);
+  problem.sinks = arguments.Int32("sinks", Arguments::kAnyLength);
+  problem.sink_count = arguments.Count("sinks");
+  const int32_t* flag = arguments.Flag();
+  double* flow = arguments.Float64("flow", problem.sink_count);
+  const int32_t status = banyan_sweep(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, flow);
+  return Napi::Number::New(info.Env(), status);
+}
+
+// arborescence(nodeCount, root, arcSource, arcTarget, cost, cancel | null, arc) -> status
+Napi::Value Arborescence(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  BanyanArborescence problem{};
+  problem.node_count = arguments.Integer("nodeCount");
+  problem.root = arguments.Integer("root");
+  problem.arc_source = arguments.Int32("arcSource", Arguments::kAnyLength);
+  problem.arc_count = arguments.Count("arcSource");
+  const double arcs = problem.arc_count;
+  problem.arc_target = arguments.Int32("arcTarget", arcs);
+  problem.cost = arguments.Float64("cost", arcs);
+  const int32_t* flag = arguments.Flag();
+  int32_t* arc = arguments.Int32("arc", problem.node_count);
+  const int32_t status = banyan_arborescence(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, arc);
+  return Napi::Number::New(info.Env(), status);
+}
+
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("match", Napi::Function::New(env, Match, "match"));
   exports.Set("spread", Napi::Function::New(env, Spread, "spread"));
   exports.Set("relay", Napi::Function::New(env, Relay, "relay"));
   exports.Set("place", Napi::Function::New(env, Place, "place"));
   exports.Set("rate", Napi::Function::New(env, Rate, "rate"));
+  exports.Set("sweep", Napi::Function::New(env, Sweep, "sweep"));
+  exports.Set("arborescence", Napi::Function::New(env, Arborescence, "arborescence"));
   return exports;
 }
 

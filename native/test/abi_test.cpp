@@ -24,6 +24,7 @@ int32_t Stop(const void*) { return 1; }
 void RandomProblems(std::uint32_t count) {
   std::uint32_t solved = 0;
   std::uint32_t folded = 0;
+  std::uint32_t spanned = 0;
   for (std::uint32_t seed = 0; seed < count; seed++) {
     const std::vector<std::uint8_t> bytes = Bytes(seed);
     banyan_test::Source random(bytes.data(), bytes.size());
@@ -43,8 +44,14 @@ void RandomProblems(std::uint32_t count) {
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     fault = banyan_test::RunRate(banyan_test::RandomRate(random, 8), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    fault = banyan_test::RunSweep(banyan_test::RandomSweep(random, 7), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    fault = banyan_test::RunArborescence(banyan_test::RandomArborescence(random, 6), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    spanned += status == kBanyanOk ? 1U : 0U;
   }
   Expect(folded > count / 2, "most problems with maps have an answer", count);
+  Expect(spanned > count / 4, "many random graphs have an arborescence", count);
   Expect(solved > count, "most random problems have an answer", count);
 }
 
@@ -109,12 +116,62 @@ void RateStatuses() {
   Expect(rate(nullptr) == kBanyanBadArgument, "a link to itself", 0);
 }
 
+void SweepStatuses() {
+  banyan_test::SweepCase made;
+  made.nodes = 2;
+  made.source = {0};
+  made.target = {1};
+  made.capacity = {3};
+  made.supply = {5, 1};
+  made.sinks = {1, 0};
+  double flow[2] = {};
+  const auto sweep = [&](BanyanCancelled cancelled) {
+    const BanyanSweep view = made.View();
+    return banyan_sweep(&view, cancelled, nullptr, flow);
+  };
+  Expect(sweep(nullptr) == kBanyanOk && flow[0] == 4 && flow[1] == 5, "flows", 0);
+  Expect(sweep(Stop) == kBanyanCancelled, "flows cancelled", 0);
+  made.capacity[0] = -1;
+  Expect(sweep(nullptr) == kBanyanBadArgument, "capacity -1", 0);
+  made.capacity[0] = 9007199254740990.0;
+  Expect(sweep(nullptr) == kBanyanBadArgument, "too much capacity", 0);
+  made.capacity[0] = 3;
+  made.sinks[0] = 2;
+  Expect(sweep(nullptr) == kBanyanBadArgument, "a sink out of range", 0);
+}
+
+void ArborescenceStatuses() {
+  banyan_test::ArborescenceCase made;
+  made.nodes = 2;
+  made.source = {0, 0};
+  made.target = {1, 1};
+  made.cost = {4, 3};
+  std::int32_t arc[2] = {};
+  const auto span = [&](BanyanCancelled cancelled) {
+    const BanyanArborescence view = made.View();
+    return banyan_arborescence(&view, cancelled, nullptr, arc);
+  };
+  Expect(span(nullptr) == kBanyanOk && arc[0] == -1 && arc[1] == 1, "an arborescence", 0);
+  Expect(span(Stop) == kBanyanCancelled, "an arborescence cancelled", 0);
+  made.root = 1;
+  Expect(span(nullptr) == kBanyanUnreachable, "nothing leads to node 0", 0);
+  made.root = 2;
+  Expect(span(nullptr) == kBanyanBadArgument, "a root out of range", 0);
+  made.root = 0;
+  made.cost[0] = -1;
+  Expect(span(nullptr) == kBanyanBadArgument, "cost -1", 0);
+  made.cost[0] = 9007199254740991.0;
+  Expect(span(nullptr) == kBanyanBadArgument, "a cost that adds up to too much", 0);
+}
+
 }  // namespace
 
 int main() {
   RandomProblems(3000);
   Statuses();
   RateStatuses();
+  SweepStatuses();
+  ArborescenceStatuses();
   std::printf(failures == 0 ? "native tests passed\n" : "%d native tests failed\n", failures);
   return failures == 0 ? 0 : 1;
 }

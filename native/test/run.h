@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "arborescence.h"
 #include "problem.h"
 #include "rate.h"
+#include "sweep.h"
 
 namespace banyan_test {
 

@@ -3,12 +3,14 @@ import { describe, expect, it } from "vitest";
 import type { MatchProblem } from "../../src/engine/kernels/kernels.ts";
 import { InfeasibleError } from "../../src/errors.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
+import { arborescenceProblems } from "../support/arborescence-problems.ts";
 import { availableKernels } from "../support/backends.ts";
 import { foldedProblems, mapColumns } from "../support/folded-problems.ts";
 import { allGather, matchProblems, mesh, networkOf, relayProblems, type Sharing } from "../support/networks.ts";
 import { placeProblems } from "../support/place-problems.ts";
 import { rateOfTopology, rateProblems } from "../support/rate-problems.ts";
 import { spreadOf } from "../support/spread-problems.ts";
+import { sweepProblems } from "../support/sweep-problems.ts";
 
 const all = await availableKernels();
 const names = all.map(({ backend }) => backend).join(", ");
@@ -145,6 +147,26 @@ describe(`the backends ${names} give the same bits`, () => {
         for (const other of others) expect(other).toEqual(first);
       }),
       { numRuns: 600 },
+    );
+  });
+
+  it("for random sweep problems", () => {
+    fc.assert(
+      fc.property(sweepProblems(40), (problem) => {
+        const [first, ...others] = all.map((kernels) => kernels.sweep(problem));
+        for (const other of others) expect(other).toEqual(first);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("for random arborescence problems, many arcs of the same cost among them", () => {
+    fc.assert(
+      fc.property(arborescenceProblems(60, 9), (problem) => {
+        const [first, ...others] = all.map((kernels) => outcome(() => kernels.arborescence(problem)));
+        for (const other of others) expect(other).toEqual(first);
+      }),
+      { numRuns: 400 },
     );
   });
 

@@ -8,9 +8,11 @@ import { allGather, matchProblems, mesh, networkOf, relayOf, relayProblems } fro
 import { placedByOracle, placeOf, placeProblems } from "../support/place-problems.ts";
 import { spreadOf } from "../support/spread-problems.ts";
 import { brokenMatchLaws, brokenRelayLaws } from "../support/transfer-laws.ts";
+import { arborescenceContract } from "./arborescence.contract.ts";
 import { foldedContract } from "./folded.contract.ts";
 import { rateContract } from "./rate.contract.ts";
 import { spreadContract } from "./spread.contract.ts";
+import { sweepContract } from "./sweep.contract.ts";
 
 /** What every backend of the kernels must do. A backend's test file only supplies its name. */
 export async function kernelContract(backend: Backend): Promise<void> {
@@ -174,6 +176,8 @@ function cases(backend: Backend, kernels: Kernels): void {
   foldedContract(kernels);
   spreadContract(kernels);
   rateContract(kernels);
+  sweepContract(kernels);
+  arborescenceContract(kernels);
   placing(kernels);
   badMatchProblems(kernels);
   badRelayProblems(kernels);

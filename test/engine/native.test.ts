@@ -27,7 +27,22 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
   const goodRate = (): unknown[] => [
     ...[2, 2, ints(0, 1), ints(1, 0), Float64Array.of(5, 5), Float64Array.of(1, 1), null, new Uint8Array(2)],
   ];
-  const calls = { match: good, place: goodPlace, rate: goodRate };
+  // A link from a node that is fed to a sink.
+  const goodSweep = (): unknown[] => [
+    ...[2, ints(0), ints(1), Float64Array.of(5), Float64Array.of(3, 0), ints(1), null, new Float64Array(1)],
+  ];
+  // Two arcs into node 1.
+  const goodArborescence = (): unknown[] => [
+    ...[2, 0, ints(0, 0), ints(1, 1), Float64Array.of(5, 4), null, new Int32Array(2)],
+  ];
+  const calls = {
+    match: good,
+    place: goodPlace,
+    rate: goodRate,
+    sweep: goodSweep,
+    arborescence: goodArborescence,
+  };
+  const names = Object.keys(calls) as (keyof typeof calls)[];
   const addon = (): Record<keyof typeof calls, (...args: unknown[]) => number> =>
     createRequire(import.meta.url)(process.env["BANYAN_ADDON"] ?? file);
 
@@ -43,10 +58,16 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     expect(args.at(-1)).toEqual(Float64Array.of(0));
   });
 
+  it("writes flows and arcs into the caller's arrays", () => {
+    const [sweep, span] = [goodSweep(), goodArborescence()];
+    expect([addon().sweep(...sweep), addon().arborescence(...span)]).toEqual([0, 0]);
+    expect([sweep.at(-1), span.at(-1)]).toEqual([Float64Array.of(3), ints(-1, 1)]);
+  });
+
   it.each([undefined, "x", {}, 1.5, 2 ** 40, [0], new Float32Array(2), new DataView(new ArrayBuffer(8))])(
     "throws a TypeError for %o at every place of the call",
     (wrong) => {
-      for (const kernel of ["match", "place", "rate"] as const) {
+      for (const kernel of names) {
         for (let place = 0; place < calls[kernel]().length; place++) {
           const args = calls[kernel]();
           args[place] = wrong;
@@ -57,7 +78,7 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
   );
 
   it("throws a TypeError for missing arguments", () => {
-    for (const kernel of ["match", "place", "rate"] as const) {
+    for (const kernel of names) {
       for (let count = 0; count < calls[kernel]().length; count++) {
         expect(() => addon()[kernel](...calls[kernel]().slice(0, count))).toThrow(TypeError);
       }

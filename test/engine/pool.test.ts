@@ -5,11 +5,14 @@ import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import { cancel, cancelOn, newCancelFlag } from "../../src/engine/pool/cancel.ts";
 import { fromFailure, toFailure } from "../../src/engine/pool/failure.ts";
 import { inlinePool } from "../../src/engine/pool/inline.ts";
+import { parallelSweep } from "../../src/engine/pool/parallel-sweep.ts";
 import type { Pool } from "../../src/engine/pool/pool.ts";
 import { CancelledError, InfeasibleError, InputError, InternalError } from "../../src/errors.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
 import { availableKernels } from "../support/backends.ts";
 import { allGather, mesh, networkOf, relayOf } from "../support/networks.ts";
 import { placeOf } from "../support/place-problems.ts";
+import { rateOfTopology } from "../support/rate-problems.ts";
 
 const compiled = existsSync(new URL("../../dist/worker.js", import.meta.url));
 const BACKENDS_HERE = (await availableKernels()).map(({ backend }) => backend);
@@ -51,6 +54,23 @@ describe.runIf(compiled)("worker threads", () => {
     const place = placeOf(mesh(2, 1), rows);
     expect(await pool.run({ kind: "place", problem: place })).toEqual(jsKernels.place(place));
     expect(await pool.run({ kind: "place", problem: pool.share(place) })).toEqual(jsKernels.place(place));
+  });
+
+  it("run rate tasks", async () => {
+    const pool = await threadPool();
+    const rate = rateOfTopology(presetTopology("dgx-a100:3"));
+    expect(await pool.run({ kind: "rate", problem: pool.share(rate) })).toEqual(jsKernels.rate(rate));
+  });
+
+  it("sweep sinks with any number of threads, the same flows", async () => {
+    const { nodeCount, linkSource, linkTarget, capacity } = rateOfTopology(presetTopology("mi250:4"));
+    const supply = Float64Array.from({ length: nodeCount }, (_, v) => (v < 64 ? 1e9 * (1 + (v % 3)) : 0));
+    const sweep = { nodeCount, linkSource, linkTarget, capacity, supply, sinks: Int32Array.from(supply.keys()) };
+    const expected = jsKernels.sweep(sweep);
+    for (const threads of [0, 1, 2, 3]) expect(await parallelSweep(await threadPool(threads), sweep)).toEqual(expected);
+    const pool = await threadPool(2);
+    expect(await parallelSweep(pool, { ...sweep, sinks: new Int32Array() })).toEqual(new Float64Array());
+    await expect(parallelSweep(pool, sweep, Int32Array.of(1))).rejects.toThrow(CancelledError);
   });
 
   it.each(BACKENDS_HERE)("use the backend of the engine (%s)", async (backend) => {

@@ -1,5 +1,14 @@
 import { exactSum } from "./exact-sum.ts";
-import type { MatchProblem, PlaceProblem, RateProblem, RelayProblem, SpreadProblem, TenNetwork } from "./kernels.ts";
+import type {
+  ArborescenceProblem,
+  MatchProblem,
+  PlaceProblem,
+  RateProblem,
+  RelayProblem,
+  SpreadProblem,
+  SweepProblem,
+  TenNetwork,
+} from "./kernels.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
 /**
@@ -80,6 +89,22 @@ export function checkRateShapes(problem: RateProblem): void {
   require(problem.weight.length === problem.npuCount);
 }
 
+/** Throws when a length of a sweep problem does not fit the others. O(1). */
+export function checkSweepShapes(problem: SweepProblem): void {
+  const links = problem.linkSource.length;
+  require(isInteger(problem.nodeCount, 1, INT32_MAX) && problem.sinks.length < INT32_MAX);
+  require(links <= INT32_MAX / 2 && problem.linkTarget.length === links && problem.capacity.length === links);
+  require(problem.supply.length === problem.nodeCount);
+}
+
+/** Throws when a length of an arborescence problem does not fit the others. O(1). */
+export function checkArborescenceShapes(problem: ArborescenceProblem): void {
+  const arcs = problem.arcSource.length;
+  require(isInteger(problem.nodeCount, 1, Math.floor(INT32_MAX / 2)) && arcs < INT32_MAX);
+  require(isInteger(problem.root, 0, problem.nodeCount - 1));
+  require(problem.arcTarget.length === arcs && problem.cost.length === arcs);
+}
+
 function inRange(values: Int32Array, below: number): boolean {
   for (let i = 0; i < values.length; i++) if (values[i] < 0 || values[i] >= below) return false;
   return true;
@@ -156,14 +181,36 @@ export function checkPlaceValues(problem: PlaceProblem): void {
   for (let i = 0; i < key.length; i++) require(Number.isSafeInteger(key[i]));
 }
 
-/** Throws when an index or a value of a rate problem is out of range; the shapes have been checked. */
-export function checkRateValues(problem: RateProblem): void {
-  const { nodeCount, linkSource, linkTarget, capacity, weight } = problem;
+function checkLinkValues(linkSource: Int32Array, linkTarget: Int32Array, nodeCount: number): void {
   require(inRange(linkSource, nodeCount) && inRange(linkTarget, nodeCount));
   require(linkSource.every((source, i) => source !== linkTarget[i]));
+}
+
+/** Throws when an index or a value of a rate problem is out of range; the shapes have been checked. */
+export function checkRateValues(problem: RateProblem): void {
+  const { capacity, weight } = problem;
+  checkLinkValues(problem.linkSource, problem.linkTarget, problem.nodeCount);
   require(capacity.every((value) => Number.isSafeInteger(value) && value >= 1));
   require(weight.every((value) => Number.isSafeInteger(value) && value >= 0));
   const weights = exactSum(weight);
   require(weights >= 1n && weights <= BigInt(Number.MAX_SAFE_INTEGER));
   require(exactSum(capacity) * weights < 2n ** 126n);
+}
+
+/** Throws when an index or a value of a sweep problem is out of range; the shapes have been checked. */
+export function checkSweepValues(problem: SweepProblem): void {
+  const { nodeCount, capacity, supply } = problem;
+  checkLinkValues(problem.linkSource, problem.linkTarget, nodeCount);
+  require(inRange(problem.sinks, nodeCount));
+  require(capacity.every((value) => Number.isSafeInteger(value) && value >= 0));
+  require(supply.every((value) => Number.isSafeInteger(value) && value >= 0));
+  require(exactSum(capacity) + exactSum(supply) <= BigInt(Number.MAX_SAFE_INTEGER));
+}
+
+/** Throws when an index or a cost of an arborescence problem is out of range; the shapes have been checked. */
+export function checkArborescenceValues(problem: ArborescenceProblem): void {
+  const { nodeCount, arcSource, arcTarget, cost } = problem;
+  require(inRange(arcSource, nodeCount) && inRange(arcTarget, nodeCount));
+  const most = Math.floor(Number.MAX_SAFE_INTEGER / nodeCount);
+  require(cost.every((value) => Number.isSafeInteger(value) && value >= 0 && value <= most));
 }

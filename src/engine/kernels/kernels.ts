@@ -218,11 +218,12 @@ export type PackOutcome =
   /** The search got stuck although no set is in its way, which can happen only where a switch has more capacity in than out or the reverse. */
   | { readonly kind: "stuck" };
 
-/** Maximum flows from a source that feeds every node with up to its supply, into one sink after another. */
+/** Maximum flows from a source that feeds every node with up to its supply, into one sink after another; each sink for itself. */
 export interface SweepProblem {
   readonly nodeCount: number;
   /** [links] */
   readonly linkSource: Int32Array;
+  /** [links] not the source. */
   readonly linkTarget: Int32Array;
   /** [links] exact integers >= 0; with the supplies at most 2^53 - 1 in all. */
   readonly capacity: Float64Array;
@@ -236,7 +237,7 @@ export interface SweepProblem {
 export interface ArborescenceProblem {
   readonly nodeCount: number;
   readonly root: number;
-  /** [arcs] */
+  /** [arcs] Arcs from a node to itself and into the root are never chosen. */
   readonly arcSource: Int32Array;
   readonly arcTarget: Int32Array;
   /** [arcs] exact integers >= 0; nodes times the greatest is at most 2^53 - 1. */
@@ -261,6 +262,10 @@ export interface Kernels {
   place(problem: PlaceProblem, cancel?: CancelFlag): Float64Array;
   /** Returns the bottleneck of an all-gather. One maximum flow per NPU, each local. */
   rate(problem: RateProblem, cancel?: CancelFlag): Rate;
+  /** Returns the flow into each sink, what it is fed itself included, [sinks]. One maximum flow per sink, each local. */
+  sweep(problem: SweepProblem, cancel?: CancelFlag): Float64Array;
+  /** Returns the arc that enters each node, -1 at the root, [nodes]. Throws InfeasibleError when a node cannot be reached. O(arcs log arcs). */
+  arborescence(problem: ArborescenceProblem, cancel?: CancelFlag): Int32Array;
 }
 
 /** What NPUs hold and want, in the columns of a match or spread problem. */

@@ -1,15 +1,26 @@
 import { InternalError } from "../../errors.ts";
-import { checkMatchShapes, checkPlaceShapes, checkRateShapes, checkRelayShapes, checkSpreadShapes } from "./check.ts";
+import {
+  checkArborescenceShapes,
+  checkMatchShapes,
+  checkPlaceShapes,
+  checkRateShapes,
+  checkRelayShapes,
+  checkSpreadShapes,
+  checkSweepShapes,
+} from "./check.ts";
 import { type CancelFlag, type Kernels, mapCountOf, type TenNetwork } from "./kernels.ts";
 import {
+  allocateArcs,
   allocateCut,
   allocateDeliveries,
+  allocateFlows,
   allocateLogs,
   allocateOutputs,
   allocateStarts,
   collect,
   type Outputs,
   rateOfCut,
+  throwForArcs,
 } from "./outputs.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
@@ -20,6 +31,8 @@ export interface Addon {
   relay(...args: unknown[]): number;
   place(...args: unknown[]): number;
   rate(...args: unknown[]): number;
+  sweep(...args: unknown[]): number;
+  arborescence(...args: unknown[]): number;
 }
 
 const networkArguments = (network: TenNetwork): unknown[] => [
@@ -132,6 +145,21 @@ export function nativeKernels(addon: Addon): Kernels {
       const status = addon.rate(nodeCount, npuCount, linkSource, linkTarget, capacity, weight, cancel ?? null, cut);
       throwForStatus(status, 0, 0);
       return rateOfCut(problem, cut);
+    },
+    sweep(problem, cancel?: CancelFlag) {
+      checkSweepShapes(problem);
+      const { nodeCount, linkSource, linkTarget, capacity, supply, sinks } = problem;
+      const flow = allocateFlows(problem);
+      const columns = [linkSource, linkTarget, capacity, supply, sinks];
+      throwForStatus(addon.sweep(nodeCount, ...columns, cancel ?? null, flow), 0, 0);
+      return flow;
+    },
+    arborescence(problem, cancel?: CancelFlag) {
+      checkArborescenceShapes(problem);
+      const { nodeCount, root, arcSource, arcTarget, cost } = problem;
+      const arc = allocateArcs(problem);
+      throwForArcs(addon.arborescence(nodeCount, root, arcSource, arcTarget, cost, cancel ?? null, arc), problem, arc);
+      return arc;
     },
   };
 }

@@ -1,5 +1,7 @@
+import { InfeasibleError } from "../../errors.ts";
 import { exactSum } from "./exact-sum.ts";
 import {
+  type ArborescenceProblem,
   deliveriesOf,
   demandOf,
   type MatchProblem,
@@ -8,6 +10,7 @@ import {
   type RateProblem,
   type SpreadLogs,
   type SpreadProblem,
+  type SweepProblem,
   type Transfers,
 } from "./kernels.ts";
 import { STATUS, throwForStatus } from "./status.ts";
@@ -90,4 +93,22 @@ export function rateOfCut({ linkSource, linkTarget, capacity, weight }: RateProb
     capacity: exactSum(capacity.filter((_, i) => cut[linkSource[i]] === 1 && cut[linkTarget[i]] === 0)),
     cut,
   };
+}
+
+/** Returns the array for the flows of a sweep problem; throws as for a kernel out of memory. */
+export const allocateFlows = (problem: SweepProblem): Float64Array =>
+  allocated(() => new Float64Array(problem.sinks.length));
+
+/** Returns the array for the arcs of an arborescence problem; throws as for a kernel out of memory. */
+export const allocateArcs = (problem: ArborescenceProblem): Int32Array =>
+  allocated(() => new Int32Array(problem.nodeCount));
+
+/** Throws the error that the status of an arborescence stands for: the least node without an arc cannot be reached. */
+export function throwForArcs(status: number, { root }: ArborescenceProblem, arc: Int32Array): void {
+  if (status !== STATUS.unreachable) {
+    throwForStatus(status, 0, 0);
+    return;
+  }
+  const node = arc.findIndex((into, v) => into < 0 && v !== root);
+  throw new InfeasibleError(`node ${node} cannot be reached from node ${root}: no arc leads there`, { node, root });
 }

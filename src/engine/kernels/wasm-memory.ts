@@ -12,6 +12,8 @@ export interface WasmExports {
   banyan_relay(...args: number[]): number;
   banyan_place(...args: number[]): number;
   banyan_rate(...args: number[]): number;
+  banyan_sweep(...args: number[]): number;
+  banyan_arborescence(...args: number[]): number;
 }
 
 type Column = Int32Array | Uint32Array | Float64Array | Uint8Array | Uint16Array;

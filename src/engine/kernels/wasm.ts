@@ -1,6 +1,15 @@
 import { InternalError } from "../../errors.ts";
-import { checkMatchShapes, checkPlaceShapes, checkRateShapes, checkRelayShapes, checkSpreadShapes } from "./check.ts";
 import {
+  checkArborescenceShapes,
+  checkMatchShapes,
+  checkPlaceShapes,
+  checkRateShapes,
+  checkRelayShapes,
+  checkSpreadShapes,
+  checkSweepShapes,
+} from "./check.ts";
+import {
+  type ArborescenceProblem,
   type CancelFlag,
   type Kernels,
   type MatchPolicy,
@@ -8,17 +17,21 @@ import {
   type RateProblem,
   type SpreadLogs,
   type SpreadProblem,
+  type SweepProblem,
   type TenNetwork,
 } from "./kernels.ts";
 import {
+  allocateArcs,
   allocateCut,
   allocateDeliveries,
+  allocateFlows,
   allocateLogs,
   allocateOutputs,
   allocateStarts,
   collect,
   type Outputs,
   rateOfCut,
+  throwForArcs,
 } from "./outputs.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 import { type WasmExports, WasmHeap } from "./wasm-memory.ts";
@@ -37,6 +50,8 @@ const POLICY_BYTES = 24;
 const SPREAD_BYTES = 68;
 const LOGS_BYTES = 36;
 const RATE_BYTES = 28;
+const SWEEP_BYTES = 32;
+const ARBORESCENCE_BYTES = 24;
 
 function putNetwork(heap: WasmHeap, network: TenNetwork): number {
   const arrays = [
@@ -113,6 +128,23 @@ function putRate(heap: WasmHeap, problem: RateProblem): number {
   const pointers = [linkSource, linkTarget, capacity, weight].map((column) => heap.put(column));
   const pointer = heap.allocate(RATE_BYTES);
   putWords(heap, pointer, [nodeCount, npuCount, linkSource.length, ...pointers]);
+  return pointer;
+}
+
+/** Allocates struct BanyanSweep. */
+function putSweep(heap: WasmHeap, problem: SweepProblem): number {
+  const { nodeCount, linkSource, linkTarget, capacity, supply, sinks } = problem;
+  const pointers = [linkSource, linkTarget, capacity, supply, sinks].map((column) => heap.put(column));
+  const pointer = heap.allocate(SWEEP_BYTES);
+  putWords(heap, pointer, [nodeCount, linkSource.length, sinks.length, ...pointers]);
+  return pointer;
+}
+
+/** Allocates struct BanyanArborescence. */
+function putArborescence(heap: WasmHeap, { nodeCount, root, arcSource, arcTarget, cost }: ArborescenceProblem): number {
+  const pointers = [arcSource, arcTarget, cost].map((column) => heap.put(column));
+  const pointer = heap.allocate(ARBORESCENCE_BYTES);
+  putWords(heap, pointer, [nodeCount, root, arcSource.length, ...pointers]);
   return pointer;
 }
 
@@ -277,6 +309,30 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
       });
       throwForStatus(status, 0, 0);
       return rateOfCut(problem, cut);
+    },
+    sweep(problem, cancel) {
+      checkSweepShapes(problem);
+      const flow = allocateFlows(problem);
+      const status = call((raw, heap) => {
+        const out = heap.allocate(flow.byteLength);
+        const result = raw.banyan_sweep(putSweep(heap, problem), ...cancelArguments(raw, cancel), out);
+        heap.take(flow, out);
+        return result;
+      });
+      throwForStatus(status, 0, 0);
+      return flow;
+    },
+    arborescence(problem, cancel) {
+      checkArborescenceShapes(problem);
+      const arc = allocateArcs(problem);
+      const status = call((raw, heap) => {
+        const out = heap.allocate(arc.byteLength);
+        const result = raw.banyan_arborescence(putArborescence(heap, problem), ...cancelArguments(raw, cancel), out);
+        heap.take(arc, out);
+        return result;
+      });
+      throwForArcs(status, problem, arc);
+      return arc;
     },
   };
 }

@@ -4,9 +4,12 @@ import type {
   Kernels,
   MatchProblem,
   PlaceProblem,
+  Rate,
+  RateProblem,
   RelayProblem,
   SpreadLogs,
   SpreadProblem,
+  SweepProblem,
   Transfers,
 } from "../kernels/kernels.ts";
 
@@ -15,14 +18,18 @@ export type PoolTask =
   | { readonly kind: "match"; readonly problem: MatchProblem }
   | { readonly kind: "spread"; readonly problem: SpreadProblem }
   | { readonly kind: "relay"; readonly problem: RelayProblem }
-  | { readonly kind: "place"; readonly problem: PlaceProblem };
+  | { readonly kind: "place"; readonly problem: PlaceProblem }
+  | { readonly kind: "rate"; readonly problem: RateProblem }
+  | { readonly kind: "sweep"; readonly problem: SweepProblem };
 
-/** What a task gives: null when a spread or relay problem had too little room; the starts of a place problem. */
+/** What a task gives: null when a spread or relay problem had too little room; the starts of a place problem; the flows of a sweep. */
 export type PoolResult<T extends PoolTask> = {
   readonly match: Transfers;
   readonly spread: SpreadLogs | null;
   readonly relay: Transfers | null;
   readonly place: Float64Array;
+  readonly rate: Rate;
+  readonly sweep: Float64Array;
 }[T["kind"]];
 
 /** Runs kernel calls, several at a time where there are threads. The results do not depend on how many there are. */
@@ -53,5 +60,9 @@ function call(kernels: Kernels, task: PoolTask, cancel: CancelFlag | undefined):
       return kernels.relay(task.problem, cancel);
     case "place":
       return kernels.place(task.problem, cancel);
+    case "rate":
+      return kernels.rate(task.problem, cancel);
+    case "sweep":
+      return kernels.sweep(task.problem, cancel);
   }
 }

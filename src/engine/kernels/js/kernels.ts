@@ -1,4 +1,6 @@
 import {
+  checkArborescenceShapes,
+  checkArborescenceValues,
   checkMatchShapes,
   checkMatchValues,
   checkPlaceShapes,
@@ -9,14 +11,18 @@ import {
   checkRelayValues,
   checkSpreadShapes,
   checkSpreadValues,
+  checkSweepShapes,
+  checkSweepValues,
 } from "../check.ts";
 import type { Kernels } from "../kernels.ts";
-import { rateOfCut } from "../outputs.ts";
+import { allocateArcs, rateOfCut, throwForArcs } from "../outputs.ts";
+import { arborescenceJs } from "./arborescence.ts";
 import { matchJs } from "./match.ts";
 import { placeJs } from "./place.ts";
 import { rateJs } from "./rate.ts";
 import { relayJs } from "./relay.ts";
 import { spreadJs } from "./spread.ts";
+import { sweepJs } from "./sweep.ts";
 
 /** The JavaScript twins of the kernels: always there, the reference for the compiled ones. */
 export const jsKernels: Kernels = {
@@ -45,5 +51,17 @@ export const jsKernels: Kernels = {
     checkRateShapes(problem);
     checkRateValues(problem);
     return rateOfCut(problem, rateJs(problem, cancel));
+  },
+  sweep(problem, cancel) {
+    checkSweepShapes(problem);
+    checkSweepValues(problem);
+    return sweepJs(problem, cancel);
+  },
+  arborescence(problem, cancel) {
+    checkArborescenceShapes(problem);
+    checkArborescenceValues(problem);
+    const arc = allocateArcs(problem);
+    throwForArcs(arborescenceJs(problem, arc, cancel), problem, arc);
+    return arc;
   },
 };
