@@ -40,7 +40,9 @@ export async function anyScheduleOf(context: Context, file: string): Promise<Sch
   const topology = wanted === undefined ? {} : { topology: await networkOf(wanted, options) };
   const source = openSource(file, "the schedule");
   if (looksLikeBys(headOf(source))) return readBys(source, file, topology);
-  return readAnySchedule(textFrom(source, file, "the schedule"), file, topology);
+  const schedule = readAnySchedule(textFrom(source, file, "the schedule"), file, topology);
+  if (!("forests" in schedule)) return schedule;
+  throw new InputError(file, "a schedule of transfers", "one of trees");
 }
 
 /** Returns a schedule transfer by transfer. Throws InputError, which names `place`, where arrival logs have too many. */

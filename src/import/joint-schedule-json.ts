@@ -1,11 +1,13 @@
 import { InputError } from "../errors.ts";
 import type { JointSchedule, Tenant } from "../model/joint-schedule.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
+import type { TreeFlow } from "../model/tree-flow.ts";
 import { parseJson } from "./json-text.ts";
 import { asList, asObject, placeIn } from "./json-value.ts";
 import { collectiveSections, type ReadScheduleOptions, scheduleTopology } from "./schedule-header.ts";
 import { scheduleFromJson, transfersFromJson } from "./schedule-json.ts";
 import { routesFromJson } from "./schedule-routes.ts";
+import { isTreeFlowJson, treeFlowFromJson } from "./tree-flow-json.ts";
 
 interface JointFields {
   readonly version?: unknown;
@@ -18,15 +20,16 @@ interface TenantFields {
 }
 
 /**
- * Returns the schedule of a `banyan-schedule` file: of one collective (version 1) or of several at once (version 2), checked
- * as `readSchedule` does. Throws InputError with the place in the file. O(text).
+ * Returns the schedule of a `banyan-schedule` file: of one collective (version 1), transfer by transfer or as trees, or of
+ * several at once (version 2), checked as `readSchedule` and `readTreeFlow` do. Throws InputError with the place in the file. O(text).
  */
 export function readAnySchedule(
   text: string,
   fileName: string,
   options: ReadScheduleOptions = {},
-): StepSchedule | JointSchedule {
+): StepSchedule | JointSchedule | TreeFlow {
   const value = parseJson(text, fileName);
+  if (isTreeFlowJson(value)) return treeFlowFromJson(value, fileName, options);
   const isJoint = typeof value === "object" && value !== null && (value as JointFields).version === 2;
   return isJoint ? jointScheduleFromJson(value, fileName, options) : scheduleFromJson(value, fileName, options);
 }

@@ -1,5 +1,5 @@
 import type { Collective } from "./collective.ts";
-import type { Rational } from "./rational.ts";
+import { type Rational, rational } from "./rational.ts";
 import type { Topology } from "./topology.ts";
 
 /**
@@ -90,6 +90,17 @@ export function copiesOf(forest: Forest, symmetry: NetworkSymmetry | null): bigi
   let sum = 0n;
   for (const copies of forest.copies) sum += BigInt(copies);
   return sum * BigInt(groupOrder(symmetry));
+}
+
+/**
+ * Returns the copies at each root (k; fractions where a flow is wrong) of collectives that want as many at all of their roots;
+ * null for others: all-reduce, custom.
+ */
+export function copiesPerRoot({ collective, forests, symmetry }: Omit<TreeFlow, "kind">): Rational | null {
+  const { kind, groupSize } = collective;
+  const oneRoot = kind === "broadcast" || kind === "reduce";
+  if (!oneRoot && kind !== "allgather" && kind !== "reducescatter") return null;
+  return rational(copiesOf(forests[0], symmetry), oneRoot ? 1 : groupSize);
 }
 
 /** Returns whether a schedule is a tree flow. */

@@ -1,0 +1,107 @@
+import { format } from "../model/rational.ts";
+import {
+  type Certificate,
+  copiesPerRoot,
+  type Forest,
+  type NetworkSymmetry,
+  type TreeFlow,
+} from "../model/tree-flow.ts";
+import { collectiveJson } from "./schedule-collective.ts";
+import { scheduleTopParts } from "./schedule-header.ts";
+
+/** Characters of a part, about. */
+const PART = 65_536;
+
+/** Returns the text of a `banyan-schedule` file of trees that reads back to the same flow. `about` as in scheduleHeaderParts. */
+export function treeFlowToJson(flow: TreeFlow, about?: Readonly<Record<string, unknown>>): string {
+  return [...treeFlowJsonParts(flow, about)].join("");
+}
+
+/**
+ * Yields the parts of that text, so that a caller can write them as they come: network and collective as in other schedules,
+ * the number of chunks, `k` copies at each root where all roots have as many, the symmetry, the certificate, then the trees of
+ * each forest, one a line. Nodes and links stand by number, as the network inside the file has them; an edge is the list of
+ * its links from the root outwards, or its link's number where it has one; bandwidths and weights are texts such as "2400/7".
+ * O(nodes + links + edges).
+ */
+export function* treeFlowJsonParts(flow: TreeFlow, about?: Readonly<Record<string, unknown>>): Generator<string> {
+  const { topology, collective, forests, concurrent, symmetry, certificate } = flow;
+  const { chunkCount, chunkBytes } = collective;
+  const k = copiesPerRoot(flow);
+  yield* scheduleTopParts(topology, 1, about);
+  yield `  "kind": "trees",\n  "collective": ${collectiveJson(collective, "  ")},\n`;
+  yield `  "chunks": { "count": ${chunkCount}, "bytes": "${format(chunkBytes)}" },\n`;
+  if (k !== null && k.den === 1n) yield `  "k": ${k.num},\n`;
+  yield `  "concurrent": ${concurrent},\n  "symmetry": `;
+  yield* symmetryParts(symmetry);
+  yield ',\n  "certificate": ';
+  yield* certificateParts(certificate);
+  yield ',\n  "forests": [';
+  for (const [f, forest] of forests.entries()) {
+    yield f === 0 ? "\n    " : ",\n    ";
+    yield* forestParts(forest, collective.groupSize - 1);
+  }
+  yield "\n  ]\n}\n";
+}
+
+function* symmetryParts(symmetry: NetworkSymmetry | null): Generator<string> {
+  if (symmetry === null) {
+    yield "null";
+    return;
+  }
+  yield `{\n    "sizes": [${symmetry.sizes.join(",")}],\n    "steps": [`;
+  for (const [d, step] of symmetry.steps.entries()) {
+    yield d === 0 ? "\n      [" : ",\n      [";
+    yield* numberParts(step);
+    yield "]";
+  }
+  yield "\n    ]\n  }";
+}
+
+function* certificateParts(certificate: Certificate | null): Generator<string> {
+  if (certificate === null) {
+    yield "null";
+    return;
+  }
+  if (certificate.kind === "cut") {
+    yield `{ "kind": "cut", "direction": "${certificate.direction}", "nodes": [`;
+    yield* numberParts(certificate.nodes);
+    yield "] }";
+    return;
+  }
+  yield '{\n    "kind": "dual",\n    "cuts": [';
+  for (const [i, { nodes, direction, weight }] of certificate.cuts.entries()) {
+    yield `${i === 0 ? "" : ","}\n      { "direction": "${direction}", "weight": "${format(weight)}", "nodes": [`;
+    yield* numberParts(nodes);
+    yield "] }";
+  }
+  yield "\n    ]\n  }";
+}
+
+function* forestParts(forest: Forest, edges: number): Generator<string> {
+  const { direction, root, copies, copyBytesPerSecond, linkOffset, links } = forest;
+  yield `{\n      "direction": "${direction}",\n      "copyBytesPerSecond": "${format(copyBytesPerSecond)}",\n      "trees": [`;
+  let part = "";
+  for (let tree = 0; tree < root.length; tree++) {
+    part += `${tree === 0 ? "" : ","}\n        {"root":${root[tree]},"copies":${copies[tree]},"edges":[`;
+    for (let edge = tree * edges; edge < (tree + 1) * edges; edge++) {
+      const from = linkOffset[edge];
+      const to = linkOffset[edge + 1];
+      if (edge > tree * edges) part += ",";
+      part += to - from === 1 ? links[from] : `[${links.subarray(from, to).join(",")}]`;
+      if (part.length < PART) continue;
+      yield part;
+      part = "";
+    }
+    part += "]}";
+  }
+  yield `${part}\n      ]\n    }`;
+}
+
+/** Yields numbers with commas between them. */
+function* numberParts(column: Int32Array): Generator<string> {
+  const block = PART / 8;
+  for (let from = 0; from < column.length; from += block) {
+    yield `${from === 0 ? "" : ","}${column.subarray(from, from + block).join(",")}`;
+  }
+}
