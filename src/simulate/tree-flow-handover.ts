@@ -1,0 +1,79 @@
+import { InputError } from "../errors.ts";
+import { generatorMaps, orbitsOf } from "../model/tree-expansion.ts";
+import { type Forest, groupOrder, type TreeFlow } from "../model/tree-flow.ts";
+
+/**
+ * Where in-trees hand over to out-trees at their roots, as columns: `count[i]` copies of a root, one after the other, lie
+ * from place `inPlace[i]` on among the copies of in-tree `inTree[i]` and from `outPlace[i]` on among those of `outTree[i]`.
+ */
+export interface Handover {
+  readonly inTree: number[];
+  readonly outTree: number[];
+  readonly inPlace: number[];
+  readonly outPlace: number[];
+  readonly count: number[];
+}
+
+/**
+ * Returns the handovers of the two forests of an all-reduce: at each root both number its copies in the order in which trees
+ * are listed, images of a tree one behind the other (expandTrees). Of roots that maps take to each other one stands for all.
+ * Throws InputError where the forests differ in the copies of a root. O(trees x images of one at the same root + NPUs).
+ */
+export function handoverOf(flow: TreeFlow): Handover {
+  const [inwards, outwards] = flow.forests;
+  const places = placesOf(flow);
+  const [from, to] = [queues(inwards, places), queues(outwards, places)];
+  const handover: Handover = { inTree: [], outTree: [], inPlace: [], outPlace: [], count: [] };
+  for (let place = 0; place < places.least.length; place++) {
+    const [giver, taker] = [from[place] ?? [], to[place] ?? []];
+    let [i, o, inPlace, outPlace] = [0, 0, 0, 0];
+    while (i < giver.length && o < taker.length) {
+      const [inTree, outTree] = [giver[i], taker[o]];
+      const count = Math.min(inwards.copies[inTree] - inPlace, outwards.copies[outTree] - outPlace);
+      handover.inTree.push(inTree);
+      handover.outTree.push(outTree);
+      handover.inPlace.push(inPlace);
+      handover.outPlace.push(outPlace);
+      handover.count.push(count);
+      inPlace += count;
+      outPlace += count;
+      if (inPlace === inwards.copies[inTree]) [i, inPlace] = [i + 1, 0];
+      if (outPlace === outwards.copies[outTree]) [o, outPlace] = [o + 1, 0];
+    }
+    if (i < giver.length || o < taker.length) {
+      throw new InputError(
+        `copies at root ${flow.topology.nodeNames[place]}`,
+        "as many in both forests",
+        "different numbers",
+      );
+    }
+  }
+  return handover;
+}
+
+interface Places {
+  /** [NPUs] the least NPU that maps take it to. */
+  readonly least: Int32Array;
+  /** [NPUs] images of a tree at each root of its orbit. */
+  readonly images: Int32Array;
+}
+
+function placesOf({ topology, symmetry }: TreeFlow): Places {
+  const maps = symmetry === null ? [] : generatorMaps(topology, symmetry).map(({ node }) => node);
+  const least = orbitsOf(topology.nodeNames.length, maps).subarray(0, topology.npuCount);
+  const size = new Int32Array(topology.npuCount);
+  for (const npu of least) size[npu]++;
+  const order = groupOrder(symmetry);
+  return { least, images: least.map((npu) => order / size[npu]) };
+}
+
+/** Returns the trees at each place in the order of their copies, each as often as it has images there. */
+function queues({ root }: Forest, { least, images }: Places): (number[] | undefined)[] {
+  const at: (number[] | undefined)[] = new Array(least.length);
+  root.forEach((npu, tree) => {
+    const place = least[npu];
+    at[place] ??= [];
+    for (let image = 0; image < images[npu]; image++) at[place].push(tree);
+  });
+  return at;
+}
