@@ -1,0 +1,69 @@
+import { groupedBy } from "../../model/graph.ts";
+import { flowSolver } from "../../model/max-flow.ts";
+import type { AllReduceNetwork } from "./allreduce-network.ts";
+
+/** Flow values are rounded to so many parts of the total. */
+const PARTS = 2 ** 44;
+/** Cuts that lack less than this part of the total are left: it is below what the solver tolerates. */
+const SLACK = 1e-10;
+
+/** Returns node sets [nodes] that lack a member and from which less leaves than their roots broadcast. */
+export type Separation = (shares: Float64Array, capacity: Float64Array) => Uint8Array[];
+
+/**
+ * Returns a search for violated cuts: `shares` [members] and `capacity` [links] are doubles >= 0 in any one unit. One maximum
+ * flow from all roots into each sink; where it is too small, both the smallest and the largest minimum cut are returned.
+ */
+export function separation(network: AllReduceNetwork, sinks: Iterable<number>): Separation {
+  const { nodeCount, memberCount, source, target } = network;
+  const links = source.length;
+  const tail = new Int32Array(memberCount + links).fill(nodeCount);
+  const head = Int32Array.from({ length: memberCount + links }, (_, v) => v);
+  tail.set(source, memberCount);
+  head.set(target, memberCount);
+  const solve = flowSolver({ nodes: nodeCount + 1, tail, head });
+  const leaving = groupedBy(tail, nodeCount + 1);
+  const entering = groupedBy(head, nodeCount + 1);
+  const integer = new Float64Array(tail.length);
+
+  /** Returns the nodes that the roots still reach in the residual network. */
+  const sourceSide = (flow: Float64Array): Uint8Array => {
+    const inside = new Uint8Array(nodeCount + 1);
+    const queue = [nodeCount];
+    inside[nodeCount] = 1;
+    for (const v of queue) {
+      const visit = (node: number): void => {
+        if (inside[node] === 0) inside[node] = queue.push(node) > 0 ? 1 : 0;
+      };
+      for (let i = leaving.offset[v]; i < leaving.offset[v + 1]; i++) {
+        const arc = leaving.items[i];
+        if (flow[arc] < integer[arc]) visit(head[arc]);
+      }
+      for (let i = entering.offset[v]; i < entering.offset[v + 1]; i++) {
+        const arc = entering.items[i];
+        if (flow[arc] > 0) visit(tail[arc]);
+      }
+    }
+    return inside.subarray(0, nodeCount);
+  };
+
+  return (shares, capacity) => {
+    const scale = PARTS / shares.reduce((sum, share) => sum + share, 0);
+    if (!Number.isFinite(scale)) return [];
+    for (let v = 0; v < memberCount; v++) integer[v] = Math.round(shares[v] * scale);
+    // beyond all shares together, capacity is of no use
+    for (let l = 0; l < links; l++) integer[memberCount + l] = Math.min(2 * PARTS, Math.round(capacity[l] * scale));
+    let total = 0;
+    for (let v = 0; v < memberCount; v++) total += integer[v];
+    const cuts: Uint8Array[] = [];
+    for (const sink of sinks) {
+      const { value, sinkSide, flow } = solve(integer, nodeCount, sink);
+      if (value >= total * (1 - SLACK)) continue;
+      const largest = sinkSide.subarray(0, nodeCount).map((bit) => 1 - bit);
+      const smallest = sourceSide(flow);
+      cuts.push(largest);
+      if (smallest.some((bit, v) => bit !== largest[v])) cuts.push(smallest);
+    }
+    return cuts;
+  };
+}

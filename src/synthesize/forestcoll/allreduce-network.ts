@@ -1,0 +1,87 @@
+import { nodeCount, type Topology } from "../../model/topology.ts";
+
+/**
+ * A network as the linear program of all-reduce sees it: members of the group are nodes 0 .. memberCount - 1, in the order
+ * of their ranks; the others (switches, outsiders) only forward. Links without usable bandwidth are left out.
+ */
+export interface AllReduceNetwork {
+  readonly nodeCount: number;
+  readonly memberCount: number;
+  /** [nodes] node of the topology. */
+  readonly node: Int32Array;
+  /** [links] link of the topology, ascending. */
+  readonly link: Int32Array;
+  /** [links] */
+  readonly source: Int32Array;
+  readonly target: Int32Array;
+  /** [links] in units: exact integers >= 1 without a common divisor. */
+  readonly bandwidth: Float64Array;
+  /** Bytes per second in one unit. */
+  readonly unit: number;
+  /** [links] a link of equal bandwidth the other way, each of another; null where some link has none. */
+  readonly opposite: Int32Array | null;
+}
+
+function gcd(a: number, b: number): number {
+  let [x, y] = [a, b];
+  while (y > 0) [x, y] = [y, x % y];
+  return x;
+}
+
+/**
+ * Returns the network of a group. `usable` [links] is what may be used of each link, in bytes per second: exact integers.
+ * O(nodes + links log links).
+ */
+export function allReduceNetwork(topology: Topology, members: Int32Array, usable: Float64Array): AllReduceNetwork {
+  const nodes = nodeCount(topology);
+  const number = new Int32Array(nodes).fill(-1);
+  members.forEach((npu, rank) => {
+    number[npu] = rank;
+  });
+  let next = members.length;
+  for (let v = 0; v < nodes; v++) if (number[v] < 0) number[v] = next++;
+  const node = new Int32Array(nodes);
+  for (let v = 0; v < nodes; v++) node[number[v]] = v;
+  const link = Int32Array.from(usable.keys()).filter((l) => usable[l] > 0);
+  const unit = link.reduce((divisor, l) => gcd(usable[l], divisor), 0) || 1;
+  const source = Int32Array.from(link, (l) => number[topology.linkSource[l]]);
+  const target = Int32Array.from(link, (l) => number[topology.linkTarget[l]]);
+  const bandwidth = Float64Array.from(link, (l) => usable[l] / unit);
+  const opposite = oppositeLinks(source, target, bandwidth);
+  return { nodeCount: nodes, memberCount: members.length, node, link, source, target, bandwidth, unit, opposite };
+}
+
+/** Returns for each link the one that stands for it when the network is reversed; null where there is none. */
+function oppositeLinks(source: Int32Array, target: Int32Array, bandwidth: Float64Array): Int32Array | null {
+  const sorted = (tail: Int32Array, head: Int32Array): Int32Array =>
+    Int32Array.from(tail.keys()).sort(
+      (a, b) => tail[a] - tail[b] || head[a] - head[b] || bandwidth[a] - bandwidth[b] || a - b,
+    );
+  const forward = sorted(source, target);
+  const backward = sorted(target, source);
+  const opposite = new Int32Array(source.length);
+  for (let i = 0; i < forward.length; i++) {
+    const [l, other] = [forward[i], backward[i]];
+    if (source[l] !== target[other] || target[l] !== source[other] || bandwidth[l] !== bandwidth[other]) return null;
+    opposite[l] = other;
+  }
+  return opposite;
+}
+
+/** Returns the network with every link turned around; links keep their numbers. */
+export const reversedNetwork = (network: AllReduceNetwork): AllReduceNetwork => ({
+  ...network,
+  source: network.target,
+  target: network.source,
+});
+
+/** Returns the first node that only forwards and has more capacity in than out or the reverse; null: none. O(links). */
+export function unbalancedNode(network: AllReduceNetwork, capacity: Float64Array): number | null {
+  const surplus = new Float64Array(network.nodeCount);
+  for (let l = 0; l < capacity.length; l++) {
+    surplus[network.source[l]] -= capacity[l];
+    surplus[network.target[l]] += capacity[l];
+  }
+  for (let v = network.memberCount; v < network.nodeCount; v++) if (surplus[v] !== 0) return v;
+  return null;
+}
