@@ -9,9 +9,11 @@ import { stepsOfTrees } from "../../src/model/tree-steps.ts";
 import { random } from "../../src/random.ts";
 import { simulateSchedule } from "../../src/simulate/replay.ts";
 import { simulateTreeFlow, treeFlowClock } from "../../src/simulate/tree-flow.ts";
+import { verifyTreeFlow } from "../../src/verify/tree-flow.ts";
 import { verify } from "../../src/verify/verify.ts";
 import { simpleTopology } from "../support/simple-schedules.ts";
 import {
+  greatestRate,
   grownFlow,
   idealPs,
   ringFlow,
@@ -127,4 +129,111 @@ describe("laws of tree flows", () => {
     expect(compared).toBe(400);
   });
 });
-void [expandTrees, rational, idealPs, rotatedRingFlow, torusTranslations, translatedFlow, treeFlowClock];
+
+describe("an all-reduce side by side", () => {
+  it("is replayed in the closed form's time, whichever copies in-trees hand to out-trees", () => {
+    fc.assert(
+      fc.property(shapes, fc.integer({ min: 2, max: 12 }), (shape, copies) => {
+        const flow = anyFlow({ ...shape, kind: "allreduce", concurrent: true, copies });
+        const { replay, closed } = bothTimes(flow, shape.pieces);
+        expect(replay).toBe(closed);
+      }),
+      { seed: 14, numRuns: 200 },
+    );
+  });
+});
+
+describe("laws of the closed form", () => {
+  const seeds = fc.record({
+    seed: fc.nat({ max: 2 ** 31 }),
+    kind: fc.constantFrom(...KINDS),
+    concurrent: fc.boolean(),
+  });
+  const drawn = ({ seed, kind, concurrent }: { seed: number; kind: (typeof KINDS)[number]; concurrent: boolean }) =>
+    anyFlow({ seed, kind, concurrent, copies: 3, sizeBytes: 1 << 20, uneven: false });
+
+  it("no number of pieces beats the throughput, and many pieces come near it", () => {
+    fc.assert(
+      fc.property(seeds, fc.integer({ min: 1, max: 5000 }), (draw, pieces) => {
+        const flow = drawn(draw);
+        const clock = treeFlowClock(flow);
+        if (flow.collective.groupSize < 2) return;
+        const bytesOnly = idealPs(flow);
+        expect(clock(pieces)).toBeGreaterThanOrEqual(Math.floor(bytesOnly));
+        const vast = 2 ** 40;
+        expect(clock(4096, vast)).toBeLessThan((bytesOnly * vast * 1.01) / flow.collective.sizeBytes);
+      }),
+      { seed: 12, numRuns: 200 },
+    );
+  });
+
+  it("twice the size takes twice as long but for latencies, which come once, and rounding", () => {
+    fc.assert(
+      fc.property(seeds, fc.integer({ min: 1, max: 100 }), (draw, pieces) => {
+        const flow = drawn(draw);
+        const clock = treeFlowClock(flow);
+        const [once, twice, fourTimes] = [1, 2, 4].map((times) => clock(pieces, times * (1 << 28)));
+        const chunks = 2 * 3 * pieces + 20;
+        expect(Math.abs(fourTimes - twice - 2 * (twice - once))).toBeLessThanOrEqual(12e6 + 10 * chunks);
+        expect(once).toBeLessThanOrEqual(twice);
+      }),
+      { seed: 13, numRuns: 200 },
+    );
+  });
+});
+
+describe("tree flows with symmetry", () => {
+  const KINDS_OF_ALL = ["allgather", "reducescatter", "allreduce"] as const;
+  const torus = presetTopology("torus:3x4@10,7GB/s,1us");
+  const translations = torusTranslations([3, 4]);
+
+  function sameWrittenOut(flow: TreeFlow, pieces: number): void {
+    const whole = expandTrees(flow);
+    expect(verifyTreeFlow(flow).violations).toEqual([]);
+    expect(verifyTreeFlow(whole).violations).toEqual([]);
+    const [listed, expanded] = [simulateTreeFlow(flow, pieces), simulateTreeFlow(whole, pieces)];
+    expect(listed.ps).toBe(expanded.ps);
+    listed.linkBusyPs.forEach((busy, link) => {
+      expect(busy).toBeCloseTo(expanded.linkBusyPs[link], 3);
+    });
+    const { replay, closed } = bothTimes(flow, pieces);
+    if (flow.collective.kind === "allreduce" && !flow.concurrent) expect(replay).toBeLessThanOrEqual(closed);
+    else expect(replay).toBe(closed);
+  }
+
+  it("take as long as written out, whose replay takes", () => {
+    for (let seed = 0; seed < 24; seed++) {
+      const kind = KINDS_OF_ALL[seed % 3];
+      const concurrent = kind === "allreduce" && seed % 2 === 0;
+      const shape = { kind, sizeBytes: 10_000, copies: 1 + (seed % 4), concurrent };
+      sameWrittenOut(translatedFlow(torus, translations, shape, seed), 1 + (seed % 3));
+    }
+  });
+
+  it("may have several images of a tree at one root", () => {
+    const ring = presetTopology("ring:4@1GB/s,1us");
+    const mirror = { sizes: [2], steps: [Int32Array.of(0, 3, 2, 1)] };
+    for (let seed = 0; seed < 60; seed++) {
+      const { forests, ...rest } = grownFlow(
+        ring,
+        { kind: "allreduce", sizeBytes: 10 ** (3 + (seed % 5)), copies: 2 + (seed % 4), concurrent: seed % 4 > 0 },
+        random(seed, 9),
+      );
+      // roots 0 and 2 stay where they are: their copies double, as do those of 1 and 3 by each other's images
+      const half = forests.map((forest) => ({ ...forest, copyBytesPerSecond: rational(1) }));
+      const listed = { ...rest, forests: half, symmetry: mirror };
+      const whole = expandTrees(listed).forests;
+      const together = greatestRate(ring, whole);
+      const fitting = half.map((forest, f) => ({
+        ...forest,
+        copyBytesPerSecond: rest.concurrent ? together : greatestRate(ring, [whole[f]]),
+      }));
+      sameWrittenOut({ ...listed, forests: fitting }, 2);
+    }
+  });
+
+  it("a ring by its rotations is the ring", () => {
+    const [turned, whole] = [rotatedRingFlow(6, 3e9, 250, 6006), ringFlow(6, 3e9, 250, 6006)];
+    expect(simulateTreeFlow(turned, 5)).toEqual(simulateTreeFlow(whole, 5));
+  });
+});
