@@ -5,6 +5,8 @@ import type { Orbit, Orbits } from "./tree-flow-symmetry.ts";
 import type { TreeWords } from "./tree-flow-words.ts";
 import type { Recorder } from "./violation.ts";
 
+const counted = (copies: bigint): string => `${copies} ${copies === 1n ? "copy" : "copies"}`;
+
 /** Records links whose copies hold more than their bandwidth: of each forest, or of both where they run side by side. Exact. */
 export function checkLoads(flow: TreeFlow, orbits: Orbits, recorder: Recorder, words: TreeWords): void {
   const { topology, forests, concurrent } = flow;
@@ -16,9 +18,9 @@ export function checkLoads(flow: TreeFlow, orbits: Orbits, recorder: Recorder, w
     if (load <= BigInt(linkBytesPerSecond[link]) * den) return;
     recorder.record(() => {
       const used = format(rational(load, den));
-      const copies = ofForests.map((f) => `${loads[f][link]} copies of ${words.forest(f)}`).join(" and ");
+      const held = ofForests.map((f) => `${counted(loads[f][link])} of ${words.forest(f)}`).join(" and ");
       const room = `${linkBytesPerSecond[link]} bytes/s`;
-      const message = `${copies} hold ${used} bytes/s of link ${words.link(link)}, more than its ${room}`;
+      const message = `${held} hold ${used} bytes/s of link ${words.link(link)}, more than its ${room}`;
       return { kind: "link-overload", link, ...(concurrent ? {} : { forest: ofForests[0] }), message };
     });
   };
@@ -94,7 +96,7 @@ export function checkCopies(
     for (let npu = 0; npu < topology.npuCount; npu++) {
       const [own, other] = rooted.map((counts) => counts[npu]);
       if (own === other) continue;
-      const message = `${words.node(npu)} is the root of ${own} copies in ${words.forest(0)} but of ${other} in ${words.forest(1)}`;
+      const message = `${words.node(npu)} is the root of ${counted(own)} in ${words.forest(0)} but of ${other} in ${words.forest(1)}`;
       recorder.record(() => ({ kind: "wrong-copies", npu, message }));
     }
     return;

@@ -1,0 +1,80 @@
+import type { Collective } from "../../src/model/collective.ts";
+import type { Rational } from "../../src/model/rational.ts";
+import type { Topology } from "../../src/model/topology.ts";
+import type { Certificate, Forest, NetworkSymmetry, TreeFlow } from "../../src/model/tree-flow.ts";
+
+/** Tree flows as lists of lists, for writing and changing them by hand. */
+export interface PlainTree {
+  root: number;
+  copies: number;
+  /** [members - 1] links of each edge, from the root outwards. */
+  edges: number[][];
+}
+
+export interface PlainForest {
+  direction: "out" | "in";
+  y: Rational;
+  trees: PlainTree[];
+}
+
+export interface PlainFlow {
+  topology: Topology;
+  collective: Collective;
+  forests: PlainForest[];
+  concurrent: boolean;
+  symmetry: { sizes: number[]; steps: number[][] } | null;
+  certificate: Certificate | null;
+}
+
+const columns = ({ direction, y, trees }: PlainForest): Forest => {
+  const edges = trees.flatMap((tree) => tree.edges);
+  const linkOffset = new Float64Array(edges.length + 1);
+  edges.forEach((edge, e) => {
+    linkOffset[e + 1] = linkOffset[e] + edge.length;
+  });
+  return {
+    direction,
+    root: Int32Array.from(trees, ({ root }) => root),
+    copies: Float64Array.from(trees, ({ copies }) => copies),
+    linkOffset,
+    links: Int32Array.from(edges.flat()),
+    copyBytesPerSecond: y,
+  };
+};
+
+/** Returns the flow in columns. */
+export const builtTrees = ({
+  topology,
+  collective,
+  forests,
+  concurrent,
+  symmetry,
+  certificate,
+}: PlainFlow): TreeFlow => ({
+  kind: "trees",
+  topology,
+  collective,
+  forests: forests.map(columns),
+  concurrent,
+  symmetry: symmetry === null ? null : symmetryOf(symmetry),
+  certificate,
+});
+
+const symmetryOf = ({ sizes, steps }: NonNullable<PlainFlow["symmetry"]>): NetworkSymmetry => ({
+  sizes,
+  steps: steps.map((step) => Int32Array.from(step)),
+});
+
+/** Returns a copy whose lists may be changed. */
+export const copiedTrees = (flow: PlainFlow): PlainFlow => ({
+  ...flow,
+  forests: flow.forests.map(({ direction, y, trees }) => ({
+    direction,
+    y,
+    trees: trees.map(({ root, copies, edges }) => ({ root, copies, edges: edges.map((edge) => [...edge]) })),
+  })),
+  symmetry:
+    flow.symmetry === null
+      ? null
+      : { sizes: [...flow.symmetry.sizes], steps: flow.symmetry.steps.map((step) => [...step]) },
+});
