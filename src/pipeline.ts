@@ -2,6 +2,7 @@ import { limitWithBottleneck } from "./bottleneck.ts";
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InputError, InternalError } from "./errors.ts";
 import { boundOf, referencePs } from "./model/bounds.ts";
+import { COLLECTIVE_KINDS } from "./model/collective.ts";
 import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "./model/estimate.ts";
 import { rational } from "./model/rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "./model/routes.ts";
@@ -9,13 +10,15 @@ import { makespanOf, transfersOf } from "./model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
 import type { StepSchedule } from "./model/step-schedule.ts";
 import { isNpu, type Topology } from "./model/topology.ts";
+import type { TreeFlow } from "./model/tree-flow.ts";
 import { checkOptions, type SynthesizeOptions } from "./options.ts";
 import { checkSize, type Problem, problemOf } from "./problem.ts";
 import { type Report, reportOf } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
-import { synthesizerNamed } from "./synthesize/catalog.ts";
+import { algorithmNamed, isTreeMaker } from "./synthesize/catalog.ts";
 import type { Synthesis, Synthesizer } from "./synthesize/synthesizer.ts";
+import { synthesizeTrees } from "./trees.ts";
 import { verify } from "./verify/verify.ts";
 
 /** Above so many transfers the simulation is left out unless asked for. */
@@ -26,8 +29,11 @@ const CHUNKS_TRIED = [1, 2, 4, 8, 16, 32];
 const MOST_TRIED_TRANSFERS = 5e5;
 
 export interface SynthesizeResult {
-  /** Large ones in which everyone gets everything are kept as arrival logs (expandSlots lists their transfers). */
-  readonly schedule: Schedule;
+  /**
+   * Large ones in which everyone gets everything are kept as arrival logs (expandSlots lists their transfers); algorithms that
+   * pack trees give tree flows (stepsOfTrees lists their transfers).
+   */
+  readonly schedule: Schedule | TreeFlow;
   readonly report: Report;
 }
 
@@ -154,6 +160,13 @@ async function makeWithBestChunks(
   return { problem, found: { ...found, policy }, ms, threads };
 }
 
+/** Throws InputError for options that only trees have. */
+function refuseTreeOptions({ algorithm = "tacos", k, eulerian, repair }: SynthesizeOptions): void {
+  const given = k !== undefined ? "k" : eulerian !== undefined ? "eulerian" : repair !== undefined ? "repair" : null;
+  if (given !== null)
+    throw new InputError(`--${given}`, "an algorithm that makes trees (forestcoll) beside it", algorithm);
+}
+
 /**
  * Returns a schedule for a collective on a network, with its report: synthesized, verified by the independent judge,
  * simulated under congestion, and compared with proved bounds. Throws InputError (bad request), InfeasibleError (no schedule
@@ -165,17 +178,19 @@ export async function synthesize(
   options: SynthesizeOptions,
 ): Promise<SynthesizeResult> {
   checkOptions(options);
-  const synthesizer = synthesizerNamed(options.algorithm ?? "tacos");
-  const { chunks = 1 } = options;
-  const first = problemOf(topology, { ...options, chunks: chunks === "auto" ? 1 : chunks });
-  const { kind } = first.collective;
-  if (!synthesizer.collectives.includes(kind)) {
+  const synthesizer = algorithmNamed(options.algorithm ?? "tacos");
+  const { collective, chunks = 1 } = options;
+  const kind = typeof collective === "string" ? collective : collective.kind;
+  if (COLLECTIVE_KINDS.some((known) => known === kind) && !synthesizer.collectives.includes(kind)) {
     throw new InputError(
       "--collective",
       `one that ${synthesizer.name} makes (${synthesizer.collectives.join(", ")})`,
       kind,
     );
   }
+  if (isTreeMaker(synthesizer)) return synthesizeTrees(engine, topology, options, synthesizer);
+  refuseTreeOptions(options);
+  const first = problemOf(topology, { ...options, chunks: chunks === "auto" ? 1 : chunks });
   const begin = (phase: string): void => options.onProgress?.({ phase, done: 0, total: 1 });
   const stepOf =
     (phase: string) =>

@@ -31,12 +31,26 @@ export interface Report {
   readonly topology: { name: string; npus: number; switches: number; links: number; hash: string };
   readonly collective: { kind: string; sizeBytes: number; chunksPerNpu: number; groups?: number; groupSize?: number };
   readonly algorithm: string;
-  readonly schedule: { kind: "steps" | "slots"; transfers: number; file: string | null };
-  readonly time: Timing & { readonly model: "link-busy" };
+  readonly schedule: {
+    kind: "steps" | "slots" | "trees";
+    transfers: number;
+    file: string | null;
+    /** Trees: how many are listed, and into how many pieces each copy's part of the data is cut. */
+    trees?: number;
+    pieces?: number;
+  };
+  /** Trees at a number of pieces: what the steps would take in the network model, for planned times are those of steps. */
+  readonly time: Timing & { readonly model: string };
   readonly simulated: (Timing & { readonly model: string }) | null;
   readonly bound: BoundReport;
   readonly limit: BoundReport;
   readonly reference: { us: number; name: string } | null;
+  /** Trees: what they reach with ever more pieces. */
+  readonly throughput?: Throughput;
+  /** Trees: what a repair kept of the old ones. */
+  readonly repaired?: { readonly kept: number; readonly changed: number };
+  /** What the user should know, in words. */
+  readonly notes?: readonly string[];
   readonly optimality: number;
   readonly ofLimit: number | null;
   readonly verified: boolean;
@@ -49,6 +63,23 @@ export interface Report {
     trials: number;
     policy: string;
   };
+}
+
+/** What trees reach with ever more pieces, exactly. */
+export interface Throughput {
+  readonly algbwGBps: number;
+  readonly busbwGBps: number;
+  /** GB/s, "2400/7". */
+  readonly exact: string;
+  /** Copies at every root; null where roots differ. */
+  readonly treesPerRoot: number | null;
+  /** Different trees, images under a symmetry included. */
+  readonly distinctTrees: number;
+  /** GB/s of one copy. */
+  readonly copyGBps: number;
+  /** Edges from a root to its farthest member: the most, and the mean over copies. */
+  readonly height: number;
+  readonly meanHeight: number;
 }
 
 const MOST_NODES_SHOWN = 4096;
@@ -79,6 +110,9 @@ export function boundReport(
     shown = { ...rest, nodes: names(nodes), nodeCount: nodes.length, exitGBps: entryGBps };
   }
   if (witness.kind === "tail") shown["npu"] = topology.nodeNames[witness.npu];
+  if (witness.kind === "dual") {
+    shown["cuts"] = witness.cuts.map(({ nodes, ...cut }) => ({ ...cut, nodes: names(nodes) }));
+  }
   for (const key of ["from", "to"]) {
     if (typeof shown[key] === "number") shown[key] = topology.nodeNames[shown[key]];
   }

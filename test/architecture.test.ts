@@ -18,6 +18,7 @@ const COMPOSERS = [
   "problem",
   "result",
   "runner",
+  "tree-runner",
   "trees",
   "trees-result",
   "verbs",

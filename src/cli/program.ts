@@ -35,7 +35,7 @@ function collectiveOptions(command: Command): Command {
   return command
     .option(
       "--chunks <n>",
-      "chunks per NPU (of the whole buffer for broadcast and reduce), default 1; synth and compare: auto tries 1, 2, 4, ...",
+      "chunks per NPU (of the whole buffer for broadcast and reduce), default 1; trees: pieces of what each carries, default auto; synth and compare: auto tries 1, 2, 4, ...",
     )
     .option("--root <npu>", "root of broadcast, reduce, gather and scatter, default the first of the group")
     .option("--group <ids>", "only these NPUs take part, in this order; several groups: a,b;c,d")
@@ -96,7 +96,7 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
       add("synth", "<TOPO>", "make a schedule; verify, simulate and bound it")
         .option("--collective <name>", `${COLLECTIVE}, or custom:FILE`)
         .option("--collectives <file>", "several at once: a JSON list of kind, size, chunks, root, group")
-        .option("--algorithm <name>", "tacos (default), ring, direct: `banyan list algorithms`")
+        .option("--algorithm <name>", "tacos (default), forestcoll, ring, direct, ...: `banyan list algorithms`")
         .option("--size <size>", "nccl-tests size: 1GiB, 64MB, 4096; default 1GiB"),
     )
       .option("--seed <n>", "seed of the random choices, default 1")
@@ -109,6 +109,12 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
         "--switch-degree <d>",
         "through switches: ports (matched slot by slot) or a degree of unwinding; default: what is best",
       )
+      .option("--k <n>", "trees: copies per root; default: as many as the optimum needs")
+      .option(
+        "--eulerian <what>",
+        "trees where a node has more bandwidth in than out: trim (use less, so that all are balanced) or switches (only they need be)",
+      )
+      .option("--repair <file>", "trees: keep those of this file, made before something failed, that did not use it")
       .option("--simulate", "simulate also above 1e8 transfers")
       .option("--switching <mode>", SWITCHING)
       .option(
@@ -132,12 +138,16 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
         "--reference",
         "the published analytical model: store-and-forward in whole nanoseconds, no planned order on links",
       )
+      .option("--chunks <n>", "trees: pieces of what each carries; default: what is fastest")
       .option("--trace <file>", "write a Chrome/Perfetto trace (ui.perfetto.dev)"),
   );
 
   networkOptions(
     add("export", "<FILE>", "write a schedule file in another format")
-      .requiredOption("--to <format>", "json, bys (large schedules), perfetto (a trace of the plan)")
+      .requiredOption(
+        "--to <format>",
+        "json, bys (large schedules), perfetto (a trace of the plan), steps (trees transfer by transfer, JSON)",
+      )
       .requiredOption("-o, --output <file>", "the file to write")
       .option("--topology <TOPO>", `refuse a schedule for another network: ${TOPO}`),
   );

@@ -5,6 +5,7 @@ import type { JointSchedule } from "../model/joint-schedule.ts";
 import { stepsOf, transfersOf } from "../model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "../model/slot-schedule.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
+import type { TreeFlow } from "../model/tree-flow.ts";
 import type { Context } from "./context.ts";
 import { headOf, openSource, textFrom } from "./input-file.ts";
 import { networkOf } from "./network.ts";
@@ -13,10 +14,11 @@ import { textOf } from "./values.ts";
 /** Above so many transfers a slot schedule is not written out transfer by transfer: about 50 bytes each. */
 const MOST_EXPANDED = 2e7;
 
-export const isJoint = (schedule: Schedule | JointSchedule): schedule is JointSchedule => "tenants" in schedule;
+export const isJoint = (schedule: Schedule | JointSchedule | TreeFlow): schedule is JointSchedule =>
+  "tenants" in schedule;
 
 /** Returns the schedule of a file that has one collective. Throws InputError. */
-export async function scheduleOf(context: Context, file: string): Promise<Schedule> {
+export async function scheduleOf(context: Context, file: string): Promise<Schedule | TreeFlow> {
   const schedule = await anyScheduleOf(context, file);
   if (!isJoint(schedule)) return schedule;
   throw new InputError(file, "a schedule of one collective", `one of ${schedule.tenants.length} at once`);
@@ -24,9 +26,9 @@ export async function scheduleOf(context: Context, file: string): Promise<Schedu
 
 /**
  * Returns the schedule of a JSON or .bys file, told by its content, for the network of --topology where that is given; a
- * JSON file may be of several collectives at once. Throws InputError.
+ * JSON file may be of trees, or of several collectives at once. Throws InputError.
  */
-export async function anyScheduleOf(context: Context, file: string): Promise<Schedule | JointSchedule> {
+export async function anyScheduleOf(context: Context, file: string): Promise<Schedule | JointSchedule | TreeFlow> {
   const { options } = context;
   const wanted = textOf(options, "topology");
   if (wanted === undefined) {
@@ -40,9 +42,7 @@ export async function anyScheduleOf(context: Context, file: string): Promise<Sch
   const topology = wanted === undefined ? {} : { topology: await networkOf(wanted, options) };
   const source = openSource(file, "the schedule");
   if (looksLikeBys(headOf(source))) return readBys(source, file, topology);
-  const schedule = readAnySchedule(textFrom(source, file, "the schedule"), file, topology);
-  if (!("forests" in schedule)) return schedule;
-  throw new InputError(file, "a schedule of transfers", "one of trees");
+  return readAnySchedule(textFrom(source, file, "the schedule"), file, topology);
 }
 
 /** Returns a schedule transfer by transfer. Throws InputError, which names `place`, where arrival logs have too many. */

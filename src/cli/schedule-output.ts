@@ -1,8 +1,10 @@
 import { InputError } from "../errors.ts";
 import { scheduleBysParts } from "../export/bys.ts";
 import { scheduleJsonParts } from "../export/schedule-json.ts";
+import { treeFlowJsonParts } from "../export/tree-flow-json.ts";
 import { aboutBytes, bysBytesOf, type Estimate, jsonBytesOf } from "../model/estimate.ts";
 import type { Schedule } from "../model/slot-schedule.ts";
+import type { TreeFlow } from "../model/tree-flow.ts";
 import type { Context } from "./context.ts";
 import type { OutputFile } from "./output-file.ts";
 import { expanded } from "./schedule-file.ts";
@@ -48,6 +50,29 @@ export function writeSchedule(
   return format === "json"
     ? writeShown(context, output, scheduleJsonParts(expanded(schedule, "-o"), about), jsonBytesOf(schedule))
     : writeShown(context, output, scheduleBysParts(schedule, about), bysBytesOf(schedule));
+}
+
+/** Characters of an edge in a file of trees: a list of a few link numbers. */
+const EDGE_TEXT = 16;
+
+/** Writes a file of trees; returns its bytes. */
+export function writeTrees(
+  context: Context,
+  output: OutputFile,
+  flow: TreeFlow,
+  about?: Readonly<Record<string, unknown>>,
+): number {
+  if (formatOf(output.path) === "bys") {
+    throw new InputError(
+      "-o",
+      "a JSON file for trees (`banyan export FILE --to bys` writes their transfers)",
+      output.path,
+    );
+  }
+  const edges = flow.forests.reduce((sum, forest) => sum + forest.linkOffset.length, 0);
+  const bytes = edges * EDGE_TEXT;
+  refuse(output, "json", bytes);
+  return writeShown(context, output, treeFlowJsonParts(flow, about), bytes);
 }
 
 /** Writes parts of about so many bytes in all, showing how far it is; returns the bytes. */

@@ -1,6 +1,6 @@
 import type { SynthesizeOptions } from "../options.ts";
 import type { Report } from "../result.ts";
-import { synthesizerNamed } from "../synthesize/catalog.ts";
+import { algorithmNamed } from "../synthesize/catalog.ts";
 import type { Options, Progress } from "./protocol.ts";
 import { oneOf, switchDegree, textOf, wholeNumber } from "./values.ts";
 
@@ -20,14 +20,18 @@ export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "col
   const trials = wholeNumber(textOf(options, "trials"), "--trials", 1);
   const policy = textOf(options, "policy");
   const degree = switchDegree(textOf(options, "switchDegree"));
+  const k = wholeNumber(textOf(options, "k"), "--k", 1);
+  const eulerian = oneOf(textOf(options, "eulerian"), ["trim", "switches"] as const, "--eulerian");
   const switching = oneOf(textOf(options, "switching"), ["cut-through", "store-and-forward"] as const, "--switching");
   return {
     ...(textOf(options, "chunks") === AUTO ? { chunks: AUTO } : {}),
-    ...(algorithm === undefined ? {} : { algorithm: synthesizerNamed(algorithm).name }),
+    ...(algorithm === undefined ? {} : { algorithm: algorithmNamed(algorithm).name }),
     ...(seed === undefined ? {} : { seed }),
     ...(trials === undefined ? {} : { trials }),
     ...(policy === undefined ? {} : { policy }),
     ...(degree === undefined ? {} : { switchDegree: degree }),
+    ...(k === undefined ? {} : { k }),
+    ...(eulerian === undefined ? {} : { eulerian }),
     ...(switching === undefined ? {} : { switching }),
   };
 }

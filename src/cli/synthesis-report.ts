@@ -12,15 +12,20 @@ const DISPLAY_NAMES: Readonly<Record<string, string>> = {
   alltoall: "all-to-all",
 };
 
-/** Returns "all-reduce of 256 MiB, 16 chunks of 16 MiB". */
-export function collectiveText(collective: Collective): string {
-  const { kind, sizeBytes, chunkCount, chunkBytes, groupCount, groupSize, groupMembers, rootRank } = collective;
+/** Returns "all-reduce of 256 MiB". */
+export function sizedText({ kind, sizeBytes, groupCount, groupSize, groupMembers, rootRank }: Collective): string {
   const rooted = ["broadcast", "reduce", "gather", "scatter"].includes(kind);
   const name = DISPLAY_NAMES[kind] ?? kind;
-  const bytes = chunkBytes.den === 1n ? formatSize(toNumber(chunkBytes)) : `about ${roundedSize(toNumber(chunkBytes))}`;
   const groups = groupCount > 1 ? `, ${groupCount} groups of ${groupSize}` : "";
   const root = rooted && groupCount === 1 ? `, root ${groupMembers[rootRank]}` : "";
-  return `${name} of ${formatSize(sizeBytes)}${root}${groups}, ${count(chunkCount, "chunk")} of ${bytes}`;
+  return `${name} of ${formatSize(sizeBytes)}${root}${groups}`;
+}
+
+/** Returns "all-reduce of 256 MiB, 16 chunks of 16 MiB". */
+export function collectiveText(collective: Collective): string {
+  const { chunkCount, chunkBytes } = collective;
+  const bytes = chunkBytes.den === 1n ? formatSize(toNumber(chunkBytes)) : `about ${roundedSize(toNumber(chunkBytes))}`;
+  return `${sizedText(collective)}, ${count(chunkCount, "chunk")} of ${bytes}`;
 }
 
 /** Returns "mesh:3x3: 9 NPUs, 24 links". */

@@ -25,6 +25,30 @@ export interface Judged {
 /** A violation; of one of several collectives with the number of the collective. */
 type Found = Violation & { readonly tenant?: number };
 
+/** Returns the violations as --json has them. */
+export function violationJson(topology: Topology, violations: readonly Found[]): readonly unknown[] {
+  const links = violations.some(({ link }) => link !== undefined) ? linkNames(topology) : [];
+  return violations.map(({ kind, message, tenant, npu, chunk, link, transfer, timePs }) => ({
+    kind,
+    message,
+    ...(tenant === undefined ? {} : { collective: tenant }),
+    ...(npu === undefined ? {} : { npu: topology.nodeNames[npu] }),
+    ...(chunk === undefined ? {} : { chunk }),
+    ...(link === undefined ? {} : { link: links[link] }),
+    ...(transfer === undefined ? {} : { transfer }),
+    ...(timePs === undefined ? {} : { timeUs: toUs(timePs) }),
+  }));
+}
+
+/** Returns the first violations as lines, and how many more there are. */
+export function violationLines(violations: readonly Found[], violationCount: number, truncated: boolean): string[] {
+  const lines = violations.slice(0, SHOWN).map(({ message }) => `  ${message}`);
+  const rest = violationCount - lines.length;
+  if (rest > 0)
+    lines.push(`  ... and ${rest} more${truncated ? ` (--json has the first ${KEPT})` : " (--json has them all)"}`);
+  return lines;
+}
+
 /** Writes the verdict; returns the exit code. */
 export function writeVerdict(
   context: Context,
@@ -38,7 +62,6 @@ export function writeVerdict(
   const { json, quiet, style } = context;
   const correct = violationCount === 0;
   if (json) {
-    const links = violations.some(({ link }) => link !== undefined) ? linkNames(topology) : [];
     outJson(context, {
       schema: "banyan/verification@1",
       file,
@@ -48,25 +71,13 @@ export function writeVerdict(
       correct,
       violationCount,
       truncated,
-      violations: violations.map(({ kind, message, tenant, npu, chunk, link, transfer, timePs }) => ({
-        kind,
-        message,
-        ...(tenant === undefined ? {} : { collective: tenant }),
-        ...(npu === undefined ? {} : { npu: topology.nodeNames[npu] }),
-        ...(chunk === undefined ? {} : { chunk }),
-        ...(link === undefined ? {} : { link: links[link] }),
-        ...(transfer === undefined ? {} : { transfer }),
-        ...(timePs === undefined ? {} : { timeUs: toUs(timePs) }),
-      })),
+      violations: violationJson(topology, violations),
     });
   } else if (correct) {
     const verdict = `${style.good("correct")}: ${count(transfers, "transfer")} make ${what}`;
     if (!quiet) context.out(`${verdict} in ${formatTime(ps)}\n`);
   } else {
-    const lines = violations.slice(0, SHOWN).map(({ message }) => `  ${message}`);
-    const rest = violationCount - lines.length;
-    if (rest > 0)
-      lines.push(`  ... and ${rest} more${truncated ? ` (--json has the first ${KEPT})` : " (--json has them all)"}`);
+    const lines = violationLines(violations, violationCount, truncated);
     context.out(`${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}\n${lines.join("\n")}\n`);
   }
   return correct ? 0 : 1;

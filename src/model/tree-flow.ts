@@ -104,4 +104,4 @@ export function copiesPerRoot({ collective, forests, symmetry }: Omit<TreeFlow, 
 }
 
 /** Returns whether a schedule is a tree flow. */
-export const isTreeFlow = (schedule: { readonly kind?: unknown }): schedule is TreeFlow => schedule.kind === "trees";
+export const isTreeFlow = (schedule: object): schedule is TreeFlow => "forests" in schedule;

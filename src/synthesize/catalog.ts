@@ -1,17 +1,38 @@
 import { InputError } from "../errors.ts";
 import { direct } from "./baselines/direct.ts";
 import { ring } from "./baselines/ring.ts";
+import { blink } from "./forestcoll/blink.ts";
+import { forestcoll } from "./forestcoll/forestcoll.ts";
+import { multitree } from "./forestcoll/multitree.ts";
 import type { Synthesizer } from "./synthesizer.ts";
 import { tacos } from "./tacos/tacos.ts";
+import type { TreeMaker } from "./tree-maker.ts";
 
-/** Every synthesizer, the default first. */
+/** Every synthesizer of step schedules, the default first. */
 export const SYNTHESIZERS: readonly Synthesizer[] = [tacos, ring, direct];
 
-/** Returns the synthesizer of that name; throws InputError. */
-export function synthesizerNamed(name: string): Synthesizer {
-  const found = SYNTHESIZERS.find((synthesizer) => synthesizer.name === name);
+/** Everything that makes trees. */
+export const TREE_MAKERS: readonly TreeMaker[] = [forestcoll, blink, multitree];
+
+export const ALGORITHMS: readonly (Synthesizer | TreeMaker)[] = [...SYNTHESIZERS, ...TREE_MAKERS];
+
+export const isTreeMaker = (algorithm: Synthesizer | TreeMaker): algorithm is TreeMaker => "make" in algorithm;
+
+/** Returns what has that name; throws InputError. */
+export function algorithmNamed(name: string): Synthesizer | TreeMaker {
+  const found = ALGORITHMS.find((algorithm) => algorithm.name === name);
   if (found === undefined) {
-    throw new InputError("--algorithm", `one of ${SYNTHESIZERS.map((s) => s.name).join(", ")}`, name);
+    throw new InputError("--algorithm", `one of ${ALGORITHMS.map((one) => one.name).join(", ")}`, name);
+  }
+  return found;
+}
+
+/** Returns the synthesizer of step schedules of that name; throws InputError. */
+export function synthesizerNamed(name: string): Synthesizer {
+  const found = algorithmNamed(name);
+  if (isTreeMaker(found)) {
+    const names = SYNTHESIZERS.map((one) => one.name).join(", ");
+    throw new InputError("--algorithm", `one that makes steps (${names})`, name);
   }
   return found;
 }

@@ -2,11 +2,10 @@ import type { ArborescenceProblem, PackOutcome, PackProblem, Rate, RateProblem }
 import type { Collective, CollectiveKind } from "../model/collective.ts";
 import type { Topology } from "../model/topology.ts";
 import type { TreeFlow } from "../model/tree-flow.ts";
+import type { LpSolver } from "./forestcoll/allreduce-lp.ts";
 
-/** Where the kernels of trees run: in this thread or on a pool; the answers are the same. */
+/** The kernels of trees, in this thread or on a pool; the answers are the same. */
 export interface TreeKernels {
-  /** How many kernels can run at once. */
-  readonly width: number;
   rate(problem: RateProblem): Promise<Rate>;
   /** Null when maxTrees or maxLinks was too small. */
   pack(problem: PackProblem): Promise<PackOutcome | null>;
@@ -30,6 +29,8 @@ export interface TreeRequest {
 
 export interface TreeContext {
   readonly kernels: TreeKernels;
+  /** Loads the solver of linear programs. */
+  lp(): Promise<LpSolver>;
   /** Called between units of work. */
   readonly onProgress?: (progress: { readonly phase: string; readonly done: number; readonly total: number }) => void;
 }

@@ -5,7 +5,7 @@ Object.assign(globalThis, {
   async synthesizeHere(request: SynthesizeRequest): Promise<unknown> {
     const engine = await openEngine();
     const { report, schedule } = await synthesize({ ...request, engine });
-    const { chunk, route, startPs, endPs } = stepsOf(schedule);
+    const { chunk, route, startPs, endPs } = stepsOf(schedule as Schedule);
     const columns = [chunk, route, startPs, endPs].map((column) => Array.from(column));
     return {
       backend: engine.backend,

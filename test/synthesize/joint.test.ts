@@ -11,6 +11,7 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import { toNumber } from "../../src/model/rational.ts";
 import { routeTimes } from "../../src/model/routes.ts";
 import { routesOf } from "../../src/model/routing.ts";
+import type { Schedule } from "../../src/model/slot-schedule.ts";
 import { synthesize } from "../../src/pipeline.ts";
 import { simulateJoint, simulateSchedule } from "../../src/simulate/replay.ts";
 import { verifyJoint } from "../../src/verify/joint.ts";
@@ -142,7 +143,7 @@ describe("process groups", () => {
   ] as const)("several at once, relayed by outsiders: %s %s %s", async (name, collective, chunks, group, slots) => {
     const topology = presetTopology(name);
     const { schedule, report } = await synthesize(engine, topology, { collective, chunks, group });
-    const { slotPs } = routeTimes(topology, schedule.routes, schedule.collective.chunkBytes);
+    const { slotPs } = routeTimes(topology, (schedule as Schedule).routes, schedule.collective.chunkBytes);
     expect(report.time.us / (slotPs[0] / 1e6)).toBeCloseTo(slots, 9);
     expect(report.verified).toBe(true);
   });

@@ -1,7 +1,7 @@
 import { type Comparison, type ComparisonRow, compare } from "../../compare.ts";
 import { InputError } from "../../errors.ts";
 import { formatSize, parseSize } from "../../model/units.ts";
-import { synthesizerNamed } from "../../synthesize/catalog.ts";
+import { algorithmNamed } from "../../synthesize/catalog.ts";
 import { type Context, outJson } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
@@ -22,7 +22,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const sizes = listOf(textOf(options, "sizes") as string, "--sizes", "sizes such as 1MiB");
   const names = textOf(options, "algorithms");
   const algorithms =
-    names === undefined ? undefined : listOf(names, "--algorithms", "names").map((name) => synthesizerNamed(name).name);
+    names === undefined ? undefined : listOf(names, "--algorithms", "names").map((name) => algorithmNamed(name).name);
   const request = {
     collective,
     sizesBytes: sizes.map((size) => parseSize(size, "--sizes")),

@@ -3,11 +3,13 @@ import { perfettoTrace } from "../../export/perfetto.ts";
 import { aboutBytes } from "../../model/estimate.ts";
 import { transfersOf } from "../../model/schedule.ts";
 import type { Schedule } from "../../model/slot-schedule.ts";
+import { isTreeFlow, treeCount } from "../../model/tree-flow.ts";
 import { type Context, outJson } from "../context.ts";
 import { type OutputFile, outputFile } from "../output-file.ts";
 import { expanded, scheduleOf } from "../schedule-file.ts";
-import { refuseSchedule, writeSchedule, writeShown } from "../schedule-output.ts";
+import { refuseSchedule, writeSchedule, writeShown, writeTrees } from "../schedule-output.ts";
 import { count, roundedSize } from "../text.ts";
+import { stepsOfTreesFile } from "../tree-files.ts";
 import { oneOf, textOf } from "../values.ts";
 
 /** Bytes of a slice of a trace, and the longest trace that its viewer opens. */
@@ -31,9 +33,18 @@ function writeTrace(context: Context, output: OutputFile, schedule: Schedule): n
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet } = context;
   const file = args[0] as string;
-  const to = oneOf(textOf(options, "to"), ["json", "bys", "perfetto"] as const, "--to") ?? "json";
+  const asked = oneOf(textOf(options, "to"), ["json", "bys", "perfetto", "steps"] as const, "--to") ?? "json";
+  const to = asked === "steps" ? "json" : asked;
   const output = outputFile(context, textOf(options, "output") as string, "-o");
-  const schedule = await scheduleOf(context, file);
+  const read = await scheduleOf(context, file);
+  if (isTreeFlow(read) && asked === "json") {
+    const bytes = writeTrees(context, output, read);
+    const trees = read.forests.reduce((sum, forest) => sum + treeCount(forest), 0);
+    if (json) outJson(context, { schema: "banyan/export@1", file, to, output: output.path, trees, bytes });
+    else if (!quiet) context.out(`${output.path}: ${count(trees, "tree")}, ${roundedSize(bytes)}\n`);
+    return 0;
+  }
+  const schedule = isTreeFlow(read) ? stepsOfTreesFile(read, `--to ${asked}`) : read;
   if (to !== "perfetto") refuseSchedule(output, to, schedule);
   const bytes =
     to === "perfetto" ? writeTrace(context, output, schedule) : writeSchedule(context, output, to, schedule);

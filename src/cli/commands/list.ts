@@ -2,7 +2,7 @@ import { candidates } from "../../engine/kernels/load.ts";
 import { InputError } from "../../errors.ts";
 import { didYouMean } from "../../model/closest.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
-import { SYNTHESIZERS } from "../../synthesize/catalog.ts";
+import { ALGORITHMS } from "../../synthesize/catalog.ts";
 import { type Context, outJson } from "../context.ts";
 import { table } from "../table.ts";
 
@@ -71,7 +71,7 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
   algorithms: {
     columns: ["name", "description", "policies"],
     rows: () =>
-      SYNTHESIZERS.map(({ name, description, collectives, policies }) => ({
+      ALGORITHMS.map(({ name, description, collectives, policies }) => ({
         name,
         description,
         collectives,

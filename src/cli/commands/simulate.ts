@@ -2,6 +2,7 @@ import { InputError } from "../../errors.ts";
 import { type PerfettoOptions, perfettoTrace } from "../../export/perfetto.ts";
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
 import type { Schedule } from "../../model/slot-schedule.ts";
+import { isTreeFlow, type TreeFlow } from "../../model/tree-flow.ts";
 import { switchingFor } from "../../pipeline.ts";
 import { timingOf, topologySummary } from "../../result.ts";
 import { simulateReference } from "../../simulate/reference.ts";
@@ -15,6 +16,7 @@ import { outputFile } from "../output-file.ts";
 import { anyScheduleOf, expanded, isJoint } from "../schedule-file.ts";
 import { collectiveText, networkText } from "../synthesis-report.ts";
 import { count, labelled, labelledTable, percent, timingCells } from "../text.ts";
+import { simulateTreesFile } from "../tree-files.ts";
 import { oneOf, textOf } from "../values.ts";
 
 /** What a replay gave: times in picoseconds. */
@@ -42,6 +44,23 @@ function replay(context: Context, schedule: Schedule, switching: Switching | "re
   return { ...found, trace: hopStartPs === undefined ? { occupancy: "serialisation" } : { hopStartPs } };
 }
 
+/** Trees, which travel cut-through and have no timeline of their own. */
+function simulateTrees(
+  context: Context,
+  file: string,
+  flow: TreeFlow,
+  asked: Switching | undefined,
+  chunks: string | undefined,
+): number {
+  for (const option of ["reference", "trace"]) {
+    if (context.options[option] === undefined) continue;
+    const steps = "a schedule of transfers (`banyan export FILE --to steps` makes one of trees)";
+    throw new InputError(`--${option}`, steps, file);
+  }
+  if (asked === "store-and-forward") throw new InputError("--switching", "cut-through, or nothing, for trees", asked);
+  return simulateTreesFile(context, file, flow, chunks);
+}
+
 /** `banyan simulate FILE`: the schedule's time in the congestion-aware network, and how busy the links were. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet, style } = context;
@@ -53,6 +72,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const tracePath = textOf(options, "trace");
   const trace = tracePath === undefined ? undefined : outputFile(context, tracePath, "--trace");
   const whole = await anyScheduleOf(context, file);
+  const chunks = textOf(options, "chunks");
+  if (isTreeFlow(whole)) return simulateTrees(context, file, whole, asked, chunks);
+  if (chunks !== undefined) throw new InputError("--chunks", "a file of trees beside it", file);
   if (isJoint(whole)) return simulateJointFile(context, file, whole, asked);
   const single = trace === undefined ? (reference ? "--reference" : undefined) : "--trace";
   const schedule = single === undefined ? whole : expanded(whole, single);

@@ -1,18 +1,33 @@
 import { InputError } from "../../errors.ts";
 import { estimateOf } from "../../model/estimate.ts";
+import { isTreeFlow, type TreeFlow } from "../../model/tree-flow.ts";
 import { synthesize } from "../../pipeline.ts";
 import { problemOf } from "../../problem.ts";
 import type { Report } from "../../result.ts";
+import { algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
 import { type Context, outJson } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
 import { collectiveRequest } from "../request.ts";
-import { formatOf, refuseBefore, writeSchedule } from "../schedule-output.ts";
+import { anyScheduleOf } from "../schedule-file.ts";
+import { formatOf, refuseBefore, writeSchedule, writeTrees } from "../schedule-output.ts";
 import { aboutOf, progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { synthesisReport } from "../synthesis-report.ts";
+import { treesReportLines } from "../trees-report.ts";
 import { textOf } from "../values.ts";
 import { synthesizeSeveral } from "./synth-joint.ts";
+
+const makesTrees = (algorithm: string | undefined): boolean =>
+  algorithm !== undefined && isTreeMaker(algorithmNamed(algorithm));
+
+/** Returns the trees of a file. Throws InputError. */
+async function treesToRepair(context: Context, file: string): Promise<TreeFlow> {
+  const { topology: _, without: _w, degrade: _d, ...options } = context.options;
+  const schedule = await anyScheduleOf({ ...context, options }, file);
+  if (isTreeFlow(schedule)) return schedule;
+  throw new InputError("--repair", "a file of trees (synth --algorithm forestcoll -o FILE)", file);
+}
 
 /** `banyan synth TOPO --collective C`: a schedule, verified, simulated and bounded. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
@@ -25,7 +40,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const wanted = synthesisOptions(options);
   const topology = await networkOf(args[0] as string, options);
   const request = collectiveRequest(withoutAuto(options), topology);
-  if (output !== undefined) {
+  const old = textOf(options, "repair");
+  const repair = old === undefined ? undefined : await treesToRepair(context, old);
+  if (output !== undefined && !makesTrees(wanted.algorithm)) {
     const problem = problemOf(topology, request);
     refuseBefore(output, estimateOf(problem.topology, problem.collective));
   }
@@ -33,6 +50,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     synthesize(engine, topology, {
       ...request,
       ...wanted,
+      ...(repair === undefined ? {} : { repair }),
       ...(options["simulate"] === true ? { simulate: true } : {}),
       signal,
       onProgress: (step) => context.progress(progressOf(step)),
@@ -40,12 +58,15 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   );
   let bytes: number | undefined;
   if (output !== undefined) {
-    bytes = writeSchedule(context, output, formatOf(output.path), schedule, aboutOf(report));
+    bytes = isTreeFlow(schedule)
+      ? writeTrees(context, output, schedule, aboutOf(report))
+      : writeSchedule(context, output, formatOf(output.path), schedule, aboutOf(report));
   }
   const shown: Report = { ...report, schedule: { ...report.schedule, file: output?.path ?? null } };
   if (json) outJson(context, shown);
   else if (!(quiet && output !== undefined)) {
-    context.out(`${synthesisReport(shown, schedule.collective, context.style, bytes).join("\n")}\n`);
+    const lines = isTreeFlow(schedule) ? treesReportLines : synthesisReport;
+    context.out(`${lines(shown, schedule.collective, context.style, bytes).join("\n")}\n`);
   }
   return 0;
 }

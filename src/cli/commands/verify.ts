@@ -1,9 +1,11 @@
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
+import { isTreeFlow } from "../../model/tree-flow.ts";
 import { verify } from "../../verify/verify.ts";
 import type { Context } from "../context.ts";
 import { verifyJointFile } from "../joint-files.ts";
 import { anyScheduleOf, isJoint } from "../schedule-file.ts";
 import { collectiveText } from "../synthesis-report.ts";
+import { verifyTreesFile } from "../tree-files.ts";
 import { KEPT, writeVerdict } from "../verdict.ts";
 
 /** `banyan verify FILE`: exit code 1 and the violations where the schedule is wrong. */
@@ -11,6 +13,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const file = args[0] as string;
   const schedule = await anyScheduleOf(context, file);
   if (isJoint(schedule)) return verifyJointFile(context, file, schedule);
+  if (isTreeFlow(schedule)) return verifyTreesFile(context, file, schedule);
   context.progress({ what: "verifying" });
   const verification = verify(schedule, {
     limit: KEPT,

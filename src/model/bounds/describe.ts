@@ -14,6 +14,8 @@ export function describeWitness(topology: Topology, bound: Bound): string {
       return "nothing has to be sent";
     case "latency":
       return `one chunk travels from ${name(witness.from)} to ${name(witness.to)}`;
+    case "dual":
+      return `${witness.cuts.length} weighted cuts, which reductions and broadcasts cross over the same links`;
     case "work":
       return `${witness.demand} in all through ${gbps(witness.totalGBps)} in total`;
     case "cut": {

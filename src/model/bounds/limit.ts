@@ -92,8 +92,11 @@ function npuBandwidths({ npuCount, linkSource, linkTarget, linkBytesPerSecond }:
 }
 
 /** Returns the bytes of so many chunks as "1.0066 GB". */
-function bytesText(chunks: number, chunkBytes: Rational): string {
-  const bytes = Number((BigInt(chunks) * chunkBytes.num) / chunkBytes.den);
+const bytesText = (chunks: number, chunkBytes: Rational): string =>
+  roundedBytes(Number((BigInt(chunks) * chunkBytes.num) / chunkBytes.den));
+
+/** Returns a number of bytes as "1.0066 GB". */
+export function roundedBytes(bytes: number): string {
   const [scale, unit] =
     bytes >= 1e9 ? [1e9, "GB"] : bytes >= 1e6 ? [1e6, "MB"] : bytes >= 1e3 ? [1e3, "KB"] : [1, "bytes"];
   return `${Number((bytes / scale).toPrecision(5))} ${unit}`;

@@ -31,6 +31,15 @@ export type Witness =
       readonly demand: string;
     }
   | { readonly kind: "work"; readonly demand: string; readonly totalGBps: number }
+  | {
+      /** All-reduce: weighted cuts (DualCertificate) leave no better way to share links between reduction and broadcast. */
+      readonly kind: "dual";
+      readonly cuts: readonly {
+        readonly nodes: readonly number[];
+        readonly direction: "in" | "out";
+        readonly weight: string;
+      }[];
+    }
   | { readonly kind: "latency"; readonly from: number; readonly to: number }
   | { readonly kind: "nothing" };
 
@@ -55,6 +64,11 @@ export function reversedWitness(witness: Witness): Witness {
     }
     case "tail":
       return { ...witness, direction: witness.direction === "in" ? "out" : "in" };
+    case "dual":
+      return {
+        kind: "dual",
+        cuts: witness.cuts.map((cut) => ({ ...cut, direction: cut.direction === "in" ? "out" : "in" })),
+      };
     case "latency":
       return { kind: "latency", from: witness.to, to: witness.from };
     default:
