@@ -1,4 +1,4 @@
-import { openEngine, type SynthesizeRequest, stepsOf, synthesize } from "banyan";
+import { openEngine, type Schedule, type SynthesizeRequest, stepsOf, synthesize } from "banyan";
 
 /** The page under test: the package as a page's bundler gets it. What it makes is given back as plain data. */
 Object.assign(globalThis, {

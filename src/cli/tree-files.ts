@@ -1,0 +1,168 @@
+import { InputError } from "../errors.ts";
+import { describeWitness } from "../model/bounds.ts";
+import { divide, format, rational, toNumber } from "../model/rational.ts";
+import type { StepSchedule } from "../model/step-schedule.ts";
+import { type TreeFlow, treeCount } from "../model/tree-flow.ts";
+import { bestPieces } from "../model/tree-pieces.ts";
+import { stepsOfTrees, treeTransfers } from "../model/tree-steps.ts";
+import { heightsOf } from "../model/tree-times.ts";
+import { timingOf, topologySummary } from "../result.ts";
+import { simulateTreeFlow, treeFlowClock } from "../simulate/tree-flow.ts";
+import { utilisation } from "../simulate/utilisation.ts";
+import { boundOfCertificate } from "../trees-result.ts";
+import { type CertificateVerdict, judgeCertificate } from "../verify/certificate.ts";
+import { verifyTreeFlow } from "../verify/tree-flow.ts";
+import type { Violation } from "../verify/violation.ts";
+import { type Context, outJson } from "./context.ts";
+import { networkText } from "./synthesis-report.ts";
+import { count, gbpsText, labelled, labelledTable, percent, timingCells } from "./text.ts";
+import { treesText } from "./trees-report.ts";
+import { wholeNumber } from "./values.ts";
+import { KEPT, violationJson, violationLines } from "./verdict.ts";
+
+/** Bytes per second as GB/s, exactly. */
+const gbps = (bytesPerSecond: { num: bigint; den: bigint }) => divide(bytesPerSecond, rational(1_000_000_000));
+
+/** Trees and the certificate as their judges see them: faulty trees have no throughput. */
+function judged(flow: TreeFlow): {
+  readonly violations: readonly Violation[];
+  readonly violationCount: number;
+  readonly truncated: boolean;
+  readonly verdict: CertificateVerdict | null;
+} {
+  const trees = verifyTreeFlow(flow, { limit: KEPT });
+  if (trees.violationCount > 0) return { ...trees, verdict: null };
+  const verdict = judgeCertificate(flow);
+  return { violations: verdict.violations, violationCount: verdict.violations.length, truncated: false, verdict };
+}
+
+/** Returns what a certificate proves in a phrase. */
+function proofText(flow: TreeFlow, { proof }: CertificateVerdict): string {
+  if (flow.certificate === null) return "no certificate";
+  if (proof === null) return "a false certificate";
+  const because = describeWitness(flow.topology, boundOfCertificate(flow, flow.certificate, proof.bound));
+  if (proof.optimal) return `proved optimal for ${proof.holdsFor}: ${because}`;
+  if (proof.phases?.optimal === true) return `proved optimal for a reduce-scatter and then an all-gather: ${because}`;
+  return `${percent(1 - toNumber(proof.gap))} of a proved bound of ${gbpsText(toNumber(gbps(proof.bound)))}: ${because}`;
+}
+
+/** `banyan verify FILE` for a file of trees: the trees, and independently of them the certificate. */
+export function verifyTreesFile(context: Context, file: string, flow: TreeFlow): number {
+  const { json, quiet, style } = context;
+  const { topology, collective } = flow;
+  context.progress({ what: "verifying" });
+  const { violations, violationCount, truncated, verdict } = judged(flow);
+  const correct = violationCount === 0;
+  if (json) {
+    const { kind, sizeBytes } = collective;
+    const proof = verdict?.proof ?? null;
+    outJson(context, {
+      schema: "banyan/verification@1",
+      file,
+      topology: { name: topology.name, hash: topologySummary(topology).hash },
+      collective: { kind, sizeBytes },
+      trees: flow.forests.reduce((sum, forest) => sum + treeCount(forest), 0),
+      correct,
+      throughput:
+        verdict === null
+          ? null
+          : { algbwGBps: toNumber(gbps(verdict.achieved)), exact: format(gbps(verdict.achieved)) },
+      certificate:
+        flow.certificate === null
+          ? null
+          : {
+              kind: flow.certificate.kind,
+              valid: proof !== null,
+              boundGBps: proof === null ? null : format(gbps(proof.bound)),
+              optimal: proof?.optimal ?? false,
+              gap: proof === null ? null : toNumber(proof.gap),
+              holdsFor: proof?.holdsFor ?? null,
+            },
+      violationCount,
+      truncated,
+      violations: violationJson(topology, violations),
+    });
+  } else if (correct && verdict !== null) {
+    const what = `${treesText(flow)} make ${gbpsText(toNumber(gbps(verdict.achieved)))} (${format(gbps(verdict.achieved))})`;
+    if (!quiet) context.out(`${style.good("correct")}: ${what}; ${proofText(flow, verdict)}\n`);
+  } else {
+    context.out(
+      `${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}\n${violationLines(violations, violationCount, truncated).join("\n")}\n`,
+    );
+  }
+  return correct ? 0 : 1;
+}
+
+/** Returns the number of pieces of --chunks, or the best. Throws InputError. */
+function piecesOf(flow: TreeFlow, chunks: string | undefined): number {
+  const asked = chunks === "auto" ? undefined : wholeNumber(chunks, "--chunks", 1);
+  return asked ?? bestPieces(flow, flow.collective.sizeBytes, treeFlowClock(flow));
+}
+
+/** Returns a tree flow transfer by transfer, in the pieces that are best. Throws InputError, which names `place`, for too many. */
+export function stepsOfTreesFile(flow: TreeFlow, place: string, chunks?: string): StepSchedule {
+  try {
+    return stepsOfTrees(flow, piecesOf(flow, chunks));
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    throw new InputError(place, "trees that can be written as steps", error.message);
+  }
+}
+
+/** `banyan simulate FILE` for a file of trees. */
+export function simulateTreesFile(context: Context, file: string, flow: TreeFlow, chunks: string | undefined): number {
+  const { json, style } = context;
+  const { topology, collective } = flow;
+  context.progress({ what: "verifying" });
+  const { violationCount, verdict } = judged(flow);
+  if (violationCount > 0)
+    context.note(`these trees are wrong (${count(violationCount, "violation")}; \`banyan verify ${file}\` lists them)`);
+  if (verdict === null) return 1;
+  context.progress({ what: "simulating" });
+  const pieces = piecesOf(flow, chunks);
+  const { ps, model, linkBusyPs } = simulateTreeFlow(flow, pieces);
+  const simulated = { ...timingOf(collective, ps), model };
+  const links = utilisation(topology, ps, linkBusyPs);
+  const transfers = treeTransfers(flow, pieces);
+  const achieved = gbps(verdict.achieved);
+  const code = violationCount === 0 ? 0 : 1;
+  if (json) {
+    outJson(context, {
+      schema: "banyan/simulation@1",
+      file,
+      topology: topologySummary(topology),
+      collective: { kind: collective.kind, sizeBytes: collective.sizeBytes },
+      transfers,
+      pieces,
+      verified: code === 0,
+      throughput: { algbwGBps: toNumber(achieved), exact: format(achieved) },
+      simulated,
+      links: { meanUtilisation: links.mean, maxUtilisation: links.max, busiest: links.bottleneck?.name ?? null },
+      trace: null,
+    });
+    return code;
+  }
+  const [head, ...rows] = labelledTable(
+    [
+      ["", "time", "algbw", "busbw", ""],
+      ["simulated", ...timingCells(simulated), simulated.model],
+    ],
+    ["left", "right", "right", "right", "left"],
+  );
+  const busiest = links.bottleneck === null ? "" : `, busiest ${percent(links.max)} (${links.bottleneck.name})`;
+  const verified = code === 0 ? style.good("verified") : style.bad("NOT correct");
+  const lines = [
+    "",
+    labelled("topology", networkText(topologySummary(topology))),
+    labelled("trees", `${treesText(flow)}, height ${heightsOf(flow).greatest}, ${verified}`),
+    labelled("pipeline", `${count(pieces, "piece")} of each tree's part, ${count(transfers, "transfer")}`),
+    "",
+    style.dim(head as string),
+    ...rows,
+    labelled("throughput", `${gbpsText(toNumber(achieved))} (${format(achieved)}) with ever more pieces`),
+    "",
+    labelled("links", `busy ${percent(links.mean)} on average${busiest}`),
+  ];
+  context.out(`${lines.map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
+  return code;
+}

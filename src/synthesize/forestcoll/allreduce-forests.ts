@@ -1,0 +1,85 @@
+import { compare, divide, multiply, rational, toNumber } from "../../model/rational.ts";
+import type { DualCertificate, Forest } from "../../model/tree-flow.ts";
+import type { TreeContext, TreeRequest, TreeSynthesis } from "../tree-maker.ts";
+import { type AllReduceRates, allReduceRates } from "./allreduce-rates.ts";
+import type { Grown } from "./grow.ts";
+import { packTrees } from "./pack-trees.ts";
+import { forestFrom, packingNetwork } from "./packing-network.ts";
+
+/** Above so many members the linear program is not tried. */
+const MOST_MEMBERS = 64;
+
+/** Trees that reduce and broadcast side by side, or why reduce-scatter and then all-gather is left to be used. */
+export type Together =
+  | { readonly synthesis: TreeSynthesis }
+  | { readonly certificate: DualCertificate | null; readonly notes: readonly string[] };
+
+/**
+ * Returns trees with unequal roots that reduce and broadcast side by side, where the linear program of B.7 (Zhao 2026) says
+ * that this is faster than reduce-scatter followed by all-gather, which takes twice as long as the forest given; otherwise what
+ * proves that nothing is faster, or that nobody knows.
+ */
+export async function allReduceTogether(
+  request: TreeRequest,
+  { kernels, lp }: TreeContext,
+  grown: Grown,
+): Promise<Together> {
+  const { topology, collective, usable, copiesPerRoot, repair } = request;
+  const members = collective.groupMembers;
+  const without = (reason: string): Together => ({ certificate: null, notes: [reason] });
+  if (copiesPerRoot !== null || repair !== null) return { certificate: null, notes: [] };
+  if (members.length > MOST_MEMBERS) {
+    return without(
+      `reduce-scatter and then all-gather, each optimal; above ${MOST_MEMBERS} NPUs nothing side by side is tried`,
+    );
+  }
+  const rates = await allReduceRates(topology, members, { rate: kernels.rate, lp: await lp() }, { usable });
+  const phases = divide(grown.optimum.bytesPerSecond, rational(2));
+  if (compare(rates.rate, phases) <= 0) return { certificate: rates.certificate, notes: gapNote(rates) };
+  const out = await forestOf(request, kernels, "out", rates);
+  const back = await forestOf(request, kernels, "in", rates);
+  if (out === null || back === null) return without("trees side by side could not be packed");
+  const gain = toNumber(multiply(rates.rate, divide(rational(1), phases)));
+  return {
+    synthesis: {
+      flow: {
+        kind: "trees",
+        topology,
+        collective,
+        forests: [back.forest, out.forest],
+        concurrent: true,
+        symmetry: null,
+        certificate: rates.certificate,
+      },
+      policy: `reduction and broadcast side by side, ${rates.uniform ? "equal" : "unequal"} roots, packed, ${out.policy}`,
+      trials: grown.trials + out.trials + back.trials,
+      repaired: null,
+      notes: [`${Number(gain.toPrecision(4))} times as fast as reduce-scatter and then all-gather`, ...gapNote(rates)],
+    },
+  };
+}
+
+const gapNote = ({ optimal, rate, bound }: AllReduceRates): string[] =>
+  optimal
+    ? []
+    : [
+        `not proved optimal: ${Math.floor((10_000 * toNumber(rate)) / toNumber(bound)) / 100} % of the bound of the linear program`,
+      ];
+
+async function forestOf(
+  { topology, collective, usable, seed, policy }: TreeRequest,
+  kernels: TreeContext["kernels"],
+  direction: "out" | "in",
+  rates: AllReduceRates,
+): Promise<{ readonly forest: Forest; readonly policy: string; readonly trials: number } | null> {
+  const network = packingNetwork(topology, collective.groupMembers, usable, direction);
+  const fits = direction === "out" ? rates.outCapacity : rates.inCapacity;
+  const capacity = Float64Array.from(network.link, (link) => fits[link]);
+  const outcome = await packTrees(network, capacity, rates.copies, kernels, { seed, policy });
+  if (outcome === null || "cut" in outcome) return null;
+  return {
+    forest: forestFrom(network, outcome.trees, direction, rates.copyBytesPerSecond, collective.groupMembers),
+    policy: outcome.policy,
+    trials: outcome.trials,
+  };
+}

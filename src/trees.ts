@@ -1,0 +1,145 @@
+import { limitWithBottleneck } from "./bottleneck.ts";
+import { openHighs } from "./engine/milp/highs.ts";
+import type { Engine } from "./engine/types.ts";
+import { CancelledError, InternalError } from "./errors.ts";
+import { type Bound, referencePs } from "./model/bounds.ts";
+import { demandBalance, trimToEulerian } from "./model/eulerian.ts";
+import { compare, divide, multiply, rational } from "./model/rational.ts";
+import type { Topology } from "./model/topology.ts";
+import type { TreeFlow } from "./model/tree-flow.ts";
+import { bestPieces } from "./model/tree-pieces.ts";
+import { stepsOfTrees, treeTransfers } from "./model/tree-steps.ts";
+import { checkOptions, type SynthesizeOptions } from "./options.ts";
+import { type Problem, problemOf } from "./problem.ts";
+import type { Report } from "./result.ts";
+import { simulateSchedule } from "./simulate/replay.ts";
+import { simulateTreeFlow, treeFlowClock } from "./simulate/tree-flow.ts";
+import type { TreeMaker, TreeSynthesis } from "./synthesize/tree-maker.ts";
+import { treeRunnerFor } from "./tree-runner.ts";
+import { boundOfCertificate, treesReport } from "./trees-result.ts";
+import { judgeCertificate } from "./verify/certificate.ts";
+import { verifySchedule } from "./verify/schedule.ts";
+import { verifyTreeFlow } from "./verify/tree-flow.ts";
+import type { Violation } from "./verify/violation.ts";
+
+/** Up to so many transfers the steps of a flow are judged as well. */
+const MOST_STEPS = 1e6;
+
+export interface TreesResult {
+  readonly schedule: TreeFlow;
+  readonly report: Report;
+}
+
+/** Returns what trees may use of each link; throws InputError for a network without balance, unless that is asked for. */
+function usableOf(
+  { topology, collective }: Problem,
+  eulerian: SynthesizeOptions["eulerian"],
+): { readonly usable: Float64Array; readonly notes: readonly string[] } {
+  if (eulerian === "trim") {
+    const { usable, statement } = trimToEulerian(topology);
+    return { usable, notes: [statement] };
+  }
+  demandBalance(topology, eulerian === "switches" ? collective.groupMembers : []);
+  return { usable: topology.linkBytesPerSecond, notes: [] };
+}
+
+/**
+ * Returns trees for a collective with their report: made, judged by exact arithmetic together with their certificate, cut into
+ * the number of pieces that is fastest (or `chunks`), and timed; up to 1e6 transfers also written out as steps, which the
+ * judges of steps verify and replay. Throws as `synthesize` does.
+ */
+export async function synthesizeTrees(
+  engine: Engine,
+  topology: Topology,
+  options: SynthesizeOptions,
+  maker: TreeMaker,
+): Promise<TreesResult> {
+  checkOptions(options);
+  const { signal, onProgress, chunks = "auto" } = options;
+  const begin = (phase: string): void => {
+    if (signal?.aborted) throw new CancelledError();
+    onProgress?.({ phase, done: 0, total: 1 });
+  };
+  const problem = problemOf(topology, { ...options, chunks: 1 });
+  const { usable, notes } = usableOf(problem, options.eulerian);
+  begin("synthesize");
+  const started = performance.now();
+  const { kernels, dispose } = treeRunnerFor(engine, signal);
+  let found: TreeSynthesis;
+  try {
+    const request = {
+      ...problem,
+      usable,
+      copiesPerRoot: options.k ?? null,
+      seed: options.seed ?? 1,
+      policy: options.policy ?? null,
+      repair: options.repair ?? null,
+    };
+    found = await maker.make(request, { kernels, lp: openHighs, ...(onProgress === undefined ? {} : { onProgress }) });
+  } finally {
+    dispose();
+  }
+  const ms = performance.now() - started;
+  begin("limit");
+  const limit = limitWithBottleneck(engine.kernels, problem.topology, problem.collective);
+  begin("verify");
+  const { flow } = found;
+  refuse(maker, verifyTreeFlow(flow).violations);
+  const { achieved, proof, violations } = judgeCertificate(flow);
+  refuse(maker, violations);
+  begin("simulate");
+  const pieces = chunks === "auto" ? bestPieces(flow, problem.collective.sizeBytes, treeFlowClock(flow)) : chunks;
+  const simulated = simulateTreeFlow(flow, pieces);
+  if (treeTransfers(flow, pieces) <= MOST_STEPS) judgeSteps(maker, flow, pieces, simulated.ps);
+  begin("bound");
+  const certified =
+    flow.certificate === null || proof === null ? null : boundOfCertificate(flow, flow.certificate, proof.bound);
+  const report = treesReport({
+    flow,
+    algorithm: maker.name,
+    pieces,
+    achieved,
+    bound: greater(certified, bandwidthLimit(engine, problem, limit)),
+    limit,
+    reference: referencePs(problem.topology, problem.collective),
+    simulated,
+    repaired: found.repaired,
+    notes: [...notes, ...found.notes],
+    synthesis: {
+      ms: Math.round(ms * 1000) / 1000,
+      backend: engine.backend,
+      threads: 1,
+      seed: options.seed ?? 1,
+      trials: found.trials,
+      policy: found.policy,
+    },
+  });
+  return { schedule: flow, report };
+}
+
+/** So many times larger, no latency bounds a collective. */
+const VAST = 2 ** 40;
+
+/** Returns the limit of a collective where only bandwidth counts: that of a vast size, scaled down. */
+function bandwidthLimit(engine: Engine, { topology, collective }: Problem, limit: Bound): Bound {
+  if (limit.witness.kind !== "latency") return limit;
+  const chunkBytes = multiply(collective.chunkBytes, rational(VAST));
+  const { ps, witness } = limitWithBottleneck(engine.kernels, topology, { ...collective, chunkBytes });
+  return { ps: divide(ps, rational(VAST)), witness };
+}
+
+const greater = (certified: Bound | null, limit: Bound): Bound =>
+  certified === null || compare(limit.ps, certified.ps) > 0 ? limit : certified;
+
+function refuse({ name }: TreeMaker, violations: readonly Violation[]): void {
+  if (violations.length === 0) return;
+  throw new InternalError(`${name} made trees that break rules: ${violations[0]?.message}`);
+}
+
+/** Holds the steps of a flow against the judges of steps, and their replay against the time in closed form. */
+function judgeSteps(maker: TreeMaker, flow: TreeFlow, pieces: number, ps: number): void {
+  const steps = stepsOfTrees(flow, pieces);
+  refuse(maker, verifySchedule(steps, { limit: 1 }).violations);
+  const replayed = simulateSchedule(steps).ps;
+  if (replayed > ps) throw new InternalError(`the steps of ${maker.name} take ${replayed} ps, not ${ps}`);
+}
