@@ -1,0 +1,120 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { multiply, rational } from "../../../src/model/rational.ts";
+import type { Topology } from "../../../src/model/topology.ts";
+import { type SymmetricForest, symmetricForest } from "../../../src/synthesize/forestcoll/orbits.ts";
+import { anyCayley, cayleyNetwork, isConnected } from "../../support/cayley.ts";
+import { expectForest, optimumOf, symmetryOf } from "../../support/forest-of-orbits.ts";
+
+const built = (topology: Topology): SymmetricForest | null => {
+  const { k, U } = optimumOf(topology);
+  return symmetricForest(topology, symmetryOf(topology), k, U);
+};
+
+const heightAndTrees = (forest: SymmetricForest | null): readonly number[] | null =>
+  forest && [forest.height, forest.trees.copies.length];
+
+/** Preset, k, height, distinct trees; small enough to look at every image. */
+const SMALL: readonly (readonly [string, number, number, number])[] = [
+  ["ring:9", 1, 4, 1],
+  ["torus:8x8", 4, 8, 4],
+  ["torus:3x2x4@100,50,25GB/s", 12, 4, 4],
+  ["torus:5x5@100,25GB/s", 5, 4, 2],
+  ["hypercube:4", 4, 4, 3],
+  ["circulant:20,1,3", 4, 4, 3],
+  ["fc:6", 1, 1, 1],
+  ["switch:8", 1, 1, 1],
+  ["switch:8*switch:4@300,25GB/s", 1, 2, 1],
+  ["ring:2*fc:4*switch:4@200,100,50GB/s", 1, 3, 1],
+  ["ring:4*switch:4@50,400GB/s", 2, 3, 2],
+  ["dgx-a100:1", 1, 1, 1],
+  ["dgx-a100:2", 13, 2, 2],
+  ["dgx-a100:8", 1, 2, 1],
+  ["dgx-h100:4", 10, 2, 2],
+  ["dgx-h100:4,ib", 10, 2, 2],
+  ["dgx2:4", 1, 2, 1],
+  ["p4d:4", 1, 2, 1],
+  ["fat-tree:16x3,leaf=4,tiers=2", 2, 2, 2],
+  ["fat-tree:16x4,leaf=4,tiers=2,oversub=2@450,50GB/s", 1, 3, 1],
+  ["fat-tree:16x2,leaf=2,tiers=3,oversub=2@450,50GB/s", 1, 4, 1],
+];
+
+describe("symmetricForest", () => {
+  it.each(SMALL)("packs the optimal trees of %s: k = %d, height %d, %d distinct", (preset, k, height, distinct) => {
+    const topology = presetTopology(preset);
+    const { U, ...optimum } = optimumOf(topology);
+    expect(optimum.k).toBe(k);
+    const symmetry = symmetryOf(topology);
+    const forest = symmetricForest(topology, symmetry, k, U);
+    expect(heightAndTrees(forest)).toEqual([height, distinct]);
+    expectForest(topology, symmetry, forest as SymmetricForest, k, U);
+  });
+
+  it.each([
+    ["torus:16x16", 16],
+    ["dgx-a100:128", 2],
+    ["dgx-h100:512", 2],
+    ["fat-tree:128x8,leaf=32,tiers=2,oversub=1@450,50GB/s", 2],
+    ["fat-tree:128x8,leaf=32,tiers=2,oversub=2@450,50GB/s", 3],
+    ["fat-tree:128x8,leaf=8,tiers=3,oversub=2@450,50GB/s", 3],
+    ["fat-tree:512x8,leaf=32,tiers=2,oversub=2@450,50GB/s", 3],
+    ["torus:128x128", 128],
+  ])("reaches the optimum of %s with height %d", (preset, height) => {
+    expect(built(presetTopology(preset))?.height).toBe(height);
+  });
+
+  it("enters as many servers over the spine as it can carry, beyond those that must", () => {
+    // 127 servers behind NICs that carry 127 uses: each is entered once; spines carry 15 of the 96 outside the root's leaf
+    const topology = presetTopology("fat-tree:128x8,leaf=32,tiers=2,oversub=8@450,50GB/s");
+    expect(heightAndTrees(built(topology))).toEqual([3, 1]);
+  });
+
+  it("finds nothing above the optimal rate", () => {
+    for (const preset of ["torus:4x4", "dgx-a100:4", "fat-tree:16x3,leaf=4,tiers=2"]) {
+      const topology = presetTopology(preset);
+      const { k, U } = optimumOf(topology);
+      const less = multiply(U, rational(999, 1000));
+      expect(symmetricForest(topology, symmetryOf(topology), k, less)).toBeNull();
+    }
+  });
+
+  it("gives k copies of one tree where every budget allows it", () => {
+    const topology = presetTopology("torus:9x9");
+    const { k, U } = optimumOf(topology);
+    const forest = symmetricForest(topology, symmetryOf(topology), 7 * k, multiply(U, rational(7)));
+    expect([...(forest as SymmetricForest).trees.copies]).toEqual([7 * k]);
+  });
+
+  it("packs any connected Cayley network at its optimum or says that it cannot", () => {
+    let packed = 0;
+    let all = 0;
+    const withSpeeds = anyCayley(40).chain((cayley) =>
+      fc.record({
+        cayley: fc.constant(cayley),
+        gbps: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 5, maxLength: 5 }),
+        equal: fc.boolean(),
+      }),
+    );
+    fc.assert(
+      fc.property(withSpeeds, ({ cayley, gbps, equal }) => {
+        fc.pre(isConnected(cayley));
+        const topology = { ...cayleyNetwork(equal ? cayley : { ...cayley, gbps }), shape: cayley.sizes };
+        const { k, U } = optimumOf(topology);
+        const symmetry = symmetryOf(topology);
+        const forest = symmetricForest(topology, symmetry, k, U);
+        all++;
+        if (forest === null) return;
+        packed++;
+        expectForest(topology, symmetry, forest, k, U);
+      }),
+      { numRuns: 80, seed: 1 },
+    );
+    expect(packed / all).toBeGreaterThan(0.95);
+  });
+
+  it("is the same in every run", () => {
+    const topology = presetTopology("fat-tree:16x4,leaf=4,tiers=2,oversub=2@450,50GB/s");
+    expect(built(topology)).toEqual(built(topology));
+  });
+});
