@@ -1,9 +1,6 @@
 import type { Rate, RateProblem } from "../../engine/kernels/kernels.ts";
 import { InfeasibleError } from "../../errors.ts";
-import { flowSolver } from "../../model/max-flow.ts";
 import { add, compare, divide, type Rational, rational } from "../../model/rational.ts";
-import { commonDenominator } from "./allreduce-fractions.ts";
-import type { AllReducePoint } from "./allreduce-lp.ts";
 import { type AllReduceNetwork, reversedNetwork, unbalancedNode } from "./allreduce-network.ts";
 
 /** Exact values: whole copies of trees, and how many of them fit on each link. */
@@ -20,12 +17,6 @@ export interface AllReduceCopies {
 }
 
 export type RateKernel = (problem: RateProblem) => Promise<Rate>;
-
-/** Values of the linear program are right to so many parts of the greatest. */
-const ACCURACY = 1e-9;
-const MOST_PARTS = 1e6;
-/** Parts of the rate that values are rounded to where no common denominator is found. */
-const FINE_PARTS = 2 ** 40;
 
 const MOST = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -124,58 +115,4 @@ export async function uniformCopies(network: AllReduceNetwork, rate: RateKernel)
   const out = network.bandwidth.map((bandwidth) => bandwidth * Number(part.num));
   const into = network.bandwidth.map((bandwidth) => bandwidth * Number(part.den - part.num));
   return settled(network, parts, ones, out, into, rate);
-}
-
-/**
- * Returns the best exact solution near a point: with the common denominator of its values, where there is one of moderate
- * size, and with finely rounded values. Null where neither is one.
- */
-export async function exactCopies(
-  network: AllReduceNetwork,
-  point: AllReducePoint,
-  rate: RateKernel,
-): Promise<AllReduceCopies | null> {
-  const values = new Set([...point.shares, ...point.out, ...point.in]);
-  const parts = commonDenominator(values, ACCURACY * Math.max(...values), MOST_PARTS);
-  const exact = parts === null ? null : await rounded(network, point, parts, rate);
-  const all = network.bandwidth.reduce((sum, b) => sum + b, 0);
-  const most = Math.floor(Number.MAX_SAFE_INTEGER / (2 * all));
-  const fine = await rounded(network, point, Math.max(1, Math.min(most, Math.ceil(FINE_PARTS / point.rate))), rate);
-  return exact !== null && (fine === null || compare(exact.rate, fine.rate) >= 0) ? exact : fine;
-}
-
-/** Returns the exact solution of a point whose values are rounded to whole parts; forwarding nodes are balanced again. */
-function rounded(network: AllReduceNetwork, point: AllReducePoint, parts: number, rate: RateKernel) {
-  const whole = (values: Float64Array): Float64Array => values.map((value) => Math.round(value * parts));
-  const limited = (values: Float64Array, limit: (l: number) => number): Float64Array =>
-    balanced(
-      network,
-      whole(values).map((value, l) => Math.min(value, limit(l))),
-    );
-  const out = limited(point.out, (l) => parts * network.bandwidth[l]);
-  const into = limited(point.in, (l) => parts * network.bandwidth[l] - out[l]);
-  return settled(network, parts, whole(point.shares), out, into, rate);
-}
-
-/** Returns capacities, none greater than before, that are balanced at forwarding nodes: a maximum flow through those. */
-function balanced(network: AllReduceNetwork, capacity: Float64Array): Float64Array {
-  if (unbalancedNode(network, capacity) === null) return capacity;
-  const { nodeCount, memberCount, source, target } = network;
-  const through = Int32Array.from(source.keys()).filter((l) => source[l] >= memberCount || target[l] >= memberCount);
-  const [from, to] = [nodeCount, nodeCount + 1];
-  const solve = flowSolver({
-    nodes: nodeCount + 2,
-    tail: through.map((l) => (source[l] < memberCount ? from : source[l])),
-    head: through.map((l) => (target[l] < memberCount ? to : target[l])),
-  });
-  const { flow } = solve(
-    Float64Array.from(through, (l) => capacity[l]),
-    from,
-    to,
-  );
-  const result = capacity.slice();
-  through.forEach((l, i) => {
-    result[l] = flow[i];
-  });
-  return result;
 }

@@ -118,15 +118,19 @@ export function allReduceProgram(network: AllReduceNetwork, orbits: Orbits, solv
   const linkOrbits = orbits.links.length;
   const outColumn = (orbit: number): number => shareOrbits + orbit;
   const inColumn = (orbit: number): number => shareOrbits + linkOrbits + orbit;
-  const columns = shareOrbits + (opposite === null ? 2 : 1) * linkOrbits;
+  const rateColumn = inColumn(opposite === null ? linkOrbits : 0);
+  const columns = rateColumn + 1;
   const backwards = reversedNetwork(network);
 
   const fixed = new Rows();
-  let firstCutRow = 0;
+  // the rate is the sum of shares: with it, sets of most members can be written by those that they lack
+  const shares = Float64Array.from(orbits.nodes.subarray(0, shareOrbits));
+  fixed.add(0, new Map([[rateColumn, 1], ...[...shares].map((size, o) => [o, -size] as const)]), 0);
+  let firstCutRow = 1;
   capacityRows();
   const balanced = { out: balanceRows(outColumn), in: opposite === null ? balanceRows(inColumn) : [] };
   const objective = new Float64Array(columns);
-  for (let o = 0; o < shareOrbits; o++) objective[o] = orbits.nodes[o];
+  objective[rateColumn] = 1;
   const session = solver.open({
     objective,
     lower: new Float64Array(columns),
@@ -187,7 +191,12 @@ export function allReduceProgram(network: AllReduceNetwork, orbits: Orbits, solv
     const count = (column: number, by: number): void => {
       row.set(column, (row.get(column) ?? 0) + by);
     };
-    for (let v = 0; v < memberCount; v++) if (inside[v] === 1) count(nodeOrbit[v], 1);
+    const most = 2 * inside.subarray(0, memberCount).reduce((sum, bit) => sum + bit, 0) > memberCount;
+    if (most) count(rateColumn, 1);
+    for (let v = 0; v < memberCount; v++) {
+      if (most && inside[v] === 0) count(nodeOrbit[v], -1);
+      if (!most && inside[v] === 1) count(nodeOrbit[v], 1);
+    }
     const way = direction === "out" ? network : backwards;
     const columnOf = direction === "out" ? outColumn : inColumn;
     for (let l = 0; l < source.length; l++) {

@@ -3,7 +3,7 @@ import { compare, multiply, type Rational, rational, toNumber } from "../../mode
 import type { Topology } from "../../model/topology.ts";
 import { type AllReduceCertificate, boundOf, certificateOf } from "./allreduce-bound.ts";
 import { separation } from "./allreduce-cuts.ts";
-import { exactCopies, type RateKernel, uniformCopies } from "./allreduce-exact.ts";
+import { type RateKernel, uniformCopies } from "./allreduce-exact.ts";
 import {
   type AllReducePoint,
   type AllReducePrices,
@@ -13,6 +13,7 @@ import {
   type OrbitCut,
 } from "./allreduce-lp.ts";
 import { type AllReduceNetwork, allReduceNetwork, reversedNetwork } from "./allreduce-network.ts";
+import { exactCopies, withFewerCopies } from "./allreduce-round.ts";
 import { type Orbits, orbitsOf } from "./allreduce-symmetry.ts";
 
 export interface AllReduceSolvers {
@@ -84,9 +85,10 @@ export async function allReduceRates(
   const bound = boundOf(network, orbits, search.prices);
   if (bound === null) throw new InternalError("prices of an all-reduce that prove nothing");
   const reached = uniform !== null && compare(uniform.rate, bound.rate) === 0;
-  const found = reached || search.point === null ? null : await exactCopies(network, search.point, rate);
-  const best = found !== null && (uniform === null || compare(found.rate, uniform.rate) > 0) ? found : uniform;
-  if (best === null) throw new InternalError("no all-reduce near the solution of its linear program");
+  const found = reached || search.point === null ? null : await exactCopies(network, search.point, bound.rate, rate);
+  const faster = found !== null && (uniform === null || compare(found.rate, uniform.rate) > 0) ? found : uniform;
+  if (faster === null) throw new InternalError("no all-reduce near the solution of its linear program");
+  const best = await withFewerCopies(network, faster, rate);
   const order = compare(best.rate, bound.rate);
   if (order > 0) throw new InternalError("an all-reduce beyond its bound");
   const bytes = (value: Rational): Rational => multiply(value, rational(network.unit));
@@ -105,7 +107,7 @@ export async function allReduceRates(
     outCapacity: onLinks(best.out),
     inCapacity: onLinks(best.in),
     copyBytesPerSecond: bytes(best.copy),
-    uniform: best === uniform,
+    uniform: faster === uniform,
     uniformRate: uniform === null ? null : bytes(uniform.rate),
     certificate: certificateOf(network, orbits, bound.proof),
     rounds: search.rounds,
