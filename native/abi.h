@@ -130,6 +130,45 @@ struct BanyanArborescence {
   const double* cost;         // [arc_count] >= 0; node_count times the greatest is at most 2^53 - 1
 };
 
+// Trees to be packed within the capacities of links.
+struct BanyanPack {
+  int32_t node_count;
+  int32_t npu_count;  // nodes 0 .. npu_count - 1 are NPUs, the others only forward
+  int32_t link_count;
+  uint32_t seed;
+  const int32_t* link_source;  // [link_count]
+  const int32_t* link_target;  // [link_count] not the source
+  const double* capacity;      // [link_count] >= 0, copies that fit
+  const double* copies;        // [npu_count] >= 0, to be rooted there; with the capacities at most 2^53 - 1 in all
+  int32_t depth_price;         // 0 .. 1000
+  int32_t load_price;          // 0 .. 1000
+  int32_t scheduled;           // 0 or 1: only load ahead of the progress of the packing is priced
+  int32_t repairs;             // >= 0, at most so many repairs of the highest trees
+  int32_t enough_height;       // >= 0, repairs end when no tree is higher
+};
+
+// What became of a pack problem.
+enum BanyanPackOutcome {
+  kBanyanPacked = 0,
+  kBanyanViolated = 1,  // more copies start in the cut, which lacks an NPU, than can leave it
+  kBanyanStuck = 2      // no cut is in the way, but a node that forwards has not as much capacity in as out
+};
+
+// Trees with npu_count - 1 edges each, parents first; edge e of all is links[link_offset[e] .. link_offset[e + 1]].
+struct BanyanTrees {
+  double max_links;     // room for so many links
+  int32_t max_trees;    // room for so many trees
+  int32_t tree_count;   // out
+  int32_t* root;        // [max_trees]
+  double* copies;       // [max_trees]
+  double* link_offset;  // [max_trees * (npu_count - 1) + 1]
+  int32_t* links;       // [max_links]
+  uint8_t* cut;         // [node_count] out: 1 for nodes of the cut
+  int32_t outcome;      // out: one of BanyanPackOutcome
+  int32_t sweeps;       // out: sweeps of flows over all NPUs
+  int32_t rollbacks;    // out: times that edges were taken back
+};
+
 // Multicast matching on the time-expanded network (native/kernels/match.h).
 //   held_offset [npu_count + 1], held_chunk [held_count], wanted [npu_count * ceil(chunk_count / 32)] or null; maps as in
 //   BanyanSpread
@@ -176,6 +215,11 @@ int32_t banyan_sweep(const struct BanyanSweep* problem, BanyanCancelled cancelle
 BANYAN_EXPORT(banyan_arborescence)
 int32_t banyan_arborescence(const struct BanyanArborescence* problem, BanyanCancelled cancelled, const void* context,
                             int32_t* arc);
+
+// Packs spanning trees (native/kernels/pack.h). kBanyanOutputTooSmall: there are more trees or links than there is room for.
+BANYAN_EXPORT(banyan_pack)
+int32_t banyan_pack(const struct BanyanPack* problem, BanyanCancelled cancelled, const void* context,
+                    struct BanyanTrees* out);
 
 #ifdef __cplusplus
 }

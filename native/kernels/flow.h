@@ -153,6 +153,24 @@ class Flow {
     }
   }
 
+  /// Marks in `side` [nodes] what still reaches the sink: after a maximum flow the sink's side of a minimum cut, the smallest
+  /// one, which does not depend on the flow. O(nodes + arcs into the side).
+  void MarkSinkSide(std::int32_t sink, std::uint8_t* side) {
+    for (std::int32_t v = 0; v < graph_.node_count; v++) side[v] = 0;
+    side[sink] = 1;
+    queue_[0] = sink;
+    std::int32_t count = 1;
+    for (std::int32_t i = 0; i < count; i++) {
+      const std::int32_t v = queue_[At(i)];
+      for (std::int32_t a = graph_.offset[At(v)]; a < graph_.offset[At(v) + 1]; a++) {
+        const std::int32_t u = graph_.tail[At(a)];
+        if (side[u] != 0 || !(residual_[At(a)] > 0)) continue;
+        side[u] = 1;
+        queue_[At(count++)] = u;
+      }
+    }
+  }
+
  private:
   static constexpr std::int32_t kFirstEnough = 8;
   static constexpr std::int32_t kMostEnough = 1 << 28;

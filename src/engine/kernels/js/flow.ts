@@ -192,6 +192,24 @@ export class Flow {
     }
   }
 
+  /** Marks in `side` [nodes] what still reaches the sink: the smallest sink side of a minimum cut. O(nodes + arcs into the side). */
+  markSinkSide(sink: number, side: Uint8Array): void {
+    const { offset, tail } = this.#graph;
+    side.fill(0);
+    side[sink] = 1;
+    this.#queue[0] = sink;
+    let count = 1;
+    for (let i = 0; i < count; i++) {
+      const v = this.#queue[i];
+      for (let a = offset[v]; a < offset[v + 1]; a++) {
+        const u = tail[a];
+        if (side[u] !== 0 || !(this.#residual[a] > 0)) continue;
+        side[u] = 1;
+        this.#queue[count++] = u;
+      }
+    }
+  }
+
   #draw(node: number, amount: Amount): void {
     this.#supply[node] -= amount;
     touch(this.#nodes, node);
