@@ -15,7 +15,7 @@ export interface GrownTree {
  *
  * Depth by depth, and at each depth component by component, coarse ones first: a component whose parent had been entered
  * before is entered at one NPU over the cheapest way. One whose parent was only entered at this very depth is entered too if
- * otherwise the tree would be higher than `aim`, one hop for each level. Ways that others need (orbit-reserve.ts) are not
+ * otherwise the tree would be higher than `aim`, one hop for each level; where it cannot be, `strict` growth ends. Ways that others need (orbit-reserve.ts) are not
  * taken. O(levels * height * (nodes + links)), and once more whenever an orbit is used up.
  */
 export function growTree(
@@ -24,6 +24,7 @@ export function growTree(
   levels: readonly Level[],
   meter: Meter,
   aim: number,
+  strict: boolean,
 ): GrownTree | null {
   const { npuCount, linkSource } = topology;
   const { orbit, left } = meter;
@@ -73,6 +74,7 @@ export function growTree(
         if (parent < 0 || (parent === depth && !late)) continue;
         const last = cheapest(npus);
         if (last >= 0) enter(last);
+        if (strict && late && kept.entered[i][g] < 0) return null;
       }
     }
     if (count === sources.length) return null;

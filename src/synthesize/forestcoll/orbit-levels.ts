@@ -37,7 +37,7 @@ export function levelsOf(topology: Topology, { orbit, budget }: OrbitBudgets, by
     const least = Math.min(...scarcity.values());
     const equals = [...scarcity.keys()].filter((t) => scarcity.get(t) === least);
     let next = equals;
-    if (equals.length <= MOST_TIERS) {
+    if (equals.length > 1 && equals.length <= MOST_TIERS) {
       let fewest = Number.POSITIVE_INFINITY;
       for (const t of equals) {
         const { groups } = splitWithout(

@@ -1,7 +1,7 @@
 import { nodeCount, type Topology } from "../../model/topology.ts";
 import type { OrbitBudgets } from "./orbit-budgets.ts";
 import type { Meter } from "./orbit-entries.ts";
-import { growTree } from "./orbit-grow.ts";
+import { type GrownTree, growTree } from "./orbit-grow.ts";
 import { type Level, levelsOf } from "./orbit-levels.ts";
 import type { OrbitTree, Paths } from "./orbit-paths.ts";
 
@@ -48,17 +48,20 @@ function nestedBy(
   return trees;
 }
 
-/** Tries heights from 1 up; a tree that ends up higher than the height aimed at counts too. */
+/** Returns the first tree no higher than what it aims at, from height 1 up; where there is none, the lowest that grows at all. */
 function growLowest(topology: Topology, paths: Paths, levels: readonly Level[], meter: Meter): Int32Array | null {
-  let best: Int32Array | null = null;
-  let lowest = Number.POSITIVE_INFINITY;
-  for (let aim = 1; aim <= levels.length && aim < lowest; aim++) {
-    const tree = growTree(topology, paths, levels, { ...meter, left: meter.left.slice() }, aim);
-    if (tree === null || tree.height >= lowest) continue;
-    lowest = tree.height;
-    best = tree.into;
+  const grown = (aim: number, strict: boolean): GrownTree | null =>
+    growTree(topology, paths, levels, { ...meter, left: meter.left.slice() }, aim, strict);
+  for (let aim = 1; aim <= levels.length; aim++) {
+    const tree = grown(aim, true);
+    if (tree !== null) return tree.into;
   }
-  return best;
+  let best: GrownTree | null = null;
+  for (let aim = levels.length; aim >= 1; aim--) {
+    const tree = grown(aim, false);
+    if (tree !== null && (best === null || tree.height < best.height)) best = tree;
+  }
+  return best?.into ?? null;
 }
 
 /**

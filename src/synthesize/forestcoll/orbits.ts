@@ -1,10 +1,12 @@
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
-import type { Rational } from "../../model/rational.ts";
+import { type LinkOrbits, linkOrbits } from "../../model/network-symmetry.ts";
+import { multiply, type Rational, rational } from "../../model/rational.ts";
 import type { Topology } from "../../model/topology.ts";
 import type { NetworkSymmetry } from "../../model/tree-flow.ts";
-import { orbitBudgets } from "./orbit-budgets.ts";
+import { coversAllEdges, orbitBudgets } from "./orbit-budgets.ts";
+import { exchangedTrees } from "./orbit-exchange.ts";
 import { nestedTrees } from "./orbit-nested.ts";
-import { forestOf, type Paths } from "./orbit-paths.ts";
+import { forestOf, type OrbitTree, type Paths } from "./orbit-paths.ts";
 import { shortestTrees } from "./orbit-shortest.ts";
 
 /** Trees of root 0 that stand for all their images. */
@@ -15,14 +17,18 @@ export interface SymmetricForest {
   readonly height: number;
 }
 
+/** Numbers of copies below the exact one that fewestSymmetric looks at, and those it tries to pack. */
+const MOST_COPIES = 64;
+const MOST_TRIALS = 4;
+
 /**
  * Returns k trees of NPU 0 (equal ones as one) that, with their images under the group as the trees of all other NPUs, put at
  * most floor(U * bandwidth) copies on each link; null when it finds none, although there may be. An optimum that is the same
  * under all maps of the network always exists (optimal packings are convex), though not for every k.
  *
  * Zhao 2026, 4.5 builds the trees of all roots on the network without its switches; here one root stands for all, and only the
- * load of each link orbit matters. First shortest-path trees, whose height is the least there is; then trees grown tier by
- * tier through switches.
+ * load of each link orbit matters. First shortest-path trees, whose height is the least there is; else the lower of trees
+ * grown tier by tier and of shortest-path trees repaired by exchanges.
  */
 export function symmetricForest(
   topology: Topology,
@@ -30,8 +36,47 @@ export function symmetricForest(
   k: number,
   U: Rational,
 ): SymmetricForest | null {
-  const budgets = orbitBudgets(topology, symmetry, k, U);
+  return forestOn(topology, linkOrbits(topology, symmetry), k, U);
+}
+
+/**
+ * Returns the forest of an optimal rate 1/x* (seconds that a byte from every NPU takes) with few copies: k = 1, 2, ... as far
+ * as their budgets, rounded down, cover all edges, then `exactK`, which takes whole copies of every link. All have the optimal
+ * rate, because a copy has bandwidth 1 / U, whatever that leaves unused. Null where none of them is found.
+ */
+export function fewestSymmetric(
+  topology: Topology,
+  symmetry: NetworkSymmetry,
+  inverseRate: Rational,
+  exactK: number,
+): (SymmetricForest & { readonly k: number; readonly U: Rational }) | null {
+  const orbits = linkOrbits(topology, symmetry);
+  let trials = MOST_TRIALS;
+  const tried = (k: number): ReturnType<typeof fewestSymmetric> => {
+    const U = multiply(inverseRate, rational(k));
+    if (!coversAllEdges(topology, orbitBudgets(topology, orbits, k, U), k)) return null;
+    trials--;
+    const forest = forestOn(topology, orbits, k, U);
+    return forest && { ...forest, k, U };
+  };
+  for (let k = 1; k < exactK && k <= MOST_COPIES && trials > 0; k++) {
+    const forest = tried(k);
+    if (forest !== null) return forest;
+  }
+  return tried(exactK);
+}
+
+function forestOn(topology: Topology, orbits: LinkOrbits, k: number, U: Rational): SymmetricForest | null {
+  if (!(k * topology.npuCount <= Number.MAX_SAFE_INTEGER)) return null;
+  const budgets = orbitBudgets(topology, orbits, k, U);
+  if (!coversAllEdges(topology, budgets, k)) return null;
   const paths: Paths = { link: [], before: [] };
-  const trees = shortestTrees(topology, paths, budgets, k) ?? nestedTrees(topology, paths, budgets, k);
-  return trees === null ? null : forestOf(topology, paths, trees);
+  const columns = (trees: readonly OrbitTree[] | null): SymmetricForest | null =>
+    trees === null ? null : forestOf(topology, paths, trees);
+  const shortest = columns(shortestTrees(topology, paths, budgets, k));
+  if (shortest !== null) return shortest;
+  const nested = columns(nestedTrees(topology, paths, budgets, k));
+  const exchanged = columns(exchangedTrees(topology, paths, budgets, k));
+  if (nested === null || exchanged === null) return nested ?? exchanged;
+  return nested.height <= exchanged.height ? nested : exchanged;
 }

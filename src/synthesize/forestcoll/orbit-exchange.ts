@@ -1,0 +1,130 @@
+import { inLinks, nodeCount, type Topology } from "../../model/topology.ts";
+import type { OrbitBudgets } from "./orbit-budgets.ts";
+import { extended, type OrbitTree, type Paths } from "./orbit-paths.ts";
+import { type RootedTrees, rootedTrees } from "./orbit-rooted.ts";
+
+/** Networks with more links into NPUs, times trees, are left alone: every exchange looks at all of them. */
+const MOST_CHOICES = 100_000;
+const MOST_ORBITS = 128;
+
+/** The exchange that costs least among those that take an NPU's copy from one orbit to another. */
+interface Exchanges {
+  /** [orbits * orbits] how much higher than the least height the changed tree reaches there; Infinity: no exchange. */
+  readonly cost: Float64Array;
+  /** [orbits * orbits] copy * NPUs + NPU. */
+  readonly slot: Float64Array;
+  /** [orbits * orbits] its new link. */
+  readonly link: Int32Array;
+}
+
+/**
+ * Returns k trees of root 0 within the budgets on a network without switches, or null where the search ends without. Starts
+ * from shortest-path trees that ignore budgets; as long as an orbit is used too often, an NPU moves to a parent over another
+ * orbit, which may need a further exchange there, and so on to an orbit with room: the cheapest such chain, where cost is
+ * what trees grow in height, then its length. Not exact: chains are applied from their ends, and end where one link of them
+ * spoils the next. O(links * k * height) per chain.
+ */
+export function exchangedTrees(
+  topology: Topology,
+  paths: Paths,
+  { orbit, budget }: OrbitBudgets,
+  k: number,
+): readonly OrbitTree[] | null {
+  const orbits = budget.length;
+  const { npuCount } = topology;
+  if (nodeCount(topology) > npuCount || orbits > MOST_ORBITS || orbit.length * k > MOST_CHOICES) return null;
+  const left = budget.slice();
+  const trees = rootedTrees(topology, k, (links) => {
+    let best = links[0];
+    for (const link of links) if (left[orbit[link]] > left[orbit[best]]) best = link;
+    left[orbit[best]]--;
+    return best;
+  });
+  if (trees === null) return null;
+
+  for (let chains = 2 * k * npuCount; left.some((uses) => uses < 0); chains--) {
+    if (chains === 0) return null;
+    const exchanges = cheapestExchanges(topology, trees, orbit, orbits);
+    const chain = cheapestChain(exchanges.cost, left);
+    if (chain === null) return null;
+    for (let i = chain.length - 1; i > 0; i--) {
+      const [from, to] = [chain[i - 1], chain[i]];
+      const slot = exchanges.slot[from * orbits + to];
+      const link = exchanges.link[from * orbits + to];
+      if (orbit[trees.link[slot]] !== from || !trees.mayMove(slot, link)) break;
+      trees.move(slot, link);
+      left[from]++;
+      left[to]--;
+    }
+  }
+  return merged(trees, paths, npuCount, k);
+}
+
+function cheapestExchanges(topology: Topology, trees: RootedTrees, orbit: Int32Array, orbits: number): Exchanges {
+  const { npuCount, linkSource } = topology;
+  const { offset, links } = inLinks(topology);
+  const cost = new Float64Array(orbits * orbits).fill(Number.POSITIVE_INFINITY);
+  const best = { cost, slot: new Float64Array(orbits * orbits), link: new Int32Array(orbits * orbits) };
+  for (let slot = 0; slot < trees.link.length; slot++) {
+    const v = slot % npuCount;
+    if (v === 0) continue;
+    const row = orbit[trees.link[slot]] * orbits;
+    for (let i = offset[v]; i < offset[v + 1]; i++) {
+      const at = row + orbit[links[i]];
+      const reach = trees.depth[slot - v + linkSource[links[i]]] + 1 + trees.below[slot];
+      const higher = Math.max(0, reach - trees.leastHeight);
+      if (links[i] === trees.link[slot] || higher >= cost[at] || !trees.mayMove(slot, links[i])) continue;
+      cost[at] = higher;
+      best.slot[at] = slot;
+      best.link[at] = links[i];
+    }
+  }
+  return best;
+}
+
+/** Returns the orbits of the cheapest chain from one used too often to one with room; null where none leads there. Dijkstra 1959. */
+function cheapestChain(cost: Float64Array, left: Float64Array): number[] | null {
+  const orbits = left.length;
+  const distance = Float64Array.from(left, (uses) => (uses < 0 ? 0 : Number.POSITIVE_INFINITY));
+  const before = new Int32Array(orbits).fill(-1);
+  const done = new Uint8Array(orbits);
+  for (;;) {
+    let next = -1;
+    for (let o = 0; o < orbits; o++) {
+      if (done[o] === 0 && distance[o] < (next < 0 ? Number.POSITIVE_INFINITY : distance[next])) next = o;
+    }
+    if (next < 0) return null;
+    if (left[next] > 0) {
+      const chain = [next];
+      while (before[chain[0]] >= 0) chain.unshift(before[chain[0]]);
+      return chain;
+    }
+    done[next] = 1;
+    for (let o = 0; o < orbits; o++) {
+      const reach = distance[next] + cost[next * orbits + o] * orbits + 1;
+      if (reach >= distance[o]) continue;
+      distance[o] = reach;
+      before[o] = next;
+    }
+  }
+}
+
+/** Returns the trees as paths of one link, equal ones once. */
+function merged(trees: RootedTrees, paths: Paths, npuCount: number, k: number): OrbitTree[] {
+  const pathOf = new Map<number, number>();
+  const copies = new Map<string, number>();
+  for (let c = 0; c < k; c++) {
+    const key = trees.link.subarray(c * npuCount, (c + 1) * npuCount).join();
+    copies.set(key, (copies.get(key) ?? 0) + 1);
+  }
+  return [...copies].map(([key, count]) => {
+    const into = Int32Array.from(key.split(","), (text) => {
+      const link = Number(text);
+      if (link < 0) return -1;
+      const path = pathOf.get(link) ?? extended(paths, -1, link);
+      pathOf.set(link, path);
+      return path;
+    });
+    return { copies: count, into };
+  });
+}
