@@ -52,7 +52,7 @@ export function demandBalance(topology: Topology, members: ArrayLike<number> = [
   const rounded = [bytesPerSecondIn, bytesPerSecondOut].map((sum) => formatBandwidth(Number(sum)));
   const [into, out] = rounded[0] === rounded[1] ? [`${bytesPerSecondIn} B/s`, `${bytesPerSecondOut} B/s`] : rounded;
   const place = `node ${topology.nodeNames[node]} of ${topology.name}`;
-  throw new InputError(place, "as much bandwidth in as out", `${into} in, ${out} out`);
+  throw new InputError(place, "as much bandwidth in as out (see --eulerian)", `${into} in, ${out} out`);
 }
 
 /** What is left of a network when every node is to have as much bandwidth in as out. */

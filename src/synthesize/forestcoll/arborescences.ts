@@ -65,9 +65,8 @@ export function spanningTrees(arcs: readonly CapacityArc[], copies: readonly big
       for (const arc of leaving[x]) {
         const y = arcs[arc].target;
         if (reached[y] === 1 || forbidden[arc] === 1) continue;
-        const mu = free.along(arc, set.copies);
+        const { mu, side } = free.along(arc, set.copies);
         if (mu === 0n) {
-          const side = free.sourceSide();
           for (const [other, { source, target }] of arcs.entries())
             if (side[source] > side[target]) forbidden[other] = 1;
           continue;
@@ -88,6 +87,8 @@ export function spanningTrees(arcs: readonly CapacityArc[], copies: readonly big
   }
   return trees;
 }
+
+const NOTHING = new Uint8Array(0);
 
 /** What root-sets that wait leave of the arcs: the network D-bar of theorem 32, with one source for all x. */
 class FreeCapacity {
@@ -138,20 +139,20 @@ class FreeCapacity {
     return { feed, into: this.#start.map((_, v) => this.#flow.addArc(node, v, 0n)) };
   }
 
-  /** Returns mu of (B.4) for an arc that is to get at most `most` copies. */
-  along(arc: number, most: bigint): bigint {
+  /**
+   * Returns mu of (B.4) for an arc that is to get at most `most` copies, and where it is 0 [nodes] 1 in a set that has nothing
+   * free, or none where the arc itself is full.
+   */
+  along(arc: number, most: bigint): { readonly mu: bigint; readonly side: Uint8Array } {
     const { source, target } = this.#arcs[arc];
     const fits = this.#flow.capacity(this.#place[arc]);
     const limit = fits < most ? fits : most;
+    if (limit === 0n) return { mu: 0n, side: NOTHING };
     this.#flow.setCapacity(this.#start[source], this.#all);
     const mu = this.#flow.solve(this.#source, target, this.#waiting + limit) - this.#waiting;
+    const side = mu === 0n ? this.#flow.sourceSide(this.#source) : NOTHING;
     this.#flow.setCapacity(this.#start[source], 0n);
-    return mu;
-  }
-
-  /** Returns the set of nodes that leaves nothing free, after `along` returned 0. */
-  sourceSide(): Uint8Array {
-    return this.#flow.sourceSide(this.#source);
+    return { mu, side };
   }
 
   take(arc: number, copies: bigint): void {

@@ -1,13 +1,16 @@
 /**
- * Maximum flows with capacities of any size (Dinic 1970) on a network that grows. Arcs are tried in the order in which they
- * were added, so flows and cuts are the same in every run. For small networks: every flow starts with O(arcs) work.
+ * Maximum flows with capacities of any size (Dinic 1970) on a network that grows and changes. Levels are laid from the sink
+ * backwards and stop at the source, so a flow out of a source next to the sink costs little in a large network. Arcs are tried
+ * in the order in which they were added: flows and cuts are the same in every run.
  */
 export class BigFlow {
   /** [nodes] arcs that leave the node; arc ^ 1 is the opposite one. */
   readonly #leaving: number[][] = [];
   readonly #head: number[] = [];
   readonly #capacity: bigint[] = [];
-  #residual: bigint[] = [];
+  readonly #residual: bigint[] = [];
+  /** Arcs whose residual is not their capacity. */
+  readonly #used: number[] = [];
   #level: Int32Array = new Int32Array(0);
   #next: Int32Array = new Int32Array(0);
 
@@ -23,6 +26,7 @@ export class BigFlow {
     const arc = this.#head.length;
     this.#head.push(to, from);
     this.#capacity.push(capacity, 0n);
+    this.#residual.push(capacity, 0n);
     this.#leaving[from].push(arc);
     this.#leaving[to].push(arc + 1);
     return arc;
@@ -32,20 +36,22 @@ export class BigFlow {
     return this.#capacity[arc];
   }
 
+  /** Changes a capacity, which takes back the flow. */
   setCapacity(arc: number, capacity: bigint): void {
-    this.#capacity[arc] = capacity;
+    this.#takeBack();
+    this.#capacity[arc] = this.#residual[arc] = capacity;
   }
 
   /** Returns the maximum flow from source to sink, at most `most`. */
   solve(source: number, sink: number, most: bigint): bigint {
-    this.#residual = this.#capacity.slice();
+    this.#takeBack();
     let left = most;
     while (left > 0n && this.#layLevels(source, sink)) {
       this.#next = new Int32Array(this.#leaving.length);
-      for (;;) {
-        const pushed = left > 0n ? this.#push(source, sink, left) : 0n;
-        if (pushed === 0n) break;
-        left -= pushed;
+      while (left > 0n) {
+        const pulled = this.#pull(sink, source, left);
+        if (pulled === 0n) break;
+        left -= pulled;
       }
     }
     return most - left;
@@ -53,43 +59,61 @@ export class BigFlow {
 
   /** Returns [nodes] 1 where the source still reaches after a flow below its limit: the least source side of a minimum cut. */
   sourceSide(source: number): Uint8Array {
-    this.#layLevels(source, -1);
-    return Uint8Array.from(this.#level, (level) => (level < 0 ? 0 : 1));
+    const side = new Uint8Array(this.#leaving.length);
+    side[source] = 1;
+    const queue = [source];
+    for (const v of queue) {
+      for (const arc of this.#leaving[v]) {
+        const u = this.#head[arc];
+        if (side[u] === 1 || this.#residual[arc] === 0n) continue;
+        side[u] = 1;
+        queue.push(u);
+      }
+    }
+    return side;
   }
 
-  /** Numbers nodes by their distance from the source; false where the sink is out of reach. */
+  #takeBack(): void {
+    for (const arc of this.#used) {
+      this.#residual[arc] = this.#capacity[arc];
+      this.#residual[arc ^ 1] = this.#capacity[arc ^ 1];
+    }
+    this.#used.length = 0;
+  }
+
+  /** Numbers nodes by their distance to the sink, those nearer than the source; false where the source is not reached. */
   #layLevels(source: number, sink: number): boolean {
     const level = new Int32Array(this.#leaving.length).fill(-1);
     this.#level = level;
-    level[source] = 0;
-    const queue = [source];
-    for (let i = 0; i < queue.length; i++) {
-      const v = queue[i];
+    level[sink] = 0;
+    const queue = [sink];
+    for (const v of queue) {
       for (const arc of this.#leaving[v]) {
         const u = this.#head[arc];
-        if (level[u] >= 0 || this.#residual[arc] === 0n) continue;
+        if (level[u] >= 0 || this.#residual[arc ^ 1] === 0n) continue;
         level[u] = level[v] + 1;
-        if (u === sink) return true;
+        if (u === source) return true;
         queue.push(u);
       }
     }
     return false;
   }
 
-  /** Pushes up to `most` from v along one path of ascending levels; returns what went through. */
-  #push(v: number, sink: number, most: bigint): bigint {
-    if (v === sink) return most;
+  /** Pulls up to `most` into v along one path of levels that ascend to the source; returns what came through. */
+  #pull(v: number, source: number, most: bigint): bigint {
+    if (v === source) return most;
     const leaving = this.#leaving[v];
     for (; this.#next[v] < leaving.length; this.#next[v]++) {
-      const arc = leaving[this.#next[v]];
-      const u = this.#head[arc];
+      const arc = leaving[this.#next[v]] ^ 1;
+      const u = this.#head[arc ^ 1];
       const room = this.#residual[arc];
       if (room === 0n || this.#level[u] !== this.#level[v] + 1) continue;
-      const pushed = this.#push(u, sink, room < most ? room : most);
-      if (pushed === 0n) continue;
-      this.#residual[arc] -= pushed;
-      this.#residual[arc ^ 1] += pushed;
-      return pushed;
+      const pulled = this.#pull(u, source, room < most ? room : most);
+      if (pulled === 0n) continue;
+      this.#residual[arc] -= pulled;
+      this.#residual[arc ^ 1] += pulled;
+      this.#used.push(arc);
+      return pulled;
     }
     return 0n;
   }
