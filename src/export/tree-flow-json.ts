@@ -6,6 +6,7 @@ import {
   type NetworkSymmetry,
   type TreeFlow,
 } from "../model/tree-flow.ts";
+import { asciiWriter } from "./ascii-writer.ts";
 import { collectiveJson } from "./schedule-collective.ts";
 import { scheduleTopParts } from "./schedule-header.ts";
 
@@ -81,21 +82,25 @@ function* certificateParts(certificate: Certificate | null): Generator<string> {
 function* forestParts(forest: Forest, edges: number): Generator<string> {
   const { direction, root, copies, copyBytesPerSecond, linkOffset, links } = forest;
   yield `{\n      "direction": "${direction}",\n      "copyBytesPerSecond": "${format(copyBytesPerSecond)}",\n      "trees": [`;
-  let part = "";
+  const out = asciiWriter(PART);
   for (let tree = 0; tree < root.length; tree++) {
-    part += `${tree === 0 ? "" : ","}\n        {"root":${root[tree]},"copies":${copies[tree]},"edges":[`;
+    out.text(`${tree === 0 ? "" : ","}\n        {"root":${root[tree]},"copies":${copies[tree]},"edges":[`);
     for (let edge = tree * edges; edge < (tree + 1) * edges; edge++) {
       const from = linkOffset[edge];
       const to = linkOffset[edge + 1];
-      if (edge > tree * edges) part += ",";
-      part += to - from === 1 ? links[from] : `[${links.subarray(from, to).join(",")}]`;
-      if (part.length < PART) continue;
-      yield part;
-      part = "";
+      if (edge > tree * edges) out.text(",");
+      if (to - from !== 1) out.text("[");
+      for (let i = from; i < to; i++) {
+        if (i > from) out.text(",");
+        out.number(links[i]);
+        if (out.size() >= PART - 16) yield out.take();
+      }
+      if (to - from !== 1) out.text("]");
     }
-    part += "]}";
+    out.text("]}");
+    if (out.size() >= PART - 16) yield out.take();
   }
-  yield `${part}\n      ]\n    }`;
+  yield `${out.take()}\n      ]\n    }`;
 }
 
 /** Yields numbers with commas between them. */
