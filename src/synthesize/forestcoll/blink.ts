@@ -1,0 +1,78 @@
+import { InputError } from "../../errors.ts";
+import { compare, type Rational, rational } from "../../model/rational.ts";
+import type { TreeMaker } from "../tree-maker.ts";
+import { growForest, mirroredForest } from "./grow.ts";
+import type { RateKernel } from "./optimum.ts";
+import { PACK_POLICIES } from "./pack-trees.ts";
+import { type PackingNetwork, packingNetwork } from "./packing-network.ts";
+import { reduceAndBroadcast } from "./side-by-side.ts";
+
+/**
+ * Blink (Wang et al., MLSys 2020, as Zhao 2026 describes it in 4.2 and 4.6.2): trees from a single root. A broadcast and a
+ * reduction are as fast as can be; an all-reduce is a reduction to one root and a broadcast from it, and that root is its
+ * bottleneck. The baseline that shows what trees from all roots are worth.
+ *
+ * Deviations. The packing is exact (as the dissertation's own "Blink+Switch"), not approximate, and switches are passed by paths
+ * instead of being replaced by logical links, which changes no rate. All-gather, which Blink does as an all-reduce without
+ * sums, is not offered: its data would cross every link as often as an all-reduce's.
+ */
+export const blink: TreeMaker = {
+  name: "blink",
+  description: "trees from a single root, an all-reduce through the best one (Blink)",
+  collectives: ["allreduce", "broadcast", "reduce"],
+  policies: PACK_POLICIES,
+  async make(request, context) {
+    const { topology, collective, usable } = request;
+    const { kind, groupCount, groupSize, groupMembers, rootRank } = collective;
+    if (groupCount > 1)
+      throw new InputError("--group", "one group (blink packs the trees of one at a time)", groupCount);
+    if (groupSize < 2) throw new InputError("--group", "at least two NPUs (one alone has nothing to send)", groupSize);
+    const network = packingNetwork(topology, groupMembers, usable, "out");
+    const root = kind === "allreduce" ? await fastestRoot(network, context.kernels.rate) : rootRank;
+    const weight = new Float64Array(groupSize);
+    weight[root] = 1;
+    const direction = kind === "reduce" ? "in" : "out";
+    const grown = await growForest(request, context, direction, weight);
+    const { policy, trials, repaired, notes } = grown;
+    const certificate = { kind: "cut" as const, nodes: grown.cut, direction } as const;
+    const frame = { kind: "trees" as const, topology, collective, symmetry: null, certificate };
+    if (kind !== "allreduce") {
+      const flow = { ...frame, forests: [grown.forest], concurrent: false };
+      return { flow, policy, trials, repaired, notes };
+    }
+    const mirrored = mirroredForest(topology, usable, grown.forest);
+    const back = mirrored === null ? await growForest(request, context, "in", weight) : null;
+    const inForest = mirrored ?? (back ?? grown).forest;
+    const flow = { ...frame, ...reduceAndBroadcast(inForest, grown.forest, groupSize, usable) };
+    return {
+      flow,
+      policy: `root ${topology.nodeNames[groupMembers[root]]}, ${flow.concurrent ? "side by side" : "two phases"}, ${policy}`,
+      trials: trials + (back?.trials ?? 0),
+      repaired,
+      notes: [...notes, ...(back?.notes ?? [])],
+    };
+  },
+};
+
+/**
+ * Returns the NPU whose trees carry most, the least of equal ones. A broadcast from v reaches the least capacity that leaves a set
+ * which contains v and lacks an NPU. So what leaves the cut that binds one root bounds all roots inside it, and only those
+ * outside need be tried: one call of the kernel for each cut, a box at a time on clusters, not one for each NPU.
+ */
+export async function fastestRoot(network: PackingNetwork, rate: RateKernel): Promise<number> {
+  const { nodeCount, npuCount, linkSource, linkTarget, bandwidth } = network;
+  const bounded = new Uint8Array(npuCount);
+  let best = 0;
+  let most: Rational = rational(-1);
+  for (let v = 0; v < npuCount; v++) {
+    if (bounded[v] === 1) continue;
+    const weight = new Float64Array(npuCount);
+    weight[v] = 1;
+    const { capacity, cut } = await rate({ nodeCount, npuCount, linkSource, linkTarget, capacity: bandwidth, weight });
+    for (let u = 0; u < npuCount; u++) if (cut[u] === 1) bounded[u] = 1;
+    if (compare(rational(capacity), most) <= 0) continue;
+    most = rational(capacity);
+    best = v;
+  }
+  return best;
+}

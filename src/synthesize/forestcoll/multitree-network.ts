@@ -1,0 +1,66 @@
+import { type Grouped, groupedBy } from "../../model/graph.ts";
+import type { PackingNetwork } from "./packing-network.ts";
+
+/** Returns the bandwidth of the slowest link, and how many times each link has it, rounded down. */
+export function commonUnits(bandwidth: Float64Array): { readonly unit: number; readonly units: Float64Array } {
+  const unit = bandwidth.reduce((least, b) => Math.min(least, b), Number.POSITIVE_INFINITY);
+  return { unit, units: bandwidth.map((b) => Math.floor(b / unit)) };
+}
+
+/**
+ * Returns the most links on a shortest path between two NPUs through nodes that only forward, over all pairs that have one; at
+ * least 1. O(NPUs x links of nodes that only forward).
+ */
+export function longestHop({ nodeCount, npuCount, linkSource, linkTarget }: PackingNetwork): number {
+  const { offset, items } = groupedBy(linkSource, nodeCount);
+  const seen = new Int32Array(nodeCount).fill(-1);
+  const depth = new Int32Array(nodeCount);
+  const queue = new Int32Array(nodeCount);
+  let longest = 1;
+  for (let start = 0; start < npuCount; start++) {
+    let queued = 0;
+    const visit = (v: number, links: number): void => {
+      if (seen[v] === start) return;
+      seen[v] = start;
+      depth[v] = links;
+      if (v >= npuCount || links === 0) queue[queued++] = v;
+      else if (links > longest) longest = links;
+    };
+    visit(start, 0);
+    for (let i = 0; i < queued; i++) {
+      const v = queue[i];
+      for (let k = offset[v]; k < offset[v + 1]; k++) visit(linkTarget[items[k]], depth[v] + 1);
+    }
+  }
+  return longest;
+}
+
+/** Links of one bandwidth that may begin a path of so many links. */
+export interface FirstHops {
+  readonly length: number;
+  readonly links: Grouped;
+}
+
+/** Returns the beginnings of paths of up to `longest` links, short paths first, then fast beginnings. O(links) for each bandwidth. */
+export function firstHops(network: PackingNetwork, longest: number): FirstHops[] {
+  const { npuCount, linkTarget, linkSource, bandwidth } = network;
+  const ofBandwidth = (wanted: number, toNpus: boolean): Grouped =>
+    leaving(network, (e) => bandwidth[e] === wanted && linkSource[e] < npuCount && linkTarget[e] < npuCount === toNpus);
+  const widths = [...new Set(bandwidth)].sort((a, b) => b - a);
+  const some = ({ items }: Grouped): boolean => items.length > 0;
+  const direct = widths.map((width) => ofBandwidth(width, true)).filter(some);
+  const onward = widths.map((width) => ofBandwidth(width, false)).filter(some);
+  const hops = direct.map((links) => ({ length: 1, links }));
+  for (let length = 2; length <= longest; length++) hops.push(...onward.map((links) => ({ length, links })));
+  return hops;
+}
+
+/** Returns the wanted ones of the links that leave each node, in link order. O(links). */
+export function leaving({ nodeCount, linkSource }: PackingNetwork, wanted: (link: number) => boolean): Grouped {
+  const kept = Int32Array.from(linkSource.keys()).filter(wanted);
+  const { offset, items } = groupedBy(
+    kept.map((link) => linkSource[link]),
+    nodeCount,
+  );
+  return { offset, items: items.map((i) => kept[i]) };
+}

@@ -1,0 +1,78 @@
+import { InputError, InternalError } from "../../errors.ts";
+import type { Forest } from "../../model/tree-flow.ts";
+import { copiesOnLinks, fittingBandwidth } from "../../model/tree-loads.ts";
+import { formatBandwidth } from "../../model/units.ts";
+import type { TreeMaker, TreeRequest } from "../tree-maker.ts";
+import { mirroredForest } from "./grow.ts";
+import { growTrees, type SteppedTrees } from "./multitree-growth.ts";
+import { optimumOf } from "./optimum.ts";
+import { packingNetwork } from "./packing-network.ts";
+import { reduceAndBroadcast } from "./side-by-side.ts";
+
+/**
+ * MultiTree (Huang et al., ISCA 2021, as Zhao 2026 describes it in 4.2 and 4.6.5): one tree from every NPU, all grown at the same
+ * time over links that are free in a time step. The trees are taken as a flow with the greatest bandwidth that fits, which is at
+ * least that of the time steps: in them no link carries more than its share.
+ *
+ * Reduce-scatter and all-reduce by trees of the reversed network, mirrored where every link has an opposite one. The certificate
+ * is the bottleneck cut, so results say how far from the optimum the greedy choice stays.
+ */
+export const multitree: TreeMaker = {
+  name: "multitree",
+  description: "one tree from every NPU, grown greedily step by step (MultiTree)",
+  collectives: ["allgather", "reducescatter", "allreduce"],
+  policies: [],
+  async make(request, { kernels }) {
+    const { topology, collective, usable } = request;
+    refuse(request);
+    const direction = collective.kind === "reducescatter" ? "in" : "out";
+    const network = packingNetwork(topology, collective.groupMembers, usable, direction);
+    const optimum = await optimumOf(network, new Float64Array(collective.groupSize).fill(1), kernels.rate);
+    const [forest, grown] = forestOf(request, direction);
+    const nodes = network.node.filter((_, i) => optimum.cut[i] === 1).sort();
+    const frame = {
+      kind: "trees" as const,
+      topology,
+      collective,
+      symmetry: null,
+      certificate: { kind: "cut" as const, nodes, direction } as const,
+    };
+    const found = { policy: `${grown.steps} steps`, trials: 1, repaired: null, notes: [steppedRate(grown)] };
+    if (collective.kind !== "allreduce") {
+      return { flow: { ...frame, forests: [forest], concurrent: false }, ...found };
+    }
+    const into = mirroredForest(topology, usable, forest) ?? forestOf(request, "in")[0];
+    const both = reduceAndBroadcast(into, forest, collective.groupSize, usable);
+    return { flow: { ...frame, ...both }, ...found };
+  },
+};
+
+function refuse({ collective, copiesPerRoot, policy, repair }: TreeRequest): void {
+  const { groupCount, groupSize } = collective;
+  if (groupCount > 1) throw new InputError("--group", "one group (multitree grows the trees of one)", groupCount);
+  if (groupSize < 2) throw new InputError("--group", "at least two NPUs (one alone has nothing to send)", groupSize);
+  if (copiesPerRoot !== null && copiesPerRoot !== 1) {
+    throw new InputError("--k", "1 (multitree grows one tree from every NPU)", copiesPerRoot);
+  }
+  if (policy !== null) throw new InputError("--policy", "none (multitree has no policies)", policy);
+  if (repair !== null) throw new InputError("--repair", "none (multitree cannot repair trees)", "a schedule");
+}
+
+/** What the time steps alone carry, the figure of the papers: each NPU's share at the bandwidth of the slowest link for all steps. */
+function steppedRate({ trees, steps, unit }: SteppedTrees): string {
+  const rate = formatBandwidth((trees.root.length * unit) / steps);
+  return `in ${steps} time steps, as published, a gather would carry ${rate}`;
+}
+
+/** Returns the trees of one direction with the greatest bandwidth that fits. */
+function forestOf(request: TreeRequest, direction: Forest["direction"]): [Forest, SteppedTrees] {
+  const { topology, collective, usable } = request;
+  const network = packingNetwork(topology, collective.groupMembers, usable, direction);
+  const grown = growTrees(network);
+  const { root, copies, linkOffset, links } = grown.trees;
+  const columns = { copies, linkOffset, links: links.map((i) => network.link[i]) };
+  const y = fittingBandwidth(copiesOnLinks(columns, collective.groupSize - 1, usable.length), usable);
+  if (y === null) throw new InternalError("trees without links");
+  const roots = root.map((rank) => collective.groupMembers[rank]);
+  return [{ direction, root: roots, ...columns, copyBytesPerSecond: y }, grown];
+}
