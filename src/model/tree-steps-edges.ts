@@ -15,6 +15,8 @@ export interface EdgeTimes {
   /** [edges] NPU nearer to the root, and the other. */
   readonly near: Int32Array;
   readonly far: Int32Array;
+  /** [edges] number of the edge into `near` from the root's side, -1 at the root. */
+  readonly parent: Int32Array;
   /** [edges] */
   readonly latencyPs: Float64Array;
   readonly offsetPs: Float64Array;
@@ -40,9 +42,23 @@ export function edgeTimes(flow: TreeFlow, forest: Forest, pieces: number): EdgeT
     far[edge] = farOf[links[to - 1]];
     for (let i = from; i < to; i++) latencyPs[edge] += linkLatencyPs[links[i]];
   }
-  const times = { forest, pace, serialPs, fillPs: new Float64Array(serialPs.length), near, far, latencyPs };
+  const parent = parentEdges(forest.root, near, far, edges, nodeNames.length);
+  const times = { forest, pace, serialPs, fillPs: new Float64Array(serialPs.length), near, far, parent, latencyPs };
   const setOffsets = direction === "out" ? fromTheRoot : towardsTheRoot;
   return { ...times, offsetPs: setOffsets(times, edges, nodeNames.length) };
+}
+
+function parentEdges(root: Int32Array, near: Int32Array, far: Int32Array, edges: number, nodes: number): Int32Array {
+  const parent = new Int32Array(near.length);
+  const into = new Int32Array(nodes);
+  root.forEach((npu, tree) => {
+    into[npu] = -1;
+    for (let edge = tree * edges; edge < (tree + 1) * edges; edge++) {
+      parent[edge] = into[near[edge]];
+      into[far[edge]] = edge;
+    }
+  });
+  return parent;
 }
 
 type Unset = Omit<EdgeTimes, "offsetPs">;

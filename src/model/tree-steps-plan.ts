@@ -1,40 +1,9 @@
+import { orderByTime } from "./ordering.ts";
+import type { RouteSet } from "./routes.ts";
+import type { StepSchedule } from "./step-schedule.ts";
 import type { TreeFlow } from "./tree-flow.ts";
 import type { Carried } from "./tree-steps-chunks.ts";
 import type { EdgeTimes } from "./tree-steps-edges.ts";
-
-const PARTS = 2 ** 20;
-
-/**
- * Returns when a start at a time of the closed form is planned: at the time stretched by 1 + m / 2^20, rounded up, m the
- * least for which no route gets its next chunk before latency and serialisation of the one before are over. Exact while
- * the result is below 2^53.
- *
- * Such a plan is valid in the link-busy model: let F be the stretch. Chunks of a route start s apart in the closed form and F s
- * >= s + latency; what follows a transfer starts no earlier than s + latency after it, and F >= 1. Rounding up keeps both,
- * since ceil(F (a + b)) - ceil(F a) >= floor(F b). And as F >= 1 earlier starts stay earlier, ties stay ties.
- */
-export function planClock(forests: readonly EdgeTimes[]): (ps: number) => number {
-  const m = forests.reduce((most, times) => Math.max(most, stretchOf(times)), 0);
-  return (ps) => {
-    const whole = Math.floor(ps / PARTS);
-    return ps + whole * m + Math.ceil(((ps - whole * PARTS) * m) / PARTS);
-  };
-}
-
-/** Above 2^30 m is rounded up to a multiple of 2^20, so that products of 20 bits with it are exact. */
-function stretchOf({ forest, serialPs, latencyPs }: EdgeTimes): number {
-  const trees = forest.root.length;
-  const edges = trees === 0 ? 0 : latencyPs.length / trees;
-  let most = 0n;
-  for (let tree = 0; tree < trees; tree++) {
-    let longest = 0;
-    for (let edge = tree * edges; edge < (tree + 1) * edges; edge++) longest = Math.max(longest, latencyPs[edge]);
-    const serial = BigInt(serialPs[tree]);
-    const m = (BigInt(longest) * BigInt(PARTS) + serial - 1n) / serial;
-    if (m > most) most = m;
-  }
-  return most <= 2n ** 30n ? Number(most) : Number((most + BigInt(PARTS) - 1n) / BigInt(PARTS)) * PARTS;
-}
 
 /**
  * Returns, for each forest, when the first senders of each of its trees send each chunk that it carries, in the closed
@@ -65,4 +34,62 @@ export function departuresOf(flow: TreeFlow, times: readonly EdgeTimes[], carrie
     }
   });
   return backToBack;
+}
+
+/** Transfers route by route: those of route r are firstRow[r] onwards, in the order of its tree's chunks. */
+export interface TreeRows extends Pick<StepSchedule, "chunk" | "route" | "startPs" | "endPs"> {
+  readonly routes: RouteSet;
+  /** [transfers] start in the closed form. */
+  readonly closedPs: Float64Array;
+  /** [routes] */
+  readonly firstRow: Float64Array;
+  /** [routes] latency + serialisation. */
+  readonly slotPs: Float64Array;
+  /** [routes] route over the next edge towards the root, -1 at the root. */
+  readonly parent: Int32Array;
+  /** [routes] 1: away from the root. */
+  readonly outwards: Uint8Array;
+  /** [chunks] when the chunk is planned to be complete at its root; 0 before anything is planned. */
+  readonly completePs: Float64Array;
+}
+
+/**
+ * Plans the rows from .. to - 1, none before `earliest`, and returns when the last of them ends: each transfer takes its
+ * link-busy time and departs as soon as its chunk is there, its route is free and all that start before it in the closed form
+ * on any of its links have departed, strictly before it. So the order of starts on every link is that of the closed form, the
+ * shares in use are those of different routes, and the plan is as early as this order lets it be.
+ * O(links of the routes of all rows), and a sort of the closed form's times.
+ */
+export function planRows(rows: TreeRows, linkTotal: number, from: number, to: number, earliest: number): number {
+  const { chunk, route, startPs, endPs, closedPs, firstRow, slotPs, parent, outwards, completePs } = rows;
+  const { linkOffset, links } = rows.routes;
+  const planned = new Float64Array(linkTotal).fill(-1);
+  const closed = new Float64Array(linkTotal).fill(-1);
+  let last = earliest;
+  for (const k of orderByTime(closedPs.subarray(from, to))) {
+    const row = from + k;
+    const r = route[row];
+    const nth = row - firstRow[r];
+    let start = Math.max(earliest, startPs[row]);
+    if (outwards[r] === 1)
+      start = Math.max(start, parent[r] < 0 ? completePs[chunk[row]] : endPs[firstRow[parent[r]] + nth]);
+    if (nth > 0 && endPs[row - 1] > start) start = endPs[row - 1];
+    for (let i = linkOffset[r]; i < linkOffset[r + 1]; i++) {
+      const link = links[i];
+      const after = closed[link] < closedPs[row] ? planned[link] + 1 : planned[link];
+      if (after > start) start = after;
+    }
+    for (let i = linkOffset[r]; i < linkOffset[r + 1]; i++) {
+      planned[links[i]] = start;
+      closed[links[i]] = closedPs[row];
+    }
+    const end = start + slotPs[r];
+    startPs[row] = start;
+    endPs[row] = end;
+    if (end > last) last = end;
+    if (outwards[r] === 1) continue;
+    if (parent[r] < 0) completePs[chunk[row]] = Math.max(completePs[chunk[row]], end);
+    else startPs[firstRow[parent[r]] + nth] = Math.max(startPs[firstRow[parent[r]] + nth], end);
+  }
+  return last;
 }

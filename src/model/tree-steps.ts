@@ -1,11 +1,13 @@
 import { InputError } from "../errors.ts";
 import { orderByTime } from "./ordering.ts";
+import { type RouteSet, routeCount } from "./routes.ts";
 import { indexColumn, OP_COPY, OP_REDUCE, type StepSchedule } from "./step-schedule.ts";
+import { linkCount } from "./topology.ts";
 import { expandTrees } from "./tree-expansion.ts";
 import { copiesOf, type TreeFlow, treeCount } from "./tree-flow.ts";
-import { carriedChunks, chunkingOf } from "./tree-steps-chunks.ts";
-import { edgeTimes, routesOfEdges } from "./tree-steps-edges.ts";
-import { departuresOf, planClock } from "./tree-steps-plan.ts";
+import { type Carried, carriedChunks, chunkingOf } from "./tree-steps-chunks.ts";
+import { type EdgeTimes, edgeTimes, routesOfEdges } from "./tree-steps-edges.ts";
+import { departuresOf, planRows, type TreeRows } from "./tree-steps-plan.ts";
 import { checkPieces } from "./tree-times.ts";
 
 /** Above so many transfers, or chunks, trees are not written out. */
@@ -22,13 +24,13 @@ export function treeTransfers(flow: TreeFlow, pieces: number): number {
  * edge of each tree, with its share of the links, carries the chunks of the tree one after the other.
  *
  * In the network model (latency occupies nothing) chunks leave a root back to back and nobody waits for anything but data,
- * because all shares of a link fit side by side: this gives times in closed form. The plan is these times stretched
- * (`planClock`) until every transfer also has its link-busy time; so on all links transfers are planned in the order of the
- * closed form, and a replay, which keeps that order, reaches exactly its times (simulate/tree-flow.ts). Between the
- * phases of an all-reduce the plan has a barrier, which a replay does not know.
+ * because all shares of a link fit side by side: this gives times in closed form. The plan keeps their order on every link
+ * and gives each transfer its link-busy time (`planRows`). A replay keeps that order too and drops planned times, so nobody
+ * waits for a link in it either: it reaches exactly the closed form (simulate/tree-flow.ts). Between the phases of an
+ * all-reduce the plan has a barrier, which a replay does not know.
  *
  * Throws InputError for more than 1e7 transfers, for shares above 1 and for times that leave 2^53 ps.
- * O(transfers), about 60 bytes for each.
+ * O(transfers x links of a route), about 80 bytes for each.
  */
 export function stepsOfTrees(flow: TreeFlow, pieces: number): StepSchedule {
   checkPieces(pieces);
@@ -38,53 +40,72 @@ export function stepsOfTrees(flow: TreeFlow, pieces: number): StepSchedule {
     throw new InputError("the steps of a tree flow", `at most ${MOST_TRANSFERS} transfers`, Math.max(count, chunks));
   }
   const whole = expandTrees(flow);
+  const { topology } = whole;
   const chunking = chunkingOf(whole, pieces);
   const times = whole.forests.map((forest) => edgeTimes(whole, forest, pieces));
   const carried = whole.forests.map((forest) => carriedChunks(forest, chunking));
   const departures = departuresOf(whole, times, carried);
-  const routes = routesOfEdges(whole.topology, times);
-  const chunk = indexColumn(count, chunking.collective.chunkCount);
-  const route = indexColumn(count, routes.source.length);
-  const startPs = new Float64Array(count);
-  const endPs = new Float64Array(count);
+  const rows = emptyRows(routesOfEdges(topology, times), count, chunking.collective.chunkCount);
   const op = new Uint8Array(count);
 
-  const edges = whole.collective.groupSize - 1;
-  const sharedClock = planClock(times);
   let [row, firstRoute, last] = [0, 0, 0];
-  times.forEach(({ forest, serialPs, latencyPs, offsetPs }, f) => {
-    const clock = whole.concurrent ? sharedClock : planClock([times[f]]);
-    const began = whole.concurrent ? 0 : last;
-    const [firstRow, operation] = [row, forest.direction === "in" ? OP_REDUCE : OP_COPY];
-    for (let tree = 0; tree < treeCount(forest); tree++) {
-      const [from, to] = [carried[f].offset[tree], carried[f].offset[tree + 1]];
-      for (let edge = tree * edges; edge < (tree + 1) * edges; edge++) {
-        const slot = serialPs[tree] + latencyPs[edge];
-        for (let i = from; i < to; i++, row++) {
-          chunk[row] = carried[f].chunk[i];
-          route[row] = firstRoute + edge;
-          startPs[row] = began + clock(departures[f][i] + offsetPs[edge]);
-          endPs[row] = startPs[row] + slot;
-          if (endPs[row] > last) last = endPs[row];
-        }
-      }
-    }
-    op.fill(operation, firstRow, row);
-    firstRoute += latencyPs.length;
+  times.forEach((edges, f) => {
+    const from = row;
+    row = fillRows(rows, edges, carried[f], departures[f], firstRoute, row);
+    op.fill(edges.forest.direction === "in" ? OP_REDUCE : OP_COPY, from, row);
+    firstRoute += edges.near.length;
+    if (!whole.concurrent) last = planRows(rows, linkCount(topology), from, row, last);
   });
+  if (whole.concurrent) last = planRows(rows, linkCount(topology), 0, row, 0);
   if (!(last <= Number.MAX_SAFE_INTEGER)) {
     throw new InputError("the time of a tree flow's steps", "less than 2^53 ps (2.5 hours)", last);
   }
-  return inOrder({
-    topology: whole.topology,
-    collective: chunking.collective,
+  const { routes, chunk, route, startPs, endPs } = rows;
+  return inOrder({ topology, collective: chunking.collective, routes, chunk, route, startPs, endPs, op });
+}
+
+function emptyRows(routes: RouteSet, count: number, chunks: number): TreeRows {
+  const routeTotal = routeCount(routes);
+  return {
     routes,
-    chunk,
-    route,
-    startPs,
-    endPs,
-    op,
-  });
+    chunk: indexColumn(count, chunks),
+    route: indexColumn(count, routeTotal),
+    startPs: new Float64Array(count),
+    endPs: new Float64Array(count),
+    closedPs: new Float64Array(count),
+    firstRow: new Float64Array(routeTotal),
+    slotPs: new Float64Array(routeTotal),
+    parent: new Int32Array(routeTotal),
+    outwards: new Uint8Array(routeTotal),
+    completePs: new Float64Array(chunks),
+  };
+}
+
+/** Fills in the rows of a forest, from `row` on, and what is known of its routes; returns the row behind them. */
+function fillRows(
+  rows: TreeRows,
+  { forest, serialPs, latencyPs, offsetPs, parent }: EdgeTimes,
+  { offset, chunk }: Carried,
+  departure: Float64Array,
+  firstRoute: number,
+  firstRow: number,
+): number {
+  const edges = treeCount(forest) === 0 ? 0 : latencyPs.length / treeCount(forest);
+  let row = firstRow;
+  for (let edge = 0; edge < latencyPs.length; edge++) {
+    const tree = Math.floor(edge / edges);
+    const route = firstRoute + edge;
+    rows.firstRow[route] = row;
+    rows.slotPs[route] = serialPs[tree] + latencyPs[edge];
+    rows.parent[route] = parent[edge] < 0 ? -1 : firstRoute + parent[edge];
+    rows.outwards[route] = forest.direction === "out" ? 1 : 0;
+    for (let i = offset[tree]; i < offset[tree + 1]; i++, row++) {
+      rows.chunk[row] = chunk[i];
+      rows.route[row] = route;
+      rows.closedPs[row] = departure[i] + offsetPs[edge];
+    }
+  }
+  return row;
 }
 
 /** Returns the schedule, whose rows are route by route, in order of (startPs, route, chunk). */
