@@ -2,21 +2,17 @@ import type { PackedTrees } from "../../engine/kernels/kernels.ts";
 import { InternalError } from "../../errors.ts";
 import { networkSymmetry } from "../../model/network-symmetry.ts";
 import { oppositeLinks } from "../../model/opposite-links.ts";
-import { compare, format, multiply, rational, toNumber } from "../../model/rational.ts";
-import { linkNames, reversed, type Topology } from "../../model/topology.ts";
-import { expandTrees } from "../../model/tree-expansion.ts";
-import type { Forest, NetworkSymmetry, TreeFlow } from "../../model/tree-flow.ts";
+import { compare, toNumber } from "../../model/rational.ts";
+import { reversed, type Topology } from "../../model/topology.ts";
+import type { Forest, NetworkSymmetry } from "../../model/tree-flow.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
-import { fixedCopies } from "./fixed-k.ts";
+import { type FixedPacking, fixedCopies } from "./fixed-k.ts";
 import { type Optimum, optimumOf, type Packing, packable } from "./optimum.ts";
 import { symmetricForest } from "./orbits.ts";
 import { packTrees } from "./pack-trees.ts";
 import { forestFrom, type PackingNetwork, packingNetwork } from "./packing-network.ts";
-import { repairForest } from "./repair.ts";
 import { paperForest } from "./paper-forest.ts";
-
-/** A repaired forest may be this much slower than the new optimum: 1 / 100. */
-const MOST_LOSS = rational(1, 100);
+import { regrown } from "./regrow.ts";
 
 /** A forest and what was found out on the way. */
 export interface Grown {
@@ -55,9 +51,12 @@ export async function growForest(
   const network = packingNetwork(topology, collective.groupMembers, usable, direction);
   const optimum = await optimumOf(network, weight, kernels.rate);
   const packing =
-    copiesPerRoot === null ? optimum : await fixedCopies(network, weight, BigInt(copiesPerRoot), optimum, kernels.rate);
+    copiesPerRoot === null
+      ? await fewestCopies(network, weight, optimum, kernels.rate)
+      : await fixedCopies(network, weight, BigInt(copiesPerRoot), optimum, kernels.rate);
+  const old = await repaired(request, context, direction, weight, network, optimum);
   const part =
-    (await repaired(request, context, direction, weight, network, optimum)) ??
+    old.part ??
     symmetric(request, direction, weight, packing) ??
     (await packed(request, context, network, packing)) ??
     asPublished(network, packing);
@@ -74,16 +73,42 @@ export async function growForest(
     policy: part.policy,
     trials: part.trials,
     repaired: part.repaired ?? null,
-    notes: [...(copiesPerRoot === null ? [] : [fixedNote(packing, optimum)]), ...(part.notes ?? [])],
+    notes: [
+      ...(copiesPerRoot === null ? [] : [shareNote(packing, optimum)]),
+      ...(part.notes ?? []),
+      ...(old.reason === undefined ? [] : [`made anew, for the old trees could not be repaired: ${old.reason}`]),
+    ],
   };
 }
 
-/** What a number of copies per root that was asked for costs, and what theorem 35 grants. */
-function fixedNote(packing: Packing, optimum: Optimum): string {
-  const share = toNumber(multiply(packing.bytesPerSecond, rational(1)));
-  const best = toNumber(optimum.bytesPerSecond);
-  const percent = Math.floor((10_000 * share) / best) / 100;
-  return `${packing.k} ${packing.k === 1n ? "tree" : "trees"} per root reach ${percent} % of the optimum, which takes ${optimum.k}`;
+/** Numbers of copies per root that are tried below the one for which all links hold whole copies. */
+const FEW_COPIES = 16n;
+
+/** Returns the packing at the optimal rate with the fewest copies: k of the dissertation, or fewer that do as well. */
+async function fewestCopies(
+  network: PackingNetwork,
+  weight: Float64Array,
+  optimum: Optimum,
+  rate: TreeContext["kernels"]["rate"],
+): Promise<Packing> {
+  for (let k = 1n; k < optimum.k && k <= FEW_COPIES; k++) {
+    const found = await fixedCopies(network, weight, k, optimum, rate);
+    if (found.wider === null && compare(found.bytesPerSecond, optimum.bytesPerSecond) === 0) return found;
+  }
+  return optimum;
+}
+
+/** What copies per root that are fewer than the optimum takes cost, and what theorem 35 grants. */
+function shareNote(packing: Packing | FixedPacking, optimum: Optimum): string {
+  const { k, bytesPerSecond, copiesPerBandwidth } = packing;
+  const share = toNumber(bytesPerSecond) / toNumber(optimum.bytesPerSecond);
+  const percent = (part: number): string => `${Math.floor(10_000 * part + 1e-6) / 100} %`;
+  const trees = `${k} ${k === 1n ? "copy" : "copies"} of trees per root`;
+  const granted =
+    "mostCopiesPerBandwidth" in packing
+      ? ` (theorem 35 grants ${percent((share * toNumber(copiesPerBandwidth)) / toNumber(packing.mostCopiesPerBandwidth))})`
+      : "";
+  return `${trees} reach ${percent(share)} of the optimum${granted}, which takes ${optimum.k}`;
 }
 
 /** Whether every NPU takes part alike and may use all of the network. */
@@ -102,6 +127,32 @@ function symmetric(request: TreeRequest, direction: "out" | "in", weight: Float6
   const found = symmetricForest(topology, symmetry, Number(packing.k), packing.copiesPerBandwidth);
   if (found === null) return null;
   return { trees: found.trees, packing, symmetry, policy: "one root for all by symmetry", trials: 1 };
+}
+
+/** Trees that were made before something failed, where those that it touched can be replaced; else the reason why not. */
+async function repaired(
+  request: TreeRequest,
+  context: TreeContext,
+  direction: "out" | "in",
+  weight: Float64Array,
+  network: PackingNetwork,
+  optimum: Optimum,
+): Promise<{ readonly part?: Part; readonly reason?: string }> {
+  const { repair } = request;
+  if (repair === null) return {};
+  const found = await regrown({ ...request, repair }, context, direction, weight, network, optimum);
+  if ("reason" in found) return found;
+  const { packing } = found;
+  const { trees, kept, changed } = found.repair;
+  const part = {
+    trees,
+    packing,
+    policy: `repaired, ${changed} of ${kept + changed} trees anew`,
+    trials: 1,
+    repaired: { kept, changed },
+    notes: compare(packing.bytesPerSecond, optimum.bytesPerSecond) < 0 ? [shareNote(packing, optimum)] : [],
+  };
+  return { part };
 }
 
 async function packed(
@@ -123,110 +174,6 @@ function asPublished(network: PackingNetwork, packing: Packing): Part {
   const { nodeCount, npuCount, linkSource, linkTarget } = network;
   const trees = paperForest({ nodeCount, npuCount, linkSource, linkTarget }, packing);
   return { trees, packing, policy: "edge splitting and tree packing as published", trials: 1 };
-}
-
-/** Trees that were made before something failed, where those that it touched can be replaced. */
-async function repaired(
-  request: TreeRequest,
-  { kernels }: TreeContext,
-  direction: "out" | "in",
-  weight: Float64Array,
-  network: PackingNetwork,
-  optimum: Optimum,
-): Promise<Part | null> {
-  const { repair, topology, seed, policy } = request;
-  if (repair === null) return null;
-  const old = expandTrees(repair);
-  const forest = old.forests.find((candidate) => candidate.direction === direction);
-  const rankOf = ranksByName(topology, request.collective.groupMembers, old);
-  if (forest === undefined || rankOf === null) return null;
-  const linkOf = linksByName(topology, network, old.topology);
-  const atRoots = new Float64Array(network.npuCount);
-  forest.root.forEach((npu, t) => {
-    atRoots[rankOf[npu]] += forest.copies[t];
-  });
-  const k = copiesPerWeight(atRoots, weight);
-  if (k === null) return null;
-  const packing = await fixedCopies(network, weight, k, optimum, kernels.rate);
-  const columns = packable(packing);
-  if (columns === null) return null;
-  const least = multiply(optimum.bytesPerSecond, rational(MOST_LOSS.den - MOST_LOSS.num, MOST_LOSS.den));
-  if (compare(packing.bytesPerSecond, least) < 0) {
-    return null;
-  }
-  const damaged = {
-    forest: {
-      ...forest,
-      root: forest.root.map((npu) => rankOf[npu]),
-      links: forest.links.map((link) => linkOf[link]),
-    },
-    network,
-    capacity: columns.capacity,
-  };
-  const found = await repairForest(damaged, (capacity, copies) =>
-    copies.every((count) => count === 0)
-      ? Promise.resolve({ trees: NO_TREES })
-      : packTrees(network, capacity, copies, kernels, { seed, policy, hasty: true }),
-  );
-  if (found === null) return null;
-  const { trees, kept, changed } = found;
-  const share = `${format(packing.bytesPerSecond)} of ${format(optimum.bytesPerSecond)} bytes/s`;
-  return {
-    trees,
-    packing,
-    policy: `repaired, ${changed} of ${kept + changed} trees anew`,
-    trials: 1,
-    repaired: { kept, changed },
-    notes: compare(packing.bytesPerSecond, optimum.bytesPerSecond) < 0 ? [`the repair reaches ${share}`] : [],
-  };
-}
-
-const NO_TREES: PackedTrees = {
-  root: new Int32Array(0),
-  copies: new Float64Array(0),
-  linkOffset: new Float64Array(1),
-  links: new Int32Array(0),
-};
-
-/** Returns the rank of each NPU of an old network, by its name; null where the groups differ. */
-function ranksByName(topology: Topology, members: Int32Array, old: TreeFlow): Int32Array | null {
-  const rankOf = new Map<string, number>();
-  members.forEach((npu, rank) => {
-    rankOf.set(topology.nodeNames[npu], rank);
-  });
-  const { groupMembers } = old.collective;
-  if (groupMembers.length !== members.length) return null;
-  const ranks = new Int32Array(old.topology.npuCount).fill(-1);
-  for (const npu of groupMembers) {
-    const rank = rankOf.get(old.topology.nodeNames[npu]);
-    if (rank === undefined) return null;
-    ranks[npu] = rank;
-  }
-  return ranks;
-}
-
-/** Returns for each link of an old network the one of that name in the packing network, -1 where it is gone. */
-function linksByName(topology: Topology, network: PackingNetwork, old: Topology): Int32Array {
-  const numberOf = new Map<string, number>();
-  const names = linkNames(topology);
-  network.link.forEach((link, i) => {
-    numberOf.set(names[link], i);
-  });
-  return Int32Array.from(linkNames(old), (name) => numberOf.get(name) ?? -1);
-}
-
-/** Returns k where every root has k copies per unit of its weight; null where that is no whole number for all. */
-function copiesPerWeight(copies: Float64Array, weight: Float64Array): bigint | null {
-  const divisor = weight.reduce((a, b) => gcd(a, b), 0);
-  const first = weight.findIndex((w) => w > 0);
-  const k = (copies[first] * divisor) / weight[first];
-  return Number.isSafeInteger(k) && copies.every((c, v) => c * divisor === k * weight[v]) ? BigInt(k) : null;
-}
-
-function gcd(a: number, b: number): number {
-  let [x, y] = [a, b];
-  while (y > 0) [x, y] = [y, x % y];
-  return x;
 }
 
 /**
