@@ -12,12 +12,13 @@ const WORTHWHILE_PARTS = 128;
  * Returns into how many pieces each copy's part is best cut when the collective has `sizeBytes`, by a closed form of the
  * time (treeFlowClock in simulate/tree-flow.ts): 1 .. 4,096, of at least one byte each.
  *
- * With n chunks a tree takes (height + n - 1) (bytes / n / rate + overhead) + latency. In the network model a transfer costs nothing but its bytes, so more pieces always gain, and the last
- * of them almost nothing; on machines every message costs its ends some time. So each transfer is charged a sixteenth of
- * the longest edge's latency, and the fewest pieces are taken that cost at most 1/128 more than the least.
+ * With n chunks a tree takes (height + n - 1) (bytes / n / rate + overhead) + latency. In the network model the overhead is
+ * 0, so more pieces always gain, the last of them almost nothing; on machines every message costs its ends some time. So
+ * each transfer is charged a sixteenth of the longest edge's latency, and the fewest pieces are taken that cost at most
+ * 1/128 more than the least.
  *
  * Tried are 1 .. 32 and from there on numbers a sixteenth apart, all of them: times are rounded up chunk by chunk, so they
- * are convex but for noise, in which a search that follows slopes could get stuck. At most 110 calls of the closed form.
+ * are convex but for noise, in which a search that follows slopes could get stuck. At most 116 calls of the closed form.
  */
 export function bestPieces(
   flow: TreeFlow,

@@ -36,7 +36,7 @@ describe("trees by hand", () => {
   it("a ring of 4 at 1 GB/s takes (pieces + 2) chunks and 3 latencies", () => {
     for (const direction of ["out", "in"] as const) {
       const flow = ringFlow(4, 1e9, 500, 8000, direction);
-      // 1,000 bytes a tree, at half... each link carries 3 trees of one direction: y = 1/3 GB/s
+      // 1,000 bytes a tree; each link carries 3 trees: 1/3 GB/s each
       expect(simulateTreeFlow(flow, 1).ps).toBe(3 * 3_000_000 + 3 * 500);
       expect(simulateTreeFlow(flow, 10).ps).toBe(12 * 300_000 + 3 * 500);
       expect(bothTimes(flow, 10)).toEqual({ replay: 3_601_500, closed: 3_601_500 });
@@ -103,30 +103,17 @@ function anyFlow({
   );
 }
 
-/** Links one way only cannot carry reductions back: those draws are passed over. */
-function anyFlowOrNull(shape: Parameters<typeof anyFlow>[0]): TreeFlow | null {
-  try {
-    return anyFlow(shape);
-  } catch {
-    return null;
-  }
-}
-
 describe("laws of tree flows", () => {
   it("the replay of the steps reaches the closed form exactly, an all-reduce in phases at most that", () => {
-    let compared = 0;
     fc.assert(
       fc.property(shapes, (shape) => {
-        const flow = anyFlowOrNull(shape);
-        fc.pre(flow !== null);
-        const { replay, closed } = bothTimes(flow as TreeFlow, shape.pieces);
-        if (flow?.collective.kind === "allreduce" && !flow.concurrent) expect(replay).toBeLessThanOrEqual(closed);
+        const flow = anyFlow(shape);
+        const { replay, closed } = bothTimes(flow, shape.pieces);
+        if (flow.collective.kind === "allreduce" && !flow.concurrent) expect(replay).toBeLessThanOrEqual(closed);
         else expect(replay).toBe(closed);
-        compared++;
       }),
       { seed: 11, numRuns: 400 },
     );
-    expect(compared).toBe(400);
   });
 });
 

@@ -285,7 +285,7 @@ export function greatestRate(topology: Topology, forests: readonly Forest[]): Ra
   return fittingRate(topology, trees);
 }
 
-/** Returns size / (copies x bandwidth of a copy) of the slowest phase in seconds, phases in sequence added: T at infinite pieces. */
+/** Returns the picoseconds that bytes alone take: of phases in sequence the sum, side by side the greater. */
 export const idealPs = (flow: TreeFlow): number =>
   flow.forests.reduce((sum, { copies, copyBytesPerSecond }) => {
     const all =
