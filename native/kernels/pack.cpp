@@ -1,6 +1,6 @@
 #include "pack.h"
 
-#include "pack_search.h"
+#include "pack_repair.h"
 
 namespace banyan {
 
@@ -14,8 +14,13 @@ BanyanStatus Pack(const BanyanPack& problem, BanyanCancelled cancelled, const vo
   search.grower.prices.seed = problem.seed;
   bool violated = false;
   if (!search.Begin(out->cut, &violated)) return search.status();
-  PackEnd end = violated ? PackEnd::kStuck : search.Run();
+  const PackEnd end = violated ? PackEnd::kStuck : search.Run();
   if (end == PackEnd::kFailed) return search.status();
+  if (end == PackEnd::kPacked) {
+    PackRepair repair(state, search, problem.seed);
+    const BanyanStatus status = repair.Run(problem.repairs, problem.enough_height);
+    if (status != kBanyanOk) return status;
+  }
   out->outcome = violated ? kBanyanViolated : end == PackEnd::kPacked ? kBanyanPacked : kBanyanStuck;
   if (end != PackEnd::kPacked) out->tree_count = 0;
   out->sweeps = search.sweeps();

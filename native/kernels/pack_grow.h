@@ -42,9 +42,8 @@ class TreeGrower {
       if (!Pass()) return Growth::kFailed;
       if (state_.height > most_height) return Growth::kTooHigh;
       if (state_.members > members) continue;
-      const std::int64_t fewer = FewerCopies();
-      if (fewer == 0) return Growth::kStuck;
-      state_.LowerTo(fewer);
+      if (most_refused_ == 0) return Growth::kStuck;
+      state_.LowerTo(most_refused_);
     }
     return Growth::kWhole;
   }
@@ -58,18 +57,11 @@ class TreeGrower {
     return false;
   }
 
-  // What the refused paths had room for; 0 when there is nothing to try.
-  [[nodiscard]] std::int64_t FewerCopies() const {
-    if (best_ > 0) return best_;
-    return hope_ < (state_.copies + 1) / 2 ? hope_ : state_.copies / 2;
-  }
-
   // One search with fresh labels; false when it failed.
   [[nodiscard]] bool Pass() {
     labels_.Clear();
     offers_.Clear();
-    best_ = 0;
-    hope_ = 0;
+    most_refused_ = 0;
     if (!limit_.Fit() || !mine_.Fit(state_.pool.count())) return Fail(kBanyanOutOfMemory);
     for (std::int32_t i = 0; i < state_.members; i++) {
       if (!AddStart(state_.member[At(i)])) return false;
@@ -101,7 +93,7 @@ class TreeGrower {
       const std::int32_t head = net.target[link];
       if (head < net.npus && state_.reached[At(head)] != 0) continue;
       if (state_.left[At(link)] < state_.copies) {
-        Hope(state_.left[At(link)]);
+        Refuse(state_.left[At(link)]);
         continue;
       }
       if (!offers_.Push({labels_.price[At(l)] + prices.OfLink(link), l, link})) return Fail(kBanyanOutOfMemory);
@@ -109,15 +101,15 @@ class TreeGrower {
     return true;
   }
 
-  void Hope(std::int64_t limit) {
-    if (limit > hope_) hope_ = limit;
+  void Refuse(std::int64_t limit) {
+    if (limit > most_refused_) most_refused_ = limit;
   }
 
   [[nodiscard]] bool TryJoin(const PackOffer& offer, std::int32_t npu) {
     if (state_.reached[At(npu)] != 0) return true;
     const std::int64_t limit = limit_.Of(offer.label, offer.link, npu);
     if (limit < state_.copies) {
-      if (limit > best_) best_ = limit;
+      Refuse(limit);
       return BuryIfDead(offer.label);
     }
     return Join(offer, npu) && AddStart(npu);
@@ -140,7 +132,7 @@ class TreeGrower {
     if (labels_.Visits(offer.label, node)) return true;
     const std::int64_t limit = limit_.Of(offer.label, offer.link, kNone);
     if (limit < state_.copies) {
-      Hope(limit);
+      Refuse(limit);
       return BuryIfDead(offer.label);
     }
     const std::int32_t l = labels_.Add(node, offer.link, offer.label, offer.price);
@@ -252,8 +244,7 @@ class TreeGrower {
   EntryCounts mine_;
   BanyanCancelled cancelled_;
   const void* context_;
-  std::int64_t best_ = 0;  // the most copies for which a refused path to an NPU had room
-  std::int64_t hope_ = 0;  // the same for the beginnings of paths
+  std::int64_t most_refused_ = 0;  // the most copies for which a refused path, or the beginning of one, had room
   std::int32_t queue_ = kNone;
   std::int32_t queue_end_ = kNone;
   std::int32_t little_ = kLittle;

@@ -4,6 +4,7 @@
 
 #include "pack_grow.h"
 #include "pack_sweep.h"
+#include "pack_worth.h"
 
 namespace banyan {
 
@@ -20,14 +21,23 @@ class PackSearch {
       : grower(state, cancelled, context), state_(state), sweep_(state), cancelled_(cancelled), context_(context) {}
 
   TreeGrower grower;
+  const PackWorth* worth = nullptr;  // where there is one, trees from `first` on may cost so much
+  std::int64_t budget = 0;
+  std::int32_t first = 0;
 
   [[nodiscard]] bool Allocate() {
     const std::int32_t npus = state_.net.npus;
-    if (!grower.Allocate() || !sweep_.Allocate() || !AllocateRange(roots_, npus)) return false;
-    root_count_ = npus;
+    if (!grower.Allocate() || !sweep_.Allocate() || !AllocateRange(all_, npus)) return false;
+    SetRoots(all_.data(), npus);
     return true;
   }
   [[nodiscard]] BanyanStatus status() const { return status_; }
+
+  /// Lets the copies of roots [count] start in this order, in turn; the caller keeps the array.
+  void SetRoots(const std::int32_t* roots, std::int32_t count) {
+    roots_ = roots;
+    root_count_ = count;
+  }
 
   /// Looks for sets that forbid the trees before any is made; sets with nothing to spare join the pool. Marks in `cut` [nodes]
   /// the outside of the largest violated one; *violated tells whether there is one. False when it failed.
@@ -51,12 +61,13 @@ class PackSearch {
 
   /// Packs all copies that are still to start.
   [[nodiscard]] PackEnd Run() {
+    turn_ = 0;
     std::int32_t batch = kMostBatch;
     bool thorough = false;
     for (;;) {
       const Growth growth = GrowBatch(batch, thorough);
       if (growth == Growth::kFailed) return PackEnd::kFailed;
-      if (growth == Growth::kTooHigh) return PackEnd::kTooDear;
+      if (growth == Growth::kTooHigh || IsTooDear()) return PackEnd::kTooDear;
       if (state_.Missing() == 0) return PackEnd::kPacked;
       const std::int32_t before = rollbacks_;
       if (!Verify()) return PackEnd::kFailed;
@@ -99,18 +110,23 @@ class PackSearch {
         }
       }
       grower.prices.NextTree(tree_number_++);
+      if (worth != nullptr) grower.most_height = worth->MostHeight(state_.root, state_.copies, budget);
       const Growth growth = grower.Grow(thorough);
       if (growth == Growth::kFailed) status_ = grower.status();
-      if (growth != Growth::kWhole) return growth;
+      if (growth != Growth::kWhole || IsTooDear()) return growth;
       thorough = false;
     }
     return Growth::kWhole;
   }
 
+  [[nodiscard]] bool IsTooDear() const {
+    return worth != nullptr && worth->OfTrees(first, state_.out->tree_count - (state_.open ? 1 : 0)) > budget;
+  }
+
   // The next root in turn that has copies to start.
   std::int32_t NextRoot() {
-    while (state_.unstarted[At(roots_[At(turn_)])] == 0) turn_ = turn_ + 1 == root_count_ ? 0 : turn_ + 1;
-    const std::int32_t root = roots_[At(turn_)];
+    while (state_.unstarted[At(roots_[turn_])] == 0) turn_ = turn_ + 1 == root_count_ ? 0 : turn_ + 1;
+    const std::int32_t root = roots_[turn_];
     turn_ = turn_ + 1 == root_count_ ? 0 : turn_ + 1;
     return root;
   }
@@ -191,7 +207,8 @@ class PackSearch {
   PackSweep sweep_;
   BanyanCancelled cancelled_;
   const void* context_;
-  Buffer<std::int32_t> roots_;  // in the order of their turns
+  Buffer<std::int32_t> all_;             // [npus] 0 .. npus - 1
+  const std::int32_t* roots_ = nullptr;  // [root_count_] in the order of their turns
   std::int32_t root_count_ = 0;
   std::int32_t turn_ = 0;
   std::int32_t sweeps_ = 0;

@@ -19,6 +19,7 @@ struct PackState {
   Buffer<std::int64_t> full;       // [links] copies that fit
   Buffer<std::int64_t> left;       // [links] copies that still fit; net.graph.capacity has the same for arcs
   Buffer<std::int64_t> unstarted;  // [npus] copies still to start
+  Buffer<std::int32_t> heights;    // [trees] of whole trees
   std::int64_t total = 0;          // copies in all
   std::int64_t waiting = 0;        // copies still to start
   std::int64_t copies = 0;         // of the tree in the making
@@ -39,6 +40,7 @@ struct PackState {
     if (!net.Build(problem) || !pool.Allocate(net)) return false;
     const auto npus = At(net.npus);
     if (!full.Allocate(At(net.links)) || !left.Allocate(At(net.links)) || !unstarted.Allocate(npus)) return false;
+    if (!heights.Allocate(At(out->max_trees))) return false;
     if (!reached.Allocate(npus) || !depth.Allocate(npus) || !member.Allocate(npus)) return false;
     for (std::int32_t i = 0; i < net.links; i++) {
       full[At(i)] = static_cast<std::int64_t>(problem.capacity[i]);
@@ -85,7 +87,7 @@ struct PackState {
     out->link_offset[At(tree) * At(EdgesPerTree()) + At(members)] = static_cast<double>(begin + path_links);
     Reach(y, depth[At(from)] + 1);
     pool.Touch(y);
-    if (members == net.npus) open = false;
+    CloseWhole(tree);
   }
 
   /// Lets the tree in the making stand for fewer copies; the others are to be started again.
@@ -175,7 +177,13 @@ struct PackState {
       Reach(y, depth[At(net.source[out->links[Begin(tree, i)]])] + 1);
       pool.Touch(y);
     }
-    if (members == net.npus) open = false;
+    CloseWhole(tree);
+  }
+
+  void CloseWhole(std::int32_t tree) {
+    if (members < net.npus) return;
+    open = false;
+    heights[At(tree)] = height;
   }
 
   void Reach(std::int32_t v, std::int32_t at_depth) {
