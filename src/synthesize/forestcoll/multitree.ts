@@ -9,6 +9,9 @@ import { optimumOf } from "./optimum.ts";
 import { packingNetwork } from "./packing-network.ts";
 import { reduceAndBroadcast } from "./side-by-side.ts";
 
+/** Trees of so many take a minute and a gigabyte. */
+const MOST_NPUS = 4096;
+
 /**
  * MultiTree (Huang et al., ISCA 2021, as Zhao 2026 describes it in 4.2 and 4.6.5): one tree from every NPU, all grown at the same
  * time over links that are free in a time step. The trees are taken as a flow with the greatest bandwidth that fits, which is at
@@ -51,6 +54,13 @@ function refuse({ collective, copiesPerRoot, policy, repair }: TreeRequest): voi
   const { groupCount, groupSize } = collective;
   if (groupCount > 1) throw new InputError("--group", "one group (multitree grows the trees of one)", groupCount);
   if (groupSize < 2) throw new InputError("--group", "at least two NPUs (one alone has nothing to send)", groupSize);
+  if (groupSize > MOST_NPUS) {
+    throw new InputError(
+      "--group",
+      `at most ${MOST_NPUS} NPUs (multitree lists every edge of a tree from each)`,
+      groupSize,
+    );
+  }
   if (copiesPerRoot !== null && copiesPerRoot !== 1) {
     throw new InputError("--k", "1 (multitree grows one tree from every NPU)", copiesPerRoot);
   }

@@ -173,6 +173,7 @@ describe("multitree", () => {
     await expect(make({ copiesPerRoot: 2 })).rejects.toThrow(InputError);
     await expect(make({ policy: "shallow" })).rejects.toThrow("--policy");
     await expect(make({ members: [2] })).rejects.toThrow("--group");
+    await expect(multitree.make(treeRequest("ring:4097", "allgather"), context)).rejects.toThrow("at most 4096 NPUs");
     const { flow } = await make({ copiesPerRoot: 1 });
     await expect(make({ repair: flow })).rejects.toThrow("--repair");
     const usable = new Float64Array(8);
