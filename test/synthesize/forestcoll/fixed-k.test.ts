@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
-import { InputError } from "../../../src/errors.ts";
+import { InfeasibleError, InputError } from "../../../src/errors.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { compare, format, multiply, type Rational, rational } from "../../../src/model/rational.ts";
-import { fixedCopies } from "../../../src/synthesize/forestcoll/fixed-k.ts";
+import { type FixedPacking, fixedCopies, nextCopies } from "../../../src/synthesize/forestcoll/fixed-k.ts";
 import { optimumOf, type RatedNetwork } from "../../../src/synthesize/forestcoll/optimum.ts";
 import { packingNetwork } from "../../../src/synthesize/forestcoll/packing-network.ts";
 import { paperTrees } from "../../../src/synthesize/forestcoll/paper-forest.ts";
@@ -38,6 +38,15 @@ function leastByTrial(network: RatedNetwork, copies: readonly bigint[], most: Ra
     else from = middle + 1;
   }
   return candidates[from];
+}
+
+function treesOrNull(network: RatedNetwork, fixed: FixedPacking) {
+  try {
+    return paperTrees(network, fixed);
+  } catch (error) {
+    if (error instanceof InfeasibleError) return null;
+    throw error;
+  }
 }
 
 describe("fixedCopies", () => {
@@ -98,6 +107,32 @@ describe("fixedCopies", () => {
       if (first >= 0) found.push(seed);
     }
     expect(found.length).toBeGreaterThan(3);
+  });
+
+  it("goes on to the next U where floors leave no trees, which then exist after a few (200 random networks)", async () => {
+    let most = 0;
+    for (let seed = 300; seed < 500; seed++) {
+      const network = smallNetwork(seed, [10, 1000, 1e9][seed % 3]);
+      const weight = ones(network.npuCount);
+      let { fixed } = await fixedOn(network, weight, BigInt(1 + (seed % 5)));
+      for (let tries = 0; ; tries++) {
+        const trees = treesOrNull(network, fixed);
+        most = Math.max(most, tries);
+        if (trees !== null) {
+          expect(forestFaults(network, fixed, trees)).toEqual([]);
+          break;
+        }
+        expect(fixed.wider).not.toBeNull();
+        const next = nextCopies(network, weight, fixed);
+        expect(compare(next.copiesPerBandwidth, fixed.copiesPerBandwidth)).toBeGreaterThan(0);
+        const more = next.capacity.filter((amount, e) => amount !== fixed.capacity[e]);
+        expect(more.length).toBeGreaterThan(0);
+        expect(next.capacity.every((amount, e) => amount - fixed.capacity[e] <= 1n)).toBe(true);
+        fixed = next;
+      }
+    }
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThan(10);
   });
 
   it("refuses more copies than numbers are exact for", async () => {
