@@ -13,6 +13,9 @@ export type Separation = (shares: Float64Array, capacity: Float64Array) => Uint8
 /**
  * Returns a search for violated cuts: `shares` [members] and `capacity` [links] are doubles >= 0 in any one unit. One maximum
  * flow from all roots into each sink; where it is too small, both the smallest and the largest minimum cut are returned.
+ *
+ * Sinks that are cut off already are tried all the same: without them, a 16 x 16 mesh of unequal links takes 53 rounds and
+ * 52 s instead of 18 and 13 s.
  */
 export function separation(network: AllReduceNetwork, sinks: Iterable<number>): Separation {
   const { nodeCount, memberCount, source, target } = network;

@@ -60,13 +60,6 @@ export function orbitsOf(network: AllReduceNetwork, known: readonly Int32Array[]
   return { maps, nodeOrbit, nodes: sizes(nodeOrbit), linkOrbit, links: sizes(linkOrbit) };
 }
 
-/** Returns the orbits of single nodes and links: no symmetry is used. */
-export function trivialOrbits(network: AllReduceNetwork): Orbits {
-  const nodeOrbit = Int32Array.from({ length: network.nodeCount }, (_, v) => v);
-  const linkOrbit = Int32Array.from(network.link.keys());
-  return { maps: [], nodeOrbit, nodes: sizes(nodeOrbit), linkOrbit, links: sizes(linkOrbit) };
-}
-
 /** Links with the same ends and the same bandwidth, as one. */
 interface Arcs {
   readonly source: Int32Array;

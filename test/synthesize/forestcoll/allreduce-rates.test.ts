@@ -9,6 +9,7 @@ import { compare, divide, format, rational, toNumber } from "../../../src/model/
 import type { Topology } from "../../../src/model/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology-builder.ts";
 import { type AllReduceOptions, allReduceRates } from "../../../src/synthesize/forestcoll/allreduce-rates.ts";
+import { paperTrees } from "../../../src/synthesize/forestcoll/paper-forest.ts";
 import { certifiedRate, faultsOf, flowProgramRate } from "./allreduce-oracle.ts";
 
 const lp = await openHighs();
@@ -175,5 +176,36 @@ describe("allReduceRates", () => {
     );
     expect(solved).toBeGreaterThan(100);
     expect(optimal).toBe(solved);
+  });
+
+  it("leaves capacities that trees of all copies can be packed in, both ways", async () => {
+    const inUse = [
+      presetTopology("mesh:3x3"),
+      presetTopology("line:5"),
+      ...fc.sample(networks, { numRuns: 60, seed: 5 }),
+    ];
+    let packed = 0;
+    for (const topology of inUse) {
+      const members = everyone(topology);
+      if (flowProgramRate(topology, members, lp) < 1e-6) continue;
+      const { copies, outCapacity, inCapacity } = await ratesOf(topology);
+      const bothWays = [
+        { capacity: outCapacity, linkSource: topology.linkSource, linkTarget: topology.linkTarget },
+        { capacity: inCapacity, linkSource: topology.linkTarget, linkTarget: topology.linkSource },
+      ];
+      for (const { capacity, ...ends } of bothWays) {
+        const network = { nodeCount: topology.nodeNames.length, npuCount: topology.npuCount, ...ends };
+        const trees = paperTrees(network, {
+          capacity: Array.from(capacity, BigInt),
+          copies: Array.from(copies, BigInt),
+        });
+        copies.forEach((count, root) => {
+          const own = trees.filter((tree) => tree.root === root).map((tree) => tree.copies);
+          expect(own.reduce((sum, x) => sum + x, 0n)).toBe(BigInt(count));
+        });
+        packed++;
+      }
+    }
+    expect(packed).toBeGreaterThan(80);
   });
 });
