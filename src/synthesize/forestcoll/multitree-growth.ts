@@ -2,6 +2,7 @@ import type { PackedTrees } from "../../engine/kernels/kernels.ts";
 import { InternalError } from "../../errors.ts";
 import { type Grouped, groupedBy } from "../../model/graph.ts";
 import { commonUnits, type FirstHops, firstHops, leaving, longestHop } from "./multitree-network.ts";
+import { TreeReach } from "./multitree-reach.ts";
 import type { PackingNetwork } from "./packing-network.ts";
 
 /** One tree from every NPU, grown in time steps. */
@@ -41,24 +42,14 @@ class Growth {
   readonly #units: Float64Array;
   readonly #longest: number;
   /** What a tree tries in a step, in order. */
-  readonly #hops: readonly FirstHops[];
+  readonly #first: FirstHops;
+  readonly #reach: TreeReach;
   readonly #toNpus: Grouped;
   readonly #onward: Grouped;
-  /** [forwarders of each tree] NPUs right behind it that the tree lacks. */
-  readonly #lacking: Int32Array;
-  readonly #fromForwarders: Grouped;
   /** [links] places left in this step. */
   readonly #free: Float64Array;
-  /** [trees * npus] 1 where tree t has NPU v: t * npus + v. */
-  readonly #reached: Uint8Array;
   /** [trees] NPUs in the tree. */
   readonly #size: Int32Array;
-  /** [trees * npus] NPUs that may have unreached neighbours, in the order in which they joined. */
-  readonly #open: Int32Array;
-  /** [trees] */
-  readonly #openCount: Int32Array;
-  /** [trees] of the open ones, those that joined before this step. */
-  readonly #senders: Int32Array;
   /** [trees] which of the hops is being tried, */
   readonly #hop: Int32Array;
   /** from which sender on, */
@@ -85,29 +76,17 @@ class Growth {
     this.#network = network;
     this.#units = units;
     this.#longest = longestHop(network);
-    this.#hops = firstHops(network, this.#longest);
+    this.#first = firstHops(network, this.#longest);
+    this.#reach = new TreeReach(network, this.#first.groups);
     this.#toNpus = leaving(network, (link) => network.linkTarget[link] < npuCount);
     this.#onward = leaving(network, (link) => network.linkTarget[link] >= npuCount);
-    this.#fromForwarders = entering(network);
-    this.#lacking = new Int32Array(npuCount * (nodeCount - npuCount));
     this.#free = units.slice();
-    this.#reached = new Uint8Array(npuCount * npuCount);
     this.#size = new Int32Array(npuCount).fill(1);
-    this.#open = new Int32Array(npuCount * npuCount);
-    this.#openCount = new Int32Array(npuCount).fill(1);
-    this.#senders = new Int32Array(npuCount);
     this.#hop = new Int32Array(npuCount);
     this.#sender = new Int32Array(npuCount);
     this.#link = new Int32Array(npuCount);
     this.#cursor = new Float64Array(npuCount * (nodeCount - npuCount) * (this.#longest - 1));
     this.#mostLinks = network.linkSource.length + 1;
-    for (let t = 0; t < npuCount; t++) {
-      for (let w = npuCount; w < nodeCount; w++) {
-        this.#lacking[t * (nodeCount - npuCount) + w - npuCount] = this.#toNpus.offset[w + 1] - this.#toNpus.offset[w];
-      }
-      this.#open[t * npuCount] = t;
-      this.#join(t, t);
-    }
     const edges = npuCount * (npuCount - 1);
     this.#begin = new Float64Array(edges);
     this.#count = new Uint16Array(edges);
@@ -120,7 +99,7 @@ class Growth {
     if (turn.length === 0) return false;
     this.#free.set(this.#units);
     this.#base += this.#mostLinks;
-    for (const t of turn) this.#openStep(t);
+    for (const t of turn) this.#beginStep(t);
     let added = 0;
     while (turn.length > 0) {
       turn = turn.filter((t) => this.#addEdge(t, step));
@@ -137,29 +116,11 @@ class Growth {
     return order.items.subarray(0, order.offset[npuCount]);
   }
 
-  /** Leaves out NPUs whose neighbours are all in the tree and sets the cursors to the beginning. O(open NPUs). */
-  #openStep(t: number): void {
-    const row = t * this.#network.npuCount;
-    let kept = 0;
-    for (let i = 0; i < this.#openCount[t]; i++) {
-      const v = this.#open[row + i];
-      if (this.#mayReach(t, v)) this.#open[row + kept++] = v;
-    }
-    this.#openCount[t] = kept;
-    this.#senders[t] = kept;
+  #beginStep(t: number): void {
+    this.#reach.beginStep(t);
     this.#hop[t] = 0;
     this.#sender[t] = 0;
     this.#link[t] = 0;
-  }
-
-  #mayReach(t: number, v: number): boolean {
-    if (this.#onward.offset[v] < this.#onward.offset[v + 1]) return true;
-    const { npuCount, linkTarget } = this.#network;
-    const { offset, items } = this.#toNpus;
-    for (let i = offset[v]; i < offset[v + 1]; i++) {
-      if (this.#reached[t * npuCount + linkTarget[items[i]]] === 0) return true;
-    }
-    return false;
   }
 
   /** Adds one edge to a tree; false when it can have no more in this step. */
@@ -178,30 +139,21 @@ class Growth {
       this.#free[link]--;
       this.#links[this.#linkCount++] = link;
     }
-    this.#join(t, end);
-    this.#open[t * npuCount + this.#openCount[t]++] = end;
+    this.#reach.join(t, end);
     this.#size[t]++;
     return true;
   }
 
-  #join(t: number, npu: number): void {
-    const { nodeCount, npuCount, linkSource } = this.#network;
-    const { offset, items } = this.#fromForwarders;
-    this.#reached[t * npuCount + npu] = 1;
-    for (let i = offset[npu]; i < offset[npu + 1]; i++) {
-      this.#lacking[t * (nodeCount - npuCount) + linkSource[items[i]] - npuCount]--;
-    }
-  }
-
   /** Finds a shortest path with a place on every link from a sender of the tree to an NPU that it lacks. */
   #findPath(t: number): boolean {
-    const row = t * this.#network.npuCount;
-    for (; this.#hop[t] < this.#hops.length; this.#hop[t]++) {
-      const { length, links } = this.#hops[this.#hop[t]];
-      const senders = this.#senders[t];
+    const reach = this.#reach;
+    const { groups, hops } = this.#first;
+    for (; this.#hop[t] < hops.length; this.#hop[t]++) {
+      const { length, group } = hops[this.#hop[t]];
+      const first = reach.firstSender(t, group);
+      const senders = reach.senderCount(t, group);
       for (let s = this.#sender[t]; s < senders; s++) {
-        const v = this.#open[row + s];
-        const found = this.#tryLinks(t, v, links, length, this.#link[t]);
+        const found = this.#tryLinks(t, reach.senders[first + s], groups[group], length, this.#link[t]);
         this.#link[t] = found < 0 ? 0 : found;
         if (found < 0) continue;
         this.#sender[t] = s;
@@ -220,12 +172,13 @@ class Growth {
     const { npuCount, linkTarget } = this.#network;
     const begin = offset[node];
     const end = offset[node + 1];
+    const { reached } = this.#reach;
     const row = t * npuCount;
     for (let i = begin + first; i < end; i++) {
       const link = items[i];
       if (this.#free[link] < 1) continue;
       const v = linkTarget[link];
-      const leads = length === 1 ? this.#reached[row + v] === 0 : this.#passes(t, v, length - 1);
+      const leads = length === 1 ? reached[row + v] === 0 : this.#passes(t, v, length - 1);
       if (!leads) continue;
       this.#path.push(link);
       return i - begin;
@@ -237,7 +190,7 @@ class Growth {
   #passes(t: number, node: number, length: number): boolean {
     const { nodeCount, npuCount } = this.#network;
     const forwarder = t * (nodeCount - npuCount) + node - npuCount;
-    if (length === 1 && this.#lacking[forwarder] === 0) return false;
+    if (length === 1 && this.#reach.lacking[forwarder] === 0) return false;
     const links = length === 1 ? this.#toNpus : this.#onward;
     const slot = forwarder * (this.#longest - 1) + length - 1;
     const first = Math.max(0, this.#cursor[slot] - this.#base);
@@ -269,16 +222,4 @@ class Growth {
     const copies = new Float64Array(npuCount).fill(1);
     return { trees: { root, copies, linkOffset, links }, step: this.#step };
   }
-}
-
-/** Returns the links that enter each NPU from a node that only forwards. */
-function entering({ npuCount, linkSource, linkTarget }: PackingNetwork): Grouped {
-  const kept = Int32Array.from(linkSource.keys()).filter(
-    (link) => linkSource[link] >= npuCount && linkTarget[link] < npuCount,
-  );
-  const { offset, items } = groupedBy(
-    kept.map((link) => linkTarget[link]),
-    npuCount,
-  );
-  return { offset, items: items.map((i) => kept[i]) };
 }

@@ -35,14 +35,20 @@ export function longestHop({ nodeCount, npuCount, linkSource, linkTarget }: Pack
   return longest;
 }
 
-/** Links of one bandwidth that may begin a path of so many links. */
-export interface FirstHops {
+/** What a tree tries: paths of so many links whose first link is of one group. */
+export interface Hop {
   readonly length: number;
-  readonly links: Grouped;
+  readonly group: number;
 }
 
-/** Returns the beginnings of paths of up to `longest` links, short paths first, then fast beginnings. O(links) for each bandwidth. */
-export function firstHops(network: PackingNetwork, longest: number): FirstHops[] {
+export interface FirstHops {
+  /** Links of NPUs of one bandwidth, either to NPUs or to nodes that only forward. */
+  readonly groups: readonly Grouped[];
+  readonly hops: readonly Hop[];
+}
+
+/** Returns the hops of up to `longest` links, short ones first, then those that begin fast. O(links) for each bandwidth. */
+export function firstHops(network: PackingNetwork, longest: number): FirstHops {
   const { npuCount, linkTarget, linkSource, bandwidth } = network;
   const ofBandwidth = (wanted: number, toNpus: boolean): Grouped =>
     leaving(network, (e) => bandwidth[e] === wanted && linkSource[e] < npuCount && linkTarget[e] < npuCount === toNpus);
@@ -50,9 +56,11 @@ export function firstHops(network: PackingNetwork, longest: number): FirstHops[]
   const some = ({ items }: Grouped): boolean => items.length > 0;
   const direct = widths.map((width) => ofBandwidth(width, true)).filter(some);
   const onward = widths.map((width) => ofBandwidth(width, false)).filter(some);
-  const hops = direct.map((links) => ({ length: 1, links }));
-  for (let length = 2; length <= longest; length++) hops.push(...onward.map((links) => ({ length, links })));
-  return hops;
+  const hops: Hop[] = direct.map((_, group) => ({ length: 1, group }));
+  for (let length = 2; length <= longest; length++) {
+    hops.push(...onward.map((_, i) => ({ length, group: direct.length + i })));
+  }
+  return { groups: [...direct, ...onward], hops };
 }
 
 /** Returns the wanted ones of the links that leave each node, in link order. O(links). */
@@ -61,6 +69,16 @@ export function leaving({ nodeCount, linkSource }: PackingNetwork, wanted: (link
   const { offset, items } = groupedBy(
     kept.map((link) => linkSource[link]),
     nodeCount,
+  );
+  return { offset, items: items.map((i) => kept[i]) };
+}
+
+/** Returns the links that enter each NPU from a node that only forwards. O(links). */
+export function entering({ npuCount, linkSource, linkTarget }: PackingNetwork): Grouped {
+  const kept = Int32Array.from(linkSource.keys()).filter((e) => linkSource[e] >= npuCount && linkTarget[e] < npuCount);
+  const { offset, items } = groupedBy(
+    kept.map((link) => linkTarget[link]),
+    npuCount,
   );
   return { offset, items: items.map((i) => kept[i]) };
 }
