@@ -19,7 +19,10 @@ interface Network {
   readonly symmetry: PlainFlow["symmetry"];
 }
 
-/** A circulant whose links of one offset are equal, with parallel ones, and perhaps a switch for all or one for each. */
+/**
+ * A circulant whose links of one offset are equal, with parallel ones, and perhaps a switch for all or one for each; where it
+ * needs no symmetry with some links more.
+ */
 function drawNetwork(draws: Random): Network {
   const n = pick([2, 3, 4, 5, 6, 8], draws);
   const builder = topologyBuilder("drawn");
@@ -38,6 +41,11 @@ function drawNetwork(draws: Random): Network {
     builder.addDuplex(v, hub, 20, 0);
     if (switches > 1) builder.addLink(hub, n + ((v + 1) % n), 30, 0);
   }
+  const shape = pick(["none", "once", "twice", "besides the identity"] as const, draws);
+  for (let more = shape === "none" ? draws.below(4) : 0; more > 0; more--) {
+    const from = draws.below(n);
+    builder.addLink(from, (from + 1 + draws.below(n - 1)) % n, 1 + draws.below(12), 0);
+  }
   const topology = builder.build();
   const turn = pick([1, 1, ...[2, 3].filter((t) => n % t === 0 && t < n)], draws);
   const step = topology.nodeNames.map((_, v) => {
@@ -46,15 +54,12 @@ function drawNetwork(draws: Random): Network {
   });
   const order = n / turn;
   const identity = step.map((_, v) => v);
-  const symmetry = pick(
-    [
-      null,
-      { sizes: [order], steps: [step] },
-      { sizes: [2 * order], steps: [step] },
-      { sizes: [1, order], steps: [identity, step] },
-    ],
-    draws,
-  );
+  const symmetry = {
+    none: null,
+    once: { sizes: [order], steps: [step] },
+    twice: { sizes: [2 * order], steps: [step] },
+    "besides the identity": { sizes: [1, order], steps: [identity, step] },
+  }[shape];
   return { topology, turn: symmetry === null ? n : turn, symmetry };
 }
 

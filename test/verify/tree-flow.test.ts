@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { collective } from "../../src/model/collective.ts";
+import { type Collective, collective } from "../../src/model/collective.ts";
 import { rational } from "../../src/model/rational.ts";
+import type { Topology } from "../../src/model/topology.ts";
+import { topologyBuilder } from "../../src/model/topology-builder.ts";
 import { verifyTreeFlow } from "../../src/verify/tree-flow.ts";
 import type { Violation } from "../../src/verify/violation.ts";
 import { everyone } from "../support/everyone.ts";
@@ -25,6 +27,15 @@ const changed = (flow: PlainFlow, change: (flow: PlainFlow) => void): PlainFlow 
 const edgesOf = (flow: PlainFlow, tree: number): number[][] => flow.forests[0].trees[tree].edges;
 const allToAll = (n: number) =>
   collective({ kind: "alltoall", groups: [everyone(n)], sizeBytes: n, chunksPerNpu: 1, rootRank: 0 });
+
+type LinkRow = readonly [from: number, to: number, bandwidth: number, latency: number];
+
+function linked(npus: number, rows: readonly LinkRow[]): Topology {
+  const builder = topologyBuilder("linked");
+  for (let v = 0; v < npus; v++) builder.addNpu(`g${v}`);
+  for (const row of rows) builder.addLink(...row);
+  return builder.build();
+}
 
 /** Each flow and all that is wrong with it. */
 const BROKEN: Readonly<Record<string, readonly [PlainFlow, ...Violation[]]>> = {
@@ -336,6 +347,82 @@ describe("verifyTreeFlow", () => {
     ]);
   });
 
+  test("takes parallel links onto equal ones, in whatever order they were declared", () => {
+    const links = (back: readonly (readonly [number, number])[]): readonly LinkRow[] => [
+      [0, 1, 5, 1],
+      [0, 1, 7, 0],
+      ...back.map(([bandwidth, latency]): LinkRow => [1, 0, bandwidth, latency]),
+    ];
+    const swapped = (rows: readonly LinkRow[]): readonly Violation[] => {
+      const trees = [
+        { root: 0, copies: 1, edges: [[0]] },
+        { root: 1, copies: 1, edges: [[2]] },
+      ];
+      const flow: PlainFlow = { ...ringTrees(2), topology: linked(2, rows), symmetry: { sizes: [2], steps: [[1, 0]] } };
+      flow.forests = [{ direction: "out", y: rational(1), trees }];
+      return verifyTreeFlow(builtTrees(flow)).violations;
+    };
+    const none = { kind: "false-symmetry", message: "map 0 of the symmetry takes link g0>g1#2 to none like it" };
+    const [five, seven] = [[5, 1] as const, [7, 0] as const];
+    expect(swapped(links([seven, five]))).toEqual([]);
+    expect(swapped(links([five, seven]))).toEqual([]);
+    expect(swapped(links([five, [8, 0]]))).toEqual([none]);
+    expect(swapped(links([five, [7, 1]]))).toEqual([none]);
+    expect(swapped(links([five]))).toEqual([none]);
+    const more = { ...none, message: "map 0 of the symmetry takes link g1>g0#3 to none like it" };
+    expect(swapped(links([five, seven, [8, 0]]))).toEqual([more]);
+  });
+
+  test.each<[string, readonly LinkRow[], number[]]>([
+    [
+      "parallel links to links elsewhere",
+      [
+        [0, 1, 5, 0],
+        [0, 1, 5, 0],
+        [1, 0, 5, 0],
+        [1, 2, 5, 0],
+      ],
+      [1, 0, 2, 3],
+    ],
+    [
+      "a link to one of an earlier node",
+      [
+        [0, 3, 5, 0],
+        [1, 3, 5, 0],
+      ],
+      [1, 2, 0, 3],
+    ],
+    [
+      "a link to one of a later node",
+      [
+        [0, 3, 5, 0],
+        [1, 2, 5, 0],
+        [1, 3, 5, 0],
+      ],
+      [1, 0, 2, 3],
+    ],
+  ])("refuses a map that takes %s", (_, rows, step) => {
+    const flow: PlainFlow = { ...ringTrees(4), topology: linked(4, rows), symmetry: { sizes: [6], steps: [step] } };
+    for (const tree of flow.forests[0].trees) tree.edges = tree.edges.map(() => [0]);
+    expect(verifyTreeFlow(builtTrees(flow)).violations.map(({ kind }) => kind)).toEqual(["false-symmetry"]);
+    expect(judgeTrees(flow).falseSymmetry).toBe(true);
+  });
+
+  test.each<[string, Partial<Collective>]>([
+    ["starts outside the group", { pre: { kind: "one", npu: Int32Array.of(0, 1) } }],
+    [
+      "goes to an outsider",
+      { post: { kind: "sets", offset: Int32Array.of(0, 2, 4), members: Int32Array.of(0, 1, 0, 2) } },
+    ],
+    ["goes to one member", { post: { kind: "one", npu: Int32Array.of(2, 0) } }],
+    ["is to be summed", { reduces: true }],
+  ])("says that trees are not for a chunk that %s", (_, part) => {
+    const flow = relayTrees();
+    const own: PlainFlow = { ...flow, collective: { ...flow.collective, kind: "custom", ...part } };
+    expect(verifyTreeFlow(builtTrees(own)).violations[0].message).toMatch(/^trees do not make this custom/);
+    expect(judgeTrees(own).wrongForests).toBe(true);
+  });
+
   test("counts what it does not keep", () => {
     const flow = changed(ringTrees(4), (own) => {
       own.forests[0].y = rational(400_000_000);
@@ -347,12 +434,13 @@ describe("verifyTreeFlow", () => {
 
   test("is exact where doubles are not", () => {
     const copies = Number.MAX_SAFE_INTEGER;
-    const flow = changed(ringTrees(3), (own) => {
+    // three of them are an odd number above 2^54
+    const flow = changed(ringTrees(4), (own) => {
       for (const tree of own.forests[0].trees) tree.copies = copies;
-      own.forests[0].y = rational(1_000_000_000n, 2n * BigInt(copies));
+      own.forests[0].y = rational(1_000_000_000n, 3n * BigInt(copies));
     });
     expect(verifyTreeFlow(builtTrees(flow)).violations).toEqual([]);
-    flow.forests[0].y = rational(1_000_000_000n * 10n ** 30n + 1n, 2n * BigInt(copies) * 10n ** 30n);
-    expect(verifyTreeFlow(builtTrees(flow)).violationCount).toBe(3);
+    flow.forests[0].y = rational(1_000_000_000n * 10n ** 30n + 1n, 3n * BigInt(copies) * 10n ** 30n);
+    expect(verifyTreeFlow(builtTrees(flow)).violationCount).toBe(4);
   });
 });
