@@ -1,11 +1,12 @@
 import { limitWithBottleneck } from "./bottleneck.ts";
 import { openHighs } from "./engine/milp/highs.ts";
 import type { Engine } from "./engine/types.ts";
-import { CancelledError, InternalError } from "./errors.ts";
+import { CancelledError, InfeasibleError, InputError, InternalError } from "./errors.ts";
 import { type Bound, referencePs } from "./model/bounds.ts";
 import { demandBalance, trimToEulerian } from "./model/eulerian.ts";
+import { distancesFrom, graph } from "./model/graph.ts";
 import { compare, divide, multiply, rational } from "./model/rational.ts";
-import type { Topology } from "./model/topology.ts";
+import { nodeCount, type Topology } from "./model/topology.ts";
 import type { TreeFlow } from "./model/tree-flow.ts";
 import { bestPieces } from "./model/tree-pieces.ts";
 import { stepsOfTrees, treeTransfers } from "./model/tree-steps.ts";
@@ -14,6 +15,7 @@ import { type Problem, problemOf } from "./problem.ts";
 import type { Report } from "./result.ts";
 import { simulateSchedule } from "./simulate/replay.ts";
 import { simulateTreeFlow, treeFlowClock } from "./simulate/tree-flow.ts";
+import { contributions } from "./synthesize/forestcoll/shards.ts";
 import type { TreeMaker, TreeSynthesis } from "./synthesize/tree-maker.ts";
 import { treeRunnerFor } from "./tree-runner.ts";
 import { boundOfCertificate, treesReport } from "./trees-result.ts";
@@ -39,8 +41,51 @@ function usableOf(
     const { usable, statement } = trimToEulerian(topology);
     return { usable, notes: [statement] };
   }
-  demandBalance(topology, eulerian === "switches" ? collective.groupMembers : []);
+  const members = eulerian === "switches" ? collective.groupMembers : [];
+  demandBalance(topology, members, "or --eulerian trim, which leaves some bandwidth unused");
   return { usable: topology.linkBytesPerSecond, notes: [] };
+}
+
+/** Throws InputError for a policy that the maker does not have. */
+function checkPolicy({ name, policies }: TreeMaker, policy: string | undefined): void {
+  if (policy === undefined || policies.includes(policy)) return;
+  const known = policies.length === 0 ? `none (${name} has no policies)` : `one of ${policies.join(", ")}`;
+  throw new InputError("--policy", known, policy);
+}
+
+const NODES_NAMED = 8;
+
+/**
+ * Returns the error for a network on which data of some member cannot reach another, with the cut that no usable link crosses,
+ * named by its smaller side; null where all of it can. O(members * links).
+ */
+function unreached({ topology, collective }: Problem, usable: Float64Array): InfeasibleError | null {
+  const { nodeNames, linkSource, linkTarget } = topology;
+  const { groupMembers, kind } = collective;
+  const gathers = kind === "reduce" || kind === "reducescatter";
+  const [tail, head] = gathers ? [linkTarget, linkSource] : [linkSource, linkTarget];
+  const open = Int32Array.from(usable.keys()).filter((link) => usable[link] > 0);
+  const [tails, heads] = [open.map((link) => tail[link]), open.map((link) => head[link])];
+  const network = graph(nodeCount(topology), tails, heads, new Float64Array(open.length).fill(1));
+  const weight = contributions(collective);
+  for (const [rank, root] of groupMembers.entries()) {
+    if (weight[rank] === 0) continue;
+    const distance = distancesFrom(network, [root]);
+    const lost = groupMembers.find((member) => distance[member] === Number.POSITIVE_INFINITY);
+    if (lost === undefined) continue;
+    const sides = [true, false].map((near) =>
+      [...distance.keys()].filter((v) => Number.isFinite(distance[v]) === near),
+    );
+    const isFar = sides[0].length > sides[1].length;
+    const names = sides[isFar ? 1 : 0].map((node) => nodeNames[node]);
+    const more = names.length > NODES_NAMED ? `, and ${names.length - NODES_NAMED} more` : "";
+    const shown = `{${names.slice(0, NODES_NAMED).join(", ")}${more}}`;
+    const [from, to] = (gathers ? [lost, root] : [root, lost]).map((npu) => nodeNames[npu]);
+    const crosses = isFar === gathers ? "leaves" : "enters";
+    const why = `no usable link of ${topology.name} ${crosses} ${shown}: NPU ${from} cannot reach NPU ${to}`;
+    return new InfeasibleError(why, { from, to, nodes: names });
+  }
+  return null;
 }
 
 /**
@@ -55,6 +100,7 @@ export async function synthesizeTrees(
   maker: TreeMaker,
 ): Promise<TreesResult> {
   checkOptions(options);
+  checkPolicy(maker, options.policy);
   const { signal, onProgress, chunks = "auto" } = options;
   const begin = (phase: string): void => {
     if (signal?.aborted) throw new CancelledError();
@@ -76,6 +122,8 @@ export async function synthesizeTrees(
       repair: options.repair ?? null,
     };
     found = await maker.make(request, { kernels, lp: openHighs, ...(onProgress === undefined ? {} : { onProgress }) });
+  } catch (error) {
+    throw (error instanceof InfeasibleError ? unreached(problem, usable) : null) ?? error;
   } finally {
     dispose();
   }

@@ -44,15 +44,15 @@ export function unbalancedNode(topology: Topology, members: ArrayLike<number> = 
   return null;
 }
 
-/** Throws InputError that names the first node without balance and both sums, as `unbalancedNode` finds it. */
-export function demandBalance(topology: Topology, members: ArrayLike<number> = []): void {
+/** Throws InputError that names the first node without balance and both sums, as `unbalancedNode` finds it, and the remedy. */
+export function demandBalance(topology: Topology, members: ArrayLike<number> = [], remedy = "see --eulerian"): void {
   const found = unbalancedNode(topology, members);
   if (found === null) return;
   const { node, bytesPerSecondIn, bytesPerSecondOut } = found;
   const rounded = [bytesPerSecondIn, bytesPerSecondOut].map((sum) => formatBandwidth(Number(sum)));
   const [into, out] = rounded[0] === rounded[1] ? [`${bytesPerSecondIn} B/s`, `${bytesPerSecondOut} B/s`] : rounded;
   const place = `node ${topology.nodeNames[node]} of ${topology.name}`;
-  throw new InputError(place, "as much bandwidth in as out (see --eulerian)", `${into} in, ${out} out`);
+  throw new InputError(place, `as much bandwidth in as out (${remedy})`, `${into} in, ${out} out`);
 }
 
 /** What is left of a network when every node is to have as much bandwidth in as out. */
