@@ -385,6 +385,20 @@ describe("verifyTreeFlow", () => {
       [1, 0, 2, 3],
     ],
     [
+      "pairs of links to others than pairs",
+      [
+        [0, 2, 5, 0],
+        [0, 2, 5, 0],
+        [0, 3, 5, 0],
+        [0, 4, 5, 0],
+        [1, 2, 5, 0],
+        [1, 3, 5, 0],
+        [1, 3, 5, 0],
+        [1, 4, 5, 0],
+      ],
+      [1, 0, 2, 3, 4],
+    ],
+    [
       "a link to one of an earlier node",
       [
         [0, 3, 5, 0],
@@ -402,7 +416,11 @@ describe("verifyTreeFlow", () => {
       [1, 0, 2, 3],
     ],
   ])("refuses a map that takes %s", (_, rows, step) => {
-    const flow: PlainFlow = { ...ringTrees(4), topology: linked(4, rows), symmetry: { sizes: [6], steps: [step] } };
+    const flow: PlainFlow = {
+      ...ringTrees(step.length),
+      topology: linked(step.length, rows),
+      symmetry: { sizes: [6], steps: [step] },
+    };
     for (const tree of flow.forests[0].trees) tree.edges = tree.edges.map(() => [0]);
     expect(verifyTreeFlow(builtTrees(flow)).violations.map(({ kind }) => kind)).toEqual(["false-symmetry"]);
     expect(judgeTrees(flow).falseSymmetry).toBe(true);
