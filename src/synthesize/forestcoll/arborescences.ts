@@ -43,9 +43,10 @@ interface Waiting {
  * set of NPUs, other than all, that more copies start in than can leave it: `splitSwitches` sees to that.
  *
  * Zhao 2026, B.5.3, algorithm 4 (Berczi and Frank 2010; Edmonds 1973): grow one root-set after another by an arc that leaves it,
- * for as many copies as (B.3) leaves free; the others wait as a set of their own, the next to be grown. mu comes from the one flow of theorem 32.
- * Arcs are tried from the NPUs in the order in which the tree reached them, each once: the sets that forbid one go on doing so
- * while the tree grows, and they forbid all other arcs that leave them too. O(arcs x NPUs^2) flows at most.
+ * for as many copies as (B.3) leaves free; the others wait as a set of their own, the next to be grown, so that few wait. mu
+ * comes from the one flow of theorem 32. Arcs are tried from the NPUs in the order in which the tree reached them, each once:
+ * the sets that forbid one go on doing so while the tree grows, and they forbid all other arcs that leave them too.
+ * O(arcs x NPUs^2) flows at most.
  */
 export function spanningTrees(arcs: readonly CapacityArc[], copies: readonly bigint[]): SpanningTrees[] {
   const free = new FreeCapacity(arcs, copies.length, sum(copies));
