@@ -76,7 +76,14 @@ function* certificateParts(certificate: Certificate | null): Generator<string> {
     yield* numberParts(nodes);
     yield "] }";
   }
-  yield "\n    ]\n  }";
+  yield "\n    ]";
+  if (certificate.potentials !== undefined) {
+    const listed = certificate.potentials.map(
+      (own) => `\n      { "node": ${own.node}, "out": "${format(own.out)}", "in": "${format(own.in)}" }`,
+    );
+    yield `,\n    "potentials": [${listed.join(",")}\n    ]`;
+  }
+  yield "\n  }";
 }
 
 function* forestParts(forest: Forest, edges: number): Generator<string> {

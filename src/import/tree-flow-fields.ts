@@ -14,6 +14,13 @@ export function fractionFromJson(value: unknown, place: string, allowsZero = fal
   return parsed;
 }
 
+/** Returns the fraction of a text such as "-7/2". */
+export function signedFromJson(value: unknown, place: string): Rational {
+  const parsed = typeof value === "string" && value.length <= MOST_DIGITS ? parseRational(value) : null;
+  if (parsed === null) refuse(place, 'a fraction as a text such as "-7/2"', value);
+  return parsed;
+}
+
 /** Returns "out" or "in". */
 export function directionFromJson(value: unknown, place: string): "out" | "in" {
   if (value !== "out" && value !== "in") refuse(place, '"out" or "in"', value);

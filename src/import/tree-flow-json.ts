@@ -2,11 +2,17 @@ import { InputError } from "../errors.ts";
 import type { Collective } from "../model/collective.ts";
 import { format, type Rational } from "../model/rational.ts";
 import { linkCount, nodeCount, type Topology } from "../model/topology.ts";
-import { type Certificate, copiesPerRoot, type NetworkSymmetry, type TreeFlow } from "../model/tree-flow.ts";
+import {
+  type Certificate,
+  copiesPerRoot,
+  type DualCertificate,
+  type NetworkSymmetry,
+  type TreeFlow,
+} from "../model/tree-flow.ts";
 import { parseJson } from "./json-text.ts";
 import { asInteger, asList, asObject, fillIntegers, placeIn, refuse } from "./json-value.ts";
 import { collectiveSections, type ReadScheduleOptions, scheduleTopology } from "./schedule-header.ts";
-import { directionFromJson, fractionFromJson } from "./tree-flow-fields.ts";
+import { directionFromJson, fractionFromJson, signedFromJson } from "./tree-flow-fields.ts";
 import { forestFromJson } from "./tree-forest-json.ts";
 
 interface FlowFields {
@@ -31,6 +37,7 @@ interface CertificateFields {
   readonly weight?: unknown;
   readonly nodes?: unknown;
   readonly cuts?: unknown;
+  readonly potentials?: unknown;
 }
 
 /** Returns whether a parsed file is one of trees: another `banyan-schedule` has no kind. */
@@ -118,6 +125,23 @@ function setFromJson(value: unknown, place: string, topology: Topology): Int32Ar
   return nodes;
 }
 
+function potentialsFromJson(
+  value: unknown,
+  place: string,
+  topology: Topology,
+): NonNullable<DualCertificate["potentials"]> {
+  return asList(value, place).map((entry, i) => {
+    const own = `${place}[${i}]`;
+    const fields = asObject<{ node?: unknown; out?: unknown; in?: unknown }>(entry, own);
+    const [node] = nodesFromJson([fields.node], own, topology);
+    return {
+      node: node as number,
+      out: signedFromJson(fields.out, `${own}.out`),
+      in: signedFromJson(fields.in, `${own}.in`),
+    };
+  });
+}
+
 function certificateFromJson(value: unknown, place: string, topology: Topology): Certificate | null {
   if (value === null) return null;
   const { kind, cuts, ...cut } = asObject<CertificateFields>(value, place);
@@ -127,8 +151,12 @@ function certificateFromJson(value: unknown, place: string, topology: Topology):
   }
   if (kind !== "dual") refuse(`${place}.kind`, '"cut" or "dual"', kind);
   const list = asList(cuts, `${place}.cuts`);
+  const { potentials } = cut;
   return {
     kind,
+    ...(potentials === undefined
+      ? {}
+      : { potentials: potentialsFromJson(potentials, `${place}.potentials`, topology) }),
     cuts: list.map((entry, i) => {
       const own = `${place}.cuts[${i}]`;
       const fields = asObject<CertificateFields>(entry, own);

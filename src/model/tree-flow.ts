@@ -49,14 +49,20 @@ export interface CutCertificate {
  * What proves the rate of an all-reduce that sums each byte at one NPU (dual of the linear program of Zhao 2026, B.7): node
  * sets S that each lack a member, with weights w >= 0 that around every member v sum to 1 or more, over the sets of both
  * directions that contain v. The buffer's bytes per second are then at most the sum over links e of
- *   b_e * max(sum of w over "out" sets that e leaves, sum of w over "in" sets that e enters).
+ *   b_e * max(0, W_out + G_out, W_in + G_in),
+ * where W_out is the weight of the "out" sets that e leaves, W_in that of the "in" sets that e enters, and G the potential of
+ * the node that e enters less that of the one it leaves, for each direction (0 at members and where none is listed).
+ *
  * For let x_v be summed at v, and let sums hold BC_e and contributions RE_e of link e, BC_e + RE_e <= b_e. What is summed in
  * an "out" set must leave it for the member that it lacks: x(S) <= BC(out of S). That member's contributions must come into an
- * "in" set: x(S) <= RE(into S). The sum of these times w has at least x(all) on the left, and on the right at most the above.
+ * "in" set: x(S) <= RE(into S). The sum of these times w has at least x(all) on the left. Over nodes that neither duplicate nor
+ * reduce, as much of BC and of RE goes out as comes in, so potentials add nothing to the right side, which is at most the above.
  */
 export interface DualCertificate {
   readonly kind: "dual";
   readonly cuts: readonly { readonly nodes: Int32Array; readonly direction: "out" | "in"; readonly weight: Rational }[];
+  /** Of nodes that only forward, ascending, without those that are 0. */
+  readonly potentials?: readonly { readonly node: number; readonly out: Rational; readonly in: Rational }[];
 }
 
 export type Certificate = CutCertificate | DualCertificate;

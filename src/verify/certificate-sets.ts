@@ -52,19 +52,46 @@ function eachCrossing(
   }
 }
 
+/** Returns why these are no potentials of nodes that only forward, or null. O(nodes). */
+function potentialFault(
+  { topology, collective }: TreeFlow,
+  potentials: NonNullable<DualCertificate["potentials"]>,
+  words: TreeWords,
+): string | null {
+  const isMember = new Uint8Array(nodeCount(topology));
+  for (const member of collective.groupMembers) isMember[member] = 1;
+  let before = -1;
+  for (const { node, out, in: into } of potentials) {
+    if (!(node > before && node < isMember.length)) return `its potentials have node ${node} after node ${before}`;
+    if (isMember[node] === 1) return `it has a potential at the member ${words.node(node)}`;
+    if (out.den <= 0n || into.den <= 0n) return `its potential at ${words.node(node)} is no number`;
+    before = node;
+  }
+  return null;
+}
+
 /**
  * Returns the bound that weighted sets prove (DualCertificate, model/tree-flow.ts, has the condition and the proof), or why
  * they prove none. O((nodes + links) * sets), in integers over a common denominator.
  */
-export function dualBound(flow: TreeFlow, cuts: DualCertificate["cuts"], words: TreeWords): Rational | string {
+export function dualBound(
+  flow: TreeFlow,
+  { cuts, potentials = [] }: DualCertificate,
+  words: TreeWords,
+): Rational | string {
   const { topology, collective } = flow;
-  const { linkBytesPerSecond } = topology;
+  const { linkSource, linkTarget, linkBytesPerSecond } = topology;
   let whole = 1n;
   for (const [i, cut] of cuts.entries()) {
     const fault = cutFault(flow, cut, words);
     if (fault !== null) return `set ${i}: ${fault}`;
     if (cut.weight.num < 0n || cut.weight.den <= 0n) return `set ${i} has weight ${format(cut.weight)}, below 0`;
     whole *= rational(cut.weight.den, whole).num; // times den / gcd(den, whole)
+  }
+  const fault = potentialFault(flow, potentials, words);
+  if (fault !== null) return fault;
+  for (const potential of potentials) {
+    for (const value of [potential.out, potential.in]) whole *= rational(value.den, whole).num;
   }
   const none = (length: number): bigint[] => new Array<bigint>(length).fill(0n);
   const covered = none(nodeCount(topology));
@@ -77,15 +104,21 @@ export function dualBound(flow: TreeFlow, cuts: DualCertificate["cuts"], words: 
       if (leaves === (direction === "out")) onLinks[link] += own;
     });
   }
+  const potential = { out: none(nodeCount(topology)), in: none(nodeCount(topology)) };
+  for (const { node, ...values } of potentials) {
+    for (const way of ["out", "in"] as const) potential[way][node] = values[way].num * (whole / values[way].den);
+  }
   for (const member of collective.groupMembers) {
     if (covered[member] >= whole) continue;
     return `the sets around ${words.node(member)} weigh ${format(rational(covered[member], whole))} together, less than 1`;
   }
   let bound = 0n;
   for (let link = 0; link < linkBytesPerSecond.length; link++) {
-    const out = weightOn.out[link];
-    const into = weightOn.in[link];
-    bound += (out > into ? out : into) * BigInt(linkBytesPerSecond[link]);
+    const [from, to] = [linkSource[link], linkTarget[link]];
+    const out = weightOn.out[link] + potential.out[to] - potential.out[from];
+    const into = weightOn.in[link] + potential.in[to] - potential.in[from];
+    const more = out > into ? out : into;
+    if (more > 0n) bound += more * BigInt(linkBytesPerSecond[link]);
   }
   return rational(bound, whole);
 }

@@ -1,6 +1,6 @@
 import { add, compare, divide, multiply, type Rational, rational, subtract } from "../model/rational.ts";
 import { nodeCount } from "../model/topology.ts";
-import { type Certificate, type CutCertificate, copiesOf, type TreeFlow } from "../model/tree-flow.ts";
+import { type CutCertificate, copiesOf, type DualCertificate, type TreeFlow } from "../model/tree-flow.ts";
 import { cutFault, dualBound, type NodeSet, outsideOf } from "./certificate-sets.ts";
 import { type TreeDemand, treeDemand } from "./tree-flow-demand.ts";
 import { treeWords } from "./tree-flow-words.ts";
@@ -14,7 +14,10 @@ export interface Proof {
    * A cut bounds every schedule. The dual of an all-reduce bounds those that sum each byte at some NPU and send the sum from
    * there to all, which is what trees do (Zhao 2026, B.7).
    */
-  readonly holdsFor: "every schedule" | "every schedule that sums each byte at one NPU";
+  readonly holdsFor:
+    | "every schedule"
+    | "every schedule that sums each byte at one NPU"
+    | "every schedule that sums each byte at one NPU, over switches that only forward";
   /** The flow reaches the bound. */
   readonly optimal: boolean;
   /** 1 - achieved / bound. */
@@ -115,15 +118,15 @@ function cutProof(flow: TreeFlow, cut: CutCertificate, demand: TreeDemand): Foun
   return { bound: rational(across * BigInt(collective.chunkCount), BigInt(share)), holdsFor, phaseBound: null };
 }
 
-function dualProof(
-  flow: TreeFlow,
-  { cuts }: Extract<Certificate, { kind: "dual" }>,
-  demand: TreeDemand,
-): Found | string {
+function dualProof(flow: TreeFlow, certificate: DualCertificate, demand: TreeDemand): Found | string {
   if (demand.share !== null) return `weighted sets are for all-reduce, not for this ${flow.collective.kind}`;
-  const bound = dualBound(flow, cuts, treeWords(flow));
+  const bound = dualBound(flow, certificate, treeWords(flow));
   if (typeof bound === "string") return bound;
-  return { bound, holdsFor: "every schedule that sums each byte at one NPU", phaseBound: null };
+  const holdsFor =
+    (certificate.potentials ?? []).length === 0
+      ? "every schedule that sums each byte at one NPU"
+      : "every schedule that sums each byte at one NPU, over switches that only forward";
+  return { bound, holdsFor, phaseBound: null };
 }
 
 function insideOf({ nodes }: NodeSet, members: Int32Array): number {

@@ -52,19 +52,40 @@ function drawSets(flow: PlainFlow, draws: Random): DualCertificate["cuts"] {
   });
 }
 
+/** Potentials of some nodes that are no members. */
+function drawPotentials(
+  { topology, collective }: PlainFlow,
+  draws: Random,
+): NonNullable<DualCertificate["potentials"]> {
+  const members = new Set(collective.groupMembers);
+  const drawn = (): Rational => rational(draws.below(9) - 4, 1 + draws.below(3));
+  return [...topology.nodeNames.keys()]
+    .filter((node) => !members.has(node) && draws.below(3) > 0)
+    .map((node) => ({ node, out: drawn(), in: drawn() }));
+}
+
 const coverage = (cuts: DualCertificate["cuts"], member: number): Rational =>
   cuts.filter(({ nodes }) => nodes.includes(member)).reduce((sum, { weight }) => add(sum, weight), rational(0));
 
-function dualValue(flow: PlainFlow, cuts: DualCertificate["cuts"]): Rational {
+function dualValue(
+  flow: PlainFlow,
+  cuts: DualCertificate["cuts"],
+  potentials: NonNullable<DualCertificate["potentials"]> = [],
+): Rational {
+  const gain = (link: number, way: "out" | "in"): Rational => {
+    const at = (node: number): Rational => potentials.find((one) => one.node === node)?.[way] ?? rational(0);
+    return subtract(at(flow.topology.linkTarget[link]), at(flow.topology.linkSource[link]));
+  };
   let bound = rational(0);
   flow.topology.linkBytesPerSecond.forEach((bandwidth, link) => {
     const [out, into] = (["out", "in"] as const).map((direction) =>
       cuts
         .filter((cut) => cut.direction === direction)
         .filter(({ nodes }) => crossing(flow, new Set(nodes), direction).includes(link))
-        .reduce((sum, { weight }) => add(sum, weight), rational(0)),
+        .reduce((sum, { weight }) => add(sum, weight), gain(link, direction)),
     );
-    bound = add(bound, multiply(compare(out, into) > 0 ? out : into, rational(bandwidth)));
+    const more = compare(out, into) > 0 ? out : into;
+    if (more.num > 0n) bound = add(bound, multiply(more, rational(bandwidth)));
   });
   return bound;
 }
@@ -166,6 +187,10 @@ describe("judgeCertificate", () => {
         expect(proof?.bound).toEqual(dualValue(flow, cuts));
         expect(compare(achieved, dualValue(flow, cuts))).toBeLessThanOrEqual(0);
         proved++;
+        const potentials = drawPotentials(flow, draws);
+        const raised = judged(flow, { kind: "dual", cuts, potentials });
+        expect(raised.violations).toEqual([]);
+        expect(raised.proof?.bound).toEqual(dualValue(flow, cuts, potentials));
         const tooLight = cuts.map((cut) => ({ ...cut, weight: multiply(cut.weight, rational(999_999, 1_000_000)) }));
         expect(judged(flow, { kind: "dual", cuts: tooLight }).proof).toBeNull();
       }
@@ -244,6 +269,16 @@ describe("judgeCertificate", () => {
       ringAllReduceTrees(3),
       { kind: "dual", cuts: [around(rational(1)), around(rational(-1))] },
       "set 1 has weight -1, below 0",
+    ],
+    [
+      "a potential at a member",
+      ringAllReduceTrees(3),
+      {
+        kind: "dual",
+        cuts: [around(rational(1))],
+        potentials: [{ node: 1, out: rational(1), in: rational(0) }],
+      },
+      "it has a potential at the member rank 1 (g1)",
     ],
     [
       "a set of all",

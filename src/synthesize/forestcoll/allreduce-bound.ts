@@ -16,10 +16,7 @@ import type { Orbits } from "./allreduce-symmetry.ts";
  *
  * Without potentials the bound would hold, and often be reached, for switches that duplicate and reduce messages.
  */
-export interface AllReduceCertificate extends DualCertificate {
-  /** Where they are not 0: node of the network, ascending, and its potentials. */
-  readonly potentials: readonly { readonly node: number; readonly out: Rational; readonly in: Rational }[];
-}
+export type AllReduceCertificate = Required<DualCertificate>;
 
 /** Weights of cuts, each for all of its images together, and potentials that are equal on orbits; all exact. */
 export interface OrbitProof {
