@@ -6,7 +6,7 @@ import { compare, toNumber } from "../../model/rational.ts";
 import { reversed, type Topology } from "../../model/topology.ts";
 import type { Forest, NetworkSymmetry } from "../../model/tree-flow.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
-import { type FixedPacking, fixedCopies } from "./fixed-k.ts";
+import { type FixedPacking, fixedCopies, nextCopies } from "./fixed-k.ts";
 import { type Optimum, optimumOf, type Packing, packable } from "./optimum.ts";
 import { symmetricForest } from "./orbits.ts";
 import { packTrees } from "./pack-trees.ts";
@@ -58,8 +58,7 @@ export async function growForest(
   const part =
     old.part ??
     symmetric(request, direction, weight, packing) ??
-    (await packed(request, context, network, packing)) ??
-    asPublished(network, packing);
+    (await packedOrPublished(request, context, network, weight, packing));
   const { copyBytesPerSecond } = part.packing;
   const forest =
     part.symmetry === undefined
@@ -74,7 +73,7 @@ export async function growForest(
     trials: part.trials,
     repaired: part.repaired ?? null,
     notes: [
-      ...(copiesPerRoot === null ? [] : [shareNote(packing, optimum)]),
+      ...(copiesPerRoot === null ? [] : [shareNote(part.packing, optimum)]),
       ...(part.notes ?? []),
       ...(old.reason === undefined ? [] : [`made anew, for the old trees could not be repaired: ${old.reason}`]),
     ],
@@ -153,6 +152,31 @@ async function repaired(
     notes: compare(packing.bytesPerSecond, optimum.bytesPerSecond) < 0 ? [shareNote(packing, optimum)] : [],
   };
   return { part };
+}
+
+/** Numbers of copies on some link that are tried beyond the best for a given k, where a switch is out of balance. */
+const MOST_STEPS = 1000;
+
+/**
+ * Trees packed on the network as it is. Where the search gets stuck: with floors that leave a switch out of balance, trees of
+ * the next lower rates in turn; else the dissertation's own way.
+ */
+async function packedOrPublished(
+  request: TreeRequest,
+  context: TreeContext,
+  network: PackingNetwork,
+  weight: Float64Array,
+  best: Packing | FixedPacking,
+): Promise<Part> {
+  let packing = best;
+  for (let step = 0; ; step++) {
+    const part = await packed(request, context, network, packing);
+    if (part !== null) {
+      return step === 0 ? part : { ...part, notes: ["better trees for so many copies are not ruled out"] };
+    }
+    if (!("wider" in packing) || packing.wider === null || step === MOST_STEPS) return asPublished(network, packing);
+    packing = nextCopies(network, weight, packing);
+  }
 }
 
 async function packed(
