@@ -5,6 +5,7 @@
 #include "kernels/arborescence.h"
 #include "kernels/lists.h"
 #include "kernels/match.h"
+#include "kernels/pack.h"
 #include "kernels/place.h"
 #include "kernels/rate.h"
 #include "kernels/relay.h"
@@ -161,6 +162,21 @@ bool ValidSweep(const BanyanSweep& problem) {
   return capacities + supplies <= static_cast<int64_t>(kMaxSafe);
 }
 
+bool ValidPack(const BanyanPack& problem) {
+  if (problem.npu_count < 1 || problem.node_count < problem.npu_count || problem.node_count == INT32_MAX) return false;
+  if (!ValidLinks(problem.link_source, problem.link_target, problem.link_count, problem.node_count)) return false;
+  if (problem.link_count > INT32_MAX / 2 - problem.npu_count) return false;
+  if (problem.depth_price < 0 || problem.depth_price > 1000 || problem.load_price < 0 || problem.load_price > 1000 ||
+      problem.scheduled < 0 || problem.scheduled > 1 || problem.repairs < 0 || problem.enough_height < 0) {
+    return false;
+  }
+  banyan::Wide capacities = 0;
+  banyan::Wide copies = 0;
+  if (!ExactSum(problem.capacity, problem.link_count, 0, &capacities)) return false;
+  if (!ExactSum(problem.copies, problem.npu_count, 0, &copies)) return false;
+  return capacities + copies <= static_cast<int64_t>(kMaxSafe);
+}
+
 bool ValidArborescence(const BanyanArborescence& problem) {
   const int32_t nodes = problem.node_count;
   if (nodes < 1 || nodes > INT32_MAX / 2 || problem.arc_count < 0 || problem.arc_count == INT32_MAX) return false;
@@ -250,4 +266,13 @@ int32_t banyan_arborescence(const BanyanArborescence* problem, BanyanCancelled c
                             int32_t* arc) {
   if (!ValidArborescence(*problem)) return kBanyanBadArgument;
   return banyan::CheapestArborescence(*problem, cancelled, context, arc);
+}
+
+int32_t banyan_pack(const BanyanPack* problem, BanyanCancelled cancelled, const void* context, BanyanTrees* out) {
+  out->tree_count = 0;
+  out->outcome = kBanyanPacked;
+  out->sweeps = 0;
+  out->rollbacks = 0;
+  if (!ValidPack(*problem) || out->max_trees < 0 || !(out->max_links >= 0)) return kBanyanBadArgument;
+  return banyan::Pack(*problem, cancelled, context, out);
 }

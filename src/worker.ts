@@ -22,7 +22,9 @@ export default async function work({ task, cancel }: WorkerRequest): Promise<Wor
 function moved(result: PoolResult<PoolTask>): WorkerReply {
   const reply = { result };
   if (result === null) return reply;
-  const parts: unknown[] = ArrayBuffer.isView(result) ? [result] : Object.values(result);
+  const parts: unknown[] = ArrayBuffer.isView(result)
+    ? [result]
+    : Object.values("trees" in result ? result.trees : result);
   const buffers = parts.filter((part) => ArrayBuffer.isView(part)).map((column) => column.buffer);
   return move({ [transferableSymbol]: buffers, [valueSymbol]: reply } as never) as unknown as WorkerReply;
 }

@@ -319,6 +319,45 @@ Napi::Value Arborescence(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), status);
 }
 
+// pack(nodeCount, npuCount, linkSource, linkTarget, capacity, copies, depthPrice, loadPrice, scheduled, seed, repairs,
+//      enoughHeight, cancel | null, root, copies, linkOffset, links, cut, summary[4]) -> status
+// The summary is trees, outcome, sweeps, rollbacks.
+Napi::Value Pack(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  BanyanPack problem{};
+  problem.node_count = arguments.Integer("nodeCount");
+  problem.npu_count = arguments.Integer("npuCount");
+  problem.link_source = arguments.Int32("linkSource", Arguments::kAnyLength);
+  problem.link_count = arguments.Count("linkSource");
+  const double links = problem.link_count;
+  problem.link_target = arguments.Int32("linkTarget", links);
+  problem.capacity = arguments.Float64("capacity", links);
+  problem.copies = arguments.Float64("copies", problem.npu_count);
+  problem.depth_price = arguments.Integer("depthPrice");
+  problem.load_price = arguments.Integer("loadPrice");
+  problem.scheduled = arguments.Integer("scheduled");
+  problem.seed = arguments.Unsigned("seed");
+  problem.repairs = arguments.Integer("repairs");
+  problem.enough_height = arguments.Integer("enoughHeight");
+  const int32_t* flag = arguments.Flag();
+  BanyanTrees out{};
+  out.root = arguments.Int32("root", Arguments::kAnyLength);
+  out.max_trees = arguments.Count("root");
+  const double trees = out.max_trees;
+  out.copies = arguments.Float64("copies", trees);
+  out.link_offset = arguments.Float64("linkOffset", trees * (static_cast<double>(problem.npu_count) - 1) + 1);
+  out.links = arguments.Int32("links", Arguments::kAnyLength);
+  out.max_links = arguments.length();
+  out.cut = arguments.Uint8("cut", problem.node_count);
+  double* summary = arguments.Float64("summary", 4);
+  const int32_t status = banyan_pack(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  summary[0] = out.tree_count;
+  summary[1] = out.outcome;
+  summary[2] = out.sweeps;
+  summary[3] = out.rollbacks;
+  return Napi::Number::New(info.Env(), status);
+}
+
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("match", Napi::Function::New(env, Match, "match"));
   exports.Set("spread", Napi::Function::New(env, Spread, "spread"));
@@ -326,6 +365,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("place", Napi::Function::New(env, Place, "place"));
   exports.Set("rate", Napi::Function::New(env, Rate, "rate"));
   exports.Set("sweep", Napi::Function::New(env, Sweep, "sweep"));
+  exports.Set("pack", Napi::Function::New(env, Pack, "pack"));
   exports.Set("arborescence", Napi::Function::New(env, Arborescence, "arborescence"));
   return exports;
 }

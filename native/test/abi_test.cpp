@@ -46,6 +46,8 @@ void RandomProblems(std::uint32_t count) {
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     fault = banyan_test::RunSweep(banyan_test::RandomSweep(random, 7), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    fault = banyan_test::RunPack(banyan_test::RandomPack(random, 7), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     fault = banyan_test::RunArborescence(banyan_test::RandomArborescence(random, 6), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     spanned += status == kBanyanOk ? 1U : 0U;
@@ -164,6 +166,30 @@ void ArborescenceStatuses() {
   Expect(span(nullptr) == kBanyanBadArgument, "a cost that adds up to too much", 0);
 }
 
+void PackStatuses() {
+  banyan_test::PackCase made;
+  made.nodes = 2;
+  made.npus = 2;
+  made.Add(0, 1, 3);
+  made.copies = {3, 0};
+  const auto pack = [&](BanyanCancelled cancelled, std::int32_t max_trees, std::int32_t max_links) {
+    banyan_test::Trees out(made, max_trees, max_links);
+    const BanyanPack view = made.View();
+    return banyan_pack(&view, cancelled, nullptr, &out.view);
+  };
+  Expect(pack(nullptr, 1, 1) == kBanyanOk, "a tree", 0);
+  Expect(pack(Stop, 1, 1) == kBanyanCancelled, "a tree cancelled", 0);
+  Expect(pack(nullptr, 0, 1) == kBanyanOutputTooSmall, "no room for a tree", 0);
+  Expect(pack(nullptr, 1, 0) == kBanyanOutputTooSmall, "no room for a link", 0);
+  made.depth_price = 1001;
+  Expect(pack(nullptr, 1, 1) == kBanyanBadArgument, "a price of 1001", 0);
+  made.depth_price = 0;
+  made.copies[1] = -1;
+  Expect(pack(nullptr, 1, 1) == kBanyanBadArgument, "copies -1", 0);
+  made.copies[1] = 9007199254740990.0;
+  Expect(pack(nullptr, 1, 1) == kBanyanBadArgument, "too many copies", 0);
+}
+
 }  // namespace
 
 int main() {
@@ -171,6 +197,7 @@ int main() {
   Statuses();
   RateStatuses();
   SweepStatuses();
+  PackStatuses();
   ArborescenceStatuses();
   std::printf(failures == 0 ? "native tests passed\n" : "%d native tests failed\n", failures);
   return failures == 0 ? 0 : 1;

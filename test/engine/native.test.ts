@@ -31,6 +31,11 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
   const goodSweep = (): unknown[] => [
     ...[2, ints(0), ints(1), Float64Array.of(5), Float64Array.of(3, 0), ints(1), null, new Float64Array(1)],
   ];
+  // One copy over a link.
+  const goodPack = (): unknown[] => [
+    ...[2, 2, ints(0), ints(1), Float64Array.of(5), Float64Array.of(1, 0), 1, 1, 0, 1, 0, 0, null],
+    ...[ints(9), Float64Array.of(9), Float64Array.of(9, 9), ints(9), new Uint8Array(2), new Float64Array(4)],
+  ];
   // Two arcs into node 1.
   const goodArborescence = (): unknown[] => [
     ...[2, 0, ints(0, 0), ints(1, 1), Float64Array.of(5, 4), null, new Int32Array(2)],
@@ -40,6 +45,7 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     place: goodPlace,
     rate: goodRate,
     sweep: goodSweep,
+    pack: goodPack,
     arborescence: goodArborescence,
   };
   const names = Object.keys(calls) as (keyof typeof calls)[];
@@ -62,6 +68,13 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     const [sweep, span] = [goodSweep(), goodArborescence()];
     expect([addon().sweep(...sweep), addon().arborescence(...span)]).toEqual([0, 0]);
     expect([sweep.at(-1), span.at(-1)]).toEqual([Float64Array.of(3), ints(-1, 1)]);
+  });
+
+  it("writes trees into the caller's arrays", () => {
+    const args = goodPack();
+    expect(addon().pack(...args)).toBe(0);
+    const trees = [ints(0), Float64Array.of(1), Float64Array.of(0, 1), ints(0)];
+    expect(args.slice(-6)).toEqual([...trees, new Uint8Array(2), Float64Array.of(1, 0, 1, 0)]);
   });
 
   it.each([undefined, "x", {}, 1.5, 2 ** 40, [0], new Float32Array(2), new DataView(new ArrayBuffer(8))])(

@@ -2,6 +2,7 @@ import { exactSum } from "./exact-sum.ts";
 import type {
   ArborescenceProblem,
   MatchProblem,
+  PackProblem,
   PlaceProblem,
   RateProblem,
   RelayProblem,
@@ -87,6 +88,20 @@ export function checkRateShapes(problem: RateProblem): void {
   require(isInteger(problem.npuCount, 1, INT32_MAX) && isInteger(problem.nodeCount, problem.npuCount, INT32_MAX));
   require(links <= INT32_MAX / 2 && problem.linkTarget.length === links && problem.capacity.length === links);
   require(problem.weight.length === problem.npuCount);
+}
+
+/** Throws when a length or a setting of a pack problem does not fit the others. O(1). */
+export function checkPackShapes(problem: PackProblem): void {
+  const links = problem.linkSource.length;
+  const { npuCount, nodeCount } = problem;
+  require(isInteger(npuCount, 1, INT32_MAX) && isInteger(nodeCount, npuCount, INT32_MAX - 1));
+  require(links <= Math.floor(INT32_MAX / 2) - npuCount && problem.linkTarget.length === links);
+  require(problem.capacity.length === links && problem.copies.length === npuCount);
+  require(isInteger(problem.depthPrice, 0, 1000) && isInteger(problem.loadPrice, 0, 1000));
+  require(isInteger(problem.seed, 0, 2 ** 32 - 1) && typeof problem.scheduled === "boolean");
+  for (const value of [problem.repairs, problem.enoughHeight, problem.maxTrees])
+    require(isInteger(value, 0, INT32_MAX));
+  require(isInteger(problem.maxLinks, 0, Number.MAX_SAFE_INTEGER));
 }
 
 /** Throws when a length of a sweep problem does not fit the others. O(1). */
@@ -195,6 +210,14 @@ export function checkRateValues(problem: RateProblem): void {
   const weights = exactSum(weight);
   require(weights >= 1n && weights <= BigInt(Number.MAX_SAFE_INTEGER));
   require(exactSum(capacity) * weights < 2n ** 126n);
+}
+
+/** Throws when an index or a value of a pack problem is out of range; the shapes have been checked. */
+export function checkPackValues({ nodeCount, linkSource, linkTarget, capacity, copies }: PackProblem): void {
+  checkLinkValues(linkSource, linkTarget, nodeCount);
+  require(capacity.every((value) => Number.isSafeInteger(value) && value >= 0));
+  require(copies.every((value) => Number.isSafeInteger(value) && value >= 0));
+  require(exactSum(capacity) + exactSum(copies) <= BigInt(Number.MAX_SAFE_INTEGER));
 }
 
 /** Throws when an index or a value of a sweep problem is out of range; the shapes have been checked. */

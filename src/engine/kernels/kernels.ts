@@ -262,6 +262,11 @@ export interface Kernels {
   place(problem: PlaceProblem, cancel?: CancelFlag): Float64Array;
   /** Returns the bottleneck of an all-gather. One maximum flow per NPU, each local. */
   rate(problem: RateProblem, cancel?: CancelFlag): Rate;
+  /**
+   * Returns trees that span all NPUs, or what forbids them; null when maxTrees or maxLinks was too small. With repairs the
+   * trees depend on that room too, for a repair that does not fit is not made.
+   */
+  pack(problem: PackProblem, cancel?: CancelFlag): PackOutcome | null;
   /** Returns the flow into each sink, what it is fed itself included, [sinks]. One maximum flow per sink, each local. */
   sweep(problem: SweepProblem, cancel?: CancelFlag): Float64Array;
   /** Returns the arc that enters each node, -1 at the root, [nodes]. Throws InfeasibleError when a node cannot be reached. O(arcs log arcs). */

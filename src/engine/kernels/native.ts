@@ -2,6 +2,7 @@ import { InternalError } from "../../errors.ts";
 import {
   checkArborescenceShapes,
   checkMatchShapes,
+  checkPackShapes,
   checkPlaceShapes,
   checkRateShapes,
   checkRelayShapes,
@@ -17,8 +18,10 @@ import {
   allocateLogs,
   allocateOutputs,
   allocateStarts,
+  allocateTrees,
   collect,
   type Outputs,
+  packOutcomeOf,
   rateOfCut,
   throwForArcs,
 } from "./outputs.ts";
@@ -31,6 +34,7 @@ export interface Addon {
   relay(...args: unknown[]): number;
   place(...args: unknown[]): number;
   rate(...args: unknown[]): number;
+  pack(...args: unknown[]): number;
   sweep(...args: unknown[]): number;
   arborescence(...args: unknown[]): number;
 }
@@ -145,6 +149,19 @@ export function nativeKernels(addon: Addon): Kernels {
       const status = addon.rate(nodeCount, npuCount, linkSource, linkTarget, capacity, weight, cancel ?? null, cut);
       throwForStatus(status, 0, 0);
       return rateOfCut(problem, cut);
+    },
+    pack(problem, cancel?: CancelFlag) {
+      checkPackShapes(problem);
+      const { nodeCount, npuCount, linkSource, linkTarget, capacity, copies } = problem;
+      const { depthPrice, loadPrice, scheduled, seed, repairs, enoughHeight } = problem;
+      const out = allocateTrees(problem);
+      const status = addon.pack(
+        ...[nodeCount, npuCount, linkSource, linkTarget, capacity, copies],
+        ...[depthPrice, loadPrice, Number(scheduled), seed, repairs, enoughHeight],
+        cancel ?? null,
+        ...[out.root, out.copies, out.linkOffset, out.links, out.cut, out.summary],
+      );
+      return packOutcomeOf(status, problem, out);
     },
     sweep(problem, cancel?: CancelFlag) {
       checkSweepShapes(problem);

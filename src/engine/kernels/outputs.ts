@@ -5,6 +5,9 @@ import {
   deliveriesOf,
   demandOf,
   type MatchProblem,
+  type PackedTrees,
+  type PackOutcome,
+  type PackProblem,
   type PlaceProblem,
   type Rate,
   type RateProblem,
@@ -94,6 +97,48 @@ export function rateOfCut({ linkSource, linkTarget, capacity, weight }: RateProb
     cut,
   };
 }
+
+/** The caller's arrays of a pack problem, and where the kernel writes trees, outcome, sweeps, rollbacks. */
+export interface TreeColumns extends PackedTrees {
+  /** [nodes] */
+  readonly cut: Uint8Array;
+  readonly summary: Float64Array;
+}
+
+/** What summary[1] of a pack problem says. */
+export const PACK_OUTCOME = { packed: 0, violated: 1, stuck: 2 } as const;
+
+/** Returns the arrays of a pack problem whose shapes have been checked; throws as for a kernel out of memory. */
+export const allocateTrees = ({ npuCount, nodeCount, maxTrees, maxLinks }: PackProblem): TreeColumns =>
+  allocated(() => ({
+    root: new Int32Array(maxTrees),
+    copies: new Float64Array(maxTrees),
+    linkOffset: new Float64Array(maxTrees * (npuCount - 1) + 1),
+    links: new Int32Array(maxLinks),
+    cut: new Uint8Array(nodeCount),
+    summary: new Float64Array(4),
+  }));
+
+/** Returns what a pack kernel found, or null when there was too little room; throws for a bad status. */
+export function packOutcomeOf(status: number, { npuCount }: PackProblem, out: TreeColumns): PackOutcome | null {
+  throwForStatus(status, 0, 0);
+  if (status === STATUS.outputTooSmall) return null;
+  const [count, outcome, sweeps, rollbacks] = out.summary;
+  if (outcome === PACK_OUTCOME.violated) return { kind: "violated", cut: out.cut };
+  if (outcome === PACK_OUTCOME.stuck) return { kind: "stuck" };
+  const edges = count * (npuCount - 1);
+  const trees = {
+    root: upTo(out.root, count),
+    copies: upTo(out.copies, count),
+    linkOffset: upTo(out.linkOffset, edges + 1),
+    links: upTo(out.links, out.linkOffset[edges]),
+  };
+  return { kind: "packed", trees, sweeps, rollbacks };
+}
+
+/** Returns the first elements of a column, which keeps its memory only if that is all of it. */
+const upTo = <T extends Int32Array | Float64Array>(column: T, count: number): T =>
+  (count === column.length ? column : column.slice(0, count)) as T;
 
 /** Returns the array for the flows of a sweep problem; throws as for a kernel out of memory. */
 export const allocateFlows = (problem: SweepProblem): Float64Array =>

@@ -12,6 +12,7 @@ export interface WasmExports {
   banyan_relay(...args: number[]): number;
   banyan_place(...args: number[]): number;
   banyan_rate(...args: number[]): number;
+  banyan_pack(...args: number[]): number;
   banyan_sweep(...args: number[]): number;
   banyan_arborescence(...args: number[]): number;
 }

@@ -2,6 +2,7 @@ import { InternalError } from "../../errors.ts";
 import {
   checkArborescenceShapes,
   checkMatchShapes,
+  checkPackShapes,
   checkPlaceShapes,
   checkRateShapes,
   checkRelayShapes,
@@ -14,6 +15,7 @@ import {
   type Kernels,
   type MatchPolicy,
   mapCountOf,
+  type PackProblem,
   type RateProblem,
   type SpreadLogs,
   type SpreadProblem,
@@ -28,9 +30,12 @@ import {
   allocateLogs,
   allocateOutputs,
   allocateStarts,
+  allocateTrees,
   collect,
   type Outputs,
+  packOutcomeOf,
   rateOfCut,
+  type TreeColumns,
   throwForArcs,
 } from "./outputs.ts";
 import { STATUS, throwForStatus } from "./status.ts";
@@ -51,6 +56,8 @@ const SPREAD_BYTES = 68;
 const LOGS_BYTES = 36;
 const RATE_BYTES = 28;
 const SWEEP_BYTES = 32;
+const PACK_BYTES = 52;
+const TREES_BYTES = 48;
 const ARBORESCENCE_BYTES = 24;
 
 function putNetwork(heap: WasmHeap, network: TenNetwork): number {
@@ -129,6 +136,38 @@ function putRate(heap: WasmHeap, problem: RateProblem): number {
   const pointer = heap.allocate(RATE_BYTES);
   putWords(heap, pointer, [nodeCount, npuCount, linkSource.length, ...pointers]);
   return pointer;
+}
+
+/** Allocates struct BanyanPack. */
+function putPack(heap: WasmHeap, problem: PackProblem): number {
+  const { nodeCount, npuCount, linkSource, linkTarget, capacity, copies } = problem;
+  const { seed, depthPrice, loadPrice, scheduled, repairs, enoughHeight } = problem;
+  const pointers = [linkSource, linkTarget, capacity, copies].map((column) => heap.put(column));
+  const pointer = heap.allocate(PACK_BYTES);
+  const settings = [depthPrice, loadPrice, Number(scheduled), repairs, enoughHeight];
+  putWords(heap, pointer, [nodeCount, npuCount, linkSource.length, seed, ...pointers, ...settings]);
+  return pointer;
+}
+
+/** Allocates struct BanyanTrees and its arrays; `collect` copies the kernel's answer into `out`. */
+function putTrees(heap: WasmHeap, npuCount: number, out: TreeColumns): { pointer: number; collect: () => void } {
+  const arrays = [out.root, out.copies, out.linkOffset, out.links, out.cut].map((column) =>
+    heap.allocate(column.byteLength),
+  );
+  const pointer = heap.allocate(TREES_BYTES);
+  heap.view().setFloat64(pointer, out.links.length, true);
+  putWords(heap, pointer + 8, [out.root.length, 0, ...arrays]);
+  const take = (): void => {
+    for (const [i, at] of [12, 36, 40, 44].entries()) out.summary[i] = heap.view().getInt32(pointer + at, true);
+    const trees = out.summary[0];
+    const edges = trees * (npuCount - 1);
+    heap.take(out.root.subarray(0, trees), arrays[0]);
+    heap.take(out.copies.subarray(0, trees), arrays[1]);
+    heap.take(out.linkOffset.subarray(0, edges + 1), arrays[2]);
+    heap.take(out.links.subarray(0, out.linkOffset[edges]), arrays[3]);
+    heap.take(out.cut, arrays[4]);
+  };
+  return { pointer, collect: take };
 }
 
 /** Allocates struct BanyanSweep. */
@@ -309,6 +348,17 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
       });
       throwForStatus(status, 0, 0);
       return rateOfCut(problem, cut);
+    },
+    pack(problem, cancel) {
+      checkPackShapes(problem);
+      const out = allocateTrees(problem);
+      const status = call((raw, heap) => {
+        const room = putTrees(heap, problem.npuCount, out);
+        const result = raw.banyan_pack(putPack(heap, problem), ...cancelArguments(raw, cancel), room.pointer);
+        if (result === STATUS.ok) room.collect();
+        return result;
+      });
+      return packOutcomeOf(status, problem, out);
     },
     sweep(problem, cancel) {
       checkSweepShapes(problem);

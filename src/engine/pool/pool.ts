@@ -3,6 +3,8 @@ import type {
   CancelFlag,
   Kernels,
   MatchProblem,
+  PackOutcome,
+  PackProblem,
   PlaceProblem,
   Rate,
   RateProblem,
@@ -20,15 +22,17 @@ export type PoolTask =
   | { readonly kind: "relay"; readonly problem: RelayProblem }
   | { readonly kind: "place"; readonly problem: PlaceProblem }
   | { readonly kind: "rate"; readonly problem: RateProblem }
+  | { readonly kind: "pack"; readonly problem: PackProblem }
   | { readonly kind: "sweep"; readonly problem: SweepProblem };
 
-/** What a task gives: null when a spread or relay problem had too little room; the starts of a place problem; the flows of a sweep. */
+/** What a task gives: null when a spread, relay or pack problem had too little room; the starts of a place problem; the flows of a sweep. */
 export type PoolResult<T extends PoolTask> = {
   readonly match: Transfers;
   readonly spread: SpreadLogs | null;
   readonly relay: Transfers | null;
   readonly place: Float64Array;
   readonly rate: Rate;
+  readonly pack: PackOutcome | null;
   readonly sweep: Float64Array;
 }[T["kind"]];
 
@@ -60,6 +64,8 @@ function call(kernels: Kernels, task: PoolTask, cancel: CancelFlag | undefined):
       return kernels.relay(task.problem, cancel);
     case "place":
       return kernels.place(task.problem, cancel);
+    case "pack":
+      return kernels.pack(task.problem, cancel);
     case "rate":
       return kernels.rate(task.problem, cancel);
     case "sweep":

@@ -3,6 +3,8 @@ import {
   checkArborescenceValues,
   checkMatchShapes,
   checkMatchValues,
+  checkPackShapes,
+  checkPackValues,
   checkPlaceShapes,
   checkPlaceValues,
   checkRateShapes,
@@ -15,9 +17,10 @@ import {
   checkSweepValues,
 } from "../check.ts";
 import type { Kernels } from "../kernels.ts";
-import { allocateArcs, rateOfCut, throwForArcs } from "../outputs.ts";
+import { allocateArcs, allocateTrees, packOutcomeOf, rateOfCut, throwForArcs } from "../outputs.ts";
 import { arborescenceJs } from "./arborescence.ts";
 import { matchJs } from "./match.ts";
+import { packJs } from "./pack.ts";
 import { placeJs } from "./place.ts";
 import { rateJs } from "./rate.ts";
 import { relayJs } from "./relay.ts";
@@ -51,6 +54,12 @@ export const jsKernels: Kernels = {
     checkRateShapes(problem);
     checkRateValues(problem);
     return rateOfCut(problem, rateJs(problem, cancel));
+  },
+  pack(problem, cancel) {
+    checkPackShapes(problem);
+    checkPackValues(problem);
+    const out = allocateTrees(problem);
+    return packOutcomeOf(packJs(problem, out, cancel), problem, out);
   },
   sweep(problem, cancel) {
     checkSweepShapes(problem);
