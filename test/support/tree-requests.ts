@@ -28,11 +28,11 @@ export function treeRequest(network: Topology | string, kind: NamedCollective, w
   };
 }
 
-/** Returns kernels at hand as makers of trees call them; packing is left to the published algorithms. */
+/** Returns kernels at hand as makers of trees call them. */
 export const treeContext = (kernels: Kernels): TreeContext => ({
   kernels: {
     rate: async (problem) => kernels.rate(problem),
-    pack: async () => ({ kind: "stuck" }),
+    pack: async (problem) => kernels.pack(problem),
     arborescence: async (problem) => kernels.arborescence(problem),
   },
   lp: () => Promise.reject(new Error("no linear programs here")),

@@ -10,10 +10,12 @@ import { blink, fastestRoot } from "../../../src/synthesize/forestcoll/blink.ts"
 import { packingNetwork } from "../../../src/synthesize/forestcoll/packing-network.ts";
 import { judgeCertificate, throughputOf } from "../../../src/verify/certificate.ts";
 import { verifyTreeFlow } from "../../../src/verify/tree-flow.ts";
+import { availableKernels } from "../../support/backends.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
 import { treeContext, treeRequest, type Wish } from "../../support/tree-requests.ts";
 
-const context = treeContext(jsKernels);
+const [kernels] = await availableKernels();
+const context = treeContext(kernels);
 const rate = async (problem: Parameters<typeof jsKernels.rate>[0]) => jsKernels.rate(problem);
 
 async function made(network: Topology | string, kind: NamedCollective, wish?: Wish) {
@@ -39,6 +41,8 @@ describe("blink", () => {
     ["dgx-a100:1", "broadcast", 300],
     ["dgx-a100:2", "broadcast", 200],
     ["dgx-a100:2", "reduce", 200],
+    ["dgx-a100:16", "broadcast", 200],
+    ["mi250:2", "broadcast", 256],
   ] as const)("reaches the optimum of a single root on %s for %s: %i GB/s", async (preset, kind, gbps) => {
     const { flow } = await made(preset, kind, { rootRank: 2 });
     expect(judgeCertificate(flow).proof?.optimal).toBe(true);
