@@ -3,8 +3,8 @@ import { copiesOf, type TreeFlow } from "./tree-flow.ts";
 import { dataBytesOf, reachOf } from "./tree-times.ts";
 
 const MOST_PIECES = 4096;
-/** A transfer is charged this part of the latency of the longest edge. */
-const OVERHEAD_PARTS = 16;
+/** A piece is charged this part of the latency of the longest edge. */
+const OVERHEAD_PARTS = 64;
 /** More pieces must gain more than this part of the time. */
 const WORTHWHILE_PARTS = 128;
 
@@ -12,10 +12,10 @@ const WORTHWHILE_PARTS = 128;
  * Returns into how many pieces each copy's part is best cut when the collective has `sizeBytes`, by a closed form of the
  * time (treeFlowClock in simulate/tree-flow.ts): 1 .. 4,096, of at least one byte each.
  *
- * With n chunks a tree takes (height + n - 1) (bytes / n / rate + overhead) + latency. In the network model the overhead is
- * 0, so more pieces always gain, the last of them almost nothing; on machines every message costs its ends some time. So
- * each transfer is charged a sixteenth of the longest edge's latency, and the fewest pieces are taken that cost at most
- * 1/128 more than the least.
+ * With n pieces a tree takes (height + n - 1) (bytes / n / rate) + latency. In the network model more pieces always gain, the
+ * last of them almost nothing; on machines every message costs its ends some time. So each piece is charged 1/64 of
+ * the longest edge's latency (the copies of a tree send a piece as one message), and the fewest pieces are taken that cost
+ * at most 1/128 more than the least.
  *
  * Tried are 1 .. 32 and from there on numbers a sixteenth apart, all of them: times are rounded up chunk by chunk, so they
  * are convex but for noise, in which a search that follows slopes could get stuck. At most 116 calls of the closed form.
@@ -23,11 +23,11 @@ const WORTHWHILE_PARTS = 128;
 export function bestPieces(
   flow: TreeFlow,
   sizeBytes: number,
-  closedForm: (pieces: number, sizeBytes: number, overheadPs: number) => number,
+  closedForm: (pieces: number, sizeBytes: number) => number,
 ): number {
   const overheadPs = Math.floor(longestEdgePs(flow) / OVERHEAD_PARTS);
   const candidates = candidatesUpTo(mostPieces(flow, sizeBytes));
-  const costs = candidates.map((pieces) => closedForm(pieces, sizeBytes, overheadPs));
+  const costs = candidates.map((pieces) => closedForm(pieces, sizeBytes) + pieces * overheadPs);
   const least = Math.min(...costs);
   const first = costs.findIndex((cost) => cost - least <= Math.floor(least / WORTHWHILE_PARTS));
   return candidates[first];

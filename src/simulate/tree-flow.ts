@@ -18,9 +18,9 @@ import { type Handover, handoverOf } from "./tree-flow-handover.ts";
 
 /**
  * Tells the time of a tree flow: picoseconds from the number of pieces that each copy's part of the data is cut into, the
- * collective's size in bytes (default: the flow's) and a time charged for every transfer besides (default: none).
+ * collective's size in bytes (default: the flow's).
  */
-export type TreeFlowClock = (pieces: number, sizeBytes?: number, overheadPs?: number) => number;
+export type TreeFlowClock = (pieces: number, sizeBytes?: number) => number;
 
 /**
  * Returns the clock of a flow: what replaying its steps (model/tree-steps.ts) in the congestion-aware network with cut-through
@@ -42,10 +42,10 @@ export function treeFlowClock(flow: TreeFlow): TreeFlowClock {
   const forests = flow.forests.map((forest) => forestClock(flow, forest));
   const handover = flow.concurrent ? handoverOf(flow) : null;
   const alone = flow.collective.groupSize < 2;
-  return (pieces, sizeBytes = flow.collective.sizeBytes, overheadPs = 0) => {
+  return (pieces, sizeBytes = flow.collective.sizeBytes) => {
     checkPieces(pieces);
     if (alone) return 0;
-    const serials = forests.map(({ serialsOf }) => serialsOf(pieces, sizeBytes, overheadPs));
+    const serials = forests.map(({ serialsOf }) => serialsOf(pieces, sizeBytes));
     const ps =
       handover === null
         ? forests.reduce((sum, forest, f) => sum + phasePs(forest, serials[f], pieces), 0)
@@ -69,16 +69,16 @@ interface ForestClock {
   /** Trees of which no two have the same copies and reach. */
   readonly different: Int32Array;
   /** Returns [trees] how long a chunk takes on an edge. */
-  readonly serialsOf: (pieces: number, sizeBytes: number, overheadPs: number) => Float64Array;
+  readonly serialsOf: (pieces: number, sizeBytes: number) => Float64Array;
 }
 
 function forestClock(flow: TreeFlow, forest: Forest): ForestClock {
   const pace = paceOf(flow.topology, forest);
   const reach = reachOf(flow, forest);
   const { classOf, values } = classesOf(forest.copies);
-  const serialsOf = (pieces: number, sizeBytes: number, overheadPs: number): Float64Array => {
+  const serialsOf = (pieces: number, sizeBytes: number): Float64Array => {
     const serialOf = serialsAt(flow, forest, pace, sizeBytes);
-    const serials = values.map((copies) => serialOf(copies, pieces) + overheadPs);
+    const serials = values.map((copies) => serialOf(copies, pieces));
     return Float64Array.from(classOf, (k) => serials[k]);
   };
   return { forest, reach, different: differentTrees(forest, reach), serialsOf };

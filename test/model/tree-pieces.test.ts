@@ -15,7 +15,7 @@ describe("bestPieces", () => {
         const many = bestPieces(flow, 2 ** 30, clock);
         expect(clock(many)).toBeLessThan(1.05 * idealPs(flow));
         const few = bestPieces(flow, 2 ** 20, clock);
-        expect(few).toBeLessThanOrEqual(Math.max(1, many / 10));
+        expect(few).toBeLessThanOrEqual(Math.max(1, many / 8));
       }
     });
   }
