@@ -1,21 +1,23 @@
-// One backend on one case, in a process of its own: kernel-trial.mjs CASE BACKEND. First message ({ runs: 0 }): calls that
+// One backend on one case of a table of trials, in a process of its own: kernel-trial.mjs FILE CASE BACKEND. First message ({ runs: 0 }): calls that
 // are not timed, for half a second and at least one, answered by a digest of all bits of the result. Second: `runs` timed
 // calls, answered by their wall and processor seconds and the digest.
 import { createHash } from "node:crypto";
 import { loadKernels } from "../dist/engine/kernels/load.js";
-import { CASES, problemOf } from "./kernel-cases.mjs";
 import { answerWith } from "./support.mjs";
 
-const [index, backend] = process.argv.slice(2);
+const [file, index, backend] = process.argv.slice(2);
+const { CASES, problemOf } = await import(`./${file}`);
 const trial = CASES[Number(index)];
 const WARM_UP_MS = 500;
 let call;
 
-/** The columns of a result: those of transfers or logs, chunks first, or the one column of a placement. */
-const columnsOf = (found) =>
-  ArrayBuffer.isView(found)
-    ? [found]
-    : [found.chunk, ...Object.values(found).filter((column) => column !== found.chunk)];
+/** The columns of a result, those of its parts in turn, chunks first where there are any; single values as columns of text. */
+function columnsOf(found) {
+  if (ArrayBuffer.isView(found)) return [found];
+  if (typeof found !== "object" || found === null) return [new TextEncoder().encode(String(found))];
+  const { chunk, ...others } = found;
+  return [...(chunk === undefined ? [] : [chunk]), ...Object.values(others)].flatMap(columnsOf);
+}
 
 function digest(columns) {
   const hash = createHash("sha256");

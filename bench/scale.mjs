@@ -1,13 +1,10 @@
 // The largest networks: growth of the matching with the number of NPUs, backends and threads, whole commands with memory.
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { BACKENDS, COMMANDS, GROWTH } from "./scale-cases.mjs";
-import { figure, machine, median, progress, publish, reportHead, table, trialProcess } from "./support.mjs";
+import { command, figure, machine, median, progress, publish, reportHead, table, trialProcess } from "./support.mjs";
 
-const CLI = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 const THREADS = 2;
 const GIB = 2 ** 30;
 const ABOUT = [
@@ -64,38 +61,6 @@ async function backends() {
     }
   }
   return rows;
-}
-
-/** Returns the most memory that a process has held, where the system tells (Linux). */
-function peakBytes(pid) {
-  try {
-    return Number(/VmHWM:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1024;
-  } catch {
-    return 0;
-  }
-}
-
-function command(args) {
-  return new Promise((resolve, reject) => {
-    const start = performance.now();
-    const child = spawn(process.execPath, [CLI, ...args, "--json", "--quiet"], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    let peak = 0;
-    const timer = setInterval(() => {
-      peak = Math.max(peak, peakBytes(child.pid));
-    }, 50);
-    let text = "";
-    child.stdout.on("data", (part) => {
-      text += part;
-    });
-    child.on("close", (code) => {
-      clearInterval(timer);
-      const seconds = (performance.now() - start) / 1000;
-      if (code !== 0) reject(new Error(`banyan ${args.join(" ")}: exit code ${code}`));
-      else resolve({ seconds, peakBytes: peak === 0 ? null : peak, report: JSON.parse(text) });
-    });
-  });
 }
 
 async function commands() {

@@ -1,11 +1,12 @@
 // What all benchmarks share: the machine, statistics, tables, result files.
-import { execFileSync, fork } from "node:child_process";
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { execFileSync, fork, spawn } from "node:child_process";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
 import { fileURLToPath } from "node:url";
 
 const results = new URL("./results/", import.meta.url);
 const root = fileURLToPath(new URL("..", import.meta.url));
+const CLI = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 
 /** Returns the middle value; of an even number of values the mean of the two in the middle. */
 export function median(values) {
@@ -104,6 +105,45 @@ export function progress(text) {
 
 export function progressDone() {
   if (process.stderr.isTTY) process.stderr.write("\r\x1b[2K");
+}
+
+/** Returns the most memory that a process has held, where the system tells (Linux). */
+function peakBytes(pid) {
+  try {
+    return Number(/VmHWM:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}
+
+/**
+ * Runs `banyan ...args --json` in a process of its own; resolves to its wall seconds, the most memory that it held (null where
+ * that is not known) and what it printed. Rejects where it fails, or is not done after `limitSeconds`.
+ */
+export function command(args, limitSeconds = Number.POSITIVE_INFINITY) {
+  return new Promise((resolve, reject) => {
+    const start = performance.now();
+    const child = spawn(process.execPath, [CLI, ...args, "--json", "--quiet"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const secondsSoFar = () => (performance.now() - start) / 1000;
+    let peak = 0;
+    const timer = setInterval(() => {
+      peak = Math.max(peak, peakBytes(child.pid));
+      if (secondsSoFar() > limitSeconds) child.kill("SIGKILL");
+    }, 50);
+    let text = "";
+    child.stdout.on("data", (part) => {
+      text += part;
+    });
+    child.on("close", (code, signal) => {
+      clearInterval(timer);
+      const seconds = secondsSoFar();
+      const end = signal === "SIGKILL" ? `stopped after ${Math.round(seconds)} s` : `exit code ${code}`;
+      if (code !== 0) reject(new Error(`banyan ${args.join(" ")}: ${end}`));
+      else resolve({ seconds, peakBytes: peak === 0 ? null : peak, report: JSON.parse(text) });
+    });
+  });
 }
 
 /**
