@@ -20,7 +20,7 @@ import {
 export function treesText({ forests, symmetry }: TreeFlow): string {
   const trees = forests.reduce((sum, forest) => sum + treeCount(forest), 0);
   const images = symmetry === null ? 1 : symmetry.sizes.reduce((product, size) => product * size, 1);
-  return images === 1 ? count(trees, "tree") : `${count(trees * images, "tree")}, images of ${trees},`;
+  return images === 1 ? count(trees, "tree") : `${count(trees * images, "tree")} (images of ${trees})`;
 }
 
 /** Returns the lines of the report of `banyan synth` for trees. */
@@ -59,6 +59,11 @@ export function treesReportLines(report: Report, collective: Collective, style: 
   bounds.push(boundCells("limit", limit, ofLimit === null ? "" : `${percent(ofLimit)} of simulated`));
   if (reference !== null) bounds.push(["reference", timeText(reference.us), "", `${reference.name}, not a bound`]);
   lines.push(...labelledTable(bounds, ["left", "right", "right", "left"]).map((line) => `  ${line}`), "");
+  if (report.traffic !== undefined) {
+    const { sentByNpus, ofAllLinks } = report.traffic;
+    const saved = `${percent(sentByNpus)} of what NPUs send, ${percent(ofAllLinks)} of all traffic, at the same rates`;
+    lines.push(label("multicast", `where switches duplicate and reduce: ${saved}`));
+  }
   for (const note of report.notes ?? []) lines.push(label("note", note));
   const { seed, ms, backend, policy } = synthesis;
   lines.push(label("synthesis", `${timeText(ms * 1000)} on ${backend}; seed ${seed}; ${policy}`));
