@@ -19,8 +19,10 @@ export interface SynthesizeOptions extends Omit<CollectiveOptions, "chunks"> {
   readonly policy?: string;
   /** Degree of unwinding of switches, or "ports". */
   readonly switchDegree?: SwitchDegree;
-  /** Trees: copies per root; without it as many as the optimum needs. */
-  readonly k?: number;
+  /** Trees: copies per root; without it as many as the optimum needs; "auto": what is fastest at the size asked for. */
+  readonly k?: number | "auto";
+  /** Trees: false leaves what switches could duplicate and reduce out of the report. */
+  readonly nvls?: boolean;
   /**
    * Trees on a network in which some node has more bandwidth in than out, or the reverse, which is refused without it.
    * "trim": use only so much of every link that all are balanced. "switches": ask balance of switches only.
@@ -53,8 +55,8 @@ export function checkOptions(
   ) {
     throw new InputError("--switch-degree", 'a positive integer or "ports"', switchDegree);
   }
-  if (k !== undefined && (!Number.isSafeInteger(k) || k < 1 || k > MOST_COPIES)) {
-    throw new InputError("--k", `trees per root, an integer in 1 .. ${MOST_COPIES}`, k);
+  if (k !== undefined && k !== "auto" && (!Number.isSafeInteger(k) || k < 1 || k > MOST_COPIES)) {
+    throw new InputError("--k", `trees per root, an integer in 1 .. ${MOST_COPIES}, or "auto"`, k);
   }
   if (eulerian !== undefined && eulerian !== "trim" && eulerian !== "switches") {
     throw new InputError("--eulerian", '"trim" or "switches"', eulerian);

@@ -47,6 +47,8 @@ export interface Report {
   readonly reference: { us: number; name: string } | null;
   /** Trees: what they reach with ever more pieces. */
   readonly throughput?: Throughput;
+  /** Trees through switches that duplicate or reduce: what is left of the traffic when they do (0 .. 1), rates are the same. */
+  readonly traffic?: { readonly ofAllLinks: number; readonly sentByNpus: number; readonly receivedByNpus: number };
   /** Trees: what a repair kept of the old ones. */
   readonly repaired?: { readonly kept: number; readonly changed: number };
   /** What the user should know, in words. */

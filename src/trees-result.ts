@@ -30,6 +30,7 @@ export interface JudgedTrees {
   readonly limit: Bound;
   readonly reference: Rational | null;
   readonly simulated: { readonly ps: number; readonly model: string };
+  readonly traffic: Report["traffic"] | null;
   readonly repaired: { readonly kept: number; readonly changed: number } | null;
   readonly notes: readonly string[];
   readonly synthesis: Report["synthesis"];
@@ -132,6 +133,7 @@ export function treesReport(judged: JudgedTrees): Report {
     ofLimit: ratio(limit.ps, simulated.ps),
     verified: true,
     deterministic: true,
+    ...(judged.traffic === null || judged.traffic === undefined ? {} : { traffic: judged.traffic }),
     ...(judged.repaired === null ? {} : { repaired: judged.repaired }),
     ...(judged.notes.length === 0 ? {} : { notes: judged.notes }),
     synthesis: judged.synthesis,

@@ -109,7 +109,11 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
         "--switch-degree <d>",
         "through switches: ports (matched slot by slot) or a degree of unwinding; default: what is best",
       )
-      .option("--k <n>", "trees: copies per root; default: as many as the optimum needs")
+      .option(
+        "--k <n>",
+        "trees: copies per root; default: as many as the optimum needs; auto: what is fastest at this size",
+      )
+      .option("--no-nvls", "trees: do not report what switches that duplicate and reduce would save")
       .option(
         "--eulerian <what>",
         "trees where a node has more bandwidth in than out: trim (use less, so that all are balanced) or switches (only they need be)",

@@ -14,7 +14,7 @@ export const COMMANDS = {
 export type CommandName = keyof typeof COMMANDS;
 
 /** Options as they were written: texts, and true for those without a value. */
-export type Options = Readonly<Record<string, string | true | undefined>>;
+export type Options = Readonly<Record<string, string | boolean | undefined>>;
 
 /** One command line, taken apart. */
 export interface Job {

@@ -6,7 +6,7 @@ import { oneOf, switchDegree, textOf, wholeNumber } from "./values.ts";
 
 /** What the commands that synthesize have in common. */
 
-/** The value of --chunks that leaves the number to trial. */
+/** The value of --chunks and --k that leaves the number to trial. */
 const AUTO = "auto";
 
 /** Returns the options without `--chunks auto`, which says nothing of the collective (synthesisOptions has it). */
@@ -20,7 +20,7 @@ export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "col
   const trials = wholeNumber(textOf(options, "trials"), "--trials", 1);
   const policy = textOf(options, "policy");
   const degree = switchDegree(textOf(options, "switchDegree"));
-  const k = wholeNumber(textOf(options, "k"), "--k", 1);
+  const k = textOf(options, "k") === AUTO ? AUTO : wholeNumber(textOf(options, "k"), "--k", 1);
   const eulerian = oneOf(textOf(options, "eulerian"), ["trim", "switches"] as const, "--eulerian");
   const switching = oneOf(textOf(options, "switching"), ["cut-through", "store-and-forward"] as const, "--switching");
   return {
@@ -32,6 +32,7 @@ export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "col
     ...(degree === undefined ? {} : { switchDegree: degree }),
     ...(k === undefined ? {} : { k }),
     ...(eulerian === undefined ? {} : { eulerian }),
+    ...(options["nvls"] === false ? { nvls: false } : {}),
     ...(switching === undefined ? {} : { switching }),
   };
 }

@@ -1,4 +1,4 @@
-import { add, multiply, type Rational, rational } from "./rational.ts";
+import { add, divide, multiply, type Rational, rational, toNumber } from "./rational.ts";
 import { isNpu, linkCount, nodeCount, type Topology } from "./topology.ts";
 import { generatorMaps, orbitsOf } from "./tree-expansion.ts";
 import { copiesOf, type Forest, groupOrder, type NetworkSymmetry, type TreeFlow } from "./tree-flow.ts";
@@ -143,4 +143,19 @@ function spreadOverImages(
     });
     return Array.from(orbit, (first) => sums[first] * BigInt(order / size[first]));
   };
+}
+
+/**
+ * Returns the part (0 .. 1) of a sound flow's traffic that is left when switches duplicate and reduce as they can: over all
+ * links, over those that leave an NPU and over those that enter one; null where that saves nothing. Takes as long as trafficOf.
+ */
+export function trafficSaved(
+  flow: TreeFlow,
+): { ofAllLinks: number; sentByNpus: number; receivedByNpus: number } | null {
+  const { nodeTraits } = flow.topology;
+  if (!nodeTraits.some(({ multicast, aggregation }) => multicast === true || aggregation === true)) return null;
+  const [before, after] = [trafficOf(flow, false), trafficOf(flow, true)];
+  const left = (of: "bytes" | "fromNpus" | "toNpus"): number => toNumber(divide(after[of], before[of]));
+  if (left("bytes") === 1) return null;
+  return { ofAllLinks: left("bytes"), sentByNpus: left("fromNpus"), receivedByNpus: left("toNpus") };
 }
