@@ -6,7 +6,7 @@ import type { SynthesizeOptions } from "./options.ts";
 import { synthesize } from "./pipeline.ts";
 import { problemOf } from "./problem.ts";
 import { type BoundReport, boundReport, type Report } from "./result.ts";
-import { SYNTHESIZERS, synthesizerNamed } from "./synthesize/catalog.ts";
+import { ALGORITHMS, algorithmNamed } from "./synthesize/catalog.ts";
 
 export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "sizeBytes"> {
   readonly sizesBytes: readonly number[];
@@ -42,7 +42,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
   const { sizesBytes, algorithms, ...rest } = options;
   if (sizesBytes.length === 0) throw new InputError("--sizes", "at least one size");
   const kind = typeof options.collective === "string" ? options.collective : options.collective.kind;
-  const chosen = algorithms?.map(synthesizerNamed) ?? SYNTHESIZERS.filter((s) => s.collectives.includes(kind));
+  const chosen = algorithms?.map(algorithmNamed) ?? ALGORITHMS.filter((s) => s.collectives.includes(kind));
   const rows: ComparisonRow[] = [];
   const limits: Comparison["limits"][number][] = [];
   let shown: Report["topology"] | null = null;

@@ -6,6 +6,9 @@ import type { TreeKernels } from "./synthesize/tree-maker.ts";
 /** From so many edges of trees on, packing runs on the pool, so that the calling thread stays free to cancel. */
 const POOL_FROM = 200_000;
 
+const isLarge = (copies: Float64Array, npuCount: number): boolean =>
+  copies.reduce((roots, count) => roots + (count > 0 ? 1 : 0), 0) * npuCount >= POOL_FROM;
+
 /** Returns where the kernels of trees run. */
 export function treeRunnerFor(
   engine: Engine,
@@ -17,12 +20,12 @@ export function treeRunnerFor(
       rate: async (problem) => engine.kernels.rate(problem, flag),
       arborescence: async (problem) => engine.kernels.arborescence(problem, flag),
       async pack(problem) {
-        const roots = problem.copies.reduce((count, copies) => count + (copies > 0 ? 1 : 0), 0);
         const task = { kind: "pack" as const, problem };
-        return roots * problem.npuCount < POOL_FROM
-          ? runTask(engine.kernels, task, flag)
-          : engine.pool().run(task, flag);
+        return isLarge(problem.copies, problem.npuCount)
+          ? engine.pool().run(task, flag)
+          : runTask(engine.kernels, task, flag);
       },
+      width: (copies, npuCount) => (isLarge(copies, npuCount) ? engine.pool().threads : 1),
     },
     dispose,
   };

@@ -9,6 +9,8 @@ export interface TreeKernels {
   rate(problem: RateProblem): Promise<Rate>;
   /** Null when maxTrees or maxLinks was too small. */
   pack(problem: PackProblem): Promise<PackOutcome | null>;
+  /** Returns how many packings of so many copies at so many NPUs run at once. */
+  width(copies: Float64Array, npuCount: number): number;
   arborescence(problem: ArborescenceProblem): Promise<Int32Array>;
 }
 

@@ -33,6 +33,7 @@ export const treeContext = (kernels: Kernels): TreeContext => ({
   kernels: {
     rate: async (problem) => kernels.rate(problem),
     pack: async (problem) => kernels.pack(problem),
+    width: () => 1,
     arborescence: async (problem) => kernels.arborescence(problem),
   },
   lp: () => Promise.reject(new Error("no linear programs here")),

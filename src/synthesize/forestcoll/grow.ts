@@ -107,7 +107,7 @@ function shareNote(packing: Packing | FixedPacking, optimum: Optimum): string {
     "mostCopiesPerBandwidth" in packing
       ? ` (theorem 35 grants ${percent((share * toNumber(copiesPerBandwidth)) / toNumber(packing.mostCopiesPerBandwidth))})`
       : "";
-  return `${trees} reach ${percent(share)} of the optimum${granted}, which takes ${optimum.k}`;
+  return `${trees} ${k === 1n ? "reaches" : "reach"} ${percent(share)} of the optimum${granted}, which takes ${optimum.k}`;
 }
 
 /** Whether every NPU takes part alike and may use all of the network. */

@@ -20,7 +20,9 @@ export const PACK_POLICIES: readonly string[] = SETTINGS.map(({ name }) => name)
 
 /** Work of all repairs of one packing: an attempt costs about NPUs x NPUs. */
 const REPAIR_WORK = 4e6;
-const MOST_REPAIRS = 20_000;
+const MOST_REPAIRS = 5000;
+/** Above so many NPUs repairs take longer than they are worth. */
+const MOST_REPAIRED = 256;
 
 export interface Packed {
   readonly trees: PackedTrees;
@@ -39,7 +41,18 @@ export interface PackOptions {
   readonly hasty?: boolean;
 }
 
-/** Returns the lowest forest that the settings give; of equally low ones the one of least mean height, then the first. */
+interface Measured {
+  readonly trees: PackedTrees;
+  readonly setting: Setting;
+  readonly height: number;
+  readonly mean: number;
+}
+
+/**
+ * Returns the lowest forest that the settings give; of equally low ones the one of least mean height, then the first. In
+ * small networks its deepest trees are then packed anew, with others to make room (FOREST-PACKING: ruin and recreate). Settings
+ * are tried side by side where kernels can run so; the answer does not depend on that.
+ */
 export async function packTrees(
   network: PackingNetwork,
   capacity: Float64Array,
@@ -48,24 +61,50 @@ export async function packTrees(
   { seed, policy, hasty = false }: PackOptions,
 ): Promise<Outcome> {
   const least = leastHeight(network, copies);
-  const repairs = hasty ? 0 : Math.min(MOST_REPAIRS, Math.floor(REPAIR_WORK / network.npuCount ** 2));
-  let best: { trees: PackedTrees; policy: string; height: number; mean: number } | null = null;
+  const settings = SETTINGS.filter(({ name }) => policy === null || name === policy).slice(0, hasty ? 1 : undefined);
+  const pack = (setting: Setting, repairs: number): Promise<PackOutcome> =>
+    packOnce(network, capacity, copies, kernels, { setting, seed, repairs, enoughHeight: least });
+  const atOnce = kernels.width(copies, network.npuCount) > 1 ? settings.map((setting) => pack(setting, 0)) : [];
+  let best: Measured | null = null;
   let trials = 0;
-  for (const setting of SETTINGS) {
-    if (policy !== null && setting.name !== policy) continue;
-    const outcome = await packOnce(network, capacity, copies, kernels, setting, seed, repairs, least);
+  for (const [i, setting] of settings.entries()) {
+    const outcome = await (atOnce[i] ?? pack(setting, 0));
     trials++;
     if (outcome.kind === "violated") return { cut: outcome.cut };
     if (outcome.kind === "stuck") continue;
-    const { trees } = outcome;
-    const height = heightOf(network, trees);
-    const mean = meanHeight(network, trees);
-    if (best === null || height < best.height || (height === best.height && mean < best.mean)) {
-      best = { trees, policy: setting.name, height, mean };
-    }
-    if (best.height <= least || hasty) break;
+    const found = measured(network, outcome.trees, setting);
+    if (best === null || isLower(found, best)) best = found;
+    if (best.height <= least) break;
   }
-  return best === null ? null : { trees: best.trees, policy: best.policy, trials };
+  await Promise.all(atOnce);
+  if (best === null) return null;
+  const repairs = Math.min(MOST_REPAIRS, Math.floor(REPAIR_WORK / network.npuCount ** 2));
+  if (!hasty && best.height > least && network.npuCount <= MOST_REPAIRED) {
+    const outcome = await pack(best.setting, repairs);
+    trials++;
+    if (outcome.kind === "packed") {
+      const found = measured(network, outcome.trees, best.setting);
+      if (isLower(found, best)) best = found;
+    }
+  }
+  return { trees: best.trees, policy: best.setting.name, trials };
+}
+
+const measured = (network: PackingNetwork, trees: PackedTrees, setting: Setting): Measured => ({
+  trees,
+  setting,
+  height: heightOf(network, trees),
+  mean: meanHeight(network, trees),
+});
+
+const isLower = (a: Measured, b: Measured): boolean =>
+  a.height < b.height || (a.height === b.height && a.mean < b.mean);
+
+interface Call {
+  readonly setting: Setting;
+  readonly seed: number;
+  readonly repairs: number;
+  readonly enoughHeight: number;
 }
 
 /** Calls the kernel with more room until all trees find place. */
@@ -74,13 +113,11 @@ async function packOnce(
   capacity: Float64Array,
   copies: Float64Array,
   kernels: TreeKernels,
-  { depthPrice, loadPrice, scheduled }: Setting,
-  seed: number,
-  repairs: number,
-  enoughHeight: number,
+  { setting, seed, repairs, enoughHeight }: Call,
 ): Promise<PackOutcome> {
   const all = copies.reduce((sum, count) => sum + count, 0);
   const roots = copies.reduce((count, c) => count + (c > 0 ? 1 : 0), 0);
+  const { depthPrice, loadPrice, scheduled } = setting;
   const perEdge = nodeCount > npuCount ? 3 : 1;
   let maxTrees = Math.min(all, 2 * roots + npuCount + linkSource.length);
   let maxLinks = Math.min(maxTrees, 2 * roots) * (npuCount - 1) * perEdge;
