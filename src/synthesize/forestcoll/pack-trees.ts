@@ -1,4 +1,5 @@
 import type { PackedTrees, PackOutcome } from "../../engine/kernels/kernels.ts";
+import { InputError } from "../../errors.ts";
 import type { TreeKernels } from "../tree-maker.ts";
 import { heightOf, leastHeight, meanHeight } from "./heights.ts";
 import type { PackingNetwork } from "./packing-network.ts";
@@ -23,6 +24,9 @@ const REPAIR_WORK = 4e6;
 const MOST_REPAIRS = 5000;
 /** Above so many NPUs repairs take longer than they are worth. */
 const MOST_REPAIRED = 256;
+
+/** Edges of trees that find place in memory, with their links about 20 bytes each. */
+const MOST_EDGES = 1e8;
 
 export interface Packed {
   readonly trees: PackedTrees;
@@ -60,6 +64,7 @@ export async function packTrees(
   kernels: TreeKernels,
   { seed, policy, hasty = false }: PackOptions,
 ): Promise<Outcome> {
+  refuseVast(network, copies);
   const least = leastHeight(network, copies);
   const settings = SETTINGS.filter(({ name }) => policy === null || name === policy).slice(0, hasty ? 1 : undefined);
   const pack = (setting: Setting, repairs: number): Promise<PackOutcome> =>
@@ -88,6 +93,14 @@ export async function packTrees(
     }
   }
   return { trees: best.trees, policy: best.setting.name, trials };
+}
+
+/** Throws InputError where the edges of all trees would not fit in memory. */
+function refuseVast({ npuCount }: PackingNetwork, copies: Float64Array): void {
+  const roots = copies.reduce((count, c) => count + (c > 0 ? 1 : 0), 0);
+  if (roots * npuCount <= MOST_EDGES) return;
+  const expected = `at most ${MOST_EDGES} edges of trees on a network where no root stands for all`;
+  throw new InputError("the topology", expected, `${roots} roots of ${npuCount} NPUs`);
 }
 
 const measured = (network: PackingNetwork, trees: PackedTrees, setting: Setting): Measured => ({
