@@ -2,15 +2,17 @@ import { limitWithBottleneck } from "./bottleneck.ts";
 import { openHighs } from "./engine/milp/highs.ts";
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InfeasibleError, InputError, InternalError } from "./errors.ts";
+import { roundedBytes } from "./model/bounds/limit.ts";
 import { type Bound, referencePs } from "./model/bounds.ts";
 import { demandBalance, trimToEulerian } from "./model/eulerian.ts";
 import { distancesFrom, graph } from "./model/graph.ts";
-import { compare, divide, multiply, rational } from "./model/rational.ts";
+import { compare, divide, multiply, rational, toNumber } from "./model/rational.ts";
 import { nodeCount, type Topology } from "./model/topology.ts";
 import type { TreeFlow } from "./model/tree-flow.ts";
 import { trafficSaved } from "./model/tree-multicast.ts";
 import { bestPieces } from "./model/tree-pieces.ts";
 import { stepsOfTrees, treeTransfers } from "./model/tree-steps.ts";
+import { PS_PER_SECOND } from "./model/units.ts";
 import { checkOptions, type SynthesizeOptions } from "./options.ts";
 import { type Problem, problemOf } from "./problem.ts";
 import type { Report } from "./result.ts";
@@ -200,13 +202,18 @@ async function fastest(make: (copiesPerRoot: number | null) => Promise<Timed>): 
 
 /** So many times larger, no latency bounds a collective. */
 const VAST = 2 ** 40;
+const BYTES_PER_GB = 1e9;
 
 /** Returns the limit of a collective where only bandwidth counts: that of a vast size, scaled down. */
 function bandwidthLimit(engine: Engine, { topology, collective }: Problem, limit: Bound): Bound {
   if (limit.witness.kind !== "latency") return limit;
   const chunkBytes = multiply(collective.chunkBytes, rational(VAST));
-  const { ps, witness } = limitWithBottleneck(engine.kernels, topology, { ...collective, chunkBytes });
-  return { ps: divide(ps, rational(VAST)), witness };
+  const vast = limitWithBottleneck(engine.kernels, topology, { ...collective, chunkBytes });
+  const ps = divide(vast.ps, rational(VAST));
+  const { witness } = vast;
+  if (witness.kind !== "cut") return { ps, witness };
+  const bytes = Math.round((toNumber(ps) / PS_PER_SECOND) * witness.entryGBps * BYTES_PER_GB);
+  return { ps, witness: { ...witness, demand: roundedBytes(bytes) } };
 }
 
 const greater = (certified: Bound | null, limit: Bound): Bound =>
