@@ -13,7 +13,8 @@ class PackPrices {
   std::int32_t depth_price = 0;  // of an edge, for each edge between its start and the root
   std::int32_t load_price = 0;   // of a link at full load
   std::uint32_t seed = 0;
-  bool scheduled = false;  // only load ahead of the progress of the packing is priced
+  std::uint32_t chance = 63;  // the most that chance adds to a link, 2^n - 1
+  bool scheduled = false;     // only load ahead of the progress of the packing is priced
 
   explicit PackPrices(const PackState& state) : state_(state) {}
 
@@ -30,13 +31,13 @@ class PackPrices {
   [[nodiscard]] std::int64_t OfLink(std::int32_t link) const {
     const std::int64_t full = state_.full[At(link)];
     const std::int64_t load = Share(full - state_.left[At(link)], full) - progress_;
-    const std::int64_t noise = Mix(noise_ ^ static_cast<std::uint32_t>(link)) & (kHop - 1U);
+    const std::int64_t noise = Mix(noise_ ^ static_cast<std::uint32_t>(link)) & chance;
     return (load > 0 ? load * load_price : 0) + kHop + noise;
   }
 
  private:
   static constexpr std::int32_t kUnit = 1024;
-  static constexpr std::int32_t kHop = 64;  // any link costs so much, and up to as much again by chance
+  static constexpr std::int32_t kHop = 64;  // any link costs so much
 
   // part / whole in 1024ths, about right where the product would leave 2^53.
   static std::int64_t Share(std::int64_t part, std::int64_t whole) {

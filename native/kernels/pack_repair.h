@@ -17,7 +17,7 @@ class PackRepair {
 
   /// At most `repairs` repairs, until no tree is higher than `enough`. The packing is whole before and after.
   [[nodiscard]] BanyanStatus Run(std::int32_t repairs, std::int32_t enough) {
-    if (state_.out->tree_count == 0) return kBanyanOk;
+    if (repairs == 0 || state_.out->tree_count == 0) return kBanyanOk;
     if (!worth_.Build() || !taken_.Allocate(At(state_.out->max_trees)) || !list_.Allocate(kMostTaken) ||
         !roots_.Allocate(kMostTaken)) {
       return kBanyanOutOfMemory;
@@ -33,8 +33,10 @@ class PackRepair {
 
  private:
   static constexpr std::int32_t kMostHigh = 3;
-  static constexpr std::int32_t kFewestOthers = 4;
-  static constexpr std::int32_t kMostOthers = 28;
+  static constexpr std::int32_t kFewestOthers = 1;
+  static constexpr std::int32_t kMostOthers = 7;
+  static constexpr std::uint32_t kMostChance =
+      (1 << 18) - 1;  // a quarter of what an edge costs for depth at price 1000
   static constexpr std::int32_t kMostTaken = kMostHigh + kMostOthers;
 
   [[nodiscard]] BanyanStatus Repair(std::uint32_t number) {
@@ -44,6 +46,7 @@ class PackRepair {
     const std::int64_t before = TakeOut();
     search_.first = whole;
     search_.budget = before;
+    search_.grower.prices.chance = Below(Draw(seed_, number, 4), 4) == 0 ? 63 : kMostChance;
     search_.grower.prices.load_price = LoadPrice(Draw(seed_, number, 3));
     const PackEnd end = search_.Run();
     if (end == PackEnd::kPacked && worth_.OfTrees(whole, state_.out->tree_count) <= before) {

@@ -7,7 +7,8 @@
 namespace banyan {
 
 /// A tree costs its share of all copies, in about 4096ths, times the cube of the edges by which it is higher than the least
-/// height that its root allows; and something for being a tree of its own.
+/// height that its root allows; and something for being a tree of its own, the more so where trees stand for many copies, for
+/// those split most.
 class PackWorth {
  public:
   explicit PackWorth(const PackState& state) : state_(state) {}
@@ -17,7 +18,7 @@ class PackWorth {
     const std::int32_t npus = state_.net.npus;
     share_ = state_.total / kShares > 0 ? state_.total / kShares : 1;
     const std::int64_t average = state_.total / state_.out->tree_count / share_;
-    per_tree_ = kPerTree * (average > 0 ? average : 1);
+    per_tree_ = (kPerTree + average) * (average > 0 ? average : 1);
     Touched seen;
     Buffer<std::int32_t> distance;
     if (!least_.Allocate(At(npus)) || !seen.Allocate(At(state_.net.nodes)) ||
@@ -51,7 +52,7 @@ class PackWorth {
 
  private:
   static constexpr std::int32_t kShares = 4096;
-  static constexpr std::int32_t kPerTree = 8;
+  static constexpr std::int32_t kPerTree = 4;
   static constexpr std::int32_t kMostExcess = 1024;
 
   [[nodiscard]] std::int64_t Weight(std::int64_t copies) const { return copies / share_ > 0 ? copies / share_ : 1; }

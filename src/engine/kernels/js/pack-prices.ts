@@ -4,13 +4,15 @@ import type { PackState } from "./pack-state.ts";
 /** What it costs to grow a tree over a link: the twin of native/kernels/pack_prices.h, function by function. */
 
 const UNIT = 1024;
-const HOP = 64; // any link costs so much, and up to as much again by chance
+const HOP = 64; // any link costs so much
 
 /** Prices are whole: 1024 of them are 1 of PackProblem's. */
 export class PackPrices {
   readonly #depthPrice: number;
   /** Of a link at full load. */
   loadPrice: number;
+  /** The most that chance adds to a link, 2^n - 1. */
+  chance = 63;
   readonly #scheduled: boolean;
   readonly #seed: number;
   readonly #state: PackState;
@@ -39,7 +41,7 @@ export class PackPrices {
   ofLink(link: number): number {
     const full = this.#state.full[link];
     const load = share(full - this.#state.left[link], full) - this.#progress;
-    const noise = mix(this.#noise ^ link) & (HOP - 1);
+    const noise = mix(this.#noise ^ link) & this.chance;
     return (load > 0 ? load * this.loadPrice : 0) + HOP + noise;
   }
 }

@@ -7,8 +7,9 @@ import { PackWorth } from "./pack-worth.ts";
 /** Lower trees by ruin and recreate: the twin of native/kernels/pack_repair.h, function by function. */
 
 const MOST_HIGH = 3;
-const FEWEST_OTHERS = 4;
-const MOST_OTHERS = 28;
+const FEWEST_OTHERS = 1;
+const MOST_OTHERS = 7;
+const MOST_CHANCE = 2 ** 18 - 1; // a quarter of what an edge costs for depth at price 1000
 const MOST_TAKEN = MOST_HIGH + MOST_OTHERS;
 
 export class PackRepair {
@@ -50,6 +51,7 @@ export class PackRepair {
     const before = this.#takeOut();
     search.first = whole;
     search.budget = before;
+    search.grower.prices.chance = below(draw(this.#seed, number, 4), 4) === 0 ? 63 : MOST_CHANCE;
     search.grower.prices.loadPrice = this.#loadPriceOf(draw(this.#seed, number, 3));
     const end = search.run();
     if (end === "packed" && this.#worth.ofTrees(whole, state.treeCount) <= before) {

@@ -4,12 +4,13 @@ import type { PackState } from "./pack-state.ts";
 /** What trees cost in the eyes of repairs: the twin of native/kernels/pack_worth.h, function by function. */
 
 const SHARES = 4096;
-const PER_TREE = 8;
+const PER_TREE = 4;
 const MOST_EXCESS = 1024;
 
 /**
  * A tree costs its share of all copies, in about 4096ths, times the cube of the edges by which it is higher than the least
- * height that its root allows; and something for being a tree of its own.
+ * height that its root allows; and something for being a tree of its own, the more so where trees stand for many copies, for
+ * those split most.
  */
 export class PackWorth {
   readonly #state: PackState;
@@ -25,7 +26,7 @@ export class PackWorth {
     this.#state = state;
     this.#share = Math.max(1, Math.floor(state.total / SHARES));
     const average = Math.floor(Math.floor(state.total / state.treeCount) / this.#share);
-    this.#perTree = PER_TREE * Math.max(1, average);
+    this.#perTree = (PER_TREE + average) * Math.max(1, average);
     this.#least = new Int32Array(npus);
     const seen = touched(nodes);
     const distance = new Int32Array(nodes);
