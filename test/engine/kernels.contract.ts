@@ -177,8 +177,7 @@ function cases(backend: Backend, kernels: Kernels): void {
   foldedContract(kernels);
   spreadContract(kernels);
   rateContract(kernels);
-  // Temporary: until its twin is there.
-  if (kernels.backend !== "js") packContract(kernels);
+  packContract(kernels);
   sweepContract(kernels);
   arborescenceContract(kernels);
   placing(kernels);
