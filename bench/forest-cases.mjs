@@ -69,8 +69,8 @@ export const SIZED = [
 ];
 /** Least share of that bound at 1 GiB. */
 export const LARGE_SHARE = 0.95;
-/** Ways to pack the trees, tried for the smaller size beside what synth does by itself. */
-export const POLICIES = ["shallow", "even"];
+/** Further options, tried for the smaller size beside what synth does by itself. */
+export const WAYS = ["--policy shallow", "--policy even", "--k auto"];
 
 const A100 = "dgx-a100:128";
 const packing = (topology, native, gone) => ({
