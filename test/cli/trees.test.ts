@@ -485,6 +485,11 @@ describe("a request that trees cannot serve", () => {
       'expected one of trim, switches (did you mean "trim"?) for --eulerian but received "trims"',
     ],
     [
+      "several collectives at once",
+      "synth ring:4 --collectives several.json --eulerian trim",
+      'expected nothing beside --collectives (it is for trees) for --eulerian but received "trim"',
+    ],
+    [
       "copies of an algorithm without trees",
       "synth ring:4 --collective allgather --k 2",
       'expected an algorithm that makes trees (forestcoll) beside it for --k but received "tacos"',

@@ -24,6 +24,11 @@ export async function synthesizeSeveral(context: Context, args: readonly string[
     if (value !== undefined)
       throw new InputError(`--${option}`, "nothing beside --collectives, whose file says it all,", value);
   }
+  for (const option of ["k", "eulerian", "repair"]) {
+    const value = textOf(options, option);
+    if (value !== undefined)
+      throw new InputError(`--${option}`, "nothing beside --collectives (it is for trees)", value);
+  }
   const file = textOf(options, "collectives") as string;
   const path = textOf(options, "output");
   if (path !== undefined && formatOf(path) !== "json")
