@@ -20,10 +20,11 @@ const SETTINGS: readonly Setting[] = [
 export const PACK_POLICIES: readonly string[] = SETTINGS.map(({ name }) => name);
 
 /** Work of all repairs of one packing: an attempt costs about NPUs x NPUs. */
-const REPAIR_WORK = 4e6;
-const MOST_REPAIRS = 5000;
-/** Above so many NPUs repairs take longer than they are worth. */
+const REPAIR_WORK = 8e6;
+const MOST_REPAIRS = 8000;
+/** Above so many NPUs repairs take longer than they are worth; up to so few both settings are repaired. */
 const MOST_REPAIRED = 256;
+const FEW = 32;
 
 /** Edges of trees that find place in memory, with their links about 20 bytes each. */
 const MOST_EDGES = 1e8;
@@ -84,13 +85,14 @@ export async function packTrees(
   await Promise.all(atOnce);
   if (best === null) return null;
   const repairs = Math.min(MOST_REPAIRS, Math.floor(REPAIR_WORK / network.npuCount ** 2));
-  if (!hasty && best.height > least && network.npuCount <= MOST_REPAIRED) {
-    const outcome = await pack(best.setting, repairs);
+  const repaired = hasty || network.npuCount > MOST_REPAIRED ? [] : network.npuCount > FEW ? [best.setting] : settings;
+  for (const setting of repaired) {
+    if (best.height <= least) break;
+    const outcome = await pack(setting, repairs);
     trials++;
-    if (outcome.kind === "packed") {
-      const found = measured(network, outcome.trees, best.setting);
-      if (isLower(found, best)) best = found;
-    }
+    if (outcome.kind !== "packed") continue;
+    const found = measured(network, outcome.trees, setting);
+    if (isLower(found, best)) best = found;
   }
   return { trees: best.trees, policy: best.setting.name, trials };
 }
@@ -113,6 +115,10 @@ const measured = (network: PackingNetwork, trees: PackedTrees, setting: Setting)
 const isLower = (a: Measured, b: Measured): boolean =>
   a.height < b.height || (a.height === b.height && a.mean < b.mean);
 
+/** Room that small networks get, so that nothing is left out for want of it. */
+const SPARE_TREES = 256;
+const AMPLE_LINKS = 4e6;
+
 interface Call {
   readonly setting: Setting;
   readonly seed: number;
@@ -132,8 +138,10 @@ async function packOnce(
   const roots = copies.reduce((count, c) => count + (c > 0 ? 1 : 0), 0);
   const { depthPrice, loadPrice, scheduled } = setting;
   const perEdge = nodeCount > npuCount ? 3 : 1;
-  let maxTrees = Math.min(all, 2 * roots + npuCount + linkSource.length);
-  let maxLinks = Math.min(maxTrees, 2 * roots) * (npuCount - 1) * perEdge;
+  const linksOf = (trees: number): number => trees * (npuCount - 1) * perEdge;
+  // repairs put new trees beside those that they may replace
+  let maxTrees = Math.min(all, 2 * roots + npuCount + linkSource.length) + (repairs > 0 ? SPARE_TREES : 0);
+  let maxLinks = Math.min(linksOf(maxTrees), Math.max(AMPLE_LINKS, linksOf(2 * roots)));
   for (;;) {
     const outcome = await kernels.pack({
       nodeCount,
@@ -152,7 +160,7 @@ async function packOnce(
       maxLinks,
     });
     if (outcome !== null) return outcome;
-    maxTrees = Math.min(all, 2 * maxTrees);
+    maxTrees *= 2;
     maxLinks *= 2;
   }
 }
