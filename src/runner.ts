@@ -1,4 +1,3 @@
-import type { PackProblem } from "./engine/kernels/kernels.ts";
 import { cancelOn } from "./engine/pool/cancel.ts";
 import type { PoolResult, PoolTask } from "./engine/pool/pool.ts";
 import { runTask } from "./engine/pool/pool.ts";
@@ -13,9 +12,6 @@ const SHARE_FROM = 4e6;
 /** How long trials on the calling thread may keep signals and timers waiting, besides the one that runs. */
 const BREATHE_MS = 20;
 const PROGRESS_MS = 200;
-
-/** Returns the edges of one tree for each root. */
-const leastEdges = ({ copies, npuCount }: PackProblem): number => copies.filter((c) => c > 0).length * npuCount;
 
 /**
  * Returns where the kernels of a problem with so many deliveries run, sharing what all trials read with the pool's threads.
@@ -49,8 +45,8 @@ export function runnerFor(
     }
     if (signal?.aborted) throw new CancelledError();
   };
-  const run = async <T extends PoolTask>(task: T, pooled = onPool): Promise<PoolResult<T>> => {
-    if (!pooled) {
+  const run = async <T extends PoolTask>(task: T): Promise<PoolResult<T>> => {
+    if (!onPool) {
       await breathe();
       return runTask(engine.kernels, task, flag);
     }
@@ -63,8 +59,6 @@ export function runnerFor(
     match: (problem) => run({ kind: "match", problem }),
     relay: (problem) => run({ kind: "relay", problem }),
     place: (problem) => run({ kind: "place", problem }),
-    rate: (problem) => run({ kind: "rate", problem }),
-    pack: (problem) => run({ kind: "pack", problem }, onPool || leastEdges(problem) >= POOL_FROM),
     async spread(problem) {
       Atomics.store(flag, 1, 0);
       const timer = sharesTrials ? setInterval(() => progress(Atomics.load(flag, 1)), PROGRESS_MS) : undefined;

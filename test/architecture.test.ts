@@ -34,7 +34,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   export: [...LEAVES, "model/"],
   verify: [...LEAVES, "model/"],
   simulate: [...LEAVES, "model/"],
-  synthesize: [...LEAVES, "model/", "engine/kernels/kernels.ts"],
+  synthesize: [...LEAVES, "model/", "engine/kernels/kernels.ts", "engine/milp/lp.ts"],
 };
 
 interface Import {

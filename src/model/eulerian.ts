@@ -1,5 +1,6 @@
 import { InputError } from "../errors.ts";
 import { groupedOnce } from "./graph.ts";
+import { commonDivisor } from "./integers.ts";
 import { flowSolver } from "./max-flow.ts";
 import { linkCount, linkNames, nodeCount, type Topology } from "./topology.ts";
 import { formatBandwidth } from "./units.ts";
@@ -91,18 +92,12 @@ export function trimToEulerian(topology: Topology): Trimmed {
   return { usable, statement };
 }
 
-function gcd(a: number, b: number): number {
-  let [x, y] = [a, b];
-  while (y > 0) [x, y] = [y, x % y];
-  return x;
-}
-
 /** Returns what to take from each link, [links]. */
 function leastRemoval(topology: Topology): Float64Array {
   const { linkSource, linkTarget, linkBytesPerSecond } = topology;
   const links = linkCount(topology);
   const nodes = nodeCount(topology);
-  const unit = linkBytesPerSecond.reduce(gcd, 0);
+  const unit = commonDivisor(linkBytesPerSecond);
   const source = nodes;
   const sink = nodes + 1;
   // Arc 2i is link i, arc 2(links + v) joins node v to the source or the sink; the odd arc after it leads back.

@@ -1,26 +1,24 @@
-import { nodeCount, type Topology } from "./topology.ts";
-
 /**
- * Returns for every link one that runs the other way and has the same latency and `amount` [links], each of them once; null
- * when some link has none. The k-th of equal links from a to b gets the k-th from b to a. O(links log links).
+ * Returns for every link from source to target, [links], one that runs the other way and is equal in each of the columns
+ * ([links] each), every link once; null when some link has none. The k-th of equal links from a to b gets the k-th from b to
+ * a. O(links log links).
  */
-export function oppositeLinks(topology: Topology, amount: Float64Array): Int32Array | null {
-  const { linkSource, linkTarget, linkLatencyPs } = topology;
-  const nodes = nodeCount(topology);
-  const links = linkSource.length;
-  const forwardKey = Float64Array.from(linkSource, (source, e) => source * nodes + linkTarget[e]);
-  const backwardKey = Float64Array.from(linkTarget, (target, e) => target * nodes + linkSource[e]);
-  const sorted = (key: Float64Array): Int32Array =>
-    Int32Array.from({ length: links }, (_, e) => e).sort(
-      (a, b) => key[a] - key[b] || amount[a] - amount[b] || linkLatencyPs[a] - linkLatencyPs[b] || a - b,
+export function oppositeLinks(
+  source: Int32Array,
+  target: Int32Array,
+  columns: readonly Float64Array[],
+): Int32Array | null {
+  const sorted = (tail: Int32Array, head: Int32Array): Int32Array =>
+    Int32Array.from(tail.keys()).sort(
+      (a, b) =>
+        tail[a] - tail[b] || head[a] - head[b] || columns.reduce((order, c) => order || c[a] - c[b], 0) || a - b,
     );
-  const forward = sorted(forwardKey);
-  const backward = sorted(backwardKey);
-  const opposite = new Int32Array(links);
-  for (let i = 0; i < links; i++) {
+  const forward = sorted(source, target);
+  const backward = sorted(target, source);
+  const opposite = new Int32Array(source.length);
+  for (let i = 0; i < forward.length; i++) {
     const [e, f] = [forward[i], backward[i]];
-    if (forwardKey[e] !== backwardKey[f] || amount[e] !== amount[f] || linkLatencyPs[e] !== linkLatencyPs[f])
-      return null;
+    if (source[e] !== target[f] || target[e] !== source[f] || columns.some((c) => c[e] !== c[f])) return null;
     opposite[e] = f;
   }
   return opposite;

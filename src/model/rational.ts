@@ -1,16 +1,10 @@
 import { InternalError } from "../errors.ts";
+import { bigGcd } from "./integers.ts";
 
 /** An exact fraction in lowest terms; the denominator is positive. */
 export interface Rational {
   readonly num: bigint;
   readonly den: bigint;
-}
-
-function gcd(a: bigint, b: bigint): bigint {
-  let x = a < 0n ? -a : a;
-  let y = b < 0n ? -b : b;
-  while (y !== 0n) [x, y] = [y, x % y];
-  return x;
 }
 
 /** Returns num/den in lowest terms. */
@@ -19,7 +13,7 @@ export function rational(num: bigint | number, den: bigint | number = 1n): Ratio
   let d = BigInt(den);
   if (d === 0n) throw new InternalError("a rational with denominator 0");
   if (d < 0n) [n, d] = [-n, -d];
-  const g = gcd(n, d);
+  const g = bigGcd(n, d);
   return g > 1n ? { num: n / g, den: d / g } : { num: n, den: d };
 }
 

@@ -1,4 +1,5 @@
 import { InputError } from "../errors.ts";
+import { gcd } from "../model/integers.ts";
 import { routeTimes } from "../model/routes.ts";
 import { linkNames } from "../model/topology.ts";
 import { neverThere, planOf } from "./plan.ts";
@@ -11,12 +12,6 @@ interface Shares {
   readonly cost: Float64Array;
   /** [links] */
   readonly capacity: Float64Array;
-}
-
-function gcd(a: number, b: number): number {
-  let [x, y] = [a, b];
-  while (y !== 0) [x, y] = [y, x % y];
-  return x;
 }
 
 const COARSE = 2 ** 52;

@@ -1,10 +1,6 @@
 import type {
   MatchProblem,
-  PackOutcome,
-  PackProblem,
   PlaceProblem,
-  Rate,
-  RateProblem,
   RelayProblem,
   SpreadLogs,
   SpreadProblem,
@@ -24,9 +20,6 @@ export interface KernelRunner {
   spread(problem: Omit<SpreadProblem, "threads">): Promise<SpreadLogs | null>;
   relay(problem: RelayProblem): Promise<Transfers | null>;
   place(problem: PlaceProblem): Promise<Float64Array>;
-  rate(problem: RateProblem): Promise<Rate>;
-  /** null when there was too little room. Large problems run beside the calling thread. */
-  pack(problem: PackProblem): Promise<PackOutcome | null>;
 }
 
 export interface SynthesisRequest {

@@ -1,3 +1,4 @@
+import { bigLcm } from "../model/integers.ts";
 import { format, type Rational, rational } from "../model/rational.ts";
 import { nodeCount, type Topology } from "../model/topology.ts";
 import type { DualCertificate, TreeFlow } from "../model/tree-flow.ts";
@@ -86,12 +87,12 @@ export function dualBound(
     const fault = cutFault(flow, cut, words);
     if (fault !== null) return `set ${i}: ${fault}`;
     if (cut.weight.num < 0n || cut.weight.den <= 0n) return `set ${i} has weight ${format(cut.weight)}, below 0`;
-    whole *= rational(cut.weight.den, whole).num; // times den / gcd(den, whole)
+    whole = bigLcm(whole, cut.weight.den);
   }
   const fault = potentialFault(flow, potentials, words);
   if (fault !== null) return fault;
   for (const potential of potentials) {
-    for (const value of [potential.out, potential.in]) whole *= rational(value.den, whole).num;
+    for (const { den } of [potential.out, potential.in]) whole = bigLcm(whole, den);
   }
   const none = (length: number): bigint[] => new Array<bigint>(length).fill(0n);
   const covered = none(nodeCount(topology));

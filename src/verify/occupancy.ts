@@ -1,3 +1,4 @@
+import { bigLcm } from "../model/integers.ts";
 import { format, type Rational, rational } from "../model/rational.ts";
 import { type RouteSet, routeCount } from "../model/routes.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
@@ -151,7 +152,7 @@ function meterOf(
   for (const p of positions) {
     if (shareDen[p] === previous) continue;
     previous = shareDen[p];
-    whole *= rational(previous, whole).num; // times den / gcd(den, whole)
+    whole = bigLcm(whole, BigInt(previous));
   }
   if (whole * BigInt(entries) <= BigInt(Number.MAX_SAFE_INTEGER)) {
     const all = Number(whole);

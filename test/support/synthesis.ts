@@ -14,8 +14,6 @@ export const inlineRunner = (kernels: Kernels, width = 1): KernelRunner => ({
   spread: async (problem) => kernels.spread({ ...problem, threads: 1 }),
   relay: async (problem) => kernels.relay(problem),
   place: async (problem) => kernels.place(problem),
-  rate: async (problem) => kernels.rate(problem),
-  pack: async (problem) => kernels.pack(problem),
 });
 
 /** Returns the collective over all NPUs of a network. */

@@ -1,3 +1,4 @@
+import { bigLcm } from "../../model/integers.ts";
 import { compare, divide, multiply, type Rational, rational } from "../../model/rational.ts";
 import type { DualCertificate } from "../../model/tree-flow.ts";
 import { nearbyFraction } from "./allreduce-fractions.ts";
@@ -105,16 +106,8 @@ function normalized(
 /** Returns a function that multiplies the proof's fractions, and 1, by their common denominator. */
 function commonScale({ cuts, out, in: into }: OrbitProof): (value: Rational) => bigint {
   let common = 1n;
-  for (const { den } of [...cuts.map(({ weight }) => weight), ...out, ...into]) {
-    if (common % den !== 0n) common = (common * den) / gcd(common, den);
-  }
+  for (const { den } of [...cuts.map(({ weight }) => weight), ...out, ...into]) common = bigLcm(common, den);
   return ({ num, den }) => num * (common / den);
-}
-
-function gcd(a: bigint, b: bigint): bigint {
-  let [x, y] = [a, b];
-  while (y > 0n) [x, y] = [y, x % y];
-  return x;
 }
 
 /** Returns what a normalized proof proves: the last sum above, over orbits of links. O(cuts * links). */

@@ -1,7 +1,9 @@
-import type { Rate, RateProblem } from "../../engine/kernels/kernels.ts";
+import type { Rate } from "../../engine/kernels/kernels.ts";
 import { InfeasibleError } from "../../errors.ts";
+import { bigGcd } from "../../model/integers.ts";
 import { add, compare, divide, type Rational, rational } from "../../model/rational.ts";
 import { type AllReduceNetwork, reversedNetwork, unbalancedNode } from "./allreduce-network.ts";
+import type { RateKernel } from "./optimum.ts";
 
 /** Exact values: whole copies of trees, and how many of them fit on each link. */
 export interface AllReduceCopies {
@@ -16,18 +18,10 @@ export interface AllReduceCopies {
   readonly copy: Rational;
 }
 
-export type RateKernel = (problem: RateProblem) => Promise<Rate>;
-
 const MOST = BigInt(Number.MAX_SAFE_INTEGER);
 
-function gcd(a: bigint, b: bigint): bigint {
-  let [x, y] = [a, b];
-  while (y > 0n) [x, y] = [y, x % y];
-  return x;
-}
-
 /** Returns the bottleneck of broadcasting: `weight` [members] from all members over links of these capacities. */
-export function bottleneckOf(
+export async function bottleneckOf(
   network: AllReduceNetwork,
   weight: Float64Array,
   capacity: Float64Array,
@@ -78,7 +72,7 @@ export async function settled(
   const scaledCopies = (of: (x: bigint) => bigint, by: bigint): AllReduceCopies | null => {
     const copies = Array.from(shares, (x) => of(BigInt(x)));
     const links = [out, into].map((column) => Array.from(column, (c) => BigInt(c) * by));
-    const common = [copies, ...links].flat().reduce((divisor, x) => gcd(x, divisor), 0n);
+    const common = [copies, ...links].flat().reduce((divisor, x) => bigGcd(x, divisor), 0n);
     const all = copies.reduce((sum, x) => sum + x, 0n);
     if (all === 0n || [copies, ...links].some((column) => column.reduce((sum, x) => sum + x, 0n) > MOST * common))
       return null;

@@ -1,33 +1,6 @@
+import type { LpRows, LpSolution, LpSolver } from "../../engine/milp/lp.ts";
 import { type AllReduceNetwork, reversedNetwork } from "./allreduce-network.ts";
 import type { Orbits } from "./allreduce-symmetry.ts";
-
-/** What is asked of a solver of linear programs; src/engine/milp/ has it, and says what the fields mean. */
-export interface LpRows {
-  readonly lower: Float64Array;
-  readonly upper: Float64Array;
-  readonly offset: Int32Array;
-  readonly column: Int32Array;
-  readonly value: Float64Array;
-}
-export interface LpSolution {
-  readonly status: string;
-  readonly objective: number;
-  readonly primal: Float64Array;
-  readonly dual: Float64Array;
-}
-export interface LpSession {
-  addRows(rows: LpRows): void;
-  solve(): LpSolution;
-  close(): void;
-}
-export interface LpSolver {
-  open(problem: {
-    readonly objective: Float64Array;
-    readonly lower: Float64Array;
-    readonly upper: Float64Array;
-    readonly rows: LpRows;
-  }): LpSession;
-}
 
 /** "out": what is broadcast from roots in the set leaves it. "in": contributions to roots in the set come into it. */
 export type Direction = "out" | "in";

@@ -1,3 +1,5 @@
+import { commonDivisor } from "../../model/integers.ts";
+import { oppositeLinks } from "../../model/opposite-links.ts";
 import { nodeCount, type Topology } from "../../model/topology.ts";
 
 /**
@@ -22,12 +24,6 @@ export interface AllReduceNetwork {
   readonly opposite: Int32Array | null;
 }
 
-function gcd(a: number, b: number): number {
-  let [x, y] = [a, b];
-  while (y > 0) [x, y] = [y, x % y];
-  return x;
-}
-
 /**
  * Returns the network of a group. `usable` [links] is what may be used of each link, in bytes per second: exact integers.
  * O(nodes + links log links).
@@ -43,29 +39,13 @@ export function allReduceNetwork(topology: Topology, members: Int32Array, usable
   const node = new Int32Array(nodes);
   for (let v = 0; v < nodes; v++) node[number[v]] = v;
   const link = Int32Array.from(usable.keys()).filter((l) => usable[l] > 0);
-  const unit = link.reduce((divisor, l) => gcd(usable[l], divisor), 0) || 1;
+  const bytesPerSecond = Float64Array.from(link, (l) => usable[l]);
+  const unit = commonDivisor(bytesPerSecond) || 1;
   const source = Int32Array.from(link, (l) => number[topology.linkSource[l]]);
   const target = Int32Array.from(link, (l) => number[topology.linkTarget[l]]);
-  const bandwidth = Float64Array.from(link, (l) => usable[l] / unit);
-  const opposite = oppositeLinks(source, target, bandwidth);
+  const bandwidth = bytesPerSecond.map((b) => b / unit);
+  const opposite = oppositeLinks(source, target, [bandwidth]);
   return { nodeCount: nodes, memberCount: members.length, node, link, source, target, bandwidth, unit, opposite };
-}
-
-/** Returns for each link the one that stands for it when the network is reversed; null where there is none. */
-function oppositeLinks(source: Int32Array, target: Int32Array, bandwidth: Float64Array): Int32Array | null {
-  const sorted = (tail: Int32Array, head: Int32Array): Int32Array =>
-    Int32Array.from(tail.keys()).sort(
-      (a, b) => tail[a] - tail[b] || head[a] - head[b] || bandwidth[a] - bandwidth[b] || a - b,
-    );
-  const forward = sorted(source, target);
-  const backward = sorted(target, source);
-  const opposite = new Int32Array(source.length);
-  for (let i = 0; i < forward.length; i++) {
-    const [l, other] = [forward[i], backward[i]];
-    if (source[l] !== target[other] || target[l] !== source[other] || bandwidth[l] !== bandwidth[other]) return null;
-    opposite[l] = other;
-  }
-  return opposite;
 }
 
 /** Returns the network with every link turned around; links keep their numbers. */

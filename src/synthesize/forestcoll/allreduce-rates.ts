@@ -1,20 +1,21 @@
+import type { LpSolver } from "../../engine/milp/lp.ts";
 import { InternalError } from "../../errors.ts";
 import { compare, multiply, type Rational, rational, toNumber } from "../../model/rational.ts";
 import type { Topology } from "../../model/topology.ts";
 import { type AllReduceCertificate, boundOf, certificateOf } from "./allreduce-bound.ts";
 import { separation } from "./allreduce-cuts.ts";
-import { type RateKernel, uniformCopies } from "./allreduce-exact.ts";
+import { uniformCopies } from "./allreduce-exact.ts";
 import {
   type AllReducePoint,
   type AllReducePrices,
   allReduceProgram,
   type Direction,
-  type LpSolver,
   type OrbitCut,
 } from "./allreduce-lp.ts";
 import { type AllReduceNetwork, allReduceNetwork, reversedNetwork } from "./allreduce-network.ts";
 import { exactCopies, withFewerCopies } from "./allreduce-round.ts";
 import { type Orbits, orbitsOf } from "./allreduce-symmetry.ts";
+import type { RateKernel } from "./optimum.ts";
 
 export interface AllReduceSolvers {
   readonly rate: RateKernel;

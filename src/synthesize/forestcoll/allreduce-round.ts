@@ -1,9 +1,11 @@
+import { commonDivisor } from "../../model/integers.ts";
 import { flowSolver } from "../../model/max-flow.ts";
 import { compare, multiply, type Rational, rational } from "../../model/rational.ts";
-import { type AllReduceCopies, bottleneckOf, type RateKernel, settled } from "./allreduce-exact.ts";
+import { type AllReduceCopies, bottleneckOf, settled } from "./allreduce-exact.ts";
 import { commonDenominator } from "./allreduce-fractions.ts";
 import type { AllReducePoint } from "./allreduce-lp.ts";
 import { type AllReduceNetwork, reversedNetwork, unbalancedNode } from "./allreduce-network.ts";
+import type { RateKernel } from "./optimum.ts";
 
 /** Values of the linear program are right to so many parts of the greatest. */
 const ACCURACY = 1e-9;
@@ -66,7 +68,7 @@ export async function withFewerCopies(
   solution: AllReduceCopies,
   rate: RateKernel,
 ): Promise<AllReduceCopies> {
-  const shared = solution.copies.reduce((divisor, x) => gcd(x, divisor), 0);
+  const shared = commonDivisor(solution.copies);
   for (const multiple of FEWER) {
     const width = shared / multiple;
     if (!Number.isInteger(width) || width === 1) continue;
@@ -86,12 +88,6 @@ export async function withFewerCopies(
     }
   }
   return solution;
-}
-
-function gcd(a: number, b: number): number {
-  let [x, y] = [a, b];
-  while (y > 0) [x, y] = [y, x % y];
-  return x;
 }
 
 /** Returns capacities, none greater than before, that are balanced at forwarding nodes: a maximum flow through those. */

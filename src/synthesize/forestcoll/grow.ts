@@ -205,7 +205,7 @@ function asPublished(network: PackingNetwork, packing: Packing): Part {
  * usable link has no opposite one.
  */
 export function mirroredForest(topology: Topology, usable: Float64Array, forest: Forest): Forest | null {
-  const opposite = oppositeLinks(topology, usable);
+  const opposite = oppositeLinks(topology.linkSource, topology.linkTarget, [usable, topology.linkLatencyPs]);
   if (opposite === null) return null;
   return {
     ...forest,

@@ -1,5 +1,6 @@
 import type { Rate, RateProblem } from "../../engine/kernels/kernels.ts";
 import { InfeasibleError, InputError } from "../../errors.ts";
+import { bigGcd, commonDivisor } from "../../model/integers.ts";
 import { multiply, type Rational, rational } from "../../model/rational.ts";
 import type { PackingNetwork } from "./packing-network.ts";
 
@@ -55,10 +56,10 @@ export async function optimumOf(network: RatedNetwork, weight: Float64Array, rat
 export function optimumFrom({ bandwidth, npuCount }: RatedNetwork, weight: Float64Array, rate: Rate): Optimum {
   if (npuCount < 2) throw new InputError("members", "at least two NPUs", npuCount);
   if (rate.capacity === 0n) throw unreachable(rate.cut);
-  const unit = commonDivisor(weight);
+  const unit = BigInt(commonDivisor(weight));
   const inverse = rational(rate.shards, rate.capacity);
   const { num: p, den: q } = rational(rate.shards, rate.capacity * unit);
-  const divisor = commonDivisor(bandwidth, q);
+  const divisor = bigGcd(q, BigInt(commonDivisor(bandwidth)));
   const copiesPerBandwidth = rational(p, divisor);
   const k = q / divisor;
   return { ...packing(weight, k, copiesPerBandwidth, bandwidth), inverse, cut: rate.cut };
@@ -66,7 +67,7 @@ export function optimumFrom({ bandwidth, npuCount }: RatedNetwork, weight: Float
 
 /** Returns the packing of k copies per unit of weight with U copies per bandwidth. O(npus + links). */
 export function packing(weight: Float64Array, k: bigint, perBandwidth: Rational, bandwidth: Float64Array): Packing {
-  const unit = commonDivisor(weight);
+  const unit = BigInt(commonDivisor(weight));
   const copies = Array.from(weight, (w) => (k * BigInt(w)) / unit);
   const copyBytesPerSecond = rational(perBandwidth.den, perBandwidth.num);
   return {
@@ -96,12 +97,3 @@ export const unreachable = (cut: Uint8Array): InfeasibleError =>
   new InfeasibleError("no link leaves a set of nodes that lacks an NPU", {
     nodes: [...cut.keys()].filter((node) => cut[node] === 1),
   });
-
-/** Returns the greatest common divisor of exact integers and `start`. */
-function commonDivisor(values: Float64Array, start = 0n): bigint {
-  let divisor = start;
-  for (let i = 0; i < values.length && divisor !== 1n; i++) {
-    for (let rest = BigInt(values[i]); rest !== 0n; ) [divisor, rest] = [rest, divisor % rest];
-  }
-  return divisor;
-}

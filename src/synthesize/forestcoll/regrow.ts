@@ -1,4 +1,5 @@
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
+import { commonDivisor } from "../../model/integers.ts";
 import { compare, multiply, rational, toNumber } from "../../model/rational.ts";
 import { linkNames, type Topology } from "../../model/topology.ts";
 import { expandTrees } from "../../model/tree-expansion.ts";
@@ -110,14 +111,8 @@ function copiesPerWeight({ root, copies }: Damaged["forest"], weight: Float64Arr
   root.forEach((rank, t) => {
     atRoots[rank] += copies[t];
   });
-  const divisor = weight.reduce((a, b) => gcd(a, b), 0);
+  const divisor = commonDivisor(weight);
   const first = weight.findIndex((w) => w > 0);
   const k = (atRoots[first] * divisor) / weight[first];
   return Number.isSafeInteger(k) && atRoots.every((c, v) => c * divisor === k * weight[v]) ? BigInt(k) : null;
-}
-
-function gcd(a: number, b: number): number {
-  let [x, y] = [a, b];
-  while (y > 0) [x, y] = [y, x % y];
-  return x;
 }

@@ -1,14 +1,9 @@
 import type { TenNetwork } from "../../engine/kernels/kernels.ts";
+import { gcd } from "../../model/integers.ts";
 import { type RouteSet, type RouteTimes, routeCount } from "../../model/routes.ts";
 import { linkCount, type Topology } from "../../model/topology.ts";
 
 const MOST_UNITS = 2 ** 30;
-
-function gcd(a: number, b: number): number {
-  let [x, y] = [a, b];
-  while (y !== 0) [x, y] = [y, x % y];
-  return x;
-}
 
 /** Returns the least common multiple, or 0 once it passes MOST_UNITS. */
 function lcm(a: number, b: number): number {
