@@ -1,5 +1,5 @@
-import { InternalError } from "../errors.ts";
-import { groupedOnce } from "./graph.ts";
+import { gcd } from "./integers.ts";
+import { imagesOfLinks, isOneToOne, linkKinds } from "./network-maps.ts";
 import { symmetryCandidates } from "./network-symmetry-candidates.ts";
 import { type SwitchMatcher, switchMatcher } from "./network-symmetry-switches.ts";
 import { nodeCount, type Topology } from "./topology.ts";
@@ -29,107 +29,6 @@ export function networkSymmetry(topology: Topology): NetworkSymmetry | null {
   return null;
 }
 
-/** Links that maps of a group take to each other. */
-export interface LinkOrbits {
-  /** [links] numbered by their first link. */
-  readonly orbit: Int32Array;
-  /** [orbits] links in each. */
-  readonly size: Int32Array;
-}
-
-/** Returns the orbits of links under a group. Throws InternalError where it is none of the network's. O(dimensions * links). */
-export function linkOrbits(topology: Topology, symmetry: NetworkSymmetry): LinkOrbits {
-  const links = topology.linkSource.length;
-  const parent = Int32Array.from({ length: links }, (_, link) => link);
-  const find = (link: number): number => {
-    let root = link;
-    while (parent[root] !== root) {
-      parent[root] = parent[parent[root]];
-      root = parent[root];
-    }
-    return root;
-  };
-  for (const step of symmetry.steps) {
-    const images = linkImages(topology, step);
-    if (images === null) throw new InternalError("a symmetry that does not take links to links");
-    for (let link = 0; link < links; link++) {
-      const [a, b] = [find(link), find(images[link])];
-      if (a !== b) parent[Math.max(a, b)] = Math.min(a, b);
-    }
-  }
-  const orbit = new Int32Array(links);
-  const size: number[] = [];
-  for (let link = 0; link < links; link++) {
-    const root = find(link);
-    if (root === link) size.push(0);
-    orbit[link] = root === link ? size.length - 1 : orbit[root];
-    size[orbit[link]]++;
-  }
-  return { orbit, size: Int32Array.from(size) };
-}
-
-/**
- * Returns where a map of the nodes takes each link, [links]; of parallel links of equal bandwidth and latency the k-th goes to
- * the k-th. Null where the map does not take links to links of the same bandwidth and latency. O(nodes + links).
- */
-export function linkImages(topology: Topology, map: Int32Array): Int32Array | null {
-  return imagesOf(topology, linkKinds(topology), map);
-}
-
-function imagesOf(topology: Topology, kinds: Int32Array, map: Int32Array): Int32Array | null {
-  const { linkSource, linkTarget } = topology;
-  const nodes = nodeCount(topology);
-  const { offset, items } = groupedOnce(linkSource, nodes);
-  const images = new Int32Array(linkSource.length);
-  const first = new Int32Array(nodes).fill(-1);
-  const next = new Int32Array(linkSource.length);
-  for (let v = 0; v < nodes; v++) {
-    const w = map[v];
-    if (offset[v + 1] - offset[v] !== offset[w + 1] - offset[w]) return null;
-    // the image's links to each target, ascending, as a list
-    for (let i = offset[w + 1] - 1; i >= offset[w]; i--) {
-      const target = linkTarget[items[i]];
-      next[items[i]] = first[target];
-      first[target] = items[i];
-    }
-    for (let i = offset[v]; i < offset[v + 1]; i++) {
-      const target = map[linkTarget[items[i]]];
-      let before = -1;
-      let link = first[target];
-      while (link >= 0 && kinds[link] !== kinds[items[i]]) {
-        before = link;
-        link = next[link];
-      }
-      if (link < 0) return null;
-      if (before < 0) first[target] = next[link];
-      else next[before] = next[link];
-      images[items[i]] = link;
-    }
-  }
-  return images;
-}
-
-/** Returns [links] a number for each pair of bandwidth and latency. O(links). */
-function linkKinds({ linkBytesPerSecond, linkLatencyPs }: Topology): Int32Array {
-  const known = new Map<string, number>();
-  const kinds = new Int32Array(linkLatencyPs.length);
-  for (let link = 0; link < kinds.length; link++) {
-    const same =
-      link > 0 &&
-      linkBytesPerSecond[link] === linkBytesPerSecond[link - 1] &&
-      linkLatencyPs[link] === linkLatencyPs[link - 1];
-    if (same) {
-      kinds[link] = kinds[link - 1];
-      continue;
-    }
-    const key = `${linkBytesPerSecond[link]} ${linkLatencyPs[link]}`;
-    const kind = known.get(key) ?? known.size;
-    known.set(key, kind);
-    kinds[link] = kind;
-  }
-  return kinds;
-}
-
 /** Returns whether every NPU has as many links of each kind, each way, to NPUs and to switches, as NPU 0, as far as a sum tells. */
 function npusLookAlike({ npuCount, linkSource, linkTarget }: Topology, kinds: Int32Array): boolean {
   const sum = new Int32Array(npuCount);
@@ -143,10 +42,6 @@ function npusLookAlike({ npuCount, linkSource, linkTarget }: Topology, kinds: In
     feed(linkTarget[link], linkSource[link], kinds[link], 0);
   }
   return sum.every((value) => value === sum[0]);
-}
-
-function gcd(a: number, b: number): number {
-  return b === 0 ? a : gcd(b, a % b);
 }
 
 /** Returns the translations of these sizes as maps of the whole network; null where they are none. */
@@ -163,7 +58,7 @@ function symmetryOf(
     const step = new Int32Array(nodeCount(topology));
     translateAll(sizes, stride, step.subarray(0, topology.npuCount));
     if (!matcher.extend(step, turning ? turnOf(sizes, d) : (k) => k)) return null;
-    if (!isOneToOne(step) || !hasOrder(step, sizes[d]) || imagesOf(topology, kinds, step) === null) return null;
+    if (!isOneToOne(step) || !hasOrder(step, sizes[d]) || imagesOfLinks(topology, kinds, step) === null) return null;
     if (!steps.every((other) => commute(other, step))) return null;
     steps.push(step);
     stride *= sizes[d];
@@ -183,15 +78,6 @@ function turnOf(sizes: readonly number[], d: number): (k: number, m: number) => 
     const digit = Math.floor(k / before) % values;
     return k + before * (((digit + 1) % values) - digit);
   };
-}
-
-function isOneToOne(map: Int32Array): boolean {
-  const seen = new Uint8Array(map.length);
-  for (let v = 0; v < map.length; v++) {
-    if (seen[map[v]] !== 0) return false;
-    seen[map[v]] = 1;
-  }
-  return true;
 }
 
 /** Returns whether the order-th power of a map is the identity: every circle's length divides it. O(nodes). */

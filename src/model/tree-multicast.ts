@@ -1,6 +1,6 @@
+import { linkOrbits, orbitsOf } from "./network-maps.ts";
 import { add, divide, multiply, type Rational, rational, toNumber } from "./rational.ts";
 import { isNpu, linkCount, nodeCount, type Topology } from "./topology.ts";
-import { generatorMaps, orbitsOf } from "./tree-expansion.ts";
 import { copiesOf, type Forest, groupOrder, type NetworkSymmetry, type TreeFlow } from "./tree-flow.ts";
 import { copiesOnLinks } from "./tree-loads.ts";
 
@@ -117,12 +117,12 @@ function ableNodes(topology: Topology, symmetry: NetworkSymmetry | null, directi
     !isNpu(topology, node) && topology.nodeTraits[node][trait] === true ? 1 : 0,
   );
   if (symmetry === null) return able;
-  const orbit = orbitsOf(able.length, symmetry.steps);
-  const all = new Uint8Array(able.length).fill(1);
-  orbit.forEach((first, node) => {
-    all[first] &= able[node];
+  const { of, size } = orbitsOf(able.length, symmetry.steps);
+  const all = new Uint8Array(size.length).fill(1);
+  of.forEach((orbit, node) => {
+    all[orbit] &= able[node];
   });
-  return Uint8Array.from(orbit, (first) => all[first]);
+  return Uint8Array.from(of, (orbit) => all[orbit]);
 }
 
 /** Returns what gives each link what its whole orbit is listed with, evenly. */
@@ -131,17 +131,14 @@ function spreadOverImages(
   symmetry: NetworkSymmetry | null,
 ): (listed: readonly bigint[]) => readonly bigint[] {
   if (symmetry === null) return (listed) => listed;
-  const maps = generatorMaps(topology, symmetry).map(({ link }) => link);
-  const orbit = orbitsOf(linkCount(topology), maps);
-  const size = new Float64Array(orbit.length);
-  for (const first of orbit) size[first]++;
+  const { of, size } = linkOrbits(topology, symmetry);
   const order = groupOrder(symmetry);
   return (listed) => {
-    const sums = new Array<bigint>(orbit.length).fill(0n);
+    const sums = new Array<bigint>(size.length).fill(0n);
     listed.forEach((count, link) => {
-      sums[orbit[link]] += count;
+      sums[of[link]] += count;
     });
-    return Array.from(orbit, (first) => sums[first] * BigInt(order / size[first]));
+    return Array.from(of, (orbit) => sums[orbit] * BigInt(order / size[orbit]));
   };
 }
 

@@ -1,5 +1,5 @@
 import { InputError } from "../errors.ts";
-import { generatorMaps, orbitsOf } from "../model/tree-expansion.ts";
+import { orbitsOf } from "../model/network-maps.ts";
 import { type Forest, groupOrder, type TreeFlow } from "../model/tree-flow.ts";
 
 /**
@@ -24,8 +24,8 @@ export function handoverOf(flow: TreeFlow): Handover {
   const places = placesOf(flow);
   const [from, to] = [queues(inwards, places), queues(outwards, places)];
   const handover: Handover = { inTree: [], outTree: [], inPlace: [], outPlace: [], count: [] };
-  for (let place = 0; place < places.least.length; place++) {
-    const [giver, taker] = [from[place] ?? [], to[place] ?? []];
+  for (let place = 0; place < places.images.length; place++) {
+    const [giver, taker] = [from[place], to[place]];
     let [i, o, inPlace, outPlace] = [0, 0, 0, 0];
     while (i < giver.length && o < taker.length) {
       const [inTree, outTree] = [giver[i], taker[o]];
@@ -42,7 +42,7 @@ export function handoverOf(flow: TreeFlow): Handover {
     }
     if (i < giver.length || o < taker.length) {
       throw new InputError(
-        `copies at root ${flow.topology.nodeNames[place]}`,
+        `copies at root ${flow.topology.nodeNames[places.of.indexOf(place)]}`,
         "as many in both forests",
         "different numbers",
       );
@@ -52,28 +52,23 @@ export function handoverOf(flow: TreeFlow): Handover {
 }
 
 interface Places {
-  /** [NPUs] the least NPU that maps take it to. */
-  readonly least: Int32Array;
-  /** [NPUs] images of a tree at each root of its orbit. */
+  /** [NPUs] the orbit of each. */
+  readonly of: Int32Array;
+  /** [orbits] images of a tree at each of its roots. */
   readonly images: Int32Array;
 }
 
 function placesOf({ topology, symmetry }: TreeFlow): Places {
-  const maps = symmetry === null ? [] : generatorMaps(topology, symmetry).map(({ node }) => node);
-  const least = orbitsOf(topology.nodeNames.length, maps).subarray(0, topology.npuCount);
-  const size = new Int32Array(topology.npuCount);
-  for (const npu of least) size[npu]++;
+  const { of, size } = orbitsOf(topology.npuCount, symmetry?.steps ?? []);
   const order = groupOrder(symmetry);
-  return { least, images: least.map((npu) => order / size[npu]) };
+  return { of, images: size.map((npus) => order / npus) };
 }
 
 /** Returns the trees at each place in the order of their copies, each as often as it has images there. */
-function queues({ root }: Forest, { least, images }: Places): (number[] | undefined)[] {
-  const at: (number[] | undefined)[] = new Array(least.length);
+function queues({ root }: Forest, { of, images }: Places): number[][] {
+  const at: number[][] = Array.from(images, () => []);
   root.forEach((npu, tree) => {
-    const place = least[npu];
-    at[place] ??= [];
-    for (let image = 0; image < images[npu]; image++) at[place].push(tree);
+    for (let image = 0; image < images[of[npu]]; image++) at[of[npu]].push(tree);
   });
   return at;
 }

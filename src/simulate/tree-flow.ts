@@ -1,8 +1,8 @@
 import { InputError } from "../errors.ts";
+import { linkOrbits } from "../model/network-maps.ts";
 import { multiply, rational, toNumber } from "../model/rational.ts";
-import { linkCount } from "../model/topology.ts";
-import { generatorMaps, orbitsOf } from "../model/tree-expansion.ts";
-import { type Forest, groupOrder, type TreeFlow, treeCount } from "../model/tree-flow.ts";
+import { linkCount, type Topology } from "../model/topology.ts";
+import { type Forest, groupOrder, type NetworkSymmetry, type TreeFlow, treeCount } from "../model/tree-flow.ts";
 import {
   checkPieces,
   chunkSerial,
@@ -167,18 +167,14 @@ function linkBusyPs(flow: TreeFlow, pieces: number): Float64Array {
     const rate = toNumber(pace.bytesPerSecond);
     for (let link = 0; link < links; link++) busy[link] += (held[link] * rate) / topology.linkBytesPerSecond[link];
   }
-  return symmetry === null ? busy : sharedAlike(busy, flow, groupOrder(symmetry));
+  return symmetry === null ? busy : sharedAlike(busy, topology, symmetry);
 }
 
 /** Returns what each link has when what is listed on its orbit is repeated by every element and falls evenly. */
-function sharedAlike(busy: Float64Array, { topology, symmetry }: TreeFlow, order: number): Float64Array {
-  const maps = symmetry === null ? [] : generatorMaps(topology, symmetry).map(({ link }) => link);
-  const least = orbitsOf(busy.length, maps);
-  const sum = new Float64Array(busy.length);
-  const size = new Float64Array(busy.length);
-  for (let link = 0; link < busy.length; link++) {
-    sum[least[link]] += busy[link];
-    size[least[link]]++;
-  }
-  return busy.map((_, link) => (sum[least[link]] * order) / size[least[link]]);
+function sharedAlike(busy: Float64Array, topology: Topology, symmetry: NetworkSymmetry): Float64Array {
+  const { of, size } = linkOrbits(topology, symmetry);
+  const order = groupOrder(symmetry);
+  const sum = new Float64Array(size.length);
+  for (let link = 0; link < busy.length; link++) sum[of[link]] += busy[link];
+  return busy.map((_, link) => (sum[of[link]] * order) / size[of[link]]);
 }

@@ -1,7 +1,8 @@
+import type { NumberedSets } from "../model/disjoint-sets.ts";
 import { format, rational } from "../model/rational.ts";
 import { type Forest, type TreeFlow, treeCount } from "../model/tree-flow.ts";
 import type { TreeDemand } from "./tree-flow-demand.ts";
-import type { Orbit, Orbits } from "./tree-flow-symmetry.ts";
+import type { Orbits } from "./tree-flow-symmetry.ts";
 import type { TreeWords } from "./tree-flow-words.ts";
 import type { Recorder } from "./violation.ts";
 
@@ -66,12 +67,12 @@ function sumOfUses(uses: Float64Array, { copies, linkOffset, links }: Forest, ed
 }
 
 /** Returns what each item gets when what its orbit has is repeated for every element of the group. O(items). */
-function spread(listed: readonly bigint[], { of, size }: Orbit, order: bigint): bigint[] {
+function spread(listed: readonly bigint[], { of, size }: NumberedSets, order: bigint): bigint[] {
   if (order === 1n) return listed as bigint[];
-  const sums = new Array<bigint>(listed.length).fill(0n);
+  const sums = new Array<bigint>(size.length).fill(0n);
   for (let item = 0; item < listed.length; item++) sums[of[item]] += listed[item];
-  for (let item = 0; item < listed.length; item++) if (size[item] > 0) sums[item] *= order / BigInt(size[item]);
-  return Array.from(of, (number) => sums[number]);
+  const each = sums.map((sum, set) => sum * (order / BigInt(size[set])));
+  return Array.from(of, (set) => each[set]);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { disjointSets, type NumberedSets, numberedSets } from "../model/disjoint-sets.ts";
 import { type Grouped, groupedBy } from "../model/graph.ts";
 import { nodeCount, type Topology } from "../model/topology.ts";
 import { groupOrder, type TreeFlow } from "../model/tree-flow.ts";
@@ -7,15 +8,8 @@ import type { Recorder } from "./violation.ts";
 /** Where the images of nodes and links under a group lie. */
 export interface Orbits {
   readonly order: bigint;
-  readonly nodes: Orbit;
-  readonly links: Orbit;
-}
-
-export interface Orbit {
-  /** [items] the orbit's number: one of its items. */
-  readonly of: Int32Array;
-  /** [items] at the orbit's number: how many items it has. */
-  readonly size: Int32Array;
+  readonly nodes: NumberedSets;
+  readonly links: NumberedSets;
 }
 
 /**
@@ -28,14 +22,14 @@ export interface Orbit {
 export function checkSymmetry(flow: TreeFlow, recorder: Recorder, words: TreeWords): Orbits | null {
   const { topology, collective, symmetry } = flow;
   const nodes = nodeCount(topology);
-  const forests = [forest(nodes), forest(topology.linkSource.length)] as const;
-  const [nodeSets, linkSets] = forests;
+  const linkCount = topology.linkSource.length;
+  const [nodeSets, linkSets] = [disjointSets(nodes), disjointSets(linkCount)];
   const isMember = new Uint8Array(nodes);
   for (let i = 0; i < collective.groupMembers.length; i++) isMember[collective.groupMembers[i]] = 1;
   const links = symmetry === null ? null : linkOrder(topology);
   const { sizes, steps } = symmetry ?? { sizes: [], steps: [] };
   for (const [d, step] of steps.entries()) {
-    const image = new Int32Array(topology.linkSource.length);
+    const image = new Int32Array(linkCount);
     const fault =
       nodeFault(step, sizes[d], topology, isMember, words) ??
       commuteFault(steps, d, words) ??
@@ -44,10 +38,14 @@ export function checkSymmetry(flow: TreeFlow, recorder: Recorder, words: TreeWor
       recorder.record(() => ({ kind: "false-symmetry", message: `map ${d} of the symmetry ${fault}` }));
       return null;
     }
-    for (let v = 0; v < nodes; v++) join(nodeSets, v, step[v]);
-    for (let link = 0; link < image.length; link++) join(linkSets, link, image[link]);
+    for (let v = 0; v < nodes; v++) nodeSets.join(v, step[v]);
+    for (let link = 0; link < image.length; link++) linkSets.join(link, image[link]);
   }
-  return { order: BigInt(groupOrder(symmetry)), nodes: orbit(nodeSets), links: orbit(linkSets) };
+  return {
+    order: BigInt(groupOrder(symmetry)),
+    nodes: numberedSets(nodes, nodeSets.least),
+    links: numberedSets(linkCount, linkSets.least),
+  };
 }
 
 function nodeFault(
@@ -148,30 +146,4 @@ function linkFault(
     }
   }
   return null;
-}
-
-/** [items] the parent of each item in a forest of disjoint sets. */
-const forest = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => i);
-
-function rootOf(parent: Int32Array, item: number): number {
-  let at = item;
-  while (parent[at] !== at) {
-    parent[at] = parent[parent[at]];
-    at = parent[at];
-  }
-  return at;
-}
-
-function join(parent: Int32Array, a: number, b: number): void {
-  const from = rootOf(parent, a);
-  const to = rootOf(parent, b);
-  if (from < to) parent[to] = from;
-  else parent[from] = to;
-}
-
-function orbit(parent: Int32Array): Orbit {
-  const of = parent.map((_, item) => rootOf(parent, item));
-  const size = new Int32Array(parent.length);
-  for (let item = 0; item < of.length; item++) size[of[item]]++;
-  return { of, size };
 }

@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { without } from "../../src/model/modify.ts";
-import { linkImages, linkOrbits, networkSymmetry } from "../../src/model/network-symmetry.ts";
+import { linkOrbits } from "../../src/model/network-maps.ts";
+import { networkSymmetry } from "../../src/model/network-symmetry.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { nodeCount, type Topology } from "../../src/model/topology.ts";
 import type { NetworkSymmetry } from "../../src/model/tree-flow.ts";
-import { anyCayley, cayleyNetwork, npusOf } from "../support/cayley.ts";
+import { anyCayley, cayleyNetwork } from "../support/cayley.ts";
 import { elementsOf, linksAsText } from "../support/symmetry-oracle.ts";
 
 function found(topology: Topology): NetworkSymmetry {
@@ -29,18 +30,6 @@ function expectGroup(topology: Topology, symmetry: NetworkSymmetry): void {
   for (const a of symmetry.steps) {
     for (const b of symmetry.steps) expect(a.map((v) => b[v] as number)).toEqual(b.map((v) => a[v] as number));
   }
-}
-
-/** Returns the orbits as sets of links, by applying every element of the group to every link. */
-function orbitsByElements(topology: Topology, symmetry: NetworkSymmetry): string[] {
-  const orbits = new Map<number, Set<number>>();
-  const images = symmetry.steps.map((step) => linkImages(topology, step) as Int32Array);
-  for (let link = 0; link < topology.linkSource.length; link++) {
-    const orbit = new Set([link]);
-    for (const one of orbit) for (const image of images) orbit.add(image[one] as number);
-    orbits.set(Math.min(...orbit), orbit);
-  }
-  return [...orbits.values()].map((orbit) => [...orbit].sort((a, b) => a - b).join()).sort();
 }
 
 const CASES: readonly (readonly [string, string])[] = [
@@ -113,38 +102,5 @@ describe("networkSymmetry", () => {
     const start = performance.now();
     expect(networkSymmetry(topology)).not.toBeNull();
     expect(performance.now() - start).toBeLessThan(500);
-  });
-});
-
-describe("linkOrbits", () => {
-  it("are the images of a link under all elements, numbered by their first link", () => {
-    fc.assert(
-      fc.property(anyCayley(40), fc.nat(), (cayley, seed) => {
-        const topology = { ...cayleyNetwork(cayley, seed), shape: cayley.sizes };
-        const symmetry = found(topology);
-        const { orbit, size } = linkOrbits(topology, symmetry);
-        const lists: number[][] = Array.from(size, () => []);
-        for (const [link, o] of orbit.entries()) lists[o]?.push(link);
-        expect(lists.map((list) => list.length)).toEqual([...size]);
-        expect(lists.map((list) => list[0])).toEqual(
-          [...new Set(lists.map((list) => list[0]))].sort((a, b) => Number(a) - Number(b)),
-        );
-        expect(lists.map((list) => list.join()).sort()).toEqual(orbitsByElements(topology, symmetry));
-        expect(size.every((links) => npusOf(cayley) % links === 0)).toBe(true);
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  it("takes the k-th of parallel links to the k-th, and no link to one of another bandwidth", () => {
-    const topology = { ...cayleyNetwork({ sizes: [3], offsets: [1, 1, 1], gbps: [2, 1, 2] }), shape: [3] };
-    const { orbit } = linkOrbits(topology, found(topology));
-    expect([...orbit]).toEqual([0, 0, 0, 1, 1, 1, 2, 2, 2]);
-  });
-
-  it("refuses maps that do not take links to links", () => {
-    const topology = presetTopology("mesh:2x3");
-    const steps = [Int32Array.from([1, 2, 3, 4, 5, 0])];
-    expect(() => linkOrbits(topology, { sizes: [6], steps })).toThrow("symmetry");
   });
 });

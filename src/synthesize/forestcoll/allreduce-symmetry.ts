@@ -1,3 +1,4 @@
+import { disjointSets, numberedSets } from "../../model/disjoint-sets.ts";
 import { mapFinder } from "./allreduce-maps.ts";
 import type { AllReduceNetwork } from "./allreduce-network.ts";
 
@@ -46,7 +47,7 @@ export function orbitsOf(network: AllReduceNetwork, known: readonly Int32Array[]
   for (const alike of finder.classes) {
     let failures = 0;
     for (let i = 1; i < alike.length && failures < MOST_FAILURES; i++) {
-      if (nodeSets.of(alike[i]) === nodeSets.of(alike[0])) continue;
+      if (nodeSets.least(alike[i]) === nodeSets.least(alike[0])) continue;
       const map = finder.find(alike[0], alike[i]);
       failures = map !== null && admit(map) ? 0 : failures + 1;
     }
@@ -55,9 +56,9 @@ export function orbitsOf(network: AllReduceNetwork, known: readonly Int32Array[]
   for (const map of maps) {
     for (let a = 0; a < arcs.source.length; a++) arcSets.join(a, arcs.imageOf(a, map));
   }
-  const nodeOrbit = numbered(Int32Array.from({ length: nodeCount }, (_, v) => nodeSets.of(v)));
-  const linkOrbit = numbered(arcs.ofLink.map((a) => arcSets.of(a)));
-  return { maps, nodeOrbit, nodes: sizes(nodeOrbit), linkOrbit, links: sizes(linkOrbit) };
+  const nodes = numberedSets(nodeCount, nodeSets.least);
+  const links = numberedSets(arcs.ofLink.length, (l) => arcSets.least(arcs.ofLink[l]));
+  return { maps, nodeOrbit: nodes.of, nodes: nodes.size, linkOrbit: links.of, links: links.size };
 }
 
 /** Links with the same ends and the same bandwidth, as one. */
@@ -125,41 +126,4 @@ function keeps(map: Int32Array, { nodeCount, memberCount }: AllReduceNetwork, ar
     const image = arcs.imageOf(a, map);
     return image >= 0 && arcs.kind[image] === arcs.kind[a];
   });
-}
-
-/** Returns disjoint sets of 0 .. count - 1, each named by its least element. */
-function disjointSets(count: number): { of(v: number): number; join(u: number, v: number): void } {
-  const parent = Int32Array.from({ length: count }, (_, v) => v);
-  const of = (v: number): number => {
-    let at = v;
-    while (parent[at] !== at) {
-      parent[at] = parent[parent[at]];
-      at = parent[at];
-    }
-    return at;
-  };
-  return {
-    of,
-    join: (u, v) => {
-      const [a, b] = [of(u), of(v)];
-      parent[Math.max(a, b)] = Math.min(a, b);
-    },
-  };
-}
-
-/** Returns the values as 0, 1, ... in the order in which they first appear. */
-function numbered(values: Int32Array): Int32Array {
-  const number = new Map<number, number>();
-  return values.map((value) => {
-    const known = number.get(value) ?? number.size;
-    number.set(value, known);
-    return known;
-  });
-}
-
-/** Returns how often each of the numbers 0, 1, ... appears. */
-function sizes(numbers: Int32Array): Int32Array {
-  const count = new Int32Array(numbers.reduce((most, number) => Math.max(most, number + 1), 0));
-  for (const number of numbers) count[number]++;
-  return count;
 }

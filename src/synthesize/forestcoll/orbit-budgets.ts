@@ -1,4 +1,4 @@
-import type { LinkOrbits } from "../../model/network-symmetry.ts";
+import type { NumberedSets } from "../../model/disjoint-sets.ts";
 import type { Rational } from "../../model/rational.ts";
 import type { Topology } from "../../model/topology.ts";
 
@@ -15,7 +15,12 @@ export interface OrbitBudgets {
  * transitively has NPUs / |orbit| elements that take one given link of an orbit to another, so a use of any link of the orbit
  * loads every one of them that often. O(links).
  */
-export function orbitBudgets(topology: Topology, { orbit, size }: LinkOrbits, k: number, U: Rational): OrbitBudgets {
+export function orbitBudgets(
+  topology: Topology,
+  { of: orbit, size }: NumberedSets,
+  k: number,
+  U: Rational,
+): OrbitBudgets {
   const { npuCount, linkBytesPerSecond } = topology;
   const most = BigInt(k) * BigInt(npuCount);
   const budget = new Float64Array(size.length).fill(-1);

@@ -1,3 +1,4 @@
+import { disjointSets } from "../../model/disjoint-sets.ts";
 import { type Grouped, groupedBy } from "../../model/graph.ts";
 import { nodeCount, type Topology } from "../../model/topology.ts";
 import type { OrbitBudgets } from "./orbit-budgets.ts";
@@ -77,7 +78,7 @@ function tiersOf(
   const byEnds = new Map<string, number>();
   return first.map((link, o) => {
     const [a, b] = [linkSource[link], linkTarget[link]];
-    const ends = [nodes.find(a), nodes.find(b)].sort((x, y) => x - y).join();
+    const ends = [nodes.least(a), nodes.least(b)].sort((x, y) => x - y).join();
     const key = Math.max(a, b) < npuCount ? `orbit ${o}` : ends;
     const known = byEnds.get(key) ?? byEnds.size;
     byEnds.set(key, known);
@@ -100,7 +101,7 @@ function splitWithout(topology: Topology, orbit: Int32Array, gone: Uint8Array): 
   for (let link = 0; link < orbit.length; link++) {
     if (gone[orbit[link]] === 0) sets.join(linkSource[link], linkTarget[link]);
   }
-  const component = Int32Array.from({ length: nodeCount(topology) }, (_, v) => sets.find(v));
+  const component = Int32Array.from({ length: nodeCount(topology) }, (_, v) => sets.least(v));
   const number = new Map<number, number>();
   for (let v = 0; v < npuCount; v++) if (!number.has(component[v])) number.set(component[v], number.size);
   return { component, number, groups: number.size };
@@ -118,27 +119,4 @@ function levelOf(topology: Topology, orbit: Int32Array, orbits: number, { compon
     if (number.has(from)) leaves[orbit[link]] = 1;
   }
   return { group, groups, members: groupedBy(group, groups), enters, leaves };
-}
-
-interface DisjointSets {
-  /** Returns the least element of the set. */
-  find(element: number): number;
-  join(a: number, b: number): void;
-}
-
-function disjointSets(count: number): DisjointSets {
-  const parent = Int32Array.from({ length: count }, (_, v) => v);
-  const find = (v: number): number => {
-    let root = v;
-    while (parent[root] !== root) {
-      parent[root] = parent[parent[root]];
-      root = parent[root];
-    }
-    return root;
-  };
-  const join = (a: number, b: number): void => {
-    const [x, y] = [find(a), find(b)];
-    parent[Math.max(x, y)] = Math.min(x, y);
-  };
-  return { find, join };
 }

@@ -1,5 +1,6 @@
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
-import { type LinkOrbits, linkOrbits } from "../../model/network-symmetry.ts";
+import type { NumberedSets } from "../../model/disjoint-sets.ts";
+import { linkOrbits } from "../../model/network-maps.ts";
 import { multiply, type Rational, rational } from "../../model/rational.ts";
 import type { Topology } from "../../model/topology.ts";
 import type { NetworkSymmetry } from "../../model/tree-flow.ts";
@@ -66,7 +67,7 @@ export function fewestSymmetric(
   return tried(exactK);
 }
 
-function forestOn(topology: Topology, orbits: LinkOrbits, k: number, U: Rational): SymmetricForest | null {
+function forestOn(topology: Topology, orbits: NumberedSets, k: number, U: Rational): SymmetricForest | null {
   if (!(k * topology.npuCount <= Number.MAX_SAFE_INTEGER)) return null;
   const budgets = orbitBudgets(topology, orbits, k, U);
   if (!coversAllEdges(topology, budgets, k)) return null;

@@ -1,4 +1,5 @@
 import type { TenNetwork } from "../../engine/kernels/kernels.ts";
+import { disjointSets } from "../../model/disjoint-sets.ts";
 import type { RouteSet } from "../../model/routes.ts";
 import { portsOf } from "../../model/slot-schedule.ts";
 import type { Topology } from "../../model/topology.ts";
@@ -116,19 +117,13 @@ function lanesOf(network: TenNetwork, orbits: readonly Int32Array[]) {
     for (const route of orbit) for (let i = useOffset[route]; i < useOffset[route + 1]; i++) load[useResource[i]] = 0;
     return fits;
   });
-  /** Union-find over resources. */
-  const parent = Int32Array.from(capacity, (_, resource) => resource);
-  const root = (resource: number): number => {
-    let at = resource;
-    while (parent[at] !== at) at = parent[at] = parent[parent[at]];
-    return at;
-  };
+  const shared = disjointSets(capacity.length);
   const firstResource = kept.map((orbit) => {
     let first = -1;
     for (const route of orbit) {
       for (let i = useOffset[route]; i < useOffset[route + 1]; i++) {
-        if (first < 0) first = root(useResource[i]);
-        else parent[root(useResource[i])] = first = root(first);
+        if (first < 0) first = useResource[i];
+        else shared.join(first, useResource[i]);
       }
     }
     return first;
@@ -137,8 +132,8 @@ function lanesOf(network: TenNetwork, orbits: readonly Int32Array[]) {
   let lanes = 0;
   const laneOf = Int32Array.from(firstResource, (resource) => {
     if (resource < 0) return lanes++;
-    const lane = numbered.get(root(resource)) ?? lanes++;
-    numbered.set(root(resource), lane);
+    const lane = numbered.get(shared.least(resource)) ?? lanes++;
+    numbered.set(shared.least(resource), lane);
     return lane;
   });
   return { lanes, kept, laneOf, slotPs: Float64Array.from(kept, (orbit) => network.slotPs[orbit[0]]) };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { linkOrbits, networkSymmetry } from "../../../src/model/network-symmetry.ts";
+import { linkOrbits } from "../../../src/model/network-maps.ts";
+import { networkSymmetry } from "../../../src/model/network-symmetry.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { NetworkSymmetry } from "../../../src/model/tree-flow.ts";
 import { orbitBudgets } from "../../../src/synthesize/forestcoll/orbit-budgets.ts";
