@@ -1,5 +1,6 @@
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
 import { groupedBy } from "../../model/graph.ts";
+import type { Heights } from "../../model/tree-times.ts";
 import type { PackingNetwork } from "./packing-network.ts";
 
 /** Above so many NPUs only one root is looked at. */
@@ -21,18 +22,15 @@ function treeHeights({ npuCount, linkSource, linkTarget }: PackingNetwork, trees
   });
 }
 
-export const heightOf = (network: PackingNetwork, trees: PackedTrees): number =>
-  treeHeights(network, trees).reduce((a, b) => Math.max(a, b), 0);
-
-/** Returns the mean height of trees, each as often as it has copies. */
-export function meanHeight(network: PackingNetwork, trees: PackedTrees): number {
-  let sum = 0;
-  let copies = 0;
+/** Returns the heights of packed trees, the mean over copies. O(links of all edges). */
+export function heightsOf(network: PackingNetwork, trees: PackedTrees): Heights {
+  let [greatest, sum, copies] = [0, 0, 0];
   treeHeights(network, trees).forEach((height, t) => {
+    greatest = Math.max(greatest, height);
     sum += height * trees.copies[t];
     copies += trees.copies[t];
   });
-  return sum / copies;
+  return { greatest, mean: sum / copies };
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { PackedTrees, PackOutcome } from "../../engine/kernels/kernels.ts";
 import { InputError } from "../../errors.ts";
+import type { Heights } from "../../model/tree-times.ts";
 import type { TreeKernels } from "../tree-maker.ts";
-import { heightOf, leastHeight, meanHeight } from "./heights.ts";
+import { heightsOf, leastHeight } from "./heights.ts";
 import type { PackingNetwork } from "./packing-network.ts";
 
 /** How paths are chosen while trees grow: what an edge costs for each edge above it, and a full link. */
@@ -49,8 +50,7 @@ export interface PackOptions {
 interface Measured {
   readonly trees: PackedTrees;
   readonly setting: Setting;
-  readonly height: number;
-  readonly mean: number;
+  readonly heights: Heights;
 }
 
 /**
@@ -80,14 +80,14 @@ export async function packTrees(
     if (outcome.kind === "stuck") continue;
     const found = measured(network, outcome.trees, setting);
     if (best === null || isLower(found, best)) best = found;
-    if (best.height <= least) break;
+    if (best.heights.greatest <= least) break;
   }
   await Promise.all(atOnce);
   if (best === null) return null;
   const repairs = Math.min(MOST_REPAIRS, Math.floor(REPAIR_WORK / network.npuCount ** 2));
   const repaired = hasty || network.npuCount > MOST_REPAIRED ? [] : network.npuCount > FEW ? [best.setting] : settings;
   for (const setting of repaired) {
-    if (best.height <= least) break;
+    if (best.heights.greatest <= least) break;
     const outcome = await pack(setting, repairs);
     trials++;
     if (outcome.kind !== "packed") continue;
@@ -108,12 +108,11 @@ function refuseVast({ npuCount }: PackingNetwork, copies: Float64Array): void {
 const measured = (network: PackingNetwork, trees: PackedTrees, setting: Setting): Measured => ({
   trees,
   setting,
-  height: heightOf(network, trees),
-  mean: meanHeight(network, trees),
+  heights: heightsOf(network, trees),
 });
 
-const isLower = (a: Measured, b: Measured): boolean =>
-  a.height < b.height || (a.height === b.height && a.mean < b.mean);
+const isLower = ({ heights: a }: Measured, { heights: b }: Measured): boolean =>
+  a.greatest < b.greatest || (a.greatest === b.greatest && a.mean < b.mean);
 
 /** Room that small networks get, so that nothing is left out for want of it. */
 const SPARE_TREES = 256;
