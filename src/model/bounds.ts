@@ -10,7 +10,7 @@ import { tryHiddenBroadcasts, tryRooted } from "./bounds/rooted.ts";
 import { type CutContext, npuMayRaise, tryCut } from "./bounds/route-cuts.ts";
 import { portsOf, sidesOf } from "./bounds/sides.ts";
 import { bordersOf, type Dimension, prefixDemands, steepest } from "./bounds/slabs.ts";
-import { tryTail } from "./bounds/tail.ts";
+import { noTails, tryTail } from "./bounds/tail.ts";
 import { type Bound, reversedWitness, type Witness } from "./bounds/witness.ts";
 import { tryRouteWork } from "./bounds/work.ts";
 import { worstCuts } from "./bounds/worst-cuts.ts";
@@ -89,22 +89,24 @@ function forwardBound(topology: Topology, collective: Collective, routes: RouteS
   const release = everywhere ? null : distancesFrom(forward, holders(collective));
   const costly = { ...context, demandCost: demandCost(collective) };
   const pockets: Int32Array[] = [];
-  const trySet = (set: Int32Array, pocket: boolean): void => {
-    tryCut(costly, set, demands, release, root);
-    if (pocket) pockets.push(set);
-  };
+  const distinctPockets: Int32Array[] = [];
+  const trySet = (set: Int32Array): void => tryCut(costly, set, demands, release, root);
   const named = kind !== "custom";
   const needs = npuDemands(collective, npuCount);
   visitSets(topology, view, budget, {
-    visit: trySet,
+    visit: (set, pocket, again) => {
+      if (!again) trySet(set);
+      if (pocket) pockets.push(set);
+      if (pocket && !again) distinctPockets.push(set);
+    },
     worthTrying: (npu) => !named || npuMayRaise(context, npu, needs.into[npu], needs.outOf[npu], release),
     prefixes: (dimension) => (named && view.direct ? prefixesToTry(context, collective, dimension, release) : null),
   });
-  for (const set of worstCuts(topology, collective)) trySet(set, false);
+  for (const set of worstCuts(topology, collective)) trySet(set);
 
   const foreign = foreignChunks(collective, npuCount);
   if (kind === "allgather" || kind === "broadcast") {
-    for (const set of pockets) tryTail(context, set, foreign(set), release);
+    for (const set of distinctPockets) tryTail(context, set, foreign(set), release);
   }
   for (let g = 0; (kind === "broadcast" || kind === "scatter") && g < groupCount; g++) {
     const members = groupMembers.subarray(g * groupSize, (g + 1) * groupSize);
@@ -114,7 +116,7 @@ function forwardBound(topology: Topology, collective: Collective, routes: RouteS
     const back = contextOf(reversedView(view, reversed(topology), reversedRoutes(routes)));
     back.best.wholePs = best.wholePs;
     const adopt = (): void => offerWhole(best, back.best.wholePs, () => reversedWitness(back.best.witness));
-    for (const set of pockets) {
+    for (const set of distinctPockets) {
       tryTail(context, set, foreign(set), null);
       tryTail(back, set, foreign(set), null);
       adopt();
@@ -137,7 +139,7 @@ function contextOf(view: RouteView): CutContext {
     budget: { left: BUDGET },
     demandCost: 0,
     best,
-    tails: new Set(),
+    tails: noTails(),
   };
 }
 

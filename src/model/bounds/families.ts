@@ -2,6 +2,7 @@ import { commonValue } from "../graph.ts";
 import { indicesBelow } from "../ordering.ts";
 import { nodeCount, type Topology } from "../topology.ts";
 import type { RouteView } from "./graph.ts";
+import { type Placement, switchPlacement } from "./placement.ts";
 import { type Ports, portsOf } from "./sides.ts";
 import { type Dimension, dimensionOf } from "./slabs.ts";
 
@@ -15,8 +16,11 @@ export const BUDGET = 100_000_000;
 
 /** What takes the sets. */
 export interface Visitor {
-  /** Takes a set of nodes; `pocket` says that the set is joined by faster links than those around it, or is a box. */
-  visit(nodes: Int32Array, pocket: boolean): void;
+  /**
+   * Takes a set of nodes; `pocket` says that the set is joined by faster links than those around it, or is a box, and
+   * `again` that it is one that came before: a box is often all of these at once.
+   */
+  visit(nodes: Int32Array, pocket: boolean, again: boolean): void;
   /** Returns whether the set of this NPU alone may raise the bound. */
   worthTrying(npu: number): boolean;
   /** Returns the prefixes of a dimension that may raise the bound, or null where that cannot be said of all at once. */
@@ -35,17 +39,20 @@ export interface Visitor {
 export function visitSets(topology: Topology, view: RouteView | null, budget: Budget, visitor: Visitor): void {
   const { npuCount } = topology;
   const ports = portsOf(topology);
+  const placed = switchPlacement(topology, ports);
+  const isRepeated = repetitions();
   const one = new Int32Array(1);
   for (let npu = 0; npu < npuCount && budget.left > 0; npu++) {
     if (!visitor.worthTrying(npu)) continue;
     one[0] = npu;
-    visitor.visit(one, false);
+    visitor.visit(one, false, false);
   }
   const pocket = (npus: readonly number[], withSwitches: boolean): void => {
     if (npus.length < 2 || budget.left <= 0) return;
     const inside = npus.filter((v) => v < npuCount).length;
     if (inside === 0 || inside === npuCount) return;
-    visitor.visit(withSwitches ? Int32Array.from(npus) : withPlacedSwitches(topology, ports, npus), true);
+    const set = withSwitches ? Int32Array.from(npus) : placed(npus);
+    visitor.visit(set, true, isRepeated(set));
   };
 
   const { linkSource, linkTarget, linkBytesPerSecond } = topology;
@@ -64,7 +71,22 @@ export function visitSets(topology: Topology, view: RouteView | null, budget: Bu
     );
   for (const set of switchNeighbours(topology, ports)) pocket(set, false);
   const work = 1 + (2 * linkSource.length + (view === null ? 0 : 4 * view.slotPs.length)) / npuCount;
-  visitSlabs(topology, ports, work, budget, visitor);
+  visitSlabs(topology, placed, work, budget, visitor);
+}
+
+/** Returns a function that says whether it was given an equal set before; it keeps the sets. O(set) each. */
+function repetitions(): (set: Int32Array) => boolean {
+  const byHash = new Map<number, Int32Array[]>();
+  return (set) => {
+    let hash = set.length;
+    for (let i = 0; i < set.length; i++) hash = Math.imul(hash ^ set[i], 0x01000193);
+    const alike = byHash.get(hash);
+    if (alike === undefined) byHash.set(hash, [set]);
+    else if (alike.some((other) => other.length === set.length && other.every((node, i) => node === set[i])))
+      return true;
+    else alike.push(set);
+    return false;
+  };
 }
 
 /** Returns the components formed by the arcs with a cost below each class, fastest classes first. O(classes x arcs). */
@@ -130,52 +152,8 @@ function switchNeighbours(topology: Topology, ports: Ports): number[][] {
   return sets;
 }
 
-/**
- * Returns the NPUs and, after them, the switches that are better inside with them: those with at least as much bandwidth
- * to the set as to the rest, in three passes over the switches that touch the set. Any choice is valid.
- */
-export function withPlacedSwitches(topology: Topology, ports: Ports, npus: ArrayLike<number>): Int32Array {
-  if (topology.npuCount === nodeCount(topology)) return Int32Array.from(npus);
-  const { npuCount, linkSource, linkTarget, linkBytesPerSecond } = topology;
-  const { entering, leaving } = ports;
-  const inside = new Uint8Array(nodeCount(topology));
-  for (let i = 0; i < npus.length; i++) inside[npus[i]] = 1;
-  const near = new Uint8Array(inside.length - npuCount);
-  const seeNear = (node: number): void => {
-    for (let i = leaving.offset[node]; i < leaving.offset[node + 1]; i++) {
-      const next = linkTarget[leaving.items[i]];
-      if (next >= npuCount) near[next - npuCount] = 1;
-    }
-  };
-  for (let i = 0; i < npus.length; i++) seeNear(npus[i]);
-  for (let pass = 0, changed = true; pass < 3 && changed; pass++) {
-    changed = false;
-    if (pass > 0) for (let w = npuCount; w < inside.length; w++) if (inside[w] === 1) seeNear(w);
-    for (let w = npuCount; w < inside.length; w++) {
-      if (near[w - npuCount] === 0) continue;
-      let balance = 0;
-      for (let i = entering.offset[w]; i < entering.offset[w + 1]; i++) {
-        const link = entering.items[i];
-        balance += inside[linkSource[link]] === 1 ? linkBytesPerSecond[link] : -linkBytesPerSecond[link];
-      }
-      for (let i = leaving.offset[w]; i < leaving.offset[w + 1]; i++) {
-        const link = leaving.items[i];
-        balance += inside[linkTarget[link]] === 1 ? linkBytesPerSecond[link] : -linkBytesPerSecond[link];
-      }
-      const better = balance >= 0 ? 1 : 0;
-      if (inside[w] !== better) changed = true;
-      inside[w] = better;
-    }
-  }
-  const nodes = new Int32Array(npus.length + near.length);
-  let count = npus.length;
-  nodes.set(npus);
-  for (let w = npuCount; w < inside.length; w++) if (inside[w] === 1) nodes[count++] = w;
-  return nodes.slice(0, count);
-}
-
 /** `work`: array cells read per NPU of a slab. */
-function visitSlabs(topology: Topology, ports: Ports, work: number, budget: Budget, visitor: Visitor): void {
+function visitSlabs(topology: Topology, placed: Placement, work: number, budget: Budget, visitor: Visitor): void {
   const { shape, npuCount } = topology;
   if (shape.length === 0 || shape.reduce((a, b) => a * b, 1) !== npuCount) return;
   const share = budget.left / (8 * shape.length);
@@ -186,7 +164,7 @@ function visitSlabs(topology: Topology, ports: Ports, work: number, budget: Budg
     for (const p of visitor.prefixes(dimension) ?? evenlySpaced(size, affordable)) {
       if (budget.left <= 0) return;
       const nodes = smallerSide(dimension, p);
-      if (nodes.length > 1) visitor.visit(withPlacedSwitches(topology, ports, nodes), false);
+      if (nodes.length > 1) visitor.visit(placed(nodes), false, false);
     }
   });
 }
@@ -201,10 +179,13 @@ function evenlySpaced(size: number, affordable: number): number[] {
 }
 
 /** Returns the NPUs with a coordinate below p, or the others where they are fewer: each is the other's complement. */
-function smallerSide({ size, coordinate }: Dimension, p: number): Int32Array {
-  const low = p <= size - p;
-  const nodes = new Int32Array(coordinate.length);
+function smallerSide({ size, stride, coordinate }: Dimension, p: number): Int32Array {
+  const [from, to] = p <= size - p ? [0, p] : [p, size];
+  const nodes = new Int32Array((coordinate.length / size) * (to - from));
   let count = 0;
-  for (let npu = 0; npu < nodes.length; npu++) if (coordinate[npu] < p === low) nodes[count++] = npu;
-  return nodes.slice(0, count);
+  for (let first = 0; first < coordinate.length; first += size * stride) {
+    const end = first + to * stride;
+    for (let npu = first + from * stride; npu < end; npu++) nodes[count++] = npu;
+  }
+  return nodes;
 }

@@ -61,7 +61,9 @@ export function forwardLimit(topology: Topology, collective: Collective, sets: r
   const named = collective.kind !== "custom";
   const needs = npuDemands(collective, npuCount);
   visitSets(topology, null, budget, {
-    visit: trySet,
+    visit: (set, _, again) => {
+      if (!again) trySet(set);
+    },
     worthTrying: (npu) => {
       if (!named) return true;
       budget.left -= 2;

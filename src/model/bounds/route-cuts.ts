@@ -7,6 +7,7 @@ import type { Budget } from "./families.ts";
 import { fitsAtNpu, type RouteView } from "./graph.ts";
 import { noWay } from "./infeasible.ts";
 import { crossingBandwidth, crossingRoutes, markSet, type Ports, type Sides } from "./sides.ts";
+import type { Tails } from "./tail.ts";
 import type { Witness } from "./witness.ts";
 
 /** What the cuts of one bound share. */
@@ -18,8 +19,7 @@ export interface CutContext {
   /** Array cells that one demand reads beyond its set. */
   readonly demandCost: number;
   readonly best: Best;
-  /** What `tryTail` has tried. */
-  readonly tails: Set<string>;
+  readonly tails: Tails;
 }
 
 /**

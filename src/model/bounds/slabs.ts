@@ -4,6 +4,8 @@ import { entering } from "./demand.ts";
 /** One dimension of a shape: the coordinate of every NPU in it. */
 export interface Dimension {
   readonly size: number;
+  /** NPUs next to each other in the numbering that have the same coordinate. */
+  readonly stride: number;
   /** [NPUs] */
   readonly coordinate: Int32Array;
 }
@@ -24,7 +26,7 @@ export function dimensionOf(shape: readonly number[], k: number, npuCount: numbe
   for (let npu = 0, x = 0; npu < npuCount; x = x + 1 === size ? 0 : x + 1) {
     for (const end = npu + stride; npu < end; npu++) coordinate[npu] = x;
   }
-  return { size, coordinate };
+  return { size, stride, coordinate };
 }
 
 /** Returns how much of `amount` ([arcs], or of each arc) crosses the border of each prefix; exact while the sums are. O(arcs + size). */

@@ -11,6 +11,24 @@ import {
 import { type CutContext, cutWitness } from "./route-cuts.ts";
 import { crossingRoutes, markSet } from "./sides.ts";
 
+/** What the tail bounds of one problem have in common, so that nothing is worked out twice. */
+export interface Tails {
+  /** By the text of what must enter and over what. */
+  readonly borders: Map<string, Border>;
+  /** Texts of the members tried: number of the border, chunks wanted, capacities. */
+  readonly members: Set<string>;
+}
+
+interface Border {
+  readonly number: number;
+  /** Instants to try, ascending. */
+  readonly instants: readonly number[];
+  /** Transfers that can have ended before each instant. */
+  readonly arrived: readonly number[];
+}
+
+export const noTails = (): Tails => ({ borders: new Map(), members: new Set() });
+
 /** Instants tried per slot length: this many of the last ones and as many spread evenly. */
 const INSTANTS = 48;
 
@@ -47,12 +65,8 @@ export function tryTail(
   const ownOf = ownCapacities(context, entering, release);
   budget.left -= 8 * entering.route.length;
 
-  const allIn = smallestTime(0, (time) => transfersBy(whole, time) >= need);
-  const instants = arrivalInstants(whole, allIn);
-  const arrived = instants.map((tau) => transfersBy(whole, tau - 1));
-  budget.left -= 60 * instants.length * (whole.slot.length + whole.shared.length);
+  const { number, instants, arrived } = borderOf(context, whole, need);
 
-  const border = `${need}|${capacityText(whole)}`;
   let latest = best.wholePs;
   let found: { npu: number; afterPs: number; wanted: number } | null = null;
   for (const member of nodes) {
@@ -70,9 +84,9 @@ export function tryTail(
     const own = ownOf(member);
     const by = (time: number): number => own.reduce((sum, link) => sum + transfersBy(link, time), 0);
     if (inner.route.length === 0 && own.length === 0) continue;
-    const key = `${border}|${wanted}|${capacityText(inside)}|${own.map(capacityText).join("|")}`;
-    if (context.tails.has(key)) continue;
-    context.tails.add(key);
+    const key = `${number}|${wanted}|${capacityText(inside)}|${own.map(capacityText).join("|")}`;
+    if (context.tails.members.has(key)) continue;
+    context.tails.members.add(key);
     budget.left -= instants.length * (2 + inside.slot.length + 2 * own.length);
     for (let i = 0; i < instants.length; i++) {
       const tau = instants[i];
@@ -90,6 +104,20 @@ export function tryTail(
     const { kind: _, ...cut } = cutWitness(context, nodes, "in", `${wanted} chunks`);
     return { ...cut, kind: "tail", npu, afterPs };
   });
+}
+
+/** Returns what is known of a border, worked out once for all sets with an equal one. */
+function borderOf({ tails, budget }: CutContext, whole: Capacity, need: number): Border {
+  const text = `${need}|${capacityText(whole)}`;
+  const known = tails.borders.get(text);
+  if (known !== undefined) return known;
+  const allIn = smallestTime(0, (time) => transfersBy(whole, time) >= need);
+  const instants = arrivalInstants(whole, allIn);
+  const arrived = instants.map((tau) => transfersBy(whole, tau - 1));
+  budget.left -= 60 * instants.length * (whole.slot.length + whole.shared.length);
+  const border = { number: tails.borders.size, instants, arrived };
+  tails.borders.set(text, border);
+  return border;
 }
 
 /** Returns, for a member, the capacities of the links by which routes enter the set straight to it. */
