@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import { commandsHere } from "../support/cli-here.ts";
+
+const here = commandsHere();
+const TREES = "--algorithm forestcoll";
+const gather = (network: string, more = "") => `synth ${network} --collective allgather ${TREES}${more}`;
+
+describe("a network on which trees cannot be packed", () => {
+  const HEAD = "from,to,bandwidth,latency\n";
+  const TILTED = `${HEAD}0,1,10GB/s,1us\n1,0,20GB/s,1us\n0,2,15GB/s,1us\n2,0,10GB/s,1us\n1,2,10GB/s,1us\n2,1,10GB/s,1us\n`;
+
+  it("is refused where a node has more bandwidth in than out, with its name and the way out", () =>
+    here.refuses(
+      gather(here.put("tilted.csv", TILTED)),
+      'expected as much bandwidth in as out (or --eulerian trim, which leaves some bandwidth unused) for node 0 of tilted but received "30 GB/s in, 25 GB/s out"',
+    ));
+
+  it("is refused where a link of a preset is slower one way, down to the byte", () =>
+    here.refuses(
+      gather("ring:4@50GB/s,1us --degrade 0>1=0.999999999"),
+      'expected as much bandwidth in as out (or --eulerian trim, which leaves some bandwidth unused) for node 0 of ring:4@50GB/s,1us degraded 0>1=0.999999999 but received "100000000000 B/s in, 99999999950 B/s out"',
+    ));
+
+  it("is used in part with --eulerian trim, which says what it left unused", async () => {
+    const report = await here.json(gather(here.put("tilted.csv", TILTED), " --eulerian trim"));
+    expect(report).toMatchObject({ throughput: { exact: "30" }, verified: true });
+    expect(report.notes[0]).toBe(
+      "10 GB/s of 75 GB/s taken from 2 of 6 links, so that every node has as much in as out: 1>0 20 GB/s to 15 GB/s, 1>2 10 GB/s to 5 GB/s",
+    );
+  });
+
+  it("is used as it is with --eulerian switches where only NPUs are unbalanced", async () => {
+    const report = await here.json(gather(here.put("tilted.csv", TILTED), " --eulerian switches"));
+    expect(report).toMatchObject({ throughput: { exact: "30" }, optimality: 1, verified: true });
+  });
+
+  it.each([
+    ["0GB/s", "zero"],
+    ["-5GB/s", "negative"],
+    ["9007200GB/s", "beyond 2^53 bytes/s"],
+  ])("is refused by its reader for a bandwidth of %s: %s", (bandwidth) =>
+    here.refuses(
+      gather(here.put("net.csv", `${HEAD}0,1,${bandwidth},1us\n1,0,10GB/s,1us\n`)),
+      `expected a positive bandwidth such as "25GB/s", "50GiB/s" or "400Gbps" for net.csv line 2, bandwidth but received "${bandwidth}"`,
+    ),
+  );
+
+  it.each([0, 9007200])("is refused by its reader for a bandwidthGBps of %d", (bandwidthGBps) => {
+    const nodes = ["a", "b"].map((id) => ({ id, kind: "npu" }));
+    const links = [{ from: "a", to: "b", bandwidthGBps, latencyUs: 1, bidirectional: true }];
+    here.put("net.json", { format: "banyan-topology", version: 1, name: "pair", nodes, links });
+    return here.refuses(
+      gather("net.json"),
+      `expected a positive number of GB/s for net.json: links[0].bandwidthGBps but received ${bandwidthGBps}`,
+    );
+  });
+
+  it("has no schedule where NPUs cannot reach each other", () =>
+    here.refuses(
+      gather("mesh:3x3 --without 1,3"),
+      "mesh:3x3 without 1,3 is not connected: NPU 0 cannot reach NPU 2",
+      3,
+    ));
+
+  it.each([
+    ["allgather", "0,2", "leaves {0}: NPU 0 cannot reach NPU 2"],
+    ["broadcast", "2,0", "enters {0}: NPU 2 cannot reach NPU 0"],
+    ["reduce", "2,0", "leaves {0}: NPU 0 cannot reach NPU 2"],
+  ])("has no schedule where members of a group cannot: %s among %s, with the cut", (collective, group, cut) =>
+    here.refuses(
+      `synth mesh:3x3 --without 1,3 --collective ${collective} --group ${group} ${TREES}`,
+      `no usable link of mesh:3x3 without 1,3 ${cut}`,
+      3,
+    ),
+  );
+
+  it("has no schedule where the greatest balanced part leaves an NPU alone", () => {
+    const links = ["a,b", "b,c", "c,a", "b,d", "d,e", "e,a"].map((ends) => `${ends},1GB/s,1us\n`).join("");
+    return here.refuses(
+      gather(here.put("fork.csv", `${HEAD}${links}`), " --eulerian trim"),
+      "no usable link of fork enters {c}: NPU a cannot reach NPU c",
+      3,
+    );
+  });
+});
+
+describe("a request that trees cannot serve", () => {
+  const makes = "allgather, reducescatter, allreduce, broadcast, reduce, custom";
+  it.each<readonly [title: string, line: string, sentence: string]>([
+    ["no copies", gather("ring:4", " --k 0"), 'expected a whole number, 1 or more for --k but received "0"'],
+    ["half a copy", gather("ring:4", " --k 1.5"), 'expected a whole number, 1 or more for --k but received "1.5"'],
+    [
+      "copies without end",
+      gather("ring:4", " --k 1e7"),
+      'expected trees per root, an integer in 1 .. 1000000, or "auto" for --k but received 10000000',
+    ],
+    [
+      "a collective of pairs",
+      `synth ring:4 --collective alltoall ${TREES}`,
+      `expected one that forestcoll makes (${makes}) for --collective but received "alltoall"`,
+    ],
+    [
+      "an unknown policy",
+      gather("ring:4", " --policy oldest"),
+      'expected one of shallow, even for --policy but received "oldest"',
+    ],
+    [
+      "a policy where there is none",
+      "synth ring:4 --collective allgather --algorithm multitree --policy even",
+      'expected none (multitree has no policies) for --policy but received "even"',
+    ],
+    [
+      "several groups",
+      gather("ring:4", " --group 0,1;2,3"),
+      "expected one group (forestcoll packs the trees of one at a time) for --group but received 2",
+    ],
+    [
+      "a group of one",
+      gather("ring:4", " --group 2"),
+      "expected at least two NPUs (one alone has nothing to send) for --group but received 1",
+    ],
+    [
+      "a network of one",
+      gather("mesh:1x1"),
+      "expected at least two NPUs (one alone has nothing to send) for --group but received 1",
+    ],
+    [
+      "an unknown relaxation, with those there are",
+      gather("ring:4", " --eulerian trims"),
+      'expected one of trim, switches (did you mean "trim"?) for --eulerian but received "trims"',
+    ],
+    [
+      "several collectives at once",
+      "synth ring:4 --collectives several.json --eulerian trim",
+      'expected nothing beside --collectives (it is for trees) for --eulerian but received "trim"',
+    ],
+    [
+      "copies of an algorithm without trees",
+      "synth ring:4 --collective allgather --k 2",
+      'expected an algorithm that makes trees (forestcoll) beside it for --k but received "tacos"',
+    ],
+    [
+      "a repair of no file",
+      gather("ring:4", " --repair no.json"),
+      'expected a file that exists for the schedule but received "no.json"',
+    ],
+    [
+      "a file for large schedules",
+      gather("ring:4", " -o trees.bys"),
+      'expected a JSON file for trees (`banyan export FILE --to bys` writes their transfers) for -o but received "trees.bys"',
+    ],
+  ])("%s", (_, line, sentence) => here.refuses(line, sentence));
+
+  it("a repair of a schedule without trees", async () => {
+    await here.run("synth ring:4 --collective allgather --quiet -o steps.json");
+    await here.refuses(
+      gather("ring:4", " --repair steps.json"),
+      'expected a file of trees (synth --algorithm forestcoll -o FILE) for --repair but received "steps.json"',
+    );
+  });
+
+  it.each([
+    ["--trace t.json", "--trace"],
+    ["--reference", "--reference"],
+  ])("simulate with %s, which is for transfers", async (option, place) => {
+    await here.run(gather("ring:4", " --quiet -o trees.json"));
+    await here.refuses(
+      `simulate trees.json ${option}`,
+      `expected a schedule of transfers (\`banyan export FILE --to steps\` makes one of trees) for ${place} but received "trees.json"`,
+    );
+  });
+
+  it("simulate store-and-forward", async () => {
+    await here.run(gather("ring:4", " --quiet -o trees.json"));
+    await here.refuses(
+      "simulate trees.json --switching store-and-forward",
+      'expected cut-through, or nothing, for trees for --switching but received "store-and-forward"',
+    );
+  });
+});

@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect } from "vitest";
+import { failureOf } from "../../src/cli/failure.ts";
+import { readCommandLine } from "../../src/cli/program.ts";
+import { COMMANDS } from "../../src/cli/protocol.ts";
+import { styleOf } from "../../src/cli/style.ts";
+import type { Ran } from "./cli.ts";
+
+/**
+ * Runs command lines in this process, without the threads of the command (cli.ts starts it as a process of its own): 0.3 s
+ * sooner each. Progress is not shown.
+ */
+async function banyanHere(argv: readonly string[]): Promise<Ran> {
+  let [out, err] = ["", ""];
+  const note = (text: string): void => {
+    err += `banyan: ${text}\n`;
+  };
+  const job = readCommandLine(argv);
+  if (typeof job === "number") throw new Error(`no command line: ${argv.join(" ")}`);
+  const quiet = job.options["quiet"] === true;
+  const context = {
+    options: job.options,
+    json: job.options["json"] === true,
+    quiet,
+    style: styleOf(false),
+    signal: new AbortController().signal,
+    out: (text: string) => {
+      out += text;
+      return true;
+    },
+    note: (text: string) => {
+      if (!quiet) note(text);
+    },
+    progress: () => undefined,
+    temporary: { add: () => undefined, remove: () => undefined },
+  };
+  try {
+    const { run } = await COMMANDS[job.command]();
+    return { code: await run(context, job.args), out, err };
+  } catch (error) {
+    const { code, line } = failureOf(error);
+    note(line);
+    return { code, out, err };
+  }
+}
+
+export interface CommandsHere {
+  /** Returns the path of a file in the folder where commands run. */
+  at(name: string): string;
+  /** Writes a file: a text as it is, anything else as JSON. Returns its name. */
+  put(name: string, content: unknown): string;
+  /** Returns what a command line writes; fails unless it ends with the exit code and says nothing on standard error. */
+  run(line: string, code?: number): Promise<string>;
+  /** Returns what it writes with --json. */
+  // biome-ignore lint/suspicious/noExplicitAny: a report, told apart by the test.
+  json(line: string, code?: number): Promise<any>;
+  /** Runs a command line that is refused: exit code, nothing on standard output, exactly one line. */
+  refuses(line: string, sentence: string | RegExp, code?: number): Promise<void>;
+}
+
+/** Gives the tests of a file a folder in which their commands run in this process. */
+export function commandsHere(): CommandsHere {
+  const folder = mkdtempSync(join(tmpdir(), "banyan-here-"));
+  const before = process.cwd();
+  beforeAll(() => process.chdir(folder));
+  afterAll(() => {
+    process.chdir(before);
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const run = async (line: string, code = 0): Promise<string> => {
+    const ran = await banyanHere(line.split(" "));
+    expect([ran.code, ran.err]).toEqual([code, ""]);
+    return ran.out;
+  };
+  return {
+    at: (name) => join(folder, name),
+    put(name, content) {
+      writeFileSync(join(folder, name), typeof content === "string" ? content : JSON.stringify(content));
+      return name;
+    },
+    run,
+    json: async (line, code) => JSON.parse(await run(`${line} --json`, code)),
+    async refuses(line, sentence, code = 2) {
+      const ran = await banyanHere(line.split(" "));
+      expect([ran.code, ran.out]).toEqual([code, ""]);
+      if (typeof sentence === "string") expect(ran.err).toBe(`banyan: ${sentence}\n`);
+      else expect(ran.err).toMatch(sentence);
+    },
+  };
+}
