@@ -6,11 +6,11 @@ import type { SynthesizeOptions } from "./options.ts";
 import { synthesize } from "./pipeline.ts";
 import { problemOf } from "./problem.ts";
 import { type BoundReport, boundReport, type Report } from "./result.ts";
-import { ALGORITHMS, algorithmNamed } from "./synthesize/catalog.ts";
+import { ALGORITHMS, algorithmNamed, isTreeMaker } from "./synthesize/catalog.ts";
 
 export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "sizeBytes"> {
   readonly sizesBytes: readonly number[];
-  /** Names from the catalogue; all that make the collective without it. */
+  /** Names from the catalogue; without it all that make the collective, trees where they can be made. */
   readonly algorithms?: readonly string[];
 }
 
@@ -37,6 +37,25 @@ export interface Comparison {
   readonly limits: readonly { readonly sizeBytes: number; readonly limit: BoundReport }[];
 }
 
+/** Returns the report of an algorithm; null where it was not named and cannot do what is asked of it. */
+async function tried(
+  engine: Engine,
+  topology: Topology,
+  options: Omit<SynthesizeOptions, "algorithm">,
+  algorithm: (typeof ALGORITHMS)[number],
+  isNamed: boolean,
+): Promise<Report | null> {
+  const { trials, switchDegree, ...ofTrees } = options;
+  const own = isTreeMaker(algorithm) ? ofTrees : options;
+  try {
+    const { report } = await synthesize(engine, topology, { ...own, algorithm: algorithm.name, simulate: true });
+    return report;
+  } catch (error) {
+    if (isNamed || !isTreeMaker(algorithm) || !(error instanceof InputError)) throw error;
+    return null;
+  }
+}
+
 /** Returns time and distance from the limit for every size and algorithm. Throws as synthesize does. */
 export async function compare(engine: Engine, topology: Topology, options: CompareOptions): Promise<Comparison> {
   const { sizesBytes, algorithms, ...rest } = options;
@@ -48,8 +67,9 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
   let shown: Report["topology"] | null = null;
   for (const sizeBytes of sizesBytes) {
     const reports: Report[] = [];
-    for (const { name } of chosen) {
-      const { report } = await synthesize(engine, topology, { ...rest, sizeBytes, algorithm: name, simulate: true });
+    for (const algorithm of chosen) {
+      const report = await tried(engine, topology, { ...rest, sizeBytes }, algorithm, algorithms !== undefined);
+      if (report === null) continue;
       reports.push(report);
       shown = report.topology;
     }

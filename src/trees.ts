@@ -56,6 +56,12 @@ function checkPolicy({ name, policies }: TreeMaker, policy: string | undefined):
   throw new InputError("--policy", known, policy);
 }
 
+/** Throws InputError for options that only schedules of steps have. */
+function refuseStepOptions({ name }: TreeMaker, { trials, switchDegree }: SynthesizeOptions): void {
+  const given = trials !== undefined ? "trials" : switchDegree !== undefined ? "switch-degree" : null;
+  if (given !== null) throw new InputError(`--${given}`, "an algorithm that makes steps (tacos) beside it", name);
+}
+
 const NODES_NAMED = 8;
 
 /**
@@ -104,6 +110,7 @@ export async function synthesizeTrees(
 ): Promise<TreesResult> {
   checkOptions(options);
   checkPolicy(maker, options.policy);
+  refuseStepOptions(maker, options);
   const { signal, onProgress, chunks = "auto" } = options;
   const begin = (phase: string): void => {
     if (signal?.aborted) throw new CancelledError();

@@ -6,8 +6,12 @@ import type { Grown } from "./grow.ts";
 import { packTrees } from "./pack-trees.ts";
 import { forestFrom, packingNetwork } from "./packing-network.ts";
 
-/** Above so many members the linear program is not tried. */
-const MOST_MEMBERS = 64;
+/** Above so many members the linear program is tried only where symmetry makes it small, above more of them never. */
+const FEW_MEMBERS = 128;
+const MOST_MEMBERS = 1024;
+const MOST_ORBITS = 1000;
+/** Above few members, so many copies for each are too many to be packed. */
+const MOST_COPIES = 16;
 
 /** Trees that reduce and broadcast side by side, or why reduce-scatter and then all-gather is left to be used. */
 export type Together =
@@ -28,14 +32,31 @@ export async function allReduceTogether(
   const members = collective.groupMembers;
   const without = (reason: string): Together => ({ certificate: null, notes: [reason] });
   if (copiesPerRoot !== null || repair !== null) return { certificate: null, notes: [] };
-  if (members.length > MOST_MEMBERS) {
-    return without(
-      `reduce-scatter and then all-gather, each optimal; above ${MOST_MEMBERS} NPUs nothing side by side is tried`,
-    );
-  }
-  const rates = await allReduceRates(topology, members, { rate: kernels.rate, lp: await lp() }, { usable });
+  const unproved =
+    "reduce-scatter and then all-gather, each optimal; whether side by side would be faster is not known";
+  if (members.length > MOST_MEMBERS) return without(`${unproved} above ${MOST_MEMBERS} NPUs`);
+  const isSmall = members.length <= FEW_MEMBERS;
+  const rates = await allReduceRates(
+    topology,
+    members,
+    { rate: kernels.rate, lp: await lp() },
+    {
+      usable,
+      ...(grown.symmetry === null ? {} : { maps: grown.symmetry.steps }),
+      ...(isSmall ? {} : { orbits: MOST_ORBITS }),
+    },
+  );
+  if (rates === null) return without(`${unproved} above ${FEW_MEMBERS} NPUs without symmetry`);
   const phases = divide(grown.optimum.bytesPerSecond, rational(2));
   if (compare(rates.rate, phases) <= 0) return { certificate: rates.certificate, notes: gapNote(rates) };
+  const copies = rates.copies.reduce((sum, count) => sum + count, 0);
+  if (!isSmall && copies > MOST_COPIES * members.length) {
+    const share = Math.floor((10_000 * toNumber(phases)) / toNumber(rates.bound)) / 100;
+    const notes = [
+      `reduce-scatter and then all-gather: ${share} % of what may be possible with ${copies} copies of trees side by side`,
+    ];
+    return { certificate: rates.certificate, notes };
+  }
   const out = await forestOf(request, kernels, "out", rates);
   const back = await forestOf(request, kernels, "in", rates);
   if (out === null || back === null) return without("trees side by side could not be packed");

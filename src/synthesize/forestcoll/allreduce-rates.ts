@@ -4,7 +4,7 @@ import { compare, multiply, type Rational, rational, toNumber } from "../../mode
 import type { Topology } from "../../model/topology.ts";
 import { type AllReduceCertificate, boundOf, certificateOf } from "./allreduce-bound.ts";
 import { separation } from "./allreduce-cuts.ts";
-import { uniformCopies } from "./allreduce-exact.ts";
+import { type AllReduceCopies, uniformCopies } from "./allreduce-exact.ts";
 import {
   type AllReducePoint,
   type AllReducePrices,
@@ -31,6 +31,8 @@ export interface AllReduceOptions {
   readonly rounds?: number;
   /** Cuts taken at most, likewise. */
   readonly cuts?: number;
+  /** With more orbits of links than this nothing is solved. */
+  readonly orbits?: number;
 }
 
 /** How fast an all-reduce by trees can be: what each member roots, and how the links are divided among both directions. */
@@ -64,32 +66,41 @@ const NEAR = 1e-8;
 /**
  * Returns the optimal rate of an all-reduce by in-trees and out-trees with a solution and a proof (Zhao 2026, B.7; see
  * allReduceProgram and AllReduceCertificate), or the best found within the budget with the bound proved by then.
- * `members` are at least two different NPUs. Throws InfeasibleError where members cannot reach each other.
+ * `members` are at least two different NPUs. Null where the network has too many orbits of links. Throws InfeasibleError where members cannot reach each other.
  *
  * The linear program is solved for the cuts known, the cuts that its solution violates are added, and so on. Its values are
  * doubles: they are turned into fractions, whose rate the rate kernel finds exactly, and prices into a bound, exactly.
  */
+export function allReduceRates(
+  topology: Topology,
+  members: Int32Array,
+  solvers: AllReduceSolvers,
+  options?: Omit<AllReduceOptions, "orbits">,
+): Promise<AllReduceRates>;
+export function allReduceRates(
+  topology: Topology,
+  members: Int32Array,
+  solvers: AllReduceSolvers,
+  options: AllReduceOptions,
+): Promise<AllReduceRates | null>;
 export async function allReduceRates(
   topology: Topology,
   members: Int32Array,
   { rate, lp }: AllReduceSolvers,
   options: AllReduceOptions = {},
-): Promise<AllReduceRates> {
+): Promise<AllReduceRates | null> {
   const network = allReduceNetwork(topology, members, options.usable ?? topology.linkBytesPerSecond);
   const uniform = await uniformCopies(network, rate);
   const orbits = orbitsOf(
     network,
     options.maps?.map((map) => renumbered(network, map)),
   );
+  if (orbits.links.length > (options.orbits ?? Number.POSITIVE_INFINITY)) return null;
   const enough = uniform === null ? 0 : toNumber(uniform.rate) * (1 + NEAR);
   const search = cuttingPlanes(network, orbits, lp, enough, options.rounds ?? ROUNDS, options.cuts ?? CUTS);
   const bound = boundOf(network, orbits, search.prices);
   if (bound === null) throw new InternalError("prices of an all-reduce that prove nothing");
-  const reached = uniform !== null && compare(uniform.rate, bound.rate) === 0;
-  const found = reached || search.point === null ? null : await exactCopies(network, search.point, bound.rate, rate);
-  const faster = found !== null && (uniform === null || compare(found.rate, uniform.rate) > 0) ? found : uniform;
-  if (faster === null) throw new InternalError("no all-reduce near the solution of its linear program");
-  const best = await withFewerCopies(network, faster, rate);
+  const best = await solutionNear(network, search.point, uniform, bound.rate, rate);
   const order = compare(best.rate, bound.rate);
   if (order > 0) throw new InternalError("an all-reduce beyond its bound");
   const bytes = (value: Rational): Rational => multiply(value, rational(network.unit));
@@ -108,12 +119,33 @@ export async function allReduceRates(
     outCapacity: onLinks(best.out),
     inCapacity: onLinks(best.in),
     copyBytesPerSecond: bytes(best.copy),
-    uniform: faster === uniform,
+    uniform: best.copies.every((copies) => copies === best.copies[0]),
     uniformRate: uniform === null ? null : bytes(uniform.rate),
     certificate: certificateOf(network, orbits, bound.proof),
     rounds: search.rounds,
     cuts: search.cuts,
   };
+}
+
+/**
+ * Returns the faster of reduce-scatter and all-gather side by side (`uniform`) and of the exact solution of the linear program's
+ * point, where there is one.
+ */
+async function solutionNear(
+  network: AllReduceNetwork,
+  point: AllReducePoint | null,
+  uniform: AllReduceCopies | null,
+  bound: Rational,
+  rate: RateKernel,
+): Promise<AllReduceCopies> {
+  const isFaster = (found: AllReduceCopies | null): found is AllReduceCopies =>
+    found !== null && (uniform === null || compare(found.rate, uniform.rate) > 0);
+  if (point !== null && (uniform === null || compare(uniform.rate, bound) < 0)) {
+    const exact = await exactCopies(network, point, bound, rate);
+    if (isFaster(exact)) return withFewerCopies(network, exact, rate);
+  }
+  if (uniform === null) throw new InternalError("no all-reduce near the solution of its linear program");
+  return withFewerCopies(network, uniform, rate);
 }
 
 /** Returns a map of the topology's nodes as one of the network's. */

@@ -47,7 +47,12 @@ export async function exactCopies(
 }
 
 /** Returns the exact solution of a point whose values are rounded to whole parts; forwarding nodes are balanced again. */
-function rounded(network: AllReduceNetwork, point: AllReducePoint, parts: number, rate: RateKernel) {
+function rounded(
+  network: AllReduceNetwork,
+  point: AllReducePoint,
+  parts: number,
+  rate: RateKernel,
+): Promise<AllReduceCopies | null> {
   const whole = (values: Float64Array): Float64Array => values.map((value) => Math.round(value * parts));
   const limited = (values: Float64Array, limit: (l: number) => number): Float64Array =>
     balanced(
