@@ -11,13 +11,13 @@ export interface SwitchTiers {
 }
 
 /** Links at either end of each node: at[offset[v] .. offset[v + 1]], link l as 2l where it leaves v, 2l + 1 where it enters. */
-export interface LinkEnds {
+interface LinkEnds {
   readonly offset: Int32Array;
   readonly at: Int32Array;
 }
 
 /** Returns the ends of links at each node. O(nodes + links). */
-export function linkEnds(topology: Topology): LinkEnds {
+function linkEnds(topology: Topology): LinkEnds {
   const { linkSource, linkTarget } = topology;
   const offset = new Int32Array(nodeCount(topology) + 1);
   for (let link = 0; link < linkSource.length; link++) {

@@ -6,7 +6,7 @@ import { type Faults, isBelow, isCount } from "./well-formed.ts";
 /** An abelian group that moves something in each generator of an order up to 2^53 has fewer. */
 const MOST_GENERATORS = 64;
 
-export const isPositive = ({ num, den }: Rational): boolean => num > 0n && den > 0n;
+const isPositive = ({ num, den }: Rational): boolean => num > 0n && den > 0n;
 
 /**
  * Yields what keeps the data from being a tree flow at all; the network and the collective must be in order. The later checks

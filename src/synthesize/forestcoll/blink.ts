@@ -1,7 +1,7 @@
-import { InputError } from "../../errors.ts";
 import { compare, type Rational, rational } from "../../model/rational.ts";
 import type { TreeMaker } from "../tree-maker.ts";
-import { growForest, mirroredForest } from "./grow.ts";
+import { growBack, growForest } from "./grow.ts";
+import { refuseSeveralGroups } from "./one-group.ts";
 import type { RateKernel } from "./optimum.ts";
 import { PACK_POLICIES } from "./pack-trees.ts";
 import { type PackingNetwork, packingNetwork } from "./packing-network.ts";
@@ -23,10 +23,8 @@ export const blink: TreeMaker = {
   policies: PACK_POLICIES,
   async make(request, context) {
     const { topology, collective, usable } = request;
-    const { kind, groupCount, groupSize, groupMembers, rootRank } = collective;
-    if (groupCount > 1)
-      throw new InputError("--group", "one group (blink packs the trees of one at a time)", groupCount);
-    if (groupSize < 2) throw new InputError("--group", "at least two NPUs (one alone has nothing to send)", groupSize);
+    const { kind, groupSize, groupMembers, rootRank } = collective;
+    refuseSeveralGroups(collective, "blink packs the trees of one at a time");
     const network = packingNetwork(topology, groupMembers, usable, "out");
     const root = kind === "allreduce" ? await fastestRoot(network, context.kernels.rate) : rootRank;
     const weight = new Float64Array(groupSize);
@@ -40,16 +38,14 @@ export const blink: TreeMaker = {
       const flow = { ...frame, forests: [grown.forest], concurrent: false };
       return { flow, policy, trials, repaired, notes };
     }
-    const mirrored = mirroredForest(topology, usable, grown.forest);
-    const back = mirrored === null ? await growForest(request, context, "in", weight) : null;
-    const inForest = mirrored ?? (back ?? grown).forest;
-    const flow = { ...frame, ...reduceAndBroadcast(inForest, grown.forest, groupSize, usable) };
+    const back = await growBack(request, context, weight, grown);
+    const flow = { ...frame, ...reduceAndBroadcast(back.forest, grown.forest, groupSize, usable) };
     return {
       flow,
       policy: `root ${topology.nodeNames[groupMembers[root]]}, ${flow.concurrent ? "side by side" : "two phases"}, ${policy}`,
-      trials: trials + (back?.trials ?? 0),
+      trials: trials + back.trials,
       repaired,
-      notes: [...notes, ...(back?.notes ?? [])],
+      notes: [...notes, ...back.notes],
     };
   },
 };

@@ -1,9 +1,9 @@
-import { InputError } from "../../errors.ts";
 import type { Collective } from "../../model/collective.ts";
 import type { CutCertificate, TreeFlow } from "../../model/tree-flow.ts";
 import type { TreeContext, TreeMaker, TreeRequest, TreeSynthesis } from "../tree-maker.ts";
 import { allReduceTogether } from "./allreduce-forests.ts";
-import { type Grown, growForest, mirroredForest } from "./grow.ts";
+import { type Grown, growBack, growForest } from "./grow.ts";
+import { refuseSeveralGroups } from "./one-group.ts";
 import { PACK_POLICIES } from "./pack-trees.ts";
 import { contributions } from "./shards.ts";
 
@@ -19,12 +19,7 @@ export const forestcoll: TreeMaker = {
   policies: PACK_POLICIES,
   async make(request, context) {
     const { collective } = request;
-    if (collective.groupCount > 1) {
-      throw new InputError("--group", "one group (forestcoll packs the trees of one at a time)", collective.groupCount);
-    }
-    if (collective.kind !== "custom" && collective.groupSize < 2) {
-      throw new InputError("--group", "at least two NPUs (one alone has nothing to send)", collective.groupSize);
-    }
+    refuseSeveralGroups(collective, "forestcoll packs the trees of one at a time");
     const weight = contributions(collective);
     if (collective.kind === "allreduce") return allReduce(request, context, weight);
     const direction = collective.kind === "reducescatter" || collective.kind === "reduce" ? "in" : "out";
@@ -58,19 +53,16 @@ const synthesisOf = ({ policy, trials, repaired, notes }: Grown, flow: TreeFlow)
 /** The better of reduce-scatter followed by all-gather and what the linear program of B.7 gives. */
 async function allReduce(request: TreeRequest, context: TreeContext, weight: Float64Array): Promise<TreeSynthesis> {
   const grown = await growForest(request, context, "out", weight);
-  const { topology, usable } = request;
   const together = await allReduceTogether(request, context, grown);
   if ("synthesis" in together) return together.synthesis;
-  const mirrored = mirroredForest(topology, usable, grown.forest);
-  const back = mirrored === null ? await growForest(request, context, "in", weight) : null;
-  const notes = [...grown.notes, ...(back?.notes ?? []), ...together.notes];
-  const inForest = mirrored ?? (back as Grown).forest;
-  const trials = grown.trials + (back?.trials ?? 0);
+  const back = await growBack(request, context, weight, grown);
+  const notes = [...grown.notes, ...back.notes, ...together.notes];
+  const trials = grown.trials + back.trials;
   return synthesisOf(
     { ...grown, trials, notes },
     {
       ...flowFrame(request),
-      forests: [inForest, grown.forest],
+      forests: [back.forest, grown.forest],
       symmetry: grown.symmetry,
       certificate: together.certificate ?? cutOf(grown, "out"),
     },

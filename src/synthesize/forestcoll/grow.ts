@@ -1,12 +1,12 @@
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
 import { InternalError } from "../../errors.ts";
 import { networkSymmetry } from "../../model/network-symmetry.ts";
-import { oppositeLinks } from "../../model/opposite-links.ts";
 import { compare, toNumber } from "../../model/rational.ts";
-import { reversed, type Topology } from "../../model/topology.ts";
+import { reversed } from "../../model/topology.ts";
 import type { Forest, NetworkSymmetry } from "../../model/tree-flow.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
 import { type FixedPacking, fixedCopies, nextCopies } from "./fixed-k.ts";
+import { mirroredForest } from "./mirrored.ts";
 import { type Optimum, optimumOf, type Packing, packable } from "./optimum.ts";
 import { symmetricForest } from "./orbits.ts";
 import { packTrees } from "./pack-trees.ts";
@@ -78,6 +78,18 @@ export async function growForest(
       ...(old.reason === undefined ? [] : [`made anew, for the old trees could not be repaired: ${old.reason}`]),
     ],
   };
+}
+
+/** Returns the in-forest to go with an out-forest: its mirror image, or where some link has no opposite one its own trees. */
+export async function growBack(
+  request: TreeRequest,
+  context: TreeContext,
+  weight: Float64Array,
+  out: Grown,
+): Promise<Pick<Grown, "forest" | "trials" | "notes">> {
+  const mirrored = mirroredForest(request.topology, request.usable, out.forest);
+  if (mirrored !== null) return { forest: mirrored, trials: 0, notes: [] };
+  return growForest(request, context, "in", weight);
 }
 
 /** Numbers of copies per root that are tried below the one for which all links hold whole copies. */
@@ -198,18 +210,4 @@ function asPublished(network: PackingNetwork, packing: Packing): Part {
   const { nodeCount, npuCount, linkSource, linkTarget } = network;
   const trees = paperForest({ nodeCount, npuCount, linkSource, linkTarget }, packing);
   return { trees, packing, policy: "edge splitting and tree packing as published", trials: 1 };
-}
-
-/**
- * Returns the trees of the reversed network that an out-forest gives when all its links are turned around; null where some
- * usable link has no opposite one.
- */
-export function mirroredForest(topology: Topology, usable: Float64Array, forest: Forest): Forest | null {
-  const opposite = oppositeLinks(topology.linkSource, topology.linkTarget, [usable, topology.linkLatencyPs]);
-  if (opposite === null) return null;
-  return {
-    ...forest,
-    direction: forest.direction === "out" ? "in" : "out",
-    links: forest.links.map((link) => opposite[link]),
-  };
 }

@@ -3,8 +3,9 @@ import type { Forest } from "../../model/tree-flow.ts";
 import { copiesOnLinks, fittingBandwidth } from "../../model/tree-loads.ts";
 import { formatBandwidth } from "../../model/units.ts";
 import type { TreeMaker, TreeRequest } from "../tree-maker.ts";
-import { mirroredForest } from "./grow.ts";
+import { mirroredForest } from "./mirrored.ts";
 import { growTrees, type SteppedTrees } from "./multitree-growth.ts";
+import { refuseSeveralGroups } from "./one-group.ts";
 import { optimumOf } from "./optimum.ts";
 import { packingNetwork } from "./packing-network.ts";
 import { reduceAndBroadcast } from "./side-by-side.ts";
@@ -51,9 +52,8 @@ export const multitree: TreeMaker = {
 };
 
 function refuse({ collective, copiesPerRoot, policy, repair }: TreeRequest): void {
-  const { groupCount, groupSize } = collective;
-  if (groupCount > 1) throw new InputError("--group", "one group (multitree grows the trees of one)", groupCount);
-  if (groupSize < 2) throw new InputError("--group", "at least two NPUs (one alone has nothing to send)", groupSize);
+  const { groupSize } = collective;
+  refuseSeveralGroups(collective, "multitree grows the trees of one");
   if (groupSize > MOST_NPUS) {
     throw new InputError(
       "--group",

@@ -1,7 +1,6 @@
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
-import type { NumberedSets } from "../../model/disjoint-sets.ts";
 import { linkOrbits } from "../../model/network-maps.ts";
-import { multiply, type Rational, rational } from "../../model/rational.ts";
+import type { Rational } from "../../model/rational.ts";
 import type { Topology } from "../../model/topology.ts";
 import type { NetworkSymmetry } from "../../model/tree-flow.ts";
 import { coversAllEdges, orbitBudgets } from "./orbit-budgets.ts";
@@ -18,10 +17,6 @@ export interface SymmetricForest {
   readonly height: number;
 }
 
-/** Numbers of copies below the exact one that fewestSymmetric looks at, and those it tries to pack. */
-const MOST_COPIES = 64;
-const MOST_TRIALS = 4;
-
 /**
  * Returns k trees of NPU 0 (equal ones as one) that, with their images under the group as the trees of all other NPUs, put at
  * most floor(U * bandwidth) copies on each link; null when it finds none, although there may be. An optimum that is the same
@@ -37,39 +32,8 @@ export function symmetricForest(
   k: number,
   U: Rational,
 ): SymmetricForest | null {
-  return forestOn(topology, linkOrbits(topology, symmetry), k, U);
-}
-
-/**
- * Returns the forest of an optimal rate 1/x* (seconds that a byte from every NPU takes) with few copies: k = 1, 2, ... as far
- * as their budgets, rounded down, cover all edges, then `exactK`, which takes whole copies of every link. All have the optimal
- * rate, because a copy has bandwidth 1 / U, whatever that leaves unused. Null where none of them is found.
- */
-export function fewestSymmetric(
-  topology: Topology,
-  symmetry: NetworkSymmetry,
-  inverseRate: Rational,
-  exactK: number,
-): (SymmetricForest & { readonly k: number; readonly U: Rational }) | null {
-  const orbits = linkOrbits(topology, symmetry);
-  let trials = MOST_TRIALS;
-  const tried = (k: number): ReturnType<typeof fewestSymmetric> => {
-    const U = multiply(inverseRate, rational(k));
-    if (!coversAllEdges(topology, orbitBudgets(topology, orbits, k, U), k)) return null;
-    trials--;
-    const forest = forestOn(topology, orbits, k, U);
-    return forest && { ...forest, k, U };
-  };
-  for (let k = 1; k < exactK && k <= MOST_COPIES && trials > 0; k++) {
-    const forest = tried(k);
-    if (forest !== null) return forest;
-  }
-  return tried(exactK);
-}
-
-function forestOn(topology: Topology, orbits: NumberedSets, k: number, U: Rational): SymmetricForest | null {
   if (!(k * topology.npuCount <= Number.MAX_SAFE_INTEGER)) return null;
-  const budgets = orbitBudgets(topology, orbits, k, U);
+  const budgets = orbitBudgets(topology, linkOrbits(topology, symmetry), k, U);
   if (!coversAllEdges(topology, budgets, k)) return null;
   const paths: Paths = { link: [], before: [] };
   const columns = (trees: readonly OrbitTree[] | null): SymmetricForest | null =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { multiply, rational } from "../../../src/model/rational.ts";
 import type { Topology } from "../../../src/model/topology.ts";
-import { fewestSymmetric, type SymmetricForest, symmetricForest } from "../../../src/synthesize/forestcoll/orbits.ts";
+import { type SymmetricForest, symmetricForest } from "../../../src/synthesize/forestcoll/orbits.ts";
 import { anyCayley, cayleyNetwork, isConnected } from "../../support/cayley.ts";
 import { expectForest, optimumOf, symmetryOf } from "../../support/forest-of-orbits.ts";
 
@@ -122,20 +122,23 @@ describe("symmetricForest", () => {
   });
 });
 
-describe("fewestSymmetric", () => {
+describe("symmetricForest with fewer copies than fill every link", () => {
   it.each([
     ["fat-tree:64x4,leaf=8,tiers=2,oversub=3@200,50GB/s", 50_000_000_000, 1, 3],
     ["torus:8x8", 4, 4, 8],
     ["dgx-a100:2", 13, 13, 2],
     ["dgx-a100:8", 1, 1, 2],
-  ])("needs for %s, of %d copies, %d: height %d", (preset, exact, k, height) => {
+  ])("reaches the rate on %s, of %d copies, with %d: height %d", (preset, exact, k, height) => {
     const topology = presetTopology(preset);
     const optimum = optimumOf(topology);
     expect(optimum.k).toBe(exact);
-    const inverse = multiply(optimum.U, rational(1, optimum.k));
+    const U = multiply(optimum.U, rational(k, optimum.k));
     const symmetry = symmetryOf(topology);
-    const forest = fewestSymmetric(topology, symmetry, inverse, exact);
-    expect(forest && [forest.k, forest.height]).toEqual([k, height]);
-    if (forest !== null) expectForest(topology, symmetry, forest, forest.k, forest.U);
+    const forest = symmetricForest(topology, symmetry, k, U);
+    expect(forest?.height).toBe(height);
+    if (forest !== null) expectForest(topology, symmetry, forest, k, U);
+    for (let fewer = 1; fewer < k; fewer++) {
+      expect(symmetricForest(topology, symmetry, fewer, multiply(optimum.U, rational(fewer, exact)))).toBeNull();
+    }
   });
 });
