@@ -5,9 +5,8 @@ import { CancelledError, InfeasibleError, InputError, InternalError } from "./er
 import { roundedBytes } from "./model/bounds/limit.ts";
 import { type Bound, referencePs } from "./model/bounds.ts";
 import { demandBalance, trimToEulerian } from "./model/eulerian.ts";
-import { distancesFrom, graph } from "./model/graph.ts";
 import { compare, divide, multiply, rational, toNumber } from "./model/rational.ts";
-import { nodeCount, type Topology } from "./model/topology.ts";
+import type { Topology } from "./model/topology.ts";
 import type { TreeFlow } from "./model/tree-flow.ts";
 import { trafficSaved } from "./model/tree-multicast.ts";
 import { bestPieces } from "./model/tree-pieces.ts";
@@ -18,7 +17,7 @@ import { type Problem, problemOf } from "./problem.ts";
 import type { Report } from "./result.ts";
 import { simulateSchedule } from "./simulate/replay.ts";
 import { simulateTreeFlow, treeFlowClock } from "./simulate/tree-flow.ts";
-import { contributions } from "./synthesize/forestcoll/shards.ts";
+import { unreached } from "./synthesize/forestcoll/unreached.ts";
 import type { TreeMaker, TreeSynthesis } from "./synthesize/tree-maker.ts";
 import { treeRunnerFor } from "./tree-runner.ts";
 import { boundOfCertificate, treesReport } from "./trees-result.ts";
@@ -62,41 +61,6 @@ function refuseStepOptions({ name }: TreeMaker, { trials, switchDegree }: Synthe
   if (given !== null) throw new InputError(`--${given}`, "an algorithm that makes steps (tacos) beside it", name);
 }
 
-const NODES_NAMED = 8;
-
-/**
- * Returns the error for a network on which data of some member cannot reach another, with the cut that no usable link crosses,
- * named by its smaller side; null where all of it can. O(members * links).
- */
-function unreached({ topology, collective }: Problem, usable: Float64Array): InfeasibleError | null {
-  const { nodeNames, linkSource, linkTarget } = topology;
-  const { groupMembers, kind } = collective;
-  const gathers = kind === "reduce" || kind === "reducescatter";
-  const [tail, head] = gathers ? [linkTarget, linkSource] : [linkSource, linkTarget];
-  const open = Int32Array.from(usable.keys()).filter((link) => usable[link] > 0);
-  const [tails, heads] = [open.map((link) => tail[link]), open.map((link) => head[link])];
-  const network = graph(nodeCount(topology), tails, heads, new Float64Array(open.length).fill(1));
-  const weight = contributions(collective);
-  for (const [rank, root] of groupMembers.entries()) {
-    if (weight[rank] === 0) continue;
-    const distance = distancesFrom(network, [root]);
-    const lost = groupMembers.find((member) => distance[member] === Number.POSITIVE_INFINITY);
-    if (lost === undefined) continue;
-    const sides = [true, false].map((near) =>
-      [...distance.keys()].filter((v) => Number.isFinite(distance[v]) === near),
-    );
-    const isFar = sides[0].length > sides[1].length;
-    const names = sides[isFar ? 1 : 0].map((node) => nodeNames[node]);
-    const more = names.length > NODES_NAMED ? `, and ${names.length - NODES_NAMED} more` : "";
-    const shown = `{${names.slice(0, NODES_NAMED).join(", ")}${more}}`;
-    const [from, to] = (gathers ? [lost, root] : [root, lost]).map((npu) => nodeNames[npu]);
-    const crosses = isFar === gathers ? "leaves" : "enters";
-    const why = `no usable link of ${topology.name} ${crosses} ${shown}: NPU ${from} cannot reach NPU ${to}`;
-    return new InfeasibleError(why, { from, to, nodes: names });
-  }
-  return null;
-}
-
 /**
  * Returns trees for a collective with their report: made, judged by exact arithmetic together with their certificate, cut into
  * the number of pieces that is fastest (or `chunks`), and timed; up to 1e6 transfers also written out as steps, which the
@@ -137,7 +101,7 @@ export async function synthesizeTrees(
     };
     best = options.k === "auto" ? await fastest(make) : await make(options.k ?? null);
   } catch (error) {
-    throw (error instanceof InfeasibleError ? unreached(problem, usable) : null) ?? error;
+    throw (error instanceof InfeasibleError ? unreached(problem.topology, problem.collective, usable) : null) ?? error;
   } finally {
     dispose();
   }
