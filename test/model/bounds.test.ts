@@ -245,4 +245,10 @@ describe("size", () => {
     expect(toNumber(bound(t, c).ps) / 20.5e6).toBe(20_000);
     expect(limitOf(t, c).witness).toMatchObject({ kind: "cut", nodes: [0] });
   });
+
+  it("bounds a broadcast in 1,024 boxes of 8 in seconds, where every NPU on a rail hears of it at another time", () => {
+    const t = network("dgx-h100:1024");
+    const { ps } = bound(t, wholeCollective(t, "broadcast", GIB), 1);
+    expect(toNumber(ps)).toBe(21_990_582_369_641);
+  }, 4_000);
 });

@@ -1,8 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { demandOf, npuDemands } from "../../src/model/bounds/demand.ts";
-import { bordersOf, dimensionOf, prefixDemands, steepest } from "../../src/model/bounds/slabs.ts";
+import { crossingBandwidth, markSet, portsOf, sidesOf } from "../../src/model/bounds/sides.ts";
+import { bordersOf, dimensionOf, leastBorders, prefixDemands, steepest } from "../../src/model/bounds/slabs.ts";
 import { COLLECTIVE_KINDS, collective } from "../../src/model/collective.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
+import { nodeCount, type Topology } from "../../src/model/topology.ts";
+import { anyTopology } from "../support/any-topology.ts";
 
 const shapes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 3 });
 const product = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
@@ -90,5 +94,53 @@ describe("slabs of a shape", () => {
       known = 3;
     }
     expect(once).toEqual([2]);
+  });
+});
+
+/** Returns [prefixes][into, out of]: the narrowest border of each prefix over all places of the switches. */
+function narrowest(topology: Topology, coordinate: Int32Array, size: number): [number, number][] {
+  const sides = sidesOf(topology);
+  const ports = portsOf(topology);
+  const switches = nodeCount(topology) - topology.npuCount;
+  return Array.from({ length: size + 1 }, (_, p) => {
+    const npus = [...coordinate.keys()].filter((npu) => coordinate[npu] < p);
+    const least: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    for (let mask = 0; mask < 2 ** switches; mask++) {
+      const inside = Array.from({ length: switches }, (_, w) => w).filter((w) => (mask >> w) % 2 === 1);
+      const nodes = [...npus, ...inside.map((w) => topology.npuCount + w)];
+      markSet(sides, nodes);
+      const { into, outOf } = crossingBandwidth(topology, ports, sides, nodes);
+      least[0] = Math.min(least[0], into);
+      least[1] = Math.min(least[1], outOf);
+    }
+    return least;
+  });
+}
+
+describe("leastBorders", () => {
+  it("are no more than any place of the switches gives", () => {
+    fc.assert(
+      fc.property(anyTopology(), fc.nat(1), (topology, k) => {
+        fc.pre(topology.shape.length > k);
+        const dimension = dimensionOf(topology.shape, k, topology.npuCount);
+        const { into, outOf } = leastBorders(dimension, topology, portsOf(topology));
+        narrowest(topology, dimension.coordinate, dimension.size).forEach(([leastInto, leastOutOf], p) => {
+          expect(into[p]).toBeLessThanOrEqual(leastInto);
+          expect(outOf[p]).toBeLessThanOrEqual(leastOutOf);
+        });
+      }),
+    );
+  });
+
+  it("are as much where switches join NPUs only", () => {
+    const topology = presetTopology("switch:4*switch:3");
+    for (let k = 0; k < 2; k++) {
+      const dimension = dimensionOf(topology.shape, k, topology.npuCount);
+      const { into, outOf } = leastBorders(dimension, topology, portsOf(topology));
+      narrowest(topology, dimension.coordinate, dimension.size).forEach(([leastInto, leastOutOf], p) => {
+        expect(into[p]).toBeCloseTo(leastInto, -2);
+        expect(outOf[p]).toBeCloseTo(leastOutOf, -2);
+      });
+    }
   });
 });

@@ -23,8 +23,10 @@ export interface Visitor {
   visit(nodes: Int32Array, pocket: boolean, again: boolean): void;
   /** Returns whether the set of this NPU alone may raise the bound. */
   worthTrying(npu: number): boolean;
-  /** Returns the prefixes of a dimension that may raise the bound, or null where that cannot be said of all at once. */
+  /** Returns the prefixes of a dimension that may raise the bound, or null where that cannot be said of all at once, */
   prefixes(dimension: Dimension): Iterable<number> | null;
+  /** and then, if given, whether one of them may, when its turn comes. */
+  prefixFilter?(dimension: Dimension): (prefix: number) => boolean;
 }
 
 /**
@@ -161,8 +163,11 @@ function visitSlabs(topology: Topology, placed: Placement, work: number, budget:
     if (size === 1) return;
     const dimension = dimensionOf(shape, k, npuCount);
     const affordable = Math.max(1, Math.floor(share / ((work * npuCount) / 4)));
-    for (const p of visitor.prefixes(dimension) ?? evenlySpaced(size, affordable)) {
+    const chosen = visitor.prefixes(dimension);
+    const mayRaise = (chosen === null && visitor.prefixFilter?.(dimension)) || null;
+    for (const p of chosen ?? evenlySpaced(size, affordable)) {
       if (budget.left <= 0) return;
+      if (mayRaise !== null && !mayRaise(p)) continue;
       const nodes = smallerSide(dimension, p);
       if (nodes.length > 1) visitor.visit(placed(nodes), false, false);
     }

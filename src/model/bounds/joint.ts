@@ -134,7 +134,9 @@ function eachCut(
     }
   };
   const visitor: Visitor = {
-    visit: (set) => trySet(Int32Array.from(set)),
+    visit: (set, _, again) => {
+      if (!again) trySet(Int32Array.from(set));
+    },
     worthTrying: () => true,
     prefixes: () => null,
   };

@@ -11,7 +11,7 @@ import { farthestPair } from "./latency.ts";
 import { fixedPartitions, tryBytePartition } from "./partition.ts";
 import { cutWitness } from "./route-cuts.ts";
 import { crossingBandwidth, markSet, portsOf, sidesOf } from "./sides.ts";
-import { bordersOf, prefixDemands, steepest } from "./slabs.ts";
+import { bordersOf, leastBorders, prefixDemands, steepest } from "./slabs.ts";
 import type { Bound } from "./witness.ts";
 import { tryByteWork } from "./work.ts";
 import { worstCuts } from "./worst-cuts.ts";
@@ -73,6 +73,12 @@ export function forwardLimit(topology: Topology, collective: Collective, sets: r
       if (!named || nodes > npuCount) return null;
       const borders = bordersOf(dimension, linkSource, linkTarget, linkBytesPerSecond);
       return steepest(prefixDemands(collective, dimension), () => borders, mayRaise);
+    },
+    prefixFilter: (dimension) => {
+      if (!named) return () => true;
+      const demand = prefixDemands(collective, dimension);
+      const least = leastBorders(dimension, topology, ports);
+      return (p) => mayRaise(demand.into[p], least.into[p]) || mayRaise(demand.outOf[p], least.outOf[p]);
     },
   });
   for (const set of [...worstCuts(topology, collective), ...sets]) trySet(set);

@@ -1,5 +1,8 @@
 import type { Collective } from "../collective.ts";
+import type { Grouped } from "../graph.ts";
+import type { Topology } from "../topology.ts";
 import { entering } from "./demand.ts";
+import type { Ports } from "./sides.ts";
 
 /** One dimension of a shape: the coordinate of every NPU in it. */
 export interface Dimension {
@@ -54,6 +57,71 @@ export function bordersOf(
     outOf[p] += outOf[p - 1];
   }
   return { into, outOf };
+}
+
+/**
+ * Returns bandwidths, bytes per second, that the borders of the prefixes have at least, wherever the switches are put: that
+ * of the links between NPUs, and at each switch the lesser of what joins it to the NPUs on either side, less what rounding
+ * of the sums may have added. O(links log links + size).
+ */
+export function leastBorders({ size, coordinate }: Dimension, topology: Topology, ports: Ports): Borders {
+  const { npuCount, linkSource, linkTarget, linkBytesPerSecond } = topology;
+  const { entering, leaving } = ports;
+  /** [nodes] switches stand at 0, and their links count for nothing among those between NPUs. */
+  const layer = new Int32Array(entering.offset.length - 1);
+  layer.set(coordinate);
+  const isDirect = (link: number): boolean => linkSource[link] < npuCount && linkTarget[link] < npuCount;
+  const direct = linkBytesPerSecond.map((bandwidth, link) => (isDirect(link) ? bandwidth : 0));
+  const borders = bordersOf({ size, stride: 1, coordinate: layer }, linkSource, linkTarget, direct);
+
+  /** [size] from the switch at hand to the NPUs of a layer, and from them to it. */
+  const down = new Float64Array(size);
+  const up = new Float64Array(size);
+  /** [size + 1] how much more all switches add to the border of a prefix than to that before. */
+  const more: Borders = { into: new Float64Array(size + 1), outOf: new Float64Array(size + 1) };
+  for (let node = npuCount; node < layer.length; node++) {
+    const layers: number[] = [];
+    const collect = ({ offset, items }: Grouped, end: Int32Array, sums: Float64Array): number => {
+      let all = 0;
+      for (let i = offset[node]; i < offset[node + 1]; i++) {
+        const npu = end[items[i]];
+        if (npu >= npuCount) continue;
+        if (down[layer[npu]] === 0 && up[layer[npu]] === 0) layers.push(layer[npu]);
+        sums[layer[npu]] += linkBytesPerSecond[items[i]];
+        all += linkBytesPerSecond[items[i]];
+      }
+      return all;
+    };
+    let downOutside = collect(leaving, linkTarget, down);
+    let upOutside = collect(entering, linkSource, up);
+    let downInside = 0;
+    let upInside = 0;
+    for (const x of Int32Array.from(layers).sort()) {
+      more.into[x + 1] -= Math.min(downInside, upOutside);
+      more.outOf[x + 1] -= Math.min(upInside, downOutside);
+      downInside += down[x];
+      downOutside -= down[x];
+      upInside += up[x];
+      upOutside -= up[x];
+      more.into[x + 1] += Math.min(downInside, upOutside);
+      more.outOf[x + 1] += Math.min(upInside, downOutside);
+      down[x] = 0;
+      up[x] = 0;
+    }
+  }
+  const total = linkBytesPerSecond.reduce((a, b) => a + b, 0);
+  const rounding = 16 * linkSource.length * total * 2 ** -53;
+  for (const [least, parts] of [
+    [borders.into, more.into],
+    [borders.outOf, more.outOf],
+  ]) {
+    let atSwitches = 0;
+    for (let p = 1; p <= size; p++) {
+      atSwitches += parts[p];
+      least[p] = Math.max(0, least[p] + atSwitches - rounding);
+    }
+  }
+  return borders;
 }
 
 /** Returns the chunks of a collective with a name that must cross the border of each prefix. O(members log members + size). */
