@@ -5,7 +5,7 @@ import { boundOf, referencePs } from "./model/bounds.ts";
 import { COLLECTIVE_KINDS } from "./model/collective.ts";
 import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "./model/estimate.ts";
 import { rational } from "./model/rational.ts";
-import { type RouteSet, routeCount, routeTimes } from "./model/routes.ts";
+import { NO_ROUTES, routeCount, routeTimes } from "./model/routes.ts";
 import { makespanOf, transfersOf } from "./model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
 import type { StepSchedule } from "./model/step-schedule.ts";
@@ -36,15 +36,6 @@ export interface SynthesizeResult {
   readonly schedule: Schedule | TreeFlow;
   readonly report: Report;
 }
-
-const NO_ROUTES: RouteSet = {
-  source: new Int32Array(0),
-  target: new Int32Array(0),
-  linkOffset: new Int32Array(1),
-  links: new Int32Array(0),
-  shareNum: new Float64Array(0),
-  shareDen: new Float64Array(0),
-};
 
 /** Returns the schedule of a collective that has nothing to send. */
 function emptySchedule({ topology, collective }: Problem): StepSchedule {
@@ -181,7 +172,9 @@ export async function synthesize(
   const synthesizer = algorithmNamed(options.algorithm ?? "tacos");
   const { collective, chunks = 1 } = options;
   const kind = typeof collective === "string" ? collective : collective.kind;
-  if (COLLECTIVE_KINDS.some((known) => known === kind) && !synthesizer.collectives.includes(kind)) {
+  // a name that nobody knows is left to problemOf, which says what was meant
+  const isKnown = typeof collective !== "string" || COLLECTIVE_KINDS.some((known) => known === kind);
+  if (isKnown && !synthesizer.collectives.includes(kind)) {
     throw new InputError(
       "--collective",
       `one that ${synthesizer.name} makes (${synthesizer.collectives.join(", ")})`,

@@ -20,6 +20,16 @@ export interface RouteSet {
   readonly shareDen: Float64Array;
 }
 
+/** For what has no routes: nothing to send, tree flows. */
+export const NO_ROUTES: RouteSet = {
+  source: new Int32Array(0),
+  target: new Int32Array(0),
+  linkOffset: new Int32Array(1),
+  links: new Int32Array(0),
+  shareNum: new Float64Array(0),
+  shareDen: new Float64Array(0),
+};
+
 export const routeCount = (routes: RouteSet): number => routes.source.length;
 
 /** Returns the time that `bytes` occupy a share of a link, in picoseconds, exactly. */

@@ -1,16 +1,6 @@
-import type { RouteSet } from "../model/routes.ts";
+import { NO_ROUTES } from "../model/routes.ts";
 import type { TreeFlow } from "../model/tree-flow.ts";
 import { names } from "./describe.ts";
-
-/** Tree flows have no routes. */
-export const NO_ROUTES: RouteSet = {
-  source: new Int32Array(0),
-  target: new Int32Array(0),
-  linkOffset: new Int32Array(1),
-  links: new Int32Array(0),
-  shareNum: new Float64Array(0),
-  shareDen: new Float64Array(0),
-};
 
 /** The words of violations of tree flows. */
 export interface TreeWords {

@@ -1,4 +1,5 @@
 import { InputError } from "../errors.ts";
+import { NO_ROUTES } from "../model/routes.ts";
 import { nodeCount } from "../model/topology.ts";
 import type { TreeFlow } from "../model/tree-flow.ts";
 import type { Verification } from "./schedule.ts";
@@ -7,7 +8,7 @@ import { treeFaults } from "./tree-flow-form.ts";
 import { checkCopies, checkLoads } from "./tree-flow-loads.ts";
 import { checkSymmetry } from "./tree-flow-symmetry.ts";
 import { checkTrees } from "./tree-flow-walk.ts";
-import { NO_ROUTES, treeWords } from "./tree-flow-words.ts";
+import { treeWords } from "./tree-flow-words.ts";
 import { recorder } from "./violation.ts";
 import { checkParts } from "./well-formed.ts";
 
