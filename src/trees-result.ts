@@ -6,7 +6,7 @@ import { nodeCount, type Topology } from "./model/topology.ts";
 import { type Certificate, copiesOf, groupOrder, type TreeFlow, treeCount } from "./model/tree-flow.ts";
 import { treeTransfers } from "./model/tree-steps.ts";
 import { heightsOf } from "./model/tree-times.ts";
-import { PS_PER_SECOND } from "./model/units.ts";
+import { PS_PER_SECOND, toExactGBps, toGBps } from "./model/units.ts";
 import {
   boundReport,
   type Report,
@@ -16,8 +16,6 @@ import {
   timingOf,
   topologySummary,
 } from "./result.ts";
-
-const BYTES_PER_GB = rational(1_000_000_000);
 
 /** A tree flow with what its judges said. */
 export interface JudgedTrees {
@@ -75,7 +73,7 @@ function cutWitness(
     nodes: shown,
     direction: seen,
     npusInside: shown.filter((v) => v < topology.npuCount).length,
-    entryGBps: bytesPerSecond / 1e9,
+    entryGBps: toGBps(bytesPerSecond),
     demand: roundedBytes(bytes),
   };
 }
@@ -83,7 +81,7 @@ function cutWitness(
 /** Returns what the flow reaches with ever more pieces. O(links of all edges). */
 function throughputOf({ flow, achieved }: JudgedTrees): Throughput {
   const { collective, forests, symmetry } = flow;
-  const algbw = divide(achieved, BYTES_PER_GB);
+  const algbw = toExactGBps(achieved);
   const { greatest, mean } = heightsOf(flow);
   const [forest] = forests;
   const all = Number(copiesOf(forest, symmetry));
@@ -99,7 +97,7 @@ function throughputOf({ flow, achieved }: JudgedTrees): Throughput {
     exact: format(algbw),
     treesPerRoot: equal ? all / roots : null,
     distinctTrees: forests.reduce((sum, one) => sum + treeCount(one), 0) * groupOrder(symmetry),
-    copyGBps: toNumber(divide(forest.copyBytesPerSecond, BYTES_PER_GB)),
+    copyGBps: toNumber(toExactGBps(forest.copyBytesPerSecond)),
     height: greatest,
     meanHeight: mean,
   };

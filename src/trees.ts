@@ -11,7 +11,7 @@ import type { TreeFlow } from "./model/tree-flow.ts";
 import { trafficSaved } from "./model/tree-multicast.ts";
 import { bestPieces } from "./model/tree-pieces.ts";
 import { stepsOfTrees, treeTransfers } from "./model/tree-steps.ts";
-import { PS_PER_SECOND } from "./model/units.ts";
+import { BYTES_PER_GB, PS_PER_SECOND } from "./model/units.ts";
 import { checkOptions, type SynthesizeOptions } from "./options.ts";
 import { type Problem, problemOf } from "./problem.ts";
 import type { Report } from "./result.ts";
@@ -173,7 +173,6 @@ async function fastest(make: (copiesPerRoot: number | null) => Promise<Timed>): 
 
 /** So many times larger, no latency bounds a collective. */
 const VAST = 2 ** 40;
-const BYTES_PER_GB = 1e9;
 
 /** Returns the limit of a collective where only bandwidth counts: that of a vast size, scaled down. */
 function bandwidthLimit(engine: Engine, { topology, collective }: Problem, limit: Bound): Bound {

@@ -10,7 +10,7 @@ import { verifyJoint } from "../verify/joint.ts";
 import { type Context, outJson } from "./context.ts";
 import { tenantLines, timeLines } from "./joint-report.ts";
 import { collectiveText, networkText } from "./synthesis-report.ts";
-import { count, labelled, percent } from "./text.ts";
+import { count, labelled, linksJson, linksText } from "./text.ts";
 import { KEPT, writeVerdict } from "./verdict.ts";
 
 const summaries = (joint: JointSchedule) => joint.tenants.map((_, t) => tenantReport(joint, t));
@@ -61,12 +61,11 @@ export function simulateJointFile(context: Context, file: string, joint: JointSc
       verified: code === 0,
       time: planned,
       simulated,
-      links: { meanUtilisation: links.mean, maxUtilisation: links.max, busiest: links.bottleneck?.name ?? null },
+      links: linksJson(links),
       trace: null,
     });
     return code;
   }
-  const busiest = links.bottleneck === null ? "" : `, busiest ${percent(links.max)} (${links.bottleneck.name})`;
   const verdict = code === 0 ? style.good("verified") : style.bad("NOT correct");
   const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
   const lines = [
@@ -83,7 +82,7 @@ export function simulateJointFile(context: Context, file: string, joint: JointSc
       style,
     ),
     "",
-    label("links", `busy ${percent(links.mean)} on average${busiest}`),
+    label("links", linksText(links)),
   ];
   context.out(`${lines.map((line) => line.trimEnd()).join("\n")}\n`);
   return code;

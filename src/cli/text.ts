@@ -1,5 +1,6 @@
 import { formatTime, PS_PER_US } from "../model/units.ts";
 import type { Timing } from "../result.ts";
+import type { Utilisation } from "../simulate/utilisation.ts";
 
 /** Words and numbers of the reports. */
 
@@ -29,6 +30,19 @@ export function percent(share: number): string {
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
 }
+
+/** Returns "busy 50 % on average, busiest 98 % (a>b)". */
+export function linksText({ mean, max, bottleneck }: Utilisation): string {
+  const busiest = bottleneck === null ? "" : `, busiest ${percent(max)} (${bottleneck.name})`;
+  return `busy ${percent(mean)} on average${busiest}`;
+}
+
+/** Returns the same as fields of a report. */
+export const linksJson = ({ mean, max, bottleneck }: Utilisation) => ({
+  meanUtilisation: mean,
+  maxUtilisation: max,
+  busiest: bottleneck?.name ?? null,
+});
 
 /** Returns the time and its bandwidths as cells. */
 export const timingCells = ({ us, algbwGBps, busbwGBps }: Timing): string[] => [

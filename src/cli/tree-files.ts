@@ -1,11 +1,12 @@
 import { InputError } from "../errors.ts";
 import { describeWitness } from "../model/bounds.ts";
-import { divide, format, rational, toNumber } from "../model/rational.ts";
+import { format, toNumber } from "../model/rational.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import { type TreeFlow, treeCount } from "../model/tree-flow.ts";
 import { bestPieces } from "../model/tree-pieces.ts";
 import { stepsOfTrees, treeTransfers } from "../model/tree-steps.ts";
 import { heightsOf } from "../model/tree-times.ts";
+import { toExactGBps } from "../model/units.ts";
 import { timingOf, topologySummary } from "../result.ts";
 import { simulateTreeFlow, treeFlowClock } from "../simulate/tree-flow.ts";
 import { utilisation } from "../simulate/utilisation.ts";
@@ -15,13 +16,10 @@ import { verifyTreeFlow } from "../verify/tree-flow.ts";
 import type { Violation } from "../verify/violation.ts";
 import { type Context, outJson } from "./context.ts";
 import { networkText } from "./synthesis-report.ts";
-import { count, gbpsText, labelled, labelledTable, percent, timingCells } from "./text.ts";
+import { count, gbpsText, labelled, labelledTable, linksJson, linksText, percent, timingCells } from "./text.ts";
 import { treesText } from "./trees-report.ts";
 import { wholeNumber } from "./values.ts";
 import { KEPT, violationJson, violationLines } from "./verdict.ts";
-
-/** Bytes per second as GB/s, exactly. */
-const gbps = (bytesPerSecond: { num: bigint; den: bigint }) => divide(bytesPerSecond, rational(1_000_000_000));
 
 /** Trees and the certificate as their judges see them: faulty trees have no throughput. */
 function judged(flow: TreeFlow): {
@@ -43,7 +41,7 @@ function proofText(flow: TreeFlow, { proof }: CertificateVerdict): string {
   const because = describeWitness(flow.topology, boundOfCertificate(flow, flow.certificate, proof.bound));
   if (proof.optimal) return `proved optimal for ${proof.holdsFor}: ${because}`;
   if (proof.phases?.optimal === true) return `proved optimal for a reduce-scatter and then an all-gather: ${because}`;
-  return `${percent(1 - toNumber(proof.gap))} of a proved bound of ${gbpsText(toNumber(gbps(proof.bound)))}: ${because}`;
+  return `${percent(1 - toNumber(proof.gap))} of a proved bound of ${gbpsText(toNumber(toExactGBps(proof.bound)))}: ${because}`;
 }
 
 /** `banyan verify FILE` for a file of trees: the trees, and independently of them the certificate. */
@@ -66,14 +64,14 @@ export function verifyTreesFile(context: Context, file: string, flow: TreeFlow):
       throughput:
         verdict === null
           ? null
-          : { algbwGBps: toNumber(gbps(verdict.achieved)), exact: format(gbps(verdict.achieved)) },
+          : { algbwGBps: toNumber(toExactGBps(verdict.achieved)), exact: format(toExactGBps(verdict.achieved)) },
       certificate:
         flow.certificate === null
           ? null
           : {
               kind: flow.certificate.kind,
               valid: proof !== null,
-              boundGBps: proof === null ? null : format(gbps(proof.bound)),
+              boundGBps: proof === null ? null : format(toExactGBps(proof.bound)),
               optimal: proof?.optimal ?? false,
               gap: proof === null ? null : toNumber(proof.gap),
               holdsFor: proof?.holdsFor ?? null,
@@ -83,7 +81,7 @@ export function verifyTreesFile(context: Context, file: string, flow: TreeFlow):
       violations: violationJson(topology, violations),
     });
   } else if (correct && verdict !== null) {
-    const what = `${treesText(flow)} make ${gbpsText(toNumber(gbps(verdict.achieved)))} (${format(gbps(verdict.achieved))})`;
+    const what = `${treesText(flow)} make ${gbpsText(toNumber(toExactGBps(verdict.achieved)))} (${format(toExactGBps(verdict.achieved))})`;
     if (!quiet) context.out(`${style.good("correct")}: ${what}; ${proofText(flow, verdict)}\n`);
   } else {
     context.out(
@@ -124,7 +122,7 @@ export function simulateTreesFile(context: Context, file: string, flow: TreeFlow
   const simulated = { ...timingOf(collective, ps), model };
   const links = utilisation(topology, ps, linkBusyPs);
   const transfers = treeTransfers(flow, pieces);
-  const achieved = gbps(verdict.achieved);
+  const achieved = toExactGBps(verdict.achieved);
   const code = violationCount === 0 ? 0 : 1;
   if (json) {
     outJson(context, {
@@ -137,7 +135,7 @@ export function simulateTreesFile(context: Context, file: string, flow: TreeFlow
       verified: code === 0,
       throughput: { algbwGBps: toNumber(achieved), exact: format(achieved) },
       simulated,
-      links: { meanUtilisation: links.mean, maxUtilisation: links.max, busiest: links.bottleneck?.name ?? null },
+      links: linksJson(links),
       trace: null,
     });
     return code;
@@ -149,7 +147,6 @@ export function simulateTreesFile(context: Context, file: string, flow: TreeFlow
     ],
     ["left", "right", "right", "right", "left"],
   );
-  const busiest = links.bottleneck === null ? "" : `, busiest ${percent(links.max)} (${links.bottleneck.name})`;
   const verified = code === 0 ? style.good("verified") : style.bad("NOT correct");
   const lines = [
     "",
@@ -161,7 +158,7 @@ export function simulateTreesFile(context: Context, file: string, flow: TreeFlow
     ...rows,
     labelled("throughput", `${gbpsText(toNumber(achieved))} (${format(achieved)}) with ever more pieces`),
     "",
-    labelled("links", `busy ${percent(links.mean)} on average${busiest}`),
+    labelled("links", linksText(links)),
   ];
   context.out(`${lines.map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
   return code;

@@ -1,5 +1,5 @@
 import { InputError } from "../errors.ts";
-import { type Rational, rational } from "./rational.ts";
+import { divide, type Rational, rational } from "./rational.ts";
 
 /**
  * Units of measurement: every conversion of the project. Inside, bandwidths are whole bytes per second, times whole
@@ -118,8 +118,13 @@ export function latencyFromUs(us: unknown, place: string): number {
   return ps;
 }
 
+export const BYTES_PER_GB = 1e9;
+
 /** Returns GB/s (1e9 bytes/s) of a bandwidth in bytes per second. */
-export const toGBps = (bytesPerSecond: number): number => bytesPerSecond / 1e9;
+export const toGBps = (bytesPerSecond: number): number => bytesPerSecond / BYTES_PER_GB;
+
+/** Returns the same of an exact one, exactly. */
+export const toExactGBps = (bytesPerSecond: Rational): Rational => divide(bytesPerSecond, rational(BYTES_PER_GB));
 
 /** Returns microseconds of a time in picoseconds. */
 export const toUs = (ps: number): number => ps / PS_PER_US;

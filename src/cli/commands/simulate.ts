@@ -15,7 +15,7 @@ import { simulateJointFile } from "../joint-files.ts";
 import { outputFile } from "../output-file.ts";
 import { anyScheduleOf, expanded, isJoint } from "../schedule-file.ts";
 import { collectiveText, networkText } from "../synthesis-report.ts";
-import { count, labelled, labelledTable, percent, timingCells } from "../text.ts";
+import { count, labelled, labelledTable, linksJson, linksText, timingCells } from "../text.ts";
 import { simulateTreesFile } from "../tree-files.ts";
 import { oneOf, textOf } from "../values.ts";
 
@@ -110,7 +110,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       verified: violationCount === 0,
       time: planned,
       simulated,
-      links: { meanUtilisation: links.mean, maxUtilisation: links.max, busiest: links.bottleneck?.name ?? null },
+      links: linksJson(links),
       trace: trace?.path ?? null,
     });
     return code;
@@ -122,7 +122,6 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     ["simulated", ...timingCells(simulated), simulated.model],
   ];
   const [head, ...rows] = labelledTable(speeds, ["left", "right", "right", "right", "left"]);
-  const busiest = links.bottleneck === null ? "" : `, busiest ${percent(links.max)} (${links.bottleneck.name})`;
   const verdict = violationCount === 0 ? style.good("verified") : style.bad("NOT correct");
   const lines = [
     "",
@@ -133,7 +132,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     style.dim(head as string),
     ...rows,
     "",
-    labelled("links", `busy ${percent(links.mean)} on average${busiest}`),
+    labelled("links", linksText(links)),
     ...(trace === undefined ? [] : [labelled("trace", trace.path)]),
   ];
   context.out(`${lines.map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
