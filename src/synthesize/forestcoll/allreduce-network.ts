@@ -1,6 +1,7 @@
 import { commonDivisor } from "../../model/integers.ts";
 import { oppositeLinks } from "../../model/opposite-links.ts";
-import { nodeCount, type Topology } from "../../model/topology.ts";
+import type { Topology } from "../../model/topology.ts";
+import { packingNetwork } from "./packing-network.ts";
 
 /**
  * A network as the linear program of all-reduce sees it: members of the group are nodes 0 .. memberCount - 1, in the order
@@ -29,23 +30,12 @@ export interface AllReduceNetwork {
  * O(nodes + links log links).
  */
 export function allReduceNetwork(topology: Topology, members: Int32Array, usable: Float64Array): AllReduceNetwork {
-  const nodes = nodeCount(topology);
-  const number = new Int32Array(nodes).fill(-1);
-  members.forEach((npu, rank) => {
-    number[npu] = rank;
-  });
-  let next = members.length;
-  for (let v = 0; v < nodes; v++) if (number[v] < 0) number[v] = next++;
-  const node = new Int32Array(nodes);
-  for (let v = 0; v < nodes; v++) node[number[v]] = v;
-  const link = Int32Array.from(usable.keys()).filter((l) => usable[l] > 0);
-  const bytesPerSecond = Float64Array.from(link, (l) => usable[l]);
-  const unit = commonDivisor(bytesPerSecond) || 1;
-  const source = Int32Array.from(link, (l) => number[topology.linkSource[l]]);
-  const target = Int32Array.from(link, (l) => number[topology.linkTarget[l]]);
-  const bandwidth = bytesPerSecond.map((b) => b / unit);
+  const network = packingNetwork(topology, members, usable, "out");
+  const { nodeCount, npuCount: memberCount, linkSource: source, linkTarget: target, node, link } = network;
+  const unit = commonDivisor(network.bandwidth) || 1;
+  const bandwidth = network.bandwidth.map((b) => b / unit);
   const opposite = oppositeLinks(source, target, [bandwidth]);
-  return { nodeCount: nodes, memberCount: members.length, node, link, source, target, bandwidth, unit, opposite };
+  return { nodeCount, memberCount, node, link, source, target, bandwidth, unit, opposite };
 }
 
 /** Returns the network with every link turned around; links keep their numbers. */

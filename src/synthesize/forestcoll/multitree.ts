@@ -7,7 +7,7 @@ import { mirroredForest } from "./mirrored.ts";
 import { growTrees, type SteppedTrees } from "./multitree-growth.ts";
 import { refuseSeveralGroups } from "./one-group.ts";
 import { optimumOf } from "./optimum.ts";
-import { packingNetwork } from "./packing-network.ts";
+import { forestFrom, packingNetwork } from "./packing-network.ts";
 import { reduceAndBroadcast } from "./side-by-side.ts";
 
 /** Trees of so many take a minute and a gigabyte. */
@@ -79,10 +79,8 @@ function forestOf(request: TreeRequest, direction: Forest["direction"]): [Forest
   const { topology, collective, usable } = request;
   const network = packingNetwork(topology, collective.groupMembers, usable, direction);
   const grown = growTrees(network);
-  const { root, copies, linkOffset, links } = grown.trees;
-  const columns = { copies, linkOffset, links: links.map((i) => network.link[i]) };
-  const y = fittingBandwidth(copiesOnLinks(columns, collective.groupSize - 1, usable.length), usable);
+  const { bandwidth } = network;
+  const y = fittingBandwidth(copiesOnLinks(grown.trees, collective.groupSize - 1, bandwidth.length), bandwidth);
   if (y === null) throw new InternalError("trees without links");
-  const roots = root.map((rank) => collective.groupMembers[rank]);
-  return [{ direction, root: roots, ...columns, copyBytesPerSecond: y }, grown];
+  return [forestFrom(network, grown.trees, direction, y, collective.groupMembers), grown];
 }
