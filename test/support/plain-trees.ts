@@ -1,7 +1,8 @@
 import type { Collective } from "../../src/model/collective.ts";
 import type { Rational } from "../../src/model/rational.ts";
 import type { Topology } from "../../src/model/topology.ts";
-import type { Certificate, Forest, NetworkSymmetry, TreeFlow } from "../../src/model/tree-flow.ts";
+import type { Certificate, NetworkSymmetry, TreeFlow } from "../../src/model/tree-flow.ts";
+import { forestOf } from "./tree-flows.ts";
 
 /** Tree flows as lists of lists, for writing and changing them by hand. */
 export interface PlainTree {
@@ -26,22 +27,6 @@ export interface PlainFlow {
   certificate: Certificate | null;
 }
 
-const columns = ({ direction, y, trees }: PlainForest): Forest => {
-  const edges = trees.flatMap((tree) => tree.edges);
-  const linkOffset = new Float64Array(edges.length + 1);
-  edges.forEach((edge, e) => {
-    linkOffset[e + 1] = linkOffset[e] + edge.length;
-  });
-  return {
-    direction,
-    root: Int32Array.from(trees, ({ root }) => root),
-    copies: Float64Array.from(trees, ({ copies }) => copies),
-    linkOffset,
-    links: Int32Array.from(edges.flat()),
-    copyBytesPerSecond: y,
-  };
-};
-
 /** Returns the flow in columns. */
 export const builtTrees = ({
   topology,
@@ -54,7 +39,7 @@ export const builtTrees = ({
   kind: "trees",
   topology,
   collective,
-  forests: forests.map(columns),
+  forests: forests.map(({ direction, y, trees }) => forestOf(topology, direction, trees, y)),
   concurrent,
   symmetry: symmetry === null ? null : symmetryOf(symmetry),
   certificate,
