@@ -7,6 +7,7 @@ import type { StepSchedule } from "../../src/model/step-schedule.ts";
 import { linkCount, topologyHash } from "../../src/model/topology.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
 import { anySchedule } from "../support/any-schedule.ts";
+import { anyTextChange, changedText } from "../support/changed-text.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";
 import { isRefused, sentenceOf } from "./support.ts";
 
@@ -241,44 +242,16 @@ describe("readSchedule", () => {
   });
 
   it("answers any mutation of a file with an InputError or a valid schedule", () => {
-    const change = fc.record({
-      at: fc.nat(),
-      length: fc.nat(20),
-      put: fc.oneof(
-        fc.constantFrom(
-          "",
-          "0",
-          "-1",
-          "1e999",
-          "9007199254740993",
-          "null",
-          "[]",
-          "{}",
-          '""',
-          '"',
-          ",",
-          "[",
-          "}",
-          "1/0",
-        ),
-        fc.string({ maxLength: 4 }),
-      ),
-    });
     let refused = 0;
     fc.assert(
       fc.property(
         anySchedule(),
-        fc.array(change, { minLength: 1, maxLength: 3 }),
+        fc.array(anyTextChange(), { minLength: 1, maxLength: 3 }),
         fc.boolean(),
         (schedule, changes, values) => {
           let text = scheduleToJson(schedule);
-          for (const { at, length, put } of changes) {
-            // half of the runs swap whole values, which leaves the JSON well-formed
-            const spots = values ? [...text.matchAll(/(?<=[:[,] ?)(?:-?\d+|"[^"]*"(?!:))/g)] : [];
-            const spot = spots.length > 0 ? spots[at % spots.length] : undefined;
-            const start = spot?.index ?? at % text.length;
-            text = text.slice(0, start) + put + text.slice(start + (spot?.[0].length ?? length));
-          }
+          // half of the runs swap whole values
+          for (const change of changes) text = changedText(text, change, values ? 0 : null);
           if (isRefused(() => expectValid(readSchedule(text, "s.json")))) refused++;
         },
       ),

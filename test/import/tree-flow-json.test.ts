@@ -10,6 +10,7 @@ import type { Certificate } from "../../src/model/tree-flow.ts";
 import { random } from "../../src/random.ts";
 import { judgeCertificate } from "../../src/verify/certificate.ts";
 import { verifyTreeFlow } from "../../src/verify/tree-flow.ts";
+import { anyTextChange, changedText } from "../support/changed-text.ts";
 import { garbled } from "../support/garbled.ts";
 import { boxTrees, HAND_MADE_TREES, ringAllReduceTrees, ringTrees, turnedRing } from "../support/hand-made-trees.ts";
 import { builtTrees, type PlainFlow } from "../support/plain-trees.ts";
@@ -288,30 +289,7 @@ describe("readTreeFlow", () => {
   });
 
   it("answers any mutation of a file with an InputError or a flow that can be judged", () => {
-    const change = fc.record({
-      at: fc.nat(),
-      length: fc.nat(20),
-      put: fc.oneof(
-        fc.constantFrom(
-          "",
-          "0",
-          "-1",
-          "1e999",
-          "9007199254740993",
-          "null",
-          "[]",
-          "{}",
-          '""',
-          '"',
-          ",",
-          "[",
-          "}",
-          "1/0",
-        ),
-        fc.string({ maxLength: 4 }),
-        fc.nat(3).map(String),
-      ),
-    });
+    const change = anyTextChange(fc.nat(3).map(String));
     const texts = FLOWS.map((flow) => treeFlowToJson(flow));
     let refused = 0;
     fc.assert(
@@ -321,14 +299,9 @@ describe("readTreeFlow", () => {
         fc.integer({ min: 0, max: 2 }),
         (whole, changes, way) => {
           let text = whole;
-          for (const { at, length, put } of way === 2 ? changes.slice(0, 1) : changes) {
-            // two of three runs swap whole values, which leaves the JSON well-formed; half of these behind the network
-            const after = way === 2 ? text.indexOf('"kind": "trees"') : 0;
-            const spots = way > 0 ? [...text.matchAll(/(?<=[:[,] ?)(?:-?\d+|"[^"]*"(?!:))/g)] : [];
-            const own = spots.filter(({ index }) => index > after);
-            const spot = own.length > 0 ? own[at % own.length] : undefined;
-            const from = spot?.index ?? at % text.length;
-            text = text.slice(0, from) + put + text.slice(from + (spot?.[0].length ?? length));
+          for (const one of way === 2 ? changes.slice(0, 1) : changes) {
+            // two of three runs swap whole values; half of these behind the network
+            text = changedText(text, one, way === 0 ? null : way === 1 ? 0 : text.indexOf('"kind": "trees"'));
           }
           const judge = (): void => {
             const flow = readTreeFlow(text, "t.json");

@@ -36,7 +36,9 @@ export function separation(network: AllReduceNetwork, sinks: Iterable<number>): 
     inside[nodeCount] = 1;
     for (const v of queue) {
       const visit = (node: number): void => {
-        if (inside[node] === 0) inside[node] = queue.push(node) > 0 ? 1 : 0;
+        if (inside[node] === 1) return;
+        inside[node] = 1;
+        queue.push(node);
       };
       for (let i = leaving.offset[v]; i < leaving.offset[v + 1]; i++) {
         const arc = leaving.items[i];
