@@ -4,7 +4,7 @@ import type { DualCertificate } from "../../model/tree-flow.ts";
 import { nearbyFraction } from "./allreduce-fractions.ts";
 import type { AllReducePrices, Direction } from "./allreduce-lp.ts";
 import type { AllReduceNetwork } from "./allreduce-network.ts";
-import type { Orbits } from "./allreduce-symmetry.ts";
+import type { AllReduceOrbits } from "./allreduce-symmetry.ts";
 
 /**
  * Weak duality of (B.5) in its cut form. Take node sets that each lack a member, with weights w, and potentials g at nodes
@@ -40,7 +40,7 @@ const MOST_LISTED = 4_000_000;
 /** Returns the least bound that prices prove, in units of the network, and its proof; null where they prove none. */
 export function boundOf(
   network: AllReduceNetwork,
-  orbits: Orbits,
+  orbits: AllReduceOrbits,
   prices: AllReducePrices,
 ): { readonly rate: Rational; readonly proof: OrbitProof } | null {
   let best: { rate: Rational; proof: OrbitProof } | null = null;
@@ -79,7 +79,7 @@ function exactProof({ opposite }: AllReduceNetwork, prices: AllReducePrices, err
 /** Returns a proof whose sets have weight 1 around the members that have least; null where some have none. */
 function normalized(
   { memberCount }: AllReduceNetwork,
-  { nodeOrbit, nodes }: Orbits,
+  { nodeOrbit, nodes }: AllReduceOrbits,
   proof: OrbitProof,
 ): OrbitProof | null {
   const scale = commonScale(proof);
@@ -111,7 +111,7 @@ function commonScale({ cuts, out, in: into }: OrbitProof): (value: Rational) => 
 }
 
 /** Returns what a normalized proof proves: the last sum above, over orbits of links. O(cuts * links). */
-function provedRate(network: AllReduceNetwork, { linkOrbit, links }: Orbits, proof: OrbitProof): Rational {
+function provedRate(network: AllReduceNetwork, { linkOrbit, links }: AllReduceOrbits, proof: OrbitProof): Rational {
   const { source, target, bandwidth } = network;
   const scale = commonScale(proof);
   const out = new Array<bigint>(links.length).fill(0n);
@@ -145,7 +145,7 @@ function provedRate(network: AllReduceNetwork, { linkOrbit, links }: Orbits, pro
  */
 export function certificateOf(
   network: AllReduceNetwork,
-  orbits: Orbits,
+  orbits: AllReduceOrbits,
   proof: OrbitProof,
 ): AllReduceCertificate | null {
   let left = MOST_LISTED;

@@ -1,6 +1,6 @@
 import type { LpRows, LpSolution, LpSolver } from "../../engine/milp/lp.ts";
 import { type AllReduceNetwork, reversedNetwork } from "./allreduce-network.ts";
-import type { Orbits } from "./allreduce-symmetry.ts";
+import type { AllReduceOrbits } from "./allreduce-symmetry.ts";
 
 /** "out": what is broadcast from roots in the set leaves it. "in": contributions to roots in the set come into it. */
 export type Direction = "out" | "in";
@@ -83,7 +83,11 @@ class Rows {
  *
  * Bandwidths are divided by the greatest one, so the numbers are near 1.
  */
-export function allReduceProgram(network: AllReduceNetwork, orbits: Orbits, solver: LpSolver): AllReduceProgram {
+export function allReduceProgram(
+  network: AllReduceNetwork,
+  orbits: AllReduceOrbits,
+  solver: LpSolver,
+): AllReduceProgram {
   const { memberCount, source, target, bandwidth, opposite } = network;
   const { nodeOrbit, linkOrbit } = orbits;
   const most = bandwidth.reduce((a, b) => Math.max(a, b), 1);

@@ -14,7 +14,7 @@ import {
 } from "./allreduce-lp.ts";
 import { type AllReduceNetwork, allReduceNetwork, reversedNetwork } from "./allreduce-network.ts";
 import { exactCopies, withFewerCopies } from "./allreduce-round.ts";
-import { type Orbits, orbitsOf } from "./allreduce-symmetry.ts";
+import { type AllReduceOrbits, allReduceOrbits } from "./allreduce-symmetry.ts";
 import type { RateKernel } from "./optimum.ts";
 
 export interface AllReduceSolvers {
@@ -91,7 +91,7 @@ export async function allReduceRates(
 ): Promise<AllReduceRates | null> {
   const network = allReduceNetwork(topology, members, options.usable ?? topology.linkBytesPerSecond);
   const uniform = await uniformCopies(network, rate);
-  const orbits = orbitsOf(
+  const orbits = allReduceOrbits(
     network,
     options.maps?.map((map) => renumbered(network, map)),
   );
@@ -168,7 +168,7 @@ interface Planes {
 /** Returns the solution of the linear program, or how far it got: until its value is `enough`, or no cut is violated. */
 function cuttingPlanes(
   network: AllReduceNetwork,
-  orbits: Orbits,
+  orbits: AllReduceOrbits,
   lp: LpSolver,
   enough: number,
   mostRounds: number,

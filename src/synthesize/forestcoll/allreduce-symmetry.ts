@@ -13,7 +13,7 @@ const MOST_WORK = 5e7;
 /** So many nodes of a class in a row that no map is found for end the search in it. */
 const MOST_FAILURES = 6;
 
-export interface Orbits {
+export interface AllReduceOrbits {
   /** Maps that generate the group: [nodes] where each takes every node; of links that they take to each other any may be taken. */
   readonly maps: readonly Int32Array[];
   /** [nodes] */
@@ -30,7 +30,7 @@ export interface Orbits {
  * Returns the orbits under the known maps ([nodes] each; those that do not keep the network and its members are left out)
  * and those that are found. O(work) up to a second, plus O(links) per map.
  */
-export function orbitsOf(network: AllReduceNetwork, known: readonly Int32Array[] = []): Orbits {
+export function allReduceOrbits(network: AllReduceNetwork, known: readonly Int32Array[] = []): AllReduceOrbits {
   const { nodeCount, memberCount } = network;
   const arcs = arcsOf(network);
   const maps: Int32Array[] = [];

@@ -4,7 +4,7 @@ import { without } from "../../../src/model/modify.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { Topology } from "../../../src/model/topology.ts";
 import { allReduceNetwork } from "../../../src/synthesize/forestcoll/allreduce-network.ts";
-import { orbitsOf } from "../../../src/synthesize/forestcoll/allreduce-symmetry.ts";
+import { allReduceOrbits } from "../../../src/synthesize/forestcoll/allreduce-symmetry.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
 
 const networkOf = (topology: Topology, members = Array.from({ length: topology.npuCount }, (_, v) => v)) =>
@@ -20,7 +20,7 @@ function linksUnder(network: ReturnType<typeof networkOf>, map: Int32Array | nul
 }
 
 /** Checks that the maps keep the network, and that orbits are what they join. */
-function check(network: ReturnType<typeof networkOf>, orbits: ReturnType<typeof orbitsOf>): void {
+function check(network: ReturnType<typeof networkOf>, orbits: ReturnType<typeof allReduceOrbits>): void {
   const links = linksUnder(network, null);
   for (const map of orbits.maps) {
     expect([...map].sort((a, b) => a - b)).toEqual([...map.keys()]);
@@ -35,7 +35,7 @@ function check(network: ReturnType<typeof networkOf>, orbits: ReturnType<typeof 
   expect([...orbits.links.keys()].map((orbit) => sizes.get(orbit))).toEqual([...orbits.links]);
 }
 
-describe("orbitsOf", () => {
+describe("allReduceOrbits", () => {
   it.each([
     ["mesh:3x3", [4, 4, 1]],
     ["line:5", [2, 2, 1]],
@@ -47,24 +47,24 @@ describe("orbitsOf", () => {
     ["fat-tree:16x4,leaf=4,tiers=2,oversub=2@450,50GB/s", [64, 16, 4, 1]],
   ])("finds the orbits of nodes of %s", (name, sizes) => {
     const network = networkOf(presetTopology(name));
-    const orbits = orbitsOf(network);
+    const orbits = allReduceOrbits(network);
     expect([...orbits.nodes].sort((a, b) => b - a).slice(0, 3)).toEqual([...sizes].sort((a, b) => b - a).slice(0, 3));
     check(network, orbits);
   });
 
   it("tells members from outsiders, and links of different bandwidth apart", () => {
     const mesh = presetTopology("mesh:3x3");
-    expect([...orbitsOf(networkOf(mesh, [0, 2])).nodes][0]).toBe(2);
-    expect([...orbitsOf(networkOf(mesh, [0, 1])).nodes].slice(0, 2)).toEqual([1, 1]);
+    expect([...allReduceOrbits(networkOf(mesh, [0, 2])).nodes][0]).toBe(2);
+    expect([...allReduceOrbits(networkOf(mesh, [0, 1])).nodes].slice(0, 2)).toEqual([1, 1]);
     const broken = networkOf(without(presetTopology("ring:5"), ["0-1"]));
-    expect([...orbitsOf(broken).nodes]).toEqual([2, 2, 1]);
+    expect([...allReduceOrbits(broken).nodes]).toEqual([2, 2, 1]);
   });
 
   it("takes known maps after checking them", () => {
     const network = networkOf(presetTopology("ring:6"));
     const turn = Int32Array.from({ length: 6 }, (_, v) => (v + 1) % 6);
     const wrong = Int32Array.from([1, 0, 2, 3, 4, 5]);
-    const orbits = orbitsOf(network, [wrong, turn]);
+    const orbits = allReduceOrbits(network, [wrong, turn]);
     expect(orbits.maps[0]).toEqual(turn);
     check(network, orbits);
   });
@@ -73,7 +73,7 @@ describe("orbitsOf", () => {
     fc.assert(
       fc.property(connectedTopology(), (topology) => {
         const network = networkOf(topology);
-        check(network, orbitsOf(network));
+        check(network, allReduceOrbits(network));
       }),
       { numRuns: 200, seed: 1 },
     );
