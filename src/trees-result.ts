@@ -3,7 +3,7 @@ import type { Bound, Witness } from "./model/bounds.ts";
 import { busFactor } from "./model/collective.ts";
 import { divide, format, multiply, type Rational, rational, toNumber } from "./model/rational.ts";
 import { nodeCount, type Topology } from "./model/topology.ts";
-import { type Certificate, copiesOf, groupOrder, type TreeFlow, treeCount } from "./model/tree-flow.ts";
+import { type Certificate, copiesOf, groupOrder, listedTrees, type TreeFlow } from "./model/tree-flow.ts";
 import { treeTransfers } from "./model/tree-steps.ts";
 import { heightsOf } from "./model/tree-times.ts";
 import { PS_PER_SECOND, toExactGBps, toGBps } from "./model/units.ts";
@@ -96,7 +96,7 @@ function throughputOf({ flow, achieved }: JudgedTrees): Throughput {
     busbwGBps: toNumber(algbw) * busFactor(collective.kind, collective.groupSize),
     exact: format(algbw),
     treesPerRoot: equal ? all / roots : null,
-    distinctTrees: forests.reduce((sum, one) => sum + treeCount(one), 0) * groupOrder(symmetry),
+    distinctTrees: listedTrees(flow) * groupOrder(symmetry),
     copyGBps: toNumber(toExactGBps(forest.copyBytesPerSecond)),
     height: greatest,
     meanHeight: mean,
@@ -108,7 +108,7 @@ export function treesReport(judged: JudgedTrees): Report {
   const { flow, bound, limit, simulated, pieces, achieved } = judged;
   const { topology, collective } = flow;
   const { kind, sizeBytes, groupCount, groupSize } = collective;
-  const trees = flow.forests.reduce((sum, forest) => sum + treeCount(forest), 0);
+  const trees = listedTrees(flow);
   const best = divide(rational(BigInt(sizeBytes) * BigInt(PS_PER_SECOND)), achieved);
   return {
     schema: "banyan/result@1",

@@ -2,7 +2,7 @@ import { InputError } from "../errors.ts";
 import { describeWitness } from "../model/bounds.ts";
 import { format, toNumber } from "../model/rational.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
-import { type TreeFlow, treeCount } from "../model/tree-flow.ts";
+import { listedTrees, type TreeFlow } from "../model/tree-flow.ts";
 import { bestPieces } from "../model/tree-pieces.ts";
 import { stepsOfTrees, treeTransfers } from "../model/tree-steps.ts";
 import { heightsOf } from "../model/tree-times.ts";
@@ -59,7 +59,7 @@ export function verifyTreesFile(context: Context, file: string, flow: TreeFlow):
       file,
       topology: { name: topology.name, hash: topologySummary(topology).hash },
       collective: { kind, sizeBytes },
-      trees: flow.forests.reduce((sum, forest) => sum + treeCount(forest), 0),
+      trees: listedTrees(flow),
       correct,
       throughput:
         verdict === null

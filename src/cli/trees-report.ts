@@ -1,6 +1,5 @@
 import type { Collective } from "../model/collective.ts";
-import type { TreeFlow } from "../model/tree-flow.ts";
-import { treeCount } from "../model/tree-flow.ts";
+import { groupOrder, listedTrees, type TreeFlow } from "../model/tree-flow.ts";
 import type { Report } from "../result.ts";
 import type { Style } from "./style.ts";
 import { boundCells, networkText, sizedText } from "./synthesis-report.ts";
@@ -17,9 +16,9 @@ import {
 } from "./text.ts";
 
 /** Returns "1024 trees", or of how many roots one stands for all. */
-export function treesText({ forests, symmetry }: TreeFlow): string {
-  const trees = forests.reduce((sum, forest) => sum + treeCount(forest), 0);
-  const images = symmetry === null ? 1 : symmetry.sizes.reduce((product, size) => product * size, 1);
+export function treesText(flow: TreeFlow): string {
+  const trees = listedTrees(flow);
+  const images = groupOrder(flow.symmetry);
   return images === 1 ? count(trees, "tree") : `${count(trees * images, "tree")} (images of ${trees})`;
 }
 

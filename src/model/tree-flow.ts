@@ -87,6 +87,10 @@ export interface TreeFlow {
 
 export const treeCount = (forest: Forest): number => forest.root.length;
 
+/** Returns the trees that a flow lists; images of a symmetric flow are not counted. */
+export const listedTrees = ({ forests }: Pick<TreeFlow, "forests">): number =>
+  forests.reduce((sum, forest) => sum + treeCount(forest), 0);
+
 /** Returns the number of elements of the group under which listed trees are repeated; 1 without one. */
 export const groupOrder = (symmetry: NetworkSymmetry | null): number =>
   symmetry === null ? 1 : symmetry.sizes.reduce((product, size) => product * size, 1);

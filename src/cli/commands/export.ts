@@ -3,7 +3,7 @@ import { perfettoTrace } from "../../export/perfetto.ts";
 import { aboutBytes } from "../../model/estimate.ts";
 import { transfersOf } from "../../model/schedule.ts";
 import type { Schedule } from "../../model/slot-schedule.ts";
-import { isTreeFlow, treeCount } from "../../model/tree-flow.ts";
+import { isTreeFlow, listedTrees } from "../../model/tree-flow.ts";
 import { type Context, outJson } from "../context.ts";
 import { type OutputFile, outputFile } from "../output-file.ts";
 import { expanded, scheduleOf } from "../schedule-file.ts";
@@ -39,7 +39,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const read = await scheduleOf(context, file);
   if (isTreeFlow(read) && asked === "json") {
     const bytes = writeTrees(context, output, read);
-    const trees = read.forests.reduce((sum, forest) => sum + treeCount(forest), 0);
+    const trees = listedTrees(read);
     if (json) outJson(context, { schema: "banyan/export@1", file, to, output: output.path, trees, bytes });
     else if (!quiet) context.out(`${output.path}: ${count(trees, "tree")}, ${roundedSize(bytes)}\n`);
     return 0;
