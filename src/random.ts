@@ -8,7 +8,8 @@
  * `draw` is counter-based: it has no state, so the order in which numbers are asked for does not matter.
  */
 
-function mix(value: number): number {
+/** Returns 32 bits in which every bit of a 32-bit integer tells on every other. */
+export function mix(value: number): number {
   let x = value | 0;
   x ^= x >>> 16;
   x = Math.imul(x, 0x7feb352d);
@@ -23,11 +24,17 @@ export function draw(seed: number, a: number, b: number): number {
   return mix(mix(mix(seed + 0x9e3779b9) ^ a) + b);
 }
 
+/** Returns an integer in [0, bound) from a random one in [0, 2^32), bound in [1, 2^32]: the high half of their product, exactly. */
+export function below(drawn: number, bound: number): number {
+  const low = Math.floor(((drawn & 0xffff) * bound) / 65536);
+  return Math.floor(((drawn >>> 16) * bound + low) / 65536);
+}
+
 /** A generator with state for sequential use: the n-th call returns draw(seed, stream, n). */
 export interface Random {
   /** Returns the next integer in [0, 2^32). */
   next(): number;
-  /** Returns an integer in [0, bound), bound in [1, 2^32]; the high half of a 64-bit product, so all backends agree. */
+  /** Returns an integer in [0, bound), bound in [1, 2^32]: `below` of the next. */
   below(bound: number): number;
 }
 
@@ -37,7 +44,7 @@ export function random(seed: number, stream = 0): Random {
   const next = (): number => draw(seed, stream, counter++);
   return {
     next,
-    below: (bound) => Math.floor((next() * bound) / 4294967296),
+    below: (bound) => below(next(), bound),
   };
 }
 
