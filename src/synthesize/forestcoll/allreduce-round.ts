@@ -1,8 +1,8 @@
 import { commonDivisor } from "../../model/integers.ts";
 import { flowSolver } from "../../model/max-flow.ts";
+import { commonDenominator } from "../../model/nearby-fractions.ts";
 import { compare, multiply, type Rational, rational } from "../../model/rational.ts";
 import { type AllReduceCopies, bottleneckOf, settled } from "./allreduce-exact.ts";
-import { commonDenominator } from "./allreduce-fractions.ts";
 import type { AllReducePoint } from "./allreduce-lp.ts";
 import { type AllReduceNetwork, reversedNetwork, unbalancedNode } from "./allreduce-network.ts";
 import type { RateKernel } from "./optimum.ts";

@@ -1,5 +1,5 @@
 import { InternalError } from "../../errors.ts";
-import { BigFlow } from "./big-flow.ts";
+import { BigFlow } from "../../model/big-flow.ts";
 import { sum } from "./optimum.ts";
 
 /** An arc between NPUs and the copies that fit on it. */

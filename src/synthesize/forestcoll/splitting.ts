@@ -1,5 +1,5 @@
 import { InfeasibleError } from "../../errors.ts";
-import { BigFlow } from "./big-flow.ts";
+import { BigFlow } from "../../model/big-flow.ts";
 import { type RatedNetwork, sum } from "./optimum.ts";
 
 export type ForestNetwork = Omit<RatedNetwork, "bandwidth">;

@@ -1,4 +1,4 @@
-import { type Rational, rational } from "../../model/rational.ts";
+import { type Rational, rational } from "./rational.ts";
 
 /** Returns the convergent of the continued fraction of a value >= 0 that first comes within `error`, or the last with a denominator up to `most`. */
 function convergent(value: number, error: number, most: number): { num: number; den: number; near: boolean } {
