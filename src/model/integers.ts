@@ -21,3 +21,10 @@ export function bigGcd(a: bigint, b: bigint): bigint {
 
 /** Returns the least common multiple of positive integers of any size. */
 export const bigLcm = (a: bigint, b: bigint): bigint => (a % b === 0n ? a : (a / bigGcd(a, b)) * b);
+
+/** Returns the sum of integers of any size. */
+export function bigSum(values: Iterable<bigint>): bigint {
+  let sum = 0n;
+  for (const value of values) sum += value;
+  return sum;
+}

@@ -1,6 +1,6 @@
 import type { Rate } from "../../engine/kernels/kernels.ts";
 import { InfeasibleError } from "../../errors.ts";
-import { bigGcd } from "../../model/integers.ts";
+import { bigGcd, bigSum } from "../../model/integers.ts";
 import { add, compare, divide, type Rational, rational } from "../../model/rational.ts";
 import { type AllReduceNetwork, reversedNetwork, unbalancedNode } from "./allreduce-network.ts";
 import type { RateKernel } from "./optimum.ts";
@@ -73,9 +73,8 @@ export async function settled(
     const copies = Array.from(shares, (x) => of(BigInt(x)));
     const links = [out, into].map((column) => Array.from(column, (c) => BigInt(c) * by));
     const common = [copies, ...links].flat().reduce((divisor, x) => bigGcd(x, divisor), 0n);
-    const all = copies.reduce((sum, x) => sum + x, 0n);
-    if (all === 0n || [copies, ...links].some((column) => column.reduce((sum, x) => sum + x, 0n) > MOST * common))
-      return null;
+    const all = bigSum(copies);
+    if (all === 0n || [copies, ...links].some((column) => bigSum(column) > MOST * common)) return null;
     const [first, second] = links.map((column) => Float64Array.from(column, (c) => Number(c / common)));
     return {
       rate: rational(all, BigInt(parts) * by),

@@ -1,6 +1,6 @@
 import { InternalError } from "../../errors.ts";
 import { BigFlow } from "../../model/big-flow.ts";
-import { sum } from "./optimum.ts";
+import { bigSum } from "../../model/integers.ts";
 
 /** An arc between NPUs and the copies that fit on it. */
 export interface CapacityArc {
@@ -49,7 +49,7 @@ interface Waiting {
  * O(arcs x NPUs^2) flows at most.
  */
 export function spanningTrees(arcs: readonly CapacityArc[], copies: readonly bigint[]): SpanningTrees[] {
-  const free = new FreeCapacity(arcs, copies.length, sum(copies));
+  const free = new FreeCapacity(arcs, copies.length, bigSum(copies));
   const leaving = copies.map((_, v) => [...arcs.keys()].filter((arc) => arcs[arc].source === v));
   const waiting: Waiting[] = [];
   for (const [root, count] of copies.entries()) {

@@ -1,14 +1,7 @@
 import { InputError } from "../../errors.ts";
+import { bigSum } from "../../model/integers.ts";
 import { add, compare, multiply, type Rational, rational } from "../../model/rational.ts";
-import {
-  type Optimum,
-  type Packing,
-  packing,
-  type RatedNetwork,
-  type RateKernel,
-  sum,
-  unreachable,
-} from "./optimum.ts";
+import { type Optimum, type Packing, packing, type RatedNetwork, type RateKernel, unreachable } from "./optimum.ts";
 
 /** The best packing with k copies per unit of weight. */
 export interface FixedPacking extends Packing {
@@ -73,7 +66,7 @@ export function nextCopies(network: RatedNetwork, weight: Float64Array, present:
  */
 async function narrowCut(network: RatedNetwork, { capacity, copies }: Packing, rate: RateKernel) {
   const { nodeCount, npuCount, linkSource, linkTarget } = network;
-  const all = sum(copies);
+  const all = bigSum(copies);
   if (all > BigInt(Number.MAX_SAFE_INTEGER)) throw new InputError("--k", "fewer than 2^53 copies in all", all);
   const open = Int32Array.from(capacity.keys()).filter((link) => capacity[link] > 0n);
   const {
@@ -105,13 +98,13 @@ function leastFor(cut: Uint8Array, network: RatedNetwork, { copies }: Packing, p
     links.set(b, (links.get(b) ?? 0n) + 1n);
   }
   if (links.size === 0) throw unreachable(cut);
-  const starting = sum(copies.filter((_, v) => cut[v] === 1));
-  const total = sum([...links].map(([b, count]) => b * count));
+  const starting = bigSum(copies.filter((_, v) => cut[v] === 1));
+  const total = bigSum([...links].map(([b, count]) => b * count));
   const atLeast = rational(starting, total);
   const from = compare(atLeast, present) > 0 ? atLeast : present;
-  const to = rational(starting + sum(links.values()), total);
+  const to = rational(starting + bigSum(links.values()), total);
   const floorAt = (u: Rational, b: bigint): bigint => (u.num * b) / u.den;
-  let missing = starting - sum([...links].map(([b, count]) => floorAt(from, b) * count));
+  let missing = starting - bigSum([...links].map(([b, count]) => floorAt(from, b) * count));
   if (missing <= 0n) return from;
   const candidates = [...links].flatMap(([b, count]) => {
     const first = floorAt(from, b) + 1n;

@@ -1,6 +1,6 @@
 import type { Rate, RateProblem } from "../../engine/kernels/kernels.ts";
 import { InfeasibleError, InputError } from "../../errors.ts";
-import { bigGcd, commonDivisor } from "../../model/integers.ts";
+import { bigGcd, bigSum, commonDivisor } from "../../model/integers.ts";
 import { multiply, type Rational, rational } from "../../model/rational.ts";
 import type { PackingNetwork } from "./packing-network.ts";
 
@@ -76,21 +76,15 @@ export function packing(weight: Float64Array, k: bigint, perBandwidth: Rational,
     copyBytesPerSecond,
     copies,
     capacity: Array.from(bandwidth, (b) => (perBandwidth.num * BigInt(b)) / perBandwidth.den),
-    bytesPerSecond: multiply(rational(sum(copies)), copyBytesPerSecond),
+    bytesPerSecond: multiply(rational(bigSum(copies)), copyBytesPerSecond),
   };
 }
 
 /** Returns capacities and copies as the kernel `pack` takes them; null where their sum leaves 2^53 - 1. */
 export function packable({ capacity, copies }: Packing): { capacity: Float64Array; copies: Float64Array } | null {
-  if (sum(capacity) + sum(copies) > BigInt(Number.MAX_SAFE_INTEGER)) return null;
+  if (bigSum(capacity) + bigSum(copies) > BigInt(Number.MAX_SAFE_INTEGER)) return null;
   return { capacity: Float64Array.from(capacity, Number), copies: Float64Array.from(copies, Number) };
 }
-
-export const sum = (values: Iterable<bigint>): bigint => {
-  let total = 0n;
-  for (const value of values) total += value;
-  return total;
-};
 
 /** The error where nothing leaves a set of nodes: its witness lists them. */
 export const unreachable = (cut: Uint8Array): InfeasibleError =>

@@ -1,6 +1,7 @@
 import { InfeasibleError } from "../../errors.ts";
 import { BigFlow } from "../../model/big-flow.ts";
-import { type RatedNetwork, sum } from "./optimum.ts";
+import { bigSum } from "../../model/integers.ts";
+import type { RatedNetwork } from "./optimum.ts";
 
 export type ForestNetwork = Omit<RatedNetwork, "bandwidth">;
 
@@ -70,7 +71,7 @@ class SplitGraph {
   ) {
     this.#nodeCount = nodeCount;
     this.#copies = copies;
-    this.#all = sum(copies);
+    this.#all = bigSum(copies);
     this.#flow.addNodes(nodeCount);
     this.#source = this.#flow.addNodes(1);
     this.#feed = copies.map((amount, v) => this.#flow.addArc(this.#source, v, amount));
