@@ -1,6 +1,6 @@
 import { limitWithBottleneck } from "./bottleneck.ts";
 import type { Engine } from "./engine/types.ts";
-import { InputError } from "./errors.ts";
+import { InfeasibleError, InputError } from "./errors.ts";
 import type { Topology } from "./model/topology.ts";
 import type { SynthesizeOptions } from "./options.ts";
 import { synthesize } from "./pipeline.ts";
@@ -35,25 +35,23 @@ export interface Comparison {
   readonly collective: string;
   readonly rows: readonly ComparisonRow[];
   readonly limits: readonly { readonly sizeBytes: number; readonly limit: BoundReport }[];
+  /** Algorithms that cannot do what was asked, and why not. */
+  readonly leftOut: readonly { readonly algorithm: string; readonly reason: string }[];
 }
 
-/** Returns the report of an algorithm; null where it was not named and cannot do what is asked of it. */
-async function tried(
-  engine: Engine,
-  topology: Topology,
-  options: Omit<SynthesizeOptions, "algorithm">,
+/** Returns what an algorithm is asked: options of steps and of trees do not mix, and chunks are not pieces. */
+function optionsFor(
   algorithm: (typeof ALGORITHMS)[number],
-  isNamed: boolean,
-): Promise<Report | null> {
-  const { trials, switchDegree, ...ofTrees } = options;
-  const own = isTreeMaker(algorithm) ? ofTrees : options;
-  try {
-    const { report } = await synthesize(engine, topology, { ...own, algorithm: algorithm.name, simulate: true });
-    return report;
-  } catch (error) {
-    if (isNamed || !isTreeMaker(algorithm) || !(error instanceof InputError)) throw error;
-    return null;
-  }
+  options: Omit<SynthesizeOptions, "algorithm">,
+): SynthesizeOptions {
+  const { trials, switchDegree, chunks, k, eulerian, ...both } = options;
+  const ofTrees = { ...(k !== undefined && { k }), ...(eulerian !== undefined && { eulerian }) };
+  const ofSteps = {
+    ...(trials !== undefined && { trials }),
+    ...(switchDegree !== undefined && { switchDegree }),
+    ...(chunks !== undefined && { chunks }),
+  };
+  return { ...both, ...(isTreeMaker(algorithm) ? ofTrees : ofSteps), algorithm: algorithm.name, simulate: true };
 }
 
 /** Returns time and distance from the limit for every size and algorithm. Throws as synthesize does. */
@@ -64,15 +62,23 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
   const chosen = algorithms?.map(algorithmNamed) ?? ALGORITHMS.filter((s) => s.collectives.includes(kind));
   const rows: ComparisonRow[] = [];
   const limits: Comparison["limits"][number][] = [];
+  const leftOut = new Map<string, Error>();
   let shown: Report["topology"] | null = null;
   for (const sizeBytes of sizesBytes) {
     const reports: Report[] = [];
     for (const algorithm of chosen) {
-      const report = await tried(engine, topology, { ...rest, sizeBytes }, algorithm, algorithms !== undefined);
-      if (report === null) continue;
-      reports.push(report);
-      shown = report.topology;
+      try {
+        const { report } = await synthesize(engine, topology, optionsFor(algorithm, { ...rest, sizeBytes }));
+        reports.push(report);
+        shown = report.topology;
+      } catch (error) {
+        // what was not named is left out where it cannot do what is asked
+        const cannot = error instanceof InputError || error instanceof InfeasibleError;
+        if (algorithms !== undefined || !cannot) throw error;
+        leftOut.set(algorithm.name, error);
+      }
     }
+    if (reports.length === 0) throw leftOut.values().next().value;
     const times = reports.map((report) => report.simulated?.us ?? report.time.us);
     const best = times.indexOf(Math.min(...times));
     reports.forEach((report, i) => {
@@ -99,5 +105,6 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     });
   }
   if (shown === null) throw new InputError("--algorithms", "at least one algorithm");
-  return { schema: "banyan/comparison@1", topology: shown, collective: kind, rows, limits };
+  const reasons = [...leftOut].map(([algorithm, { message }]) => ({ algorithm, reason: message }));
+  return { schema: "banyan/comparison@1", topology: shown, collective: kind, rows, limits, leftOut: reasons };
 }

@@ -40,9 +40,9 @@ export interface SynthesizeOptions extends Omit<CollectiveOptions, "chunks"> {
 
 /** Throws InputError for a seed, number of trials or degree that is none. */
 export function checkOptions(
-  options: Pick<SynthesizeOptions, "seed" | "trials" | "switchDegree" | "k" | "eulerian">,
+  options: Pick<SynthesizeOptions, "seed" | "trials" | "switchDegree" | "k" | "eulerian" | "repair">,
 ): void {
-  const { seed = 1, trials, switchDegree, k, eulerian } = options;
+  const { seed = 1, trials, switchDegree, k, eulerian, repair } = options;
   if (!Number.isSafeInteger(seed) || seed < 0 || seed >= 2 ** 32)
     throw new InputError("--seed", "an integer in 0 .. 2^32 - 1", seed);
   if (trials !== undefined && (!Number.isSafeInteger(trials) || trials < 1 || trials > 1e6)) {
@@ -57,6 +57,9 @@ export function checkOptions(
   }
   if (k !== undefined && k !== "auto" && (!Number.isSafeInteger(k) || k < 1 || k > MOST_COPIES)) {
     throw new InputError("--k", `trees per root, an integer in 1 .. ${MOST_COPIES}, or "auto"`, k);
+  }
+  if (k !== undefined && repair !== undefined) {
+    throw new InputError("--k", "nothing beside --repair, which keeps the copies per root of the old trees,", k);
   }
   if (eulerian !== undefined && eulerian !== "trim" && eulerian !== "switches") {
     throw new InputError("--eulerian", '"trim" or "switches"', eulerian);

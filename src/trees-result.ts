@@ -89,8 +89,9 @@ function throughputOf({ flow, achieved }: JudgedTrees): Throughput {
   forest.root.forEach((root, t) => {
     perRoot.set(root, (perRoot.get(root) ?? 0) + (forest.copies[t] as number));
   });
-  const equal = new Set(perRoot.values()).size === 1;
   const roots = perRoot.size * groupOrder(symmetry);
+  const oneRoot = collective.kind === "broadcast" || collective.kind === "reduce";
+  const equal = new Set(perRoot.values()).size === 1 && (oneRoot || roots === collective.groupSize);
   return {
     algbwGBps: toNumber(algbw),
     busbwGBps: toNumber(algbw) * busFactor(collective.kind, collective.groupSize),

@@ -29,6 +29,8 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan synth mesh:100x100 --collective allgather -o big.bys",
     "banyan synth cluster.csv --collective custom:halo.json --trials 64",
     "banyan synth mesh:6x6 --collectives tenants.json -o joint.json",
+    "banyan synth dgx-h100:128 --collective allgather --algorithm forestcoll -o trees.json",
+    "banyan synth dgx-h100:128 --without 0-rail0 --collective allgather --algorithm forestcoll --repair trees.json",
   ],
   verify: [
     "banyan verify schedule.json",
@@ -40,7 +42,11 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan simulate schedule.json --switching store-and-forward --trace trace.json",
     "banyan simulate schedule.json --reference --json",
   ],
-  export: ["banyan export big.bys --to json -o small.json", "banyan export schedule.json --to perfetto -o plan.json"],
+  export: [
+    "banyan export big.bys --to json -o small.json",
+    "banyan export schedule.json --to perfetto -o plan.json",
+    "banyan export trees.json --to steps -o steps.json",
+  ],
   compare: [
     "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,16MiB,1GiB",
     "banyan compare torus:8x8 --collective alltoall --sizes 1MiB --algorithms tacos,direct --format csv",
@@ -57,7 +63,11 @@ export const NOTES: Readonly<Partial<Record<CommandName, string>>> = {
 schedules of whole transfers of these chunks over the routes that it names.\n\n${NETWORK}`,
   synth: `The report names two time models. Planned (link-busy): a transfer occupies its route for latency and serialisation.
 Simulated (network): serialisation occupies a link, latency does not. optimality = bound / planned, ofLimit = limit /
-simulated. The limit holds for any algorithm and any chunks.\n\n${NETWORK}`,
+simulated. The limit holds for any algorithm and any chunks.
+
+Trees (forestcoll, blink, multitree): throughput is what they reach with ever more pieces, as an exact fraction; optimality
+= bound / throughput; simulated is their time in as many pieces as are fastest at this size (--chunks fixes the number). The
+bound is what the certificate in the file proves. --k of an all-reduce fixes the trees of reduce-scatter and then all-gather.\n\n${NETWORK}`,
   verify: `Judged by the rules of the link-busy model alone: the chunk is at the source when a transfer departs, no link is
 overfull, every rank ends with what it wants, and a reduction has every contribution exactly once.\n\n`,
   simulate: `The order of transfers on each link is kept, planned times are dropped: everything starts as soon as it can.\n\n`,

@@ -167,6 +167,8 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
       .option("--trials <n>", "most trials per phase")
       .option("--switch-degree <d>", "through switches: ports or a degree of unwinding; default: what is best")
       .option("--switching <mode>", SWITCHING)
+      .option("--k <n>", "trees: copies per root, or auto")
+      .option("--eulerian <what>", "trees where a node has more bandwidth in than out: trim or switches")
       .addOption(new Option("--format <name>", "table (default), csv or json")),
   );
 

@@ -70,7 +70,7 @@ export function verifyTreesFile(context: Context, file: string, flow: TreeFlow):
           ? null
           : {
               kind: flow.certificate.kind,
-              valid: proof !== null,
+              valid: verdict === null ? null : proof !== null,
               boundGBps: proof === null ? null : format(toExactGBps(proof.bound)),
               optimal: proof?.optimal ?? false,
               gap: proof === null ? null : toNumber(proof.gap),
@@ -156,7 +156,7 @@ export function simulateTreesFile(context: Context, file: string, flow: TreeFlow
     "",
     style.dim(head as string),
     ...rows,
-    labelled("throughput", `${gbpsText(toNumber(achieved))} (${format(achieved)}) with ever more pieces`),
+    labelled("throughput", `${gbpsText(toNumber(achieved))} (${format(achieved)} GB/s exactly) with ever more pieces`),
     "",
     labelled("links", linksText(links)),
   ];

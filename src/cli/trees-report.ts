@@ -28,7 +28,9 @@ export function treesReportLines(report: Report, collective: Collective, style: 
   if (throughput === undefined || simulated === null) return [];
   const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
   const perRoot =
-    throughput.treesPerRoot === null ? "" : `, ${count(throughput.treesPerRoot, "copy", "copies")} per root`;
+    throughput.treesPerRoot === null
+      ? ", roots with different numbers of copies,"
+      : `, ${count(throughput.treesPerRoot, "copy", "copies")} per root`;
   const made = `${count(throughput.distinctTrees, "different tree")}${perRoot} by ${report.algorithm}`;
   const verdict = report.verified ? style.good("verified") : style.bad("NOT verified");
   const height = `height ${throughput.height}, ${significant(throughput.meanHeight, 3)} on average`;
@@ -48,20 +50,20 @@ export function treesReportLines(report: Report, collective: Collective, style: 
       "",
       gbpsText(throughput.algbwGBps),
       gbpsText(throughput.busbwGBps),
-      `${throughput.exact}, with ever more pieces`,
+      `${throughput.exact} GB/s exactly, with ever more pieces`,
     ],
     ["simulated", ...timingCells(simulated), simulated.model],
   ];
   const [head, ...rows] = labelledTable(speeds, ["left", "right", "right", "right", "left"]);
   lines.push(style.dim(`  ${head}`), ...rows.map((row) => `  ${row}`), "");
-  const bounds = [boundCells("bound", bound, `${percent(optimality)} of throughput`)];
+  const bounds = [boundCells("bound", bound, `${percent(optimality)} reached`)];
   bounds.push(boundCells("limit", limit, ofLimit === null ? "" : `${percent(ofLimit)} of simulated`));
   if (reference !== null) bounds.push(["reference", timeText(reference.us), "", `${reference.name}, not a bound`]);
   lines.push(...labelledTable(bounds, ["left", "right", "right", "left"]).map((line) => `  ${line}`), "");
   if (report.traffic !== undefined) {
     const { sentByNpus, ofAllLinks } = report.traffic;
-    const saved = `${percent(sentByNpus)} of what NPUs send, ${percent(ofAllLinks)} of all traffic, at the same rates`;
-    lines.push(label("multicast", `where switches duplicate and reduce: ${saved}`));
+    const left = `NPUs send ${percent(sentByNpus)} and links carry ${percent(ofAllLinks)} of this traffic, at the same rates`;
+    lines.push(label("multicast", `where switches duplicate and reduce, ${left}`));
   }
   for (const note of report.notes ?? []) lines.push(label("note", note));
   const { seed, ms, backend, policy } = synthesis;

@@ -75,7 +75,7 @@ export function parseBandwidth(text: string, place = "bandwidth"): number {
   const perSecond = wholeNumber(
     rational(parts.value.num * scale.num, parts.value.den * scale.den),
     place,
-    expected,
+    "a bandwidth of at most 2^53 - 1 bytes per second (about 9 PB/s)",
     text,
   );
   if (perSecond < 1) throw new InputError(place, expected, text);
@@ -106,7 +106,11 @@ export function parseSize(text: string, place = "--size"): number {
 export function bandwidthFromGBps(gbps: unknown, place: string): number {
   const perSecond = typeof gbps === "number" ? Math.round(gbps * 1e9) : Number.NaN;
   if (!Number.isSafeInteger(perSecond) || perSecond < 1) {
-    throw new InputError(place, "a positive number of GB/s", gbps);
+    throw new InputError(
+      place,
+      perSecond > 1 ? "at most 2^53 - 1 bytes per second (about 9 PB/s)" : "a positive number of GB/s",
+      gbps,
+    );
   }
   return perSecond;
 }

@@ -1,4 +1,5 @@
 import { InputError } from "../errors.ts";
+import { didYouMean } from "../model/closest.ts";
 import { direct } from "./baselines/direct.ts";
 import { ring } from "./baselines/ring.ts";
 import { blink } from "./forestcoll/blink.ts";
@@ -22,7 +23,8 @@ export const isTreeMaker = (algorithm: Synthesizer | TreeMaker): algorithm is Tr
 export function algorithmNamed(name: string): Synthesizer | TreeMaker {
   const found = ALGORITHMS.find((algorithm) => algorithm.name === name);
   if (found === undefined) {
-    throw new InputError("--algorithm", `one of ${ALGORITHMS.map((one) => one.name).join(", ")}`, name);
+    const names = ALGORITHMS.map((one) => one.name);
+    throw new InputError("--algorithm", `one of ${names.join(", ")}${didYouMean(name, names)}`, name);
   }
   return found;
 }

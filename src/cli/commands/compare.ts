@@ -51,7 +51,7 @@ function csv(rows: readonly ComparisonRow[]): string {
   return `${[COLUMNS.join(","), ...lines].join("\n")}\n`;
 }
 
-function report({ topology, collective, rows, limits }: Comparison, { style }: Context): string[] {
+function report({ topology, collective, rows, limits, leftOut }: Comparison, { style }: Context): string[] {
   const gbps = (value: number | null): string => (value === null ? "-" : significant(value));
   const cells = rows.map((row, i) => {
     const first = rows[i - 1]?.sizeBytes !== row.sizeBytes;
@@ -79,5 +79,6 @@ function report({ topology, collective, rows, limits }: Comparison, { style }: C
     ...lines,
     "",
     ...[...why].map((line, i) => labelled(i === 0 ? "limit" : "", line)),
+    ...leftOut.map(({ algorithm, reason }, i) => labelled(i === 0 ? "left out" : "", `${algorithm}: ${reason}`)),
   ].map((line) => `  ${line}`.trimEnd());
 }

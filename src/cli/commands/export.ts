@@ -49,7 +49,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const bytes =
     to === "perfetto" ? writeTrace(context, output, schedule) : writeSchedule(context, output, to, schedule);
   const transfers = transfersOf(schedule);
-  if (json) outJson(context, { schema: "banyan/export@1", file, to, output: output.path, transfers, bytes });
+  if (json) outJson(context, { schema: "banyan/export@1", file, to: asked, output: output.path, transfers, bytes });
   else if (!quiet) context.out(`${output.path}: ${count(transfers, "transfer")}, ${roundedSize(bytes)}\n`);
   return 0;
 }

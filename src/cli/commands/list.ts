@@ -53,6 +53,13 @@ const FORMATS: readonly Row[] = [
   },
   { name: "banyan-schedule", read: "yes", write: "yes", description: "a schedule with its network, JSON; `synth -o`" },
   {
+    name: "trees",
+    read: "yes",
+    write: "yes",
+    description:
+      "a banyan-schedule of trees with its certificate; `synth --algorithm forestcoll -o`, `export --to steps`",
+  },
+  {
     name: "bys",
     read: "yes",
     write: "yes",

@@ -5,6 +5,7 @@ import { synthesize } from "../../pipeline.ts";
 import { problemOf } from "../../problem.ts";
 import type { Report } from "../../result.ts";
 import { algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
+import { verifyTreeFlow } from "../../verify/tree-flow.ts";
 import { type Context, outJson } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
@@ -25,7 +26,11 @@ const makesTrees = (algorithm: string | undefined): boolean =>
 async function treesToRepair(context: Context, file: string): Promise<TreeFlow> {
   const { topology: _, without: _w, degrade: _d, ...options } = context.options;
   const schedule = await anyScheduleOf({ ...context, options }, file);
-  if (isTreeFlow(schedule)) return schedule;
+  if (isTreeFlow(schedule)) {
+    const { violations, violationCount } = verifyTreeFlow(schedule, { limit: 1 });
+    if (violationCount === 0) return schedule;
+    throw new InputError("--repair", "trees without a fault", `${file}: ${violations[0]?.message}`);
+  }
   throw new InputError("--repair", "a file of trees (synth --algorithm forestcoll -o FILE)", file);
 }
 

@@ -15,7 +15,7 @@ export function describeWitness(topology: Topology, bound: Bound): string {
     case "latency":
       return `one chunk travels from ${name(witness.from)} to ${name(witness.to)}`;
     case "dual":
-      return `${witness.cuts.length} weighted cuts, which reductions and broadcasts cross over the same links`;
+      return `${witness.cuts.length} weighted cuts (dual of the linear program): what is reduced and broadcast shares the links across them`;
     case "work":
       return `${witness.demand} in all through ${gbps(witness.totalGBps)} in total`;
     case "cut": {

@@ -1,5 +1,6 @@
 import { boundOf, limitOf } from "../bounds.ts";
 import type { Collective } from "../collective.ts";
+import { gcd } from "../integers.ts";
 import { compare, type Rational, rational } from "../rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "../routes.ts";
 import type { Topology } from "../topology.ts";
@@ -222,10 +223,4 @@ function carried(terms: readonly Term[], time: number): bigint {
 function demandText({ collectives }: Cuts, demand: readonly number[], what = "chunks"): string {
   const parts = demand.flatMap((chunks, t) => (chunks > 0 ? [`${chunks} of ${collectives[t].kind}`] : []));
   return `${demand.reduce((a, b) => a + b, 0)} ${what} (${parts.join(", ")})`;
-}
-
-function gcd(a: number, b: number): number {
-  let [x, y] = [a, b];
-  while (y !== 0) [x, y] = [y, x % y];
-  return x;
 }

@@ -1,5 +1,6 @@
 import type { Collective } from "../collective.ts";
 import { distancesFrom, type Graph, graph } from "../graph.ts";
+import { bigLcm, commonDivisor } from "../integers.ts";
 import { indicesBelow } from "../ordering.ts";
 import type { Rational } from "../rational.ts";
 import { linkCount, nodeCount, type Topology } from "../topology.ts";
@@ -117,26 +118,13 @@ export function tryByteWork(
 function exactWeights(bandwidth: Float64Array): Float64Array | null {
   let multiple = 1n;
   for (const b of new Set(bandwidth)) {
-    const value = BigInt(b);
-    multiple = (multiple * value) / gcd(value, multiple);
+    multiple = bigLcm(multiple, BigInt(b));
     if (multiple > 1n << 80n) return null;
   }
   const weight = bandwidth.map((b) => Number(multiple / BigInt(b)));
-  const least = weight.reduce((a, b) => gcdNumber(a, b), 0);
+  const least = commonDivisor(weight);
   const reduced = weight.map((w) => w / least);
   return reduced.every((w) => w <= 1e9) ? reduced : null;
-}
-
-function gcd(a: bigint, b: bigint): bigint {
-  let [x, y] = [a, b];
-  while (y !== 0n) [x, y] = [y, x % y];
-  return x;
-}
-
-function gcdNumber(a: number, b: number): number {
-  let [x, y] = [a, b];
-  while (y !== 0) [x, y] = [y, x % y];
-  return x;
 }
 
 const hasSingleTargets = (c: Collective): boolean => c.kind === "alltoall" || c.kind === "scatter";

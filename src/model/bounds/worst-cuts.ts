@@ -1,4 +1,5 @@
 import type { Collective } from "../collective.ts";
+import { commonDivisor } from "../integers.ts";
 import { type FlowNetwork, flowSolver } from "../max-flow.ts";
 import { nodeCount, type Topology } from "../topology.ts";
 import { crossingBandwidth, markSet, portsOf, sidesOf } from "./sides.ts";
@@ -47,8 +48,7 @@ function findWorstCuts(topology: Topology, collective: Collective): Int32Array[]
   if (kind !== "allgather" && kind !== "allreduce" && kind !== "broadcast" && kind !== "scatter") return [];
 
   // bandwidths as small integers
-  let unit = 0;
-  for (let l = 0; l < links; l++) unit = gcd(unit, linkBytesPerSecond[l]);
+  const unit = commonDivisor(linkBytesPerSecond);
   const bandwidth = linkBytesPerSecond.map((b) => b / unit);
   const total = bandwidth.reduce((a, b) => a + b, 0);
   if (total * (groupSize + 1) > Number.MAX_SAFE_INTEGER) return [];
@@ -143,10 +143,4 @@ function withShards(
     tail: join(tail, scatter ? ends : shards),
     head: join(head, scatter ? shards : ends),
   };
-}
-
-function gcd(a: number, b: number): number {
-  let [x, y] = [a, b];
-  while (y !== 0) [x, y] = [y, x % y];
-  return x;
 }

@@ -13,6 +13,8 @@ const MOST_ORBITS = 1000;
 /** Above few members, so many copies for each are too many to be packed. */
 const MOST_COPIES = 16;
 
+const CLEARLY_FASTER = rational(101, 100);
+
 /** Trees that reduce and broadcast side by side, or why reduce-scatter and then all-gather is left to be used. */
 export type Together =
   | { readonly synthesis: TreeSynthesis }
@@ -28,10 +30,10 @@ export async function allReduceTogether(
   { kernels, lp }: TreeContext,
   grown: Grown,
 ): Promise<Together> {
-  const { topology, collective, usable, copiesPerRoot, repair } = request;
+  const { topology, collective, usable, copiesPerRoot } = request;
   const members = collective.groupMembers;
   const without = (reason: string): Together => ({ certificate: null, notes: [reason] });
-  if (copiesPerRoot !== null || repair !== null) return { certificate: null, notes: [] };
+  if (copiesPerRoot !== null) return { certificate: null, notes: [] };
   const unproved =
     "reduce-scatter and then all-gather, each optimal; whether side by side would be faster is not known";
   if (members.length > MOST_MEMBERS) return without(`${unproved} above ${MOST_MEMBERS} NPUs`);
@@ -48,7 +50,9 @@ export async function allReduceTogether(
   );
   if (rates === null) return without(`${unproved} above ${FEW_MEMBERS} NPUs without symmetry`);
   const phases = divide(grown.optimum.bytesPerSecond, rational(2));
-  if (compare(rates.rate, phases) <= 0) return { certificate: rates.certificate, notes: gapNote(rates) };
+  // trees that were repaired are kept unless others are clearly faster
+  const enough = grown.repaired === null ? phases : multiply(phases, CLEARLY_FASTER);
+  if (compare(rates.rate, enough) <= 0) return { certificate: rates.certificate, notes: gapNote(rates) };
   const copies = rates.copies.reduce((sum, count) => sum + count, 0);
   if (!isSmall && copies > MOST_COPIES * members.length) {
     const share = Math.floor((10_000 * toNumber(phases)) / toNumber(rates.bound)) / 100;

@@ -50,10 +50,10 @@ export async function growForest(
   const { kernels } = context;
   const network = packingNetwork(topology, collective.groupMembers, usable, direction);
   const optimum = await optimumOf(network, weight, kernels.rate);
-  const packing =
+  const { packing, notes } =
     copiesPerRoot === null
       ? await fewestCopies(network, weight, optimum, kernels.rate)
-      : await fixedCopies(network, weight, BigInt(copiesPerRoot), optimum, kernels.rate);
+      : { packing: await fixedCopies(network, weight, BigInt(copiesPerRoot), optimum, kernels.rate), notes: [] };
   const old = await repaired(request, context, direction, weight, network, optimum);
   const part =
     old.part ??
@@ -73,7 +73,8 @@ export async function growForest(
     trials: part.trials,
     repaired: part.repaired ?? null,
     notes: [
-      ...(copiesPerRoot === null ? [] : [shareNote(part.packing, optimum)]),
+      ...(copiesPerRoot === null ? [] : [shareNote(part.packing, optimum, collective.kind)]),
+      ...(part.repaired === undefined ? notes : []),
       ...(part.notes ?? []),
       ...(old.reason === undefined ? [] : [`made anew, for the old trees could not be repaired: ${old.reason}`]),
     ],
@@ -95,31 +96,51 @@ export async function growBack(
 /** Numbers of copies per root that are tried below the one for which all links hold whole copies. */
 const FEW_COPIES = 16n;
 
-/** Returns the packing at the optimal rate with the fewest copies: k of the dissertation, or fewer that do as well. */
+/** Above so many copies per root users are told of fewer. */
+const MANY_COPIES = 1000n;
+
+/**
+ * Returns the packing at the optimal rate with the fewest copies: k of the dissertation, or fewer that do as well; and where
+ * these are many, in words what a few reach.
+ */
 async function fewestCopies(
   network: PackingNetwork,
   weight: Float64Array,
   optimum: Optimum,
   rate: TreeContext["kernels"]["rate"],
-): Promise<Packing> {
+): Promise<{ readonly packing: Packing; readonly notes: readonly string[] }> {
+  let best: FixedPacking | null = null;
   for (let k = 1n; k < optimum.k && k <= FEW_COPIES; k++) {
     const found = await fixedCopies(network, weight, k, optimum, rate);
-    if (found.wider === null && compare(found.bytesPerSecond, optimum.bytesPerSecond) === 0) return found;
+    if (found.wider !== null) continue;
+    if (compare(found.bytesPerSecond, optimum.bytesPerSecond) === 0) return { packing: found, notes: [] };
+    if (best === null || compare(found.bytesPerSecond, best.bytesPerSecond) > 0) best = found;
   }
-  return optimum;
+  const hint =
+    best === null || optimum.k <= MANY_COPIES
+      ? []
+      : [`so many copies are exact, but hard to run: --k ${best.k} reaches ${percentOf(best, optimum)} of the optimum`];
+  return { packing: optimum, notes: hint };
 }
 
+const inPercent = (part: number): string => `${Math.floor(10_000 * part + 1e-6) / 100} %`;
+
+const percentOf = (packing: Packing, optimum: Optimum): string =>
+  inPercent(toNumber(packing.bytesPerSecond) / toNumber(optimum.bytesPerSecond));
+
 /** What copies per root that are fewer than the optimum takes cost, and what theorem 35 grants. */
-function shareNote(packing: Packing | FixedPacking, optimum: Optimum): string {
+function shareNote(packing: Packing | FixedPacking, optimum: Optimum, kind: string): string {
   const { k, bytesPerSecond, copiesPerBandwidth } = packing;
-  const share = toNumber(bytesPerSecond) / toNumber(optimum.bytesPerSecond);
-  const percent = (part: number): string => `${Math.floor(10_000 * part + 1e-6) / 100} %`;
+  const isBest = compare(bytesPerSecond, optimum.bytesPerSecond) === 0;
   const trees = `${k} ${k === 1n ? "copy" : "copies"} of trees per root`;
+  const of = kind === "allreduce" ? "the optimum of reduce-scatter and then all-gather" : "the optimum";
+  if (isBest) return `${trees} ${k === 1n ? "reaches" : "reach"} ${of}`;
+  const share = toNumber(bytesPerSecond) / toNumber(optimum.bytesPerSecond);
   const granted =
     "mostCopiesPerBandwidth" in packing
-      ? ` (theorem 35 grants ${percent((share * toNumber(copiesPerBandwidth)) / toNumber(packing.mostCopiesPerBandwidth))})`
+      ? `; theorem 35 of the dissertation grants ${inPercent((share * toNumber(copiesPerBandwidth)) / toNumber(packing.mostCopiesPerBandwidth))}`
       : "";
-  return `${trees} ${k === 1n ? "reaches" : "reach"} ${percent(share)} of the optimum${granted}, which takes ${optimum.k}`;
+  return `${trees} ${k === 1n ? "reaches" : "reach"} ${percentOf(packing, optimum)} of ${of}${granted}`;
 }
 
 /** Whether every NPU takes part alike and may use all of the network. */
@@ -161,7 +182,10 @@ async function repaired(
     policy: `repaired, ${changed} of ${kept + changed} trees anew`,
     trials: 1,
     repaired: { kept, changed },
-    notes: compare(packing.bytesPerSecond, optimum.bytesPerSecond) < 0 ? [shareNote(packing, optimum)] : [],
+    notes:
+      compare(packing.bytesPerSecond, optimum.bytesPerSecond) < 0
+        ? [shareNote(packing, optimum, request.collective.kind)]
+        : [],
   };
   return { part };
 }

@@ -29,26 +29,28 @@ export async function regrown(
   network: PackingNetwork,
   optimum: Optimum,
 ): Promise<Regrown> {
-  if (repair.collective.kind !== collective.kind || repair.concurrent) {
-    return { reason: `its trees are those of another collective (${repair.collective.kind})` };
-  }
+  if (repair.collective.kind !== collective.kind)
+    return { reason: `they are of another collective (${repair.collective.kind})` };
+  if (repair.concurrent) return { reason: "they reduce and broadcast side by side" };
   const damaged = damagedForest(repair, topology, collective.groupMembers, network, direction);
-  if (damaged === null) return { reason: "its trees span other NPUs" };
+  if (damaged === null) return { reason: "they span other NPUs" };
   const k = copiesPerWeight(damaged, weight, network.npuCount);
-  if (k === null) return { reason: "its roots contribute in other proportions" };
+  if (k === null) return { reason: "their roots contribute in other proportions" };
   const packing = await fixedCopies(network, weight, k, optimum, kernels.rate);
   const columns = packable(packing);
-  if (columns === null) return { reason: "its copies are too many" };
+  if (columns === null) return { reason: "they have too many copies" };
   const share = toNumber(packing.bytesPerSecond) / toNumber(optimum.bytesPerSecond);
   if (compare(packing.bytesPerSecond, multiply(optimum.bytesPerSecond, LEAST_SHARE)) < 0) {
-    return { reason: `${k} copies per root reach only ${Math.floor(10_000 * share) / 100} % of the new optimum` };
+    const copies = k === 1n ? "1 copy per root reaches" : `${k} copies per root reach`;
+    return { reason: `${copies} only ${Math.floor(10_000 * share) / 100} % of the new optimum, less than 99 %` };
   }
   const found = await repairForest({ forest: damaged, network, capacity: columns.capacity }, (capacity, copies) =>
     copies.every((count) => count === 0)
       ? Promise.resolve({ trees: NO_TREES })
       : packTrees(network, capacity, copies, kernels, { seed, policy, hasty: true }),
   );
-  return found === null ? { reason: "too many trees would have to change" } : { repair: found, packing };
+  if (found === null) return { reason: "too many trees would have to change" };
+  return found.kept === 0 ? { reason: "none of them could be kept" } : { repair: found, packing };
 }
 
 const NO_TREES: PackedTrees = {
