@@ -140,7 +140,7 @@ describe("banyan export", () => {
 
   it("refuses other formats, and needs to know where to", async () => {
     expect(await refused("export slots.bys --to xml -o x")).toBe(
-      'banyan: expected one of json, bys, perfetto for --to but received "xml"\n',
+      'banyan: expected one of json, bys, perfetto, steps for --to but received "xml"\n',
     );
     expect(await refused("export slots.bys --to json")).toBe(
       "banyan: required option '-o, --output <file>' not specified; see `banyan export --help`\n",

@@ -83,7 +83,7 @@ describe("a file of trees", () => {
     const { notes, repaired } = await here.json(`synth ring:4 --collective broadcast ${TREES} --repair ring.json`);
     expect(repaired).toBeUndefined();
     expect(notes).toEqual([
-      "made anew, for the old trees could not be repaired: its trees are those of another collective (allgather)",
+      "made anew, for the old trees could not be repaired: they are of another collective (allgather)",
     ]);
   });
 });
