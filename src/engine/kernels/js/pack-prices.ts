@@ -1,4 +1,4 @@
-import { draw } from "../../../random.ts";
+import { draw, mix } from "../../../random.ts";
 import type { PackState } from "./pack-state.ts";
 
 /** What it costs to grow a tree over a link: the twin of native/kernels/pack_prices.h, function by function. */
@@ -51,14 +51,4 @@ function share(part: number, whole: number): number {
   if (whole < 2 ** 43) return Math.floor((part * UNIT) / whole);
   const inUnits = Math.floor(part / Math.floor(whole / UNIT));
   return inUnits < UNIT ? inUnits : UNIT;
-}
-
-/** As in src/random.ts. */
-function mix(value: number): number {
-  let x = value;
-  x ^= x >>> 16;
-  x = Math.imul(x, 0x7feb352d);
-  x ^= x >>> 15;
-  x = Math.imul(x, 0x846ca68b);
-  return x ^ (x >>> 16);
 }

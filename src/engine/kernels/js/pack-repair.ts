@@ -1,4 +1,4 @@
-import { draw } from "../../../random.ts";
+import { below, draw } from "../../../random.ts";
 import { NONE } from "./lists.ts";
 import type { PackSearch } from "./pack-search.ts";
 import type { PackState } from "./pack-state.ts";
@@ -162,10 +162,4 @@ export class PackRepair {
       linkOffset[to * edgesPerTree + edge] = linkOffset[from * edgesPerTree + edge] - down;
     }
   }
-}
-
-/** An index in [0, bound) from a 32-bit random number: the high half of the product, which may exceed 2^53. */
-function below(random: number, bound: number): number {
-  const low = Math.floor(((random & 0xffff) * bound) / 65536);
-  return Math.floor(((random >>> 16) * bound + low) / 65536);
 }
