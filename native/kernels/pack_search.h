@@ -44,7 +44,7 @@ class PackSearch {
   [[nodiscard]] bool Begin(std::uint8_t* cut, bool* violated) {
     std::int32_t fewest = INT32_MAX;
     bool fits = true;
-    const bool swept = Sweep(true, [&](const std::uint8_t* inside, bool) {
+    const bool swept = Sweep(true, false, [&](const std::uint8_t* inside, bool) {
       if (state_.SlackOf(inside) >= 0) {
         if (fewest == INT32_MAX) fits = fits && state_.pool.Add(state_.net, inside, state_.SlackOf(inside), false);
         return;
@@ -132,17 +132,18 @@ class PackSearch {
   }
 
   template <typename Found>
-  [[nodiscard]] bool Sweep(bool tight, Found found) {
+  [[nodiscard]] bool Sweep(bool tight, bool again, Found found) {
     sweeps_++;
-    return sweep_.Run(tight, cancelled_, context_, found) || Fail(kBanyanCancelled);
+    return sweep_.Run(tight, again, cancelled_, context_, found) || Fail(kBanyanCancelled);
   }
 
   // Sweeps, and rolls back before what broke the cuts found, until there are none.
   [[nodiscard]] bool Verify() {
-    for (bool clean = false; !clean;) {
+    bool again = false;
+    for (bool clean = false; !clean; again = true) {
       clean = true;
       bool fits = true;
-      const bool swept = Sweep(false, [&](const std::uint8_t* inside, bool largest) {
+      const bool swept = Sweep(false, again, [&](const std::uint8_t* inside, bool largest) {
         const std::int64_t slack = state_.SlackOf(inside);
         const bool untouched = state_.Untouched(inside);
         const bool violated = slack < (untouched ? state_.copies : 0);

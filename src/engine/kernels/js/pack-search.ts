@@ -52,7 +52,7 @@ export class PackSearch {
     const state = this.#state;
     const { nodes } = state.net;
     let fewest = Number.POSITIVE_INFINITY;
-    this.#runSweep(true, (inside) => {
+    this.#runSweep(true, false, (inside) => {
       const slack = state.slackOf(inside);
       if (slack >= 0) {
         if (fewest === Number.POSITIVE_INFINITY) state.pool.add(state.net, inside, slack, false);
@@ -127,9 +127,9 @@ export class PackSearch {
     this.#turn = this.#turn + 1 === this.#rootCount ? 0 : this.#turn + 1;
   }
 
-  #runSweep(tight: boolean, found: (inside: Uint8Array, largest: boolean) => void): void {
+  #runSweep(tight: boolean, again: boolean, found: (inside: Uint8Array, largest: boolean) => void): void {
     this.sweeps++;
-    this.#sweep.run(tight, this.#cancel, found);
+    this.#sweep.run(tight, again, this.#cancel, found);
   }
 
   /** Sweeps, and rolls back before what broke the cuts found, until there are none. */
@@ -147,9 +147,9 @@ export class PackSearch {
       this.#undoBreach(inside, slack);
       this.rollbacks++;
     };
-    while (!clean) {
+    for (let again = false; !clean; again = true) {
       clean = true;
-      this.#runSweep(false, found);
+      this.#runSweep(false, again, found);
     }
   }
 

@@ -13,6 +13,8 @@ export class PackSweep {
   readonly #order: Int32Array;
   /** [npus] 1: in a violated set. */
   readonly #passed: Uint8Array;
+  /** [npus] 1: all can flow into it. */
+  readonly #enough: Uint8Array;
   /** [nodes + 1] */
   readonly #side: Uint8Array;
 
@@ -22,23 +24,34 @@ export class PackSweep {
     this.#flow = new Flow(graph, DOUBLES);
     this.#order = orderSinks(state.net);
     this.#passed = new Uint8Array(npus);
+    this.#enough = new Uint8Array(npus);
     this.#side = new Uint8Array(nodes + 1);
   }
 
   /**
    * Calls found(inside, largest) for every violated set, marked in `inside` [nodes + 1]; with `tight` also for sets that have
    * nothing to spare, the smallest around their NPUs. The state may change meanwhile; the sets are of what it was.
+   * `again`: since the last sweep trees have only been undone, so NPUs that could get all then still can.
    */
-  run(tight: boolean, cancel: CancelFlag | undefined, found: (inside: Uint8Array, largest: boolean) => void): void {
+  run(
+    tight: boolean,
+    again: boolean,
+    cancel: CancelFlag | undefined,
+    found: (inside: Uint8Array, largest: boolean) => void,
+  ): void {
     const flow = this.#flow;
     const order = this.#order;
     const side = this.#side;
     const all = this.#state.missing();
+    const enough = this.#enough;
     this.#feed(all);
+    if (!again) enough.fill(0);
+    for (let v = 0; v < enough.length; v++) if (enough[v] !== 0) flow.feed(v, all);
+    if (!tight) this.#screen(all, cancel);
     this.#passed.fill(0);
     for (let i = 0; i < order.length; i++) {
       const sink = order[i];
-      if (this.#passed[sink] !== 0) continue;
+      if (this.#passed[sink] !== 0 || enough[sink] !== 0) continue;
       if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
       const into = flow.solve(sink, tight ? all + 1 : all);
       if (into < all || (tight && into === all)) {
@@ -49,14 +62,39 @@ export class PackSweep {
         }
       }
       if (into < all) {
-        flow.markSourceSide(side);
-        for (let v = 0; v < side.length; v++) side[v] = side[v] === 0 ? 1 : 0;
+        this.#markLargest();
         this.#passOver();
         found(side, true);
       }
       flow.undo();
       if (into >= all) flow.feed(sink, all);
     }
+  }
+
+  /** Finds the NPUs that all can flow into. */
+  #screen(all: number, cancel: CancelFlag | undefined): void {
+    const flow = this.#flow;
+    this.#passed.fill(0);
+    for (let sink = 0; sink < this.#passed.length; sink++) {
+      if (this.#passed[sink] !== 0 || this.#enough[sink] !== 0) continue;
+      if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
+      const enough = flow.solve(sink, all) >= all;
+      if (!enough) {
+        this.#markLargest();
+        this.#passOver();
+      }
+      flow.undo();
+      if (!enough) continue;
+      flow.feed(sink, all);
+      this.#enough[sink] = 1;
+    }
+  }
+
+  /** Marks the largest violated set after a flow that fell short. */
+  #markLargest(): void {
+    const side = this.#side;
+    this.#flow.markSourceSide(side);
+    for (let v = 0; v < side.length; v++) side[v] = side[v] === 0 ? 1 : 0;
   }
 
   #feed(all: number): void {
