@@ -9,6 +9,7 @@ import { optimumOf, packable } from "../dist/synthesize/forestcoll/optimum.js";
 import { packingNetwork } from "../dist/synthesize/forestcoll/packing-network.js";
 
 const TREES = "--collective allgather --algorithm forestcoll";
+const SUMS = "--collective allreduce --algorithm forestcoll";
 const fabric = (form) => `${form}@450,50GB/s`;
 
 /**
@@ -42,6 +43,15 @@ export const COMMANDS = [
   [{ line: `synth torus:16x16 ${TREES}`, height: 24 }],
   [{ line: `synth mi250:1 ${TREES}`, height: 6 }],
   [{ line: `synth mi250:2 ${TREES}`, exact: "5312/15" }],
+  [{ line: `synth dgx-h100:5000 ${TREES}`, seconds: 120, height: 2, extra: true }],
+  [{ line: `synth dgx-h100:512 --without 0-rail0 ${TREES}`, seconds: 120, extra: true }],
+  // buffer/time at link rate 1: 3/2, 8/5, 5/3
+  ...[
+    ["3x3", "75"],
+    ["4x4", "80"],
+    ["5x5", "250/3"],
+  ].map(([sides, exact]) => [{ line: `synth mesh:${sides} ${SUMS}`, exact }]),
+  [{ line: `synth mesh:32x32 ${SUMS}`, seconds: 30, extra: true }],
   [
     { line: `synth dgx-h100:128 ${TREES} -o FILE.json` },
     {
@@ -150,6 +160,7 @@ async function packed(topology, collective, kernels) {
   };
   const runner = {
     rate: async (problem) => kernels.rate(problem),
+    width: () => 1,
     pack: async (problem) => {
       first = problem;
       throw stop;

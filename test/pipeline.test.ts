@@ -7,7 +7,6 @@ import { COLLECTIVE_KINDS } from "../src/model/collective.ts";
 import { degrade, without } from "../src/model/modify.ts";
 import { presetTopology } from "../src/model/presets/preset.ts";
 import { stepsOf } from "../src/model/schedule.ts";
-import type { Schedule } from "../src/model/slot-schedule.ts";
 import { linkNames } from "../src/model/topology.ts";
 import type { SynthesizeOptions } from "../src/options.ts";
 import { type SynthesizeResult, synthesize } from "../src/pipeline.ts";
@@ -31,7 +30,7 @@ const networks = {
 };
 const run = (name: keyof typeof networks | string, options: SynthesizeOptions) =>
   synthesize(engine, name in networks ? networks[name as keyof typeof networks] : presetTopology(name), options);
-const judged = ({ schedule }: SynthesizeResult) => verifySchedule(stepsOf(schedule as Schedule)).violations;
+const judged = ({ schedule }: SynthesizeResult) => verifySchedule(stepsOf(schedule)).violations;
 
 describe.each(Object.keys(networks))("%s", (name) => {
   it.each(COLLECTIVE_KINDS)("gets a verified, simulated and bounded %s", async (collective) => {
@@ -262,7 +261,7 @@ describe("determinism", () => {
     for (const choice of [{ backend: "native" }, { backend: "wasm" }, { backend: "js" }, { threads: 2 }] as const) {
       const other = await openEngine({ threads: 0, ...choice }).catch(() => null);
       if (other === null) continue;
-      const schedule = stepsOf((await synthesize(other, topology, options)).schedule as Schedule);
+      const schedule = stepsOf((await synthesize(other, topology, options)).schedule);
       runs.push(
         Buffer.from(schedule.startPs.buffer).toString("base64") + Buffer.from(schedule.chunk.buffer).toString("base64"),
       );

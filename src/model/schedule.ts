@@ -4,6 +4,8 @@ import { expandSlots } from "./slot-expansion.ts";
 import { isSlotSchedule, type Schedule, slotMakespanPs, slotTransferCount } from "./slot-schedule.ts";
 import { makespanPs, type StepSchedule, transferCount } from "./step-schedule.ts";
 import type { Topology } from "./topology.ts";
+import { isTreeFlow, type TreeFlow } from "./tree-flow.ts";
+import { stepsOfTrees } from "./tree-steps.ts";
 
 /** What schedules of either kind, and files of either format, have in common. */
 export interface ScheduleHeader {
@@ -20,6 +22,11 @@ export const transfersOf = (schedule: Schedule): number =>
 export const makespanOf = (schedule: Schedule): number =>
   isSlotSchedule(schedule) ? slotMakespanPs(schedule) : makespanPs(schedule);
 
-/** Returns the schedule transfer by transfer: itself, or its arrival logs expanded to about 20 bytes a transfer. */
-export const stepsOf = (schedule: Schedule): StepSchedule =>
-  isSlotSchedule(schedule) ? expandSlots(schedule) : schedule;
+/**
+ * Returns the schedule transfer by transfer: itself, its arrival logs expanded to about 20 bytes a transfer, or its trees with
+ * each copy's part in so many pieces (`report.schedule.pieces` has the best number). Throws as stepsOfTrees does.
+ */
+export const stepsOf = (schedule: Schedule | TreeFlow, pieces = 1): StepSchedule => {
+  if (isTreeFlow(schedule)) return stepsOfTrees(schedule, pieces);
+  return isSlotSchedule(schedule) ? expandSlots(schedule) : schedule;
+};

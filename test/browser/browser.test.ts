@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Schedule, type SynthesizeRequest, stepsOf, synthesize } from "../../src/index.ts";
+import { type SynthesizeRequest, stepsOf, synthesize } from "../../src/index.ts";
 import { bundle, chromiumPath, launchChromium, serve } from "../support/chromium.ts";
 
 const there = (path: string): boolean => existsSync(new URL(`../../${path}`, import.meta.url));
@@ -41,7 +41,7 @@ describe.runIf(why === "")(`the package in Chromium${why && ` (skipped: ${why})`
       await page.waitForFunction("globalThis.synthesizeHere !== undefined", undefined, { timeout: 10_000 });
       const result = await page.evaluate(`synthesizeHere(${JSON.stringify(request)})`);
       const { report, schedule } = await synthesize(request);
-      const { chunk, route, startPs, endPs } = stepsOf(schedule as Schedule);
+      const { chunk, route, startPs, endPs } = stepsOf(schedule);
       const columns = [chunk, route, startPs, endPs].map((column) => Array.from(column));
       const { time, simulated } = report;
       expect(errors).toEqual([]);
