@@ -55,7 +55,7 @@ interface Measured {
 
 /**
  * Returns the lowest forest that the settings give; of equally low ones the one of least mean height, then the first. In
- * small networks its deepest trees are then packed anew, with others to make room (FOREST-PACKING: ruin and recreate). Settings
+ * small networks its deepest trees are then packed anew, with others to make room (native/kernels/pack_repair.h). Settings
  * are tried side by side where kernels can run so; the answer does not depend on that.
  */
 export async function packTrees(
