@@ -129,9 +129,13 @@ describe("files are written beside and renamed", () => {
 
 describe.skipIf(process.platform === "win32")("Ctrl-C", () => {
   // Minutes of work, in JavaScript and in kernels.
-  it.each(["--backend js", ""])("ends long work at once with exit code 130 and no file %s", async (how) => {
+  it.each([
+    "torus:40x40 --collective alltoall --backend js",
+    "torus:40x40 --collective alltoall",
+    "dgx-h100:512 --without 0-rail0 --collective allgather --algorithm forestcoll --threads 2",
+  ])("ends long work at once with exit code 130 and no file: %s", async (what) => {
     const before = visible();
-    const { interrupt, end } = start(`synth torus:40x40 --collective alltoall -o long.json ${how}`.trim());
+    const { interrupt, end } = start(`synth ${what} -o long.json`);
     await sleep(2000);
     interrupt();
     const { code, err, afterMs } = await end;

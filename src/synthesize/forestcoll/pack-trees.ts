@@ -71,6 +71,8 @@ export async function packTrees(
   const pack = (setting: Setting, repairs: number): Promise<PackOutcome> =>
     packOnce(network, capacity, copies, kernels, { setting, seed, repairs, enoughHeight: least });
   const atOnce = kernels.width(copies, network.npuCount) > 1 ? settings.map((setting) => pack(setting, 0)) : [];
+  // none is left running when another fails or is cancelled
+  await Promise.allSettled(atOnce);
   let best: Measured | null = null;
   let trials = 0;
   for (const [i, setting] of settings.entries()) {
@@ -82,7 +84,6 @@ export async function packTrees(
     if (best === null || isLower(found, best)) best = found;
     if (best.heights.greatest <= least) break;
   }
-  await Promise.all(atOnce);
   if (best === null) return null;
   const repairs = Math.min(MOST_REPAIRS, Math.floor(REPAIR_WORK / network.npuCount ** 2));
   const repaired = hasty || network.npuCount > MOST_REPAIRED ? [] : network.npuCount > FEW ? [best.setting] : settings;
