@@ -1,13 +1,13 @@
 import { cancelOn } from "./engine/pool/cancel.ts";
 import { runTask } from "./engine/pool/pool.ts";
 import type { Engine } from "./engine/types.ts";
+import { rootCount } from "./synthesize/forestcoll/packing-network.ts";
 import type { TreeKernels } from "./synthesize/tree-maker.ts";
 
 /** From so many edges of trees on, packing runs on the pool, so that the calling thread stays free to cancel. */
 const POOL_FROM = 200_000;
 
-const isLarge = (copies: Float64Array, npuCount: number): boolean =>
-  copies.reduce((roots, count) => roots + (count > 0 ? 1 : 0), 0) * npuCount >= POOL_FROM;
+const isLarge = (copies: Float64Array, npuCount: number): boolean => rootCount(copies) * npuCount >= POOL_FROM;
 
 /** Returns where the kernels of trees run. */
 export function treeRunnerFor(
@@ -18,7 +18,6 @@ export function treeRunnerFor(
   return {
     kernels: {
       rate: async (problem) => engine.kernels.rate(problem, flag),
-      arborescence: async (problem) => engine.kernels.arborescence(problem, flag),
       async pack(problem) {
         const task = { kind: "pack" as const, problem };
         return isLarge(problem.copies, problem.npuCount)

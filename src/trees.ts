@@ -87,7 +87,7 @@ export async function synthesizeTrees(
   const { kernels, dispose } = treeRunnerFor(engine, signal);
   let best: Timed;
   try {
-    const context = { kernels, lp: openHighs, ...(onProgress === undefined ? {} : { onProgress }) };
+    const context = { kernels, lp: openHighs };
     const make = async (copiesPerRoot: number | null): Promise<Timed> => {
       const request = {
         ...problem,

@@ -1,4 +1,4 @@
-import type { ArborescenceProblem, PackOutcome, PackProblem, Rate, RateProblem } from "../engine/kernels/kernels.ts";
+import type { PackOutcome, PackProblem, Rate, RateProblem } from "../engine/kernels/kernels.ts";
 import type { LpSolver } from "../engine/milp/lp.ts";
 import type { Collective, CollectiveKind } from "../model/collective.ts";
 import type { Topology } from "../model/topology.ts";
@@ -11,7 +11,6 @@ export interface TreeKernels {
   pack(problem: PackProblem): Promise<PackOutcome | null>;
   /** Returns how many packings of so many copies at so many NPUs run at once. */
   width(copies: Float64Array, npuCount: number): number;
-  arborescence(problem: ArborescenceProblem): Promise<Int32Array>;
 }
 
 export interface TreeRequest {
@@ -33,8 +32,6 @@ export interface TreeContext {
   readonly kernels: TreeKernels;
   /** Loads the solver of linear programs. */
   lp(): Promise<LpSolver>;
-  /** Called between units of work. */
-  readonly onProgress?: (progress: { readonly phase: string; readonly done: number; readonly total: number }) => void;
 }
 
 export interface TreeSynthesis {

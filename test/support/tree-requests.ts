@@ -34,7 +34,6 @@ export const treeContext = (kernels: Kernels): TreeContext => ({
     rate: async (problem) => kernels.rate(problem),
     pack: async (problem) => kernels.pack(problem),
     width: () => 1,
-    arborescence: async (problem) => kernels.arborescence(problem),
   },
   lp: () => Promise.reject(new Error("no linear programs here")),
 });

@@ -3,7 +3,7 @@ import { InputError } from "../../errors.ts";
 import type { Heights } from "../../model/tree-times.ts";
 import type { TreeKernels } from "../tree-maker.ts";
 import { heightsOf, leastHeight } from "./heights.ts";
-import type { PackingNetwork } from "./packing-network.ts";
+import { type PackingNetwork, rootCount } from "./packing-network.ts";
 
 /** How paths are chosen while trees grow: what an edge costs for each edge above it, and a full link. */
 interface Setting {
@@ -100,7 +100,7 @@ export async function packTrees(
 
 /** Throws InputError where the edges of all trees would not fit in memory. */
 function refuseVast({ npuCount }: PackingNetwork, copies: Float64Array): void {
-  const roots = copies.reduce((count, c) => count + (c > 0 ? 1 : 0), 0);
+  const roots = rootCount(copies);
   if (roots * npuCount <= MOST_EDGES) return;
   const expected = `at most ${MOST_EDGES} edges of trees on a network where no root stands for all`;
   throw new InputError("the topology", expected, `${roots} roots of ${npuCount} NPUs`);
@@ -135,7 +135,7 @@ async function packOnce(
   { setting, seed, repairs, enoughHeight }: Call,
 ): Promise<PackOutcome> {
   const all = copies.reduce((sum, count) => sum + count, 0);
-  const roots = copies.reduce((count, c) => count + (c > 0 ? 1 : 0), 0);
+  const roots = rootCount(copies);
   const { depthPrice, loadPrice, scheduled } = setting;
   const perEdge = nodeCount > npuCount ? 3 : 1;
   const linksOf = (trees: number): number => trees * (npuCount - 1) * perEdge;

@@ -71,3 +71,6 @@ export function forestFrom(
     copyBytesPerSecond,
   };
 }
+
+/** Returns how many NPUs have copies of trees rooted at them. */
+export const rootCount = (copies: Float64Array): number => copies.reduce((count, own) => count + (own > 0 ? 1 : 0), 0);
