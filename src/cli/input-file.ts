@@ -1,9 +1,16 @@
-import { openSync, readFileSync, readSync, statSync } from "node:fs";
+import { fstatSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { InputError } from "../errors.ts";
 import type { ByteSource } from "../import/bys-blocks.ts";
 
 /** V8's longest text, about; a larger file cannot be read at once. */
 const MOST_BYTES = 2 ** 29 - 25;
+
+/** The name of standard input where a file is wanted. */
+export const STANDARD_INPUT = "-";
+const STANDARD_INPUT_DESCRIPTOR = 0;
+
+/** Returns what a file is called in messages. */
+export const nameOf = (path: string): string => (path === STANDARD_INPUT ? "standard input" : path);
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "a file that exists",
@@ -26,14 +33,15 @@ function attempt<T>(path: string, place: string, work: () => T): T {
 }
 
 /**
- * Returns a file to be read in parts; it stays open until the process ends. Pipes and the like are read at once. Throws
+ * Returns a file to be read in parts; it stays open until the process ends. Pipes and the like, and standard input ("-"), are
+ * read at once. Throws
  * InputError, which names `place`, here and where a part cannot be read.
  */
 export function openSource(path: string, place: string): ByteSource {
   return attempt(path, place, () => {
-    const stats = statSync(path);
-    if (!stats.isFile()) {
-      const whole = readFileSync(path);
+    const isStandard = path === STANDARD_INPUT;
+    if (isStandard || !statSync(path).isFile()) {
+      const whole = readFileSync(isStandard ? STANDARD_INPUT_DESCRIPTOR : path);
       return { size: whole.length, read: (offset, length) => whole.subarray(offset, offset + length) };
     }
     const descriptor = openSync(path, "r");
@@ -47,7 +55,10 @@ export function openSource(path: string, place: string): ByteSource {
       }
       return at === length ? bytes : bytes.subarray(0, at);
     };
-    return { size: stats.size, read: (offset, length) => attempt(path, place, () => read(offset, length)) };
+    return {
+      size: fstatSync(descriptor).size,
+      read: (offset, length) => attempt(path, place, () => read(offset, length)),
+    };
   });
 }
 

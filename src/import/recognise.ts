@@ -3,33 +3,101 @@ import type { Topology } from "../model/topology.ts";
 import { looksLikeEdgeList, readEdgeList } from "./edge-list.ts";
 import { parseJson } from "./json-text.ts";
 import { embeddedTopology } from "./schedule-header.ts";
-import { looksLikeTaccl, type TacclOptions, tacclTopologyFromJson } from "./taccl-topology.ts";
+import { looksLikeTaccl, tacclTopologyFromJson } from "./taccl-topology.ts";
 import { topologyFromJson } from "./topology-json.ts";
+import type { TopologyOptions } from "./topology-options.ts";
 
-const READABLE =
-  "a network: banyan-topology JSON, a TACCL topology JSON, a CSV edge list with a header, or a banyan-schedule JSON with its network inside,";
+const READABLE = "a network in a format of `banyan list formats`";
+
+/** A format of networks, told by its content: by the text, or where that is JSON by its value. */
+interface NetworkFormat<Content> {
+  readonly name: string;
+  looksLike(content: Content): boolean;
+  read(content: Content, fileName: string, options: TopologyOptions): Topology;
+  /** Options that say what its files leave open. */
+  readonly takes: readonly (keyof TopologyOptions)[];
+}
+
+const format = (value: unknown): unknown => (value as { readonly format?: unknown }).format;
+
+/** The first that looks right is asked. */
+const JSON_FORMATS: readonly NetworkFormat<unknown>[] = [
+  {
+    name: "banyan-topology",
+    looksLike: (value) => format(value) === "banyan-topology",
+    read: (value, fileName) => topologyFromJson(value, fileName),
+    takes: [],
+  },
+  {
+    name: "banyan-schedule",
+    looksLike: (value) => format(value) === "banyan-schedule",
+    read: embeddedTopology,
+    takes: [],
+  },
+  {
+    name: "TACCL topology",
+    looksLike: looksLikeTaccl,
+    read: tacclTopologyFromJson,
+    takes: ["nodes", "profileSizeBytes", "profileScale"],
+  },
+];
+
+const TEXT_FORMATS: readonly NetworkFormat<string>[] = [
+  { name: "edge list", looksLike: looksLikeEdgeList, read: readEdgeList, takes: [] },
+];
+
+const OPTION_NAMES: Readonly<Record<keyof TopologyOptions, string>> = {
+  nodes: "--nodes",
+  profileSizeBytes: "--profile-size",
+  profileScale: "--profile-scale",
+  gpu: "--gpu",
+  bandwidth: "--assume",
+  latencyPs: "--assume latency",
+};
+
+/** Returns the formats that take an option, for people. */
+function takers(option: keyof TopologyOptions): string {
+  const names = [...JSON_FORMATS, ...TEXT_FORMATS]
+    .filter(({ takes }) => takes.includes(option))
+    .map(({ name }) => name);
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+}
+
+/** Throws InputError where options are given that the network does not leave open. `place` names it. */
+export function refuseOptions(
+  options: TopologyOptions,
+  place: string,
+  taken: readonly (keyof TopologyOptions)[] = [],
+): void {
+  for (const option of Object.keys(OPTION_NAMES) as (keyof TopologyOptions)[]) {
+    if (options[option] === undefined || taken.includes(option)) continue;
+    throw new InputError(OPTION_NAMES[option], `a file (${takers(option)}) that leaves this open`, place);
+  }
+}
 
 /**
- * Returns the network in a text whose format is told by its content; of a schedule, the network it is for. `options` are
- * for TACCL files. Throws InputError, which names the readable formats where it is none of them.
+ * Returns the network in a text whose format is told by its content; of a schedule, the network it is for. Throws InputError
+ * where it is in no known format, and for options that mean nothing to its format.
  */
-export function readTopology(text: string, fileName: string, options: TacclOptions = {}): Topology {
-  if (/^\ufeff?\s*[{[]/.test(text)) {
-    const value = parseJson(text, fileName);
-    const format = (value as { readonly format?: unknown }).format;
-    if (format === "banyan-topology") return topologyFromJson(value, fileName);
-    if (format === "banyan-schedule") return embeddedTopology(value, fileName);
-    if (looksLikeTaccl(value)) return tacclTopologyFromJson(value, fileName, options);
-    if (format !== undefined) throw new InputError(fileName, READABLE, format);
-    throw new InputError(
-      fileName,
-      READABLE,
-      Array.isArray(value) ? "a list" : `an object of ${keysOf(value as object)}`,
-    );
-  }
-  if (looksLikeEdgeList(text)) return readEdgeList(text, fileName);
-  if (text.trim() === "") throw new InputError(fileName, READABLE);
-  throw new InputError(fileName, READABLE, text.trimStart().slice(0, 40));
+export function readTopology(text: string, fileName: string, options: TopologyOptions = {}): Topology {
+  const asked = <Content>(formats: readonly NetworkFormat<Content>[], content: Content): Topology | null => {
+    const found = formats.find(({ looksLike }) => looksLike(content));
+    if (found === undefined) return null;
+    refuseOptions(options, `${fileName} (${found.name})`, found.takes);
+    return found.read(content, fileName, options);
+  };
+  const isJson = /^\ufeff?\s*[{[]/.test(text);
+  const value = isJson ? parseJson(text, fileName) : undefined;
+  const topology = isJson ? asked(JSON_FORMATS, value) : asked(TEXT_FORMATS, text);
+  if (topology !== null) return topology;
+  if (!isJson && text.trim() === "") throw new InputError(fileName, READABLE);
+  throw new InputError(fileName, READABLE, isJson ? described(value) : text.trimStart().slice(0, 40));
+}
+
+/** Returns what a JSON value seems to be. */
+function described(value: unknown): unknown {
+  if (format(value) !== undefined) return format(value);
+  return Array.isArray(value) ? "a list" : `an object of ${keysOf(value as object)}`;
 }
 
 function keysOf(value: object): string {

@@ -102,7 +102,7 @@ describe("a topology that is neither a file nor a preset", () => {
     [
       "options of another format",
       "topology good.json --nodes 2",
-      'expected a TACCL topology file beside them for --nodes, --profile-size and --profile-scale but received "good.json"',
+      'expected a file (TACCL topology) that leaves this open for --nodes but received "good.json (banyan-topology)"',
     ],
   ])("%s", (_, args, line) => {
     folder.put("good.json", good);
@@ -157,12 +157,12 @@ describe("a topology file that is wrong", () => {
     [
       "an empty file",
       "",
-      "expected a network: banyan-topology JSON, a TACCL topology JSON, a CSV edge list with a header, or a banyan-schedule JSON with its network inside, for t.json but received nothing",
+      "expected a network in a format of `banyan list formats` for t.json but received nothing",
     ],
     [
       "another format",
       "<algo name='x'/>",
-      "expected a network: banyan-topology JSON, a TACCL topology JSON, a CSV edge list with a header, or a banyan-schedule JSON with its network inside, for t.json but received \"<algo name='x'/>\"",
+      "expected a network in a format of `banyan list formats` for t.json but received \"<algo name='x'/>\"",
     ],
     [
       "an unknown version",

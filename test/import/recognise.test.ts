@@ -10,8 +10,7 @@ import { ringSchedule } from "../support/ring-schedule.ts";
 import { sentenceOf } from "./support.ts";
 
 const taccl = { name: "x_1MB", gpus_per_node: 2, alpha: 1, node_betas_list: [1], remote_alpha: 1, remote_beta: 1 };
-const READABLE =
-  "a network: banyan-topology JSON, a TACCL topology JSON, a CSV edge list with a header, or a banyan-schedule JSON with its network inside,";
+const READABLE = "a network in a format of `banyan list formats`";
 
 describe("readTopology", () => {
   it("tells formats by their content", () => {
