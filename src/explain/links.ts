@@ -1,0 +1,49 @@
+import { type Rational, toNumber } from "../model/rational.ts";
+import { linkNames, type Topology } from "../model/topology.ts";
+import { formatBandwidth } from "../model/units.ts";
+
+/** How full a link is: 1 where it limits. */
+export interface LinkUse {
+  readonly link: number;
+  readonly use: number;
+}
+
+const SHOWN = 4;
+const percent = (share: number): string => `${Number((100 * share).toPrecision(4))} %`;
+
+/** Returns the busiest links in a sentence: how many are as full as the fullest, which, and how full the others are. */
+export function busiestLinks(topology: Topology, use: ArrayLike<number>, what = "busy"): string {
+  let most = 0;
+  let sum = 0;
+  for (let link = 0; link < use.length; link++) {
+    most = Math.max(most, use[link]);
+    sum += use[link];
+  }
+  if (most === 0) return "nothing moves";
+  const tight: number[] = [];
+  for (let link = 0; link < use.length; link++) if (use[link] >= most * (1 - 1e-9)) tight.push(link);
+  const names = linkNames(topology);
+  const shown = tight
+    .slice(0, SHOWN)
+    .map((link) => `${names[link]} (${formatBandwidth(topology.linkBytesPerSecond[link])})`);
+  const rest = tight.length > SHOWN ? ` and ${tight.length - SHOWN} more` : "";
+  const all = tight.length === use.length;
+  const which = all ? `all ${use.length} links` : `${shown.join(", ")}${rest}`;
+  const others = all ? "" : `; links are ${percent(sum / use.length)} ${what} on average`;
+  return `${which} ${tight.length === 1 ? "is" : "are"} ${percent(most)} ${what}${others}`;
+}
+
+/** Returns the part of each link's bandwidth that `bytesPerSecond` times its loads takes, [links]. */
+export function usesOfLoads(
+  topology: Topology,
+  loads: readonly (readonly bigint[])[],
+  rates: readonly Rational[],
+): Float64Array {
+  const use = new Float64Array(topology.linkSource.length);
+  loads.forEach((copies, f) => {
+    const rate = toNumber(rates[f]);
+    for (let link = 0; link < use.length; link++)
+      use[link] += (Number(copies[link]) * rate) / topology.linkBytesPerSecond[link];
+  });
+  return use;
+}

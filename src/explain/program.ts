@@ -1,0 +1,88 @@
+import { blockCount, instructionCount, OPS, type Program, rankOfBlocks } from "../model/program.ts";
+import { ringOf, ringText } from "./cycles.ts";
+
+/** Connections named one by one. */
+const SHOWN = 8;
+
+/** Returns what a program does, in words, a line each. O(instructions). */
+export function explainProgram(program: Program): string[] {
+  const { rankCount, collective, loopChunks, inputChunks, outputChunks, scratchChunks } = program;
+  const most = (column: Int32Array): number => column.reduce((a, b) => Math.max(a, b), 0);
+  const placement = program.inPlace ? (program.outOfPlace ? "in place or out of place" : "in place") : "out of place";
+  const lines = [
+    `${collective} of ${rankCount} GPUs, ${placement}, protocol ${program.protocol}${program.name === "" ? "" : `, named "${program.name}"`}`,
+    `data: the buffer is cut in ${loopChunks} chunks; a GPU has ${most(inputChunks)} chunks of input, ${most(outputChunks)} of output and at most ${most(scratchChunks)} of scratch`,
+    `work: ${instructionCount(program)} instructions in ${blockCount(program)} thread blocks; ${blocksText(program)}`,
+    `instructions: ${opsText(program)}`,
+  ];
+  return [...lines, ...(program.machine === "msccl" ? channelLines(program) : eventLines(program))];
+}
+
+function blocksText({ blockOffset, rankCount, instructionOffset, blockId }: Program): string {
+  let [blocks, steps] = [0, 0];
+  for (let r = 0; r < rankCount; r++) blocks = Math.max(blocks, blockOffset[r + 1] - blockOffset[r]);
+  for (let b = 0; b < blockId.length; b++) steps = Math.max(steps, instructionOffset[b + 1] - instructionOffset[b]);
+  return `at most ${blocks} blocks on a GPU and ${steps} steps in a block`;
+}
+
+function opsText({ op }: Program): string {
+  const counts = new Int32Array(OPS.length);
+  for (const code of op) counts[code]++;
+  const used = [...counts.keys()].filter((code) => counts[code] > 0);
+  used.sort((a, b) => counts[b] - counts[a] || a - b);
+  return used.map((code) => `${counts[code]} ${OPS[code]}`).join(", ");
+}
+
+/** What each channel connects: a ring, or how many pairs with how many messages. */
+function channelLines(program: Program): string[] {
+  const { rankCount, channel, sendPeer, instructionOffset, sends } = program;
+  const rank = rankOfBlocks(program);
+  const perChannel = new Map<number, Map<number, number>>();
+  for (let b = 0; b < blockCount(program); b++) {
+    if (sendPeer[b] < 0) continue;
+    let messages = 0;
+    for (let i = instructionOffset[b]; i < instructionOffset[b + 1]; i++)
+      messages += sends[i] === 0 ? 0 : program.chunks[i];
+    const pairs = perChannel.get(channel[b]) ?? new Map<number, number>();
+    const pair = rank[b] * rankCount + sendPeer[b];
+    pairs.set(pair, (pairs.get(pair) ?? 0) + messages);
+    perChannel.set(channel[b], pairs);
+  }
+  const texts = new Map<string, number[]>();
+  for (const [number, pairs] of [...perChannel].sort(([a], [b]) => a - b)) {
+    const text = pairsText(pairs, rankCount);
+    texts.set(text, [...(texts.get(text) ?? []), number]);
+  }
+  const lines = [...texts]
+    .slice(0, SHOWN)
+    .map(([text, channels]) => `channel${channels.length === 1 ? "" : "s"} ${channels.join(", ")}: ${text}`);
+  if (texts.size > SHOWN) lines.push(`... and ${texts.size - SHOWN} more patterns of channels`);
+  return lines;
+}
+
+function pairsText(pairs: ReadonlyMap<number, number>, rankCount: number): string {
+  const successor = new Int32Array(rankCount).fill(-1);
+  const degree = new Int32Array(rankCount);
+  for (const pair of pairs.keys()) {
+    const from = Math.floor(pair / rankCount);
+    degree[from]++;
+    successor[from] = degree[from] === 1 ? pair % rankCount : -1;
+  }
+  const chunks = [...pairs.values()];
+  const each = new Set(chunks).size === 1 ? `${chunks[0]}` : `${Math.min(...chunks)} to ${Math.max(...chunks)}`;
+  const ring = ringOf(successor);
+  if (ring !== null) return `a ring, ${ringText(ring, String)}, ${each} chunks over each connection`;
+  const shown = [...pairs.keys()]
+    .slice(0, SHOWN)
+    .map((pair) => `${Math.floor(pair / rankCount)} → ${pair % rankCount}`);
+  const rest = pairs.size > SHOWN ? `, ... (${pairs.size} connections)` : "";
+  return `${shown.join(", ")}${rest}, ${each} chunks over each`;
+}
+
+/** Who tells whom that data is there. */
+function eventLines({ eventPeer, eventRank, rankCount }: Program): string[] {
+  const pairs = new Set<number>();
+  for (let e = 0; e < eventRank.length; e++)
+    if (eventRank[e] !== eventPeer[e]) pairs.add(eventPeer[e] * rankCount + eventRank[e]);
+  return [`signals: between ${pairs.size} ordered pairs of the ${rankCount * (rankCount - 1)} there are`];
+}

@@ -1,0 +1,94 @@
+import { routeCount } from "../model/routes.ts";
+import { makespanPs, OP_REDUCE, type StepSchedule, transferCount } from "../model/step-schedule.ts";
+import { formatTime } from "../model/units.ts";
+import { ringOf, ringText } from "./cycles.ts";
+import { busiestLinks } from "./links.ts";
+
+/** Chunks whose way is told. */
+const CHUNKS = 3;
+const HOPS = 24;
+
+/** Returns what a step schedule does, in words, a line each. O(transfers + links of routes). */
+export function explainSteps(schedule: StepSchedule): string[] {
+  const { topology, collective, routes, route, op, chunk, startPs, endPs } = schedule;
+  const name = (npu: number): string => topology.nodeNames[npu];
+  const total = makespanPs(schedule);
+  const lines = [
+    `${collective.kind} in ${transferCount(schedule)} transfers of ${collective.chunkCount} chunks on ${topology.name}, planned for ${formatTime(total)}`,
+  ];
+  const sums = op.reduce((count, kind) => count + (kind === OP_REDUCE ? 1 : 0), 0);
+  if (sums > 0 && sums < op.length) {
+    let [lastSum, firstCopy] = [0, total];
+    for (let i = 0; i < op.length; i++) {
+      if (op[i] === OP_REDUCE) lastSum = Math.max(lastSum, endPs[i]);
+      else firstCopy = Math.min(firstCopy, startPs[i]);
+    }
+    const overlap = firstCopy < lastSum ? "overlap" : "follow each other";
+    lines.push(
+      `phases: ${sums} transfers reduce until ${formatTime(lastSum)}, ${op.length - sums} copy sums from ${formatTime(firstCopy)} on; they ${overlap}`,
+    );
+  }
+  lines.push(...pattern(schedule, name));
+  for (let c = 0; c < Math.min(CHUNKS, collective.chunkCount); c++) {
+    const hops: string[] = [];
+    for (let i = 0; i < chunk.length && hops.length <= HOPS; i++) {
+      if (chunk[i] !== c) continue;
+      const sign = op[i] === OP_REDUCE ? "⇒" : "→";
+      hops.push(`${name(routes.source[route[i]])} ${sign} ${name(routes.target[route[i]])} (${formatTime(endPs[i])})`);
+    }
+    const more = hops.length > HOPS ? ", ..." : "";
+    lines.push(`chunk ${c}: ${hops.slice(0, HOPS).join(", ")}${more}`);
+  }
+  const busy = new Float64Array(topology.linkSource.length);
+  for (let i = 0; i < route.length; i++) {
+    const r = route[i];
+    for (let l = routes.linkOffset[r]; l < routes.linkOffset[r + 1]; l++) {
+      busy[routes.links[l]] += ((endPs[i] - startPs[i]) * routes.shareNum[l]) / routes.shareDen[l];
+    }
+  }
+  if (total > 0)
+    lines.push(
+      `limit: ${busiestLinks(
+        topology,
+        busy.map((ps) => ps / total),
+      )}`,
+    );
+  return lines;
+}
+
+/** One ring, two of opposite directions, or how many neighbours NPUs send to. */
+function pattern({ topology, collective, routes, route }: StepSchedule, name: (npu: number) => string): string[] {
+  const used = new Uint8Array(routeCount(routes));
+  for (const r of route) used[r] = 1;
+  const rank = new Int32Array(topology.npuCount).fill(-1);
+  collective.groupMembers.forEach((npu, r) => {
+    rank[npu] = r;
+  });
+  const pairs = new Set<number>();
+  const members = collective.groupMembers.length;
+  let outsiders = false;
+  for (let r = 0; r < used.length; r++) {
+    if (used[r] === 0) continue;
+    const [from, to] = [rank[routes.source[r]], rank[routes.target[r]]];
+    if (from < 0 || to < 0) outsiders = true;
+    else pairs.add(from * members + to);
+  }
+  const successor = new Int32Array(members).fill(-1);
+  const degree = new Int32Array(members);
+  for (const pair of pairs) {
+    const from = Math.floor(pair / members);
+    degree[from]++;
+    successor[from] = degree[from] === 1 ? pair % members : -1;
+  }
+  const member = (r: number): string => name(collective.groupMembers[r]);
+  const ring = ringOf(successor);
+  const lines: string[] = [];
+  if (ring !== null) lines.push(`pattern: a ring, ${ringText(ring, member)}`);
+  else {
+    const [least, most] = [degree.reduce((a, b) => Math.min(a, b)), degree.reduce((a, b) => Math.max(a, b))];
+    const many = least === most ? `${most}` : `${least} to ${most}`;
+    lines.push(`pattern: NPUs send to ${many} others each (${pairs.size} pairs)`);
+  }
+  if (outsiders) lines.push("NPUs outside the group relay chunks");
+  return lines;
+}
