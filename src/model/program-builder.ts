@@ -173,7 +173,7 @@ export function programBuilder(): ProgramBuilder {
         waitOn.push(on);
       }
       waitOffset.push(waitOn.length);
-      postOn.push(...posts);
+      for (const event of posts) postOn.push(event);
       postOffset.push(postOn.length);
       return op.length - 1;
     },
