@@ -1,0 +1,104 @@
+import { INPUT, type Program } from "../model/program.ts";
+import { ELEMENT_BYTES, type Layout } from "./layout.ts";
+import type { Wiring } from "./wiring.ts";
+
+export const ELEMENT_TYPES = ["i32", "f32"] as const;
+/** Elements: 32-bit integers whose sums wrap around, or 32-bit floats. */
+export type ElementType = (typeof ELEMENT_TYPES)[number];
+export type Elements = Int32Array | Float32Array;
+
+/** What memory holds before anything is written: no input has this value but by chance, and NaN equals nothing. */
+const POISON = { i32: 0x5eed_dead, f32: Number.NaN } as const;
+
+/** All that ranks share or that one reads of another; in shared memory where ranks run on threads. */
+export interface Memory {
+  /** [ranks] the rank's chunks as the layout has them. */
+  readonly data: readonly Elements[];
+  /** [chunks of all ranks] 1: written in this pass. */
+  readonly written: Uint8Array;
+  /** [chunks of all ranks] 1: written as packets; empty where the program has none. */
+  readonly packets: Uint8Array;
+  /** [connections x slots] slices on their way. */
+  readonly slots: Elements;
+  /** [connections x slots x 2] chunks of the instruction that sent it, and which of them it is. */
+  readonly slotChunk: Int32Array;
+  /** Counters, as `Counters` numbers them. */
+  readonly counters: Int32Array;
+}
+
+/** First counter of each kind. */
+export interface Counters {
+  /** Chunks that a connection has taken, and given. */
+  readonly sent: number;
+  readonly received: number;
+  /** 1 + the last instruction of a block that is complete and publishes. */
+  readonly published: number;
+  readonly event: number;
+  /** Blocks that came to a barrier, over all its uses. */
+  readonly barrier: number;
+  readonly count: number;
+}
+
+export function countersOf(program: Program, { connectionCount }: Wiring): Counters {
+  const published = 2 * connectionCount;
+  const event = published + program.blockId.length;
+  const barrier = event + program.eventInitial.length;
+  return {
+    sent: 0,
+    received: connectionCount,
+    published,
+    event,
+    barrier,
+    count: barrier + program.barrierBlocks.length,
+  };
+}
+
+/** Returns the bytes of what `memoryOf` makes beside the data of the ranks. */
+export const sideBytes = (program: Program, layout: Layout, wiring: Wiring, slots: number): number =>
+  layout.rankStart[program.rankCount] * 2 +
+  wiring.connectionCount * slots * (layout.sliceElements * ELEMENT_BYTES + 8) +
+  countersOf(program, wiring).count * 4;
+
+/** Returns memory in which nothing is written. O(its bytes). */
+export function memoryOf(
+  program: Program,
+  layout: Layout,
+  wiring: Wiring,
+  slots: number,
+  type: ElementType,
+  shared: boolean,
+): Memory {
+  const bytes = (count: number): ArrayBufferLike => (shared ? new SharedArrayBuffer(count) : new ArrayBuffer(count));
+  const elements = (count: number): Elements =>
+    type === "i32" ? new Int32Array(bytes(count * ELEMENT_BYTES)) : new Float32Array(bytes(count * ELEMENT_BYTES));
+  const { rankStart, chunkElements, sliceElements } = layout;
+  const chunks = rankStart[program.rankCount];
+  return {
+    data: Array.from({ length: program.rankCount }, (_, r) =>
+      elements((rankStart[r + 1] - rankStart[r]) * chunkElements).fill(POISON[type]),
+    ),
+    written: new Uint8Array(bytes(chunks)),
+    packets: new Uint8Array(bytes(program.operandPacket.includes(1) ? chunks : 0)),
+    slots: elements(wiring.connectionCount * slots * sliceElements),
+    slotChunk: new Int32Array(bytes(wiring.connectionCount * slots * 8)),
+    counters: new Int32Array(bytes(countersOf(program, wiring).count * 4)),
+  };
+}
+
+/** Returns whether a rank brings data to the collective. */
+export const bringsInput = ({ collective, rootRank }: Program, rank: number): boolean =>
+  rank === rootRank || (collective !== "broadcast" && collective !== "scatter");
+
+/** Puts all but the data back to how a pass begins: inputs are written, nothing else, and nothing is on its way. */
+export function beginPass(program: Program, layout: Layout, wiring: Wiring, memory: Memory): void {
+  const { written, packets, counters } = memory;
+  written.fill(0);
+  packets.fill(0);
+  counters.fill(0);
+  counters.set(program.eventInitial, countersOf(program, wiring).event);
+  for (let r = 0; r < program.rankCount; r++) {
+    if (!bringsInput(program, r)) continue;
+    const first = layout.rankStart[r] + layout.bufferStart[3 * r + INPUT];
+    written.fill(1, first, first + layout.bufferChunks[3 * r + INPUT]);
+  }
+}
