@@ -40,7 +40,7 @@ export interface Comparison {
 }
 
 /** Returns what an algorithm is asked: options of steps and of trees do not mix, and chunks are not pieces. */
-function optionsFor(
+export function optionsFor(
   algorithm: (typeof ALGORITHMS)[number],
   options: Omit<SynthesizeOptions, "algorithm">,
 ): SynthesizeOptions {

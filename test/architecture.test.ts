@@ -17,6 +17,7 @@ const COMPOSERS = [
   "pipeline",
   "problem",
   "programs",
+  "programs-by-size",
   "rank-worker",
   "result",
   "runner",

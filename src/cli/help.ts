@@ -36,20 +36,33 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan verify schedule.json",
     "banyan verify big.bys",
     "banyan verify schedule.json --topology dgx-a100:2 --json",
+    "banyan verify allreduce.xml --target azure",
+    "banyan verify plan.json --target mscclpp --json",
   ],
   simulate: [
     "banyan simulate schedule.json",
     "banyan simulate schedule.json --switching store-and-forward --trace trace.json",
     "banyan simulate schedule.json --reference --json",
+    "banyan simulate allreduce.xml --topology dgx-a100:2 --size 256MiB",
   ],
   export: [
     "banyan export big.bys --to json -o small.json",
     "banyan export schedule.json --to perfetto -o plan.json",
     "banyan export trees.json --to steps -o steps.json",
+    "banyan export trees.json --to msccl-xml --dialect rccl -o allreduce.xml",
+    "nvidia-smi topo -m | banyan export - --gpu a100 --collective allgather --algorithm forestcoll --to msccl-xml -o ag.xml",
+    "banyan export dgx-a100:2 --collective allreduce --sizes 64KiB,1MiB,64MiB --to msccl-xml -o algorithms",
+    "banyan export old.xml --to msccl-xml --dialect azure --max-bytes 32MiB -o new.xml",
   ],
   compare: [
     "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,16MiB,1GiB",
     "banyan compare torus:8x8 --collective alltoall --sizes 1MiB --algorithms tacos,direct --format csv",
+  ],
+  run: ["banyan run allreduce.xml", "banyan run plan.json --dtype f32 --size 1MiB --placement in --seed 7"],
+  explain: [
+    "banyan explain trees.json",
+    "banyan explain allreduce.xml --size 1MiB --dtype bf16 --target rccl",
+    "banyan explain allreduce.xml --log nccl-debug.log",
   ],
   list: ["banyan list presets", "banyan list backends --json"],
 };
@@ -68,7 +81,8 @@ simulated. The limit holds for any algorithm and any chunks.
 Trees (forestcoll, blink, multitree): throughput is what they reach with ever more pieces, as an exact fraction; optimality
 = bound / throughput; simulated is their time in as many pieces as are fastest at this size (--chunks fixes the number). The
 bound is what the certificate in the file proves. --k of an all-reduce fixes the trees of reduce-scatter and then all-gather.\n\n${NETWORK}`,
-  verify: `Judged by the rules of the link-busy model alone: the chunk is at the source when a transfer departs, no link is
+  verify: `A program is executed symbolically: connections, deadlock, uninitialised reads, races, bounds, and what it computes. A
+schedule is judged by the rules of the link-busy model alone: the chunk is at the source when a transfer departs, no link is
 overfull, every rank ends with what it wants, and a reduction has every contribution exactly once.\n\n`,
   simulate: `The order of transfers on each link is kept, planned times are dropped: everything starts as soon as it can.\n\n`,
   export: `A .bys file is what JSON is, in less space, read in parts, with checksums; FORMATS.md has both.\n\n`,

@@ -8,6 +8,14 @@ const MOST_BYTES = 2 ** 29 - 25;
 /** The name of standard input where a file is wanted. */
 export const STANDARD_INPUT = "-";
 const STANDARD_INPUT_DESCRIPTOR = 0;
+/** It can be read only once; commands may look at it twice. */
+let standardInput: Uint8Array | undefined;
+
+function wholeOf(path: string): Uint8Array {
+  if (path !== STANDARD_INPUT) return readFileSync(path);
+  standardInput ??= readFileSync(STANDARD_INPUT_DESCRIPTOR);
+  return standardInput;
+}
 
 /** Returns what a file is called in messages. */
 export const nameOf = (path: string): string => (path === STANDARD_INPUT ? "standard input" : path);
@@ -39,9 +47,8 @@ function attempt<T>(path: string, place: string, work: () => T): T {
  */
 export function openSource(path: string, place: string): ByteSource {
   return attempt(path, place, () => {
-    const isStandard = path === STANDARD_INPUT;
-    if (isStandard || !statSync(path).isFile()) {
-      const whole = readFileSync(isStandard ? STANDARD_INPUT_DESCRIPTOR : path);
+    if (path === STANDARD_INPUT || !statSync(path).isFile()) {
+      const whole = wholeOf(path);
       return { size: whole.length, read: (offset, length) => whole.subarray(offset, offset + length) };
     }
     const descriptor = openSync(path, "r");

@@ -22,12 +22,43 @@ function networkOptions(command: Command): Command {
       "slow links down: a-b=0.5 keeps half of its bandwidth; a node stands for its links",
       joined,
     )
-    .option("--nodes <n>", "number of boxes of a TACCL topology file")
+    .option("--gpu <name>", "model of the GPUs where a file does not tell it: a100, h100, mi250, ...")
+    .option(
+      "--assume <figures>",
+      "figures that a file lacks: nvlink=25GB/s, xgmi, pcie, socket, nic, leaf, spine, latency=1us",
+      joined,
+    )
+    .option("--nodes <n>", "number of boxes of a TACCL topology or of an nvidia-smi matrix")
     .option(
       "--profile-size <size>",
       "size that the costs of a TACCL file are for (its KB and MB are 2^10 and 2^20 bytes)",
     )
     .option("--profile-scale <n>", "the costs of a TACCL file are in 1/n us");
+}
+
+/** Adds the options that say how it is synthesized. */
+function synthesisOptionsOf(command: Command): Command {
+  return command
+    .option("--algorithm <name>", "tacos (default), forestcoll, ring, direct, ...: `banyan list algorithms`")
+    .option("--seed <n>", "seed of the random choices, default 1")
+    .option(
+      "--trials <n>",
+      "most trials per phase (an all-reduce has two, and 32 tries a trial to overlap them); default min(64, 1e7 / transfers); ends early at the bound",
+    )
+    .option("--policy <name>", "only this policy of the algorithm")
+    .option(
+      "--switch-degree <d>",
+      "through switches: ports (matched slot by slot) or a degree of unwinding; default: what is best",
+    )
+    .option(
+      "--k <n>",
+      "trees: copies per root; default: as many as the optimum needs; auto: what is fastest at this size",
+    )
+    .option("--no-nvls", "trees: do not report what switches that duplicate and reduce would save")
+    .option(
+      "--eulerian <what>",
+      "trees where a node has more bandwidth in than out: trim (use less, so that all are balanced) or switches (only they need be)",
+    );
 }
 
 /** Adds the options that say what is communicated. */
@@ -91,52 +122,31 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
     ),
   );
 
-  networkOptions(
-    collectiveOptions(
-      add("synth", "<TOPO>", "make a schedule; verify, simulate and bound it")
-        .option("--collective <name>", `${COLLECTIVE}, or custom:FILE`)
-        .option("--collectives <file>", "several at once: a JSON list of kind, size, chunks, root, group")
-        .option("--algorithm <name>", "tacos (default), forestcoll, ring, direct, ...: `banyan list algorithms`")
-        .option("--size <size>", "nccl-tests size: 1GiB, 64MB, 4096; default 1GiB"),
-    )
-      .option("--seed <n>", "seed of the random choices, default 1")
-      .option(
-        "--trials <n>",
-        "most trials per phase (an all-reduce has two, and 32 tries a trial to overlap them); default min(64, 1e7 / transfers); ends early at the bound",
-      )
-      .option("--policy <name>", "only this policy of the algorithm")
-      .option(
-        "--switch-degree <d>",
-        "through switches: ports (matched slot by slot) or a degree of unwinding; default: what is best",
-      )
-      .option(
-        "--k <n>",
-        "trees: copies per root; default: as many as the optimum needs; auto: what is fastest at this size",
-      )
-      .option("--no-nvls", "trees: do not report what switches that duplicate and reduce would save")
-      .option(
-        "--eulerian <what>",
-        "trees where a node has more bandwidth in than out: trim (use less, so that all are balanced) or switches (only they need be)",
-      )
-      .option("--repair <file>", "trees: keep those of this file, made before something failed, that did not use it")
-      .option("--simulate", "simulate also above 1e8 transfers")
-      .option("--switching <mode>", SWITCHING)
-      .option(
-        "-o, --output <file>",
-        "write the schedule: NAME.bys for large ones, else as a banyan-schedule JSON file",
+  synthesisOptionsOf(
+    networkOptions(
+      collectiveOptions(
+        add("synth", "<TOPO>", "make a schedule; verify, simulate and bound it")
+          .option("--collective <name>", `${COLLECTIVE}, or custom:FILE`)
+          .option("--collectives <file>", "several at once: a JSON list of kind, size, chunks, root, group")
+          .option("--size <size>", "nccl-tests size: 1GiB, 64MB, 4096; default 1GiB"),
       ),
-  );
-
-  networkOptions(
-    add("verify", "<FILE>", "judge a schedule file: exit code 1 and every violation where it is wrong").option(
-      "--topology <TOPO>",
-      `refuse a schedule for another network: ${TOPO}`,
     ),
+  )
+    .option("--repair <file>", "trees: keep those of this file, made before something failed, that did not use it")
+    .option("--simulate", "simulate also above 1e8 transfers")
+    .option("--switching <mode>", SWITCHING)
+    .option("-o, --output <file>", "write the schedule: NAME.bys for large ones, else as a banyan-schedule JSON file");
+
+  networkOptions(
+    add("verify", "<FILE>", "judge a schedule or a program: exit code 1 and every violation where it is wrong")
+      .option("--topology <TOPO>", `refuse a schedule for another network: ${TOPO}`)
+      .option("--target <runtime>", "programs: also hold it against the limits of msccl, azure, rccl or mscclpp"),
   );
 
   networkOptions(
-    add("simulate", "<FILE>", "replay a schedule file in the congestion-aware network")
-      .option("--topology <TOPO>", `refuse a schedule for another network: ${TOPO}`)
+    add("simulate", "<FILE>", "replay a schedule, or run a program, in the congestion-aware network")
+      .option("--topology <TOPO>", `refuse a schedule for another network; programs: where they run: ${TOPO}`)
+      .option("--size <size>", "programs: nccl-tests size, default 1GiB")
       .option("--switching <mode>", SWITCHING)
       .option(
         "--reference",
@@ -146,15 +156,48 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
       .option("--trace <file>", "write a Chrome/Perfetto trace (ui.perfetto.dev)"),
   );
 
-  networkOptions(
-    add("export", "<FILE>", "write a schedule file in another format")
-      .requiredOption(
-        "--to <format>",
-        "json, bys (large schedules), perfetto (a trace of the plan), steps (trees transfer by transfer, JSON)",
-      )
-      .requiredOption("-o, --output <file>", "the file to write")
-      .option("--topology <TOPO>", `refuse a schedule for another network: ${TOPO}`),
+  synthesisOptionsOf(
+    networkOptions(
+      collectiveOptions(
+        add("export", "<FILE|TOPO>", "write a schedule, program or network in another format")
+          .requiredOption(
+            "--to <format>",
+            "json, bys, msccl-xml, mscclpp-json, html, svg, dot, ...: `banyan list formats`",
+          )
+          .requiredOption("-o, --output <file>", "the file, or for formats of several files the folder, to write")
+          .option("--topology <TOPO>", `refuse a schedule for another network: ${TOPO}`)
+          .option("--collective <name>", "of a network: synthesize this first, with the options of `synth`")
+          .option("--size <size>", "nccl-tests size: 1GiB, 64MB, 4096; default 1GiB")
+          .option("--dialect <name>", "msccl-xml: msccl, azure (default) or rccl")
+          .option("--placement <what>", "programs: in place (in), out of place (out), or fit for either (both)")
+          .option("--instances <n>", "programs: cut every chunk in n, each with its own thread blocks and channels")
+          .option("--protocol <name>", "programs: Simple (default), LL or LL128")
+          .option("--min-bytes <size>", "programs: smallest size that the runtime may use it for")
+          .option("--max-bytes <size>", "programs: greatest size that the runtime may use it for")
+          .option(
+            "--sizes <list>",
+            "msccl-xml, tuner: the best algorithm for each of these sizes and those up to the next",
+          ),
+      ),
+    ),
   );
+
+  add("run", "<FILE>", "execute a program on real buffers in this process and check what it computes")
+    .option("--dtype <type>", "i32 (default; compared bit for bit) or f32")
+    .option("--size <size>", "nccl-tests size; default: the least that every chunk divides, about 1MiB")
+    .option("--placement <what>", "in or out; default: all that the program is for")
+    .option("--seed <n>", "seed of the order in which thread blocks run, default 1");
+
+  add(
+    "explain",
+    "<FILE>",
+    "say in words what a schedule or program does, what limits it, and whether a runtime would use it",
+  )
+    .option("--size <size>", "would a runtime select it for this size?")
+    .option("--dtype <type>", "type of the elements: f16, bf16, f32 (default), i32, ...")
+    .option("--target <runtime>", "msccl, azure, rccl or mscclpp; default: all that read such files")
+    .option("--log <file>", "a debug log of NCCL or RCCL: was the program selected, and if not, why?")
+    .option("--topology <TOPO>", `programs: the network to find the limiting link in: ${TOPO}`);
 
   networkOptions(
     collectiveOptions(
@@ -177,7 +220,9 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
   for (const command of program.commands) {
     const [first] = command.registeredArguments;
     if (first?.name() === "TOPO") first.description = TOPO;
-    if (first?.name() === "FILE") first.description = "schedule file, JSON or .bys";
+    if (first?.name() === "FILE")
+      first.description = `${command.name() === "run" ? "" : "schedule file, JSON or .bys, or "}program: MSCCL XML or MSCCL++ JSON; "-" reads standard input`;
+    if (first?.name() === "FILE|TOPO") first.description = `file of a schedule or program, or ${TOPO}`;
     if (first?.name() === "WHAT") first.description = "presets, algorithms, collectives, formats, backends";
   }
   program.addHelpText("after", `\n${EXAMPLES.banyan.map((line) => `${line}\n`).join("")}`);

@@ -8,6 +8,8 @@ export const COMMANDS = {
   verify: () => import("./commands/verify.ts"),
   simulate: () => import("./commands/simulate.ts"),
   export: () => import("./commands/export.ts"),
+  run: () => import("./commands/run.ts"),
+  explain: () => import("./commands/explain.ts"),
   compare: () => import("./commands/compare.ts"),
   list: () => import("./commands/list.ts"),
 };

@@ -51,7 +51,7 @@ export function supervise({ worker, flow }: Work, job: Job): Promise<number> {
   return new Promise((resolve) => {
     const finishWhenWritten = (): void => {
       if (ending === undefined || writing > 0) return;
-      for (const path of temporary) rmSync(path, { force: true });
+      for (const path of temporary) rmSync(path, { recursive: true, force: true });
       resolve(ending);
     };
     const end = (code: number): void => {

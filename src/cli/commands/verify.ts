@@ -1,16 +1,23 @@
+import { InputError } from "../../errors.ts";
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
 import { isTreeFlow } from "../../model/tree-flow.ts";
 import { verify } from "../../verify/verify.ts";
 import type { Context } from "../context.ts";
 import { verifyJointFile } from "../joint-files.ts";
+import { programFileOf, verifyProgramFile } from "../program-files.ts";
 import { anyScheduleOf, isJoint } from "../schedule-file.ts";
 import { collectiveText } from "../synthesis-report.ts";
 import { verifyTreesFile } from "../tree-files.ts";
+import { textOf } from "../values.ts";
 import { KEPT, writeVerdict } from "../verdict.ts";
 
-/** `banyan verify FILE`: exit code 1 and the violations where the schedule is wrong. */
+/** `banyan verify FILE`: exit code 1 and the violations where the schedule or program is wrong. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const file = args[0] as string;
+  const found = programFileOf(context, file);
+  if (found !== null) return verifyProgramFile(context, found);
+  const target = textOf(context.options, "target");
+  if (target !== undefined) throw new InputError("--target", "a program beside it, not a schedule,", file);
   const schedule = await anyScheduleOf(context, file);
   if (isJoint(schedule)) return verifyJointFile(context, file, schedule);
   if (isTreeFlow(schedule)) return verifyTreesFile(context, file, schedule);

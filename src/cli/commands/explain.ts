@@ -1,0 +1,89 @@
+import { InputError } from "../../errors.ts";
+import { explainLog } from "../../explain/log.ts";
+import { explainProgram } from "../../explain/program.ts";
+import { type Selection, selectionOf } from "../../explain/selection.ts";
+import { explainSteps } from "../../explain/steps.ts";
+import { explainTrees } from "../../explain/trees.ts";
+import { readNcclLog } from "../../import/nccl-log.ts";
+import type { Program } from "../../model/program.ts";
+import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/runtimes.ts";
+import { isTreeFlow } from "../../model/tree-flow.ts";
+import { formatSize, parseSize } from "../../model/units.ts";
+import { type Context, outJson } from "../context.ts";
+import { readText } from "../input-file.ts";
+import { type ProgramFile, programFileOf, targetOf } from "../program-files.ts";
+import { expanded, scheduleOf } from "../schedule-file.ts";
+import { oneOf, textOf } from "../values.ts";
+
+/** Bytes of an element. */
+const TYPES = { f16: 2, bf16: 2, f32: 4, f64: 8, i8: 1, u8: 1, i32: 4, u32: 4, i64: 8, u64: 8, f8: 1 } as const;
+const TYPE_NAMES = Object.keys(TYPES) as (keyof typeof TYPES)[];
+
+/** Returns the runtimes that could run a program: that of --target, or all that read such files. */
+function runtimesFor({ machine }: Program, target: RuntimeName | null): readonly RuntimeName[] {
+  const all = RUNTIME_NAMES.filter((name) => (name === "mscclpp") === (machine === "mscclpp"));
+  if (target === null) return all;
+  if (all.includes(target)) return [target];
+  throw new InputError("--target", `one of ${all.join(", ")} for such a file`, target);
+}
+
+/** Both kinds of calls, for every runtime. */
+function selections(
+  context: Context,
+  program: Program,
+  runtimes: readonly RuntimeName[],
+): readonly (Selection & { readonly inPlace: boolean })[] {
+  const size = textOf(context.options, "size");
+  if (size === undefined) return [];
+  const type = oneOf(textOf(context.options, "dtype"), TYPE_NAMES, "--dtype") ?? "f32";
+  const call = { sizeBytes: parseSize(size), elementBytes: TYPES[type], ranks: program.rankCount };
+  return runtimes.flatMap((runtime) =>
+    [true, false].map((inPlace) => ({ ...selectionOf(program, runtime, { ...call, inPlace }), inPlace })),
+  );
+}
+
+function programLines(
+  context: Context,
+  { file, program }: ProgramFile,
+): { readonly lines: string[]; readonly selected: readonly unknown[] } {
+  const { options, style } = context;
+  const runtimes = runtimesFor(program, targetOf(context));
+  const found = selections(context, program, runtimes);
+  const lines = explainProgram(program);
+  if (found.length > 0)
+    lines.push("", `would it be selected for ${formatSize(parseSize(textOf(options, "size") as string))}?`);
+  for (const { runtime, selected, reasons, inPlace } of found) {
+    const verdict = selected ? style.good("yes") : `${style.bad("no")}: ${reasons.join("; ")}`;
+    lines.push(`  ${RUNTIMES[runtime].title}, ${inPlace ? "in place" : "out of place"}: ${verdict}`);
+  }
+  const log = textOf(options, "log");
+  if (log !== undefined) {
+    const facts = readNcclLog(readText(log, "--log"), log);
+    const isRccl = facts.version?.startsWith("RCCL") === true;
+    const likely = runtimes.find((name) => (name === "rccl") === isRccl) ?? (runtimes[0] as RuntimeName);
+    lines.push("", ...explainLog(program, likely, facts, file));
+  }
+  return { lines, selected: found };
+}
+
+/** `banyan explain FILE`: what a schedule or program does, in words. */
+export async function run(context: Context, args: readonly string[]): Promise<number> {
+  const { options, json } = context;
+  const file = args[0] as string;
+  const found = programFileOf(context, file);
+  let lines: string[];
+  let selected: readonly unknown[] = [];
+  if (found !== null) ({ lines, selected } = programLines(context, found));
+  else {
+    for (const option of ["size", "dtype", "target", "log"]) {
+      const value = textOf(options, option);
+      if (value !== undefined)
+        throw new InputError(`--${option}`, "a program beside it (MSCCL XML or MSCCL++ JSON)", value);
+    }
+    const schedule = await scheduleOf(context, file);
+    lines = isTreeFlow(schedule) ? explainTrees(schedule) : explainSteps(expanded(schedule, "explain"));
+  }
+  if (json) outJson(context, { schema: "banyan/explanation@1", file, lines, selected });
+  else context.out(`${["", ...lines].map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
+  return 0;
+}

@@ -1,0 +1,45 @@
+import { InputError } from "../../errors.ts";
+import type { Context } from "../context.ts";
+import type { NetworkSubject, ProgramSubject, ScheduleSubject, Subject } from "../subject.ts";
+
+/** What was written. */
+export interface Written {
+  readonly bytes: number;
+  /** "12 transfers", "2 files": for people. */
+  readonly what: string;
+  /** What the user should know, a sentence each. */
+  readonly notes?: readonly string[];
+  /** Further facts for --json. */
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+/** A format that `banyan export` writes; `path` is -o. */
+export interface Exporter {
+  readonly name: string;
+  readonly description: string;
+  fromSchedule?(context: Context, subject: ScheduleSubject, path: string): Promise<Written> | Written;
+  fromProgram?(context: Context, subject: ProgramSubject, path: string): Promise<Written> | Written;
+  fromNetwork?(context: Context, subject: NetworkSubject, path: string): Promise<Written> | Written;
+}
+
+/** Writes a subject in a format that takes it. Throws InputError where it does not. */
+export async function exportTo(exporter: Exporter, context: Context, subject: Subject, path: string): Promise<Written> {
+  if (subject.kind === "schedule" && exporter.fromSchedule !== undefined)
+    return exporter.fromSchedule(context, subject, path);
+  if (subject.kind === "program" && exporter.fromProgram !== undefined)
+    return exporter.fromProgram(context, subject, path);
+  if (subject.kind === "network") {
+    if (exporter.fromNetwork !== undefined) return exporter.fromNetwork(context, subject, path);
+    throw new InputError(
+      "--to",
+      "--collective beside it, or a file of a schedule, for what is written of schedules",
+      exporter.name,
+    );
+  }
+  const takes = [
+    ...(exporter.fromSchedule === undefined ? [] : ["a schedule"]),
+    ...(exporter.fromProgram === undefined ? [] : ["a program"]),
+    ...(exporter.fromNetwork === undefined ? [] : ["a network"]),
+  ];
+  throw new InputError(`--to ${exporter.name}`, takes.join(" or "), `a ${subject.kind}`);
+}

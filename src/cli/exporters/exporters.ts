@@ -1,0 +1,16 @@
+import { InputError } from "../../errors.ts";
+import { didYouMean } from "../../model/closest.ts";
+import type { Exporter } from "./exporter.ts";
+import { PROGRAM_EXPORTERS } from "./programs.ts";
+import { SCHEDULE_EXPORTERS } from "./schedules.ts";
+
+/** The formats of `banyan export`. */
+export const EXPORTERS: readonly Exporter[] = [...SCHEDULE_EXPORTERS, ...PROGRAM_EXPORTERS];
+
+/** Returns the format of a name. Throws InputError. */
+export function exporterNamed(name: string): Exporter {
+  const found = EXPORTERS.find((exporter) => exporter.name === name);
+  if (found !== undefined) return found;
+  const names = EXPORTERS.map((exporter) => exporter.name);
+  throw new InputError("--to", `one of ${names.join(", ")}${didYouMean(name, names)}`, name);
+}

@@ -1,0 +1,36 @@
+import { InputError } from "../../errors.ts";
+import { parseSize } from "../../model/units.ts";
+import type { ProgramOptions } from "../../programs.ts";
+import type { Context } from "../context.ts";
+import { oneOf, textOf, wholeNumber } from "../values.ts";
+
+/** Returns what the options say of programs. Throws InputError. */
+export function programOptions({ options }: Context, runtime: ProgramOptions["runtime"]): ProgramOptions {
+  const placement = oneOf(textOf(options, "placement"), ["in", "out", "both"] as const, "--placement");
+  const protocol = oneOf(textOf(options, "protocol"), ["Simple", "LL", "LL128"] as const, "--protocol");
+  const instances = wholeNumber(textOf(options, "instances"), "--instances", 1);
+  return {
+    runtime,
+    ...(placement === undefined ? {} : { placement }),
+    ...(protocol === undefined ? {} : { protocol }),
+    ...(instances === undefined ? {} : { instances }),
+    ...rangeOf({ options }),
+  };
+}
+
+/** Returns the range of sizes that the options say. Throws InputError. */
+export function rangeOf({ options }: Pick<Context, "options">): {
+  readonly minBytes?: number;
+  readonly maxBytes?: number;
+} {
+  const [min, max] = [textOf(options, "minBytes"), textOf(options, "maxBytes")];
+  const minBytes = min === undefined || min === "0" ? undefined : parseSize(min, "--min-bytes");
+  const maxBytes = max === undefined ? undefined : parseSize(max, "--max-bytes");
+  if (maxBytes !== undefined && maxBytes < (minBytes ?? 0))
+    throw new InputError("--max-bytes", `${min} or more, as --min-bytes says,`, max);
+  return { ...(minBytes === undefined ? {} : { minBytes }), ...(maxBytes === undefined ? {} : { maxBytes }) };
+}
+
+/** Returns the dialect of MSCCL XML. Throws InputError. */
+export const dialectOf = ({ options }: Pick<Context, "options">): "msccl" | "azure" | "rccl" =>
+  oneOf(textOf(options, "dialect"), ["msccl", "azure", "rccl"] as const, "--dialect") ?? "azure";

@@ -1,0 +1,54 @@
+import { InputError } from "../../errors.ts";
+import { mscclXmlParts } from "../../export/msccl-xml.ts";
+import type { Program } from "../../model/program.ts";
+import { RUNTIMES } from "../../model/runtimes.ts";
+import { limitViolations, type MadeProgram, programOf } from "../../programs.ts";
+import type { Context } from "../context.ts";
+import { outputFile } from "../output-file.ts";
+import { programSizeText, programText } from "../program-files.ts";
+import type { Exporter, Written } from "./exporter.ts";
+import { dialectOf, programOptions, rangeOf } from "./program-options.ts";
+
+/** Returns facts of a program for people and for --json. */
+export function writtenProgram({ program, verification, warnings }: MadeProgram, bytes: number): Written {
+  const { facts } = verification;
+  return {
+    bytes,
+    what: `${programText(program)}: ${programSizeText(program)}, at most ${facts.mostBlocksPerRank} on a GPU and ${facts.mostStepsPerBlock} steps in one; verified`,
+    notes: warnings.map(({ message }) => message),
+    facts: { program: facts },
+  };
+}
+
+function write(context: Context, made: MadeProgram, path: string): Written {
+  return writtenProgram(made, outputFile(context, path, "-o").write([made.text]));
+}
+
+/** A file of the same machine in another dialect, or with another range of sizes. */
+function rewrite(context: Context, program: Program, path: string): Written {
+  if (program.machine !== "msccl") throw new InputError("--to msccl-xml", "a schedule or MSCCL XML", "an MSCCL++ plan");
+  const dialect = dialectOf(context);
+  const text = [...mscclXmlParts(program, { dialect, ...rangeOf(context) })].join("");
+  const found = limitViolations(program, dialect, text);
+  const error = found.find(({ severity }) => severity === "error");
+  if (error !== undefined)
+    throw new InputError("--dialect", `one whose limits the program meets (${RUNTIMES[dialect].title})`, error.message);
+  const bytes = outputFile(context, path, "-o").write([text]);
+  return { bytes, what: programText(program), notes: found.map(({ message }) => message) };
+}
+
+export const PROGRAM_EXPORTERS: readonly Exporter[] = [
+  {
+    name: "msccl-xml",
+    description: "a program for microsoft/msccl, Azure's executor or RCCL: --dialect; several by size: --sizes",
+    fromSchedule: (context, { schedule }, path) =>
+      write(context, programOf(schedule, programOptions(context, dialectOf(context))), path),
+    fromProgram: (context, { program }, path) => rewrite(context, program, path),
+  },
+  {
+    name: "mscclpp-json",
+    description: "an execution plan for MSCCL++",
+    fromSchedule: (context, { schedule }, path) =>
+      write(context, programOf(schedule, programOptions(context, "mscclpp")), path),
+  },
+];

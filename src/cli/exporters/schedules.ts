@@ -1,0 +1,89 @@
+import { InputError } from "../../errors.ts";
+import { perfettoTrace } from "../../export/perfetto.ts";
+import { topologyJsonParts } from "../../export/topology-json.ts";
+import { aboutBytes } from "../../model/estimate.ts";
+import { transfersOf } from "../../model/schedule.ts";
+import type { Schedule } from "../../model/slot-schedule.ts";
+import { linkCount } from "../../model/topology.ts";
+import { isTreeFlow, listedTrees } from "../../model/tree-flow.ts";
+import type { Context } from "../context.ts";
+import { outputFile } from "../output-file.ts";
+import { expanded } from "../schedule-file.ts";
+import { refuseSchedule, type ScheduleFormat, writeSchedule, writeShown, writeTrees } from "../schedule-output.ts";
+import type { ScheduleSubject } from "../subject.ts";
+import { aboutOf } from "../synthesis-options.ts";
+import { count } from "../text.ts";
+import { stepsOfTreesFile } from "../tree-files.ts";
+import type { Exporter, Written } from "./exporter.ts";
+
+/** Bytes of a slice of a trace, and the longest trace that its viewer opens. */
+const SLICE_BYTES = 200;
+const MOST_TRACE = 2 ** 31;
+
+/** Returns the schedule with trees as steps. */
+const asSteps = ({ schedule }: ScheduleSubject, to: string): Schedule =>
+  isTreeFlow(schedule) ? stepsOfTreesFile(schedule, `--to ${to}`) : schedule;
+
+function writeAs(
+  context: Context,
+  subject: ScheduleSubject,
+  path: string,
+  to: string,
+  format: ScheduleFormat,
+): Written {
+  const output = outputFile(context, path, "-o");
+  const schedule = asSteps(subject, to);
+  refuseSchedule(output, format, schedule);
+  const about = subject.report === null ? undefined : aboutOf(subject.report);
+  const transfers = transfersOf(schedule);
+  const bytes = writeSchedule(context, output, format, schedule, about);
+  return { bytes, what: count(transfers, "transfer"), facts: { transfers } };
+}
+
+export const SCHEDULE_EXPORTERS: readonly Exporter[] = [
+  {
+    name: "json",
+    description: "a schedule or its trees, or a network, as Banyan's JSON",
+    fromSchedule(context, subject, path) {
+      const { schedule, report } = subject;
+      if (!isTreeFlow(schedule)) return writeAs(context, subject, path, "json", "json");
+      const about = report === null ? undefined : aboutOf(report);
+      const bytes = writeTrees(context, outputFile(context, path, "-o"), schedule, about);
+      const trees = listedTrees(schedule);
+      return { bytes, what: count(trees, "tree"), facts: { trees } };
+    },
+    fromNetwork(context, { topology }, path) {
+      const bytes = outputFile(context, path, "-o").write(topologyJsonParts(topology));
+      return { bytes, what: count(linkCount(topology), "link") };
+    },
+  },
+  {
+    name: "bys",
+    description: "a schedule in little space, with checksums",
+    fromSchedule: (context, subject, path) => writeAs(context, subject, path, "bys", "bys"),
+  },
+  {
+    name: "steps",
+    description: "trees transfer by transfer, JSON",
+    fromSchedule: (context, subject, path) => writeAs(context, subject, path, "steps", "json"),
+  },
+  {
+    name: "perfetto",
+    description: "a trace of the plan for ui.perfetto.dev",
+    fromSchedule(context, subject, path) {
+      const output = outputFile(context, path, "-o");
+      const schedule = asSteps(subject, "perfetto");
+      const { routes } = schedule;
+      const transfers = transfersOf(schedule);
+      const bytes = transfers * SLICE_BYTES * (routes.links.length / Math.max(1, routes.source.length));
+      if (bytes > MOST_TRACE) {
+        const most = `a schedule whose trace has at most ${aboutBytes(MOST_TRACE)}`;
+        throw new InputError("--to", most, `perfetto, about ${aboutBytes(bytes)}`);
+      }
+      output.refuseWithoutRoom(bytes);
+      const steps = expanded(schedule, "--to perfetto");
+      const written = writeShown(context, output, perfettoTrace(steps, steps.startPs, steps.endPs), bytes);
+      return { bytes: written, what: count(transfers, "transfer"), facts: { transfers } };
+    },
+  },
+];

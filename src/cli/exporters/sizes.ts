@@ -1,0 +1,91 @@
+import { InputError } from "../../errors.ts";
+import { RUNTIMES } from "../../model/runtimes.ts";
+import { formatSize, parseSize } from "../../model/units.ts";
+import { programsBySize, type SizeRange } from "../../programs-by-size.ts";
+import { algorithmNamed } from "../../synthesize/catalog.ts";
+import type { Context } from "../context.ts";
+import { withEngine } from "../engine.ts";
+import { networkOf } from "../network.ts";
+import { outputFolder } from "../output-folder.ts";
+import { membershipOf } from "../request.ts";
+import { progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
+import { count, timeText } from "../text.ts";
+import { listOf, namedCollective, textOf } from "../values.ts";
+import type { Written } from "./exporter.ts";
+import { dialectOf, programOptions } from "./program-options.ts";
+
+/** Returns the name of a range's file; names sort as sizes do, for runtimes take the first file that fits. */
+function nameOfRange(
+  { minBytes, maxBytes, algorithm }: SizeRange,
+  at: number,
+  ranges: number,
+  collective: string,
+): string {
+  const number = `${at + 1}`.padStart(`${ranges}`.length, "0");
+  const to = maxBytes === null ? "up" : `${maxBytes}`;
+  return `${number}-${collective}-${minBytes}-${to}-${algorithm}.xml`;
+}
+
+/** `banyan export TOPO --to msccl-xml --sizes ...`: a folder with the best program for each size. */
+export async function writeSizes(context: Context, argument: string, path: string): Promise<Written> {
+  const { options, signal } = context;
+  const dialect = dialectOf(context);
+  for (const option of ["size", "minBytes", "maxBytes"]) {
+    const value = textOf(options, option);
+    const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    if (value !== undefined) throw new InputError(`--${name}`, "nothing beside --sizes, which says it,", value);
+  }
+  const kind = textOf(options, "collective");
+  if (kind === undefined) throw new InputError("--collective", "a collective beside --sizes");
+  const collective = namedCollective(kind);
+  const algorithm = textOf(options, "algorithm");
+  const folder = outputFolder(context, path, "-o");
+  const topology = await networkOf(argument, options);
+  const sizesBytes = listOf(textOf(options, "sizes") as string, "--sizes", "sizes such as 1MiB").map((size) =>
+    parseSize(size, "--sizes"),
+  );
+  const { algorithm: _, ...synthesis } = synthesisOptions(options);
+  const ranges = await withEngine(context, (engine) =>
+    programsBySize(
+      engine,
+      topology,
+      {
+        collective,
+        sizesBytes,
+        ...(algorithm === undefined ? {} : { algorithms: [algorithmNamed(algorithm).name] }),
+        ...membershipOf(withoutAuto(options)),
+        ...synthesis,
+        signal,
+        onProgress: (step) => context.progress(progressOf(step)),
+      },
+      programOptions(context, dialect),
+    ),
+  );
+  const files = ranges.map((range, i) => ({
+    name: nameOfRange(range, i, ranges.length, collective),
+    parts: [range.made.text],
+  }));
+  const bytes = folder.write(files);
+  const { title, files: most } = RUNTIMES[dialect] as { readonly title: string; readonly files: number };
+  const notes = ranges.map((range, i) => {
+    const sizes = range.sizesBytes.map(formatSize).join(", ");
+    const slower = range.passedOver.map(({ algorithm: other, reason }) => `; ${other} would be faster, but: ${reason}`);
+    return `${files[i]?.name}: for ${sizes}, ${timeText(range.us)} simulated${slower.join("")}`;
+  });
+  if (ranges.length > most) notes.push(`${title} loads at most ${most} files: name those that it is to load`);
+  return {
+    bytes,
+    what: count(files.length, "file"),
+    notes,
+    facts: {
+      files: ranges.map(({ minBytes, maxBytes, algorithm: by, us, passedOver }, i) => ({
+        file: files[i]?.name,
+        minBytes,
+        maxBytes,
+        algorithm: by,
+        us,
+        passedOver,
+      })),
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import { InputError } from "../errors.ts";
+import { looksLikeBys } from "../import/bys.ts";
+import { looksLikeProgram, readProgram } from "../import/program.ts";
+import { blockCount, instructionCount, type Program } from "../model/program.ts";
+import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../model/runtimes.ts";
+import { limitViolations } from "../programs.ts";
+import { type ProgramVerification, verifyProgram } from "../verify/program.ts";
+import type { ProgramViolation } from "../verify/program-violation.ts";
+import { type Context, outJson } from "./context.ts";
+import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
+import { count } from "./text.ts";
+import { oneOf, textOf } from "./values.ts";
+import { KEPT } from "./verdict.ts";
+
+/** A program with the text that it was read from. */
+export interface ProgramFile {
+  readonly file: string;
+  readonly text: string;
+  readonly program: Program;
+}
+
+/** The first so many violations are shown; --json has more. */
+const SHOWN = 20;
+
+/** Returns the text of a file that is no .bys; null for one. Throws InputError. */
+export function textUnlessBys(file: string, place: string): string | null {
+  const source = openSource(file, place);
+  return looksLikeBys(headOf(source)) ? null : textFrom(source, file, place);
+}
+
+/** Returns the program of a file; null where it seems to be something else. Throws InputError. */
+export function programFileOf(context: Context, file: string): ProgramFile | null {
+  context.progress({ what: `reading ${nameOf(file)}` });
+  const text = textUnlessBys(file, "the file");
+  if (text === null || !looksLikeProgram(text)) return null;
+  return { file, text, program: readProgram(text, nameOf(file)) };
+}
+
+/** Returns the program of a file. Throws InputError. */
+export function programFile(context: Context, file: string): ProgramFile {
+  context.progress({ what: `reading ${nameOf(file)}` });
+  const text = textUnlessBys(file, "the program");
+  if (text === null)
+    throw new InputError(
+      "the program",
+      "MSCCL XML or an MSCCL++ plan, not a schedule (`banyan export` makes one of it),",
+      file,
+    );
+  return { file, text, program: readProgram(text, nameOf(file)) };
+}
+
+/** Returns the runtime of --target; null without one. Throws InputError. */
+export const targetOf = (context: Context): RuntimeName | null =>
+  oneOf(textOf(context.options, "target"), RUNTIME_NAMES, "--target") ?? null;
+
+/** Returns what a program is, in a phrase: "allreduce for 8 GPUs, in place". */
+export function programText(program: Program): string {
+  const { collective, rankCount, inPlace, outOfPlace, protocol } = program;
+  const placement = inPlace && outOfPlace ? "in place and out of place" : inPlace ? "in place" : "out of place";
+  return `${collective} of ${count(rankCount, "GPU")}, ${placement}, ${protocol}`;
+}
+
+/** Returns how large a program is, in a phrase. */
+export const programSizeText = (program: Program): string =>
+  `${count(instructionCount(program), "instruction")} in ${count(blockCount(program), "thread block")}`;
+
+const violationJson = ({ kind, severity, message, ...place }: ProgramViolation): unknown => ({
+  kind,
+  severity,
+  message,
+  ...place,
+});
+
+/** `banyan verify FILE` for a program: what it computes, and with --target the limits of a runtime. */
+export function verifyProgramFile(context: Context, { file, text, program }: ProgramFile): number {
+  const { json, quiet, style } = context;
+  const target = targetOf(context);
+  context.progress({ what: "verifying" });
+  const judged: ProgramVerification = verifyProgram(program, {
+    limit: KEPT,
+    onProgress: (done, total) => context.progress({ what: "verifying", done, total, unit: "GPUs" }),
+  });
+  const limits = target === null ? [] : limitViolations(program, target, text);
+  const all = [...judged.violations, ...limits];
+  const errors = all.filter(({ severity }) => severity === "error");
+  const notes = all.filter(({ severity }) => severity === "warning");
+  const errorCount = errors.length + Math.max(0, judged.violationCount - judged.violations.length);
+  const correct = errorCount === 0;
+  if (json) {
+    outJson(context, {
+      schema: "banyan/verification@1",
+      file,
+      program: {
+        name: program.name,
+        machine: program.machine,
+        collective: program.collective,
+        ranks: program.rankCount,
+      },
+      target,
+      correct,
+      facts: judged.facts,
+      violationCount: errorCount,
+      violations: all.map(violationJson),
+    });
+    return correct ? 0 : 1;
+  }
+  const lines = errors.slice(0, SHOWN).map(({ message }) => `  ${message}`);
+  if (errorCount > lines.length)
+    lines.push(`  ... and ${errorCount - lines.length} more (--json has the first ${KEPT})`);
+  const warnings = quiet ? [] : notes.slice(0, SHOWN).map(({ message }) => `  note: ${message}`);
+  if (!quiet && notes.length > SHOWN) warnings.push(`  ... and ${notes.length - SHOWN} more notes (--json)`);
+  if (correct && !quiet) {
+    const fits = target === null ? "" : `; within the limits of ${RUNTIMES[target].title}`;
+    const unknown =
+      program.collective === "custom" ? "; a collective of its own: what it should compute is not known" : "";
+    context.out(
+      `${[`${style.good("correct")}: ${programSizeText(program)} make ${programText(program)}${unknown}${fits}`, ...warnings].join("\n")}\n`,
+    );
+  } else if (!correct) {
+    context.out(
+      `${[`${style.bad("wrong")}: ${count(errorCount, "violation")} in ${nameOf(file)}`, ...lines, ...warnings].join("\n")}\n`,
+    );
+  }
+  return correct ? 0 : 1;
+}
