@@ -2,7 +2,7 @@ import type { Program } from "../model/program.ts";
 import { random } from "../random.ts";
 import { contentsOf, fillInput } from "./contents.ts";
 import { type Fault, faultsBeforehand, faultText } from "./fault.ts";
-import { interleave } from "./interleave.ts";
+import { interleaver } from "./interleave.ts";
 import { type Judgement, judge } from "./judge.ts";
 import { bufferBytes, type CallPlacement, ELEMENT_BYTES, type Layout, layoutOf } from "./layout.ts";
 import { beginMachine, type Machine, machineOf } from "./machine.ts";
@@ -86,11 +86,11 @@ export function executeProgram(program: Program, request: ExecutionRequest): Exe
   const contents = contentsOf(program, type, seed);
   for (const r of ranks) fillInput(program, layout, memory, contents, r);
   const faults = faultsOf(machine);
-  const draws = random(seed, 0x04de);
+  const run = interleaver(machine, ranks, order, random(seed, 0x04de));
   for (let from = 0; from < layout.chunkElements; from += layout.sliceElements) {
     beginPass(program, layout, wiring, memory);
     beginMachine(machine, from, Math.min(layout.sliceElements, layout.chunkElements - from));
-    const waiting = interleave(machine, order, draws);
+    const waiting = run();
     if (waiting.length === 0) faults.push(...leftIn(machine));
     if (waiting.length > 0 || faults.length > 0) {
       const waits = waiting.map(({ instruction, resource }) =>
