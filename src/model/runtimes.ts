@@ -41,12 +41,20 @@ export interface MscclppRuntime {
   readonly name: "mscclpp";
   readonly title: string;
   readonly collectives: Readonly<Partial<Record<NamedCollective | "custom", string>>>;
+  readonly ops: ReadonlySet<Op>;
   readonly opsPerBlock: number;
+  /** Channels of each kind; as many remote buffers. */
   readonly channelsPerBlock: number;
   readonly channelsPerOp: number;
+  /** Sources or destinations of an operation. */
+  readonly operandsPerSide: number;
   readonly barriersPerGpu: number;
   readonly semaphoresPerGpu: number;
   readonly blocksPerGpu: number;
+  /** Bytes of which a chunk has a whole number. */
+  readonly alignmentBytes: number;
+  /** Bytes that its 32-bit offsets reach. */
+  readonly reachBytes: number;
 }
 
 const FULL_OPS: ReadonlySet<Op> = new Set(["nop", "s", "r", "rcs", "rrs", "rrc", "rrcs", "cpy", "re"]);
@@ -117,12 +125,20 @@ const MSCCLPP: MscclppRuntime = {
   name: "mscclpp",
   title: "MSCCL++",
   collectives: { ...AZURE_NAMES },
+  ops: new Set<Op>([
+    ...(["nop", "barrier", "sem_acquire", "sem_release", "signal", "wait", "rlxsignal", "rlxwait", "flush"] as const),
+    ...(["put", "pws", "pwsf", "get", "copy", "rre", "re", "res", "rres", "glres", "gstore"] as const),
+    ...(["cpkt", "upkt", "ppkt", "rppkt", "repkt", "respkt", "recpkt", "recspkt"] as const),
+  ]),
   opsPerBlock: 64,
   channelsPerBlock: 16,
   channelsPerOp: 8,
+  operandsPerSide: 10,
   barriersPerGpu: 16,
   semaphoresPerGpu: 16,
   blocksPerGpu: 108,
+  alignmentBytes: 16,
+  reachBytes: 2 ** 32,
 };
 
 export const MSCCL_RUNTIMES: Readonly<Record<MscclRuntime["name"], MscclRuntime>> = {
