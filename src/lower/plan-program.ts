@@ -1,0 +1,94 @@
+import { type Program, WAIT_EVENT } from "../model/program.ts";
+import { type ProgramBuilder, type ProgramHeader, programBuilder } from "../model/program-builder.ts";
+import { bufferOf, indexOf } from "./plan-layout.ts";
+import type { Part, PlanOp } from "./plan-ops.ts";
+import type { Channel, PeerVia } from "./plan-phases.ts";
+
+/** Operations of the ranks that have a part in a slice, by rank. */
+export type SliceOps = ReadonlyMap<number, readonly PlanOp[]>;
+
+/** Channels of a plan: every slice has its own between each two of its ranks, so thread blocks share none. */
+interface Channels {
+  /** Returns the event on which one rank waits for another in a slice. */
+  event(slice: number, rank: number, peer: number, via: PeerVia): number;
+  /** Greatest number of channels of a kind between two ranks. */
+  most(): number;
+}
+
+/**
+ * Returns the program in which every rank has a thread block for each slice that it has a part in. What `header` lacks is
+ * counted here. O(operations).
+ */
+export function planProgram(slices: readonly SliceOps[], header: Omit<ProgramHeader, "channelCount">): Program {
+  const builder = programBuilder();
+  const channels = channelsOf(builder);
+  for (let rank = 0; rank < header.rankCount; rank++) {
+    builder.addRank();
+    let id = 0;
+    slices.forEach((ops, slice) => {
+      const own = ops.get(rank);
+      if (own === undefined || own.length === 0) return;
+      builder.addBlock({ id: id++ });
+      for (const [step, op] of own.entries()) addOperation(builder, channels, { slice, rank, op, step });
+    });
+  }
+  return builder.build({ ...header, channelCount: channels.most() });
+}
+
+function channelsOf(builder: ProgramBuilder): Channels {
+  const ids = new Map<string, number>();
+  const counts = new Map<string, number>();
+  const events = new Map<string, number>();
+  const idOf = (slice: number, rank: number, peer: number, via: PeerVia): number => {
+    const pair = `${via} ${Math.min(rank, peer)} ${Math.max(rank, peer)}`;
+    let id = ids.get(`${slice} ${pair}`);
+    if (id === undefined) {
+      id = counts.get(pair) ?? 0;
+      counts.set(pair, id + 1);
+      ids.set(`${slice} ${pair}`, id);
+    }
+    return id;
+  };
+  return {
+    event(slice, rank, peer, via) {
+      const key = `${slice} ${via} ${rank} ${peer}`;
+      let event = events.get(key);
+      if (event === undefined) {
+        event = builder.addEvent({ rank, peer, id: idOf(slice, rank, peer, via), via });
+        events.set(key, event);
+      }
+      return event;
+    },
+    most: () => Math.max(0, ...counts.values()),
+  };
+}
+
+interface Placed {
+  readonly slice: number;
+  readonly rank: number;
+  readonly op: PlanOp;
+  readonly step: number;
+}
+
+function addOperation(builder: ProgramBuilder, channels: Channels, placed: Placed): void {
+  const { slice, rank, step } = placed;
+  const { op, via, parts, channels: peers } = placed.op;
+  const waited = ({ peer, via: by }: Channel) => ({ kind: WAIT_EVENT, on: channels.event(slice, rank, peer, by) });
+  const posted = ({ peer, via: by }: Channel) => channels.event(slice, peer, rank, by);
+  if (op === "wait" || op === "rlxwait") builder.add({ op, step, via, waits: peers.map(waited) });
+  else if (op === "signal" || op === "rlxsignal") builder.add({ op, step, via, posts: peers.map(posted) });
+  else if (parts.length === 0) builder.add({ op, step, via });
+  for (const part of parts) {
+    const posts = op === "pws" && part.peer !== null ? [posted({ peer: part.peer, via: "port" })] : [];
+    builder.add({ op, step, via, posts, ...operandsOf(rank, part) });
+  }
+}
+
+function operandsOf(rank: number, { own, remote, to, peer, chunks }: Part) {
+  const operand = (owner: number, at: number) => ({ rank: owner, buffer: bufferOf(at), index: indexOf(at) });
+  return {
+    chunks,
+    sources: [...own.map((at) => operand(rank, at)), ...remote.map((read) => operand(read.peer, read.at))],
+    destinations: [operand(peer ?? rank, to)],
+  };
+}

@@ -1,0 +1,132 @@
+import { InputError } from "../errors.ts";
+import type { Program } from "../model/program.ts";
+import { MSCCLPP_RUNTIME } from "../model/runtimes.ts";
+import type { Schedule } from "../model/slot-schedule.ts";
+import type { Topology } from "../model/topology.ts";
+import type { TreeFlow } from "../model/tree-flow.ts";
+import type { Moves } from "./moves.ts";
+import { movesOf } from "./moves-of.ts";
+import { instancesOf } from "./plan-instances.ts";
+import { layoutOf } from "./plan-layout.ts";
+import { levelsOf } from "./plan-levels.ts";
+import { type Excess, excessError, excessOf } from "./plan-limits.ts";
+import { planProgram } from "./plan-program.ts";
+import { sliceOpsOf } from "./plan-slice-ops.ts";
+import { dealt, unitsOf } from "./plan-slices.ts";
+import type { Problem } from "./plan-state.ts";
+
+export interface PlanOptions {
+  /** Whether input and output are the same memory. */
+  readonly placement: "in" | "out";
+  /** Returns the box of a rank: ranks of one box reach each other's memory. By default groups of the network's nodes. */
+  readonly nodeOf?: (rank: number) => unknown;
+  /** "Simple": packets (LL) are not made. */
+  readonly protocol?: Program["protocol"];
+  readonly name?: string;
+  /** Equal parts of every chunk, each with thread blocks of its own; by default so many that there are about 8 blocks. */
+  readonly instances?: number;
+}
+
+/** Thread blocks of a GPU that fill its links: as many as MSCCL++'s own plans for 8 GPUs have. */
+const USUAL_BLOCKS = 8;
+
+/**
+ * Returns an MSCCL++ plan that does what a schedule does. Chunks that do not wait for each other are dealt to slices, as few as
+ * the executor's limits allow; each slice runs in one thread block of every rank that has a part in it, over channels of its
+ * own, so that blocks of a rank never wait for each other.
+ *
+ * Throws InputError for custom collectives, several groups, and where a limit of the executor cannot be kept: with the limit,
+ * its value, the need, and what may help. O(chunks of all moves) for each number of slices that is tried.
+ */
+export function lowerToPlan(schedule: Schedule | TreeFlow, options: PlanOptions): Program {
+  const { topology, collective } = schedule;
+  return planOf(movesOf(schedule), {
+    ...options,
+    name: options.name ?? collective.kind,
+    nodeOf: options.nodeOf ?? boxesOf(topology, collective.groupMembers),
+  });
+}
+
+function boxesOf({ nodeTraits }: Topology, members: Int32Array): (rank: number) => unknown {
+  return (rank) => nodeTraits[members[rank]].group ?? null;
+}
+
+/** Returns the plan of moves between ranks; as `lowerToPlan`. All ranks are of one box where `nodeOf` is left out. */
+export function planOf(moves: Moves, options: PlanOptions): Program {
+  const { placement, nodeOf = () => null, name = moves.collective.kind } = options;
+  const { instances: wanted } = options;
+  if (wanted !== undefined && (!Number.isSafeInteger(wanted) || wanted < 1)) {
+    throw new InputError("instances", "a positive integer", wanted);
+  }
+  if (options.protocol !== undefined && options.protocol !== "Simple") {
+    throw new InputError("protocol", '"Simple"', options.protocol);
+  }
+  const inPlace = placement === "in";
+  const via: Problem["via"] = (rank, peer) => (nodeOf(rank) === nodeOf(peer) ? "memory" : "port");
+  const base = { moves, layout: layoutOf(moves, inPlace), levels: levelsOf(moves), via };
+  const { problem, sliceOfMove, slices } = fewestSlices(base);
+  const most = Math.floor(MSCCLPP_RUNTIME.blocksPerGpu / slices);
+  const instances = wanted ?? Math.max(1, Math.min(most, Math.floor(USUAL_BLOCKS / slices)));
+  const whole = instancesOf(problem, sliceOfMove, slices, instances, inPlace);
+  const { ops, scratchChunks } = sliceOpsOf(whole.problem, whole.sliceOfMove, slices * instances);
+  const excess = excessOf(ops, moves.rankCount);
+  if (excess !== null) throw excessError(excess);
+  const { inputChunks, outputChunks } = whole.problem.layout;
+  return planProgram(ops, {
+    name,
+    machine: "mscclpp",
+    collective: moves.collective.kind,
+    rootRank: moves.rootRank,
+    rankCount: moves.rankCount,
+    protocol: "Simple",
+    inPlace,
+    outOfPlace: !inPlace,
+    minBytes: null,
+    maxBytes: null,
+    loopChunks: Math.max(inputChunks, outputChunks),
+    finer: 1,
+    inputChunks: new Int32Array(moves.rankCount).fill(inputChunks),
+    outputChunks: new Int32Array(moves.rankCount).fill(outputChunks),
+    scratchChunks,
+  });
+}
+
+/** A deal of moves to slices. */
+interface Deal {
+  readonly problem: Problem;
+  readonly sliceOfMove: Int32Array;
+  readonly slices: number;
+}
+
+/** In the order in which they are tried: few units and reading of peers' memory make the faster plans. */
+const WAYS = [
+  { coarse: true, reads: true },
+  { coarse: true, reads: false },
+  { coarse: false, reads: true },
+  { coarse: false, reads: false },
+] as const;
+
+/** Returns a deal of the moves to as few slices as keep the limits. Throws InputError where none of those tried does. */
+function fewestSlices(base: Omit<Problem, "reads">): Deal {
+  let least: Excess | null = null;
+  const ratio = ({ need, limit }: Excess): number => need / limit;
+  for (const { coarse, reads } of WAYS) {
+    const problem = { ...base, reads };
+    const units = unitsOf(problem.moves, problem.layout, coarse);
+    const most = Math.min(Math.max(1, units.count), MSCCLPP_RUNTIME.blocksPerGpu);
+    for (let slices = 1; slices <= most; slices = next(slices, most)) {
+      for (const inTurns of [true, false]) {
+        const sliceOfMove = dealt(units, slices, inTurns);
+        const { ops } = sliceOpsOf(problem, sliceOfMove, slices);
+        const excess = excessOf(ops, problem.moves.rankCount);
+        if (excess === null) return { problem, sliceOfMove, slices };
+        if (least === null || ratio(excess) < ratio(least)) least = excess;
+      }
+    }
+  }
+  throw excessError(least as Excess);
+}
+
+/** Returns the next number of slices to be tried: one after the other at first, then in steps of a quarter, at last the most. */
+const next = (slices: number, most: number): number =>
+  slices === most ? most + 1 : Math.min(most, slices + Math.max(1, Math.floor(slices / 4)));
