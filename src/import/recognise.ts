@@ -1,9 +1,21 @@
 import { InputError } from "../errors.ts";
 import type { Topology } from "../model/topology.ts";
+import { looksLikeAstraNetwork, looksLikeLogicalDims, readAstraNetwork, readLogicalDims } from "./astra-network.ts";
 import { looksLikeEdgeList, readEdgeList } from "./edge-list.ts";
+import { looksLikeForestCapacity, readForestCapacity } from "./forest-capacity.ts";
+import { looksLikeIbnetdiscover, readIbnetdiscover } from "./ibnetdiscover.ts";
 import { parseJson } from "./json-text.ts";
+import { looksLikeMscclTools, readMscclTools } from "./msccl-tools.ts";
+import { looksLikeNcclTopology, readNcclTopology } from "./nccl-topology.ts";
+import { looksLikeNs3, readNs3 } from "./ns3.ts";
+import { looksLikeNvidiaSmi, readNvidiaSmi } from "./nvidia-smi.ts";
+import { looksLikeRocmSmi, readRocmSmi } from "./rocm-smi.ts";
 import { embeddedTopology } from "./schedule-header.ts";
+import { looksLikeSlurm, readSlurm } from "./slurm.ts";
+import { looksLikeSlurmYaml, readSlurmYaml } from "./slurm-yaml.ts";
 import { looksLikeTaccl, tacclTopologyFromJson } from "./taccl-topology.ts";
+import { looksLikeTeCcl, readTeCcl } from "./te-ccl.ts";
+import { looksLikeTopograph, readTopograph } from "./topograph.ts";
 import { topologyFromJson } from "./topology-json.ts";
 import type { TopologyOptions } from "./topology-options.ts";
 
@@ -15,8 +27,12 @@ interface NetworkFormat<Content> {
   looksLike(content: Content): boolean;
   read(content: Content, fileName: string, options: TopologyOptions): Topology;
   /** Options that say what its files leave open. */
-  readonly takes: readonly (keyof TopologyOptions)[];
+  readonly takes: readonly Option[];
 }
+
+type Option = keyof TopologyOptions;
+const FIGURES: readonly Option[] = ["bandwidth", "latencyPs"];
+const MACHINE: readonly Option[] = ["gpu", ...FIGURES];
 
 const format = (value: unknown): unknown => (value as { readonly format?: unknown }).format;
 
@@ -40,13 +56,26 @@ const JSON_FORMATS: readonly NetworkFormat<unknown>[] = [
     read: tacclTopologyFromJson,
     takes: ["nodes", "profileSizeBytes", "profileScale"],
   },
+  { name: "TE-CCL", looksLike: looksLikeTeCcl, read: readTeCcl, takes: [] },
+  { name: "msccl-tools", looksLike: looksLikeMscclTools, read: readMscclTools, takes: FIGURES },
+  { name: "ASTRA-sim logical dimensions", looksLike: looksLikeLogicalDims, read: readLogicalDims, takes: FIGURES },
+  { name: "ForestColl capacities", looksLike: looksLikeForestCapacity, read: readForestCapacity, takes: ["latencyPs"] },
 ];
 
 const TEXT_FORMATS: readonly NetworkFormat<string>[] = [
+  { name: "NCCL topology", looksLike: looksLikeNcclTopology, read: readNcclTopology, takes: MACHINE },
+  { name: "nvidia-smi topo -m", looksLike: looksLikeNvidiaSmi, read: readNvidiaSmi, takes: [...MACHINE, "nodes"] },
+  { name: "rocm-smi --showtopo", looksLike: looksLikeRocmSmi, read: readRocmSmi, takes: [...MACHINE, "nodes"] },
+  { name: "ibnetdiscover", looksLike: looksLikeIbnetdiscover, read: readIbnetdiscover, takes: MACHINE },
+  { name: "Slurm topology.yaml", looksLike: looksLikeSlurmYaml, read: readSlurmYaml, takes: FIGURES },
+  { name: "Slurm topology.conf", looksLike: looksLikeSlurm, read: readSlurm, takes: FIGURES },
+  { name: "topograph", looksLike: looksLikeTopograph, read: readTopograph, takes: FIGURES },
+  { name: "ASTRA-sim network", looksLike: looksLikeAstraNetwork, read: readAstraNetwork, takes: [] },
+  { name: "ns-3 or SimAI topology", looksLike: looksLikeNs3, read: readNs3, takes: [] },
   { name: "edge list", looksLike: looksLikeEdgeList, read: readEdgeList, takes: [] },
 ];
 
-const OPTION_NAMES: Readonly<Record<keyof TopologyOptions, string>> = {
+const OPTION_NAMES: Readonly<Record<Option, string>> = {
   nodes: "--nodes",
   profileSizeBytes: "--profile-size",
   profileScale: "--profile-scale",
@@ -56,7 +85,7 @@ const OPTION_NAMES: Readonly<Record<keyof TopologyOptions, string>> = {
 };
 
 /** Returns the formats that take an option, for people. */
-function takers(option: keyof TopologyOptions): string {
+function takers(option: Option): string {
   const names = [...JSON_FORMATS, ...TEXT_FORMATS]
     .filter(({ takes }) => takes.includes(option))
     .map(({ name }) => name);
@@ -64,12 +93,8 @@ function takers(option: keyof TopologyOptions): string {
 }
 
 /** Throws InputError where options are given that the network does not leave open. `place` names it. */
-export function refuseOptions(
-  options: TopologyOptions,
-  place: string,
-  taken: readonly (keyof TopologyOptions)[] = [],
-): void {
-  for (const option of Object.keys(OPTION_NAMES) as (keyof TopologyOptions)[]) {
+export function refuseOptions(options: TopologyOptions, place: string, taken: readonly Option[] = []): void {
+  for (const option of Object.keys(OPTION_NAMES) as Option[]) {
     if (options[option] === undefined || taken.includes(option)) continue;
     throw new InputError(OPTION_NAMES[option], `a file (${takers(option)}) that leaves this open`, place);
   }
