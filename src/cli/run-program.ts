@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import { freeMemory } from "../engine/memory.ts";
 import { shareColumns } from "../engine/pool/share.ts";
 import { CancelledError, InputError, InternalError } from "../errors.ts";
+import { roomChunks } from "../execute/connections.ts";
 import { type Execution, type ExecutionRequest, ended, executeProgram, type Plan, planOf } from "../execute/execute.ts";
 import { joined } from "../execute/judge.ts";
 import { memoryOf } from "../execute/memory.ts";
@@ -24,14 +25,14 @@ export interface RunRequest extends Omit<ExecutionRequest, "order"> {
  * do not fit in memory; with CancelledError once the signal is aborted.
  */
 export async function runProgram(program: Program, request: RunRequest, signal: AbortSignal): Promise<Execution> {
-  const plan = planOf(program, request.placement, request.sizeBytes, request.fifoSlots);
+  const plan = planOf(program, request.placement, request.sizeBytes, request.room);
   checkMemory(plan);
   const threads = Math.min(request.threads, MOST_THREADS, program.rankCount);
   if (threads <= 1 || plan.faults.length > 0) return executeProgram(program, request);
-  const { layout, wiring, slots } = plan;
+  const { layout, wiring, room } = plan;
   const shared: Omit<ThreadSetup, "thread"> = {
     plan: { ...plan, program: shareColumns(program), layout: shareColumns(layout), wiring: shareColumns(wiring) },
-    memory: memoryOf(program, layout, wiring, slots, request.type, true),
+    memory: memoryOf(program, layout, wiring, roomChunks(room), request.type, true),
     type: request.type,
     seed: request.seed,
     threads,

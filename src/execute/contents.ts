@@ -1,7 +1,7 @@
 import { INPUT, type Program } from "../model/program.ts";
 import { draw, mix } from "../random.ts";
 import type { Layout } from "./layout.ts";
-import { bringsInput, type Elements, type ElementType, type Memory } from "./memory.ts";
+import { bringsInput, type Elements, type ElementType, type Memory, POISON } from "./memory.ts";
 
 /** Floats are whole numbers so small that a sum over all ranks is exact, whatever the order of its additions. */
 const EXACT_FLOATS = 2 ** 24;
@@ -47,8 +47,9 @@ export function bufferOf(layout: Layout, memory: Memory, rank: number, buffer: n
   return memory.data[rank].subarray(first, first + bufferChunks[3 * rank + buffer] * chunkElements);
 }
 
-/** Writes what a rank brings into its input buffer. O(elements). */
-export function fillInput(program: Program, layout: Layout, memory: Memory, contents: Contents, rank: number): void {
+/** Writes what a rank brings into its input buffer, and poison everywhere else. O(elements). */
+export function fillRank(program: Program, layout: Layout, memory: Memory, contents: Contents, rank: number): void {
+  memory.data[rank].fill(POISON[contents.type]);
   if (!bringsInput(program, rank)) return;
   const input = bufferOf(layout, memory, rank, INPUT);
   addInput(contents, rank, 0, input.length, input.fill(0));

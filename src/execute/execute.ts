@@ -1,6 +1,7 @@
 import type { Program } from "../model/program.ts";
 import { random } from "../random.ts";
-import { contentsOf, fillInput } from "./contents.ts";
+import { type Room, roomChunks, roomOf } from "./connections.ts";
+import { contentsOf, fillRank } from "./contents.ts";
 import { type Fault, faultsBeforehand, faultText } from "./fault.ts";
 import { interleaver } from "./interleave.ts";
 import { type Judgement, judge } from "./judge.ts";
@@ -11,8 +12,6 @@ import { type Order, RANDOM_ORDER } from "./order.ts";
 import { waitText } from "./waits.ts";
 import { type Wiring, wiringOf } from "./wiring.ts";
 
-/** Chunks that a connection holds before a sender waits (NCCL_STEPS of NCCL; a slot holds a chunk or a part of it). */
-export const FIFO_SLOTS = 8;
 const SHOWN = 20;
 const KEPT = 1000;
 
@@ -23,7 +22,8 @@ export interface ExecutionRequest {
   readonly placement: CallPlacement;
   /** Of the data and of the order. */
   readonly seed: number;
-  readonly fifoSlots?: number;
+  /** What connections hold; default: as those of the runtimes at this size. */
+  readonly room?: Room;
   readonly order?: Order;
 }
 
@@ -50,24 +50,30 @@ export interface Plan {
   readonly program: Program;
   readonly wiring: Wiring;
   readonly layout: Layout;
-  readonly slots: number;
+  readonly room: Room;
   /** What it takes in memory: buffers, slots, registers, and the state of the instructions. */
   readonly bytes: number;
   readonly faults: readonly Fault[];
 }
 
 /** Returns the plan of a call. Throws InputError for a size that the program's chunks do not divide. O(instructions). */
-export function planOf(program: Program, placement: CallPlacement, sizeBytes: number, fifoSlots = FIFO_SLOTS): Plan {
+export function planOf(
+  program: Program,
+  placement: CallPlacement,
+  sizeBytes: number,
+  room = roomOf(program, sizeBytes),
+): Plan {
   const wiring = wiringOf(program);
   const registers = wiring.widths.reduce((sum, width) => sum + width, 0);
-  const layout = layoutOf(program, placement, sizeBytes, wiring.connectionCount * fifoSlots + registers);
+  const slots = roomChunks(room);
+  const layout = layoutOf(program, placement, sizeBytes, wiring.connectionCount * slots + registers);
   const faults = faultsBeforehand(program, wiring, layout);
   const bytes =
     bufferBytes(layout) +
-    sideBytes(program, layout, wiring, fifoSlots) +
+    sideBytes(program, layout, wiring, slots) +
     registers * layout.sliceElements * ELEMENT_BYTES +
     program.op.length * 32;
-  return { program, wiring, layout, slots: fifoSlots, bytes, faults };
+  return { program, wiring, layout, room, bytes, faults };
 }
 
 /**
@@ -76,15 +82,15 @@ export function planOf(program: Program, placement: CallPlacement, sizeBytes: nu
  * as runtimes do. Throws InputError for a size that the program's chunks do not divide. O(instructions + ranks x size).
  */
 export function executeProgram(program: Program, request: ExecutionRequest): Execution {
-  const { type, sizeBytes, placement, seed, fifoSlots = FIFO_SLOTS, order = RANDOM_ORDER } = request;
-  const plan = planOf(program, placement, sizeBytes, fifoSlots);
+  const { type, sizeBytes, placement, seed, order = RANDOM_ORDER } = request;
+  const plan = planOf(program, placement, sizeBytes, request.room);
   if (plan.faults.length > 0) return ended(plan, { faults: plan.faults });
-  const { layout, wiring } = plan;
-  const memory = memoryOf(program, layout, wiring, fifoSlots, type, false);
+  const { layout, wiring, room } = plan;
+  const memory = memoryOf(program, layout, wiring, roomChunks(room), type, false);
   const ranks = Array.from({ length: program.rankCount }, (_, r) => r);
-  const machine = machineOf(program, wiring, layout, memory, fifoSlots, ranks);
+  const machine = machineOf(program, wiring, layout, memory, room, ranks);
   const contents = contentsOf(program, type, seed);
-  for (const r of ranks) fillInput(program, layout, memory, contents, r);
+  for (const r of ranks) fillRank(program, layout, memory, contents, r);
   const faults = faultsOf(machine);
   const run = interleaver(machine, ranks, order, random(seed, 0x04de));
   for (let from = 0; from < layout.chunkElements; from += layout.sliceElements) {
@@ -111,13 +117,17 @@ export function faultsOf(machine: Machine): Fault[] {
   return faults;
 }
 
-/** Returns a fault for every connection that is not empty. O(connections). */
-export function leftIn({ wiring, counters, memory }: Pick<Machine, "wiring" | "counters" | "memory">): Fault[] {
+/** Returns a fault for every connection that is not empty and every event whose count has changed. O(connections + events). */
+export function leftIn({ program, wiring, counters, memory }: Machine): Fault[] {
   const faults: Fault[] = [];
   for (let c = 0; c < wiring.connectionCount; c++) {
     const chunks = memory.counters[counters.sent + c] - memory.counters[counters.received + c];
     if (chunks !== 0) faults.push({ kind: "left", rank: wiring.sourceRank[c], peer: wiring.targetRank[c], chunks });
   }
+  program.eventInitial.forEach((initial, event) => {
+    const count = memory.counters[counters.event + event];
+    if (count !== initial) faults.push({ kind: "posted", event, count });
+  });
   return faults;
 }
 

@@ -12,18 +12,24 @@ interface Where {
  * Something that no right program does, whatever the result. `unwritten`: it read a chunk that nothing had written. `count`: it
  * received a chunk of an instruction that sent another number of chunks (0: nobody counted). `outside`: an operand lies outside
  * its buffer. `unconnected`: it sends or receives without a peer, or writes a value that is made of nothing. `left`: chunks were
- * sent and never received.
+ * sent and never received. `posted`: an event's count is not what it was at the start, so the next call would go wrong.
  */
 export type Fault =
   | (Where & { readonly kind: "unwritten" | "outside"; readonly operand: number; readonly chunk: number })
   | (Where & { readonly kind: "count"; readonly chunks: number })
   | (Where & { readonly kind: "unconnected" })
-  | { readonly kind: "left"; readonly rank: number; readonly peer: number; readonly chunks: number };
+  | { readonly kind: "left"; readonly rank: number; readonly peer: number; readonly chunks: number }
+  | { readonly kind: "posted"; readonly event: number; readonly count: number };
 
 /** Returns a fault in words. */
 export function faultText(program: Program, fault: Fault): string {
   if (fault.kind === "left")
     return `gpu ${fault.peer} never receives ${fault.chunks} chunks that gpu ${fault.rank} sends to it`;
+  if (fault.kind === "posted") {
+    const [rank, peer] = [program.eventRank[fault.event], program.eventPeer[fault.event]];
+    const what = rank === peer ? `semaphore ${program.eventId[fault.event]}` : `the signals from gpu ${peer}`;
+    return `gpu ${rank} ends with a count of ${fault.count} for ${what}, not with the ${program.eventInitial[fault.event]} of the start`;
+  }
   const place = placeOfInstruction(program, fault.instruction, fault.block, fault.rank);
   if (fault.kind === "unconnected") return `${place} sends or receives without a peer, or has nothing to write`;
   if (fault.kind === "count") {

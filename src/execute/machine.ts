@@ -1,4 +1,5 @@
 import { type Program, WAIT_BARRIER, WAIT_EVENT } from "../model/program.ts";
+import { type Room, roomChunks } from "./connections.ts";
 import type { Fault } from "./fault.ts";
 import type { Layout } from "./layout.ts";
 import { type Counters, countersOf, type Elements, type Memory } from "./memory.ts";
@@ -25,6 +26,8 @@ export interface Machine {
   readonly wiring: Wiring;
   readonly layout: Layout;
   readonly memory: Memory;
+  readonly room: Room;
+  /** Chunks that a connection holds at most. */
   readonly slots: number;
   readonly counters: Counters;
   readonly resources: Resources;
@@ -56,11 +59,10 @@ export function machineOf(
   wiring: Wiring,
   layout: Layout,
   memory: Memory,
-  slots: number,
+  room: Room,
   ranks: readonly number[],
 ): Machine {
   const counters = countersOf(program, wiring);
-  const { connectionCount } = wiring;
   const n = program.op.length;
   const registerOf = new Int32Array(program.blockId.length);
   let registers = 0;
@@ -80,16 +82,10 @@ export function machineOf(
     wiring,
     layout,
     memory,
-    slots,
+    room,
+    slots: roomChunks(room),
     counters,
-    resources: {
-      arrival: 0,
-      room: connectionCount,
-      published: counters.published,
-      event: counters.event,
-      barrier: counters.barrier,
-      packet: counters.count,
-    },
+    resources: resourcesOf(program, wiring),
     waited: new Int32Array(n),
     moved: new Int32Array(n),
     holding: new Uint8Array(n),
@@ -103,6 +99,14 @@ export function machineOf(
     instructions: 0,
     bytes: 0,
   };
+}
+
+function resourcesOf(program: Program, { connectionCount }: Wiring): Resources {
+  const published = 2 * connectionCount;
+  const event = published + program.blockId.length;
+  const barrier = event + program.eventInitial.length;
+  const packet = barrier + program.barrierBlocks.length;
+  return { arrival: 0, room: connectionCount, published, event, barrier, packet };
 }
 
 /** Prepares a pass over elements [from, from + length) of every chunk. */
@@ -174,10 +178,8 @@ function readChunk(machine: Machine, i: number): number {
   const endOfSources = firstSource + program.sourceCount[i];
   const receiving = program.receives[i] === 1 ? wiring.receivesFrom[block] : -1;
   if (receiving >= 0 && outstanding(machine, receiving) <= 0) return resources.arrival + receiving;
-  if (program.sends[i] === 1) {
-    const into = wiring.sendsInto[block];
-    if (outstanding(machine, into) >= machine.slots) return resources.room + into;
-  }
+  if (program.sends[i] === 1 && isFull(machine, wiring.sendsInto[block], k))
+    return resources.room + wiring.sendsInto[block];
   for (let o = firstSource; o < endOfSources; o++) {
     if (operandPacket[o] === 0) continue;
     const chunk = chunkOf(machine, o, k);
@@ -193,7 +195,10 @@ function readChunk(machine: Machine, i: number): number {
       machine.fault({ kind: "count", rank, block, instruction: i, chunks: memory.slotChunk[2 * slot] });
     move(machine.registers, register, memory.slots, slot * layout.sliceElements, length);
     Atomics.store(memory.counters, counters.received + receiving, taken + 1);
-    machine.wake(resources.room + receiving);
+    if ((k + 1) % machine.room.chunks === 0 || k + 1 === program.chunks[i]) {
+      Atomics.add(memory.counters, counters.ended + receiving, 1);
+      machine.wake(resources.room + receiving);
+    }
     empty = false;
   }
   for (let o = firstSource; o < endOfSources; o++) {
@@ -221,7 +226,8 @@ function writeChunk(machine: Machine, i: number): number {
   const register = registerStart(machine, i, block);
   if (program.sends[i] === 1) {
     const into = wiring.sendsInto[block];
-    if (outstanding(machine, into) >= machine.slots) return resources.room + into;
+    if (isFull(machine, into, k)) return resources.room + into;
+    if (k % machine.room.chunks === 0) Atomics.add(memory.counters, counters.begun + into, 1);
     const given = Atomics.load(memory.counters, counters.sent + into);
     const slot = into * machine.slots + (given % machine.slots);
     move(memory.slots, slot * layout.sliceElements, machine.registers, register, length);
@@ -267,6 +273,14 @@ function complete(machine: Machine, i: number): void {
 function outstanding({ memory, counters }: Machine, connection: number): number {
   const count = memory.counters;
   return Atomics.load(count, counters.sent + connection) - Atomics.load(count, counters.received + connection);
+}
+
+/** Returns whether the k-th chunk of an instruction begins a message for which a connection has no room. */
+function isFull({ memory, counters, room }: Machine, connection: number, k: number): boolean {
+  if (k % room.chunks > 0) return false;
+  const count = memory.counters;
+  const held = Atomics.load(count, counters.begun + connection) - Atomics.load(count, counters.ended + connection);
+  return held >= room.messages;
 }
 
 /** Returns the chunk, among those of all ranks, that is the k-th of an operand. */

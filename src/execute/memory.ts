@@ -8,7 +8,7 @@ export type ElementType = (typeof ELEMENT_TYPES)[number];
 export type Elements = Int32Array | Float32Array;
 
 /** What memory holds before anything is written: no input has this value but by chance, and NaN equals nothing. */
-const POISON = { i32: 0x5eed_dead, f32: Number.NaN } as const;
+export const POISON = { i32: 0x5eed_dead, f32: Number.NaN } as const;
 
 /** All that ranks share or that one reads of another; in shared memory where ranks run on threads. */
 export interface Memory {
@@ -18,7 +18,7 @@ export interface Memory {
   readonly written: Uint8Array;
   /** [chunks of all ranks] 1: written as packets; empty where the program has none. */
   readonly packets: Uint8Array;
-  /** [connections x slots] slices on their way. */
+  /** [connections x slots] slices of chunks on their way. */
   readonly slots: Elements;
   /** [connections x slots x 2] chunks of the instruction that sent it, and which of them it is. */
   readonly slotChunk: Int32Array;
@@ -28,9 +28,12 @@ export interface Memory {
 
 /** First counter of each kind. */
 export interface Counters {
-  /** Chunks that a connection has taken, and given. */
+  /** Chunks that went into a connection, and came out of it. */
   readonly sent: number;
   readonly received: number;
+  /** Messages that were begun to be sent, and that were received to their end. */
+  readonly begun: number;
+  readonly ended: number;
   /** 1 + the last instruction of a block that is complete and publishes. */
   readonly published: number;
   readonly event: number;
@@ -40,12 +43,14 @@ export interface Counters {
 }
 
 export function countersOf(program: Program, { connectionCount }: Wiring): Counters {
-  const published = 2 * connectionCount;
+  const published = 4 * connectionCount;
   const event = published + program.blockId.length;
   const barrier = event + program.eventInitial.length;
   return {
     sent: 0,
     received: connectionCount,
+    begun: 2 * connectionCount,
+    ended: 3 * connectionCount,
     published,
     event,
     barrier,
@@ -59,7 +64,7 @@ export const sideBytes = (program: Program, layout: Layout, wiring: Wiring, slot
   wiring.connectionCount * slots * (layout.sliceElements * ELEMENT_BYTES + 8) +
   countersOf(program, wiring).count * 4;
 
-/** Returns memory in which nothing is written. O(its bytes). */
+/** Returns memory of zeros. O(its bytes). */
 export function memoryOf(
   program: Program,
   layout: Layout,
@@ -75,7 +80,7 @@ export function memoryOf(
   const chunks = rankStart[program.rankCount];
   return {
     data: Array.from({ length: program.rankCount }, (_, r) =>
-      elements((rankStart[r + 1] - rankStart[r]) * chunkElements).fill(POISON[type]),
+      elements((rankStart[r + 1] - rankStart[r]) * chunkElements),
     ),
     written: new Uint8Array(bytes(chunks)),
     packets: new Uint8Array(bytes(program.operandPacket.includes(1) ? chunks : 0)),

@@ -1,5 +1,5 @@
 import { random } from "../random.ts";
-import { contentsOf, fillInput } from "./contents.ts";
+import { contentsOf, fillRank } from "./contents.ts";
 import { faultsOf, leftIn, type Plan } from "./execute.ts";
 import type { Fault } from "./fault.ts";
 import { interleaver, type Neighbours } from "./interleave.ts";
@@ -55,11 +55,11 @@ export const threadOf = (rank: number, threads: number): number => rank % thread
  */
 export function runThread(setup: ThreadSetup): ThreadReport {
   const { plan, memory, type, seed, thread, threads, control } = setup;
-  const { program, layout, wiring, slots } = plan;
+  const { program, layout, wiring, room } = plan;
   const ranks = Array.from({ length: program.rankCount }, (_, r) => r).filter((r) => threadOf(r, threads) === thread);
-  const machine = machineOf(program, wiring, layout, memory, slots, ranks);
+  const machine = machineOf(program, wiring, layout, memory, room, ranks);
   const contents = contentsOf(program, type, seed);
-  for (const r of ranks) fillInput(program, layout, memory, contents, r);
+  for (const r of ranks) fillRank(program, layout, memory, contents, r);
   const faults = faultsOf(machine);
   const draws = random(seed, 0x04de + thread);
   const run = interleaver(machine, ranks, RANDOM_ORDER, draws, neighboursOf(setup, machine));

@@ -25,9 +25,12 @@ describe("executor", () => {
     const sizeBytes = program.loopChunks * 12;
     for (let seed = 0; seed < 40; seed++)
       for (const type of ["i32", "f32"] as const)
-        for (const fifoSlots of [5, 8]) {
+        for (const room of [
+          { messages: 2, chunks: 4 },
+          { messages: 8, chunks: 1 },
+        ]) {
           const order = someOrder(program, seed);
-          const ran = executeProgram(program, { type, sizeBytes, placement, seed, order, fifoSlots });
+          const ran = executeProgram(program, { type, sizeBytes, placement, seed, order, room });
           expect([ran.outcome, ran.faults, ran.waits, ran.differences]).toEqual(["correct", [], [], []]);
           expect(ran.instructions).toBe(program.op.length);
         }

@@ -170,3 +170,13 @@ export function packetAllReduce(ranks: number, chunks: number): Program {
   const scratchChunks = new Int32Array(ranks).fill((ranks - 1) * chunks);
   return builder.build(header("mscclpp", "allreduce", ranks, chunks, { scratchChunks }));
 }
+
+/** Returns one of each. */
+export const smallPrograms = (): { readonly name: string; readonly program: Program }[] => [
+  { name: "ring all-gather", program: ringAllGather(5) },
+  { name: "ring all-reduce", program: ringAllReduce(4) },
+  { name: "ring all-reduce of several chunks", program: ringAllReduce(3, 4) },
+  { name: "direct reduce-scatter", program: directReduceScatter(4) },
+  { name: "all-gather by puts", program: putAllGather(4) },
+  { name: "all-reduce by packets", program: packetAllReduce(4, 3) },
+];

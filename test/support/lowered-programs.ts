@@ -1,0 +1,3 @@
+import type { NamedProgram } from "./program-campaign.ts";
+
+export const loweredPrograms = async (): Promise<NamedProgram[]> => [];

@@ -1,0 +1,92 @@
+import type { Room } from "../../src/execute/connections.ts";
+import { executeProgram } from "../../src/execute/execute.ts";
+import type { CallPlacement } from "../../src/execute/layout.ts";
+import { RANDOM_ORDER, someOrder } from "../../src/execute/order.ts";
+import type { Program } from "../../src/model/program.ts";
+import { random } from "../../src/random.ts";
+import { verifyProgram } from "../../src/verify/program.ts";
+import { pick } from "./draws.ts";
+import { mutantOf } from "./program-mutants.ts";
+
+export interface NamedProgram {
+  readonly name: string;
+  readonly program: Program;
+}
+
+/** What became of the mutants of one kind. */
+export interface Tally {
+  mutants: number;
+  /** Some interleaving made another result, did not end, or read what nothing had written. */
+  changed: number;
+  /** Of the changed ones, by the verifier. */
+  rejected: number;
+  /** Not seen to go wrong, but rejected. */
+  conservative: number;
+  /** Changed and accepted. */
+  missed: number;
+}
+
+export interface Missed {
+  readonly name: string;
+  readonly what: string;
+  readonly mutant: number;
+  readonly how: string;
+}
+
+/** Returns the kinds of calls that a program is for. */
+export const placementsOf = ({ inPlace, outOfPlace }: Program): CallPlacement[] => [
+  ...(inPlace ? ["in" as const] : []),
+  ...(outOfPlace ? ["out" as const] : []),
+];
+
+/** Elements of a chunk: more than one, so that elements of a chunk cannot be confused. */
+const CHUNK_ELEMENTS = 2;
+
+/** Returns how a program goes wrong under one of so many interleavings, in words; null where it does under none. */
+export function wrongUnder(program: Program, interleavings: number, seed: number, room: Room): string | null {
+  for (let turn = 0; turn < interleavings; turn++) {
+    for (const placement of placementsOf(program)) {
+      const ran = executeProgram(program, {
+        type: turn % 2 === 0 ? "i32" : "f32",
+        sizeBytes: program.loopChunks * CHUNK_ELEMENTS * 4,
+        placement,
+        seed: seed + turn,
+        room,
+        order: turn === 0 ? RANDOM_ORDER : someOrder(program, seed + turn),
+      });
+      if (ran.outcome === "correct" || ran.outcome === "ran") continue;
+      return `${placement}, turn ${turn}, ${ran.outcome}: ${[...ran.faults, ...ran.waits, ...ran.differences.map((d) => JSON.stringify(d))][0]}`;
+    }
+  }
+  return null;
+}
+
+/** Returns what became of mutants of the programs, in turn, and those that the verifier should have rejected. */
+export function campaign(
+  programs: readonly NamedProgram[],
+  { count, interleavings, seed }: { readonly count: number; readonly interleavings: number; readonly seed: number },
+  onMutant: (done: number) => void = () => {},
+): { readonly kinds: Map<string, Tally>; readonly missed: readonly Missed[] } {
+  const kinds = new Map<string, Tally>();
+  const missed: Missed[] = [];
+  for (let mutant = 0; mutant < count; mutant++) {
+    const draws = random(seed, mutant);
+    const { name, program } = pick(programs, draws);
+    const { what, program: changed } = mutantOf(program, draws);
+    const { violationCount, facts } = verifyProgram(changed, { limit: 1 });
+    const room = { messages: facts.capacity, chunks: facts.messageChunks };
+    const how = wrongUnder(changed, interleavings, draws.next(), room);
+    const tally = kinds.get(what) ?? { mutants: 0, changed: 0, rejected: 0, conservative: 0, missed: 0 };
+    kinds.set(what, tally);
+    tally.mutants++;
+    if (how !== null) tally.changed++;
+    if (how !== null && violationCount > 0) tally.rejected++;
+    if (how === null && violationCount > 0) tally.conservative++;
+    if (how !== null && violationCount === 0) {
+      tally.missed++;
+      missed.push({ name, what, mutant, how });
+    }
+    onMutant(mutant + 1);
+  }
+  return { kinds, missed };
+}
