@@ -124,7 +124,7 @@ function refuseLegacy(gpus: readonly unknown[], at: Place): void {
   throw new InputError(
     at("gpus[0]"),
     "a plan in the format of MSCCL++ 0.8 and later (compile the algorithm anew with its mscclpp.language of today)",
-    `"${old[0]}" of the format of 0.7 and earlier`,
+    `${old[0]}, as the format had it until 0.7`,
   );
 }
 
