@@ -82,7 +82,7 @@ function reportSide(
     if (count === runtime.peersPerChannel + 1) {
       report.error(
         "peers-per-channel",
-        `${placeOfBlock(program, b, rank)} is the ${count}th with a ${side} peer on channel ${channel}, but ${runtime.title} takes at most ${runtime.peersPerChannel}`,
+        `${placeOfBlock(program, b, rank)} makes ${count} with a ${side} peer on channel ${channel}, but ${runtime.title} takes at most ${runtime.peersPerChannel}`,
         whereOfBlock(program, b, rank),
       );
     }

@@ -50,13 +50,8 @@ export function reportText(
     if (seen.has(kind)) return;
     seen.add(kind);
     const line = lineAt(at);
-    report[warns ? "warning" : "error"](
-      kind,
-      `line ${line} has ${what}, but the parser of ${runtime.title} ${KNOWS[kind]}`,
-      {
-        line,
-      },
-    );
+    const sentence = `line ${line} has ${what}, but the parser of ${runtime.title} ${KNOWS[kind]}`;
+    report[warns ? "warning" : "error"](kind, sentence, { line });
   };
   let algo: ReadonlyMap<string, string> | null = null;
   let at = 0;
@@ -139,9 +134,8 @@ function readTag(
     const close = text.indexOf(quote === "'" ? "'" : '"', at);
     const end = close < 0 ? text.length : close;
     const value = text.slice(at, end);
-    if (value.length > runtime.charactersPerValue || utf8Length(value) > runtime.charactersPerValue) {
-      first("value-length", at, `a value of ${utf8Length(value)} bytes`);
-    }
+    const bytes = value.length > runtime.charactersPerValue / 3 ? utf8Length(value) : 0;
+    if (bytes > runtime.charactersPerValue) first("value-length", at, `a value of ${bytes} bytes`);
     if (value.includes("&") && found !== "name") first("entity", at, `an entity in attribute ${found}`);
     if (slots++ < runtime.attributesPerNode) attributes.set(found, value);
     at = end + 1;
@@ -159,7 +153,7 @@ function reportTag(tag: Tag, runtime: MscclRuntime, report: LimitReport, line: n
     const names = missing.join(", ");
     report.error(
       "missing-attribute",
-      `<${tag.name}> on line ${line} has no ${names}${kept}, but ${runtime.title} needs it`,
+      `<${tag.name}> on line ${line} has no ${names}${kept}, which ${runtime.title} needs`,
       { line },
     );
   } else if (needed.length > 0 && tag.slots > runtime.attributesPerNode) {
