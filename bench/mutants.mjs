@@ -14,7 +14,7 @@ const source = async (path) =>
 const { campaign } = await source("test/support/program-campaign.ts");
 const { smallPrograms } = await source("test/support/executable-programs.ts");
 const { readProgram } = await source("src/import/program.ts");
-const { loweredPrograms } = await source("test/support/lowered-programs.ts");
+const { programs: lowered } = await source("bench/lowered-programs.ts");
 
 const [count = 1000, interleavings = 24, seed = 1] = process.argv.slice(2).map(Number);
 
@@ -32,7 +32,7 @@ function realPrograms() {
   });
 }
 
-const programs = [...smallPrograms(), ...(await loweredPrograms()), ...realPrograms()];
+const programs = [...smallPrograms(), ...lowered, ...realPrograms()];
 const start = performance.now();
 const { kinds, missed } = campaign(programs, { count, interleavings, seed }, (done) => {
   if (done % 20 === 0) progress(`${done} of ${count} mutants`);
