@@ -176,7 +176,7 @@ export function boardLinks(
     return { ...none, pairs: CUBE_MESH_PAIRS.map(([a, b, count]) => pair(a, b, count)), notes };
   }
   const each = board.linksPerPair ?? 1;
-  const pairs = gpus.flatMap((_, a) => gpus.slice(0, a).map((_, b) => pair(b, a, each)));
+  const pairs = gpus.flatMap((_, a) => gpus.slice(a + 1).map((_, past) => pair(a, a + 1 + past, each)));
   const notes = [rate.note, `the file lists no links: ${n} ${name} taken as a full mesh, ${each} to each other`];
   return { ...none, pairs, notes };
 }

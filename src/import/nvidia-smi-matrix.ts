@@ -148,8 +148,11 @@ function cellOf({ words, line }: Line, a: number, b: number, devices: readonly s
   throw new InputError(place(), CELLS, words[b + 1]);
 }
 
-/** Returns the NUMA affinity, the CPU affinity where there is no such column, "" where neither says anything. */
-function affinityOf(words: readonly string[], numa: boolean): string {
-  const known = words.filter((word) => /^\d/.test(word));
-  return (numa && known.length > 1 ? known[1] : known[0]) ?? "";
+/**
+ * Returns the NUMA affinity, the CPU affinity where there is no such column or it says nothing, "" where neither does; a
+ * GPU near several NUMA nodes tells nothing either.
+ */
+function affinityOf([cpu = "", node = ""]: readonly string[], numa: boolean): string {
+  if (numa && /^\d/.test(node)) return /^\d+$/.test(node) ? node : "";
+  return /^\d/.test(cpu) ? cpu : "";
 }
