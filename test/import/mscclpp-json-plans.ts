@@ -123,22 +123,27 @@ export const switchAllReduce = (ranks = 2): Plan =>
       const peers = Array.from({ length: ranks }, (_, r) => r).filter((r) => r !== rank);
       const all = peers.map((_, k) => k);
       const handshake = [memory("rlxsignal", ...all), memory("rlxwait", ...all)];
-      const barrier = { name: "barrier", barrier_id: 0, num_threadblocks: 2 };
+      const barrier = () => ({ name: "barrier", barrier_id: 0, num_threadblocks: 2 });
       const sum = move("glres", [behindSwitch(0, rank)], [behindSwitch(0, rank)], { channel_type: "switch" });
       const withSwitch = {
-        ...block(1, [barrier, sum, barrier]),
+        ...block(1, [barrier(), sum, barrier()]),
         channels: [{ channel_type: "switch", channel_ids: [0] }],
       };
-      return gpu(rank, [ranks, ranks, 0], [block(0, [...handshake, barrier, barrier, ...handshake], all), withSwitch], {
-        channels: [
-          toPeers(...peers),
-          {
-            channel_type: "switch",
-            buffer_type: "i",
-            rank_groups: [{ size: ranks, ranks: [0, ...all.map((k) => k + 1)] }],
-          },
-        ],
-      });
+      return gpu(
+        rank,
+        [ranks, ranks, 0],
+        [block(0, [...handshake, barrier(), barrier(), ...handshake], all), withSwitch],
+        {
+          channels: [
+            toPeers(...peers),
+            {
+              channel_type: "switch",
+              buffer_type: "i",
+              rank_groups: [{ size: ranks, ranks: [0, ...all.map((k) => k + 1)] }],
+            },
+          ],
+        },
+      );
     }),
   );
 
