@@ -6,6 +6,8 @@ import type { LimitReport } from "./program-limits-report.ts";
 const NAME_CHARACTERS = 63;
 /** What microsoft/msccl takes for maxBytes where a file has none. */
 const DEFAULT_MAX_BYTES = 134_217_728;
+/** Multiprocessors of an A100, each of which runs one thread block; an H100 has 132. */
+const A100_BLOCKS = 108;
 const ROOTED = new Set(["broadcast", "reduce", "gather", "scatter"]);
 
 /**
@@ -34,6 +36,10 @@ export function reportFile(
       "value-length",
       `the name is longer than the ${runtime.charactersPerValue} bytes of a value that ${title} has room for`,
     );
+  }
+  const threads = algo?.get("nthreads");
+  if (threads !== undefined && runtime.name === "msccl" && Number(threads) % 32 !== 0) {
+    report.error("threads", `nthreads is ${threads}, but ${title} demands a multiple of 32`);
   }
   if (program.channelCount > runtime.channels) {
     report.error(
@@ -138,6 +144,9 @@ function reportNodes(
         rank,
       },
     );
+  } else if (blocks > A100_BLOCKS) {
+    const text = `gpu ${rank} has ${blocks} thread blocks, which must all run at once: an A100 runs ${A100_BLOCKS}`;
+    report.warning("blocks", text, { rank });
   }
 }
 

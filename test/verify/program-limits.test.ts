@@ -212,6 +212,20 @@ describe("mscclLimitViolations", () => {
       "rccl",
       ["error blocks: gpu 0 has 65 thread blocks, but RCCL takes at most 64"],
     ],
+    [
+      "more thread blocks than an A100 runs at once",
+      { blocks: Array.from({ length: 109 }, () => ["", ""]) },
+      "azure",
+      ["warning blocks: gpu 0 has 109 thread blocks, which must all run at once: an A100 runs 108"],
+    ],
+    [
+      "threads that are no warps",
+      { algo: "nthreads=100" },
+      "msccl",
+      ["error threads: nthreads is 100, but microsoft/msccl demands a multiple of 32"],
+    ],
+    ["threads that are warps", { algo: "nthreads=96" }, "msccl", []],
+    ["threads elsewhere", { algo: "nthreads=100" }, "rccl", []],
     ["65 thread blocks elsewhere", { blocks: Array.from({ length: 65 }, () => ["", ""]) }, "azure", []],
     ["64 steps", { blocks: [["", ...repeated(64, "")]] }, "azure", []],
     [
@@ -258,6 +272,7 @@ describe("mscclLimitViolations", () => {
       },
       "azure",
       [
+        "warning blocks: gpu 0 has 130 thread blocks, which must all run at once: an A100 runs 108",
         "error awaited-block: gpu 0, thread block 129, step 1 (line 392) waits for thread block 128, but Azure's MSCCL executor can wait for 0 to 127 only",
       ],
     ],
