@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { programFromPlan } from "../../src/import/mscclpp-json.ts";
 import { OPS, SCRATCH } from "../../src/model/program.ts";
+import { verifyProgram } from "../../src/verify/program.ts";
 import { pipelinedCopy, sharedCopy } from "./mscclpp-json-plans.ts";
 
 /** Returns how often each chunk of an operand is moved: sources of copies in one buffer. */
@@ -71,5 +72,13 @@ describe("a plan cut finer", () => {
         },
       ),
     );
+  });
+
+  it("shows a semaphore that lets a pipeline overtake the reader of scratch that is used again", () => {
+    const violations = (ahead: number): number =>
+      verifyProgram(programFromPlan(pipelinedCopy(2 ** 24, 2, ahead, { reuse_resources: true }), "p.json"))
+        .violationCount;
+    expect([violations(1), violations(2)]).toEqual([0, 0]);
+    expect(violations(3)).toBeGreaterThan(0);
   });
 });
