@@ -72,7 +72,7 @@ export function switchTree(
   );
   const parents = new Int32Array(switches.length);
   for (const lower of below) for (const index of lower) parents[index]++;
-  const hosts = hostsBelow(switches, below);
+  const hosts = hostsBelow(switches, below, parents);
 
   switches.forEach(({ nodes, place }, index) => {
     const here = firstSwitch[index];
@@ -80,7 +80,7 @@ export function switchTree(
       builder.addDuplex(builder.indexOf(node) as number, here, figures.leaf, figures.latencyPs);
     }
     for (const lower of below[index]) {
-      const rate = figures.spine ?? Math.ceil((figures.leaf * hosts[lower]) / parents[lower]);
+      const rate = figures.spine ?? Math.round((figures.leaf * hosts[lower]) / parents[lower]);
       if (rate < 1) continue;
       if (!Number.isSafeInteger(rate)) {
         throw new InputError(place, "fewer hosts below a switch (or --assume spine=...)", hosts[lower]);
@@ -108,8 +108,15 @@ function addHosts(
   }
 }
 
-/** Returns the hosts below each switch (those on two ways twice), or throws InputError where switches form a cycle. */
-function hostsBelow(switches: readonly ListedSwitch[], below: readonly (readonly number[])[]): Float64Array {
+/**
+ * Returns the hosts below each switch, those of a switch in equal parts below all that list it. Throws InputError where
+ * switches form a cycle.
+ */
+function hostsBelow(
+  switches: readonly ListedSwitch[],
+  below: readonly (readonly number[])[],
+  parents: Int32Array,
+): Float64Array {
   const hosts = Float64Array.from(switches, ({ nodes }) => nodes.length);
   const waiting = Int32Array.from(below, (lower) => lower.length);
   const above: number[][] = switches.map(() => []);
@@ -119,7 +126,7 @@ function hostsBelow(switches: readonly ListedSwitch[], below: readonly (readonly
   const ready = switches.flatMap((_, index) => (waiting[index] === 0 ? [index] : []));
   for (let i = 0; i < ready.length; i++) {
     for (const upper of above[ready[i]]) {
-      hosts[upper] += hosts[ready[i]];
+      hosts[upper] += hosts[ready[i]] / parents[ready[i]];
       if (--waiting[upper] === 0) ready.push(upper);
     }
   }

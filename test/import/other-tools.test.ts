@@ -1,0 +1,364 @@
+import { describe, expect, it } from "vitest";
+import {
+  looksLikeAstraNetwork,
+  looksLikeLogicalDims,
+  readAstraNetwork,
+  readLogicalDims,
+} from "../../src/import/astra-network.ts";
+import { looksLikeForestCapacity, readForestCapacity } from "../../src/import/forest-capacity.ts";
+import { looksLikeMscclTools, readMscclTools } from "../../src/import/msccl-tools.ts";
+import { looksLikeNs3, readNs3 } from "../../src/import/ns3.ts";
+import { looksLikeTeCcl, readTeCcl } from "../../src/import/te-ccl.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
+import { linkNames, type Topology } from "../../src/model/topology.ts";
+import { sentenceOf } from "./support.ts";
+
+const GIB = 2 ** 30;
+/** Returns rate (GB/s) and latency (us) of a link. */
+const link = (topology: Topology, name: string): [number, number] => {
+  const index = linkNames(topology).indexOf(name);
+  return [topology.linkBytesPerSecond[index] / 1e9, topology.linkLatencyPs[index] / 1e6];
+};
+
+describe("ASTRA-sim networks", () => {
+  const text =
+    "# comment\ntopology: [ Switch, Ring, FullyConnected ]\nnpus_count: [ 2, 3, 2 ]\nbandwidth: [400, 50.5, 1]  # GB/s\nlatency: [ 936.25, 1000, 0 ]\n";
+
+  it("are products of their dimensions, with GiB/s and ns, and every figure a link's", () => {
+    expect(looksLikeAstraNetwork(text)).toBe(true);
+    const topology = readAstraNetwork(text, "n.yml");
+    expect(topology.shape).toEqual([2, 3, 2]);
+    expect([topology.npuCount, topology.nodeNames.length]).toEqual([12, 18]);
+    expect(link(topology, "0>sw0")).toEqual([(400 * GIB) / 1e9, 0.93625]);
+    expect(link(topology, "0>2")).toEqual([(50.5 * GIB) / 1e9, 1]);
+    expect(link(topology, "0>6")).toEqual([GIB / 1e9, 0]);
+  });
+
+  it.each([
+    [
+      "topology: [ Torus ]\nnpus_count: [ 8 ]\nbandwidth: [1]\nlatency: [1]",
+      'expected one of Ring, FullyConnected, Switch for t line 1: 0 but received "Torus"',
+    ],
+    [
+      "topology: [ Ring ]\nnpus_count: [ 8, 2 ]\nbandwidth: [1]\nlatency: [1]",
+      "expected 1 entries, one for each dimension, for t line 2: npus_count",
+    ],
+    [
+      "topology: [ Ring ]\nnpus_count: [ 8.5 ]\nbandwidth: [1]\nlatency: [1]",
+      "expected an integer in 1 .. 10000000 for t line 2: 0 but received 8.5",
+    ],
+    [
+      "topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [0]\nlatency: [1]",
+      "expected a positive number of GB/s for t line 3: 0 but received 0",
+    ],
+    ["topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [1]", "for t: latency"],
+    ["topology: [ FullyConnected ]\nnpus_count: [ 100000 ]\nbandwidth: [1]\nlatency: [1]", "links"],
+    ["topology: Ring\nnpus_count: 8", "expected a list with an entry for each dimension for t line 1: topology"],
+    ["topology: []\nnpus_count: []", "expected 1 to 32 dimensions"],
+  ])("%j is refused with its line", (bad, sentence) => {
+    expect(sentenceOf(() => readAstraNetwork(bad, "t"))).toContain(sentence);
+  });
+
+  it("may be logical dimensions, whose rings are assumed", () => {
+    const value = { "logical-dims": ["8", "2"] };
+    expect(looksLikeLogicalDims(value)).toBe(true);
+    const topology = readLogicalDims(value, "d.json", { bandwidth: { nic: 25e9 }, latencyPs: 1e6 });
+    expect(topology.shape).toEqual([8, 2]);
+    expect(link(topology, "0>1")).toEqual([25, 1]);
+    expect(sentenceOf(() => readLogicalDims({ "logical-dims": ["x"] }, "d.json"))).toBe(
+      'expected an integer in 1 .. 10000000 for d.json: logical-dims[0] but received "x"',
+    );
+  });
+});
+
+describe("graphs of capacities", () => {
+  const graph = {
+    name: "pair",
+    unit: "GB/s",
+    compute_order: ["b", "a"],
+    nodes: [
+      { id: "a", tuple: [0, "GPU", 0], kind: "compute" },
+      { id: "s", tuple: [-1, "IB", 0], kind: "switch" },
+      { id: "b", kind: "compute" },
+    ],
+    edges: [
+      { src: "a", dst: "s", capacity: 300 },
+      { src: "s", dst: "b", capacity: 25 },
+    ],
+  };
+
+  it("order NPUs by compute_order, group them by boxes, and assume latencies", () => {
+    expect(looksLikeForestCapacity(graph)).toBe(true);
+    const topology = readForestCapacity(graph, "g.json");
+    expect(topology.nodeNames).toEqual(["b", "a", "s"]);
+    expect(topology.nodeTraits).toEqual([{}, { group: "box0" }, {}]);
+    expect([link(topology, "a>s"), link(topology, "s>b")]).toEqual([
+      [300, 0.5],
+      [25, 0.5],
+    ]);
+    expect(readForestCapacity({ ...graph, directed: false }, "g.json").linkSource.length).toBe(4);
+  });
+
+  it.each([
+    [{ ...graph, unit: "furlongs" }, 'expected "GB/s" or "B/s" for g.json: unit but received "furlongs"'],
+    [{ ...graph, compute_order: ["a"] }, "expected each of the 2 compute nodes once for g.json: compute_order"],
+    [
+      { ...graph, compute_order: ["a", "s"] },
+      'expected the id of a compute node for g.json: compute_order[1] but received "s"',
+    ],
+    [
+      { ...graph, edges: [{ src: "a", dst: "z", capacity: 1 }] },
+      'expected a node of the file for g.json: edges[0].dst but received "z"',
+    ],
+    [
+      { ...graph, edges: [{ src: "a", dst: "a", capacity: 1 }] },
+      "expected another node than src for g.json: edges[0].dst",
+    ],
+    [{ ...graph, edges: [{ src: "a", dst: "s", capacity: 0 }] }, "for g.json: edges[0].capacity but received 0"],
+    [
+      { ...graph, nodes: [...graph.nodes, { id: "a", kind: "switch" }] },
+      "expected an id not used before for g.json: nodes[3].id",
+    ],
+    [{ ...graph, nodes: [{ id: "a", kind: "nic" }] }, 'expected "compute" or "switch" for g.json: nodes[0].kind'],
+  ])("a wrong field is refused with its place", (value, sentence) => {
+    expect(sentenceOf(() => readForestCapacity(value, "g.json"))).toContain(sentence);
+  });
+});
+
+describe("msccl-tools topologies", () => {
+  const links = [
+    [0, 2, 1],
+    [2, 0, 0],
+    [1, 0, 0],
+  ];
+
+  it("count links by destination and source, in units of an NVLink", () => {
+    const value = {
+      name: "three",
+      links: [
+        [0, 3, 0],
+        [0, 0, 0],
+        [1, 0, 0],
+      ],
+      switches: [],
+    };
+    expect(looksLikeMscclTools(value)).toBe(true);
+    const topology = readMscclTools(value, "t.json");
+    expect(linkNames(topology)).toEqual(["0>2", "1>0"]);
+    expect(link(topology, "1>0")).toEqual([75, 0.5]);
+    expect(link(readMscclTools(value, "t.json", { bandwidth: { nvlink: 1e9 }, latencyPs: 0 }), "1>0")).toEqual([3, 0]);
+  });
+
+  it("make ports of switches, which links below them do not widen", () => {
+    const star = [0, 1, 2].flatMap((rank) => {
+      const others = [0, 1, 2].filter((other) => other !== rank);
+      return [
+        [[rank], others, 2, `out${rank}`],
+        [others, [rank], 1, `in${rank}`],
+      ];
+    });
+    const full = [0, 1, 2].map((to) => [0, 1, 2].map((from) => (from === to ? 0 : 2)));
+    const topology = readMscclTools({ name: "star", links: full, switches: star }, "t.json");
+    expect(linkNames(topology)).toEqual(["0>sw0", "sw0>0", "1>sw0", "sw0>1", "2>sw0", "sw0>2"]);
+    expect([link(topology, "1>sw0"), link(topology, "sw0>1")]).toEqual([
+      [50, 0.25],
+      [25, 0.25],
+    ]);
+    expect(sentenceOf(() => readMscclTools({ name: "s", links: full, switches: star.slice(1) }, "t.json"))).toBe(
+      'expected a port out and in for each of 3 ranks for t.json: switches but received "2 out, 3 in"',
+    );
+    const narrow = full.map((row) => row.map((count) => Math.min(count, 1)));
+    const wide = star.map(([from, to, , name]) => [from, to, 2, name]);
+    expect(sentenceOf(() => readMscclTools({ name: "s", links: narrow, switches: wide }, "t.json"))).toContain(
+      "as many chunks as its switch lets through for t.json: links[1][0]",
+    );
+  });
+
+  it("are in TACCL's algorithm files as one or two nodes", () => {
+    const node = {
+      sccl_type: "topology",
+      name: "pair",
+      copies: 2,
+      ngpus_per_node: 2,
+      node_links: [
+        [0, 1],
+        [1, 0],
+      ],
+      node_invbws: [
+        [0, 23],
+        [46, 0],
+      ],
+      remote_invbw: 107,
+      internode_conn: { "0": [1] },
+      local_switches: [],
+    };
+    const topology = readMscclTools({ sccl_type: "algorithm", topology: node }, "a.json");
+    expect(linkNames(topology)).toEqual(["0>1", "1>0", "2>3", "3>2", "0>3", "2>1"]);
+    expect(link(topology, "1>0")[0]).toBe(Math.round((2 ** 20 * 1e6) / 23) / 1e9);
+    expect(link(topology, "0>3")[0]).toBe(Math.round((2 ** 20 * 1e6) / 107) / 1e9);
+    expect(topology.nodeTraits[3]).toEqual({ group: "box1" });
+    expect(sentenceOf(() => readMscclTools({ topology: { ...node, copies: 3 } }, "a.json"))).toBe(
+      "expected an integer in 1 .. 2 for a.json: topology.copies but received 3",
+    );
+    expect(sentenceOf(() => readMscclTools({ topology: { ...node, internode_conn: null } }, "a.json"))).toBe(
+      "expected an object for a.json: topology.internode_conn but received null",
+    );
+  });
+
+  it.each([
+    [{ name: "x", links: [[0, 1]] }, "expected 1 numbers for t.json: links[0]"],
+    [{ name: "x", links: [[1]] }, "expected 0, as no rank has a link to itself, for t.json: links[0][0]"],
+    [
+      {
+        name: "x",
+        links: [
+          [0, -1],
+          [0, 0],
+        ],
+      },
+      "expected an integer in 0 .. 1000000 for t.json: links[0][1] but received -1",
+    ],
+    [
+      { name: "x", links, switches: [[[0, 1], [1, 2], 1, "s"]] },
+      "expected the port of one rank (one source or one destination) for t.json: switches[0]",
+    ],
+    [
+      { name: "x", links, switches: [[[0], [7], 1, "s"]] },
+      "expected an integer in 0 .. 2 for t.json: switches[0][1][0] but received 7",
+    ],
+  ])("a wrong field is refused with its place", (value, sentence) => {
+    expect(sentenceOf(() => readMscclTools(value, "t.json"))).toContain(sentence);
+  });
+});
+
+describe("TE-CCL inputs", () => {
+  const input = (params: object): unknown => ({ TopologyParams: { chunk_size: 1, ...params }, GurobiParams: {} });
+
+  it.each([
+    ["DGX1", {}, 8, 0, 32],
+    ["NDv2", { chassis: 1 }, 8, 0, 32],
+    ["NDv2", { chassis: 2 }, 16, 0, 66],
+    ["NDv2", { chassis: 4 }, 32, 1, 136],
+    ["ndv2", { chassis: 2 }, 16, 0, 66],
+    ["DGX2", { chassis: 2 }, 32, 2, 80],
+    ["AMD", { chassis: 1, alpha: [0, 0] }, 16, 0, 56],
+    ["AMD", { chassis: 2, alpha: [1e-6, 2e-6] }, 32, 17, 112 + 64 + 32],
+    ["Mesh", { side_length: 3, alpha: [0] }, 9, 0, 2 * (8 + 6)],
+  ])("%s %j", (name, params, npus, switches, links) => {
+    expect(looksLikeTeCcl(input({ name }))).toBe(true);
+    const topology = readTeCcl(input({ name, ...params }), "t.json");
+    expect([topology.npuCount, topology.nodeNames.length - npus, topology.linkSource.length]).toEqual([
+      npus,
+      switches,
+      links,
+    ]);
+  });
+
+  it("has the figures of its Python files", () => {
+    const ndv2 = readTeCcl(input({ name: "NDv2", chassis: 3 }), "t.json");
+    expect([link(ndv2, "0>1"), link(ndv2, "0>2"), link(ndv2, "8>ib"), link(ndv2, "ib>9")]).toEqual([
+      [50, 0.7],
+      [25, 0.7],
+      [12.5, 1.3],
+      [12.5, 1.3],
+    ]);
+    const dgx2 = readTeCcl(input({ name: "DGX2" }), "t.json");
+    expect([link(dgx2, "0>nvsw0"), link(dgx2, "17>0")]).toEqual([
+      [125, 0.35],
+      [12.5, 2.6],
+    ]);
+    expect(link(readTeCcl(input({ name: "AMD", chassis: 2, alpha: [1e-6, 2e-6] }), "t.json"), "1>nic0.0")).toEqual([
+      25, 2,
+    ]);
+  });
+
+  it("of one AMD chassis has the links of our MI250 box", () => {
+    const degrees = (topology: Topology): number[] => [...topology.linkBytesPerSecond].sort((a, b) => a - b);
+    expect(degrees(readTeCcl(input({ name: "AMD" }), "t.json"))).toEqual(degrees(presetTopology("mi250")));
+  });
+
+  it.each([
+    [
+      input({ name: "Torus" }),
+      'expected one of DGX1, NDv2, DGX2, AMD, Mesh (or matrices capacity and alpha) for t.json: TopologyParams.name but received "Torus"',
+    ],
+    [
+      input({ name: "DGX2", chassis: 3 }),
+      "expected an integer in 2 .. 2 for t.json: TopologyParams.chassis but received 3",
+    ],
+    [
+      input({ name: "DGX1", alpha: [-1] }),
+      "expected a latency in seconds, 0 or more for t.json: TopologyParams.alpha[0] but received -1",
+    ],
+    [{ TopologyParams: { name: "x" }, capacity: [[0, 1]], alpha: [] }, "expected 1 numbers for t.json: capacity[0]"],
+    [
+      {
+        TopologyParams: { name: "x" },
+        capacity: [
+          [0, 1],
+          [0, 0],
+        ],
+        alpha: [
+          [-1, -1],
+          [-1, -1],
+        ],
+      },
+      "for t.json: alpha[0][1] but received -1",
+    ],
+  ])("%j is refused with its place", (value, sentence) => {
+    expect(sentenceOf(() => readTeCcl(value, "t.json"))).toContain(sentence);
+  });
+});
+
+describe("ns-3 and SimAI topologies", () => {
+  it("number NPUs by their ids and join both ends of a link", () => {
+    const text = "4 1 3\n1\n0 1 200Gbps 0.005ms 0\r\n2 1 100Mbps 700ns 0\n3 1 1Gbps 1us 0.01\n";
+    expect(looksLikeNs3(text)).toBe(true);
+    const topology = readNs3(text, "t.txt");
+    expect(topology.nodeNames).toEqual(["0", "2", "3", "1"]);
+    expect([link(topology, "0>1"), link(topology, "1>2")]).toEqual([
+      [25, 5],
+      [0.0125, 0.7],
+    ]);
+    expect(topology.sources).toEqual(["ns-3 topology t.txt", "error rates of 1 links not used"]);
+  });
+
+  it("group SimAI's GPUs and NVSwitches by servers", () => {
+    const text =
+      "7 2 2 1 6 A100\n4 5 6\n0 4 2400Gbps 0ms 0\n1 4 2400Gbps 0ms 0\n2 5 2400Gbps 0ms 0\n3 5 2400Gbps 0ms 0\n0 6 1Gbps 1us 0\n2 6 1Gbps 1us 0\n";
+    const topology = readNs3(text, "t.txt");
+    expect(topology.nodeTraits.map(({ group }) => group)).toEqual([
+      "box0",
+      "box0",
+      "box1",
+      "box1",
+      "box0",
+      "box1",
+      undefined,
+    ]);
+    expect(topology.sources[0]).toBe("SimAI (A100) topology t.txt");
+  });
+
+  it("may have no switches", () => {
+    expect(linkNames(readNs3("2 0 1\n\n0 1 1Gbps 1us 0\n", "t"))).toEqual(["0>1", "1>0"]);
+  });
+
+  it.each([
+    ["", "for t"],
+    ["3 1\n", "expected 3 counts (nodes switches links)"],
+    ["3 1 5\n2\n0 2 1Gbps 1us 0", "expected as many links as the file has (1) for t line 1 but received 5"],
+    ["99999999 0 1\n0 1 1Gbps 1us 0", "expected nodes that have links for t line 1"],
+    ["2 2 1\n0 1\n0 1 1Gbps 1us 0", "expected more nodes than switches for t line 1"],
+    ["3 1 1\n2 2\n0 2 1Gbps 1us 0", "expected 1 different ids of switches for t line 2"],
+    ["3 1 1\n7\n0 2 1Gbps 1us 0", 'expected a node id below 3 for t line 2 but received "7"'],
+    ["3 1 1\n2\n0 2 1Gbps", "expected a link as in 0 8 200Gbps 0.005ms 0 for t line 3"],
+    ["3 1 1\n2\n0 2 fast 1us 0", "for t line 3"],
+    ["3 1 1\n2\n0 0 1Gbps 1us 0", "expected two different nodes for t line 3"],
+    [
+      "5 3 1 0 2 H100\n4\n0 4 1Gbps 1us 0\n1 4 1Gbps 1us 0",
+      "expected GPUs per server that divide 4 for t line 1 but received 3",
+    ],
+  ])("%j is refused with its line", (text, sentence) => {
+    expect(sentenceOf(() => readNs3(text, "t"))).toContain(sentence);
+  });
+});
