@@ -40,6 +40,14 @@ const NVSWITCH = /^0x0680(00)?$/i;
 const CPU_CLASS = /^0x068001$/i;
 const VIRTUAL_SWITCH = /^f+:f+:f+/i;
 
+/** Links from one GPU to another. */
+interface Bundle {
+  readonly count: number;
+  /** Of one link. */
+  readonly rate: number;
+  readonly kind: "nvlink" | "xgmi";
+}
+
 /** Returns the model that a <gpu> tells of by `gcn` or `sm`; null where it does not. */
 function toldModel(gpu: XmlElement): GpuModel | null {
   const gcn = gpu.attributes.get("gcn");
@@ -65,17 +73,20 @@ export function listedLinks(
   fileName: string,
   options: TopologyOptions,
 ): XmlLinks {
+  const n = gpus.length;
   const index = new Map(gpus.map(({ machine, busid }, g) => [`${machine} ${busid}`, g]));
-  const ports = new Float64Array(gpus.length);
-  const counts = new Map<string, number>();
-  const kinds = new Map<string, { readonly rate: number; readonly kind: "nvlink" | "xgmi" }>();
+  const ports = new Float64Array(n);
+  /** By n * from + to. */
+  const bundles = new Map<number, Bundle>();
   const toCpu: GpuHost[] = [];
   const notes = new Set<string>();
   let [selves, strangers, unequal, inNetwork] = [0, 0, 0, false];
 
   for (const [g, { gpu, machine, cpu }] of gpus.entries()) {
-    const own = model ?? toldModel(gpu as XmlElement);
-    for (const link of gpu?.children ?? []) {
+    if (gpu === null) continue;
+    const own = model ?? toldModel(gpu);
+    const rates = new Map<string, number>();
+    for (const link of gpu.children) {
       if (link.name === "c2c") {
         const rate = integerAttribute(link, "bw", fileName) * integerAttribute(link, "count", fileName) * 1e6;
         if (rate > 0) toCpu.push({ gpu: g, host: cpu, bytesPerSecond: rate, kind: "nvlink" });
@@ -83,36 +94,37 @@ export function listedLinks(
       if (link.name !== "nvlink" && link.name !== "xgmi") continue;
       const count = integerAttribute(link, "count", fileName, [0, 1024]);
       if (count === 0) continue;
-      const figure = directRate(own, link.name, options);
-      if (figure === null) throw unknownModel(gpu as XmlElement, link.name, model, fileName);
-      if (model === null && own !== null)
-        notes.add(`GPUs of ${toldBy(gpu as XmlElement)} have the links of ${own.name}`);
-      notes.add(figure.note);
+      if (!rates.has(link.name)) {
+        const figure = directRate(own, link.name, options);
+        if (figure === null) throw unknownModel(gpu, link.name, model, fileName);
+        rates.set(link.name, figure.bytesPerSecond);
+        if (model === null && own !== null) notes.add(`GPUs of ${toldBy(gpu)} have the links of ${own.name}`);
+        notes.add(figure.note);
+      }
+      const rate = rates.get(link.name) as number;
       const target = attributeOf(link, "target", fileName);
       const kind = link.attributes.get("tclass") ?? "";
       const other = index.get(`${machine} ${plainBusid(target)}`);
       if (other === g) selves += count;
       else if (other !== undefined) {
-        const key = `${g} ${other}`;
-        counts.set(key, (counts.get(key) ?? 0) + count);
-        kinds.set(key, { rate: figure.bytesPerSecond, kind: link.name });
+        const before = bundles.get(n * g + other)?.count ?? 0;
+        bundles.set(n * g + other, { count: before + count, rate, kind: link.name });
       } else if (NVSWITCH.test(kind) || VIRTUAL_SWITCH.test(target)) {
-        ports[g] += count * figure.bytesPerSecond;
+        ports[g] += count * rate;
         if (own?.inNetwork === true) inNetwork = true;
       } else if (CPU_CLASS.test(kind)) {
-        toCpu.push({ gpu: g, host: cpu, bytesPerSecond: count * figure.bytesPerSecond, kind: "nvlink" });
+        toCpu.push({ gpu: g, host: cpu, bytesPerSecond: count * rate, kind: "nvlink" });
       } else strangers += count;
     }
   }
   const pairs: DirectPair[] = [];
-  for (const [key, count] of counts) {
-    const [a, b] = key.split(" ").map(Number);
-    const back = counts.get(`${b} ${a}`);
+  for (const [key, { count, rate, kind }] of bundles) {
+    const [a, b] = [Math.floor(key / n), key % n];
+    const back = bundles.get(n * b + a);
     if (back !== undefined && a > b) continue;
-    if (back !== undefined && back !== count) unequal++;
-    const { rate, kind } = kinds.get(key) as { rate: number; kind: "nvlink" | "xgmi" };
-    const slower = Math.min(rate, kinds.get(`${b} ${a}`)?.rate ?? rate);
-    pairs.push({ a, b, bytesPerSecond: slower * Math.min(count, back ?? count), kind });
+    if (back !== undefined && back.count !== count) unequal++;
+    const bytesPerSecond = Math.min(rate, back?.rate ?? rate) * Math.min(count, back?.count ?? count);
+    pairs.push({ a, b, bytesPerSecond, kind });
   }
   if (selves > 0) notes.add(`${selves} links from a GPU to itself left out`);
   if (strangers > 0) notes.add(`${strangers} links to devices that the file lacks left out`);

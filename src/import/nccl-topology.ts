@@ -9,6 +9,9 @@ import { baseName } from "./topology-json.ts";
 import type { TopologyOptions } from "./topology-options.ts";
 import { readXml, xmlPlace } from "./xml.ts";
 
+/** Many times what machines of thousands of GPUs take. */
+const LIMITS = { characters: 64e6, elements: 5e5, depth: 64 };
+
 /** Returns true where an XML text's first element is <system>: a topology of NCCL or RCCL. O(text before it). */
 export function looksLikeNcclTopology(text: string): boolean {
   let at = text.startsWith("\ufeff") ? 1 : 0;
@@ -30,7 +33,7 @@ export function looksLikeNcclTopology(text: string): boolean {
  * Throws InputError with the line. O(text + CPUs^2 of a host).
  */
 export function readNcclTopology(text: string, fileName: string, options: TopologyOptions = {}): Topology {
-  const system = readXml(text, fileName);
+  const system = readXml(text, fileName, LIMITS);
   if (system.name !== "system") throw new InputError(xmlPlace(fileName, system), "<system>", `<${system.name}>`);
   const devices = devicesOf(system, fileName, options);
   const gpus = inOrder(devices.gpus);
