@@ -16,50 +16,63 @@ export function walkMsccl(program: Program, wiring: Wiring, order: Int32Array, r
   const { blockOf, rankOf, publisher, sendOf, receiveOf } = wiring;
   const low = program.blockOffset[rank];
   const lanes = program.blockOffset[rank + 1] - low;
+  // Where messages are of one chunk, nothing is known of a part of them: one clock does.
+  const whole = chunksOfMessages(program) <= 1;
   const known = new Int32Array(blockCount(program) * lanes);
-  const start = new Int32Array(lanes);
-  const aligned = new Int32Array(lanes);
-  const kept = slots(2 * lanes);
+  const aligned = new Int32Array(whole ? 0 : lanes);
+  const kept = slots(whole ? lanes : 2 * lanes);
+  const complete = whole ? 0 : lanes;
   const ofMessage = new Int32Array(instructionCount(program)).fill(-1);
   const ofStep = new Int32Array(instructionCount(program)).fill(-1);
   const readers = new Int32Array(instructionCount(program));
   for (let w = 0; w < publisher.length; w++) if (waitKind[w] === WAIT_INSTRUCTION) readers[publisher[w]]++;
+  let row = 0;
 
   const before = (a: number, chunkOfA: number, chunk: number): boolean => {
     const block = blockOf[a];
     const index = a - instructionOffset[block];
     const lane = block - low;
-    return start[lane] > index || (aligned[lane] > index && chunkOfA <= chunk);
+    return known[row + lane] > index || (!whole && aligned[lane] > index && chunkOfA <= chunk);
   };
   for (const i of order) {
     const block = blockOf[i];
-    const at = block * lanes;
-    put(start, 0, known, at, lanes);
+    row = block * lanes;
     for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++) {
       const from = ofStep[publisher[w]];
-      raise(start, 0, kept.data(), from + lanes, lanes);
+      raise(known, row, kept.data(), from + complete, lanes);
       if (--readers[publisher[w]] === 0) kept.give(from);
     }
     const message = receives[i] === 1 ? ofMessage[sendOf[i]] : -1;
-    if (message >= 0) raise(start, 0, kept.data(), message, lanes);
-    put(aligned, 0, start, 0, lanes);
-    if (message >= 0) {
-      raise(aligned, 0, kept.data(), message + lanes, lanes);
-      kept.give(message);
+    if (message >= 0) raise(known, row, kept.data(), message, lanes);
+    if (!whole) {
+      put(aligned, 0, known, row, lanes);
+      if (message >= 0) raise(aligned, 0, kept.data(), message + lanes, lanes);
     }
+    if (message >= 0) kept.give(message);
+    const forMessage = sends[i] === 1 && receiveOf[i] >= 0;
+    const told = forMessage || readers[i] > 0;
+    const at = told ? kept.take() : -1;
+    if (told && !whole) put(kept.data(), at, known, row, lanes);
     if (rankOf[block] === rank) {
       visit(i, before);
-      aligned[block - low] = i - instructionOffset[block] + 1;
+      (whole ? known : aligned)[whole ? row + block - low : block - low] = i - instructionOffset[block] + 1;
     }
-    put(known, at, aligned, 0, lanes);
-    if (sends[i] === 1 && receiveOf[i] >= 0) ofMessage[i] = keep();
-    if (readers[i] > 0) ofStep[i] = keep();
+    if (!whole) put(known, row, aligned, 0, lanes);
+    if (told) put(kept.data(), at + complete, known, row, lanes);
+    if (forMessage) ofMessage[i] = at;
+    if (readers[i] > 0) ofStep[i] = forMessage ? copy(at) : at;
   }
 
-  function keep(): number {
+  function copy(of: number): number {
     const at = kept.take();
-    put(kept.data(), at, start, 0, lanes);
-    put(kept.data(), at + lanes, aligned, 0, lanes);
+    put(kept.data(), at, kept.data(), of, complete + lanes);
     return at;
   }
+}
+
+/** Returns the most chunks of a message. */
+function chunksOfMessages({ sends, chunks }: Program): number {
+  let most = 0;
+  for (let i = 0; i < sends.length; i++) if (sends[i] === 1) most = Math.max(most, chunks[i]);
+  return most;
 }

@@ -31,7 +31,7 @@ export function checkOutcome(
       due.fill(0);
       due[from >> 5] = 1 << (from & 31);
     }
-    const name = chunkWords(rank, OUTPUT, k);
+    const name = outputWords(program, memory, rank, k);
     if (chunk[cell] === UNWRITTEN) {
       fault("missing", cell, () => `${name} holds nothing in the end ${memory.mode}, not ${sumWords(from, index)}`);
       return;
@@ -89,6 +89,12 @@ export function checkOutcome(
   });
   if (changed > 0)
     found.warning("input-changed", () => `${changed} chunks of inputs are changed out of place, first ${first}`, by);
+}
+
+/** Returns a chunk of the output as the program calls it: in place it may use the input only. */
+function outputWords(program: Program, memory: ProgramMemory, rank: number, k: number): string {
+  if (memory.mode === "out of place" || program.outputChunks[rank] > 0) return chunkWords(rank, OUTPUT, k);
+  return chunkWords(rank, INPUT, memory.start[3 * rank + OUTPUT] + k - memory.start[3 * rank + INPUT]);
 }
 
 const sumWords = (from: number, chunk: number): string =>

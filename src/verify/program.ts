@@ -15,7 +15,7 @@ import { type Findings, findings } from "./program-words.ts";
 
 /** The verdict on a program: it is correct when `violationCount` is 0. */
 export interface ProgramVerification {
-  /** The first errors found, in a fixed order: form, deadlock, then for each kind of call bounds, values, result, races. */
+  /** The first errors found, in a fixed order: form, deadlock, then for each kind of call bounds, data races, values. */
   readonly violations: readonly ProgramViolation[];
   readonly violationCount: number;
   readonly warnings: readonly ProgramViolation[];
@@ -58,15 +58,16 @@ export interface ProgramVerifyOptions {
  * 1. connections: one block at each end, k-th send and k-th receive of equal chunks; events and barriers that come out even;
  * 2. it ends, with connections that hold as many chunks as those of the runtimes;
  * 3. every operand lies in its buffer, as NCCL defines it, in place and out of place, whichever the program is for;
- * 4. nothing is read that was not given or written;
- * 5. no data races: accesses to the same memory, at least one a write, are ordered by block, message, wait, event, barrier or
+ * 4. no data races: accesses to the same memory, at least one a write, are ordered by block, message, wait, event, barrier or
  *    packet in every course;
+ * 5. nothing is read that was not given or written;
  * 6. in the end every output holds what the collective defines, every contribution exactly once; inputs are unchanged out of
  *    place.
  *
  * One course decides all of it: without races, what blocks compute does not depend on when they run (Kahn 1974), and whether
  * they end does not in any case; races are looked for in the order that all courses have in common, not in the one executed.
- * A step that is wrong hides later ones: what has a wrong form is not executed, what never ends computes nothing.
+ * A step that is wrong hides later ones: what has a wrong form is not executed, what never ends computes nothing; with data
+ * races, 5 and 6 tell of one course among several.
  *
  * `fifoSlots`: NCCL's connections have 8 slots; a message takes 4 of them with Simple (MSCCL_CHUNKSTEPS is half of NCCL_STEPS in
  * microsoft/msccl), 1 with LL and LL128; so they hold 2 and 8 messages. A message takes as many chunks of an instruction as
@@ -160,9 +161,9 @@ function judgeMode(
     return [];
   }
   if (!checkBounds(program, wiring, memory, found)) return [];
+  checkRaces(program, wiring, memory, order, found, progress);
   const values = valuesOf(program, wiring, memory, order, found);
   if (program.collective !== "custom") checkOutcome(program, wiring, memory, values, found);
-  checkRaces(program, wiring, memory, order, found, progress);
   return program.collective === "custom" ? resultOf(program, memory, values, limit) : [];
 }
 
