@@ -5,7 +5,7 @@ import { type TopologyBuilder, topologyBuilder } from "../model/topology-builder
 import { formatBandwidth } from "../model/units.ts";
 import type { GpuBox, Nic } from "./gpu-box.ts";
 import { type HostPart, type NicUse, nicUses, usefulHosts } from "./gpu-box-hosts.ts";
-import { type BoxLink, boxesOf, latencyNote, latencyOf } from "./gpu-figures.ts";
+import { type BoxLink, boxesOf, counted, latencyNote, latencyOf } from "./gpu-figures.ts";
 import type { TopologyOptions } from "./topology-options.ts";
 
 const MOST_LINKS = 2 ** 26;
@@ -136,7 +136,7 @@ function notesOf({ box, boxes, hosts, nics }: Plan, options: TopologyOptions): s
     notes.push(`PCIe and CPUs: ${only}`);
   }
   if (nics === null) {
-    if (box.nics.length > 0) notes.push(`${box.nics.length} NICs left out: there is one box (--nodes)`);
+    if (box.nics.length > 0) notes.push(`${counted(box.nics.length, "NIC")} left out: there is one box (--nodes)`);
     return notes;
   }
   const shared = nics.filter(({ gpus }) => gpus.length > 1).length;

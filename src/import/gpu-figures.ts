@@ -84,6 +84,9 @@ export function latencyNote(kinds: ReadonlySet<BoxLink>, { latencyPs }: Topology
   return `latencies are model figures, not measured: ${list.join(", ")} a link (--assume latency=)`;
 }
 
+/** Returns "1 pair", "2 pairs". */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
 /** Returns the number of boxes that `--nodes` says, 1 where it is absent. Throws InputError. */
 export function boxesOf({ nodes = 1 }: TopologyOptions): number {
   if (Number.isInteger(nodes) && nodes >= 1 && nodes <= 65536) return nodes;

@@ -1,6 +1,7 @@
 import { InputError } from "../errors.ts";
 import { BYTES_PER_GB } from "../model/units.ts";
 import type { HostLink, HostNode, Nic } from "./gpu-box.ts";
+import { counted } from "./gpu-figures.ts";
 import { pciLink, socketOf } from "./nccl-topology-pci.ts";
 import type { TopologyOptions } from "./topology-options.ts";
 import { type XmlElement, xmlPlace } from "./xml.ts";
@@ -130,7 +131,8 @@ export function devicesOf(system: XmlElement, fileName: string, options: Topolog
   joinPciLinks(pciLinks, bridges, hostLinks);
   const kinds = joinCpus([...machines.values()], options, hostLinks);
   const notes = ["PCIe: GT/s x lanes as NCCL counts them, 16 GT/s x 16 = 24 GB/s"];
-  if (untold > 0) notes.push(`${untold} devices do not tell speed or lanes: 8 GT/s, 16 lanes, as NCCL takes them`);
+  if (untold > 0)
+    notes.push(`${counted(untold, "device")} without speed or lanes: 8 GT/s, 16 lanes, as NCCL takes them`);
   if (options.bandwidth?.pcie !== undefined) notes.splice(0, notes.length, "PCIe: as --assume says");
   if (kinds.size > 0) notes.push(`CPU to CPU: ${[...kinds].join(", ")}`);
   return { gpus: found, hosts, hostLinks, nics, machines: machines.size, notes };

@@ -1,7 +1,7 @@
 import { InputError } from "../errors.ts";
 import { boardOf, CUBE_MESH_PAIRS, type GpuModel, gpuModel } from "../model/gpu-models.ts";
 import type { DirectPair, GpuHost } from "./gpu-box.ts";
-import { directRate } from "./gpu-figures.ts";
+import { counted, directRate } from "./gpu-figures.ts";
 import { type GpuElement, plainBusid } from "./nccl-topology-devices.ts";
 import type { TopologyOptions } from "./topology-options.ts";
 import { attributeOf, integerAttribute, type XmlElement, xmlPlace } from "./xml.ts";
@@ -126,9 +126,10 @@ export function listedLinks(
     const bytesPerSecond = Math.min(rate, back?.rate ?? rate) * Math.min(count, back?.count ?? count);
     pairs.push({ a, b, bytesPerSecond, kind });
   }
-  if (selves > 0) notes.add(`${selves} links from a GPU to itself left out`);
-  if (strangers > 0) notes.add(`${strangers} links to devices that the file lacks left out`);
-  if (unequal > 0) notes.add(`${unequal} pairs whose ends list different numbers of links: the lesser counts`);
+  if (selves > 0) notes.add(`${counted(selves, "link")} from a GPU to itself left out`);
+  if (strangers > 0) notes.add(`${counted(strangers, "link")} to devices that the file lacks left out`);
+  if (unequal > 0)
+    notes.add(`${counted(unequal, "pair")} whose ends list different numbers of links: the lesser counts`);
   const switched = ports.some((rate) => rate > 0);
   if (switched) notes.add("NVSwitches taken as one switch, as NCCL does");
   return { pairs, hubs: switched ? [ports] : [], toCpu, inNetwork, notes: [...notes] };

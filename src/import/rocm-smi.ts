@@ -3,7 +3,7 @@ import { boardOf, type GpuModel } from "../model/gpu-models.ts";
 import type { Topology } from "../model/topology.ts";
 import type { DirectPair, GpuHost, HostLink, HostNode } from "./gpu-box.ts";
 import { wireGpuBox } from "./gpu-box-wiring.ts";
-import { directRate, givenModel, pcieRate, socketRate } from "./gpu-figures.ts";
+import { counted, directRate, givenModel, pcieRate, socketRate } from "./gpu-figures.ts";
 import { looksLikeRocmTables, type RocmTables, readRocmTables } from "./rocm-smi-tables.ts";
 import { baseName } from "./topology-json.ts";
 import type { TopologyOptions } from "./topology-options.ts";
@@ -73,7 +73,8 @@ function pairsOf(
   const each = (complete ? board?.linksPerPair : undefined) ?? 1;
   const why = each > 1 ? `${each} links a pair, as boards of ${gpus} ${model?.name} have` : "1 link a pair";
   const notes = [rate.note, `${why}: rocm-smi does not tell their number, topologies that RCCL dumps do`];
-  if (indirect > 0) notes.push(`${indirect} pairs of a weight of ${TWO_HOPS} or more have no link of their own`);
+  if (indirect > 0)
+    notes.push(`${counted(indirect, "pair")} of a weight of ${TWO_HOPS} or more, without a link of their own`);
   const bytesPerSecond = each * rate.bytesPerSecond;
   return { pairs: joined.map(([a, b]) => ({ a, b, bytesPerSecond, kind: "xgmi" })), notes };
 }

@@ -52,7 +52,7 @@ describe("rocm-smi --showtopo", () => {
       "rocm-smi --showtopo in r.txt",
       "each xGMI link at the maker's 50 GB/s of mi210, each way (RCCL counts 36 GB/s: --assume xgmi=36GB/s)",
       "1 link a pair: rocm-smi does not tell their number, topologies that RCCL dumps do",
-      "1 pairs of a weight of 30 or more have no link of their own",
+      "1 pair of a weight of 30 or more, without a link of their own",
       "PCIe and CPUs: included",
       "PCIe 4.0 x16 of mi210, 24 GB/s as NCCL counts (--assume pcie=)",
       "CPU to CPU 16 GB/s, assumed: NCCL counts 16 for AMD, 6 to 40 for Intel (--assume socket=)",
