@@ -10,6 +10,9 @@ export const place = (buffer: number, index: number): number => index * 4 + buff
 export const bufferOf = (at: number): number => at & 3;
 export const indexOf = (at: number): number => at >> 2;
 
+/** A collective and how its data is cut. */
+export type Shape = Pick<Moves, "collective" | "rankCount" | "rootRank" | "chunksPerBlock" | "chunkCount">;
+
 /** Where the chunks of a collective lie before and after a plan. */
 export interface Layout {
   readonly inputChunks: number;
@@ -29,8 +32,8 @@ export interface Layout {
  * reduce, reduce-scatter, scatter and all-to-all, and in the output of all-gather and gather; both buffers have their full
  * number of chunks, as MSCCL++ divides by either. Throws InputError for custom collectives.
  */
-export function layoutOf(moves: Moves, inPlace: boolean): Layout {
-  const { collective, rankCount, rootRank, chunksPerBlock, chunkCount } = moves;
+export function layoutOf(shape: Shape, inPlace: boolean): Layout {
+  const { collective, rankCount, rootRank, chunksPerBlock, chunkCount } = shape;
   const { kind } = collective;
   const known = Object.keys(MSCCLPP_RUNTIME.collectives);
   if (kind === "custom") throw new InputError("the collective of an MSCCL++ plan", `one of ${known.join(", ")}`, kind);

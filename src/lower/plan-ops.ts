@@ -25,6 +25,8 @@ export interface PlanOp {
 interface Writing {
   readonly ops: PlanOp[];
   dirty: boolean;
+  /** It was told of data, or changed data, that it has not told of yet. */
+  news: boolean;
   /** Channels that were signalled or waited on since. */
   readonly touched: Set<string>;
 }
@@ -38,7 +40,7 @@ const WIDEST = MSCCLPP_RUNTIME.channelsPerOp;
  * It begins with a handshake: who will write into a peer's memory waits until that peer has begun. O(phases).
  */
 export function operationsOf(rank: RankPhases): PlanOp[] {
-  const writing: Writing = { ops: [], dirty: false, touched: new Set() };
+  const writing: Writing = { ops: [], dirty: false, news: false, touched: new Set() };
   addCopies(writing, rank.first);
   addSignals(writing, ["rlxsignal", "signal"], rank.writers, false);
   addWaits(writing, ["rlxwait", "wait"], rank.written);
@@ -65,6 +67,7 @@ const keyOf = ({ peer, via }: Channel): string => `${via} ${peer}`;
 function add(writing: Writing, op: PlanOp): void {
   writing.ops.push(op);
   writing.dirty = true;
+  if (op.op !== "pws" && op.op !== "rlxwait") writing.news = true;
 }
 
 /** Lets the threads meet, where something was done since they last did. */
@@ -72,6 +75,7 @@ function meet(writing: Writing): void {
   if (!writing.dirty) return;
   writing.ops.push({ op: "nop", via: "local", channels: [], parts: [] });
   writing.dirty = false;
+  writing.news = false;
   writing.touched.clear();
 }
 
@@ -93,7 +97,7 @@ function addSynchronisation(
 
 function addSignals(writing: Writing, names: readonly [Op, Op], channels: readonly Channel[], publish: boolean): void {
   if (channels.length === 0) return;
-  if (publish) meet(writing);
+  if (publish && writing.news) meet(writing);
   addSynchronisation(writing, names, channels);
 }
 

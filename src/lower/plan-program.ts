@@ -1,11 +1,29 @@
 import { type Program, WAIT_EVENT } from "../model/program.ts";
 import { type ProgramBuilder, type ProgramHeader, programBuilder } from "../model/program-builder.ts";
-import { bufferOf, indexOf } from "./plan-layout.ts";
+import { bufferOf, indexOf, type Layout, type Shape } from "./plan-layout.ts";
 import type { Part, PlanOp } from "./plan-ops.ts";
 import type { Channel, PeerVia } from "./plan-phases.ts";
 
 /** Operations of the ranks that have a part in a slice, by rank. */
 export type SliceOps = ReadonlyMap<number, readonly PlanOp[]>;
+
+/** Returns the header of a plan of a collective but for what its blocks say. */
+export function planHeader(
+  { collective, rankCount, rootRank }: Shape,
+  { inputChunks, outputChunks }: Layout,
+  inPlace: boolean,
+  name: string,
+  scratchChunks: Int32Array = new Int32Array(rankCount),
+): Omit<ProgramHeader, "channelCount"> {
+  return {
+    ...{ name, machine: "mscclpp", collective: collective.kind, rootRank, rankCount, protocol: "Simple" },
+    ...{ inPlace, outOfPlace: !inPlace, minBytes: null, maxBytes: null, finer: 1 },
+    loopChunks: Math.max(inputChunks, outputChunks),
+    inputChunks: new Int32Array(rankCount).fill(inputChunks),
+    outputChunks: new Int32Array(rankCount).fill(outputChunks),
+    scratchChunks,
+  };
+}
 
 /** Channels of a plan: every slice has its own between each two of its ranks, so thread blocks share none. */
 interface Channels {

@@ -3,17 +3,19 @@ import type { Program } from "../model/program.ts";
 import { MSCCLPP_RUNTIME } from "../model/runtimes.ts";
 import type { Schedule } from "../model/slot-schedule.ts";
 import type { Topology } from "../model/topology.ts";
-import type { TreeFlow } from "../model/tree-flow.ts";
+import { isTreeFlow, type TreeFlow } from "../model/tree-flow.ts";
 import type { Moves } from "./moves.ts";
 import { movesOf } from "./moves-of.ts";
 import { instancesOf } from "./plan-instances.ts";
 import { layoutOf } from "./plan-layout.ts";
 import { levelsOf } from "./plan-levels.ts";
 import { type Excess, excessError, excessOf } from "./plan-limits.ts";
-import { planProgram } from "./plan-program.ts";
+import { planHeader, planProgram } from "./plan-program.ts";
 import { sliceOpsOf } from "./plan-slice-ops.ts";
 import { dealt, unitsOf } from "./plan-slices.ts";
 import type { Problem } from "./plan-state.ts";
+import { switchShares } from "./plan-switch.ts";
+import { switchPlan } from "./plan-switch-program.ts";
 
 export interface PlanOptions {
   /** Whether input and output are the same memory. */
@@ -25,6 +27,8 @@ export interface PlanOptions {
   readonly name?: string;
   /** Equal parts of every chunk, each with thread blocks of its own; by default so many that there are about 8 blocks. */
   readonly instances?: number;
+  /** Whether trees over a switch that duplicates (and sums) become multicasts of that switch (NVLS); default true. */
+  readonly throughSwitch?: boolean;
 }
 
 /** Thread blocks of a GPU that fill its links: as many as MSCCL++'s own plans for 8 GPUs have. */
@@ -33,18 +37,27 @@ const USUAL_BLOCKS = 8;
 /**
  * Returns an MSCCL++ plan that does what a schedule does. Chunks that do not wait for each other are dealt to slices, as few as
  * the executor's limits allow; each slice runs in one thread block of every rank that has a part in it, over channels of its
- * own, so that blocks of a rank never wait for each other.
+ * own, so that blocks of a rank never wait for each other. Trees of one box over a switch that can do their work are left to it.
  *
  * Throws InputError for custom collectives, several groups, and where a limit of the executor cannot be kept: with the limit,
  * its value, the need, and what may help. O(chunks of all moves) for each number of slices that is tried.
  */
 export function lowerToPlan(schedule: Schedule | TreeFlow, options: PlanOptions): Program {
   const { topology, collective } = schedule;
-  return planOf(movesOf(schedule), {
-    ...options,
-    name: options.name ?? collective.kind,
-    nodeOf: options.nodeOf ?? boxesOf(topology, collective.groupMembers),
-  });
+  checkOptions(options);
+  const { placement, instances, name = collective.kind, throughSwitch = true } = options;
+  const nodeOf = options.nodeOf ?? boxesOf(topology, collective.groupMembers);
+  const oneBox = collective.groupMembers.every((_, rank) => nodeOf(rank) === nodeOf(0));
+  const shares = throughSwitch && oneBox && isTreeFlow(schedule) ? switchShares(schedule) : null;
+  if (shares === null) return planOf(movesOf(schedule), { ...options, name, nodeOf });
+  return switchPlan(collective, shares, { name, inPlace: placement === "in", blocks: instances ?? USUAL_BLOCKS });
+}
+
+function checkOptions({ instances, protocol }: PlanOptions): void {
+  if (instances !== undefined && !(Number.isSafeInteger(instances) && instances >= 1)) {
+    throw new InputError("instances", "a positive integer", instances);
+  }
+  if (protocol !== undefined && protocol !== "Simple") throw new InputError("protocol", '"Simple"', protocol);
 }
 
 function boxesOf({ nodeTraits }: Topology, members: Int32Array): (rank: number) => unknown {
@@ -53,42 +66,19 @@ function boxesOf({ nodeTraits }: Topology, members: Int32Array): (rank: number) 
 
 /** Returns the plan of moves between ranks; as `lowerToPlan`. All ranks are of one box where `nodeOf` is left out. */
 export function planOf(moves: Moves, options: PlanOptions): Program {
+  checkOptions(options);
   const { placement, nodeOf = () => null, name = moves.collective.kind } = options;
-  const { instances: wanted } = options;
-  if (wanted !== undefined && (!Number.isSafeInteger(wanted) || wanted < 1)) {
-    throw new InputError("instances", "a positive integer", wanted);
-  }
-  if (options.protocol !== undefined && options.protocol !== "Simple") {
-    throw new InputError("protocol", '"Simple"', options.protocol);
-  }
   const inPlace = placement === "in";
   const via: Problem["via"] = (rank, peer) => (nodeOf(rank) === nodeOf(peer) ? "memory" : "port");
   const base = { moves, layout: layoutOf(moves, inPlace), levels: levelsOf(moves), via };
   const { problem, sliceOfMove, slices } = fewestSlices(base);
   const most = Math.floor(MSCCLPP_RUNTIME.blocksPerGpu / slices);
-  const instances = wanted ?? Math.max(1, Math.min(most, Math.floor(USUAL_BLOCKS / slices)));
+  const instances = options.instances ?? Math.max(1, Math.min(most, Math.floor(USUAL_BLOCKS / slices)));
   const whole = instancesOf(problem, sliceOfMove, slices, instances, inPlace);
   const { ops, scratchChunks } = sliceOpsOf(whole.problem, whole.sliceOfMove, slices * instances);
   const excess = excessOf(ops, moves.rankCount);
   if (excess !== null) throw excessError(excess);
-  const { inputChunks, outputChunks } = whole.problem.layout;
-  return planProgram(ops, {
-    name,
-    machine: "mscclpp",
-    collective: moves.collective.kind,
-    rootRank: moves.rootRank,
-    rankCount: moves.rankCount,
-    protocol: "Simple",
-    inPlace,
-    outOfPlace: !inPlace,
-    minBytes: null,
-    maxBytes: null,
-    loopChunks: Math.max(inputChunks, outputChunks),
-    finer: 1,
-    inputChunks: new Int32Array(moves.rankCount).fill(inputChunks),
-    outputChunks: new Int32Array(moves.rankCount).fill(outputChunks),
-    scratchChunks,
-  });
+  return planProgram(ops, planHeader(whole.problem.moves, whole.problem.layout, inPlace, name, scratchChunks));
 }
 
 /** A deal of moves to slices. */
