@@ -1,6 +1,6 @@
 import { InputError } from "../errors.ts";
 import { type Program, rankOfBlocks } from "../model/program.ts";
-import { MSCCL_RUNTIMES, type MscclRuntime } from "../model/runtimes.ts";
+import { MSCCL_RUNTIMES, type MscclRuntime, partsPerSize } from "../model/runtimes.ts";
 import { copyLines, stepLines, stepNumbers } from "./msccl-xml-steps.ts";
 
 export interface MscclXmlOptions {
@@ -76,7 +76,7 @@ function algoAttributes(program: Program, options: MscclXmlOptions): string {
     ["name", escaped(program.name)],
     ["proto", program.protocol],
     ["nchannels", program.channelCount],
-    ["nchunksperloop", program.loopChunks],
+    ["nchunksperloop", loopChunksOf(program)],
     ["ngpus", program.rankCount],
     ["coll", coll],
     ["inplace", program.inPlace ? 1 : 0],
@@ -99,15 +99,29 @@ function range(
       throw new InputError(`options.${name}`, "a whole number of bytes", value);
     }
   }
+  if (maxBytes === 0) throw new InputError("options.maxBytes", "a size (0 would be no bound)", maxBytes);
   if (minBytes !== undefined && maxBytes !== undefined && minBytes > maxBytes) {
     throw new InputError("options.maxBytes", `a size of at least minBytes (${minBytes})`, maxBytes);
   }
   const past = runtime.maxBytesIncluded ? 0 : 1;
+  const parts = partsPerSize(program.collective, program.rankCount);
+  const most = maxBytes === undefined ? program.maxBytes : Math.min(maxBytes + past, Number.MAX_SAFE_INTEGER);
   return {
-    minBytes: minBytes ?? program.minBytes ?? 0,
-    maxBytes:
-      maxBytes === undefined ? (program.maxBytes ?? ALL_SIZES) : Math.min(maxBytes + past, Number.MAX_SAFE_INTEGER),
+    minBytes: Math.ceil((minBytes ?? program.minBytes ?? 0) / parts),
+    // 0 would be no bound.
+    maxBytes: most === null ? ALL_SIZES : most === 0 ? 0 : Math.max(1, Math.floor(most / parts)),
   };
+}
+
+/** Returns nchunksperloop: of a rank's part, where the runtimes count that only. Throws InputError where ranks do not share chunks equally. */
+function loopChunksOf({ collective, rankCount, loopChunks }: Program): number {
+  const chunks = loopChunks / partsPerSize(collective, rankCount);
+  if (Number.isInteger(chunks)) return chunks;
+  throw new InputError(
+    `the chunks of a ${collective} for MSCCL XML`,
+    `a multiple of its ${rankCount} ranks`,
+    loopChunks,
+  );
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };

@@ -31,10 +31,10 @@ export function numberOf(
   throw new InputError(attributePlace(element, name, fileName), range, text);
 }
 
-/** Returns a bound in bytes, null where there is none. What is beyond exact integers is as good as no bound: 2^53 - 1. */
-export function bytesOf(element: XmlElement, name: string, fileName: string): number | null {
+/** Returns so many times a bound in bytes, null where there is none. Beyond exact integers it is as good as no bound: 2^53 - 1. */
+export function bytesOf(element: XmlElement, name: string, times: number, fileName: string): number | null {
   if (!element.attributes.has(name)) return null;
-  return Math.min(numberOf(element, name, fileName, [0, 2 ** 63]), Number.MAX_SAFE_INTEGER);
+  return Math.min(times * numberOf(element, name, fileName, [0, 2 ** 63]), Number.MAX_SAFE_INTEGER);
 }
 
 /** Returns what a table says of an attribute's text. Throws InputError, which lists the table, for any other. */

@@ -2,6 +2,7 @@ import { InputError } from "../errors.ts";
 import type { NamedCollective } from "../model/collective.ts";
 import type { Program } from "../model/program.ts";
 import { programBuilder } from "../model/program-builder.ts";
+import { partsPerSize } from "../model/runtimes.ts";
 import { byId, bytesOf, childrenNamed, flagOf, numberOf, oneOf } from "./msccl-xml-fields.ts";
 import { addGpu } from "./msccl-xml-steps.ts";
 import { readXml, type XmlElement, xmlPlace } from "./xml.ts";
@@ -42,6 +43,7 @@ export function looksLikeMscclXml(text: string): boolean {
 /**
  * Returns the program of an MSCCL XML file, of any dialect (microsoft/msccl, Azure, RCCL, SCCL, TACCL, msccl-tools). Without
  * outofplace it is the opposite of inplace, without minBytes or maxBytes the bound is null; <copy> elements become a block -1;
+ * sizes and nchunksperloop of gather and scatter, which runtimes count for one rank, become those of all;
  * `root`, which runtimes ignore, is the root of broadcast, reduce, gather and scatter, 0 without it; other elements and attributes are
  * skipped. What breaks only a runtime's limits, or is wrong only when it runs, is left to the judges. Throws InputError with
  * file and line. O(text).
@@ -55,19 +57,21 @@ export function readMscclXml(text: string, fileName: string): Program {
   const builder = programBuilder();
   for (const [rank, gpu] of gpus.entries()) addGpu(builder, gpu, rank, gpus.length, fileName);
   const inPlace = flagOf(algo, "inplace", fileName);
+  const collective = oneOf(algo, "coll", COLLECTIVES, fileName);
+  const parts = partsPerSize(collective, gpus.length);
   const chunks = (name: string): Int32Array => Int32Array.from(gpus, (gpu) => numberOf(gpu, name, fileName));
   return builder.build({
     name: algo.attributes.get("name") ?? "",
     machine: "msccl",
-    collective: oneOf(algo, "coll", COLLECTIVES, fileName),
+    collective,
     rootRank: algo.attributes.has("root") ? numberOf(algo, "root", fileName, [0, gpus.length - 1]) : 0,
     rankCount: gpus.length,
     protocol: oneOf(algo, "proto", PROTOCOLS, fileName),
     inPlace,
     outOfPlace: algo.attributes.has("outofplace") ? flagOf(algo, "outofplace", fileName) : !inPlace,
-    minBytes: bytesOf(algo, "minBytes", fileName),
-    maxBytes: bytesOf(algo, "maxBytes", fileName),
-    loopChunks: numberOf(algo, "nchunksperloop", fileName, [1, 2 ** 31 - 1]),
+    minBytes: bytesOf(algo, "minBytes", parts, fileName),
+    maxBytes: bytesOf(algo, "maxBytes", parts, fileName),
+    loopChunks: parts * numberOf(algo, "nchunksperloop", fileName, [1, 2 ** 31 - 1]),
     finer: 1,
     inputChunks: chunks("i_chunks"),
     outputChunks: chunks("o_chunks"),

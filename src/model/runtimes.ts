@@ -151,3 +151,11 @@ export const RUNTIMES: Readonly<Record<RuntimeName, MscclRuntime | MscclppRuntim
   mscclpp: MSCCLPP,
 };
 export const MSCCLPP_RUNTIME = MSCCLPP;
+
+/**
+ * Returns how many times the size that MSCCL's runtimes compare with minBytes and cut into nchunksperloop goes into the size of a
+ * call as nccl-tests count: for gather and scatter they take one rank's part for the whole. Source: sizeMultiplier in msccl_parser.cc
+ * of Azure/msccl-executor-nccl and ROCm/rccl, with the counts that ncclGather and ncclScatter of the latter hand on.
+ */
+export const partsPerSize = (collective: NamedCollective | "custom", rankCount: number): number =>
+  collective === "gather" || collective === "scatter" ? rankCount : 1;

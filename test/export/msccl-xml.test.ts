@@ -115,6 +115,23 @@ describe("mscclXmlParts", () => {
     expect(written({ ...emptyProgram(), collective }, dialect)).toContain(text);
   });
 
+  it("writes sizes and chunks of gather and scatter as runtimes count them: a rank's part", () => {
+    const b = programBuilder();
+    for (let rank = 0; rank < 3; rank++) b.addRank();
+    const program: Program = { ...b.build(header(3)), collective: "gather", loopChunks: 6, minBytes: 30, maxBytes: 90 };
+    const text = written(program);
+    expect(text).toContain('nchunksperloop="2" ngpus="3" coll="gather"');
+    expect(text).toContain('minBytes="10" maxBytes="30"');
+    expect(content(readMscclXml(text, "back.xml"))).toEqual(content(program));
+    const ranged = (range: { minBytes?: number; maxBytes?: number }): string =>
+      [...mscclXmlParts({ ...program, collective: "scatter" }, { dialect: "rccl", ...range })].join("");
+    expect(ranged({ minBytes: 31, maxBytes: 92 })).toContain('minBytes="11" maxBytes="30"');
+    expect(ranged({ minBytes: 0, maxBytes: 2 })).toContain('minBytes="0" maxBytes="1"');
+    expect(written({ ...program, minBytes: null, maxBytes: null })).toContain('maxBytes="1099511627776"');
+    expect(written({ ...program, maxBytes: 0 })).toContain('maxBytes="0"');
+    expect(() => written({ ...program, loopChunks: 7 })).toThrow(/a multiple of its 3 ranks/);
+  });
+
   it("keeps parts small and writes names that XML cannot hold without what it cannot hold", () => {
     const b = programBuilder();
     b.addRank();
@@ -204,6 +221,7 @@ describe("what MSCCL XML cannot say", () => {
     expect(() => written({ ...program, machine: "mscclpp" })).toThrow("expected an msccl program");
     expect(() => written({ ...program, collective: "custom" })).toThrow(/Azure's MSCCL executor but received "custom"/);
     expect(() => [...mscclXmlParts(program, { dialect: "azure", minBytes: 3, maxBytes: 2 })]).toThrow(/minBytes \(3\)/);
+    expect(() => [...mscclXmlParts(program, { dialect: "azure", maxBytes: 0 })]).toThrow(/0 would be no bound/);
     expect(() => [...mscclXmlParts(program, { dialect: "azure", minBytes: 0.5 })]).toThrow(/whole number of bytes/);
   });
 });

@@ -103,6 +103,13 @@ describe("readMscclXml", () => {
     expect(readMscclXml(text, "x")).toMatchObject({ rootRank: 2, minBytes: 8, maxBytes: Number.MAX_SAFE_INTEGER });
   });
 
+  it("counts sizes and chunks of gather and scatter for all ranks, as nccl-tests do", () => {
+    for (const collective of ["gather", "scatter"]) {
+      const text = scratch.replace("allreduce", collective).replace('maxBytes="0"', 'maxBytes="100"');
+      expect(readMscclXml(text, "x")).toMatchObject({ collective, loopChunks: 4, minBytes: 128, maxBytes: 200 });
+    }
+  });
+
   it("waits for the step with the number, not the place, and holds what a runtime would refuse", () => {
     const text = scratch
       .replace('<step s="0" type="s"', '<step s="700" type="s"')
