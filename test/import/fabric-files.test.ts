@@ -6,8 +6,11 @@ import { readIbnetdiscover } from "../../src/import/ibnetdiscover.ts";
 import { readMscclTools } from "../../src/import/msccl-tools.ts";
 import { readSlurm } from "../../src/import/slurm.ts";
 import { collective } from "../../src/model/collective.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
+import { rational } from "../../src/model/rational.ts";
 import { linkCount, switchCount, type Topology } from "../../src/model/topology.ts";
 import { verify } from "../../src/verify/verify.ts";
+import { rateOfTopology } from "../support/rate-problems.ts";
 import { hasSharedData, sharedText } from "../support/shared-data.ts";
 import { synthesizeWith } from "../support/synthesis.ts";
 
@@ -97,4 +100,13 @@ describe.skipIf(!hasSharedData)("real files of fabrics and of other tools", () =
     },
     60_000,
   );
+
+  it.each([1, 2, 3, 4, 16])("a100-%i.json has the optimum of our preset", async (boxes) => {
+    const { kernels } = await loadKernels("js");
+    const rateIn = (topology: Topology) => {
+      const { shards, capacity } = kernels.rate(rateOfTopology(topology));
+      return rational(shards, capacity);
+    };
+    expect(rateIn(forest(`a100-${boxes}.json`)())).toEqual(rateIn(presetTopology(`dgx-a100:${boxes}`)));
+  });
 });
