@@ -1,0 +1,88 @@
+import { InputError } from "../../errors.ts";
+import { astraFiles, astraNetwork } from "../../export/astra.ts";
+import { chakraFiles, chakraWorkload, type OutputFile } from "../../export/chakra.ts";
+import { forestCapacity } from "../../export/forest-capacity.ts";
+import { forestTrees } from "../../export/forest-trees.ts";
+import { ns3Topology, simaiTopology } from "../../export/ns3.ts";
+import { teCclTopology } from "../../export/te-ccl.ts";
+import type { StepSchedule } from "../../model/step-schedule.ts";
+import { linkCount, type Topology } from "../../model/topology.ts";
+import { isTreeFlow, listedTrees } from "../../model/tree-flow.ts";
+import type { Context } from "../context.ts";
+import { outputFile } from "../output-file.ts";
+import { outputFolder } from "../output-folder.ts";
+import { expanded } from "../schedule-file.ts";
+import type { ScheduleSubject } from "../subject.ts";
+import { count } from "../text.ts";
+import { stepsOfTreesFile } from "../tree-files.ts";
+import type { Exporter, Written } from "./exporter.ts";
+
+/** Returns the schedule transfer by transfer. */
+const stepsFor = ({ schedule }: ScheduleSubject, to: string): StepSchedule =>
+  isTreeFlow(schedule) ? stepsOfTreesFile(schedule, `--to ${to}`) : expanded(schedule, `--to ${to}`);
+
+function writeFolder(context: Context, path: string, files: () => Iterable<OutputFile>): Written {
+  const folder = outputFolder(context, path, "-o");
+  let many = 0;
+  function* counted(): Generator<{ readonly name: string; readonly parts: readonly Uint8Array[] }> {
+    for (const { name, bytes } of files()) {
+      many++;
+      yield { name, parts: [bytes] };
+    }
+  }
+  const bytes = folder.write(counted());
+  return { bytes, what: count(many, "file"), facts: { files: many } };
+}
+
+/** A format that writes a network as one text; of a schedule, the network that it is for. */
+function networkExporter(name: string, description: string, text: (topology: Topology) => string): Exporter {
+  const write = (context: Context, topology: Topology, path: string): Written => {
+    const bytes = outputFile(context, path, "-o").write([text(topology)]);
+    return { bytes, what: count(linkCount(topology), "link") };
+  };
+  return {
+    name,
+    description,
+    fromNetwork: (context, { topology }, path) => write(context, topology, path),
+    fromSchedule: (context, { schedule }, path) => write(context, schedule.topology, path),
+  };
+}
+
+export const SIMULATOR_EXPORTERS: readonly Exporter[] = [
+  {
+    name: "chakra",
+    description: "a folder of Chakra execution traces, one for each NPU, and the workload that starts them",
+    fromSchedule(context, subject, path) {
+      const steps = stepsFor(subject, "chakra");
+      return writeFolder(context, path, function* () {
+        yield* chakraFiles(steps, "collective");
+        yield* chakraWorkload(steps, "workload");
+      });
+    },
+  },
+  {
+    name: "astra-sim",
+    description: "a folder of all that ASTRA-sim needs to run a schedule: traces, network, system, memory, command",
+    fromSchedule: (context, subject, path) =>
+      writeFolder(context, path, () => astraFiles(stepsFor(subject, "astra-sim"), "collective")),
+  },
+  networkExporter(
+    "astra-network",
+    "a network for ASTRA-sim's analytical back ends: rings, full meshes, switches",
+    astraNetwork,
+  ),
+  networkExporter("ns3", "a network for ASTRA-sim's ns-3 back end", ns3Topology),
+  networkExporter("simai", "a network for SimAI", (topology) => simaiTopology(topology)),
+  networkExporter("te-ccl", "a network as TE-CCL's matrices", teCclTopology),
+  networkExporter("forestcoll-json", "a network as ForestColl's graph of capacities", forestCapacity),
+  {
+    name: "forestcoll-xml",
+    description: "trees as ForestColl's XML",
+    fromSchedule(context, { schedule }, path) {
+      if (!isTreeFlow(schedule))
+        throw new InputError("--to forestcoll-xml", "trees (--algorithm forestcoll)", "a schedule of transfers");
+      const bytes = outputFile(context, path, "-o").write(forestTrees(schedule));
+      return { bytes, what: count(listedTrees(schedule), "tree") };
+    },
+  },
+];
