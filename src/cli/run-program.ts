@@ -5,7 +5,7 @@ import { freeMemory } from "../engine/memory.ts";
 import { shareColumns } from "../engine/pool/share.ts";
 import { CancelledError, InputError, InternalError } from "../errors.ts";
 import { roomChunks } from "../execute/connections.ts";
-import { type Execution, type ExecutionRequest, ended, executeProgram, type Plan, planOf } from "../execute/execute.ts";
+import { type Execution, type ExecutionRequest, ended, executeProgram, planOf } from "../execute/execute.ts";
 import { joined } from "../execute/judge.ts";
 import { memoryOf } from "../execute/memory.ts";
 import { controlLength, type ThreadReport, type ThreadSetup } from "../execute/thread.ts";
@@ -14,6 +14,9 @@ import { roundedSize } from "./text.ts";
 
 /** Threads that run ranks, at most; with more ranks, each runs several. */
 export const MOST_THREADS = 64;
+
+/** What a worker thread takes by itself. */
+const THREAD_BYTES = 8 * 2 ** 20;
 
 export interface RunRequest extends Omit<ExecutionRequest, "order"> {
   /** 1: on this thread, in an order that the seed decides. More: ranks run side by side, in whatever order comes about. */
@@ -26,9 +29,9 @@ export interface RunRequest extends Omit<ExecutionRequest, "order"> {
  */
 export async function runProgram(program: Program, request: RunRequest, signal: AbortSignal): Promise<Execution> {
   const plan = planOf(program, request.placement, request.sizeBytes, request.room);
-  checkMemory(plan);
-  const threads = Math.min(request.threads, MOST_THREADS, program.rankCount);
-  if (threads <= 1 || plan.faults.length > 0) return executeProgram(program, request);
+  const threads = Math.max(1, Math.min(request.threads, MOST_THREADS, program.rankCount));
+  checkMemory(plan.bytes + threads * (THREAD_BYTES + plan.bytesPerThread));
+  if (threads === 1 || plan.faults.length > 0) return executeProgram(program, request);
   const { layout, wiring, room } = plan;
   const shared: Omit<ThreadSetup, "thread"> = {
     plan: { ...plan, program: shareColumns(program), layout: shareColumns(layout), wiring: shareColumns(wiring) },
@@ -50,7 +53,7 @@ export async function runProgram(program: Program, request: RunRequest, signal: 
   });
 }
 
-function checkMemory({ bytes }: Plan): void {
+function checkMemory(bytes: number): void {
   const free = freeMemory();
   if (free === null || bytes <= free) return;
   const expected = `one whose buffers fit in the ${roundedSize(free)} of memory that is free`;

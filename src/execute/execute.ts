@@ -51,29 +51,32 @@ export interface Plan {
   readonly wiring: Wiring;
   readonly layout: Layout;
   readonly room: Room;
-  /** What it takes in memory: buffers, slots, registers, and the state of the instructions. */
+  /** What it takes in memory: buffers, slots, registers; and besides on every thread, for the state of instructions. */
   readonly bytes: number;
+  readonly bytesPerThread: number;
   readonly faults: readonly Fault[];
 }
+
+const greater = (a: number, b: number): number => Math.max(a, b);
 
 /** Returns the plan of a call. Throws InputError for a size that the program's chunks do not divide. O(instructions). */
 export function planOf(
   program: Program,
   placement: CallPlacement,
   sizeBytes: number,
-  room = roomOf(program, sizeBytes),
+  given = roomOf(program, sizeBytes),
 ): Plan {
+  // A message has no more chunks than the instruction that sends it.
+  const room = { ...given, chunks: Math.min(given.chunks, program.chunks.reduce(greater, 1)) };
   const wiring = wiringOf(program);
   const registers = wiring.widths.reduce((sum, width) => sum + width, 0);
   const slots = roomChunks(room);
   const layout = layoutOf(program, placement, sizeBytes, wiring.connectionCount * slots + registers);
   const faults = faultsBeforehand(program, wiring, layout);
   const bytes =
-    bufferBytes(layout) +
-    sideBytes(program, layout, wiring, slots) +
-    registers * layout.sliceElements * ELEMENT_BYTES +
-    program.op.length * 32;
-  return { program, wiring, layout, room, bytes, faults };
+    bufferBytes(layout) + sideBytes(program, layout, wiring, slots) + registers * layout.sliceElements * ELEMENT_BYTES;
+  const bytesPerThread = program.op.length * 24 + layout.rankStart[program.rankCount] * 4;
+  return { program, wiring, layout, room, bytes, bytesPerThread, faults };
 }
 
 /**

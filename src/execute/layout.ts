@@ -84,12 +84,13 @@ export function layoutOf(program: Program, placement: CallPlacement, sizeBytes: 
 }
 
 /** Returns the elements of a chunk. Throws InputError, with the nearest sizes, where chunks do not divide the size. */
-function elementsOfChunk({ loopChunks }: Program, sizeBytes: number): number {
+function elementsOfChunk({ loopChunks, finer }: Program, sizeBytes: number): number {
   const step = loopChunks * ELEMENT_BYTES;
   if (Number.isSafeInteger(sizeBytes) && sizeBytes > 0 && sizeBytes % step === 0) return sizeBytes / step;
   const below = Math.floor(sizeBytes / step) * step;
   const nearest = below > 0 ? `, such as ${below} or ${below + step}` : `, such as ${step}`;
-  const what = `a multiple of ${step} bytes (${loopChunks} chunks of elements of ${ELEMENT_BYTES} bytes)`;
+  const chunks = finer > 1 ? `${loopChunks / finer} chunks, cut into ${finer} parts` : `${loopChunks} chunks`;
+  const what = `a multiple of ${step} bytes (${chunks} of elements of ${ELEMENT_BYTES} bytes)`;
   throw new InputError("the size", `${what}${nearest}`, sizeBytes);
 }
 

@@ -82,7 +82,9 @@ export function ringAllReduce(ranks: number, chunks = 1): Program {
     builder.add({ op: "r", chunks, receives: true, destinations: [part(ranks - 2)] });
   }
   const outputChunks = new Int32Array(ranks);
-  return builder.build(header("msccl", "allreduce", ranks, ranks * chunks, { outputChunks }));
+  // Up to here all chunks of a step travel as one message.
+  const maxBytes = 2 ** 20;
+  return builder.build(header("msccl", "allreduce", ranks, ranks * chunks, { outputChunks, maxBytes }));
 }
 
 /**

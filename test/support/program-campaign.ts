@@ -39,6 +39,7 @@ export const placementsOf = ({ inPlace, outOfPlace }: Program): CallPlacement[] 
   ...(outOfPlace ? ["out" as const] : []),
 ];
 
+const LONGER = 8;
 /** Elements of a chunk: more than one, so that elements of a chunk cannot be confused. */
 const CHUNK_ELEMENTS = 2;
 
@@ -75,7 +76,9 @@ export function campaign(
     const { what, program: changed } = mutantOf(program, draws);
     const { violationCount, facts } = verifyProgram(changed, { limit: 1 });
     const room = { messages: facts.capacity, chunks: facts.messageChunks };
-    const how = wrongUnder(changed, interleavings, draws.next(), room);
+    // What it accepts is tried longer: a mutant that it should have rejected is among these.
+    const turns = violationCount > 0 ? interleavings : LONGER * interleavings;
+    const how = wrongUnder(changed, turns, draws.next(), room);
     const tally = kinds.get(what) ?? { mutants: 0, changed: 0, rejected: 0, conservative: 0, missed: 0 };
     kinds.set(what, tally);
     tally.mutants++;

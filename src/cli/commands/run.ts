@@ -8,7 +8,7 @@ import { type Context, outJson } from "../context.ts";
 import { nameOf } from "../input-file.ts";
 import { programFile, programText } from "../program-files.ts";
 import { MOST_THREADS, runProgram } from "../run-program.ts";
-import { count, labelled, roundedSize, timeText } from "../text.ts";
+import { count, roundedSize, timeText } from "../text.ts";
 import { oneOf, textOf, wholeNumber } from "../values.ts";
 
 /** One call of the program. */
@@ -99,5 +99,5 @@ function callLines({ style }: Context, program: Program, { placement, execution,
   if (rest > 0 && details.length > 0) details.push(`... and ${rest} more`);
   if (inputsOverwritten.length > 0)
     details.push(`note: it overwrites the input of ${count(inputsOverwritten.length, "GPU")}, though not in place`);
-  return [labelled(placementText(placement), verdicts[outcome]), ...details.map((line) => `  ${line}`)];
+  return [`${placementText(placement)}: ${verdicts[outcome]}`, ...details.map((line) => `  ${line}`)];
 }
