@@ -131,6 +131,45 @@ describe("NCCL topology", () => {
     expect(pairs(same)).toEqual(["gpu0>gpu2 25", "gpu1>gpu2 50"]);
   });
 
+  it("gives each GPU the NIC below its own PCIe switch, and shares those of one switch out evenly", () => {
+    const nic = (bus: string, name: string, speed: number): string =>
+      pci(bus, `<nic><net name="${name}" speed="${speed}"/></nic>`, "0x020700");
+    const pairs = nvlink("0000:01:00.0", 12, "0x030200");
+    const toNet = (...parts: readonly string[]): string[] =>
+      linkList(read(system(CPU, ...parts, "</cpu>"), { nodes: 2 })).filter((link) => /^gpu[01]>net /.test(link));
+    const [first, second] = [pci("0000:01:00.0", gpu(0)), pci("0000:02:00.0", gpu(1, pairs))];
+    const own = toNet(
+      pci("0000:10:00.0", first + nic("0000:11:00.0", "a", 400_000), "0x060400"),
+      nic("0000:12:00.0", "b", 10_000),
+      pci("0000:20:00.0", nic("0000:21:00.0", "c", 100_000) + second, "0x060400"),
+    );
+    expect(own).toEqual(["gpu0>net 50", "gpu1>net 12.5"]);
+    const speeds = [100_000, 200_000, 300_000, 400_000];
+    const even = toNet(first, second, ...speeds.map((speed, i) => nic(`0000:3${i}:00.0`, `n${i}`, speed)));
+    expect(even).toEqual(["gpu0>net 37.5", "gpu1>net 87.5"]);
+  });
+
+  it("counts the slowest link of a chain of PCIe switches", () => {
+    const slow = (inner: string): string => pci("0000:10:00.0", inner, "0x060400").replace("16 GT/s", "8 GT/s");
+    const chain = slow(pci("0000:11:00.0", pci("0000:12:00.0", gpu(0)), "0x060400"));
+    expect(linkList(read(system(CPU, chain, pci("0000:20:00.0", gpu(1)), "</cpu>")))).toEqual([
+      "gpu0>cpu0 12",
+      "cpu0>gpu0 12",
+      "gpu1>cpu0 24",
+      "cpu0>gpu1 24",
+    ]);
+  });
+
+  it("knows a bus id in small and large letters, with four and eight digits of domain", () => {
+    const links = nvlink("00000000:0C:00.0", 2, "0x030200");
+    const text = system(CPU, pci("0000:0c:00.0", gpu(0)), pci("0000:0d:00.0", gpu(1, links)), "</cpu>");
+    expect(linkList(read(text))).toEqual(["gpu1>gpu0 50", "gpu0>gpu1 50"]);
+  });
+
+  it("leaves out GPUs without <gpu> beside others with one", () => {
+    expect(read(system(CPU, pci("0:1:0", gpu(0)), pci("0:2:0"), pci("0:3:0", gpu(1)), "</cpu>")).npuCount).toBe(2);
+  });
+
   it("reads NVLink and C2C to CPUs, and PCIe switches of several parts", () => {
     const text = system(
       CPU,

@@ -184,6 +184,8 @@ describe("nvidia-smi topo -m", () => {
     expect(cpus({ "01": "NV4", "23": "NV4" })).toBe(2);
     expect(cpus({ "01": "NV4", "23": "NV4", "02": "NODE", "13": "NODE" })).toBe(2);
     expect(cpus({})).toBe(4);
+    expect(cpus({ "01": "NV1", "02": "NV1" })).toBe(3);
+    expect(cpus({ "01": "NV1", "02": "NV1", "03": "NV1", "13": "NV1", "23": "NV1" })).toBe(2);
   });
 
   it("takes equal affinities for one CPU, and those to several NUMA nodes for none", () => {
