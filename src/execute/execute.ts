@@ -69,7 +69,7 @@ export function planOf(
   // A message has no more chunks than the instruction that sends it.
   const room = { ...given, chunks: Math.min(given.chunks, program.chunks.reduce(greater, 1)) };
   const wiring = wiringOf(program);
-  const registers = wiring.widths.reduce((sum, width) => sum + width, 0);
+  const registers = wiring.widthOfBlock.reduce((sum, width) => sum + width, 0);
   const slots = roomChunks(room);
   const layout = layoutOf(program, placement, sizeBytes, wiring.connectionCount * slots + registers);
   const faults = faultsBeforehand(program, wiring, layout);

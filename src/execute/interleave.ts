@@ -1,5 +1,6 @@
 import type { Random } from "../random.ts";
-import { AGAIN, advance, DONE, type Machine } from "./machine.ts";
+import { AGAIN, advance, DONE } from "./advance.ts";
+import type { Machine } from "./machine.ts";
 import { CLASSES, type Order } from "./order.ts";
 
 /** An instruction that waits for a resource for ever. */
@@ -40,7 +41,9 @@ export function interleaver(
   const { instructionOffset, blockOffset } = program;
   const { windowEnd, blockOfInstruction } = wiring;
   const { classOfBlock } = order;
-  const queue = queueOf(order, draws, ranks, wiring.widths, classOfBlock === null ? 1 : CLASSES);
+  let width = 0;
+  for (const r of ranks) for (let b = blockOffset[r]; b < blockOffset[r + 1]; b++) width += wiring.widthOfBlock[b];
+  const queue = queueOf(order, draws, width, classOfBlock === null ? 1 : CLASSES);
   const push = (i: number): void => queue.push(i, classOfBlock === null ? 0 : classOfBlock[blockOfInstruction[i]]);
 
   const waiters = new Int32Array(resources.packet + memory.packets.length).fill(-1);
@@ -102,14 +105,8 @@ interface Queue {
   pop(): number;
 }
 
-function queueOf(
-  { pick }: Order,
-  draws: Random,
-  ranks: readonly number[],
-  widths: Int32Array,
-  classCount: number,
-): Queue {
-  const most = ranks.reduce((sum, r) => sum + widths[r], 1);
+/** Returns a queue of up to `most` items. */
+function queueOf({ pick }: Order, draws: Random, most: number, classCount: number): Queue {
   const room = 2 ** Math.ceil(Math.log2(most + 1));
   const mask = room - 1;
   const classes: Ready[] = Array.from({ length: classCount }, () => ({

@@ -24,8 +24,8 @@ export interface Wiring {
   /** [connections] */
   readonly sourceRank: Int32Array;
   readonly targetRank: Int32Array;
-  /** [ranks] most instructions that the windows of its blocks have together. */
-  readonly widths: Int32Array;
+  /** [blocks] instructions of its widest window. */
+  readonly widthOfBlock: Int32Array;
 }
 
 const NOP = 0;
@@ -34,18 +34,17 @@ const NOP = 0;
 export function wiringOf(program: Program): Wiring {
   const rankOfBlock = rankOfBlocks(program);
   const windowEnd = windowEnds(program);
-  const widths = new Int32Array(program.rankCount);
+  const widthOfBlock = new Int32Array(blockCount(program));
   for (let b = 0; b < blockCount(program); b++) {
-    let widest = 0;
     const end = program.instructionOffset[b + 1];
-    for (let i = program.instructionOffset[b]; i < end; i = windowEnd[i]) widest = Math.max(widest, windowEnd[i] - i);
-    widths[rankOfBlock[b]] += widest;
+    for (let i = program.instructionOffset[b]; i < end; i = windowEnd[i])
+      widthOfBlock[b] = Math.max(widthOfBlock[b], windowEnd[i] - i);
   }
   return {
     rankOfBlock,
     blockOfInstruction: blockOfInstructions(program),
     windowEnd,
-    widths,
+    widthOfBlock,
     ...connectionsOf(program, rankOfBlock),
   };
 }
