@@ -15,6 +15,8 @@ import { blockWords, instructionWords } from "./program-words.ts";
 
 /** Waits of a cycle that are told one by one. */
 const TOLD = 8;
+/** Waits that are followed in search of a cycle. */
+const FOLLOWED = 10_000;
 
 /** Returns which blocks of a course that got stuck wait for each other in a cycle, or for one that has ended: blocks in order. */
 export function stuckBlocks(program: Program, wiring: Wiring, course: Run): readonly number[] {
@@ -44,7 +46,7 @@ export function stuckBlocks(program: Program, wiring: Wiring, course: Run): read
   };
   const place = new Map<number, number>();
   const path: number[] = [];
-  for (let block = firstStuck(program, course); block >= 0; block = waitedFor(block)) {
+  for (let block = firstStuck(program, course); block >= 0 && path.length < FOLLOWED; block = waitedFor(block)) {
     const seen = place.get(block);
     if (seen !== undefined) return path.slice(seen);
     place.set(block, path.length);

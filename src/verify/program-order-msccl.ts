@@ -9,13 +9,14 @@ import type { Wiring } from "./program-wiring.ts";
  * instruction knows when it begins comes from the one before it, from those it waits for, and from what the sender knew when
  * it began; the chunks of a message come one by one, so of the sender and what it follows chunk by chunk only as many chunks
  * are known to be complete as have come: `aligned`. A message does not tell the sender anything: that there was room again
- * depends on the room. O(instructions x blocks of the rank).
+ * depends on the room. A single block is in order anyway: nothing is visited. O(instructions x blocks of the rank).
  */
 export function walkMsccl(program: Program, wiring: Wiring, order: Int32Array, rank: number, visit: Visit): void {
   const { instructionOffset, waitOffset, waitKind, receives, sends } = program;
   const { blockOf, rankOf, publisher, sendOf, receiveOf } = wiring;
   const low = program.blockOffset[rank];
   const lanes = program.blockOffset[rank + 1] - low;
+  if (lanes < 2) return;
   // Where messages are of one chunk, nothing is known of a part of them: one clock does.
   const whole = chunksOfMessages(program) <= 1;
   const known = new Int32Array(blockCount(program) * lanes);

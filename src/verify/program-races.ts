@@ -4,6 +4,7 @@ import type { ProgramMemory } from "./program-memory.ts";
 import { walkMsccl } from "./program-order-msccl.ts";
 import { walkMscclpp } from "./program-order-mscclpp.ts";
 import { phasesOf } from "./program-phases.ts";
+import { clocksFit } from "./program-size.ts";
 import type { Wiring } from "./program-wiring.ts";
 import { chunkWords, type Findings, instructionWords } from "./program-words.ts";
 
@@ -24,6 +25,10 @@ export function checkRaces(
   found: Findings,
   progress: (rank: number) => void,
 ): void {
+  if (!clocksFit(program, wiring)) {
+    found.error("too-large", () => "too many thread blocks touch the same memory to be judged for data races");
+    return;
+  }
   const phases = program.machine === "mscclpp" ? phasesOf(program, wiring) : null;
   const walk = (rank: number, visit: Visit): void =>
     phases === null

@@ -10,6 +10,8 @@ export interface Findings {
   readonly errors: readonly ProgramViolation[];
   readonly warnings: readonly ProgramViolation[];
   readonly errorCount: () => number;
+  /** Takes over what another collection has, but for what is said here already. */
+  readonly take: (other: Findings) => void;
 }
 
 /** Returns an empty collection that keeps `limit` errors and `limit` warnings. */
@@ -37,6 +39,14 @@ export function findings(program: Program, wiring: Wiring, limit: number): Findi
     },
     warning(kind, message, instruction) {
       if (warnings.length < limit) add("warning", kind, message(), instruction);
+    },
+    take(other) {
+      const said = new Set([...errors, ...warnings].map(({ message }) => message));
+      const fresh = other.errors.filter(({ message }) => !said.has(message));
+      errorCount += other.errorCount() - (other.errors.length - fresh.length);
+      errors.push(...fresh.slice(0, Math.max(0, limit - errors.length)));
+      for (const warning of other.warnings)
+        if (!said.has(warning.message) && warnings.length < limit) warnings.push(warning);
     },
   };
 }

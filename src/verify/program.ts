@@ -100,7 +100,9 @@ export function verifyProgram(program: Program, options: ProgramVerifyOptions = 
       for (const [m, mode] of modes.entries()) {
         const progress = (rank: number): void =>
           options.onProgress?.(m * program.rankCount + rank + 1, modes.length * program.rankCount);
-        results = judgeMode(program, wiring, course.order, mode, found, limit, progress);
+        const ofMode = findings(program, wiring, limit);
+        results = judgeMode(program, wiring, course.order, mode, ofMode, limit, progress);
+        found.take(ofMode);
       }
   }
   const violationCount = found.errorCount();

@@ -305,6 +305,35 @@ export function semaphoreAllGather(ranks: number): Program {
   return builder.build(header("mscclpp", "allgather", ranks, 2 * ranks, more));
 }
 
+/** All-gather by two blocks that both take from one semaphore, to which a third posts for both of them. */
+export function sharedSemaphore(ranks: number): Program {
+  const builder = programBuilder();
+  const events = [0, 1].map((id) => channels(builder, ranks, id));
+  for (let r = 0; r < ranks; r++) {
+    builder.addRank();
+    const copied = builder.addEvent({ rank: r, peer: r, id: 0, via: "local" });
+    const peers = others(ranks, r);
+    builder.addBlock({ id: 0 });
+    builder.add({ op: "copy", chunks: 2, sources: [at(r, INPUT, 0)], destinations: [at(r, OUTPUT, 2 * r)] });
+    builder.add({ op: "nop" });
+    for (const _ of events) builder.add({ op: "sem_release", posts: [copied] });
+    for (const [k, event] of events.entries()) {
+      builder.addBlock({ id: k + 1 });
+      builder.add({ op: "sem_acquire", waits: take(copied) });
+      builder.add({ op: "nop" });
+      for (const peer of peers) {
+        const part = { buffer: OUTPUT, index: 2 * r + k };
+        builder.add({ op: "put", chunks: 1, sources: [{ rank: r, ...part }], destinations: [{ rank: peer, ...part }] });
+      }
+      builder.add({ op: "nop" });
+      builder.add({ op: "signal", posts: peers.map((peer) => event[peer][r]) });
+      builder.add({ op: "wait", waits: take(...peers.map((peer) => event[r][peer])) });
+    }
+  }
+  const more = { inPlace: false, outOfPlace: true, inputChunks: all(ranks, 2) };
+  return builder.build(header("mscclpp", "allgather", ranks, 2 * ranks, more));
+}
+
 /** All-reduce with two rounds over one barrier: everyone's blocks copy, meet, add, meet, and copy back. */
 export function barrierReduce(blocks: number): Program {
   const builder = programBuilder();
@@ -371,6 +400,7 @@ export const programCases = (): { readonly name: string; readonly program: Progr
   { name: "all-to-all", program: allToAll(3) },
   { name: "read, reduce and send", program: readReduceSend(3) },
   { name: "all-gather through semaphores", program: semaphoreAllGather(3) },
+  { name: "all-gather with a shared semaphore", program: sharedSemaphore(3) },
   { name: "all-reduce with a barrier", program: barrierReduce(3) },
   { name: "all-reduce by packets, in place", program: packetAllReduceInPlace(3, 2) },
 ];

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { OUTPUT, SCRATCH, WAIT_INSTRUCTION } from "../../src/model/program.ts";
+import { programBuilder } from "../../src/model/program-builder.ts";
 import { verifyProgram } from "../../src/verify/program.ts";
 import { type PlainProgram, plainProgram, programOfPlain } from "../support/plain-programs.ts";
 import {
@@ -84,6 +85,22 @@ describe("a program is refused that", () => {
       blocks[0].instructions[0].chunks = 2 ** 30;
     });
     expect(verdict.violations.map(({ kind }) => kind)).toEqual(["too-large"]);
+  });
+
+  test("has more thread blocks than can be told apart, at once", () => {
+    const builder = programBuilder();
+    for (let rank = 0; rank < 2; rank++) {
+      builder.addRank();
+      for (let id = 0; id < 20_000; id++) builder.addBlock({ id });
+      builder.add({
+        op: "cpy",
+        chunks: 1,
+        sources: [{ rank, buffer: 0, index: 0 }],
+        destinations: [{ rank, buffer: 1, index: 0 }],
+      });
+    }
+    const [message] = messages(verifyProgram(builder.build(allToAll(2))));
+    expect(message).toBe("too many thread blocks touch the same memory to be judged for data races");
   });
 
   test("has chunks that its ranks cannot share", () => {
@@ -177,8 +194,10 @@ describe("a program is refused that", () => {
     const verdict = said(ringAllGatherEither(3, 1), ({ blocks }) => {
       blocks[0].instructions[2].destinations[0] = { rank: 0, buffer: OUTPUT, index: 3 };
     });
-    const message = "gpu 0, thread block 0, step 2: r uses o[3] of gpu 0, but the file gives that buffer 3 chunks";
-    expect(messages(verdict)).toEqual([message, message]);
+    expect(messages(verdict)).toEqual([
+      "gpu 0, thread block 0, step 2: r uses o[3] of gpu 0, but the file gives that buffer 3 chunks",
+    ]);
+    expect(verdict).toMatchObject({ violationCount: 1, modes: ["in place", "out of place"] });
   });
 
   test("has buffers larger than the collective's", () => {
