@@ -8,8 +8,8 @@ export interface Yaml {
   readonly at: (container: object, key: string | number) => string;
 }
 
-/** Longer texts are refused: no description of a network is so long, and parsing takes a second for each few MB. */
-const MAX_CHARACTERS = 8 * 2 ** 20;
+/** Longer texts are refused: the parser takes some seconds for so many characters, and a kilobyte for each value. */
+const MAX_CHARACTERS = 2 * 2 ** 20;
 const MAX_DEPTH = 32;
 const MAX_ALIASES = 100;
 
@@ -28,12 +28,13 @@ interface Conversion {
 /**
  * Returns the first document of a YAML 1.2 text as plain objects, lists, texts, numbers, flags and nulls. Throws InputError
  * with the line for a mistake, a repeated key, a key that is not a text or number, more than 32 levels, more than 100
- * aliases, a value inside itself, or a text of more than 8 Mi characters. O(text).
+ * aliases, a value inside itself, or a text of more than 2 Mi characters. O(text).
  */
 export function parseYaml(text: string, fileName: string): Yaml {
   if (text.length > MAX_CHARACTERS) {
     throw new InputError(fileName, `at most ${MAX_CHARACTERS} characters of YAML`, `${text.length}`);
   }
+  refuseDepth(text, fileName);
   const counter = new LineCounter();
   const lineAt = (offset: number): number => counter.linePos(offset).line;
   const document = parsed(text, fileName, counter);
@@ -56,6 +57,23 @@ export function parseYaml(text: string, fileName: string): Yaml {
       return `${fileName}${line === undefined ? "" : ` line ${line}`}: ${key}`;
     },
   };
+}
+
+/**
+ * Refuses brackets a thousand deep, and as many list marks one behind another, before the parser, which takes quadratic time
+ * for them, sees them. Brackets in texts and comments count as well.
+ */
+function refuseDepth(text: string, fileName: string): void {
+  let open = 0;
+  let marks = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 91 || code === 123) open++;
+    else if ((code === 93 || code === 125) && open > 0) open--;
+    if (code === 45 || code === 63 || code === 58) marks++;
+    else if (code !== 32) marks = 0;
+    if (open >= 1000 || marks >= 1000) throw new InputError(fileName, `at most ${MAX_DEPTH} levels of YAML`);
+  }
 }
 
 /** The library's own check of repeated keys compares all pairs, so it is switched off and done here. */

@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { looksLikeAstraNetwork, looksLikeLogicalDims } from "../../src/import/astra-network.ts";
+import { looksLikeEdgeList } from "../../src/import/edge-list.ts";
+import { looksLikeForestCapacity } from "../../src/import/forest-capacity.ts";
+import { looksLikeIbnetdiscover } from "../../src/import/ibnetdiscover.ts";
+import { looksLikeMscclTools } from "../../src/import/msccl-tools.ts";
+import { looksLikeNs3 } from "../../src/import/ns3.ts";
+import { looksLikeSlurm } from "../../src/import/slurm.ts";
+import { looksLikeSlurmYaml } from "../../src/import/slurm-yaml.ts";
+import { looksLikeTaccl } from "../../src/import/taccl-topology.ts";
+import { looksLikeTeCcl } from "../../src/import/te-ccl.ts";
+import { looksLikeTopograph } from "../../src/import/topograph.ts";
+import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
+
+const TEXTS: Readonly<Record<string, (text: string) => boolean>> = {
+  "astra-network": looksLikeAstraNetwork,
+  "edge-list": looksLikeEdgeList,
+  ibnetdiscover: looksLikeIbnetdiscover,
+  ns3: looksLikeNs3,
+  slurm: looksLikeSlurm,
+  "slurm-yaml": looksLikeSlurmYaml,
+  topograph: looksLikeTopograph,
+};
+const VALUES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  "forest-capacity": looksLikeForestCapacity,
+  "logical-dims": looksLikeLogicalDims,
+  "msccl-tools": looksLikeMscclTools,
+  taccl: looksLikeTaccl,
+  "te-ccl": looksLikeTeCcl,
+};
+/** Returns the formats that claim a text. */
+const claims = (text: string): string[] => {
+  const json = /^\s*[{[]/.test(text);
+  const tests = json ? VALUES : TEXTS;
+  const subject = json ? JSON.parse(text) : text;
+  return Object.keys(tests).filter((name) => (tests[name] as (subject: unknown) => boolean)(subject));
+};
+
+describe("formats of networks tell themselves apart", () => {
+  it.each([
+    ["slurm", "\ufeff# comment\r\n\r\nSwitchName=s Nodes=n\r\n"],
+    ["slurm", "  BlockSizes=4\nBlockName=b Nodes=n\n"],
+    ["slurm-yaml", "---\n- topology: a\n  cluster_default: true\n  tree:\n    switches: []\n"],
+    ["slurm-yaml", "- cluster_default: true\n  topology: a\n  flat: true\n"],
+    ["topograph", "# model\nswitches:\n  a:\n    switches: [b]\n"],
+    ["astra-network", "# x\nlatency: [1]\nnpus_count: [8]\ntopology: [Ring]\nbandwidth: [1]\n"],
+    ["ns3", "3 1 2\n2\n0 2 200Gbps 0.005ms 0\n1 2 1bps 1ns 0\n"],
+    ["ns3", "\n3 2 1 0 2 H100\n2\n0 2 200Gbps 0.005ms 0\n1 2 1bps 1ns 0\n"],
+    ["ibnetdiscover", '# x\nvendid=0x1\nCa\t1 "H-01"\t# "a b"\n'],
+    ["edge-list", "from,to,bandwidthGBps\na,b,1\n"],
+    ["forest-capacity", '{"nodes": [], "edges": [{"src": "a", "dst": "b", "capacity": 1}]}'],
+    ["logical-dims", '{"logical-dims": ["8"]}'],
+    ["msccl-tools", '{"name": "a", "links": [[0]], "switches": []}'],
+    ["msccl-tools", '{"sccl_type": "algorithm", "topology": {}, "steps": []}'],
+    ["te-ccl", '{"TopologyParams": {"name": "DGX1"}, "capacity": []}'],
+    ["taccl", '{"name": "a", "gpus_per_node": 2, "alpha": 1, "links": [[0, 1], [1, 0]]}'],
+  ])("%s: %j", (format, text) => {
+    expect(claims(text)).toEqual([format]);
+  });
+
+  it.each([
+    "",
+    "{}",
+    "[]",
+    "hello",
+    "a: b\n",
+    "GPU0 GPU1\n",
+    "<system/>",
+    '{"format": "banyan-topology", "links": [], "nodes": []}',
+  ])("%j is none of them", (text) => {
+    expect(claims(text)).toEqual([]);
+  });
+
+  it.skipIf(!hasSharedData)("and real files too", () => {
+    const claimed = (folder: string): string[] =>
+      [
+        ...new Set(sharedFiles(folder).flatMap((file) => claims(sharedText(`${folder}/${file}`)).join() || `${file}?`)),
+      ].sort();
+    expect(claimed("astra-sim/network")).toEqual(["astra-network", "logical-dims"]);
+    expect(claimed("forest-topologies")).toEqual(["forest-capacity"]);
+    expect(claimed("taccl/topo")).toEqual(["taccl"]);
+    expect(claims(sharedText("taccl/example-algorithm-ndv2-n1.sccl.json"))).toEqual(["msccl-tools"]);
+    expect(claims(sharedText("nccl-topo/other/ibnetdiscover-example.txt"))).toEqual(["ibnetdiscover"]);
+    expect(claims(sharedText("nccl-topo/other/slurm-testcase1-topology.conf"))).toEqual(["slurm"]);
+    for (const folder of ["nvidia-smi", "rocm-smi", "nccl-xml"]) {
+      for (const file of sharedFiles(`nccl-topo/${folder}`))
+        expect(claims(sharedText(`nccl-topo/${folder}/${file}`))).toEqual([]);
+    }
+  });
+});
