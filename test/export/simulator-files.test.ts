@@ -96,6 +96,11 @@ describe("ASTRA-sim's network files", () => {
     for (const name of ["rs-system.json", "rs-network.yml", "rs-memory.json"]) {
       expect(text("rs-run.txt")).toContain(`=${name}`);
     }
+    const broadcast = { ...schedule, collective: wholeCollective(topology, "broadcast", 2 ** 20) };
+    const system = [...astraFiles(broadcast, "b")].find(({ name }) => name === "b-system.json");
+    expect(JSON.parse(new TextDecoder().decode(system?.bytes))).toHaveProperty("all-reduce-implementation-custom", [
+      "b",
+    ]);
     expect(text("rs-run.txt")).toContain("--workload-configuration=rs-workload \\\n");
   });
 });

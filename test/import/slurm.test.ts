@@ -198,6 +198,12 @@ describe("Slurm topology.yaml", () => {
     expect(sentenceOf(() => readSlurmYaml(text, "t"))).toContain(sentence);
   });
 
+  it("reads aliases as the value of their anchor", () => {
+    const text =
+      "- topology: a\n  tree:\n    switches:\n      - switch: &name s\n        nodes: &hosts n[0-1]\n      - switch: t\n        children: *name\n        nodes: *hosts\n";
+    expect(ratesOf(readSlurmYaml(text, "t"))).toMatchObject({ "n0>s": 50, "n0>t": 50, "s>t": 100 });
+  });
+
   it("refuses aliases by the hundred, and texts of many megabytes", () => {
     const bomb = `- &a x\n${"- *a\n".repeat(101)}`;
     expect(sentenceOf(() => readSlurmYaml(bomb, "t"))).toContain("at most 100 aliases");
