@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { InputError } from "../errors.ts";
 import type { Context } from "./context.ts";
@@ -16,6 +16,9 @@ export interface OutputFolder {
   /** Writes the files into a folder beside it, which then takes its place: all are there, or none. Returns the bytes. */
   write(files: Iterable<FolderFile>): number;
 }
+
+/** Rights of a folder that anyone may read, where the user's mask does not say otherwise. */
+const OPEN = 0o777;
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "a folder in a folder that exists",
@@ -61,7 +64,7 @@ export function outputFolder(context: Context, path: string, place: string): Out
         context.temporary.add(temporary);
         let bytes = 0;
         try {
-          mkdirSync(temporary, { recursive: true });
+          chmodSync(temporary, OPEN & ~process.umask());
           for (const { name, parts } of files) {
             const content = Buffer.concat([...parts].map((part) => Buffer.from(part as string)));
             writeFileSync(join(temporary, name), content);

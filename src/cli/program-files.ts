@@ -81,7 +81,7 @@ export function verifyProgramFile(context: Context, { file, text, program }: Pro
     onProgress: (done, total) => context.progress({ what: "verifying", done, total, unit: "GPUs" }),
   });
   const limits = target === null ? [] : limitViolations(program, target, text);
-  const all = [...judged.violations, ...limits];
+  const all = [...judged.violations, ...judged.warnings, ...limits];
   const errors = all.filter(({ severity }) => severity === "error");
   const notes = all.filter(({ severity }) => severity === "warning");
   const errorCount = errors.length + Math.max(0, judged.violationCount - judged.violations.length);
@@ -98,7 +98,9 @@ export function verifyProgramFile(context: Context, { file, text, program }: Pro
       },
       target,
       correct,
+      modes: judged.modes,
       facts: judged.facts,
+      results: judged.results,
       violationCount: errorCount,
       violations: all.map(violationJson),
     });

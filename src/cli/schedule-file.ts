@@ -7,7 +7,7 @@ import { isSlotSchedule, type Schedule } from "../model/slot-schedule.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import type { TreeFlow } from "../model/tree-flow.ts";
 import type { Context } from "./context.ts";
-import { headOf, openSource, textFrom } from "./input-file.ts";
+import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
 import { networkOf } from "./network.ts";
 import { textOf } from "./values.ts";
 
@@ -42,7 +42,7 @@ export async function anyScheduleOf(context: Context, file: string): Promise<Sch
   const topology = wanted === undefined ? {} : { topology: await networkOf(wanted, options) };
   const source = openSource(file, "the schedule");
   if (looksLikeBys(headOf(source))) return readBys(source, file, topology);
-  return readAnySchedule(textFrom(source, file, "the schedule"), file, topology);
+  return readAnySchedule(textFrom(source, file, "the schedule"), nameOf(file), topology);
 }
 
 /** Returns a schedule transfer by transfer. Throws InputError, which names `place`, where arrival logs have too many. */

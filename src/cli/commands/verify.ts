@@ -5,6 +5,7 @@ import { verify } from "../../verify/verify.ts";
 import type { Context } from "../context.ts";
 import { verifyJointFile } from "../joint-files.ts";
 import { programFileOf, verifyProgramFile } from "../program-files.ts";
+import { isFolder, verifyProgramFolder } from "../program-folder.ts";
 import { anyScheduleOf, isJoint } from "../schedule-file.ts";
 import { collectiveText } from "../synthesis-report.ts";
 import { verifyTreesFile } from "../tree-files.ts";
@@ -14,6 +15,7 @@ import { KEPT, writeVerdict } from "../verdict.ts";
 /** `banyan verify FILE`: exit code 1 and the violations where the schedule or program is wrong. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const file = args[0] as string;
+  if (isFolder(file)) return verifyProgramFolder(context, file);
   const found = programFileOf(context, file);
   if (found !== null) return verifyProgramFile(context, found);
   const target = textOf(context.options, "target");
