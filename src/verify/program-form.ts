@@ -35,7 +35,11 @@ export function checkForm(program: Program, wiring: Wiring, found: Findings): bo
   if (program.collective !== "custom" && program.rootRank >= program.rankCount)
     found.error("root", () => `the root is gpu ${program.rootRank}, of ${program.rankCount}`);
   for (const connection of wiring.connections) checkConnection(program, wiring, connection, found);
-  for (let i = 0; i < program.op.length; i++) checkWaits(program, wiring, i, found);
+  for (let i = 0; i < program.op.length; i++) {
+    if (program.chunks[i] < 0)
+      found.error("count", () => `${instructionWords(program, wiring, i)} moves ${program.chunks[i]} chunks`, i);
+    checkWaits(program, wiring, i, found);
+  }
   checkEvents(program, wiring, found);
   checkBarriers(program, wiring, found);
   if (packets <= MOST_PACKETS) checkPackets(program, wiring, found);

@@ -114,6 +114,7 @@ export function outside(
   index: number,
   chunks: number,
 ): string | null {
+  if (rank < 0 || rank >= program.rankCount) return "there is no such gpu";
   const claimed = chunksOfBuffer(program, rank, buffer);
   if (index < 0 || index + chunks > claimed) return `the file gives that buffer ${claimed} chunks`;
   const at = 3 * rank + buffer;

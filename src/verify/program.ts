@@ -56,13 +56,13 @@ export interface ProgramVerifyOptions {
  * Returns everything that is wrong with a program, by executing it symbolically, and nothing that its maker says:
  *
  * 1. connections: one block at each end, k-th send and k-th receive of equal chunks; events and barriers that come out even;
- * 2. it ends, with connections that hold as many chunks as those of the runtimes;
+ * 2. it ends, with connections that hold as many messages as those of the runtimes;
  * 3. every operand lies in its buffer, as NCCL defines it, in place and out of place, whichever the program is for;
  * 4. no data races: accesses to the same memory, at least one a write, are ordered by block, message, wait, event, barrier or
  *    packet in every course;
  * 5. nothing is read that was not given or written;
- * 6. in the end every output holds what the collective defines, every contribution exactly once; inputs are unchanged out of
- *    place.
+ * 6. in the end every output holds what the collective defines, every contribution exactly once; out of place, inputs are
+ *    unchanged (a warning: deployed files change them).
  *
  * One course decides all of it: without races, what blocks compute does not depend on when they run (Kahn 1974), and whether
  * they end does not in any case; races are looked for in the order that all courses have in common, not in the one executed.
@@ -76,7 +76,7 @@ export interface ProgramVerifyOptions {
  * What may differ in the runtimes and is not judged: slices of a chunk, which follow each other like the chunks of a message;
  * transfers that a proxy carries out late (mscclpp's port channels without flush); memory order weaker than program order; a
  * second call that begins before the first has ended everywhere. Throws InputError for options out of range; never for a
- * program, however wrong. O(chunks moved + ranks x instructions x blocks per rank).
+ * program whose columns fit together, however wrong it is. O(chunks moved + ranks x instructions x blocks per rank).
  */
 export function verifyProgram(program: Program, options: ProgramVerifyOptions = {}): ProgramVerification {
   const limit = options.limit ?? 100;

@@ -388,6 +388,24 @@ export function packetAllReduceInPlace(ranks: number, chunks: number): Program {
   return builder.build(header("mscclpp", "allreduce", ranks, ranks * chunks, more));
 }
 
+/** All-gather between two boxes: packets made in scratch, and moved as they lie by a proxy (MSCCL++'s ppkt on a port channel). */
+export function packetsThroughPort(): Program {
+  const builder = programBuilder();
+  for (let r = 0; r < 2; r++) {
+    builder.addRank();
+    builder.addBlock({ id: 0 });
+    const [made, came] = [0, 1].map((index): Operand => ({ ...at(r, SCRATCH, index), packet: true }));
+    builder.add({ op: "cpkt", chunks: 1, sources: [at(r, INPUT, 0)], destinations: [made] });
+    builder.add({ op: "nop" });
+    const there: Operand = { ...at(1 - r, SCRATCH, 1), packet: true };
+    builder.add({ op: "ppkt", via: "port", chunks: 1, sources: [at(r, SCRATCH, 0)], destinations: [there] });
+    builder.add({ op: "upkt", chunks: 1, sources: [came], destinations: [at(r, OUTPUT, 1 - r)] });
+    builder.add({ op: "copy", chunks: 1, sources: [at(r, INPUT, 0)], destinations: [at(r, OUTPUT, r)] });
+  }
+  const more = { inPlace: false, outOfPlace: true, inputChunks: all(2, 1), scratchChunks: all(2, 2) };
+  return builder.build(header("mscclpp", "allgather", 2, 2, more));
+}
+
 export const programCases = (): { readonly name: string; readonly program: Program }[] => [
   { name: "ring all-gather, either", program: ringAllGatherEither(4, 2) },
   { name: "all-reduce by all pairs", program: allPairsAllReduce(3, 2) },
@@ -402,5 +420,6 @@ export const programCases = (): { readonly name: string; readonly program: Progr
   { name: "all-gather through semaphores", program: semaphoreAllGather(3) },
   { name: "all-gather with a shared semaphore", program: sharedSemaphore(3) },
   { name: "all-reduce with a barrier", program: barrierReduce(3) },
+  { name: "packets through a port", program: packetsThroughPort() },
   { name: "all-reduce by packets, in place", program: packetAllReduceInPlace(3, 2) },
 ];

@@ -9,6 +9,7 @@ import {
   barrierReduce,
   direct,
   packetAllReduceInPlace,
+  packetsThroughPort,
   programCases,
   readReduceSend,
   ringAllGatherEither,
@@ -218,6 +219,19 @@ describe("a program is refused that", () => {
     );
   });
 
+  test("uses memory of a gpu that there is not, or less than no chunks", () => {
+    const nobody = said(allToAll(2), ({ blocks }) => {
+      blocks[0].instructions[0].sources[0] = { rank: 7, buffer: 0, index: 0 };
+    });
+    expect(messages(nobody)).toEqual([
+      "gpu 0, thread block 0, step 0: cpy uses i[0] of gpu 7, but there is no such gpu",
+    ]);
+    const negative = said(allToAll(2), ({ blocks }) => {
+      blocks[0].instructions[0].chunks = -1;
+    });
+    expect(messages(negative)).toEqual(["gpu 0, thread block 0, step 0: cpy moves -1 chunks"]);
+  });
+
   test("reads chunks that the same instruction writes for others", () => {
     const verdict = said(allPairsAllReduce(2, 2), ({ blocks }) => {
       blocks[1].instructions[0].sources[0] = { rank: 0, buffer: 0, index: 1 };
@@ -347,6 +361,12 @@ describe("a program is refused that", () => {
       blocks[0].instructions[2].sources[0] = { rank: 0, buffer: SCRATCH, index: 1 };
     });
     expect(plain.violations.map(({ kind }) => kind)).toContain("race");
+    const moved = said(packetsThroughPort(), ({ blocks }) => {
+      blocks[0].instructions[2].sources[0] = { rank: 0, buffer: 0, index: 0 };
+    });
+    expect(messages(moved)).toEqual([
+      "gpu 0, thread block 0, step 2: ppkt reads i[0] of gpu 0 as packets, but it holds plain data",
+    ]);
     const missing = said(packetAllReduceInPlace(2, 1), ({ blocks }) => {
       blocks[1].instructions[0].destinations[0] = { rank: 0, buffer: SCRATCH, index: 0 };
     });
