@@ -19,18 +19,23 @@ export function excessOf(slices: readonly SliceOps[], rankCount: number): Excess
     if (need > limit && (worst === null || need / limit > worst.need / worst.limit))
       worst = { limit, what, need, rank };
   };
-  const { opsPerBlock, channelsPerBlock, blocksPerGpu } = MSCCLPP_RUNTIME;
+  const { opsPerBlock, channelsPerBlock, blocksPerGpu, barriersPerGpu } = MSCCLPP_RUNTIME;
   const blocks = new Int32Array(rankCount);
+  const barriers = new Int32Array(rankCount);
   for (const slice of slices) {
-    for (const [rank, ops] of slice) {
-      blocks[rank]++;
-      check("operations in a thread block", opsPerBlock, ops.length, rank);
-      for (const via of ["memory", "port"] as const) {
-        check(`${via} channels in a thread block`, channelsPerBlock, peersOf(ops, via), rank);
-        check(`remote buffers by ${via} in a thread block`, channelsPerBlock, remotesOf(ops, via), rank);
+    for (const [rank, own] of slice) {
+      blocks[rank] += own.length;
+      if (own.length > 1) barriers[rank]++;
+      for (const ops of own) {
+        check("operations in a thread block", opsPerBlock, ops.length, rank);
+        for (const via of ["memory", "port"] as const) {
+          check(`${via} channels in a thread block`, channelsPerBlock, peersOf(ops, via), rank);
+          check(`remote buffers by ${via} in a thread block`, channelsPerBlock, remotesOf(ops, via), rank);
+        }
       }
     }
   }
+  for (const [rank, need] of barriers.entries()) check("barriers of a GPU", barriersPerGpu, need, rank);
   for (const [rank, need] of blocks.entries()) check("thread blocks of a GPU", blocksPerGpu, need, rank);
   return worst;
 }
@@ -60,7 +65,7 @@ function remotesOf(ops: readonly PlanOp[], via: "memory" | "port"): number {
 
 /** Returns the error that says by what a plan exceeds a limit and what would help. */
 export function excessError({ limit, what, need, rank }: Excess): InputError {
-  const help = "fewer chunks per NPU, a smaller --k, another algorithm or MSCCL XML may fit";
+  const help = "fewer instances or chunks, a smaller --k, another algorithm or MSCCL XML may fit";
   return new InputError(
     "an MSCCL++ plan of this schedule",
     `at most ${limit} ${what}`,

@@ -44,13 +44,16 @@ export function operationsOf(rank: RankPhases): PlanOp[] {
   addCopies(writing, rank.first);
   addSignals(writing, ["rlxsignal", "signal"], rank.writers, false);
   addWaits(writing, ["rlxwait", "wait"], rank.written);
-  for (const { puts, signals, waits, sums } of rank.phases) {
+  for (const [p, { puts, signals, waits, sums, blocksMeet }] of rank.phases.entries()) {
+    if (rank.spread !== undefined && p > 0) addBarrier(writing);
     const told = addPuts(writing, puts);
     const others = signals.filter((signal) => !told.has(keyOf(signal)));
     addSignals(writing, ["signal", "signal"], others, true);
     addWaits(writing, ["wait", "wait"], waits);
+    if (blocksMeet === true) addBarrier(writing);
     addSums(writing, sums);
   }
+  if (rank.spread?.blocksMeetLast === true) addBarrier(writing);
   if (rank.last.length > 0) {
     if (rank.written.some(({ via }) => via === "port"))
       add(writing, { op: "flush", via: "port", channels: [], parts: [] });
@@ -74,6 +77,16 @@ function add(writing: Writing, op: PlanOp): void {
 function meet(writing: Writing): void {
   if (!writing.dirty) return;
   writing.ops.push({ op: "nop", via: "local", channels: [], parts: [] });
+  haveMet(writing);
+}
+
+/** Lets the threads of all blocks over which the rank is spread meet. */
+function addBarrier(writing: Writing): void {
+  writing.ops.push({ op: "barrier", via: "local", channels: [], parts: [] });
+  haveMet(writing);
+}
+
+function haveMet(writing: Writing): void {
   writing.dirty = false;
   writing.news = false;
   writing.touched.clear();

@@ -37,9 +37,11 @@ export interface Phase {
   readonly signals: Channel[];
   readonly waits: Channel[];
   readonly sums: Sum[];
+  /** Of a spread rank: its blocks meet before one of them sums. */
+  readonly blocksMeet?: boolean;
 }
 
-/** What a rank does in a slice of the moves: in one thread block, alone with the chunks of the slice. */
+/** What a rank does in a slice of the moves, alone with the chunks of the slice: in one thread block where it is not spread. */
 export interface RankPhases {
   /** What it has and must have elsewhere too. */
   readonly first: Copy[];
@@ -52,6 +54,8 @@ export interface RankPhases {
   /** Peers that it tells at the end that it has read what it reads of them, and those that tell it. */
   readonly readFrom: Channel[];
   readonly readers: Channel[];
+  /** It is spread over several thread blocks, of which this is one; they meet before every phase but the first. */
+  readonly spread?: { readonly blocksMeetLast: boolean };
 }
 
 /** Returns nothing to do. */

@@ -1,11 +1,11 @@
-import { type Program, WAIT_EVENT } from "../model/program.ts";
+import { type Program, WAIT_BARRIER, WAIT_EVENT } from "../model/program.ts";
 import { type ProgramBuilder, type ProgramHeader, programBuilder } from "../model/program-builder.ts";
 import { bufferOf, indexOf, type Layout, type Shape } from "./plan-layout.ts";
 import type { Part, PlanOp } from "./plan-ops.ts";
 import type { Channel, PeerVia } from "./plan-phases.ts";
 
-/** Operations of the ranks that have a part in a slice, by rank. */
-export type SliceOps = ReadonlyMap<number, readonly PlanOp[]>;
+/** Operations of the thread blocks of the ranks that have a part in a slice, by rank. */
+export type SliceOps = ReadonlyMap<number, readonly (readonly PlanOp[])[]>;
 
 /** Returns the header of a plan of a collective but for what its blocks say. */
 export function planHeader(
@@ -34,20 +34,23 @@ interface Channels {
 }
 
 /**
- * Returns the program in which every rank has a thread block for each slice that it has a part in. What `header` lacks is
- * counted here. O(operations).
+ * Returns the program in which every rank has its thread blocks of each slice that it has a part in, and a barrier for each
+ * slice over several blocks of which it is spread. What `header` lacks is counted here. O(operations).
  */
 export function planProgram(slices: readonly SliceOps[], header: Omit<ProgramHeader, "channelCount">): Program {
   const builder = programBuilder();
   const channels = channelsOf(builder);
   for (let rank = 0; rank < header.rankCount; rank++) {
     builder.addRank();
-    let id = 0;
+    let [id, barriers] = [0, 0];
     slices.forEach((ops, slice) => {
-      const own = ops.get(rank);
-      if (own === undefined || own.length === 0) return;
-      builder.addBlock({ id: id++ });
-      for (const [step, op] of own.entries()) addOperation(builder, channels, { slice, rank, op, step });
+      const own = ops.get(rank) ?? [];
+      const barrier = own.length > 1 ? builder.addBarrier({ rank, id: barriers++, blocks: own.length }) : -1;
+      for (const block of own) {
+        if (block.length === 0) continue;
+        builder.addBlock({ id: id++ });
+        for (const [step, op] of block.entries()) addOperation(builder, channels, { slice, rank, op, step, barrier });
+      }
     });
   }
   return builder.build({ ...header, channelCount: channels.most() });
@@ -86,15 +89,18 @@ interface Placed {
   readonly rank: number;
   readonly op: PlanOp;
   readonly step: number;
+  /** -1: none. */
+  readonly barrier: number;
 }
 
 function addOperation(builder: ProgramBuilder, channels: Channels, placed: Placed): void {
-  const { slice, rank, step } = placed;
+  const { slice, rank, step, barrier } = placed;
   const { op, via, parts, channels: peers } = placed.op;
   const waited = ({ peer, via: by }: Channel) => ({ kind: WAIT_EVENT, on: channels.event(slice, rank, peer, by) });
   const posted = ({ peer, via: by }: Channel) => channels.event(slice, peer, rank, by);
   if (op === "wait" || op === "rlxwait") builder.add({ op, step, via, waits: peers.map(waited) });
   else if (op === "signal" || op === "rlxsignal") builder.add({ op, step, via, posts: peers.map(posted) });
+  else if (op === "barrier") builder.add({ op, step, waits: [{ kind: WAIT_BARRIER, on: barrier }] });
   else if (parts.length === 0) builder.add({ op, step, via });
   for (const part of parts) {
     const posts = op === "pws" && part.peer !== null ? [posted({ peer: part.peer, via: "port" })] : [];

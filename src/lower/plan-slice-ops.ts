@@ -5,6 +5,7 @@ import { addCopy, type RankPhases } from "./plan-phases.ts";
 import type { SliceOps } from "./plan-program.ts";
 import { phasesOf, rankIn } from "./plan-slice.ts";
 import { movesOfSlices } from "./plan-slices.ts";
+import { spreadOverBlocks } from "./plan-spread.ts";
 import { type Problem, planState } from "./plan-state.ts";
 
 /**
@@ -19,7 +20,10 @@ export function sliceOpsOf(
   const state = planState(problem);
   const ranks = movesOfSlices(sliceOfMove, slices).map((own) => phasesOf(state, own));
   addOwnCopies(problem.moves, problem.layout, sliceOfMove, ranks);
-  const ops = ranks.map((slice) => new Map([...slice].map(([rank, phases]) => [rank, operationsOf(phases)])));
+  const blocksOf = (rank: RankPhases): RankPhases[] => (problem.spread ? spreadOverBlocks(rank) : [rank]);
+  const ops = ranks.map(
+    (slice) => new Map([...slice].map(([rank, phases]) => [rank, blocksOf(phases).map(operationsOf)])),
+  );
   return { ops, scratchChunks: state.scratchChunks };
 }
 

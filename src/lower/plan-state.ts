@@ -11,6 +11,8 @@ export interface Problem {
   readonly via: (rank: number, peer: number) => PeerVia;
   /** Ranks read contributions from memory in their reach; else all are written into scratch. */
   readonly reads: boolean;
+  /** Ranks with too many peers for one thread block are spread over several. */
+  readonly spread: boolean;
 }
 
 /** What the slices of a plan share while they are made one after the other. */

@@ -72,13 +72,15 @@ export function planOf(moves: Moves, options: PlanOptions): Program {
   const via: Problem["via"] = (rank, peer) => (nodeOf(rank) === nodeOf(peer) ? "memory" : "port");
   const base = { moves, layout: layoutOf(moves, inPlace), levels: levelsOf(moves), via };
   const { problem, sliceOfMove, slices } = fewestSlices(base);
-  const most = Math.floor(MSCCLPP_RUNTIME.blocksPerGpu / slices);
-  const instances = options.instances ?? Math.max(1, Math.min(most, Math.floor(USUAL_BLOCKS / slices)));
-  const whole = instancesOf(problem, sliceOfMove, slices, instances, inPlace);
-  const { ops, scratchChunks } = sliceOpsOf(whole.problem, whole.sliceOfMove, slices * instances);
-  const excess = excessOf(ops, moves.rankCount);
-  if (excess !== null) throw excessError(excess);
-  return planProgram(ops, planHeader(whole.problem.moves, whole.problem.layout, inPlace, name, scratchChunks));
+  const wanted = options.instances ?? Math.max(1, Math.floor(USUAL_BLOCKS / slices));
+  for (let instances = wanted; ; instances = Math.floor(instances / 2)) {
+    const whole = instancesOf(problem, sliceOfMove, slices, instances, inPlace);
+    const { ops, scratchChunks } = sliceOpsOf(whole.problem, whole.sliceOfMove, slices * instances);
+    const excess = excessOf(ops, moves.rankCount);
+    if (excess !== null && options.instances === undefined && instances > 1) continue;
+    if (excess !== null) throw excessError(excess);
+    return planProgram(ops, planHeader(whole.problem.moves, whole.problem.layout, inPlace, name, scratchChunks));
+  }
 }
 
 /** A deal of moves to slices. */
@@ -88,35 +90,44 @@ interface Deal {
   readonly slices: number;
 }
 
-/** In the order in which they are tried: few units and reading of peers' memory make the faster plans. */
+/** In the order in which they are tried: few units and reading of peers' memory make the faster plans, barriers slower ones. */
 const WAYS = [
-  { coarse: true, reads: true },
-  { coarse: true, reads: false },
-  { coarse: false, reads: true },
-  { coarse: false, reads: false },
+  { coarse: true, reads: true, spread: false },
+  { coarse: true, reads: false, spread: false },
+  { coarse: false, reads: true, spread: false },
+  { coarse: false, reads: false, spread: false },
+  { coarse: true, reads: false, spread: true },
 ] as const;
 
-/** Returns a deal of the moves to as few slices as keep the limits. Throws InputError where none of those tried does. */
-function fewestSlices(base: Omit<Problem, "reads">): Deal {
-  let least: Excess | null = null;
-  const ratio = ({ need, limit }: Excess): number => need / limit;
-  for (const { coarse, reads } of WAYS) {
-    const problem = { ...base, reads };
+const ratio = ({ need, limit }: Excess): number => need / limit;
+
+/**
+ * Returns a deal of the moves to few slices that keep the limits: the fewest that do among those tried, in the first way in
+ * which the most slices do. Throws InputError where there is none.
+ */
+function fewestSlices(base: Omit<Problem, "reads" | "spread">): Deal {
+  const excesses: Excess[] = [];
+  for (const { coarse, ...way } of WAYS) {
+    const problem = { ...base, ...way };
     const units = unitsOf(problem.moves, problem.layout, coarse);
-    const most = Math.min(Math.max(1, units.count), MSCCLPP_RUNTIME.blocksPerGpu);
-    for (let slices = 1; slices <= most; slices = next(slices, most)) {
+    const fitting = (slices: number): Deal | null => {
       for (const inTurns of [true, false]) {
         const sliceOfMove = dealt(units, slices, inTurns);
         const { ops } = sliceOpsOf(problem, sliceOfMove, slices);
         const excess = excessOf(ops, problem.moves.rankCount);
         if (excess === null) return { problem, sliceOfMove, slices };
-        if (least === null || ratio(excess) < ratio(least)) least = excess;
+        excesses.push(excess);
       }
+      return null;
+    };
+    const most = Math.min(Math.max(1, units.count), MSCCLPP_RUNTIME.blocksPerGpu);
+    const last = fitting(most);
+    if (last === null) continue;
+    for (let slices = 1; slices < most; slices += Math.max(1, Math.floor(slices / 4))) {
+      const deal = fitting(slices);
+      if (deal !== null) return deal;
     }
+    return last;
   }
-  throw excessError(least as Excess);
+  throw excessError(excesses.reduce((least, other) => (ratio(other) < ratio(least) ? other : least)));
 }
-
-/** Returns the next number of slices to be tried: one after the other at first, then in steps of a quarter, at last the most. */
-const next = (slices: number, most: number): number =>
-  slices === most ? most + 1 : Math.min(most, slices + Math.max(1, Math.floor(slices / 4)));

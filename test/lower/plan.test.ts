@@ -152,12 +152,26 @@ describe("planOf", () => {
     expectRight(planOf(moves, { placement: "out" }));
   });
 
+  it.each([
+    ["reduce", "in"],
+    ["reducescatter", "out"],
+    ["allreduce", "in"],
+  ] as const)(
+    "spreads a rank with more than 16 peers over blocks that meet: %s, %s of place",
+    async (collective, placement) => {
+      const moves = movesOf(await scheduleOf(engine, { network: "switch:20", collective, algorithm: "direct" }));
+      const plan = planOf(moves, { placement, instances: 1 });
+      expectRight(plan);
+      expect([...plan.barrierBlocks]).toContain(2);
+      const text = [...mscclppJsonParts(plan)].join("");
+      expect([...mscclppJsonParts(readMscclppJson(text, "plan.json"))].join("")).toBe(text);
+    },
+  );
+
   it("refuses what the executor has no room for, with the limit, the need and what helps", async () => {
-    const moves = movesOf(
-      await scheduleOf(engine, { network: "switch:20", collective: "reduce", algorithm: "direct" }),
-    );
-    expect(() => planOf(moves, { placement: "in" })).toThrow(
-      /^expected at most 16 memory channels in a thread block for an MSCCL\+\+ plan of this schedule but received "19 at gpu 0: fewer/,
+    const moves = movesOf(await ringOf("ring:3", "allgather"));
+    expect(() => planOf(moves, { placement: "in", instances: 200 })).toThrow(
+      /^expected at most 108 thread blocks of a GPU for an MSCCL\+\+ plan of this schedule but received "200 at gpu 0: fewer/,
     );
   });
 

@@ -1,5 +1,5 @@
 import type { NamedCollective } from "../../src/model/collective.ts";
-import { INPUT, OPS, OUTPUT, type Program, rankOfBlocks, WAIT_EVENT } from "../../src/model/program.ts";
+import { INPUT, OPS, OUTPUT, type Program, rankOfBlocks } from "../../src/model/program.ts";
 import type { Random } from "../../src/random.ts";
 import { pick, shuffle } from "./draws.ts";
 
@@ -12,8 +12,7 @@ type Memory = (number | undefined)[];
 /**
  * Runs a plan of MSCCL++ on numbers, one for a chunk, as src/model/program.ts says that it runs: thread blocks in any order,
  * instructions between two meetings of a block's threads in any order, events that count. Returns the first complaint: a read of
- * what nobody wrote, a place outside of its buffer, blocks that wait for ever, a wrong result. Knows neither packets nor
- * barriers.
+ * what nobody wrote, a place outside of its buffer, blocks that wait for ever, a wrong result. Knows no packets.
  */
 export function runPlan(program: Program, draws: Random): Complaint {
   const { rankCount, inPlace } = program;
@@ -49,8 +48,6 @@ export function runPlan(program: Program, draws: Random): Complaint {
   };
   const tryInstruction = (i: number): boolean => {
     const waits = Array.from(program.waitOn.subarray(program.waitOffset[i], program.waitOffset[i + 1]));
-    if (program.waitKind.subarray(program.waitOffset[i], program.waitOffset[i + 1]).some((kind) => kind !== WAIT_EVENT))
-      throw new Error("barriers are not known here");
     if (waits.some((event) => counts[event] === 0)) return false;
     for (const event of waits) counts[event]--;
     const [from, to] = [program.operandOffset[i], program.operandOffset[i + 1]];
@@ -86,23 +83,40 @@ export function runPlan(program: Program, draws: Random): Complaint {
 }
 
 function runBlocks(program: Program, draws: Random, run: (i: number) => boolean, stop: () => boolean): Complaint {
-  const { instructionOffset, op } = program;
+  const { instructionOffset, op, waitOn, waitOffset, barrierBlocks } = program;
   const next = Array.from(instructionOffset.subarray(0, -1));
   const pending = next.map((): number[] => []);
   const ranks = rankOfBlocks(program);
+  const arrivals = new Int32Array(barrierBlocks.length);
+  /** How many must have arrived before a block goes on; 0: it is at no barrier. */
+  const awaited = new Int32Array(next.length);
+  const hasLeft = (b: number): boolean => next[b] < instructionOffset[b + 1];
+  const meets = (b: number): boolean => ["nop", "barrier"].includes(OPS[op[next[b]]]);
+  /** Comes to a barrier, or tries to leave it. */
+  const leaves = (b: number): boolean => {
+    const barrier = waitOn[waitOffset[next[b]]];
+    const many = barrierBlocks[barrier];
+    if (awaited[b] === 0) awaited[b] = (Math.floor(arrivals[barrier]++ / many) + 1) * many;
+    if (arrivals[barrier] < awaited[b]) return false;
+    awaited[b] = 0;
+    return true;
+  };
   /** Lets a block's threads meet once all before is done; takes what follows up to the next meeting. */
-  const refill = (b: number): void => {
-    while (pending[b].length === 0 && next[b] < instructionOffset[b + 1]) {
-      if (OPS[op[next[b]]] === "nop") next[b]++;
-      while (next[b] < instructionOffset[b + 1] && OPS[op[next[b]]] !== "nop") pending[b].push(next[b]++);
+  const refill = (b: number): boolean => {
+    const from = next[b];
+    while (pending[b].length === 0 && hasLeft(b)) {
+      if (OPS[op[next[b]]] === "barrier" && !leaves(b)) break;
+      if (meets(b)) next[b]++;
+      while (hasLeft(b) && !meets(b)) pending[b].push(next[b]++);
     }
+    return next[b] > from;
   };
   const blocks = pending.map((_, b) => b);
-  for (const b of blocks) refill(b);
   for (;;) {
     shuffle(blocks, draws);
     let progress = false;
     for (const b of blocks) {
+      if (refill(b)) progress = true;
       const order = pending[b].slice();
       shuffle(order, draws);
       const done = order.find(run);
@@ -110,9 +124,8 @@ function runBlocks(program: Program, draws: Random, run: (i: number) => boolean,
       if (done === undefined) continue;
       progress = true;
       pending[b] = pending[b].filter((i) => i !== done);
-      refill(b);
     }
-    const left = blocks.filter((b) => pending[b].length > 0);
+    const left = blocks.filter((b) => pending[b].length > 0 || hasLeft(b));
     if (left.length === 0) return null;
     if (!progress) return `rank ${ranks[pick(left, draws)]} waits for ever`;
   }
