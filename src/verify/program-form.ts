@@ -51,18 +51,13 @@ const connectionWords = ({ from, to, channel }: Connection): string => `gpu ${fr
 function checkConnection(program: Program, wiring: Wiring, connection: Connection, found: Findings): void {
   const { from, to, senders, receivers, sends, receives } = connection;
   const place = connectionWords(connection);
-  for (const [peer, other, instructions] of [
-    [to, from, sends],
-    [from, to, receives],
-  ] as const)
-    if (peer < 0 || peer >= program.rankCount || peer === other) {
-      found.error(
-        "peer",
-        () => `${instructionWords(program, wiring, instructions[0] ?? -1)} has no peer: gpu ${peer}`,
-        instructions[0],
-      );
-      return;
-    }
+  const isRank = (rank: number): boolean => rank >= 0 && rank < program.rankCount;
+  if (!isRank(from) || !isRank(to) || from === to) {
+    const first = sends[0] ?? receives[0];
+    const peer = sends.length > 0 ? to : from;
+    found.error("peer", () => `${instructionWords(program, wiring, first)} has no peer: gpu ${peer}`, first);
+    return;
+  }
   for (const [blocks, does] of [
     [senders, "send"],
     [receivers, "receive"],

@@ -143,6 +143,10 @@ describe("a program is refused that", () => {
       });
       expect(messages(verdict)[0]).toBe(`gpu 0, thread block 1, step 0: s has no peer: gpu ${sendPeer}`);
     }
+    const verdict = said(allToAll(2), ({ blocks }) => {
+      blocks[1].block = { ...blocks[1].block, recvPeer: 0 };
+    });
+    expect(messages(verdict)).toContain("gpu 0, thread block 1, step 1: r has no peer: gpu 0");
   });
 
   test("waits for what is never told", () => {
