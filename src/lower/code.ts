@@ -32,7 +32,7 @@ export interface CodeWriter {
   readonly code: Code;
   /** Returns whether two places of a rank are the same memory, in some call. */
   isSame(rank: number, a: Place, b: Place): boolean;
-  /** Appends an instruction to a block; `parts` places after the first of source and destination belong to it as well. */
+  /** Appends an instruction to a block. `offsets`: chunks, from its first, at which the parts that it moves begin; 0 without it. */
   add(op: Op, block: number, chunks: number, source: Place, destination: Place, offsets?: readonly number[]): void;
   /** Appends a copy to a block of the rank without peers that has room for it. */
   copy(rank: number, chunks: number, source: Place, destination: Place, offsets?: readonly number[]): void;
@@ -43,6 +43,8 @@ export interface CodeWriter {
 }
 
 const NO_OFFSETS: readonly number[] = [0];
+/** Steps that a copy may take, nops for what it waits for included. */
+const COPY_STEPS = 8;
 
 /** Returns a writer of code for these blocks; `stepsPerBlock` bounds blocks of copies only. */
 export function codeWriter(blocks: Blocks, buffers: Buffers, stepsPerBlock: number): CodeWriter {
@@ -95,7 +97,7 @@ export function codeWriter(blocks: Blocks, buffers: Buffers, stepsPerBlock: numb
     add,
     isSame: (rank, a, b) => cellOf(rank, a) === cellOf(rank, b),
     copy(rank, chunks, source, destination, offsets) {
-      if (copier[rank] < 0 || code.steps[copier[rank]] >= stepsPerBlock / 2) {
+      if (copier[rank] < 0 || code.steps[copier[rank]] > stepsPerBlock - COPY_STEPS) {
         copier[rank] = blocks.rank.push(rank) - 1;
         blocks.channel.push(0);
         blocks.recvPeer.push(-1);

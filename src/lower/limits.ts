@@ -7,7 +7,8 @@ import type { Numbering } from "./program-of-code.ts";
 export interface Excess {
   readonly limit: string;
   readonly most: number;
-  readonly needed: number;
+  /** How many, or "more". */
+  readonly needed: number | "more";
   readonly help: string;
 }
 
@@ -46,7 +47,7 @@ export function excessOf(code: Code, { blocks, awaitedBlocks }: Numbering, runti
       help: "fewer chunks, a smaller --k",
     },
   ];
-  return found.find(({ most: allowed, needed }) => needed > allowed) ?? null;
+  return found.find(({ most: allowed, needed }) => typeof needed === "number" && needed > allowed) ?? null;
 }
 
 /** Returns the sentence that says which limit of a runtime a schedule cannot meet, and what would help. */

@@ -106,8 +106,8 @@ function fittingCode(parts: Parts, buffers: Buffers, runtime: MscclRuntime): Att
     excess ?? {
       limit: "channels",
       most: runtime.channels,
-      needed: runtime.channels + 1,
-      help: "fewer chunks, fewer instances",
+      needed: "more",
+      help: "fewer chunks, fewer instances, a smaller --k",
     },
   );
 }
@@ -122,12 +122,30 @@ function* wiresOfLanes(parts: Parts, versions: Versions, runtime: MscclRuntime):
   }
 }
 
-/** Yields wires for steps: one connection from rank to rank, then more and more, each for a share of the parts. */
+/** Yields wires for steps: as few connections from rank to rank as steps allow, then more, each for a share of the parts. */
 function* wiresOfSteps(parts: Parts, versions: Versions, runtime: MscclRuntime): Generator<Wires> {
-  for (let spread = 1; spread * parts.instances <= runtime.channels; spread = Math.ceil(spread * 1.4)) {
+  const least = Math.ceil(busiestSteps(parts, runtime) / (runtime.stepsPerBlock * parts.instances));
+  for (
+    let spread = Math.max(1, least);
+    spread * parts.instances <= runtime.channels;
+    spread = Math.ceil(spread * 1.4)
+  ) {
     const wires = stepWires(parts, versions, runtime, spread);
     if (wires !== null) yield wires;
   }
+}
+
+/** Returns the most steps that one block for each connection would have at least. O(hops). */
+function busiestSteps({ source, target, reduces, moves }: Parts, runtime: MscclRuntime): number {
+  const steps = new Map<number, number>();
+  let most = 0;
+  for (let hop = 0; hop < source.length; hop++) {
+    const connection = source[hop] * moves.rankCount + target[hop];
+    const many = (steps.get(connection) ?? 0) + (reduces[hop] === 1 && !runtime.ops.has("rrc") ? 2 : 1);
+    steps.set(connection, many);
+    if (many > most) most = many;
+  }
+  return most;
 }
 
 function attemptWith(wires: Wires, parts: Parts, versions: Versions, buffers: Buffers, runtime: MscclRuntime): Attempt {

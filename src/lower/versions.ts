@@ -47,7 +47,11 @@ export function versionsOf(parts: Parts, buffers: Buffers): Versions {
     carries[hop] = last[at];
     if (last[at] !== FROM_START) departures[last[at]]++;
     else if (buffers.startAt[at] < 0)
-      throw new InputError("a schedule to be lowered", "transfers of chunks that their source has", `hop ${hop}`);
+      throw new InputError(
+        "a schedule to be lowered",
+        "transfers of chunks that their source has",
+        `one that rank ${source[hop]} has not`,
+      );
   }
   const weight = new Int32Array(hops).fill(1);
   for (let i = events.length - 1; i >= 0; i--) {
