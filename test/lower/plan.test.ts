@@ -6,6 +6,7 @@ import { readMscclppJson } from "../../src/import/mscclpp-json.ts";
 import { movesOf } from "../../src/lower/moves-of.ts";
 import { lowerToPlan, planOf } from "../../src/lower/plan.ts";
 import { blockCount, OPS, type Program } from "../../src/model/program.ts";
+import { opNumber } from "../../src/model/program-builder.ts";
 import { random } from "../../src/random.ts";
 import { planLimitViolations } from "../../src/verify/plan-limits.ts";
 import { verifyProgram } from "../../src/verify/program.ts";
@@ -167,6 +168,21 @@ describe("planOf", () => {
       expect([...mscclppJsonParts(readMscclppJson(text, "plan.json"))].join("")).toBe(text);
     },
   );
+
+  it("makes threads meet where it matters: without most of their meetings some interleaving goes wrong, and the verifier knows", async () => {
+    const moves = movesOf(await ringOf("ring:3", "allreduce"));
+    const plan = planOf(moves, { placement: "in", nodeOf: (rank) => Math.floor(rank / 2), instances: 1 });
+    const nops = Array.from(plan.op.keys()).filter((i) => OPS[plan.op[i]] === "nop");
+    const needed = nops.filter((i) => {
+      const op = plan.op.slice();
+      op[i] = opNumber("flush"); // nothing happens there
+      const without = { ...plan, op };
+      const wrong = Array.from({ length: 200 }, (_, seed) => runPlan(without, random(seed, 3))).some((c) => c !== null);
+      if (wrong) expect(verifyProgram(without).violationCount).toBeGreaterThan(0);
+      return wrong;
+    });
+    expect(needed.length).toBeGreaterThan(nops.length / 2); // others publish results, or keep counters of threads apart
+  });
 
   it("refuses what the executor has no room for, with the limit, the need and what helps", async () => {
     const moves = movesOf(await ringOf("ring:3", "allgather"));
