@@ -1,4 +1,4 @@
-// Every synthesizer, collective, number of GPUs and runtime: is its program written, and is it right? node bench/programs.mjs
+// Every synthesizer, collective, number of GPUs and runtime: is its program written, and is it right? node bench/programs.mjs [algorithm ...]
 // Each file is read again, held against the runtime's limits, judged by the program verifier and executed on real buffers. Prints
 // a table by collective and algorithm, every reason for which a file was refused, and ends with status 1 where one is wrong.
 import { fileURLToPath } from "node:url";
@@ -27,7 +27,7 @@ for await (const {
   reason,
   blocks,
   steps,
-} of module.outcomes()) {
+} of module.outcomes(process.argv.slice(2))) {
   const key = `${algorithm}\t${collective}`;
   const tally = tallies.get(key) ?? { exported: 0, refused: 0, wrong: 0, blocks: 0, steps: 0 };
   tally[outcome]++;

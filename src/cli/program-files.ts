@@ -9,7 +9,8 @@ import type { ProgramViolation } from "../verify/program-violation.ts";
 import { type Context, outJson } from "./context.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
 import { count } from "./text.ts";
-import { oneOf, textOf } from "./values.ts";
+import { NETWORK_OPTIONS } from "./topology-options.ts";
+import { oneOf, refuseOptions, textOf } from "./values.ts";
 import { KEPT } from "./verdict.ts";
 
 /** A program with the text that it was read from. */
@@ -18,6 +19,9 @@ export interface ProgramFile {
   readonly text: string;
   readonly program: Program;
 }
+
+const READABLE =
+  "a schedule (Banyan's JSON or .bys) or a program (MSCCL XML, its first element <algo>, or an MSCCL++ plan in JSON)";
 
 /** The first so many violations are shown; --json has more. */
 const SHOWN = 20;
@@ -28,11 +32,23 @@ export function textUnlessBys(file: string, place: string): string | null {
   return looksLikeBys(headOf(source)) ? null : textFrom(source, file, place);
 }
 
-/** Returns the program of a file; null where it seems to be something else. Throws InputError. */
+/** Throws InputError where options of a network stand beside a program, which has none. */
+export const refuseNetwork = ({ options }: Context, file: string): void =>
+  refuseOptions(
+    options,
+    ["topology", ...NETWORK_OPTIONS],
+    `a schedule, which has a network, in place of ${nameOf(file)}`,
+  );
+
+/** Returns the program of a file; null for what must be a schedule, if anything. Throws InputError. */
 export function programFileOf(context: Context, file: string): ProgramFile | null {
   context.progress({ what: `reading ${nameOf(file)}` });
   const text = textUnlessBys(file, "the file");
-  if (text === null || !looksLikeProgram(text)) return null;
+  if (text === null) return null;
+  if (!looksLikeProgram(text)) {
+    if (/^\ufeff?\s*[{[]/.test(text)) return null;
+    throw new InputError(nameOf(file), READABLE, ...(text.trim() === "" ? [] : [text.trimStart().slice(0, 40)]));
+  }
   return { file, text, program: readProgram(text, nameOf(file)) };
 }
 
@@ -74,6 +90,7 @@ const violationJson = ({ kind, severity, message, ...place }: ProgramViolation):
 /** `banyan verify FILE` for a program: what it computes, and with --target the limits of a runtime. */
 export function verifyProgramFile(context: Context, { file, text, program }: ProgramFile): number {
   const { json, quiet, style } = context;
+  refuseNetwork(context, file);
   const target = targetOf(context);
   context.progress({ what: "verifying" });
   const judged: ProgramVerification = verifyProgram(program, {

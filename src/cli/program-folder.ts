@@ -8,7 +8,7 @@ import { verifyProgram } from "../verify/program.ts";
 import { sizeRangeViolations } from "../verify/program-limits-sizes.ts";
 import type { ProgramViolation } from "../verify/program-violation.ts";
 import { type Context, outJson } from "./context.ts";
-import { programText, targetOf, textUnlessBys } from "./program-files.ts";
+import { programText, refuseNetwork, targetOf, textUnlessBys } from "./program-files.ts";
 import { count } from "./text.ts";
 
 /** Whether a name is that of a folder. */
@@ -20,6 +20,7 @@ const SHOWN = 5;
 /** `banyan verify FOLDER`: every program in a folder, as a runtime loads it, and the sizes that they are for together. */
 export function verifyProgramFolder(context: Context, folder: string): number {
   const { style, json, quiet } = context;
+  refuseNetwork(context, folder);
   const target = targetOf(context) ?? "azure";
   if (target === "mscclpp") throw new InputError("--target", "msccl, azure or rccl for a folder of MSCCL XML", target);
   const names = readdirSync(folder).sort();

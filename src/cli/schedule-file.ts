@@ -9,7 +9,8 @@ import type { TreeFlow } from "../model/tree-flow.ts";
 import type { Context } from "./context.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
 import { networkOf } from "./network.ts";
-import { textOf } from "./values.ts";
+import { NETWORK_OPTIONS } from "./topology-options.ts";
+import { refuseOptions, textOf } from "./values.ts";
 
 /** Above so many transfers a slot schedule is not written out transfer by transfer: about 50 bytes each. */
 const MOST_EXPANDED = 2e7;
@@ -31,13 +32,7 @@ export async function scheduleOf(context: Context, file: string): Promise<Schedu
 export async function anyScheduleOf(context: Context, file: string): Promise<Schedule | JointSchedule | TreeFlow> {
   const { options } = context;
   const wanted = textOf(options, "topology");
-  if (wanted === undefined) {
-    for (const option of ["without", "degrade", "nodes", "profileSize", "profileScale"]) {
-      const value = textOf(options, option);
-      const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-      if (value !== undefined) throw new InputError(`--${name}`, "--topology beside it", value);
-    }
-  }
+  if (wanted === undefined) refuseOptions(options, NETWORK_OPTIONS, "--topology beside it");
   context.progress({ what: `reading ${file}` });
   const topology = wanted === undefined ? {} : { topology: await networkOf(wanted, options) };
   const source = openSource(file, "the schedule");

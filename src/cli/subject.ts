@@ -10,11 +10,11 @@ import type { Context } from "./context.ts";
 import { withEngine } from "./engine.ts";
 import { nameOf, STANDARD_INPUT } from "./input-file.ts";
 import { networkOf } from "./network.ts";
-import { type ProgramFile, textUnlessBys } from "./program-files.ts";
+import { type ProgramFile, refuseNetwork, textUnlessBys } from "./program-files.ts";
 import { collectiveRequest } from "./request.ts";
 import { scheduleOf } from "./schedule-file.ts";
 import { progressOf, synthesisOptions, withoutAuto } from "./synthesis-options.ts";
-import { textOf } from "./values.ts";
+import { refuseOptions, textOf } from "./values.ts";
 
 /** A schedule, read from a file or just made: then with its report. */
 export interface ScheduleSubject {
@@ -54,13 +54,8 @@ const HEAD = 4096;
 const isScheduleText = (text: string): boolean => /"format"\s*:\s*"banyan-schedule"/.test(text.slice(0, HEAD));
 
 /** Throws InputError where options of synthesis are given and nothing is to be synthesized. */
-function refuseMaking(context: Context, file: string): void {
-  for (const option of ["collective", ...MAKING]) {
-    const value = textOf(context.options, option);
-    const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    if (value !== undefined) throw new InputError(`--${name}`, `a network in place of ${nameOf(file)}`, value);
-  }
-}
+const refuseMaking = (context: Context, file: string): void =>
+  refuseOptions(context.options, ["collective", ...MAKING], `a network in place of ${nameOf(file)}`);
 
 /** Returns the schedule that the options of synthesis ask for on a network. Throws as synthesize does. */
 export async function synthesized(context: Context, topology: Topology): Promise<ScheduleSubject> {
@@ -82,6 +77,7 @@ export async function subjectOf(context: Context, argument: string): Promise<Sub
     const text = textUnlessBys(argument, "the file");
     if (text !== null && looksLikeProgram(text)) {
       refuseMaking(context, argument);
+      refuseNetwork(context, argument);
       return { kind: "program", file: argument, text, program: readProgram(text, nameOf(argument)) };
     }
     if (text === null || isScheduleText(text)) {
@@ -93,10 +89,6 @@ export async function subjectOf(context: Context, argument: string): Promise<Sub
     throw new InputError("--topology", "a file of a schedule beside it", argument);
   const topology = await networkOf(argument, context.options);
   if (textOf(context.options, "collective") !== undefined) return synthesized(context, topology);
-  for (const option of MAKING) {
-    const value = textOf(context.options, option);
-    const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    if (value !== undefined) throw new InputError(`--${name}`, "--collective beside it", value);
-  }
+  refuseOptions(context.options, MAKING, "--collective beside it");
   return { kind: "network", topology };
 }

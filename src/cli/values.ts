@@ -10,6 +10,15 @@ export function textOf(options: Options, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+/** Throws InputError for the first of the options that is given; `expected` says what it would be for. */
+export function refuseOptions(options: Options, names: readonly string[], expected: string): void {
+  for (const name of names) {
+    const value = options[name];
+    if (value === undefined) continue;
+    throw new InputError(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, expected, value);
+  }
+}
+
 /** Returns the whole number that a text writes ("8", "1e9"), `low` or more; undefined for undefined. Throws InputError. */
 export function wholeNumber(text: string | undefined, place: string, low: number): number | undefined {
   if (text === undefined) return undefined;

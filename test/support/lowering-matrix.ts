@@ -7,7 +7,7 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { RuntimeName } from "../../src/model/runtimes.ts";
 import { type SynthesizeResult, synthesize } from "../../src/pipeline.ts";
 import { limitViolations, type ProgramOptions, programOf } from "../../src/programs.ts";
-import { ALGORITHMS } from "../../src/synthesize/catalog.ts";
+import { ALGORITHMS, algorithmNamed, isTreeMaker } from "../../src/synthesize/catalog.ts";
 import { verifyProgram } from "../../src/verify/program.ts";
 import { placementsOf } from "./program-campaign.ts";
 
@@ -50,7 +50,8 @@ export async function scheduleFor(
   { topology, collective, algorithm }: LoweringCase,
 ): Promise<SynthesizeResult | null> {
   try {
-    return await synthesize(engine, presetTopology(topology), { collective, algorithm, sizeBytes: 2 ** 22, trials: 1 });
+    const trials = isTreeMaker(algorithmNamed(algorithm)) ? {} : { trials: 1 };
+    return await synthesize(engine, presetTopology(topology), { collective, algorithm, sizeBytes: 2 ** 22, ...trials });
   } catch (error) {
     if (isRefusal(error)) return null;
     throw error;

@@ -13,7 +13,7 @@ import { type Context, outJson } from "../context.ts";
 import { readText } from "../input-file.ts";
 import { type ProgramFile, programFileOf, targetOf } from "../program-files.ts";
 import { expanded, scheduleOf } from "../schedule-file.ts";
-import { oneOf, textOf } from "../values.ts";
+import { oneOf, refuseOptions, textOf } from "../values.ts";
 
 /** Bytes of an element. */
 const TYPES = { f16: 2, bf16: 2, f32: 4, f64: 8, i8: 1, u8: 1, i32: 4, u32: 4, i64: 8, u64: 8, f8: 1 } as const;
@@ -34,7 +34,10 @@ function selections(
   runtimes: readonly RuntimeName[],
 ): readonly (Selection & { readonly inPlace: boolean })[] {
   const size = textOf(context.options, "size");
-  if (size === undefined) return [];
+  if (size === undefined) {
+    refuseOptions(context.options, ["dtype"], "--size beside it");
+    return [];
+  }
   const type = oneOf(textOf(context.options, "dtype"), TYPE_NAMES, "--dtype") ?? "f32";
   const call = { sizeBytes: parseSize(size), elementBytes: TYPES[type], ranks: program.rankCount };
   return runtimes.flatMap((runtime) =>
@@ -75,11 +78,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   let selected: readonly unknown[] = [];
   if (found !== null) ({ lines, selected } = programLines(context, found));
   else {
-    for (const option of ["size", "dtype", "target", "log"]) {
-      const value = textOf(options, option);
-      if (value !== undefined)
-        throw new InputError(`--${option}`, "a program beside it (MSCCL XML or MSCCL++ JSON)", value);
-    }
+    refuseOptions(options, ["size", "dtype", "target", "log"], "a program beside it (MSCCL XML or MSCCL++ JSON)");
     const schedule = await scheduleOf(context, file);
     lines = isTreeFlow(schedule) ? explainTrees(schedule) : explainSteps(expanded(schedule, "explain"));
   }

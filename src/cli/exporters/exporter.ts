@@ -1,6 +1,8 @@
 import { InputError } from "../../errors.ts";
 import type { Context } from "../context.ts";
+import { nameOf } from "../input-file.ts";
 import type { NetworkSubject, ProgramSubject, ScheduleSubject, Subject } from "../subject.ts";
+import { type ProgramOption, refuseProgramOptions } from "./program-options.ts";
 
 /** What was written. */
 export interface Written {
@@ -17,6 +19,8 @@ export interface Written {
 export interface Exporter {
   readonly name: string;
   readonly description: string;
+  /** Options of programs that it takes. */
+  readonly takes?: readonly ProgramOption[];
   fromSchedule?(context: Context, subject: ScheduleSubject, path: string): Promise<Written> | Written;
   fromProgram?(context: Context, subject: ProgramSubject, path: string): Promise<Written> | Written;
   fromNetwork?(context: Context, subject: NetworkSubject, path: string): Promise<Written> | Written;
@@ -24,6 +28,14 @@ export interface Exporter {
 
 /** Writes a subject in a format that takes it. Throws InputError where it does not. */
 export async function exportTo(exporter: Exporter, context: Context, subject: Subject, path: string): Promise<Written> {
+  const takes = exporter.takes ?? [];
+  if (subject.kind === "program" && takes.length > 0)
+    refuseProgramOptions(
+      context,
+      ["dialect", "minBytes", "maxBytes"],
+      `${nameOf(subject.file)}, which is a program already,`,
+    );
+  else refuseProgramOptions(context, takes, `--to ${exporter.name}`);
   if (subject.kind === "schedule" && exporter.fromSchedule !== undefined)
     return exporter.fromSchedule(context, subject, path);
   if (subject.kind === "program" && exporter.fromProgram !== undefined)
@@ -36,10 +48,10 @@ export async function exportTo(exporter: Exporter, context: Context, subject: Su
       exporter.name,
     );
   }
-  const takes = [
+  const kinds = [
     ...(exporter.fromSchedule === undefined ? [] : ["a schedule"]),
     ...(exporter.fromProgram === undefined ? [] : ["a program"]),
     ...(exporter.fromNetwork === undefined ? [] : ["a network"]),
   ];
-  throw new InputError(`--to ${exporter.name}`, takes.join(" or "), `a ${subject.kind}`);
+  throw new InputError(`--to ${exporter.name}`, kinds.join(" or "), `a ${subject.kind}`);
 }

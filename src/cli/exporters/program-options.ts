@@ -2,7 +2,30 @@ import { InputError } from "../../errors.ts";
 import { parseSize } from "../../model/units.ts";
 import type { ProgramOptions } from "../../programs.ts";
 import type { Context } from "../context.ts";
-import { oneOf, textOf, wholeNumber } from "../values.ts";
+import { oneOf, refuseOptions, textOf, wholeNumber } from "../values.ts";
+
+/** Options that say what a program is like. */
+export type ProgramOption = "dialect" | "placement" | "instances" | "protocol" | "minBytes" | "maxBytes";
+const PROGRAM_OPTIONS: readonly ProgramOption[] = [
+  "dialect",
+  "placement",
+  "instances",
+  "protocol",
+  "minBytes",
+  "maxBytes",
+];
+
+/** Throws InputError for options of programs that mean nothing to what is written. `what` names it. */
+export const refuseProgramOptions = (
+  { options }: Pick<Context, "options">,
+  taken: readonly ProgramOption[],
+  what: string,
+): void =>
+  refuseOptions(
+    options,
+    PROGRAM_OPTIONS.filter((name) => !taken.includes(name)),
+    `nothing beside ${what}`,
+  );
 
 /** Returns what the options say of programs. Throws InputError. */
 export function programOptions({ options }: Context, runtime: ProgramOptions["runtime"]): ProgramOptions {

@@ -6,6 +6,7 @@ import { limitViolations, type MadeProgram, programOf } from "../../programs.ts"
 import type { Context } from "../context.ts";
 import { outputFile } from "../output-file.ts";
 import { programSizeText, programText } from "../program-files.ts";
+import { count } from "../text.ts";
 import type { Exporter, Written } from "./exporter.ts";
 import { dialectOf, programOptions, rangeOf } from "./program-options.ts";
 
@@ -14,7 +15,7 @@ export function writtenProgram({ program, verification, warnings }: MadeProgram,
   const { facts } = verification;
   return {
     bytes,
-    what: `${programText(program)}: ${programSizeText(program)}, at most ${facts.mostBlocksPerRank} on a GPU and ${facts.mostStepsPerBlock} steps in one; verified`,
+    what: `${programText(program)}: ${programSizeText(program)}, at most ${facts.mostBlocksPerRank} on a GPU and ${count(facts.mostStepsPerBlock, "step")} in one; verified`,
     notes: warnings.map(({ message }) => message),
     facts: { program: facts },
   };
@@ -41,6 +42,7 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
   {
     name: "msccl-xml",
     description: "a program for microsoft/msccl, Azure's executor or RCCL: --dialect; several by size: --sizes",
+    takes: ["dialect", "placement", "instances", "protocol", "minBytes", "maxBytes"],
     fromSchedule: (context, { schedule }, path) =>
       write(context, programOf(schedule, programOptions(context, dialectOf(context))), path),
     fromProgram: (context, { program }, path) => rewrite(context, program, path),
@@ -48,6 +50,7 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
   {
     name: "mscclpp-json",
     description: "an execution plan for MSCCL++",
+    takes: ["placement", "instances", "protocol", "minBytes", "maxBytes"],
     fromSchedule: (context, { schedule }, path) =>
       write(context, programOf(schedule, programOptions(context, "mscclpp")), path),
   },

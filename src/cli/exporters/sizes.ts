@@ -10,7 +10,7 @@ import { outputFolder } from "../output-folder.ts";
 import { membershipOf } from "../request.ts";
 import { progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { count, timeText } from "../text.ts";
-import { listOf, namedCollective, textOf } from "../values.ts";
+import { listOf, namedCollective, refuseOptions, textOf } from "../values.ts";
 import type { Written } from "./exporter.ts";
 import { dialectOf, programOptions } from "./program-options.ts";
 
@@ -30,11 +30,7 @@ function nameOfRange(
 export async function writeSizes(context: Context, argument: string, path: string): Promise<Written> {
   const { options, signal } = context;
   const dialect = dialectOf(context);
-  for (const option of ["size", "minBytes", "maxBytes"]) {
-    const value = textOf(options, option);
-    const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    if (value !== undefined) throw new InputError(`--${name}`, "nothing beside --sizes, which says it,", value);
-  }
+  refuseOptions(options, ["size", "minBytes", "maxBytes"], "nothing beside --sizes, which says it,");
   const kind = textOf(options, "collective");
   if (kind === undefined) throw new InputError("--collective", "a collective beside --sizes");
   const collective = namedCollective(kind);
