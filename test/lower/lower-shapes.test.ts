@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Engine } from "../../src/engine/types.ts";
+import { readCollectiveJson } from "../../src/import/collective-json.ts";
 import type { CallPlacement } from "../../src/lower/buffers.ts";
 import { lowerToMsccl } from "../../src/lower/lower.ts";
 import { collective } from "../../src/model/collective.ts";
 import { BUFFER_LETTERS, blockCount, OPS, type Program } from "../../src/model/program.ts";
 import type { MscclRuntime } from "../../src/model/runtimes.ts";
 import type { StepSchedule } from "../../src/model/step-schedule.ts";
+import { synthesize } from "../../src/pipeline.ts";
 import { direct, network, ring, row, task } from "../support/hand-made-schedules.ts";
 import { type LoweringCase, plainEngine, scheduleOf } from "../support/lowering-cases.ts";
 import { type Row, routeSet, scheduleOfRows } from "../support/schedule-rows.ts";
@@ -146,6 +148,25 @@ describe("lowerToMsccl", () => {
     expect(three.channelCount).toBe(3 * one.channelCount);
     expect(blockCount(three)).toBe(3 * blockCount(one));
     expect(three.op.length).toBe(3 * one.op.length);
+  });
+
+  it("takes a custom collective's chunks in order from the input and to the output, out of place", async () => {
+    const topology = ring(4);
+    const chunks = [
+      { pre: [0], post: [2, 0] },
+      { pre: [1], post: [0] },
+      { pre: [0], post: [3] },
+    ];
+    const text = JSON.stringify({ format: "banyan-collective", version: 1, chunkBytes: 1000, chunks });
+    const table = readCollectiveJson(text, "table.json", topology);
+    const { schedule } = await synthesize(engine, topology, { collective: table, algorithm: "tacos", trials: 1 });
+    const program = lowerToMsccl(schedule, { runtime: "msccl", placement: "out" });
+    expect([...program.inputChunks]).toEqual([2, 1, 0, 0]);
+    expect([...program.outputChunks]).toEqual([2, 0, 1, 1]);
+    expect(linesOf(program, 0).join("; ")).toContain("cpy i0 o0");
+    expect(linesOf(program, 3).join("; ")).toContain("o0");
+    expect(() => lowerToMsccl(schedule, { runtime: "msccl", placement: "in" })).toThrow("--placement");
+    expect(() => lowerToMsccl(schedule, { runtime: "azure", placement: "out" })).toThrow('but received "custom"');
   });
 
   it("says which limit is not met, what is needed and what would help", async () => {
