@@ -110,22 +110,26 @@ function fewestSlices(base: Omit<Problem, "reads" | "spread">): Deal {
   for (const { coarse, ...way } of WAYS) {
     const problem = { ...base, ...way };
     const units = unitsOf(problem.moves, problem.layout, coarse);
-    const fitting = (slices: number): Deal | null => {
+    /** Returns a deal that keeps the limits, or else how many times too much the better one needs. */
+    const fitting = (slices: number): Deal | number => {
+      let least = Number.POSITIVE_INFINITY;
       for (const inTurns of [true, false]) {
         const sliceOfMove = dealt(units, slices, inTurns);
         const { ops } = sliceOpsOf(problem, sliceOfMove, slices);
         const excess = excessOf(ops, problem.moves.rankCount);
         if (excess === null) return { problem, sliceOfMove, slices };
         excesses.push(excess);
+        least = Math.min(least, ratio(excess));
       }
-      return null;
+      return least;
     };
     const most = Math.min(Math.max(1, units.count), MSCCLPP_RUNTIME.blocksPerGpu);
     const last = fitting(most);
-    if (last === null) continue;
-    for (let slices = 1; slices < most; slices += Math.max(1, Math.floor(slices / 4))) {
+    if (typeof last === "number") continue;
+    for (let slices = 1; slices < most; ) {
       const deal = fitting(slices);
-      if (deal !== null) return deal;
+      if (typeof deal !== "number") return deal;
+      slices += deal > 2 ? slices : Math.max(1, Math.floor(slices / 4));
     }
     return last;
   }
