@@ -1,0 +1,102 @@
+import type { Topology } from "../model/topology.ts";
+import { formatSize, formatTime, PS_PER_US } from "../model/units.ts";
+import type { ReportFigures } from "./html-report.ts";
+import { percent } from "./pictures/svg.ts";
+
+const NAMES: Readonly<Record<string, string>> = {
+  allgather: "all-gather",
+  reducescatter: "reduce-scatter",
+  allreduce: "all-reduce",
+  alltoall: "all-to-all",
+  custom: "custom collective",
+};
+const nameOf = (kind: string): string => NAMES[kind] ?? kind;
+
+/** Returns "All-gather of 1 GB on mesh:4x4". */
+export function titleOf({ collective }: ReportFigures, topology: Topology): string {
+  const name = nameOf(collective.kind);
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)} of ${formatSize(collective.sizeBytes)} on ${topology.name || "a network"}`;
+}
+
+const us = (time: number): string => formatTime(time * PS_PER_US);
+const gbps = (value: number | null): string => (value === null ? "–" : `${Number(value.toPrecision(4))} GB/s`);
+
+/** Returns the result in one sentence. */
+export function answerOf({ collective, algorithm, simulated, time, limit, ofLimit, verified }: ReportFigures): string {
+  const timing = simulated ?? time;
+  const share = ofLimit ?? (timing.us > 0 ? limit.us / timing.us : 1);
+  const distance =
+    share >= 1
+      ? "which is as fast as any algorithm can be"
+      : `which is ${percent(share)} of what any algorithm can reach`;
+  const checked = verified ? "The schedule was verified." : "The schedule was not verified.";
+  return `The ${nameOf(collective.kind)} of ${formatSize(collective.sizeBytes)} by ${algorithm} takes ${us(timing.us)} (bus bandwidth ${gbps(timing.busbwGBps)}), ${distance}. ${checked}`;
+}
+
+export interface Figure {
+  readonly name: string;
+  readonly value: string;
+  readonly note: string;
+}
+
+/** Returns the figures that stand at the top of the page. */
+export function figuresOf(report: ReportFigures): Figure[] {
+  const { simulated, time, optimality, ofLimit, verified, throughput, bound, limit } = report;
+  const timing = simulated ?? time;
+  return [
+    { name: "Time", value: us(timing.us), note: `model ${timing.model}` },
+    { name: "Algorithm bandwidth", value: gbps(timing.algbwGBps), note: "size / time" },
+    { name: "Bus bandwidth", value: gbps(timing.busbwGBps), note: "as nccl-tests defines it" },
+    ...(throughput === undefined
+      ? []
+      : [
+          {
+            name: "With ever more pieces",
+            value: gbps(throughput.algbwGBps),
+            note: "algorithm bandwidth of the trees",
+          },
+        ]),
+    { name: "Of the bound", value: percent(optimality), note: `${us(bound.us)}, same routes and chunks` },
+    ...(ofLimit === null
+      ? []
+      : [{ name: "Of the limit", value: percent(ofLimit), note: `${us(limit.us)}, any algorithm` }]),
+    { name: "Verified", value: verified ? "yes" : "no", note: "by a judge that shares no code with the maker" },
+  ];
+}
+
+/** Returns names and values of how the schedule was made. */
+export function madeOf(
+  { algorithm, schedule, collective, synthesis }: ReportFigures,
+  version: string,
+): [string, string][] {
+  const { trees, pieces, transfers } = schedule;
+  return [
+    ["Algorithm", algorithm],
+    [
+      "Schedule",
+      trees === undefined
+        ? `${transfers.toLocaleString("en")} transfers`
+        : `${trees} trees, ${pieces ?? 1} pieces a copy`,
+    ],
+    ["Chunks per NPU", String(collective.chunksPerNpu)],
+    ["Seed", String(synthesis.seed)],
+    ["Trials", String(synthesis.trials)],
+    ["Policy", synthesis.policy],
+    ["Kernels", synthesis.backend],
+    ["Synthesis", us(synthesis.ms * 1000)],
+    ["Banyan", version],
+  ];
+}
+
+/** Returns why nothing is faster, in words. */
+export function boundText({ bound, limit, simulated, time }: ReportFigures): string {
+  const reached = (simulated ?? time).us * PS_PER_US;
+  const text = (us: number): string => formatTime(us * PS_PER_US);
+  const limitSentence = `No algorithm can take less than ${text(limit.us)}: ${limit.because}.`;
+  const here = ` This schedule takes ${formatTime(reached)}.`;
+  const same = bound.exact === limit.exact;
+  const boundSentence = same
+    ? ""
+    : ` Over the same routes with whole chunks the bound is ${text(bound.us)}: ${bound.because}.`;
+  return limitSentence + boundSentence + here;
+}

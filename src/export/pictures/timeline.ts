@@ -1,0 +1,51 @@
+import { InputError } from "../../errors.ts";
+import { routeTimes } from "../../model/routes.ts";
+import { type StepSchedule, transferCount } from "../../model/step-schedule.ts";
+
+/** When links are held, as columns: slice i holds `share[i]` of link[i] for lastsPs[i] from startPs[i] on. */
+export interface Timeline {
+  readonly link: Int32Array;
+  readonly startPs: Float64Array;
+  readonly lastsPs: Float64Array;
+  /** 0 .. 1 */
+  readonly share: Float64Array;
+  readonly chunk: Int32Array;
+  /** 1: the payload is added to what the target holds. */
+  readonly reduces: Uint8Array;
+}
+
+/**
+ * Returns when a schedule's transfers hold links in the network model with cut-through: for the serialisation at the bottleneck of
+ * their route, from `startPs` [transfers] on (what `simulate` gives with `timeline: true`; the plan's own times without it). A
+ * route of several links holds them at the same time. Throws InputError where there is not a time for each transfer. O(slices).
+ */
+export function timelineOf(schedule: StepSchedule, startPs: Float64Array = schedule.startPs): Timeline {
+  const { topology, collective, routes, route, chunk, op } = schedule;
+  const { linkOffset, links, shareNum, shareDen } = routes;
+  const count = transferCount(schedule);
+  if (startPs.length !== count)
+    throw new InputError("startPs", `a time for each of ${count} transfers`, startPs.length);
+  const { serialPs } = routeTimes(topology, routes, collective.chunkBytes);
+  let slices = 0;
+  for (let i = 0; i < count; i++) slices += linkOffset[route[i] + 1] - linkOffset[route[i]];
+  const timeline = {
+    link: new Int32Array(slices),
+    startPs: new Float64Array(slices),
+    lastsPs: new Float64Array(slices),
+    share: new Float64Array(slices),
+    chunk: new Int32Array(slices),
+    reduces: new Uint8Array(slices),
+  };
+  let slice = 0;
+  for (let i = 0; i < count; i++) {
+    for (let p = linkOffset[route[i]]; p < linkOffset[route[i] + 1]; p++, slice++) {
+      timeline.link[slice] = links[p];
+      timeline.startPs[slice] = startPs[i];
+      timeline.lastsPs[slice] = serialPs[route[i]];
+      timeline.share[slice] = shareNum[p] / shareDen[p];
+      timeline.chunk[slice] = chunk[i];
+      timeline.reduces[slice] = op[i];
+    }
+  }
+  return timeline;
+}
