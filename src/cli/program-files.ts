@@ -43,7 +43,7 @@ export const refuseNetwork = ({ options }: Context, file: string): void =>
 /** Returns the program of a file; null for what must be a schedule, if anything. Throws InputError. */
 export function programFileOf(context: Context, file: string): ProgramFile | null {
   context.progress({ what: `reading ${nameOf(file)}` });
-  const text = textUnlessBys(file, "the file");
+  const text = textUnlessBys(file, "the schedule or program");
   if (text === null) return null;
   if (!looksLikeProgram(text)) {
     if (/^\ufeff?\s*[{[]/.test(text)) return null;

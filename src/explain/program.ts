@@ -4,6 +4,8 @@ import { ringOf, ringText } from "./cycles.ts";
 /** Connections named one by one. */
 const SHOWN = 8;
 
+const count = (number: number | string, one: string): string => `${number} ${one}${`${number}` === "1" ? "" : "s"}`;
+
 /** Returns what a program does, in words, a line each. O(instructions). */
 export function explainProgram(program: Program): string[] {
   const { rankCount, collective, loopChunks, inputChunks, outputChunks, scratchChunks } = program;
@@ -11,8 +13,8 @@ export function explainProgram(program: Program): string[] {
   const placement = program.inPlace ? (program.outOfPlace ? "in place or out of place" : "in place") : "out of place";
   const lines = [
     `${collective} of ${rankCount} GPUs, ${placement}, protocol ${program.protocol}${program.name === "" ? "" : `, named "${program.name}"`}`,
-    `data: the buffer is cut in ${loopChunks} chunks; a GPU has ${most(inputChunks)} chunks of input, ${most(outputChunks)} of output and at most ${most(scratchChunks)} of scratch`,
-    `work: ${instructionCount(program)} instructions in ${blockCount(program)} thread blocks; ${blocksText(program)}`,
+    `data: the buffer is cut in ${count(loopChunks, "chunk")}; a GPU has ${count(most(inputChunks), "chunk")} of input, ${most(outputChunks)} of output and at most ${most(scratchChunks)} of scratch`,
+    `work: ${count(instructionCount(program), "instruction")} in ${count(blockCount(program), "thread block")}; ${blocksText(program)}`,
     `instructions: ${opsText(program)}`,
   ];
   return [...lines, ...(program.machine === "msccl" ? channelLines(program) : eventLines(program))];
@@ -22,7 +24,7 @@ function blocksText({ blockOffset, rankCount, instructionOffset, blockId }: Prog
   let [blocks, steps] = [0, 0];
   for (let r = 0; r < rankCount; r++) blocks = Math.max(blocks, blockOffset[r + 1] - blockOffset[r]);
   for (let b = 0; b < blockId.length; b++) steps = Math.max(steps, instructionOffset[b + 1] - instructionOffset[b]);
-  return `at most ${blocks} blocks on a GPU and ${steps} steps in a block`;
+  return `at most ${count(blocks, "block")} on a GPU and ${count(steps, "step")} in a block`;
 }
 
 function opsText({ op }: Program): string {
@@ -71,12 +73,12 @@ function pairsText(pairs: ReadonlyMap<number, number>, rankCount: number): strin
   const chunks = [...pairs.values()];
   const each = new Set(chunks).size === 1 ? `${chunks[0]}` : `${Math.min(...chunks)} to ${Math.max(...chunks)}`;
   const ring = ringOf(successor);
-  if (ring !== null) return `a ring, ${ringText(ring, String)}, ${each} chunks over each connection`;
+  if (ring !== null) return `a ring, ${ringText(ring, String)}, ${count(each, "chunk")} over each connection`;
   const shown = [...pairs.keys()]
     .slice(0, SHOWN)
     .map((pair) => `${Math.floor(pair / rankCount)} → ${pair % rankCount}`);
   const rest = pairs.size > SHOWN ? `, ... (${pairs.size} connections)` : "";
-  return `${shown.join(", ")}${rest}, ${each} chunks over each`;
+  return `${shown.join(", ")}${rest}, ${count(each, "chunk")} over each`;
 }
 
 /** Who tells whom that data is there. */

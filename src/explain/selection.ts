@@ -41,6 +41,8 @@ function common(program: Program, runtime: RuntimeName, { ranks, inPlace }: Call
   if (ranks !== program.rankCount) reasons.push(`it is for ${program.rankCount} ranks, not ${ranks}`);
   if (inPlace && !program.inPlace) reasons.push("it is for out-of-place calls only, and this one is in place");
   if (!inPlace && !program.outOfPlace) reasons.push("it is for in-place calls only, and this one is out of place");
+  else if (!inPlace && program.inPlace && runtime === "msccl")
+    reasons.push(`${title} looks at inplace only, and selects it for calls in place`);
   return reasons;
 }
 

@@ -102,7 +102,7 @@ describe("a topology that is neither a file nor a preset", () => {
     [
       "options of another format",
       "topology good.json --nodes 2",
-      'expected a file (TACCL topology) that leaves this open for --nodes but received "good.json (banyan-topology)"',
+      'expected a file (TACCL topology, nvidia-smi topo -m or rocm-smi --showtopo) that leaves this open for --nodes but received "good.json (banyan-topology)"',
     ],
   ])("%s", (_, args, line) => {
     folder.put("good.json", good);
@@ -351,7 +351,7 @@ describe("a schedule file that does not fit", () => {
   });
 
   it("is refused where there is none", () =>
-    refuses(["verify", "no.json"], 'expected a file that exists for the schedule but received "no.json"'));
+    refuses(["verify", "no.json"], 'expected a file that exists for the schedule or program but received "no.json"'));
 
   it("is refused where it is a file of another format", () =>
     refuses(

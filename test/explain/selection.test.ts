@@ -47,6 +47,15 @@ describe("selectionOf", () => {
     expect(selectionOf(open, "msccl", large).selected).toBe(false);
   });
 
+  it("knows that microsoft/msccl takes a program for both placements in place only", () => {
+    const both = program({ outOfPlace: true });
+    const outOfPlace = { ...call, inPlace: false };
+    expect(selectionOf(both, "msccl", { ...outOfPlace, sizeBytes: 2048 }).reasons).toEqual([
+      "microsoft/msccl looks at inplace only, and selects it for calls in place",
+    ]);
+    expect(selectionOf(both, "azure", outOfPlace).selected).toBe(true);
+  });
+
   it("gives every reason", () => {
     const { reasons } = selectionOf(program(), "azure", { sizeBytes: 1036, elementBytes: 4, inPlace: false, ranks: 3 });
     expect(reasons).toEqual([
