@@ -18,10 +18,12 @@ export interface ProgramOptions {
   readonly runtime: RuntimeName;
   /** In place, out of place, or fit for either; default: either where the runtime's files can say so. */
   readonly placement?: "in" | "out" | "both";
-  /** Every chunk is cut in so many, each with its own thread blocks and channels; default 1. */
+  /** Every chunk is cut in so many, each with its own thread blocks and channels; default 1, for MSCCL++ what keeps 8 blocks busy. */
   readonly instances?: number;
   readonly protocol?: Program["protocol"];
   readonly name?: string;
+  /** MSCCL++: let switches that can duplicate and sum messages; default true. */
+  readonly throughSwitch?: boolean;
   /** Sizes that the runtime may use it for, both included; default: all. */
   readonly minBytes?: number;
   readonly maxBytes?: number;
@@ -65,7 +67,7 @@ function placementFor({ runtime, placement }: ProgramOptions, kind: string): "in
  * Throws InputError where it cannot meet a limit, naming it.
  */
 export function programOf(schedule: Schedule | TreeFlow, options: ProgramOptions): MadeProgram {
-  const { runtime, instances = 1, protocol = "Simple", name, minBytes, maxBytes } = options;
+  const { runtime, instances, protocol = "Simple", name, minBytes, maxBytes, throughSwitch = true } = options;
   const placement = placementFor(options, schedule.collective.kind);
   const range = { ...(minBytes === undefined ? {} : { minBytes }), ...(maxBytes === undefined ? {} : { maxBytes }) };
   const common = { protocol, ...(name === undefined ? {} : { name }) };
@@ -73,11 +75,11 @@ export function programOf(schedule: Schedule | TreeFlow, options: ProgramOptions
   let text: string;
   if (runtime === "mscclpp") {
     if (placement === "both") throw new InputError("--placement", "in or out for an MSCCL++ plan", placement);
-    if (instances !== 1) throw new InputError("--instances", "1 for an MSCCL++ plan", instances);
-    program = lowerToPlan(schedule, { ...common, placement });
+    const cut = instances === undefined ? {} : { instances };
+    program = lowerToPlan(schedule, { ...common, ...cut, placement, throughSwitch });
     text = [...mscclppJsonParts(program, range)].join("");
   } else {
-    program = lowerToMsccl(schedule, { ...common, runtime, placement, instances });
+    program = lowerToMsccl(schedule, { ...common, runtime, placement, instances: instances ?? 1 });
     text = [...mscclXmlParts(program, { dialect: runtime, ...range })].join("");
   }
   const found = limitViolations(program, runtime, text);

@@ -54,7 +54,7 @@ function synthesisOptionsOf(command: Command): Command {
       "--k <n>",
       "trees: copies per root; default: as many as the optimum needs; auto: what is fastest at this size",
     )
-    .option("--no-nvls", "trees: do not report what switches that duplicate and reduce would save")
+    .option("--no-nvls", "leave switches that duplicate and reduce out: of what trees report, and of MSCCL++ plans")
     .option(
       "--eulerian <what>",
       "trees where a node has more bandwidth in than out: trim (use less, so that all are balanced) or switches (only they need be)",
@@ -215,7 +215,7 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
       .addOption(new Option("--format <name>", "table (default), csv or json")),
   );
 
-  add("list", "<WHAT>", "list presets, algorithms, collectives, formats or backends");
+  add("list", "<WHAT>", "list presets, algorithms, collectives, formats, gpus or backends");
 
   for (const command of program.commands) {
     const [first] = command.registeredArguments;
@@ -223,7 +223,7 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
     if (first?.name() === "FILE")
       first.description = `${command.name() === "run" ? "" : "schedule file, JSON or .bys, or "}program: MSCCL XML or MSCCL++ JSON; "-" reads standard input`;
     if (first?.name() === "FILE|TOPO") first.description = `file of a schedule or program, or ${TOPO}`;
-    if (first?.name() === "WHAT") first.description = "presets, algorithms, collectives, formats, backends";
+    if (first?.name() === "WHAT") first.description = "presets, algorithms, collectives, formats, gpus, backends";
   }
   program.addHelpText("after", `\n${EXAMPLES.banyan.map((line) => `${line}\n`).join("")}`);
   return program;

@@ -1,10 +1,14 @@
 import { InputError } from "../errors.ts";
 import { looksLikeBys, readBys } from "../import/bys.ts";
 import { readAnySchedule } from "../import/joint-schedule-json.ts";
+import { parseJson } from "../import/json-text.ts";
+import { readScclAlgorithm } from "../import/sccl-algorithm.ts";
+import type { ReadScheduleOptions } from "../import/schedule-header.ts";
 import type { JointSchedule } from "../model/joint-schedule.ts";
 import { stepsOf, transfersOf } from "../model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "../model/slot-schedule.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
+import { topologyHash } from "../model/topology.ts";
 import type { TreeFlow } from "../model/tree-flow.ts";
 import type { Context } from "./context.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
@@ -14,6 +18,15 @@ import { refuseOptions, textOf } from "./values.ts";
 
 /** Above so many transfers a slot schedule is not written out transfer by transfer: about 50 bytes each. */
 const MOST_EXPANDED = 2e7;
+/** Where other tools' files say what they are. */
+const HEAD = 4096;
+const SCCL_ALGORITHM = /"sccl_type"\s*:\s*"algorithm"/;
+
+/** Returns whether a text seems to be a schedule rather than a network. */
+export const isScheduleText = (text: string): boolean => {
+  const head = text.slice(0, HEAD);
+  return /"format"\s*:\s*"banyan-schedule"/.test(head) || SCCL_ALGORITHM.test(head);
+};
 
 export const isJoint = (schedule: Schedule | JointSchedule | TreeFlow): schedule is JointSchedule =>
   "tenants" in schedule;
@@ -34,10 +47,15 @@ export async function anyScheduleOf(context: Context, file: string): Promise<Sch
   const wanted = textOf(options, "topology");
   if (wanted === undefined) refuseOptions(options, NETWORK_OPTIONS, "--topology beside it");
   context.progress({ what: `reading ${file}` });
-  const topology = wanted === undefined ? {} : { topology: await networkOf(wanted, options) };
+  const topology: ReadScheduleOptions = wanted === undefined ? {} : { topology: await networkOf(wanted, options) };
   const source = openSource(file, "the schedule");
   if (looksLikeBys(headOf(source))) return readBys(source, file, topology);
-  return readAnySchedule(textFrom(source, file, "the schedule"), nameOf(file), topology);
+  const text = textFrom(source, file, "the schedule");
+  if (!SCCL_ALGORITHM.test(text.slice(0, HEAD))) return readAnySchedule(text, nameOf(file), topology);
+  const schedule = readScclAlgorithm(parseJson(text, nameOf(file)), nameOf(file));
+  if (topology.topology !== undefined && topologyHash(topology.topology) !== topologyHash(schedule.topology))
+    throw new InputError("--topology", "nothing beside an algorithm that brings its network", wanted);
+  return schedule;
 }
 
 /** Returns a schedule transfer by transfer. Throws InputError, which names `place`, where arrival logs have too many. */

@@ -12,7 +12,7 @@ import { nameOf, STANDARD_INPUT } from "./input-file.ts";
 import { networkOf } from "./network.ts";
 import { type ProgramFile, refuseNetwork, textUnlessBys } from "./program-files.ts";
 import { collectiveRequest } from "./request.ts";
-import { scheduleOf } from "./schedule-file.ts";
+import { isScheduleText, scheduleOf } from "./schedule-file.ts";
 import { progressOf, synthesisOptions, withoutAuto } from "./synthesis-options.ts";
 import { refuseOptions, textOf } from "./values.ts";
 
@@ -48,10 +48,6 @@ const MAKING = [
   "k",
   "eulerian",
 ];
-
-/** Where schedule files say what they are. */
-const HEAD = 4096;
-const isScheduleText = (text: string): boolean => /"format"\s*:\s*"banyan-schedule"/.test(text.slice(0, HEAD));
 
 /** Throws InputError where options of synthesis are given and nothing is to be synthesized. */
 const refuseMaking = (context: Context, file: string): void =>

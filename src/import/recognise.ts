@@ -1,81 +1,20 @@
 import { InputError } from "../errors.ts";
 import type { Topology } from "../model/topology.ts";
-import { looksLikeAstraNetwork, looksLikeLogicalDims, readAstraNetwork, readLogicalDims } from "./astra-network.ts";
-import { looksLikeEdgeList, readEdgeList } from "./edge-list.ts";
-import { looksLikeForestCapacity, readForestCapacity } from "./forest-capacity.ts";
-import { looksLikeIbnetdiscover, readIbnetdiscover } from "./ibnetdiscover.ts";
 import { parseJson } from "./json-text.ts";
-import { looksLikeMscclTools, readMscclTools } from "./msccl-tools.ts";
-import { looksLikeNcclTopology, readNcclTopology } from "./nccl-topology.ts";
-import { looksLikeNs3, readNs3 } from "./ns3.ts";
-import { looksLikeNvidiaSmi, readNvidiaSmi } from "./nvidia-smi.ts";
-import { looksLikeRocmSmi, readRocmSmi } from "./rocm-smi.ts";
-import { embeddedTopology } from "./schedule-header.ts";
-import { looksLikeSlurm, readSlurm } from "./slurm.ts";
-import { looksLikeSlurmYaml, readSlurmYaml } from "./slurm-yaml.ts";
-import { looksLikeTaccl, tacclTopologyFromJson } from "./taccl-topology.ts";
-import { looksLikeTeCcl, readTeCcl } from "./te-ccl.ts";
-import { looksLikeTopograph, readTopograph } from "./topograph.ts";
-import { topologyFromJson } from "./topology-json.ts";
+import {
+  format,
+  JSON_FORMATS,
+  NETWORK_FORMATS,
+  type NetworkFormat,
+  type Option,
+  TEXT_FORMATS,
+} from "./network-formats.ts";
 import type { TopologyOptions } from "./topology-options.ts";
 
 const READABLE = "a network in a format of `banyan list formats`";
 
-/** A format of networks, told by its content: by the text, or where that is JSON by its value. */
-interface NetworkFormat<Content> {
-  readonly name: string;
-  looksLike(content: Content): boolean;
-  read(content: Content, fileName: string, options: TopologyOptions): Topology;
-  /** Options that say what its files leave open. */
-  readonly takes: readonly Option[];
-}
-
-type Option = keyof TopologyOptions;
-const FIGURES: readonly Option[] = ["bandwidth", "latencyPs"];
-const MACHINE: readonly Option[] = ["gpu", ...FIGURES];
-
-const format = (value: unknown): unknown => (value as { readonly format?: unknown }).format;
-
-/** The first that looks right is asked. */
-const JSON_FORMATS: readonly NetworkFormat<unknown>[] = [
-  {
-    name: "banyan-topology",
-    looksLike: (value) => format(value) === "banyan-topology",
-    read: (value, fileName) => topologyFromJson(value, fileName),
-    takes: [],
-  },
-  {
-    name: "banyan-schedule",
-    looksLike: (value) => format(value) === "banyan-schedule",
-    read: embeddedTopology,
-    takes: [],
-  },
-  {
-    name: "TACCL topology",
-    looksLike: looksLikeTaccl,
-    read: tacclTopologyFromJson,
-    takes: ["nodes", "profileSizeBytes", "profileScale"],
-  },
-  { name: "TE-CCL", looksLike: looksLikeTeCcl, read: readTeCcl, takes: [] },
-  { name: "msccl-tools", looksLike: looksLikeMscclTools, read: readMscclTools, takes: FIGURES },
-  { name: "ASTRA-sim logical dimensions", looksLike: looksLikeLogicalDims, read: readLogicalDims, takes: FIGURES },
-  { name: "ForestColl capacities", looksLike: looksLikeForestCapacity, read: readForestCapacity, takes: ["latencyPs"] },
-];
-
-const TEXT_FORMATS: readonly NetworkFormat<string>[] = [
-  { name: "NCCL topology", looksLike: looksLikeNcclTopology, read: readNcclTopology, takes: MACHINE },
-  { name: "nvidia-smi topo -m", looksLike: looksLikeNvidiaSmi, read: readNvidiaSmi, takes: [...MACHINE, "nodes"] },
-  { name: "rocm-smi --showtopo", looksLike: looksLikeRocmSmi, read: readRocmSmi, takes: [...MACHINE, "nodes"] },
-  { name: "ibnetdiscover", looksLike: looksLikeIbnetdiscover, read: readIbnetdiscover, takes: MACHINE },
-  { name: "Slurm topology.yaml", looksLike: looksLikeSlurmYaml, read: readSlurmYaml, takes: FIGURES },
-  { name: "Slurm topology.conf", looksLike: looksLikeSlurm, read: readSlurm, takes: FIGURES },
-  { name: "topograph", looksLike: looksLikeTopograph, read: readTopograph, takes: FIGURES },
-  { name: "ASTRA-sim network", looksLike: looksLikeAstraNetwork, read: readAstraNetwork, takes: [] },
-  { name: "ns-3 or SimAI topology", looksLike: looksLikeNs3, read: readNs3, takes: [] },
-  { name: "edge list", looksLike: looksLikeEdgeList, read: readEdgeList, takes: [] },
-];
-
-const OPTION_NAMES: Readonly<Record<Option, string>> = {
+/** What the command line calls them. */
+export const OPTION_NAMES: Readonly<Record<Option, string>> = {
   nodes: "--nodes",
   profileSizeBytes: "--profile-size",
   profileScale: "--profile-scale",
@@ -86,9 +25,7 @@ const OPTION_NAMES: Readonly<Record<Option, string>> = {
 
 /** Returns the formats that take an option, for people. */
 function takers(option: Option): string {
-  const names = [...JSON_FORMATS, ...TEXT_FORMATS]
-    .filter(({ takes }) => takes.includes(option))
-    .map(({ name }) => name);
+  const names = NETWORK_FORMATS.filter(({ takes }) => takes.includes(option)).map(({ name }) => name);
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 }
 

@@ -56,7 +56,7 @@ describe("a command line that is wrong gets exit code 2 and one line", () => {
     [
       "unknown list",
       "list backend",
-      'expected one of presets, algorithms, collectives, formats, backends (did you mean "backends"?) for what to list but received "backend"',
+      'expected one of presets, algorithms, collectives, formats, gpus, backends (did you mean "backends"?) for what to list but received "backend"',
     ],
     [
       "unknown backend",

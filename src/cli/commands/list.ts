@@ -2,6 +2,7 @@ import { candidates } from "../../engine/kernels/load.ts";
 import { InputError } from "../../errors.ts";
 import { didYouMean } from "../../model/closest.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
+import { formatBandwidth } from "../../model/units.ts";
 import { ALGORITHMS } from "../../synthesize/catalog.ts";
 import { type Context, outJson } from "../context.ts";
 import { table } from "../table.ts";
@@ -30,48 +31,42 @@ const COLLECTIVES: readonly Row[] = [
   { name: "custom:FILE", size: "as the file says", description: "any chunks from any NPUs to any NPUs" },
 ];
 
-const FORMATS: readonly Row[] = [
-  { name: "banyan-topology", read: "yes", write: "yes", description: "a network, JSON; `topology -o`" },
-  { name: "edge list", read: "yes", write: "no", description: "a network, CSV with a header; TACOS result files too" },
-  {
-    name: "TACCL topology",
-    read: "yes",
-    write: "no",
-    description: "a network, JSON with alpha and betas; --nodes, --profile-size",
-  },
-  {
-    name: "banyan-collective",
-    read: "yes",
-    write: "no",
-    description: "a collective of one's own, JSON; --collective custom:FILE",
-  },
-  {
-    name: "banyan-collectives",
-    read: "yes",
-    write: "no",
-    description: "several collectives at once, JSON; --collectives FILE",
-  },
-  { name: "banyan-schedule", read: "yes", write: "yes", description: "a schedule with its network, JSON; `synth -o`" },
-  {
-    name: "trees",
-    read: "yes",
-    write: "yes",
-    description:
-      "a banyan-schedule of trees with its certificate; `synth --algorithm forestcoll -o`, `export --to steps`",
-  },
-  {
-    name: "bys",
-    read: "yes",
-    write: "yes",
-    description: "a large schedule with its network, blocks with checksums; `synth -o NAME.bys`",
-  },
-  {
-    name: "Perfetto trace",
-    read: "no",
-    write: "yes",
-    description: "a timeline for ui.perfetto.dev; `simulate --trace`, `export --to perfetto`",
-  },
-];
+/** What is read, then what is written. */
+async function formats(): Promise<readonly Row[]> {
+  const { NETWORK_FORMATS } = await import("../../import/network-formats.ts");
+  const { OPTION_NAMES } = await import("../../import/recognise.ts");
+  const { EXPORTERS } = await import("../exporters/exporters.ts");
+  const row = (kind: string, name: string, use: string, description: string): Row => ({ kind, name, use, description });
+  return [
+    ...NETWORK_FORMATS.map(({ name, description, takes }) => {
+      const open = [...new Set(takes.map((option) => OPTION_NAMES[option].split(" ", 1)[0]))].join(" ");
+      return row("network", name, open === "" ? "TOPO" : `TOPO ${open}`, description);
+    }),
+    row("collective", "banyan-collective", "--collective custom:FILE", "a collective of one's own, JSON"),
+    row("collectives", "banyan-collectives", "--collectives FILE", "several collectives at once, JSON"),
+    row("schedule", "banyan-schedule", "FILE", "transfers, or trees with their certificate, and the network; JSON"),
+    row("schedule", "bys", "FILE", "a large schedule with its network, blocks with checksums"),
+    row("schedule", "SCCL algorithm", "FILE", "steps of msccl-tools or TACCL with their network, JSON"),
+    row("program", "MSCCL XML", "FILE", "of any dialect; line by line in what is said of it"),
+    row("program", "MSCCL++ plan", "FILE", "JSON of version 0.8 and later"),
+    row("log", "NCCL or RCCL log", "explain --log FILE", "which programs were read, and which calls they ran"),
+    ...EXPORTERS.map(({ name, description }) => row("written", name, `export --to ${name}`, description)),
+    row("written", "Perfetto trace", "simulate --trace FILE", "the timeline as simulated"),
+  ];
+}
+
+/** GPUs that --gpu names. */
+async function gpus(): Promise<readonly Row[]> {
+  const { GPU_MODELS } = await import("../../model/gpu-models.ts");
+  return [...GPU_MODELS.values()].map(({ name, link, links, linkBytesPerSecond, pcie }) => ({
+    name,
+    links:
+      link === null
+        ? "none"
+        : `${links} ${link === "nvlink" ? "NVLink" : "xGMI"} of ${formatBandwidth(linkBytesPerSecond)}`,
+    pcie: `${pcie}.0 x16`,
+  }));
+}
 
 const LISTINGS: Readonly<Record<string, Listing>> = {
   presets: { columns: ["form", "description"], rows: () => PRESETS.map((preset) => ({ ...preset })) },
@@ -86,7 +81,8 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
       })),
   },
   collectives: { columns: ["name", "description", "size"], rows: () => COLLECTIVES },
-  formats: { columns: ["name", "read", "write", "description"], rows: () => FORMATS },
+  formats: { columns: ["kind", "name", "use", "description"], rows: formats },
+  gpus: { columns: ["name", "links", "pcie"], rows: gpus },
   backends: { columns: ["name", "loads", "note"], rows: backends },
 };
 

@@ -37,6 +37,7 @@ export function programOptions({ options }: Context, runtime: ProgramOptions["ru
     ...(placement === undefined ? {} : { placement }),
     ...(protocol === undefined ? {} : { protocol }),
     ...(instances === undefined ? {} : { instances }),
+    ...(options["nvls"] === false ? { throughSwitch: false } : {}),
     ...rangeOf({ options }),
   };
 }
