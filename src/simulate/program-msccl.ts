@@ -1,37 +1,12 @@
-import { blockCount, blockOfInstructions, instructionCount, type Program, rankOfBlocks } from "../model/program.ts";
+import { blockCount, blockOfInstructions, instructionCount, rankOfBlocks } from "../model/program.ts";
 import { connectionsOf } from "./program-connections.ts";
-import { ARRIVAL, enter, HEAD, KINDS, type ProgramNetwork, schedule, send, take } from "./program-network.ts";
-import type { ProgramRoutes } from "./program-routes.ts";
-import { messagesOf, type Sizes, sizeTable } from "./program-sizes.ts";
-import type { TimelineDraft } from "./program-timeline.ts";
+import { type Outcome, REPORT, type Setup } from "./program-machine.ts";
+import { ARRIVAL, enter, HEAD, KINDS, schedule, send, take } from "./program-network.ts";
+import { messagesOf, sizeTable } from "./program-sizes.ts";
 import { waiting, waitOn, wakeAll } from "./program-waiting.ts";
-
-/** What either machine is given. */
-export interface Setup {
-  readonly program: Program;
-  readonly npuOfRank: Int32Array;
-  readonly sizes: Sizes;
-  readonly network: ProgramNetwork;
-  readonly routes: ProgramRoutes;
-  readonly timeline: TimelineDraft;
-  /** Picoseconds that a thread block takes to copy or add a byte; 0: none. */
-  readonly localPsPerByte: number;
-  readonly onProgress: (done: number, total: number) => void;
-}
-
-/** What a machine tells when nothing happens any more. */
-export interface Outcome {
-  /** [blocks] when its last instruction was complete. */
-  readonly blockEndPs: Float64Array;
-  readonly instructions: number;
-  /** Instructions that wait for ever: the first of every block that does. */
-  readonly stuck: readonly number[];
-}
 
 const RUN = 2;
 const DONE = 3;
-/** Events between two reports of progress. */
-const REPORT = 65_536;
 
 /**
  * Runs an msccl program: every block carries out its instructions, pass by pass. A message is begun when what it forwards has

@@ -29,7 +29,7 @@ export function timelineDraft(wanted: boolean): TimelineDraft {
       return start.push(startPs) - 1;
     },
     end: (row, endPs) => {
-      end[row] = endPs;
+      if (row >= 0) end[row] = endPs;
     },
     columns: () => ({
       startPs: Float64Array.from(start),

@@ -2,7 +2,9 @@ import { InputError } from "../errors.ts";
 import { blockOfInstructions, type Program, placeOfInstruction, rankOfBlocks } from "../model/program.ts";
 import type { Topology } from "../model/topology.ts";
 import { formatSize } from "../model/units.ts";
-import { runMsccl, type Setup } from "./program-msccl.ts";
+import type { Setup } from "./program-machine.ts";
+import { runMsccl } from "./program-msccl.ts";
+import { runMscclpp } from "./program-mscclpp.ts";
 import { programNetwork } from "./program-network.ts";
 import { programRoutes } from "./program-routes.ts";
 import { type Cutting, type Sizes, sizesOf } from "./program-sizes.ts";
@@ -69,9 +71,19 @@ export function simulateProgram(
   const routes = programRoutes(topology);
   const draft = timelineDraft(timeline);
   const localPsPerByte = localBytesPerSecond === undefined ? 0 : 1e12 / localBytesPerSecond;
-  const setup: Setup = { program, npuOfRank, sizes, network, routes, timeline: draft, localPsPerByte, onProgress };
-  const { blockEndPs, instructions, stuck } = runMsccl(setup);
-  if (stuck.length > 0) throw stopped(program, stuck);
+  const setup: Setup = {
+    program,
+    topology,
+    npuOfRank,
+    sizes,
+    network,
+    routes,
+    timeline: draft,
+    localPsPerByte,
+    onProgress,
+  };
+  const { blockEndPs, instructions, stuck } = program.machine === "msccl" ? runMsccl(setup) : runMscclpp(setup);
+  if (stuck.length > 0) throw stopped(program, sizes, sizeBytes, stuck);
   const columns = draft.columns();
   return {
     ps: blockEndPs.reduce((last, end) => Math.max(last, end), network.lastArrivalPs),
@@ -104,15 +116,15 @@ function npusOf({ rankCount }: Program, { name, npuCount }: Topology, asked?: Ar
   return Int32Array.from(asked);
 }
 
-function stopped(program: Program, stuck: readonly number[]): InputError {
-  const i = stuck[0];
+function stopped(program: Program, { slots }: Sizes, sizeBytes: number, stuck: readonly number[]): InputError {
+  const i = stuck.find((one) => program.sends[one] + program.receives[one] > 0) ?? stuck[0];
   const block = blockOfInstructions(program)[i];
   const where = placeOfInstruction(program, i, block, rankOfBlocks(program)[block]);
-  const others = stuck.length > 1 ? `, as ${stuck.length - 1} more thread blocks` : "";
+  const room = program.machine === "msccl" ? ` with ${slots} messages in a connection` : "";
   return new InputError(
-    `the program ${program.name}`,
-    "a program that comes to its end (banyan verify says why)",
-    `one in which ${where} waits for ever${others}`,
+    `${program.name} at ${formatSize(sizeBytes)}`,
+    `a program that comes to its end${room}`,
+    `${where} that waits for ever, of ${stuck.length} such`,
   );
 }
 
