@@ -19,6 +19,6 @@ export const HTML_STYLE = [
   ".bar{background:linear-gradient(to right,color-mix(in srgb,var(--copy) 28%,transparent) var(--share),transparent var(--share))}",
   ".made{display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));gap:12px 24px;margin:0 0 14px}.made dd{font-size:16px;font-weight:500;overflow-wrap:anywhere}",
   "pre{background:var(--panel);padding:12px 14px;border-radius:8px;overflow-x:auto;font-size:13px}a{color:var(--npu-edge)}summary{cursor:pointer}",
-  "@media(max-width:600px){main{padding:18px 14px 40px}h1{font-size:24px}.answer{font-size:16px}.figures{grid-template-columns:1fr 1fr}.picture svg{min-width:320px}}",
+  "@media(max-width:600px){main{padding:18px 14px 40px}h1{font-size:24px}.answer{font-size:16px}.figures{grid-template-columns:1fr 1fr}.figures>div:last-child:nth-child(odd){grid-column:1/-1}.picture svg{min-width:520px}}",
   "@media print{main{max-width:none;padding:0}section{break-inside:avoid;margin-top:20px}.data{display:none}.picture{overflow:visible}body{font-size:12px}}",
 ].join("\n");

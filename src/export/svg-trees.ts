@@ -43,7 +43,7 @@ export function treesPicture(flow: TreeFlow, { most = DEFAULT_MOST }: TreesPictu
   const network = networkLayout(topology);
   const panels = forests.flatMap((forest) => panelsOf(flow, forest, perForest, network));
   const depth = panels.reduce((deepest, { edges }) => edges.reduce((d, edge) => Math.max(d, edge.depth), deepest), 0);
-  const columns = Math.min(panels.length, panels.length <= 4 ? panels.length : 4);
+  const columns = panels.length <= 4 ? Math.min(2, panels.length) : panels.length <= 9 ? 3 : 4;
   const panel = Math.min(500, ROW / Math.max(1, columns) - GAP);
   const rows = Math.ceil(panels.length / Math.max(1, columns));
   const scale = panels.reduce(
