@@ -65,7 +65,7 @@ export function operandWords(program: Program, i: number, operand: number): stri
   return chunkWords(operandRank[operand], operandBuffer[operand], operandIndex[operand], chunks[i]);
 }
 
-/** Returns whether an instruction copies memory onto itself, which does nothing. */
+/** Returns whether an instruction copies memory onto itself, which does nothing unless others write there meanwhile. */
 export function isIdentity(program: Program, memory: ProgramMemory, i: number): boolean {
   if (program.receives[i] === 1 || program.sends[i] === 1 || program.sourceCount[i] !== 1) return false;
   const source = program.operandOffset[i];

@@ -2,7 +2,7 @@ import { blockCount, instructionCount, type Program, WAIT_BARRIER } from "../mod
 import { isNop } from "./program-form.ts";
 import type { Phases } from "./program-phases.ts";
 import type { Visit } from "./program-races.ts";
-import { put, slots } from "./program-slots.ts";
+import { put, raise, slots } from "./program-slots.ts";
 import type { Wiring } from "./program-wiring.ts";
 
 /**
@@ -41,9 +41,9 @@ export function walkMscclpp(
   let byChunk = new Int32Array(0);
   let hasChunks = false;
 
-  const join = (into: Int32Array, at: number, from: Int32Array, fromAt: number): void => {
-    for (let w = 0; w < lanes; w++) if (from[fromAt + w] > into[at + w]) into[at + w] = from[fromAt + w];
-    for (let w = lanes; w < words; w++) into[at + w] |= from[fromAt + w];
+  const join = (into: Int32Array, at: number, from: Int32Array, fromAt: number, singles = true): void => {
+    raise(into, at, from, fromAt, lanes);
+    if (singles) for (let w = lanes; w < words; w++) into[at + w] |= from[fromAt + w];
   };
   const before = (a: number, chunkOfA: number, chunk: number): boolean => {
     const clock = hasChunks ? byChunk : own;
@@ -89,7 +89,7 @@ export function walkMscclpp(
     for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
       for (let p = phases.postOffset[w]; p < phases.postOffset[w + 1]; p++) {
         const post = phases.posts[p];
-        join(own, 0, kept.data(), ofPost[post]);
+        join(own, 0, kept.data(), ofPost[post], phases.postBringsData[p] === 1);
         if (--postReaders[post] === 0) kept.give(ofPost[post]);
       }
     join(next, at, own, 0);

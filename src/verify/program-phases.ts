@@ -9,9 +9,10 @@ export interface Phases {
   readonly phase: Int32Array;
   /** [instructions] 1: comes to a barrier. */
   readonly atBarrier: Uint8Array;
-  /** [waits + 1], [posts] instructions that must have posted before the wait is over. */
+  /** [waits + 1], [posts] instructions that must have posted before the wait is over, and 1: their own data is there as well. */
   readonly postOffset: Int32Array;
   readonly posts: Int32Array;
+  readonly postBringsData: Uint8Array;
   /** [instructions] how many waits look at its posts. */
   readonly postReaders: Int32Array;
   /** [instructions] number of its first chunk among those that are told of one by one, by packets or by its own signal; -1. */
@@ -40,17 +41,19 @@ export function phasesOf(program: Program, wiring: Wiring): Phases {
       if (atBarrier[i] === 1 || isNop(program, i)) passed++;
     }
   }
-  return { phase, atBarrier, ...certainPosts(program, wiring), ...packetsOf(program) };
+  return { phase, atBarrier, ...certainPosts(program, wiring, phase), ...packetsOf(program) };
 }
 
 /**
- * The posts that a wait is certain to come after. Of m posts, m_c by block c, a wait that needs n of them comes after the first
- * n - (m - m_c) of block c, which go one after another.
+ * The posts that a wait is certain to come after. Of m posts, m_c by block c, a wait that needs n of them comes after n - (m - m_c)
+ * of block c, phase by phase. Of several in one phase either may be first, so where not all of them are needed, what came before the
+ * phase is certain, but the data of none.
  */
-function certainPosts(program: Program, wiring: Wiring) {
+function certainPosts(program: Program, wiring: Wiring, phase: Int32Array) {
   const { waitOffset, waitKind, waitOn, eventInitial } = program;
   const postOffset = new Int32Array(waitOn.length + 1);
   const posts: number[] = [];
+  const bringsData: number[] = [];
   const postReaders = new Int32Array(instructionCount(program));
   const chains = wiring.posters.map((posters) => {
     const ofBlock = new Map<number, number[]>();
@@ -69,14 +72,20 @@ function certainPosts(program: Program, wiring: Wiring) {
         for (const chain of chains[event]) {
           const certain = need - (wiring.posters[event].length - chain.length);
           if (certain < 1) continue;
-          const post = chain[Math.min(certain, chain.length) - 1];
-          posts.push(post);
-          postReaders[post]++;
+          const end = Math.min(certain, chain.length);
+          const all = end === chain.length || phase[chain[end]] > phase[chain[end - 1]];
+          let first = end - 1;
+          while (all && first > 0 && phase[chain[first - 1]] === phase[chain[end - 1]]) first--;
+          for (const post of chain.slice(first, end)) {
+            posts.push(post);
+            bringsData.push(all ? 1 : 0);
+            postReaders[post]++;
+          }
         }
       }
       postOffset[w + 1] = posts.length;
     }
-  return { postOffset, posts: Int32Array.from(posts), postReaders };
+  return { postOffset, posts: Int32Array.from(posts), postBringsData: Uint8Array.from(bringsData), postReaders };
 }
 
 function packetsOf(program: Program) {

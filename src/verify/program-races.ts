@@ -34,17 +34,17 @@ export function checkRaces(
     phases === null
       ? walkMsccl(program, wiring, order, rank, visit)
       : walkMscclpp(program, wiring, phases, order, rank, visit);
-  const skipped = new Uint8Array(instructionCount(program));
-  for (let i = 0; i < skipped.length; i++) skipped[i] = isIdentity(program, memory, i) ? 1 : 0;
+  // What copies memory onto itself undoes the writes of others that come in between, and is in nobody else's way: a read.
+  const onlyReads = Uint8Array.from({ length: instructionCount(program) }, (_, i) => +isIdentity(program, memory, i));
   for (let rank = 0; rank < program.rankCount; rank++) {
     const low = memory.rankStart[rank];
     const cells = memory.rankStart[rank + 1] - low;
     const accesses = accessesOf(program, wiring, cells, found);
     walk(rank, (i, before) => {
-      if (skipped[i] === 1) return;
       const first = program.operandOffset[i];
       const middle = first + program.sourceCount[i];
-      for (let o = first; o < program.operandOffset[i + 1]; o++) {
+      const last = onlyReads[i] === 1 ? middle : program.operandOffset[i + 1];
+      for (let o = first; o < last; o++) {
         if (program.operandRank[o] !== rank) continue;
         const cell = cellOf(program, memory, o) - low;
         for (let k = 0; k < program.chunks[i]; k++) accesses.access(i, o, cell + k, k, o >= middle, before);
@@ -82,8 +82,8 @@ function accessesOf(program: Program, wiring: Wiring, cells: number, found: Find
         race(writer, true, i, operand, chunk, writes);
       const head = reads[cell];
       if (!writes) {
-        if (head >= 0 && (by[head] === i || before(by[head], chunkOf[head], chunk))) {
-          chunkOf[head] = by[head] === i ? Math.max(chunkOf[head], chunk) : chunk;
+        if (head >= 0 && before(by[head], chunkOf[head], chunk)) {
+          chunkOf[head] = chunk;
           by[head] = i;
           return;
         }

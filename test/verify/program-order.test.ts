@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import { INPUT, OUTPUT, type Program, SCRATCH, WAIT_EVENT, WAIT_INSTRUCTION } from "../../src/model/program.ts";
+import {
+  type Operand,
+  type ProgramBuilder,
+  type ProgramHeader,
+  programBuilder,
+} from "../../src/model/program-builder.ts";
+import { verifyProgram } from "../../src/verify/program.ts";
+
+const at = (rank: number, buffer: number, index: number, packet = false): Operand => ({ rank, buffer, index, packet });
+
+/** Returns a program of two ranks whose root, or whose first rank, brings `chunks` chunks to the other. */
+function program(
+  machine: Program["machine"],
+  chunks: number,
+  add: (b: ProgramBuilder) => void,
+  more: Partial<ProgramHeader>,
+) {
+  const builder = programBuilder();
+  add(builder);
+  return builder.build({
+    ...{ name: "two ranks", machine, collective: "broadcast", rootRank: 0, rankCount: 2, protocol: "Simple" },
+    ...{
+      inPlace: false,
+      outOfPlace: true,
+      minBytes: null,
+      maxBytes: null,
+      loopChunks: chunks,
+      finer: 1,
+      channelCount: 1,
+    },
+    inputChunks: Int32Array.of(chunks, chunks),
+    outputChunks: Int32Array.of(chunks, chunks),
+    scratchChunks: Int32Array.of(chunks, chunks),
+    ...more,
+  });
+}
+
+const kinds = (of: Program): string[] => verifyProgram(of).violations.map(({ kind }) => kind);
+
+describe("verifyProgram, on what is in order", () => {
+  test("a copy of memory onto itself undoes what another block writes there, unless it comes before or after", () => {
+    const broadcast = (waits: boolean): Program =>
+      program(
+        "msccl",
+        1,
+        (b) => {
+          b.addRank();
+          b.addBlock({ id: 0, sendPeer: 1 });
+          b.add({ op: "s", chunks: 1, sends: true, sources: [at(0, INPUT, 0)] });
+          b.addRank();
+          b.addBlock({ id: 0, recvPeer: 0 });
+          const received = b.add({
+            ...{ op: "r", chunks: 1, receives: true, publishes: true },
+            destinations: [at(1, OUTPUT, 0)],
+          });
+          b.addBlock({ id: 1 });
+          b.add({
+            ...{ op: "cpy", chunks: 1, sources: [at(1, INPUT, 0)], destinations: [at(1, OUTPUT, 0)] },
+            waits: waits ? [{ kind: WAIT_INSTRUCTION, on: received }] : [],
+          });
+        },
+        { inPlace: true, outOfPlace: false },
+      );
+    expect(kinds(broadcast(true))).toEqual([]);
+    expect(kinds(broadcast(false))).toEqual(["race"]);
+  });
+
+  test("of two signals that follow no nop either may come first: each brings its data once both are there", () => {
+    const broadcast = (nop: boolean, waitsAtOnce: number): Program =>
+      program(
+        "mscclpp",
+        2,
+        (b) => {
+          const event = b.addEvent({ rank: 1, peer: 0, id: 0, via: "port" });
+          b.addRank();
+          b.addBlock({ id: 0 });
+          b.add({ op: "copy", chunks: 2, sources: [at(0, INPUT, 0)], destinations: [at(0, OUTPUT, 0)] });
+          for (const k of [0, 1]) {
+            const to = [at(1, SCRATCH, k)];
+            b.add({ op: "pws", via: "port", chunks: 1, sources: [at(0, INPUT, k)], destinations: to, posts: [event] });
+            if (nop) b.add({ op: "nop" });
+          }
+          b.addRank();
+          b.addBlock({ id: 0 });
+          for (const k of [0, 1]) {
+            if (k % waitsAtOnce === 0)
+              for (let n = 0; n < waitsAtOnce; n++)
+                b.add({ op: "wait", via: "port", waits: [{ kind: WAIT_EVENT, on: event }] });
+            b.add({ op: "nop" });
+            b.add({ op: "copy", chunks: 1, sources: [at(1, SCRATCH, k)], destinations: [at(1, OUTPUT, k)] });
+          }
+        },
+        {},
+      );
+    expect(kinds(broadcast(false, 2))).toEqual([]);
+    expect(kinds(broadcast(true, 1))).toEqual([]);
+    expect(kinds(broadcast(false, 1))).toEqual(["race"]);
+  });
+
+  test("a packet tells of its own chunk, not of others in which its instruction reads the same memory", () => {
+    const overwrites = (second: number): Program =>
+      program(
+        "mscclpp",
+        3,
+        (b) => {
+          b.addRank();
+          b.addBlock({ id: 0 });
+          const sources = [at(0, INPUT, 0), at(0, INPUT, second)];
+          b.add({ op: "respkt", chunks: 2, sources, destinations: [at(1, SCRATCH, 0, true)] });
+          b.addRank();
+          b.addBlock({ id: 0 });
+          b.add({ op: "put", chunks: 1, sources: [at(1, SCRATCH, 1, true)], destinations: [at(0, INPUT, 1)] });
+        },
+        { collective: "custom" },
+      );
+    expect(kinds(overwrites(0))).toEqual([]);
+    expect(kinds(overwrites(1))).toEqual(["race"]);
+  });
+});
