@@ -19,6 +19,7 @@ const COMPOSERS = [
   "programs",
   "programs-by-size",
   "rank-worker",
+  "report-file",
   "result",
   "runner",
   "tree-runner",

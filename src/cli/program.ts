@@ -168,6 +168,7 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
           .option("--topology <TOPO>", `refuse a schedule for another network: ${TOPO}`)
           .option("--collective <name>", "of a network: synthesize this first, with the options of `synth`")
           .option("--size <size>", "nccl-tests size: 1GiB, 64MB, 4096; default 1GiB")
+          .option("--view <name>", "svg: topology, trees, links (how busy) or time")
           .option("--dialect <name>", "msccl-xml: msccl, azure (default) or rccl")
           .option("--placement <what>", "programs: in place (in), out of place (out), or fit for either (both)")
           .option("--instances <n>", "programs: cut every chunk in n, each with its own thread blocks and channels")

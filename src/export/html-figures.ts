@@ -79,14 +79,24 @@ export function madeOf(
         : `${trees} trees, ${pieces ?? 1} pieces a copy`,
     ],
     ["Chunks per NPU", String(collective.chunksPerNpu)],
-    ["Seed", String(synthesis.seed)],
-    ["Trials", String(synthesis.trials)],
-    ["Policy", synthesis.policy],
-    ["Kernels", synthesis.backend],
-    ["Synthesis", us(synthesis.ms * 1000)],
+    ...(synthesis === null ? [] : synthesisRows(synthesis)),
     ["Banyan", version],
   ];
 }
+
+const synthesisRows = ({
+  seed,
+  trials,
+  policy,
+  backend,
+  ms,
+}: NonNullable<ReportFigures["synthesis"]>): [string, string][] => [
+  ["Seed", String(seed)],
+  ["Trials", String(trials)],
+  ["Policy", policy],
+  ["Kernels", backend],
+  ["Synthesis", us(ms * 1000)],
+];
 
 /** Returns why nothing is faster, in words. */
 export function boundText({ bound, limit, simulated, time }: ReportFigures): string {

@@ -42,13 +42,14 @@ export interface ReportFigures {
   readonly ofLimit: number | null;
   readonly verified: boolean;
   readonly notes?: readonly string[];
+  /** null: read from a file, which does not tell. */
   readonly synthesis: {
     readonly ms: number;
     readonly backend: string;
     readonly seed: number;
     readonly trials: number;
     readonly policy: string;
-  };
+  } | null;
 }
 
 /** What a page about one result is made of. */

@@ -1,12 +1,18 @@
 import { InputError } from "../../errors.ts";
 import { didYouMean } from "../../model/closest.ts";
 import type { Exporter } from "./exporter.ts";
+import { PICTURE_EXPORTERS } from "./pictures.ts";
 import { PROGRAM_EXPORTERS } from "./programs.ts";
 import { SCHEDULE_EXPORTERS } from "./schedules.ts";
 import { SIMULATOR_EXPORTERS } from "./simulators.ts";
 
 /** The formats of `banyan export`. */
-export const EXPORTERS: readonly Exporter[] = [...SCHEDULE_EXPORTERS, ...PROGRAM_EXPORTERS, ...SIMULATOR_EXPORTERS];
+export const EXPORTERS: readonly Exporter[] = [
+  ...SCHEDULE_EXPORTERS,
+  ...PROGRAM_EXPORTERS,
+  ...PICTURE_EXPORTERS,
+  ...SIMULATOR_EXPORTERS,
+];
 
 /** Returns the format of a name. Throws InputError. */
 export function exporterNamed(name: string): Exporter {
