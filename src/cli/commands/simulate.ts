@@ -13,6 +13,8 @@ import { verify } from "../../verify/verify.ts";
 import { type Context, outJson } from "../context.ts";
 import { simulateJointFile } from "../joint-files.ts";
 import { outputFile } from "../output-file.ts";
+import { programFileOf } from "../program-files.ts";
+import { simulateProgramFile } from "../program-simulation.ts";
 import { anyScheduleOf, expanded, isJoint } from "../schedule-file.ts";
 import { collectiveText, networkText } from "../synthesis-report.ts";
 import { count, labelled, labelledTable, linksJson, linksText, timingCells } from "../text.ts";
@@ -65,6 +67,10 @@ function simulateTrees(
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet, style } = context;
   const file = args[0] as string;
+  const program = programFileOf(context, file);
+  if (program !== null) return simulateProgramFile(context, program);
+  const size = textOf(options, "size");
+  if (size !== undefined) throw new InputError("--size", "a program beside it; a schedule has its own,", size);
   const asked = oneOf(textOf(options, "switching"), ["cut-through", "store-and-forward"] as const, "--switching");
   const reference = options["reference"] === true;
   if (reference && asked === "cut-through")

@@ -1,0 +1,87 @@
+import { InputError } from "../errors.ts";
+import { busFactor } from "../model/collective.ts";
+import { PS_PER_US, parseSize } from "../model/units.ts";
+import { bandwidth, topologySummary } from "../result.ts";
+import { simulateProgram } from "../simulate/program.ts";
+import { utilisation } from "../simulate/utilisation.ts";
+import { verifyProgram } from "../verify/program.ts";
+import { type Context, outJson } from "./context.ts";
+import { networkOf } from "./network.ts";
+import { type ProgramFile, programSizeText, programText } from "./program-files.ts";
+import { networkText } from "./synthesis-report.ts";
+import { count, labelled, labelledTable, linksJson, linksText, roundedSize, timingCells } from "./text.ts";
+import { textOf } from "./values.ts";
+
+const DEFAULT_BYTES = 2 ** 30;
+
+/** `banyan simulate FILE` for a program: its time on the network of --topology, and how busy links are. */
+export async function simulateProgramFile(context: Context, { file, program }: ProgramFile): Promise<number> {
+  const { options, json, style } = context;
+  for (const option of ["switching", "reference", "chunks", "trace"]) {
+    const value = options[option];
+    if (value !== undefined) throw new InputError(`--${option}`, "a schedule beside it, not a program,", value);
+  }
+  const wanted = textOf(options, "topology");
+  if (wanted === undefined) throw new InputError("--topology", "the network that the program is to run on");
+  const size = textOf(options, "size");
+  const sizeBytes = size === undefined ? DEFAULT_BYTES : parseSize(size);
+  const topology = await networkOf(wanted, options);
+  context.progress({ what: "verifying" });
+  const correct = verifyProgram(program, { limit: 1 }).violationCount === 0;
+  if (!correct) context.note(`this program is wrong (\`banyan verify ${file}\` says how)`);
+  const { ps, model, linkBusyPs, messages, cutting, relayedPairs } = simulateProgram(program, topology, {
+    sizeBytes,
+    onProgress: (done, total) => context.progress({ what: "simulating", done, total, unit: "instructions" }),
+  });
+  const us = ps / PS_PER_US;
+  const algbwGBps = bandwidth(sizeBytes, us);
+  const factor = busFactor(program.collective, program.rankCount);
+  const simulated = { us, algbwGBps, busbwGBps: algbwGBps === null ? null : algbwGBps * factor, model };
+  const links = utilisation(topology, ps, linkBusyPs);
+  const code = correct ? 0 : 1;
+  if (json) {
+    outJson(context, {
+      schema: "banyan/simulation@1",
+      file,
+      topology: topologySummary(topology),
+      program: {
+        name: program.name,
+        machine: program.machine,
+        collective: program.collective,
+        ranks: program.rankCount,
+      },
+      sizeBytes,
+      verified: correct,
+      messages,
+      cutting,
+      relayedPairs,
+      simulated,
+      links: linksJson(links),
+    });
+    return code;
+  }
+  const [head, ...rows] = labelledTable(
+    [
+      ["", "time", "algbw", "busbw"],
+      ["simulated", ...timingCells(simulated)],
+    ],
+    ["left", "right", "right", "right"],
+  );
+  const lines = [
+    "",
+    labelled("topology", networkText(topologySummary(topology))),
+    labelled("program", `${programText(program)}, ${roundedSize(sizeBytes)}`),
+    labelled("", `${programSizeText(program)}, ${correct ? style.good("verified") : style.bad("NOT correct")}`),
+    labelled("model", model),
+    ...(relayedPairs === 0
+      ? []
+      : [labelled("", `${count(relayedPairs, "pair")} of GPUs reach each other only through other GPUs`)]),
+    "",
+    style.dim(head as string),
+    ...rows,
+    "",
+    labelled("links", linksText(links)),
+  ];
+  context.out(`${lines.map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
+  return code;
+}
