@@ -1,4 +1,5 @@
 import { blockCount, blockOfInstructions, instructionCount, rankOfBlocks } from "../model/program.ts";
+import { toNumber } from "../model/rational.ts";
 import { connectionsOf } from "./program-connections.ts";
 import { type Outcome, REPORT, type Setup } from "./program-machine.ts";
 import { ARRIVAL, enter, HEAD, KINDS, schedule, send, take } from "./program-network.ts";
@@ -24,7 +25,7 @@ export function runMsccl(setup: Setup): Outcome {
   const connections = connectionsOf(program, rankOfBlock, npuOfRank, routes, network);
   const { sendsInto, receivesFrom, source, target, route, latencyPs } = connections;
   const rowOf = sizeTable(program, sizes, network);
-  const bytesOfChunk = Number(sizes.chunkBytes.num) / Number(sizes.chunkBytes.den) / passes;
+  const bytesOfChunk = toNumber(sizes.chunkBytes);
 
   const links = source.length;
   const arrived = new Float64Array(links);
@@ -84,19 +85,22 @@ export function runMsccl(setup: Setup): Outcome {
         return -1;
       }
     }
-    const moved = chunksOfMessage(i, piece[b]);
-    let end = now + Math.round((localPsPerByte * bytesOfChunk * moved) / cuts);
+    const moved = travels(i) ? chunksOfMessage(i, piece[b]) / cuts : chunks[i];
+    let end = now + Math.round(localPsPerByte * moved * bytesInPass(pass[b]));
     if (into >= 0) {
       freeAt[into * slots + (sent[into] % slots)] = Number.POSITIVE_INFINITY;
       sent[into]++;
       const row = timeline.begin(now, source[into], target[into], i);
-      const size = rowOf(moved, pass[b] === passes - 1, false);
+      const size = rowOf(chunksOfMessage(i, piece[b]), pass[b] === passes - 1, false);
       send(network, now, { route: route[into], size, owner: into, part: 0, early: false, row });
       end = Math.max(end, network.sentPs);
     }
     return end;
   };
 
+  const travels = (i: number): boolean => receives[i] + sends[i] > 0;
+  const bytesInPass = (k: number): number =>
+    k < passes - 1 ? sizes.sliceBytes : bytesOfChunk - (passes - 1) * sizes.sliceBytes;
   const chunksOfMessage = (i: number, part: number): number =>
     Math.min(chunksPerMessage, chunks[i] - Math.floor(part / cuts) * chunksPerMessage);
 
@@ -110,7 +114,7 @@ export function runMsccl(setup: Setup): Outcome {
       wakeAll(waiters, ROOM + from, (waiter) => schedule(network, known, RUN, waiter));
     }
     blockEndPs[b] = now;
-    if (++piece[b] < (receives[i] + sends[i] > 0 ? messagesOf(sizes, chunks[i]) : 1)) return;
+    if (++piece[b] < (travels(i) ? messagesOf(sizes, chunks[i]) : 1)) return;
     piece[b] = 0;
     waited[b] = 0;
     at[b]++;
