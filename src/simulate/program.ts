@@ -1,7 +1,7 @@
 import { InputError } from "../errors.ts";
 import { blockOfInstructions, type Program, placeOfInstruction, rankOfBlocks } from "../model/program.ts";
 import type { Topology } from "../model/topology.ts";
-import { formatSize } from "../model/units.ts";
+import { formatSize, PS_PER_SECOND } from "../model/units.ts";
 import type { Setup } from "./program-machine.ts";
 import { runMsccl } from "./program-msccl.ts";
 import { runMscclpp } from "./program-mscclpp.ts";
@@ -70,7 +70,7 @@ export function simulateProgram(
   const network = programNetwork(topology);
   const routes = programRoutes(topology);
   const draft = timelineDraft(timeline);
-  const localPsPerByte = localBytesPerSecond === undefined ? 0 : 1e12 / localBytesPerSecond;
+  const localPsPerByte = localBytesPerSecond === undefined ? 0 : PS_PER_SECOND / localBytesPerSecond;
   const setup: Setup = {
     program,
     topology,
