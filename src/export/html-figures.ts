@@ -45,18 +45,22 @@ export function figuresOf(report: ReportFigures): Figure[] {
   const timing = simulated ?? time;
   return [
     { name: "Time", value: us(timing.us), note: `model ${timing.model}` },
-    { name: "Algorithm bandwidth", value: gbps(timing.algbwGBps), note: "size / time" },
+    { name: "Alg. bandwidth", value: gbps(timing.algbwGBps), note: "size / time" },
     { name: "Bus bandwidth", value: gbps(timing.busbwGBps), note: "as nccl-tests defines it" },
     ...(throughput === undefined
       ? []
       : [
           {
-            name: "With ever more pieces",
+            name: "Rate of the trees",
             value: gbps(throughput.algbwGBps),
-            note: "algorithm bandwidth of the trees",
+            note: "with ever more pieces",
           },
         ]),
-    { name: "Of the bound", value: percent(optimality), note: `${us(bound.us)}, same routes and chunks` },
+    {
+      name: "Of the bound",
+      value: percent(optimality),
+      note: throughput === undefined ? `${us(bound.us)}, same routes and chunks` : "the rate of the trees",
+    },
     ...(ofLimit === null
       ? []
       : [{ name: "Of the limit", value: percent(ofLimit), note: `${us(limit.us)}, any algorithm` }]),

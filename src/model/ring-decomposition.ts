@@ -12,8 +12,8 @@ export interface RingDecomposition {
   readonly bound: number;
 }
 
-/** Steps of the search for a certain number of rings, about 5 s; looking at so many sets of NPUs counts as one. */
-const BUDGET = 20_000_000;
+/** Steps of the search for a certain number of rings, 2 to 4 s; looking at so many sets of NPUs counts as one. */
+const BUDGET = 8_000_000;
 const SETS_A_STEP = 8;
 
 /**

@@ -42,7 +42,7 @@ export interface Cut {
   readonly direction: "in" | "out";
 }
 
-/** Yields the wires of a network; where there is a cut those that do not cross it are faded. */
+/** Yields the wires of a network, wide ones on top; where there is a cut those that do not cross it are faded. */
 export function* drawnWires(
   topology: Topology,
   layout: Layout,
@@ -51,7 +51,7 @@ export function* drawnWires(
   inside: Uint8Array | null,
 ): Generator<string> {
   const { nodeNames } = topology;
-  for (const wire of wires) {
+  for (const wire of wires.toSorted((a, b) => widthOf(a) - widthOf(b))) {
     const { a, b } = wire;
     const { colour, width } = strokeOf(classes, widthOf(wire), layout.radius);
     const crosses = inside === null ? "" : inside[a] === inside[b] ? " faded" : " crosses";
