@@ -3,30 +3,14 @@ import { mscclppJsonParts } from "../../src/export/mscclpp-json.ts";
 import { readMscclppJson } from "../../src/import/mscclpp-json.ts";
 import { INPUT, OUTPUT, type Program, SCRATCH, WAIT_BARRIER, WAIT_EVENT } from "../../src/model/program.ts";
 import { type ProgramHeader, programBuilder } from "../../src/model/program-builder.ts";
+import { programHeader } from "../support/program-header.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 
 const textOf = (program: Program, options = {}): string => [...mscclppJsonParts(program, options)].join("");
 const jsonOf = (program: Program, options = {}) => JSON.parse(textOf(program, options));
 
-const header = (more: Partial<ProgramHeader> = {}): ProgramHeader => ({
-  name: "small",
-  machine: "mscclpp",
-  collective: "allreduce",
-  rootRank: 0,
-  rankCount: 2,
-  protocol: "Simple",
-  inPlace: true,
-  outOfPlace: false,
-  minBytes: null,
-  maxBytes: null,
-  loopChunks: 4,
-  finer: 1,
-  inputChunks: Int32Array.of(4, 4),
-  outputChunks: Int32Array.of(4, 4),
-  scratchChunks: Int32Array.of(2, 0),
-  channelCount: 1,
-  ...more,
-});
+const header = (more: Partial<ProgramHeader> = {}): ProgramHeader =>
+  programHeader("mscclpp", "allreduce", 2, 4, { name: "small", scratchChunks: Int32Array.of(2, 0), ...more });
 
 /** Two ranks that use every kind of operation once; what they compute is nonsense. */
 function everyOperation(more: Partial<ProgramHeader> = {}): Program {

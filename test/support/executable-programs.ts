@@ -1,4 +1,3 @@
-import type { NamedCollective } from "../../src/model/collective.ts";
 import {
   INPUT,
   OUTPUT,
@@ -8,40 +7,10 @@ import {
   WAIT_EVENT,
   WAIT_INSTRUCTION,
 } from "../../src/model/program.ts";
-import {
-  type Operand,
-  type ProgramBuilder,
-  type ProgramHeader,
-  programBuilder,
-} from "../../src/model/program-builder.ts";
+import { type Operand, type ProgramBuilder, programBuilder } from "../../src/model/program-builder.ts";
+import { programHeader } from "./program-header.ts";
 
 /** Small programs, written down from what a textbook says of each algorithm. */
-
-const header = (
-  machine: Program["machine"],
-  collective: NamedCollective | "custom",
-  ranks: number,
-  loopChunks: number,
-  more: Partial<ProgramHeader> = {},
-): ProgramHeader => ({
-  name: `${collective} of ${ranks}`,
-  machine,
-  collective,
-  rootRank: 0,
-  rankCount: ranks,
-  protocol: "Simple",
-  inPlace: true,
-  outOfPlace: false,
-  minBytes: null,
-  maxBytes: null,
-  loopChunks,
-  finer: 1,
-  inputChunks: new Int32Array(ranks).fill(loopChunks),
-  outputChunks: new Int32Array(ranks).fill(loopChunks),
-  scratchChunks: new Int32Array(ranks),
-  channelCount: 1,
-  ...more,
-});
 
 const at = (rank: number, buffer: number, index: number): Operand => ({ rank, buffer, index });
 
@@ -62,7 +31,9 @@ export function ringAllGather(ranks: number): Program {
       );
   }
   const inputChunks = new Int32Array(ranks).fill(1);
-  return builder.build(header("msccl", "allgather", ranks, ranks, { inPlace: false, outOfPlace: true, inputChunks }));
+  return builder.build(
+    programHeader("msccl", "allgather", ranks, ranks, { inPlace: false, outOfPlace: true, inputChunks }),
+  );
 }
 
 /** Ring all-reduce in place, with fused instructions; `chunks` to a part. */
@@ -84,7 +55,7 @@ export function ringAllReduce(ranks: number, chunks = 1): Program {
   const outputChunks = new Int32Array(ranks);
   // Up to here all chunks of a step travel as one message.
   const maxBytes = 2 ** 20;
-  return builder.build(header("msccl", "allreduce", ranks, ranks * chunks, { outputChunks, maxBytes }));
+  return builder.build(programHeader("msccl", "allreduce", ranks, ranks * chunks, { outputChunks, maxBytes }));
 }
 
 /**
@@ -115,7 +86,7 @@ export function directReduceScatter(ranks: number): Program {
   const outputChunks = new Int32Array(ranks).fill(1);
   const scratchChunks = new Int32Array(ranks).fill(ranks - 1);
   const more = { inPlace: false, outOfPlace: true, outputChunks, scratchChunks };
-  return builder.build(header("msccl", "reducescatter", ranks, ranks, more));
+  return builder.build(programHeader("msccl", "reducescatter", ranks, ranks, more));
 }
 
 /** Adds an event from each rank to each other, and returns their numbers: [waiting rank][posting rank]. */
@@ -144,7 +115,10 @@ export function putAllGather(ranks: number): Program {
     });
   }
   return builder.build(
-    header("mscclpp", "allgather", ranks, ranks, { inputChunks: new Int32Array(ranks).fill(1), channelCount: 1 }),
+    programHeader("mscclpp", "allgather", ranks, ranks, {
+      inputChunks: new Int32Array(ranks).fill(1),
+      channelCount: 1,
+    }),
   );
 }
 
@@ -170,7 +144,7 @@ export function packetAllReduce(ranks: number, chunks: number): Program {
     }
   }
   const scratchChunks = new Int32Array(ranks).fill((ranks - 1) * chunks);
-  return builder.build(header("mscclpp", "allreduce", ranks, chunks, { scratchChunks }));
+  return builder.build(programHeader("mscclpp", "allreduce", ranks, chunks, { scratchChunks }));
 }
 
 /** Returns one of each. */

@@ -7,26 +7,16 @@ import {
   programBuilder,
   type Wait,
 } from "../../src/model/program-builder.ts";
+import { programHeader } from "./program-header.ts";
 
 /** Returns what a program for MSCCL says of itself, with some values. */
-export const header = (rankCount: number): ProgramHeader => ({
-  name: "test",
-  machine: "msccl",
-  collective: "allreduce",
-  rootRank: 0,
-  rankCount,
-  protocol: "Simple",
-  inPlace: true,
-  outOfPlace: false,
-  minBytes: null,
-  maxBytes: null,
-  loopChunks: 4,
-  finer: 1,
-  inputChunks: new Int32Array(rankCount),
-  outputChunks: new Int32Array(rankCount),
-  scratchChunks: new Int32Array(rankCount),
-  channelCount: 2,
-});
+export const header = (rankCount: number): ProgramHeader =>
+  programHeader("msccl", "allreduce", rankCount, 4, {
+    name: "test",
+    inputChunks: new Int32Array(rankCount),
+    outputChunks: new Int32Array(rankCount),
+    channelCount: 2,
+  });
 
 /** Returns a wait for an instruction. */
 export const waitFor = (on: number): Wait => ({ kind: WAIT_INSTRUCTION, on });

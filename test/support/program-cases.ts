@@ -1,4 +1,3 @@
-import type { NamedCollective } from "../../src/model/collective.ts";
 import {
   INPUT,
   OUTPUT,
@@ -14,6 +13,7 @@ import {
   type ProgramHeader,
   programBuilder,
 } from "../../src/model/program-builder.ts";
+import { programHeader } from "./program-header.ts";
 
 /** Correct programs in which blocks depend on each other in every way that there is. */
 
@@ -21,29 +21,11 @@ const all = (ranks: number, chunks: number): Int32Array => new Int32Array(ranks)
 
 const header = (
   machine: Program["machine"],
-  collective: NamedCollective | "custom",
+  collective: Program["collective"],
   ranks: number,
   loopChunks: number,
   more: Partial<ProgramHeader> = {},
-): ProgramHeader => ({
-  name: `${collective} of ${ranks}`,
-  machine,
-  collective,
-  rootRank: 0,
-  rankCount: ranks,
-  protocol: "LL",
-  inPlace: true,
-  outOfPlace: false,
-  minBytes: null,
-  maxBytes: null,
-  loopChunks,
-  finer: 1,
-  inputChunks: all(ranks, loopChunks),
-  outputChunks: all(ranks, loopChunks),
-  scratchChunks: all(ranks, 0),
-  channelCount: 8,
-  ...more,
-});
+): ProgramHeader => programHeader(machine, collective, ranks, loopChunks, { protocol: "LL", channelCount: 8, ...more });
 
 const at = (rank: number, buffer: number, index: number): Operand => ({ rank, buffer, index });
 const after = (...steps: readonly number[]) => steps.map((on) => ({ kind: WAIT_INSTRUCTION, on }));

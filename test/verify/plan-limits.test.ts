@@ -4,6 +4,7 @@ import { INPUT, OUTPUT, type Program, SCRATCH, WAIT_BARRIER, WAIT_EVENT } from "
 import { type Instruction, type ProgramHeader, programBuilder } from "../../src/model/program-builder.ts";
 import { MSCCLPP_RUNTIME } from "../../src/model/runtimes.ts";
 import { planLimitViolations } from "../../src/verify/plan-limits.ts";
+import { programHeader } from "../support/program-header.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 
 const { opsPerBlock, channelsPerOp, operandsPerSide, blocksPerGpu, barriersPerGpu, semaphoresPerGpu } = MSCCLPP_RUNTIME;
@@ -51,25 +52,10 @@ function programOf({ header, ranks = 2, blocks = [], chunks = [2, 2], ...counts 
       for (const instruction of instructions) builder.add(instruction);
     });
   }
-  return builder.build({
-    name: "p",
-    machine: "mscclpp",
-    collective: "allreduce",
-    rootRank: 0,
-    rankCount: ranks,
-    protocol: "Simple",
-    inPlace: true,
-    outOfPlace: false,
-    minBytes: null,
-    maxBytes: null,
-    loopChunks: chunks[0],
-    finer: 1,
-    inputChunks: new Int32Array(ranks).fill(chunks[0]),
-    outputChunks: new Int32Array(ranks).fill(chunks[1]),
-    scratchChunks: new Int32Array(ranks).fill(2),
-    channelCount: memory + port,
-    ...header,
-  });
+  const scratchChunks = new Int32Array(ranks).fill(2);
+  const outputChunks = new Int32Array(ranks).fill(chunks[1]);
+  const more = { name: "p", outputChunks, scratchChunks, channelCount: memory + port, ...header };
+  return builder.build(programHeader("mscclpp", "allreduce", ranks, chunks[0], more));
 }
 
 const LL = { header: { protocol: "LL" } } as const;

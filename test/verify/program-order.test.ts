@@ -7,6 +7,7 @@ import {
   programBuilder,
 } from "../../src/model/program-builder.ts";
 import { verifyProgram } from "../../src/verify/program.ts";
+import { programHeader } from "../support/program-header.ts";
 
 const at = (rank: number, buffer: number, index: number, packet = false): Operand => ({ rank, buffer, index, packet });
 
@@ -19,22 +20,9 @@ function program(
 ) {
   const builder = programBuilder();
   add(builder);
-  return builder.build({
-    ...{ name: "two ranks", machine, collective: "broadcast", rootRank: 0, rankCount: 2, protocol: "Simple" },
-    ...{
-      inPlace: false,
-      outOfPlace: true,
-      minBytes: null,
-      maxBytes: null,
-      loopChunks: chunks,
-      finer: 1,
-      channelCount: 1,
-    },
-    inputChunks: Int32Array.of(chunks, chunks),
-    outputChunks: Int32Array.of(chunks, chunks),
-    scratchChunks: Int32Array.of(chunks, chunks),
-    ...more,
-  });
+  const scratchChunks = Int32Array.of(chunks, chunks);
+  const apart = { inPlace: false, outOfPlace: true, scratchChunks, ...more };
+  return builder.build(programHeader(machine, "broadcast", 2, chunks, apart));
 }
 
 const kinds = (of: Program): string[] => verifyProgram(of).violations.map(({ kind }) => kind);
