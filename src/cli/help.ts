@@ -57,6 +57,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
   compare: [
     "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,16MiB,1GiB",
     "banyan compare torus:8x8 --collective alltoall --sizes 1MiB --algorithms tacos,direct --format csv",
+    "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,1MiB,64MiB --format tuner -o tuner.csv",
   ],
   run: ["banyan run allreduce.xml", "banyan run plan.json --dtype f32 --size 1MiB --placement in --seed 7"],
   explain: [

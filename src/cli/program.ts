@@ -213,7 +213,13 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
       .option("--switching <mode>", SWITCHING)
       .option("--k <n>", "trees: copies per root, or auto")
       .option("--eulerian <what>", "trees where a node has more bandwidth in than out: trim or switches")
-      .addOption(new Option("--format <name>", "table (default), csv or json")),
+      .addOption(
+        new Option(
+          "--format <name>",
+          "table (default), csv, json, nccl-tests (its columns), nccl-tests-json (its -J), tuner (NCCL's plugin), svg (a plot)",
+        ),
+      )
+      .option("-o, --output <file>", "write it to a file"),
   );
 
   add("list", "<WHAT>", "list presets, algorithms, collectives, formats, gpus or backends");

@@ -1,10 +1,17 @@
+import { createRequire } from "node:module";
 import { type Comparison, type ComparisonRow, compare } from "../../compare.ts";
 import { InputError } from "../../errors.ts";
+import { ncclTestsJson, ncclTestsTable } from "../../export/nccl-tests.ts";
+import { comparisonSvg } from "../../export/svg-comparison.ts";
+import { tunerCsv } from "../../export/tuner.ts";
+import type { NamedCollective } from "../../model/collective.ts";
+import type { Topology } from "../../model/topology.ts";
 import { formatSize, parseSize } from "../../model/units.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
-import { type Context, outJson } from "../context.ts";
+import type { Context } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
+import { outputFile } from "../output-file.ts";
 import { membershipOf } from "../request.ts";
 import { progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { networkText } from "../synthesis-report.ts";
@@ -12,12 +19,19 @@ import { table } from "../table.ts";
 import { labelled, percent, significant, timeText } from "../text.ts";
 import { listOf, namedCollective, oneOf, textOf } from "../values.ts";
 
+// The same depth below the package's root in src/ and in dist/.
+const { version } = createRequire(import.meta.url)("../../../package.json") as { readonly version: string };
+
+const FORMATS = ["table", "csv", "json", "nccl-tests", "nccl-tests-json", "tuner", "svg"] as const;
+
 /** `banyan compare TOPO --collective C --sizes S,...`: a row per size and algorithm. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, signal } = context;
-  const format = oneOf(textOf(options, "format"), ["table", "csv", "json"] as const, "--format");
+  const format = oneOf(textOf(options, "format"), FORMATS, "--format");
   if (json && format !== undefined && format !== "json")
     throw new InputError("--format", "json, or nothing, beside --json", format);
+  const path = textOf(options, "output");
+  const output = path === undefined ? undefined : outputFile(context, path, "-o");
   const collective = namedCollective(textOf(options, "collective") as string);
   const sizes = listOf(textOf(options, "sizes") as string, "--sizes", "sizes such as 1MiB");
   const names = textOf(options, "algorithms");
@@ -38,11 +52,53 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       onProgress: (step) => context.progress(progressOf(step)),
     }),
   );
-  if (json || format === "json") outJson(context, comparison);
-  else if (format === "csv") context.out(csv(comparison.rows));
-  else context.out(`${report(comparison, context).join("\n")}\n`);
+  const text = textIn(context, json ? "json" : (format ?? "table"), comparison, topology);
+  if (output === undefined) context.out(text);
+  else output.write([text]);
   return 0;
 }
+
+/** Returns a comparison in a format; what that cannot say is noted. */
+function textIn(
+  context: Context,
+  format: (typeof FORMATS)[number],
+  comparison: Comparison,
+  topology: Topology,
+): string {
+  const { rows } = comparison;
+  const collective = comparison.collective as NamedCollective;
+  const run = { collective, ranks: ranksOf(context, topology), network: topology.name, version, rows };
+  switch (format) {
+    case "json":
+      return `${JSON.stringify(comparison, null, 2)}\n`;
+    case "csv":
+      return csv(rows);
+    case "nccl-tests":
+      return ncclTestsTable(run);
+    case "nccl-tests-json":
+      return ncclTestsJson(run);
+    case "svg":
+      return [...comparisonSvg(rows, { title: `${collective} on ${topology.name}`, show: "busbw" })].join("");
+    case "tuner": {
+      const { text, leftOut } = tunerCsv(rows, { collective, nodes: boxesOf(topology), ranks: run.ranks });
+      for (const size of leftOut)
+        context.note(`no algorithm of NCCL's was compared for ${formatSize(size)}: it keeps its own choice`);
+      return text;
+    }
+    case "table":
+      return `${report(comparison, context).join("\n")}\n`;
+  }
+}
+
+/** NPUs that take part. */
+const ranksOf = ({ options }: Context, { npuCount }: Topology): number => {
+  const group = textOf(options, "group");
+  return group === undefined ? npuCount : (group.split(";", 1)[0] as string).split(",").length;
+};
+
+/** Boxes of GPUs, by the groups of the network; 1 where there are none. */
+const boxesOf = ({ nodeTraits, npuCount }: Topology): number =>
+  new Set(nodeTraits.slice(0, npuCount).map(({ group }) => group ?? "")).size;
 
 const COLUMNS = ["sizeBytes", "algorithm", "us", "algbwGBps", "busbwGBps", "ofLimit", "synthesisMs", "best"] as const;
 

@@ -1,8 +1,10 @@
 import { InputError } from "../../errors.ts";
 import { didYouMean } from "../../model/closest.ts";
 import type { Exporter } from "./exporter.ts";
+import { NCCL_GRAPH_EXPORTER } from "./nccl-graph.ts";
 import { PICTURE_EXPORTERS } from "./pictures.ts";
 import { PROGRAM_EXPORTERS } from "./programs.ts";
+import { PYTHON_EXPORTERS } from "./python.ts";
 import { SCHEDULE_EXPORTERS } from "./schedules.ts";
 import { SIMULATOR_EXPORTERS } from "./simulators.ts";
 
@@ -12,6 +14,8 @@ export const EXPORTERS: readonly Exporter[] = [
   ...PROGRAM_EXPORTERS,
   ...PICTURE_EXPORTERS,
   ...SIMULATOR_EXPORTERS,
+  ...PYTHON_EXPORTERS,
+  NCCL_GRAPH_EXPORTER,
 ];
 
 /** Returns the format of a name. Throws InputError. */

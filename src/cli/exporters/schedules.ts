@@ -4,6 +4,7 @@ import { topologyJsonParts } from "../../export/topology-json.ts";
 import { aboutBytes } from "../../model/estimate.ts";
 import { transfersOf } from "../../model/schedule.ts";
 import type { Schedule } from "../../model/slot-schedule.ts";
+import type { StepSchedule } from "../../model/step-schedule.ts";
 import { linkCount } from "../../model/topology.ts";
 import { isTreeFlow, listedTrees } from "../../model/tree-flow.ts";
 import type { Context } from "../context.ts";
@@ -23,6 +24,10 @@ const MOST_TRACE = 2 ** 31;
 /** Returns the schedule with trees as steps. */
 const asSteps = ({ schedule }: ScheduleSubject, to: string): Schedule =>
   isTreeFlow(schedule) ? stepsOfTreesFile(schedule, `--to ${to}`) : schedule;
+
+/** Returns the schedule transfer by transfer. Throws InputError where there are too many. */
+export const stepsFor = (subject: ScheduleSubject, to: string): StepSchedule =>
+  expanded(asSteps(subject, to), `--to ${to}`);
 
 function writeAs(
   context: Context,

@@ -5,21 +5,14 @@ import { forestCapacity } from "../../export/forest-capacity.ts";
 import { forestTrees } from "../../export/forest-trees.ts";
 import { ns3Topology, simaiTopology } from "../../export/ns3.ts";
 import { teCclTopology } from "../../export/te-ccl.ts";
-import type { StepSchedule } from "../../model/step-schedule.ts";
 import { linkCount, type Topology } from "../../model/topology.ts";
 import { isTreeFlow, listedTrees } from "../../model/tree-flow.ts";
 import type { Context } from "../context.ts";
 import { outputFile } from "../output-file.ts";
 import { outputFolder } from "../output-folder.ts";
-import { expanded } from "../schedule-file.ts";
-import type { ScheduleSubject } from "../subject.ts";
 import { count } from "../text.ts";
-import { stepsOfTreesFile } from "../tree-files.ts";
 import type { Exporter, Written } from "./exporter.ts";
-
-/** Returns the schedule transfer by transfer. */
-const stepsFor = ({ schedule }: ScheduleSubject, to: string): StepSchedule =>
-  isTreeFlow(schedule) ? stepsOfTreesFile(schedule, `--to ${to}`) : expanded(schedule, `--to ${to}`);
+import { stepsFor } from "./schedules.ts";
 
 function writeFolder(context: Context, path: string, files: () => Iterable<OutputFile>): Written {
   const folder = outputFolder(context, path, "-o");

@@ -1,0 +1,36 @@
+import { jaxProgram } from "../../export/jax-program.ts";
+import { torchProgram } from "../../export/torch-program.ts";
+import { transfersOf } from "../../model/schedule.ts";
+import type { StepSchedule } from "../../model/step-schedule.ts";
+import { outputFile } from "../output-file.ts";
+import { count } from "../text.ts";
+import type { Exporter } from "./exporter.ts";
+import { stepsFor } from "./schedules.ts";
+
+/** A format that writes a schedule as a Python program. */
+function pythonExporter(
+  name: string,
+  description: string,
+  program: (schedule: StepSchedule, name: string) => Iterable<string>,
+): Exporter {
+  return {
+    name,
+    description,
+    fromSchedule(context, subject, path) {
+      const output = outputFile(context, path, "-o");
+      const steps = stepsFor(subject, name);
+      const title = `${steps.collective.kind} on ${steps.topology.name}`;
+      const transfers = transfersOf(steps);
+      return { bytes: output.write(program(steps, title)), what: count(transfers, "transfer"), facts: { transfers } };
+    },
+  };
+}
+
+export const PYTHON_EXPORTERS: readonly Exporter[] = [
+  pythonExporter("jax", "a Python program of jax.lax.ppermute rounds, which checks itself when run", jaxProgram),
+  pythonExporter(
+    "torch",
+    "a Python program of torch.distributed point-to-point rounds, which checks itself when run",
+    torchProgram,
+  ),
+];
