@@ -60,10 +60,10 @@ function identifier(text: string): string {
   return `run_${plain}`;
 }
 
-/** Names of the file's own. */
+/** Names of the file's own, and functions of Python that it calls. */
 const RESERVED = new Set(
-  `check definition dist jax jnp lax line_of main message mp np numbers os partition process shard_map steps_of sys tables
-  tempfile torch functools x count rank ranks axis held`.split(/\s+/),
+  `axis check count definition dist functools held jax jnp lax message mp np numbers os process rank ranks shard_map steps_of sys
+  tables tempfile torch x bool dict enumerate int len list max next print range sum tuple zip`.split(/\s+/),
 );
 
 /** Returns a text for comments and strings of any kind: other characters than those of our own names become ?. */

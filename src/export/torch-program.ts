@@ -25,7 +25,7 @@ const heading = ({ name, title, ranks }: PythonSubject): string => `"""${title},
 Written by Banyan. ${name}(x, count) is a collective call: all ranks make it. To check it against its definition:
 
     python FILE [count ...]                              starts ${ranks} processes (gloo)
-    torchrun --nproc-per-node ${ranks} FILE [count ...]
+    torchrun --nproc_per_node ${ranks} FILE [count ...]
 """
 
 import functools

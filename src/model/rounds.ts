@@ -3,7 +3,7 @@ import { groupedBy } from "./graph.ts";
 import { orderByTime } from "./ordering.ts";
 import { type Precedence, precedenceOf } from "./rounds-order.ts";
 import { visitUnits } from "./rounds-units.ts";
-import { type StepSchedule, transferCount } from "./step-schedule.ts";
+import type { StepSchedule } from "./step-schedule.ts";
 
 /**
  * A schedule's transfers in rounds. In a round each NPU is the source of at most one message and the target of at most one (a
@@ -19,9 +19,10 @@ export interface Rounds {
 export const roundCount = (rounds: Rounds): number => rounds.offset.length - 1;
 
 /**
- * Returns the transfers in few rounds, in which every message carries the same as in the schedule. Greedy, by time: a transfer
- * takes the first round that data and both ends allow. With D the most transfers that an NPU sends or receives, and L the
- * longest chain of data, max(D, L) rounds are needed; where no data waits, at most 2 D - 1 are taken.
+ * Returns the transfers in few rounds, in which every message carries the same as in the schedule. Greedy: a transfer takes the
+ * first round that data and both ends allow; once by time, once by distance (messages to the next NPU first, which suits
+ * schedules that leave contention to the network), and the fewer rounds count. With D the most transfers that an NPU sends or
+ * receives, and L the longest chain of data, max(D, L) rounds are needed; where no data waits, at most 2 D - 1 are taken.
  *
  * Transfers that must neither be before nor after each other (two NPUs that exchange what they hold) share a round. Throws
  * InputError where they cannot: an NPU would send or receive two of them.
@@ -29,17 +30,41 @@ export const roundCount = (rounds: Rounds): number => rounds.offset.length - 1;
  * O(transfers x rounds / 32), in practice less; bits of memory: 2 x NPUs x rounds.
  */
 export function roundsOf(schedule: StepSchedule): Rounds {
-  const { routes, route, topology } = schedule;
-  const count = transferCount(schedule);
+  const { routes, route, topology, startPs } = schedule;
   const source = Int32Array.from(route, (r) => routes.source[r]);
   const target = Int32Array.from(route, (r) => routes.target[r]);
   const precedence = precedenceOf(schedule);
+  const { npuCount } = topology;
+  const distance = Float64Array.from(source, (from, i) => (target[i] - from + npuCount) % npuCount);
+  const near = orderByTime(distance);
+  const sooner = orderByTime(Float64Array.from(near, (i) => startPs[i]));
+  const byTime = placed(
+    schedule,
+    source,
+    target,
+    precedence,
+    sooner.map((place) => near[place]),
+  );
+  const byDistance = placed(schedule, source, target, precedence, near);
+  const better = roundsIn(byDistance) < roundsIn(byTime) ? byDistance : byTime;
+  return grouped(better, source, npuCount);
+}
+
+const roundsIn = (round: Int32Array): number => round.reduce((most, k) => Math.max(most, k + 1), 0);
+
+/** Returns the round of each transfer; the sooner one comes in `order`, the sooner it chooses. */
+function placed(
+  { topology }: StepSchedule,
+  source: Int32Array,
+  target: Int32Array,
+  precedence: Precedence,
+  order: Uint32Array,
+): Int32Array {
   const round = new Int32Array(precedence.nodes);
   const sends = Array.from({ length: topology.npuCount }, noRounds);
   const receives = Array.from({ length: topology.npuCount }, noRounds);
-
-  visitUnits(precedence, byTimeAndDistance(schedule, source, target), (unit) => {
-    const transfers = unit.filter((node) => node < count);
+  visitUnits(precedence, order, (unit) => {
+    const transfers = unit.filter((node) => node < order.length);
     const earliest = earliestRound(precedence, unit, round);
     if (earliest === null || !isMatching(transfers, source, target)) {
       const expected =
@@ -52,15 +77,7 @@ export function roundsOf(schedule: StepSchedule): Rounds {
     for (const used of busy) occupy(used, chosen);
     for (const node of unit) round[node] = chosen;
   });
-  return grouped(round.subarray(0, count), source, topology.npuCount);
-}
-
-/** Returns the transfers by start, those of one time by how far the target's index is from the source's: neighbours together. */
-function byTimeAndDistance({ topology, startPs }: StepSchedule, source: Int32Array, target: Int32Array): Uint32Array {
-  const { npuCount } = topology;
-  const near = orderByTime(Float64Array.from(source, (from, i) => (target[i] - from + npuCount) % npuCount));
-  const order = orderByTime(Float64Array.from(near, (i) => startPs[i]));
-  return order.map((place) => near[place]);
+  return round.subarray(0, order.length);
 }
 
 /** Returns the first round that dependencies on others allow; null where a member must come later than another. O(edges). */
@@ -110,10 +127,9 @@ function occupy(busy: Busy, round: number): void {
 
 function grouped(round: Int32Array, source: Int32Array, npuCount: number): Rounds {
   const bySource = groupedBy(source, npuCount).items;
-  const rounds = round.reduce((most, k) => Math.max(most, k + 1), 0);
   const { offset, items } = groupedBy(
     bySource.map((i) => round[i]),
-    rounds,
+    roundsIn(round),
   );
   return { offset, transfer: items.map((place) => bySource[place]) };
 }

@@ -1,0 +1,14 @@
+import { expect, it } from "vitest";
+import { torchProgram } from "../../src/export/torch-program.ts";
+import { describePythonProgram } from "../support/python-programs.ts";
+import { ringSchedule } from "../support/ring-schedule.ts";
+
+describePythonProgram("a program of torch", torchProgram, "random");
+
+it("lists messages round by round, ranks and chunks", () => {
+  const text = [...torchProgram(ringSchedule(), "ring all-gather")].join("");
+  expect(text).toContain('TABLE = """\n0>1:0 1>2:1 2>0:2\n0>1:2 1>2:0 2>0:1\n"""\n');
+  expect(text).toContain('NPUS = ["a", "b", "c"]\nRANKS = 3\nROOT = 0\nREDUCES = False\n');
+  expect(text).toContain("INPUT = [[0], [1], [2]]\nOUTPUT = [range(3)] * 3\n");
+  expect(text).toContain("\ndef ring_all_gather(x, count, ranks=range(RANKS)):\n");
+});
