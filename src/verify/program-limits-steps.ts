@@ -8,7 +8,7 @@ export interface ExecutorSteps {
   readonly waits: Int32Array;
   /** [blocks] steps in the file. */
   readonly perBlock: Int32Array;
-  /** [blocks] 1: an instruction of another block waits for one of its. */
+  /** [blocks] 1: an instruction, maybe one of its own, waits for one of its. */
   readonly awaited: Uint8Array;
   /** [blocks] its last instruction that publishes, -1 for none. */
   readonly lastPublished: Int32Array;
@@ -34,10 +34,7 @@ export function executorSteps(program: Program): ExecutorSteps {
     let pending = 0;
     for (let i = instructionOffset[b]; i < instructionOffset[b + 1]; i++) {
       pending += waitOffset[i + 1] - waitOffset[i];
-      for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++) {
-        const other = blockOf[waitOn[w]];
-        if (other !== b) awaited[other] = 1;
-      }
+      for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++) awaited[blockOf[waitOn[w]]] = 1;
       if (OPS[op[i]] === "nop") continue;
       if (publishes[i] === 1) lastPublished[b] = i;
       waits[i] = pending;

@@ -289,6 +289,15 @@ describe("mscclLimitViolations", () => {
       ],
     ],
     [
+      "an idle nop before steps that wait for each other in one thread block",
+      { blocks: [["", NOP, "hasdep=1", "depid=0 deps=1"]] },
+      "azure",
+      [
+        "error step-number: gpu 0, thread block 0 (line 3) calls a step 1 that Azure's MSCCL executor counts as 0, so others wait for another step",
+        "warning nop-placement: gpu 0, thread block 0, step 0 (line 4) is a nop without a dependency, which Azure's MSCCL executor does not count as a step",
+      ],
+    ],
+    [
       "a gap in the numbers",
       { blocks: [["", "", "s=5"]] },
       "azure",

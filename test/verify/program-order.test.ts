@@ -88,14 +88,14 @@ describe("verifyProgram, on what is in order", () => {
   });
 
   test("a packet tells of its own chunk, not of others in which its instruction reads the same memory", () => {
-    const overwrites = (second: number): Program =>
+    const overwrites = (...read: readonly number[]): Program =>
       program(
         "mscclpp",
         3,
         (b) => {
           b.addRank();
           b.addBlock({ id: 0 });
-          const sources = [at(0, INPUT, 0), at(0, INPUT, second)];
+          const sources = read.map((index) => at(0, INPUT, index));
           b.add({ op: "respkt", chunks: 2, sources, destinations: [at(1, SCRATCH, 0, true)] });
           b.addRank();
           b.addBlock({ id: 0 });
@@ -103,7 +103,69 @@ describe("verifyProgram, on what is in order", () => {
         },
         { collective: "custom" },
       );
-    expect(kinds(overwrites(0))).toEqual([]);
-    expect(kinds(overwrites(1))).toEqual(["race"]);
+    expect(kinds(overwrites(0, 0))).toEqual([]);
+    expect(kinds(overwrites(0, 1))).toEqual(["race"]);
+    expect(kinds(overwrites(1, 0))).toEqual(["race"]);
+  });
+
+  /** Blocks that copy a chunk into scratch and release one semaphore, and one that acquires it as often, at once or before each that it reads. */
+  const copiesToScratch = (blocks: number, initial: number, atOnce: boolean): Program =>
+    program(
+      "mscclpp",
+      blocks,
+      (b) => {
+        const event = b.addEvent({ rank: 0, peer: 0, id: 0, via: "local", initial });
+        b.addRank();
+        for (let k = 0; k < blocks; k++) {
+          b.addBlock({ id: k });
+          b.add({ op: "copy", chunks: 1, sources: [at(0, INPUT, k)], destinations: [at(0, SCRATCH, k)] });
+          b.add({ op: "nop" });
+          b.add({ op: "sem_release", posts: [event] });
+        }
+        b.addBlock({ id: blocks });
+        const acquire = (): number => b.add({ op: "sem_acquire", waits: [{ kind: WAIT_EVENT, on: event }] });
+        if (atOnce) for (let k = 0; k < blocks; k++) acquire();
+        for (let k = 0; k < blocks; k++) {
+          if (!atOnce) acquire();
+          b.add({ op: "nop" });
+          b.add({ op: "copy", chunks: 1, sources: [at(0, SCRATCH, k)], destinations: [at(0, OUTPUT, k)] });
+        }
+        b.addRank();
+      },
+      { collective: "custom" },
+    );
+
+  test("a semaphore that counts 1 at the start is acquired before it is released", () => {
+    expect(kinds(copiesToScratch(1, 0, true))).toEqual([]);
+    expect(kinds(copiesToScratch(1, 1, true))).toEqual(["race"]);
+  });
+
+  test("of two blocks that release a semaphore either may be first: both are sure to have done so after two acquires", () => {
+    expect(kinds(copiesToScratch(2, 0, true))).toEqual([]);
+    expect(kinds(copiesToScratch(2, 0, false))).toEqual(["race"]);
+  });
+
+  test("of two blocks that acquire a semaphore either may be first: one release must do for whoever posts the next", () => {
+    const handedOn = (blocks: number): Program =>
+      program(
+        "mscclpp",
+        1,
+        (b) => {
+          const event = b.addEvent({ rank: 0, peer: 0, id: 0, via: "local" });
+          b.addRank();
+          b.addBlock({ id: 0 });
+          b.add({ op: "sem_release", posts: [event] });
+          for (let id = 1; id <= blocks; id++) {
+            b.addBlock({ id });
+            b.add({ op: "sem_acquire", waits: [{ kind: WAIT_EVENT, on: event }] });
+            b.add({ op: "nop" });
+            if (id < blocks) b.add({ op: "sem_release", posts: [event] });
+          }
+          b.addRank();
+        },
+        { collective: "custom" },
+      );
+    expect(kinds(handedOn(1))).toEqual([]);
+    expect(kinds(handedOn(2))).toEqual(["deadlock"]);
   });
 });
