@@ -1,9 +1,13 @@
 import { type CompareOptions, optionsFor } from "./compare.ts";
 import type { Engine } from "./engine/types.ts";
 import { InfeasibleError, InputError } from "./errors.ts";
+import type { Program } from "./model/program.ts";
 import type { Topology } from "./model/topology.ts";
+import { PS_PER_US } from "./model/units.ts";
+import type { SynthesizeOptions } from "./options.ts";
 import { type SynthesizeResult, synthesize } from "./pipeline.ts";
 import { type MadeProgram, type ProgramOptions, programOf } from "./programs.ts";
+import { simulateProgram } from "./simulate/program.ts";
 import { ALGORITHMS, algorithmNamed } from "./synthesize/catalog.ts";
 
 /** Sizes that one program is for. */
@@ -14,10 +18,10 @@ export interface SizeRange {
   /** The sizes asked for that lie in the range. */
   readonly sizesBytes: readonly number[];
   readonly algorithm: string;
-  /** Simulated, at the first of these sizes. */
+  /** Of the program, simulated at the first of these sizes. */
   readonly us: number;
   readonly made: MadeProgram;
-  /** Faster algorithms that cannot be used, and why not. */
+  /** Algorithms that cannot be used, and why not. */
   readonly passedOver: readonly { readonly algorithm: string; readonly reason: string }[];
 }
 
@@ -29,9 +33,22 @@ interface Choice {
   readonly passedOver: SizeRange["passedOver"];
 }
 
+/** Copies per root of trees that are tried beside those of the optimum: fewer make fewer, longer steps. */
+const COPIES_TRIED = [1, 2];
+
 const isRefusal = (error: unknown): error is Error => error instanceof InputError || error instanceof InfeasibleError;
 
-/** Returns the fastest schedule of a size that fits the runtime. */
+/** Returns what an algorithm is asked: trees also with few copies, unless their number is said. */
+function requestsFor(
+  algorithm: (typeof ALGORITHMS)[number],
+  options: Omit<SynthesizeOptions, "algorithm">,
+): SynthesizeOptions[] {
+  const asked = optionsFor(algorithm, options);
+  if (algorithm.name !== "forestcoll" || options.k !== undefined) return [asked];
+  return [asked, ...COPIES_TRIED.map((k) => ({ ...asked, k }))];
+}
+
+/** Returns the program that a runtime would carry out fastest, of those that fit it, in its simulation. */
 async function choiceFor(
   engine: Engine,
   topology: Topology,
@@ -42,38 +59,46 @@ async function choiceFor(
   const { algorithms, sizesBytes: _, ...rest } = options;
   const kind = typeof options.collective === "string" ? options.collective : options.collective.kind;
   const chosen = algorithms?.map(algorithmNamed) ?? ALGORITHMS.filter(({ collectives }) => collectives.includes(kind));
-  const found: { readonly name: string; readonly us: number; readonly result: SynthesizeResult }[] = [];
-  const refused: { readonly algorithm: string; readonly reason: string }[] = [];
+  const found: Omit<Choice, "passedOver">[] = [];
+  const refused = new Map<string, string>();
   for (const algorithm of chosen) {
-    try {
-      const result = await synthesize(engine, topology, optionsFor(algorithm, { ...rest, sizeBytes }));
-      found.push({ name: algorithm.name, us: (result.report.simulated ?? result.report.time).us, result });
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      refused.push({ algorithm: algorithm.name, reason: error.message });
+    for (const request of requestsFor(algorithm, { ...rest, sizeBytes })) {
+      try {
+        const result = await synthesize(engine, topology, request);
+        const { program } = programOf(result.schedule, target);
+        found.push({
+          sizeBytes,
+          algorithm: algorithm.name,
+          us: programUs(program, result.schedule, sizeBytes),
+          result,
+        });
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        refused.set(algorithm.name, error.message);
+      }
     }
   }
   found.sort((a, b) => a.us - b.us);
-  const passedOver: { readonly algorithm: string; readonly reason: string }[] = [];
-  for (const { name, us, result } of found) {
-    try {
-      programOf(result.schedule, target);
-      return { sizeBytes, algorithm: name, us, result, passedOver };
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      passedOver.push({ algorithm: name, reason: error.message });
-    }
-  }
-  const [first] = [...passedOver, ...refused];
-  throw new InputError(
-    "--sizes",
-    "at least one algorithm whose program fits the runtime",
-    first === undefined ? undefined : `${first.algorithm}: ${first.reason}`,
-  );
+  for (const { algorithm } of found) refused.delete(algorithm);
+  const passedOver = [...refused].map(([algorithm, reason]) => ({ algorithm, reason }));
+  const [best] = found;
+  if (best !== undefined) return { ...best, passedOver };
+  const [first] = passedOver;
+  const why = first === undefined ? undefined : `${first.algorithm}: ${first.reason}`;
+  throw new InputError("--sizes", "at least one algorithm whose program fits the runtime", why);
+}
+
+/** Returns what a program takes on the network of its schedule. */
+function programUs(
+  program: Program,
+  { topology, collective }: SynthesizeResult["schedule"],
+  sizeBytes: number,
+): number {
+  return simulateProgram(program, topology, { sizeBytes, rankToNpu: collective.groupMembers }).ps / PS_PER_US;
 }
 
 /**
- * Returns a program for each range of sizes: the fastest simulated one of every size asked for, up to the next size; the first
+ * Returns a program for each range of sizes: the one that is fastest in the simulation of programs at each size asked for, up to the next size; the first
  * also for smaller and the last for all larger ones. Neighbours with the same program become one range. The ranges do not
  * overlap and leave nothing out. Throws as synthesize does, and InputError where no algorithm's program fits the runtime.
  */

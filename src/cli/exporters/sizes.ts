@@ -65,9 +65,12 @@ export async function writeSizes(context: Context, argument: string, path: strin
   const { title, files: most } = RUNTIMES[dialect] as { readonly title: string; readonly files: number };
   const notes = ranges.map((range, i) => {
     const sizes = range.sizesBytes.map(formatSize).join(", ");
-    const slower = range.passedOver.map(({ algorithm: other, reason }) => `; ${other} would be faster, but: ${reason}`);
-    return `${files[i]?.name}: for ${sizes}, ${timeText(range.us)} simulated${slower.join("")}`;
+    return `${files[i]?.name}: for ${sizes}, ${timeText(range.us)} simulated`;
   });
+  const unused = new Map(
+    ranges.flatMap(({ passedOver }) => passedOver.map(({ algorithm: by, reason }) => [by, reason] as const)),
+  );
+  for (const [by, reason] of unused) notes.push(`left out: ${by}: ${reason}`);
   if (ranges.length > most) notes.push(`${title} loads at most ${most} files: name those that it is to load`);
   return {
     bytes,
