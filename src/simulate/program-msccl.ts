@@ -1,3 +1,4 @@
+import { InputError } from "../errors.ts";
 import { blockCount, blockOfInstructions, instructionCount, rankOfBlocks } from "../model/program.ts";
 import { toNumber } from "../model/rational.ts";
 import { connectionsOf } from "./program-connections.ts";
@@ -6,6 +7,8 @@ import { ARRIVAL, enter, HEAD, KINDS, schedule, send, take } from "./program-net
 import { messagesOf, sizeTable } from "./program-sizes.ts";
 import { waiting, waitOn, wakeAll } from "./program-waiting.ts";
 
+/** Slots of all connections. */
+const MOST_ROOM = 2 ** 25;
 const RUN = 2;
 const DONE = 3;
 
@@ -31,6 +34,8 @@ export function runMsccl(setup: Setup): Outcome {
   const arrived = new Float64Array(links);
   const taken = new Float64Array(links);
   const sent = new Float64Array(links);
+  if (links * slots > MOST_ROOM)
+    throw new InputError("slots", `at most ${Math.floor(MOST_ROOM / links)} for ${links} connections`, slots);
   /** [connections x slots] when the sender knows that its slot is free again. */
   const freeAt = new Float64Array(links * slots);
   const [ROOM, PUBLISHED] = [links, 2 * links];

@@ -49,8 +49,8 @@ export interface ProgramSimulation {
  * messages first come first served with cut-through (see ProgramNetwork); a msccl program is carried out slice by slice with
  * connections of few slots, as runtimes do.
  *
- * Throws InputError where the network has too few NPUs, for sizes that are no positive integers, and where the program comes to
- * a stop before its end; InfeasibleError where a rank cannot reach another. O(log messages) per message and link.
+ * Throws InputError where the network has too few NPUs or a switch cannot do what the program wants of it, for sizes that are no
+ * positive integers, times that leave 2^53 ps, and where the program comes to a stop before its end; InfeasibleError where a rank cannot reach another. O(log messages) per message and link.
  */
 export function simulateProgram(
   program: Program,
@@ -84,16 +84,19 @@ export function simulateProgram(
   };
   const { blockEndPs, instructions, stuck } = program.machine === "msccl" ? runMsccl(setup) : runMscclpp(setup);
   if (stuck.length > 0) throw stopped(program, sizes, sizeBytes, stuck);
+  const ps = blockEndPs.reduce((last, end) => Math.max(last, end), network.lastArrivalPs);
+  if (ps > Number.MAX_SAFE_INTEGER) throw new InputError("the simulated time", "less than 2^53 ps (2.5 hours)", ps);
   const columns = draft.columns();
+  const relayedPairs = routes.relayedPairs();
   return {
-    ps: blockEndPs.reduce((last, end) => Math.max(last, end), network.lastArrivalPs),
-    model: wordsOf(program, sizes),
+    ps,
+    model: wordsOf(program, sizes, relayedPairs),
     linkBusyPs: network.linkBusyPs,
     instructions,
     messages: network.sent,
     blockEndPs,
     cutting: { sliceBytes: sizes.sliceBytes, cuts: sizes.cuts, slots: sizes.slots, grown: sizes.grown },
-    relayedPairs: routes.relayedPairs(),
+    relayedPairs,
     ...(columns === undefined ? {} : { timeline: columns }),
   };
 }
@@ -128,10 +131,15 @@ function stopped(program: Program, { slots }: Sizes, sizeBytes: number, stuck: r
   );
 }
 
-function wordsOf({ machine, protocol }: Program, { sliceBytes, cuts, slots, grown }: Sizes): string {
+const FLAGS = { Simple: "", LL: " (a flag beside every 4 bytes)", LL128: " (a flag beside every 120 bytes)" } as const;
+
+function wordsOf({ machine, protocol }: Program, sizes: Sizes, relayedPairs: number): string {
+  const { sliceBytes, cuts, slots, grown } = sizes;
   const links = "links serve messages first come first served, cut-through";
-  const more = grown ? " (grown to bound the number of messages)" : "";
-  if (machine === "mscclpp") return `program/mscclpp: ${links}, in turns of ${formatSize(sliceBytes)}${more}`;
-  const part = cuts > 1 ? ` in ${cuts} parts` : "";
-  return `program/msccl ${protocol}: ${links}; messages of at most ${formatSize(sliceBytes)}${part}${more}, ${slots} in a connection`;
+  const most = `${formatSize(sliceBytes)}${grown ? " (grown to bound the number of messages)" : ""}`;
+  const relayed = relayedPairs > 0 ? `; pairs of ranks with no way but through other NPUs: ${relayedPairs}` : "";
+  if (machine === "mscclpp") return `program/mscclpp: ${links}, in turns of at most ${most}${relayed}`;
+  const parts = cuts > 1 ? ` in ${cuts} parts` : "";
+  const cut = `messages of at most ${most}${parts}, ${slots} in a connection`;
+  return `program/msccl ${protocol}${FLAGS[protocol]}: ${links}; ${cut}${relayed}`;
 }

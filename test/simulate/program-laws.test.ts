@@ -78,6 +78,30 @@ describe("programs of trees", async () => {
   });
 });
 
+describe("programs of every collective", async () => {
+  const engine = await plainEngine();
+  const schedules: [string, Awaited<ReturnType<typeof scheduleOf>>][] = [];
+  const networks = ["mesh:2x2", "switch:5"];
+  for (const what of STEP_CASES.filter(({ network, algorithm }) => algorithm !== "ring" && networks.includes(network)))
+    schedules.push([titleOf(what), await scheduleOf(engine, what)]);
+  await engine.close();
+
+  it.each(schedules)("%s: is never faster than the proved limit", (_, schedule) => {
+    const { topology, collective } = schedule;
+    const limit = Number(ceil(limitOf(topology, collective).ps));
+    const programs = [
+      lowerToMsccl(schedule, { runtime: "azure", placement: "in" }),
+      lowerToMsccl(schedule, { runtime: "rccl", placement: "out" }),
+      lowerToPlan(schedule, { placement: "out" }),
+    ];
+    for (const program of programs)
+      for (const sliceBytes of [8000, 2 ** 16, 2 ** 21]) {
+        const { ps } = simulateProgram(program, topology, { sizeBytes: collective.sizeBytes, sliceBytes, slots: 3 });
+        expect(ps).toBeGreaterThanOrEqual(limit);
+      }
+  });
+});
+
 const KINDS = ["allgather", "reducescatter", "allreduce", "broadcast", "reduce"] as const;
 const drawn = fc.record({
   seed: fc.nat({ max: 2 ** 31 }),

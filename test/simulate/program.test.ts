@@ -144,8 +144,9 @@ describe("ways between ranks", () => {
   });
 
   it("lead through NPUs only where there is no other, which is told", () => {
-    const { ps, relayedPairs } = simulateProgram(chain(2), twoWays(true), { sizeBytes: 8000, ...whole });
+    const { ps, relayedPairs, model } = simulateProgram(chain(2), twoWays(true), { sizeBytes: 8000, ...whole });
     expect([ps, relayedPairs]).toEqual([1_000_000, 1]);
+    expect(model).toMatch(/; pairs of ranks with no way but through other NPUs: 1$/);
   });
 
   it("are shared out among the connections of a pair where links are parallel", () => {
@@ -207,6 +208,12 @@ describe("refuses", () => {
     expect(simulate({}, builder.build())).toBe("no path leads from a to b");
   });
 
+  it("times beyond 2^53 ps", () => {
+    expect(simulate({ sizeBytes: 2 ** 50 })).toMatch(
+      /^expected less than 2\^53 ps \(2\.5 hours\) for the simulated time but received 11\d+/,
+    );
+  });
+
   it("programs that stop: both send more than a connection holds before they receive", () => {
     const program = written("msccl", 2, 4, (builder) => {
       for (const r of [0, 1]) {
@@ -232,8 +239,16 @@ it("lets slices grow where there would be too many messages, and says so", () =>
   expect(messages).toBe(2 ** 21);
   expect(model).toBe(
     "program/msccl Simple: links serve messages first come first served, cut-through; " +
-      "messages of at most 8 KiB in 2 parts (grown to bound the number of messages), 4 in a connection",
+      "messages of at most 8 KiB (grown to bound the number of messages) in 2 parts, 4 in a connection",
   );
+});
+
+it("reports its progress", () => {
+  const seen: [number, number][] = [];
+  const onProgress = (done: number, total: number) => seen.push([done, total]);
+  simulateProgram(chain(2), line(2, 0), { sizeBytes: 2 ** 28, sliceBytes: 4096, onProgress });
+  expect(seen.length).toBeGreaterThan(1);
+  for (const [done, total] of seen) expect([done > 0 && done <= total, total]).toEqual([true, 2 ** 17]);
 });
 
 describe.skipIf(!hasSharedData)("files of others", () => {
@@ -245,5 +260,13 @@ describe.skipIf(!hasSharedData)("files of others", () => {
     const [small, large] = [2 ** 20, 2 ** 26].map((sizeBytes) => simulateProgram(program, topology, { sizeBytes }).ps);
     expect(small).toBeGreaterThan(0);
     expect(large).toBeGreaterThan(small);
+  });
+
+  it("one that is made for 0.5 to 11 MiB stops at 1 GiB: both sides send 4 messages before they receive", () => {
+    const name = "rccl-allreduce-allpairs-8n-simple.xml";
+    const program = readProgram(sharedText(`msccl-xml/${name}`), name);
+    const run = (slots: number) => simulateProgram(program, presetTopology("mi300x"), { sizeBytes: 2 ** 30, slots });
+    expect(() => run(4)).toThrow(/with 4 messages in a connection .* step 0 \(line 124\) that waits for ever/);
+    expect(run(16).ps).toBeGreaterThan(0);
   });
 });
