@@ -5,6 +5,7 @@ import { dataSection, drawn, madeSection, networkSections, section, utilisationS
 import { HTML_STYLE } from "./html-style.ts";
 import { escaped } from "./pictures/svg.ts";
 import type { Timeline } from "./pictures/timeline.ts";
+import { type ComparedRow, comparisonPicture } from "./svg-comparison.ts";
 import { timelinePicture } from "./svg-timeline.ts";
 import { treesPicture } from "./svg-trees.ts";
 
@@ -62,6 +63,8 @@ export interface ReportData {
   readonly trees: TreeFlow | null;
   /** See timelineOf; null where the schedule is too large for it. */
   readonly timeline: Timeline | null;
+  /** Other algorithms beside it, for a plot over sizes; none without it. */
+  readonly comparison?: readonly ComparedRow[];
   readonly version: string;
   /** What to type to get this result again. */
   readonly command: string | null;
@@ -95,6 +98,12 @@ export function* htmlReport(data: ReportData): Generator<string> {
     yield* section("Over time", "", () => drawn(() => timelinePicture(topology, timeline)));
   }
   if (busy !== null) yield* utilisationSection(topology, busy.linkBusyPs, busy.totalPs);
+  if (data.comparison !== undefined && data.comparison.length > 0) {
+    const rows = data.comparison;
+    yield* section("Beside other algorithms", "", () =>
+      drawn(() => comparisonPicture(rows, { title: "Time over size" })),
+    );
+  }
   yield* madeSection(data);
   yield* dataSection(report, title);
   yield "</main></body></html>\n";

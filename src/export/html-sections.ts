@@ -9,6 +9,8 @@ import { heatMapPicture } from "./svg-heat-map.ts";
 import { topologyPicture } from "./svg-topology.ts";
 
 const MOST_LISTED = 10;
+/** Reports list so many nodes of a cut, and no more. */
+const MOST_SHOWN = 4096;
 
 /** Yields a section of the page. */
 export function* section(heading: string, text: string, body: () => Iterable<string>): Generator<string> {
@@ -32,10 +34,10 @@ export function* drawn(pictureOf: () => Picture): Generator<string> {
   yield `<figcaption>${escaped(picture.sentence)}</figcaption></figure>\n`;
 }
 
-/** Yields the network, and the limit with its cut drawn on it. */
+/** Yields the network, and the limit (or else the bound) with its cut drawn on it. */
 export function* networkSections(topology: Topology, report: ReportFigures): Generator<string> {
   yield* section("The network", "", () => drawn(() => topologyPicture(topology)));
-  const cut = cutOf(topology, report.limit.witness);
+  const cut = cutOf(topology, report.limit.witness) ?? cutOf(topology, report.bound.witness);
   yield* section("Why it cannot be faster", boundText(report), () =>
     cut === null ? [] : drawn(() => topologyPicture(topology, { cut })),
   );
@@ -43,7 +45,7 @@ export function* networkSections(topology: Topology, report: ReportFigures): Gen
 
 /** Returns the cut that proves a bound as node numbers; null where something else proves it. */
 function cutOf(topology: Topology, { nodes, direction }: Readonly<Record<string, unknown>>): Cut | null {
-  if (!Array.isArray(nodes) || (direction !== "in" && direction !== "out")) return null;
+  if (!Array.isArray(nodes) || nodes.length >= MOST_SHOWN || (direction !== "in" && direction !== "out")) return null;
   const nodeOf = new Map(topology.nodeNames.map((name, node) => [name, node]));
   const found = nodes.map((name) => nodeOf.get(String(name)));
   return found.length === 0 || found.includes(undefined) ? null : { nodes: found as number[], direction };

@@ -1,8 +1,9 @@
 import { linkCount, nodeCount, switchCount, type Topology } from "../model/topology.ts";
-import { layoutOf } from "./pictures/layout.ts";
+import { groupsOf } from "./pictures/coarse.ts";
+import { isDrawable, layoutOf } from "./pictures/layout.ts";
 import { type Cut, drawnBoxes, drawnNodes, drawnWires, strokeOf } from "./pictures/network.ts";
 import { framed, label, type Picture, type PictureOptions } from "./pictures/svg.ts";
-import { type BandwidthClass, bandwidthClasses, wiresOf } from "./pictures/wires.ts";
+import { type BandwidthClass, bandwidthClasses, type Wire, wiresOf } from "./pictures/wires.ts";
 
 export interface TopologyPictureOptions {
   /** Draws what proves a bound: its nodes are marked, and links across its border stand out. */
@@ -24,7 +25,8 @@ export function sizeText(topology: Topology): string {
 /**
  * Yields the parts of an SVG of the network: nodes in a grid, in tiers under their switches, on a circle or by springs; a line
  * for all links between two nodes, wider and stronger with more bandwidth; a legend. No scripts, nothing loaded, light and dark.
- * Throws InputError above 5,000 nodes or 20,000 pairs of linked nodes.
+ * Above 5,000 nodes or 20,000 pairs of linked nodes a circle stands for each group, which the picture says. Throws InputError where
+ * there are no groups, or too many.
  */
 export const topologySvg = (
   topology: Topology,
@@ -34,9 +36,17 @@ export const topologySvg = (
 /** Returns that picture without its frame. */
 export function topologyPicture(topology: Topology, options: TopologyPictureOptions = {}): Picture {
   const wires = wiresOf(topology);
+  if (isDrawable(topology, wires)) return pictureOf(topology, wires, options.cut);
+  const groups = groupsOf(topology);
+  if (groups === null) return pictureOf(topology, wires, options.cut);
+  const sentence = `${sizeText(topology)}. Each circle stands for a group; links inside groups are left out.`;
+  return { ...pictureOf(groups, wiresOf(groups), undefined), sentence };
+}
+
+function pictureOf(topology: Topology, wires: readonly Wire[], cut: Cut | undefined): Picture {
   const layout = layoutOf(topology, wires);
   const classes = bandwidthClasses(wires);
-  const inside = options.cut === undefined ? null : marked(topology, options.cut);
+  const inside = cut === undefined ? null : marked(topology, cut);
   const marks = (node: number): string => (inside?.[node] === 1 ? " chosen" : "");
   const width = Math.max(layout.width, 180);
   const perRow = Math.max(1, Math.floor(width / LEGEND_PITCH));

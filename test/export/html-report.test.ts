@@ -72,6 +72,20 @@ describe("the report of a result", () => {
     expect(html).toContain("8 trees, roots filled.");
   });
 
+  it("draws the cut of the bound where the limit has none, and no cut that is not listed whole", () => {
+    const limit = { ...report.limit, kind: "work", witness: {} };
+    const bound = { ...report.bound, witness: { nodes: ["b", "c"], direction: "out" } };
+    expect(page({ report: { ...report, limit, bound } }).match(/npu chosen/g)).toHaveLength(2);
+    const many = { ...bound, witness: { nodes: new Array(4096).fill("a"), direction: "out" } };
+    expect(page({ report: { ...report, limit, bound: many } })).not.toContain("npu chosen");
+  });
+
+  it("plots other algorithms where there are some", () => {
+    const comparison = [{ sizeBytes: 1024, algorithm: "ring", us: 5, busbwGBps: 1 }];
+    expect(page({ comparison })).toContain("Beside other algorithms");
+    expect(page()).not.toContain("Beside other algorithms");
+  });
+
   it("loads nothing and runs nothing", () => {
     const html = page().replaceAll('xmlns="http://www.w3.org/2000/svg"', "");
     expect(html).not.toMatch(/https?:|<script|url\(|@import|<link|<img|\son\w+=/i);

@@ -43,10 +43,11 @@ const centres = (elements: ReturnType<typeof elementsOf>): number[][] => [
 ];
 
 function expectApart(points: readonly number[][], least: number): void {
+  let nearest = Number.POSITIVE_INFINITY;
   points.forEach(([x, y], i) => {
-    for (const [otherX, otherY] of points.slice(0, i))
-      expect(Math.hypot(x - otherX, y - otherY)).toBeGreaterThan(least);
+    for (let j = 0; j < i; j++) nearest = Math.min(nearest, Math.hypot(x - points[j][0], y - points[j][1]));
   });
+  expect(nearest).toBeGreaterThan(least);
 }
 
 describe("a picture of a network", () => {
@@ -112,6 +113,16 @@ describe("a picture of a network", () => {
     expect(ofClass(elements, "chosen")).toHaveLength(2);
     expect(ofClass(elements, "crosses")).toHaveLength(3);
     expect(ofClass(elements, "faded")).toHaveLength(21);
+  });
+
+  it("of too many nodes draws groups and what lies between them, and says so", () => {
+    const svg = text(topologySvg(presetTopology("dgx-h100:700"), { cut: { nodes: [0], direction: "in" } }));
+    const elements = checked(svg);
+    expect(ofClass(elements, "npu")).toHaveLength(700);
+    expect(ofClass(elements, "switch")).toHaveLength(8);
+    expect(ofClass(elements, "chosen")).toHaveLength(0);
+    expect(svg).toContain("Each circle stands for a group; links inside groups are left out.");
+    expectApart(centres(elements).slice(0, 700), 5);
   });
 
   it("refuses what nobody could look at", () => {

@@ -73,3 +73,23 @@ export function coarseView(topology: Topology, mostCells: number, mostPairs: num
     if (fits(view)) return view;
   }
 }
+
+/** Returns the network of groups: a node for each, links between groups as they are, those inside left out; null without groups. */
+export function groupsOf(topology: Topology): Topology | null {
+  const view = byGroup(topology);
+  if (view === null) return null;
+  const { cellOf, names, npuCells } = view;
+  const { linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs } = topology;
+  const between = [...linkSource.keys()].filter((link) => cellOf[linkSource[link]] !== cellOf[linkTarget[link]]);
+  return {
+    ...topology,
+    npuCount: npuCells,
+    nodeNames: names,
+    nodeTraits: names.map(() => ({})),
+    linkSource: Int32Array.from(between, (link) => cellOf[linkSource[link]]),
+    linkTarget: Int32Array.from(between, (link) => cellOf[linkTarget[link]]),
+    linkBytesPerSecond: Float64Array.from(between, (link) => linkBytesPerSecond[link]),
+    linkLatencyPs: Float64Array.from(between, (link) => linkLatencyPs[link]),
+    shape: [],
+  };
+}

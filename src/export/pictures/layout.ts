@@ -28,6 +28,10 @@ export interface Layout {
 const MOST_NODES = 5000;
 const MOST_WIRES = 20_000;
 
+/** Returns whether a network is small enough to be drawn. */
+export const isDrawable = (topology: Topology, wires: readonly Wire[]): boolean =>
+  nodeCount(topology) <= MOST_NODES && wires.length <= MOST_WIRES;
+
 /**
  * Returns positions for the nodes: a grid where the network is one, NPUs under tiers of switches where there are switches, a
  * circle for rings, full meshes and a few nodes, otherwise what springs give (always the same). Throws InputError above MOST_NODES nodes or

@@ -42,6 +42,20 @@ export interface Cut {
   readonly direction: "in" | "out";
 }
 
+/** Wires whose length times width is more than this share of the picture are drawn through each other. */
+const MOST_INK = 0.35;
+
+/** Returns how opaque wires are drawn, so that where many cross there is still something to see. */
+function opacityOf(
+  { x, y, width, height, radius }: Layout,
+  wires: readonly Wire[],
+  classes: readonly BandwidthClass[],
+): number {
+  const length = ({ a, b }: Wire): number => Math.hypot(x[a] - x[b], y[a] - y[b]);
+  const ink = wires.reduce((sum, wire) => sum + length(wire) * strokeOf(classes, widthOf(wire), radius).width, 0);
+  return Math.max(0.06, Math.min(1, (MOST_INK * width * height) / Math.max(1, ink)));
+}
+
 /** Yields the wires of a network, wide ones on top; where there is a cut those that do not cross it are faded. */
 export function* drawnWires(
   topology: Topology,
@@ -51,6 +65,7 @@ export function* drawnWires(
   inside: Uint8Array | null,
 ): Generator<string> {
   const { nodeNames } = topology;
+  yield `<g stroke-opacity="${opacityOf(layout, wires, classes).toFixed(2)}">`;
   for (const wire of wires.toSorted((a, b) => widthOf(a) - widthOf(b))) {
     const { a, b } = wire;
     const { colour, width } = strokeOf(classes, widthOf(wire), layout.radius);
@@ -62,6 +77,7 @@ export function* drawnWires(
     const [from, to] = wire.forwardLinks > 0 ? [a, b] : [b, a];
     yield `${arrowhead(layout, from, to, x, y, Math.max(3, layout.radius * 0.4))} style="fill:var(--${colour})"/>`;
   }
+  yield "</g>";
 }
 
 /** Yields nodes with their names; marked ones with a strong edge, roots filled. */

@@ -105,7 +105,7 @@ export const PICTURE_STYLE = [
   ".banyan .switch{fill:var(--switch);stroke:var(--switch-edge);stroke-width:1.5}",
   ".banyan .chosen{stroke:var(--accent);stroke-width:3}.banyan .root{fill:var(--accent);stroke:var(--accent)}",
   ".banyan text.on{fill:var(--paper)}.banyan .group{fill:var(--panel);stroke:var(--rule)}",
-  ".banyan .wire{fill:none;stroke-linecap:round}.banyan .faded{opacity:.28}.banyan .crosses{stroke:var(--accent)!important}",
+  ".banyan .wire{fill:none;stroke-linecap:round}.banyan .faded{opacity:.28}.banyan .crosses{stroke:var(--accent)!important;stroke-opacity:1}",
   ".banyan .arrow{fill:var(--accent)}.banyan .axis{stroke:var(--rule);fill:none}.banyan .panel{fill:var(--panel)}",
   ".banyan .copy{fill:var(--copy)}.banyan .reduce{fill:var(--reduce)}",
   ...["b", "d", "k"].flatMap((series) =>
