@@ -79,7 +79,7 @@ function rangeOf(text: string, item: string, place: string): Range {
   const [, low, high = low] = match as unknown as [string, string, string?];
   const [from, to] = [Number(low), Number(high)];
   if (to < from) throw new InputError(place, `${expected}, ascending,`, item);
-  return { from, to, width: low.startsWith("0") ? low.length : 0 };
+  return { from, to, width: low.length };
 }
 
 const sizeOf = (ranges: readonly Range[]): number => ranges.reduce((sum, { from, to }) => sum + (to - from + 1), 0);

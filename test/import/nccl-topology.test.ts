@@ -1,27 +1,21 @@
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
-import type { Kernels } from "../../src/engine/kernels/kernels.ts";
+import { describe, expect, it } from "vitest";
 import { looksLikeNcclTopology, readNcclTopology } from "../../src/import/nccl-topology.ts";
 import type { TopologyOptions } from "../../src/import/topology-options.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { topologyHash } from "../../src/model/topology.ts";
-import { availableKernels } from "../support/backends.ts";
 import { anyTextChange, changedText } from "../support/changed-text.ts";
 import {
   expectConnected,
-  expectGather,
   fixtureText,
   isomorphic,
   linkList,
+  type RealFile,
   summaryOf,
+  testRealFiles,
 } from "../support/gpu-machines.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 import { isRefused, sentenceOf } from "./support.ts";
-
-let kernels: Kernels;
-beforeAll(async () => {
-  kernels = (await availableKernels())[0] as Kernels;
-});
 
 const fixture = fixtureText("four-gpus.nccl-topology.xml");
 const read = (text: string, options?: TopologyOptions) => readNcclTopology(text, "t.xml", options);
@@ -337,7 +331,7 @@ describe("NCCL topology", () => {
 
 describe.skipIf(!hasSharedData)("real topologies", () => {
   const nic = { nic: 12.5e9 };
-  const real: readonly [string, TopologyOptions, readonly number[]][] = [
+  const real: readonly RealFile[] = [
     ["aws-p4d-24xl-topo.xml", { gpu: "a100" }, [8, 1, 16, 4800]],
     ["aws-p4d-24xl-topo.xml", { gpu: "a100", nodes: 2, bandwidth: nic }, [16, 11, 80, 10_184]],
     ["aws-p4d-24xl-topo.xml", { gpu: "none" }, [8, 6, 26, 308]],
@@ -358,17 +352,7 @@ describe.skipIf(!hasSharedData)("real topologies", () => {
   const load = (name: string, options: TopologyOptions) =>
     readNcclTopology(sharedText(`nccl-topo/nccl-xml/${name}`), name, options);
 
-  it("are all in the table", () => {
-    expect([...new Set(real.map(([name]) => name))]).toEqual(sharedFiles("nccl-topo/nccl-xml"));
-  });
-
-  it.each(real)("%s %o", async (name, options, summary) => {
-    const topology = load(name, options);
-    expect(looksLikeNcclTopology(sharedText(`nccl-topo/nccl-xml/${name}`))).toBe(true);
-    expect(summaryOf(topology)).toEqual(summary);
-    expectConnected(topology);
-    await expectGather(kernels, topology);
-  });
+  testRealFiles("nccl-topo/nccl-xml", real, looksLikeNcclTopology, readNcclTopology);
 
   it("are the networks of the presets, GPUs renamed", () => {
     for (const [name, preset, options] of [

@@ -10,11 +10,12 @@ import { availableKernels } from "../support/backends.ts";
 import { anyTextChange, changedText } from "../support/changed-text.ts";
 import {
   expectConnected,
-  expectGather,
   fixtureText,
   isomorphic,
   linkList,
+  type RealFile,
   summaryOf,
+  testRealFiles,
 } from "../support/gpu-machines.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 import { wholeCollective } from "../support/synthesis.ts";
@@ -275,7 +276,7 @@ describe("nvidia-smi topo -m", () => {
 });
 
 describe.skipIf(!hasSharedData)("real matrices", () => {
-  const real: readonly [string, TopologyOptions, readonly number[]][] = [
+  const real: readonly RealFile[] = [
     ["4gpu-node.txt", {}, [4, 1, 8, 192]],
     ["aws-p4d-8xa100.txt", {}, [8, 1, 16, 4800]],
     ["dgx-a100-8gpu-10nic.txt", {}, [8, 1, 16, 4800]],
@@ -289,17 +290,7 @@ describe.skipIf(!hasSharedData)("real matrices", () => {
   const load = (name: string, options: TopologyOptions) =>
     readNvidiaSmi(sharedText(`nccl-topo/nvidia-smi/${name}`), name, options);
 
-  it("are all in the table", () => {
-    expect([...new Set(real.map(([name]) => name))]).toEqual(sharedFiles("nccl-topo/nvidia-smi"));
-  });
-
-  it.each(real)("%s %o", async (name, options, summary) => {
-    const topology = load(name, options);
-    expect(looksLikeNvidiaSmi(sharedText(`nccl-topo/nvidia-smi/${name}`))).toBe(true);
-    expect(summaryOf(topology)).toEqual(summary);
-    expectConnected(topology);
-    await expectGather(kernels, topology);
-  });
+  testRealFiles("nccl-topo/nvidia-smi", real, looksLikeNvidiaSmi, readNvidiaSmi);
 
   it("have the optimum of the preset of the same machine", () => {
     for (const [name, preset] of [

@@ -1,20 +1,20 @@
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
-import type { Kernels } from "../../src/engine/kernels/kernels.ts";
+import { describe, expect, it } from "vitest";
 import { looksLikeRocmSmi, readRocmSmi } from "../../src/import/rocm-smi.ts";
 import type { TopologyOptions } from "../../src/import/topology-options.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { topologyHash } from "../../src/model/topology.ts";
-import { availableKernels } from "../support/backends.ts";
 import { anyTextChange, changedText } from "../support/changed-text.ts";
-import { expectConnected, expectGather, fixtureText, linkList, summaryOf } from "../support/gpu-machines.ts";
+import {
+  expectConnected,
+  fixtureText,
+  linkList,
+  type RealFile,
+  summaryOf,
+  testRealFiles,
+} from "../support/gpu-machines.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 import { isRefused, sentenceOf } from "./support.ts";
-
-let kernels: Kernels;
-beforeAll(async () => {
-  kernels = (await availableKernels())[0] as Kernels;
-});
 
 const fixture = fixtureText("chain-of-three.rocm-smi.txt");
 const read = (text: string, options?: TopologyOptions) => readRocmSmi(text, "r.txt", options);
@@ -157,22 +157,11 @@ describe("rocm-smi --showtopo", () => {
 });
 
 describe.skipIf(!hasSharedData)("real tables of rocm-smi", () => {
-  const real: readonly [string, TopologyOptions, readonly number[]][] = [
+  const real: readonly RealFile[] = [
     ["4gpu-pcie-showtopo.txt", {}, [4, 1, 8, 192]],
     ["mi100-8gpu-2hives-showtopo.txt", { gpu: "mi100" }, [8, 2, 42, 1520]],
     ["mi300a-4gpu-showtopo.txt", { gpu: "mi300a" }, [4, 0, 12, 1536]],
   ];
 
-  it("are all in the table", () => {
-    expect(real.map(([name]) => name)).toEqual(sharedFiles("nccl-topo/rocm-smi"));
-  });
-
-  it.each(real)("%s %o", async (name, options, summary) => {
-    const text = sharedText(`nccl-topo/rocm-smi/${name}`);
-    const topology = readRocmSmi(text, name, options);
-    expect(looksLikeRocmSmi(text)).toBe(true);
-    expect(summaryOf(topology)).toEqual(summary);
-    expectConnected(topology);
-    await expectGather(kernels, topology);
-  });
+  testRealFiles("nccl-topo/rocm-smi", real, looksLikeRocmSmi, readRocmSmi);
 });

@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
-import { expect } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import type { Kernels } from "../../src/engine/kernels/kernels.ts";
+import type { TopologyOptions } from "../../src/import/topology-options.ts";
 import { linkCount, linkNames, switchCount, type Topology } from "../../src/model/topology.ts";
 import { verifySchedule } from "../../src/verify/schedule.ts";
+import { availableKernels } from "./backends.ts";
+import { sharedFiles, sharedText } from "./shared-data.ts";
 import { synthesizeWith, wholeCollective } from "./synthesis.ts";
 
 /** What the tests of readers of GPU machines have in common. */
@@ -38,11 +41,40 @@ export function expectConnected({ nodeNames, linkSource, linkTarget }: Topology)
 }
 
 /** Fails unless a synthesized all-gather on the network is verified. */
-export async function expectGather(kernels: Kernels, topology: Topology): Promise<void> {
+async function expectGather(kernels: Kernels, topology: Topology): Promise<void> {
   const collective = wholeCollective(topology, "allgather", topology.npuCount * 2 ** 20);
   const { schedule } = await synthesizeWith(kernels, { topology, collective, trials: 1 });
   expect(verifySchedule(schedule).violations).toEqual([]);
   expect(schedule.chunk.length).toBeGreaterThanOrEqual(topology.npuCount * (topology.npuCount - 1));
+}
+
+/** A real file, the options to read it with, and the summary of its network. */
+export type RealFile = readonly [name: string, options: TopologyOptions, summary: readonly number[]];
+
+/** Tests that a table has all files of a folder, that each is recognised, has its summary, and carries a verified all-gather. */
+export function testRealFiles(
+  folder: string,
+  table: readonly RealFile[],
+  looksLike: (text: string) => boolean,
+  read: (text: string, name: string, options: TopologyOptions) => Topology,
+): void {
+  let kernels: Kernels;
+  beforeAll(async () => {
+    kernels = (await availableKernels())[0] as Kernels;
+  });
+
+  it("are all in the table", () => {
+    expect([...new Set(table.map(([name]) => name))]).toEqual(sharedFiles(folder));
+  });
+
+  it.each(table)("%s %o", async (name, options, summary) => {
+    const text = sharedText(`${folder}/${name}`);
+    const topology = read(text, name, options);
+    expect(looksLike(text)).toBe(true);
+    expect(summaryOf(topology)).toEqual(summary);
+    expectConnected(topology);
+    await expectGather(kernels, topology);
+  });
 }
 
 /** Returns the bandwidth from every node to every other, [nodes][nodes]. */
