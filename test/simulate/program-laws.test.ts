@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { lowerToMsccl } from "../../src/lower/lower.ts";
 import { lowerToPlan } from "../../src/lower/plan.ts";
 import { limitOf } from "../../src/model/bounds.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { Program } from "../../src/model/program.ts";
 import { blockCount } from "../../src/model/program.ts";
 import { ceil } from "../../src/model/rational.ts";
@@ -11,7 +12,9 @@ import { random } from "../../src/random.ts";
 import { simulateProgram } from "../../src/simulate/program.ts";
 import { simulate } from "../../src/simulate/simulate.ts";
 import { treeFlowClock } from "../../src/simulate/tree-flow.ts";
+import { smallPrograms } from "../support/executable-programs.ts";
 import { plainEngine, STEP_CASES, scheduleOf, TREE_CASES, titleOf } from "../support/lowering-cases.ts";
+import { mutantOf } from "../support/program-mutants.ts";
 import { chain, line } from "../support/program-sim.ts";
 import { simpleTopology } from "../support/simple-schedules.ts";
 import { grownFlow } from "../support/tree-flows.ts";
@@ -178,6 +181,26 @@ describe("any trees on any network", () => {
       { numRuns: 30 },
     );
   });
+});
+
+it("changed programs end, or are told to wait for ever", () => {
+  const programs = smallPrograms();
+  const ends = { well: 0, stopped: 0 };
+  fc.assert(
+    fc.property(fc.nat({ max: programs.length - 1 }), fc.nat({ max: 2 ** 31 }), (k, seed) => {
+      const { program } = mutantOf(programs[k].program, random(seed));
+      const topology = presetTopology(`switch:${program.rankCount}`);
+      try {
+        expect(simulateProgram(program, topology, { sizeBytes: 2 ** 23 }).ps).toBeGreaterThanOrEqual(0);
+        ends.well++;
+      } catch (error) {
+        expect((error as Error).message).toMatch(/^expected a program that comes to its end .* that waits for ever/);
+        ends.stopped++;
+      }
+    }),
+    { numRuns: 400 },
+  );
+  expect(Math.min(ends.well, ends.stopped)).toBeGreaterThan(20);
 });
 
 it("a chain is never slower with more slots", () => {
