@@ -28,6 +28,11 @@ export interface OutputFile {
   refuseWithoutRoom(bytes: number): void;
 }
 
+/** Throws InputError for "-", which is standard input elsewhere. */
+export function refuseDash(path: string, place: string): void {
+  if (path === "-") throw new InputError(place, "a name (/dev/stdout, with --quiet, is standard output)", path);
+}
+
 /** Parts are joined to about this many characters per write. */
 const BLOCK_LENGTH = 2 ** 20;
 /** Bytes per call of the system. */
@@ -68,6 +73,7 @@ function targetOf(path: string): { readonly file: string; readonly asItIs: boole
  * InputError, which names `place`.
  */
 export function outputFile(context: Context, path: string, place: string): OutputFile {
+  refuseDash(path, place);
   const { temporary } = context;
   const attempt = <T>(work: () => T): T => {
     try {

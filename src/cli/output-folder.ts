@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync, sta
 import { basename, dirname, join } from "node:path";
 import { InputError } from "../errors.ts";
 import type { Context } from "./context.ts";
+import { refuseDash } from "./output-file.ts";
 
 /** One of several files that belong together. */
 export interface FolderFile {
@@ -34,6 +35,7 @@ const REASONS: Readonly<Record<string, string>> = {
  * in one. Throws InputError, which names `place`.
  */
 export function outputFolder(context: Context, path: string, place: string): OutputFolder {
+  refuseDash(path, place);
   const attempt = <T>(work: () => T): T => {
     try {
       return work();

@@ -18,7 +18,7 @@ const WRITTEN = "SwitchName=, BlockName= or RingName=";
 
 /** Returns true where the first line that says something is one of a Slurm topology.conf. */
 export function looksLikeSlurm(text: string): boolean {
-  return /^\ufeff?(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:SwitchName|BlockName|BlockSizes|RingName)[ \t]*=/i.test(
+  return /^\ufeff?(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*(?:SwitchName|BlockName|BlockSizes|RingName)[ \t]*=/i.test(
     text.slice(0, 65536),
   );
 }

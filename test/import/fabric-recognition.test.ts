@@ -71,6 +71,12 @@ describe("formats of networks tell themselves apart", () => {
     expect(claims(text)).toEqual([]);
   });
 
+  it("with sixty comments between Windows line ends too (each once doubled the time)", () => {
+    const comments = "# 8 hosts\r\n\r\n".repeat(60);
+    expect(claims(`${comments}SwitchName=s0 Nodes=n[0-3]\r\n`)).toEqual(["slurm"]);
+    expect(claims(`${comments}topology: [ Ring ]\r\nnpus_count: [ 4 ]\r\n`)).toEqual(["astra-network"]);
+  });
+
   it.skipIf(!hasSharedData)("and real files too", () => {
     const claimed = (folder: string): string[] =>
       [

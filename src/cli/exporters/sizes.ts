@@ -31,6 +31,7 @@ export async function writeSizes(context: Context, argument: string, path: strin
   const { options, signal } = context;
   const dialect = dialectOf(context);
   refuseOptions(options, ["size", "minBytes", "maxBytes"], "nothing beside --sizes, which says it,");
+  refuseOptions(options, ["topology"], "a schedule, not a network, beside it");
   const kind = textOf(options, "collective");
   if (kind === undefined) throw new InputError("--collective", "a collective beside --sizes");
   const collective = namedCollective(kind);
@@ -65,6 +66,7 @@ export async function writeSizes(context: Context, argument: string, path: strin
   const { title, files: most } = RUNTIMES[dialect] as { readonly title: string; readonly files: number };
   const notes = ranges.map((range, i) => {
     const sizes = range.sizesBytes.map(formatSize).join(", ");
+    const at = range.sizesBytes.length > 1 ? ` at ${formatSize(range.sizesBytes[0] as number)}` : "";
     return `${files[i]?.name}: for ${sizes}, ${timeText(range.us)} simulated`;
   });
   const unused = new Map(
