@@ -27,6 +27,8 @@ describe("executor", () => {
       for (const type of ["i32", "f32"] as const)
         for (const room of [
           { messages: 2, chunks: 4 },
+          // Four chunks are then a full message and one that is not.
+          { messages: 3, chunks: 3 },
           { messages: 8, chunks: 1 },
         ]) {
           const order = someOrder(program, seed);

@@ -246,6 +246,13 @@ describe("nvidia-smi topo -m", () => {
     expect(sentenceOf(() => read(text))).toBe(sentence);
   });
 
+  it.each([
+    ["bundles of three links, which no V100 has", switched(3, 3)],
+    ["six links to some and none to others", matrixText(6, (a, b) => (a % 2 === b % 2 ? "NV6" : "SYS"))],
+  ])("does not guess the model from %s", (_, text) => {
+    expect(sentenceOf(() => read(text))).toMatch(/^expected their model by --gpu/);
+  });
+
   it("refuses a GPU without NVLinks where the matrix shows some, and an unknown one", () => {
     expect(sentenceOf(() => read(two, { gpu: "l40s" }))).toBe(
       'expected a GPU with NVLinks, as m.txt shows some, for --gpu but received "l40s"',

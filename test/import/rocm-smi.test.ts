@@ -76,7 +76,9 @@ describe("rocm-smi --showtopo", () => {
 
   it("needs no model where there is no xGMI, and puts GPUs of no known NUMA node on one CPU", () => {
     expect(summaryOf(read(uniform(3, 40, "PCIE")))).toEqual([3, 1, 6, 144]);
-    expect(summaryOf(read(`${uniform(3, 40, "PCIE")}GPU[1]\t\t: (Topology) Numa Node: -1\n`))).toEqual([3, 1, 6, 144]);
+    const untold = read(`${uniform(3, 40, "PCIE")}GPU[1]\t\t: (Topology) Numa Node: -1\n`);
+    expect(summaryOf(untold)).toEqual([3, 1, 6, 144]);
+    expect(untold.nodeNames[3]).toBe("cpu0");
   });
 
   it("reads Windows line ends and text around the tables", () => {
