@@ -3,7 +3,10 @@ import type { Layout } from "./layout.ts";
 import type { Wire } from "./wires.ts";
 
 const WIDTH = 1240;
+/** Least height from a tier to the next; wide pictures are taller. */
 const TIER = 108;
+/** Between the middles of switches beside each other. */
+const LEAST_GAP = 5;
 const LEAST_PITCH = 30;
 const MOST_PITCH = 58;
 
@@ -112,8 +115,10 @@ export function tierLayout(topology: Topology, wires: readonly Wire[]): Layout {
   const radius = Math.min(16, pitch * 0.34);
   const x = new Float64Array(nodes);
   const y = new Float64Array(nodes);
+  const room = new Float64Array(nodes);
   const boxes: Layout["boxes"][number][] = [];
-  const top = 30 + TIER * tiers;
+  const rise = Math.max(TIER, 0.09 * Math.max(blocks.length * columns * pitch, LEAST_GAP * (nodes - npuCount)));
+  const top = 30 + rise * tiers;
   let left = 0;
   let bottom = top;
   for (const { name, npus, linked } of blocks) {
@@ -137,23 +142,25 @@ export function tierLayout(topology: Topology, wires: readonly Wire[]): Layout {
     left += across + pitch * 0.4;
     bottom = Math.max(bottom, top + height);
   }
-  const wide = placeSwitches(x, y, tier, tiers, npuCount, neighbours, left - pitch * 0.4);
+  const wide = placeSwitches(x, y, room, tier, tiers, npuCount, neighbours, left - pitch * 0.4, rise);
   for (let node = 0; node < nodes; node++) x[node] += wide.left;
   const moved = boxes.map((box) => ({ ...box, x: box.x + wide.left }));
   const bend = (a: number, b: number): number =>
     tier[a] === tier[b] && y[a] === y[b] ? -Math.min(60, 14 + Math.abs(x[a] - x[b]) * 0.12) : 0;
-  return { x, y, radius, width: wide.width, height: bottom + (boxes.length > 0 ? 24 : 10), bend, boxes: moved };
+  return { x, y, radius, room, width: wide.width, height: bottom + (boxes.length > 0 ? 24 : 10), bend, boxes: moved };
 }
 
-/** Writes where switches stand, tier by tier; returns how far all must move right, and the width. */
+/** Writes where switches stand and how much room they have, tier by tier; returns how far all must move right, and the width. */
 function placeSwitches(
   x: Float64Array,
   y: Float64Array,
+  room: Float64Array,
   tier: Int32Array,
   tiers: number,
   npuCount: number,
   neighbours: readonly number[][],
   span: number,
+  rise: number,
 ): { left: number; width: number } {
   let [least, most] = [0, span];
   const members: number[][] = Array.from({ length: tiers + 1 }, () => []);
@@ -165,14 +172,15 @@ function placeSwitches(
     };
     const wishes = new Map(members[level].map((node) => [node, wish(node)]));
     const order = members[level].sort((a, b) => (wishes.get(a) as number) - (wishes.get(b) as number) || a - b);
-    const gap = Math.max(16, Math.min(104, Math.max(span, 300) / order.length));
+    const gap = Math.max(LEAST_GAP, Math.min(104, Math.max(span, 300) / order.length));
     const places = spreadOut(
       order.map((node) => wishes.get(node) as number),
       gap,
     );
     order.forEach((node, i) => {
+      room[node] = gap - 2;
       x[node] = places[i];
-      y[node] = 22 + TIER * (tiers - level);
+      y[node] = 22 + rise * (tiers - level);
       least = Math.min(least, places[i] - 30);
       most = Math.max(most, places[i] + 30);
     });

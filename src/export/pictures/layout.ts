@@ -13,6 +13,8 @@ export interface Layout {
   readonly radius: number;
   readonly width: number;
   readonly height: number;
+  /** [nodes] how wide a switch may be drawn; any width without it. */
+  readonly room?: Float64Array;
   /** Returns how far the middle of the line from a to b stands off the straight one, to its left. */
   readonly bend: (a: number, b: number) => number;
   /** Rectangles around the nodes of a group. */

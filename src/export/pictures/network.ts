@@ -99,12 +99,14 @@ export function* drawnNodes(
       if (named && size >= 4.5) yield nodeName(x[node], y[node], short(name, 5), size, mark);
       continue;
     }
-    const text = named ? short(name, 12) : "";
     const height = Math.max(6, Math.min(24, 1.7 * radius));
     const size = Math.max(5, Math.min(12, height * 0.5));
-    const width = Math.max(1.4 * height, text.length * size * 0.62 + 12);
+    const room = layout.room?.[node] ?? Number.POSITIVE_INFINITY;
+    const letters = Math.min(12, Math.floor((room - 8) / (0.62 * size)));
+    const text = named && (letters >= 4 || letters >= name.length) ? short(name, letters) : "";
+    const width = Math.min(room, Math.max(1.4 * height, text.length * size * 0.62 + 12));
     yield `<rect x="${at(x[node] - width / 2)}" y="${at(y[node] - height / 2)}" width="${at(width)}" height="${at(height)}" rx="${at(height / 4)}" class="switch${mark}">${title}</rect>`;
-    if (named) yield nodeName(x[node], y[node], text, size, mark);
+    if (text !== "") yield nodeName(x[node], y[node], text, size, mark);
   }
 }
 
