@@ -67,7 +67,7 @@ export async function writeSizes(context: Context, argument: string, path: strin
   const notes = ranges.map((range, i) => {
     const sizes = range.sizesBytes.map(formatSize).join(", ");
     const at = range.sizesBytes.length > 1 ? ` at ${formatSize(range.sizesBytes[0] as number)}` : "";
-    return `${files[i]?.name}: for ${sizes}, ${timeText(range.us)} simulated`;
+    return `${files[i]?.name}: for ${sizes}, ${timeText(range.us)} simulated${at}`;
   });
   const unused = new Map(
     ranges.flatMap(({ passedOver }) => passedOver.map(({ algorithm: by, reason }) => [by, reason] as const)),
