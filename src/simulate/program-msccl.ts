@@ -31,6 +31,7 @@ export function runMsccl(setup: Setup): Outcome {
   const bytesOfChunk = toNumber(sizes.chunkBytes);
 
   const links = source.length;
+  /** [connections] messages. */
   const arrived = new Float64Array(links);
   const taken = new Float64Array(links);
   const sent = new Float64Array(links);
@@ -40,8 +41,10 @@ export function runMsccl(setup: Setup): Outcome {
   const freeAt = new Float64Array(links * slots);
   const [ROOM, PUBLISHED] = [links, 2 * links];
   const waiters = waiting(2 * links + blocks, blocks);
+  /** [blocks] last instruction published, over all passes: pass x instructions + instruction. */
   const published = new Float64Array(blocks).fill(-1);
 
+  /** [blocks] where it is: pass, instruction, waits that are over, message of the instruction. */
   const pass = new Float64Array(blocks);
   const at = Int32Array.from(instructionOffset.subarray(0, blocks));
   const waited = new Int32Array(blocks);

@@ -13,7 +13,7 @@ import { ARRIVAL, enter, HEAD, KINDS, latencyOf, schedule } from "./program-netw
 import { packetsOf } from "./program-packets.ts";
 import { signalsOf } from "./program-signals.ts";
 import { transfersOf } from "./program-transfers.ts";
-import { waiting, waitOn, wakeAll } from "./program-waiting.ts";
+import { waiting, waitOn, wakeAll, wakeOne } from "./program-waiting.ts";
 import { windowEnds } from "./program-windows.ts";
 
 const RESUME = 2;
@@ -50,13 +50,16 @@ export function runMscclpp(setup: Setup): Outcome {
   const packetThere = new Uint8Array(packets.count);
   const signals = signalsOf(network, program.rankCount, SIGNAL);
 
+  /** [blocks] first instruction of its window, and how many of the window are not complete. */
   const at = Int32Array.from(instructionOffset.subarray(0, blocks));
   const open = new Int32Array(blocks);
+  /** [instructions] waits that are over. */
   const waited = new Int32Array(count);
   const done = new Uint8Array(count);
   const blockEndPs = new Float64Array(blocks);
+  /** [blocks] port instructions that have not left, in order; the first is under way. */
   const ports = Array.from({ length: blocks }, (): number[] => []);
-  /** [blocks] port instructions that have not left or not landed. */
+  /** [blocks] how many have not left or not landed. */
   const portOpen = new Int32Array(blocks);
   /** [instructions] of these: leaving and landing. */
   const ahead = new Uint8Array(count);
@@ -64,6 +67,11 @@ export function runMscclpp(setup: Setup): Outcome {
 
   const wake = (resource: number, now: number): void =>
     wakeAll(waiters, resource, (i) => schedule(network, now, RESUME, i));
+
+  const addToken = (event: number, now: number): void => {
+    tokens[event]++;
+    wakeOne(waiters, event, (i) => schedule(network, now, RESUME, i));
+  };
 
   const startWindow = (b: number, now: number): void => {
     if (at[b] === instructionOffset[b + 1]) return;
@@ -129,6 +137,7 @@ export function runMscclpp(setup: Setup): Outcome {
   const begin = (i: number, now: number): void => {
     const b = blockOf[i];
     if (chunks[i] > 0) transfers.begin(i, rankOfBlock[b], Math.max(0, program.blockId[b]), now);
+    else if (via[i] === PORT) schedule(network, now, ISSUED, i);
     else issue(i, now);
   };
 
@@ -143,14 +152,13 @@ export function runMscclpp(setup: Setup): Outcome {
       settle(i, now);
       if (ports[b].length > 0) begin(ports[b][0], now);
     }
-    if (op[i] !== PUT_SIGNAL_FLUSH) complete(i, now);
+    if (via[i] !== PORT || op[i] !== PUT_SIGNAL_FLUSH) complete(i, now);
   };
 
   const post = (event: number, rank: number, now: number): void => {
     const to = eventRank[event];
     if (to === rank || eventPeer[event] === to) {
-      tokens[event]++;
-      wake(event, now);
+      addToken(event, now);
       return;
     }
     const there = npuOfRank[to];
@@ -206,8 +214,7 @@ export function runMscclpp(setup: Setup): Outcome {
         issue(index, now);
         break;
       case SIGNAL:
-        tokens[index]++;
-        wake(index, now);
+        addToken(index, now);
         break;
     }
     if (n % REPORT === 0) onProgress(instructions, count);

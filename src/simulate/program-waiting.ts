@@ -17,6 +17,14 @@ export function waitOn({ first, next }: Waiting, resource: number, waiter: numbe
   first[resource] = waiter;
 }
 
+/** Takes the waiter that came last out and hands it on, where there is one. */
+export function wakeOne({ first, next }: Waiting, resource: number, wake: (waiter: number) => void): void {
+  const waiter = first[resource];
+  if (waiter < 0) return;
+  first[resource] = next[waiter];
+  wake(waiter);
+}
+
 /** Takes all waiters of a resource out, last come first, and hands them on. */
 export function wakeAll({ first, next }: Waiting, resource: number, wake: (waiter: number) => void): void {
   let waiter = first[resource];

@@ -49,6 +49,26 @@ describe("puts, reads and signals", () => {
     expect(simulateProgram(flushed, line(2, 700), { sizeBytes: 1000 }).blockEndPs[0]).toBe(1_000_700);
   });
 
+  it("a put with signal and flush keeps its block until the data is there", () => {
+    const all: Instruction = { ...put, op: "pwsf", via: "port" };
+    expect(simulateProgram(pair([all], [], "port"), line(2, 700), { sizeBytes: 1000 }).blockEndPs[0]).toBe(1_000_700);
+  });
+
+  it("ten thousand signals through a port go one after another", () => {
+    const program = written("mscclpp", 2, 1, (builder) => {
+      const event = builder.addEvent({ rank: 1, peer: 0, id: 0, via: "port" });
+      builder.addRank();
+      builder.addBlock({ id: 0 });
+      builder.add({ ...put, via: "port" });
+      for (let i = 0; i < 10_000; i++) builder.add({ op: "signal", via: "port", posts: [event] });
+      builder.addRank();
+      builder.addBlock({ id: 0 });
+      for (let i = 0; i < 10_000; i++)
+        builder.add({ op: "wait", via: "port", waits: [{ kind: WAIT_EVENT, on: event }] });
+    });
+    expect(simulateProgram(program, line(2, 700), { sizeBytes: 1000 }).ps).toBe(1_000_700);
+  });
+
   it("a read asks and is answered: two latencies", () => {
     const get: Instruction = { op: "get", chunks: 1, via: "memory", sources: [input(0)], destinations: [output(1)] };
     expect(time(pair([], [get]))).toBe(700 + 1_400 + 1_000_000);
