@@ -1,19 +1,25 @@
+import { InputError } from "../errors.ts";
+import { roundCount } from "../model/rounds.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import { buffersOf, definitionLines } from "./python-definition.ts";
 import { type PythonSubject, pythonSubject, pythonTables } from "./python-tables.ts";
 
-/** Above so many transfers XLA would not finish to compile. */
 const MOST_TRANSFERS = 1e6;
+/** XLA compiles round by round: 484 took it 53 s. */
+const MOST_ROUNDS = 10_000;
 
 /**
  * Yields the parts of a Python file with a function of the name (as an identifier) that performs the schedule inside of JAX's
  * shard_map, a jax.lax.ppermute for each round: the devices along one axis of a mesh are the ranks, rank r the r-th NPU of the
  * group. Any element type and count of elements: blocks are padded with zeros up to whole chunks. Run as a program, it compares
  * what the rounds bring with the definition of the collective, on integers, on as many devices of the host as there are ranks.
- * Throws InputError for more than 1e6 transfers and where pythonSubject does. O(transfers log transfers).
+ * Throws InputError for more than 1e6 transfers or 10,000 rounds, and where pythonSubject does. O(transfers log transfers).
  */
 export function* jaxProgram(schedule: StepSchedule, name: string): Generator<string> {
   const subject = pythonSubject(schedule, name, MOST_TRANSFERS);
+  const rounds = roundCount(subject.rounds);
+  if (rounds > MOST_ROUNDS)
+    throw new InputError("a schedule to be written for JAX", `at most ${MOST_ROUNDS} rounds`, rounds);
   yield heading(subject);
   yield* pythonTables(subject);
   yield tablesText;

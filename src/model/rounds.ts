@@ -65,32 +65,30 @@ function placed(
   const receives = Array.from({ length: topology.npuCount }, noRounds);
   visitUnits(precedence, order, (unit) => {
     const transfers = unit.filter((node) => node < order.length);
-    const earliest = earliestRound(precedence, unit, round);
-    if (earliest === null || !isMatching(transfers, source, target)) {
+    if (!isMatching(transfers, source, target)) {
       const expected =
         "a schedule whose messages rounds can keep in order (each rank sends and receives one at a time)";
       const some = Array.from(transfers.subarray(0, 4), (i) => `${source[i]}>${target[i]}`);
       throw new InputError("a schedule in rounds", expected, `transfers that cross in flight: ${some.join(", ")} ...`);
     }
     const busy = Array.from(transfers, (i) => [sends[source[i]], receives[target[i]]]).flat();
-    const chosen = firstFree(busy, earliest);
+    const chosen = firstFree(busy, earliestRound(precedence, unit, round));
     for (const used of busy) occupy(used, chosen);
     for (const node of unit) round[node] = chosen;
   });
   return round.subarray(0, order.length);
 }
 
-/** Returns the first round that dependencies on others allow; null where a member must come later than another. O(edges). */
-function earliestRound({ first, next, to, later }: Precedence, unit: Int32Array, round: Int32Array): number | null {
+/**
+ * Returns the first round that dependencies on others allow. Nothing in a unit that is a matching must come later than another
+ * of it: where data goes on, what closes the circle would send or receive a second message of an NPU's. O(edges).
+ */
+function earliestRound({ first, next, to, later }: Precedence, unit: Int32Array, round: Int32Array): number {
   const inside = unit.length === 1 ? null : new Set(unit);
   let earliest = 0;
-  for (const node of unit) {
-    for (let e = first[node]; e >= 0; e = next[e]) {
-      if (inside?.has(to[e]) || to[e] === node) {
-        if (later[e] === 1) return null;
-      } else earliest = Math.max(earliest, round[to[e]] + later[e]);
-    }
-  }
+  for (const node of unit)
+    for (let e = first[node]; e >= 0; e = next[e])
+      if (!inside?.has(to[e])) earliest = Math.max(earliest, round[to[e]] + later[e]);
   return earliest;
 }
 

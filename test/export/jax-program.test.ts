@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { jaxProgram } from "../../src/export/jax-program.ts";
 import { describePythonProgram } from "../support/python-programs.ts";
-import { ringSchedule } from "../support/ring-schedule.ts";
+import { longRingSchedule, ringSchedule } from "../support/ring-schedule.ts";
 
 describePythonProgram("a program of JAX", jaxProgram, "numpy");
 
@@ -11,4 +11,11 @@ it("asks for as many devices of the host as there are ranks, before JAX is loade
   expect(flags).toBeGreaterThan(0);
   expect(text.indexOf("\nimport jax\n")).toBeGreaterThan(flags);
   expect(text).toContain('\ndef ring_all_gather(x, axis="ranks"):\n');
+});
+
+it("refuses more rounds than XLA compiles", () => {
+  expect([...jaxProgram(longRingSchedule(30_000), "long")].length).toBeGreaterThan(10_000);
+  expect(() => [...jaxProgram(longRingSchedule(30_001), "long")]).toThrow(
+    "expected at most 10000 rounds for a schedule to be written for JAX but received 10001",
+  );
 });
