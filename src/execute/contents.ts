@@ -15,6 +15,7 @@ export interface Contents {
   readonly reach: number;
 }
 
+/** Returns what the ranks of a program bring, drawn by `seed`. O(ranks). */
 export function contentsOf({ rankCount }: Program, type: ElementType, seed: number): Contents {
   return {
     type,

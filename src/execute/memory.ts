@@ -42,6 +42,7 @@ export interface Counters {
   readonly count: number;
 }
 
+/** Returns where the counters of a program are. O(1). */
 export function countersOf(program: Program, { connectionCount }: Wiring): Counters {
   const published = 4 * connectionCount;
   const event = published + program.blockId.length;

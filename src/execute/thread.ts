@@ -46,7 +46,7 @@ const LOOK_UP_MS = 100;
 export const controlLength = (threads: number): number => BELL + 2 * threads;
 
 /** Returns which thread runs a rank. */
-export const threadOf = (rank: number, threads: number): number => rank % threads;
+const threadOf = (rank: number, threads: number): number => rank % threads;
 
 /**
  * Runs a thread's ranks side by side with the other threads, pass by pass; returns what came of it. Blocks that wait sleep until

@@ -2,12 +2,6 @@ import { type Rational, toNumber } from "../model/rational.ts";
 import { linkNames, type Topology } from "../model/topology.ts";
 import { formatBandwidth } from "../model/units.ts";
 
-/** How full a link is: 1 where it limits. */
-export interface LinkUse {
-  readonly link: number;
-  readonly use: number;
-}
-
 const SHOWN = 4;
 const percent = (share: number): string => `${Number((100 * share).toPrecision(4))} %`;
 

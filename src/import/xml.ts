@@ -24,9 +24,6 @@ const PART = 2 ** 16;
 /** Returns where the text stands, for a message. */
 export const xmlPlace = (fileName: string, { line }: { readonly line: number }): string => `${fileName} line ${line}`;
 
-/** Returns true where a text begins like XML. */
-export const looksLikeXml = (text: string): boolean => /^\ufeff?\s*<[?!A-Za-z_]/.test(text);
-
 /**
  * Returns the root element of an XML text. Entities beyond the five of XML cannot be declared (no DTD), so nothing expands.
  * Throws InputError with the line for text that is not well-formed, that has a DTD, or that goes beyond the limits. O(text).

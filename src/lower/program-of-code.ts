@@ -88,12 +88,3 @@ export function programOfCode(
 
 const operandAt = (rank: number, place: Place): readonly Operand[] =>
   place === NOWHERE ? [] : [{ rank, buffer: bufferOf(place), index: indexOf(place) }];
-
-/** Returns the greatest chunk that a program has in any buffer, -1 for none. */
-export function greatestIndex({ inputChunks, outputChunks, scratchChunks }: Program): number {
-  return (
-    Math.max(
-      ...[inputChunks, outputChunks, scratchChunks].map((chunks) => chunks.reduce((a, b) => Math.max(a, b), 0)),
-    ) - 1
-  );
-}

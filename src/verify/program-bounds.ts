@@ -60,7 +60,7 @@ export function cellOf(program: Program, memory: ProgramMemory, operand: number)
 }
 
 /** Returns an operand in words, as its instruction names it. */
-export function operandWords(program: Program, i: number, operand: number): string {
+function operandWords(program: Program, i: number, operand: number): string {
   const { operandRank, operandBuffer, operandIndex, chunks } = program;
   return chunkWords(operandRank[operand], operandBuffer[operand], operandIndex[operand], chunks[i]);
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { executeProgram } from "../../src/execute/execute.ts";
-import { someOrder } from "../../src/execute/order.ts";
 import type { Program } from "../../src/model/program.ts";
 import {
   directReduceScatter,
@@ -9,6 +8,7 @@ import {
   ringAllGather,
   ringAllReduce,
 } from "../support/executable-programs.ts";
+import { someOrder } from "../support/some-order.ts";
 
 const PROGRAMS: readonly (readonly [name: string, program: Program])[] = [
   ["ring all-gather", ringAllGather(5)],

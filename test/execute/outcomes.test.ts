@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Execution, type ExecutionRequest, executeProgram, planOf } from "../../src/execute/execute.ts";
-import { someOrder } from "../../src/execute/order.ts";
 import type { Program } from "../../src/model/program.ts";
 import {
   directReduceScatter,
@@ -13,6 +12,7 @@ import {
 } from "../support/executable-programs.ts";
 import { type PlainProgram, plainProgram, programOfPlain } from "../support/plain-programs.ts";
 import { placementsOf } from "../support/program-campaign.ts";
+import { someOrder } from "../support/some-order.ts";
 
 const changed = (program: Program, change: (plain: PlainProgram) => void): Program => {
   const plain = plainProgram(program);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { executeProgram } from "../../src/execute/execute.ts";
-import { someOrder } from "../../src/execute/order.ts";
 import { readProgram } from "../../src/import/program.ts";
 import { placementsOf } from "../support/program-campaign.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
+import { someOrder } from "../support/some-order.ts";
 
 const FILES = ["msccl-xml", "mscclpp-json"].flatMap((folder) =>
   sharedFiles(folder)

@@ -1,12 +1,13 @@
 import type { Room } from "../../src/execute/connections.ts";
 import { executeProgram } from "../../src/execute/execute.ts";
 import type { CallPlacement } from "../../src/execute/layout.ts";
-import { RANDOM_ORDER, someOrder } from "../../src/execute/order.ts";
+import { RANDOM_ORDER } from "../../src/execute/order.ts";
 import type { Program } from "../../src/model/program.ts";
 import { random } from "../../src/random.ts";
 import { verifyProgram } from "../../src/verify/program.ts";
 import { pick } from "./draws.ts";
 import { mutantOf } from "./program-mutants.ts";
+import { someOrder } from "./some-order.ts";
 
 export interface NamedProgram {
   readonly name: string;
