@@ -33,6 +33,8 @@ interface Choice {
   readonly passedOver: SizeRange["passedOver"];
 }
 
+const DEFAULT_BYTES = 2 ** 30;
+
 /** Copies per root of trees that are tried beside those of the optimum: fewer make fewer, longer steps. */
 const COPIES_TRIED = [1, 2];
 
@@ -85,7 +87,21 @@ async function choiceFor(
   if (best !== undefined) return { ...best, passedOver };
   const [first] = passedOver;
   const why = first === undefined ? undefined : `${first.algorithm}: ${first.reason}`;
-  throw new InputError("--sizes", "at least one algorithm whose program fits the runtime", why);
+  throw new InputError("--to", "at least one algorithm whose program fits the runtime", why);
+}
+
+/**
+ * Returns the schedule whose program a runtime would carry out fastest in its simulation: trees are tried also with few copies,
+ * unless `k` says how many. Throws as synthesize does, and InputError where no program fits the runtime.
+ */
+export async function synthesizeForRuntime(
+  engine: Engine,
+  topology: Topology,
+  options: SynthesizeOptions & { readonly algorithm: string },
+  target: ProgramOptions,
+): Promise<{ readonly result: SynthesizeResult; readonly us: number }> {
+  const { algorithm, sizeBytes = DEFAULT_BYTES, ...rest } = options;
+  return choiceFor(engine, topology, sizeBytes, { ...rest, algorithms: [algorithm], sizesBytes: [sizeBytes] }, target);
 }
 
 /** Returns what a program takes on the network of its schedule. */
@@ -98,8 +114,8 @@ function programUs(
 }
 
 /**
- * Returns a program for each range of sizes: the one that is fastest in the simulation of programs at each size asked for, up to the next size; the first
- * also for smaller and the last for all larger ones. Neighbours with the same program become one range. The ranges do not
+ * Returns a program for each range of sizes: the one that is fastest in the simulation of programs at each size asked for, up to
+ * the next size; the first also for smaller and the last for all larger ones. Neighbours with the same program become one range. The ranges do not
  * overlap and leave nothing out. Throws as synthesize does, and InputError where no algorithm's program fits the runtime.
  */
 export async function programsBySize(

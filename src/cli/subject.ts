@@ -21,6 +21,8 @@ export interface ScheduleSubject {
   readonly kind: "schedule";
   readonly schedule: Schedule | TreeFlow;
   readonly report: Report | null;
+  /** What the user should know of its making. */
+  readonly note?: string;
 }
 export interface ProgramSubject extends ProgramFile {
   readonly kind: "program";
@@ -65,9 +67,13 @@ export async function synthesized(context: Context, topology: Topology): Promise
 
 /**
  * Returns what the first argument names: a file of a schedule or program, or a network; with --collective, the schedule that is
- * synthesized on the network. Throws InputError.
+ * synthesized on the network, by `make`. Throws InputError.
  */
-export async function subjectOf(context: Context, argument: string): Promise<Subject> {
+export async function subjectOf(
+  context: Context,
+  argument: string,
+  make: (context: Context, topology: Topology) => Promise<ScheduleSubject> = synthesized,
+): Promise<Subject> {
   const isFile = argument === STANDARD_INPUT || statSync(argument, { throwIfNoEntry: false })?.isFile() === true;
   if (isFile) {
     const text = textUnlessBys(argument, "the file");
@@ -84,7 +90,7 @@ export async function subjectOf(context: Context, argument: string): Promise<Sub
   if (textOf(context.options, "topology") !== undefined)
     throw new InputError("--topology", "a file of a schedule beside it", argument);
   const topology = await networkOf(argument, context.options);
-  if (textOf(context.options, "collective") !== undefined) return synthesized(context, topology);
+  if (textOf(context.options, "collective") !== undefined) return make(context, topology);
   refuseOptions(context.options, MAKING, "--collective beside it");
   return { kind: "network", topology };
 }

@@ -22,7 +22,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     notes = [],
     facts = {},
   } = sizes === undefined
-    ? await exportTo(exporter, context, await subjectOf(context, file), path)
+    ? await exportTo(exporter, context, await subjectOf(context, file, exporter.synthesize), path)
     : await writeSizes(context, file, path);
   if (json)
     outJson(context, { schema: "banyan/export@1", file, to: exporter.name, output: path, ...facts, bytes, notes });

@@ -1,4 +1,5 @@
 import { InputError } from "../../errors.ts";
+import type { Topology } from "../../model/topology.ts";
 import type { Context } from "../context.ts";
 import { nameOf } from "../input-file.ts";
 import type { NetworkSubject, ProgramSubject, ScheduleSubject, Subject } from "../subject.ts";
@@ -21,6 +22,8 @@ export interface Exporter {
   readonly description: string;
   /** Options of programs that it takes. */
   readonly takes?: readonly ProgramOption[];
+  /** Makes the schedule that suits the format best; without it, the one that `synth` makes. */
+  synthesize?(context: Context, topology: Topology): Promise<ScheduleSubject>;
   fromSchedule?(context: Context, subject: ScheduleSubject, path: string): Promise<Written> | Written;
   fromProgram?(context: Context, subject: ProgramSubject, path: string): Promise<Written> | Written;
   fromNetwork?(context: Context, subject: NetworkSubject, path: string): Promise<Written> | Written;

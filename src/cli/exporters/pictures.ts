@@ -51,8 +51,9 @@ function timelineFor(schedule: Schedule | TreeFlow): Timeline | null {
     return timelineOf(steps, simulateSchedule(steps, { timeline: true }).startPs);
   }
   if (isSlotSchedule(schedule) || transfersOf(schedule) > MOST_DRAWN) return null;
-  const { startPs } = simulateSchedule(schedule, { timeline: true, switching: switchingFor(schedule) });
-  return timelineOf(schedule, startPs);
+  // hops of messages that are stored on their way are not told apart; the plan's times stand for them
+  if (switchingFor(schedule) !== "cut-through") return timelineOf(schedule);
+  return timelineOf(schedule, simulateSchedule(schedule, { timeline: true }).startPs);
 }
 
 function svgOf(schedule: Schedule | TreeFlow, view: (typeof VIEWS)[number]): Iterable<string> {

@@ -2,11 +2,19 @@ import { InputError } from "../../errors.ts";
 import { mscclXmlParts } from "../../export/msccl-xml.ts";
 import type { Program } from "../../model/program.ts";
 import { RUNTIMES } from "../../model/runtimes.ts";
+import type { Topology } from "../../model/topology.ts";
+import { formatSize } from "../../model/units.ts";
 import { limitViolations, type MadeProgram, programOf } from "../../programs.ts";
+import { synthesizeForRuntime } from "../../programs-by-size.ts";
+import { algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
 import type { Context } from "../context.ts";
+import { withEngine } from "../engine.ts";
 import { outputFile } from "../output-file.ts";
 import { programSizeText, programText } from "../program-files.ts";
-import { count } from "../text.ts";
+import { collectiveRequest } from "../request.ts";
+import { type ScheduleSubject, synthesized } from "../subject.ts";
+import { progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
+import { count, timeText } from "../text.ts";
 import type { Exporter, Written } from "./exporter.ts";
 import { dialectOf, programOptions, rangeOf } from "./program-options.ts";
 
@@ -38,13 +46,44 @@ function rewrite(context: Context, program: Program, path: string): Written {
   return { bytes, what: programText(program), notes: found.map(({ message }) => message) };
 }
 
+/** Trees whose number is open are made so that the runtime carries them out fastest. */
+async function synthesizeTrees(context: Context, topology: Topology): Promise<ScheduleSubject> {
+  const { options, signal } = context;
+  const wanted = synthesisOptions(options);
+  const { algorithm } = wanted;
+  const isOpen = algorithm !== undefined && isTreeMaker(algorithmNamed(algorithm)) && wanted.k === undefined;
+  const request = collectiveRequest(withoutAuto(options), topology);
+  if (!isOpen || typeof request.collective !== "string") return synthesized(context, topology);
+  const { result, us } = await withEngine(context, (engine) =>
+    synthesizeForRuntime(
+      engine,
+      topology,
+      { ...request, ...wanted, algorithm, signal, onProgress: (step) => context.progress(progressOf(step)) },
+      programOptions(context, dialectOf(context)),
+    ),
+  );
+  const { schedule, report } = result;
+  const copies = report.throughput?.treesPerRoot;
+  const trees = copies === null || copies === undefined ? "" : `${count(copies, "copy", "copies")} per root: `;
+  const size = formatSize(schedule.collective.sizeBytes);
+  return {
+    kind: "schedule",
+    schedule,
+    report,
+    note: `${trees}${timeText(us)} for ${size} in the simulation of programs`,
+  };
+}
+
 export const PROGRAM_EXPORTERS: readonly Exporter[] = [
   {
     name: "msccl-xml",
     description: "a program for microsoft/msccl, Azure's executor or RCCL: --dialect; several by size: --sizes",
     takes: ["dialect", "placement", "instances", "protocol", "minBytes", "maxBytes"],
-    fromSchedule: (context, { schedule }, path) =>
-      write(context, programOf(schedule, programOptions(context, dialectOf(context))), path),
+    synthesize: synthesizeTrees,
+    fromSchedule(context, { schedule, note }, path) {
+      const written = write(context, programOf(schedule, programOptions(context, dialectOf(context))), path);
+      return note === undefined ? written : { ...written, notes: [note, ...(written.notes ?? [])] };
+    },
     fromProgram: (context, { program }, path) => rewrite(context, program, path),
   },
   {
