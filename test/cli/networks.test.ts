@@ -1,0 +1,119 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, it } from "vitest";
+import { commandsHere } from "../support/cli-here.ts";
+
+const here = commandsHere();
+const MATRIX = readFileSync(fileURLToPath(new URL("../fixtures/two-boards.nvidia-smi.txt", import.meta.url)), "utf8");
+const lines = MATRIX.split("\n");
+
+interface Link {
+  readonly from: string;
+  readonly to: string;
+  readonly bandwidthGBps: number;
+  readonly bidirectional?: boolean;
+}
+
+/** Returns the ends and bandwidth of every link, one direction each, sorted. */
+const directedLinks = (links: readonly Link[]): string[] =>
+  links
+    .flatMap(({ from, to, bandwidthGBps, bidirectional }) => {
+      const there = `${from}>${to} ${bandwidthGBps.toPrecision(9)}`;
+      return bidirectional === true ? [there, `${to}>${from} ${bandwidthGBps.toPrecision(9)}`] : [there];
+    })
+    .sort();
+
+beforeAll(() => {
+  here.put("smi.txt", MATRIX);
+});
+
+describe("networks that tools print", () => {
+  it("say what was assumed, and take other figures", async () => {
+    const told = await here.json("topology smi.txt --gpu v100");
+    expect(told).toMatchObject({ format: "banyan-topology" });
+    expect(told.sources[0]).toBe("nvidia-smi topo -m in smi.txt");
+    const other = await here.json("topology smi.txt --gpu v100 --assume nvlink=20GB/s,latency=2us");
+    expect(other.links).not.toEqual(told.links);
+  });
+
+  it("are the same with colours, Windows line ends, and words around the matrix", async () => {
+    const { links, nodes } = await here.json("topology smi.txt --gpu v100");
+    here.put("smi-too.txt", `hello\r\n${lines.map((line) => `\x1b[4m${line}\x1b[0m`).join("\r\n")}`);
+    expect(await here.json("topology smi-too.txt --gpu v100")).toMatchObject({ links, nodes });
+  });
+
+  it.each([
+    ["slurm.conf", "SwitchName=s0 Nodes=n[0-2]\nSwitchName=s1 Nodes=n[3-5]\nSwitchName=t Switches=s[0-1]\n"],
+    ["ring.yml", "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50 ]\nlatency: [ 500 ]\n"],
+    ["ns3.txt", "4 1 3\n3\n0 3 200Gbps 0.005ms 0\n1 3 200Gbps 0.005ms 0\n2 3 8Gbps 1ns 0\n"],
+  ])("of %s are synthesized on", async (name, text) => {
+    here.put(name, text);
+    expect(await here.json(`synth ${name} --collective allgather --size 1MiB`)).toMatchObject({ verified: true });
+  });
+
+  it.each(["ns3", "simai", "te-ccl", "forestcoll-json", "astra-network"])(
+    "are written as %s and read again",
+    async (to) => {
+      await here.run(`export ring:4 --to ${to} -o again-${to}`);
+      const [before, after] = [await here.json("topology ring:4"), await here.json(`topology again-${to}`)];
+      expect(after.nodes).toHaveLength(before.nodes.length);
+      expect(directedLinks(after.links)).toEqual(directedLinks(before.links));
+    },
+  );
+});
+
+describe("networks that are refused", () => {
+  const without = (start: string): string => lines.filter((line) => !line.startsWith(start)).join("\n");
+  it.each([
+    [
+      "a missing row",
+      without("GPU3"),
+      /^banyan: expected a row of the matrix for GPU3 after bad line \d+ but received nothing\n$/,
+    ],
+    [
+      "a table of something",
+      "a b c\n1 2 3\n",
+      /^banyan: expected a network in a format of `banyan list formats` for bad but received "a b c/,
+    ],
+    [
+      "nothing",
+      " \n",
+      /^banyan: expected a network in a format of `banyan list formats` for bad but received nothing\n$/,
+    ],
+    [
+      "a document type",
+      '<!DOCTYPE system [<!ENTITY a "a">]><system version="1"/>',
+      /^banyan: expected a network in a format of `banyan list formats` for bad but received "<!DOCTYPE/,
+    ],
+  ])("for %s", async (_title, text, sentence) => {
+    here.put("bad", text);
+    await here.refuses("topology bad", sentence);
+    await here.refuses("synth bad --collective allgather", sentence);
+  });
+
+  it.each<readonly [line: string, sentence: string | RegExp]>([
+    [
+      "topology smi.txt --gpu v10",
+      /^banyan: expected a GPU model: .*\(did you mean "v100"\?\), for --gpu but received "v10"\n$/,
+    ],
+    [
+      "topology smi.txt --assume nvlnk=25GB/s",
+      'expected KIND=VALUE with one of nvlink, xgmi, pcie, socket, nic, leaf, spine, latency (did you mean "nvlink"?) for --assume but received "nvlnk=25GB/s"',
+    ],
+    ["topology smi.txt --assume nvlink", 'expected a value, as in nvlink=25GB/s, for --assume but received "nvlink"'],
+    [
+      "topology smi.txt --assume nvlink=fast",
+      'expected a positive bandwidth such as "25GB/s", "50GiB/s" or "400Gbps" for --assume nvlink but received "fast"',
+    ],
+    ["topology smi.txt --nodes 0", 'expected a whole number, 1 or more for --nodes but received "0"'],
+    [
+      "topology smi.txt --gpu v100 --nodes 99999999999",
+      "expected a number of boxes from 1 to 65536 for --nodes but received 99999999999",
+    ],
+    [
+      "topology ring:4 --gpu a100",
+      /^banyan: expected a file \(.*nvidia-smi topo -m.*\) that leaves this open for --gpu but received "ring:4"\n$/,
+    ],
+    ["topology .", 'expected a file or a preset, not a folder, for the topology but received "."'],
+  ])("%s", (line, sentence) => here.refuses(line, sentence));
+});
