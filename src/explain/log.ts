@@ -1,38 +1,15 @@
-import type { NamedCollective } from "../model/collective.ts";
+import type { LoggedPrograms } from "../model/debug-log.ts";
 import type { Program } from "../model/program.ts";
 import type { RuntimeName } from "../model/runtimes.ts";
 import { formatSize } from "../model/units.ts";
 import { selectionOf } from "./selection.ts";
-
-/** What a debug log says, as far as it concerns a program (import/nccl-log.ts reads it). */
-export interface LogFacts {
-  readonly version: string | null;
-  readonly parsed: readonly string[];
-  readonly failed: readonly string[];
-  readonly connected: number | null;
-  readonly folder: string | null;
-  readonly problems: readonly { readonly line: number; readonly text: string }[];
-  readonly hasRuntime: boolean;
-  readonly tellsCalls: boolean;
-  readonly calls: readonly {
-    readonly collective: NamedCollective;
-    readonly sizeBytes: number;
-    readonly elementBytes: number;
-    readonly reduction: number;
-    readonly ranks: number;
-    readonly inPlace: boolean;
-    readonly ranBy: "msccl" | "mscclpp" | "library";
-    readonly line: number;
-    readonly times: number;
-  }[];
-}
 
 /** Averages and scaled sums: no program of the kind runs them. */
 const FIRST_AVERAGE = 4;
 const SHOWN = 20;
 
 /** Returns whether a program was selected in a log, call by call, and if not why, in words. `file` is its name. */
-export function explainLog(program: Program, runtime: RuntimeName, log: LogFacts, file: string): string[] {
+export function explainLog(program: Program, runtime: RuntimeName, log: LoggedPrograms, file: string): string[] {
   const lines = [`log of ${log.version ?? "an unknown version"}`];
   if (!log.hasRuntime && runtime !== "mscclpp") {
     lines.push(
@@ -56,7 +33,12 @@ export function explainLog(program: Program, runtime: RuntimeName, log: LogFacts
   return lines;
 }
 
-function callLine(program: Program, runtime: RuntimeName, log: LogFacts, call: LogFacts["calls"][number]): string {
+function callLine(
+  program: Program,
+  runtime: RuntimeName,
+  log: LoggedPrograms,
+  call: LoggedPrograms["calls"][number],
+): string {
   const placement = call.inPlace ? "in place" : "out of place";
   const what = `line ${call.line}: ${call.times} x ${formatSize(call.sizeBytes)} ${placement}`;
   const { selected, reasons } = selectionOf(program, runtime, call);

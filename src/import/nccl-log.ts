@@ -1,41 +1,9 @@
 import { InputError } from "../errors.ts";
 import type { NamedCollective } from "../model/collective.ts";
+import type { LoggedCall, LoggedPrograms } from "../model/debug-log.ts";
 
-/** Calls of a collective that are alike, as a debug log shows them (NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,COLL). */
-export interface LoggedCall {
-  readonly collective: NamedCollective;
-  /** nccl-tests size. */
-  readonly sizeBytes: number;
-  readonly elementBytes: number;
-  /** As the library numbers operations: 0 sum, 1 product, 2 max, 3 min, from 4 on averages and scaled sums. */
-  readonly reduction: number;
-  readonly ranks: number;
-  readonly inPlace: boolean;
-  /** What ran it; "library": its own algorithms, or, where the runtime logs nothing of the sort, not known to be otherwise. */
-  readonly ranBy: "msccl" | "mscclpp" | "library";
-  /** The first line with such a call, and how many there are. */
-  readonly line: number;
-  times: number;
-}
-
-/** What a debug log says of programs. */
-export interface NcclLog {
-  /** "NCCL version 2.21.5", "RCCL version ..."; null where the log does not tell. */
-  readonly version: string | null;
-  /** Programs that were read, and those that were not, by file name. */
-  readonly parsed: readonly string[];
-  readonly failed: readonly string[];
-  /** How many programs a communicator was connected for; null where the log does not tell. */
-  readonly connected: number | null;
-  readonly folder: string | null;
-  /** Warnings that concern programs, with their lines. */
-  readonly problems: readonly { readonly line: number; readonly text: string }[];
-  /** The log has lines of an MSCCL runtime. */
-  readonly hasRuntime: boolean;
-  /** The runtime logs which calls it ran itself (RCCL). */
-  readonly tellsCalls: boolean;
-  readonly calls: readonly LoggedCall[];
-}
+/** A call while its like are counted. */
+type CountedCall = Omit<LoggedCall, "times"> & { times: number };
 
 const COLLECTIVES: Readonly<Record<string, NamedCollective>> = {
   allreduce: "allreduce",
@@ -64,7 +32,7 @@ export const looksLikeNcclLog = (text: string): boolean => /\b[NR]CCL (?:INFO|WA
  * Returns what a debug log of NCCL or RCCL says of programs and calls; calls that are alike are counted. Throws InputError for a
  * text that is no such log. O(text).
  */
-export function readNcclLog(text: string, fileName: string): NcclLog {
+export function readNcclLog(text: string, fileName: string): LoggedPrograms {
   if (!looksLikeNcclLog(text)) {
     throw new InputError(fileName, "a debug log of NCCL or RCCL (NCCL_DEBUG=INFO)", text.trimStart().slice(0, 40));
   }
@@ -76,7 +44,7 @@ export function readNcclLog(text: string, fileName: string): NcclLog {
   const parsed = new Set<string>();
   const failed = new Set<string>();
   const problems = new Map<string, number>();
-  const calls = new Map<string, LoggedCall>();
+  const calls = new Map<string, CountedCall>();
   const first = (pattern: RegExp, line: string): string | null => pattern.exec(line)?.[1] ?? null;
   let number = 0;
   for (const line of text.split(/\r?\n/)) {
@@ -125,7 +93,7 @@ export function readNcclLog(text: string, fileName: string): NcclLog {
 }
 
 /** Returns the call that a line tells of; null where it tells of none that a program could make. */
-function callOf(line: string, number: number): LoggedCall | null {
+function callOf(line: string, number: number): CountedCall | null {
   const match = CALL.exec(line);
   if (match === null) return null;
   const [, name = "", send = "", receive = "", count, type, operation, nranks] = match;

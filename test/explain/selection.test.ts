@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { explainLog, type LogFacts } from "../../src/explain/log.ts";
+import { explainLog } from "../../src/explain/log.ts";
 import { selectionOf } from "../../src/explain/selection.ts";
+import type { LoggedPrograms } from "../../src/model/debug-log.ts";
 import type { Program } from "../../src/model/program.ts";
 import { programBuilder } from "../../src/model/program-builder.ts";
 
@@ -82,7 +83,7 @@ describe("selectionOf", () => {
 });
 
 describe("explainLog", () => {
-  const facts: LogFacts = {
+  const facts: LoggedPrograms = {
     version: "RCCL version 2.20",
     parsed: [],
     failed: [],
@@ -93,7 +94,7 @@ describe("explainLog", () => {
     tellsCalls: true,
     calls: [],
   };
-  const made = (changes: Partial<LogFacts["calls"][number]>): LogFacts["calls"][number] => ({
+  const made = (changes: Partial<LoggedPrograms["calls"][number]>): LoggedPrograms["calls"][number] => ({
     collective: "allreduce",
     sizeBytes: 2048,
     elementBytes: 4,
@@ -105,7 +106,7 @@ describe("explainLog", () => {
     times: 3,
     ...changes,
   });
-  const last = (changes: Partial<LogFacts["calls"][number]>): string | undefined =>
+  const last = (changes: Partial<LoggedPrograms["calls"][number]>): string | undefined =>
     explainLog(program(), "rccl", { ...facts, calls: [made(changes)] }, "x.xml").at(-1);
 
   it("says of every call whether the program ran, and if not why", () => {
