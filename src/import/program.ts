@@ -1,8 +1,8 @@
 import { InputError } from "../errors.ts";
 import type { Program } from "../model/program.ts";
 import { parseJson } from "./json-text.ts";
-import { looksLikeMscclppJson, readMscclppJson } from "./mscclpp-json.ts";
 import { looksLikeMscclXml, readMscclXml } from "./msccl-xml.ts";
+import { looksLikeMscclppJson, readMscclppJson } from "./mscclpp-json.ts";
 
 const READABLE = "a program: MSCCL XML (its first element is <algo>) or an MSCCL++ plan in JSON";
 

@@ -154,11 +154,7 @@ describe("a topology file that is wrong", () => {
       JSON.stringify(good).slice(0, 60),
       "expected more JSON (the text stops too early) for t.json line 1, column 61 but received nothing",
     ],
-    [
-      "an empty file",
-      "",
-      "expected a network in a format of `banyan list formats` for t.json but received nothing",
-    ],
+    ["an empty file", "", "expected a network in a format of `banyan list formats` for t.json but received nothing"],
     [
       "another format",
       "<algo name='x'/>",
