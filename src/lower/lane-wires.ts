@@ -3,12 +3,12 @@ import type { Versions } from "./versions.ts";
 import { freeChannels, mayFuse, type WireLimits, type Wires } from "./wires.ts";
 
 /**
- * Returns wires for parts that follow trees, each in one channel, or null where `most` parts to a connection are too few: the
+ * Returns wires for parts that follow trees, each run in one channel, or null where `most` runs to a connection are too few: the
  * first channel in which blocks can pass on all that the tree passes on, else the one in which fewest hops need another block.
- * Parts of one connection follow each other in the order of parts. O(hops x channels).
+ * Messages of one connection are in the order of events. O(hops + hops of leaders x channels).
  */
 export function laneWires(parts: Parts, versions: Versions, limits: WireLimits, most: number): Wires | null {
-  const { source, target, part, first, moves } = parts;
+  const { source, target, part, first, leader, moves } = parts;
   const channels = freeChannels(moves.rankCount, limits);
   const channel = new Int32Array(source.length);
   const fused = new Int32Array(source.length).fill(-1);
@@ -34,6 +34,14 @@ export function laneWires(parts: Parts, versions: Versions, limits: WireLimits, 
   let channelCount = 1;
   for (let p = 0; p < first.length; p++) {
     const mine = hops.subarray(offset[p], offset[p + 1]);
+    if (leader[p] < p) {
+      const first = offset[leader[p]];
+      mine.forEach((hop, i) => {
+        channel[hop] = channel[hops[first + i]];
+        fused[hop] = fused[hops[first + i]] < 0 ? -1 : versions.onward[hop];
+      });
+      continue;
+    }
     let [best, fewest] = [-1, Number.POSITIVE_INFINITY];
     for (let c = 0; c < limits.channels && fewest > 0; c++) {
       const many = conflicts(mine, c);

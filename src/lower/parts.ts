@@ -5,6 +5,8 @@ export interface Parts {
   readonly moves: Moves;
   /** Parts follow lanes: trees. */
   readonly laned: boolean;
+  /** Between the way up of a part and its way down there are others in the order of events. */
+  readonly sumsLast: boolean;
   /** Chunks of the program to a block, and in all. */
   readonly chunksPerBlock: number;
   readonly chunkCount: number;
@@ -15,6 +17,8 @@ export interface Parts {
   readonly first: Int32Array;
   readonly size: Int32Array;
   readonly instance: Int32Array;
+  /** [parts] first part of its run, whose parts all take the same course. */
+  readonly leader: Int32Array;
   /** [hops] ranks, part, 1: added to what the target holds. */
   readonly source: Int32Array;
   readonly target: Int32Array;
@@ -27,15 +31,26 @@ export interface Parts {
   readonly arrivesAt: Int32Array;
 }
 
+/** How parts of lanes are cut and ordered. */
+export interface Pace {
+  /** Chunks of a part at most. */
+  readonly mostChunks: number;
+  /** All contributions come before all sums, unless lanes have one part; else a part goes down as soon as it is up. */
+  readonly sumsLast: boolean;
+}
+
 /**
- * Returns the moves by parts. Neighbouring chunks with the same course are one part where lanes are given; else all chunks are
- * made as much coarser as their courses allow, and each is a part. Every chunk is cut into `instances`, which do not meet: those
- * of a block follow each other, so that parts stay in one piece. A part has at most `mostChunks`.
+ * Returns the moves by parts. Neighbouring chunks with the same course are one run where lanes are given, cut into parts of at
+ * most `mostChunks`; else all chunks are made as much coarser as their courses allow, and each is a part. Every chunk is cut into
+ * `instances`, which do not meet: those of a block follow each other, so that parts stay in one piece.
  *
- * Lanes: events are ordered part by part, for parts do not depend on each other. Else as the moves are. O(moves x parts of each).
+ * Lanes: parts do not depend on each other, so events are ordered such that all lanes are through with the same share of their
+ * parts at any time. Else events are ordered as the moves are.
+ * O(hops log hops).
  */
-export function partsOf(moves: Moves, instances: number, mostChunks: number): Parts {
+export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
   const { chunk, chunks, lane, source, chunksPerBlock } = moves;
+  const { mostChunks } = pace;
   const laned = lane.length > 0 && lane[0] >= 0;
   const starts = startsOfCourses(moves);
   const coarser = starts.reduce(greatestCommon, chunksPerBlock);
@@ -45,16 +60,23 @@ export function partsOf(moves: Moves, instances: number, mostChunks: number): Pa
   const first: number[] = [];
   const size: number[] = [];
   const instance: number[] = [];
+  const leader: number[] = [];
+  /** [parts] share of its run that is through when half of it is. */
+  const share: number[] = [];
   const partsFrom = new Int32Array(firsts.length + 1);
   firsts.forEach((begin, i) => {
     const many = ((firsts[i + 1] ?? moves.chunkCount) - begin) / coarser;
     const at = begin / coarser;
     const inBlock = at % perBlock;
     for (let k = 0; k < instances; k++) {
+      const lead = first.length;
       for (let done = 0; done < many; done += mostChunks) {
+        const chunksHere = Math.min(mostChunks, many - done);
         first.push((at - inBlock) * instances + k * perBlock + inBlock + done);
-        size.push(Math.min(mostChunks, many - done));
+        size.push(chunksHere);
         instance.push(k);
+        leader.push(lead);
+        share.push((done + chunksHere / 2) / many);
       }
     }
     partsFrom[i + 1] = first.length;
@@ -74,7 +96,12 @@ export function partsOf(moves: Moves, instances: number, mostChunks: number): Pa
     hopsFrom[m + 1] = hops.length;
   }
   const partOfHop = Int32Array.from(part);
-  const events = eventsOf(moves, hopsFrom, laned ? { part: partOfHop, parts: first.length } : null);
+  const sumsLast = laned && pace.sumsLast && leader.some((lead, p) => lead < p);
+  const reduces = Uint8Array.from(hops, (m) => moves.reduces[m]);
+  const unordered = eventsOf(moves, hopsFrom);
+  const events = laned
+    ? inStep(unordered, partOfHop, (hop) => share[partOfHop[hop]] + (sumsLast && reduces[hop] === 0 ? 1 : 0))
+    : unordered;
   const departsAt = new Int32Array(hops.length);
   const arrivesAt = new Int32Array(hops.length);
   events.forEach((event, at) => {
@@ -83,6 +110,7 @@ export function partsOf(moves: Moves, instances: number, mostChunks: number): Pa
   return {
     moves,
     laned,
+    sumsLast,
     chunksPerBlock: perBlock * instances,
     chunkCount: (moves.chunkCount / coarser) * instances,
     coarser,
@@ -90,10 +118,11 @@ export function partsOf(moves: Moves, instances: number, mostChunks: number): Pa
     first: Int32Array.from(first),
     size: Int32Array.from(size),
     instance: Int32Array.from(instance),
+    leader: Int32Array.from(leader),
     source: Int32Array.from(hops, (m) => source[m]),
     target: Int32Array.from(hops, (m) => moves.target[m]),
     part: partOfHop,
-    reduces: Uint8Array.from(hops, (m) => moves.reduces[m]),
+    reduces,
     events,
     departsAt,
     arrivesAt,
@@ -144,25 +173,26 @@ function startsOfCourses(moves: Moves): Int32Array {
   return Int32Array.from(begins.filter((c, s) => c % chunksPerBlock === 0 || !same(s, s - 1)));
 }
 
-/** Returns the events of hops: in the order of those of the moves, or part by part. */
-function eventsOf(
-  moves: Moves,
-  hopsFrom: Int32Array,
-  byPart: { readonly part: Int32Array; readonly parts: number } | null,
-): Int32Array {
-  const hops = hopsFrom[hopsFrom.length - 1];
-  const events = new Int32Array(2 * hops);
-  const next = new Int32Array((byPart?.parts ?? 0) + 1);
-  if (byPart !== null) {
-    for (const part of byPart.part) next[part + 1] += 2;
-    for (let p = 0; p < byPart.parts; p++) next[p + 1] += next[p];
-  }
+/** Returns the events of hops in the order of those of the moves. */
+function eventsOf(moves: Moves, hopsFrom: Int32Array): Int32Array {
+  const events = new Int32Array(2 * hopsFrom[hopsFrom.length - 1]);
+  let next = 0;
   for (const event of inOrder(moves)) {
     const m = event >> 1;
-    for (let hop = hopsFrom[m]; hop < hopsFrom[m + 1]; hop++)
-      events[next[byPart === null ? 0 : byPart.part[hop]]++] = 2 * hop + (event & 1);
+    for (let hop = hopsFrom[m]; hop < hopsFrom[m + 1]; hop++) events[next++] = 2 * hop + (event & 1);
   }
   return events;
+}
+
+/** Returns events by the times of their hops, then by parts; those of a part and a time in the order in which they are. */
+function inStep(events: Int32Array, part: Int32Array, timeOf: (hop: number) => number): Int32Array {
+  const time = Float64Array.from(part, (_, hop) => timeOf(hop));
+  const order = Array.from(events.keys());
+  order.sort((a, b) => {
+    const [one, other] = [events[a] >> 1, events[b] >> 1];
+    return time[one] - time[other] || part[one] - part[other] || a - b;
+  });
+  return Int32Array.from(order, (at) => events[at]);
 }
 
 function greatestCommon(a: number, b: number): number {

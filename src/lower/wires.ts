@@ -74,9 +74,15 @@ export function freeChannels(ranks: number, { peersPerChannel }: WireLimits): Ch
 /**
  * Returns whether an arrival may be passed on in one instruction. Chunks of an instruction go one by one, so those that go
  * through several blocks at once are under way in all of them. A contribution's way up may not go on into the sum's way down if
- * there is more than one chunk: a rank on both would have to begin the second before it has ended the first.
+ * there is more than one chunk: a rank on both would have to begin the second before it has ended the first. Nor where sums
+ * come last.
  */
-export function mayFuse({ reduces, size, part }: Parts, { carries }: Versions, arrival: number, hop: number): boolean {
+export function mayFuse(
+  { reduces, size, part, sumsLast }: Parts,
+  { carries }: Versions,
+  arrival: number,
+  hop: number,
+): boolean {
   if (hop < 0 || carries[hop] === FROM_START) return false;
-  return size[part[hop]] === 1 || reduces[arrival] === reduces[hop];
+  return reduces[arrival] === reduces[hop] || (size[part[hop]] === 1 && !sumsLast);
 }

@@ -17,8 +17,8 @@ import type { Wires } from "./wires.ts";
  * after the sender, because hops that share a connection arrive before the next departs (stepWires sees to it, events of lanes
  * are such). So when it is an instruction's turn, all before it are complete, its message is there and its connection is empty.
  * That is for one chunk to an instruction, as schedules of steps have. Parts of trees may have more, which go one by one through
- * a chain of blocks at once: there parts follow each other, and within one the chains of a tree do, those towards its root first
- * (mayFuse), so the same holds with a chain for an instruction.
+ * a chain of blocks at once: there parts follow each other, or their ways up and then their ways down, and within one the chains of a
+ * tree do, those towards its root first (mayFuse), so the same holds with a chain for an instruction.
  *
  * Input is never written in a call out of place. O(hops + ranks x parts) and what the order of accesses costs.
  */
