@@ -189,10 +189,12 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
     .option("--placement <what>", "in or out; default: all that the program is for")
     .option("--seed <n>", "seed of the order in which thread blocks run, default 1");
 
-  add(
-    "explain",
-    "<FILE>",
-    "say in words what a schedule or program does, what limits it, and whether a runtime would use it",
+  networkOptions(
+    add(
+      "explain",
+      "<FILE>",
+      "say in words what a schedule or program does, what limits it, and whether a runtime would use it",
+    ),
   )
     .option("--size <size>", "would a runtime select it for this size?")
     .option("--dtype <type>", "type of the elements: f16, bf16, f32 (default), i32, ...")

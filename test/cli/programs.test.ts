@@ -102,4 +102,18 @@ describe("explain of programs", () => {
     expect(selected).toHaveLength(6);
     expect(await here.run("explain both.xml")).toContain("a GPU has 1 chunk of input, 4 of output");
   });
+
+  it("names the links that limit it on a network, and refuses one too small", async () => {
+    await here.run(`${EXPORT} --algorithm direct --to msccl-xml -o limited.xml`);
+    const limit = (lines: readonly string[]) => lines.filter((line) => line.startsWith("limit: "));
+    expect(limit((await here.json("explain limited.xml")).lines)).toEqual([]);
+    const { lines } = await here.json("explain limited.xml --topology ring:4 --degrade 0>1=0.1 --size 1MiB");
+    expect(limit(lines)).toEqual([
+      expect.stringMatching(/^limit: simulated on ring:4 .* at 1 MiB it takes .*; 0>1 \(5 GB\/s\) is 9\d\.?\d* % busy/),
+    ]);
+    await here.refuses(
+      "explain limited.xml --topology ring:3",
+      "expected at least 4 NPUs, one for each rank for the network ring:3 but received 3",
+    );
+  });
 });

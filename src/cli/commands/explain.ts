@@ -1,4 +1,5 @@
 import { InputError } from "../../errors.ts";
+import { busiestLinks } from "../../explain/links.ts";
 import { explainLog } from "../../explain/log.ts";
 import { explainProgram } from "../../explain/program.ts";
 import { type Selection, selectionOf } from "../../explain/selection.ts";
@@ -8,11 +9,14 @@ import { readNcclLog } from "../../import/nccl-log.ts";
 import type { Program } from "../../model/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/runtimes.ts";
 import { isTreeFlow } from "../../model/tree-flow.ts";
-import { formatSize, parseSize } from "../../model/units.ts";
+import { formatSize, formatTime, parseSize } from "../../model/units.ts";
+import { simulateProgram } from "../../simulate/program.ts";
 import { type Context, outJson } from "../context.ts";
 import { readText } from "../input-file.ts";
+import { networkOf } from "../network.ts";
 import { type ProgramFile, programFileOf, targetOf } from "../program-files.ts";
 import { expanded, scheduleOf } from "../schedule-file.ts";
+import { NETWORK_OPTIONS } from "../topology-options.ts";
 import { oneOf, refuseOptions, textOf } from "../values.ts";
 
 /** Bytes of an element. */
@@ -45,14 +49,34 @@ function selections(
   );
 }
 
-function programLines(
+/** Size at which the limiting link of a program is looked for where --size does not say. */
+const DEFAULT_BYTES = 2 ** 30;
+
+/** Returns which links limit a program on the network of --topology; nothing without it. */
+async function limitLines({ options }: Context, program: Program): Promise<string[]> {
+  const wanted = textOf(options, "topology");
+  if (wanted === undefined) {
+    refuseOptions(options, NETWORK_OPTIONS, "--topology beside it");
+    return [];
+  }
+  const topology = await networkOf(wanted, options);
+  const size = textOf(options, "size");
+  const sizeBytes = size === undefined ? DEFAULT_BYTES : parseSize(size);
+  const { ps, linkBusyPs } = simulateProgram(program, topology, { sizeBytes });
+  const use = Float64Array.from(linkBusyPs, (busy) => busy / ps);
+  return [
+    `limit: simulated on ${topology.name} at ${formatSize(sizeBytes)} it takes ${formatTime(ps)}; ${busiestLinks(topology, use)}`,
+  ];
+}
+
+async function programLines(
   context: Context,
   { file, program }: ProgramFile,
-): { readonly lines: string[]; readonly selected: readonly unknown[] } {
+): Promise<{ readonly lines: string[]; readonly selected: readonly unknown[] }> {
   const { options, style } = context;
   const runtimes = runtimesFor(program, targetOf(context));
   const found = selections(context, program, runtimes);
-  const lines = explainProgram(program);
+  const lines = [...explainProgram(program), ...(await limitLines(context, program))];
   if (found.length > 0)
     lines.push("", `would it be selected for ${formatSize(parseSize(textOf(options, "size") as string))}?`);
   for (const { runtime, selected, reasons, inPlace } of found) {
@@ -76,7 +100,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const found = programFileOf(context, file);
   let lines: string[];
   let selected: readonly unknown[] = [];
-  if (found !== null) ({ lines, selected } = programLines(context, found));
+  if (found !== null) ({ lines, selected } = await programLines(context, found));
   else {
     refuseOptions(options, ["size", "dtype", "target", "log"], "a program beside it (MSCCL XML or MSCCL++ JSON)");
     const schedule = await scheduleOf(context, file);
