@@ -34,6 +34,8 @@ interface Choice {
 }
 
 const DEFAULT_BYTES = 2 ** 30;
+/** Of f32; what these fill, smaller elements fill too. */
+const ELEMENT_BYTES = 4;
 
 /** Copies per root of trees that are tried beside those of the optimum: fewer make fewer, longer steps. */
 const COPIES_TRIED = [1, 2];
@@ -50,7 +52,10 @@ function requestsFor(
   return [asked, ...COPIES_TRIED.map((k) => ({ ...asked, k }))];
 }
 
-/** Returns the program that a runtime would carry out fastest, of those that fit it, in its simulation. */
+/**
+ * Returns the program that a runtime would carry out fastest, of those that fit it, in its simulation; first those whose chunks
+ * divide the size.
+ */
 async function choiceFor(
   engine: Engine,
   topology: Topology,
@@ -61,7 +66,7 @@ async function choiceFor(
   const { algorithms, sizesBytes: _, ...rest } = options;
   const kind = typeof options.collective === "string" ? options.collective : options.collective.kind;
   const chosen = algorithms?.map(algorithmNamed) ?? ALGORITHMS.filter(({ collectives }) => collectives.includes(kind));
-  const found: Omit<Choice, "passedOver">[] = [];
+  const found: (Omit<Choice, "passedOver"> & { readonly divides: boolean })[] = [];
   const refused = new Map<string, string>();
   for (const algorithm of chosen) {
     for (const request of requestsFor(algorithm, { ...rest, sizeBytes })) {
@@ -73,6 +78,7 @@ async function choiceFor(
           algorithm: algorithm.name,
           us: programUs(program, result.schedule, sizeBytes),
           result,
+          divides: sizeBytes % (program.loopChunks * ELEMENT_BYTES) === 0,
         });
       } catch (error) {
         if (!isRefusal(error)) throw error;
@@ -80,7 +86,8 @@ async function choiceFor(
       }
     }
   }
-  found.sort((a, b) => a.us - b.us);
+  // runtimes pass over a program whose chunks the elements do not fill
+  found.sort((a, b) => Number(b.divides) - Number(a.divides) || a.us - b.us);
   for (const { algorithm } of found) refused.delete(algorithm);
   const passedOver = [...refused].map(([algorithm, reason]) => ({ algorithm, reason }));
   const [best] = found;

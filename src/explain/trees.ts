@@ -25,7 +25,7 @@ export function explainTrees(flow: TreeFlow): string[] {
     const listed = treeCount(forest);
     lines.push("");
     lines.push(
-      `${PHASE[forest.direction]}: ${listed} trees${images === 1 ? "" : `, each at ${images} places of the symmetric network`}, ${copies} copies in all; a copy carries ${Math.ceil(toNumber(data))} bytes at ${formatBandwidth(toNumber(rate))} (${format(rate)} bytes/s)`,
+      `${PHASE[forest.direction]}: ${listed} ${listed === 1 ? "tree" : "trees"}${images === 1 ? "" : `, each at ${images} places of the symmetric network`}, ${copies} copies in all; a copy carries ${Math.ceil(toNumber(data))} bytes at ${formatBandwidth(toNumber(rate))} (${format(rate)} bytes/s)`,
     );
     for (let tree = 0; tree < Math.min(listed, TREES); tree++)
       lines.push(...drawTree(topology, forest, tree, collective.groupSize - 1));
