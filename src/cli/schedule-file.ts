@@ -2,7 +2,7 @@ import { InputError } from "../errors.ts";
 import { looksLikeBys, readBys } from "../import/bys.ts";
 import { readAnySchedule } from "../import/joint-schedule-json.ts";
 import { parseJson } from "../import/json-text.ts";
-import { readScclAlgorithm } from "../import/sccl-algorithm.ts";
+import { looksLikeScclAlgorithm, readScclAlgorithm } from "../import/sccl-algorithm.ts";
 import type { ReadScheduleOptions } from "../import/schedule-header.ts";
 import type { JointSchedule } from "../model/joint-schedule.ts";
 import { stepsOf, transfersOf } from "../model/schedule.ts";
@@ -52,7 +52,9 @@ export async function anyScheduleOf(context: Context, file: string): Promise<Sch
   if (looksLikeBys(headOf(source))) return readBys(source, file, topology);
   const text = textFrom(source, file, "the schedule");
   if (!SCCL_ALGORITHM.test(text.slice(0, HEAD))) return readAnySchedule(text, nameOf(file), topology);
-  const schedule = readScclAlgorithm(parseJson(text, nameOf(file)), nameOf(file));
+  const value = parseJson(text, nameOf(file));
+  if (!looksLikeScclAlgorithm(value)) throw new InputError(nameOf(file), "an algorithm with steps", value);
+  const schedule = readScclAlgorithm(value, nameOf(file));
   if (topology.topology !== undefined && topologyHash(topology.topology) !== topologyHash(schedule.topology))
     throw new InputError("--topology", "nothing beside an algorithm that brings its network", wanted);
   return schedule;

@@ -19,7 +19,7 @@ import type { Exporter, Written } from "./exporter.ts";
 import { dialectOf, programOptions, rangeOf } from "./program-options.ts";
 
 /** Returns facts of a program for people and for --json. */
-export function writtenProgram({ program, verification, warnings }: MadeProgram, bytes: number): Written {
+function writtenProgram({ program, verification, warnings }: MadeProgram, bytes: number): Written {
   const { facts } = verification;
   return {
     bytes,
