@@ -18,6 +18,7 @@ export interface Layout {
 
 /** Code for a layout over some wires, and what keeps it from being a program. */
 export interface Attempt {
+  readonly layout: Layout;
   readonly code: Code;
   readonly numbering: Numbering;
   readonly channelCount: number;
@@ -43,6 +44,7 @@ export function attemptWith(layout: Layout, wires: Wires, runtime: MscclRuntime,
   const numbering = numberingOf(code, parts.moves.rankCount);
   const most = numbering.blocks.reduce((many, own) => Math.max(many, own.length), 0);
   return {
+    layout,
     code,
     numbering,
     channelCount: wires.channelCount,

@@ -10,7 +10,7 @@ export interface Parts {
   /** Chunks of the program to a block, and in all. */
   readonly chunksPerBlock: number;
   readonly chunkCount: number;
-  /** Chunks of the moves to a chunk of the program times instances: index * instances / coarser. */
+  /** Chunks of the moves to a chunk of the program, were these not cut. */
   readonly coarser: number;
   readonly instances: number;
   /** [parts] first chunk, number of chunks, and which of the instances. */
@@ -35,6 +35,8 @@ export interface Parts {
 export interface Pace {
   /** Chunks of a part at most. */
   readonly mostChunks: number;
+  /** Every chunk is cut into so many, which are of one run. */
+  readonly finer: number;
   /** All contributions come before all sums, unless lanes have one part; else a part goes down as soon as it is up. */
   readonly sumsLast: boolean;
 }
@@ -42,7 +44,8 @@ export interface Pace {
 /**
  * Returns the moves by parts. Neighbouring chunks with the same course are one run where lanes are given, cut into parts of at
  * most `mostChunks`; else all chunks are made as much coarser as their courses allow, and each is a part. Every chunk is cut into
- * `instances`, which do not meet: those of a block follow each other, so that parts stay in one piece.
+ * `instances`, which do not meet, and these are cut by the pace: those of a block follow each other, so that parts stay in one
+ * piece.
  *
  * Lanes: parts do not depend on each other, so events are ordered such that all lanes are through with the same share of their
  * parts at any time. Else events are ordered as the moves are.
@@ -50,7 +53,8 @@ export interface Pace {
  */
 export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
   const { chunk, chunks, lane, source, chunksPerBlock } = moves;
-  const { mostChunks } = pace;
+  const { mostChunks, finer } = pace;
+  const cuts = instances * finer;
   const laned = lane.length > 0 && lane[0] >= 0;
   const starts = startsOfCourses(moves);
   const coarser = starts.reduce(greatestCommon, chunksPerBlock);
@@ -68,15 +72,15 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
     const many = ((firsts[i + 1] ?? moves.chunkCount) - begin) / coarser;
     const at = begin / coarser;
     const inBlock = at % perBlock;
-    for (let k = 0; k < instances; k++) {
-      const lead = first.length;
+    for (let k = 0, lead = 0; k < cuts; k++) {
+      if (k % finer === 0) lead = first.length;
       for (let done = 0; done < many; done += mostChunks) {
         const chunksHere = Math.min(mostChunks, many - done);
-        first.push((at - inBlock) * instances + k * perBlock + inBlock + done);
+        first.push((at - inBlock) * cuts + k * perBlock + inBlock + done);
         size.push(chunksHere);
-        instance.push(k);
+        instance.push(Math.floor(k / finer));
         leader.push(lead);
-        share.push((done + chunksHere / 2) / many);
+        share.push(((k % finer) * many + done + chunksHere / 2) / (many * finer));
       }
     }
     partsFrom[i + 1] = first.length;
@@ -111,8 +115,8 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
     moves,
     laned,
     sumsLast,
-    chunksPerBlock: perBlock * instances,
-    chunkCount: (moves.chunkCount / coarser) * instances,
+    chunksPerBlock: perBlock * cuts,
+    chunkCount: (moves.chunkCount / coarser) * cuts,
     coarser,
     instances,
     first: Int32Array.from(first),

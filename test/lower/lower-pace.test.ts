@@ -73,6 +73,22 @@ describe("the pace of lowered trees", () => {
     expect(() => lowerToMsccl(flow, { runtime: "azure", placement: "in", threadBlocks: 0 })).toThrow("--thread-blocks");
   });
 
+  it("cuts chunks where trees that share blocks have too few, by powers of two", async () => {
+    const flow = await treesOf("dgx-h100:4", "allreduce", 1);
+    const inParts = (parts: number) => lowerToMsccl(flow, { runtime: "azure", placement: "in", parts });
+    const whole = inParts(1);
+    for (const parts of [2, 6, 12]) {
+      const cut = inParts(parts);
+      const finer = 2 ** Math.floor(Math.log2(parts));
+      expect(cut.loopChunks).toBe(whole.loopChunks * finer);
+      expect(mostBlocks(cut)).toBe(mostBlocks(whole));
+      expect(mostSteps(cut)).toBe(mostSteps(whole) * finer);
+    }
+    expect(slowness(flow, inParts(12))).toBeLessThan(slowness(flow, whole));
+    expect(() => inParts(0)).toThrow("--parts");
+    expect(() => inParts(65)).toThrow("--parts");
+  });
+
   it("sends all contributions before any sum where blocks take turns among trees", async () => {
     const flow = await treesOf("dgx-h100:4", "allreduce");
     const program = lowerToMsccl(flow, { runtime: "azure", placement: "in" });
