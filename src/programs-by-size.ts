@@ -3,6 +3,7 @@ import type { Engine } from "./engine/types.ts";
 import { InfeasibleError, InputError } from "./errors.ts";
 import type { Program } from "./model/program.ts";
 import type { Topology } from "./model/topology.ts";
+import { isTreeFlow } from "./model/tree-flow.ts";
 import { PS_PER_US } from "./model/units.ts";
 import type { SynthesizeOptions } from "./options.ts";
 import { type SynthesizeResult, synthesize } from "./pipeline.ts";
@@ -30,6 +31,7 @@ interface Choice {
   readonly algorithm: string;
   readonly us: number;
   readonly result: SynthesizeResult;
+  readonly target: ProgramOptions;
   readonly passedOver: SizeRange["passedOver"];
 }
 
@@ -39,6 +41,9 @@ const ELEMENT_BYTES = 4;
 
 /** Copies per root of trees that are tried beside those of the optimum: fewer make fewer, longer steps. */
 const COPIES_TRIED = [1, 2];
+
+/** Parts of each tree's data that are tried: few for small sizes, more to fill pipelines. */
+const PARTS_TRIED = [1, 6, 16];
 
 const isRefusal = (error: unknown): error is Error => error instanceof InputError || error instanceof InfeasibleError;
 
@@ -50,6 +55,12 @@ function requestsFor(
   const asked = optionsFor(algorithm, options);
   if (algorithm.name !== "forestcoll" || options.k !== undefined) return [asked];
   return [asked, ...COPIES_TRIED.map((k) => ({ ...asked, k }))];
+}
+
+/** Returns how a schedule is lowered: trees with different numbers of parts, unless they are said. */
+function targetsFor({ schedule }: SynthesizeResult, target: ProgramOptions): ProgramOptions[] {
+  if (!isTreeFlow(schedule) || target.parts !== undefined || target.runtime === "mscclpp") return [target];
+  return PARTS_TRIED.map((parts) => ({ ...target, parts }));
 }
 
 /**
@@ -72,14 +83,17 @@ async function choiceFor(
     for (const request of requestsFor(algorithm, { ...rest, sizeBytes })) {
       try {
         const result = await synthesize(engine, topology, request);
-        const { program } = programOf(result.schedule, target);
-        found.push({
-          sizeBytes,
-          algorithm: algorithm.name,
-          us: programUs(program, result.schedule, sizeBytes),
-          result,
-          divides: sizeBytes % (program.loopChunks * ELEMENT_BYTES) === 0,
-        });
+        for (const lowered of targetsFor(result, target)) {
+          const { program } = programOf(result.schedule, lowered);
+          found.push({
+            sizeBytes,
+            algorithm: algorithm.name,
+            us: programUs(program, result.schedule, sizeBytes),
+            result,
+            target: lowered,
+            divides: sizeBytes % (program.loopChunks * ELEMENT_BYTES) === 0,
+          });
+        }
       } catch (error) {
         if (!isRefusal(error)) throw error;
         refused.set(algorithm.name, error.message);
@@ -93,8 +107,8 @@ async function choiceFor(
   const [best] = found;
   if (best !== undefined) return { ...best, passedOver };
   const [first] = passedOver;
-  const why = first === undefined ? undefined : `${first.algorithm}: ${first.reason}`;
-  throw new InputError("--to", "at least one algorithm whose program fits the runtime", why);
+  if (first === undefined) throw new InputError("--algorithm", "at least one algorithm");
+  throw new InputError("--algorithm", `one whose program fits the runtime (${first.reason})`, first.algorithm);
 }
 
 /**
@@ -106,10 +120,14 @@ export async function synthesizeForRuntime(
   topology: Topology,
   options: SynthesizeOptions & { readonly algorithm: string },
   target: ProgramOptions,
-): Promise<{ readonly result: SynthesizeResult; readonly us: number }> {
+): Promise<{ readonly result: SynthesizeResult; readonly us: number; readonly target: ProgramOptions }> {
   const { algorithm, sizeBytes = DEFAULT_BYTES, ...rest } = options;
   return choiceFor(engine, topology, sizeBytes, { ...rest, algorithms: [algorithm], sizesBytes: [sizeBytes] }, target);
 }
+
+/** What logs call a range's program: "allreduce-65536-1048575-forestcoll". */
+const nameOfRange = ({ schedule, report }: SynthesizeResult, minBytes: number, maxBytes: number | null): string =>
+  `${schedule.collective.kind}-${minBytes}-${maxBytes ?? "up"}-${report.algorithm}`;
 
 /** Returns what a program takes on the network of its schedule. */
 function programUs(
@@ -134,11 +152,11 @@ export async function programsBySize(
   const sizes = [...new Set(options.sizesBytes)].sort((a, b) => a - b);
   const choices: Choice[] = [];
   for (const size of sizes) choices.push(await choiceFor(engine, topology, size, options, target));
-  const plain = choices.map(({ result }) => programOf(result.schedule, target).text);
+  const plain = choices.map(({ result, target: lowered }) => programOf(result.schedule, lowered).text);
   const starts = choices.map((_, i) => i).filter((i) => i === 0 || plain[i] !== plain[i - 1]);
   return starts.map((first, r) => {
     const next = starts[r + 1] ?? choices.length;
-    const { algorithm, us, result, passedOver } = choices[first] as Choice;
+    const { algorithm, us, result, passedOver, target: lowered } = choices[first] as Choice;
     const minBytes = first === 0 ? 0 : (sizes[first] as number);
     const maxBytes = next === choices.length ? null : (sizes[next] as number) - 1;
     const range = maxBytes === null ? { minBytes } : { minBytes, maxBytes };
@@ -148,7 +166,7 @@ export async function programsBySize(
       sizesBytes: sizes.slice(first, next),
       algorithm,
       us,
-      made: programOf(result.schedule, { ...target, ...range }),
+      made: programOf(result.schedule, { ...lowered, ...range, name: nameOfRange(result, minBytes, maxBytes) }),
       passedOver,
     };
   });

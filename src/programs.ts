@@ -20,6 +20,10 @@ export interface ProgramOptions {
   readonly placement?: "in" | "out" | "both";
   /** Every chunk is cut in so many, each with its own thread blocks and channels; default 1, for MSCCL++ what keeps 8 blocks busy. */
   readonly instances?: number;
+  /** MSCCL, trees: parts into which each tree's data is cut, 1 to 64; more fill pipelines of large sizes, fewer suit small ones. */
+  readonly parts?: number;
+  /** MSCCL: thread blocks on a GPU that trees may have without sharing; default 100. An H100 has room for 132. */
+  readonly threadBlocks?: number;
   readonly protocol?: Program["protocol"];
   readonly name?: string;
   /** MSCCL++: let switches that can duplicate and sum messages; default true. */
@@ -67,7 +71,17 @@ function placementFor({ runtime, placement }: ProgramOptions, kind: string): "in
  * Throws InputError where it cannot meet a limit, naming it.
  */
 export function programOf(schedule: Schedule | TreeFlow, options: ProgramOptions): MadeProgram {
-  const { runtime, instances, protocol = "Simple", name, minBytes, maxBytes, throughSwitch = true } = options;
+  const {
+    runtime,
+    instances,
+    protocol = "Simple",
+    name,
+    minBytes,
+    maxBytes,
+    throughSwitch = true,
+    parts,
+    threadBlocks,
+  } = options;
   const placement = placementFor(options, schedule.collective.kind);
   const range = { ...(minBytes === undefined ? {} : { minBytes }), ...(maxBytes === undefined ? {} : { maxBytes }) };
   const common = { protocol, ...(name === undefined ? {} : { name }) };
@@ -79,7 +93,14 @@ export function programOf(schedule: Schedule | TreeFlow, options: ProgramOptions
     program = lowerToPlan(schedule, { ...common, ...cut, placement, throughSwitch });
     text = [...mscclppJsonParts(program, range)].join("");
   } else {
-    program = lowerToMsccl(schedule, { ...common, runtime, placement, instances: instances ?? 1 });
+    program = lowerToMsccl(schedule, {
+      ...common,
+      runtime,
+      placement,
+      instances: instances ?? 1,
+      ...(parts === undefined ? {} : { parts }),
+      ...(threadBlocks === undefined ? {} : { threadBlocks }),
+    });
     text = [...mscclXmlParts(program, { dialect: runtime, ...range })].join("");
   }
   const found = limitViolations(program, runtime, text);

@@ -20,7 +20,7 @@ const MAKING: Report["synthesis"] = {
   trials: 0,
   policy: "read from a file",
 };
-const ALGORITHM = "a file";
+const ALGORITHM = "not told by the file";
 
 /** A report without what only the maker knows. */
 export type FileReport = Omit<Report, "synthesis"> & { readonly synthesis: null };

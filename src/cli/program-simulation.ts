@@ -1,5 +1,6 @@
 import { InputError } from "../errors.ts";
 import { busFactor } from "../model/collective.ts";
+import { parseGroups } from "../model/groups.ts";
 import { PS_PER_US, parseSize } from "../model/units.ts";
 import { bandwidth, topologySummary } from "../result.ts";
 import { simulateProgram } from "../simulate/program.ts";
@@ -29,8 +30,13 @@ export async function simulateProgramFile(context: Context, { file, program }: P
   context.progress({ what: "verifying" });
   const correct = verifyProgram(program, { limit: 1 }).violationCount === 0;
   if (!correct) context.note(`this program is wrong (\`banyan verify ${file}\` says how)`);
+  const group = textOf(options, "group");
+  const rankToNpu = group === undefined ? null : parseGroups(topology, group)[0];
+  if (rankToNpu !== null && rankToNpu?.length !== program.rankCount)
+    throw new InputError("--group", `${program.rankCount} NPUs, one for each rank,`, group);
   const { ps, model, linkBusyPs, messages, cutting, relayedPairs } = simulateProgram(program, topology, {
     sizeBytes,
+    ...(rankToNpu === null || rankToNpu === undefined ? {} : { rankToNpu }),
     onProgress: (done, total) => context.progress({ what: "simulating", done, total, unit: "instructions" }),
   });
   const us = ps / PS_PER_US;
@@ -72,6 +78,10 @@ export async function simulateProgramFile(context: Context, { file, program }: P
     labelled("topology", networkText(topologySummary(topology))),
     labelled("program", `${programText(program)}, ${roundedSize(sizeBytes)}`),
     labelled("", `${programSizeText(program)}, ${correct ? style.good("verified") : style.bad("NOT correct")}`),
+    labelled(
+      "ranks",
+      rankToNpu === null ? `on the first ${program.rankCount} NPUs, in order (--group says others)` : `on ${group}`,
+    ),
     labelled("model", model),
     ...(relayedPairs === 0
       ? []

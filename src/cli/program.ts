@@ -147,6 +147,7 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
     add("simulate", "<FILE>", "replay a schedule, or run a program, in the congestion-aware network")
       .option("--topology <TOPO>", `refuse a schedule for another network; programs: where they run: ${TOPO}`)
       .option("--size <size>", "programs: nccl-tests size, default 1GiB")
+      .option("--group <ids>", "programs: the NPUs of ranks 0, 1, 2 ...; default the first ones")
       .option("--switching <mode>", SWITCHING)
       .option(
         "--reference",
@@ -172,6 +173,14 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
           .option("--dialect <name>", "msccl-xml: msccl, azure (default) or rccl")
           .option("--placement <what>", "programs: in place (in), out of place (out), or fit for either (both)")
           .option("--instances <n>", "programs: cut every chunk in n, each with its own thread blocks and channels")
+          .option(
+            "--parts <n>",
+            "msccl-xml of trees: parts into which each tree's data is cut, 1 to 64; default: what is fastest",
+          )
+          .option(
+            "--thread-blocks <n>",
+            "msccl-xml of trees: blocks on a GPU before trees share them, default 100 (an H100: 132)",
+          )
           .option("--protocol <name>", "programs: Simple (default), LL or LL128")
           .option("--min-bytes <size>", "programs: smallest size that the runtime may use it for")
           .option("--max-bytes <size>", "programs: greatest size that the runtime may use it for")

@@ -21,6 +21,8 @@ export interface ScheduleSubject {
   readonly kind: "schedule";
   readonly schedule: Schedule | TreeFlow;
   readonly report: Report | null;
+  /** Parts into which each tree's data is best cut for the runtime. */
+  readonly parts?: number;
   /** What the user should know of its making. */
   readonly note?: string;
 }

@@ -20,10 +20,13 @@ export function explainProgram(program: Program): string[] {
   return [...lines, ...(program.machine === "msccl" ? channelLines(program) : eventLines(program))];
 }
 
-function blocksText({ blockOffset, rankCount, instructionOffset, blockId }: Program): string {
+function blocksText({ blockOffset, rankCount, instructionOffset, blockId, step }: Program): string {
   let [blocks, steps] = [0, 0];
   for (let r = 0; r < rankCount; r++) blocks = Math.max(blocks, blockOffset[r + 1] - blockOffset[r]);
-  for (let b = 0; b < blockId.length; b++) steps = Math.max(steps, instructionOffset[b + 1] - instructionOffset[b]);
+  for (let b = 0; b < blockId.length; b++) {
+    const last = instructionOffset[b + 1] - 1;
+    if (last >= instructionOffset[b]) steps = Math.max(steps, step[last] + 1);
+  }
   return `at most ${count(blocks, "block")} on a GPU and ${count(steps, "step")} in a block`;
 }
 

@@ -22,7 +22,9 @@ const us = (time: number): string => formatTime(time * PS_PER_US);
 const gbps = (value: number | null): string => (value === null ? "–" : `${Number(value.toPrecision(4))} GB/s`);
 
 /** Returns the result in one sentence. */
-export function answerOf({ collective, algorithm, simulated, time, limit, ofLimit, verified }: ReportFigures): string {
+export function answerOf({ synthesis, ...report }: ReportFigures): string {
+  const { collective, algorithm, simulated, time, limit, ofLimit, verified } = report;
+  const by = synthesis === null ? "" : ` by ${algorithm}`;
   const timing = simulated ?? time;
   const share = ofLimit ?? (timing.us > 0 ? limit.us / timing.us : 1);
   const distance =
@@ -30,7 +32,7 @@ export function answerOf({ collective, algorithm, simulated, time, limit, ofLimi
       ? "which is as fast as any algorithm can be"
       : `which is ${percent(share)} of what any algorithm can reach`;
   const checked = verified ? "The schedule was verified." : "The schedule was not verified.";
-  return `The ${nameOf(collective.kind)} of ${formatSize(collective.sizeBytes)} by ${algorithm} takes ${us(timing.us)} (bus bandwidth ${gbps(timing.busbwGBps)}), ${distance}. ${checked}`;
+  return `The ${nameOf(collective.kind)} of ${formatSize(collective.sizeBytes)}${by} takes ${us(timing.us)} (bus bandwidth ${gbps(timing.busbwGBps)}), ${distance}. ${checked}`;
 }
 
 export interface Figure {

@@ -38,7 +38,7 @@ export function* drawn(pictureOf: () => Picture): Generator<string> {
 export function* networkSections(topology: Topology, report: ReportFigures): Generator<string> {
   yield* section("The network", "", () => drawn(() => topologyPicture(topology)));
   const cut = cutOf(topology, report.limit.witness) ?? cutOf(topology, report.bound.witness);
-  yield* section("Why it cannot be faster", boundText(report), () =>
+  yield* section("How fast it can be", boundText(report), () =>
     cut === null ? [] : drawn(() => topologyPicture(topology, { cut })),
   );
 }

@@ -22,6 +22,14 @@ const BYTE_UNITS: Readonly<Record<string, bigint>> = {
   GiB: 1n << 30n,
   TiB: 1n << 40n,
 };
+/** Sizes as nccl-tests write them: powers of two. */
+const NCCL_TESTS_UNITS: Readonly<Record<string, bigint>> = {
+  "": 1n,
+  K: 1n << 10n,
+  M: 1n << 20n,
+  G: 1n << 30n,
+  T: 1n << 40n,
+};
 const BIT_UNITS: Readonly<Record<string, bigint>> = {
   bps: 1n,
   Kbps: 10n ** 3n,
@@ -91,11 +99,11 @@ export function parseTime(text: string, place = "latency"): number {
   return wholeNumber(rational(parts.value.num * scale, parts.value.den), place, expected, text);
 }
 
-/** Returns bytes for "1GiB", "64MB", "4096", "4096B"; at least 1. Throws InputError. */
+/** Returns bytes for "1GiB", "64MB", "4096", "4096B", and "1G", "64M" as nccl-tests read them; at least 1. Throws InputError. */
 export function parseSize(text: string, place = "--size"): number {
   const expected = 'a positive size such as "1GiB", "64MB" or "4096"';
   const parts = split(text);
-  const scale = parts === null ? undefined : parts.unit === "" ? 1n : BYTE_UNITS[parts.unit];
+  const scale = parts === null ? undefined : (NCCL_TESTS_UNITS[parts.unit] ?? BYTE_UNITS[parts.unit]);
   if (parts === null || scale === undefined) throw new InputError(place, expected, text);
   const bytes = wholeNumber(rational(parts.value.num * scale, parts.value.den), place, expected, text);
   if (bytes < 1) throw new InputError(place, expected, text);

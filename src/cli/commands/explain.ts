@@ -10,7 +10,9 @@ import type { Program } from "../../model/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/runtimes.ts";
 import { isTreeFlow } from "../../model/tree-flow.ts";
 import { formatSize, formatTime, parseSize } from "../../model/units.ts";
+import { limitViolations } from "../../programs.ts";
 import { simulateProgram } from "../../simulate/program.ts";
+import { verifyProgram } from "../../verify/program.ts";
 import { type Context, outJson } from "../context.ts";
 import { readText } from "../input-file.ts";
 import { networkOf } from "../network.ts";
@@ -71,16 +73,25 @@ async function limitLines({ options }: Context, program: Program): Promise<strin
 
 async function programLines(
   context: Context,
-  { file, program }: ProgramFile,
+  { file, text, program }: ProgramFile,
 ): Promise<{ readonly lines: string[]; readonly selected: readonly unknown[] }> {
   const { options, style } = context;
   const runtimes = runtimesFor(program, targetOf(context));
-  const found = selections(context, program, runtimes);
+  const found = selections(context, program, runtimes).map((selection) => {
+    const fails = limitViolations(program, selection.runtime, text).find(({ severity }) => severity === "error");
+    return { ...selection, ...(fails === undefined ? {} : { fails: fails.message }) };
+  });
   const lines = [...explainProgram(program), ...(await limitLines(context, program))];
+  const { violations, violationCount } = verifyProgram(program, { limit: 1 });
+  if (violationCount > 0) {
+    lines.push(`${style.bad("wrong")}: ${violations[0]?.message} (\`banyan verify ${file}\` says all)`);
+  }
   if (found.length > 0)
     lines.push("", `would it be selected for ${formatSize(parseSize(textOf(options, "size") as string))}?`);
-  for (const { runtime, selected, reasons, inPlace } of found) {
-    const verdict = selected ? style.good("yes") : `${style.bad("no")}: ${reasons.join("; ")}`;
+  for (const { runtime, selected, reasons, inPlace, fails } of found) {
+    const loads =
+      fails === undefined ? style.good("yes") : `${style.bad("no")}: it would be chosen, but cannot run: ${fails}`;
+    const verdict = selected ? loads : `${style.bad("no")}: ${reasons.join("; ")}`;
     lines.push(`  ${RUNTIMES[runtime].title}, ${inPlace ? "in place" : "out of place"}: ${verdict}`);
   }
   const log = textOf(options, "log");

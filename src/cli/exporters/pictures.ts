@@ -94,6 +94,7 @@ export const PICTURE_EXPORTERS: readonly Exporter[] = [
   {
     name: "svg",
     description: "a picture: --view topology, trees, links (how busy they are) or time",
+    takes: ["view"],
     fromSchedule(context, { schedule }, path) {
       const view = oneOf(textOf(context.options, "view"), VIEWS, "--view") ?? (isTreeFlow(schedule) ? "trees" : "time");
       return written(context, path, svgOf(schedule, view), `a picture of ${view}`);

@@ -5,9 +5,21 @@ import type { Context } from "../context.ts";
 import { oneOf, refuseOptions, textOf, wholeNumber } from "../values.ts";
 
 /** Options that say what a program is like. */
-export type ProgramOption = "dialect" | "placement" | "instances" | "protocol" | "minBytes" | "maxBytes";
+export type ProgramOption =
+  | "dialect"
+  | "placement"
+  | "instances"
+  | "parts"
+  | "threadBlocks"
+  | "protocol"
+  | "minBytes"
+  | "maxBytes"
+  | "view";
 const PROGRAM_OPTIONS: readonly ProgramOption[] = [
   "dialect",
+  "parts",
+  "threadBlocks",
+  "view",
   "placement",
   "instances",
   "protocol",
@@ -27,16 +39,26 @@ export const refuseProgramOptions = (
     `nothing beside ${what}`,
   );
 
+const PROTOCOLS = ["Simple", "LL", "LL128"] as const;
+
+/** Returns the protocol of a name in any case. */
+const protocolOf = (name: string | undefined): (typeof PROTOCOLS)[number] | undefined =>
+  PROTOCOLS.find((protocol) => protocol.toLowerCase() === name?.toLowerCase()) ?? oneOf(name, PROTOCOLS, "--protocol");
+
 /** Returns what the options say of programs. Throws InputError. */
 export function programOptions({ options }: Context, runtime: ProgramOptions["runtime"]): ProgramOptions {
   const placement = oneOf(textOf(options, "placement"), ["in", "out", "both"] as const, "--placement");
-  const protocol = oneOf(textOf(options, "protocol"), ["Simple", "LL", "LL128"] as const, "--protocol");
+  const protocol = protocolOf(textOf(options, "protocol"));
+  const parts = wholeNumber(textOf(options, "parts"), "--parts", 1);
+  const threadBlocks = wholeNumber(textOf(options, "threadBlocks"), "--thread-blocks", 1);
   const instances = wholeNumber(textOf(options, "instances"), "--instances", 1);
   return {
     runtime,
     ...(placement === undefined ? {} : { placement }),
     ...(protocol === undefined ? {} : { protocol }),
     ...(instances === undefined ? {} : { instances }),
+    ...(parts === undefined ? {} : { parts }),
+    ...(threadBlocks === undefined ? {} : { threadBlocks }),
     ...(options["nvls"] === false ? { throughSwitch: false } : {}),
     ...rangeOf({ options }),
   };

@@ -1,7 +1,6 @@
 import { InputError } from "../../errors.ts";
 import { mscclXmlParts } from "../../export/msccl-xml.ts";
 import type { Program } from "../../model/program.ts";
-import { RUNTIMES } from "../../model/runtimes.ts";
 import type { Topology } from "../../model/topology.ts";
 import { formatSize } from "../../model/units.ts";
 import { limitViolations, type MadeProgram, programOf } from "../../programs.ts";
@@ -41,24 +40,30 @@ function rewrite(context: Context, program: Program, path: string): Written {
   const found = limitViolations(program, dialect, text);
   const error = found.find(({ severity }) => severity === "error");
   if (error !== undefined)
-    throw new InputError("--dialect", `one whose limits the program meets (${RUNTIMES[dialect].title})`, error.message);
+    throw new InputError(
+      "--dialect",
+      `one whose limits the program meets (${error.message}); a schedule or network exported with --dialect ${dialect} does,`,
+      dialect,
+    );
   const bytes = outputFile(context, path, "-o").write([text]);
   return { bytes, what: programText(program), notes: found.map(({ message }) => message) };
 }
 
-/** Trees whose number is open are made so that the runtime carries them out fastest. */
+/** Trees are made and lowered so that the runtime carries them out fastest. */
 async function synthesizeTrees(context: Context, topology: Topology): Promise<ScheduleSubject> {
   const { options, signal } = context;
   const wanted = synthesisOptions(options);
   const { algorithm } = wanted;
-  const isOpen = algorithm !== undefined && isTreeMaker(algorithmNamed(algorithm)) && wanted.k === undefined;
+  const { k, ...others } = wanted;
+  const making = k === "auto" || k === undefined ? others : wanted;
   const request = collectiveRequest(withoutAuto(options), topology);
-  if (!isOpen || typeof request.collective !== "string") return synthesized(context, topology);
-  const { result, us } = await withEngine(context, (engine) =>
+  if (algorithm === undefined || !isTreeMaker(algorithmNamed(algorithm)) || typeof request.collective !== "string")
+    return synthesized(context, topology);
+  const { result, us, target } = await withEngine(context, (engine) =>
     synthesizeForRuntime(
       engine,
       topology,
-      { ...request, ...wanted, algorithm, signal, onProgress: (step) => context.progress(progressOf(step)) },
+      { ...request, ...making, algorithm, signal, onProgress: (step) => context.progress(progressOf(step)) },
       programOptions(context, dialectOf(context)),
     ),
   );
@@ -70,7 +75,8 @@ async function synthesizeTrees(context: Context, topology: Topology): Promise<Sc
     kind: "schedule",
     schedule,
     report,
-    note: `${trees}${timeText(us)} for ${size} in the simulation of programs`,
+    ...(target.parts === undefined ? {} : { parts: target.parts }),
+    note: `${trees}${timeText(us)} for ${size} in the simulation of programs; the trees themselves take ${timeText(report.time.us)}`,
   };
 }
 
@@ -78,10 +84,11 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
   {
     name: "msccl-xml",
     description: "a program for microsoft/msccl, Azure's executor or RCCL: --dialect; several by size: --sizes",
-    takes: ["dialect", "placement", "instances", "protocol", "minBytes", "maxBytes"],
+    takes: ["dialect", "placement", "instances", "parts", "threadBlocks", "protocol", "minBytes", "maxBytes"],
     synthesize: synthesizeTrees,
-    fromSchedule(context, { schedule, note }, path) {
-      const written = write(context, programOf(schedule, programOptions(context, dialectOf(context))), path);
+    fromSchedule(context, { schedule, note, parts }, path) {
+      const options = programOptions(context, dialectOf(context));
+      const written = write(context, programOf(schedule, parts === undefined ? options : { ...options, parts }), path);
       return note === undefined ? written : { ...written, notes: [note, ...(written.notes ?? [])] };
     },
     fromProgram: (context, { program }, path) => rewrite(context, program, path),

@@ -15,15 +15,8 @@ import type { Written } from "./exporter.ts";
 import { dialectOf, programOptions } from "./program-options.ts";
 
 /** Returns the name of a range's file; names sort as sizes do, for runtimes take the first file that fits. */
-function nameOfRange(
-  { minBytes, maxBytes, algorithm }: SizeRange,
-  at: number,
-  ranges: number,
-  collective: string,
-): string {
-  const number = `${at + 1}`.padStart(`${ranges}`.length, "0");
-  const to = maxBytes === null ? "up" : `${maxBytes}`;
-  return `${number}-${collective}-${minBytes}-${to}-${algorithm}.xml`;
+function fileNameOf({ made }: SizeRange, at: number, ranges: number): string {
+  return `${`${at + 1}`.padStart(`${ranges}`.length, "0")}-${made.program.name}.xml`;
 }
 
 /** `banyan export TOPO --to msccl-xml --sizes ...`: a folder with the best program for each size. */
@@ -59,7 +52,7 @@ export async function writeSizes(context: Context, argument: string, path: strin
     ),
   );
   const files = ranges.map((range, i) => ({
-    name: nameOfRange(range, i, ranges.length, collective),
+    name: fileNameOf(range, i, ranges.length),
     parts: [range.made.text],
   }));
   const bytes = folder.write(files);
