@@ -9,13 +9,15 @@ const MOST_BYTES = 2 ** 29 - 25;
 /** The name of standard input where a file is wanted. */
 export const STANDARD_INPUT = "-";
 const STANDARD_INPUT_DESCRIPTOR = 0;
-/** It can be read only once; commands may look at it twice. */
-let standardInput: Uint8Array | undefined;
+/** What can be read only once, pipes and standard input: commands may look at it twice. */
+const readOnce = new Map<string, Uint8Array>();
 
 function wholeOf(path: string): Uint8Array {
-  if (path !== STANDARD_INPUT) return readFileSync(path);
-  standardInput ??= readFileSync(STANDARD_INPUT_DESCRIPTOR);
-  return standardInput;
+  const known = readOnce.get(path);
+  if (known !== undefined) return known;
+  const whole = readFileSync(path === STANDARD_INPUT ? STANDARD_INPUT_DESCRIPTOR : path);
+  readOnce.set(path, whole);
+  return whole;
 }
 
 /** Returns what a file is called in messages. */

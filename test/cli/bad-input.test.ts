@@ -102,7 +102,7 @@ describe("a topology that is neither a file nor a preset", () => {
     [
       "options of another format",
       "topology good.json --nodes 2",
-      'expected a file (TACCL topology, nvidia-smi topo -m or rocm-smi --showtopo) that leaves this open for --nodes but received "good.json (banyan-topology)"',
+      'expected a file (TACCL topology, NCCL topology, nvidia-smi topo -m or rocm-smi --showtopo) that leaves this open for --nodes but received "good.json (banyan-topology)"',
     ],
   ])("%s", (_, args, line) => {
     folder.put("good.json", good);

@@ -125,6 +125,7 @@ describe("banyan export", () => {
       output: "two.bys",
       transfers: 2 * 15 * 32,
       bytes: bytesOf("two.bys").length,
+      notes: [],
     });
     expect(readBys(bytesSource(bytesOf("two.bys")), "two")).toEqual(expandSlots(slots));
     const { code, out, err } = await run("export two.bys --to json -o three.json");
@@ -139,8 +140,8 @@ describe("banyan export", () => {
   });
 
   it("refuses other formats, and needs to know where to", async () => {
-    expect(await refused("export slots.bys --to xml -o x")).toBe(
-      'banyan: expected one of json, bys, perfetto, steps for --to but received "xml"\n',
+    expect(await refused("export slots.bys --to xml -o x")).toMatch(
+      /^banyan: expected one of json, bys, steps, perfetto, msccl-xml, .* for --to but received "xml"\n$/,
     );
     expect(await refused("export slots.bys --to json")).toBe(
       "banyan: required option '-o, --output <file>' not specified; see `banyan export --help`\n",

@@ -3,6 +3,8 @@ import { type Context, outJson } from "../context.ts";
 import { exportTo } from "../exporters/exporter.ts";
 import { exporterNamed } from "../exporters/exporters.ts";
 import { writeSizes } from "../exporters/sizes.ts";
+import { outputFile } from "../output-file.ts";
+import { outputFolder } from "../output-folder.ts";
 import { subjectOf } from "../subject.ts";
 import { roundedSize } from "../text.ts";
 import { textOf } from "../values.ts";
@@ -16,6 +18,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const sizes = textOf(options, "sizes");
   if (sizes !== undefined && exporter.name !== "msccl-xml")
     throw new InputError("--sizes", "--to msccl-xml beside it", sizes);
+  // so that long work does not end in a surprise
+  if (exporter.folder === true || sizes !== undefined) outputFolder(context, path, "-o");
+  else outputFile(context, path, "-o");
   const {
     bytes,
     what,

@@ -19,7 +19,7 @@ import { anyScheduleOf, expanded, isJoint } from "../schedule-file.ts";
 import { collectiveText, networkText } from "../synthesis-report.ts";
 import { count, labelled, labelledTable, linksJson, linksText, timingCells } from "../text.ts";
 import { simulateTreesFile } from "../tree-files.ts";
-import { oneOf, textOf } from "../values.ts";
+import { oneOf, refuseOptions, textOf } from "../values.ts";
 
 /** What a replay gave: times in picoseconds. */
 interface Replay {
@@ -67,16 +67,15 @@ function simulateTrees(
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet, style } = context;
   const file = args[0] as string;
-  const program = programFileOf(context, file);
-  if (program !== null) return simulateProgramFile(context, program);
-  const size = textOf(options, "size");
-  if (size !== undefined) throw new InputError("--size", "a program beside it; a schedule has its own,", size);
   const asked = oneOf(textOf(options, "switching"), ["cut-through", "store-and-forward"] as const, "--switching");
   const reference = options["reference"] === true;
   if (reference && asked === "cut-through")
     throw new InputError("--switching", "store-and-forward, or nothing, beside --reference", asked);
   const tracePath = textOf(options, "trace");
   const trace = tracePath === undefined ? undefined : outputFile(context, tracePath, "--trace");
+  const program = programFileOf(context, file);
+  if (program !== null) return simulateProgramFile(context, program);
+  refuseOptions(options, ["size", "group"], "a program beside it; a schedule has its own,");
   const whole = await anyScheduleOf(context, file);
   const chunks = textOf(options, "chunks");
   if (isTreeFlow(whole)) return simulateTrees(context, file, whole, asked, chunks);

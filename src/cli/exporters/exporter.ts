@@ -22,6 +22,8 @@ export interface Exporter {
   readonly description: string;
   /** Options of programs that it takes. */
   readonly takes?: readonly ProgramOption[];
+  /** It writes a folder of files. */
+  readonly folder?: true;
   /** Makes the schedule that suits the format best; without it, the one that `synth` makes. */
   synthesize?(context: Context, topology: Topology): Promise<ScheduleSubject>;
   fromSchedule?(context: Context, subject: ScheduleSubject, path: string): Promise<Written> | Written;

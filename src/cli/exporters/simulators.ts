@@ -44,6 +44,7 @@ function networkExporter(name: string, description: string, text: (topology: Top
 export const SIMULATOR_EXPORTERS: readonly Exporter[] = [
   {
     name: "chakra",
+    folder: true,
     description: "a folder of Chakra execution traces, one for each NPU, and the workload that starts them",
     fromSchedule(context, subject, path) {
       const steps = stepsFor(subject, "chakra");
@@ -55,6 +56,7 @@ export const SIMULATOR_EXPORTERS: readonly Exporter[] = [
   },
   {
     name: "astra-sim",
+    folder: true,
     description: "a folder of all that ASTRA-sim needs to run a schedule: traces, network, system, memory, command",
     fromSchedule: (context, subject, path) =>
       writeFolder(context, path, () => astraFiles(stepsFor(subject, "astra-sim"), "collective")),
