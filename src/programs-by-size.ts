@@ -140,8 +140,8 @@ function programUs(
 
 /**
  * Returns a program for each range of sizes: the one that is fastest in the simulation of programs at each size asked for, up to
- * the next size; the first also for smaller and the last for all larger ones. Neighbours with the same program become one range. The ranges do not
- * overlap and leave nothing out. Throws as synthesize does, and InputError where no algorithm's program fits the runtime.
+ * the next size; the first also for smaller and the last for all larger ones. Neighbours with the same program become one range.
+ * The ranges do not overlap and leave nothing out. Throws as synthesize does, and InputError where no algorithm's program fits the runtime.
  */
 export async function programsBySize(
   engine: Engine,
