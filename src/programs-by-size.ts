@@ -44,23 +44,29 @@ const COPIES_TRIED = [1, 2];
 
 /** Parts of each tree's data that are tried: few for small sizes, more to fill pipelines. */
 const PARTS_TRIED = [1, 6, 16];
+/** Among more ranks a program takes many seconds to make and to simulate: one copy, and parts that suit large sizes. */
+const MOST_RANKS_SEARCHED = 32;
+const PARTS_OF_LARGE = [6];
 
 const isRefusal = (error: unknown): error is Error => error instanceof InputError || error instanceof InfeasibleError;
 
 /** Returns what an algorithm is asked: trees also with few copies, unless their number is said. */
 function requestsFor(
   algorithm: (typeof ALGORITHMS)[number],
+  { npuCount }: Topology,
   options: Omit<SynthesizeOptions, "algorithm">,
 ): SynthesizeOptions[] {
   const asked = optionsFor(algorithm, options);
   if (algorithm.name !== "forestcoll" || options.k !== undefined) return [asked];
+  if (npuCount > MOST_RANKS_SEARCHED && options.group === undefined) return [{ ...asked, k: 1 }];
   return [asked, ...COPIES_TRIED.map((k) => ({ ...asked, k }))];
 }
 
 /** Returns how a schedule is lowered: trees with different numbers of parts, unless they are said. */
 function targetsFor({ schedule }: SynthesizeResult, target: ProgramOptions): ProgramOptions[] {
   if (!isTreeFlow(schedule) || target.parts !== undefined || target.runtime === "mscclpp") return [target];
-  return PARTS_TRIED.map((parts) => ({ ...target, parts }));
+  const tried = schedule.collective.groupSize > MOST_RANKS_SEARCHED ? PARTS_OF_LARGE : PARTS_TRIED;
+  return tried.map((parts) => ({ ...target, parts }));
 }
 
 /**
@@ -80,7 +86,7 @@ async function choiceFor(
   const found: (Omit<Choice, "passedOver"> & { readonly divides: boolean })[] = [];
   const refused = new Map<string, string>();
   for (const algorithm of chosen) {
-    for (const request of requestsFor(algorithm, { ...rest, sizeBytes })) {
+    for (const request of requestsFor(algorithm, topology, { ...rest, sizeBytes })) {
       try {
         const result = await synthesize(engine, topology, request);
         for (const lowered of targetsFor(result, target)) {
