@@ -76,6 +76,14 @@ export function programText(program: Program): string {
   return `${collective} of ${count(rankCount, "GPU")}, ${placement}, ${protocol}`;
 }
 
+/** Returns what --json says of a program everywhere. */
+export const programJson = ({ name, machine, collective, rankCount }: Program) => ({
+  name,
+  machine,
+  collective,
+  ranks: rankCount,
+});
+
 /** Returns how large a program is, in a phrase. */
 export const programSizeText = (program: Program): string =>
   `${count(instructionCount(program), "instruction")} in ${count(blockCount(program), "thread block")}`;
@@ -107,12 +115,7 @@ export function verifyProgramFile(context: Context, { file, text, program }: Pro
     outJson(context, {
       schema: "banyan/verification@1",
       file,
-      program: {
-        name: program.name,
-        machine: program.machine,
-        collective: program.collective,
-        ranks: program.rankCount,
-      },
+      program: programJson(program),
       target,
       correct,
       modes: judged.modes,

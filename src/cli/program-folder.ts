@@ -8,7 +8,7 @@ import { verifyProgram } from "../verify/program.ts";
 import { sizeRangeViolations } from "../verify/program-limits-sizes.ts";
 import type { ProgramViolation } from "../verify/program-violation.ts";
 import { type Context, outJson } from "./context.ts";
-import { programText, refuseNetwork, targetOf, textUnlessBys } from "./program-files.ts";
+import { programJson, programText, refuseNetwork, targetOf, textUnlessBys } from "./program-files.ts";
 import { count } from "./text.ts";
 
 /** Whether a name is that of a folder. */
@@ -42,12 +42,7 @@ export function verifyProgramFolder(context: Context, folder: string): number {
   if (json) {
     const shown = files.map(({ name, program, violations }) => ({
       file: name,
-      program: {
-        name: program.name,
-        machine: program.machine,
-        collective: program.collective,
-        ranks: program.rankCount,
-      },
+      program: programJson(program),
       correct: !violations.some(isError),
       violations,
     }));

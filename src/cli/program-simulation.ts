@@ -8,7 +8,7 @@ import { utilisation } from "../simulate/utilisation.ts";
 import { verifyProgram } from "../verify/program.ts";
 import { type Context, outJson } from "./context.ts";
 import { networkOf } from "./network.ts";
-import { type ProgramFile, programSizeText, programText } from "./program-files.ts";
+import { type ProgramFile, programJson, programSizeText, programText } from "./program-files.ts";
 import { networkText } from "./synthesis-report.ts";
 import { count, labelled, labelledTable, linksJson, linksText, roundedSize, timingCells } from "./text.ts";
 import { textOf } from "./values.ts";
@@ -50,12 +50,7 @@ export async function simulateProgramFile(context: Context, { file, program }: P
       schema: "banyan/simulation@1",
       file,
       topology: topologySummary(topology),
-      program: {
-        name: program.name,
-        machine: program.machine,
-        collective: program.collective,
-        ranks: program.rankCount,
-      },
+      program: programJson(program),
       sizeBytes,
       verified: correct,
       messages,

@@ -1,11 +1,8 @@
-import { createRequire } from "node:module";
 import { Command, CommanderError, Option } from "commander";
 import { EXAMPLES, NOTES } from "./help.ts";
 import type { CommandName, Job, Options } from "./protocol.ts";
 import { showsColors } from "./style.ts";
-
-// The same depth below the package's root in src/ and in dist/.
-const { version } = createRequire(import.meta.url)("../../package.json") as { readonly version: string };
+import { version } from "./version.ts";
 
 /** Joins the values of an option that is given several times. */
 const joined = (value: string, before: string | undefined): string =>

@@ -1,4 +1,3 @@
-import { createRequire } from "node:module";
 import { type Comparison, type ComparisonRow, compare } from "../../compare.ts";
 import { InputError } from "../../errors.ts";
 import { ncclTestsJson, ncclTestsTable } from "../../export/nccl-tests.ts";
@@ -18,9 +17,7 @@ import { networkText } from "../synthesis-report.ts";
 import { table } from "../table.ts";
 import { labelled, percent, significant, timeText } from "../text.ts";
 import { listOf, namedCollective, oneOf, textOf } from "../values.ts";
-
-// The same depth below the package's root in src/ and in dist/.
-const { version } = createRequire(import.meta.url)("../../../package.json") as { readonly version: string };
+import { version } from "../version.ts";
 
 const FORMATS = ["table", "csv", "json", "nccl-tests", "nccl-tests-json", "tuner", "svg"] as const;
 

@@ -6,7 +6,7 @@ import type { Program } from "../../model/program.ts";
 import { parseSize } from "../../model/units.ts";
 import { type Context, outJson } from "../context.ts";
 import { nameOf } from "../input-file.ts";
-import { programFile, programText } from "../program-files.ts";
+import { programFile, programJson, programText } from "../program-files.ts";
 import { MOST_THREADS, runProgram } from "../run-program.ts";
 import { count, roundedSize, timeText } from "../text.ts";
 import { oneOf, textOf, wholeNumber } from "../values.ts";
@@ -45,12 +45,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     outJson(context, {
       schema: "banyan/execution@1",
       file,
-      program: {
-        name: program.name,
-        machine: program.machine,
-        collective: program.collective,
-        ranks: program.rankCount,
-      },
+      program: programJson(program),
       dtype: type,
       sizeBytes,
       seed,

@@ -1,4 +1,3 @@
-import { createRequire } from "node:module";
 import { InputError } from "../../errors.ts";
 import { topologyDot, treesDot } from "../../export/dot.ts";
 import { htmlReport } from "../../export/html-report.ts";
@@ -20,10 +19,8 @@ import { simulateTreeFlow, treeFlowClock } from "../../simulate/tree-flow.ts";
 import type { Context } from "../context.ts";
 import { outputFile } from "../output-file.ts";
 import { oneOf, textOf } from "../values.ts";
+import { version } from "../version.ts";
 import type { Exporter, Written } from "./exporter.ts";
-
-// The same depth below the package's root in src/ and in dist/.
-const { version } = createRequire(import.meta.url)("../../../package.json") as { readonly version: string };
 
 const VIEWS = ["topology", "trees", "links", "time"] as const;
 /** More transfers are not drawn one by one. */
