@@ -245,6 +245,91 @@ export interface ArborescenceProblem {
 }
 
 /**
+ * Breadth-first broadcast (Zhao 2026, LP 3.1): node u receives, in step t, the shards of the nodes at distance t over the arcs
+ * that lie on shortest paths from them, and the arc with the greatest load has as little as possible. All arcs are equal.
+ */
+export interface BalanceProblem {
+  readonly nodeCount: number;
+  /** [nodes + 1] Arcs that enter u: inSource[inOffset[u] .. inOffset[u + 1]]; the k-th is port k of u. */
+  readonly inOffset: Int32Array;
+  /** [arcs] node that the arc leaves; self-loops are allowed and carry nothing. */
+  readonly inSource: Int32Array;
+  /** [targets] nodes to balance, ascending: all, or one where every node looks like it. */
+  readonly targets: Int32Array;
+  /** Equal parts of a shard, 1 .. 32767, that loads are counted in; 0: shards can be cut anywhere. */
+  readonly parts: number;
+  /** 1: the shares too, not only the loads; `parts` is then not 0. */
+  readonly wantsShares: number;
+  /** Threads that share the work, >= 1; the answer does not depend on it. Only native kernels use more than one. */
+  readonly threads: number;
+  /** Room for so many steps and rows. */
+  readonly maxSteps: number;
+  readonly maxRows: number;
+}
+
+export interface Balance {
+  /** Steps until every target has everything. */
+  readonly steps: number;
+  /** [steps] the greatest load of an arc into any target, loadNum / loadDen in lowest terms: in shards, or in parts (loadDen 1). */
+  readonly loadNum: Int32Array;
+  readonly loadDen: Int32Array;
+  /** [steps] the first of the targets with that load. */
+  readonly worst: Int32Array;
+  /**
+   * What moves, where it was asked for: rows rowOffset[i] .. rowOffset[i + 1] bring shards to targets[i], ascending by
+   * (step, port, source, first part). No row is longer than it need be: a shard is cut only where its ports differ.
+   */
+  readonly rowOffset: Float64Array;
+  readonly step: Uint16Array;
+  readonly port: Uint16Array;
+  readonly source: Int32Array;
+  /** The row moves the parts from .. to - 1. */
+  readonly from: Uint16Array;
+  readonly to: Uint16Array;
+}
+
+/**
+ * Maximum concurrent flow (Zhao 2026, A.1): every source sends `rate` times its demand to every node at once. Symmetry is
+ * handed in: arcs of one class carry equal loads, and a source stands for `sourceWeight` equal ones.
+ */
+export interface ConcurrentProblem {
+  readonly nodeCount: number;
+  /** [nodes + 1] Arcs that leave v: arcTarget[arcOffset[v] .. arcOffset[v + 1]]. */
+  readonly arcOffset: Int32Array;
+  readonly arcTarget: Int32Array;
+  /** [arcs] class 0 .. classes - 1; all classes have arcs. */
+  readonly arcClass: Int32Array;
+  /** [classes] capacity of one arc of the class, > 0. */
+  readonly capacity: Float64Array;
+  /** [sources] nodes. */
+  readonly sources: Int32Array;
+  /** [sources] equal sources that it stands for, > 0: the images of its flow load the arcs of a class evenly. */
+  readonly sourceWeight: Float64Array;
+  /** [sources * nodes] demand of each node from each source, >= 0, 0 from itself; null: 1 to every node of `terminals`. */
+  readonly demand: Float64Array | null;
+  /** [nodes] 1: an NPU, 0: only forwards. */
+  readonly terminals: Uint8Array;
+  /** Stop when bound / rate - 1 is at most this, > 0, or after maxRounds over all sources. */
+  readonly gap: number;
+  readonly maxRounds: number;
+  /** 1: the flows of each source too. */
+  readonly wantsFlow: number;
+  readonly threads: number;
+}
+
+export interface ConcurrentFlow {
+  /** What the flows reach: demand times rate fits all capacities (doubles; the caller proves it exactly). */
+  readonly rate: number;
+  /** No flow is better: sum of lengths times capacities over the sum of demands times distances (doubles, likewise). */
+  readonly bound: number;
+  readonly rounds: number;
+  /** [classes] length of an arc of the class that gives the bound, exact integers 0 .. 2^30. */
+  readonly length: Int32Array;
+  /** [sources * arcs] flow of the source over each arc for one unit of demand, without circles; empty where not asked for. */
+  readonly flow: Float64Array;
+}
+
+/**
  * Set element 0 to 1 to ask a running kernel to stop; it then throws CancelledError. Element 1, where there is one, gets the
  * progress of `spread` in thousandths. May lie over shared memory.
  */
