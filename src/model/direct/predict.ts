@@ -1,0 +1,90 @@
+import { add, multiply, type Rational, rational, subtract } from "../rational.ts";
+import type { Construction } from "./construction.ts";
+import { leastBandwidthTime } from "./optimality.ts";
+
+/** What is known of a network and its all-gather without making them. */
+export interface Predicted {
+  readonly nodes: number;
+  /** Ports of a node, those of self-loops and parallel arcs included. */
+  readonly degree: number;
+  /** T_L / alpha. */
+  readonly steps: number;
+  /** T_B in units of M / B. */
+  readonly bandwidth: Rational;
+}
+
+/**
+ * Returns the times of the line graph (Zhao 2026, theorem 7, corollary 7.1): never less than the schedule of definition 1
+ * takes. Theorem 10 states equality for BFB schedules where every node has two different out-neighbours; it may take less
+ * where all that enters a node over an arc in some step belongs to its out-neighbours, and a step less on rings.
+ */
+export function predictLine(base: Predicted, times = 1): Predicted {
+  let { nodes, bandwidth } = base;
+  for (let i = 0; i < times; i++) {
+    bandwidth = add(bandwidth, rational(1, nodes));
+    nodes *= base.degree;
+  }
+  return { nodes, degree: base.degree, steps: base.steps + times, bandwidth };
+}
+
+/** Returns the times of the degree expansion of a graph without self-loops: exactly those of definition 2 (theorem 11). */
+export function predictDegree({ nodes, degree, steps, bandwidth }: Predicted, factor: number): Predicted {
+  if (factor === 1) return { nodes, degree, steps, bandwidth };
+  return {
+    nodes: nodes * factor,
+    degree: degree * factor,
+    steps: steps + 1,
+    bandwidth: add(bandwidth, rational(factor - 1, factor * nodes)),
+  };
+}
+
+/** Returns the times of a Cartesian power: exactly those of definition 14 (theorem 12). */
+export function predictPower({ nodes, degree, steps, bandwidth }: Predicted, exponent: number): Predicted {
+  const size = BigInt(nodes);
+  const power = size ** BigInt(exponent);
+  return {
+    nodes: Number(power),
+    degree: degree * exponent,
+    steps: steps * exponent,
+    bandwidth: nodes === 1 ? bandwidth : multiply(bandwidth, rational(size * (power - 1n), (size - 1n) * power)),
+  };
+}
+
+/**
+ * Returns the times of a Cartesian product of simple digraphs with bandwidth-optimal BFB schedules: exactly those of the BFB
+ * schedule of the product (theorem 13); null where a factor is not bandwidth optimal. That factors are simple is not checked.
+ */
+export function predictProduct(factors: readonly Predicted[]): Predicted | null {
+  let nodes = 1;
+  let degree = 0;
+  let steps = 0;
+  for (const factor of factors) {
+    if (subtract(factor.bandwidth, leastBandwidthTime(factor.nodes)).num !== 0n) return null;
+    nodes *= factor.nodes;
+    degree += factor.degree;
+    steps += factor.steps;
+  }
+  return { nodes, degree, steps, bandwidth: leastBandwidthTime(nodes) };
+}
+
+/** Returns the times of a reverse-symmetric graph together with its transpose (A.1.6): those of the graph, at twice the degree. */
+export const predictBidirectional = (base: Predicted): Predicted => ({ ...base, degree: 2 * base.degree });
+
+/**
+ * Returns the times of the schedule of a construction, by the theorems; `timesOf` tells those of families, products and
+ * transposes, which no theorem gives. O(size of the construction).
+ */
+export function predict(construction: Construction, timesOf: (base: Construction) => Predicted): Predicted {
+  switch (construction.kind) {
+    case "line":
+      return predictLine(predict(construction.base, timesOf), construction.times);
+    case "degree":
+      return predictDegree(predict(construction.base, timesOf), construction.factor);
+    case "power":
+      return predictPower(predict(construction.base, timesOf), construction.exponent);
+    case "bidirectional":
+      return predictBidirectional(predict(construction.base, timesOf));
+    default:
+      return timesOf(construction);
+  }
+}
