@@ -2,6 +2,7 @@ import { InputError } from "../../errors.ts";
 import { didYouMean } from "../closest.ts";
 import type { Topology } from "../topology.ts";
 import { AMD_INTEL } from "./amd-intel.ts";
+import { doubleBinaryTreeNetwork, shiftedRing } from "./baseline-networks.ts";
 import { type Box, boxTopology } from "./boxes.ts";
 import { circulant } from "./circulant.ts";
 import { dragonfly } from "./dragonfly.ts";
@@ -49,6 +50,12 @@ const NETWORKS: Readonly<Record<string, { build: (e: Expression) => Topology; fo
     form: "circulant:N,A[,B...]",
     description: "N NPUs, each linked to those A, B ... away",
   },
+  "shifted-ring": {
+    build: shiftedRing,
+    form: "shifted-ring:N",
+    description: "two rings, both ways: steps 1 and the next one prime to N",
+  },
+  dbt: { build: doubleBinaryTreeNetwork, form: "dbt:N", description: "the links of a double binary tree" },
   dragonfly: { build: dragonfly, form: "dragonfly:AxG", description: "G groups of A, a global link between each two" },
   "fat-tree": {
     build: fatTree,

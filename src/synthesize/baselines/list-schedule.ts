@@ -25,9 +25,13 @@ function hopsTo(topology: Topology, into: ReturnType<typeof inLinks>, target: nu
 
 /**
  * Returns the routes of the messages, one per pair of NPUs: fewest hops, at every node on to the lowest node (then lowest
- * link). Other NPUs on the way only forward, as routers do. `routeOf[i]` is the route of message i.
+ * link). Other NPUs on the way only forward, as routers do. `routeOf[i]` is the route of message i; where that is one of several
+ * equal links between its NPUs, the others follow it, and `alternatives[route]` counts them all (else 1).
  */
-function shortestRoutes(topology: Topology, list: Messages): { routes: RouteSet; routeOf: Int32Array } {
+function shortestRoutes(
+  topology: Topology,
+  list: Messages,
+): { routes: RouteSet; routeOf: Int32Array; alternatives: readonly number[] } {
   const out = outLinks(topology);
   const into = inLinks(topology);
   const byPair = new Map<number, number>();
@@ -36,6 +40,7 @@ function shortestRoutes(topology: Topology, list: Messages): { routes: RouteSet;
   const target: number[] = [];
   const linkOffset = [0];
   const links: number[] = [];
+  const alternatives: number[] = [];
   const routeOf = Int32Array.from(list.chunk, (_, i) => {
     const from = list.source[i] as number;
     const to = list.target[i] as number;
@@ -63,11 +68,17 @@ function shortestRoutes(topology: Topology, list: Messages): { routes: RouteSet;
       links.push(best);
       node = topology.linkTarget[best];
     }
-    byPair.set(pair, source.length);
-    source.push(from);
-    target.push(to);
-    linkOffset.push(links.length);
-    return source.length - 1;
+    const route = source.length;
+    byPair.set(pair, route);
+    const equal = hops[from] === 1 ? equalLinks(topology, out, links[links.length - 1] as number) : [];
+    links.push(...equal);
+    for (let k = 0; k <= equal.length; k++) {
+      source.push(from);
+      target.push(to);
+      linkOffset.push(links.length - equal.length + k);
+      alternatives.push(equal.length + 1);
+    }
+    return route;
   });
   const whole = new Float64Array(links.length).fill(1);
   const routes = {
@@ -78,23 +89,45 @@ function shortestRoutes(topology: Topology, list: Messages): { routes: RouteSet;
     shareNum: whole,
     shareDen: whole,
   };
-  return { routes, routeOf };
+  return { routes, routeOf, alternatives };
+}
+
+/** Returns the other links between the same nodes with the same figures. */
+function equalLinks(topology: Topology, out: ReturnType<typeof outLinks>, link: number): number[] {
+  const { linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs } = topology;
+  const from = linkSource[link];
+  return [...out.links.subarray(out.offset[from], out.offset[from + 1])].filter(
+    (other) =>
+      other !== link &&
+      linkTarget[other] === linkTarget[link] &&
+      linkBytesPerSecond[other] === linkBytesPerSecond[link] &&
+      linkLatencyPs[other] === linkLatencyPs[link],
+  );
 }
 
 /**
  * Returns the schedule of messages issued in order: each starts when its chunk is at its source, everything the source
- * must add to it has arrived, and the links of its way are free; it holds all of them for latency + serialisation
- * (link-busy model). Replays show what a network with store-and-forward makes of it. O(message hops).
+ * must add to it has arrived, and the links of its way are free (of equal links the first that is); it holds all of them for
+ * latency + serialisation (link-busy model). Replays show what a network with store-and-forward makes of it. O(message hops).
  */
 export function listSchedule(topology: Topology, collective: Collective, list: Messages): StepSchedule {
-  const { routes, routeOf } = shortestRoutes(topology, list);
+  const { routes, routeOf, alternatives } = shortestRoutes(topology, list);
   const { slotPs } = routeTimes(topology, routes, collective.chunkBytes);
   const count = list.chunk.length;
   const linkFree = new Float64Array(linkCount(topology));
   const ready = new Map<number, number>();
   const startPs = new Float64Array(count);
+  const freeAt = (route: number): number => linkFree[routes.links[routes.linkOffset[route]]];
+  const firstFree = (route: number): number => {
+    let best = route;
+    for (let other = route + 1; other < route + (alternatives[route] as number); other++) {
+      if (freeAt(other) < freeAt(best)) best = other;
+    }
+    return best;
+  };
   for (let i = 0; i < count; i++) {
-    const route = routeOf[i];
+    const route = firstFree(routeOf[i]);
+    routeOf[i] = route;
     let start = ready.get((list.chunk[i] as number) * topology.npuCount + (list.source[i] as number)) ?? 0;
     const end = routes.linkOffset[route + 1];
     for (let k = routes.linkOffset[route]; k < end; k++) start = Math.max(start, linkFree[routes.links[k]]);
