@@ -1,0 +1,39 @@
+import type { Collective } from "./collective.ts";
+import { commSlots, suitsSlots } from "./comm-slots.ts";
+import { type CommRun, commSteps } from "./comm-steps.ts";
+import type { Schedule } from "./slot-schedule.ts";
+import type { Topology } from "./topology.ts";
+
+/** What a collective is made of. */
+export interface CommRuns {
+  /** An all-gather on the network; null where only the other is needed (directionsOf). */
+  readonly forward: Omit<CommRun, "backward"> | null;
+  /** One on the network with every link turned around, to run backwards (Zhao 2026, corollary 1.1). */
+  readonly backward: Omit<CommRun, "backward"> | null;
+}
+
+/**
+ * Returns which all-gathers a collective needs: as arrival logs the one on the network itself runs both ways, over mirrored
+ * routes; as steps an all-gather needs the one on the network, a reduce-scatter the one on the network turned around, an
+ * all-reduce both.
+ */
+export function directionsOf(
+  topology: Topology,
+  collective: Collective,
+): { readonly slots: boolean; readonly forward: boolean; readonly backward: boolean } {
+  const slots = suitsSlots(topology, collective);
+  return {
+    slots,
+    forward: slots || collective.kind !== "reducescatter",
+    backward: !slots && collective.kind !== "allgather",
+  };
+}
+
+/** Returns the schedule of an all-gather, reduce-scatter or all-reduce made of these; the runs are those of directionsOf. */
+export function commCollective(topology: Topology, collective: Collective, { forward, backward }: CommRuns): Schedule {
+  if (forward !== null && directionsOf(topology, collective).slots) return commSlots(topology, collective, forward);
+  return commSteps(topology, collective, [
+    ...(backward === null ? [] : [{ ...backward, backward: true }]),
+    ...(forward === null ? [] : [{ ...forward, backward: false }]),
+  ]);
+}
