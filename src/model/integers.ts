@@ -5,6 +5,9 @@ export function gcd(a: number, b: number): number {
   return x;
 }
 
+/** Returns the least common multiple of positive exact integers. */
+export const lcm = (a: number, b: number): number => (a / gcd(a, b)) * b;
+
 /** Returns the greatest common divisor of exact integers at or above 0; 0 where there are none or all are 0. */
 export function commonDivisor(values: ArrayLike<number>): number {
   let divisor = 0;
