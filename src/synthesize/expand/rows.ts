@@ -1,0 +1,53 @@
+import { commSchedule } from "../../model/comm-builder.ts";
+import type { CommSchedule } from "../../model/comm-schedule.ts";
+import type { Digraph } from "../../model/direct/digraph.ts";
+
+/** Rows of a schedule while they are made, in any order; room for as many as were asked for. */
+export interface Rows {
+  length: number;
+  readonly step: Int32Array;
+  readonly source: Int32Array;
+  readonly arc: Int32Array;
+  readonly from: Int32Array;
+  readonly to: Int32Array;
+}
+
+export const roomFor = (rows: number): Rows => ({
+  length: 0,
+  step: new Int32Array(rows),
+  source: new Int32Array(rows),
+  arc: new Int32Array(rows),
+  from: new Int32Array(rows),
+  to: new Int32Array(rows),
+});
+
+export function addRow(rows: Rows, step: number, source: number, arc: number, from: number, to: number): void {
+  const i = rows.length++;
+  rows.step[i] = step;
+  rows.source[i] = source;
+  rows.arc[i] = arc;
+  rows.from[i] = from;
+  rows.to[i] = to;
+}
+
+/** Returns the schedule of the rows, in order; it ends with the last step in which something moves. O(rows + arcs + steps). */
+export function scheduleOf(
+  graph: Digraph,
+  parts: number,
+  rows: Rows,
+  symmetry: readonly number[] | null = null,
+): CommSchedule {
+  const used = (column: Int32Array): Int32Array => column.subarray(0, rows.length);
+  let steps = 0;
+  for (let i = 0; i < rows.length; i++) if (rows.step[i] >= steps) steps = rows.step[i] + 1;
+  return commSchedule(
+    { graph, steps, parts, symmetry },
+    {
+      step: used(rows.step),
+      source: used(rows.source),
+      arc: used(rows.arc),
+      from: used(rows.from),
+      to: used(rows.to),
+    },
+  );
+}
