@@ -56,7 +56,7 @@ export interface OverlapOptions {
 }
 
 /** A schedule of the transfers. */
-interface Found {
+export interface Found {
   readonly startPs: Float64Array;
   readonly endPs: number;
   readonly how: string;
@@ -105,8 +105,8 @@ function backwards(startPs: Float64Array, slotPs: Float64Array, end: number): Fl
 }
 
 /** Returns one try from a key, as far as need be to end by `enoughPs`; see the head of this file. */
-async function attempt(
-  precedence: Precedence,
+export async function attempt(
+  precedence: Pick<Precedence, "forward" | "backward" | "slotPs">,
   runner: KernelRunner,
   key: Float64Array,
   enoughPs: number,
