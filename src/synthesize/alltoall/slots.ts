@@ -1,0 +1,212 @@
+import type { PlaceProblem } from "../../engine/kernels/kernels.ts";
+import type { RouteSet, RouteTimes } from "../../model/routes.ts";
+import { linkCount, type Topology } from "../../model/topology.ts";
+import { draw } from "../../random.ts";
+import type { KernelRunner } from "../synthesizer.ts";
+import { tenNetwork } from "../tacos/network.ts";
+import { attempt, type Found } from "../tacos/overlap.ts";
+import type { Hops } from "./transfers.ts";
+
+/**
+ * Problem: when each hop goes, its path being fixed, so that the last ends early. With congestion C (how long the busiest link
+ * must work) and dilation D (the longest path) no schedule is shorter than either, and one of C + D nearly always exists
+ * (Leighton, Maggs and Rao 1994).
+ *
+ * List scheduling: of the hops that are ready, an idle route starts the one with the least key, here the farthest to go; in
+ * further tries what lies ahead counts by how busy its links are, and equal ones go in a drawn order. A try is a list schedule,
+ * one backwards in time from its ends and one forwards from the starts of that (attempt, ../tacos/overlap.ts). The best two
+ * then walk: their starts, shaken by a slot or two, are the keys of the next try.
+ */
+
+/** Tries for each trial that a request may have. */
+const TRIES_PER_TRIAL = 2;
+const USUAL_TRIALS = 64;
+/** Hops placed by all tries: one or two seconds of native kernels. */
+const MOST_STEPS = 1.2e7;
+const PLACEMENTS = 3;
+/** How much the busiest link ahead counts beside the way ahead. */
+const WEIGHTS = [0, 1, 0.25, 4];
+const WALKERS = 2;
+/** Widths of the shakes, in slots. */
+const SHAKES = [1, 2, 4];
+/** Draws of the walks begin at this counter, after those of the first tries. */
+const WALK_DRAWS = 2 ** 20;
+
+export interface Timed {
+  /** [transfers] */
+  readonly startPs: Float64Array;
+  readonly endPs: number;
+  /** The least that any schedule of these hops takes: the busiest link with the least way to and from it, or a whole path. */
+  readonly leastPs: number;
+  readonly tries: number;
+}
+
+export interface TimingOptions {
+  readonly seed: number;
+  /** As in SynthesisRequest. */
+  readonly trials: number | null;
+  readonly runner: KernelRunner;
+  readonly progress?: (done: number, total: number) => void;
+}
+
+/** [transfers] each. */
+interface HopTimes {
+  readonly message: Int32Array;
+  readonly route: Int32Array;
+  readonly slotPs: Float64Array;
+  /** From the start of the message to the end of the hop, on free links. */
+  readonly headPs: Float64Array;
+  /** From the start of the hop to the end of the message, on free links. */
+  readonly tailPs: Float64Array;
+}
+
+/** Returns when each hop starts. Deterministic in the seed, whatever the width of the runner. */
+export async function timed(
+  topology: Topology,
+  { routes, message, route }: Hops,
+  times: RouteTimes,
+  { seed, trials, runner, progress }: TimingOptions,
+): Promise<Timed> {
+  const network = tenNetwork(topology, routes, times);
+  const slotPs = Float64Array.from(route, (r) => times.slotPs[r]);
+  const forward: Omit<PlaceProblem, "key"> = { network, route, ...chain(message, 1) };
+  const backward: Omit<PlaceProblem, "key"> = { network, route, ...chain(message, -1) };
+  const tailPs = waysFrom(message, slotPs);
+  const hops: HopTimes = { message, route, slotPs, headPs: waysTo(message, slotPs), tailPs };
+  const work = workOf(topology, routes, hops);
+  const aheadPs = busiestAhead(routes, hops, work.busyPs);
+  const leastPs = leastEnd(work, tailPs);
+  const precedence = { forward, backward, slotPs };
+  const wanted = TRIES_PER_TRIAL * (trials ?? USUAL_TRIALS);
+  const affordable = Math.floor(
+    (MOST_STEPS * Math.max(1, (trials ?? USUAL_TRIALS) / USUAL_TRIALS)) / (PLACEMENTS * route.length),
+  );
+  const total = Math.max(1, Math.min(wanted, affordable));
+  const slot = slotPs.reduce((sum, ps) => sum + ps, 0) / slotPs.length;
+
+  const first = (k: number): Float64Array => {
+    const weight = WEIGHTS[k % WEIGHTS.length] as number;
+    const key = new Float64Array(route.length);
+    for (let i = 0; i < key.length; i++) {
+      const tie = draw(seed, k, message[i]) / 4294967296;
+      key[i] = Math.floor((tie - 0.5) * slot) - tailPs[i] - Math.floor(weight * aheadPs[i]);
+    }
+    return key;
+  };
+  const shaken = (startPs: Float64Array, k: number): Float64Array => {
+    const width = slot * (SHAKES[Math.floor(k / WALKERS) % SHAKES.length] as number);
+    const key = new Float64Array(route.length);
+    for (let i = 0; i < key.length; i++) {
+      key[i] = startPs[i] + Math.floor((draw(seed, WALK_DRAWS + k, i) / 4294967296 - 0.5) * width);
+    }
+    return key;
+  };
+
+  let best: Found = { startPs: new Float64Array(0), endPs: Number.POSITIVE_INFINITY, how: "" };
+  let tries = 0;
+  const run = async (keys: readonly (() => Float64Array)[]): Promise<Found[]> => {
+    const done: Found[] = [];
+    const width = Math.max(1, runner.width);
+    for (let from = 0; from < keys.length && best.endPs > leastPs; from += width) {
+      const wave = keys.slice(from, from + width).map((key) => attempt(precedence, runner, key(), leastPs, ""));
+      for (const next of await Promise.all(wave)) {
+        if (best.endPs <= leastPs) break;
+        done.push(next);
+        if (next.endPs < best.endPs) best = next;
+      }
+      progress?.(tries + done.length, total);
+    }
+    tries += done.length;
+    return done;
+  };
+  const firsts = Math.min(total, Math.max(WEIGHTS.length, Math.ceil(total / 8)));
+  const found = await run(Array.from({ length: firsts }, (_, k) => () => first(k)));
+  const walkers = found.sort((a, b) => a.endPs - b.endPs).slice(0, WALKERS);
+  while (tries < total && best.endPs > leastPs) {
+    const shakes = walkers.slice(0, total - tries).map(({ startPs }, w) => {
+      const k = tries + w;
+      return () => shaken(startPs, k);
+    });
+    for (const [w, next] of (await run(shakes)).entries()) {
+      if (next.endPs <= (walkers[w] as Found).endPs) walkers[w] = next;
+    }
+  }
+  return { startPs: best.startPs, endPs: best.endPs, leastPs, tries };
+}
+
+/** Returns what waits for each hop: the next of its message, or, for direction -1, the one before. */
+function chain(message: Int32Array, direction: 1 | -1): Pick<PlaceProblem, "successorOffset" | "successor"> {
+  const successorOffset = new Int32Array(message.length + 1);
+  const successor = new Int32Array(message.length);
+  let count = 0;
+  for (let i = 0; i < message.length; i++) {
+    if (message[i + direction] === message[i]) successor[count++] = i + direction;
+    successorOffset[i + 1] = count;
+  }
+  return { successorOffset, successor: successor.slice(0, count) };
+}
+
+/** Returns the time from the start of each hop's message to the hop's end, on free links. */
+function waysTo(message: Int32Array, slotPs: Float64Array): Float64Array {
+  const way = slotPs.slice();
+  for (let i = 1; i < way.length; i++) if (message[i] === message[i - 1]) way[i] += way[i - 1];
+  return way;
+}
+
+/** Returns the time from the start of each hop to the end of its message, on free links. */
+function waysFrom(message: Int32Array, slotPs: Float64Array): Float64Array {
+  const way = slotPs.slice();
+  for (let i = way.length - 2; i >= 0; i--) if (message[i] === message[i + 1]) way[i] += way[i + 1];
+  return way;
+}
+
+/** Work of a link that some hops use, as their shares of it, and the least way to and from one of them. */
+interface LinkWork {
+  /** [links] */
+  readonly busyPs: Float64Array;
+  readonly leastHeadPs: Float64Array;
+  readonly leastTailPs: Float64Array;
+}
+
+function workOf(
+  topology: Topology,
+  { linkOffset, links, shareNum, shareDen }: RouteSet,
+  { route, slotPs, headPs, tailPs }: HopTimes,
+): LinkWork {
+  const busyPs = new Float64Array(linkCount(topology));
+  const leastHeadPs = new Float64Array(busyPs.length).fill(Number.POSITIVE_INFINITY);
+  const leastTailPs = leastHeadPs.slice();
+  for (let i = 0; i < route.length; i++) {
+    for (let k = linkOffset[route[i]]; k < linkOffset[route[i] + 1]; k++) {
+      const link = links[k];
+      busyPs[link] += (slotPs[i] * shareNum[k]) / shareDen[k];
+      leastHeadPs[link] = Math.min(leastHeadPs[link], headPs[i] - slotPs[i]);
+      leastTailPs[link] = Math.min(leastTailPs[link], tailPs[i] - slotPs[i]);
+    }
+  }
+  return { busyPs, leastHeadPs, leastTailPs };
+}
+
+/** Returns, for each hop, how long the busiest link that its message takes after it is busy; 0 for the last hop. */
+function busiestAhead(routes: RouteSet, { route, message }: HopTimes, busyPs: Float64Array): Float64Array {
+  const ahead = new Float64Array(route.length);
+  for (let i = route.length - 2; i >= 0; i--) {
+    if (message[i] !== message[i + 1]) continue;
+    const next = route[i + 1];
+    ahead[i] = ahead[i + 1];
+    for (let k = routes.linkOffset[next]; k < routes.linkOffset[next + 1]; k++) {
+      ahead[i] = Math.max(ahead[i], busyPs[routes.links[k]]);
+    }
+  }
+  return ahead;
+}
+
+/** Returns a time before which no schedule of these hops ends, up to the rounding of shares. */
+function leastEnd({ busyPs, leastHeadPs, leastTailPs }: LinkWork, tailPs: Float64Array): number {
+  let end = 0;
+  for (let i = 0; i < tailPs.length; i++) if (tailPs[i] > end) end = tailPs[i];
+  for (let link = 0; link < busyPs.length; link++) {
+    if (busyPs[link] > 0) end = Math.max(end, leastHeadPs[link] + busyPs[link] + leastTailPs[link]);
+  }
+  return Math.floor(end);
+}
