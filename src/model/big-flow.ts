@@ -36,6 +36,11 @@ export class BigFlow {
     return this.#capacity[arc];
   }
 
+  /** Returns what the last flow sends over an arc. */
+  flow(arc: number): bigint {
+    return this.#capacity[arc] - this.#residual[arc];
+  }
+
   /** Changes a capacity, which takes back the flow. */
   setCapacity(arc: number, capacity: bigint): void {
     this.#takeBack();

@@ -1,4 +1,6 @@
 import type {
+  Balance,
+  BalanceProblem,
   MatchProblem,
   PlaceProblem,
   RelayProblem,
@@ -7,6 +9,7 @@ import type {
   Transfers,
 } from "../engine/kernels/kernels.ts";
 import type { Collective, CollectiveKind } from "../model/collective.ts";
+import type { DirectFacts } from "../model/direct/facts.ts";
 import type { SwitchDegree } from "../model/routing.ts";
 import type { Schedule } from "../model/slot-schedule.ts";
 import type { Topology } from "../model/topology.ts";
@@ -20,6 +23,8 @@ export interface KernelRunner {
   spread(problem: Omit<SpreadProblem, "threads">): Promise<SpreadLogs | null>;
   relay(problem: RelayProblem): Promise<Transfers | null>;
   place(problem: PlaceProblem): Promise<Float64Array>;
+  /** Shares the work of a large problem between threads. */
+  balance(problem: Omit<BalanceProblem, "threads">): Promise<Balance | null>;
 }
 
 export interface SynthesisRequest {
@@ -47,6 +52,8 @@ export interface Synthesis {
   readonly policy: string;
   /** Trials run, over all phases. */
   readonly trials: number;
+  /** Schedules in comm steps on equal direct links: how good they are. */
+  readonly direct?: DirectFacts;
 }
 
 /** One way to make schedules: a folder under synthesize/ and a line in catalog.ts. */
@@ -55,6 +62,13 @@ export interface Synthesizer {
   readonly description: string;
   readonly collectives: readonly CollectiveKind[];
   readonly policies: readonly string[];
+  /** Large schedules are arrival logs where they can be, so their transfers are not listed. */
+  readonly makesLogs?: true;
+  /**
+   * Returns the chunks per NPU with which the synthesizer does best, asked where the user does not say; the request has one.
+   * Throws as `synthesize`.
+   */
+  ownChunks?(request: SynthesisRequest, context: SynthesisContext): Promise<number>;
   /** Throws InfeasibleError when there is no schedule, InputError when the request asks for what it cannot do. */
   synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis>;
 }

@@ -1,0 +1,75 @@
+import { type CommTimes, degreeOf } from "../comm-times.ts";
+import { oppositeLinks } from "../opposite-links.ts";
+import { add, compare, format, multiply, type Rational, rational, toNumber } from "../rational.ts";
+import { PS_PER_SECOND, PS_PER_US } from "../units.ts";
+import { arcSources, type Digraph } from "./digraph.ts";
+import { bidirectionalMooreSteps, leastBandwidthTime, mooreSteps } from "./optimality.ts";
+
+/** How good a schedule in comm steps on equal links is (Zhao 2026, 3.3.2 and A.3). Plain data for reports. */
+export interface DirectFacts {
+  readonly nodes: number;
+  /** Ports of a node, those of self-loops counted. */
+  readonly degree: number;
+  /** T_L / alpha of an all-gather or reduce-scatter; an all-reduce has one of each. */
+  readonly steps: number;
+  /** The fewest of any network of as many nodes and ports. */
+  readonly mooreSteps: number;
+  /** The same where links come in opposite pairs; null where they do not. */
+  readonly bidirectionalMooreSteps: number | null;
+  /** T_B in M / B, "1045/1024", and as a number. */
+  readonly bandwidth: string;
+  readonly bandwidthValue: number;
+  /** T_B* in M / B, (N - 1) / N. */
+  readonly leastBandwidth: string;
+  readonly leastBandwidthValue: number;
+  readonly mooreOptimal: boolean;
+  readonly bandwidthOptimal: boolean;
+  /** T_L + T_B at the size asked for, of both halves of an all-reduce. */
+  readonly predictedUs: number;
+}
+
+/** What one link of such a network does. */
+export interface DirectLink {
+  readonly bytesPerSecond: number;
+  readonly latencyPs: number;
+}
+
+/**
+ * Returns the facts of a collective of `sizeBytes` made of these passes (one, or the two of an all-reduce, of which the longer
+ * one is told) on a graph of equal links. O(arcs log arcs).
+ */
+export function directFacts(
+  graph: Digraph,
+  passes: readonly CommTimes[],
+  link: DirectLink,
+  sizeBytes: number,
+): DirectFacts {
+  const degree = degreeOf(graph);
+  const steps = Math.max(...passes.map((pass) => pass.steps));
+  const bandwidth = passes.map((pass) => pass.bandwidth).reduce((a, b) => (compare(a, b) < 0 ? b : a));
+  const least = leastBandwidthTime(graph.nodes);
+  const fewest = mooreSteps(graph.nodes, degree);
+  const isBidirectional = oppositeLinks(arcSources(graph), graph.target, []) !== null;
+  return {
+    nodes: graph.nodes,
+    degree,
+    steps,
+    mooreSteps: fewest,
+    bidirectionalMooreSteps: isBidirectional ? bidirectionalMooreSteps(graph.nodes, degree) : null,
+    bandwidth: format(bandwidth),
+    bandwidthValue: toNumber(bandwidth),
+    leastBandwidth: format(least),
+    leastBandwidthValue: toNumber(least),
+    mooreOptimal: steps === fewest,
+    bandwidthOptimal: compare(bandwidth, least) === 0,
+    predictedUs: toNumber(passes.map((pass) => predictedUs(pass, degree, link, sizeBytes)).reduce(add)),
+  };
+}
+
+/** Returns T_L + T_B of one pass, with B = degree links. */
+function predictedUs({ steps, bandwidth }: CommTimes, degree: number, link: DirectLink, sizeBytes: number): Rational {
+  const latency = rational(BigInt(steps) * BigInt(link.latencyPs), PS_PER_US);
+  const perUs = rational(BigInt(degree) * BigInt(link.bytesPerSecond) * BigInt(PS_PER_US), PS_PER_SECOND);
+  const serial = multiply(bandwidth, rational(BigInt(sizeBytes) * perUs.den, perUs.num));
+  return add(latency, serial);
+}
