@@ -30,7 +30,7 @@ export function addRow(rows: Rows, step: number, source: number, arc: number, fr
   rows.to[i] = to;
 }
 
-/** Returns the schedule of the rows, in order; it ends with the last step in which something moves. O(rows + arcs + steps). */
+/** Returns the schedule of the rows, in order; steps in which nothing moves are left out. O(rows + arcs + steps). */
 export function scheduleOf(
   graph: Digraph,
   parts: number,
@@ -38,16 +38,26 @@ export function scheduleOf(
   symmetry: readonly number[] | null = null,
 ): CommSchedule {
   const used = (column: Int32Array): Int32Array => column.subarray(0, rows.length);
-  let steps = 0;
-  for (let i = 0; i < rows.length; i++) if (rows.step[i] >= steps) steps = rows.step[i] + 1;
+  const step = used(rows.step);
+  const steps = closeGaps(step);
   return commSchedule(
     { graph, steps, parts, symmetry },
-    {
-      step: used(rows.step),
-      source: used(rows.source),
-      arc: used(rows.arc),
-      from: used(rows.from),
-      to: used(rows.to),
-    },
+    { step, source: used(rows.source), arc: used(rows.arc), from: used(rows.from), to: used(rows.to) },
   );
+}
+
+/** Numbers what occurs from 0 on, in order, in place; returns how many there are. */
+function closeGaps(values: Int32Array): number {
+  let most = -1;
+  for (let i = 0; i < values.length; i++) if (values[i] > most) most = values[i];
+  const number = new Int32Array(most + 1);
+  for (let i = 0; i < values.length; i++) number[values[i]] = 1;
+  let count = 0;
+  for (let value = 0; value <= most; value++) {
+    const occurs = number[value];
+    number[value] = count;
+    count += occurs;
+  }
+  for (let i = 0; i < values.length; i++) values[i] = number[values[i]];
+  return count;
 }
