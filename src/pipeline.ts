@@ -17,7 +17,7 @@ import { type Report, reportOf } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
 import { algorithmNamed, isTreeMaker } from "./synthesize/catalog.ts";
-import type { Synthesis, Synthesizer } from "./synthesize/synthesizer.ts";
+import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "./synthesize/synthesizer.ts";
 import { synthesizeTrees } from "./trees.ts";
 import { verify } from "./verify/verify.ts";
 
@@ -90,7 +90,7 @@ async function make(
   options: SynthesizeOptions,
 ): Promise<Made> {
   const { collective } = problem;
-  const inSlots = synthesizer.name === "tacos" && options.switchDegree !== "ports";
+  const inSlots = synthesizer.makesLogs === true && options.switchDegree !== "ports";
   if (!inSlots || !canBeSlots(problem.topology, collective)) checkSize(collective);
   refuseWithoutMemory(estimateOf(problem.topology, collective), engine.freeMemory(), "--collective");
   if (hasNothingToSend(problem)) {
@@ -101,7 +101,21 @@ async function make(
       threads: 1,
     };
   }
-  const started = performance.now();
+  return runOn(engine, problem, options, async (request, context, threads) => {
+    const started = performance.now();
+    const found = await synthesizer.synthesize(request, context);
+    return { problem, found, ms: performance.now() - started, threads };
+  });
+}
+
+/** Returns what `use` makes of a problem, with kernels where they suit its size. */
+async function runOn<T>(
+  engine: Engine,
+  problem: Problem,
+  options: SynthesizeOptions,
+  use: (request: SynthesisRequest, context: SynthesisContext, threads: number) => Promise<T>,
+): Promise<T> {
+  const { collective } = problem;
   const deliveries = collective.chunkCount * collective.groupSize;
   const { runner, threads, dispose } = runnerFor(engine, deliveries, options.signal, (done) =>
     options.onProgress?.({ phase: "matching", done, total: 1000 }),
@@ -115,11 +129,27 @@ async function make(
       switchDegree: options.switchDegree ?? null,
     };
     const context = { runner, ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }) };
-    const found = await synthesizer.synthesize(request, context);
-    return { problem, found, ms: performance.now() - started, threads };
+    return await use(request, context, threads);
   } finally {
     dispose();
   }
+}
+
+/** Returns the schedule with the number of chunks per NPU that the synthesizer finds best for the problem of one. */
+async function makeWithOwnChunks(
+  engine: Engine,
+  synthesizer: Synthesizer,
+  first: Problem,
+  options: SynthesizeOptions,
+): Promise<Made> {
+  if (hasNothingToSend(first)) return make(engine, synthesizer, first, options);
+  const { chunks, ms } = await runOn(engine, first, options, async (request, context) => {
+    const started = performance.now();
+    const chunks = (await synthesizer.ownChunks?.(request, context)) ?? 1;
+    return { chunks, ms: performance.now() - started };
+  });
+  const made = await make(engine, synthesizer, problemOf(first.topology, { ...options, chunks }), options);
+  return { ...made, ms: made.ms + ms };
 }
 
 /** Returns the shortest of the schedules with 1, 2, 4, ... chunks per NPU, the fewest chunks among equals. */
@@ -192,8 +222,10 @@ export async function synthesize(
   begin("limit");
   const limit = limitWithBottleneck(engine.kernels, first.topology, first.collective);
   begin("synthesize");
-  const made =
-    chunks === "auto"
+  const ownChunks = synthesizer.ownChunks !== undefined && (chunks === "auto" || options.chunks === undefined);
+  const made = ownChunks
+    ? await makeWithOwnChunks(engine, synthesizer, first, options)
+    : chunks === "auto"
       ? await makeWithBestChunks(engine, synthesizer, topology, options)
       : await make(engine, synthesizer, first, options);
   const { problem, found } = made;
@@ -231,6 +263,7 @@ export async function synthesize(
     reference: referencePs(problem.topology, problem.collective),
     simulated: simulation === null ? null : { ps: simulation.ps, model: simulation.model },
     verified: true,
+    ...(found.direct === undefined ? {} : { direct: found.direct }),
     synthesis: {
       ms: Math.round(made.ms * 1000) / 1000,
       backend: engine.backend,

@@ -1,6 +1,7 @@
 import type { Backend } from "./engine/kernels/kernels.ts";
 import { type Bound, describeWitness } from "./model/bounds.ts";
 import { busFactor, type Collective } from "./model/collective.ts";
+import type { DirectFacts } from "./model/direct/facts.ts";
 import { divide, format, multiply, type Rational, rational, toNumber } from "./model/rational.ts";
 import { makespanOf, transfersOf } from "./model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
@@ -51,6 +52,8 @@ export interface Report {
   readonly traffic?: { readonly ofAllLinks: number; readonly sentByNpus: number; readonly receivedByNpus: number };
   /** Trees: what a repair kept of the old ones. */
   readonly repaired?: { readonly kept: number; readonly changed: number };
+  /** Schedules in comm steps on equal direct links: how good they are. */
+  readonly direct?: DirectFacts;
   /** What the user should know, in words. */
   readonly notes?: readonly string[];
   readonly optimality: number;
@@ -154,6 +157,7 @@ export interface Judged {
   readonly reference: Rational | null;
   readonly simulated: { readonly ps: number; readonly model: string } | null;
   readonly verified: boolean;
+  readonly direct?: DirectFacts;
   readonly synthesis: Report["synthesis"];
 }
 
@@ -179,6 +183,7 @@ export function reportOf(judged: Judged): Report {
     bound: boundReport(topology, collective, bound),
     limit: boundReport(topology, collective, limit),
     reference: referenceReport(reference),
+    ...(judged.direct === undefined ? {} : { direct: judged.direct }),
     optimality: ratio(bound.ps, ps),
     ofLimit: simulated === null ? null : ratio(limit.ps, simulated.ps),
     verified: judged.verified,

@@ -1,9 +1,10 @@
 import type { Collective } from "../model/collective.ts";
+import type { DirectFacts } from "../model/direct/facts.ts";
 import { toNumber } from "../model/rational.ts";
 import { formatSize } from "../model/units.ts";
 import type { BoundReport, Report } from "../result.ts";
 import type { Style } from "./style.ts";
-import { count, labelled, labelledTable, percent, roundedSize, timeText, timingCells } from "./text.ts";
+import { count, labelled, labelledTable, percent, roundedSize, significant, timeText, timingCells } from "./text.ts";
 
 const DISPLAY_NAMES: Readonly<Record<string, string>> = {
   allgather: "all-gather",
@@ -42,6 +43,20 @@ export function boundCells(name: string, { us, because }: BoundReport, achieved:
 /** Below this share of the limit a schedule of one chunk per NPU may gain from more. */
 const WORTH_MORE_CHUNKS = 0.9;
 
+const DIRECT_LABELS = ["comm steps", "predicted"] as const;
+
+/** Returns how good a schedule in comm steps is: "6 (Moore bound 5), T_B 1.021 M/B (1045/1024), least 0.9990". */
+function directLines(facts: DirectFacts): [string, string] {
+  const { steps, bandwidth, bandwidthValue, leastBandwidthValue, predictedUs } = facts;
+  const opposite = facts.bidirectionalMooreSteps;
+  const both = opposite === null || opposite === facts.mooreSteps ? "" : `, ${opposite} where links come in pairs`;
+  const least = facts.bandwidthOptimal ? "the least" : `least ${significant(leastBandwidthValue)}`;
+  return [
+    `${steps} (Moore bound ${facts.mooreSteps}${both}), T_B ${significant(bandwidthValue)} M/B (${bandwidth}), ${least}`,
+    `${timeText(predictedUs)} by comm steps (T_L + T_B)`,
+  ];
+}
+
 /** Returns the lines of the report of `banyan synth`. */
 export function synthesisReport(report: Report, collective: Collective, style: Style, fileBytes?: number): string[] {
   const { time, simulated, bound, limit, reference, optimality, ofLimit, schedule, synthesis } = report;
@@ -53,6 +68,7 @@ export function synthesisReport(report: Report, collective: Collective, style: S
     label("topology", networkText(report.topology)),
     label("collective", collectiveText(collective)),
     label("schedule", `${made}, ${verdict}`),
+    ...(report.direct === undefined ? [] : directLines(report.direct).map((text, i) => label(DIRECT_LABELS[i], text))),
     "",
   ];
   const speeds = [
@@ -79,6 +95,7 @@ export function synthesisReport(report: Report, collective: Collective, style: S
     ),
   );
   if (
+    report.direct === undefined &&
     collective.chunksPerNpu === 1 &&
     ofLimit !== null &&
     ofLimit < WORTH_MORE_CHUNKS &&

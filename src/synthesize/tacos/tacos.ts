@@ -101,5 +101,6 @@ export const tacos: Synthesizer = {
   description: "greedy matching on the time-expanded network, best of several seeded trials",
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [...MULTICAST_POLICIES, ...RELAY_POLICIES],
+  makesLogs: true,
   synthesize,
 };

@@ -1,0 +1,162 @@
+import { InputError } from "../../errors.ts";
+import type { Collective } from "../../model/collective.ts";
+import { commCollective, directionsOf } from "../../model/comm-collective.ts";
+import { directNetworkOf } from "../../model/comm-network.ts";
+import type { CommSchedule } from "../../model/comm-schedule.ts";
+import { commTimes } from "../../model/comm-times.ts";
+import { arcCount, type DirectNetwork } from "../../model/direct/digraph.ts";
+import { directFacts } from "../../model/direct/facts.ts";
+import { canBeSlots, leastTransfers } from "../../model/estimate.ts";
+import { commonValue } from "../../model/graph.ts";
+import { add, compare, multiply, type Rational, rational, toNumber } from "../../model/rational.ts";
+import { reversed, switchCount } from "../../model/topology.ts";
+import { toUs } from "../../model/units.ts";
+import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
+import { bfbLoads, bfbSchedule, MOST_PARTS } from "./broadcast.ts";
+import { bestParts } from "./parts.ts";
+import { type UnevenBroadcast, unevenBroadcast } from "./uneven.ts";
+
+/**
+ * Transfers that parts of shards may lead to where the user does not say how many: listed one by one, in logs, and where one
+ * log stands for all.
+ */
+const MOST_LISTED = 1e7;
+const MOST_LOGGED = 1e8;
+const MOST_SYMMETRIC = 4e9;
+/** Shards that nodes may receive altogether where none stands for the others. */
+const MOST_SHARDS = 1.5e8;
+/** Sets of ports over unequal links are found for so many pairs of node and arc. */
+const MOST_UNEVEN = 2e7;
+/** Parts of a shard that are tried over unequal links. */
+const UNEVEN_PARTS = [1, 2, 3, 4, 6, 8, 12, 16];
+
+/** The networks on which a collective needs an all-gather: this one, and the one with every link turned around. */
+interface Networks {
+  readonly forward: DirectNetwork | null;
+  readonly backward: DirectNetwork | null;
+  /** All links have the same bandwidth and latency. */
+  readonly even: boolean;
+}
+
+/** Throws InputError for what breadth-first broadcast does not do. */
+function networksOf({ topology, collective }: Pick<SynthesisRequest, "topology" | "collective">): Networks {
+  const network = directNetworkOf(topology);
+  if (network === null) {
+    const direct = "a network of direct links between NPUs, without switches,";
+    throw new InputError("bfb", direct, `${switchCount(topology)} switches in ${topology.name}`);
+  }
+  if (collective.groupCount !== 1 || collective.groupSize !== topology.npuCount) {
+    const sizes = `${collective.groupCount} of ${collective.groupSize} of ${topology.npuCount} NPUs`;
+    throw new InputError("--group", "one group of all NPUs (bfb broadcasts to everyone)", sizes);
+  }
+  const even = commonValue(topology.linkBytesPerSecond) !== null && commonValue(topology.linkLatencyPs) !== null;
+  const { nodes, translations } = network.graph;
+  const pairs = (translations === null ? nodes : 1) * arcCount(network.graph);
+  if (!even && pairs > MOST_UNEVEN) {
+    const few = `links of one bandwidth and latency, or so few that NPUs times links is at most ${MOST_UNEVEN},`;
+    throw new InputError("bfb", few, `${nodes} NPUs and ${arcCount(network.graph)} links`);
+  }
+  if (translations === null && nodes * nodes > MOST_SHARDS) {
+    const fewer = `at most ${Math.floor(Math.sqrt(MOST_SHARDS))} NPUs, or a network that translations leave as it is,`;
+    throw new InputError("bfb", fewer, `${nodes} NPUs`);
+  }
+  const { forward, backward } = directionsOf(topology, collective);
+  return {
+    forward: forward ? network : null,
+    backward: backward ? directNetworkOf(reversed(topology)) : null,
+    even,
+  };
+}
+
+const both = ({ forward, backward }: Networks): DirectNetwork[] =>
+  [backward, forward].filter((network) => network !== null);
+
+const shardBytes = ({ chunkBytes, chunksPerNpu }: Collective): Rational => multiply(chunkBytes, rational(chunksPerNpu));
+
+/** Returns the parts of a shard of the optimal schedule; fewer where there would be too many transfers (A.5.2). */
+async function ownChunks(request: SynthesisRequest, { runner }: SynthesisContext): Promise<number> {
+  const networks = networksOf(request);
+  const { collective, topology } = request;
+  const isSymmetric = both(networks).every(({ graph }) => graph.translations !== null);
+  const logged = isSymmetric ? MOST_SYMMETRIC : MOST_LOGGED;
+  const perPart = leastTransfers(collective) / collective.chunksPerNpu;
+  const most = (canBeSlots(topology, collective) ? logged : MOST_LISTED) / perPart;
+  const affordable = Math.max(1, Math.min(MOST_PARTS, Math.floor(most)));
+  if (networks.even) {
+    const loads: Rational[] = [];
+    for (const { graph } of both(networks)) loads.push(...(await bfbLoads(graph, runner.balance)));
+    return bestParts(loads, affordable);
+  }
+  const broadcasts = both(networks).map((network) => unevenBroadcast(network, shardBytes(collective)));
+  const tried = UNEVEN_PARTS.filter((parts) => parts <= affordable);
+  const times = tried.map((parts) => broadcasts.map((one) => one.psOf(parts)).reduce(add));
+  return tried[times.reduce((best, ps, i) => (compare(ps, times[best] as Rational) < 0 ? i : best), 0)] as number;
+}
+
+/** An all-gather on one of the networks. */
+interface Broadcast extends DirectNetwork {
+  readonly schedule: CommSchedule;
+  /** Over unequal links. */
+  readonly uneven: UnevenBroadcast | null;
+}
+
+async function broadcastOn(
+  network: DirectNetwork,
+  even: boolean,
+  collective: Collective,
+  { runner }: SynthesisContext,
+): Promise<Broadcast> {
+  const parts = collective.chunksPerNpu;
+  if (even) return { ...network, schedule: await bfbSchedule(network.graph, parts, runner.balance), uneven: null };
+  const uneven = unevenBroadcast(network, shardBytes(collective));
+  return { ...network, schedule: uneven.schedule(parts), uneven };
+}
+
+/** Returns how the runs were made, in words. */
+function policyOf(runs: readonly Broadcast[], parts: number): string {
+  const whose = runs.every(({ schedule }) => schedule.symmetry !== null) ? "one NPU for all" : "every NPU for itself";
+  const cut = parts === 1 ? "whole shards" : `shards in ${parts} parts`;
+  const uneven = runs.flatMap(({ uneven }) => {
+    if (uneven === null) return [];
+    const [us, least] = [uneven.psOf(parts), uneven.leastPs].map((ps) => toUs(toNumber(ps)).toFixed(3));
+    return [`comm steps take ${us} us (${least} were shards cut anywhere)`];
+  });
+  return [`breadth-first, ${whose}, ${cut}`, ...uneven].join("; ");
+}
+
+async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
+  const { topology, collective } = request;
+  const { chunksPerNpu } = collective;
+  if (chunksPerNpu > MOST_PARTS) {
+    throw new InputError("--chunks", `at most ${MOST_PARTS} chunks per NPU (bfb)`, chunksPerNpu);
+  }
+  const networks = networksOf(request);
+  const run = async (network: DirectNetwork | null): Promise<Broadcast | null> =>
+    network === null ? null : broadcastOn(network, networks.even, collective, context);
+  const backward = await run(networks.backward);
+  const forward = await run(networks.forward);
+  const runs = [backward, forward].filter((one) => one !== null);
+  const found = {
+    schedule: commCollective(topology, collective, { forward, backward }),
+    policy: policyOf(runs, chunksPerNpu),
+    trials: 1,
+  };
+  if (!networks.even) return found;
+  const times = runs.map(({ schedule }) => commTimes(schedule));
+  // logs run both ways
+  const passes = collective.kind === "allreduce" && times.length === 1 ? [...times, ...times] : times;
+  const link = { bytesPerSecond: topology.linkBytesPerSecond[0], latencyPs: topology.linkLatencyPs[0] };
+  const [{ graph }] = runs as [Broadcast];
+  return { ...found, direct: directFacts(graph, passes, link, collective.sizeBytes) };
+}
+
+/** Breadth-first broadcast with balanced links (Zhao 2026, 3.6): for networks of direct links. */
+export const bfb: Synthesizer = {
+  name: "bfb",
+  description: "breadth-first broadcast with balanced links, on networks of direct links (Zhao 2026)",
+  collectives: ["allgather", "reducescatter", "allreduce"],
+  policies: [],
+  makesLogs: true,
+  ownChunks,
+  synthesize,
+};
