@@ -36,7 +36,7 @@ export async function unicastSchedule(
   const { paths, total } = pathsAlong(topology, messages, flowOf, options.seed);
   let fractionPs = 0;
   for (let link = 0; link < total.length; link++) fractionPs = Math.max(fractionPs, total[link] * costPs[link]);
-  const { busiestPs } = balanced(topology, messages, paths, costPs, fractionPs);
+  const busiestPs = balanced(topology, messages, paths, costPs, fractionPs);
   const hops = hopsOf(topology, paths);
   const times = routeTimes(topology, hops.routes, collective.chunkBytes);
   const found = await timed(topology, hops, times, options);
