@@ -9,6 +9,8 @@ import type { KernelRunner } from "./synthesize/synthesizer.ts";
 const POOL_FROM = 200_000;
 /** From so many deliveries on, the threads share one trial instead of running several. */
 const SHARE_FROM = 4e6;
+/** From so many visits of arcs on, a balance runs on the pool, on all threads. */
+const BALANCE_POOL_FROM = 1e7;
 /** How long trials on the calling thread may keep signals and timers waiting, besides the one that runs. */
 const BREATHE_MS = 20;
 const PROGRESS_MS = 200;
@@ -45,8 +47,8 @@ export function runnerFor(
     }
     if (signal?.aborted) throw new CancelledError();
   };
-  const run = async <T extends PoolTask>(task: T): Promise<PoolResult<T>> => {
-    if (!onPool) {
+  const run = async <T extends PoolTask>(task: T, away = onPool): Promise<PoolResult<T>> => {
+    if (!away) {
       await breathe();
       return runTask(engine.kernels, task, flag);
     }
@@ -59,6 +61,11 @@ export function runnerFor(
     match: (problem) => run({ kind: "match", problem }),
     relay: (problem) => run({ kind: "relay", problem }),
     place: (problem) => run({ kind: "place", problem }),
+    balance(problem) {
+      const away = problem.targets.length * problem.inSource.length >= BALANCE_POOL_FROM;
+      const all = away ? Math.max(1, engine.pool().threads) : 1;
+      return run({ kind: "balance", problem: { ...problem, threads: all } }, away);
+    },
     async spread(problem) {
       Atomics.store(flag, 1, 0);
       const timer = sharesTrials ? setInterval(() => progress(Atomics.load(flag, 1)), PROGRESS_MS) : undefined;

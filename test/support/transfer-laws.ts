@@ -1,10 +1,5 @@
-import {
-  deliveriesOf,
-  type MatchProblem,
-  type RelayProblem,
-  type TenNetwork,
-  type Transfers,
-} from "../../src/engine/kernels/kernels.ts";
+import { deliveriesOf } from "../../src/engine/kernels/deliveries.ts";
+import type { MatchProblem, RelayProblem, TenNetwork, Transfers } from "../../src/engine/kernels/kernels.ts";
 
 /**
  * What every answer of a kernel must satisfy, re-derived from the problem alone. Each function returns the broken laws

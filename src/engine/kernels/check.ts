@@ -1,6 +1,7 @@
 import { exactSum } from "./exact-sum.ts";
 import type {
   ArborescenceProblem,
+  BalanceProblem,
   MatchProblem,
   PackProblem,
   PlaceProblem,
@@ -120,6 +121,16 @@ export function checkArborescenceShapes(problem: ArborescenceProblem): void {
   require(problem.arcTarget.length === arcs && problem.cost.length === arcs);
 }
 
+/** Throws when a length or a setting of a balance problem does not fit the others. O(1). */
+export function checkBalanceShapes(problem: BalanceProblem): void {
+  const { nodeCount, parts, maxRows } = problem;
+  require(isInteger(nodeCount, 1, INT32_MAX - 1) && problem.inOffset.length === nodeCount + 1);
+  require(problem.inSource.length < INT32_MAX && problem.targets.length < INT32_MAX);
+  require(isInteger(parts, 0, 32767) && nodeCount * Math.max(parts, 1) <= INT32_MAX);
+  require(isInteger(problem.wantsShares, 0, parts === 0 ? 0 : 1) && isInteger(problem.threads, 1, INT32_MAX));
+  require(isInteger(problem.maxSteps, 0, 65535) && isInteger(maxRows, 0, Number.MAX_SAFE_INTEGER));
+}
+
 function inRange(values: Int32Array, below: number): boolean {
   for (let i = 0; i < values.length; i++) if (values[i] < 0 || values[i] >= below) return false;
   return true;
@@ -236,4 +247,13 @@ export function checkArborescenceValues(problem: ArborescenceProblem): void {
   require(inRange(arcSource, nodeCount) && inRange(arcTarget, nodeCount));
   const most = Math.floor(Number.MAX_SAFE_INTEGER / nodeCount);
   require(cost.every((value) => Number.isSafeInteger(value) && value >= 0 && value <= most));
+}
+
+/** Throws when an index of a balance problem is out of range; the shapes have been checked. */
+export function checkBalanceValues({ nodeCount, inOffset, inSource, targets }: BalanceProblem): void {
+  require(ascending(inOffset, inSource.length) && inRange(inSource, nodeCount) && inRange(targets, nodeCount));
+  for (let i = 0; i < targets.length; i++) {
+    require(i === 0 || targets[i - 1] < targets[i]);
+    require(inOffset[targets[i] + 1] - inOffset[targets[i]] <= 65535);
+  }
 }

@@ -256,13 +256,13 @@ export interface BalanceProblem {
   readonly inSource: Int32Array;
   /** [targets] nodes to balance, ascending: all, or one where every node looks like it. */
   readonly targets: Int32Array;
-  /** Equal parts of a shard, 1 .. 32767, that loads are counted in; 0: shards can be cut anywhere. */
+  /** Equal parts of a shard, 1 .. 32767, that loads are counted in; 0: shards can be cut anywhere. Times nodeCount < 2^31. */
   readonly parts: number;
   /** 1: the shares too, not only the loads; `parts` is then not 0. */
   readonly wantsShares: number;
   /** Threads that share the work, >= 1; the answer does not depend on it. Only native kernels use more than one. */
   readonly threads: number;
-  /** Room for so many steps and rows. */
+  /** Room for so many steps, at most 65535, and rows: `balanceRows` tells how many are enough, and fewer are too few. */
   readonly maxSteps: number;
   readonly maxRows: number;
 }
@@ -286,6 +286,23 @@ export interface Balance {
   /** The row moves the parts from .. to - 1. */
   readonly from: Uint16Array;
   readonly to: Uint16Array;
+}
+
+/**
+ * Returns the room for rows that a balance problem needs, 0 without shares: a node with d ports gets a row for each shard and,
+ * since what is cut forms no circles between shards and ports, at most d - 1 more per step. Small where maxSteps is the
+ * number of steps, which a call without shares tells. O(targets).
+ */
+export function balanceRows(problem: Omit<BalanceProblem, "threads" | "maxRows">): number {
+  if (problem.wantsShares === 0) return 0;
+  const shards = problem.nodeCount - 1;
+  const steps = Math.min(problem.maxSteps, shards);
+  let rows = 0;
+  for (const target of problem.targets) {
+    const ports = problem.inOffset[target + 1] - problem.inOffset[target];
+    if (ports > 0) rows += shards + Math.min(shards * (Math.min(problem.parts, ports) - 1), steps * (ports - 1));
+  }
+  return rows;
 }
 
 /**
@@ -356,40 +373,9 @@ export interface Kernels {
   sweep(problem: SweepProblem, cancel?: CancelFlag): Float64Array;
   /** Returns the arc that enters each node, -1 at the root, [nodes]. Throws InfeasibleError when a node cannot be reached. O(arcs log arcs). */
   arborescence(problem: ArborescenceProblem, cancel?: CancelFlag): Int32Array;
-}
-
-/** What NPUs hold and want, in the columns of a match or spread problem. */
-type Demand = Pick<SpreadProblem, "npuCount" | "chunkCount" | "heldOffset" | "heldChunk" | "wanted">;
-
-/** Returns the chunks that each NPU wants and those it wants and holds at the start. O(npus * chunks / 32 + held). */
-export function demandOf(demand: Demand): { readonly wanted: Float64Array; readonly wantedAndHeld: Float64Array } {
-  const { npuCount, chunkCount, heldOffset, heldChunk, wanted } = demand;
-  const count = new Float64Array(npuCount).fill(chunkCount);
-  const both = Float64Array.from({ length: npuCount }, (_, v) => heldOffset[v + 1] - heldOffset[v]);
-  if (wanted === null) return { wanted: count, wantedAndHeld: both };
-  const words = (chunkCount + 31) >>> 5;
-  for (let v = 0; v < npuCount; v++) {
-    count[v] = 0;
-    for (let i = v * words; i < (v + 1) * words; i++) count[v] += popcount(wanted[i]);
-    for (let i = heldOffset[v]; i < heldOffset[v + 1]; i++) {
-      const c = heldChunk[i];
-      if (((wanted[v * words + (c >>> 5)] >>> (c & 31)) & 1) === 0) both[v]--;
-    }
-  }
-  return { wanted: count, wantedAndHeld: both };
-}
-
-/** Returns how many deliveries a match problem needs: wanted and not held at the start. O(npus * chunks / 32 + held). */
-export function deliveriesOf(problem: MatchProblem): number {
-  const { wanted, wantedAndHeld } = demandOf({ ...problem, npuCount: problem.network.npuCount });
-  let count = 0;
-  for (let v = 0; v < wanted.length; v++) count += wanted[v] - wantedAndHeld[v];
-  return count;
-}
-
-/** Returns the number of one bits of a 32-bit word. */
-export function popcount(word: number): number {
-  let x = word - ((word >>> 1) & 0x55555555);
-  x = (x & 0x33333333) + ((x >>> 2) & 0x33333333);
-  return Math.imul((x + (x >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+  /**
+   * Returns the loads of breadth-first broadcasts, and what moves; null when maxSteps or maxRows was too small. Throws
+   * InfeasibleError when a node cannot reach a target. O(targets * arcs) and a small flow per target and step.
+   */
+  balance(problem: BalanceProblem, cancel?: CancelFlag): Balance | null;
 }

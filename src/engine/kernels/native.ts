@@ -1,6 +1,7 @@
 import { InternalError } from "../../errors.ts";
 import {
   checkArborescenceShapes,
+  checkBalanceShapes,
   checkMatchShapes,
   checkPackShapes,
   checkPlaceShapes,
@@ -12,6 +13,7 @@ import {
 import { type CancelFlag, type Kernels, mapCountOf, type TenNetwork } from "./kernels.ts";
 import {
   allocateArcs,
+  allocateBalance,
   allocateCut,
   allocateDeliveries,
   allocateFlows,
@@ -19,6 +21,7 @@ import {
   allocateOutputs,
   allocateStarts,
   allocateTrees,
+  balanceOf,
   collect,
   type Outputs,
   packOutcomeOf,
@@ -37,6 +40,7 @@ export interface Addon {
   pack(...args: unknown[]): number;
   sweep(...args: unknown[]): number;
   arborescence(...args: unknown[]): number;
+  balance(...args: unknown[]): number;
 }
 
 const networkArguments = (network: TenNetwork): unknown[] => [
@@ -177,6 +181,18 @@ export function nativeKernels(addon: Addon): Kernels {
       const arc = allocateArcs(problem);
       throwForArcs(addon.arborescence(nodeCount, root, arcSource, arcTarget, cost, cancel ?? null, arc), problem, arc);
       return arc;
+    },
+    balance(problem, cancel?: CancelFlag) {
+      checkBalanceShapes(problem);
+      const { nodeCount, inOffset, inSource, targets, parts, wantsShares, threads } = problem;
+      const out = allocateBalance(problem);
+      const status = addon.balance(
+        ...[nodeCount, inOffset, inSource, targets, parts, wantsShares, threads],
+        cancel ?? null,
+        ...[out.loadNum, out.loadDen, out.worst, out.rowOffset],
+        ...[out.step, out.port, out.source, out.from, out.to, out.summary],
+      );
+      return balanceOf(status, out);
     },
   };
 }

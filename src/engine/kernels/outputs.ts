@@ -1,20 +1,21 @@
 import { InfeasibleError } from "../../errors.ts";
+import { deliveriesOf, demandOf } from "./deliveries.ts";
 import { exactSum } from "./exact-sum.ts";
-import {
-  type ArborescenceProblem,
-  deliveriesOf,
-  demandOf,
-  type MatchProblem,
-  type PackedTrees,
-  type PackOutcome,
-  type PackProblem,
-  type PlaceProblem,
-  type Rate,
-  type RateProblem,
-  type SpreadLogs,
-  type SpreadProblem,
-  type SweepProblem,
-  type Transfers,
+import type {
+  ArborescenceProblem,
+  Balance,
+  BalanceProblem,
+  MatchProblem,
+  PackedTrees,
+  PackOutcome,
+  PackProblem,
+  PlaceProblem,
+  Rate,
+  RateProblem,
+  SpreadLogs,
+  SpreadProblem,
+  SweepProblem,
+  Transfers,
 } from "./kernels.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
@@ -137,7 +138,7 @@ export function packOutcomeOf(status: number, { npuCount }: PackProblem, out: Tr
 }
 
 /** Returns the first elements of a column, which keeps its memory only if that is all of it. */
-const upTo = <T extends Int32Array | Float64Array>(column: T, count: number): T =>
+const upTo = <T extends Int32Array | Float64Array | Uint16Array>(column: T, count: number): T =>
   (count === column.length ? column : column.slice(0, count)) as T;
 
 /** Returns the array for the flows of a sweep problem; throws as for a kernel out of memory. */
@@ -156,4 +157,52 @@ export function throwForArcs(status: number, { root }: ArborescenceProblem, arc:
   }
   const node = arc.findIndex((into, v) => into < 0 && v !== root);
   throw new InfeasibleError(`node ${node} cannot be reached from node ${root}: no arc leads there`, { node, root });
+}
+
+/** The caller's arrays of a balance problem, and where the kernel writes steps, target, node. */
+export interface BalanceColumns extends Omit<Balance, "steps"> {
+  readonly summary: Float64Array;
+}
+
+/** Returns the arrays of a balance problem whose shapes have been checked; throws as for a kernel out of memory. */
+export const allocateBalance = ({ targets, maxSteps, maxRows, wantsShares }: BalanceProblem): BalanceColumns =>
+  allocated(() => {
+    const rows = wantsShares === 1 ? maxRows : 0;
+    return {
+      loadNum: new Int32Array(maxSteps),
+      loadDen: new Int32Array(maxSteps),
+      worst: new Int32Array(maxSteps),
+      rowOffset: new Float64Array(targets.length + 1),
+      step: new Uint16Array(rows),
+      port: new Uint16Array(rows),
+      source: new Int32Array(rows),
+      from: new Uint16Array(rows),
+      to: new Uint16Array(rows),
+      summary: new Float64Array(3),
+    };
+  });
+
+/** Returns the balance that a kernel found, or null when there was too little room; throws for a bad status. */
+export function balanceOf(status: number, out: BalanceColumns): Balance | null {
+  const [steps, target, node] = out.summary;
+  if (status === STATUS.unreachable) {
+    const sentence = `node ${target} cannot be reached from node ${node}: no arc leads there`;
+    throw new InfeasibleError(sentence, { node: target, root: node });
+  }
+  throwForStatus(status, 0, 0);
+  if (status === STATUS.outputTooSmall) return null;
+  const { rowOffset } = out;
+  const rows = rowOffset[rowOffset.length - 1];
+  return {
+    steps,
+    loadNum: upTo(out.loadNum, steps),
+    loadDen: upTo(out.loadDen, steps),
+    worst: upTo(out.worst, steps),
+    rowOffset,
+    step: upTo(out.step, rows),
+    port: upTo(out.port, rows),
+    source: upTo(out.source, rows),
+    from: upTo(out.from, rows),
+    to: upTo(out.to, rows),
+  };
 }

@@ -1,5 +1,7 @@
 import { CancelledError } from "../../errors.ts";
 import type {
+  Balance,
+  BalanceProblem,
   CancelFlag,
   Kernels,
   MatchProblem,
@@ -23,9 +25,10 @@ export type PoolTask =
   | { readonly kind: "place"; readonly problem: PlaceProblem }
   | { readonly kind: "rate"; readonly problem: RateProblem }
   | { readonly kind: "pack"; readonly problem: PackProblem }
-  | { readonly kind: "sweep"; readonly problem: SweepProblem };
+  | { readonly kind: "sweep"; readonly problem: SweepProblem }
+  | { readonly kind: "balance"; readonly problem: BalanceProblem };
 
-/** What a task gives: null when a spread, relay or pack problem had too little room; the starts of a place problem; the flows of a sweep. */
+/** What a task gives: null when a spread, relay, pack or balance problem had too little room; the starts of a place problem; the flows of a sweep. */
 export type PoolResult<T extends PoolTask> = {
   readonly match: Transfers;
   readonly spread: SpreadLogs | null;
@@ -34,6 +37,7 @@ export type PoolResult<T extends PoolTask> = {
   readonly rate: Rate;
   readonly pack: PackOutcome | null;
   readonly sweep: Float64Array;
+  readonly balance: Balance | null;
 }[T["kind"]];
 
 /** Runs kernel calls, several at a time where there are threads. The results do not depend on how many there are. */
@@ -70,5 +74,7 @@ function call(kernels: Kernels, task: PoolTask, cancel: CancelFlag | undefined):
       return kernels.rate(task.problem, cancel);
     case "sweep":
       return kernels.sweep(task.problem, cancel);
+    case "balance":
+      return kernels.balance(task.problem, cancel);
   }
 }

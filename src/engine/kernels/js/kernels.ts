@@ -1,6 +1,8 @@
 import {
   checkArborescenceShapes,
   checkArborescenceValues,
+  checkBalanceShapes,
+  checkBalanceValues,
   checkMatchShapes,
   checkMatchValues,
   checkPackShapes,
@@ -17,8 +19,17 @@ import {
   checkSweepValues,
 } from "../check.ts";
 import type { Kernels } from "../kernels.ts";
-import { allocateArcs, allocateTrees, packOutcomeOf, rateOfCut, throwForArcs } from "../outputs.ts";
+import {
+  allocateArcs,
+  allocateBalance,
+  allocateTrees,
+  balanceOf,
+  packOutcomeOf,
+  rateOfCut,
+  throwForArcs,
+} from "../outputs.ts";
 import { arborescenceJs } from "./arborescence.ts";
+import { balanceJs } from "./balance.ts";
 import { matchJs } from "./match.ts";
 import { packJs } from "./pack.ts";
 import { placeJs } from "./place.ts";
@@ -72,5 +83,11 @@ export const jsKernels: Kernels = {
     const arc = allocateArcs(problem);
     throwForArcs(arborescenceJs(problem, arc, cancel), problem, arc);
     return arc;
+  },
+  balance(problem, cancel) {
+    checkBalanceShapes(problem);
+    checkBalanceValues(problem);
+    const out = allocateBalance(problem);
+    return balanceOf(balanceJs(problem, out, cancel), out);
   },
 };
