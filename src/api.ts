@@ -16,7 +16,7 @@ export { scheduleJsonParts, scheduleToJson } from "./export/schedule-json.ts";
 export { topologyToJson } from "./export/topology-json.ts";
 export { treeFlowJsonParts, treeFlowToJson } from "./export/tree-flow-json.ts";
 export { type ByteSource, bytesSource, readBys } from "./import/bys.ts";
-export { readCollectiveJson as readCollective } from "./import/collective-json.ts";
+export { readCollective } from "./import/collective.ts";
 export { readCollectives } from "./import/collectives-json.ts";
 export { readAnySchedule } from "./import/joint-schedule-json.ts";
 export { readNcclLog } from "./import/nccl-log.ts";

@@ -1,5 +1,5 @@
 import { InputError } from "../errors.ts";
-import { readCollectiveJson } from "../import/collective-json.ts";
+import { isCollectiveJson, readCollective } from "../import/collective.ts";
 import type { Topology } from "../model/topology.ts";
 import { parseSize } from "../model/units.ts";
 import type { CollectiveOptions } from "../problem.ts";
@@ -34,12 +34,16 @@ export function collectiveRequest(options: Options, topology: Topology): Collect
       ...membershipOf(options),
     };
   }
-  for (const option of ["size", "chunks", "root", "group", "outsiders"]) {
+  const file = name.slice(CUSTOM.length);
+  if (file === "") throw new InputError("--collective", "custom:FILE", name);
+  const text = readText(file, "--collective");
+  const isMatrix = !isCollectiveJson(text);
+  for (const option of [...(isMatrix ? [] : ["size"]), "chunks", "root", "group", "outsiders"]) {
     const value = textOf(options, option);
     if (value !== undefined)
       throw new InputError(`--${option}`, "nothing beside custom:FILE, which says it all,", value);
   }
-  const file = name.slice(CUSTOM.length);
-  if (file === "") throw new InputError("--collective", "custom:FILE", name);
-  return { collective: readCollectiveJson(readText(file, "--collective"), file, topology) };
+  const size = textOf(options, "size");
+  const given = size === undefined ? {} : { sizeBytes: parseSize(size) };
+  return { collective: readCollective(text, file, topology, given) };
 }
