@@ -75,8 +75,10 @@ function scheduleOf(
   into: Grouped,
   parts: number,
   targets: Int32Array,
-  { steps, rowOffset, step, port, source, from, to }: Balance,
+  { steps, rowOffset, step: distance, port, source, from, to }: Balance,
 ): CommSchedule {
+  // the shards of nodes at distance t move in step t, and comm steps are numbered from 0
+  const step = distance.map((t) => t - 1);
   const arc = new Int32Array(rowOffset[targets.length]);
   for (let i = 0; i < targets.length; i++) {
     for (let row = rowOffset[i]; row < rowOffset[i + 1]; row++)
