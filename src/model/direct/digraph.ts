@@ -57,6 +57,16 @@ export interface DirectNetwork {
   readonly linkOfArc: Int32Array;
 }
 
+/** Returns the link of each arc in the network of a graph, -1 for self-loops, [arcs]. O(arcs). */
+export function linksOfArcs({ nodes, offset, target }: Digraph): Int32Array {
+  const linkOfArc = new Int32Array(target.length).fill(-1);
+  let links = 0;
+  for (let v = 0; v < nodes; v++) {
+    for (let arc = offset[v]; arc < offset[v + 1]; arc++) if (target[arc] !== v) linkOfArc[arc] = links++;
+  }
+  return linkOfArc;
+}
+
 /** Returns the network of a graph with equal links: a link for every arc but self-loops, in order of arcs. O(arcs). */
 export function networkOf(
   graph: Digraph,
@@ -66,14 +76,10 @@ export function networkOf(
 ): DirectNetwork {
   const builder = topologyBuilder(name, arcCount(graph));
   builder.addNumberedNpus(graph.nodes);
-  const linkOfArc = new Int32Array(arcCount(graph)).fill(-1);
-  let links = 0;
-  for (let v = 0; v < graph.nodes; v++) {
-    for (let arc = graph.offset[v]; arc < graph.offset[v + 1]; arc++) {
-      if (graph.target[arc] === v) continue;
-      builder.addLink(v, graph.target[arc], link.bytesPerSecond, link.latencyPs);
-      linkOfArc[arc] = links++;
-    }
+  const linkOfArc = linksOfArcs(graph);
+  const source = arcSources(graph);
+  for (let arc = 0; arc < linkOfArc.length; arc++) {
+    if (linkOfArc[arc] >= 0) builder.addLink(source[arc], graph.target[arc], link.bytesPerSecond, link.latencyPs);
   }
   return { graph, topology: builder.build({ shape: about.shape ?? [], sources: about.sources ?? [] }), linkOfArc };
 }

@@ -66,8 +66,13 @@ export function directFacts(
   };
 }
 
-/** Returns T_L + T_B of one pass, with B = degree links. */
-function predictedUs({ steps, bandwidth }: CommTimes, degree: number, link: DirectLink, sizeBytes: number): Rational {
+/** Returns T_L + T_B of one pass in microseconds, with B = degree links. */
+export function predictedUs(
+  { steps, bandwidth }: CommTimes,
+  degree: number,
+  link: DirectLink,
+  sizeBytes: number,
+): Rational {
   const latency = rational(BigInt(steps) * BigInt(link.latencyPs), PS_PER_US);
   const perUs = rational(BigInt(degree) * BigInt(link.bytesPerSecond) * BigInt(PS_PER_US), PS_PER_SECOND);
   const serial = multiply(bandwidth, rational(BigInt(sizeBytes) * perUs.den, perUs.num));

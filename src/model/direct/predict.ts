@@ -70,21 +70,44 @@ export function predictProduct(factors: readonly Predicted[]): Predicted | null 
 /** Returns the times of a reverse-symmetric graph together with its transpose (A.1.6): those of the graph, at twice the degree. */
 export const predictBidirectional = (base: Predicted): Predicted => ({ ...base, degree: 2 * base.degree });
 
-/**
- * Returns the times of the schedule of a construction, by the theorems; `timesOf` tells those of families, products and
- * transposes, which no theorem gives. O(size of the construction).
- */
-export function predict(construction: Construction, timesOf: (base: Construction) => Predicted): Predicted {
+/** A graph that an expansion starts with, or (turned) its transpose. */
+export interface Base {
+  readonly construction: Construction;
+  readonly turned: boolean;
+}
+
+/** Returns the families and products that expansions start with, whose times no theorem gives. O(size of the construction). */
+export function basesWithin({ construction, turned }: Base): readonly Base[] {
   switch (construction.kind) {
-    case "line":
-      return predictLine(predict(construction.base, timesOf), construction.times);
-    case "degree":
-      return predictDegree(predict(construction.base, timesOf), construction.factor);
-    case "power":
-      return predictPower(predict(construction.base, timesOf), construction.exponent);
-    case "bidirectional":
-      return predictBidirectional(predict(construction.base, timesOf));
+    case "family":
+    case "product":
+      return [{ construction, turned }];
+    case "transpose":
+      return basesWithin({ construction: construction.base, turned: !turned });
     default:
-      return timesOf(construction);
+      return basesWithin({ construction: construction.base, turned });
+  }
+}
+
+/**
+ * Returns the times of the schedule that expansions give a construction, by the theorems; `timesOf` tells those of its bases
+ * (basesWithin). O(size of the construction).
+ */
+export function predict({ construction, turned }: Base, timesOf: (base: Base) => Predicted): Predicted {
+  const below = (base: Construction): Predicted => predict({ construction: base, turned }, timesOf);
+  switch (construction.kind) {
+    case "family":
+    case "product":
+      return timesOf({ construction, turned });
+    case "transpose":
+      return predict({ construction: construction.base, turned: !turned }, timesOf);
+    case "line":
+      return predictLine(below(construction.base), construction.times);
+    case "degree":
+      return predictDegree(below(construction.base), construction.factor);
+    case "power":
+      return predictPower(below(construction.base), construction.exponent);
+    case "bidirectional":
+      return predictBidirectional(below(construction.base));
   }
 }
