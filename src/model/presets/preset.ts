@@ -1,10 +1,12 @@
 import { InputError } from "../../errors.ts";
 import { didYouMean } from "../closest.ts";
+import { CONSTRUCTION_FORMS } from "../direct/parse.ts";
 import type { Topology } from "../topology.ts";
 import { AMD_INTEL } from "./amd-intel.ts";
 import { doubleBinaryTreeNetwork, shiftedRing } from "./baseline-networks.ts";
 import { type Box, boxTopology } from "./boxes.ts";
 import { circulant } from "./circulant.ts";
+import { constructionTopology, looksLikeConstruction } from "./construction.ts";
 import { dragonfly } from "./dragonfly.ts";
 import {
   count,
@@ -71,8 +73,7 @@ const WITH_IB_OPTION = ["dgx-h100", "hgx-h100", "hgx-h200"];
 const boxForm = (name: string, box: Box): string =>
   `${name}${box.scaleOut === undefined ? "" : ":BOXES"}${WITH_IB_OPTION.includes(name) ? "[,ib]" : ""}`;
 
-/** Every preset, in the order of `banyan list presets`. */
-export const PRESETS: readonly Preset[] = [
+const BY_COLON: readonly Preset[] = [
   ...Object.entries(FACTORS).map(([name, { form, description }]) => ({ name, form, description })),
   ...Object.entries(NETWORKS).map(([name, { form, description }]) => ({ name, form, description })),
   ...Object.entries(BOXES).map(([name, [description, box]]) => ({ name, form: boxForm(name, box), description })),
@@ -84,10 +85,17 @@ export const PRESETS: readonly Preset[] = [
   { name: "themis", form: "themis:3d-fc-ring-sw ...", description: "the six networks of Themis (ISCA 2022), table 2" },
 ];
 
-const NAMES: ReadonlySet<string> = new Set(PRESETS.map(({ name }) => name));
+const NAMES: ReadonlySet<string> = new Set(BY_COLON.map(({ name }) => name));
 
-/** Returns whether a text is written like a preset expression (a name, a colon, ...) rather than like a file's path. */
+/** Every preset, in the order of `banyan list presets`: constructions of graphs last. */
+export const PRESETS: readonly Preset[] = [...BY_COLON, ...CONSTRUCTION_FORMS];
+
+/**
+ * Returns whether a text is written like a preset expression (a name, a colon, ... or a construction such as `L(K(4,4))`) rather
+ * than like a file's path.
+ */
 export function looksLikePreset(text: string): boolean {
+  if (looksLikeConstruction(text)) return true;
   const head = text.trim().split("@", 1)[0];
   const name = head.split(/[:,*]/, 1)[0].trim();
   if (/[/\\\n{]/.test(head) || !/^[A-Za-z][A-Za-z0-9-]*$/.test(name)) return false;
@@ -145,10 +153,12 @@ function platform({ factors: [{ name, args }], text }: Expression): Topology {
 
 /**
  * Returns the network of a preset expression: `mesh:4x4`, `ring:2*fc:4*switch:8@200,100,50GB/s`, `dgx-a100:2`, ... as
- * `PRESETS` lists them. The k-th bandwidth and latency after `@` belong to the k-th dimension; one serves all. Throws
- * InputError for an unknown preset, malformed sizes or figures, and networks of more than 1e7 links.
+ * `PRESETS` lists them, or of a construction (`L3(C(16,{3,4}))@25Gbps`). The k-th bandwidth and latency after `@` belong to the
+ * k-th dimension; one serves all. Throws InputError for an unknown preset, malformed sizes or figures, and networks of more
+ * than 1e7 links.
  */
 export function presetTopology(expression: string): Topology {
+  if (looksLikeConstruction(expression)) return constructionTopology(expression);
   const parsed = parseExpression(expression);
   const { factors, text, bandwidths, latencies } = parsed;
   const [{ name }] = factors;
