@@ -5,6 +5,7 @@ import { doubleBinaryTrees } from "./baselines/double-binary-tree.ts";
 import { ring } from "./baselines/ring.ts";
 import { shiftedRings } from "./baselines/shifted-rings.ts";
 import { bfb } from "./bfb/bfb.ts";
+import { expand } from "./expand/expand.ts";
 import { blink } from "./forestcoll/blink.ts";
 import { forestcoll } from "./forestcoll/forestcoll.ts";
 import { multitree } from "./forestcoll/multitree.ts";
@@ -13,7 +14,7 @@ import { tacos } from "./tacos/tacos.ts";
 import type { TreeMaker } from "./tree-maker.ts";
 
 /** Every synthesizer of step schedules, the default first. */
-export const SYNTHESIZERS: readonly Synthesizer[] = [tacos, ring, direct, shiftedRings, doubleBinaryTrees, bfb];
+export const SYNTHESIZERS: readonly Synthesizer[] = [tacos, ring, direct, shiftedRings, doubleBinaryTrees, bfb, expand];
 
 /** Everything that makes trees. */
 export const TREE_MAKERS: readonly TreeMaker[] = [forestcoll, blink, multitree];

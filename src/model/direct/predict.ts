@@ -76,38 +76,37 @@ export interface Base {
   readonly turned: boolean;
 }
 
-/** Returns the families and products that expansions start with, whose times no theorem gives. O(size of the construction). */
-export function basesWithin({ construction, turned }: Base): readonly Base[] {
+/** Returns the family or product that expansions start with, whose times no theorem gives. O(depth of the construction). */
+export function innermost({ construction, turned }: Base): Base {
   switch (construction.kind) {
     case "family":
     case "product":
-      return [{ construction, turned }];
+      return { construction, turned };
     case "transpose":
-      return basesWithin({ construction: construction.base, turned: !turned });
+      return innermost({ construction: construction.base, turned: !turned });
     default:
-      return basesWithin({ construction: construction.base, turned });
+      return innermost({ construction: construction.base, turned });
   }
 }
 
 /**
- * Returns the times of the schedule that expansions give a construction, by the theorems; `timesOf` tells those of its bases
- * (basesWithin). O(size of the construction).
+ * Returns the times of the schedule that expansions give a construction, by the theorems, from those of its innermost graph.
+ * O(depth of the construction).
  */
-export function predict({ construction, turned }: Base, timesOf: (base: Base) => Predicted): Predicted {
-  const below = (base: Construction): Predicted => predict({ construction: base, turned }, timesOf);
+export function predict(construction: Construction, times: Predicted): Predicted {
   switch (construction.kind) {
     case "family":
     case "product":
-      return timesOf({ construction, turned });
+      return times;
     case "transpose":
-      return predict({ construction: construction.base, turned: !turned }, timesOf);
+      return predict(construction.base, times);
     case "line":
-      return predictLine(below(construction.base), construction.times);
+      return predictLine(predict(construction.base, times), construction.times);
     case "degree":
-      return predictDegree(below(construction.base), construction.factor);
+      return predictDegree(predict(construction.base, times), construction.factor);
     case "power":
-      return predictPower(below(construction.base), construction.exponent);
+      return predictPower(predict(construction.base, times), construction.exponent);
     case "bidirectional":
-      return predictBidirectional(below(construction.base));
+      return predictBidirectional(predict(construction.base, times));
   }
 }

@@ -1,3 +1,4 @@
+import { unfolded } from "../../model/comm-builder.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
 import { lcm } from "../../model/integers.ts";
@@ -11,7 +12,8 @@ import { addRow, type Rows, roomFor, scheduleOf } from "./rows.ts";
  */
 export function bidirectionalSchedule(forward: CommSchedule, backward: CommSchedule, both: Digraph): CommSchedule {
   const half = lcm(forward.parts, backward.parts);
-  const rows = roomFor(forward.arc.length + backward.arc.length);
+  const halves = [unfolded(forward), unfolded(backward)] as const;
+  const rows = roomFor(halves[0].arc.length + halves[1].arc.length);
   const there = forward.graph.offset;
   const back = backward.graph.offset;
   const beside = new Int32Array(forward.graph.target.length);
@@ -21,8 +23,8 @@ export function bidirectionalSchedule(forward: CommSchedule, backward: CommSched
     const first = both.offset[v] + there[v + 1] - there[v];
     for (let arc = back[v]; arc < back[v + 1]; arc++) behind[arc] = first + arc - back[v];
   }
-  addHalf(rows, forward, beside, half / forward.parts, 0);
-  addHalf(rows, backward, behind, half / backward.parts, half);
+  addHalf(rows, halves[0], beside, half / forward.parts, 0);
+  addHalf(rows, halves[1], behind, half / backward.parts, half);
   return scheduleOf(both, 2 * half, rows);
 }
 

@@ -1,3 +1,4 @@
+import { unfolded } from "../../model/comm-builder.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
 import { arcSources, type Digraph } from "../../model/direct/digraph.ts";
 import { groupedBy } from "../../model/graph.ts";
@@ -10,9 +11,10 @@ import { addRow, roomFor, scheduleOf } from "./rows.ts";
  * over all their arcs. `expanded` is numbered as in `construction.ts`; a node needs at least one arc in, and none from itself.
  * T_L grows by one step, T_B by (n - 1) / (n * N) where the graph is regular (theorem 11). O(rows of the answer).
  */
-export function degreeSchedule(base: CommSchedule, factor: number, expanded: Digraph): CommSchedule {
+export function degreeSchedule(schedule: CommSchedule, factor: number, expanded: Digraph): CommSchedule {
+  if (factor === 1) return schedule;
+  const base = unfolded(schedule);
   const { nodes, offset } = base.graph;
-  if (factor === 1) return base;
   const into = groupedBy(expanded.target, expanded.nodes);
   let parts = base.parts;
   for (let v = 0; v < nodes; v++) parts = lcm(parts, into.offset[v + 1] - into.offset[v]);

@@ -1,3 +1,4 @@
+import { unfolded } from "../../model/comm-builder.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
 import { groupedBy } from "../../model/graph.ts";
@@ -9,7 +10,8 @@ import { addRow, roomFor, scheduleOf } from "./rows.ts";
  * arc a, and out of it lead the arcs that leave the node which a enters, in order. Nodes are arcs, so self-loops and parallel
  * arcs of the base need nothing of their own. T_L grows by one step, T_B by at most 1 / N (theorem 7). O(rows of the answer).
  */
-export function lineSchedule(base: CommSchedule, line: Digraph): CommSchedule {
+export function lineSchedule(schedule: CommSchedule, line: Digraph): CommSchedule {
+  const base = unfolded(schedule);
   const { nodes, offset, target } = base.graph;
   const entering = groupedBy(target, nodes);
   let room = line.target.length;

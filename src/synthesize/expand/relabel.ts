@@ -1,14 +1,15 @@
 import { InternalError } from "../../errors.ts";
+import { unfolded } from "../../model/comm-builder.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
 import { arcSources, type Digraph } from "../../model/direct/digraph.ts";
 import { addRow, roomFor, scheduleOf } from "./rows.ts";
 
 /**
  * Returns the same schedule on an isomorphic graph (Zhao 2026, definition 7): node v becomes nodeOf[v] (null: stays v), the k-th
- * of the arcs from u to w the k-th of those between their images. All rows are to be listed (symmetry null). Throws
- * InternalError where an arc has no image. O(rows + arcs log degree).
+ * of the arcs from u to w the k-th of those between their images. Throws InternalError where an arc has no image. O(rows + arcs log degree).
  */
-export function relabelled(schedule: CommSchedule, graph: Digraph, nodeOf: Int32Array | null): CommSchedule {
+export function relabelled(symmetric: CommSchedule, graph: Digraph, nodeOf: Int32Array | null): CommSchedule {
+  const schedule = unfolded(symmetric);
   const arcOf = imagesOfArcs(schedule.graph, graph, nodeOf);
   const rows = roomFor(schedule.arc.length);
   for (let i = 0; i < schedule.arc.length; i++) {

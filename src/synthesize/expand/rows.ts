@@ -1,3 +1,4 @@
+import { InputError } from "../../errors.ts";
 import { commSchedule } from "../../model/comm-builder.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
@@ -12,14 +13,18 @@ export interface Rows {
   readonly to: Int32Array;
 }
 
-export const roomFor = (rows: number): Rows => ({
-  length: 0,
-  step: new Int32Array(rows),
-  source: new Int32Array(rows),
-  arc: new Int32Array(rows),
-  from: new Int32Array(rows),
-  to: new Int32Array(rows),
-});
+/** Rows take 20 bytes each, and twice as much while they are sorted. */
+const MOST_ROWS = 1e8;
+
+/** Returns room for so many rows. Throws InputError above 1e8. */
+export function roomFor(rows: number): Rows {
+  if (rows > MOST_ROWS) {
+    const fewer = `a smaller construction: at most ${MOST_ROWS.toExponential()} rows of a schedule`;
+    throw new InputError("expand", fewer, `about ${rows.toExponential(1)}`);
+  }
+  const column = (): Int32Array => new Int32Array(rows);
+  return { length: 0, step: column(), source: column(), arc: column(), from: column(), to: column() };
+}
 
 export function addRow(rows: Rows, step: number, source: number, arc: number, from: number, to: number): void {
   const i = rows.length++;
