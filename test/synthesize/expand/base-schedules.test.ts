@@ -7,7 +7,12 @@ import { powerSchedule } from "../../../src/synthesize/expand/power.ts";
 import { inOrder, played } from "../../support/comm-play.ts";
 
 /** Table A.3: T_L / alpha; T_B is (N - 1) / N. */
-const ROWS = [["Diamond", [], 8, 3]] as const;
+const ROWS = [
+  ["Diamond", [], 8, 3],
+  ["DBJMod", [2, 3], 8, 4],
+  ["DBJMod", [2, 4], 16, 5],
+  ["DBJMod", [3, 2], 9, 3],
+] as const;
 
 const CASES = ROWS.flatMap((row) => [[...row, false] as const, [...row, true] as const]);
 
