@@ -9,7 +9,7 @@ import { directFacts } from "../../model/direct/facts.ts";
 import { canBeSlots, leastTransfers } from "../../model/estimate.ts";
 import { commonValue } from "../../model/graph.ts";
 import { add, compare, multiply, type Rational, rational, toNumber } from "../../model/rational.ts";
-import { reversed, switchCount } from "../../model/topology.ts";
+import { reversed } from "../../model/topology.ts";
 import { toUs } from "../../model/units.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { bfbLoads, bfbSchedule, MOST_PARTS } from "./broadcast.ts";
@@ -43,7 +43,7 @@ function networksOf({ topology, collective }: Pick<SynthesisRequest, "topology" 
   const network = directNetworkOf(topology);
   if (network === null) {
     const direct = "a network of direct links between NPUs, without switches,";
-    throw new InputError("bfb", direct, `${switchCount(topology)} switches in ${topology.name}`);
+    throw new InputError("bfb", direct, `${topology.name}, which has switches`);
   }
   if (collective.groupCount !== 1 || collective.groupSize !== topology.npuCount) {
     const sizes = `${collective.groupCount} of ${collective.groupSize} of ${topology.npuCount} NPUs`;
