@@ -11,6 +11,8 @@ const POOL_FROM = 200_000;
 const SHARE_FROM = 4e6;
 /** From so many visits of arcs on, a balance runs on the pool, on all threads. */
 const BALANCE_POOL_FROM = 1e7;
+/** From so many visits of arcs a round on, a concurrent flow runs on the pool. */
+const FLOW_POOL_FROM = 1e5;
 /** How long trials on the calling thread may keep signals and timers waiting, besides the one that runs. */
 const BREATHE_MS = 20;
 const PROGRESS_MS = 200;
@@ -66,6 +68,8 @@ export function runnerFor(
       const all = away ? Math.max(1, engine.pool().threads) : 1;
       return run({ kind: "balance", problem: { ...problem, threads: all } }, away);
     },
+    concurrent: (problem) =>
+      run({ kind: "concurrent", problem }, problem.sources.length * problem.arcTarget.length >= FLOW_POOL_FROM),
     async spread(problem) {
       Atomics.store(flag, 1, 0);
       const timer = sharesTrials ? setInterval(() => progress(Atomics.load(flag, 1)), PROGRESS_MS) : undefined;

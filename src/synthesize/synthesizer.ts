@@ -1,6 +1,8 @@
 import type {
   Balance,
   BalanceProblem,
+  ConcurrentFlow,
+  ConcurrentProblem,
   MatchProblem,
   PlaceProblem,
   RelayProblem,
@@ -25,6 +27,7 @@ export interface KernelRunner {
   place(problem: PlaceProblem): Promise<Float64Array>;
   /** Shares the work of a large problem between threads. */
   balance(problem: Omit<BalanceProblem, "threads">): Promise<Balance | null>;
+  concurrent(problem: ConcurrentProblem): Promise<ConcurrentFlow>;
 }
 
 export interface SynthesisRequest {

@@ -15,6 +15,7 @@ export const inlineRunner = (kernels: Kernels, width = 1): KernelRunner => ({
   relay: async (problem) => kernels.relay(problem),
   place: async (problem) => kernels.place(problem),
   balance: async (problem) => kernels.balance({ ...problem, threads: 1 }),
+  concurrent: async (problem) => kernels.concurrent(problem),
 });
 
 /** Returns the collective over all NPUs of a network. */

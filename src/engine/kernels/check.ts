@@ -2,6 +2,7 @@ import { exactSum } from "./exact-sum.ts";
 import type {
   ArborescenceProblem,
   BalanceProblem,
+  ConcurrentProblem,
   MatchProblem,
   PackProblem,
   PlaceProblem,
@@ -131,6 +132,17 @@ export function checkBalanceShapes(problem: BalanceProblem): void {
   require(isInteger(problem.maxSteps, 0, 65535) && isInteger(maxRows, 0, Number.MAX_SAFE_INTEGER));
 }
 
+/** Throws when a length or a setting of a concurrent problem does not fit the others. O(1). */
+export function checkConcurrentShapes(problem: ConcurrentProblem): void {
+  const { nodeCount, arcTarget, capacity, sources, demand } = problem;
+  require(isInteger(nodeCount, 1, INT32_MAX - 1) && problem.arcOffset.length === nodeCount + 1);
+  require(arcTarget.length < INT32_MAX && problem.arcClass.length === arcTarget.length);
+  require(capacity.length < INT32_MAX && sources.length < INT32_MAX && sources.length > 0);
+  require(problem.sourceWeight.length === sources.length && problem.terminals.length === nodeCount);
+  require(demand === null || demand.length === sources.length * nodeCount);
+  require(problem.gap > 0 && isInteger(problem.maxRounds, 0, INT32_MAX) && isInteger(problem.wantsFlow, 0, 1));
+}
+
 function inRange(values: Int32Array, below: number): boolean {
   for (let i = 0; i < values.length; i++) if (values[i] < 0 || values[i] >= below) return false;
   return true;
@@ -247,6 +259,19 @@ export function checkArborescenceValues(problem: ArborescenceProblem): void {
   require(inRange(arcSource, nodeCount) && inRange(arcTarget, nodeCount));
   const most = Math.floor(Number.MAX_SAFE_INTEGER / nodeCount);
   require(cost.every((value) => Number.isSafeInteger(value) && value >= 0 && value <= most));
+}
+
+/** Throws when an index or a value of a concurrent problem is out of range; the shapes have been checked. */
+export function checkConcurrentValues(problem: ConcurrentProblem): void {
+  const { nodeCount, arcTarget, arcClass, capacity, sources, demand, terminals } = problem;
+  require(ascending(problem.arcOffset, arcTarget.length) && inRange(arcTarget, nodeCount));
+  require(inRange(arcClass, capacity.length) && new Set(arcClass).size === capacity.length);
+  require(inRange(sources, nodeCount) && terminals.every((terminal) => terminal <= 1));
+  const positive = (value: number): boolean => value > 0 && value <= Number.MAX_SAFE_INTEGER;
+  require(capacity.every(positive) && problem.sourceWeight.every(positive));
+  require(demand === null || demand.every((value) => value === 0 || positive(value)));
+  const wants = (s: number, v: number): boolean => (demand === null ? terminals[v] : demand[s * nodeCount + v]) > 0;
+  require(sources.some((source, s) => terminals.some((_, v) => v !== source && wants(s, v))));
 }
 
 /** Throws when an index of a balance problem is out of range; the shapes have been checked. */

@@ -322,27 +322,26 @@ export interface ConcurrentProblem {
   readonly sources: Int32Array;
   /** [sources] equal sources that it stands for, > 0: the images of its flow load the arcs of a class evenly. */
   readonly sourceWeight: Float64Array;
-  /** [sources * nodes] demand of each node from each source, >= 0, 0 from itself; null: 1 to every node of `terminals`. */
+  /** [sources * nodes] demand of each node from each source, >= 0, its own does not count; null: 1 to every node of `terminals`. */
   readonly demand: Float64Array | null;
   /** [nodes] 1: an NPU, 0: only forwards. */
   readonly terminals: Uint8Array;
-  /** Stop when bound / rate - 1 is at most this, > 0, or after maxRounds over all sources. */
+  /** Stop when bound / rate - 1 is at most this, > 0, or after maxRounds >= 0 over all sources. */
   readonly gap: number;
   readonly maxRounds: number;
   /** 1: the flows of each source too. */
   readonly wantsFlow: number;
-  readonly threads: number;
 }
 
 export interface ConcurrentFlow {
   /** What the flows reach: demand times rate fits all capacities (doubles; the caller proves it exactly). */
   readonly rate: number;
-  /** No flow is better: sum of lengths times capacities over the sum of demands times distances (doubles, likewise). */
+  /** No flow is better: sum of lengths times capacities over the sum of demands times distances; infinite if none was found. */
   readonly bound: number;
   readonly rounds: number;
   /** [classes] length of an arc of the class that gives the bound, exact integers 0 .. 2^30. */
   readonly length: Int32Array;
-  /** [sources * arcs] flow of the source over each arc for one unit of demand, without circles; empty where not asked for. */
+  /** [sources * arcs] flow of the source over each arc for a rate of 1, perhaps with circles; empty where not asked for. */
   readonly flow: Float64Array;
 }
 
@@ -378,4 +377,6 @@ export interface Kernels {
    * InfeasibleError when a node cannot reach a target. O(targets * arcs) and a small flow per target and step.
    */
   balance(problem: BalanceProblem, cancel?: CancelFlag): Balance | null;
+  /** Returns the maximum concurrent flow within the gap. Throws InfeasibleError when a demand has no path. */
+  concurrent(problem: ConcurrentProblem, cancel?: CancelFlag): ConcurrentFlow;
 }

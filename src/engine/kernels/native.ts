@@ -2,6 +2,7 @@ import { InternalError } from "../../errors.ts";
 import {
   checkArborescenceShapes,
   checkBalanceShapes,
+  checkConcurrentShapes,
   checkMatchShapes,
   checkPackShapes,
   checkPlaceShapes,
@@ -14,6 +15,7 @@ import { type CancelFlag, type Kernels, mapCountOf, type TenNetwork } from "./ke
 import {
   allocateArcs,
   allocateBalance,
+  allocateConcurrent,
   allocateCut,
   allocateDeliveries,
   allocateFlows,
@@ -23,6 +25,7 @@ import {
   allocateTrees,
   balanceOf,
   collect,
+  concurrentOf,
   type Outputs,
   packOutcomeOf,
   rateOfCut,
@@ -41,6 +44,7 @@ export interface Addon {
   sweep(...args: unknown[]): number;
   arborescence(...args: unknown[]): number;
   balance(...args: unknown[]): number;
+  concurrent(...args: unknown[]): number;
 }
 
 const networkArguments = (network: TenNetwork): unknown[] => [
@@ -181,6 +185,28 @@ export function nativeKernels(addon: Addon): Kernels {
       const arc = allocateArcs(problem);
       throwForArcs(addon.arborescence(nodeCount, root, arcSource, arcTarget, cost, cancel ?? null, arc), problem, arc);
       return arc;
+    },
+    concurrent(problem, cancel?: CancelFlag) {
+      checkConcurrentShapes(problem);
+      const out = allocateConcurrent(problem);
+      const status = addon.concurrent(
+        problem.nodeCount,
+        problem.arcOffset,
+        problem.arcTarget,
+        problem.arcClass,
+        problem.capacity,
+        problem.sources,
+        problem.sourceWeight,
+        problem.demand,
+        problem.terminals,
+        problem.gap,
+        problem.maxRounds,
+        cancel ?? null,
+        out.length,
+        problem.wantsFlow === 1 ? out.flow : null,
+        out.summary,
+      );
+      return concurrentOf(status, out);
     },
     balance(problem, cancel?: CancelFlag) {
       checkBalanceShapes(problem);

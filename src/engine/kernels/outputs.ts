@@ -5,6 +5,8 @@ import type {
   ArborescenceProblem,
   Balance,
   BalanceProblem,
+  ConcurrentFlow,
+  ConcurrentProblem,
   MatchProblem,
   PackedTrees,
   PackOutcome,
@@ -157,6 +159,27 @@ export function throwForArcs(status: number, { root }: ArborescenceProblem, arc:
   }
   const node = arc.findIndex((into, v) => into < 0 && v !== root);
   throw new InfeasibleError(`node ${node} cannot be reached from node ${root}: no arc leads there`, { node, root });
+}
+
+/** The caller's arrays of a concurrent problem, and where the kernel writes rate, bound, rounds. */
+export interface ConcurrentColumns extends Pick<ConcurrentFlow, "length" | "flow"> {
+  readonly summary: Float64Array;
+}
+
+/** Returns the arrays of a concurrent problem whose shapes have been checked; throws as for a kernel out of memory. */
+export const allocateConcurrent = (problem: ConcurrentProblem): ConcurrentColumns =>
+  allocated(() => ({
+    length: new Int32Array(problem.capacity.length),
+    flow: new Float64Array(problem.wantsFlow === 1 ? problem.sources.length * problem.arcTarget.length : 0),
+    summary: new Float64Array(3),
+  }));
+
+/** Returns the flow that a kernel found; throws for a bad status. */
+export function concurrentOf(status: number, { length, flow, summary }: ConcurrentColumns): ConcurrentFlow {
+  if (status === STATUS.unreachable) throw new InfeasibleError("a demand has no path from its source", {});
+  throwForStatus(status, 0, 0);
+  const [rate, bound, rounds] = summary;
+  return { rate, bound, rounds, length, flow };
 }
 
 /** The caller's arrays of a balance problem, and where the kernel writes steps, target, node. */

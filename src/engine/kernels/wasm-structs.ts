@@ -1,6 +1,7 @@
 import type {
   ArborescenceProblem,
   BalanceProblem,
+  ConcurrentProblem,
   MatchPolicy,
   PackProblem,
   RateProblem,
@@ -10,7 +11,7 @@ import type {
   TenNetwork,
 } from "./kernels.ts";
 import { mapCountOf } from "./kernels.ts";
-import type { BalanceColumns, Outputs, TreeColumns } from "./outputs.ts";
+import type { BalanceColumns, ConcurrentColumns, Outputs, TreeColumns } from "./outputs.ts";
 import { STATUS } from "./status.ts";
 import type { WasmHeap } from "./wasm-memory.ts";
 
@@ -28,6 +29,8 @@ const TREES_BYTES = 48;
 const ARBORESCENCE_BYTES = 24;
 const BALANCE_BYTES = 36;
 const BALANCED_BYTES = 64;
+const CONCURRENT_BYTES = 64;
+const CONCURRENT_FLOW_BYTES = 32;
 
 export function putNetwork(heap: WasmHeap, network: TenNetwork): number {
   const arrays = [
@@ -173,6 +176,34 @@ export function putLogs(heap: WasmHeap, logs: SpreadLogs, maxSlots: number, summ
     summary[2] = view.getInt32(pointer + LOGS_BYTES - 4, true);
   };
   return { pointer, collect: take };
+}
+
+/** Allocates struct BanyanConcurrent. */
+export function putConcurrent(heap: WasmHeap, problem: ConcurrentProblem): number {
+  const { arcOffset, arcTarget, arcClass, capacity, sources, sourceWeight, demand, terminals } = problem;
+  const columns = [arcOffset, arcTarget, arcClass, capacity, sources, sourceWeight, demand, terminals];
+  const pointers = columns.map((column) => heap.put(column));
+  const pointer = heap.allocate(CONCURRENT_BYTES);
+  heap.view().setFloat64(pointer, problem.gap, true);
+  const counts = [problem.nodeCount, arcTarget.length, capacity.length, sources.length, problem.maxRounds];
+  putWords(heap, pointer + 8, [...counts, ...pointers]);
+  return pointer;
+}
+
+/** Allocates struct BanyanConcurrentFlow and its arrays; `collect` copies the kernel's answer into `out`. */
+export function putConcurrentColumns(heap: WasmHeap, { wantsFlow }: ConcurrentProblem, out: ConcurrentColumns) {
+  const length = heap.put(out.length);
+  const flow = wantsFlow === 1 ? heap.allocate(out.flow.byteLength) : 0;
+  const pointer = heap.allocate(CONCURRENT_FLOW_BYTES);
+  putWords(heap, pointer + 20, [length, flow]);
+  const collect = (): void => {
+    out.summary[0] = heap.view().getFloat64(pointer, true);
+    out.summary[1] = heap.view().getFloat64(pointer + 8, true);
+    out.summary[2] = heap.view().getInt32(pointer + 16, true);
+    heap.take(out.length, length);
+    if (wantsFlow === 1) heap.take(out.flow, flow);
+  };
+  return { pointer, collect };
 }
 
 /** Allocates struct BanyanBalance. */

@@ -2,6 +2,7 @@ import { InternalError } from "../../errors.ts";
 import {
   checkArborescenceShapes,
   checkBalanceShapes,
+  checkConcurrentShapes,
   checkMatchShapes,
   checkPackShapes,
   checkPlaceShapes,
@@ -14,6 +15,7 @@ import { type CancelFlag, type Kernels, mapCountOf } from "./kernels.ts";
 import {
   allocateArcs,
   allocateBalance,
+  allocateConcurrent,
   allocateCut,
   allocateDeliveries,
   allocateFlows,
@@ -23,6 +25,7 @@ import {
   allocateTrees,
   balanceOf,
   collect,
+  concurrentOf,
   type Outputs,
   packOutcomeOf,
   rateOfCut,
@@ -34,6 +37,8 @@ import {
   putArborescence,
   putBalance,
   putBalanceColumns,
+  putConcurrent,
+  putConcurrentColumns,
   putLogs,
   putNetwork,
   putOutputs,
@@ -233,6 +238,21 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
       });
       throwForArcs(status, problem, arc);
       return arc;
+    },
+    concurrent(problem, cancel) {
+      checkConcurrentShapes(problem);
+      const out = allocateConcurrent(problem);
+      const status = call((raw, heap) => {
+        const room = putConcurrentColumns(heap, problem, out);
+        const result = raw.banyan_concurrent(
+          putConcurrent(heap, problem),
+          ...cancelArguments(raw, cancel),
+          room.pointer,
+        );
+        room.collect();
+        return result;
+      });
+      return concurrentOf(status, out);
     },
     balance(problem, cancel) {
       checkBalanceShapes(problem);

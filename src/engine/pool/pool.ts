@@ -3,6 +3,8 @@ import type {
   Balance,
   BalanceProblem,
   CancelFlag,
+  ConcurrentFlow,
+  ConcurrentProblem,
   Kernels,
   MatchProblem,
   PackOutcome,
@@ -26,7 +28,8 @@ export type PoolTask =
   | { readonly kind: "rate"; readonly problem: RateProblem }
   | { readonly kind: "pack"; readonly problem: PackProblem }
   | { readonly kind: "sweep"; readonly problem: SweepProblem }
-  | { readonly kind: "balance"; readonly problem: BalanceProblem };
+  | { readonly kind: "balance"; readonly problem: BalanceProblem }
+  | { readonly kind: "concurrent"; readonly problem: ConcurrentProblem };
 
 /** What a task gives: null when a spread, relay, pack or balance problem had too little room; the starts of a place problem; the flows of a sweep. */
 export type PoolResult<T extends PoolTask> = {
@@ -38,6 +41,7 @@ export type PoolResult<T extends PoolTask> = {
   readonly pack: PackOutcome | null;
   readonly sweep: Float64Array;
   readonly balance: Balance | null;
+  readonly concurrent: ConcurrentFlow;
 }[T["kind"]];
 
 /** Runs kernel calls, several at a time where there are threads. The results do not depend on how many there are. */
@@ -76,5 +80,7 @@ function call(kernels: Kernels, task: PoolTask, cancel: CancelFlag | undefined):
       return kernels.sweep(task.problem, cancel);
     case "balance":
       return kernels.balance(task.problem, cancel);
+    case "concurrent":
+      return kernels.concurrent(task.problem, cancel);
   }
 }

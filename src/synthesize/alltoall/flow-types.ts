@@ -20,5 +20,5 @@ export interface AllToAllFlow {
 
 /** What the flow needs of the kernels' runner. */
 export interface FlowRunner {
-  concurrent(problem: Omit<ConcurrentProblem, "threads">): Promise<ConcurrentFlow>;
+  concurrent(problem: ConcurrentProblem): Promise<ConcurrentFlow>;
 }

@@ -3,6 +3,8 @@ import {
   checkArborescenceValues,
   checkBalanceShapes,
   checkBalanceValues,
+  checkConcurrentShapes,
+  checkConcurrentValues,
   checkMatchShapes,
   checkMatchValues,
   checkPackShapes,
@@ -22,14 +24,17 @@ import type { Kernels } from "../kernels.ts";
 import {
   allocateArcs,
   allocateBalance,
+  allocateConcurrent,
   allocateTrees,
   balanceOf,
+  concurrentOf,
   packOutcomeOf,
   rateOfCut,
   throwForArcs,
 } from "../outputs.ts";
 import { arborescenceJs } from "./arborescence.ts";
 import { balanceJs } from "./balance.ts";
+import { concurrentJs } from "./concurrent.ts";
 import { matchJs } from "./match.ts";
 import { packJs } from "./pack.ts";
 import { placeJs } from "./place.ts";
@@ -83,6 +88,12 @@ export const jsKernels: Kernels = {
     const arc = allocateArcs(problem);
     throwForArcs(arborescenceJs(problem, arc, cancel), problem, arc);
     return arc;
+  },
+  concurrent(problem, cancel) {
+    checkConcurrentShapes(problem);
+    checkConcurrentValues(problem);
+    const out = allocateConcurrent(problem);
+    return concurrentOf(concurrentJs(problem, out, cancel), out);
   },
   balance(problem, cancel) {
     checkBalanceShapes(problem);
