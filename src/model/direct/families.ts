@@ -1,6 +1,7 @@
 import { InputError } from "../../errors.ts";
 import { didYouMean } from "../closest.ts";
 import { DISTANCE_REGULAR } from "./families/distance-regular.ts";
+import { DIAMOND, MODIFIED_DE_BRUIJN } from "./families/drawn.ts";
 import type { Family } from "./families/family.ts";
 import { DE_BRUIJN, GENERALIZED_KAUTZ, KAUTZ } from "./families/kautz.ts";
 import { COMPLETE, CROWN, CUBE, HAMMING, TWISTED_CUBE } from "./families/products.ts";
@@ -20,7 +21,9 @@ export const FAMILIES: readonly Family[] = [
   DIRECTED_CIRCULANT,
   BI_RING,
   UNI_RING,
+  DIAMOND,
   DE_BRUIJN,
+  MODIFIED_DE_BRUIJN,
   ...DISTANCE_REGULAR,
   CROWN,
   CUBE,

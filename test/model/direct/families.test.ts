@@ -1,16 +1,19 @@
 import { describe, expect, it } from "vitest";
-import type { Digraph } from "../../../src/model/direct/digraph.ts";
-import { regularDegree } from "../../../src/model/direct/digraph.ts";
-import { diameter, distancesFrom } from "../../../src/model/direct/distances.ts";
+import { bestCirculant } from "../../../src/model/direct/best-circulant.ts";
+import { arcCount, arcSources, type Digraph, regularDegree } from "../../../src/model/direct/digraph.ts";
+import { diameter, distanceCounts, distancesFrom } from "../../../src/model/direct/distances.ts";
 import { DISTANCE_REGULAR_SIZES } from "../../../src/model/direct/families/distance-regular.ts";
-import { family } from "../../../src/model/direct/families.ts";
+import { FAMILIES, family, familyNamed } from "../../../src/model/direct/families.ts";
+import { graphOf } from "../../../src/model/direct/graph-of.ts";
+import { bidirectionalMooreSteps, mooreSteps } from "../../../src/model/direct/optimality.ts";
+import { parseConstruction } from "../../../src/model/direct/parse.ts";
+import { translated } from "../../../src/model/translation.ts";
 
-const graph = (name: string, ...parameters: number[]): Digraph => {
-  family(name).size(parameters);
-  return family(name).build(parameters);
-};
+const graph = (text: string): Digraph => graphOf(parseConstruction(text));
+/** The diameter by all nodes, whatever is known of translations. */
+const trueDiameter = (g: Digraph): number => diameter({ ...g, translations: null });
 
-/** The numbers of definition 17 by counting, or null where they depend on more than the distance. */
+/** Whether the numbers of definition 17, counted, depend on the distance only. */
 function isDistanceRegular(g: Digraph): boolean {
   const distance = Array.from({ length: g.nodes }, (_, v) => distancesFrom(g, v));
   const most = Math.max(...distance[0]) + 1;
@@ -28,16 +31,270 @@ function isDistanceRegular(g: Digraph): boolean {
   return true;
 }
 
+/** Whether the k-th arc of every node is the translated k-th arc of node 0. */
+function isTranslated({ nodes, offset, target, translations }: Digraph): boolean {
+  if (translations === null) return false;
+  const degree = offset[1];
+  for (let v = 0; v < nodes; v++) {
+    for (let k = 0; k < degree; k++) {
+      if (target[v * degree + k] !== translated(translations, target[k], v)) return false;
+    }
+  }
+  return true;
+}
+
+const hasLoop = (g: Digraph): boolean => arcSources(g).some((v, arc) => v === g.target[arc]);
+const hasMultiEdge = (g: Digraph): boolean =>
+  new Set(Array.from(arcSources(g), (v, arc) => v * g.nodes + g.target[arc])).size < arcCount(g);
+const isUndirected = (g: Digraph): boolean => {
+  const pairs = (from: Int32Array, to: Int32Array): string =>
+    Float64Array.from(from, (v, i) => v * g.nodes + to[i])
+      .sort()
+      .join();
+  const source = arcSources(g);
+  return pairs(source, g.target) === pairs(g.target, source);
+};
+
 describe("table A.2", () => {
-  const diameters = [2, 2, 3, 3, 3, 4, 3, 3, 4, 3, 4, 7, 4, 6, 6];
-  it.each(DISTANCE_REGULAR_SIZES.map((nodes, i) => [nodes, diameters[i]]))(
-    "DistReg(4,%i) is distance-regular of degree 4 with diameter %i",
-    (nodes, steps) => {
-      const g = graph("DistReg", 4, nodes);
+  const steps = [2, 2, 3, 3, 3, 4, 3, 3, 4, 3, 4, 7, 4, 6, 6];
+  const moore = [2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 5, 6];
+  it.each(DISTANCE_REGULAR_SIZES.map((nodes, i) => [nodes, steps[i], moore[i]]))(
+    "DistReg(4,%i) is distance-regular, of degree 4 and diameter %i",
+    (nodes, diameterOfTable, mooreOfTable) => {
+      const g = graph(`DistReg(4,${nodes})`);
       expect(g.nodes).toBe(nodes);
       expect(regularDegree(g)).toBe(4);
-      expect(diameter({ ...g, translations: null })).toBe(steps);
+      expect(isUndirected(g)).toBe(true);
+      expect(trueDiameter(g)).toBe(diameterOfTable);
+      expect(bidirectionalMooreSteps(nodes, 4)).toBe(mooreOfTable);
+      // counting triples of the largest takes seconds; its numbers follow from those of two nodes at each distance
       if (nodes < 300) expect(isDistanceRegular(g)).toBe(true);
     },
   );
+
+  it("the incidence graph of GH(3,3) has girth 12 and equal distance counts, so it is a generalized hexagon", () => {
+    const g = graph("GH(3,3)");
+    const counts = [1, 4, 12, 36, 108, 324, 243];
+    for (let v = 0; v < g.nodes; v++) expect([...distanceCounts(g, v)]).toEqual(counts);
+  });
+});
+
+/** Text, nodes, degree, diameter. */
+const GRAPHS: readonly [string, number, number, number][] = [
+  ["K(5)", 5, 4, 1],
+  ["K(4,4)", 8, 4, 2],
+  ["K(1,1)", 2, 1, 1],
+  ["H(2,3)", 9, 4, 2],
+  ["H(3,4)", 64, 9, 3],
+  ["Kautz(4,0)", 5, 4, 1],
+  ["Kautz(4,2)", 80, 4, 3],
+  ["Kautz(2,3)", 24, 2, 4],
+  ["Kautz(1,1000000000)", 2, 1, 1],
+  ["Pi(4,64)", 64, 4, 3],
+  ["Pi(4,1024)", 1024, 4, 5],
+  ["Pi(1,7)", 7, 1, Infinity],
+  ["C(7,{2,3})", 7, 4, 2],
+  ["C(12,{2,3})", 12, 4, 2],
+  ["C(16,{3,4})", 16, 4, 3],
+  ["C(8,{1,4})", 8, 3, 2],
+  ["MultiC(2,16,{3,4})", 16, 8, 3],
+  ["DC(6,{1,2,3,4})", 6, 4, 2],
+  ["DC(9,{1,3})", 9, 2, 4],
+  ["UniRing(1,8)", 8, 1, 7],
+  ["UniRing(2,2)", 2, 2, 1],
+  ["BiRing(2,5)", 5, 2, 2],
+  ["BiRing(4,8)", 8, 4, 4],
+  ["Diamond", 8, 2, 3],
+  ["DBJ(4,4)", 256, 4, 4],
+  ["DBJMod(2,4)", 16, 2, 4],
+  ["Crown(5)", 10, 4, 3],
+  ["Q(10)", 1024, 10, 10],
+  ["TQ(3)", 8, 3, 2],
+  ["TQ(5)", 32, 5, 4],
+  ["J(5,2)", 10, 6, 2],
+  ["Paley(13)", 13, 6, 2],
+  ["Paley(9)", 9, 4, 2],
+  ["Odd(3)", 10, 3, 2],
+  ["DoubledOdd(3)", 20, 3, 5],
+  ["PG(2,2)", 14, 3, 3],
+  ["AG(2,3)", 18, 3, 4],
+  ["GQ(2,2)", 30, 3, 4],
+  ["GH(2,2)", 126, 3, 6],
+  ["Torus(4,5,6)", 120, 6, 7],
+  ["Torus(50,50)", 2500, 4, 50],
+  ["Torus(3,3,2)", 18, 5, 3],
+  ["TwistedTorus(4,8)", 32, 4, 4],
+  ["TwistedTorus(8,4)", 32, 4, 4],
+  ["TwistedTorus(4,4,8)", 128, 6, 6],
+  ["TwistedTorus(4,8,8)", 256, 6, 6],
+  ["SkewTorus(5,5,{2})", 25, 4, 4],
+];
+
+describe("families", () => {
+  it.each(GRAPHS)("%s: %i nodes of degree %i, diameter %d, as its family says", (text, nodes, degree, steps) => {
+    const construction = parseConstruction(text);
+    if (construction.kind !== "family") throw new Error("a family");
+    const { parameters } = construction;
+    const known = family(construction.family);
+    const g = graphOf(construction);
+    expect({ nodes: g.nodes, degree: regularDegree(g) }).toEqual({ nodes, degree });
+    expect(known.size(parameters)).toEqual({ nodes, degree });
+    expect(trueDiameter(g)).toBe(steps);
+    expect(diameter(g)).toBe(steps);
+    expect(hasLoop(g)).toBe(known.selfLoops(parameters));
+    expect(hasMultiEdge(g)).toBe(known.multiEdges(parameters));
+    if (g.translations !== null) expect(isTranslated(g)).toBe(true);
+  });
+
+  it("names and other names are unique, and lead to their family", () => {
+    const names = FAMILIES.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
+    expect(new Set(names).size).toBe(names.length);
+    for (const each of FAMILIES)
+      expect(each.aliases?.map(familyNamed) ?? []).toEqual(each.aliases?.map(() => each) ?? []);
+  });
+
+  it.each(["Kautz(4,2)", "Kautz(2,3)", "Kautz(3,1)"])(
+    "%s has the distances of the generalized Kautz graph of its size",
+    (text) => {
+      const [kautz] = [graph(text)];
+      const pi = graph(`Pi(${regularDegree(kautz)},${kautz.nodes})`);
+      const counts = (g: Digraph): string[] =>
+        Array.from({ length: g.nodes }, (_, v) => distanceCounts(g, v).join()).sort();
+      expect(counts(pi)).toEqual(counts(kautz));
+      expect(hasLoop(pi)).toBe(false);
+    },
+  );
+
+  it.each([2, 3, 4])("Pi(%i,m) is at most one step above the Moore bound for every m up to 150 (theorem 21)", (d) => {
+    for (let m = d + 1; m <= 150; m++) {
+      expect(trueDiameter(graph(`Pi(${d},${m})`))).toBeLessThanOrEqual(mooreSteps(m, d) + 1);
+    }
+  });
+});
+
+describe("best circulant with two offsets (theorem 22)", () => {
+  it("has the least diameter of all circulants with two offsets, up to 60 nodes", () => {
+    for (let n = 5; n <= 60; n++) {
+      let least = Infinity;
+      for (let a = 1; 2 * a <= n; a++) {
+        for (let b = a + 1; 2 * b <= n; b++) {
+          const g = family("C").build([n, a, b]);
+          least = Math.min(least, diameter(g));
+        }
+      }
+      expect(diameter(graph(`C(${n},{${bestCirculant(n).join()}})`)), `${n} nodes`).toBe(least);
+    }
+  });
+
+  it("is m, m + 1 with m from the closed form", () => {
+    for (let n = 7; n <= 5000; n++) expect(bestCirculant(n)[0]).toBe(Math.ceil((Math.sqrt(2 * n - 1) - 1) / 2));
+    expect(bestCirculant(16)).toEqual([3, 4]);
+    expect(() => bestCirculant(4)).toThrow("expected 5 nodes or more");
+  });
+});
+
+/** A torus with twists by walking on coordinates: the definition without group theory. */
+function walkedTorus(sizes: readonly number[], shift: (from: number, to: number) => number): number[] {
+  const nodes = sizes.reduce((a, b) => a * b, 1);
+  const at = (v: number): number[] => {
+    let rest = v;
+    return sizes.map((size) => {
+      const x = rest % size;
+      rest = Math.floor(rest / size);
+      return x;
+    });
+  };
+  const nodeOf = (x: readonly number[]): number => x.reduceRight((sum, digit, d) => sum * sizes[d] + digit, 0);
+  const step = (v: number, d: number): number => {
+    const x = at(v);
+    x[d]++;
+    if (x[d] === sizes[d]) {
+      x[d] = 0;
+      // a shift may pass over the end of the other dimension, and so wrap around there as well
+      sizes.forEach((size, j) => {
+        for (let moves = shift(d, j); moves > 0; moves--)
+          x.splice(0, x.length, ...at(j === d ? nodeOf(x) : step(nodeOf(x), j)));
+        x[j] %= size;
+      });
+    }
+    return nodeOf(x);
+  };
+  const neighbours: number[][] = Array.from({ length: nodes }, () => []);
+  for (let v = 0; v < nodes; v++) {
+    for (let d = 0; d < sizes.length; d++) {
+      const to = step(v, d);
+      neighbours[v].push(to);
+      neighbours[to].push(v);
+    }
+  }
+  const distance = new Array<number>(nodes).fill(-1);
+  distance[0] = 0;
+  const queue = [0];
+  for (const v of queue) {
+    for (const to of neighbours[v]) {
+      if (distance[to] >= 0) continue;
+      distance[to] = distance[v] + 1;
+      queue.push(to);
+    }
+  }
+  const counts: number[] = [];
+  for (const steps of distance) counts[steps] = (counts[steps] ?? 0) + 1;
+  return counts;
+}
+
+describe("twisted tori have the distances of walks on coordinates", () => {
+  it.each<[string, readonly number[], (from: number, to: number) => number]>([
+    ["TwistedTorus(3,6)", [3, 6], (from) => (from === 0 ? 3 : 0)],
+    ["TwistedTorus(8,4)", [8, 4], (from) => (from === 1 ? 4 : 0)],
+    ["TwistedTorus(3,3,6)", [3, 3, 6], (from, to) => (from < 2 && to === 2 ? 3 : 0)],
+    ["TwistedTorus(3,6,6)", [3, 6, 6], (from, to) => (from === 0 && to > 0 ? 3 : 0)],
+    ["SkewTorus(4,7,{3})", [4, 7], (from, to) => (from === 0 && to === 1 ? 3 : 0)],
+    [
+      "SkewTorus(3,4,5,{1,2,3})",
+      [3, 4, 5],
+      (from, to) => (from === 0 ? [0, 1, 2][to] : from === 1 && to === 2 ? 3 : 0),
+    ],
+  ])("%s", (text, sizes, shift) => {
+    expect([...distanceCounts(graph(text), 0)]).toEqual(walkedTorus(sizes, shift));
+  });
+});
+
+describe("parameters without a graph", () => {
+  it.each([
+    ["C", [16, 4, 6], "their greatest common divisor with 16 is 2, not 1"],
+    ["C", [16, 9], "a whole number, 1 to 8"],
+    ["C", [16, 3, 3], "each offset once"],
+    ["C", [16, 0], "a whole number, 1 to 1000000000"],
+    ["DC", [6, 6], "a whole number, 1 to 5"],
+    ["MultiC", [2, 9, 3], "is 3, not 1"],
+    ["K", [4, 5], "Kautz(4,5)"],
+    ["K", [1], "a whole number, 2 to"],
+    ["K", [1, 2, 3], "2 parameters"],
+    ["Pi", [4, 4], "at least d + 1 = 5 nodes"],
+    ["BiRing", [3, 4], "an even degree"],
+    ["BiRing", [2, 2], "UniRing(2,2)"],
+    ["UniRing", [1, 1], "a whole number, 2 to"],
+    ["UniRing", [1.5, 4], "a whole number, 1 to"],
+    ["DistReg", [4, 7], "6, 9, 10, 14"],
+    ["DistReg", [3, 6], "degree 4"],
+    ["Paley", [7], "a prime power 4n + 1"],
+    ["Paley", [21], "a prime power 4n + 1"],
+    ["PG", [3, 2], "a plane, 2"],
+    ["PG", [2, 6], "a prime power"],
+    ["GQ", [2, 3], "two equal orders"],
+    ["J", [4, 4], "less than 4"],
+    ["TwistedTorus", [4, 5], "sizes k and 2k"],
+    ["TwistedTorus", [4, 4], "sizes k and 2k"],
+    ["SkewTorus", [4, 8, 9], "less than 8"],
+    ["SkewTorus", [4, 4], "a twist for each two dimensions"],
+    ["SkewTorus", [2, 3, 1, 1], "a twist for each two dimensions"],
+    ["DBJMod", [5, 2], "parameters of table A.3"],
+    ["Octahedron", [1], "no parameters"],
+  ])("%s %j: expected %s", (name, parameters, message) => {
+    expect(() => family(name).size(parameters)).toThrow(message);
+  });
+
+  it("an unknown family is named with one like it", () => {
+    expect(() => family("Kauz")).toThrow('(did you mean "Kautz"?)');
+  });
 });
