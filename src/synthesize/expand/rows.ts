@@ -1,7 +1,8 @@
 import { InputError } from "../../errors.ts";
 import { commSchedule } from "../../model/comm-builder.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
-import type { Digraph } from "../../model/direct/digraph.ts";
+import { arcCount, type Digraph } from "../../model/direct/digraph.ts";
+import { type IndexColumn, indexColumn } from "../../model/step-schedule.ts";
 
 /** Rows of a schedule while they are made, in any order; room for as many as were asked for. */
 export interface Rows {
@@ -49,6 +50,27 @@ export function scheduleOf(
     { graph, steps, parts, symmetry },
     { step, source: used(rows.source), arc: used(rows.arc), from: used(rows.from), to: used(rows.to) },
   );
+}
+
+/** Returns the schedule of rows that are in order but for gaps between steps. O(rows). */
+export function orderedSchedule(graph: Digraph, parts: number, rows: Rows): CommSchedule {
+  const narrow = (column: Int32Array, maximum: number): IndexColumn => {
+    const values = indexColumn(rows.length, maximum);
+    values.set(column.subarray(0, rows.length));
+    return values;
+  };
+  const steps = closeGaps(rows.step.subarray(0, rows.length));
+  return {
+    graph,
+    steps,
+    parts,
+    step: narrow(rows.step, steps),
+    source: narrow(rows.source, graph.nodes),
+    arc: narrow(rows.arc, arcCount(graph)),
+    from: narrow(rows.from, parts),
+    to: narrow(rows.to, parts),
+    symmetry: null,
+  };
 }
 
 /** Numbers what occurs from 0 on, in order, in place; returns how many there are. */
