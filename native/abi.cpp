@@ -3,6 +3,8 @@
 #include <cstddef>
 
 #include "kernels/arborescence.h"
+#include "kernels/balance.h"
+#include "kernels/concurrent.h"
 #include "kernels/lists.h"
 #include "kernels/match.h"
 #include "kernels/pack.h"
@@ -19,6 +21,13 @@ constexpr double kMaxSafe = 9007199254740991.0;
 bool InRange(const int32_t* values, int32_t count, int32_t below) {
   for (int32_t i = 0; i < count; i++) {
     if (values[i] < 0 || values[i] >= below) return false;
+  }
+  return true;
+}
+
+bool InRange(const uint8_t* flags, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    if (flags[i] > 1) return false;
   }
   return true;
 }
@@ -191,6 +200,61 @@ bool ValidArborescence(const BanyanArborescence& problem) {
   return true;
 }
 
+// Whether values are finite and above the least, or equal to it where it may be met.
+bool Between(const double* values, int64_t count, double least, bool may_meet) {
+  for (int64_t i = 0; i < count; i++) {
+    if (!(values[i] > least || (may_meet && values[i] == least)) || !(values[i] <= kMaxSafe)) return false;
+  }
+  return true;
+}
+
+bool HasDemand(const BanyanConcurrent& problem) {
+  for (int32_t s = 0; s < problem.source_count; s++) {
+    for (int32_t v = 0; v < problem.node_count; v++) {
+      const double demand =
+          problem.demand == nullptr
+              ? (problem.terminals[v] != 0 ? 1 : 0)
+              : problem.demand[static_cast<int64_t>(s) * problem.node_count + static_cast<int64_t>(v)];
+      if (v != problem.sources[s] && demand > 0) return true;
+    }
+  }
+  return false;
+}
+
+bool ValidConcurrent(const BanyanConcurrent& problem) {
+  const int32_t nodes = problem.node_count;
+  if (nodes < 1 || nodes == INT32_MAX || problem.arc_count < 0 || problem.class_count < 0) return false;
+  if (problem.source_count < 1 || problem.max_rounds < 0 || !(problem.gap > 0)) return false;
+  if (!Ascending(problem.arc_offset, nodes, problem.arc_count)) return false;
+  if (!InRange(problem.arc_target, problem.arc_count, nodes)) return false;
+  if (!InRange(problem.arc_class, problem.arc_count, problem.class_count)) return false;
+  if (!InRange(problem.sources, problem.source_count, nodes) || !InRange(problem.terminals, nodes)) return false;
+  if (!Between(problem.capacity, problem.class_count, 0, false)) return false;
+  if (!Between(problem.source_weight, problem.source_count, 0, false)) return false;
+  const int64_t demands = static_cast<int64_t>(problem.source_count) * nodes;
+  return (problem.demand == nullptr || Between(problem.demand, demands, 0, true)) && HasDemand(problem);
+}
+
+bool ValidBalance(const BanyanBalance& problem, const BanyanBalanced& out) {
+  const int32_t nodes = problem.node_count;
+  if (nodes < 1 || nodes == INT32_MAX || problem.arc_count < 0 || problem.arc_count == INT32_MAX) return false;
+  if (problem.target_count < 0 || problem.target_count == INT32_MAX || problem.threads < 1) return false;
+  if (problem.parts < 0 || problem.parts > 32767 || nodes > INT32_MAX / (problem.parts > 0 ? problem.parts : 1)) {
+    return false;
+  }
+  if (problem.wants_shares < 0 || problem.wants_shares > (problem.parts == 0 ? 0 : 1)) return false;
+  if (out.max_steps < 0 || out.max_steps > 65535 || !(out.max_rows >= 0)) return false;
+  if (!Ascending(problem.in_offset, nodes, problem.arc_count)) return false;
+  if (!InRange(problem.in_source, problem.arc_count, nodes)) return false;
+  if (!InRange(problem.targets, problem.target_count, nodes)) return false;
+  for (int32_t i = 0; i < problem.target_count; i++) {
+    const int32_t u = problem.targets[i];
+    if (i > 0 && problem.targets[i - 1] >= u) return false;
+    if (problem.in_offset[u + 1] - problem.in_offset[u] > 65535) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int32_t banyan_match(const BanyanNetwork* network, int32_t chunk_count, int32_t held_count, const int32_t* held_offset,
@@ -268,6 +332,15 @@ int32_t banyan_arborescence(const BanyanArborescence* problem, BanyanCancelled c
   return banyan::CheapestArborescence(*problem, cancelled, context, arc);
 }
 
+int32_t banyan_concurrent(const BanyanConcurrent* problem, BanyanCancelled cancelled, const void* context,
+                          BanyanConcurrentFlow* out) {
+  out->rate = 0;
+  out->bound = 0;
+  out->rounds = 0;
+  if (!ValidConcurrent(*problem)) return kBanyanBadArgument;
+  return banyan::MaximumConcurrentFlow(*problem, cancelled, context, out);
+}
+
 int32_t banyan_pack(const BanyanPack* problem, BanyanCancelled cancelled, const void* context, BanyanTrees* out) {
   out->tree_count = 0;
   out->outcome = kBanyanPacked;
@@ -275,4 +348,18 @@ int32_t banyan_pack(const BanyanPack* problem, BanyanCancelled cancelled, const 
   out->rollbacks = 0;
   if (!ValidPack(*problem) || out->max_trees < 0 || !(out->max_links >= 0)) return kBanyanBadArgument;
   return banyan::Pack(*problem, cancelled, context, out);
+}
+
+int32_t banyan_balance(const BanyanBalance* problem, BanyanCancelled cancelled, const void* context,
+                       BanyanBalanced* out) {
+  out->steps = 0;
+  out->detail[0] = 0;
+  out->detail[1] = 0;
+  if (!ValidBalance(*problem, *out)) return kBanyanBadArgument;
+  double rows = 0;
+  for (int32_t i = 0; i < problem->target_count; i++) {
+    rows += static_cast<double>(banyan::BalanceRows(*problem, i, out->max_steps));
+  }
+  if (rows > out->max_rows) return kBanyanOutputTooSmall;
+  return banyan::Balance(*problem, cancelled, context, out);
 }

@@ -130,6 +130,32 @@ struct BanyanArborescence {
   const double* cost;         // [arc_count] >= 0; node_count times the greatest is at most 2^53 - 1
 };
 
+// A maximum concurrent flow: every source sends the rate times its demand to every node at once.
+struct BanyanConcurrent {
+  double gap;  // > 0; stops when bound / rate - 1 is at most this
+  int32_t node_count;
+  int32_t arc_count;
+  int32_t class_count;
+  int32_t source_count;
+  int32_t max_rounds;           // >= 0; stops after so many
+  const int32_t* arc_offset;    // [node_count + 1] arcs that leave v: arc_offset[v] .. arc_offset[v + 1]
+  const int32_t* arc_target;    // [arc_count]
+  const int32_t* arc_class;     // [arc_count] every class has arcs, which carry equal loads
+  const double* capacity;       // [class_count] > 0, of one arc
+  const int32_t* sources;       // [source_count] nodes
+  const double* source_weight;  // [source_count] > 0, equal sources that it stands for
+  const double* demand;         // [source_count * node_count] >= 0, one of them > 0; or null: 1 to every other terminal
+  const uint8_t* terminals;     // [node_count] 0 or 1
+};
+
+struct BanyanConcurrentFlow {
+  double rate;      // out: that the flows reach
+  double bound;     // out: that none exceeds; infinite where none was found
+  int32_t rounds;   // out
+  int32_t* length;  // [class_count] zeros; out: of an arc of the class, 0 .. 2^30, that give the bound
+  double* flow;     // [source_count * arc_count] out: of each source over each arc for a rate of 1; or null
+};
+
 // Trees to be packed within the capacities of links.
 struct BanyanPack {
   int32_t node_count;
@@ -167,6 +193,36 @@ struct BanyanTrees {
   int32_t outcome;      // out: one of BanyanPackOutcome
   int32_t sweeps;       // out: sweeps of flows over all NPUs
   int32_t rollbacks;    // out: times that edges were taken back
+};
+
+// Targets of a breadth-first broadcast, whose arcs shall be loaded evenly.
+struct BanyanBalance {
+  int32_t node_count;
+  int32_t arc_count;
+  int32_t target_count;
+  int32_t parts;         // equal parts of a shard, 1 .. 32767; 0: shards can be cut anywhere. Times node_count < 2^31
+  int32_t wants_shares;  // 0 or 1, which needs parts
+  int32_t threads;       // >= 1
+  const int32_t* in_offset;  // [node_count + 1] arcs that enter node u: in_source[in_offset[u] .. in_offset[u + 1]]
+  const int32_t* in_source;  // [arc_count]
+  const int32_t* targets;    // [target_count] ascending, each with at most 65,535 arcs in
+};
+
+// Loads of steps, and rows of what moves by target, step, port and source.
+struct BanyanBalanced {
+  double max_rows;     // room for so many rows
+  int32_t max_steps;   // room for so many steps, at most 65,535
+  int32_t steps;       // out
+  int32_t* load_num;   // [max_steps]
+  int32_t* load_den;   // [max_steps]
+  int32_t* worst;      // [max_steps] the first target with the load
+  double* row_offset;  // [target_count + 1]
+  uint16_t* step;      // [max_rows] from 1
+  uint16_t* port;      // [max_rows]
+  int32_t* source;     // [max_rows]
+  uint16_t* from;      // [max_rows]
+  uint16_t* to;        // [max_rows]
+  int32_t detail[2];   // out: kBanyanUnreachable: a target, and the least node that cannot reach it
 };
 
 // Multicast matching on the time-expanded network (native/kernels/match.h).
@@ -216,10 +272,21 @@ BANYAN_EXPORT(banyan_arborescence)
 int32_t banyan_arborescence(const struct BanyanArborescence* problem, BanyanCancelled cancelled, const void* context,
                             int32_t* arc);
 
+// The maximum concurrent flow (native/kernels/concurrent.h). kBanyanUnreachable: a demand has no path.
+BANYAN_EXPORT(banyan_concurrent)
+int32_t banyan_concurrent(const struct BanyanConcurrent* problem, BanyanCancelled cancelled, const void* context,
+                          struct BanyanConcurrentFlow* out);
+
 // Packs spanning trees (native/kernels/pack.h). kBanyanOutputTooSmall: there are more trees or links than there is room for.
 BANYAN_EXPORT(banyan_pack)
 int32_t banyan_pack(const struct BanyanPack* problem, BanyanCancelled cancelled, const void* context,
                     struct BanyanTrees* out);
+
+// Loads of breadth-first broadcasts (native/kernels/balance.h). kBanyanOutputTooSmall: there are more steps, or less room for
+// rows than balanceRows of src/engine/kernels/kernels.ts asks for.
+BANYAN_EXPORT(banyan_balance)
+int32_t banyan_balance(const struct BanyanBalance* problem, BanyanCancelled cancelled, const void* context,
+                       struct BanyanBalanced* out);
 
 #ifdef __cplusplus
 }

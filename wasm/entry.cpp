@@ -18,7 +18,13 @@ static_assert(sizeof(BanyanRate) == 28 && offsetof(BanyanRate, link_source) == 1
 static_assert(sizeof(BanyanSweep) == 32 && offsetof(BanyanSweep, link_source) == 12);
 static_assert(sizeof(BanyanPack) == 52 && offsetof(BanyanPack, link_source) == 16);
 static_assert(sizeof(BanyanTrees) == 48 && offsetof(BanyanTrees, root) == 16 && offsetof(BanyanTrees, outcome) == 36);
+static_assert(sizeof(BanyanConcurrent) == 64 && offsetof(BanyanConcurrent, node_count) == 8);
+static_assert(offsetof(BanyanConcurrent, arc_offset) == 28);
+static_assert(sizeof(BanyanConcurrentFlow) == 32 && offsetof(BanyanConcurrentFlow, length) == 20);
 static_assert(sizeof(BanyanArborescence) == 24 && offsetof(BanyanArborescence, arc_source) == 12);
+static_assert(sizeof(BanyanBalance) == 36 && offsetof(BanyanBalance, in_offset) == 24);
+static_assert(sizeof(BanyanBalanced) == 64 && offsetof(BanyanBalanced, load_num) == 16);
+static_assert(offsetof(BanyanBalanced, step) == 32 && offsetof(BanyanBalanced, detail) == 52);
 
 extern "C" {
 

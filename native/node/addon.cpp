@@ -5,119 +5,13 @@
 
 #include <cmath>
 #include <cstdint>
-#include <string>
 
 #include "abi.h"
+#include "arguments.h"
 
 namespace {
 
-/// Walks the arguments of one call in order.
-class Arguments {
- public:
-  explicit Arguments(const Napi::CallbackInfo& info) : info_(info) {}
-
-  int32_t Integer(const char* name) {
-    const double value = Number(name);
-    if (!(value >= INT32_MIN && value <= INT32_MAX) || std::floor(value) != value) Fail(name, "a 32-bit integer");
-    return static_cast<int32_t>(value);
-  }
-
-  uint32_t Unsigned(const char* name) {
-    const double value = Number(name);
-    if (!(value >= 0 && value <= UINT32_MAX) || std::floor(value) != value) Fail(name, "an unsigned 32-bit integer");
-    return static_cast<uint32_t>(value);
-  }
-
-  int32_t* Int32(const char* name, double length) {
-    return static_cast<int32_t*>(Array(name, napi_int32_array, "an Int32Array", length));
-  }
-
-  int32_t* Int32OrNull(const char* name, double length) {
-    if (info_[next_].IsNull()) {
-      next_++;
-      return nullptr;
-    }
-    return Int32(name, length);
-  }
-
-  uint32_t* Uint32OrNull(const char* name, double length) {
-    if (info_[next_].IsNull()) {
-      next_++;
-      return nullptr;
-    }
-    return static_cast<uint32_t*>(Array(name, napi_uint32_array, "a Uint32Array", length));
-  }
-
-  uint8_t* Uint8(const char* name, double length) {
-    return static_cast<uint8_t*>(Array(name, napi_uint8_array, "a Uint8Array", length));
-  }
-
-  /// A column of chunks: *entry_bytes 2 or 4.
-  void* Chunks(const char* name, double length, int32_t* entry_bytes) {
-    const Napi::Value value = info_[next_];
-    const bool narrow = value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_uint16_array;
-    *entry_bytes = narrow ? 2 : 4;
-    if (narrow) return Array(name, napi_uint16_array, "a Uint16Array", length);
-    return Array(name, napi_int32_array, "a Uint16Array or an Int32Array", length);
-  }
-
-  double* Float64(const char* name, double length) {
-    return static_cast<double*>(Array(name, napi_float64_array, "a Float64Array", length));
-  }
-
-  /// The cancel flag, or null.
-  int32_t* Flag() {
-    if (info_[next_].IsNull()) {
-      next_++;
-      return nullptr;
-    }
-    int32_t* flag = Int32("cancel", kAnyLength);
-    if (length_ < 1) Fail("cancel", "an Int32Array of at least one element");
-    return flag;
-  }
-
-  /// Length of the array read last.
-  [[nodiscard]] double length() const { return length_; }
-
-  /// The same for arrays whose length the C ABI takes as an int32_t.
-  int32_t Count(const char* name) {
-    if (length_ >= INT32_MAX) Fail(name, "fewer than 2^31 - 1 elements");
-    return static_cast<int32_t>(length_);
-  }
-
-  static constexpr double kAnyLength = -1;
-
- private:
-  double Number(const char* name) {
-    const Napi::Value value = info_[next_++];
-    if (!value.IsNumber()) Fail(name, "a number");
-    return value.As<Napi::Number>().DoubleValue();
-  }
-
-  void* Array(const char* name, napi_typedarray_type wanted, const char* expected, double length) {
-    const Napi::Value value = info_[next_++];
-    napi_typedarray_type type{};
-    std::size_t size = 0;
-    void* data = nullptr;
-    // Not Napi::TypedArray: it would ask for the ArrayBuffer, which fails over shared memory.
-    if (!value.IsTypedArray()) Fail(name, expected);
-    napi_get_typedarray_info(info_.Env(), value, &type, &size, &data, nullptr, nullptr);
-    if (type != wanted) Fail(name, expected);
-    length_ = static_cast<double>(size);
-    if (length != kAnyLength && length_ != length) {
-      Fail(name, (std::string(expected) + " of length " + std::to_string(static_cast<int64_t>(length))).c_str());
-    }
-    return data;
-  }
-
-  [[noreturn]] void Fail(const char* name, const char* expected) {
-    throw Napi::TypeError::New(info_.Env(), std::string("expected ") + expected + " for " + name);
-  }
-
-  const Napi::CallbackInfo& info_;
-  std::size_t next_ = 0;
-  double length_ = 0;
-};
+using banyan_addon::Arguments;
 
 int32_t FlagIsSet(const void* flag) { return __atomic_load_n(static_cast<const int32_t*>(flag), __ATOMIC_RELAXED); }
 
@@ -319,6 +213,39 @@ Napi::Value Arborescence(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), status);
 }
 
+// concurrent(nodeCount, arcOffset, arcTarget, arcClass, capacity, sources, sourceWeight, demand | null, terminals, gap,
+//            maxRounds, cancel | null, length, flow, summary[3]) -> status
+// The summary is rate, bound, rounds; an empty flow is not written.
+Napi::Value Concurrent(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  BanyanConcurrent problem{};
+  problem.node_count = arguments.Integer("nodeCount");
+  problem.arc_offset = arguments.Int32("arcOffset", static_cast<double>(problem.node_count) + 1);
+  problem.arc_target = arguments.Int32("arcTarget", Arguments::kAnyLength);
+  problem.arc_count = arguments.Count("arcTarget");
+  problem.arc_class = arguments.Int32("arcClass", problem.arc_count);
+  problem.capacity = arguments.Float64("capacity", Arguments::kAnyLength);
+  problem.class_count = arguments.Count("capacity");
+  problem.sources = arguments.Int32("sources", Arguments::kAnyLength);
+  problem.source_count = arguments.Count("sources");
+  const double sources = problem.source_count;
+  problem.source_weight = arguments.Float64("sourceWeight", sources);
+  problem.demand = arguments.Float64OrNull("demand", sources * problem.node_count);
+  problem.terminals = arguments.Uint8("terminals", problem.node_count);
+  problem.gap = arguments.Double("gap");
+  problem.max_rounds = arguments.Integer("maxRounds");
+  const int32_t* flag = arguments.Flag();
+  BanyanConcurrentFlow out{};
+  out.length = arguments.Int32("length", problem.class_count);
+  out.flow = arguments.Float64OrNull("flow", sources * problem.arc_count);
+  double* summary = arguments.Float64("summary", 3);
+  const int32_t status = banyan_concurrent(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  summary[0] = out.rate;
+  summary[1] = out.bound;
+  summary[2] = out.rounds;
+  return Napi::Number::New(info.Env(), status);
+}
+
 // pack(nodeCount, npuCount, linkSource, linkTarget, capacity, copies, depthPrice, loadPrice, scheduled, seed, repairs,
 //      enoughHeight, cancel | null, root, copies, linkOffset, links, cut, summary[4]) -> status
 // The summary is trees, outcome, sweeps, rollbacks.
@@ -358,6 +285,42 @@ Napi::Value Pack(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), status);
 }
 
+// balance(nodeCount, inOffset, inSource, targets, parts, wantsShares, threads, cancel | null, loadNum, loadDen, worst,
+//         rowOffset, step, port, source, from, to, summary[3]) -> status
+// The summary is steps, detail[0], detail[1].
+Napi::Value Balance(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  BanyanBalance problem{};
+  problem.node_count = arguments.Integer("nodeCount");
+  problem.in_offset = arguments.Int32("inOffset", static_cast<double>(problem.node_count) + 1);
+  problem.in_source = arguments.Int32("inSource", Arguments::kAnyLength);
+  problem.arc_count = arguments.Count("inSource");
+  problem.targets = arguments.Int32("targets", Arguments::kAnyLength);
+  problem.target_count = arguments.Count("targets");
+  problem.parts = arguments.Integer("parts");
+  problem.wants_shares = arguments.Integer("wantsShares");
+  problem.threads = arguments.Integer("threads");
+  const int32_t* flag = arguments.Flag();
+  BanyanBalanced out{};
+  out.load_num = arguments.Int32("loadNum", Arguments::kAnyLength);
+  out.max_steps = arguments.Count("loadNum");
+  out.load_den = arguments.Int32("loadDen", out.max_steps);
+  out.worst = arguments.Int32("worst", out.max_steps);
+  out.row_offset = arguments.Float64("rowOffset", static_cast<double>(problem.target_count) + 1);
+  out.step = arguments.Uint16("step", Arguments::kAnyLength);
+  out.max_rows = arguments.length();
+  out.port = arguments.Uint16("port", out.max_rows);
+  out.source = arguments.Int32("source", out.max_rows);
+  out.from = arguments.Uint16("from", out.max_rows);
+  out.to = arguments.Uint16("to", out.max_rows);
+  double* summary = arguments.Float64("summary", 3);
+  const int32_t status = banyan_balance(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  summary[0] = out.steps;
+  summary[1] = out.detail[0];
+  summary[2] = out.detail[1];
+  return Napi::Number::New(info.Env(), status);
+}
+
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("match", Napi::Function::New(env, Match, "match"));
   exports.Set("spread", Napi::Function::New(env, Spread, "spread"));
@@ -366,7 +329,9 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("rate", Napi::Function::New(env, Rate, "rate"));
   exports.Set("sweep", Napi::Function::New(env, Sweep, "sweep"));
   exports.Set("pack", Napi::Function::New(env, Pack, "pack"));
+  exports.Set("concurrent", Napi::Function::New(env, Concurrent, "concurrent"));
   exports.Set("arborescence", Napi::Function::New(env, Arborescence, "arborescence"));
+  exports.Set("balance", Napi::Function::New(env, Balance, "balance"));
   return exports;
 }
 
