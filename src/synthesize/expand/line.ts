@@ -2,7 +2,7 @@ import { unfolded } from "../../model/comm-builder.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
 import { type Grouped, groupedBy } from "../../model/graph.ts";
-import { addRow, orderedSchedule, roomFor } from "./rows.ts";
+import { addRow, orderedSchedule, ROW_KEY, roomFor } from "./rows.ts";
 
 /**
  * Returns the all-gather on the line graph of the schedule's graph (Zhao 2026, definition 1): every node v'v sends its shard to
@@ -35,8 +35,8 @@ export function lineSchedule(schedule: CommSchedule, line: Digraph): CommSchedul
     const shards = shardsOf(base, first, i, entering);
     for (let b = offset[target[a]], arc = line.offset[a]; b < offset[target[a] + 1]; b++, arc++) {
       for (let k = 0; k < shards.length; k++) {
-        const source = Math.floor(shards[k] / SHIFT);
-        const row = first + (shards[k] % SHIFT);
+        const source = Math.floor(shards[k] / ROW_KEY);
+        const row = first + (shards[k] % ROW_KEY);
         if (source !== b) addRow(rows, step + 1, source, arc, base.from[row], base.to[row]);
       }
     }
@@ -44,10 +44,7 @@ export function lineSchedule(schedule: CommSchedule, line: Digraph): CommSchedul
   return orderedSchedule(line, base.parts, rows);
 }
 
-/** More than rows over an arc in a step, and nodes times this are exact. */
-const SHIFT = 2 ** 26;
-
-/** Returns what follows the rows first .. end - 1 of an arc: source * SHIFT + (row - first), ascending. */
+/** Returns what follows the rows first .. end - 1 of an arc: source * ROW_KEY + (row - first), ascending. */
 function shardsOf(base: CommSchedule, first: number, end: number, entering: Grouped): Float64Array {
   const ends = (v: number): number => entering.offset[v + 1] - entering.offset[v];
   let count = 0;
@@ -57,7 +54,7 @@ function shardsOf(base: CommSchedule, first: number, end: number, entering: Grou
   for (let i = first; i < end; i++) {
     const v = base.source[i];
     for (let k = entering.offset[v]; k < entering.offset[v + 1]; k++) {
-      shards[next++] = entering.items[k] * SHIFT + i - first;
+      shards[next++] = entering.items[k] * ROW_KEY + i - first;
     }
   }
   return shards.sort();

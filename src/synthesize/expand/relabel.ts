@@ -2,22 +2,52 @@ import { InternalError } from "../../errors.ts";
 import { unfolded } from "../../model/comm-builder.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
 import { arcSources, type Digraph } from "../../model/direct/digraph.ts";
-import { addRow, roomFor, scheduleOf } from "./rows.ts";
+import type { IndexColumn } from "../../model/step-schedule.ts";
+import { addRow, orderedSchedule, ROW_KEY, roomFor } from "./rows.ts";
 
 /**
  * Returns the same schedule on an isomorphic graph (Zhao 2026, definition 7): node v becomes nodeOf[v] (null: stays v), the k-th
- * of the arcs from u to w the k-th of those between their images. Throws InternalError where an arc has no image. O(rows + arcs log degree).
+ * of the arcs from u to w the k-th of those between their images. Throws InternalError where an arc has no image.
+ * O(rows log of those of an arc in a step + arcs (steps + log degree)).
  */
 export function relabelled(symmetric: CommSchedule, graph: Digraph, nodeOf: Int32Array | null): CommSchedule {
   const schedule = unfolded(symmetric);
-  const arcOf = imagesOfArcs(schedule.graph, graph, nodeOf);
-  const rows = roomFor(schedule.arc.length);
-  for (let i = 0; i < schedule.arc.length; i++) {
-    const source = schedule.source[i];
-    const owner = nodeOf === null ? source : nodeOf[source];
-    addRow(rows, schedule.step[i], owner, arcOf[schedule.arc[i]], schedule.from[i], schedule.to[i]);
+  const { step, source, arc, from, to } = schedule;
+  const imageOf = imagesOfArcs(schedule.graph, graph, nodeOf);
+  const preimage = new Int32Array(imageOf.length);
+  for (let a = 0; a < imageOf.length; a++) preimage[imageOf[a]] = a;
+  const rows = roomFor(arc.length);
+  /** Rows of each arc in the step. */
+  const begins = new Int32Array(imageOf.length);
+  const ends = new Int32Array(imageOf.length);
+  for (let i = 0; i < arc.length; ) {
+    const inStep = step[i];
+    begins.fill(0);
+    ends.fill(0);
+    while (i < arc.length && step[i] === inStep) {
+      const a = arc[i];
+      begins[a] = i;
+      while (i < arc.length && arc[i] === a && step[i] === inStep) i++;
+      ends[a] = i;
+    }
+    for (let image = 0; image < preimage.length; image++) {
+      const first = begins[preimage[image]];
+      const order = orderOf(source, first, ends[preimage[image]], nodeOf);
+      for (let k = 0; k < order.length; k++) {
+        const row = first + (order[k] % ROW_KEY);
+        addRow(rows, inStep, Math.floor(order[k] / ROW_KEY), image, from[row], to[row]);
+      }
+    }
   }
-  return scheduleOf(graph, schedule.parts, rows);
+  return orderedSchedule(graph, schedule.parts, rows);
+}
+
+/** Returns the rows first .. end - 1 in order of their owners' images: image * ROW_KEY + (row - first), ascending. */
+function orderOf(source: IndexColumn, first: number, end: number, nodeOf: Int32Array | null): Float64Array {
+  const keys = new Float64Array(end - first);
+  for (let i = first; i < end; i++)
+    keys[i - first] = (nodeOf === null ? source[i] : nodeOf[source[i]]) * ROW_KEY + i - first;
+  return nodeOf === null ? keys : keys.sort();
 }
 
 /** Returns the image of every arc, [arcs]: arcs of a node are matched in order of target, parallel ones in order of arc. */
