@@ -22,6 +22,8 @@ const COMPOSERS = [
   "report-file",
   "result",
   "runner",
+  "search",
+  "search-rows",
   "tree-runner",
   "trees",
   "trees-result",

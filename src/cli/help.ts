@@ -59,6 +59,12 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan compare torus:8x8 --collective alltoall --sizes 1MiB --algorithms tacos,direct --format csv",
     "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,1MiB,64MiB --format tuner -o tuner.csv",
   ],
+  search: [
+    "banyan search --nodes 1024 --degree 4",
+    "banyan search --nodes 12 --degree 4 --bidirectional --alpha 13us --size 1MiB:3,64MiB:1 --verify",
+    "banyan search --nodes 256 --degree 4 --collective alltoall --svg frontier.svg",
+    "banyan search --all --max-nodes 2000 --degrees 2,4,8,16",
+  ],
   run: ["banyan run allreduce.xml", "banyan run plan.json --dtype f32 --size 1MiB --placement in --seed 7"],
   explain: [
     "banyan explain trees.json",
@@ -87,5 +93,7 @@ schedule is judged by the rules of the link-busy model alone: the chunk is at th
 overfull, every rank ends with what it wants, and a reduction has every contribution exactly once.\n\n`,
   simulate: `The order of transfers on each link is kept, planned times are dropped: everything starts as soon as it can.\n\n`,
   export: `A .bys file is what JSON is, in less space, read in parts, with checksums; FORMATS.md has both.\n\n`,
+  search: `T_L: comm steps of an all-gather times alpha. T_B: time of its bytes, in M/B (buffer by bandwidth of a node). An all-reduce
+takes both twice. Every network listed is beaten by no other found one in both; the bound is proved for each figure by itself.\n\n`,
   compare: `% of limit: 100 % is as fast as any algorithm can be. * marks the fastest of its size (simulated time).\n\n${NETWORK}`,
 };

@@ -230,6 +230,23 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
       .option("-o, --output <file>", "write it to a file"),
   );
 
+  add("search", "", "find the best networks of so many nodes and ports: graphs, their expansions and schedules")
+    .option("--nodes <n>", "nodes of the network, 2 to 10000")
+    .option("--degree <d>", "links that leave each node, and as many enter it, 1 to 128")
+    .option("--bidirectional", "only networks whose links come in opposite pairs")
+    .option("--alpha <time>", "latency of a comm step, default 10us")
+    .option("--bandwidth <rate>", "of all links of a node together, default 100Gbps")
+    .option("--size <sizes>", "nccl-tests size, or sizes with weights: 1MiB:3,64MiB:1; default 1MiB")
+    .option("--collective <name>", "the best network for allreduce (default), allgather, reducescatter or alltoall")
+    .option("--verify", "make and judge the schedule of every network, and compare it with what was predicted")
+    .option("--alltoall", "also find how fast an all-to-all can be on every network")
+    .option("--all", "the networks of all sizes up to --max-nodes for all --degrees, kept for later searches")
+    .option("--max-nodes <n>", "with --all, default 2000")
+    .option("--degrees <list>", "with --all, default 2,4,8,16")
+    .option("--no-cache", "neither use nor keep what searches found (BANYAN_CACHE_DIR, XDG_CACHE_HOME)")
+    .option("--svg <file>", "write a plot of the networks")
+    .option("-o, --output <file>", "write the report as JSON; NAME.svg: the plot");
+
   add("list", "<WHAT>", "list presets, algorithms, collectives, formats, gpus or backends");
 
   for (const command of program.commands) {

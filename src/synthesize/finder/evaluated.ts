@@ -23,6 +23,9 @@ export interface Evaluated {
 /** What was computed, by kind, size and degree: "Pi 1024 4", "C 64 6", "DC 64 4". */
 export type Evaluations = Map<string, readonly Evaluated[]>;
 
+/** Changes where other graphs are found, or more is kept: what was kept before is then not used. */
+export const EVALUATIONS_VERSION = 1;
+
 const { loopless, simple, balanced, bidirectional, reversible } = TRAITS;
 
 /** Returns circulants of least diameter that the search finds, directed or both ways; kept in `known`. */

@@ -1,7 +1,7 @@
 import { below, draw } from "../../random.ts";
 
 /** Arcs that a search looks at before it ends. */
-const BUDGET = 300_000;
+const BUDGET = 250_000;
 /** Exchanges without success before the search starts anew. */
 const PATIENCE = 15;
 /** Sets of least diameter that are kept. */
@@ -26,24 +26,28 @@ export function offsetsOfSmallDiameter(nodes: number, degree: number, undirected
   if (count < 1 || count > range || (half && nodes % 2 === 1)) return [];
   const distances = roomFor(nodes, degree);
   const scoreOf = (offsets: readonly number[]): Score => distances(stepsOf(nodes, offsets, undirected, half));
+  const least = leastDiameter(nodes, count, undirected, half);
   const found = new Map<string, Offsets & Score>();
   const remember = (offsets: readonly number[], score: Score): void => {
     if (score.diameter === Number.POSITIVE_INFINITY) return;
     const sorted = [...offsets].sort((a, b) => a - b);
     if (half) sorted.push(nodes / 2);
     found.set(sorted.join(), { offsets: sorted, ...score });
+    if (score.diameter === least) best.add(sorted.join());
     if (found.size > 4 * KEPT) keepBest(found);
   };
+  /** Sets of the least diameter that there can be: with enough of them the search is over. */
+  const best = new Set<string>();
   let counter = 0;
   const next = (bound: number): number => below(draw(nodes, degree, counter++), bound);
   const all = count === range;
-  for (let spent = 0; spent < BUDGET; ) {
+  for (let spent = 0; spent < BUDGET && best.size < KEPT; ) {
     let offsets = all ? Array.from({ length: count }, (_, i) => i + 1) : distinct(count, range, next);
     let score = scoreOf(offsets);
     spent += nodes * degree;
     remember(offsets, score);
     if (all) break;
-    for (let failed = 0; failed < PATIENCE && spent < BUDGET; ) {
+    for (let failed = 0; failed < PATIENCE && spent < BUDGET && best.size < KEPT; ) {
       const exchanged = [...offsets];
       exchanged[next(count)] = 1 + next(range);
       if (new Set(exchanged).size < count) {
@@ -89,14 +93,36 @@ function distinct(count: number, range: number, next: (bound: number) => number)
   return [...chosen];
 }
 
-function stepsOf(nodes: number, offsets: readonly number[], undirected: boolean, half: boolean): number[] {
-  if (!undirected) return [...offsets];
+/**
+ * Returns the least D for which so many offsets can reach every node in D steps: sums of D of them at most, in any order, are
+ * C(D + k, k), and with signs sum of 2^i C(k, i) C(D, i).
+ */
+function leastDiameter(nodes: number, count: number, undirected: boolean, half: boolean): number {
+  const within = (steps: number): number => {
+    let [sum, term] = [0, 1];
+    if (!undirected) {
+      for (let i = 1; i <= count; i++) term *= (steps + i) / i;
+      return Math.round(term);
+    }
+    for (let i = 0; i <= Math.min(count, steps); i++) {
+      sum += term;
+      term *= (2 * (count - i) * (steps - i)) / ((i + 1) * (i + 1));
+    }
+    return Math.round(sum);
+  };
+  let steps = 1;
+  while (within(steps) + (half ? within(steps - 1) : 0) < nodes) steps++;
+  return steps;
+}
+
+function stepsOf(nodes: number, offsets: readonly number[], undirected: boolean, half: boolean): Int32Array {
+  if (!undirected) return Int32Array.from(offsets);
   const steps = offsets.flatMap((offset) => [offset, nodes - offset]);
-  return half ? [...steps, nodes / 2] : steps;
+  return Int32Array.from(half ? [...steps, nodes / 2] : steps);
 }
 
 /** Returns a function that tells the greatest distance from node 0 and the sum of all by breadth-first search. O(arcs) each. */
-function roomFor(nodes: number, degree: number): (steps: readonly number[]) => Score {
+function roomFor(nodes: number, degree: number): (steps: Int32Array) => Score {
   const distance = new Int32Array(nodes);
   const queue = new Int32Array(nodes);
   return (steps) => {

@@ -1,0 +1,91 @@
+import { frontierSvg } from "../../export/svg-frontier.ts";
+import { type SearchReport, type SweepRow, search, sweep } from "../../search.ts";
+import { type Context, outJson } from "../context.ts";
+import { withEngine } from "../engine.ts";
+import { outputFile } from "../output-file.ts";
+import { openSearchCache } from "../search-cache.ts";
+import { searchOptions, sweepOptions } from "../search-options.ts";
+import { searchReport } from "../search-report.ts";
+import { table } from "../table.ts";
+import { labelled } from "../text.ts";
+import { textOf } from "../values.ts";
+
+/** `banyan search --nodes N --degree D`: the best networks of that size. `--all`: of all sizes, kept for later searches. */
+export const run = (context: Context): Promise<number> =>
+  context.options["all"] === true ? runSweep(context) : runSearch(context);
+
+async function runSearch(context: Context): Promise<number> {
+  const { options, json, quiet, signal } = context;
+  const wanted = searchOptions(options);
+  const outputs = (["svg", "output"] as const).flatMap((option) => {
+    const path = textOf(options, option);
+    const isPlot = option === "svg" || path?.endsWith(".svg") === true;
+    return path === undefined ? [] : [{ isPlot, file: outputFile(context, path, option === "svg" ? "--svg" : "-o") }];
+  });
+  const cache = openSearchCache(context);
+  const onProgress = (what: string, done?: number, total?: number): void =>
+    context.progress({ what, ...(done === undefined || total === undefined ? {} : { done, total, unit: "networks" }) });
+  const report = await withEngine(context, (engine) =>
+    search(engine, wanted, { known: cache.evaluations, signal, onProgress }),
+  );
+  cache.save();
+  for (const { isPlot, file } of outputs)
+    file.write(isPlot ? frontierSvg(plotOf(report), {}) : [`${JSON.stringify(report, null, 2)}\n`]);
+  if (json) outJson(context, report);
+  else if (!quiet || outputs.length === 0) context.out(`${searchReport(report, context).join("\n")}\n`);
+  return report.rows.some(({ verdict }) => verdict?.outcome === "worse") ? 1 : 0;
+}
+
+/** Returns what the plot shows of a report. */
+const plotOf = ({ nodes, degree, rows, bound }: SearchReport) => ({
+  title: `Networks of ${nodes} nodes of degree ${degree}`,
+  points: rows.map(({ topology, steps, bandwidthValue }) => ({ name: topology, steps, bandwidth: bandwidthValue })),
+  bound: { steps: bound.steps, bandwidth: bound.bandwidthValue },
+});
+
+async function runSweep(context: Context): Promise<number> {
+  const { options, json, quiet, signal } = context;
+  const { degrees, maxNodes, bidirectional } = sweepOptions(options);
+  const path = textOf(options, "output");
+  const output = path === undefined ? undefined : outputFile(context, path, "-o");
+  const cache = openSearchCache(context);
+  const rows: SweepRow[] = [];
+  await withEngine(context, async (engine) => {
+    const onProgress = (what: string, done?: number, total?: number): void =>
+      context.progress({ what, ...(done === undefined || total === undefined ? {} : { done, total, unit: "sizes" }) });
+    const hooks = { known: cache.evaluations, signal, onProgress };
+    for await (const row of sweep(engine, degrees, maxNodes, bidirectional, hooks)) rows.push(row);
+  });
+  cache.save();
+  const report = { schema: "banyan/networks@1", degrees, maxNodes, bidirectional, rows };
+  if (output !== undefined) output.write([`${JSON.stringify(report)}\n`]);
+  if (json) outJson(context, report);
+  else if (!quiet || output === undefined) context.out(`${sweepReport(degrees, maxNodes, rows).join("\n")}\n`);
+  return 0;
+}
+
+/** A line per degree: sizes, networks, and how often the outermost expansion or the family is efficient. */
+function sweepReport(degrees: readonly number[], maxNodes: number, rows: readonly SweepRow[]): string[] {
+  const cells = degrees.map((degree) => {
+    const own = rows.filter((row) => row.degree === degree);
+    const kinds = new Map<string, number>();
+    for (const { topology } of own) kinds.set(kindOf(topology), (kinds.get(kindOf(topology)) ?? 0) + 1);
+    const often = [...kinds].sort(([a, first], [b, second]) => second - first || (a < b ? -1 : 1)).slice(0, 8);
+    const sizes = new Set(own.map(({ nodes }) => nodes)).size;
+    return [String(degree), String(sizes), String(own.length), often.map(([kind, n]) => `${kind} ${n}`).join(", ")];
+  });
+  return [
+    "",
+    labelled("networks", `of up to ${maxNodes} nodes that no other found one beats in T_L and T_B`),
+    "",
+    ...table(["degree", "sizes", "networks", "kinds"], cells, ["right", "right", "right", "left"]),
+  ].map((line) => `  ${line}`.trimEnd());
+}
+
+/** Returns the head of a construction: "L", "Pi", "power", "product". */
+function kindOf(topology: string): string {
+  if (/ x /.test(topology)) return "product";
+  if (/\^\d+$/.test(topology)) return "power";
+  if (/\*\d+$/.test(topology)) return "degree";
+  return (/^L\d*\(/.test(topology) ? "L" : /^[A-Za-z]+/.exec(topology)?.[0]) ?? topology;
+}

@@ -1,0 +1,76 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { crc32 } from "../model/checksum.ts";
+import { EVALUATIONS_VERSION, type Evaluated, type Evaluations } from "../synthesize/finder/evaluated.ts";
+import type { Context } from "./context.ts";
+import { outputFile } from "./output-file.ts";
+
+/** What searches for networks evaluated, kept on disk for the next ones. A cache never is a reason to fail. */
+
+/** Returns the folder of the cache: BANYAN_CACHE_DIR, or where the platform keeps such things. */
+export function cacheFolder(env: NodeJS.ProcessEnv, platform: NodeJS.Platform, home = homedir()): string {
+  const given = env["BANYAN_CACHE_DIR"];
+  if (given !== undefined && given !== "") return given;
+  const [local, xdg] = [env["LOCALAPPDATA"], env["XDG_CACHE_HOME"]];
+  if (platform === "win32" && local !== undefined && local !== "") return join(local, "banyan");
+  return join(xdg?.startsWith("/") ? xdg : join(home, ".cache"), "banyan");
+}
+
+export interface SearchCache {
+  readonly evaluations: Evaluations;
+  /** Writes what is new, beside the old file first; a note says where that fails. */
+  save(): void;
+}
+
+/** Returns what is kept; nothing with --no-cache, and, with a note, where the file is damaged. */
+export function openSearchCache(context: Context): SearchCache {
+  if (context.options["cache"] === false) return { evaluations: new Map(), save: () => undefined };
+  const folder = cacheFolder(process.env, process.platform);
+  const path = join(folder, `networks-${EVALUATIONS_VERSION}.json`);
+  const evaluations = readCache(context, path);
+  const before = evaluations.size;
+  return {
+    evaluations,
+    save() {
+      if (evaluations.size === before) return;
+      try {
+        mkdirSync(folder, { recursive: true });
+        outputFile(context, path, "the cache").write([cacheText(evaluations)]);
+      } catch (error) {
+        context.note(`what was found is not kept: ${(error as Error).message}`);
+      }
+    },
+  };
+}
+
+function readCache(context: Context, path: string): Evaluations {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+      context.note(`the cache ${path} cannot be read: ${(error as Error).message}`);
+    return new Map();
+  }
+  const evaluations = evaluationsOf(text);
+  if (evaluations !== null) return evaluations;
+  context.note(`the cache ${path} is damaged and not used`);
+  return new Map();
+}
+
+const checksumOf = (entries: string): number => crc32(new TextEncoder().encode(entries));
+
+/** Returns the text of a cache: its checksum in a line, then the entries. */
+export function cacheText(evaluations: Evaluations): string {
+  const entries = JSON.stringify([...evaluations].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return `banyan networks ${EVALUATIONS_VERSION} ${checksumOf(entries)}\n${entries}\n`;
+}
+
+/** Returns what a cache holds, or null where it is not as it was written. */
+export function evaluationsOf(text: string): Evaluations | null {
+  const cut = text.indexOf("\n");
+  const entries = text.slice(cut + 1).trimEnd();
+  if (text.slice(0, cut) !== `banyan networks ${EVALUATIONS_VERSION} ${checksumOf(entries)}`) return null;
+  return new Map(JSON.parse(entries) as [string, readonly Evaluated[]][]);
+}

@@ -1,0 +1,266 @@
+import type { Engine } from "./engine/types.ts";
+import { InfeasibleError, InputError } from "./errors.ts";
+import { constructionText } from "./model/direct/construction-text.ts";
+import {
+  bidirectionalMooreSteps,
+  greatestAllToAllRate,
+  leastBandwidthTime,
+  mooreSteps,
+} from "./model/direct/optimality.ts";
+import { add, divide, format, multiply, parseRational, type Rational, rational, toNumber } from "./model/rational.ts";
+import { PS_PER_SECOND, PS_PER_US } from "./model/units.ts";
+import { runnerFor } from "./runner.ts";
+import { diameterOf, type RowFlow, type RowVerdict, rowFlow, rowVerdict } from "./search-rows.ts";
+import { type Candidate, has, isBandwidthOptimal, TRAITS } from "./synthesize/finder/candidate.ts";
+import type { Evaluations } from "./synthesize/finder/evaluated.ts";
+import { type TopologyFinder, topologyFinder } from "./synthesize/finder/finder.ts";
+
+/** What networks are compared for. */
+export const SEARCHED = ["allreduce", "allgather", "reducescatter", "alltoall"] as const;
+export type Searched = (typeof SEARCHED)[number];
+
+export interface SearchOptions {
+  readonly nodes: number;
+  readonly degree: number;
+  /** Only networks whose links come in opposite pairs. */
+  readonly bidirectional: boolean;
+  /** Latency of a comm step. */
+  readonly alphaPs: number;
+  /** B: of all links that leave a node. */
+  readonly bytesPerSecond: number;
+  /** How often which size is communicated: the best network takes the least time on average. */
+  readonly sizes: readonly { readonly sizeBytes: number; readonly weight: number }[];
+  readonly collective: Searched;
+  /** Makes graph and all-gather of every row, judges them and compares T_L and T_B with what was predicted. */
+  readonly verify: boolean;
+  /** All-to-all of every row, also for other collectives. */
+  readonly alltoall: boolean;
+}
+
+export interface SearchHooks {
+  /** What searches before this one evaluated; what this one evaluates is added. */
+  readonly known?: Evaluations;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (what: string, done?: number, total?: number) => void;
+}
+
+/** A network that no other found one beats in T_L and T_B. */
+export interface SearchRow {
+  readonly topology: string;
+  /** T_L / alpha of an all-gather. */
+  readonly steps: number;
+  /** T_B in M / B: "1045/1024". */
+  readonly bandwidth: string;
+  readonly bandwidthValue: number;
+  readonly diameter: number;
+  /** As few steps as the Moore bound, that of undirected graphs where links come in opposite pairs. */
+  readonly mooreOptimal: boolean;
+  readonly bandwidthOptimal: boolean;
+  readonly bidirectional: boolean;
+  /** T_L + T_B once, and twice, on average over the sizes. */
+  readonly allgatherUs: number;
+  readonly allreduceUs: number;
+  readonly alltoall: RowFlow | null;
+  readonly alltoallUs: number | null;
+  readonly verdict: RowVerdict | null;
+}
+
+/** What no network of that size can beat. */
+export type SearchBound = Pick<SearchRow, "steps" | "bandwidth" | "bandwidthValue" | "allgatherUs" | "allreduceUs"> & {
+  readonly alltoallRate: string;
+  readonly alltoallRateValue: number;
+  readonly alltoallUs: number;
+};
+
+/** What `search --json` prints: schema banyan/search@1. */
+export interface SearchReport {
+  readonly schema: "banyan/search@1";
+  readonly nodes: number;
+  readonly degree: number;
+  readonly bidirectional: boolean;
+  readonly alphaUs: number;
+  readonly bytesPerSecond: number;
+  readonly sizes: SearchOptions["sizes"];
+  readonly collective: Searched;
+  /** By ascending T_L. */
+  readonly rows: readonly SearchRow[];
+  readonly bound: SearchBound;
+  /** The row with the least time for the collective. */
+  readonly best: number;
+}
+
+/** Most nodes and ports of a network that is searched for. */
+export const MOST_NODES = 10_000;
+export const MOST_DEGREE = 128;
+
+/**
+ * Returns the Pareto-efficient networks of so many nodes and ports (Zhao 2026, 3.5.4). Throws InputError where there can be none,
+ * and where the library has none, with the nearest size that has.
+ */
+export async function search(
+  engine: Engine,
+  options: SearchOptions,
+  { known = new Map(), signal, onProgress = () => undefined }: SearchHooks = {},
+): Promise<SearchReport> {
+  const { nodes, degree, bidirectional } = checked(options);
+  const { runner, dispose } = runnerFor(engine, 0, signal, () => undefined);
+  try {
+    onProgress("searching");
+    const finder = topologyFinder(runner.balance, { bidirectional, known });
+    const found = await finder.frontier(nodes, degree);
+    if (found.length === 0) throw await nothingFound(finder, options);
+    const rows: SearchRow[] = [];
+    for (const candidate of found) {
+      const name = constructionText(candidate.construction);
+      if (options.alltoall || options.verify) onProgress(name, rows.length, found.length);
+      const wantsFlow = options.alltoall || options.collective === "alltoall";
+      const alltoall = wantsFlow ? await rowFlow(engine, candidate.construction, signal) : null;
+      const verdict = options.verify ? await rowVerdict(engine, candidate, signal) : null;
+      rows.push(rowOf(candidate, name, options, alltoall, verdict));
+    }
+    const { alphaPs, bytesPerSecond, sizes, collective } = options;
+    const alphaUs = alphaPs / PS_PER_US;
+    const time = (row: SearchRow): number => timeOf(row, collective);
+    const best = rows.reduce((least, row, i) => (time(row) < time(rows[least] as SearchRow) ? i : least), 0);
+    const asked = { nodes, degree, bidirectional, alphaUs, bytesPerSecond, sizes, collective };
+    return { schema: "banyan/search@1", ...asked, rows, bound: boundRow(options), best };
+  } finally {
+    dispose();
+  }
+}
+
+/** Returns the time of a row for a collective, in us. */
+export function timeOf(
+  row: Pick<SearchRow, "allgatherUs" | "allreduceUs" | "alltoallUs">,
+  collective: Searched,
+): number {
+  if (collective === "alltoall") return row.alltoallUs ?? Number.POSITIVE_INFINITY;
+  return collective === "allreduce" ? row.allreduceUs : row.allgatherUs;
+}
+
+/** A size of a sweep with the networks that are efficient there. */
+export interface SweepRow {
+  readonly nodes: number;
+  readonly degree: number;
+  readonly topology: string;
+  readonly steps: number;
+  readonly bandwidth: string;
+}
+
+/**
+ * Yields the efficient networks of every size up to `most` for each degree, a degree's after the other's. Kept evaluations make
+ * later searches shorter.
+ */
+export async function* sweep(
+  engine: Engine,
+  degrees: readonly number[],
+  most: number,
+  bidirectional: boolean,
+  { known = new Map(), signal, onProgress = () => undefined }: SearchHooks = {},
+): AsyncGenerator<SweepRow> {
+  const { runner, dispose } = runnerFor(engine, 0, signal, () => undefined);
+  try {
+    const finder = topologyFinder(runner.balance, { bidirectional, known });
+    for (const degree of degrees) {
+      for (let nodes = 2; nodes <= most; nodes++) {
+        onProgress(`networks of degree ${degree}`, nodes, most);
+        for (const { construction, steps, bandwidth } of await finder.frontier(nodes, degree))
+          yield { nodes, degree, topology: constructionText(construction), steps, bandwidth: format(bandwidth) };
+      }
+    }
+  } finally {
+    dispose();
+  }
+}
+
+function checked(options: SearchOptions): SearchOptions {
+  const { nodes, degree, bidirectional, sizes } = options;
+  if (!Number.isSafeInteger(nodes) || nodes < 2 || nodes > MOST_NODES)
+    throw new InputError("--nodes", `a whole number, 2 to ${MOST_NODES}`, nodes);
+  if (!Number.isSafeInteger(degree) || degree < 1 || degree > MOST_DEGREE)
+    throw new InputError("--degree", `a whole number, 1 to ${MOST_DEGREE}`, degree);
+  if (bidirectional && nodes % 2 === 1 && degree % 2 === 1) {
+    const even = `an even degree for an odd number of nodes, whose links come in pairs (${degree + 1}, or ${nodes + 1} nodes)`;
+    throw new InputError("--degree", even, degree);
+  }
+  if (sizes.length === 0) throw new InputError("--size", "at least one size");
+  return options;
+}
+
+/** Returns the error for a size at which the library has nothing, naming the nearest that has. */
+async function nothingFound(finder: TopologyFinder, { nodes, degree, bidirectional }: SearchOptions): Promise<Error> {
+  for (let away = 1; away <= 4; away++) {
+    for (const [n, d] of [
+      [nodes, degree + away],
+      [nodes, degree - away],
+      [nodes + away, degree],
+      [nodes - away, degree],
+    ]) {
+      if (n < 2 || d < 1 || (await finder.frontier(n, d)).length === 0) continue;
+      const near = `a size and degree that a known network has (the nearest is --nodes ${n} --degree ${d})`;
+      return new InputError("--nodes and --degree", near, `${nodes} and ${degree}${bidirectional ? " both ways" : ""}`);
+    }
+  }
+  return new InfeasibleError(`no known network has ${nodes} nodes of degree ${degree}`, { nodes, degree });
+}
+
+function rowOf(
+  candidate: Candidate,
+  topology: string,
+  options: SearchOptions,
+  alltoall: RowFlow | null,
+  verdict: RowVerdict | null,
+): SearchRow {
+  const { steps, bandwidth } = candidate;
+  return {
+    topology,
+    steps,
+    bandwidth: format(bandwidth),
+    bandwidthValue: toNumber(bandwidth),
+    diameter: diameterOf(candidate),
+    mooreOptimal: steps === fewestSteps(options),
+    bandwidthOptimal: isBandwidthOptimal(candidate),
+    bidirectional: has(candidate, TRAITS.bidirectional),
+    ...timesUs(steps, bandwidth, options),
+    alltoall,
+    alltoallUs: alltoall === null ? null : alltoallUs(parseRational(alltoall.rate) as Rational, options),
+    verdict,
+  };
+}
+
+/** The theoretical bound: each figure for itself, whatever network has it. */
+function boundRow(options: SearchOptions): SearchBound {
+  const { nodes, degree } = options;
+  const steps = fewestSteps(options);
+  const bandwidth = leastBandwidthTime(nodes);
+  const rate = greatestAllToAllRate(nodes, degree);
+  return {
+    steps,
+    bandwidth: format(bandwidth),
+    bandwidthValue: toNumber(bandwidth),
+    ...timesUs(steps, bandwidth, options),
+    alltoallRate: format(rate),
+    alltoallRateValue: toNumber(rate),
+    alltoallUs: alltoallUs(rate, options),
+  };
+}
+
+const fewestSteps = ({ nodes, degree, bidirectional }: SearchOptions): number =>
+  (bidirectional ? bidirectionalMooreSteps : mooreSteps)(nodes, degree);
+
+/** Returns M / B in us, on average over the sizes. */
+function bufferUs({ sizes, bytesPerSecond }: SearchOptions): Rational {
+  const weight = sizes.reduce((sum, size) => sum + BigInt(size.weight), 0n);
+  const bytes = sizes.reduce((sum, size) => sum + BigInt(size.weight) * BigInt(size.sizeBytes), 0n);
+  return rational(bytes * BigInt(PS_PER_SECOND), weight * BigInt(bytesPerSecond) * BigInt(PS_PER_US));
+}
+
+function timesUs(steps: number, bandwidth: Rational, options: SearchOptions) {
+  const latency = rational(BigInt(steps) * BigInt(options.alphaPs), BigInt(PS_PER_US));
+  const once = add(latency, multiply(bandwidth, bufferUs(options)));
+  return { allgatherUs: toNumber(once), allreduceUs: toNumber(add(once, once)) };
+}
+
+/** Returns (M / N) / (f * B / d) in us. */
+const alltoallUs = (rate: Rational, options: SearchOptions): number =>
+  toNumber(divide(multiply(bufferUs(options), rational(options.degree, options.nodes)), rate));
