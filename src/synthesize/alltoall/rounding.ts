@@ -10,16 +10,16 @@ import type { Paths } from "./paths.ts";
  * where busy counts the message itself and B is the time to be reached; a link above B raises its dues round by round. In a
  * round every message on a link above B leaves its path and takes the cheapest one (Dijkstra). The best state seen is the
  * answer. FLAT keeps paths short where links have room; dues let excess wander to where there is room, which prices alone do
- * not: 6-cube, 1 chunk: 33 messages on the busiest link without them, 32 (all that there are) with them.
+ * not: 5-cube, 2 chunks: 33 messages on the busiest link without them, 32 (the mean of all links) with them.
  */
 
 const FLAT = 1e-3;
-const DUES = 0.05;
-/** A link may be busy for so much longer than the flow asks for: a message more in 500. */
-const TOLERANCE = 0.002;
-const MOST_ROUNDS = 60;
+const DUES = 0.1;
+/** A link may be busy for so much longer than the flow asks for: a message more in 200. */
+const TOLERANCE = 0.005;
+const MOST_ROUNDS = 100;
 /** Rounds without a better state. */
-const MOST_FRUITLESS = 12;
+const MOST_FRUITLESS = 25;
 /** Links looked at by all searches together: some seconds. */
 const MOST_STEPS = 1.5e8;
 

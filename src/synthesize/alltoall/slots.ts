@@ -45,7 +45,7 @@ export interface TimingOptions {
   readonly seed: number;
   /** As in SynthesisRequest. */
   readonly trials: number | null;
-  readonly runner: KernelRunner;
+  readonly runner: Pick<KernelRunner, "width" | "place">;
   readonly progress?: (done: number, total: number) => void;
 }
 

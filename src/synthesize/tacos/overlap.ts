@@ -107,7 +107,7 @@ function backwards(startPs: Float64Array, slotPs: Float64Array, end: number): Fl
 /** Returns one try from a key, as far as need be to end by `enoughPs`; see the head of this file. */
 export async function attempt(
   precedence: Pick<Precedence, "forward" | "backward" | "slotPs">,
-  runner: KernelRunner,
+  runner: Pick<KernelRunner, "place">,
   key: Float64Array,
   enoughPs: number,
   how: string,
