@@ -2,7 +2,7 @@ import { type Digraph, digraph } from "./digraph.ts";
 
 /**
  * Base graphs that Zhao 2026 gives as drawings (figures A.8 and A.9), rebuilt from what its tables say of them and of what grows
- * from them (`bench/base-graphs.mjs` does the search).
+ * from them (`bench/base-graphs.mjs` does the search). f is the all-to-all rate of (A.1); f(G^2) = f(G) / N.
  */
 
 /**
@@ -30,17 +30,19 @@ const CYCLES: ReadonlyMap<string, readonly number[]> = new Map([
   ["2,3", [0, 2, 5, 7]],
   ["2,4", [0, 5, 10, 15]],
   ["3,2", [0, 5, 3, 4, 6, 7, 8, 1, 2]],
+  ["4,2", [0, 7, 6, 9, 15, 2, 1, 4, 10, 13, 12, 3, 5, 8, 11, 14]],
 ]);
 
 /**
  * Returns DBJMod(d, n) (figure A.9): the de Bruijn graph DBJ(d, n) whose self-loops and 2-cycles make way for one cycle through
  * the nodes that had them; null where table A.3 has none. Nodes are numbered as in DBJ(d, n); the new arc of a node is its last.
  *
- * The order of the cycle is in the missing drawing. (2,4): of the six orders, table A.3 (no reverse symmetry) and table A.1
- * (diameter 4, all-to-all rate 2.94e-3 of the square) leave four, two graphs and their transposes, of which none is told apart
- * from the others: the ascending one. (2,3): all six have an all-gather in 4 steps and none in 3; the ascending one, too.
- * (3,2): those that fit are many; among the most symmetric ones (letters can be rotated), the one of diameter 2 and the greatest
- * all-to-all rate that comes first.
+ * The order of the cycle is in the drawing that is missing; chosen are, of those that fit the tables,
+ *   (2,3) the ascending one, as in (2,4): all six fit;
+ *   (2,4) the ascending one: no reverse symmetry, diameter 4 and f = 2.94e-3 of the square leave one graph and its transpose;
+ *   (3,2) one that turns with the letters (0 to 1, 1 to 2, 2 to 0), has diameter 2 and the greatest f of these, 2/9;
+ *   (4,2) one that turns with the letters and gives diameter 3, f = 2.21e-2 of L(G) and 4.10e-3 of L2(G) (exactly 19/860 and
+ *         76/18553), with the least sum of distances among these.
  */
 export function modifiedDeBruijn(d: number, n: number): Digraph | null {
   const cycle = CYCLES.get(`${d},${n}`);

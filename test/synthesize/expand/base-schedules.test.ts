@@ -12,6 +12,7 @@ const ROWS = [
   ["DBJMod", [2, 3], 8, 4],
   ["DBJMod", [2, 4], 16, 5],
   ["DBJMod", [3, 2], 9, 3],
+  ["DBJMod", [4, 2], 16, 3],
 ] as const;
 
 const CASES = ROWS.flatMap((row) => [[...row, false] as const, [...row, true] as const]);
