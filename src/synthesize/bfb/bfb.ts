@@ -121,7 +121,7 @@ function policyOf(runs: readonly Broadcast[], parts: number): string {
     const [us, least] = [uneven.psOf(parts), uneven.leastPs].map((ps) => toUs(toNumber(ps)).toFixed(3));
     return [`comm steps take ${us} us (${least} were shards cut anywhere)`];
   });
-  return [`breadth-first, ${whose}, ${cut}`, ...uneven].join("; ");
+  return [`breadth-first, ${whose}, ${cut}`, ...new Set(uneven)].join("; ");
 }
 
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
