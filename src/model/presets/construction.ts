@@ -1,7 +1,7 @@
 import { InputError } from "../../errors.ts";
 import type { Construction } from "../direct/construction.ts";
 import { constructionText } from "../direct/construction-text.ts";
-import { networkOf } from "../direct/digraph.ts";
+import { arcSources, type Digraph, networkOf } from "../direct/digraph.ts";
 import { graphOf, sizeOf } from "../direct/graph-of.ts";
 import { beginsConstruction, parseConstruction } from "../direct/parse.ts";
 import { linkCount, switchCount, type Topology } from "../topology.ts";
@@ -56,17 +56,23 @@ export function constructionOf(topology: Topology): Construction | null {
     construction = parseConstruction(headOf(topology.name));
     const { nodes, degree } = sizeOf(construction);
     if (nodes !== topology.npuCount || nodes * degree < linkCount(topology)) return null;
-    const link = { bytesPerSecond: topology.linkBytesPerSecond[0], latencyPs: topology.linkLatencyPs[0] };
-    return hasSameLinks(networkOf(graphOf(construction), "", link).topology, topology) ? construction : null;
+    return isNetworkOf(graphOf(construction), topology) ? construction : null;
   } catch (error) {
     if (error instanceof InputError) return null;
     throw error;
   }
 }
 
-function hasSameLinks(a: Topology, b: Topology): boolean {
-  const columns = ["linkSource", "linkTarget", "linkBytesPerSecond", "linkLatencyPs"] as const;
-  return (
-    linkCount(a) === linkCount(b) && columns.every((column) => a[column].every((value, i) => value === b[column][i]))
-  );
+/** Returns whether a network's links are the arcs of a graph in order, without self-loops, and all equal. O(arcs). */
+function isNetworkOf(graph: Digraph, topology: Topology): boolean {
+  const { linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs } = topology;
+  const source = arcSources(graph);
+  let link = 0;
+  for (let arc = 0; arc < source.length; arc++) {
+    if (source[arc] === graph.target[arc]) continue;
+    if (linkSource[link] !== source[arc] || linkTarget[link] !== graph.target[arc]) return false;
+    if (linkBytesPerSecond[link] !== linkBytesPerSecond[0] || linkLatencyPs[link] !== linkLatencyPs[0]) return false;
+    link++;
+  }
+  return link === linkSource.length;
 }

@@ -91,8 +91,21 @@ export function cayley(sizes: readonly number[], steps: readonly number[]): Digr
     translateAll(sizes, step, image);
     for (let v = 0; v < nodes; v++) target[v * degree + k] = image[v];
   });
-  return { nodes, offset: Int32Array.from({ length: nodes + 1 }, (_, v) => v * degree), target, translations: sizes };
+  return { nodes, offset: offsetsOf(nodes, degree), target, translations: sizes };
 }
+
+/** Returns the graph of so many nodes and arcs of each, the k-th of them to target(v, k). O(arcs). */
+export function regularGraph(nodes: number, degree: number, targetOf: (v: number, k: number) => number): Digraph {
+  const target = new Int32Array(nodes * degree);
+  for (let v = 0, arc = 0; v < nodes; v++) for (let k = 0; k < degree; k++) target[arc++] = targetOf(v, k);
+  return { nodes, offset: offsetsOf(nodes, degree), target, translations: null };
+}
+
+const offsetsOf = (nodes: number, degree: number): Int32Array => {
+  const offset = new Int32Array(nodes + 1);
+  for (let v = 0; v <= nodes; v++) offset[v] = v * degree;
+  return offset;
+};
 
 /** Returns from .. to, both included. */
 export const range = (from: number, to: number): number[] =>

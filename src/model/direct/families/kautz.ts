@@ -1,7 +1,7 @@
 import { InputError } from "../../../errors.ts";
-import { type Digraph, digraph } from "../digraph.ts";
+import type { Digraph } from "../digraph.ts";
 import { lineGraph } from "../expansions.ts";
-import { cayley, checkParameters, type Family, never, range } from "./family.ts";
+import { cayley, checkParameters, type Family, never, range, regularGraph } from "./family.ts";
 
 /** Kautz, generalized Kautz and de Bruijn digraphs: few steps from any node to any other. */
 
@@ -40,7 +40,7 @@ export const GENERALIZED_KAUTZ: Family = {
     if (m < d + 1) throw new InputError(`Pi(${d},${m})`, `at least d + 1 = ${d + 1} nodes`, m);
     return { nodes: m, degree: d };
   },
-  build: ([d, m]) => digraph(m, (x) => range(1, d).map((a) => (m - ((d * x + a) % m)) % m)),
+  build: ([d, m]) => regularGraph(m, d, (x, k) => (m - ((d * x + k + 1) % m)) % m),
   selfLoops: ([d, m]) => m % (d + 1) !== 0,
   multiEdges: never,
   reverseSymmetric: false,
@@ -60,7 +60,7 @@ export const DE_BRUIJN: Family = {
   },
   build: ([d, n]) => {
     const nodes = d ** n;
-    return digraph(nodes, (x) => range(0, d - 1).map((a) => (d * x + a) % nodes));
+    return regularGraph(nodes, d, (x, k) => (d * x + k) % nodes);
   },
   selfLoops: () => true,
   multiEdges: never,

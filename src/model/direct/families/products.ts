@@ -1,6 +1,6 @@
 import { InputError } from "../../../errors.ts";
-import { type Digraph, digraph } from "../digraph.ts";
-import { cayley, checkParameters, type Family, range, UNDIRECTED } from "./family.ts";
+import type { Digraph } from "../digraph.ts";
+import { cayley, checkParameters, type Family, range, regularGraph, UNDIRECTED } from "./family.ts";
 
 /** Complete, complete bipartite and Hamming graphs, binary cubes and twisted cubes. */
 
@@ -75,7 +75,7 @@ export const TWISTED_CUBE: Family = {
     checkParameters("TQ(n)", parameters, [3]);
     return { nodes: 2 ** parameters[0], degree: parameters[0] };
   },
-  build: ([n]) => digraph(2 ** n, (v) => range(0, n - 1).map((d) => (d === 0 && v < 4 ? v ^ 3 : v ^ (1 << d)))),
+  build: ([n]) => regularGraph(2 ** n, n, (v, d) => (d === 0 && v < 4 ? v ^ 3 : v ^ (1 << d))),
   bandwidthOptimal: ([n]) => n === 3,
 };
 
