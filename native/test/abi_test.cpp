@@ -25,6 +25,7 @@ void RandomProblems(std::uint32_t count) {
   std::uint32_t solved = 0;
   std::uint32_t folded = 0;
   std::uint32_t spanned = 0;
+  std::uint32_t balanced = 0;
   for (std::uint32_t seed = 0; seed < count; seed++) {
     const std::vector<std::uint8_t> bytes = Bytes(seed);
     banyan_test::Source random(bytes.data(), bytes.size());
@@ -51,9 +52,13 @@ void RandomProblems(std::uint32_t count) {
     fault = banyan_test::RunArborescence(banyan_test::RandomArborescence(random, 6), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     spanned += status == kBanyanOk ? 1U : 0U;
+    fault = banyan_test::RunBalance(banyan_test::RandomBalance(random, 9), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    balanced += status == kBanyanOk ? 1U : 0U;
   }
   Expect(folded > count / 2, "most problems with maps have an answer", count);
   Expect(spanned > count / 4, "many random graphs have an arborescence", count);
+  Expect(balanced > count / 2, "most random graphs can be balanced", count);
   Expect(solved > count, "most random problems have an answer", count);
 }
 
@@ -166,6 +171,34 @@ void ArborescenceStatuses() {
   Expect(span(nullptr) == kBanyanBadArgument, "a cost that adds up to too much", 0);
 }
 
+void BalanceStatuses() {
+  banyan_test::BalanceCase made;
+  made.nodes = 2;
+  made.in_offset = {0, 1, 3};
+  made.in_source = {1, 0, 0};
+  made.targets = {0, 1};
+  const auto balance = [&](BanyanCancelled cancelled, std::int32_t max_steps, std::size_t max_rows) {
+    const BanyanBalance view = made.View(1);
+    banyan_test::Balanced out(made, max_steps, max_rows);
+    return banyan_balance(&view, cancelled, nullptr, &out.view);
+  };
+  Expect(balance(nullptr, 1, 0) == kBanyanOk, "a balance", 0);
+  Expect(balance(Stop, 1, 0) == kBanyanCancelled, "a balance cancelled", 0);
+  Expect(balance(nullptr, 0, 0) == kBanyanOutputTooSmall, "no room for a step", 0);
+  made.wants_shares = 1;
+  Expect(balance(nullptr, 1, 3) == kBanyanBadArgument, "shares without parts", 0);
+  made.parts = 2;
+  Expect(balance(nullptr, 1, 3) == kBanyanOk, "shares", 0);
+  Expect(balance(nullptr, 1, 2) == kBanyanOutputTooSmall, "no room for a row", 0);
+  made.targets = {1, 0};
+  Expect(balance(nullptr, 1, 3) == kBanyanBadArgument, "targets that fall", 0);
+  made.targets = {0, 1};
+  made.in_source = {0, 0, 0};
+  Expect(balance(nullptr, 1, 3) == kBanyanUnreachable, "nothing leads back", 0);
+  made.parts = 32768;
+  Expect(balance(nullptr, 1, 3) == kBanyanBadArgument, "too many parts", 0);
+}
+
 void PackStatuses() {
   banyan_test::PackCase made;
   made.nodes = 2;
@@ -198,6 +231,7 @@ int main() {
   RateStatuses();
   SweepStatuses();
   PackStatuses();
+  BalanceStatuses();
   ArborescenceStatuses();
   std::printf(failures == 0 ? "native tests passed\n" : "%d native tests failed\n", failures);
   return failures == 0 ? 0 : 1;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "arborescence.h"
+#include "balance.h"
 #include "pack.h"
 #include "problem.h"
 #include "rate.h"

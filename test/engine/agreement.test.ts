@@ -1,10 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { MatchProblem } from "../../src/engine/kernels/kernels.ts";
+import type { BalanceProblem, MatchProblem } from "../../src/engine/kernels/kernels.ts";
 import { InfeasibleError } from "../../src/errors.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { arborescenceProblems } from "../support/arborescence-problems.ts";
 import { availableKernels } from "../support/backends.ts";
+import { balanceProblem, balanceProblems, hypercubeArcs, kautzArcs, torusArcs } from "../support/balance-problems.ts";
 import { foldedProblems, mapColumns } from "../support/folded-problems.ts";
 import { allGather, matchProblems, mesh, networkOf, relayProblems, type Sharing } from "../support/networks.ts";
 import { type PackSettings, packOfPreset, packProblems } from "../support/pack-problems.ts";
@@ -179,6 +180,34 @@ describe(`the backends ${names} give the same bits`, () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it.each([
+    ["few ports", 40, 3],
+    ["up to 40 ports", 30, 15],
+    ["more than 64 ports", 12, 120],
+  ])("for random balance problems with %s, with one to three threads", (_, mostNodes, density) => {
+    fc.assert(
+      fc.property(balanceProblems({ mostNodes, density }), (problem) => {
+        const [first, ...others] = all.flatMap((kernels) =>
+          [1, 2, 3].map((threads) => outcome(() => kernels.balance({ ...problem, threads }))),
+        );
+        for (const other of others) expect(other).toEqual(first);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it.each<[string, BalanceProblem]>([
+    ["Pi(16,300)", balanceProblem(300, kautzArcs(16, 300))],
+    ["a torus in halves", balanceProblem(42, torusArcs(7, 6), { parts: 2, wantsShares: 1, maxSteps: 6 })],
+    ["a hypercube in tenths", balanceProblem(64, hypercubeArcs(6), { parts: 10, wantsShares: 1, maxSteps: 6 })],
+    ["too few steps", balanceProblem(64, hypercubeArcs(6), { maxSteps: 5 })],
+  ])("for the balance of %s, with one to three threads", (_, problem) => {
+    const [first, ...others] = all.flatMap((kernels) =>
+      [1, 2, 3].map((threads) => kernels.balance({ ...problem, threads })),
+    );
+    for (const other of others) expect(other).toEqual(first);
   });
 
   it("for random arborescence problems, many arcs of the same cost among them", () => {

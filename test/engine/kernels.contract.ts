@@ -9,6 +9,7 @@ import { placedByOracle, placeOf, placeProblems } from "../support/place-problem
 import { spreadOf } from "../support/spread-problems.ts";
 import { brokenMatchLaws, brokenRelayLaws } from "../support/transfer-laws.ts";
 import { arborescenceContract } from "./arborescence.contract.ts";
+import { balanceContract } from "./balance.contract.ts";
 import { foldedContract } from "./folded.contract.ts";
 import { packContract } from "./pack.contract.ts";
 import { rateContract } from "./rate.contract.ts";
@@ -180,6 +181,7 @@ function cases(backend: Backend, kernels: Kernels): void {
   packContract(kernels);
   sweepContract(kernels);
   arborescenceContract(kernels);
+  balanceContract(kernels);
   placing(kernels);
   badMatchProblems(kernels);
   badRelayProblems(kernels);
