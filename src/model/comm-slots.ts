@@ -68,6 +68,7 @@ function logs(
     graph.nodes,
   );
   const chunks = graph.nodes * parts;
+  const slots = loads.reduce((sum, load) => sum + load, 0);
 
   return (node) => {
     const ports = portOffset[node + 1] - portOffset[node];
@@ -75,7 +76,8 @@ function logs(
     const chunk = indexColumn(chunks, chunks);
     let filled = 0;
     for (; filled < parts; filled++) chunk[filled] = node * parts + filled;
-    const bits: number[] = [];
+    const bits = new Uint8Array(slots * bytes);
+    let used = 0;
     const rows = into.items.subarray(into.offset[node], into.offset[node + 1]);
     let slot = 0;
     for (let i = 0, now = 0; now < loads.length; slot += loads[now++]) {
@@ -90,13 +92,11 @@ function logs(
           const queue = queues[port] as number[];
           if (k >= queue.length) continue;
           chunk[filled++] = queue[k] as number;
-          const at = (slot + k) * bytes + (port >> 3);
-          while (bits.length <= at) bits.push(0);
-          bits[at] = (bits[at] as number) | (1 << (port & 7));
+          bits[(slot + k) * bytes + (port >> 3)] |= 1 << (port & 7);
         }
       }
+      if (longest > 0) used = slot + longest;
     }
-    while (bits.length % bytes !== 0) bits.push(0);
-    return { chunk, ports: Uint8Array.from(bits) };
+    return { chunk, ports: bits.slice(0, used * bytes) };
   };
 }

@@ -10,10 +10,12 @@ export interface CommTimes {
   readonly bandwidth: Rational;
 }
 
-/** Returns the most arcs that leave a node: d, for graphs in which all have as many. O(nodes). */
-export function degreeOf({ nodes, offset }: Digraph): number {
+/** Returns the most arcs that leave or enter a node: d, for graphs in which all have as many. O(arcs). */
+export function degreeOf({ nodes, offset, target }: Digraph): number {
+  const entering = new Int32Array(nodes);
+  for (const to of target) entering[to]++;
   let most = 0;
-  for (let v = 0; v < nodes; v++) most = Math.max(most, offset[v + 1] - offset[v]);
+  for (let v = 0; v < nodes; v++) most = Math.max(most, offset[v + 1] - offset[v], entering[v]);
   return most;
 }
 

@@ -14,7 +14,7 @@ import { toUs } from "../../model/units.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { bfbLoads, bfbSchedule, MOST_PARTS } from "./broadcast.ts";
 import { bestParts } from "./parts.ts";
-import { type UnevenBroadcast, unevenBroadcast } from "./uneven.ts";
+import { unevenBroadcast } from "./uneven.ts";
 
 /**
  * Transfers that parts of shards may lead to where the user does not say how many: listed one by one, in logs, and where one
@@ -88,16 +88,23 @@ async function ownChunks(request: SynthesisRequest, { runner }: SynthesisContext
     return bestParts(loads, affordable);
   }
   const broadcasts = both(networks).map((network) => unevenBroadcast(network, shardBytes(collective)));
-  const tried = UNEVEN_PARTS.filter((parts) => parts <= affordable);
-  const times = tried.map((parts) => broadcasts.map((one) => one.psOf(parts)).reduce(add));
-  return tried[times.reduce((best, ps, i) => (compare(ps, times[best] as Rational) < 0 ? i : best), 0)] as number;
+  const psOf = (parts: number | null): Rational => broadcasts.map((one) => one.psOf(parts)).reduce(add);
+  const least = psOf(null);
+  let best = 1;
+  let bestPs: Rational | null = null;
+  for (const parts of UNEVEN_PARTS) {
+    if (parts > affordable || (bestPs !== null && compare(bestPs, least) === 0)) break;
+    const ps = psOf(parts);
+    if (bestPs === null || compare(ps, bestPs) < 0) [best, bestPs] = [parts, ps];
+  }
+  return best;
 }
 
 /** An all-gather on one of the networks. */
 interface Broadcast extends DirectNetwork {
   readonly schedule: CommSchedule;
-  /** Over unequal links. */
-  readonly uneven: UnevenBroadcast | null;
+  /** Over unequal links: how long its comm steps take, and would take were shards cut anywhere. */
+  readonly uneven: { readonly ps: Rational; readonly leastPs: Rational } | null;
 }
 
 async function broadcastOn(
@@ -108,8 +115,9 @@ async function broadcastOn(
 ): Promise<Broadcast> {
   const parts = collective.chunksPerNpu;
   if (even) return { ...network, schedule: await bfbSchedule(network.graph, parts, runner.balance), uneven: null };
-  const uneven = unevenBroadcast(network, shardBytes(collective));
-  return { ...network, schedule: uneven.schedule(parts), uneven };
+  const { psOf, schedule } = unevenBroadcast(network, shardBytes(collective));
+  const found = schedule(parts);
+  return { ...network, schedule: found.schedule, uneven: { ps: found.ps, leastPs: psOf(null) } };
 }
 
 /** Returns how the runs were made, in words. */
@@ -118,7 +126,7 @@ function policyOf(runs: readonly Broadcast[], parts: number): string {
   const cut = parts === 1 ? "whole shards" : `shards in ${parts} parts`;
   const uneven = runs.flatMap(({ uneven }) => {
     if (uneven === null) return [];
-    const [us, least] = [uneven.psOf(parts), uneven.leastPs].map((ps) => toUs(toNumber(ps)).toFixed(3));
+    const [us, least] = [uneven.ps, uneven.leastPs].map((ps) => toUs(toNumber(ps)).toFixed(3));
     return [`comm steps take ${us} us (${least} were shards cut anywhere)`];
   });
   return [`breadth-first, ${whose}, ${cut}`, ...new Set(uneven)].join("; ");

@@ -1,3 +1,4 @@
+import { InfeasibleError } from "../../errors.ts";
 import { commSchedule } from "../../model/comm-builder.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
 import { arcSources, type DirectNetwork } from "../../model/direct/digraph.ts";
@@ -22,18 +23,16 @@ interface Target {
 
 /** Breadth-first broadcast on unequal links, solved up to the number of parts. */
 export interface UnevenBroadcast {
-  /** Sum over the steps of the longest that a node needs, shards cut anywhere. */
-  readonly leastPs: Rational;
-  /** The same with so many parts of a shard. */
-  psOf(parts: number): Rational;
-  /** With so many parts of a shard; symmetric where the graph has translations. */
-  schedule(parts: number): CommSchedule;
+  /** Returns the sum over the steps of the longest that a node needs, with so many parts of a shard; null: cut anywhere. */
+  psOf(parts: number | null): Rational;
+  /** Returns the schedule with so many parts of a shard, symmetric where the graph has translations, and its psOf. */
+  schedule(parts: number): { readonly schedule: CommSchedule; readonly ps: Rational };
 }
 
 /**
  * Returns the best breadth-first broadcast of shards of so many bytes on links of different latencies and bandwidths (Zhao 2026,
- * A.12), each node for itself: O(nodes * arcs) sets of ports, then a small exact flow per node and step. Every node must reach
- * every other.
+ * A.12), each node for itself: O(nodes * arcs) sets of ports, then a small exact flow per node and step. Throws InfeasibleError
+ * where a node cannot be reached.
  */
 export function unevenBroadcast(network: DirectNetwork, shardBytes: Rational): UnevenBroadcast {
   const { graph } = network;
@@ -55,7 +54,7 @@ export function unevenBroadcast(network: DirectNetwork, shardBytes: Rational): U
     return sum;
   };
 
-  const schedule = (parts: number): CommSchedule => {
+  const schedule = (parts: number) => {
     const rows: Record<"step" | "source" | "arc" | "from" | "to", number[]> = {
       step: [],
       source: [],
@@ -63,7 +62,8 @@ export function unevenBroadcast(network: DirectNetwork, shardBytes: Rational): U
       from: [],
       to: [],
     };
-    plans(parts).forEach((steps, i) => {
+    const all = plans(parts);
+    all.forEach((steps, i) => {
       const target = targets[i] as Target;
       steps.forEach((plan, t) => {
         target.steps[t].forEach(({ owners, ports }, c) => {
@@ -78,9 +78,10 @@ export function unevenBroadcast(network: DirectNetwork, shardBytes: Rational): U
       });
     });
     const steps = Math.max(...targets.map((target) => target.steps.length));
-    return commSchedule({ graph, steps, parts, symmetry: graph.translations }, rows);
+    const made = commSchedule({ graph, steps, parts, symmetry: graph.translations }, rows);
+    return { schedule: made, ps: psOfPlans(all) };
   };
-  return { leastPs: psOfPlans(plans(null)), psOf: (parts) => psOfPlans(plans(parts)), schedule };
+  return { psOf: (parts) => psOfPlans(plans(parts)), schedule };
 }
 
 /** Returns the times of each arc, computed once per class of equal links. */
@@ -128,6 +129,10 @@ function targetOf(nodes: number, tail: Int32Array, into: Grouped, node: number, 
     level = next;
   }
   const ports = Array.from(into.items.subarray(into.offset[node], into.offset[node + 1]), (arc) => times[arc] as Port);
+  const missing = distance.indexOf(-1);
+  if (missing >= 0) {
+    throw new InfeasibleError(`NPU ${missing} cannot reach NPU ${node}`, { from: missing, to: node });
+  }
   return { node, steps, ports };
 }
 
