@@ -214,7 +214,7 @@ const DIST_REG: Family = {
   ...UNDIRECTED,
   name: "DistReg",
   form: "DistReg(4,m)",
-  description: `distance-regular graph of degree 4: m = ${DISTANCE_REGULAR_SIZES.join(", ")}`,
+  description: `distance-regular graph: m = ${DISTANCE_REGULAR_SIZES.join(", ")}`,
   size: (parameters) => {
     checkParameters("DistReg(4,m)", parameters, [1, 1]);
     const [degree, nodes] = parameters;

@@ -37,7 +37,7 @@ export const MODIFIED_DE_BRUIJN: Family = {
   ...DRAWN,
   name: "DBJMod",
   form: "DBJMod(d,n)",
-  description: "de Bruijn digraph with its loops and 2-cycles made one cycle: (2,3), (2,4), (3,2) or (4,2)",
+  description: "de Bruijn digraph, loops and 2-cycles made one cycle: (2,3), (2,4), (3,2), (4,2)",
   size: (parameters) => {
     checkParameters("DBJMod(d,n)", parameters, [2, 1]);
     const [d, n] = parameters;

@@ -33,7 +33,7 @@ export const GENERALIZED_KAUTZ: Family = {
   name: "Pi",
   aliases: ["Π", "GenKautz"],
   form: "Pi(d,m)",
-  description: "generalized Kautz digraph: node x leads to -dx - 1, ..., -dx - d modulo m, any m above d",
+  description: "generalized Kautz digraph: x leads to -dx - 1, ..., -dx - d modulo m > d",
   size: (parameters) => {
     checkParameters("Pi(d,m)", parameters, [1, 2]);
     const [d, m] = parameters;
@@ -52,7 +52,7 @@ export const DE_BRUIJN: Family = {
   name: "DBJ",
   aliases: ["DeBruijn"],
   form: "DBJ(d,n)",
-  description: "de Bruijn digraph: words of n letters out of d, each leads to those that drop its first letter",
+  description: "de Bruijn digraph: words of n letters out of d, shifted by one letter",
   size: (parameters) => {
     checkParameters("DBJ(d,n)", parameters, [2, 1]);
     const [d, n] = parameters;

@@ -83,7 +83,7 @@ export const TWISTED_TORUS: Family = {
   ...UNDIRECTED,
   name: "TwistedTorus",
   form: "TwistedTorus(a,b,...)",
-  description: "torus of sizes k and 2k: the wrap-around of a short dimension shifts the long ones by k, as in TPU v4",
+  description: "torus of sizes k and 2k: wrap-around of the short shifts the long by k, as in TPU v4",
   size: (parameters) => {
     checkParameters("TwistedTorus(a,b,...)", parameters, [2, 2], MOST_DIMENSIONS);
     const { steps } = skewedSteps(halfTwist(parameters), `TwistedTorus(${parameters.join(",")})`);
