@@ -1,3 +1,4 @@
+import { distancesFrom, graph } from "../../model/graph.ts";
 import { inLinks, linkCount, nodeCount, outLinks, type Topology } from "../../model/topology.ts";
 import { draw } from "../../random.ts";
 import type { Messages } from "./messages.ts";
@@ -69,6 +70,29 @@ export function pathsAlong(
     waiting[source].length = 0;
   }
   return { paths, total };
+}
+
+/**
+ * Returns the shortest path of every message, links being as long as they are busy with it; where a target cannot be reached
+ * the path is empty. O(sources * links * log nodes + path links).
+ */
+export function shortestPaths(topology: Topology, messages: Messages, costPs: Float64Array): Paths {
+  const { linkSource, linkTarget } = topology;
+  const { bySource, target } = messages;
+  const network = graph(nodeCount(topology), linkSource, linkTarget, costPs);
+  const via = new Int32Array(network.nodes);
+  const paths: Paths = Array.from(target, () => NO_PATH);
+  for (let source = 0; source + 1 < bySource.length; source++) {
+    if (bySource[source] === bySource[source + 1]) continue;
+    const distance = distancesFrom(network, [source], via);
+    for (let m = bySource[source]; m < bySource[source + 1]; m++) {
+      if (distance[target[m]] === Number.POSITIVE_INFINITY) continue;
+      const path: number[] = [];
+      for (let node = target[m]; node !== source; node = linkSource[via[node]]) path.push(via[node]);
+      paths[m] = Int32Array.from(path.reverse());
+    }
+  }
+  return paths;
 }
 
 /**

@@ -16,7 +16,7 @@ import type { Paths } from "./paths.ts";
 const FLAT = 1e-3;
 const DUES = 0.1;
 /** A link may be busy for so much longer than the flow asks for: a message more in 200. */
-const TOLERANCE = 0.005;
+export const TOLERANCE = 0.005;
 const MOST_ROUNDS = 100;
 /** Rounds without a better state. */
 const MOST_FRUITLESS = 25;
@@ -61,6 +61,13 @@ export function balanced(
   }
   for (let m = 0; m < paths.length; m++) paths[m] = best.paths[m] as Int32Array;
   return best.ps;
+}
+
+/** Returns how long the busiest link of these paths is busy. O(path links). */
+export function busiestOf(paths: Paths, costPs: Float64Array): number {
+  const load = new Int32Array(costPs.length);
+  for (const path of paths) for (const link of path) load[link]++;
+  return worstOf(load, costPs, () => false).ps;
 }
 
 /** Returns how long the busiest link is busy, and how many are above the target. */

@@ -1,10 +1,11 @@
 import type { PlaceProblem } from "../../engine/kernels/kernels.ts";
-import type { RouteSet, RouteTimes } from "../../model/routes.ts";
-import { linkCount, type Topology } from "../../model/topology.ts";
-import { draw } from "../../random.ts";
+import type { RouteTimes } from "../../model/routes.ts";
+import { switchCount, type Topology } from "../../model/topology.ts";
 import type { KernelRunner } from "../synthesizer.ts";
 import { tenNetwork } from "../tacos/network.ts";
 import { attempt, type Found } from "../tacos/overlap.ts";
+import { busiestAhead, hopTimes, leastEnd, workOf } from "./hop-times.ts";
+import { byRounds, farthestFirst, shaken } from "./keys.ts";
 import type { Hops } from "./transfers.ts";
 
 /**
@@ -13,7 +14,8 @@ import type { Hops } from "./transfers.ts";
  * (Leighton, Maggs and Rao 1994).
  *
  * List scheduling: of the hops that are ready, an idle route starts the one with the least key, here the farthest to go; in
- * further tries what lies ahead counts by how busy its links are, and equal ones go in a drawn order. A try is a list schedule,
+ * further tries what lies ahead counts by how busy its links are, and equal ones go in a drawn order. Where there are switches
+ * the first try takes them in rounds. A try is a list schedule,
  * one backwards in time from its ends and one forwards from the starts of that (attempt, ../tacos/overlap.ts). The best two
  * then walk: their starts, shaken by a slot or two, are the keys of the next try.
  */
@@ -49,17 +51,6 @@ export interface TimingOptions {
   readonly progress?: (done: number, total: number) => void;
 }
 
-/** [transfers] each. */
-interface HopTimes {
-  readonly message: Int32Array;
-  readonly route: Int32Array;
-  readonly slotPs: Float64Array;
-  /** From the start of the message to the end of the hop, on free links. */
-  readonly headPs: Float64Array;
-  /** From the start of the hop to the end of the message, on free links. */
-  readonly tailPs: Float64Array;
-}
-
 /** Returns when each hop starts. Deterministic in the seed, whatever the width of the runner. */
 export async function timed(
   topology: Topology,
@@ -68,11 +59,10 @@ export async function timed(
   { seed, trials, runner, progress }: TimingOptions,
 ): Promise<Timed> {
   const network = tenNetwork(topology, routes, times);
-  const slotPs = Float64Array.from(route, (r) => times.slotPs[r]);
+  const hops = hopTimes({ routes, message, route }, times.slotPs);
+  const { slotPs, tailPs } = hops;
   const forward: Omit<PlaceProblem, "key"> = { network, route, ...chain(message, 1) };
   const backward: Omit<PlaceProblem, "key"> = { network, route, ...chain(message, -1) };
-  const tailPs = waysFrom(message, slotPs);
-  const hops: HopTimes = { message, route, slotPs, headPs: waysTo(message, slotPs), tailPs };
   const work = workOf(topology, routes, hops);
   const aheadPs = busiestAhead(routes, hops, work.busyPs);
   const leastPs = leastEnd(work, tailPs);
@@ -84,24 +74,13 @@ export async function timed(
   const total = Math.max(1, Math.min(wanted, affordable));
   const slot = slotPs.reduce((sum, ps) => sum + ps, 0) / slotPs.length;
 
+  /** Rounds first, which suit switches best: links between NPUs alone are always free for somebody. */
+  const crossings = switchCount(topology) === 0 ? null : byRounds(topology, routes, hops, work.busyPs);
   const first = (k: number): Float64Array => {
+    if (k === 0 && crossings !== null) return crossings;
     const weight = WEIGHTS[k % WEIGHTS.length] as number;
-    const key = new Float64Array(route.length);
-    for (let i = 0; i < key.length; i++) {
-      const tie = draw(seed, k, message[i]) / 4294967296;
-      key[i] = Math.floor((tie - 0.5) * slot) - tailPs[i] - Math.floor(weight * aheadPs[i]);
-    }
-    return key;
+    return farthestFirst(hops, aheadPs, weight, { seed, k, slotPs: slot });
   };
-  const shaken = (startPs: Float64Array, k: number): Float64Array => {
-    const width = slot * (SHAKES[Math.floor(k / WALKERS) % SHAKES.length] as number);
-    const key = new Float64Array(route.length);
-    for (let i = 0; i < key.length; i++) {
-      key[i] = startPs[i] + Math.floor((draw(seed, WALK_DRAWS + k, i) / 4294967296 - 0.5) * width);
-    }
-    return key;
-  };
-
   let best: Found = { startPs: new Float64Array(0), endPs: Number.POSITIVE_INFINITY, how: "" };
   let tries = 0;
   const run = async (keys: readonly (() => Float64Array)[]): Promise<Found[]> => {
@@ -125,7 +104,8 @@ export async function timed(
   while (tries < total && best.endPs > leastPs) {
     const shakes = walkers.slice(0, total - tries).map(({ startPs }, w) => {
       const k = tries + w;
-      return () => shaken(startPs, k);
+      const width = slot * (SHAKES[Math.floor(k / WALKERS) % SHAKES.length] as number);
+      return () => shaken(startPs, width, seed, WALK_DRAWS + k);
     });
     for (const [w, next] of (await run(shakes)).entries()) {
       if (next.endPs <= (walkers[w] as Found).endPs) walkers[w] = next;
@@ -144,69 +124,4 @@ function chain(message: Int32Array, direction: 1 | -1): Pick<PlaceProblem, "succ
     successorOffset[i + 1] = count;
   }
   return { successorOffset, successor: successor.slice(0, count) };
-}
-
-/** Returns the time from the start of each hop's message to the hop's end, on free links. */
-function waysTo(message: Int32Array, slotPs: Float64Array): Float64Array {
-  const way = slotPs.slice();
-  for (let i = 1; i < way.length; i++) if (message[i] === message[i - 1]) way[i] += way[i - 1];
-  return way;
-}
-
-/** Returns the time from the start of each hop to the end of its message, on free links. */
-function waysFrom(message: Int32Array, slotPs: Float64Array): Float64Array {
-  const way = slotPs.slice();
-  for (let i = way.length - 2; i >= 0; i--) if (message[i] === message[i + 1]) way[i] += way[i + 1];
-  return way;
-}
-
-/** Work of a link that some hops use, as their shares of it, and the least way to and from one of them. */
-interface LinkWork {
-  /** [links] */
-  readonly busyPs: Float64Array;
-  readonly leastHeadPs: Float64Array;
-  readonly leastTailPs: Float64Array;
-}
-
-function workOf(
-  topology: Topology,
-  { linkOffset, links, shareNum, shareDen }: RouteSet,
-  { route, slotPs, headPs, tailPs }: HopTimes,
-): LinkWork {
-  const busyPs = new Float64Array(linkCount(topology));
-  const leastHeadPs = new Float64Array(busyPs.length).fill(Number.POSITIVE_INFINITY);
-  const leastTailPs = leastHeadPs.slice();
-  for (let i = 0; i < route.length; i++) {
-    for (let k = linkOffset[route[i]]; k < linkOffset[route[i] + 1]; k++) {
-      const link = links[k];
-      busyPs[link] += (slotPs[i] * shareNum[k]) / shareDen[k];
-      leastHeadPs[link] = Math.min(leastHeadPs[link], headPs[i] - slotPs[i]);
-      leastTailPs[link] = Math.min(leastTailPs[link], tailPs[i] - slotPs[i]);
-    }
-  }
-  return { busyPs, leastHeadPs, leastTailPs };
-}
-
-/** Returns, for each hop, how long the busiest link that its message takes after it is busy; 0 for the last hop. */
-function busiestAhead(routes: RouteSet, { route, message }: HopTimes, busyPs: Float64Array): Float64Array {
-  const ahead = new Float64Array(route.length);
-  for (let i = route.length - 2; i >= 0; i--) {
-    if (message[i] !== message[i + 1]) continue;
-    const next = route[i + 1];
-    ahead[i] = ahead[i + 1];
-    for (let k = routes.linkOffset[next]; k < routes.linkOffset[next + 1]; k++) {
-      ahead[i] = Math.max(ahead[i], busyPs[routes.links[k]]);
-    }
-  }
-  return ahead;
-}
-
-/** Returns a time before which no schedule of these hops ends, up to the rounding of shares. */
-function leastEnd({ busyPs, leastHeadPs, leastTailPs }: LinkWork, tailPs: Float64Array): number {
-  let end = 0;
-  for (let i = 0; i < tailPs.length; i++) if (tailPs[i] > end) end = tailPs[i];
-  for (let link = 0; link < busyPs.length; link++) {
-    if (busyPs[link] > 0) end = Math.max(end, leastHeadPs[link] + busyPs[link] + leastTailPs[link]);
-  }
-  return Math.floor(end);
 }

@@ -6,8 +6,8 @@ import { routeCount, routeTimes, serializationPs } from "../../model/routes.ts";
 import { indexColumn, type StepSchedule } from "../../model/step-schedule.ts";
 import type { Topology } from "../../model/topology.ts";
 import type { Messages } from "./messages.ts";
-import { pathsAlong, type SourceFlow } from "./paths.ts";
-import { balanced } from "./rounding.ts";
+import { pathsAlong, type SourceFlow, shortestPaths } from "./paths.ts";
+import { balanced, busiestOf, TOLERANCE } from "./rounding.ts";
 import { type Timed, type TimingOptions, timed } from "./slots.ts";
 import { type Hops, hopsOf } from "./transfers.ts";
 
@@ -33,9 +33,13 @@ export async function unicastSchedule(
   options: TimingOptions,
 ): Promise<Unicast> {
   const costPs = linkCosts(topology, collective);
-  const { paths, total } = pathsAlong(topology, messages, flowOf, options.seed);
+  const { paths: along, total } = pathsAlong(topology, messages, flowOf, options.seed);
   let fractionPs = 0;
   for (let link = 0; link < total.length; link++) fractionPs = Math.max(fractionPs, total[link] * costPs[link]);
+  // Where the shortest ways are as good as any, nothing is relayed for the sake of a flow that is one of many.
+  const shortest = shortestPaths(topology, messages, costPs);
+  const suffices = busiestOf(shortest, costPs) <= fractionPs * (1 + TOLERANCE);
+  const paths = suffices ? shortest : along;
   const busiestPs = balanced(topology, messages, paths, costPs, fractionPs);
   const hops = hopsOf(topology, paths);
   const times = routeTimes(topology, hops.routes, collective.chunkBytes);
