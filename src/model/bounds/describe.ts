@@ -16,6 +16,10 @@ export function describeWitness(topology: Topology, bound: Bound): string {
       return `one chunk travels from ${name(witness.from)} to ${name(witness.to)}`;
     case "dual":
       return `${witness.cuts.length} weighted cuts (dual of the linear program): what is reduced and broadcast shares the links across them`;
+    case "lengths": {
+      const used = witness.lengths.reduce((count, length) => count + (length > 0 ? 1 : 0), 0);
+      return `lengths of ${used} links (dual of the maximum concurrent flow): what is sent takes up the distance from source to target`;
+    }
     case "work":
       return `${witness.demand} in all through ${gbps(witness.totalGBps)} in total`;
     case "cut": {

@@ -40,6 +40,12 @@ export type Witness =
         readonly weight: string;
       }[];
     }
+  | {
+      /** All-to-all: what is sent uses as much length of links as source and target are apart under these lengths (dual of LP A.1, Zhao 2026). */
+      readonly kind: "lengths";
+      /** [links] whole numbers >= 0. */
+      readonly lengths: readonly number[];
+    }
   | { readonly kind: "latency"; readonly from: number; readonly to: number }
   | { readonly kind: "nothing" };
 
