@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { commTimes } from "../../../src/model/comm-times.ts";
 import { lineGraph, power, transpose } from "../../../src/model/direct/expansions.ts";
 import { format } from "../../../src/model/rational.ts";
 import { baseSchedule } from "../../../src/synthesize/expand/base-schedules.ts";
@@ -50,13 +51,27 @@ describe("schedules of the base graphs that are no breadth-first broadcasts (tab
     }
   });
 
-  it("grow into rows of table A.1: Diamond^2 in 6 steps, L(Diamond^2) in 7", () => {
-    const base = baseSchedule("Diamond", [], false);
-    if (base === null) throw new Error("no Diamond");
-    const squared = powerSchedule(base, 2, power(base.graph, 2));
-    const { complaint, steps, bandwidth } = played(squared);
-    expect([complaint, steps, format(bandwidth)]).toEqual([null, 6, "63/64"]);
-    const line = played(lineSchedule(squared, lineGraph(squared.graph)));
-    expect([line.complaint, line.steps, format(line.bandwidth)]).toEqual([null, 7, "1"]);
-  });
+  /** Rows of tables A.1 and 3.4: exponent, times the line graph is taken, T_L / alpha, T_B. */
+  const GROWN = [
+    ["Diamond", [], 2, 0, 6, "63/64"],
+    ["Diamond", [], 2, 1, 7, "1"],
+    ["Diamond", [], 2, 2, 8, "257/256"],
+    ["DBJMod", [2, 4], 2, 0, 10, "255/256"],
+    ["DBJMod", [2, 4], 2, 1, 11, "1"],
+    ["DBJMod", [4, 2], 1, 1, 4, "1"],
+    ["DBJMod", [4, 2], 1, 2, 5, "65/64"],
+  ] as const;
+
+  it.each(GROWN)(
+    "%s(%s)^%i, line graph %i times: T_L %i, T_B %s",
+    (family, parameters, exponent, times, steps, bandwidth) => {
+      const base = baseSchedule(family, parameters, false);
+      if (base === null) throw new Error(`no schedule for ${family}(${parameters})`);
+      let grown = powerSchedule(base, exponent, power(base.graph, exponent));
+      for (let i = 0; i < times; i++) grown = lineSchedule(grown, lineGraph(grown.graph));
+      const found = commTimes(grown);
+      expect([found.steps, format(found.bandwidth)]).toEqual([steps, bandwidth]);
+      if (grown.graph.nodes <= 64) expect(played(grown).complaint).toBeNull();
+    },
+  );
 });
