@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../../src/errors.ts";
+import { InfeasibleError, InputError } from "../../../src/errors.ts";
 import { bigLcm } from "../../../src/model/integers.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { makespanOf } from "../../../src/model/schedule.ts";
+import { topologyBuilder } from "../../../src/model/topology-builder.ts";
 import { simulate } from "../../../src/simulate/simulate.ts";
 import { bfb } from "../../../src/synthesize/bfb/bfb.ts";
 import {
@@ -114,6 +115,34 @@ describe("bfb", () => {
     // 16 NPUs, 4 links of 25 GB/s, 1 MiB: 3 * 0.5 us + 15/16 * 2^20 / 1e5 us, twice
     const { direct } = await broadcast(networkOfGraph(graph("C(16,{3,4})")), "allreduce");
     expect(direct?.predictedUs).toBeCloseTo(2 * (1.5 + (15 / 16) * 10.48576), 9);
+  });
+
+  it("tells Moore's bounds, that of paired links where links come in pairs", async () => {
+    const oneWay = await broadcast(networkOfGraph(graph("Kautz(4,2)")), "allgather");
+    expect(oneWay.direct).toMatchObject({ nodes: 80, degree: 4, steps: 3, mooreSteps: 3, mooreOptimal: true });
+    expect(oneWay.direct?.bidirectionalMooreSteps).toBeNull();
+    const paired = await broadcast(networkOfGraph(graph("Odd(3)")), "allgather");
+    expect(paired.direct).toMatchObject({ degree: 3, steps: 2, mooreSteps: 2, bidirectionalMooreSteps: 2 });
+    expect(paired.direct).toMatchObject({ bandwidthOptimal: true, leastBandwidth: "9/10" });
+  });
+
+  it("takes as long back as forth where nodes have different numbers of links", async () => {
+    const mesh = presetTopology("mesh:3x2");
+    const [gather, scatter] = await Promise.all(
+      (["allgather", "reducescatter"] as const).map((kind) => broadcast(mesh, kind)),
+    );
+    expect(scatter.direct).toEqual(gather.direct);
+  });
+
+  it("says which NPU an NPU cannot reach, also over unequal links", async () => {
+    for (const bandwidth of [50e9, 25e9]) {
+      const builder = topologyBuilder("one way");
+      for (const npu of ["a", "b", "c"]) builder.addNpu(npu);
+      builder.addLink(0, 1, 50e9, 1000);
+      builder.addLink(1, 0, bandwidth, 1000);
+      builder.addLink(2, 1, 50e9, 1000);
+      await expect(broadcast(builder.build(), "allgather")).rejects.toThrow(InfeasibleError);
+    }
   });
 
   it("refuses switches, groups and more parts than it can number", async () => {
