@@ -1,4 +1,8 @@
 // The problems on which kernels are measured: those that the TACOS synthesizer hands to its runner.
+import { balanceRows } from "../dist/engine/kernels/kernels.js";
+import { transpose } from "../dist/model/direct/expansions.js";
+import { graphOf } from "../dist/model/direct/graph-of.js";
+import { parseConstruction } from "../dist/model/direct/parse.js";
 import { presetTopology } from "../dist/model/presets/preset.js";
 import { problemOf as requested } from "../dist/problem.js";
 import { synthesizerNamed } from "../dist/synthesize/catalog.js";
@@ -56,10 +60,37 @@ export const CASES = [
   },
   { name: "mesh:16x16", kernel: "relay", collective: "alltoall", policy: "farthest", rounds: 5, runs: 1 },
   { name: "mesh:10x10", kernel: "place", collective: "allreduce", policy: "oldest", chunks: 8, rounds: 5, runs: 5 },
+  { name: "Q(10)", kernel: "balance", rounds: 3, runs: 3, targets: { native: 0.1, wasm: 2.5, js: 20 } },
+  { name: "Q(10)", kernel: "balance", parts: 2520, rounds: 3, runs: 3, targets: { native: 0.5, wasm: 2.5, js: 20 } },
+  { name: "Torus(50,50)", kernel: "balance", rounds: 3, runs: 3, targets: { native: 0.1, wasm: 2.5, js: 20 } },
+  {
+    name: "Torus(50,50)",
+    kernel: "balance",
+    parts: 12,
+    rounds: 3,
+    runs: 1,
+    targets: { native: 0.5, wasm: 2.5, js: 20 },
+  },
+  { name: "Pi(4,10000)", kernel: "balance", rounds: 3, runs: 1, targets: { native: 2, wasm: 2.5, js: 60 } },
+  { name: "Pi(16,2000)", kernel: "balance", rounds: 3, runs: 3, targets: { native: 0.1, wasm: 2.5, js: 60 } },
 ];
 
+/** Most steps of the graphs above. */
+const MAX_STEPS = 64;
+
+/** Returns the balance of all nodes of a graph; with parts the shares too. */
+function balanceProblem({ name, parts = 0 }) {
+  const { nodes, offset, target } = transpose(graphOf(parseConstruction(name)));
+  const columns = { inOffset: offset, inSource: target, targets: Int32Array.from({ length: nodes }, (_, v) => v) };
+  const settings = { parts, wantsShares: Math.min(parts, 1), threads: 1, maxSteps: MAX_STEPS };
+  const problem = { nodeCount: nodes, ...columns, ...settings };
+  return { ...problem, maxRows: balanceRows(problem) };
+}
+
 /** Returns the kernel problem of a case: the first of its kernel that the synthesizer wants solved. */
-export async function problemOf({ name, kernel, collective, policy = null, degree = null, chunks = 1 }, kernels) {
+export async function problemOf(trial, kernels) {
+  const { name, kernel, collective, policy = null, degree = null, chunks = 1 } = trial;
+  if (kernel === "balance") return balanceProblem(trial);
   let first = null;
   const stop = new Error("the problem is known");
   const runner = {

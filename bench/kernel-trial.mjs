@@ -11,12 +11,12 @@ const trial = CASES[Number(index)];
 const WARM_UP_MS = 500;
 let call;
 
-/** The columns of a result, those of its parts in turn, chunks first where there are any; single values as columns of text. */
+/** The columns of a result, those of its parts in turn, chunks or sources first where there are any; single values as columns of text. */
 function columnsOf(found) {
   if (ArrayBuffer.isView(found)) return [found];
   if (typeof found !== "object" || found === null) return [new TextEncoder().encode(String(found))];
-  const { chunk, ...others } = found;
-  return [...(chunk === undefined ? [] : [chunk]), ...Object.values(others)].flatMap(columnsOf);
+  const { chunk, source, ...others } = found;
+  return [chunk, source, ...Object.values(others)].filter((part) => part !== undefined).flatMap(columnsOf);
 }
 
 function digest(columns) {

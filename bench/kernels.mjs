@@ -16,8 +16,17 @@ const ABOUT = [
   "which says more than the wall clock where the machine does other work (garbage collection on other threads included).",
 ];
 
-const titleOf = ({ name, kernel, collective, policy, degree, chunks }) =>
-  [`${name} ${collective}`, chunks && `${chunks} chunks`, kernel, policy, degree].filter(Boolean).join(", ");
+const titleOf = ({ name, kernel, collective = "", policy, degree, chunks, parts }) =>
+  [
+    `${name} ${collective}`.trim(),
+    chunks && `${chunks} chunks`,
+    kernel,
+    policy,
+    degree,
+    parts && `shares in ${parts} parts`,
+  ]
+    .filter(Boolean)
+    .join(", ");
 
 /** Returns the time of the command line as a whole process, start of Node included; null without dist/cli. */
 function wholeProcess() {
