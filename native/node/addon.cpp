@@ -213,7 +213,7 @@ Napi::Value Arborescence(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), status);
 }
 
-// concurrent(nodeCount, arcOffset, arcTarget, arcClass, capacity, sources, sourceWeight, demand | null, terminals, gap,
+// concurrent(nodeCount, arcOffset, arcTarget, arcClass, capacity, sources, sourceWeight, demand | null, terminals, gap[1],
 //            maxRounds, cancel | null, length, flow, summary[3]) -> status
 // The summary is rate, bound, rounds; an empty flow is not written.
 Napi::Value Concurrent(const Napi::CallbackInfo& info) {
@@ -232,7 +232,7 @@ Napi::Value Concurrent(const Napi::CallbackInfo& info) {
   problem.source_weight = arguments.Float64("sourceWeight", sources);
   problem.demand = arguments.Float64OrNull("demand", sources * problem.node_count);
   problem.terminals = arguments.Uint8("terminals", problem.node_count);
-  problem.gap = arguments.Double("gap");
+  problem.gap = *arguments.Float64("gap", 1);
   problem.max_rounds = arguments.Integer("maxRounds");
   const int32_t* flag = arguments.Flag();
   BanyanConcurrentFlow out{};

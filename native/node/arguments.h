@@ -27,8 +27,6 @@ class Arguments {
     return static_cast<uint32_t>(value);
   }
 
-  double Double(const char* name) { return Number(name); }
-
   int32_t* Int32(const char* name, double length) {
     return static_cast<int32_t*>(Array(name, napi_int32_array, "an Int32Array", length));
   }

@@ -199,7 +199,7 @@ export function nativeKernels(addon: Addon): Kernels {
         problem.sourceWeight,
         problem.demand,
         problem.terminals,
-        problem.gap,
+        Float64Array.of(problem.gap),
         problem.maxRounds,
         cancel ?? null,
         out.length,
