@@ -19,6 +19,8 @@ export interface Frontier {
 
 const WIDTH = 720;
 const HEIGHT = 380;
+/** Above the plot: the name of its upright axis. */
+const TOP = 18;
 const LEFT = 64;
 const LINE_HEIGHT = 15;
 /** Room for a name of the greatest length. */
@@ -35,21 +37,21 @@ export function frontierPicture({ title, points, bound }: Frontier): Picture {
   const steps = axis([bound.steps, ...sorted.map((point) => point.steps)], true);
   const times = axis([bound.bandwidth, ...sorted.map((point) => point.bandwidth)], false);
   const x = (value: number): number => LEFT + WIDTH * steps.place(value);
-  const y = (value: number): number => HEIGHT * (1 - times.place(value));
+  const y = (value: number): number => TOP + HEIGHT * (1 - times.place(value));
   function* parts(): Generator<string> {
     for (const tick of steps.ticks)
-      yield `<path d="M${at(x(tick))} 0V${HEIGHT}" class="axis"/>${label(x(tick), HEIGHT + 18, String(tick), "small")}`;
+      yield `<path d="M${at(x(tick))} ${TOP}v${HEIGHT}" class="axis"/>${label(x(tick), TOP + HEIGHT + 18, String(tick), "small")}`;
     for (const tick of times.ticks)
       yield `<path d="M${LEFT} ${at(y(tick))}h${WIDTH}" class="axis"/>${label(LEFT - 8, y(tick) + 4, times.text(tick), "small", "end")}`;
-    yield label(LEFT + WIDTH / 2, HEIGHT + 38, "T_L in comm steps", "soft");
-    yield label(LEFT - 44, -10, "T_B in M/B", "soft", "start");
-    yield `<path d="M${at(x(bound.steps))} 0V${HEIGHT}M${LEFT} ${at(y(bound.bandwidth))}h${WIDTH}" class="wire k5" stroke-width="1.6" stroke-dasharray="6 4"/>`;
+    yield label(LEFT + WIDTH / 2, TOP + HEIGHT + 38, "T_L in comm steps", "soft");
+    yield label(LEFT - 44, 6, "T_B in M/B", "soft", "start");
+    yield `<path d="M${at(x(bound.steps))} ${TOP}v${HEIGHT}M${LEFT} ${at(y(bound.bandwidth))}h${WIDTH}" class="wire k5" stroke-width="1.6" stroke-dasharray="6 4"/>`;
     yield label(LEFT + WIDTH - 4, y(bound.bandwidth) + 14, "bounds", "small soft", "end");
     yield `<path d="${stairs(sorted, x, y)}" class="wire k0" stroke-width="1.6" stroke-opacity=".5"/>`;
     yield* named(sorted, x, y);
   }
   const sentence = "No other network found has less of both. Dashed: what none can have less of.";
-  return { title, sentence, width: LEFT + WIDTH + 20, height: HEIGHT + 46, parts: parts() };
+  return { title, sentence, width: LEFT + WIDTH + 20, height: TOP + HEIGHT + 46, parts: parts() };
 }
 
 interface Axis {

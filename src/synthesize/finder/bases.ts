@@ -63,7 +63,7 @@ export function knownBases(nodes: number, degree: number): Candidate[] {
     found.push(baseOf(family, parameters, size, { steps, bandwidth, diameter }, traits));
   };
   if (degree === nodes - 1) put("K", [nodes], 1, UNDIRECTED);
-  if (nodes === 2 * degree) put("K", [degree, degree], 2, UNDIRECTED);
+  if (nodes === 2 * degree && degree > 1) put("K", [degree, degree], 2, UNDIRECTED);
   for (let n = 2; 2 ** n <= nodes; n++) {
     const q = Math.round(nodes ** (1 / n));
     if (q ** n === nodes && n * (q - 1) === degree) put(q === 2 ? "Q" : "H", q === 2 ? [n] : [n, q], n, UNDIRECTED);

@@ -15,6 +15,8 @@ import { offsetsOfSmallDiameter } from "./offsets.ts";
 export interface Evaluated {
   readonly family: string;
   readonly parameters: readonly number[];
+  /** How often the line graph is taken. */
+  readonly lines: number;
   readonly steps: number;
   /** T_B in units of M / B: "341/256". */
   readonly bandwidth: string;
@@ -28,7 +30,13 @@ export const EVALUATIONS_VERSION = 1;
 
 const { loopless, simple, balanced, bidirectional, reversible } = TRAITS;
 
-/** Returns circulants of least diameter that the search finds, directed or both ways; kept in `known`. */
+/** Line graphs of circulants are evaluated up to so many nodes. */
+const MOST_LINED = 2048;
+
+/**
+ * Returns circulants of least diameter that the search finds, directed or both ways, whose line graph taken so often has that
+ * many nodes; kept in `known`. Line graphs are given only where they take less than theorem 7 says.
+ */
 export async function circulants(
   nodes: number,
   degree: number,
@@ -36,27 +44,71 @@ export async function circulants(
   known: Evaluations,
   balance: Balancer,
 ): Promise<Candidate[]> {
-  const family = undirected ? "C" : "DC";
-  const key = `${family} ${nodes} ${degree}`;
-  let evaluated = known.get(key);
-  if (evaluated === undefined) {
-    evaluated = await evaluateCirculants(family, nodes, degree, balance);
-    known.set(key, evaluated);
-  }
-  const traits = loopless | simple | reversible | (undirected ? bidirectional : 0);
-  return evaluated.map((graph) => candidateOf(graph, nodes, degree, traits));
-}
-
-/** Tries sets of offsets, best first, until one gives a bandwidth-optimal schedule. */
-async function evaluateCirculants(family: "C" | "DC", nodes: number, degree: number, balance: Balancer) {
-  const found: Evaluated[] = [];
-  for (const { offsets } of offsetsOfSmallDiameter(nodes, degree, family === "C")) {
-    const parameters = [nodes, ...offsets];
-    const times = await bfbTimes(graphOf({ kind: "family", family, parameters }), Int32Array.of(0), balance);
-    found.push(evaluatedOf(family, parameters, times));
-    if (compare(times.bandwidth, leastBandwidthTime(nodes)) === 0) return found.slice(-1);
+  const found: Candidate[] = [];
+  const base = loopless | simple | reversible;
+  for (let lines = 0, size = nodes; size > degree + 1 && Number.isInteger(size); lines++, size /= degree) {
+    for (const graph of await circulantsOf(size, degree, undirected, known, balance)) {
+      if (graph.lines !== lines) continue;
+      found.push(candidateOf(graph, nodes, degree, undirected && lines === 0 ? base | bidirectional : base));
+    }
+    if (undirected || nodes > MOST_LINED) break;
   }
   return found;
+}
+
+async function circulantsOf(
+  nodes: number,
+  degree: number,
+  undirected: boolean,
+  known: Evaluations,
+  balance: Balancer,
+): Promise<readonly Evaluated[]> {
+  const family = undirected ? "C" : "DC";
+  const key = `${family} ${nodes} ${degree}`;
+  const evaluated = known.get(key) ?? (await evaluateCirculants(family, nodes, degree, balance));
+  known.set(key, evaluated);
+  return evaluated;
+}
+
+/**
+ * Tries sets of offsets, even ones first, until one gives bandwidth-optimal schedules, of its line graphs too. In L(G) a node has
+ * one of the shards that theorem 7 counts: its own. Where that comes back equally late to all nodes, and then over several
+ * ports, a step is shorter by it, and the schedule optimal again; the equality of theorem 10 does not hold there (a node's
+ * out-neighbour in its proof depends on the shard): L(DC(11,{1,4})) takes 21/22, not 1.
+ */
+async function evaluateCirculants(family: "C" | "DC", nodes: number, degree: number, balance: Balancer) {
+  const best: Evaluated[] = [];
+  for (const { offsets, even } of offsetsOfSmallDiameter(nodes, degree, family === "C")) {
+    const directed = family === "DC" ? even : 0;
+    if (directed < best.length && best.length > 0 && isOptimal(best[0], nodes)) break;
+    const parameters = [nodes, ...offsets];
+    let complete = true;
+    for (let lines = 0, size = nodes; lines === 0 || (size <= MOST_LINED && lines <= directed); lines++) {
+      const times = await linedTimes(family, parameters, lines, degree ** lines, balance);
+      const found = evaluatedOf(family, parameters, times, lines);
+      complete = isOptimal(found, size);
+      if (lines > 0 && !complete) break;
+      if (best[lines] === undefined || (!isOptimal(best[lines], size) && complete)) best[lines] = found;
+      if (!complete) break;
+      size *= degree;
+    }
+    if (complete && directed === 0) break;
+  }
+  return best;
+}
+
+const isOptimal = ({ bandwidth }: Evaluated, nodes: number): boolean =>
+  compare(parseRational(bandwidth) ?? rational(0), leastBandwidthTime(nodes)) === 0;
+
+/** Returns the BFB times of L^n of a circulant: paths from node 0 stand for all. */
+function linedTimes(family: string, parameters: readonly number[], times: number, paths: number, balance: Balancer) {
+  const base = { kind: "family", family, parameters } as const;
+  const graph = graphOf(times === 0 ? base : { kind: "line", times, base });
+  return bfbTimes(
+    graph,
+    Int32Array.from({ length: paths }, (_, path) => path),
+    balance,
+  );
 }
 
 /**
@@ -97,27 +149,25 @@ function kautzTargets({ nodes }: Digraph, degree: number): Int32Array {
   return Int32Array.from({ length: Math.ceil(period / 2) }, (_, x) => x);
 }
 
-const evaluatedOf = (family: string, parameters: readonly number[], { steps, bandwidth }: BfbTimes): Evaluated => ({
+const evaluatedOf = (
+  family: string,
+  parameters: readonly number[],
+  { steps, bandwidth }: BfbTimes,
+  lines = 0,
+): Evaluated => ({
   family,
   parameters,
+  lines,
   steps,
   bandwidth: format(bandwidth),
 });
 
-function candidateOf(
-  { family, parameters, steps, bandwidth }: Evaluated,
-  nodes: number,
-  degree: number,
-  traits: number,
-) {
+function candidateOf(evaluated: Evaluated, nodes: number, degree: number, traits: number): Candidate {
+  const { family, parameters, lines, steps, bandwidth } = evaluated;
   const exact = parseRational(bandwidth);
   if (exact === null) throw new InternalError(`T_B ${bandwidth} of ${family}`);
-  const optimal = compare(exact, leastBandwidthTime(nodes)) === 0;
-  return baseOf(
-    family,
-    parameters,
-    { nodes, degree },
-    { steps, bandwidth: exact },
-    optimal ? traits | balanced : traits,
-  );
+  const known = isOptimal(evaluated, nodes) ? traits | balanced : traits;
+  const base = baseOf(family, parameters, { nodes, degree }, { steps, bandwidth: exact }, known);
+  if (lines === 0) return base;
+  return { ...base, construction: { kind: "line", times: lines, base: base.construction }, expansions: 1 };
 }

@@ -4,18 +4,21 @@ import { below, draw } from "../../random.ts";
 const BUDGET = 250_000;
 /** Exchanges without success before the search starts anew. */
 const PATIENCE = 15;
-/** Sets of least diameter that are kept. */
+/** Sets of least diameter that are kept, and those from all whose neighbours it is equally far back. */
 const KEPT = 4;
+const KEPT_EVEN = 24;
 
 /** Offsets of a circulant with the diameter that they give. */
 export interface Offsets {
   readonly offsets: readonly number[];
   readonly diameter: number;
+  /** From all nodes that so many arcs lead to it is equally far back: line graphs may then save a shard (`evaluated.ts`). */
+  readonly even: number;
 }
 
 /**
- * Returns up to four sets of offsets whose circulants, directed or both ways, have the least diameter found, those of least
- * mean distance first; none where the degree does not allow any. Hill climbing: one offset is exchanged for a random one, and
+ * Returns sets of offsets whose circulants, directed or both ways, have the least diameter found, even ones first, then those of
+ * least mean distance; none where the degree does not allow any. Hill climbing: one offset is exchanged for a random one, and
  * the search starts anew where that helps no more. It ends after so many arcs, so it is the same everywhere. (Random sets
  * without climbing had a diameter one greater at 1,024 nodes and degree 4, and at 16.)
  */
@@ -33,21 +36,22 @@ export function offsetsOfSmallDiameter(nodes: number, degree: number, undirected
     const sorted = [...offsets].sort((a, b) => a - b);
     if (half) sorted.push(nodes / 2);
     found.set(sorted.join(), { offsets: sorted, ...score });
-    if (score.diameter === least) best.add(sorted.join());
-    if (found.size > 4 * KEPT) keepBest(found);
+    if (score.diameter === least && (score.even > 0 || undirected)) best.add(sorted.join());
+    if (found.size > 4 * (KEPT + KEPT_EVEN)) keepBest(found);
   };
   /** Sets of the least diameter that there can be: with enough of them the search is over. */
   const best = new Set<string>();
+  const enough = undirected ? KEPT : KEPT_EVEN;
   let counter = 0;
   const next = (bound: number): number => below(draw(nodes, degree, counter++), bound);
   const all = count === range;
-  for (let spent = 0; spent < BUDGET && best.size < KEPT; ) {
+  for (let spent = 0; spent < BUDGET && best.size < enough; ) {
     let offsets = all ? Array.from({ length: count }, (_, i) => i + 1) : distinct(count, range, next);
     let score = scoreOf(offsets);
     spent += nodes * degree;
     remember(offsets, score);
     if (all) break;
-    for (let failed = 0; failed < PATIENCE && spent < BUDGET && best.size < KEPT; ) {
+    for (let failed = 0; failed < PATIENCE && spent < BUDGET && best.size < enough; ) {
       const exchanged = [...offsets];
       exchanged[next(count)] = 1 + next(range);
       if (new Set(exchanged).size < count) {
@@ -70,17 +74,20 @@ export function offsetsOfSmallDiameter(nodes: number, degree: number, undirected
 interface Score {
   readonly diameter: number;
   readonly distances: number;
+  readonly even: number;
 }
 
-const byScore = (a: Score, b: Score): number => a.diameter - b.diameter || a.distances - b.distances;
+const byScore = (a: Score, b: Score): number => a.diameter - b.diameter || b.even - a.even || a.distances - b.distances;
 
-/** Returns those of least diameter, the best first, and forgets the others. */
+/** Returns those of least diameter, the most even ones first, then the best, and forgets the others. */
 function keepBest(found: Map<string, Offsets & Score>): Offsets[] {
   const sorted = [...found].sort(([a, first], [b, second]) => byScore(first, second) || (a < b ? -1 : 1));
-  const best = sorted.slice(0, KEPT).filter(([, { diameter }]) => diameter === sorted[0][1].diameter);
+  const best = sorted.filter(([, { diameter }]) => diameter === sorted[0][1].diameter);
+  const even = best.filter(([, offsets]) => offsets.even > 0);
+  const uneven = best.filter(([, offsets]) => offsets.even === 0).slice(0, KEPT);
   found.clear();
-  for (const [text, offsets] of best) found.set(text, offsets);
-  return best.map(([, { offsets, diameter }]) => ({ offsets, diameter }));
+  for (const [text, offsets] of [...even.slice(0, KEPT_EVEN), ...uneven]) found.set(text, offsets);
+  return [...found.values()].map(({ offsets, diameter, even }) => ({ offsets, diameter, even }));
 }
 
 /** Returns so many different numbers of 1 .. range (Floyd's sampling). O(count). */
@@ -125,6 +132,8 @@ function stepsOf(nodes: number, offsets: readonly number[], undirected: boolean,
 function roomFor(nodes: number, degree: number): (steps: Int32Array) => Score {
   const distance = new Int32Array(nodes);
   const queue = new Int32Array(nodes);
+  const ends = new Int32Array(MOST_EVEN * nodes * degree);
+  const seen = new Uint8Array(nodes);
   return (steps) => {
     distance.fill(-1);
     distance[0] = 0;
@@ -141,7 +150,36 @@ function roomFor(nodes: number, degree: number): (steps: Int32Array) => Score {
         sum += level;
       }
     }
-    if (tail < nodes) return { diameter: Number.POSITIVE_INFINITY, distances: 0 };
-    return { diameter: distance[queue[tail - 1]], distances: sum };
+    if (tail < nodes) return { diameter: Number.POSITIVE_INFINITY, distances: 0, even: 0 };
+    return { diameter: distance[queue[tail - 1]], distances: sum, even: evenness(distance, steps, ends, seen) };
   };
+}
+
+/** Arcs of a path whose ends are looked at. */
+const MOST_EVEN = 8;
+
+/**
+ * Returns the most arcs, up to eight, from whose ends, wherever they lead, it is equally far back; `distance` is from node 0, so
+ * that back from node x is that of -x. O(arcs) per arc of the path.
+ */
+function evenness(distance: Int32Array, steps: Int32Array, ends: Int32Array, seen: Uint8Array): number {
+  const nodes = distance.length;
+  ends[0] = 0;
+  let [from, to] = [0, 1];
+  for (let arcs = 1; arcs <= MOST_EVEN; arcs++) {
+    const back = distance[(2 * nodes - ends[from] - steps[0]) % nodes];
+    if (to + (to - from) * steps.length > ends.length) return arcs - 1;
+    seen.fill(0);
+    const last = to;
+    for (; from < last; from++) {
+      for (const step of steps) {
+        const end = (ends[from] + step) % nodes;
+        if (seen[end] === 1) continue;
+        if (distance[end === 0 ? 0 : nodes - end] !== back) return arcs - 1;
+        seen[end] = 1;
+        ends[to++] = end;
+      }
+    }
+  }
+  return MOST_EVEN;
 }
