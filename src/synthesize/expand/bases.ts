@@ -7,14 +7,15 @@ import type { Base } from "../../model/direct/predict.ts";
 import type { Rational } from "../../model/rational.ts";
 import { type Balancer, bfbLoads, bfbSchedule } from "../bfb/broadcast.ts";
 import { baseSchedule } from "./base-schedules.ts";
+import { refuseRows } from "./rows.ts";
 
 /** Where the schedules come from that expansions start with. */
 export interface Bases {
   /** Returns the all-gather that was found by search, of families that BFB does not suit; null: BFB makes it. */
-  tabulated(wanted: Base): CommSchedule | null;
+  tabulated(base: Base): CommSchedule | null;
   /** Returns the loads of the BFB schedule, in shards, per step. Asked once per graph. */
-  loads(wanted: Base): Promise<readonly Rational[]>;
-  broadcast(wanted: Base, parts: number): Promise<CommSchedule>;
+  loads(base: Base): Promise<readonly Rational[]>;
+  broadcast(base: Base, parts: number): Promise<CommSchedule>;
 }
 
 /** Returns the graph of a construction, or (turned) of its transpose: all-gathers there turn into reduce-scatters (corollary 1.2). */
@@ -28,12 +29,16 @@ export function basesOf(balance: Balancer): Bases {
     tabulated({ construction, turned }) {
       return construction.kind === "family" ? baseSchedule(construction.family, construction.parameters, turned) : null;
     },
-    loads(wanted) {
-      const key = `${wanted.turned} ${constructionText(wanted.construction)}`;
-      const loads = known.get(key) ?? bfbLoads(graphOfBase(wanted), balance);
+    loads(base) {
+      const key = `${base.turned} ${constructionText(base.construction)}`;
+      const loads = known.get(key) ?? bfbLoads(graphOfBase(base), balance);
       known.set(key, loads);
       return loads;
     },
-    broadcast: (wanted, parts) => bfbSchedule(graphOfBase(wanted), parts, balance),
+    broadcast(base, parts) {
+      const graph = graphOfBase(base);
+      if (graph.translations === null) refuseRows(graph.nodes * (graph.nodes - 1));
+      return bfbSchedule(graph, parts, balance);
+    },
   };
 }

@@ -14,6 +14,7 @@ import { MOST_PARTS } from "../bfb/broadcast.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { basesOf } from "./bases.ts";
 import { type Chosen, chosen, POLICIES, type Policy, partsOf, type Side } from "./choice.ts";
+import { refuseRows } from "./rows.ts";
 
 /** Transfers that parts of shards may lead to where the user does not say how many: listed one by one, and in logs. */
 const MOST_LISTED = 1e7;
@@ -28,7 +29,7 @@ interface Plan {
   readonly backward: Side | null;
 }
 
-/** Throws InputError for networks that are no constructions, and for groups. */
+/** Throws InputError for networks that are no constructions or too large, and for groups. */
 function planOf({ topology, collective, policy }: SynthesisRequest): Plan {
   const construction = constructionOf(topology);
   const bytesPerSecond = commonValue(topology.linkBytesPerSecond);
@@ -42,6 +43,8 @@ function planOf({ topology, collective, policy }: SynthesisRequest): Plan {
     const sizes = `${collective.groupCount} of ${collective.groupSize} of ${topology.npuCount} NPUs`;
     throw new InputError("--group", "one group of all NPUs (expand broadcasts to everyone)", sizes);
   }
+  const graph = graphOf(construction);
+  if (graph.translations === null) refuseRows(graph.nodes * (graph.nodes - 1));
   const needed = directionsOf(topology, collective);
   const side = (turned: boolean): Side => ({
     base: { construction, turned },
@@ -51,7 +54,7 @@ function planOf({ topology, collective, policy }: SynthesisRequest): Plan {
   });
   return {
     name: constructionText(construction),
-    graph: graphOf(construction),
+    graph,
     forward: needed.forward ? side(false) : null,
     backward: needed.backward ? side(true) : null,
   };

@@ -10,7 +10,7 @@ import {
   transpose,
   transposedArcs,
 } from "../../model/direct/expansions.ts";
-import { graphOf } from "../../model/direct/graph-of.ts";
+import { graphOf, sizeOf } from "../../model/direct/graph-of.ts";
 import type { Base } from "../../model/direct/predict.ts";
 import { type Bases, graphOfBase } from "./bases.ts";
 import { bidirectionalSchedule } from "./bidirectional.ts";
@@ -49,6 +49,8 @@ async function gathered(wanted: Base, parts: number, bases: Bases): Promise<Comm
     case "transpose":
       return numbered(await below(construction.base, parts, !turned));
     case "line": {
+      // where one arc leaves and enters each node, the line graph is the graph
+      if (sizeOf(construction).degree === 1) return below(construction.base);
       // L^n(G) is L of L^(n-1)(G)
       const { times } = construction;
       const base = times > 1 ? { ...construction, times: times - 1 } : construction.base;

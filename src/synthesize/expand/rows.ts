@@ -20,12 +20,16 @@ export const ROW_KEY = 2 ** 26;
 /** Rows take 20 bytes each, and twice as much while they are sorted. */
 const MOST_ROWS = 1e8;
 
-/** Returns room for so many rows. Throws InputError above 1e8. */
+/** Throws InputError for more rows than a schedule may have. */
+export function refuseRows(rows: number): void {
+  if (rows <= MOST_ROWS) return;
+  const fewer = `a smaller construction: at most ${MOST_ROWS.toExponential()} rows of a schedule`;
+  throw new InputError("expand", fewer, `about ${rows.toExponential(1)}`);
+}
+
+/** Returns room for so many rows. Throws as refuseRows. */
 export function roomFor(rows: number): Rows {
-  if (rows > MOST_ROWS) {
-    const fewer = `a smaller construction: at most ${MOST_ROWS.toExponential()} rows of a schedule`;
-    throw new InputError("expand", fewer, `about ${rows.toExponential(1)}`);
-  }
+  refuseRows(rows);
   const column = (): Int32Array => new Int32Array(rows);
   return { length: 0, step: column(), source: column(), arc: column(), from: column(), to: column() };
 }
