@@ -1,12 +1,13 @@
 import type { Failure } from "./protocol.ts";
 
-/** Returns an error as one line for people, with its exit code. */
+/** Returns an error as one line for people, followed by its excerpt of the input where it has one, with its exit code. */
 export function failureOf(error: unknown): Failure {
-  const { message, stack, exitCode } = (error instanceof Error ? error : new Error(String(error))) as Error & {
+  const { message, stack, exitCode, excerpt } = (error instanceof Error ? error : new Error(String(error))) as Error & {
     readonly exitCode?: unknown;
+    readonly excerpt?: unknown;
   };
   const failure = (line: string, code: number): Failure => ({
-    line: line.split("\n", 1)[0] as string,
+    line: (line.split("\n", 1)[0] as string) + (typeof excerpt === "string" ? `\n${excerpt}` : ""),
     code,
     stack: stack ?? message,
   });

@@ -43,6 +43,8 @@ export const shiftedRings: Synthesizer = {
   description: "rings i -> i + a side by side, for every step a the network has, both ways (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce"],
   policies: [],
+  /** One for each ring. */
+  ownChunks: async ({ topology }) => Math.max(1, shiftsOf(topology).length),
   async synthesize({ topology, collective }) {
     const { groupSize, groupCount, chunksPerNpu, kind } = collective;
     if (groupCount > 1 || groupSize !== topology.npuCount) {
