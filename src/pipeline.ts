@@ -4,7 +4,7 @@ import { CancelledError, InputError, InternalError } from "./errors.ts";
 import { boundOf, referencePs } from "./model/bounds.ts";
 import { COLLECTIVE_KINDS } from "./model/collective.ts";
 import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "./model/estimate.ts";
-import { rational } from "./model/rational.ts";
+import { compare, rational } from "./model/rational.ts";
 import { NO_ROUTES, routeCount, routeTimes } from "./model/routes.ts";
 import { makespanOf, transfersOf } from "./model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
@@ -220,7 +220,7 @@ export async function synthesize(
     (done: number, total: number): void =>
       options.onProgress?.({ phase, done, total });
   begin("limit");
-  const limit = limitWithBottleneck(engine.kernels, first.topology, first.collective);
+  const cutLimit = limitWithBottleneck(engine.kernels, first.topology, first.collective);
   begin("synthesize");
   const ownChunks = synthesizer.ownChunks !== undefined && (chunks === "auto" || options.chunks === undefined);
   const made = ownChunks
@@ -230,6 +230,7 @@ export async function synthesize(
       : await make(engine, synthesizer, first, options);
   const { problem, found } = made;
   const { schedule } = found;
+  const limit = found.limit !== undefined && compare(found.limit.ps, cutLimit.ps) > 0 ? found.limit : cutLimit;
   begin("verify");
   const { violations, violationCount } = verify(schedule, { onProgress: stepOf("verify") });
   if (violationCount > 0) {

@@ -1,5 +1,6 @@
 import { InputError } from "../errors.ts";
 import { didYouMean } from "../model/closest.ts";
+import { mcf } from "./alltoall/alltoall.ts";
 import { direct } from "./baselines/direct.ts";
 import { doubleBinaryTrees } from "./baselines/double-binary-tree.ts";
 import { ring } from "./baselines/ring.ts";
@@ -14,7 +15,16 @@ import { tacos } from "./tacos/tacos.ts";
 import type { TreeMaker } from "./tree-maker.ts";
 
 /** Every synthesizer of step schedules, the default first. */
-export const SYNTHESIZERS: readonly Synthesizer[] = [tacos, ring, direct, shiftedRings, doubleBinaryTrees, bfb, expand];
+export const SYNTHESIZERS: readonly Synthesizer[] = [
+  tacos,
+  ring,
+  direct,
+  shiftedRings,
+  doubleBinaryTrees,
+  bfb,
+  expand,
+  mcf,
+];
 
 /** Everything that makes trees. */
 export const TREE_MAKERS: readonly TreeMaker[] = [forestcoll, blink, multitree];

@@ -10,6 +10,7 @@ import type {
   SpreadProblem,
   Transfers,
 } from "../engine/kernels/kernels.ts";
+import type { Bound } from "../model/bounds/witness.ts";
 import type { Collective, CollectiveKind } from "../model/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
 import type { SwitchDegree } from "../model/routing.ts";
@@ -57,6 +58,8 @@ export interface Synthesis {
   readonly trials: number;
   /** Schedules in comm steps on equal direct links: how good they are. */
   readonly direct?: DirectFacts;
+  /** A bound that needs no choice of chunks (as limitOf), where the synthesizer proves one on its way. */
+  readonly limit?: Bound;
 }
 
 /** One way to make schedules: a folder under synthesize/ and a line in catalog.ts. */
