@@ -106,7 +106,7 @@ class Member {
       const std::int32_t u = targets[lane];
       const std::int32_t ports = problem.in_offset[u + 1] - problem.in_offset[u];
       const std::int32_t shards = classes_.Count(lane);
-      if (shards == 0 || (problem.wants_shares == 0 && !found_.loads.Exceeds(step, shards, 1))) continue;
+      if (shards == 0 || (problem.wants_shares == 0 && Fits(lane, step))) continue;
       if (!classes_.Group(reach_, lane, ports, pouring_)) return false;
       if (problem.wants_shares == 0) {
         if (!Raise(step, u)) return false;
@@ -115,6 +115,13 @@ class Member {
       }
     }
     return true;
+  }
+
+  // Whether a lane's shards do not raise the load of a step, as far as cheap tests tell.
+  [[nodiscard]] bool Fits(std::int32_t lane, std::int32_t step) {
+    const Loads& loads = found_.loads;
+    return !loads.Exceeds(step, classes_.Count(lane), 1) ||
+           classes_.FitsEvenly(reach_, lane, loads.Num(step), loads.Den(step));
   }
 
   // Raises the load of a step to what the target needs: sets of ports with greater and greater ratios, until all fits.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "balance_even.h"
 #include "balance_pour.h"
 #include "balance_reach.h"
 #include "balance_rows.h"
@@ -47,6 +48,23 @@ class Classes {
     return {nodes_.data() + At(lane) * room_, class_of_.data(), count_[lane]};
   }
 
+  /// Whether the shards of a lane, split evenly over their ports, load no port with more than num / den; no for many ports. Not
+  /// tried any more where it mostly fails.
+  [[nodiscard]] bool FitsEvenly(const Reach<Rows>& reach, std::int32_t lane, std::int64_t num, std::int64_t den) {
+    if constexpr (kDirect) {
+      if (failures_ > kPatience) return false;
+      const std::int32_t* nodes = nodes_.data() + At(lane) * room_;
+      EvenSplit split;
+      for (std::int32_t i = 0; i < count_[lane]; i++) {
+        split.Add(static_cast<std::uint32_t>(Rows::Mask(reach.RowOf(nodes[i]), lane)));
+      }
+      const bool fits = split.Fits(num, den);
+      failures_ += fits ? -1 : 1;
+      return fits;
+    }
+    return false;
+  }
+
   /// Groups the shards of a lane, classes as they come, into a pouring for a node with so many ports. False: out of memory.
   [[nodiscard]] bool Group(const Reach<Rows>& reach, std::int32_t lane, std::int32_t ports, Pouring& pouring) {
     const std::int32_t* nodes = nodes_.data() + At(lane) * room_;
@@ -72,6 +90,7 @@ class Classes {
   }
 
  private:
+  static constexpr std::int32_t kPatience = 64;
   static constexpr bool kDirect = Rows::kNarrow && Rows::kLaneBits <= 16;
 
   // Where the class with the ports of a node stands in the table, or would stand.
@@ -119,6 +138,7 @@ class Classes {
   }
 
   std::size_t room_ = 0;
+  std::int32_t failures_ = 0;
   std::int32_t shift_ = 0;
   std::int32_t count_[Rows::kLanes] = {};
   Buffer<std::int32_t> nodes_;     // [lanes * nodes] shards of each lane

@@ -10,11 +10,20 @@
 
 namespace banyan {
 
+/// The size of every set of up to 8 ports.
+struct SetSizes {
+  std::uint8_t of[256] = {};
+  constexpr SetSizes() {
+    for (std::uint32_t set = 0; set < 256; set++) of[set] = static_cast<std::uint8_t>(std::popcount(set));
+  }
+};
+
 template <std::int32_t kWords>
 class SetSums {
  public:
   using Rows = NarrowRows<8, kWords>;
   static constexpr std::int32_t kSets = 256;
+  static constexpr SetSizes kSizes{};
 
   /// Raises the loads of a step (from 0) to what the shards at the level need, lane by lane.
   void Raise(const Reach<Rows>& reach, const BanyanBalance& problem, const std::int32_t* targets, std::int32_t lanes,
@@ -22,15 +31,14 @@ class SetSums {
     Count(reach);
     for (std::int32_t lane = 0; lane < lanes; lane++) {
       const std::int32_t u = targets[lane];
-      RaiseLane(shards_[lane], problem.in_offset[u + 1] - problem.in_offset[u], step, u, loads);
+      const std::int32_t ports = problem.in_offset[u + 1] - problem.in_offset[u];
+      RaiseLane(shards_[lane], ports, step, u, loads);
+      for (std::int32_t set = 0; set < 1 << ports; set++) shards_[lane][set] = 0;
     }
   }
 
  private:
   void Count(const Reach<Rows>& reach) {
-    for (auto& sums : shards_) {
-      for (std::uint32_t& sum : sums) sum = 0;
-    }
     for (std::int32_t i = 0; i < reach.count(); i++) {
       const std::uint64_t* row = reach.RowOf(reach.nodes()[i]);
       for (std::int32_t k = 0; k < kWords; k++) {
@@ -54,14 +62,12 @@ class SetSums {
       most[size] = static_cast<std::uint32_t>(loads.Num(step) * size / loads.Den(step));
     }
     std::uint32_t excess = 0;
-    for (std::int32_t set = 1; set < sets; set++) {
-      excess |= sums[set] > most[std::popcount(static_cast<std::uint32_t>(set))] ? 1U : 0U;
-    }
+    for (std::int32_t set = 1; set < sets; set++) excess |= sums[set] > most[kSizes.of[set]] ? 1U : 0U;
     if (excess == 0) return;
     std::int64_t shards = 0;
     std::int64_t size = 1;
     for (std::int32_t set = 1; set < sets; set++) {
-      const std::int32_t here = std::popcount(static_cast<std::uint32_t>(set));
+      const std::int32_t here = kSizes.of[set];
       if (sums[set] * size <= shards * here) continue;
       shards = sums[set];
       size = here;
@@ -69,7 +75,7 @@ class SetSums {
     loads.Raise(step, shards, size, target);
   }
 
-  std::uint32_t shards_[Rows::kLanes][kSets];
+  std::uint32_t shards_[Rows::kLanes][kSets] = {};  // zeros between uses, but for no ports
 };
 
 }  // namespace banyan
