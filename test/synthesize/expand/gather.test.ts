@@ -11,7 +11,7 @@ import { lineGraph } from "../../../src/model/direct/expansions.ts";
 import { graphOf, sizeOf } from "../../../src/model/direct/graph-of.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import { innermost, predict, predictLine } from "../../../src/model/direct/predict.ts";
-import { compare, format, rational } from "../../../src/model/rational.ts";
+import { compare, format } from "../../../src/model/rational.ts";
 import { bfbLoads, bfbSchedule } from "../../../src/synthesize/bfb/broadcast.ts";
 import { basesOf, graphOfBase } from "../../../src/synthesize/expand/bases.ts";
 import { gatherOf } from "../../../src/synthesize/expand/gather.ts";
@@ -167,7 +167,7 @@ function isSmall(construction: Construction): boolean {
 }
 
 describe("theorem 10", () => {
-  /** Both nodes that 6 sends to, 2 and 4, send it their shards in the same step over the same arc. */
+  /** Node 2, the busiest in step 3, receives the shards of 3, 5 and 7 in it, and 3 and 7 are all that it sends to. */
   const TARGETS = [
     [4, 6],
     [6, 7],
@@ -191,6 +191,5 @@ describe("theorem 10", () => {
     expect(format(bound)).toBe("11/8");
     const expanded = played(lineSchedule(await bfbSchedule(graph, 2, balance), line));
     expect(compare(expanded.bandwidth, bound)).toBeLessThanOrEqual(0);
-    expect(rational(21, 16)).toEqual(bandwidth);
   });
 });
