@@ -6,6 +6,7 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import { arborescenceProblems } from "../support/arborescence-problems.ts";
 import { availableKernels } from "../support/backends.ts";
 import { balanceProblem, balanceProblems, hypercubeArcs, kautzArcs, torusArcs } from "../support/balance-problems.ts";
+import { concurrentProblems } from "../support/concurrent-problems.ts";
 import { foldedProblems, mapColumns } from "../support/folded-problems.ts";
 import { allGather, matchProblems, mesh, networkOf, relayProblems, type Sharing } from "../support/networks.ts";
 import { type PackSettings, packOfPreset, packProblems } from "../support/pack-problems.ts";
@@ -179,6 +180,18 @@ describe(`the backends ${names} give the same bits`, () => {
         for (const other of others) expect(other).toEqual(first);
       }),
       { numRuns: 300 },
+    );
+  });
+
+  it("for random concurrent flows, to the last bit", () => {
+    fc.assert(
+      fc.property(concurrentProblems(12, 1e-4), (problem) => {
+        const [first, ...others] = all.map((kernels) =>
+          outcome(() => kernels.concurrent({ ...problem, maxRounds: 60 })),
+        );
+        for (const other of others) expect(other).toEqual(first);
+      }),
+      { numRuns: 100 },
     );
   });
 

@@ -10,6 +10,7 @@ import { spreadOf } from "../support/spread-problems.ts";
 import { brokenMatchLaws, brokenRelayLaws } from "../support/transfer-laws.ts";
 import { arborescenceContract } from "./arborescence.contract.ts";
 import { balanceContract } from "./balance.contract.ts";
+import { concurrentContract } from "./concurrent.contract.ts";
 import { foldedContract } from "./folded.contract.ts";
 import { packContract } from "./pack.contract.ts";
 import { rateContract } from "./rate.contract.ts";
@@ -182,6 +183,7 @@ function cases(backend: Backend, kernels: Kernels): void {
   sweepContract(kernels);
   arborescenceContract(kernels);
   balanceContract(kernels);
+  concurrentContract(kernels);
   placing(kernels);
   badMatchProblems(kernels);
   badRelayProblems(kernels);

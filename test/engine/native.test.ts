@@ -40,7 +40,13 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
   const goodArborescence = (): unknown[] => [
     ...[2, 0, ints(0, 0), ints(1, 1), Float64Array.of(5, 4), null, new Int32Array(2)],
   ];
+  // All that node 0 sends node 1 goes over one link.
+  const goodConcurrent = (): unknown[] => [
+    ...[2, ints(0, 1, 1), ints(1), ints(0), Float64Array.of(5), ints(0), Float64Array.of(1), null, Uint8Array.of(1, 1)],
+    ...[Float64Array.of(0.1), 9, null, ints(9), Float64Array.of(9), new Float64Array(3)],
+  ];
   const calls = {
+    concurrent: goodConcurrent,
     match: good,
     place: goodPlace,
     rate: goodRate,
@@ -68,6 +74,12 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     const [sweep, span] = [goodSweep(), goodArborescence()];
     expect([addon().sweep(...sweep), addon().arborescence(...span)]).toEqual([0, 0]);
     expect([sweep.at(-1), span.at(-1)]).toEqual([Float64Array.of(3), ints(-1, 1)]);
+  });
+
+  it("writes a concurrent flow into the caller's arrays", () => {
+    const args = goodConcurrent();
+    expect(addon().concurrent(...args)).toBe(0);
+    expect(args.slice(-3)).toEqual([ints(2 ** 30), Float64Array.of(1), Float64Array.of(5, 5, 0)]);
   });
 
   it("writes trees into the caller's arrays", () => {

@@ -1,0 +1,127 @@
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import type { ConcurrentProblem, Kernels } from "../../src/engine/kernels/kernels.ts";
+import { openHighs } from "../../src/engine/milp/highs.ts";
+import { shareColumns } from "../../src/engine/pool/share.ts";
+import { CancelledError, InfeasibleError, InternalError } from "../../src/errors.ts";
+import { brokenFlowLaws, concurrentOf, concurrentProblems, rateByLp } from "../support/concurrent-problems.ts";
+
+/** What every backend's concurrent kernel must do. */
+export function concurrentContract(kernels: Kernels): void {
+  // 0 > 1 > 2 > 0 and 0 > 2
+  const chord = concurrentOf(3, [
+    [0, 1, 1],
+    [0, 2, 1],
+    [1, 2, 1],
+    [2, 0, 1],
+  ]);
+
+  it("finds the rate of a ring: each link carries n(n - 1) / 2 distances", () => {
+    const n = 9;
+    const ring = concurrentOf(
+      n,
+      Array.from({ length: n }, (_, v) => [v, (v + 1) % n, 1] as const),
+    );
+    const { rate, bound, rounds } = kernels.concurrent(ring);
+    expect([rate, bound, rounds]).toEqual([1 / 36, 1 / 36, 0]);
+  });
+
+  it("sends around what does not fit: a narrow link beside a wide detour", () => {
+    const detour = concurrentOf(
+      3,
+      [
+        [0, 1, 1],
+        [0, 2, 3],
+        [2, 1, 3],
+        [1, 0, 9],
+      ],
+      { sources: Int32Array.of(0), sourceWeight: Float64Array.of(1), terminals: Uint8Array.of(1, 1, 0), gap: 1e-5 },
+    );
+    const { rate, bound } = kernels.concurrent(detour);
+    expect(rate).toBeGreaterThan(4 * (1 - 1e-5));
+    expect(rate).toBeLessThanOrEqual(4);
+    expect(bound).toBeGreaterThanOrEqual(4);
+  });
+
+  it("lets a source stand for all: one of a ring of parallel links, as all of them", () => {
+    const n = 6;
+    const arcs = Array.from({ length: n }, (_, v) => [[v, (v + 1) % n, 1] as const, [v, (v + n - 1) % n, 2] as const]);
+    const all = concurrentOf(n, arcs.flat(), { gap: 1e-6 });
+    const one = {
+      ...all,
+      arcClass: all.arcClass.map((_, a) => a % 2),
+      capacity: Float64Array.of(1, 2),
+      sources: Int32Array.of(3),
+      sourceWeight: Float64Array.of(n),
+    };
+    const [a, b] = [kernels.concurrent(all), kernels.concurrent(one)];
+    expect(b.rate / a.rate).toBeCloseTo(1, 5);
+    expect(b.bound).toBeGreaterThanOrEqual(a.rate);
+    expect(a.bound).toBeGreaterThanOrEqual(b.rate);
+  });
+
+  it("meets the linear program with a flow for every pair on random networks; rates and bounds are what they are said to be", async () => {
+    const lp = await openHighs();
+    fc.assert(
+      fc.property(concurrentProblems(5, 2e-3), (problem) => {
+        const found = kernels.concurrent(problem);
+        const best = rateByLp(problem, lp);
+        expect(brokenFlowLaws(problem, found)).toEqual([]);
+        expect(found.rate).toBeLessThanOrEqual(best * (1 + 1e-6));
+        expect(found.bound).toBeGreaterThanOrEqual(best * (1 - 1e-6));
+        if (found.rounds < problem.maxRounds) expect(found.bound).toBeLessThanOrEqual(found.rate * (1 + 2e-3));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("stops after so many rounds", () => {
+    const problem = { ...chord, gap: 1e-300, maxRounds: 1 };
+    const found = kernels.concurrent(problem);
+    expect(found.rounds).toBe(1);
+    expect(brokenFlowLaws(problem, found)).toEqual([]);
+  });
+
+  it("leaves a problem as it was, reads it in shared memory, stops when the cancel flag is set", () => {
+    const copy = structuredClone(chord);
+    expect(kernels.concurrent(shareColumns(chord))).toEqual(kernels.concurrent(chord));
+    expect(chord).toEqual(copy);
+    expect(() => kernels.concurrent(chord, Int32Array.of(1))).toThrow(CancelledError);
+  });
+
+  it("says that a demand has no path", () => {
+    const oneWay = concurrentOf(2, [[0, 1, 1]]);
+    expect(() => kernels.concurrent(oneWay)).toThrow(InfeasibleError);
+    const { rate } = kernels.concurrent({ ...oneWay, demand: Float64Array.of(0, 4, 0, 0) });
+    expect(rate).toBe(1 / 4);
+  });
+
+  it.each<[string, Partial<ConcurrentProblem>]>([
+    ["no nodes", { nodeCount: 0, arcOffset: Int32Array.of(0), terminals: new Uint8Array() }],
+    ["offsets that fall", { arcOffset: Int32Array.of(0, 3, 2, 4) }],
+    ["too few offsets", { arcOffset: Int32Array.of(0, 2, 4) }],
+    ["a target out of range", { arcTarget: Int32Array.of(1, 2, 3, 0) }],
+    ["a class out of range", { arcClass: Int32Array.of(0, 1, 2, 4) }],
+    ["a class without arcs", { arcClass: Int32Array.of(0, 1, 2, 2) }],
+    ["too few classes", { arcClass: Int32Array.of(0, 1, 2) }],
+    ["a capacity of 0", { capacity: Float64Array.of(1, 1, 0, 1) }],
+    ["a capacity of NaN", { capacity: Float64Array.of(1, 1, Number.NaN, 1) }],
+    ["no sources", { sources: new Int32Array(), sourceWeight: new Float64Array() }],
+    ["a source out of range", { sources: Int32Array.of(0, 1, 3) }],
+    ["a weight of 0", { sourceWeight: Float64Array.of(1, 0, 1) }],
+    ["too many weights", { sourceWeight: new Float64Array(4).fill(1) }],
+    ["a negative demand", { demand: new Float64Array(9).fill(1).with(1, -1) }],
+    ["an infinite demand", { demand: new Float64Array(9).fill(1).with(1, Number.POSITIVE_INFINITY) }],
+    ["no demand above 0", { demand: new Float64Array(9) }],
+    ["demand of itself only", { demand: Float64Array.of(1, 0, 0, 0, 1, 0, 0, 0, 1) }],
+    ["too few demands", { demand: new Float64Array(8) }],
+    ["a terminal of 2", { terminals: Uint8Array.of(1, 1, 2) }],
+    ["no terminals", { terminals: new Uint8Array(3) }],
+    ["a gap of 0", { gap: 0 }],
+    ["a gap of NaN", { gap: Number.NaN }],
+    ["-1 rounds", { maxRounds: -1 }],
+    ["half a flow", { wantsFlow: 0.5 }],
+  ])("refuses a concurrent problem with %s", (_, part) => {
+    expect(() => kernels.concurrent({ ...chord, ...part })).toThrow(InternalError);
+  });
+}
