@@ -78,21 +78,20 @@ async function circulantsOf(
  */
 async function evaluateCirculants(family: "C" | "DC", nodes: number, degree: number, balance: Balancer) {
   const best: Evaluated[] = [];
+  let deepest = 0;
+  while (family === "DC" && nodes * degree ** (deepest + 1) <= MOST_LINED) deepest++;
   for (const { offsets, even } of offsetsOfSmallDiameter(nodes, degree, family === "C")) {
-    const directed = family === "DC" ? even : 0;
-    if (directed < best.length && best.length > 0 && isOptimal(best[0], nodes)) break;
+    const depth = Math.min(even, deepest);
+    if (best.length > depth && isOptimal(best[0], nodes)) break;
     const parameters = [nodes, ...offsets];
-    let complete = true;
-    for (let lines = 0, size = nodes; lines === 0 || (size <= MOST_LINED && lines <= directed); lines++) {
+    for (let lines = 0, size = nodes; lines <= depth; lines++, size *= degree) {
       const times = await linedTimes(family, parameters, lines, degree ** lines, balance);
       const found = evaluatedOf(family, parameters, times, lines);
-      complete = isOptimal(found, size);
-      if (lines > 0 && !complete) break;
-      if (best[lines] === undefined || (!isOptimal(best[lines], size) && complete)) best[lines] = found;
-      if (!complete) break;
-      size *= degree;
+      const optimal = isOptimal(found, size);
+      const better = optimal && (best.length <= lines || !isOptimal(best[lines], size));
+      if (better || best.length === 0) best[lines] = found;
+      if (!optimal) break;
     }
-    if (complete && directed === 0) break;
   }
   return best;
 }
