@@ -1,4 +1,5 @@
 import { limitWithBottleneck } from "./bottleneck.ts";
+import { openHighs } from "./engine/milp/highs.ts";
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InputError, InternalError } from "./errors.ts";
 import { boundOf, referencePs } from "./model/bounds.ts";
@@ -128,7 +129,11 @@ async function runOn<T>(
       policy: options.policy ?? null,
       switchDegree: options.switchDegree ?? null,
     };
-    const context = { runner, ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }) };
+    const context = {
+      runner,
+      lp: openHighs,
+      ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
+    };
     return await use(request, context, threads);
   } finally {
     dispose();

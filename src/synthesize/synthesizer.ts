@@ -10,6 +10,7 @@ import type {
   SpreadProblem,
   Transfers,
 } from "../engine/kernels/kernels.ts";
+import type { LpSolver } from "../engine/milp/lp.ts";
 import type { Bound } from "../model/bounds/witness.ts";
 import type { Collective, CollectiveKind } from "../model/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
@@ -46,6 +47,8 @@ export interface SynthesisRequest {
 
 export interface SynthesisContext {
   readonly runner: KernelRunner;
+  /** Loads the solver of linear programs; without it synthesizers do with less. */
+  readonly lp?: () => Promise<LpSolver>;
   /** Called between units of work. */
   readonly onProgress?: (progress: { readonly phase: string; readonly done: number; readonly total: number }) => void;
 }

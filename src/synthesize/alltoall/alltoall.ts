@@ -6,6 +6,7 @@ import { linkCount, type Topology } from "../../model/topology.ts";
 import { PS_PER_SECOND } from "../../model/units.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { type AllToAllFlow, allToAllFlow } from "./flow.ts";
+import { MOST_LP_COLUMNS } from "./flow-lp.ts";
 import { demandMatrix, type Messages, messagesOf } from "./messages.ts";
 import { unicastSchedule } from "./unicast-schedule.ts";
 
@@ -35,10 +36,15 @@ function demandOf(messages: Messages, npuCount: number): Demand {
 const known = new WeakMap<Topology, AllToAllFlow>();
 
 /** Returns the flow of a demand; that of everyone to everyone is found once for a network, whatever the number of chunks. */
-async function flowFor(topology: Topology, { matrix }: Demand, { runner }: SynthesisContext): Promise<AllToAllFlow> {
+async function flowFor(
+  topology: Topology,
+  { matrix }: Demand,
+  { runner, lp }: SynthesisContext,
+): Promise<AllToAllFlow> {
   const before = matrix === null ? known.get(topology) : undefined;
   if (before !== undefined) return before;
-  const flow = await allToAllFlow(topology, matrix, GAP, runner, null);
+  const solver = lp !== undefined && linkCount(topology) <= MOST_LP_COLUMNS ? await lp() : null;
+  const flow = await allToAllFlow(topology, matrix, GAP, runner, solver);
   if (matrix === null) known.set(topology, flow);
   return flow;
 }
