@@ -1,0 +1,126 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
+import { readAlltoallv } from "../../../src/import/alltoallv.ts";
+import { readCollectiveJson } from "../../../src/import/collective-json.ts";
+import { limitOf } from "../../../src/model/bounds.ts";
+import { collective } from "../../../src/model/collective.ts";
+import { without } from "../../../src/model/modify.ts";
+import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { toNumber } from "../../../src/model/rational.ts";
+import { makespanPs } from "../../../src/model/step-schedule.ts";
+import type { Topology } from "../../../src/model/topology.ts";
+import { simulate } from "../../../src/simulate/simulate.ts";
+import { verify } from "../../../src/verify/verify.ts";
+import { connectedTopology } from "../../support/connected-topology.ts";
+import { columnsOf, synthesizeWith, wholeCollective } from "../../support/synthesis.ts";
+
+type Request = Parameters<typeof synthesizeWith>[1];
+
+const make = (request: Request) => synthesizeWith(jsKernels, request, { algorithm: "mcf" });
+
+const alltoall = (topology: Topology, chunks: number, size = 2 ** 30): Request => ({
+  topology,
+  collective: wholeCollective(topology, "alltoall", size, chunks),
+  trials: 4,
+});
+
+describe("mcf", () => {
+  it("makes what the judge accepts, never faster than the bound it proves, which is never below that of cuts by much", async () => {
+    const problems = fc.tuple(
+      connectedTopology(7),
+      fc.integer({ min: 1, max: 3 }),
+      fc.integer({ min: 1, max: 2 ** 30 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(problems, async ([topology, chunks, size]) => {
+        const request = alltoall(topology, chunks, size);
+        const { schedule, limit } = await make(request);
+        expect(verify(schedule, {}).violations).toEqual([]);
+        const proved = toNumber((limit as NonNullable<typeof limit>).ps);
+        const { ps } = simulate(schedule, { switching: "cut-through" });
+        expect(ps).toBeGreaterThanOrEqual(proved * (1 - 1e-12));
+        const cuts = limitOf(topology, request.collective);
+        if (cuts.witness.kind !== "latency") expect(proved).toBeGreaterThanOrEqual(toNumber(cuts.ps) * 0.98);
+      }),
+      { numRuns: 25, seed: 9 },
+    );
+  });
+
+  it.each([
+    ["ring:8", 2],
+    ["mesh:6x6", 2],
+    ["torus:4x4x4", 2],
+    ["hypercube:5", 2],
+    ["circulant:30,1,7", 2],
+    ["dgx-a100:2", 2],
+    ["dragonfly:4x5", 2],
+  ])("sends 1 GiB over %s in %i chunks within a twentieth of what is proved", async (name, chunks) => {
+    const { schedule, limit } = await make(alltoall(presetTopology(name), chunks));
+    expect(verify(schedule, {}).violationCount).toBe(0);
+    expect(toNumber((limit as NonNullable<typeof limit>).ps) / makespanPs(schedule)).toBeGreaterThan(0.95);
+  });
+
+  it("goes around a link that failed", async () => {
+    const mesh = without(presetTopology("mesh:4x4"), ["0>1"]);
+    const { schedule, limit } = await make(alltoall(mesh, 4));
+    expect(verify(schedule, {}).violationCount).toBe(0);
+    expect(toNumber((limit as NonNullable<typeof limit>).ps) / makespanPs(schedule)).toBeGreaterThan(0.9);
+  });
+
+  it("lets outsiders relay for process groups", async () => {
+    const topology = presetTopology("ring:6");
+    const groups = [Int32Array.of(0, 3), Int32Array.of(5, 2)];
+    const request = { kind: "alltoall", groups, sizeBytes: 2 ** 20, chunksPerNpu: 2, rootRank: 0 } as const;
+    const { schedule } = await make({ topology, collective: collective(request) });
+    expect(verify(schedule, {}).violations).toEqual([]);
+    const relays = new Set([...schedule.route].map((route) => schedule.routes.target[route]));
+    expect([1, 4].some((npu) => relays.has(npu))).toBe(true);
+  });
+
+  it("sends an all-to-all-v, its bound in proportion to what is sent", async () => {
+    const topology = presetTopology("ring:4");
+    const sent = async (scale: number) => {
+      const rows = ["0 1 2 3", "4 0 0 0", "0 0 0 0", "1 1 1 0"];
+      const text = rows.map((row) => row.replace(/\d/g, (n) => `${Number(n) * scale}`)).join("\n");
+      return make({ topology, collective: readAlltoallv(text, "m", topology) });
+    };
+    const [one, ten] = [await sent(1_000_000), await sent(10_000_000)];
+    expect(verify(one.schedule, {}).violations).toEqual([]);
+    expect(toNumber((ten.limit as NonNullable<typeof ten.limit>).ps)).toBeCloseTo(
+      10 * toNumber((one.limit as NonNullable<typeof one.limit>).ps),
+      3,
+    );
+  });
+
+  it("has nothing to send where chunks are at home", async () => {
+    const topology = presetTopology("ring:3");
+    const chunks = [{ pre: [1], post: [1] }];
+    const text = JSON.stringify({ format: "banyan-collective", version: 1, chunkBytes: 8, chunks });
+    const { schedule, limit } = await make({ topology, collective: readCollectiveJson(text, "c", topology) });
+    expect([schedule.chunk.length, limit]).toEqual([0, undefined]);
+  });
+
+  it.each([
+    [{ pre: [0], post: [1, 2] }, false, "chunk 0 of 1 for 2"],
+    [{ pre: [0, 1], post: [2] }, false, "chunk 0 of 2 for 1"],
+    [{ pre: [0, 1], post: [2] }, true, "one that reduces"],
+  ])("refuses chunks that are not of one NPU for one: %j", async (chunk, reduces, received) => {
+    const topology = presetTopology("ring:3");
+    const file = { format: "banyan-collective", version: 1, chunkBytes: 8, reduces, chunks: [chunk] };
+    const table = readCollectiveJson(JSON.stringify(file), "c", topology);
+    await expect(make({ topology, collective: table })).rejects.toThrow(received);
+  });
+
+  it("refuses to unwind switches", async () => {
+    const request = { ...alltoall(presetTopology("dgx-a100:1"), 1), switchDegree: 2 };
+    await expect(make(request)).rejects.toThrow(
+      'expected "ports", for flows share the ports of switches, for --switch-degree',
+    );
+  });
+
+  it("gives the same schedule again", async () => {
+    const request = alltoall(presetTopology("mesh:3x3"), 2);
+    expect(columnsOf((await make(request)).schedule)).toEqual(columnsOf((await make(request)).schedule));
+  });
+});
