@@ -10,6 +10,7 @@ import type { Pool } from "../../src/engine/pool/pool.ts";
 import { CancelledError, InfeasibleError, InputError, InternalError } from "../../src/errors.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { availableKernels } from "../support/backends.ts";
+import { balanceProblem, torusArcs } from "../support/balance-problems.ts";
 import { allGather, mesh, networkOf, relayOf } from "../support/networks.ts";
 import { placeOf } from "../support/place-problems.ts";
 import { rateOfTopology } from "../support/rate-problems.ts";
@@ -60,6 +61,14 @@ describe.runIf(compiled)("worker threads", () => {
     const pool = await threadPool();
     const rate = rateOfTopology(presetTopology("dgx-a100:3"));
     expect(await pool.run({ kind: "rate", problem: pool.share(rate) })).toEqual(jsKernels.rate(rate));
+  });
+
+  it("run balance tasks and say when the room was too small", async () => {
+    const pool = await threadPool();
+    const balance = balanceProblem(42, torusArcs(7, 6), { parts: 2, wantsShares: 1, maxSteps: 6 });
+    const shared = pool.share({ ...balance, threads: 2 });
+    expect(await pool.run({ kind: "balance", problem: shared })).toEqual(jsKernels.balance(balance));
+    expect(await pool.run({ kind: "balance", problem: { ...shared, maxSteps: 5 } })).toBeNull();
   });
 
   it("sweep sinks with any number of threads, the same flows", async () => {
