@@ -26,28 +26,25 @@ export interface FinderOptions {
 /** Returns a finder. One target costs a few thousand predictions and some runs of the kernel `balance`. */
 export function topologyFinder(balance: Balancer, options: FinderOptions): TopologyFinder {
   const { bidirectional, known, onSize = () => undefined } = options;
-  const bases = new Map<string, Promise<readonly Candidate[]>>();
   const factors = new Map<string, Promise<readonly Candidate[]>>();
   const networks = new Map<string, Promise<readonly Candidate[]>>();
 
-  /** Closed forms, and circulants where those are searched. */
-  const basesOf = (nodes: number, degree: number) =>
-    memoised(bases, `${nodes} ${degree}`, async () => {
-      onSize(nodes, degree);
-      if (nodes < 2) return [];
-      const found = knownBases(nodes, degree);
-      if (degree < 2 || degree >= nodes - 2) return found;
-      found.push(...(await circulants(nodes, degree, false, known, balance)));
-      if (bidirectional && degree !== 2 && degree !== 4)
-        found.push(...(await circulants(nodes, degree, true, known, balance)));
-      return found;
-    });
+  /** Circulants are evaluated for the degrees that expansions lead to, not for factors of products: those rarely are better. */
+  async function basesOf(nodes: number, degree: number): Promise<Candidate[]> {
+    onSize(nodes, degree);
+    const found = knownBases(nodes, degree);
+    if (degree < 2 || degree >= nodes - 2) return found;
+    found.push(...(await circulants(nodes, degree, false, known, balance)));
+    if (bidirectional && degree !== 2 && degree !== 4)
+      found.push(...(await circulants(nodes, degree, true, known, balance)));
+    return found;
+  }
 
-  /** Returns simple graphs with bandwidth-optimal BFB schedules: what theorem 13 makes products of. */
+  /** Returns simple graphs with bandwidth-optimal BFB schedules that need no evaluation: theorem 13 makes products of them. */
   const factorsOf = (nodes: number, degree: number) =>
     memoised(factors, `${nodes} ${degree}`, async () => {
       const found: Candidate[] = [];
-      for (const base of await basesOf(nodes, degree)) if (has(base, FACTOR)) offer(found, base);
+      for (const base of knownBases(nodes, degree)) if (has(base, FACTOR)) offer(found, base);
       for (const factor of commonFactors(nodes, degree)) {
         for (const base of await factorsOf(nodes / factor, degree / factor))
           if (has(base, TRAITS.bidirectional)) offer(found, multiplied(base, factor));
@@ -76,6 +73,7 @@ export function topologyFinder(balance: Balancer, options: FinderOptions): Topol
   const networksOf = (nodes: number, degree: number) =>
     memoised(networks, `${nodes} ${degree}`, async () => {
       const found: Candidate[] = [...(await factorsOf(nodes, degree))];
+      if (nodes < 2) return found;
       for (const base of await basesOf(nodes, degree)) offer(found, base);
       if (degree > 1 && nodes % degree === 0) {
         for (const base of await networksOf(nodes / degree, degree)) {

@@ -6,7 +6,7 @@ const BUDGET = 250_000;
 const PATIENCE = 15;
 /** Sets of least diameter that are kept, and those from all whose neighbours it is equally far back. */
 const KEPT = 4;
-const KEPT_EVEN = 24;
+const KEPT_EVEN = 12;
 
 /** Offsets of a circulant with the diameter that they give. */
 export interface Offsets {
