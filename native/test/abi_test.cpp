@@ -26,6 +26,7 @@ void RandomProblems(std::uint32_t count) {
   std::uint32_t folded = 0;
   std::uint32_t spanned = 0;
   std::uint32_t balanced = 0;
+  std::uint32_t flowing = 0;
   for (std::uint32_t seed = 0; seed < count; seed++) {
     const std::vector<std::uint8_t> bytes = Bytes(seed);
     banyan_test::Source random(bytes.data(), bytes.size());
@@ -55,7 +56,11 @@ void RandomProblems(std::uint32_t count) {
     fault = banyan_test::RunBalance(banyan_test::RandomBalance(random, 9), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     balanced += status == kBanyanOk ? 1U : 0U;
+    fault = banyan_test::RunConcurrent(banyan_test::RandomConcurrent(random, 9), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    flowing += status == kBanyanOk ? 1U : 0U;
   }
+  Expect(flowing > count / 2, "most demands have paths", count);
   Expect(folded > count / 2, "most problems with maps have an answer", count);
   Expect(spanned > count / 4, "many random graphs have an arborescence", count);
   Expect(balanced > count / 2, "most random graphs can be balanced", count);

@@ -6,6 +6,7 @@
 
 #include "arborescence.h"
 #include "balance.h"
+#include "concurrent.h"
 #include "pack.h"
 #include "problem.h"
 #include "rate.h"
