@@ -1,8 +1,8 @@
-import type { Balance, BalanceProblem } from "../../engine/kernels/kernels.ts";
-import { InputError } from "../../errors.ts";
+import { type Balance, type BalanceProblem, balanceRows } from "../../engine/kernels/kernels.ts";
+import { InputError, InternalError } from "../../errors.ts";
 import { commSchedule } from "../../model/comm-builder.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
-import { arcCount, arcSources, type Digraph } from "../../model/direct/digraph.ts";
+import { arcSources, type Digraph } from "../../model/direct/digraph.ts";
 import { type Grouped, groupedBy } from "../../model/graph.ts";
 import { indicesBelow } from "../../model/ordering.ts";
 import { type Rational, rational } from "../../model/rational.ts";
@@ -15,13 +15,10 @@ const MOST_STEPS = 65_535;
 /** Parts of a shard, too. */
 export const MOST_PARTS = 32_767;
 
-function problemOf(
-  graph: Digraph,
-  into: Grouped,
-): Pick<BalanceProblem, "nodeCount" | "inOffset" | "inSource"> & {
-  readonly targets: Int32Array;
-  readonly maxSteps: number;
-} {
+/** What the kernel is asked, but for how. */
+type Network = Pick<BalanceProblem, "nodeCount" | "inOffset" | "inSource" | "targets">;
+
+function networkOf(graph: Digraph, into: Grouped): Network {
   const tail = arcSources(graph);
   return {
     nodeCount: graph.nodes,
@@ -29,22 +26,25 @@ function problemOf(
     inSource: into.items.map((arc) => tail[arc]),
     // where translations take every node to every other, one looks like all
     targets: graph.translations === null ? indicesBelow(graph.nodes) : Int32Array.of(0),
-    maxSteps: Math.min(graph.nodes, MOST_STEPS),
   };
 }
 
-function refuseLong(graph: Digraph): never {
-  throw new InputError("bfb", `a network of at most ${MOST_STEPS} hops`, `one of ${graph.nodes} nodes with more`);
+function refuseLong({ nodeCount }: Network): never {
+  throw new InputError("bfb", `a network of at most ${MOST_STEPS} hops`, `one of ${nodeCount} nodes with more`);
 }
 
 /**
  * Returns the load of the busiest arc in each step of the best breadth-first broadcast, in shards, exactly (Zhao 2026, LP 3.1 and
  * theorem 16). Throws InfeasibleError where a node cannot be reached.
  */
-export async function bfbLoads(graph: Digraph, balance: Balancer): Promise<Rational[]> {
-  const problem = problemOf(graph, groupedBy(graph.target, graph.nodes));
-  const found = await balance({ ...problem, parts: 0, wantsShares: 0, maxRows: 0 });
-  if (found === null) return refuseLong(graph);
+export function bfbLoads(graph: Digraph, balance: Balancer): Promise<Rational[]> {
+  return loadsOf(networkOf(graph, groupedBy(graph.target, graph.nodes)), balance);
+}
+
+async function loadsOf(network: Network, balance: Balancer): Promise<Rational[]> {
+  const maxSteps = Math.min(network.nodeCount, MOST_STEPS);
+  const found = await balance({ ...network, parts: 0, wantsShares: 0, maxSteps, maxRows: 0 });
+  if (found === null) return refuseLong(network);
   return Array.from({ length: found.steps }, (_, t) => rational(found.loadNum[t], found.loadDen[t]));
 }
 
@@ -55,19 +55,13 @@ export async function bfbLoads(graph: Digraph, balance: Balancer): Promise<Ratio
  */
 export async function bfbSchedule(graph: Digraph, parts: number, balance: Balancer): Promise<CommSchedule> {
   const into = groupedBy(graph.target, graph.nodes);
-  const problem = problemOf(graph, into);
-  const { targets } = problem;
-  const deliveries = targets.length * (graph.nodes - 1);
-  let ports = 1;
-  for (let v = 0; v < graph.nodes; v++) ports = Math.max(ports, into.offset[v + 1] - into.offset[v]);
-  const mostRows = deliveries * Math.min(parts, ports);
-  // few shards are cut: one per port and set of ports in a step
-  for (let maxRows = Math.min(mostRows, 2 * deliveries + arcCount(graph)); ; ) {
-    const found = await balance({ ...problem, parts, wantsShares: 1, maxRows });
-    if (found !== null) return scheduleOf(graph, into, parts, targets, found);
-    if (maxRows === mostRows) return refuseLong(graph);
-    maxRows = Math.min(mostRows, 2 * maxRows);
-  }
+  const network = networkOf(graph, into);
+  // with the number of steps known, there need be room for few cuts: a second search costs less than the memory
+  const { length: maxSteps } = await loadsOf(network, balance);
+  const problem = { ...network, parts, wantsShares: 1, maxSteps };
+  const found = await balance({ ...problem, maxRows: balanceRows(problem) });
+  if (found === null) throw new InternalError(`more rows or steps than there is room for (${maxSteps} steps)`);
+  return scheduleOf(graph, into, parts, network.targets, found);
 }
 
 function scheduleOf(

@@ -6,6 +6,9 @@ import { add, multiply, type Rational, rational } from "../../model/rational.ts"
 /** Runs the kernel `balance`. */
 export type Balancer = (problem: Omit<BalanceProblem, "threads">) => Promise<Balance | null>;
 
+/** Steps are counted in 16 bits. */
+const MOST_STEPS = 65_535;
+
 export interface BfbTimes {
   /** T_L / alpha. */
   readonly steps: number;
@@ -17,7 +20,7 @@ export interface BfbTimes {
 export async function bfbTimes(graph: Digraph, targets: Int32Array, balance: Balancer): Promise<BfbTimes> {
   const { nodes, offset } = graph;
   const problem = { nodeCount: nodes, ...entering(graph), targets, parts: 0, wantsShares: 0 };
-  const loads = await balance({ ...problem, maxSteps: nodes, maxRows: 0 });
+  const loads = await balance({ ...problem, maxSteps: Math.min(nodes, MOST_STEPS), maxRows: 0 });
   if (loads === null) throw new InternalError(`more BFB steps than ${nodes} nodes`);
   let sum = rational(0);
   for (let t = 0; t < loads.steps; t++) sum = add(sum, rational(loads.loadNum[t], loads.loadDen[t]));
