@@ -1,8 +1,19 @@
-// npm run bench -- kernels | quality | papers | simulator | scale | tori | forest | programs: sets everything up, measures, prints tables and
+// npm run bench -- kernels | quality | papers | simulator | scale | tori | forest | programs | direct | conjecture: sets everything up, measures, prints tables and
 // writes them to bench/results/NAME.json and NAME.md. Ends with status 1 when a requirement is missed or a bench fails.
 import { setup } from "../scripts/setup.mjs";
 
-const BENCHES = ["kernels", "quality", "papers", "simulator", "scale", "tori", "forest", "programs"];
+const BENCHES = [
+  "kernels",
+  "quality",
+  "papers",
+  "simulator",
+  "scale",
+  "tori",
+  "forest",
+  "programs",
+  "direct",
+  "conjecture",
+];
 
 const names = process.argv.slice(2);
 if (names.length === 0 || names.some((name) => !BENCHES.includes(name))) {

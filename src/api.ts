@@ -31,6 +31,20 @@ export type { Bound, Witness } from "./model/bounds.ts";
 export { boundOf, limitOf, referencePs } from "./model/bounds.ts";
 export type { Collective, CollectiveKind, NamedCollective } from "./model/collective.ts";
 export { COLLECTIVE_KINDS } from "./model/collective.ts";
+export type { Construction } from "./model/direct/construction.ts";
+export { constructionText } from "./model/direct/construction-text.ts";
+export type { Digraph } from "./model/direct/digraph.ts";
+export { diameter } from "./model/direct/distances.ts";
+export type { DirectFacts } from "./model/direct/facts.ts";
+export { FAMILIES } from "./model/direct/families.ts";
+export { graphOf, sizeOf } from "./model/direct/graph-of.ts";
+export {
+  bidirectionalMooreSteps,
+  greatestAllToAllRate,
+  leastBandwidthTime,
+  mooreSteps,
+} from "./model/direct/optimality.ts";
+export { parseConstruction } from "./model/direct/parse.ts";
 export type { JointSchedule } from "./model/joint-schedule.ts";
 export { degrade, without } from "./model/modify.ts";
 export { PRESETS } from "./model/presets/preset.ts";
@@ -58,8 +72,9 @@ export { simulateReference } from "./simulate/reference.ts";
 export { simulateJoint } from "./simulate/replay.ts";
 export { simulate } from "./simulate/simulate.ts";
 export { simulateTreeFlow, treeFlowClock } from "./simulate/tree-flow.ts";
+export type { AllToAllFlow } from "./synthesize/alltoall/flow.ts";
 export { ALGORITHMS, SYNTHESIZERS, TREE_MAKERS } from "./synthesize/catalog.ts";
-export { type CompareRequest, type SynthesizeRequest, topology } from "./verbs.ts";
+export { type AllToAllRequest, type CompareRequest, type SynthesizeRequest, topology } from "./verbs.ts";
 export { judgeCertificate } from "./verify/certificate.ts";
 export { verifyJoint } from "./verify/joint.ts";
 export { type ProgramVerification, verifyProgram } from "./verify/program.ts";

@@ -4,4 +4,4 @@ import { verbs } from "./verbs.ts";
 
 export * from "./api.ts";
 export { openEngine };
-export const { synthesize, synthesizeJoint, compare } = verbs(openEngine);
+export const { synthesize, synthesizeJoint, compare, allToAll, search } = verbs(openEngine);

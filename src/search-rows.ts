@@ -1,16 +1,14 @@
-import { openHighs } from "./engine/milp/highs.ts";
+import { allToAllOn } from "./all-to-all.ts";
 import type { Engine } from "./engine/types.ts";
 import { InputError } from "./errors.ts";
 import type { Construction } from "./model/direct/construction.ts";
 import { constructionText } from "./model/direct/construction-text.ts";
-import { arcCount, networkOf } from "./model/direct/digraph.ts";
+import { networkOf } from "./model/direct/digraph.ts";
 import { diameter } from "./model/direct/distances.ts";
 import { graphOf } from "./model/direct/graph-of.ts";
 import { constructionTopology } from "./model/presets/construction.ts";
 import { compare, divide, format, parseRational, type Rational, rational, toNumber } from "./model/rational.ts";
 import { synthesize } from "./pipeline.ts";
-import { runnerFor } from "./runner.ts";
-import { allToAllFlow } from "./synthesize/alltoall/flow.ts";
 import type { Candidate } from "./synthesize/finder/candidate.ts";
 
 /** What is computed for single networks of a search: diameter, all-to-all, and whether the prediction holds. */
@@ -48,19 +46,17 @@ export async function rowFlow(
   const graph = graphOf(construction);
   const about = { shape: graph.translations ?? [] };
   const { topology } = networkOf(graph, constructionText(construction), link, about);
-  const { runner, dispose } = runnerFor(engine, graph.nodes * arcCount(graph), signal, () => undefined);
-  try {
-    const { rate, bound } = await allToAllFlow(topology, null, GAP, runner, await openHighs());
-    const ofOne = (value: Rational): Rational => divide(value, rational(LINK_BYTES_PER_SECOND));
-    return {
-      rate: format(ofOne(rate)),
-      rateValue: toNumber(ofOne(rate)),
-      bound: format(ofOne(bound)),
-      boundValue: toNumber(ofOne(bound)),
-    };
-  } finally {
-    dispose();
-  }
+  const { rate, bound } = await allToAllOn(engine, topology, {
+    gap: GAP,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const ofOne = (value: Rational): Rational => divide(value, rational(LINK_BYTES_PER_SECOND));
+  return {
+    rate: format(ofOne(rate)),
+    rateValue: toNumber(ofOne(rate)),
+    bound: format(ofOne(bound)),
+    boundValue: toNumber(ofOne(bound)),
+  };
 }
 
 /** What came of making and judging a row's all-gather. */

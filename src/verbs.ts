@@ -1,3 +1,4 @@
+import { type AllToAllOptions, allToAllOn } from "./all-to-all.ts";
 import { type CompareOptions, type Comparison, compare as compareOn } from "./compare.ts";
 import type { Engine, EngineOptions } from "./engine/types.ts";
 import { readTopology } from "./import/recognise.ts";
@@ -6,6 +7,8 @@ import { looksLikePreset, presetTopology } from "./model/presets/preset.ts";
 import type { Topology } from "./model/topology.ts";
 import type { SynthesizeOptions } from "./options.ts";
 import { type SynthesizeResult, synthesize as synthesizeOn } from "./pipeline.ts";
+import { type SearchOptions, type SearchReport, search as searchOn } from "./search.ts";
+import type { AllToAllFlow } from "./synthesize/alltoall/flow.ts";
 
 /** Returns the network that a preset expression, or the text of a topology file, describes. Throws InputError. */
 export function topology(text: string, fileName = "topology"): Topology {
@@ -19,6 +22,10 @@ export type JointRequest = JointOptions &
   EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
 export type CompareRequest = CompareOptions &
   EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
+
+export type AllToAllRequest = AllToAllOptions &
+  EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
+export type SearchRequest = SearchOptions & EngineOptions & { readonly engine?: Engine };
 
 const network = (given: Topology | string): Topology => (typeof given === "string" ? topology(given) : given);
 
@@ -47,5 +54,11 @@ export function verbs(openEngine: (options?: EngineOptions) => Promise<Engine>) 
     /** Returns a row per size and algorithm; see compare.ts. */
     compare: (request: CompareRequest): Promise<Comparison> =>
       withEngine(request, (engine) => compareOn(engine, network(request.topology), request)),
+    /** Returns the rate of an all-to-all and the bound that proves it; see all-to-all.ts. */
+    allToAll: (request: AllToAllRequest): Promise<AllToAllFlow> =>
+      withEngine(request, (engine) => allToAllOn(engine, network(request.topology), request)),
+    /** Returns the efficient networks of so many nodes and ports; see search.ts. */
+    search: (request: SearchRequest): Promise<SearchReport> =>
+      withEngine(request, (engine) => searchOn(engine, request)),
   };
 }

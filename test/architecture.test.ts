@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 const ROOT = fileURLToPath(new URL("../src", import.meta.url));
 const LEAVES = ["errors.ts", "random.ts"];
 const COMPOSERS = [
+  "all-to-all",
   "api",
   "compare",
   "index",
