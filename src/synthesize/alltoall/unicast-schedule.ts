@@ -6,10 +6,17 @@ import { routeCount, routeTimes, serializationPs } from "../../model/routes.ts";
 import { indexColumn, type StepSchedule } from "../../model/step-schedule.ts";
 import type { Topology } from "../../model/topology.ts";
 import type { Messages } from "./messages.ts";
-import { pathsAlong, type SourceFlow, shortestPaths } from "./paths.ts";
+import { type Paths, pathsAlong, type SourceFlow, shortestPaths } from "./paths.ts";
 import { balanced, busiestOf, TOLERANCE } from "./rounding.ts";
 import { type Timed, type TimingOptions, timed } from "./slots.ts";
 import { type Hops, hopsOf } from "./transfers.ts";
+
+/**
+ * Where a schedule along the flow takes so much longer than its busiest link and the longest way, its paths are too long for so
+ * few messages, and shorter ones are tried that fill links for longer, up to that time.
+ */
+const LONG = 0.02;
+const SHORTENINGS = 4;
 
 /** A schedule of messages on one path each, and what held it up. */
 export interface Unicast {
@@ -36,17 +43,49 @@ export async function unicastSchedule(
   const { paths: along, total } = pathsAlong(topology, messages, flowOf, options.seed);
   let fractionPs = 0;
   for (let link = 0; link < total.length; link++) fractionPs = Math.max(fractionPs, total[link] * costPs[link]);
-  // Where the shortest ways are as good as any, nothing is relayed for the sake of a flow that is one of many.
+  const planned = async (paths: Paths, targetPs: number): Promise<Plan> => {
+    const busiestPs = balanced(topology, messages, paths, costPs, targetPs);
+    const hops = hopsOf(topology, paths);
+    const times = routeTimes(topology, hops.routes, collective.chunkBytes);
+    return { busiestPs, hops, slotPs: times.slotPs, found: await timed(topology, hops, times, options) };
+  };
   const shortest = shortestPaths(topology, messages, costPs);
+  const leastWayPs = longestOf(shortest, costPs);
+  // Where the shortest ways are as good as any, nothing is relayed for the sake of a flow that is one of many.
   const suffices = busiestOf(shortest, costPs) <= fractionPs * (1 + TOLERANCE);
-  const paths = suffices ? shortest : along;
-  const busiestPs = balanced(topology, messages, paths, costPs, fractionPs);
-  const hops = hopsOf(topology, paths);
-  const times = routeTimes(topology, hops.routes, collective.chunkBytes);
-  const found = await timed(topology, hops, times, options);
-  const schedule = scheduleOf(topology, collective, messages, hops, times.slotPs, found);
-  return { schedule, fractionPs, busiestPs, tries: found.tries };
+  let best = await planned(suffices ? shortest.slice() : along, fractionPs);
+  let { tries } = best.found;
+  const leastPs = Math.max(fractionPs, leastWayPs);
+  const firstPs = best.found.endPs;
+  const isLong = (): boolean => best.found.endPs > Math.max(best.busiestPs, leastWayPs) * (1 + LONG);
+  for (let k = 1; k <= SHORTENINGS && !suffices && isLong(); k++) {
+    const other = await planned(shortest.slice(), leastPs + ((firstPs - leastPs) * k) / SHORTENINGS);
+    tries += other.found.tries;
+    if (other.found.endPs < best.found.endPs) best = other;
+  }
+  const schedule = scheduleOf(topology, collective, messages, best);
+  return { schedule, fractionPs, busiestPs: best.busiestPs, tries };
 }
+
+/** Messages on their paths, in time. */
+interface Plan {
+  readonly busiestPs: number;
+  readonly hops: Hops;
+  /** [routes] */
+  readonly slotPs: Float64Array;
+  readonly found: Timed;
+}
+
+/** Returns how long the longest path takes on free links. */
+const longestOf = (paths: Paths, costPs: Float64Array): number =>
+  paths.reduce(
+    (most, path) =>
+      Math.max(
+        most,
+        path.reduce((sum, link) => sum + costPs[link], 0),
+      ),
+    0,
+  );
 
 /** Returns how long a chunk keeps each link busy, [links]. */
 function linkCosts({ linkBytesPerSecond, linkLatencyPs }: Topology, { chunkBytes }: Collective): Float64Array {
@@ -66,9 +105,7 @@ function scheduleOf(
   topology: Topology,
   collective: Collective,
   messages: Messages,
-  { routes, message, route }: Hops,
-  slotPs: Float64Array,
-  { startPs }: Timed,
+  { hops: { routes, message, route }, slotPs, found: { startPs } }: Plan,
 ): StepSchedule {
   const byChunk = groupedBy(
     message.map((m) => messages.chunk[m]),
