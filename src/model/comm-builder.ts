@@ -18,7 +18,8 @@ export type CommFrame = Pick<CommSchedule, "graph" | "steps" | "parts" | "symmet
 /** Returns the schedule of these rows, put in order of (step, arc, source, from). Counting sorts, O(rows + arcs). */
 export function commSchedule(frame: CommFrame, rows: CommRows): CommSchedule {
   const { graph, steps, parts } = frame;
-  let order = Uint32Array.from({ length: rows.step.length }, (_, i) => i);
+  let order = new Uint32Array(rows.step.length);
+  for (let i = 0; i < order.length; i++) order[i] = i;
   if (parts > 1) order = sortedBy(order, rows.from, parts);
   order = sortedBy(order, rows.source, graph.nodes);
   order = sortedBy(order, rows.arc, arcCount(graph));

@@ -1,8 +1,9 @@
 import type { Collective } from "./collective.ts";
+import type { CommSchedule } from "./comm-schedule.ts";
 import type { CommRun } from "./comm-steps.ts";
 import { stepLoads } from "./comm-times.ts";
 import { canBeSlots, leastTransfers } from "./estimate.ts";
-import { groupedBy } from "./graph.ts";
+import { type Grouped, groupedBy } from "./graph.ts";
 import { routeTimes } from "./routes.ts";
 import { routesOf } from "./routing.ts";
 import { type ArrivalLog, portBytes, portsOf, type SlotPass, type SlotSchedule } from "./slot-schedule.ts";
@@ -52,6 +53,29 @@ export function commSlots(
   return { kind: "slots", topology, collective, routes, ...time, origin, symmetry: null, row: logOf };
 }
 
+/** Rows of one arc in one step: row begin[i] up to begin[i + 1]. */
+interface ArcRuns {
+  readonly begin: Int32Array;
+  /** Runs over arcs that enter a node, by step. */
+  readonly into: Grouped;
+}
+
+function runsOf({ graph, step, arc }: CommSchedule): ArcRuns {
+  const isFirst = (i: number): boolean => i === 0 || arc[i] !== arc[i - 1] || step[i] !== step[i - 1];
+  let count = 0;
+  for (let i = 0; i < arc.length; i++) if (isFirst(i)) count++;
+  const begin = new Int32Array(count + 1);
+  const head = new Int32Array(count);
+  let run = 0;
+  for (let i = 0; i < arc.length; i++) {
+    if (!isFirst(i)) continue;
+    head[run] = graph.target[arc[i]];
+    begin[run++] = i;
+  }
+  begin[run] = arc.length;
+  return { begin, into: groupedBy(head, graph.nodes) };
+}
+
 /** Returns the function that makes the log of a node from the rows over arcs that enter it. */
 function logs(
   { schedule, linkOfArc }: Omit<CommRun, "backward">,
@@ -63,12 +87,10 @@ function logs(
   const portOfRoute = new Int32Array(routeTarget.length);
   const next = new Int32Array(graph.nodes);
   for (let route = 0; route < routeTarget.length; route++) portOfRoute[route] = next[routeTarget[route]]++;
-  const into = groupedBy(
-    Int32Array.from(arc, (over) => graph.target[over]),
-    graph.nodes,
-  );
+  const { begin, into } = runsOf(schedule);
   const chunks = graph.nodes * parts;
-  const slots = loads.reduce((sum, load) => sum + load, 0);
+  const firstSlot = new Float64Array(loads.length + 1);
+  for (let t = 0; t < loads.length; t++) firstSlot[t + 1] = firstSlot[t] + loads[t];
 
   return (node) => {
     const ports = portOffset[node + 1] - portOffset[node];
@@ -76,26 +98,34 @@ function logs(
     const chunk = indexColumn(chunks, chunks);
     let filled = 0;
     for (; filled < parts; filled++) chunk[filled] = node * parts + filled;
-    const bits = new Uint8Array(slots * bytes);
+    const bits = new Uint8Array(firstSlot[loads.length] * bytes);
     let used = 0;
-    const rows = into.items.subarray(into.offset[node], into.offset[node + 1]);
-    let slot = 0;
-    for (let i = 0, now = 0; now < loads.length; slot += loads[now++]) {
-      const queues: number[][] = Array.from({ length: ports }, () => []);
-      for (; i < rows.length && step[rows[i]] === now; i++) {
-        const queue = queues[portOfRoute[linkOfArc[arc[rows[i]]]]] as number[];
-        for (let part = from[rows[i]]; part < to[rows[i]]; part++) queue.push(source[rows[i]] * parts + part);
+    /** What each port brings next in the step: a row and one of its parts, until rows end. */
+    const row = new Int32Array(ports);
+    const end = new Int32Array(ports);
+    const part = new Int32Array(ports);
+    for (let i = into.offset[node]; i < into.offset[node + 1]; ) {
+      const now = step[begin[into.items[i]]];
+      for (; i < into.offset[node + 1] && step[begin[into.items[i]]] === now; i++) {
+        const run = into.items[i];
+        const port = portOfRoute[linkOfArc[arc[begin[run]]]];
+        row[port] = begin[run];
+        end[port] = begin[run + 1];
+        part[port] = from[begin[run]];
       }
-      const longest = queues.reduce((most, queue) => Math.max(most, queue.length), 0);
-      for (let k = 0; k < longest; k++) {
+      for (let slot = firstSlot[now], last = -1; last !== filled; slot++) {
+        last = filled;
         for (let port = 0; port < ports; port++) {
-          const queue = queues[port] as number[];
-          if (k >= queue.length) continue;
-          chunk[filled++] = queue[k] as number;
-          bits[(slot + k) * bytes + (port >> 3)] |= 1 << (port & 7);
+          const at = row[port];
+          if (at === end[port]) continue;
+          chunk[filled++] = source[at] * parts + part[port];
+          bits[slot * bytes + (port >> 3)] |= 1 << (port & 7);
+          if (++part[port] < to[at]) continue;
+          row[port] = at + 1;
+          if (at + 1 < end[port]) part[port] = from[at + 1];
         }
+        if (last !== filled) used = slot + 1;
       }
-      if (longest > 0) used = slot + longest;
     }
     return { chunk, ports: bits.slice(0, used * bytes) };
   };

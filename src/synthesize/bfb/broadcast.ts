@@ -1,11 +1,11 @@
 import { type Balance, type BalanceProblem, balanceRows } from "../../engine/kernels/kernels.ts";
 import { InputError, InternalError } from "../../errors.ts";
-import { commSchedule } from "../../model/comm-builder.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
-import { arcSources, type Digraph } from "../../model/direct/digraph.ts";
-import { type Grouped, groupedBy } from "../../model/graph.ts";
+import { arcCount, arcSources, type Digraph } from "../../model/direct/digraph.ts";
+import { groupedBy } from "../../model/graph.ts";
 import { indicesBelow } from "../../model/ordering.ts";
 import { type Rational, rational } from "../../model/rational.ts";
+import { indexColumn } from "../../model/step-schedule.ts";
 
 /** Where the kernel `balance` runs. */
 export type Balancer = (problem: Omit<BalanceProblem, "threads">) => Promise<Balance | null>;
@@ -18,8 +18,9 @@ export const MOST_PARTS = 32_767;
 /** What the kernel is asked, but for how. */
 type Network = Pick<BalanceProblem, "nodeCount" | "inOffset" | "inSource" | "targets">;
 
-function networkOf(graph: Digraph, into: Grouped): Network {
+function networkOf(graph: Digraph): Network {
   const tail = arcSources(graph);
+  const into = groupedBy(graph.target, graph.nodes);
   return {
     nodeCount: graph.nodes,
     inOffset: into.offset,
@@ -38,7 +39,7 @@ function refuseLong({ nodeCount }: Network): never {
  * theorem 16). Throws InfeasibleError where a node cannot be reached.
  */
 export function bfbLoads(graph: Digraph, balance: Balancer): Promise<Rational[]> {
-  return loadsOf(networkOf(graph, groupedBy(graph.target, graph.nodes)), balance);
+  return loadsOf(networkOf(graph), balance);
 }
 
 async function loadsOf(network: Network, balance: Balancer): Promise<Rational[]> {
@@ -54,29 +55,65 @@ async function loadsOf(network: Network, balance: Balancer): Promise<Rational[]>
  * bfbLoads.
  */
 export async function bfbSchedule(graph: Digraph, parts: number, balance: Balancer): Promise<CommSchedule> {
-  const into = groupedBy(graph.target, graph.nodes);
-  const network = networkOf(graph, into);
+  const network = networkOf(graph);
   // with the number of steps known, there need be room for few cuts: a second search costs less than the memory
   const { length: maxSteps } = await loadsOf(network, balance);
   const problem = { ...network, parts, wantsShares: 1, maxSteps };
   const found = await balance({ ...problem, maxRows: balanceRows(problem) });
   if (found === null) throw new InternalError(`more rows or steps than there is room for (${maxSteps} steps)`);
-  return scheduleOf(graph, into, parts, network.targets, found);
+  return scheduleOf(graph, parts, network.targets, found);
 }
 
+/**
+ * Returns the schedule of what the kernel found. Each target's rows ascend by (step, port, source, part) and its ports by arc, so
+ * arcs taken in order, step by step, merge them: O(rows + steps * arcs into targets), no sort.
+ */
 function scheduleOf(
   graph: Digraph,
-  into: Grouped,
   parts: number,
   targets: Int32Array,
   { steps, rowOffset, step: distance, port, source, from, to }: Balance,
 ): CommSchedule {
+  const rows = rowOffset[targets.length];
+  const arcs = arcsInto(graph, targets);
+  const columns = {
+    step: indexColumn(rows, steps),
+    source: indexColumn(rows, graph.nodes),
+    arc: indexColumn(rows, arcCount(graph)),
+    from: indexColumn(rows, parts),
+    to: indexColumn(rows, parts),
+  };
+  const next = rowOffset.slice(0, targets.length);
+  let row = 0;
   // the shards of nodes at distance t move in step t, and comm steps are numbered from 0
-  const step = distance.map((t) => t - 1);
-  const arc = new Int32Array(rowOffset[targets.length]);
-  for (let i = 0; i < targets.length; i++) {
-    for (let row = rowOffset[i]; row < rowOffset[i + 1]; row++)
-      arc[row] = into.items[into.offset[targets[i]] + port[row]];
+  for (let t = 1; t <= steps; t++) {
+    for (let k = 0; k < arcs.arc.length; k++) {
+      const target = arcs.target[k];
+      const over = arcs.port[k];
+      const end = rowOffset[target + 1];
+      let i = next[target];
+      for (; i < end && distance[i] === t && port[i] === over; i++, row++) {
+        columns.step[row] = t - 1;
+        columns.source[row] = source[i];
+        columns.arc[row] = arcs.arc[k];
+        columns.from[row] = from[i];
+        columns.to[row] = to[i];
+      }
+      next[target] = i;
+    }
   }
-  return commSchedule({ graph, steps, parts, symmetry: graph.translations }, { step, source, arc, from, to });
+  return { graph, steps, parts, symmetry: graph.translations, ...columns };
+}
+
+/** Returns the arcs that enter targets, ascending: the index of the target, and which of its ports the arc is. O(arcs). */
+function arcsInto(
+  graph: Digraph,
+  targets: Int32Array,
+): { readonly arc: Int32Array; readonly target: Int32Array; readonly port: Int32Array } {
+  const targetOf = new Int32Array(graph.nodes).fill(-1);
+  for (let i = 0; i < targets.length; i++) targetOf[targets[i]] = i;
+  const arc = indicesBelow(arcCount(graph)).filter((a) => targetOf[graph.target[a]] >= 0);
+  const ports = new Int32Array(targets.length);
+  const target = arc.map((a) => targetOf[graph.target[a]]);
+  return { arc, target, port: target.map((i) => ports[i]++) };
 }
