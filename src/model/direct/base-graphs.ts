@@ -34,6 +34,9 @@ const CYCLES: ReadonlyMap<string, readonly number[]> = new Map([
   ["4,2", [0, 7, 6, 9, 15, 2, 1, 4, 10, 13, 12, 3, 5, 8, 11, 14]],
 ]);
 
+/** Parameters d,n for which table A.3 has a DBJMod(d, n). */
+export const MODIFIED_DE_BRUIJN_PARAMETERS: readonly string[] = [...CYCLES.keys()];
+
 /**
  * Returns DBJMod(d, n) (figure A.9): the de Bruijn graph DBJ(d, n) whose self-loops and 2-cycles make way for one cycle through
  * the nodes that had them; null where table A.3 has none. Nodes are numbered as in DBJ(d, n); the new arc of a node is its last.

@@ -1,4 +1,5 @@
 import { InputError } from "../../errors.ts";
+import { groupedBy } from "../graph.ts";
 import { arcCount, arcSources, type Digraph } from "./digraph.ts";
 
 /** The expansions of graphs (Zhao 2026, 3.5 and A.4), nodes and arcs numbered as `construction.ts` says. */
@@ -69,25 +70,14 @@ export function product(factors: readonly Digraph[]): Digraph {
 /** Returns the n-th Cartesian power of a graph, n >= 1. */
 export const power = (graph: Digraph, exponent: number): Digraph => product(new Array<Digraph>(exponent).fill(graph));
 
-/** Returns the arcs that enter each node, ascending: those of v at offset[v] .. offset[v + 1]. */
-function enteringArcs({ nodes, target }: Digraph): { offset: Int32Array; arcs: Int32Array } {
-  const offset = new Int32Array(nodes + 1);
-  for (const to of target) offset[to + 1]++;
-  for (let v = 0; v < nodes; v++) offset[v + 1] += offset[v];
-  const next = offset.slice();
-  const arcs = new Int32Array(target.length);
-  for (let arc = 0; arc < target.length; arc++) arcs[next[target[arc]]++] = arc;
-  return { offset, arcs };
-}
-
 /** Returns the arcs of a graph in the order of its transpose, [arcs]: arc i of `transpose(graph)` is this one turned round. */
-export const transposedArcs = (graph: Digraph): Int32Array => enteringArcs(graph).arcs;
+export const transposedArcs = ({ nodes, target }: Digraph): Int32Array => groupedBy(target, nodes).items;
 
 /** Returns the graph with all arcs turned round. O(arcs). */
 export function transpose(graph: Digraph): Digraph {
-  const { offset, arcs } = enteringArcs(graph);
+  const { offset, items } = groupedBy(graph.target, graph.nodes);
   const source = arcSources(graph);
-  return { nodes: graph.nodes, offset, target: arcs.map((arc) => source[arc]), translations: null };
+  return { nodes: graph.nodes, offset, target: items.map((arc) => source[arc]), translations: null };
 }
 
 /** Returns the union of a graph and its transpose (A.1.6): at every node its own arcs, then those of the transpose. O(arcs). */

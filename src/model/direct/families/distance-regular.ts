@@ -1,7 +1,7 @@
 import { InputError } from "../../../errors.ts";
 import { type Digraph, digraph } from "../digraph.ts";
 import { cayley, checkParameters, type Family, type GraphSize, range, UNDIRECTED } from "./family.ts";
-import { finiteField, primePower } from "./finite-field.ts";
+import { fieldOf, primePower } from "./finite-field.ts";
 import {
   affinePlaneLessClass,
   complementary,
@@ -18,7 +18,7 @@ import { binomial, doubledOdd, johnson, odd } from "./subsets.ts";
 /** Distance-regular graphs (Zhao 2026, definition 17, table A.2), each from its construction. */
 
 /** Returns the line graph of an undirected graph: nodes are edges a < b by (a, b), linked where they share an end. O(arcs). */
-export function undirectedLineGraph({ nodes, offset, target }: Digraph): Digraph {
+function undirectedLineGraph({ nodes, offset, target }: Digraph): Digraph {
   const edgesAt: number[][] = Array.from({ length: nodes }, () => []);
   const ends: (readonly [number, number])[] = [];
   for (let a = 0; a < nodes; a++) {
@@ -176,8 +176,8 @@ const PALEY: Family = {
     return { nodes: q, degree: (q - 1) / 2 };
   },
   build: ([q]) => {
-    const field = finiteField(q);
-    const squares = new Set(range(1, q - 1).map((x) => field?.multiply(x, x) ?? 0));
+    const { multiply } = fieldOf(q);
+    const squares = new Set(range(1, q - 1).map((x) => multiply(x, x)));
     const { prime, exponent } = primePower(q) ?? { prime: q, exponent: 1 };
     return cayley(
       new Array<number>(exponent).fill(prime),

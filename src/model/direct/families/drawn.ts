@@ -1,5 +1,5 @@
 import { InputError } from "../../../errors.ts";
-import { diamond, modifiedDeBruijn } from "../base-graphs.ts";
+import { diamond, MODIFIED_DE_BRUIJN_PARAMETERS, modifiedDeBruijn } from "../base-graphs.ts";
 import type { Digraph } from "../digraph.ts";
 import { always, checkParameters, type Family, never } from "./family.ts";
 
@@ -25,25 +25,18 @@ export const DIAMOND: Family = {
   build: diamond,
 };
 
-/** The parameters of table A.3. */
-const DRAWN_DE_BRUIJN = [
-  [2, 3],
-  [2, 4],
-  [3, 2],
-  [4, 2],
-] as const;
+const DRAWN_DE_BRUIJN = MODIFIED_DE_BRUIJN_PARAMETERS.map((pair) => `(${pair})`).join(", ");
 
 export const MODIFIED_DE_BRUIJN: Family = {
   ...DRAWN,
   name: "DBJMod",
   form: "DBJMod(d,n)",
-  description: "de Bruijn digraph, loops and 2-cycles made one cycle: (2,3), (2,4), (3,2), (4,2)",
+  description: `de Bruijn digraph, loops and 2-cycles made one cycle: ${DRAWN_DE_BRUIJN}`,
   size: (parameters) => {
     checkParameters("DBJMod(d,n)", parameters, [2, 1]);
     const [d, n] = parameters;
-    if (!DRAWN_DE_BRUIJN.some(([a, b]) => a === d && b === n)) {
-      const expected = `parameters of table A.3: ${DRAWN_DE_BRUIJN.map(([a, b]) => `(${a},${b})`).join(", ")}`;
-      throw new InputError(`DBJMod(${d},${n})`, expected, [d, n]);
+    if (!MODIFIED_DE_BRUIJN_PARAMETERS.includes(`${d},${n}`)) {
+      throw new InputError(`DBJMod(${d},${n})`, `parameters of table A.3: ${DRAWN_DE_BRUIJN}`, [d, n]);
     }
     return { nodes: d ** n, degree: d };
   },

@@ -73,7 +73,7 @@ export function refuseLarge({ nodes, degree }: GraphSize, place: string): void {
 }
 
 /** The largest graph that is built. */
-export const MOST_ARCS = 1e7;
+const MOST_ARCS = 1e7;
 
 /** Returns the number of nodes of a group of translations. */
 export const nodesOf = (sizes: readonly number[]): number => sizes.reduce((product, size) => product * size, 1);

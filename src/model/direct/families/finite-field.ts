@@ -1,3 +1,5 @@
+import { InternalError } from "../../../errors.ts";
+
 /** GF(q): elements are 0 .. q - 1, the digits to the base p being coefficients of a polynomial; 0 and 1 are themselves. */
 export interface FiniteField {
   readonly q: number;
@@ -17,6 +19,13 @@ export function primePower(q: number): { readonly prime: number; readonly expone
   let rest = q;
   for (; rest % prime === 0; rest /= prime) exponent++;
   return rest === 1 ? { prime, exponent } : null;
+}
+
+/** Returns GF(q). Throws InternalError unless q is a prime power: parameters are checked before. */
+export function fieldOf(q: number): FiniteField {
+  const found = finiteField(q);
+  if (found === null) throw new InternalError(`no field of ${q} elements`);
+  return found;
 }
 
 /** Returns GF(q) for a prime power q, or null for other numbers. O(q^2) at most, O(q) in memory. */

@@ -1,6 +1,6 @@
-import { InternalError } from "../../../errors.ts";
 import { type Digraph, digraph } from "../digraph.ts";
-import { type FiniteField, finiteField } from "./finite-field.ts";
+import { range } from "./family.ts";
+import { type FiniteField, fieldOf } from "./finite-field.ts";
 
 /** Point-line geometries over finite fields, and the graphs that join each line to its points. */
 
@@ -22,14 +22,8 @@ export function incidenceGraph({ points, lines }: Geometry): Digraph {
 /** Returns the geometry whose lines have the points that the lines of another lack. */
 export const complementary = ({ points, lines }: Geometry): Geometry => ({
   points,
-  lines: lines.map((line) => Array.from({ length: points }, (_, point) => point).filter((p) => !line.includes(p))),
+  lines: lines.map((line) => range(0, points - 1).filter((point) => !line.includes(point))),
 });
-
-function field(q: number): FiniteField {
-  const found = finiteField(q);
-  if (found === null) throw new InternalError(`no field of ${q} elements`);
-  return found;
-}
 
 /** Returns the vectors of so many coordinates whose first coordinate above 0 is 1: the points of a projective space. */
 function projectivePoints(q: number, coordinates: number): number[][] {
@@ -46,7 +40,7 @@ function projectivePoints(q: number, coordinates: number): number[][] {
 
 /** Returns PG(2, q): lines are the points whose vectors are orthogonal to one. */
 export function projectivePlane(q: number): Geometry {
-  const { add, multiply } = field(q);
+  const { add, multiply } = fieldOf(q);
   const points = projectivePoints(q, 3);
   const lines = points.map(([a, b, c]) => {
     const line: number[] = [];
@@ -60,7 +54,7 @@ export function projectivePlane(q: number): Geometry {
 
 /** Returns AG(2, q) without the lines x = constant: point (x, y) is x + q y, line y = m x + b is m + q b. */
 export function affinePlaneLessClass(q: number): Geometry {
-  const { add, multiply } = field(q);
+  const { add, multiply } = fieldOf(q);
   const lines = Array.from({ length: q * q }, (_, line) => {
     const [m, b] = [line % q, Math.floor(line / q)];
     return Array.from({ length: q }, (_, x) => x + q * add(multiply(m, x), b));
@@ -93,12 +87,17 @@ function linesAmong(
   return { points: points.length, lines };
 }
 
+/** Returns u[i] v[j] - u[j] v[i]. */
+const minorIn =
+  ({ subtract, multiply }: FiniteField) =>
+  (u: readonly number[], v: readonly number[], i: number, j: number): number =>
+    subtract(multiply(u[i], v[j]), multiply(u[j], v[i]));
+
 /** Returns W(q), a generalized quadrangle of order (q, q): the lines of PG(3, q) that a symplectic form vanishes on. */
 export function generalizedQuadrangle(q: number): Geometry {
-  const gf = field(q);
-  const { add, subtract, multiply } = gf;
-  const minor = (u: readonly number[], v: readonly number[], i: number, j: number): number =>
-    subtract(multiply(u[i], v[j]), multiply(u[j], v[i]));
+  const gf = fieldOf(q);
+  const { add } = gf;
+  const minor = minorIn(gf);
   return linesAmong(gf, projectivePoints(q, 4), (u, v) => add(minor(u, v, 0, 1), minor(u, v, 2, 3)) === 0);
 }
 
@@ -117,13 +116,12 @@ const HEXAGON_LINES = [
  * x0 x4 + x1 x5 + x2 x6 = x3^2 of PG(6, q), and those of its lines whose Grassmann coordinates meet Tits's equations.
  */
 export function generalizedHexagon(q: number): Geometry {
-  const gf = field(q);
-  const { add, subtract, multiply } = gf;
+  const gf = fieldOf(q);
+  const { add, multiply } = gf;
   const form = (u: readonly number[], v: readonly number[]): number =>
     [0, 1, 2].reduce((sum, i) => add(sum, multiply(u[i], v[i + 4])), 0);
   const points = projectivePoints(q, 7).filter((u) => form(u, u) === multiply(u[3], u[3]));
-  const minor = (u: readonly number[], v: readonly number[], i: number, j: number): number =>
-    subtract(multiply(u[i], v[j]), multiply(u[j], v[i]));
+  const minor = minorIn(gf);
   const joined = (u: readonly number[], v: readonly number[]): boolean => {
     for (const [i, j, k, l] of HEXAGON_LINES) if (minor(u, v, i, j) !== minor(u, v, k, l)) return false;
     const middle = multiply(u[3], v[3]);

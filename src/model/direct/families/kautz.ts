@@ -1,7 +1,7 @@
 import { InputError } from "../../../errors.ts";
 import type { Digraph } from "../digraph.ts";
 import { lineGraph } from "../expansions.ts";
-import { cayley, checkParameters, type Family, never, range, regularGraph } from "./family.ts";
+import { always, cayley, checkParameters, type Family, never, range, regularGraph } from "./family.ts";
 
 /** Kautz, generalized Kautz and de Bruijn digraphs: few steps from any node to any other. */
 
@@ -62,7 +62,7 @@ export const DE_BRUIJN: Family = {
     const nodes = d ** n;
     return regularGraph(nodes, d, (x, k) => (d * x + k) % nodes);
   },
-  selfLoops: () => true,
+  selfLoops: always,
   multiEdges: never,
   reverseSymmetric: true,
   bfb: true,

@@ -1,6 +1,6 @@
 import { InputError } from "../../../errors.ts";
 import { gcd } from "../../integers.ts";
-import { cayley, checkParameters, type Family, never, range } from "./family.ts";
+import { always, cayley, checkParameters, type Family, never, range } from "./family.ts";
 
 /** Rings with parallel arcs, circulants and directed circulants: all are mapped to themselves by every rotation. */
 
@@ -17,7 +17,7 @@ export const UNI_RING: Family = {
   },
   build: ([d, m]) => cayley([m], new Array<number>(d).fill(1)),
   multiEdges: ([d]) => d > 1,
-  bandwidthOptimal: () => true,
+  bandwidthOptimal: always,
 };
 
 export const BI_RING: Family = {
@@ -37,7 +37,7 @@ export const BI_RING: Family = {
   },
   build: ([d, m]) => cayley([m], [...new Array<number>(d / 2).fill(1), ...new Array<number>(d / 2).fill(m - 1)]),
   multiEdges: ([d]) => d > 2,
-  bandwidthOptimal: () => true,
+  bandwidthOptimal: always,
 };
 
 /** Throws InputError for a repeated offset and where a rotation by the offsets does not reach every node. */

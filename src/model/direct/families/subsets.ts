@@ -1,4 +1,5 @@
 import { type Digraph, digraph } from "../digraph.ts";
+import { range } from "./family.ts";
 
 /** Graphs on the subsets of a small set. A subset a < b < c ... has number C(a, 1) + C(b, 2) + C(c, 3) ... among those of its size. */
 
@@ -38,8 +39,7 @@ function subsets(n: number, k: number): Subsets {
   };
 }
 
-const outside = (n: number, set: readonly number[]): number[] =>
-  Array.from({ length: n }, (_, x) => x).filter((x) => !set.includes(x));
+const outside = (n: number, set: readonly number[]): number[] => range(0, n - 1).filter((x) => !set.includes(x));
 const without = (set: readonly number[], x: number): number[] => set.filter((y) => y !== x);
 
 /** Returns an ascending set with another element in its place. */

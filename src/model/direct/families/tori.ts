@@ -1,6 +1,6 @@
 import { InputError } from "../../../errors.ts";
 import type { Digraph } from "../digraph.ts";
-import { cayley, checkParameters, type Family, nodesOf, refuseLarge, UNDIRECTED } from "./family.ts";
+import { cayley, checkParameters, type Family, never, nodesOf, refuseLarge, UNDIRECTED } from "./family.ts";
 import { quotientGroup } from "./quotient-group.ts";
 
 /**
@@ -135,5 +135,5 @@ export const SKEW_TORUS: Family = {
     return { nodes: nodesOf(torus.sizes), degree: skewedSteps(torus, place).steps.length };
   },
   build: (parameters) => skewed(skewOf(parameters), skewPlace(parameters)),
-  bandwidthOptimal: () => false,
+  bandwidthOptimal: never,
 };
