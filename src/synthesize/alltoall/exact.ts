@@ -1,7 +1,7 @@
 import { InternalError } from "../../errors.ts";
+import { distancesFrom } from "../../model/graph.ts";
 import { type Rational, rational } from "../../model/rational.ts";
-import type { FlowArcs } from "./flow-arcs.ts";
-import { distancesUnder } from "./lengths.ts";
+import { type FlowArcs, graphUnder } from "./flow-arcs.ts";
 
 /** The most parts of a demand of one. */
 const MOST_PARTS = 2 ** 24;
@@ -166,8 +166,9 @@ export function exactBound(
     paid += BigInt(arcs.capacity[c]) * BigInt(arcs.classSize[c]) * BigInt(length[c]);
   }
   let reached = 0n;
+  const network = graphUnder(arcs, length);
   for (let s = 0; s < sources.length; s++) {
-    const dist = distancesUnder(arcs, sources[s], length);
+    const dist = distancesFrom(network, [sources[s]]);
     const demand = wanted(s);
     let own = 0n;
     for (let v = 0; v < dist.length; v++) {

@@ -1,4 +1,4 @@
-import { groupedBy } from "../../model/graph.ts";
+import { type Graph, graph, groupedBy } from "../../model/graph.ts";
 import { nodeCount, outLinks, type Topology } from "../../model/topology.ts";
 import type { FlowOrbits } from "./orbits.ts";
 
@@ -41,3 +41,12 @@ export function flowArcs(topology: Topology, { linkClass, classSize }: FlowOrbit
     capacity,
   };
 }
+
+/** Returns the arcs as a graph in which each is as long as `length` says of its class, whole numbers >= 0. O(nodes + arcs). */
+export const graphUnder = ({ offset, source, target, arcClass }: FlowArcs, length: Int32Array): Graph =>
+  graph(
+    offset.length - 1,
+    source,
+    target,
+    Float64Array.from(arcClass, (c) => length[c]),
+  );

@@ -2,13 +2,13 @@ import type { ConcurrentFlow, ConcurrentProblem } from "../../engine/kernels/ker
 import type { LpSolver } from "../../engine/milp/lp.ts";
 import { InfeasibleError, InputError, InternalError } from "../../errors.ts";
 import { unreachable } from "../../model/bounds/infeasible.ts";
+import { distancesFrom } from "../../model/graph.ts";
 import { nodeCount, type Topology } from "../../model/topology.ts";
 import type { NetworkSymmetry } from "../../model/tree-flow.ts";
 import { exactBound, exactRate, partsFor, wholeFlow } from "./exact.ts";
-import { type FlowArcs, flowArcs } from "./flow-arcs.ts";
+import { type FlowArcs, flowArcs, graphUnder } from "./flow-arcs.ts";
 import { flowByLp, MOST_LP_COLUMNS } from "./flow-lp.ts";
 import type { AllToAllFlow, FlowRunner } from "./flow-types.ts";
-import { distancesUnder } from "./lengths.ts";
 import { type FlowOrbits, noOrbits, orbitsFor } from "./orbits.ts";
 
 export type { AllToAllFlow, FlowRunner } from "./flow-types.ts";
@@ -129,9 +129,9 @@ function taskOf(
 
 /** Returns the error that names a demand without a path. */
 function unreached(topology: Topology, arcs: FlowArcs, sources: Int32Array, wanted: Wanted): Error {
-  const ones = new Int32Array(arcs.classSize.length).fill(1);
+  const network = graphUnder(arcs, new Int32Array(arcs.classSize.length).fill(1));
   for (const source of sources) {
-    const dist = distancesUnder(arcs, source, ones);
+    const dist = distancesFrom(network, [source]);
     const target = wanted(source).findIndex((demand, v) => demand > 0 && dist[v] === Number.POSITIVE_INFINITY);
     if (target < 0) continue;
     return unreachable(topology, source, target);
