@@ -1,5 +1,5 @@
 import type { Collective } from "./collective.ts";
-import type { RouteSet } from "./routes.ts";
+import { type RouteSet, routeCount } from "./routes.ts";
 import type { Topology } from "./topology.ts";
 
 /** The transfer delivers the chunk as the source holds it. */
@@ -35,6 +35,20 @@ export function makespanPs(schedule: StepSchedule): number {
   let last = 0;
   for (let i = 0; i < schedule.endPs.length; i++) if (schedule.endPs[i] > last) last = schedule.endPs[i];
   return last;
+}
+
+/** Returns a schedule of so many rows, all zeros (copies), in the narrowest columns. */
+export function emptyRows(topology: Topology, collective: Collective, routes: RouteSet, count: number): StepSchedule {
+  return {
+    topology,
+    collective,
+    routes,
+    chunk: indexColumn(count, collective.chunkCount),
+    route: indexColumn(count, routeCount(routes)),
+    startPs: new Float64Array(count),
+    endPs: new Float64Array(count),
+    op: new Uint8Array(count),
+  };
 }
 
 /** Returns an empty column of `length` in the narrowest type for values 0 .. maximum. */

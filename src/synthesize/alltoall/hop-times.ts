@@ -41,6 +41,7 @@ export interface LinkWork {
   readonly leastTailPs: Float64Array;
 }
 
+/** Returns the work of all links, in picoseconds. O(links of the hops). */
 export function workOf(
   topology: Topology,
   { linkOffset, links, shareNum, shareDen }: RouteSet,

@@ -1,6 +1,7 @@
 import { disjointSets, type NumberedSets, numberedSets } from "../../model/disjoint-sets.ts";
 import { mapFinder } from "../../model/map-finder.ts";
 import { imagesOfLinks, isOneToOne, linkKinds, type NetworkMap, orbitsOf } from "../../model/network-maps.ts";
+import { indicesBelow } from "../../model/ordering.ts";
 import { linkCount, nodeCount, type Topology } from "../../model/topology.ts";
 
 /** The orbits of NPUs and links under maps of which only generators are known. */
@@ -85,7 +86,7 @@ function stillClasses(
   images: (Int32Array | null)[],
   links: number,
 ): NumberedSets {
-  const identity = Int32Array.from({ length: links }, (_, link) => link);
+  const identity = indicesBelow(links);
   const orbit = [source];
   const own = new Map<number, Int32Array>([[source, identity]]);
   for (const v of orbit) {

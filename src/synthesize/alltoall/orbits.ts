@@ -1,5 +1,6 @@
 import { generatorMaps, orbitsOf } from "../../model/network-maps.ts";
 import { networkSymmetry } from "../../model/network-symmetry.ts";
+import { indicesBelow } from "../../model/ordering.ts";
 import { linkCount, type Topology } from "../../model/topology.ts";
 import type { NetworkSymmetry } from "../../model/tree-flow.ts";
 import { type LinkMaps, mapOrbits } from "./map-orbits.ts";
@@ -45,11 +46,11 @@ export function orbitsFor(topology: Topology, symmetry?: NetworkSymmetry | null)
 /** Returns every link and every NPU as an orbit of its own. */
 export function noOrbits({ npuCount, linkSource }: Topology): FlowOrbits {
   return {
-    linkClass: Int32Array.from(linkSource.keys()),
+    linkClass: indicesBelow(linkSource.length),
     classSize: new Int32Array(linkSource.length).fill(1),
-    sources: Int32Array.from({ length: npuCount }, (_, v) => v),
+    sources: indicesBelow(npuCount),
     weight: new Float64Array(npuCount).fill(1),
-    sourceOf: Int32Array.from({ length: npuCount }, (_, v) => v),
+    sourceOf: indicesBelow(npuCount),
     still: new Array<null>(npuCount).fill(null),
     mapTo: () => null,
     about: "no symmetry",

@@ -3,7 +3,7 @@ import { groupedBy } from "../../model/graph.ts";
 import { orderByTime } from "../../model/ordering.ts";
 import { ceil } from "../../model/rational.ts";
 import { routeCount, routeTimes, serializationPs } from "../../model/routes.ts";
-import { indexColumn, type StepSchedule } from "../../model/step-schedule.ts";
+import { emptyRows, type StepSchedule } from "../../model/step-schedule.ts";
 import type { Topology } from "../../model/topology.ts";
 import type { Messages } from "./messages.ts";
 import { type Paths, pathsAlong, type SourceFlow, shortestPaths } from "./paths.ts";
@@ -116,16 +116,7 @@ function scheduleOf(
     routeCount(routes),
   ).items.map((k) => byChunk[k]);
   const order = orderByTime(Float64Array.from(byRoute, (i) => startPs[i]));
-  const schedule = {
-    topology,
-    collective,
-    routes,
-    chunk: indexColumn(order.length, collective.chunkCount),
-    route: indexColumn(order.length, routeCount(routes)),
-    startPs: new Float64Array(order.length),
-    endPs: new Float64Array(order.length),
-    op: new Uint8Array(order.length),
-  };
+  const schedule = emptyRows(topology, collective, routes, order.length);
   for (let row = 0; row < order.length; row++) {
     const i = byRoute[order[row]];
     schedule.chunk[row] = messages.chunk[message[i]];

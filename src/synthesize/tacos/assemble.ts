@@ -1,7 +1,7 @@
 import type { Collective } from "../../model/collective.ts";
 import { orderByTime } from "../../model/ordering.ts";
 import { type RouteSet, routeCount } from "../../model/routes.ts";
-import { indexColumn, OP_REDUCE, type StepSchedule } from "../../model/step-schedule.ts";
+import { emptyRows, OP_REDUCE, type StepSchedule } from "../../model/step-schedule.ts";
 import type { Topology } from "../../model/topology.ts";
 import { type Ends, rowsByStart } from "./row-order.ts";
 
@@ -79,20 +79,6 @@ export function assemble(topology: Topology, collective: Collective, phases: rea
     base += end;
   }
   return schedule;
-}
-
-/** Returns a schedule of so many rows, all zeros (copies), in the narrowest columns. */
-function emptyRows(topology: Topology, collective: Collective, routes: RouteSet, count: number): StepSchedule {
-  return {
-    topology,
-    collective,
-    routes,
-    chunk: indexColumn(count, collective.chunkCount),
-    route: indexColumn(count, routeCount(routes)),
-    startPs: new Float64Array(count),
-    endPs: new Float64Array(count),
-    op: new Uint8Array(count),
-  };
 }
 
 /** Writes these rows of the phase from `row` on; the phase begins at `base` and takes until `end`, its routes begin at `shift`. */

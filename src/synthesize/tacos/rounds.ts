@@ -1,7 +1,6 @@
 import type { Collective } from "../../model/collective.ts";
-import { routeCount } from "../../model/routes.ts";
 import { isSlotSchedule } from "../../model/slot-schedule.ts";
-import { indexColumn, makespanPs, type StepSchedule } from "../../model/step-schedule.ts";
+import { emptyRows, makespanPs, type StepSchedule } from "../../model/step-schedule.ts";
 import { switchCount } from "../../model/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { type Network, targetPs } from "./attempt.ts";
@@ -35,16 +34,7 @@ function repeated(round: StepSchedule, collective: Collective, rounds: number): 
   const rows = round.chunk.length;
   const lengthPs = makespanPs(round);
   const perRound = collective.chunksPerNpu / rounds;
-  const schedule = {
-    topology,
-    collective,
-    routes,
-    chunk: indexColumn(rows * rounds, collective.chunkCount),
-    route: indexColumn(rows * rounds, routeCount(routes)),
-    startPs: new Float64Array(rows * rounds),
-    endPs: new Float64Array(rows * rounds),
-    op: new Uint8Array(rows * rounds),
-  };
+  const schedule = emptyRows(topology, collective, routes, rows * rounds);
   const first = Int32Array.from({ length: collective.chunkCount / rounds }, (_, c) => {
     const block = Math.floor(c / perRound);
     return block * collective.chunksPerNpu + (c - block * perRound);
