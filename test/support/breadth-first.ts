@@ -1,16 +1,18 @@
 import fc from "fast-check";
 import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import type { NamedCollective } from "../../src/model/collective.ts";
-import { arcSources, type Digraph, digraph, networkOf } from "../../src/model/direct/digraph.ts";
+import { arcSources, type Digraph, networkOf } from "../../src/model/direct/digraph.ts";
 import { graphOf } from "../../src/model/direct/graph-of.ts";
 import { parseConstruction } from "../../src/model/direct/parse.ts";
-import { add, type Rational, rational, subtract } from "../../src/model/rational.ts";
+import { add, type Rational, rational } from "../../src/model/rational.ts";
 import type { Schedule } from "../../src/model/slot-schedule.ts";
 import type { Topology } from "../../src/model/topology.ts";
+import { random } from "../../src/random.ts";
 import { bfb } from "../../src/synthesize/bfb/bfb.ts";
 import type { Balancer } from "../../src/synthesize/bfb/broadcast.ts";
 import type { Synthesis } from "../../src/synthesize/synthesizer.ts";
 import { verify } from "../../src/verify/verify.ts";
+import { regularDigraph } from "./regular-digraphs.ts";
 import { inlineRunner, wholeCollective } from "./synthesis.ts";
 
 const runner = inlineRunner(jsKernels);
@@ -45,25 +47,11 @@ export const faults = (schedule: Schedule): readonly string[] =>
 /** Generates connected digraphs of 3 to `most` nodes with `degree` arcs out of and into each, parallel arcs and self-loops too. */
 export const regularDigraphs = (most: number, degrees: readonly number[] = [2, 3, 4]): fc.Arbitrary<Digraph> =>
   fc
-    .record({
-      nodes: fc.integer({ min: 3, max: most }),
-      degree: fc.constantFrom(...degrees),
-      keys: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 4 * most, maxLength: 4 * most }),
-    })
-    .map(({ nodes, degree, keys }) => {
-      // the first permutation is a cycle, so the graph is connected
-      const permutations = Array.from({ length: degree }, (_, i) =>
-        [...Array(nodes).keys()].sort((a, b) => keys[i * most + a] - keys[i * most + b] || a - b),
-      );
-      const [cycle, ...others] = permutations as [number[], ...number[][]];
-      const next = cycle.map((_, v) => cycle[(cycle.indexOf(v) + 1) % nodes]);
-      return digraph(nodes, (v) => [next[v] as number, ...others.map((image) => image[v] as number)]);
-    });
+    .record({ nodes: fc.integer({ min: 3, max: most }), degree: fc.constantFrom(...degrees), seed: fc.nat() })
+    .map(({ nodes, degree, seed }) => regularDigraph(nodes, degree, random(seed, 0)));
 
-/** Returns a / b summed over rationals. */
+/** Returns the sum of rationals. */
 export const sumOf = (values: readonly Rational[]): Rational => values.reduce(add, rational(0));
-
-export const difference = subtract;
 
 /** Returns the distance from every node to `node`, by relaxing all arcs again and again. */
 export function distancesTo(of: Digraph, node: number): number[] {

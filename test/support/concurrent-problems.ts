@@ -70,7 +70,7 @@ function tailsOf({ nodeCount, arcOffset, arcTarget }: ConcurrentProblem): Int32A
   return tail;
 }
 
-/** Returns the greatest rate by LP (A.1) of Zhao 2026 as printed: a flow for every pair. All arcs are classes of their own. */
+/** Returns the greatest rate by a linear program with a flow for every pair, as (A.1) of Zhao 2026 for its sources. All arcs are classes of their own. */
 export function rateByLp(problem: ConcurrentProblem, lp: LpSolver): number {
   const { nodeCount, arcTarget, sources } = problem;
   const tail = tailsOf(problem);

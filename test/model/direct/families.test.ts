@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { bestCirculant } from "../../../src/model/direct/best-circulant.ts";
 import { arcCount, arcSources, type Digraph, regularDegree } from "../../../src/model/direct/digraph.ts";
 import { diameter, distanceCounts, distancesFrom } from "../../../src/model/direct/distances.ts";
 import { DISTANCE_REGULAR_SIZES } from "../../../src/model/direct/families/distance-regular.ts";
@@ -100,6 +99,9 @@ const GRAPHS: readonly [string, number, number, number][] = [
   ["MultiC(2,16,{3,4})", 16, 8, 3],
   ["DC(6,{1,2,3,4})", 6, 4, 2],
   ["DC(9,{1,3})", 9, 2, 4],
+  ["Cayley(8,2,7,{1,6,8,11})", 16, 4, 2],
+  ["Cayley(7,3,2,{1,7})", 21, 2, 5],
+  ["Cayley(1,5,1,{1})", 5, 1, 4],
   ["UniRing(1,8)", 8, 1, 7],
   ["UniRing(2,2)", 2, 2, 1],
   ["BiRing(2,5)", 5, 2, 2],
@@ -172,27 +174,6 @@ describe("families", () => {
     for (let m = d + 1; m <= 150; m++) {
       expect(trueDiameter(graph(`Pi(${d},${m})`))).toBeLessThanOrEqual(mooreSteps(m, d) + 1);
     }
-  });
-});
-
-describe("best circulant with two offsets (theorem 22)", () => {
-  it("has the least diameter of all circulants with two offsets, up to 60 nodes", () => {
-    for (let n = 5; n <= 60; n++) {
-      let least = Infinity;
-      for (let a = 1; 2 * a <= n; a++) {
-        for (let b = a + 1; 2 * b <= n; b++) {
-          const g = family("C").build([n, a, b]);
-          least = Math.min(least, diameter(g));
-        }
-      }
-      expect(diameter(graph(`C(${n},{${bestCirculant(n).join()}})`)), `${n} nodes`).toBe(least);
-    }
-  });
-
-  it("is m, m + 1 with m from the closed form", () => {
-    for (let n = 7; n <= 5000; n++) expect(bestCirculant(n)[0]).toBe(Math.ceil((Math.sqrt(2 * n - 1) - 1) / 2));
-    expect(bestCirculant(16)).toEqual([3, 4]);
-    expect(() => bestCirculant(4)).toThrow("expected 5 nodes or more");
   });
 });
 

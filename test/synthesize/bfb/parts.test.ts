@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { stepLoads } from "../../../src/model/comm-times.ts";
 import { leastBandwidthTime } from "../../../src/model/direct/optimality.ts";
-import { compare, multiply, type Rational, rational } from "../../../src/model/rational.ts";
+import { compare, multiply, type Rational, rational, subtract } from "../../../src/model/rational.ts";
 import { bfbLoads, bfbSchedule } from "../../../src/synthesize/bfb/broadcast.ts";
 import { bestParts, exactParts } from "../../../src/synthesize/bfb/parts.ts";
-import { balance, diameterOf, difference, regularDigraphs, sumOf } from "../../support/breadth-first.ts";
+import { balance, diameterOf, regularDigraphs, sumOf } from "../../support/breadth-first.ts";
 
 const loadsOf = fc.array(
   fc
@@ -56,7 +56,7 @@ describe("parts of a shard", () => {
           BigInt(degree) * (BigInt(degree) ** BigInt(diameterOf(of)) - 1n),
           BigInt((degree - 1) * parts * of.nodes),
         );
-        const lost = multiply(difference(timeOf(loads, parts), sumOf(loads)), rational(degree, of.nodes));
+        const lost = multiply(subtract(timeOf(loads, parts), sumOf(loads)), rational(degree, of.nodes));
         expect(compare(lost, allowed)).toBeLessThanOrEqual(0);
         const least = multiply(sumOf(loads), rational(degree, of.nodes));
         expect(compare(least, leastBandwidthTime(of.nodes))).toBeGreaterThanOrEqual(0);
