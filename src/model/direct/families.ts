@@ -4,6 +4,7 @@ import { DISTANCE_REGULAR } from "./families/distance-regular.ts";
 import { DIAMOND, MODIFIED_DE_BRUIJN } from "./families/drawn.ts";
 import type { Family } from "./families/family.ts";
 import { DE_BRUIJN, GENERALIZED_KAUTZ, KAUTZ } from "./families/kautz.ts";
+import { METACYCLIC } from "./families/metacyclic.ts";
 import { COMPLETE, CROWN, CUBE, HAMMING, TWISTED_CUBE } from "./families/products.ts";
 import { BI_RING, CIRCULANT, DIRECTED_CIRCULANT, MULTI_CIRCULANT, UNI_RING } from "./families/rings.ts";
 import { SKEW_TORUS, TORUS, TWISTED_TORUS } from "./families/tori.ts";
@@ -19,6 +20,7 @@ export const FAMILIES: readonly Family[] = [
   CIRCULANT,
   MULTI_CIRCULANT,
   DIRECTED_CIRCULANT,
+  METACYCLIC,
   BI_RING,
   UNI_RING,
   DIAMOND,

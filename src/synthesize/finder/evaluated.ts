@@ -7,9 +7,10 @@ import { add, compare, format, parseRational, rational } from "../../model/ratio
 import { baseOf } from "./bases.ts";
 import { type Balancer, type BfbTimes, bfbTimes } from "./bfb-times.ts";
 import { type Candidate, isBeaten, TRAITS } from "./candidate.ts";
+import { elementsOfSmallDiameter } from "./groups.ts";
 import { offsetsOfSmallDiameter } from "./offsets.ts";
 
-/** Graphs whose T_B has to be computed: generalized Kautz graphs, and circulants, whose offsets are searched too. */
+/** Graphs whose T_B has to be computed: generalized Kautz graphs, circulants and Cayley digraphs, which are searched for too. */
 
 /** A graph of a family with its BFB times; plain data, so that results can be kept. */
 export interface Evaluated {
@@ -22,11 +23,11 @@ export interface Evaluated {
   readonly bandwidth: string;
 }
 
-/** What was computed, by kind, size and degree: "Pi 1024 4", "C 64 6", "DC 64 4". */
+/** What was computed, by kind, size and degree: "Pi 1024 4", "C 64 6", "DC 64 4", "Cayley 16 4". */
 export type Evaluations = Map<string, readonly Evaluated[]>;
 
 /** Changes where other graphs are found, or more is kept: what was kept before is then not used. */
-export const EVALUATIONS_VERSION = 1;
+export const EVALUATIONS_VERSION = 2;
 
 const { loopless, simple, balanced, bidirectional, reversible } = TRAITS;
 
@@ -99,7 +100,7 @@ async function evaluateCirculants(family: "C" | "DC", nodes: number, degree: num
 const isOptimal = ({ bandwidth }: Evaluated, nodes: number): boolean =>
   compare(parseRational(bandwidth) ?? rational(0), leastBandwidthTime(nodes)) === 0;
 
-/** Returns the BFB times of L^n of a circulant: paths from node 0 stand for all. */
+/** Returns the BFB times of L^n of a graph whose nodes are all alike: paths from node 0 stand for all. */
 function linedTimes(family: string, parameters: readonly number[], times: number, paths: number, balance: Balancer) {
   const base = { kind: "family", family, parameters } as const;
   const graph = graphOf(times === 0 ? base : { kind: "line", times, base });
@@ -108,6 +109,29 @@ function linedTimes(family: string, parameters: readonly number[], times: number
     Int32Array.from({ length: paths }, (_, path) => path),
     balance,
   );
+}
+
+/** Cayley digraphs are searched for up to so many nodes; larger ones are line graphs of them. */
+const MOST_ELEMENTS = 96;
+
+/** Returns Cayley digraphs of groups that do not commute, of the least diameter that the search finds; kept in `known`. */
+export async function cayleyGraphs(
+  nodes: number,
+  degree: number,
+  known: Evaluations,
+  balance: Balancer,
+): Promise<Candidate[]> {
+  if (nodes > MOST_ELEMENTS) return [];
+  const key = `Cayley ${nodes} ${degree}`;
+  let evaluated = known.get(key);
+  if (evaluated === undefined) {
+    const found: Evaluated[] = [];
+    for (const { parameters } of elementsOfSmallDiameter(nodes, degree))
+      found.push(evaluatedOf("Cayley", parameters, await linedTimes("Cayley", parameters, 0, 1, balance)));
+    evaluated = found;
+    known.set(key, evaluated);
+  }
+  return evaluated.map((graph) => candidateOf(graph, nodes, degree, loopless | simple));
 }
 
 /**

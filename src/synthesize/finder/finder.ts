@@ -1,7 +1,7 @@
 import { knownBases } from "./bases.ts";
 import type { Balancer } from "./bfb-times.ts";
 import { type Candidate, FACTOR, has, offer, paretoOf, TRAITS } from "./candidate.ts";
-import { circulants, type Evaluations, generalizedKautz } from "./evaluated.ts";
+import { cayleyGraphs, circulants, type Evaluations, generalizedKautz } from "./evaluated.ts";
 import { bothWays, lined, multiplied, multipliedBy, raised } from "./expansions.ts";
 
 /**
@@ -35,6 +35,7 @@ export function topologyFinder(balance: Balancer, options: FinderOptions): Topol
     const found = knownBases(nodes, degree);
     if (degree < 2 || degree >= nodes - 2) return found;
     found.push(...(await circulants(nodes, degree, false, known, balance)));
+    if (!bidirectional) found.push(...(await cayleyGraphs(nodes, degree, known, balance)));
     if (bidirectional && degree !== 2 && degree !== 4)
       found.push(...(await circulants(nodes, degree, true, known, balance)));
     return found;

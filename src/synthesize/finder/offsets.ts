@@ -91,7 +91,7 @@ function keepBest(found: Map<string, Offsets & Score>): Offsets[] {
 }
 
 /** Returns so many different numbers of 1 .. range (Floyd's sampling). O(count). */
-function distinct(count: number, range: number, next: (bound: number) => number): number[] {
+export function distinct(count: number, range: number, next: (bound: number) => number): number[] {
   const chosen = new Set<number>();
   for (let i = range - count + 1; i <= range; i++) {
     const drawn = 1 + next(i);

@@ -69,7 +69,7 @@ describe("the finder's networks", () => {
   it("are those of 1,024 nodes at degree 4", async () => {
     expect((await directed.frontier(1024, 4)).map(textOf)).toMatchInlineSnapshot(`
       [
-        "DBJ(4,5) 5 341/256",
+        "L3(Cayley(8,2,7,{2,7,10,13})) 5 277/256",
         "L3(DC(16,{1,3,5,9})) 6 1",
         "L2(DC(64,{34,42,59,61})) 7 1023/1024",
       ]

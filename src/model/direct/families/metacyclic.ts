@@ -1,0 +1,82 @@
+import { InputError } from "../../../errors.ts";
+import { checkParameters, type Family, never, refuseLarge, regularGraph } from "./family.ts";
+
+/** Cayley digraphs of groups that turn and shift: fewer steps than circulants of as many nodes and arcs have. */
+
+/** Returns r^0 .. r^(n - 1) modulo m. O(n). */
+function powersOf(r: number, n: number, m: number): number[] {
+  const powers = [1 % m];
+  for (let i = 1; i < n; i++) powers.push((powers[i - 1] * r) % m);
+  return powers;
+}
+
+/** Products of two numbers of this size are exact. */
+const MOST_ELEMENTS = 1e6;
+const MOST_STEPS = 1000;
+const FORM = "Cayley(m,n,r,{a,b,...})";
+
+/**
+ * Returns the product of elements x + m y, 0 <= x < m and 0 <= y < n, of the group in which (x, y) (x', y') is
+ * (x + r^y x', y + y'). O(n) for the function, O(1) for a product.
+ */
+export function metacyclicProduct(m: number, n: number, r: number): (left: number, right: number) => number {
+  const powers = powersOf(r, n, m);
+  return (left, right) => {
+    const [x, y] = [left % m, Math.floor(left / m)];
+    return ((x + powers[y] * (right % m)) % m) + m * ((y + Math.floor(right / m)) % n);
+  };
+}
+
+/** Every node v leads to v a, v b, ...: all nodes are alike. With r = m - 1 and n = 2 the group is a dihedral one. */
+export const METACYCLIC: Family = {
+  name: "Cayley",
+  form: FORM,
+  description: "Cayley digraph of Z_m : Z_n, (x,y)(x',y') = (x + r^y x', y + y'); element x + m y leads on by a, b ...",
+  beforeBraces: () => 3,
+  size: (parameters) => {
+    checkParameters(FORM, parameters, [1, 1, 1, 1], MOST_STEPS + 3);
+    const [m, n, r, ...steps] = parameters;
+    const place = `Cayley(${m},${n},${r},{${steps.join(",")}})`;
+    if (m > MOST_ELEMENTS || n > MOST_ELEMENTS)
+      throw new InputError(place, `m and n of at most ${MOST_ELEMENTS}`, m * n);
+    refuseLarge({ nodes: m * n, degree: steps.length }, place);
+    if (r >= m && m > 1) throw new InputError(place, `r below m = ${m}`, r);
+    if ((powersOf(r, n, m)[n - 1] * r) % m !== 1 % m)
+      throw new InputError(place, `r whose power n = ${n} is 1 modulo m = ${m}`, r);
+    steps.forEach((step, i) => {
+      if (step >= m * n) throw new InputError(`an element of ${place}`, `a whole number, 1 to ${m * n - 1}`, step);
+      if (steps.indexOf(step) < i) throw new InputError(`the elements of ${place}`, "each element once", step);
+    });
+    const reached = reachedBy(m, n, r, steps);
+    if (reached < m * n)
+      throw new InputError(place, `elements that connect all ${m * n} nodes`, `those of a group of ${reached}`);
+    return { nodes: m * n, degree: steps.length };
+  },
+  build: ([m, n, r, ...steps]) => {
+    const product = metacyclicProduct(m, n, r);
+    return regularGraph(m * n, steps.length, (v, k) => product(v, steps[k]));
+  },
+  selfLoops: never,
+  multiEdges: never,
+  reverseSymmetric: false,
+  bfb: true,
+  bandwidthOptimal: never,
+};
+
+/** Returns how many elements are products of the steps. O(nodes * steps). */
+function reachedBy(m: number, n: number, r: number, steps: readonly number[]): number {
+  const product = metacyclicProduct(m, n, r);
+  const seen = new Uint8Array(m * n);
+  const queue = new Int32Array(m * n);
+  seen[0] = 1;
+  let end = 1;
+  for (let next = 0; next < end; next++) {
+    for (const step of steps) {
+      const to = product(queue[next], step);
+      if (seen[to] === 1) continue;
+      seen[to] = 1;
+      queue[end++] = to;
+    }
+  }
+  return end;
+}
