@@ -5,6 +5,8 @@ import { linkCount, nodeCount, outLinks, type Topology } from "../model/topology
 import type { NetworkSymmetry } from "../model/tree-flow.ts";
 
 const LONGEST = 2 ** 30;
+/** Distances beyond are rounded, so none is taken to be longer: that proves less, but nothing wrong. */
+const FARTHEST = 2 ** 53;
 
 /**
  * Returns the rate that no flow of an all-to-all exceeds, in bytes per second for one unit of demand, as these lengths [links] prove
@@ -35,7 +37,7 @@ export function provenRate(
       if (!Number.isSafeInteger(units) || units < 0)
         throw new InputError(`the demand of NPU ${npu}`, "whole numbers of 0 or more", units);
       if (far[to] === Number.POSITIVE_INFINITY) return null;
-      spent += BigInt(units) * BigInt(far[to]);
+      spent += BigInt(units) * BigInt(Math.min(far[to], FARTHEST));
     }
   }
   if (alike) spent *= BigInt(npuCount);

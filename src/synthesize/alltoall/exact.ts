@@ -7,6 +7,8 @@ import { type FlowArcs, graphUnder } from "./flow-arcs.ts";
 const MOST_PARTS = 2 ** 24;
 /** A source's demands are at most so many parts in all, so that doubles hold them. */
 const MOST_SUM = 2 ** 50;
+/** Distances beyond are rounded; a shorter one weakens a bound and is safe. */
+const FARTHEST = 2 ** 53;
 
 /** Returns how many whole parts a demand of one is, where the demands of a source are at most `sum` in all; below 1 for 2^50 on. */
 export function partsFor(sum: number): number {
@@ -18,7 +20,7 @@ export function partsFor(sum: number): number {
 /**
  * Returns a flow in whole parts (`parts` for a demand of one at a rate of one) that carries exactly the demand `wanted` [nodes] of a
  * source, split at every node much as `flow` [arcs] is, which may have circles and rounding errors; they are left out.
- * Throws InternalError where the flow does not reach a node that wants something. O(arcs) for each circle.
+ * Null where the flow does not reach a node that wants something. O(arcs) for each circle.
  */
 export function wholeFlow(
   arcs: FlowArcs,
@@ -26,7 +28,7 @@ export function wholeFlow(
   wanted: Float64Array,
   parts: number,
   flow: Float64Array,
-): Float64Array {
+): Float64Array | null {
   const order = orderAlong(arcs, source, flow);
   const need = Float64Array.from(wanted, (demand, v) => (v === source ? 0 : demand * parts));
   const whole = new Float64Array(flow.length);
@@ -45,7 +47,7 @@ export function wholeFlow(
       sum += flow[a];
       if (widest < 0 || flow[a] > flow[widest]) widest = a;
     }
-    if (widest < 0) throw new InternalError(`a flow that does not reach node ${v}`);
+    if (widest < 0) return null;
     let rest = need[v];
     for (let k = arcs.inOffset[v]; k < arcs.inOffset[v + 1]; k++) {
       const a = arcs.inArcs[k];
@@ -57,7 +59,7 @@ export function wholeFlow(
     whole[widest] = rest;
     need[arcs.source[widest]] += rest;
   }
-  return whole;
+  return need.every((rest, v) => rest === 0 || rank[v] < order.length) ? whole : null;
 }
 
 /**
@@ -172,7 +174,7 @@ export function exactBound(
     const demand = wanted(s);
     let own = 0n;
     for (let v = 0; v < dist.length; v++) {
-      if (demand[v] > 0 && v !== sources[s]) own += BigInt(demand[v]) * BigInt(dist[v]);
+      if (demand[v] > 0 && v !== sources[s]) own += BigInt(demand[v]) * BigInt(Math.min(dist[v], FARTHEST));
     }
     reached += own * BigInt(weight[s]);
   }

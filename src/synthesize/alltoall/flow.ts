@@ -1,8 +1,9 @@
-import type { ConcurrentFlow, ConcurrentProblem } from "../../engine/kernels/kernels.ts";
+import type { ConcurrentProblem } from "../../engine/kernels/kernels.ts";
 import type { LpSolver } from "../../engine/milp/lp.ts";
 import { InfeasibleError, InputError, InternalError } from "../../errors.ts";
 import { unreachable } from "../../model/bounds/infeasible.ts";
 import { distancesFrom } from "../../model/graph.ts";
+import { compare } from "../../model/rational.ts";
 import { nodeCount, type Topology } from "../../model/topology.ts";
 import type { NetworkSymmetry } from "../../model/tree-flow.ts";
 import { exactBound, exactRate, partsFor, wholeFlow } from "./exact.ts";
@@ -29,7 +30,7 @@ const MOST_NUMBERS = 2 ** 27;
  * Returns the maximum concurrent flow of an all-to-all, within `gap` (0.01: 1 %) of the optimum wherever the kernel or the linear
  * program gets there; rate and bound say how near it is. `demand` [NPUs * NPUs], row by source, whole numbers, the diagonal
  * does not count; null: one unit to every other NPU. Throws InfeasibleError where a demand has no path, InputError where there
- * is no demand, one is no whole number, the sum of a row is 2^50 or more, or the network is too large.
+ * is no demand, one is no whole number, the sum of a row is 2^50 or more, the gap is not above 0, or the network is too large.
  */
 export async function allToAllFlow(
   topology: Topology,
@@ -39,6 +40,8 @@ export async function allToAllFlow(
   lp: LpSolver | null,
   options: FlowOptions = {},
 ): Promise<AllToAllFlow> {
+  if (!(gap > 0 && gap < Number.POSITIVE_INFINITY))
+    throw new InputError("the gap of an all-to-all's flow", "a number above 0", gap);
   const wanted = checkedDemand(topology, demand);
   const orbits = demand === null ? orbitsFor(topology, options.symmetry) : noOrbits(topology);
   const arcs = flowArcs(topology, orbits);
@@ -54,12 +57,21 @@ export async function allToAllFlow(
   const found = await runner.concurrent(problem).catch((error: unknown) => {
     throw error instanceof InfeasibleError ? unreached(topology, arcs, task.sources, wanted) : error;
   });
-  const near = proved(topology, arcs, orbits, wanted, task, found);
-  const method = `concurrent flow in ${found.rounds} rounds, ${orbits.about}`;
-  if (!small || found.bound <= found.rate * (1 + gap)) return { ...near, method };
+  const carried = carriedBy(topology, arcs, orbits, wanted, task, found.flow);
+  const ones = new Int32Array(arcs.classSize.length).fill(1);
+  const proved = provedBy(arcs, wanted, task, found.length) ?? provedBy(arcs, wanted, task, ones);
+  if (carried === null || proved === null) throw new InternalError("a concurrent flow that carries or proves nothing");
+  const near = { ...carried, ...proved, method: `concurrent flow in ${found.rounds} rounds, ${orbits.about}` };
+  if (!small || found.bound <= found.rate * (1 + gap)) return near;
   const solved = flowByLp(problem, arcs, lp);
-  if (solved === null) return { ...near, method };
-  return { ...proved(topology, arcs, orbits, wanted, task, solved), method: `linear program, ${orbits.about}` };
+  if (solved === null) return near;
+  // The solver's tolerances may be wider than the least demands and the narrowest links.
+  const exact = carriedBy(topology, arcs, orbits, wanted, task, solved.flow);
+  const limit = provedBy(arcs, wanted, task, solved.length);
+  const isFaster = exact !== null && compare(exact.rate, near.rate) >= 0;
+  const isTighter = limit !== null && compare(limit.bound, near.bound) <= 0;
+  const method = isFaster ? `linear program, ${orbits.about}` : near.method;
+  return { ...near, ...(isFaster ? exact : {}), ...(isTighter ? limit : {}), method };
 }
 
 type Wanted = (npu: number) => Float64Array;
@@ -139,29 +151,40 @@ function unreached(topology: Topology, arcs: FlowArcs, sources: Int32Array, want
   return new InternalError("a concurrent flow misses a path that is there");
 }
 
-/** Returns the flow with rate and bound proved exactly. */
-function proved(
+/** Returns the bound that lengths [classes] prove, exactly; null where they prove none. */
+function provedBy(
+  arcs: FlowArcs,
+  wanted: Wanted,
+  { sources, sourceWeight }: Task,
+  length: Int32Array,
+): Pick<AllToAllFlow, "bound" | "lengths"> | null {
+  const bound = exactBound(arcs, sources, sourceWeight, (s) => wanted(sources[s]), length);
+  if (bound === null) return null;
+  const lengths = new Int32Array(arcs.target.length);
+  for (let a = 0; a < lengths.length; a++) lengths[arcs.link[a]] = length[arcs.arcClass[a]];
+  return { bound, lengths };
+}
+
+/** Returns what flows [sources * arcs] carry, with the rate that they reach exactly; null where one misses a demand. */
+function carriedBy(
   topology: Topology,
   arcs: FlowArcs,
   orbits: FlowOrbits,
   wanted: Wanted,
   { sources, sourceWeight }: Task,
-  found: Pick<ConcurrentFlow, "flow" | "length">,
-): Omit<AllToAllFlow, "method"> {
+  found: Float64Array,
+): Pick<AllToAllFlow, "rate" | "flow"> | null {
   const count = arcs.target.length;
-  const parts = partsFor(Math.max(...Array.from(sources, (npu) => sumOf(wanted(npu)))));
-  const flows = Array.from(sources, (npu, s) =>
-    wholeFlow(arcs, npu, wanted(npu), parts, found.flow.slice(s * count, (s + 1) * count)),
-  );
-  const bound = exactBound(arcs, sources, sourceWeight, (s) => wanted(sources[s]), found.length);
-  if (bound === null) throw new InternalError("lengths that prove nothing");
-  const lengths = new Int32Array(count);
-  for (let a = 0; a < count; a++) lengths[arcs.link[a]] = found.length[arcs.arcClass[a]];
+  const parts = partsFor(sources.reduce((most, npu) => Math.max(most, sumOf(wanted(npu))), 0));
+  const flows: Float64Array[] = [];
+  for (const [s, npu] of sources.entries()) {
+    const whole = wholeFlow(arcs, npu, wanted(npu), parts, found.slice(s * count, (s + 1) * count));
+    if (whole === null) return null;
+    flows.push(whole);
+  }
   const place = new Map(Array.from(sources, (npu, s) => [npu, s]));
   return {
     rate: exactRate(arcs, sourceWeight, parts, flows),
-    bound,
-    lengths,
     flow(npu) {
       const flow = new Float64Array(count);
       if (!(npu >= 0 && npu < topology.npuCount)) throw new InternalError(`no flow of NPU ${npu}`);

@@ -20,6 +20,8 @@ export interface LinkMaps {
 const MOST_WORK = 2e7;
 /** Above so many images of links, over all NPUs, the orbits are not made. */
 const MOST_IMAGES = 2 ** 24;
+/** Above so many, over all NPUs and generators, fewer generators do. */
+const MOST_JOINS = 2 ** 25;
 
 /**
  * Returns the orbits under maps that colour refinement finds; null where it finds none, or the network is too large.
@@ -30,8 +32,9 @@ export function mapOrbits(topology: Topology): LinkMaps | null {
   const { npuCount } = topology;
   const links = linkCount(topology);
   if (npuCount * links > MOST_IMAGES) return null;
-  const maps = generators(topology);
-  if (maps.length === 0) return null;
+  const all = generators(topology);
+  if (all.length === 0) return null;
+  const maps = all.length * npuCount * links > MOST_JOINS ? fewer(all, npuCount) : all;
   const npus = orbitsOf(
     npuCount,
     maps.map(({ node }) => node.subarray(0, npuCount)),
@@ -74,6 +77,28 @@ function generators(topology: Topology): NetworkMap[] {
     }
   }
   return maps;
+}
+
+/**
+ * Returns the product of all maps and those that take NPUs elsewhere than the ones before: of the maps that each swap two of a
+ * thousand NPUs at a switch, one that takes them all around. They generate the same orbits of NPUs, of links perhaps smaller ones.
+ */
+function fewer(maps: readonly NetworkMap[], npuCount: number): NetworkMap[] {
+  const after = (second: Int32Array, first: Int32Array): Int32Array => first.map((image) => second[image]);
+  const product = maps.reduce((first, { node, link }) => ({
+    node: after(node, first.node),
+    link: after(link, first.link),
+  }));
+  const sets = disjointSets(npuCount);
+  return [product, ...maps].filter(({ node }) => {
+    let joins = false;
+    for (let v = 0; v < npuCount; v++) {
+      if (sets.least(v) === sets.least(node[v])) continue;
+      sets.join(v, node[v]);
+      joins = true;
+    }
+    return joins;
+  });
 }
 
 /**
