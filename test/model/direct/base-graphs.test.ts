@@ -5,6 +5,7 @@ import { arcSources, type Digraph, regularDegree } from "../../../src/model/dire
 import { diameter, distancesFrom } from "../../../src/model/direct/distances.ts";
 import { transpose } from "../../../src/model/direct/expansions.ts";
 import { allToAllProgram } from "../../support/all-to-all-program.ts";
+import { areIsomorphic } from "../../support/isomorphism.ts";
 
 const lp = await openHighs();
 
@@ -21,27 +22,6 @@ function modified(d: number, n: number): Digraph {
   const graph = modifiedDeBruijn(d, n);
   if (graph === null) throw new Error(`no DBJMod(${d},${n})`);
   return graph;
-}
-
-/** Returns whether a map of nodes takes one simple graph to another: tries all, arc by arc. */
-function areIsomorphic(a: Digraph, b: Digraph): boolean {
-  const has = (graph: Digraph, from: number, to: number): boolean =>
-    graph.target.subarray(graph.offset[from], graph.offset[from + 1]).includes(to);
-  const image: number[] = [];
-  const extend = (): boolean => {
-    const v = image.length;
-    if (v === a.nodes) return true;
-    for (let w = 0; w < b.nodes; w++) {
-      if (image.includes(w)) continue;
-      const fits = image.every((x, u) => has(a, u, v) === has(b, x, w) && has(a, v, u) === has(b, w, x));
-      if (!fits) continue;
-      image.push(w);
-      if (extend()) return true;
-      image.pop();
-    }
-    return false;
-  };
-  return extend();
 }
 
 describe("base graphs of missing drawings (figures A.8, A.9, table A.3)", () => {

@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { arcCount, arcSources, type Digraph, regularDegree } from "../../../src/model/direct/digraph.ts";
 import { diameter, distanceCounts, distancesFrom } from "../../../src/model/direct/distances.ts";
+import { transpose } from "../../../src/model/direct/expansions.ts";
 import { DISTANCE_REGULAR_SIZES } from "../../../src/model/direct/families/distance-regular.ts";
 import { FAMILIES, family, familyNamed } from "../../../src/model/direct/families.ts";
 import { graphOf } from "../../../src/model/direct/graph-of.ts";
 import { bidirectionalMooreSteps, mooreSteps } from "../../../src/model/direct/optimality.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import { translated } from "../../../src/model/translation.ts";
+import { areIsomorphic } from "../../support/isomorphism.ts";
 
 const graph = (text: string): Digraph => graphOf(parseConstruction(text));
 /** The diameter by all nodes, whatever is known of translations. */
@@ -87,6 +89,7 @@ const GRAPHS: readonly [string, number, number, number][] = [
   ["H(3,4)", 64, 9, 3],
   ["Kautz(4,0)", 5, 4, 1],
   ["Kautz(4,2)", 80, 4, 3],
+  ["Kautz(2,2)", 12, 2, 3],
   ["Kautz(2,3)", 24, 2, 4],
   ["Kautz(1,1000000000)", 2, 1, 1],
   ["Pi(4,64)", 64, 4, 3],
@@ -108,6 +111,7 @@ const GRAPHS: readonly [string, number, number, number][] = [
   ["BiRing(4,8)", 8, 4, 4],
   ["Diamond", 8, 2, 3],
   ["DBJ(4,4)", 256, 4, 4],
+  ["DBJ(2,3)", 8, 2, 3],
   ["DBJMod(2,3)", 8, 2, 3],
   ["DBJMod(2,4)", 16, 2, 4],
   ["DBJMod(3,2)", 9, 3, 2],
@@ -149,6 +153,7 @@ describe("families", () => {
     expect(hasLoop(g)).toBe(known.selfLoops(parameters));
     expect(hasMultiEdge(g)).toBe(known.multiEdges(parameters));
     if (g.translations !== null) expect(isTranslated(g)).toBe(true);
+    if (known.reverseSymmetric && nodes <= 16) expect(areIsomorphic(g, transpose(g))).toBe(true);
   });
 
   it("names and other names are unique, and lead to their family", () => {
