@@ -1,16 +1,10 @@
+import { collectiveName } from "../model/collective.ts";
 import type { Topology } from "../model/topology.ts";
 import { formatSize, formatTime, PS_PER_US } from "../model/units.ts";
 import type { ReportFigures } from "./html-report.ts";
 import { percent } from "./pictures/svg.ts";
 
-const NAMES: Readonly<Record<string, string>> = {
-  allgather: "all-gather",
-  reducescatter: "reduce-scatter",
-  allreduce: "all-reduce",
-  alltoall: "all-to-all",
-  custom: "custom collective",
-};
-const nameOf = (kind: string): string => NAMES[kind] ?? kind;
+const nameOf = (kind: string): string => (kind === "custom" ? "custom collective" : collectiveName(kind));
 
 /** Returns "All-gather of 1 GB on mesh:4x4". */
 export function titleOf({ collective }: ReportFigures, topology: Topology): string {

@@ -14,6 +14,16 @@ export const COLLECTIVE_KINDS = [
 export type NamedCollective = (typeof COLLECTIVE_KINDS)[number];
 export type CollectiveKind = NamedCollective | "custom";
 
+const HYPHENED: ReadonlyMap<string, string> = new Map([
+  ["allgather", "all-gather"],
+  ["reducescatter", "reduce-scatter"],
+  ["allreduce", "all-reduce"],
+  ["alltoall", "all-to-all"],
+]);
+
+/** Returns a collective as people write it: "all-reduce". */
+export const collectiveName = (kind: string): string => HYPHENED.get(kind) ?? kind;
+
 /**
  * Which NPUs a chunk belongs to. `one`: a single NPU per chunk. `group`: every member of the chunk's process group.
  * `sets`: any NPUs, `members[offset[c] .. offset[c + 1]]` for chunk c, ascending.
