@@ -17,6 +17,8 @@
 namespace {
 
 constexpr double kMaxSafe = 9007199254740991.0;
+// Products and quotients of three such numbers are neither infinite nor 0.
+constexpr double kLeastFlow = 1 / 9007199254740992.0;
 
 bool InRange(const int32_t* values, int32_t count, int32_t below) {
   for (int32_t i = 0; i < count; i++) {
@@ -200,10 +202,11 @@ bool ValidArborescence(const BanyanArborescence& problem) {
   return true;
 }
 
-// Whether values are finite and above the least, or equal to it where it may be met.
-bool Between(const double* values, int64_t count, double least, bool may_meet) {
+// Whether values are 2^-53 .. 2^53 - 1, or 0 where they may be.
+bool ValidAmounts(const double* values, int64_t count, bool may_vanish) {
   for (int64_t i = 0; i < count; i++) {
-    if (!(values[i] > least || (may_meet && values[i] == least)) || !(values[i] <= kMaxSafe)) return false;
+    if (may_vanish && values[i] == 0) continue;
+    if (!(values[i] >= kLeastFlow && values[i] <= kMaxSafe)) return false;
   }
   return true;
 }
@@ -229,10 +232,10 @@ bool ValidConcurrent(const BanyanConcurrent& problem) {
   if (!InRange(problem.arc_target, problem.arc_count, nodes)) return false;
   if (!InRange(problem.arc_class, problem.arc_count, problem.class_count)) return false;
   if (!InRange(problem.sources, problem.source_count, nodes) || !InRange(problem.terminals, nodes)) return false;
-  if (!Between(problem.capacity, problem.class_count, 0, false)) return false;
-  if (!Between(problem.source_weight, problem.source_count, 0, false)) return false;
+  if (!ValidAmounts(problem.capacity, problem.class_count, false)) return false;
+  if (!ValidAmounts(problem.source_weight, problem.source_count, false)) return false;
   const int64_t demands = static_cast<int64_t>(problem.source_count) * nodes;
-  return (problem.demand == nullptr || Between(problem.demand, demands, 0, true)) && HasDemand(problem);
+  return (problem.demand == nullptr || ValidAmounts(problem.demand, demands, true)) && HasDemand(problem);
 }
 
 bool ValidBalance(const BanyanBalance& problem, const BanyanBalanced& out) {

@@ -130,7 +130,8 @@ struct BanyanArborescence {
   const double* cost;         // [arc_count] >= 0; node_count times the greatest is at most 2^53 - 1
 };
 
-// A maximum concurrent flow: every source sends the rate times its demand to every node at once.
+// A maximum concurrent flow: every source sends the rate times its demand to every node at once. Capacities, weights and
+// demands above 0 are 2^-53 .. 2^53 - 1.
 struct BanyanConcurrent {
   double gap;  // > 0; stops when bound / rate - 1 is at most this
   int32_t node_count;
@@ -205,10 +206,10 @@ struct BanyanBalance {
   int32_t threads;       // >= 1
   const int32_t* in_offset;  // [node_count + 1] arcs that enter node u: in_source[in_offset[u] .. in_offset[u + 1]]
   const int32_t* in_source;  // [arc_count]
-  const int32_t* targets;    // [target_count] ascending, each with at most 65,535 arcs in
+  const int32_t* targets;    // [target_count] ascending, each once, with at most 65,535 arcs in
 };
 
-// Loads of steps, and rows of what moves by target, step, port and source.
+// Loads of steps, in shards or, with parts, in parts of shards by 1; and rows of what moves by target, step, port and source.
 struct BanyanBalanced {
   double max_rows;     // room for so many rows
   int32_t max_steps;   // room for so many steps, at most 65,535

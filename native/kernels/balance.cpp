@@ -17,6 +17,8 @@ namespace banyan {
 namespace {
 
 constexpr std::int32_t kMostMembers = 64;
+// Masks of all nodes have at most so many words of 64 bits, and 4 of a node at least.
+constexpr std::int64_t kMostWords = std::int64_t{1} << 28;
 
 /// What all threads share.
 struct Work {
@@ -213,11 +215,11 @@ BanyanStatus Conclude(const BanyanBalance& problem, const Work& work, Found* fou
 template <typename Rows>
 BanyanStatus BalanceWith(Work& work, BanyanCancelled cancelled, const void* context, BanyanBalanced* out) {
   const BanyanBalance& problem = work.problem;
-  const std::int32_t blocks = (problem.target_count + Rows::kLanes - 1) / Rows::kLanes;
 #if defined(__wasm__)
   const std::int32_t members = 1;
 #else
-  const std::int32_t most = blocks < 1 ? 1 : blocks < kMostMembers ? blocks : kMostMembers;
+  const std::int32_t blocks = (problem.target_count - 1) / Rows::kLanes + 1;
+  const std::int32_t most = blocks < kMostMembers ? blocks : kMostMembers;
   const std::int32_t members = problem.threads < most ? problem.threads : most;
 #endif
   Found found[kMostMembers];
@@ -255,6 +257,8 @@ BanyanStatus Balance(const BanyanBalance& problem, BanyanCancelled cancelled, co
     if (ports > most_ports) most_ports = ports;
     room[At(i) + 1] = room[At(i)] + BalanceRows(problem, i, out->max_steps);
   }
+  const std::int64_t words = most_ports > 256 ? (most_ports + 63) / 64 : 4;
+  if (problem.node_count > kMostWords / words) return kBanyanOutOfMemory;
   Work work{problem, out_arcs, *out, room.data(), most_ports};
   if (most_ports <= 8) return BalanceWith<NarrowRows<8, 2>>(work, cancelled, context, out);
   if (most_ports <= 16) return BalanceWith<NarrowRows<16, 4>>(work, cancelled, context, out);

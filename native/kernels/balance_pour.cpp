@@ -2,6 +2,12 @@
 
 namespace banyan {
 
+namespace {
+
+constexpr std::size_t kMostEdges = std::size_t{1} << 28;
+
+}  // namespace
+
 bool Pouring::Allocate(std::int32_t most_ports) {
   const std::size_t ports = At(most_ports);
   return count_.Allocate(16) && offset_.Allocate(17) && load_.Allocate(ports) && start_.Allocate(ports + 2) &&
@@ -26,6 +32,7 @@ bool Pouring::AddClass(std::int32_t shards) {
 bool Pouring::AddPort(std::int32_t port) {
   const std::size_t edge = At(offset_[At(classes_)]);
   if (edge >= flow_.size()) {
+    if (edge >= kMostEdges) return false;
     if (!GrowTo(edge_port_, edge + 1) || !GrowTo(edge_class_, edge + 1) || !GrowTo(flow_, edge + 1)) return false;
   }
   edge_port_[edge] = port;

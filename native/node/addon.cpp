@@ -214,8 +214,8 @@ Napi::Value Arborescence(const Napi::CallbackInfo& info) {
 }
 
 // concurrent(nodeCount, arcOffset, arcTarget, arcClass, capacity, sources, sourceWeight, demand | null, terminals, gap[1],
-//            maxRounds, cancel | null, length, flow, summary[3]) -> status
-// The summary is rate, bound, rounds; an empty flow is not written.
+//            maxRounds, cancel | null, length, flow | null, summary[3]) -> status
+// The summary is rate, bound, rounds.
 Napi::Value Concurrent(const Napi::CallbackInfo& info) {
   Arguments arguments(info);
   BanyanConcurrent problem{};

@@ -173,6 +173,34 @@ export function balanceContract(kernels: Kernels): void {
     expect(() => kernels.balance(late)).toThrow("node 4 cannot be reached from node 0");
   });
 
+  it("refuses masks of more than 2 GiB: 300,000 nodes and a target of 65,535 ports", () => {
+    const inOffset = new Int32Array(300_001).fill(65_535);
+    inOffset[0] = 0;
+    const many = {
+      ...one,
+      nodeCount: 300_000,
+      inOffset,
+      inSource: new Int32Array(65_535).fill(1),
+      targets: Int32Array.of(0),
+    };
+    expect(() => kernels.balance(many)).toThrow("a kernel ran out of memory");
+  });
+
+  it("balances nothing: no targets, a node by itself, a node with loops only", () => {
+    const none = kernels.balance({ ...one, targets: new Int32Array() });
+    expect([none?.steps, none?.rowOffset.length]).toEqual([0, 1]);
+    const alone = {
+      ...one,
+      nodeCount: 1,
+      inOffset: Int32Array.of(0, 2),
+      inSource: new Int32Array(2),
+      targets: Int32Array.of(0),
+    };
+    expect(kernels.balance(alone)?.steps).toBe(0);
+    const shared = kernels.balance({ ...alone, parts: 32767, wantsShares: 1, maxRows: 0 });
+    expect([shared?.steps, ...(shared?.rowOffset ?? [])]).toEqual([0, 0, 0]);
+  });
+
   it("leaves a balance problem as it was, reads it in shared memory, stops when the cancel flag is set", () => {
     const copy = structuredClone(back);
     expect(kernels.balance(shareColumns(back))).toEqual(kernels.balance(back));

@@ -75,6 +75,28 @@ export function concurrentContract(kernels: Kernels): void {
     );
   });
 
+  it("keeps its laws between the least and the greatest numbers", () => {
+    const amount = fc.constantFrom(2 ** -53, 2 ** -30, 1, 2 ** 30, Number.MAX_SAFE_INTEGER);
+    const four = fc.array(amount, { minLength: 4, maxLength: 4 });
+    const nine = fc.array(fc.oneof(amount, fc.constant(0)), { minLength: 9, maxLength: 9 });
+    fc.assert(
+      fc.property(four, four, nine, (capacity, weight, demand) => {
+        const { rate, bound, length } = kernels.concurrent({
+          ...chord,
+          capacity: Float64Array.from(capacity),
+          sourceWeight: Float64Array.from(weight.slice(1)),
+          demand: Float64Array.from(demand).with(1, weight[0]),
+          maxRounds: 50,
+        });
+        expect(rate).toBeGreaterThan(0);
+        expect(rate).toBeLessThan(Number.POSITIVE_INFINITY);
+        expect(bound).toBeGreaterThanOrEqual(rate * (1 - 1e-12));
+        expect(length.every((value) => value >= 0 && value <= 2 ** 30)).toBe(true);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   it("stops after so many rounds", () => {
     const problem = { ...chord, gap: 1e-300, maxRounds: 1 };
     const found = kernels.concurrent(problem);
@@ -106,9 +128,13 @@ export function concurrentContract(kernels: Kernels): void {
     ["too few classes", { arcClass: Int32Array.of(0, 1, 2) }],
     ["a capacity of 0", { capacity: Float64Array.of(1, 1, 0, 1) }],
     ["a capacity of NaN", { capacity: Float64Array.of(1, 1, Number.NaN, 1) }],
+    ["a capacity so small that loads would be infinite", { capacity: Float64Array.of(1, 1, 5e-324, 1) }],
     ["no sources", { sources: new Int32Array(), sourceWeight: new Float64Array() }],
     ["a source out of range", { sources: Int32Array.of(0, 1, 3) }],
     ["a weight of 0", { sourceWeight: Float64Array.of(1, 0, 1) }],
+    ["a weight so small that loads would be 0", { sourceWeight: Float64Array.of(1, 1e-300, 1) }],
+    ["a capacity of 2^53", { capacity: Float64Array.of(1, 1, 2 ** 53, 1) }],
+    ["a demand so small that loads would be 0", { demand: new Float64Array(9).fill(1).with(1, 5e-324) }],
     ["too many weights", { sourceWeight: new Float64Array(4).fill(1) }],
     ["a negative demand", { demand: new Float64Array(9).fill(1).with(1, -1) }],
     ["an infinite demand", { demand: new Float64Array(9).fill(1).with(1, Number.POSITIVE_INFINITY) }],

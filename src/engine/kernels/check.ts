@@ -20,6 +20,8 @@ import { STATUS, throwForStatus } from "./status.ts";
  */
 
 const INT32_MAX = 2 ** 31 - 1;
+/** Products and quotients of three numbers from here to 2^53 are neither infinite nor 0. */
+const LEAST_FLOW = 2 ** -53;
 
 function require(condition: boolean): void {
   if (!condition) throwForStatus(STATUS.badArgument, 0, 0);
@@ -267,7 +269,7 @@ export function checkConcurrentValues(problem: ConcurrentProblem): void {
   require(ascending(problem.arcOffset, arcTarget.length) && inRange(arcTarget, nodeCount));
   require(inRange(arcClass, capacity.length) && new Set(arcClass).size === capacity.length);
   require(inRange(sources, nodeCount) && terminals.every((terminal) => terminal <= 1));
-  const positive = (value: number): boolean => value > 0 && value <= Number.MAX_SAFE_INTEGER;
+  const positive = (value: number): boolean => value >= LEAST_FLOW && value <= Number.MAX_SAFE_INTEGER;
   require(capacity.every(positive) && problem.sourceWeight.every(positive));
   require(demand === null || demand.every((value) => value === 0 || positive(value)));
   const wants = (s: number, v: number): boolean => (demand === null ? terminals[v] : demand[s * nodeCount + v]) > 0;

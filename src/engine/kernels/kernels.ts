@@ -316,7 +316,7 @@ export interface ConcurrentProblem {
   readonly arcTarget: Int32Array;
   /** [arcs] class 0 .. classes - 1; all classes have arcs. */
   readonly arcClass: Int32Array;
-  /** [classes] capacity of one arc of the class, > 0. */
+  /** [classes] capacity of one arc of the class, 2^-53 .. 2^53 - 1 as weights and demands. */
   readonly capacity: Float64Array;
   /** [sources] nodes. */
   readonly sources: Int32Array;

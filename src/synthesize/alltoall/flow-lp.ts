@@ -6,18 +6,22 @@ import type { FlowArcs } from "./flow-arcs.ts";
 export const MOST_LP_COLUMNS = 4000;
 
 const LONGEST = 2 ** 30;
+/** Coefficients of 1e15 are refused by the solver, and lost in its tolerances before. */
+const MOST_COEFFICIENT = 1e12;
 
 /**
  * Returns the optimum of LP (A.1) of Zhao 2026, grouped by sources: a column for the flow of each source over each arc and one for
  * the rate, a row for each node that a source reaches and one for each class. Capacities count relative to the greatest. Null
- * where the solver fails.
+ * where the solver fails, or demands or capacities are too far apart for it.
  */
 export function flowByLp(
   problem: ConcurrentProblem,
   arcs: FlowArcs,
   lp: LpSolver,
 ): Pick<ConcurrentFlow, "flow" | "length"> | null {
-  const solution = lp.solve(programOf(problem, arcs));
+  const program = programOf(problem, arcs);
+  if (program.rows.value.some((value) => Math.abs(value) > MOST_COEFFICIENT)) return null;
+  const solution = lp.solve(program);
   const count = problem.arcTarget.length;
   const columns = problem.sources.length * count;
   const rate = solution.primal[columns];

@@ -133,6 +133,23 @@ describe("the concurrent flow of extreme demands and links", () => {
     expect(toNumber(found.bound) / toNumber(found.rate)).toBeLessThan(1.1);
   });
 
+  it("asks no solver whose coefficients would be too far apart", async () => {
+    const links: Link[] = [
+      [0, 1, 2 ** 24],
+      [1, 2, 1],
+      [2, 0, 256],
+      [0, 1, 512],
+      [1, 0, 1],
+      [1, 2, 2 ** 50],
+    ];
+    const demand = Float64Array.of(0, 1, 2 ** 17, 0, 0, 2, 4, 1024, 0);
+    const hasty: typeof runner = { ...runner, concurrent: (task) => runner.concurrent({ ...task, maxRounds: 1 }) };
+    const solver: LpSolver = { ...lp, solve: () => expect.fail("asked") };
+    const found = await allToAllFlow(networkOf(3, links), demand, 1e-9, hasty, solver);
+    expect(brokenLaws(networkOf(3, links), demand, found)).toEqual([]);
+    expect(found.method).toContain("in 1 rounds");
+  });
+
   it.each([Number.NaN, 0, -1, Number.POSITIVE_INFINITY])("refuses a gap of %d", async (gap) => {
     const ring = networkOf(2, [
       [0, 1, 1],

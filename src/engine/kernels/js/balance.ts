@@ -17,12 +17,16 @@ import { type Reach, reachFrom, searchTo } from "./balance-reach.ts";
 import { type StepShards, writeRows } from "./balance-rows.ts";
 import { cutFew } from "./balance-whole.ts";
 
+/** Masks of all nodes have at most so many words of 64 bits, and 4 of a node at least. */
+const MOST_WORDS = 2 ** 28;
+
 /** The JavaScript twin of native/kernels/balance.h: one target after another, one at a time. Returns the status. */
 export function balanceJs(problem: BalanceProblem, out: BalanceColumns, cancel?: CancelFlag): number {
   if (problem.maxRows < balanceRows(problem)) return STATUS.outputTooSmall;
   const { inOffset, targets, maxSteps, wantsShares } = problem;
   let ports = 0;
   for (const target of targets) ports = Math.max(ports, inOffset[target + 1] - inOffset[target]);
+  if (problem.nodeCount * Math.max(4, Math.ceil(ports / 64)) > MOST_WORDS) return STATUS.outOfMemory;
   const reach = reachFrom(problem, ports);
   const pouring = newPouring(ports);
   let steps = 0;
