@@ -8,9 +8,17 @@ import {
   mooreSteps,
 } from "./model/direct/optimality.ts";
 import { add, divide, format, multiply, parseRational, type Rational, rational, toNumber } from "./model/rational.ts";
-import { PS_PER_SECOND, PS_PER_US } from "./model/units.ts";
+import { PS_PER_SECOND, PS_PER_US, parseBandwidth, parseSize, parseTime } from "./model/units.ts";
 import { runnerFor } from "./runner.ts";
-import { diameterOf, type RowFlow, type RowVerdict, rowFlow, rowVerdict } from "./search-rows.ts";
+import {
+  bestForAllToAll,
+  diameterOf,
+  type Flowing,
+  type RowFlow,
+  type RowVerdict,
+  rowFlow,
+  rowVerdict,
+} from "./search-rows.ts";
 import { type Candidate, has, isBandwidthOptimal, TRAITS } from "./synthesize/finder/candidate.ts";
 import type { Evaluations } from "./synthesize/finder/evaluated.ts";
 import { type TopologyFinder, topologyFinder } from "./synthesize/finder/finder.ts";
@@ -23,19 +31,33 @@ export interface SearchOptions {
   readonly nodes: number;
   readonly degree: number;
   /** Only networks whose links come in opposite pairs. */
-  readonly bidirectional: boolean;
-  /** Latency of a comm step. */
-  readonly alphaPs: number;
-  /** B: of all links that leave a node. */
-  readonly bytesPerSecond: number;
-  /** How often which size is communicated: the best network takes the least time on average. */
-  readonly sizes: readonly { readonly sizeBytes: number; readonly weight: number }[];
-  readonly collective: Searched;
+  readonly bidirectional?: boolean;
+  /** Latency of a comm step; 10 us. */
+  readonly alphaPs?: number;
+  /** B: of all links that leave a node; 100 Gb/s. */
+  readonly bytesPerSecond?: number;
+  /** How often which size is communicated: the best network takes the least time on average; 1 MiB. */
+  readonly sizes?: readonly { readonly sizeBytes: number; readonly weight: number }[];
+  /** All-reduce. */
+  readonly collective?: Searched;
   /** Makes graph and all-gather of every row, judges them and compares T_L and T_B with what was predicted. */
-  readonly verify: boolean;
-  /** All-to-all of every row, also for other collectives. */
-  readonly alltoall: boolean;
+  readonly verify?: boolean;
+  /** All-to-all of every row, and the network that is best for it, also for other collectives. */
+  readonly alltoall?: boolean;
 }
+
+/** What a search assumes where it is not told: the figures of table 3.4. */
+const DEFAULTS = {
+  bidirectional: false,
+  alphaPs: parseTime("10us"),
+  bytesPerSecond: parseBandwidth("100Gbps"),
+  sizes: [{ sizeBytes: parseSize("1MiB"), weight: 1 }],
+  collective: "allreduce",
+  verify: false,
+  alltoall: false,
+} as const;
+
+type Asked = Required<SearchOptions>;
 
 export interface SearchHooks {
   /** What searches before this one evaluated; what this one evaluates is added. */
@@ -44,9 +66,11 @@ export interface SearchHooks {
   readonly onProgress?: (what: string, done?: number, total?: number) => void;
 }
 
-/** A network that no other found one beats in T_L and T_B. */
+/** A network that no other found one beats in T_L and T_B, or the best for an all-to-all. */
 export interface SearchRow {
   readonly topology: string;
+  /** No other found one beats it in T_L and T_B. */
+  readonly efficient: boolean;
   /** T_L / alpha of an all-gather. */
   readonly steps: number;
   /** T_B in M / B: "1045/1024". */
@@ -80,7 +104,7 @@ export interface SearchReport {
   readonly bidirectional: boolean;
   readonly alphaUs: number;
   readonly bytesPerSecond: number;
-  readonly sizes: SearchOptions["sizes"];
+  readonly sizes: Asked["sizes"];
   readonly collective: Searched;
   /** By ascending T_L. */
   readonly rows: readonly SearchRow[];
@@ -102,31 +126,53 @@ export async function search(
   options: SearchOptions,
   { known = new Map(), signal, onProgress = () => undefined }: SearchHooks = {},
 ): Promise<SearchReport> {
-  const { nodes, degree, bidirectional } = checked(options);
+  const asked = checked({ ...DEFAULTS, ...options });
+  const { nodes, degree, bidirectional, alphaPs, bytesPerSecond, sizes, collective } = asked;
   const { runner, dispose } = runnerFor(engine, 0, signal, () => undefined);
   try {
     onProgress("searching");
     const finder = topologyFinder(runner.balance, { bidirectional, known });
     const found = await finder.frontier(nodes, degree);
-    if (found.length === 0) throw await nothingFound(finder, options);
+    if (found.length === 0) throw await nothingFound(finder, asked);
+    const networks = await networksFor(engine, finder, found, asked, signal, onProgress);
     const rows: SearchRow[] = [];
-    for (const candidate of found) {
-      const name = constructionText(candidate.construction);
-      if (options.alltoall || options.verify) onProgress(name, rows.length, found.length);
-      const wantsFlow = options.alltoall || options.collective === "alltoall";
-      const alltoall = wantsFlow ? await rowFlow(engine, candidate.construction, signal) : null;
-      const verdict = options.verify ? await rowVerdict(engine, candidate, signal) : null;
-      rows.push(rowOf(candidate, name, options, alltoall, verdict));
+    for (const [i, { candidate, flow }] of networks.entries()) {
+      if (asked.verify) onProgress(constructionText(candidate.construction), i, networks.length);
+      const verdict = asked.verify ? await rowVerdict(engine, candidate, signal) : null;
+      rows.push(rowOf(candidate, found.includes(candidate), asked, flow, verdict));
     }
-    const { alphaPs, bytesPerSecond, sizes, collective } = options;
     const alphaUs = alphaPs / PS_PER_US;
     const time = (row: SearchRow): number => timeOf(row, collective);
     const best = rows.reduce((least, row, i) => (time(row) < time(rows[least] as SearchRow) ? i : least), 0);
-    const asked = { nodes, degree, bidirectional, alphaUs, bytesPerSecond, sizes, collective };
-    return { schema: "banyan/search@1", ...asked, rows, bound: boundRow(options), best };
+    const about = { nodes, degree, bidirectional, alphaUs, bytesPerSecond, sizes, collective };
+    return { schema: "banyan/search@1", ...about, rows, bound: boundRow(asked), best };
   } finally {
     dispose();
   }
+}
+
+/** Returns the efficient networks by ascending T_L, with their flows, and the best for an all-to-all, where those are asked for. */
+async function networksFor(
+  engine: Engine,
+  finder: TopologyFinder,
+  found: readonly Candidate[],
+  { nodes, degree, alltoall, collective }: Asked,
+  signal: AbortSignal | undefined,
+  onProgress: NonNullable<SearchHooks["onProgress"]>,
+): Promise<{ readonly candidate: Candidate; readonly flow: RowFlow | null }[]> {
+  if (!alltoall && collective !== "alltoall") return found.map((candidate) => ({ candidate, flow: null }));
+  const flowing: Flowing[] = [];
+  for (const candidate of found) {
+    onProgress(constructionText(candidate.construction), flowing.length, found.length);
+    flowing.push({ candidate, flow: await rowFlow(engine, candidate.construction, signal) });
+  }
+  const others = await finder.others(nodes, degree);
+  const names = new Set(found.map(({ construction }) => constructionText(construction)));
+  const further = others.filter(({ construction }) => !names.has(constructionText(construction)));
+  const least = Math.max(...flowing.map(({ flow }) => flow.rateValue));
+  const best = await bestForAllToAll(engine, further, least, signal, onProgress);
+  if (best !== null) flowing.push(best);
+  return flowing.sort((a, b) => a.candidate.steps - b.candidate.steps);
 }
 
 /** Returns the time of a row for a collective, in us. */
@@ -173,7 +219,7 @@ export async function* sweep(
   }
 }
 
-function checked(options: SearchOptions): SearchOptions {
+function checked(options: Asked): Asked {
   const { nodes, degree, bidirectional, sizes } = options;
   if (!Number.isSafeInteger(nodes) || nodes < 2 || nodes > MOST_NODES)
     throw new InputError("--nodes", `a whole number, 2 to ${MOST_NODES}`, nodes);
@@ -188,7 +234,7 @@ function checked(options: SearchOptions): SearchOptions {
 }
 
 /** Returns the error for a size at which the library has nothing, naming the nearest that has. */
-async function nothingFound(finder: TopologyFinder, { nodes, degree, bidirectional }: SearchOptions): Promise<Error> {
+async function nothingFound(finder: TopologyFinder, { nodes, degree, bidirectional }: Asked): Promise<Error> {
   for (let away = 1; away <= 4; away++) {
     for (const [n, d] of [
       [nodes, degree + away],
@@ -206,14 +252,15 @@ async function nothingFound(finder: TopologyFinder, { nodes, degree, bidirection
 
 function rowOf(
   candidate: Candidate,
-  topology: string,
-  options: SearchOptions,
+  efficient: boolean,
+  options: Asked,
   alltoall: RowFlow | null,
   verdict: RowVerdict | null,
 ): SearchRow {
   const { steps, bandwidth } = candidate;
   return {
-    topology,
+    topology: constructionText(candidate.construction),
+    efficient,
     steps,
     bandwidth: format(bandwidth),
     bandwidthValue: toNumber(bandwidth),
@@ -229,7 +276,7 @@ function rowOf(
 }
 
 /** The theoretical bound: each figure for itself, whatever network has it. */
-function boundRow(options: SearchOptions): SearchBound {
+function boundRow(options: Asked): SearchBound {
   const { nodes, degree } = options;
   const steps = fewestSteps(options);
   const bandwidth = leastBandwidthTime(nodes);
@@ -245,22 +292,22 @@ function boundRow(options: SearchOptions): SearchBound {
   };
 }
 
-const fewestSteps = ({ nodes, degree, bidirectional }: SearchOptions): number =>
+const fewestSteps = ({ nodes, degree, bidirectional }: Asked): number =>
   (bidirectional ? bidirectionalMooreSteps : mooreSteps)(nodes, degree);
 
 /** Returns M / B in us, on average over the sizes. */
-function bufferUs({ sizes, bytesPerSecond }: SearchOptions): Rational {
+function bufferUs({ sizes, bytesPerSecond }: Asked): Rational {
   const weight = sizes.reduce((sum, size) => sum + BigInt(size.weight), 0n);
   const bytes = sizes.reduce((sum, size) => sum + BigInt(size.weight) * BigInt(size.sizeBytes), 0n);
   return rational(bytes * BigInt(PS_PER_SECOND), weight * BigInt(bytesPerSecond) * BigInt(PS_PER_US));
 }
 
-function timesUs(steps: number, bandwidth: Rational, options: SearchOptions) {
+function timesUs(steps: number, bandwidth: Rational, options: Asked) {
   const latency = rational(BigInt(steps) * BigInt(options.alphaPs), BigInt(PS_PER_US));
   const once = add(latency, multiply(bandwidth, bufferUs(options)));
   return { allgatherUs: toNumber(once), allreduceUs: toNumber(add(once, once)) };
 }
 
 /** Returns (M / N) / (f * B / d) in us. */
-const alltoallUs = (rate: Rational, options: SearchOptions): number =>
+const alltoallUs = (rate: Rational, options: Asked): number =>
   toNumber(divide(multiply(bufferUs(options), rational(options.degree, options.nodes)), rate));

@@ -5,34 +5,32 @@ import { MOST_DEGREE, MOST_NODES, SEARCHED, type SearchOptions } from "../search
 import type { Options } from "./protocol.ts";
 import { listOf, refuseOptions, textOf, wholeNumber } from "./values.ts";
 
-/** What a search assumes where it is not told: the figures of table 3.4. */
-const DEFAULTS = { alpha: "10us", bandwidth: "100Gbps", size: "1MiB", collective: "allreduce" } as const;
-
 /** Most weight of a size in a mix. */
 const MOST_WEIGHT = 1e9;
 
 /** Returns what `search --nodes N --degree D` asks for. Throws InputError. */
 export function searchOptions(options: Options): SearchOptions {
   refuseOptions(options, ["maxNodes", "degrees"], "nothing without --all,");
-  const collective = textOf(options, "collective") ?? DEFAULTS.collective;
-  const searched = SEARCHED.find((name) => name === collective);
-  if (searched === undefined)
-    throw new InputError(
-      "--collective",
-      `one of ${SEARCHED.join(", ")}${didYouMean(collective, SEARCHED)}`,
-      collective,
-    );
+  const [alpha, bandwidth, size] = ["alpha", "bandwidth", "size"].map((name) => textOf(options, name));
   return {
     nodes: required(options, "nodes", MOST_NODES),
     degree: required(options, "degree", MOST_DEGREE),
     bidirectional: options["bidirectional"] === true,
-    alphaPs: parseTime(textOf(options, "alpha") ?? DEFAULTS.alpha, "--alpha"),
-    bytesPerSecond: parseBandwidth(textOf(options, "bandwidth") ?? DEFAULTS.bandwidth, "--bandwidth"),
-    sizes: listOf(textOf(options, "size") ?? DEFAULTS.size, "--size", "SIZE or SIZE:WEIGHT").map(weightedSize),
-    collective: searched,
+    ...(alpha !== undefined && { alphaPs: parseTime(alpha, "--alpha") }),
+    ...(bandwidth !== undefined && { bytesPerSecond: parseBandwidth(bandwidth, "--bandwidth") }),
+    ...(size !== undefined && { sizes: listOf(size, "--size", "SIZE or SIZE:WEIGHT").map(weightedSize) }),
+    ...searchedFor(textOf(options, "collective")),
     verify: options["verify"] === true,
     alltoall: options["alltoall"] === true,
   };
+}
+
+function searchedFor(collective: string | undefined): Pick<SearchOptions, "collective"> {
+  if (collective === undefined) return {};
+  const searched = SEARCHED.find((name) => name === collective);
+  if (searched !== undefined) return { collective: searched };
+  const names = `one of ${SEARCHED.join(", ")}${didYouMean(collective, SEARCHED)}`;
+  throw new InputError("--collective", names, collective);
 }
 
 function required(options: Options, name: "nodes" | "degree", most: number): number {
@@ -45,7 +43,7 @@ function required(options: Options, name: "nodes" | "degree", most: number): num
 }
 
 /** Returns the size and weight of "64MiB:3"; the weight is 1 where there is none. */
-function weightedSize(text: string): SearchOptions["sizes"][number] {
+function weightedSize(text: string): NonNullable<SearchOptions["sizes"]>[number] {
   const [size, weight = "1", ...more] = text.split(":");
   const parsed = wholeNumber(weight, "a weight of --size", 1) as number;
   if (more.length > 0) throw new InputError("--size", "SIZE or SIZE:WEIGHT", text);

@@ -89,10 +89,16 @@ function columnsOf({ rows, bound, best, collective }: SearchReport): Column[] {
         bound: timeText(bound.alltoallUs),
       },
       {
-        head: "f",
+        head: "f at least",
         align: "right",
-        cell: ({ alltoall }) => (alltoall === null ? "" : alltoall.rateValue.toExponential(2)),
-        bound: bound.alltoallRateValue.toExponential(2),
+        cell: ({ alltoall }) => (alltoall === null ? "" : alltoall.rateValue.toExponential(3)),
+        bound: "",
+      },
+      {
+        head: "at most",
+        align: "right",
+        cell: ({ alltoall }) => (alltoall === null ? "" : alltoall.boundValue.toExponential(3)),
+        bound: bound.alltoallRateValue.toExponential(3),
       },
     );
   }

@@ -39,7 +39,9 @@ async function runSearch(context: Context): Promise<number> {
 /** Returns what the plot shows of a report. */
 const plotOf = ({ nodes, degree, rows, bound }: SearchReport) => ({
   title: `Networks of ${nodes} nodes of degree ${degree}`,
-  points: rows.map(({ topology, steps, bandwidthValue }) => ({ name: topology, steps, bandwidth: bandwidthValue })),
+  points: rows
+    .filter(({ efficient }) => efficient)
+    .map(({ topology, steps, bandwidthValue }) => ({ name: topology, steps, bandwidth: bandwidthValue })),
   bound: { steps: bound.steps, bandwidth: bound.bandwidthValue },
 });
 

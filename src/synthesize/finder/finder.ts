@@ -1,3 +1,4 @@
+import { constructionText } from "../../model/direct/construction-text.ts";
 import { knownBases } from "./bases.ts";
 import type { Balancer } from "./bfb-times.ts";
 import { type Candidate, FACTOR, has, offer, paretoOf, TRAITS } from "./candidate.ts";
@@ -12,6 +13,8 @@ import { bothWays, lined, multiplied, multipliedBy, raised } from "./expansions.
 export interface TopologyFinder {
   /** Returns the networks that no other found one beats in T_L and T_B, by ascending T_L; empty where there are none. */
   frontier(nodes: number, degree: number): Promise<readonly Candidate[]>;
+  /** Returns them with others that are beaten there, but may be better for an all-to-all: base graphs and their line graphs. */
+  others(nodes: number, degree: number): Promise<readonly Candidate[]>;
 }
 
 export interface FinderOptions {
@@ -26,6 +29,7 @@ export interface FinderOptions {
 /** Returns a finder. One target costs a few thousand predictions and some runs of the kernel `balance`. */
 export function topologyFinder(balance: Balancer, options: FinderOptions): TopologyFinder {
   const { bidirectional, known, onSize = () => undefined } = options;
+  const wanted = bidirectional ? TRAITS.bidirectional : 0;
   const factors = new Map<string, Promise<readonly Candidate[]>>();
   const networks = new Map<string, Promise<readonly Candidate[]>>();
 
@@ -103,7 +107,19 @@ export function topologyFinder(balance: Balancer, options: FinderOptions): Topol
   return {
     async frontier(nodes, degree) {
       const found = await networksOf(nodes, degree);
-      return paretoOf(found, bidirectional ? TRAITS.bidirectional : 0);
+      return paretoOf(found, wanted);
+    },
+    async others(nodes, degree) {
+      const found = new Map<string, Candidate>();
+      for (let lines = 0, size = nodes; Number.isInteger(size) && size > 1; lines++, size /= degree) {
+        for (const base of [...(await networksOf(size, degree)), ...(await basesOf(size, degree))]) {
+          let graph: Candidate | null = base;
+          for (let i = 0; i < lines && graph !== null; i++) graph = lined(graph);
+          if (graph !== null && has(graph, wanted)) found.set(constructionText(graph.construction), graph);
+        }
+        if (degree === 1) break;
+      }
+      return [...found.values()];
     },
   };
 }

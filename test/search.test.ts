@@ -1,0 +1,54 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { openEngine } from "../src/engine/engine.ts";
+import { parseConstruction } from "../src/model/direct/parse.ts";
+import { search } from "../src/search.ts";
+import { bestForAllToAll, rowFlow } from "../src/search-rows.ts";
+import type { Candidate } from "../src/synthesize/finder/candidate.ts";
+
+const engine = await openEngine({ threads: 1 });
+afterAll(() => engine.close());
+
+describe("search", () => {
+  it("assumes the figures of table 3.4 where it is told nothing", async () => {
+    const report = await search(engine, { nodes: 64, degree: 4 });
+    expect(report).toMatchObject({ alphaUs: 10, bytesPerSecond: 12.5e9, collective: "allreduce" });
+    expect(report.sizes).toEqual([{ sizeBytes: 2 ** 20, weight: 1 }]);
+    expect(report.rows.map(({ alltoall, verdict }) => [alltoall, verdict])).toEqual(
+      report.rows.map(() => [null, null]),
+    );
+  });
+
+  it("finds for an all-to-all what other rows do not reach, within proved bounds", async () => {
+    const { rows, best, bound } = await search(engine, { nodes: 64, degree: 4, collective: "alltoall" });
+    const rates = rows.map(({ alltoall }) => alltoall?.rateValue ?? 0);
+    expect(rates[best]).toBe(Math.max(...rates));
+    expect(rows.filter(({ efficient }) => !efficient).length).toBeLessThanOrEqual(1);
+    expect(rows.map(({ steps }) => steps)).toEqual(rows.map(({ steps }) => steps).sort((a, b) => a - b));
+    for (const { alltoall } of rows) {
+      if (alltoall === null) throw new Error("a row without its flow");
+      expect(alltoall.rateValue).toBeLessThanOrEqual(alltoall.boundValue);
+      expect(alltoall.boundValue).toBeLessThanOrEqual(1.01 * alltoall.rateValue);
+      expect(alltoall.rateValue).toBeLessThanOrEqual(bound.alltoallRateValue);
+    }
+    // L(DBJMod(4,2)) of table A.1: 2.21e-2
+    expect(rates[best]).toBeGreaterThan(2.3e-2);
+  });
+});
+
+describe("the best network for an all-to-all", () => {
+  const candidate = (text: string, nodes: number, degree: number) =>
+    ({ construction: parseConstruction(text), nodes, degree, expansions: 0, diameter: 0 }) as unknown as Candidate;
+  const candidates = ["C(16,{3,4})", "DBJMod(4,2)", "Cayley(8,2,7,{1,6,8,11})"].map((text) => candidate(text, 16, 4));
+
+  it("is the one with the greatest rate", async () => {
+    const rates = await Promise.all(candidates.map(({ construction }) => rowFlow(engine, construction, undefined)));
+    const best = await bestForAllToAll(engine, candidates, 0, undefined, () => undefined);
+    expect(best?.flow.rateValue).toBe(Math.max(...rates.map(({ rateValue }) => rateValue)));
+  });
+
+  it("is none where a bound says that all are worse", async () => {
+    const asked: string[] = [];
+    expect(await bestForAllToAll(engine, candidates, 0.16, undefined, (what) => asked.push(what))).toBeNull();
+    expect(asked).toEqual([]);
+  });
+});
