@@ -1,6 +1,8 @@
+import { InputError } from "../errors.ts";
 import type { Collective } from "./collective.ts";
 import { commSlots, suitsSlots } from "./comm-slots.ts";
 import { type CommRun, commSteps } from "./comm-steps.ts";
+import { leastTransfers } from "./estimate.ts";
 import type { Schedule } from "./slot-schedule.ts";
 import type { Topology } from "./topology.ts";
 
@@ -27,6 +29,21 @@ export function directionsOf(
     forward: slots || collective.kind !== "reducescatter",
     backward: !slots && collective.kind !== "allgather",
   };
+}
+
+/** Transfers that are listed one by one take about 100 bytes each while they are made and judged. */
+const MOST_LISTED = 1e8;
+
+/** Throws InputError where a collective needs more transfers than can be listed, and arrival logs do not suit it. O(links). */
+export function refuseListing(algorithm: string, topology: Topology, collective: Collective): void {
+  const transfers = leastTransfers(collective);
+  if (transfers <= MOST_LISTED || suitsSlots(topology, collective)) return;
+  const few = `at most ${MOST_LISTED.toExponential()} transfers, or equal links, in opposite pairs if it reduces, which take logs,`;
+  throw new InputError(
+    algorithm,
+    few,
+    `${collective.kind} on ${topology.name}: ${transfers.toExponential(1)} transfers`,
+  );
 }
 
 /** Returns the schedule of an all-gather, reduce-scatter or all-reduce made of these; the runs are those of directionsOf. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { commSchedule, unfolded } from "../../src/model/comm-builder.ts";
+import { type CommRows, commSchedule, unfolded } from "../../src/model/comm-builder.ts";
 import { directNetworkOf } from "../../src/model/comm-network.ts";
 import { commSlots } from "../../src/model/comm-slots.ts";
 import { commSteps } from "../../src/model/comm-steps.ts";
@@ -120,6 +120,21 @@ describe("schedules in comm steps", () => {
         expect(faults(commSlots(topology, collective, { schedule, linkOfArc }))).toEqual([]);
       }),
       { numRuns: 40 },
+    );
+  });
+
+  it("come merged from the kernel's rows as a sort would have them", async () => {
+    await fc.assert(
+      fc.asyncProperty(regularDigraphs(12), fc.integer({ min: 1, max: 5 }), async (of, parts) => {
+        const schedule = await bfbSchedule(of, parts, balance);
+        const { step, source, arc, from, to } = schedule;
+        const [steps, sources, arcs, starts, ends] = [step, source, arc, from, to].map((column) =>
+          [...column].reverse(),
+        );
+        const rows = { step: steps, source: sources, arc: arcs, from: starts, to: ends } as CommRows;
+        expect(schedule).toEqual(commSchedule(schedule, rows));
+      }),
+      { numRuns: 60 },
     );
   });
 

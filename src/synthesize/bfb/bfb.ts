@@ -1,6 +1,6 @@
 import { InputError } from "../../errors.ts";
 import type { Collective } from "../../model/collective.ts";
-import { commCollective, directionsOf } from "../../model/comm-collective.ts";
+import { commCollective, directionsOf, refuseListing } from "../../model/comm-collective.ts";
 import { directNetworkOf } from "../../model/comm-network.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
 import { commTimes } from "../../model/comm-times.ts";
@@ -60,6 +60,7 @@ function networksOf({ topology, collective }: Pick<SynthesisRequest, "topology" 
     const fewer = `at most ${Math.floor(Math.sqrt(MOST_SHARDS))} NPUs, or a network that translations leave as it is,`;
     throw new InputError("bfb", fewer, `${nodes} NPUs`);
   }
+  refuseListing("bfb", topology, collective);
   const { forward, backward } = directionsOf(topology, collective);
   return {
     forward: forward ? network : null,

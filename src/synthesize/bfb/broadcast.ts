@@ -1,7 +1,9 @@
 import { type Balance, type BalanceProblem, balanceRows } from "../../engine/kernels/kernels.ts";
-import { InputError, InternalError } from "../../errors.ts";
+import { InputError } from "../../errors.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
 import { arcCount, arcSources, type Digraph } from "../../model/direct/digraph.ts";
+import { distanceCounts } from "../../model/direct/distances.ts";
+import { transpose } from "../../model/direct/expansions.ts";
 import { groupedBy } from "../../model/graph.ts";
 import { indicesBelow } from "../../model/ordering.ts";
 import { type Rational, rational } from "../../model/rational.ts";
@@ -56,12 +58,23 @@ async function loadsOf(network: Network, balance: Balancer): Promise<Rational[]>
  */
 export async function bfbSchedule(graph: Digraph, parts: number, balance: Balancer): Promise<CommSchedule> {
   const network = networkOf(graph);
-  // with the number of steps known, there need be room for few cuts: a second search costs less than the memory
-  const { length: maxSteps } = await loadsOf(network, balance);
-  const problem = { ...network, parts, wantsShares: 1, maxSteps };
+  const problem = { ...network, parts, wantsShares: 1, maxSteps: Math.min(mostHops(network), MOST_STEPS) };
   const found = await balance({ ...problem, maxRows: balanceRows(problem) });
-  if (found === null) throw new InternalError(`more rows or steps than there is room for (${maxSteps} steps)`);
+  if (found === null) return refuseLong(network);
   return scheduleOf(graph, parts, network.targets, found);
+}
+
+/**
+ * Returns at least the diameter and at most twice that: hops to node 0 and on from there; the number of nodes where some are
+ * not connected. The fewer steps, the less room for shards that are cut. O(arcs).
+ */
+function mostHops({ nodeCount: nodes, inOffset: offset, inSource: target }: Network): number {
+  const back = { nodes, offset, target, translations: null };
+  const hops = [back, transpose(back)].map((graph) => {
+    const counts = distanceCounts(graph, 0);
+    return counts.reduce((sum, count) => sum + count, 0) < nodes ? nodes : counts.length - 1;
+  });
+  return Math.min(nodes, hops[0] + hops[1]);
 }
 
 /**
@@ -76,33 +89,34 @@ function scheduleOf(
 ): CommSchedule {
   const rows = rowOffset[targets.length];
   const arcs = arcsInto(graph, targets);
-  const columns = {
+  const moved = {
     step: indexColumn(rows, steps),
     source: indexColumn(rows, graph.nodes),
     arc: indexColumn(rows, arcCount(graph)),
     from: indexColumn(rows, parts),
     to: indexColumn(rows, parts),
   };
-  const next = rowOffset.slice(0, targets.length);
+  const next = Int32Array.from(rowOffset);
+  const ends = next.slice(1);
   let row = 0;
   // the shards of nodes at distance t move in step t, and comm steps are numbered from 0
   for (let t = 1; t <= steps; t++) {
     for (let k = 0; k < arcs.arc.length; k++) {
       const target = arcs.target[k];
       const over = arcs.port[k];
-      const end = rowOffset[target + 1];
+      const end = ends[target];
       let i = next[target];
       for (; i < end && distance[i] === t && port[i] === over; i++, row++) {
-        columns.step[row] = t - 1;
-        columns.source[row] = source[i];
-        columns.arc[row] = arcs.arc[k];
-        columns.from[row] = from[i];
-        columns.to[row] = to[i];
+        moved.step[row] = t - 1;
+        moved.source[row] = source[i];
+        moved.arc[row] = arcs.arc[k];
+        moved.from[row] = from[i];
+        moved.to[row] = to[i];
       }
       next[target] = i;
     }
   }
-  return { graph, steps, parts, symmetry: graph.translations, ...columns };
+  return { graph, steps, parts, symmetry: graph.translations, ...moved };
 }
 
 /** Returns the arcs that enter targets, ascending: the index of the target, and which of its ports the arc is. O(arcs). */

@@ -1,5 +1,5 @@
 import { InputError } from "../../errors.ts";
-import { commCollective, directionsOf } from "../../model/comm-collective.ts";
+import { commCollective, directionsOf, refuseListing } from "../../model/comm-collective.ts";
 import type { CommRun } from "../../model/comm-steps.ts";
 import { constructionText } from "../../model/direct/construction-text.ts";
 import { type Digraph, linksOfArcs } from "../../model/direct/digraph.ts";
@@ -45,6 +45,7 @@ function planOf({ topology, collective, policy }: SynthesisRequest): Plan {
   }
   const graph = graphOf(construction);
   if (graph.translations === null) refuseRows(graph.nodes * (graph.nodes - 1));
+  refuseListing("expand", topology, collective);
   const needed = directionsOf(topology, collective);
   const side = (turned: boolean): Side => ({
     base: { construction, turned },

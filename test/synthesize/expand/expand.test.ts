@@ -7,6 +7,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { isSlotSchedule } from "../../../src/model/slot-schedule.ts";
 import type { Topology } from "../../../src/model/topology.ts";
 import { expand } from "../../../src/synthesize/expand/expand.ts";
+import { roomFor } from "../../../src/synthesize/expand/rows.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { inlineRunner, wholeCollective } from "../../support/synthesis.ts";
 
@@ -119,12 +120,17 @@ describe("expand", () => {
   });
 
   it("is refused where its rows would not fit in memory", async () => {
-    const words =
-      /^expected a smaller construction: at most 1e\+8 rows of a schedule for expand but received "about 2.6e\+8"/;
-    await expect(made(constructionTopology("Pi(4,16000)"))).rejects.toThrow(words);
-    const topology = constructionTopology("UniRing(1,200)^2");
-    await expect(made(topology, { kind: "reducescatter", chunks: 2, policy: "expansion" })).rejects.toThrow(
-      /^expected a smaller construction: at most 1e\+8 rows of a schedule for expand but received "about /,
+    const rows = (about: string): InputError =>
+      new InputError("expand", "a smaller construction: at most 1e+8 rows of a schedule", about);
+    await expect(made(constructionTopology("Pi(4,16000)"))).rejects.toThrow(rows("about 2.6e+8"));
+    expect(() => roomFor(2e8)).toThrow(rows("about 2.0e+8"));
+    const ring = made(constructionTopology("UniRing(1,200)^2"), { kind: "reducescatter", chunks: 2 });
+    await expect(ring).rejects.toThrow(
+      new InputError(
+        "expand",
+        "at most 1e+8 transfers, or equal links, in opposite pairs if it reduces, which take logs,",
+        "reducescatter on UniRing(1,200)^2: 3.2e+9 transfers",
+      ),
     );
   });
 });
