@@ -1,7 +1,13 @@
+import { limitWithBottleneck } from "./bottleneck.ts";
 import { openHighs } from "./engine/milp/highs.ts";
 import type { Engine } from "./engine/types.ts";
+import type { Bound } from "./model/bounds/witness.ts";
+import { type Collective, membersOf } from "./model/collective.ts";
+import { networkSymmetry } from "./model/network-symmetry.ts";
+import { compare } from "./model/rational.ts";
 import { linkCount, type Topology } from "./model/topology.ts";
 import { runnerFor } from "./runner.ts";
+import { flowBound } from "./synthesize/alltoall/alltoall.ts";
 import { type AllToAllFlow, allToAllFlow } from "./synthesize/alltoall/flow.ts";
 
 export interface AllToAllOptions {
@@ -29,4 +35,43 @@ export async function allToAllOn(
   } finally {
     dispose();
   }
+}
+
+/** Flows of larger problems take too long for a limit in passing: chunks, and NPUs by links, more where one NPU stands for all. */
+const MOST_CHUNKS = 4e6;
+const MOST_FLOWS = 3e5;
+const MOST_SYMMETRIC_FLOWS = 5e6;
+
+/**
+ * Returns the limit of a collective: where it is an all-to-all(v) of a size that takes seconds, the greater one of what cuts
+ * (limitWithBottleneck) and what the flow proves. Throws InfeasibleError, CancelledError.
+ */
+export async function limitWithFlow(
+  engine: Engine,
+  topology: Topology,
+  collective: Collective,
+  signal?: AbortSignal,
+): Promise<Bound> {
+  const cut = limitWithBottleneck(engine.kernels, topology, collective);
+  const { kind, chunkCount, groupSize } = collective;
+  if (kind !== "custom" && (kind !== "alltoall" || groupSize < 2)) return cut;
+  const flows = topology.npuCount * linkCount(topology);
+  if (chunkCount > MOST_CHUNKS || flows > MOST_SYMMETRIC_FLOWS || !isUnicast(collective)) return cut;
+  if (flows > MOST_FLOWS && networkSymmetry(topology) === null) return cut;
+  const { runner, dispose } = runnerFor(engine, flows, signal, () => undefined);
+  try {
+    const flow = await flowBound(topology, collective, { runner, lp: openHighs });
+    return flow !== null && compare(flow.ps, cut.ps) > 0 ? flow : cut;
+  } finally {
+    dispose();
+  }
+}
+
+/** Returns whether every chunk goes from one NPU to one. */
+function isUnicast(collective: Collective): boolean {
+  const { chunkCount, pre, post, reduces } = collective;
+  for (let chunk = 0; chunk < chunkCount; chunk++) {
+    if (membersOf(collective, pre, chunk).length !== 1 || membersOf(collective, post, chunk).length !== 1) return false;
+  }
+  return !reduces;
 }

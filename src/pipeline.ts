@@ -17,7 +17,7 @@ import { checkSize, type Problem, problemOf } from "./problem.ts";
 import { type Report, reportOf } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
-import { algorithmNamed, isTreeMaker } from "./synthesize/catalog.ts";
+import { algorithmNamed, checkPolicy, isTreeMaker } from "./synthesize/catalog.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "./synthesize/synthesizer.ts";
 import { synthesizeTrees } from "./trees.ts";
 import { verify } from "./verify/verify.ts";
@@ -216,6 +216,7 @@ export async function synthesize(
       kind,
     );
   }
+  checkPolicy(synthesizer, options.policy);
   if (isTreeMaker(synthesizer)) return synthesizeTrees(engine, topology, options, synthesizer);
   refuseTreeOptions(options);
   const first = problemOf(topology, { ...options, chunks: chunks === "auto" ? 1 : chunks });
@@ -253,7 +254,7 @@ export async function synthesize(
         })
       : null;
   begin("bound");
-  const bound = hasNothingToSend(problem)
+  const ofTransfers = hasNothingToSend(problem)
     ? { ps: rational(0), witness: { kind: "nothing" as const } }
     : boundOf(
         problem.topology,
@@ -261,6 +262,8 @@ export async function synthesize(
         schedule.routes,
         routeTimes(problem.topology, schedule.routes, problem.collective.chunkBytes),
       );
+  // what holds for any algorithm holds for whole transfers
+  const bound = compare(limit.ps, ofTransfers.ps) > 0 ? limit : ofTransfers;
   const report = reportOf({
     schedule,
     algorithm: synthesizer.name,

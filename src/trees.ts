@@ -48,13 +48,6 @@ function usableOf(
   return { usable: topology.linkBytesPerSecond, notes: [] };
 }
 
-/** Throws InputError for a policy that the maker does not have. */
-function checkPolicy({ name, policies }: TreeMaker, policy: string | undefined): void {
-  if (policy === undefined || policies.includes(policy)) return;
-  const known = policies.length === 0 ? `none (${name} has no policies)` : `one of ${policies.join(", ")}`;
-  throw new InputError("--policy", known, policy);
-}
-
 /** Throws InputError for options that only schedules of steps have. */
 function refuseStepOptions({ name }: TreeMaker, { trials, switchDegree }: SynthesizeOptions): void {
   const given = trials !== undefined ? "trials" : switchDegree !== undefined ? "switch-degree" : null;
@@ -73,7 +66,6 @@ export async function synthesizeTrees(
   maker: TreeMaker,
 ): Promise<TreesResult> {
   checkOptions(options);
-  checkPolicy(maker, options.policy);
   refuseStepOptions(maker, options);
   const { signal, onProgress, chunks = "auto" } = options;
   const begin = (phase: string): void => {

@@ -43,6 +43,16 @@ export function algorithmNamed(name: string): Synthesizer | TreeMaker {
   return found;
 }
 
+/** Throws InputError for a policy that the algorithm does not have. */
+export function checkPolicy(
+  { name, policies }: Pick<Synthesizer | TreeMaker, "name" | "policies">,
+  policy: string | undefined,
+): void {
+  if (policy === undefined || policies.includes(policy)) return;
+  const known = policies.length === 0 ? `none (${name} has no policies)` : `one of ${policies.join(", ")}`;
+  throw new InputError("--policy", known, policy);
+}
+
 /** Returns the synthesizer of step schedules of that name; throws InputError. */
 export function synthesizerNamed(name: string): Synthesizer {
   const found = algorithmNamed(name);

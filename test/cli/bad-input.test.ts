@@ -255,7 +255,7 @@ describe("a request that cannot be", () => {
     [
       "an unknown algorithm",
       "--collective allgather --algorithm magic",
-      'expected one of tacos, ring, direct, forestcoll, blink, multitree for --algorithm but received "magic"',
+      'expected one of tacos, ring, direct, shifted-rings, dbt, bfb, expand, mcf, forestcoll, blink, multitree for --algorithm but received "magic"',
     ],
     [
       "an unknown switching",

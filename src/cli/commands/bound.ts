@@ -1,6 +1,8 @@
-import { limitWithBottleneck } from "../../bottleneck.ts";
+import { limitWithFlow } from "../../all-to-all.ts";
+import type { Bound } from "../../model/bounds/witness.ts";
 import { boundOf, referencePs } from "../../model/bounds.ts";
 import type { Collective } from "../../model/collective.ts";
+import { compare } from "../../model/rational.ts";
 import { routeTimes } from "../../model/routes.ts";
 import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing.ts";
 import { switchCount, type Topology } from "../../model/topology.ts";
@@ -19,15 +21,15 @@ const MOST_PORT_ROUTES = 1e6;
 
 /** `banyan bound TOPO --collective C`: limit and bound, with what proves them. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
-  const { options, json, style } = context;
+  const { options, json, style, signal } = context;
   const degree = switchDegree(textOf(options, "switchDegree"));
   const whole = await networkOf(args[0] as string, options);
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
   context.progress({ what: "bounding" });
-  const proved = await withEngine(context, async ({ kernels }) => limitWithBottleneck(kernels, topology, collective));
+  const proved = await withEngine(context, (engine) => limitWithFlow(engine, topology, collective, signal));
   const limit = boundReport(topology, collective, proved);
   const chosen = degree ?? (portRouteCount(topology) <= MOST_PORT_ROUTES ? "ports" : 1);
-  const bound = boundOver(topology, collective, chosen);
+  const bound = boundOver(topology, collective, chosen, proved);
   const reference = referenceReport(referencePs(topology, collective));
   const network = topologySummary(topology);
   if (json) {
@@ -63,11 +65,12 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   return 0;
 }
 
-/** Returns the bound of whole transfers over the routes that the network and the degree of unwinding give. */
-function boundOver(topology: Topology, collective: Collective, degree: SwitchDegree) {
+/** Returns the bound of whole transfers over the routes that the network and the degree of unwinding give, never below the limit. */
+function boundOver(topology: Topology, collective: Collective, degree: SwitchDegree, limit: Bound) {
   const routes = routesOf(topology, degree);
   const times = routeTimes(topology, routes, collective.chunkBytes);
-  const report = boundReport(topology, collective, boundOf(topology, collective, routes, times));
+  const ofTransfers = boundOf(topology, collective, routes, times);
+  const report = boundReport(topology, collective, compare(limit.ps, ofTransfers.ps) > 0 ? limit : ofTransfers);
   const kind = switchCount(topology) === 0 ? "links" : degree === "ports" ? "ports" : `degree ${degree}`;
   return { ...report, routes: kind };
 }

@@ -39,8 +39,13 @@ const BY_NAME: ReadonlyMap<string, Family> = new Map(
   FAMILIES.flatMap((family) => [family.name, ...(family.aliases ?? [])].map((name) => [name, family] as const)),
 );
 
-/** Returns the family of a name or of one of its other names, or null. */
-export const familyNamed = (name: string): Family | null => BY_NAME.get(name) ?? null;
+const BY_LOWER_CASE: ReadonlyMap<string, Family> = new Map(
+  [...BY_NAME].reverse().map(([name, family]) => [name.toLowerCase(), family] as const),
+);
+
+/** Returns the family of a name or of one of its other names, capitals aside, or null. */
+export const familyNamed = (name: string): Family | null =>
+  BY_NAME.get(name) ?? BY_LOWER_CASE.get(name.toLowerCase()) ?? null;
 
 /** Returns a family's name near to a word that is none, for error sentences. */
 export const nearestFamily = (word: string): string => didYouMean(word, BY_NAME.keys());

@@ -8,7 +8,7 @@ import { FAMILIES, type Family, familyNamed, nearestFamily } from "./families.ts
  *   products   term (("x" | "□" | "×") term)*
  *   term       primary ("^" ["□"] n | "□" n | "*" n)*          powers, degree expansions; braces around an exponent are fine
  *   primary    "(" products ")" | ("L" | "T" | "Bi") ["^"] [n] "(" products ")" | family
- *   family     NAME ["_"] ("(" | "{") numbers [braces] (")" | "}"), or NAME with one number behind it (K5), or NAME alone
+ *   family     NAME ["_"] ("(" | "{") numbers [braces] (")" | "}"), or NAME with numbers behind it (K5, K4,4), or NAME alone
  */
 
 const LONGEST = 1000;
@@ -153,7 +153,8 @@ function familyCall(reader: Reader, word: string, start: number): Construction {
   const next = peek(reader);
   let before: number | null = null;
   if (isDigit(next) && (subscript || /\S/.test(reader.text[reader.at - 1]))) {
-    parameters.push(wholeNumber(reader, "a whole number"));
+    do parameters.push(wholeNumber(reader, "a whole number"));
+    while (take(reader, ","));
   } else if (next === "(" || (subscript && next === "{")) {
     const close = next === "(" ? ")" : "}";
     reader.at++;

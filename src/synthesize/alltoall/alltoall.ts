@@ -1,5 +1,7 @@
 import { InputError } from "../../errors.ts";
 import { lengthsBound } from "../../model/bounds/lengths.ts";
+import type { Bound } from "../../model/bounds/witness.ts";
+import type { Collective } from "../../model/collective.ts";
 import { commonDivisor } from "../../model/integers.ts";
 import { rational, toNumber } from "../../model/rational.ts";
 import { linkCount, type Topology } from "../../model/topology.ts";
@@ -39,7 +41,7 @@ const known = new WeakMap<Topology, AllToAllFlow>();
 async function flowFor(
   topology: Topology,
   { matrix }: Demand,
-  { runner, lp }: SynthesisContext,
+  { runner, lp }: Pick<SynthesisContext, "runner" | "lp">,
 ): Promise<AllToAllFlow> {
   const before = matrix === null ? known.get(topology) : undefined;
   if (before !== undefined) return before;
@@ -47,6 +49,22 @@ async function flowFor(
   const flow = await allToAllFlow(topology, matrix, GAP, runner, solver);
   if (matrix === null) known.set(topology, flow);
   return flow;
+}
+
+/** Returns the bound that a flow's lengths prove of the collective. */
+const boundBy = ({ lengths, bound }: AllToAllFlow, { unit }: Demand, { chunkBytes: { num, den } }: Collective): Bound =>
+  lengthsBound(lengths, bound, rational(num * BigInt(unit), den));
+
+/** Returns the bound that the flow of a collective proves; null where nothing is sent. Throws as allToAllFlow does. */
+export async function flowBound(
+  topology: Topology,
+  collective: Collective,
+  context: Pick<SynthesisContext, "runner" | "lp">,
+): Promise<Bound | null> {
+  const messages = messagesOf(collective, topology.npuCount);
+  if (messages.chunk.length === 0) return null;
+  const demand = demandOf(messages, topology.npuCount);
+  return boundBy(await flowFor(topology, demand, context), demand, collective);
 }
 
 interface Task {
@@ -79,12 +97,11 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   });
   if (flow === null) return { schedule, policy: "nothing to send", trials: 0 };
   const rounded = (busiestPs / fractionPs).toFixed(3);
-  const { num, den } = collective.chunkBytes;
   return {
     schedule,
     policy: `${flow.method}; whole chunks ${rounded} of the flow's busiest link`,
     trials: tries,
-    limit: lengthsBound(flow.lengths, flow.bound, rational(num * BigInt(demand.unit), den)),
+    limit: boundBy(flow, demand, collective),
   };
 }
 
