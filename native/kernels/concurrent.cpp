@@ -64,9 +64,8 @@ class ConcurrentFlow {
   void Demand(std::int32_t s) {
     const std::int32_t source = problem_.sources[s];
     for (std::int32_t v = 0; v < problem_.node_count; v++) {
-      const double demand = problem_.demand == nullptr
-                                ? (problem_.terminals[v] != 0 ? 1.0 : 0.0)
-                                : problem_.demand[At(s) * At(problem_.node_count) + At(v)];
+      const double demand = problem_.demand == nullptr ? (problem_.terminals[v] != 0 ? 1.0 : 0.0)
+                                                       : problem_.demand[At(s) * At(problem_.node_count) + At(v)];
       need_[At(v)] = v == source ? 0 : demand;
     }
   }
@@ -119,7 +118,8 @@ class ConcurrentFlow {
     loads_.Totals(&paid, &used);
     if (paid / reached < out_->bound) {
       out_->bound = paid / reached;
-      for (std::int32_t c = 0; c < problem_.class_count; c++) out_->length[c] = static_cast<std::int32_t>(length[At(c)]);
+      for (std::int32_t c = 0; c < problem_.class_count; c++)
+        out_->length[c] = static_cast<std::int32_t>(length[At(c)]);
     }
     const double uneven = loads_.Greatest() * paid / used - 1;
     const double astray = used / reached - 1;
@@ -139,6 +139,18 @@ class ConcurrentFlow {
     return sum;
   }
 
+  // Reroutes; returns how much of the change is best.
+  double MoveBy(std::int32_t s, const double* flow, const Buffer<double>& length, double cut) {
+    Demand(s);
+    Reroute(flow, length, cut);
+    change_.Fill(0);
+    for (std::int32_t a = 0; a < problem_.arc_count; a++) {
+      change_[At(problem_.arc_class[a])] += next_[At(a)] - flow[a];
+    }
+    loads_.Scale(&change_, problem_.source_weight[s]);
+    return loads_.Search(change_);
+  }
+
   void Improve(std::int32_t s) {
     const Buffer<double>& length = loads_.Lengths();
     paths_.Run(problem_.sources[s], length);
@@ -152,15 +164,12 @@ class ConcurrentFlow {
       squares += flow[a] * detour * detour;
     }
     if (longer <= problem_.gap / 8 * Reached(s)) return;
-    Demand(s);
-    Reroute(flow, length, step_[At(s)] * longer / squares);
-    change_.Fill(0);
-    for (std::int32_t a = 0; a < problem_.arc_count; a++) {
-      change_[At(problem_.arc_class[a])] += next_[At(a)] - flow[a];
+    double theta = MoveBy(s, flow, length, step_[At(s)] * longer / squares);
+    if (theta > 0) {
+      Adapt(s, theta);
+    } else {
+      theta = MoveBy(s, flow, length, std::numeric_limits<double>::infinity());
     }
-    loads_.Scale(&change_, problem_.source_weight[s]);
-    const double theta = loads_.Search(change_);
-    Adapt(s, theta);
     if (theta == 0) return;
     loads_.Move(change_, theta);
     loads_.Price();
@@ -171,12 +180,12 @@ class ConcurrentFlow {
   [[nodiscard]] double Detour(std::int32_t arc, const Buffer<double>& length) const {
     const std::int32_t head = problem_.arc_target[arc];
     if (paths_.Parent(head) == arc) return 0;
-    const double detour =
-        paths_.Distance(tail_[At(arc)]) + length[At(problem_.arc_class[arc])] - paths_.Distance(head);
+    const double detour = paths_.Distance(tail_[At(arc)]) + length[At(problem_.arc_class[arc])] - paths_.Distance(head);
     return detour > 0 ? detour : 0;
   }
 
-  // next_ becomes the flow with arcs that are no arc of the tree cut by the detour times `cut`, to 0 at most. Arcs from nodes
+  // next_ becomes the flow with arcs that are no arc of the tree cut by the detour times `cut`, to 0 at most; with infinity,
+  // the flow along the tree. Arcs from nodes
   // that were settled later are not used, so it has no circles.
   void Reroute(const double* flow, const Buffer<double>& length, double cut) {
     next_.Fill(0);

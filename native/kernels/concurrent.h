@@ -5,7 +5,9 @@
 // Algorithm. Block-coordinate descent on the sum of load^p. One source after another: shortest paths under the gradient as
 // lengths; at every node, from the farthest back, what enters it by other arcs than its tree's is cut in proportion to
 // how much longer the way is, and given to the tree (gradient projection as by Gallager 1977 and Bertsekas, Gafni, Gallager
-// 1984 on fractions, with the fraction of the source adapted), and a line search says how much of the change is taken.
+// 1984 on fractions, with the fraction of the source adapted), and a line search says how much of the change is taken. Where that
+// is none, for the tree leads through nodes that themselves are reached by long ways, the change is to the tree alone, along
+// which the sum falls.
 // After each round the lengths, as whole numbers, give a bound by duality: sum of capacity * length by sum of demand *
 // distance. The gap is a product: how far the greatest load is above the mean under these lengths, and how far paths are
 // above the shortest; p is doubled when the second is below 0.4 of the first. It starts at 16, with flows split

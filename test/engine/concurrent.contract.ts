@@ -97,6 +97,34 @@ export function concurrentContract(kernels: Kernels): void {
     );
   });
 
+  it("goes on where the tree leads through a node that is reached by long ways, with demands from 1 to 2^18", () => {
+    const problem = concurrentOf(
+      4,
+      [
+        ...([
+          [0, 1, 7],
+          [0, 2, 1],
+          [0, 2, 2],
+          [0, 3, 7],
+          [1, 2, 4],
+          [2, 3, 2],
+        ] as const),
+        ...([
+          [2, 1, 9],
+          [2, 0, 9],
+          [3, 0, 3],
+          [3, 2, 3],
+          [3, 1, 9],
+          [3, 2, 5],
+        ] as const),
+      ],
+      { demand: Float64Array.of(0, 1, 512, 1024, 0, 0, 8192, 0, 1, 2 ** 18, 0, 2 ** 14, 0, 0, 512, 0), gap: 5e-3 },
+    );
+    const found = kernels.concurrent(problem);
+    expect(found.rounds).toBeLessThan(1000);
+    expect(found.bound).toBeLessThanOrEqual(found.rate * 1.005);
+  });
+
   it("stops after so many rounds", () => {
     const problem = { ...chord, gap: 1e-300, maxRounds: 1 };
     const found = kernels.concurrent(problem);

@@ -128,6 +128,16 @@ export function concurrentJs(problem: ConcurrentProblem, out: ConcurrentColumns,
     }
   };
 
+  /** Reroutes; returns how much of the change is best. */
+  const moveBy = (s: number, flow: Float64Array, cut: number): number => {
+    demandOf(s);
+    reroute(flow, cut);
+    change.fill(0);
+    for (let a = 0; a < arcs; a++) change[arcClass[a]] += next[a] - flow[a];
+    loads.scale(change, sourceWeight[s]);
+    return loads.search(change);
+  };
+
   const improve = (s: number): void => {
     paths.run(sources[s], loads.lengths);
     const flow = flowOf(s);
@@ -140,13 +150,9 @@ export function concurrentJs(problem: ConcurrentProblem, out: ConcurrentColumns,
       squares += flow[a] * detour * detour;
     }
     if (longer <= (gap / 8) * reachedBy(s)) return;
-    demandOf(s);
-    reroute(flow, (step[s] * longer) / squares);
-    change.fill(0);
-    for (let a = 0; a < arcs; a++) change[arcClass[a]] += next[a] - flow[a];
-    loads.scale(change, sourceWeight[s]);
-    const theta = loads.search(change);
-    adapt(s, theta);
+    let theta = moveBy(s, flow, (step[s] * longer) / squares);
+    if (theta > 0) adapt(s, theta);
+    else theta = moveBy(s, flow, Number.POSITIVE_INFINITY);
     if (theta === 0) return;
     loads.move(change, theta);
     loads.price();
