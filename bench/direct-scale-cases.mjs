@@ -35,8 +35,13 @@ const allOf = (name) => () => ({ ...graphOf(parseConstruction(name)), translatio
 
 const HYPERCUBE = { name: "Q(10)", graph: allOf("Q(10)"), isLeast: true, peers: ["wasm", "js"] };
 const TORUS = { name: "Torus(50,50)", graph: allOf("Torus(50,50)"), isLeast: true, peers: ["wasm", "js"] };
-const TWISTED = { name: "TwistedTorus(142,71)", graph: allOf("TwistedTorus(142,71)"), isLeast: true, peers: ["wasm"] };
-const RANDOM = { name: "random, 4 regular, N = 10,000", graph: () => randomRegular(10_000, 4), peers: ["wasm"] };
+const TWISTED = {
+  name: "TwistedTorus(142,71)",
+  graph: allOf("TwistedTorus(142,71)"),
+  isLeast: true,
+  peers: ["wasm", "js"],
+};
+const RANDOM = { name: "random, 4 regular, N = 10,000", graph: () => randomRegular(10_000, 4), peers: ["wasm", "js"] };
 const CIRCULANT = "C(100000,{316,317})";
 
 /**
