@@ -6,7 +6,7 @@ import { commTimes, timesOfLoads } from "../dist/model/comm-times.js";
 import { networkOf } from "../dist/model/direct/digraph.js";
 import { diameter } from "../dist/model/direct/distances.js";
 import { compare, format, toNumber } from "../dist/model/rational.js";
-import { sweep } from "../dist/search.js";
+import { sweep } from "../dist/search-sweep.js";
 import { bfbLoads, bfbSchedule } from "../dist/synthesize/bfb/broadcast.js";
 import { bestParts } from "../dist/synthesize/bfb/parts.js";
 import { ALL_SIZES, ALL_TO_ALLS, BROADCASTS, ONE_SIZE } from "./direct-scale-cases.mjs";

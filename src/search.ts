@@ -184,41 +184,6 @@ export function timeOf(
   return collective === "allreduce" ? row.allreduceUs : row.allgatherUs;
 }
 
-/** A size of a sweep with the networks that are efficient there. */
-export interface SweepRow {
-  readonly nodes: number;
-  readonly degree: number;
-  readonly topology: string;
-  readonly steps: number;
-  readonly bandwidth: string;
-}
-
-/**
- * Yields the efficient networks of every size up to `most` for each degree, a degree's after the other's. Kept evaluations make
- * later searches shorter.
- */
-export async function* sweep(
-  engine: Engine,
-  degrees: readonly number[],
-  most: number,
-  bidirectional: boolean,
-  { known = new Map(), signal, onProgress = () => undefined }: SearchHooks = {},
-): AsyncGenerator<SweepRow> {
-  const { runner, dispose } = runnerFor(engine, 0, signal, () => undefined);
-  try {
-    const finder = topologyFinder(runner.balance, { bidirectional, known });
-    for (const degree of degrees) {
-      for (let nodes = 2; nodes <= most; nodes++) {
-        onProgress(`networks of degree ${degree}`, nodes, most);
-        for (const { construction, steps, bandwidth } of await finder.frontier(nodes, degree))
-          yield { nodes, degree, topology: constructionText(construction), steps, bandwidth: format(bandwidth) };
-      }
-    }
-  } finally {
-    dispose();
-  }
-}
-
 function checked(options: Asked): Asked {
   const { nodes, degree, bidirectional, sizes } = options;
   if (!Number.isSafeInteger(nodes) || nodes < 2 || nodes > MOST_NODES)

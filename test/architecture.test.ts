@@ -25,6 +25,7 @@ const COMPOSERS = [
   "runner",
   "search",
   "search-rows",
+  "search-sweep",
   "tree-runner",
   "trees",
   "trees-result",

@@ -1,5 +1,6 @@
 import { frontierSvg } from "../../export/svg-frontier.ts";
-import { type SearchReport, type SweepRow, search, sweep } from "../../search.ts";
+import { type SearchReport, search } from "../../search.ts";
+import { type SweepRow, sweep } from "../../search-sweep.ts";
 import { type Context, outJson } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { outputFile } from "../output-file.ts";

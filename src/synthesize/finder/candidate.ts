@@ -53,6 +53,16 @@ export const isBeaten = (
 ): boolean =>
   found.some((other) => other.steps <= steps && has(other, traits) && compare(other.bandwidth, bandwidth) <= 0);
 
+/** Returns whether one of them is as good as the times, with these traits at least, and better in T_L or T_B. */
+export const isSurpassed = (
+  found: readonly Candidate[],
+  { steps, bandwidth, traits }: Pick<Candidate, "steps" | "bandwidth" | "traits">,
+): boolean =>
+  found.some((other) => {
+    const order = compare(other.bandwidth, bandwidth);
+    return other.steps <= steps && has(other, traits) && (order < 0 || (order === 0 && other.steps < steps));
+  });
+
 /**
  * Adds a candidate to those of its size and degree that none of them beats in T_L, T_B and traits, and drops what it beats;
  * of equals the simplest stays. O(candidates).

@@ -6,7 +6,7 @@ import { gcd } from "../../model/integers.ts";
 import { add, compare, format, parseRational, rational } from "../../model/rational.ts";
 import { baseOf } from "./bases.ts";
 import { type Balancer, type BfbTimes, bfbTimes } from "./bfb-times.ts";
-import { type Candidate, isBeaten, TRAITS } from "./candidate.ts";
+import { type Candidate, isSurpassed, TRAITS } from "./candidate.ts";
 import { elementsOfSmallDiameter } from "./groups.ts";
 import { offsetsOfSmallDiameter } from "./offsets.ts";
 
@@ -135,7 +135,7 @@ export async function cayleyGraphs(
 }
 
 /**
- * Returns the generalized Kautz graph with its BFB times, or null where one of `rivals` is as good in all. Pi(d, dm) is
+ * Returns the generalized Kautz graph with its BFB times, or null where one of `rivals` surpasses it. Pi(d, dm) is
  * L(Pi(d, m)), so theorem 10 gives its times. Else one target tells what the others cannot better, and then one of each
  * orbit is computed: the maps x -> -x - 1 and x -> x + m / gcd(m, d + 1) take the graph to itself.
  */
@@ -158,7 +158,7 @@ export async function generalizedKautz(
     return baseOf("Pi", [degree, nodes], { nodes, degree }, times, traits);
   }
   const graph = graphOf({ kind: "family", family: "Pi", parameters: [degree, nodes] });
-  if (rivals.length > 0 && isBeaten(rivals, { ...(await bfbTimes(graph, Int32Array.of(0), balance)), traits }))
+  if (rivals.length > 0 && isSurpassed(rivals, { ...(await bfbTimes(graph, Int32Array.of(0), balance)), traits }))
     return null;
   const times = await bfbTimes(graph, kautzTargets(graph, degree), balance);
   const evaluated = evaluatedOf("Pi", [degree, nodes], times);
