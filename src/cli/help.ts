@@ -14,12 +14,14 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
   topology: [
     "banyan topology dgx-h100:2",
     "banyan topology torus:8x8@100,50GB/s,0.7us -o torus.json",
+    "banyan topology 'L3(C(16,{3,4}))@25Gbps,10us'",
     "banyan topology mesh:4x4 --without 7,9 --degrade 0-1=0.5 --json",
     "banyan topology ndv2.json --nodes 2 --profile-size 1MB --profile-scale 1",
   ],
   bound: [
     "banyan bound mesh:3x3 --collective allreduce --size 64MiB",
     "banyan bound dgx-a100:2 --collective broadcast --root 3 --chunks 16",
+    "banyan bound 'Pi(4,64)@25Gbps,10us' --collective alltoall --size 64MiB",
     "banyan bound fat-tree:8x8,leaf=4 --collective allgather --group 0,8,16,24 --json",
   ],
   synth: [
@@ -27,6 +29,9 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan synth mesh:10x10@50GiB/s,0.5us --collective allgather --size 1GiB --json",
     "banyan synth mesh:4x4 --without 7,9 --collective allreduce --size 64MiB",
     "banyan synth mesh:100x100 --collective allgather -o big.bys",
+    "banyan synth 'L3(C(16,{3,4}))@25Gbps,10us' --collective allreduce --size 1MiB --algorithm expand",
+    "banyan synth 'Torus(8,8)' --collective alltoall --algorithm mcf",
+    "banyan synth dgx-a100:2 --collective custom:bytes.csv --algorithm mcf",
     "banyan synth cluster.csv --collective custom:halo.json --trials 64",
     "banyan synth mesh:6x6 --collectives tenants.json -o joint.json",
     "banyan synth dgx-h100:128 --collective allgather --algorithm forestcoll -o trees.json",
@@ -74,20 +79,31 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
   list: ["banyan list presets", "banyan list backends --json"],
 };
 
-const NETWORK = `Node names are those of \`banyan topology\`. Links: a>b one direction, a-b both, a>b#2 the second of parallel links.\n\n`;
+const NETWORK = `Node names are those of \`banyan topology\`. Links: a>b one direction, a-b both, a>b#2 the second of parallel links.
+Constructions of graphs such as 'L3(C(16,{3,4}))' have brackets, so quote them in a shell.\n\n`;
+
+const DIRECT = `Networks of direct links: bfb broadcasts breadth-first with balanced links, on any of them. expand takes the schedule that
+comes with a construction, or bfb's where it is better; --policy expansion or bfb keeps to one. Both choose the chunks unless
+--chunks says them. mcf makes all-to-alls along a maximum concurrent flow, through switches too, and proves the limit.
+
+--collective custom:FILE: a banyan-collective, or the matrix of an all-to-all-v, as text: row i, column j is what NPU i sends to
+NPU j, in bytes (4096, 5M, 1GiB) or, with --size, as parts of it from 0 to 1.`;
 
 /** Further words on a command. */
 export const NOTES: Readonly<Partial<Record<CommandName, string>>> = {
   topology: NETWORK,
   bound: `Two numbers, both proved. The limit holds for any algorithm, any chunks and any pipelining. The bound holds for
-schedules of whole transfers of these chunks over the routes that it names.\n\n${NETWORK}`,
+schedules of whole transfers of these chunks over the routes that it names. The limit of an all-to-all is proved by its maximum
+concurrent flow where that is found in seconds, else by cuts: \`synth --algorithm mcf\` finds it at any size.\n\n${NETWORK}`,
   synth: `The report names two time models. Planned (link-busy): a transfer occupies its route for latency and serialisation.
 Simulated (network): serialisation occupies a link, latency does not. optimality = bound / planned, ofLimit = limit /
 simulated. The limit holds for any algorithm and any chunks.
 
 Trees (forestcoll, blink, multitree): throughput is what they reach with ever more pieces, as an exact fraction; optimality
 = bound / throughput; simulated is their time in as many pieces as are fastest at this size (--chunks fixes the number). The
-bound is what the certificate in the file proves. --k of an all-reduce fixes the trees of reduce-scatter and then all-gather.\n\n${NETWORK}`,
+bound is what the certificate in the file proves. --k of an all-reduce fixes the trees of reduce-scatter and then all-gather.
+
+${DIRECT}\n\n${NETWORK}`,
   verify: `A program is executed symbolically: connections, deadlock, uninitialised reads, races, bounds, and what it computes. A
 schedule is judged by the rules of the link-busy model alone: the chunk is at the source when a transfer departs, no link is
 overfull, every rank ends with what it wants, and a reduction has every contribution exactly once.\n\n`,

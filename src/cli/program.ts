@@ -8,7 +8,7 @@ import { version } from "./version.ts";
 const joined = (value: string, before: string | undefined): string =>
   before === undefined ? value : `${before},${value}`;
 
-const TOPO = "preset expression (mesh:4x4, dgx-a100:2, ...) or topology file";
+const TOPO = "preset (mesh:4x4, dgx-a100:2), construction ('L(K(4,4))') or topology file";
 
 /** Adds the options of every command that takes a network. */
 function networkOptions(command: Command): Command {
@@ -36,13 +36,13 @@ function networkOptions(command: Command): Command {
 /** Adds the options that say how it is synthesized. */
 function synthesisOptionsOf(command: Command): Command {
   return command
-    .option("--algorithm <name>", "tacos (default), forestcoll, ring, direct, ...: `banyan list algorithms`")
+    .option("--algorithm <name>", "tacos (default), forestcoll, bfb, expand, mcf, ...: `banyan list algorithms`")
     .option("--seed <n>", "seed of the random choices, default 1")
     .option(
       "--trials <n>",
       "most trials per phase (an all-reduce has two, and 32 tries a trial to overlap them); default min(64, 1e7 / transfers); ends early at the bound",
     )
-    .option("--policy <name>", "only this policy of the algorithm")
+    .option("--policy <name>", "only this policy of the algorithm; expand: expansion or bfb")
     .option(
       "--switch-degree <d>",
       "through switches: ports (matched slot by slot) or a degree of unwinding; default: what is best",

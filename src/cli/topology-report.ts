@@ -11,6 +11,7 @@ import {
   topologyHash,
 } from "../model/topology.ts";
 import { formatTime, toGBps } from "../model/units.ts";
+import { describeGraph } from "./direct-report.ts";
 import type { Style } from "./style.ts";
 import { aligned, count, labelled, significant } from "./text.ts";
 
@@ -36,8 +37,10 @@ export function describeTopology(topology: Topology, style: Style, file?: string
   lines.push(label("switches", String(switchCount(topology))));
   lines.push(...further(linkClasses(topology), "links"));
   lines.push(label("per NPU", `${nodeRange(topology, out, "out")}; ${nodeRange(topology, into, "in")}`));
-  if (pair === null) lines.push(label("connected", "every NPU reaches every other"));
-  else {
+  if (pair === null) {
+    lines.push(label("connected", "every NPU reaches every other"));
+    lines.push(...describeGraph(topology).map((line) => `  ${line}`));
+  } else {
     const text = `no: NPU ${names[pair[0]]} cannot reach NPU ${names[pair[1]]}`;
     lines.push(label("connected", style.bad(text)));
   }

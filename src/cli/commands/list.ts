@@ -1,17 +1,26 @@
 import { candidates } from "../../engine/kernels/load.ts";
 import { InputError } from "../../errors.ts";
 import { didYouMean } from "../../model/closest.ts";
+import { CONSTRUCTION_FORMS } from "../../model/direct/parse.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
 import { formatBandwidth } from "../../model/units.ts";
 import { ALGORITHMS } from "../../synthesize/catalog.ts";
 import { type Context, outJson } from "../context.ts";
 import { table } from "../table.ts";
 
+/** Characters of a line, and between columns. */
+const WIDTH = 120;
+const GAP = 2;
+
 type Row = Readonly<Record<string, unknown>>;
 
 interface Listing {
   /** Columns of the table; --json has all fields. */
   readonly columns: readonly string[];
+  /** Most characters in a line of each column but the last, which fills the rest of the width; text goes on in the next line. */
+  readonly widths?: readonly number[];
+  /** The field whose values part the rows into tables, and what stands above each. */
+  readonly parts?: { readonly field: string; readonly titles: Readonly<Record<string, string>> };
   rows(): Promise<readonly Row[]> | readonly Row[];
 }
 
@@ -28,7 +37,11 @@ const COLLECTIVES: readonly Row[] = [
   { name: "gather", size: "the root's whole buffer", description: "the root gets every rank's shard" },
   { name: "scatter", size: "the root's whole buffer", description: "every rank gets its shard from the root" },
   { name: "alltoall", size: "what one rank sends", description: "every rank gets a shard from every rank" },
-  { name: "custom:FILE", size: "as the file says", description: "any chunks from any NPUs to any NPUs" },
+  {
+    name: "custom:FILE",
+    size: "as the file says, or --size",
+    description: "any chunks from any NPUs to any NPUs; a matrix of bytes",
+  },
 ];
 
 /** What is read, then what is written. */
@@ -43,6 +56,12 @@ async function formats(): Promise<readonly Row[]> {
       return row("network", name, open === "" ? "TOPO" : `TOPO ${open}`, description);
     }),
     row("collective", "banyan-collective", "--collective custom:FILE", "a collective of one's own, JSON"),
+    row(
+      "collective",
+      "all-to-all-v matrix",
+      "--collective custom:FILE",
+      "bytes from (row) to (column), or parts of --size",
+    ),
     row("collectives", "banyan-collectives", "--collectives FILE", "several collectives at once, JSON"),
     row("schedule", "banyan-schedule", "FILE", "transfers, or trees with their certificate, and the network; JSON"),
     row("schedule", "bys", "FILE", "a large schedule with its network, blocks with checksums"),
@@ -69,9 +88,23 @@ async function gpus(): Promise<readonly Row[]> {
 }
 
 const LISTINGS: Readonly<Record<string, Listing>> = {
-  presets: { columns: ["form", "description"], rows: () => PRESETS.map((preset) => ({ ...preset })) },
+  presets: {
+    columns: ["form", "description"],
+    widths: [46],
+    parts: {
+      field: "kind",
+      titles: {
+        network:
+          "Networks; figures after @, in order: mesh:4x4@100,50GB/s,0.7us. Products of the first eight: ring:2*fc:4",
+        graph: "Graphs and constructions; quote them in a shell: 'L3(C(16,{3,4}))@25Gbps,10us'",
+      },
+    },
+    rows: () =>
+      PRESETS.map((preset) => ({ ...preset, kind: CONSTRUCTION_FORMS.includes(preset) ? "graph" : "network" })),
+  },
   algorithms: {
     columns: ["name", "description", "policies"],
+    widths: [14, 62],
     rows: () =>
       ALGORITHMS.map(({ name, description, collectives, policies }) => ({
         name,
@@ -81,7 +114,7 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
       })),
   },
   collectives: { columns: ["name", "description", "size"], rows: () => COLLECTIVES },
-  formats: { columns: ["kind", "name", "use", "description"], rows: formats },
+  formats: { columns: ["kind", "name", "use", "description"], widths: [12, 28, 27], rows: formats },
   gpus: { columns: ["name", "links", "pcie"], rows: gpus },
   backends: { columns: ["name", "loads", "note"], rows: backends },
 };
@@ -109,18 +142,58 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   if (!Object.hasOwn(LISTINGS, what)) {
     throw new InputError("what to list", `one of ${names.join(", ")}${didYouMean(what, names)}`, what);
   }
-  const { columns, rows } = LISTINGS[what] as Listing;
-  const found = await rows();
+  const listing = LISTINGS[what] as Listing;
+  const found = await listing.rows();
   if (context.json) {
     outJson(context, { schema: "banyan/list@1", what, items: found });
     return 0;
   }
+  context.out(`${textOf(listing, found, context).join("\n")}\n`);
+  return 0;
+}
+
+/** Returns the lines of a listing: a table, or one for each part under its title. */
+function textOf(listing: Listing, rows: readonly Row[], context: Context): string[] {
+  const { parts } = listing;
+  if (parts === undefined) return tableOf(listing, rows, context);
+  return Object.entries(parts.titles).flatMap(([part, title], i) => [
+    ...(i === 0 ? [] : [""]),
+    `  ${context.style.bold(title)}`,
+    ...tableOf(
+      listing,
+      rows.filter((row) => row[parts.field] === part),
+      context,
+    ),
+  ]);
+}
+
+function tableOf({ columns, widths }: Listing, rows: readonly Row[], { style }: Context): string[] {
   const text = (value: unknown): string => (Array.isArray(value) ? value.join(", ") : String(value));
+  const cells = rows.map((row) => columns.map((column, i) => wrapped(text(row[column]), widths?.[i])));
+  const last = columns.length - 1;
+  if (widths !== undefined) {
+    const before = columns.slice(0, last).map((_, i) => Math.max(...cells.flatMap((row) => lengthsOf(row[i]))) + GAP);
+    const rest = WIDTH - GAP - before.reduce((a, b) => a + b, 0);
+    for (const row of cells) row[last] = wrapped(row[last] as string, rest);
+  }
   const lines = table(
-    columns.map((column) => context.style.dim(column)),
-    found.map((row) => columns.map((column) => text(row[column]))),
+    columns.map((column) => style.dim(column)),
+    cells,
     columns.map(() => "left" as const),
   );
-  context.out(`${lines.map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
-  return 0;
+  return lines.map((line) => `  ${line}`.trimEnd());
+}
+
+const lengthsOf = (cell = ""): number[] => cell.split("\n").map((line) => line.length);
+
+/** Returns a text in lines of at most so many characters, broken between words. */
+function wrapped(text: string, width = Number.POSITIVE_INFINITY): string {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines[lines.length - 1] as string;
+    if (line === "") lines[lines.length - 1] = word;
+    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines.join("\n");
 }

@@ -1,0 +1,59 @@
+import { degreeOf } from "../model/comm-times.ts";
+import type { Digraph } from "../model/direct/digraph.ts";
+import { diameter } from "../model/direct/distances.ts";
+import { bidirectionalMooreSteps, mooreSteps } from "../model/direct/optimality.ts";
+import { networkSymmetry } from "../model/network-symmetry.ts";
+import { oppositeLinks } from "../model/opposite-links.ts";
+import { linkCount, outLinks, switchCount, type Topology } from "../model/topology.ts";
+import type { NetworkSymmetry } from "../model/tree-flow.ts";
+import { labelled } from "./text.ts";
+
+/** The diameter is shown where finding it visits so many links at most, and translations are looked for among so many. */
+const MOST_VISITS = 1e7;
+const MOST_LINKS = 1e6;
+
+/**
+ * Returns what is to be said of a connected network of direct links as a graph: degree, opposite links, translations, diameter
+ * beside the Moore bounds; nothing for networks with switches.
+ */
+export function describeGraph(topology: Topology): string[] {
+  const { npuCount, linkSource, linkTarget } = topology;
+  if (switchCount(topology) > 0 || npuCount < 2) return [];
+  const out = outLinks(topology);
+  const symmetry = linkCount(topology) <= MOST_LINKS ? networkSymmetry(topology) : null;
+  const graph: Digraph = {
+    nodes: npuCount,
+    offset: out.offset,
+    target: out.links.map((link) => linkTarget[link]),
+    translations: symmetry?.sizes ?? null,
+  };
+  const degree = degreeOf(graph);
+  const isRegular = linkCount(topology) === npuCount * degree;
+  const comesInPairs = oppositeLinks(linkSource, linkTarget, []) !== null;
+  const words = [
+    isRegular ? `regular of degree ${degree}` : `not regular, of degree ${degree} at most`,
+    comesInPairs ? "links in opposite pairs" : "links not in opposite pairs",
+    ...alike(topology, symmetry),
+  ];
+  const visits = linkCount(topology) * (symmetry === null ? npuCount : 1);
+  return [
+    labelled("graph", words.join(", ")),
+    ...(visits <= MOST_VISITS
+      ? [labelled("diameter", diameterText(diameter(graph), npuCount, degree, comesInPairs))]
+      : []),
+  ];
+}
+
+function alike(topology: Topology, symmetry: NetworkSymmetry | null): string[] {
+  if (symmetry !== null) return [`translations ${symmetry.sizes.join("x")} take every NPU to every other`];
+  return linkCount(topology) <= MOST_LINKS ? ["no group of translations found"] : [];
+}
+
+function diameterText(longest: number, nodes: number, degree: number, comesInPairs: boolean): string {
+  const fewest = mooreSteps(nodes, degree);
+  if (longest === fewest) return `${longest}, Moore optimal`;
+  const inPairs = bidirectionalMooreSteps(nodes, degree);
+  if (!comesInPairs || inPairs === fewest) return `${longest} (Moore bound ${fewest})`;
+  const optimal = longest === inPairs ? ", which is optimal" : "";
+  return `${longest} (Moore bound ${fewest}, of links in opposite pairs ${inPairs}${optimal})`;
+}
