@@ -185,7 +185,7 @@ export function timeOf(
 }
 
 function checked(options: Asked): Asked {
-  const { nodes, degree, bidirectional, sizes } = options;
+  const { nodes, degree, bidirectional, sizes, alphaPs, bytesPerSecond, collective } = options;
   if (!Number.isSafeInteger(nodes) || nodes < 2 || nodes > MOST_NODES)
     throw new InputError("--nodes", `a whole number, 2 to ${MOST_NODES}`, nodes);
   if (!Number.isSafeInteger(degree) || degree < 1 || degree > MOST_DEGREE)
@@ -194,8 +194,20 @@ function checked(options: Asked): Asked {
     const even = `an even degree for an odd number of nodes, whose links come in pairs (${degree + 1}, or ${nodes + 1} nodes)`;
     throw new InputError("--degree", even, degree);
   }
+  if (!SEARCHED.includes(collective)) throw new InputError("--collective", `one of ${SEARCHED.join(", ")}`, collective);
   if (sizes.length === 0) throw new InputError("--size", "at least one size");
+  wholeAbove(0, "--alpha, in picoseconds", alphaPs);
+  wholeAbove(1, "--bandwidth, in bytes per second", bytesPerSecond);
+  for (const { sizeBytes, weight } of sizes) {
+    wholeAbove(1, "--size, in bytes", sizeBytes);
+    wholeAbove(1, "a weight of --size", weight);
+  }
   return options;
+}
+
+function wholeAbove(least: number, place: string, value: number): void {
+  if (!Number.isSafeInteger(value) || value < least)
+    throw new InputError(place, `a whole number, ${least} or more`, value);
 }
 
 /** Returns the error for a size at which the library has nothing, naming the nearest that has. */

@@ -18,6 +18,18 @@ describe("search", () => {
     );
   });
 
+  it.each([
+    [{ sizes: [] }, "--size"],
+    [{ sizes: [{ sizeBytes: 0.5, weight: 1 }] }, "0.5"],
+    [{ sizes: [{ sizeBytes: 1, weight: 0 }] }, "a weight of --size"],
+    [{ alphaPs: -1 }, "--alpha"],
+    [{ bytesPerSecond: Number.NaN }, "--bandwidth"],
+    [{ collective: "alltoal" as "alltoall" }, "--collective"],
+    [{ degree: 0 }, "--degree"],
+  ])("refuses %j", async (wrong, place) => {
+    await expect(search(engine, { nodes: 8, degree: 2, ...wrong })).rejects.toThrow(place);
+  });
+
   it("finds for an all-to-all what other rows do not reach, within proved bounds", async () => {
     const { rows, best, bound } = await search(engine, { nodes: 64, degree: 4, collective: "alltoall" });
     const rates = rows.map(({ alltoall }) => alltoall?.rateValue ?? 0);

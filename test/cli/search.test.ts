@@ -1,14 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Context } from "../../src/cli/context.ts";
 import { cacheFolder, cacheText, evaluationsOf, openSearchCache } from "../../src/cli/search-cache.ts";
 import { commandsHere } from "../support/cli-here.ts";
 
 const here = commandsHere();
-beforeEach(() => {
-  process.env["BANYAN_CACHE_DIR"] = here.at("cache");
-});
 // biome-ignore lint/suspicious/noExplicitAny: rows of a report
 const named = (report: any) => report.rows.map((row: any) => [row.topology, row.steps, row.bandwidth]);
 

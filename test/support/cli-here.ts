@@ -64,7 +64,10 @@ export interface CommandsHere {
 export function commandsHere(): CommandsHere {
   const folder = mkdtempSync(join(tmpdir(), "banyan-here-"));
   const before = process.cwd();
-  beforeAll(() => process.chdir(folder));
+  beforeAll(() => {
+    process.chdir(folder);
+    process.env["BANYAN_CACHE_DIR"] = join(folder, "cache");
+  });
   afterAll(() => {
     process.chdir(before);
     rmSync(folder, { recursive: true, force: true });

@@ -11,6 +11,8 @@ import { readStamp, stepHash } from "../../scripts/stamp.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 export const MAIN = join(root, "dist/cli/main.js");
+/** What searches keep, away from the user's own. */
+const CACHE = join(tmpdir(), "banyan-test-cache");
 /** Hides the native add-on from a process. */
 export const NO_ADDON = { BANYAN_ADDON: join(root, "no/such/banyan.node") };
 
@@ -29,7 +31,7 @@ function nodeRun(args: readonly string[], { cwd = root, env = {} }: RunOptions =
   const { BANYAN_BACKEND: _, ...clean } = process.env;
   const child = spawn(process.execPath, args, {
     cwd,
-    env: { ...clean, ...env },
+    env: { ...clean, BANYAN_CACHE_DIR: CACHE, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let [out, err] = ["", ""];
