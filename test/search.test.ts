@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { openEngine } from "../src/engine/engine.ts";
+import { CancelledError } from "../src/errors.ts";
 import { parseConstruction } from "../src/model/direct/parse.ts";
 import { search } from "../src/search.ts";
 import { bestForAllToAll, rowFlow } from "../src/search-rows.ts";
+import { sweep } from "../src/search-sweep.ts";
 import type { Candidate } from "../src/synthesize/finder/candidate.ts";
 
 const engine = await openEngine({ threads: 1 });
@@ -44,6 +46,34 @@ describe("search", () => {
     }
     // L(DBJMod(4,2)) of table A.1: 2.21e-2
     expect(rates[best]).toBeGreaterThan(2.3e-2);
+  });
+});
+
+describe("a sweep", () => {
+  it("finds at every size what a search for it finds, several at once, in order", async () => {
+    const rows: string[] = [];
+    for await (const { nodes, degree, topology, steps, bandwidth } of sweep(engine, [4, 3], 30, false))
+      rows.push([nodes, degree, topology, steps, bandwidth].join(" "));
+    const expected: string[] = [];
+    for (const degree of [4, 3]) {
+      for (let nodes = 2; nodes <= 30; nodes++) {
+        for (const { topology, steps, bandwidth } of (await search(engine, { nodes, degree })).rows)
+          expected.push([nodes, degree, topology, steps, bandwidth].join(" "));
+      }
+    }
+    expect(rows).toEqual(expected);
+  });
+
+  it("ends where it is cancelled", async () => {
+    const controller = new AbortController();
+    const first = sweep(engine, [4], 2000, false, { signal: controller.signal });
+    await first.next();
+    controller.abort();
+    await expect(
+      (async () => {
+        for await (const { nodes } of first) expect(nodes).toBeLessThan(2000);
+      })(),
+    ).rejects.toThrow(CancelledError);
   });
 });
 

@@ -58,8 +58,7 @@ async function runSweep(context: Context): Promise<number> {
       context.progress({ what, ...(done === undefined || total === undefined ? {} : { done, total, unit: "sizes" }) });
     const hooks = { known: cache.evaluations, signal, onProgress };
     for await (const row of sweep(engine, degrees, maxNodes, bidirectional, hooks)) rows.push(row);
-  });
-  cache.save();
+  }).finally(cache.save); // an interrupted sweep goes on where it was
   const report = { schema: "banyan/networks@1", degrees, maxNodes, bidirectional, rows };
   if (output !== undefined) output.write([`${JSON.stringify(report)}\n`]);
   if (json) outJson(context, report);
