@@ -1,5 +1,4 @@
-// npm run bench -- kernels | quality | papers | simulator | scale | tori | forest | programs | direct | conjecture: sets everything up, measures, prints tables and
-// writes them to bench/results/NAME.json and NAME.md. Ends with status 1 when a requirement is missed or a bench fails.
+// npm run bench -- NAME ...: sets everything up, measures, prints tables and writes them to bench/results/NAME.json and NAME.md. Ends with status 1 when a requirement is missed or a bench fails.
 import { setup } from "../scripts/setup.mjs";
 
 const BENCHES = [
