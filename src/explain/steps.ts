@@ -29,7 +29,7 @@ export function explainSteps(schedule: StepSchedule): string[] {
     );
   }
   lines.push(...pattern(schedule, name));
-  for (let c = 0; c < Math.min(CHUNKS, collective.chunkCount); c++) {
+  for (const c of firstMoved(schedule)) {
     const hops: string[] = [];
     for (let i = 0; i < chunk.length && hops.length <= HOPS; i++) {
       if (chunk[i] !== c) continue;
@@ -54,6 +54,15 @@ export function explainSteps(schedule: StepSchedule): string[] {
       )}`,
     );
   return lines;
+}
+
+/** Returns the first chunks that are sent anywhere. O(transfers + chunks). */
+function firstMoved({ collective, chunk }: StepSchedule): number[] {
+  const isMoved = new Uint8Array(collective.chunkCount);
+  for (const c of chunk) isMoved[c] = 1;
+  const found: number[] = [];
+  for (let c = isMoved.indexOf(1); c >= 0 && found.length < CHUNKS; c = isMoved.indexOf(1, c + 1)) found.push(c);
+  return found;
 }
 
 /** One ring, two of opposite directions, or how many neighbours NPUs send to. */

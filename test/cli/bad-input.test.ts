@@ -272,11 +272,6 @@ describe("a request that cannot be", () => {
       "--collective custom:no.json",
       'expected a file that exists for --collective but received "no.json"',
     ],
-    [
-      "a size beside a custom collective",
-      "--collective custom:no.json --size 1MiB",
-      'expected nothing beside custom:FILE, which says it all, for --size but received "1MiB"',
-    ],
   ])("%s", (_, args, line) => refuses(["synth", "mesh:3x3", ...args.split(" ")], line));
 
   it("ends with exit code 3 and an unreachable pair where the network is not connected", () =>

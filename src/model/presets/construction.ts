@@ -17,7 +17,7 @@ const headOf = (text: string): string => text.split("@", 1)[0].trim();
  */
 export function looksLikeConstruction(text: string): boolean {
   const head = headOf(text);
-  if (/[/\\\n:"[\]]/.test(head) || /\.[a-z]+$/i.test(text.trim())) return false;
+  if (/[/\\\n:"]/.test(head) || /\.[a-z]+$/i.test(text.trim())) return false;
   const [start, word, digits] = /^(?:\(\s*)*([A-Za-z]+|Π)(\d*)/.exec(head) ?? [];
   if (start === undefined) return false;
   if (/^[\s^□]*\(/.test(head.slice(start.length))) return true;
