@@ -1,6 +1,5 @@
-import { add, multiply, type Rational, rational, subtract } from "../rational.ts";
+import { add, multiply, type Rational, rational } from "../rational.ts";
 import type { Construction } from "./construction.ts";
-import { leastBandwidthTime } from "./optimality.ts";
 
 /** What is known of a network and its all-gather without making them. */
 export interface Predicted {
@@ -50,23 +49,6 @@ export function predictPower({ nodes, degree, steps, bandwidth }: Predicted, exp
     steps: steps * exponent,
     bandwidth: nodes === 1 ? bandwidth : multiply(bandwidth, rational(size * (power - 1n), (size - 1n) * power)),
   };
-}
-
-/**
- * Returns the times of a Cartesian product of simple digraphs with bandwidth-optimal BFB schedules: exactly those of the BFB
- * schedule of the product (theorem 13); null where a factor is not bandwidth optimal. That factors are simple is not checked.
- */
-export function predictProduct(factors: readonly Predicted[]): Predicted | null {
-  let nodes = 1;
-  let degree = 0;
-  let steps = 0;
-  for (const factor of factors) {
-    if (subtract(factor.bandwidth, leastBandwidthTime(factor.nodes)).num !== 0n) return null;
-    nodes *= factor.nodes;
-    degree += factor.degree;
-    steps += factor.steps;
-  }
-  return { nodes, degree, steps, bandwidth: leastBandwidthTime(nodes) };
 }
 
 /** Returns the times of a reverse-symmetric graph together with its transpose (A.1.6): those of the graph, at twice the degree. */

@@ -9,7 +9,6 @@ import {
   predictDegree,
   predictLine,
   predictPower,
-  predictProduct,
 } from "../../../src/model/direct/predict.ts";
 import { add, compare, format, multiply, rational, subtract } from "../../../src/model/rational.ts";
 
@@ -68,11 +67,6 @@ describe("predicted times", () => {
         expect(isOptimal(predictPower(base, n))).toBe(isOptimal(base));
       }),
     );
-  });
-
-  it("of a product are known where all factors are bandwidth optimal (theorem 13)", () => {
-    expect(predictProduct([optimal(4, 1, 3), optimal(8, 1, 7)])).toEqual(optimal(32, 2, 10));
-    expect(predictProduct([optimal(4, 1, 3), predictLine(optimal(4, 2, 2))])).toBeNull();
   });
 
   it("start with the innermost graph, turned round once for every transpose", () => {
