@@ -10,17 +10,6 @@
 
 namespace banyan {
 
-/// Makes room for so many elements; what the buffer held stays. False when the memory cannot be had.
-template <typename T>
-[[nodiscard]] bool GrowTo(Buffer<T>& buffer, std::size_t size) {
-  if (buffer.size() >= size) return true;
-  Buffer<T> longer;
-  if (!longer.Allocate(2 * size)) return false;
-  for (std::size_t i = 0; i < buffer.size(); i++) longer[i] = buffer[i];
-  buffer.Swap(longer);
-  return true;
-}
-
 /// Ports that hold only shards which fit nowhere else, and what they hold; no ports: everything fits.
 struct Tight {
   std::int64_t load = 0;
@@ -48,7 +37,7 @@ class Pouring {
 
   [[nodiscard]] std::int32_t classes() const { return classes_; }
   [[nodiscard]] std::int32_t ports() const { return ports_; }
-  /// Edges of class c, one for each of its ports: Begin(c) .. End(c).
+  /// Edges of class c, one for each of its ports: First(c) .. End(c).
   [[nodiscard]] std::int32_t First(std::int32_t c) const { return offset_[At(c)]; }
   [[nodiscard]] std::int32_t End(std::int32_t c) const { return offset_[At(c) + 1]; }
   [[nodiscard]] std::int32_t PortOf(std::int32_t edge) const { return edge_port_[At(edge)]; }

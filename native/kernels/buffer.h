@@ -56,6 +56,17 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
+/// Makes room for so many elements; what the buffer held stays. False when the memory cannot be had.
+template <typename T>
+[[nodiscard]] bool GrowTo(Buffer<T>& buffer, std::size_t size) {
+  if (buffer.size() >= size) return true;
+  Buffer<T> longer;
+  if (!longer.Allocate(2 * size)) return false;
+  for (std::size_t i = 0; i < buffer.size(); i++) longer[i] = buffer[i];
+  buffer.Swap(longer);
+  return true;
+}
+
 }  // namespace banyan
 
 #endif  // BANYAN_KERNELS_BUFFER_H_
