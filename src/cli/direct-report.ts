@@ -1,12 +1,13 @@
 import { degreeOf } from "../model/comm-times.ts";
 import type { Digraph } from "../model/direct/digraph.ts";
 import { diameter } from "../model/direct/distances.ts";
+import type { DirectFacts } from "../model/direct/facts.ts";
 import { bidirectionalMooreSteps, mooreSteps } from "../model/direct/optimality.ts";
 import { networkSymmetry } from "../model/network-symmetry.ts";
 import { oppositeLinks } from "../model/opposite-links.ts";
 import { linkCount, outLinks, switchCount, type Topology } from "../model/topology.ts";
 import type { NetworkSymmetry } from "../model/tree-flow.ts";
-import { labelled } from "./text.ts";
+import { labelled, significant } from "./text.ts";
 
 /** The diameter is shown where finding it visits so many links at most, and translations are looked for among so many. */
 const MOST_VISITS = 1e7;
@@ -42,6 +43,14 @@ export function describeGraph(topology: Topology): string[] {
       ? [labelled("diameter", diameterText(diameter(graph), npuCount, degree, comesInPairs))]
       : []),
   ];
+}
+
+/** Returns T_B beside the least there can be: "T_B 1.021 M/B (1045/1024), least 0.9990". */
+export function bandwidthText(facts: Omit<DirectFacts, "predictedUs">): string {
+  const { bandwidth, bandwidthValue, leastBandwidth, leastBandwidthValue } = facts;
+  const [value, least] = [significant(bandwidthValue), significant(leastBandwidthValue)];
+  const told = facts.bandwidthOptimal ? "the least" : `least ${least === value ? leastBandwidth : least}`;
+  return `T_B ${value} M/B (${bandwidth}), ${told}`;
 }
 
 function alike(topology: Topology, symmetry: NetworkSymmetry | null): string[] {

@@ -3,8 +3,9 @@ import type { DirectFacts } from "../model/direct/facts.ts";
 import { toNumber } from "../model/rational.ts";
 import { formatSize } from "../model/units.ts";
 import type { BoundReport, Report } from "../result.ts";
+import { bandwidthText } from "./direct-report.ts";
 import type { Style } from "./style.ts";
-import { count, labelled, labelledTable, percent, roundedSize, significant, timeText, timingCells } from "./text.ts";
+import { count, labelled, labelledTable, percent, roundedSize, timeText, timingCells } from "./text.ts";
 
 const DISPLAY_NAMES: Readonly<Record<string, string>> = {
   allgather: "all-gather",
@@ -47,12 +48,11 @@ const DIRECT_LABELS = ["comm steps", "predicted"] as const;
 
 /** Returns how good a schedule in comm steps is: "6 (Moore bound 5), T_B 1.021 M/B (1045/1024), least 0.9990". */
 function directLines(facts: DirectFacts): [string, string] {
-  const { steps, bandwidth, bandwidthValue, leastBandwidthValue, predictedUs } = facts;
+  const { steps, predictedUs } = facts;
   const opposite = facts.bidirectionalMooreSteps;
   const both = opposite === null || opposite === facts.mooreSteps ? "" : `, ${opposite} where links come in pairs`;
-  const least = facts.bandwidthOptimal ? "the least" : `least ${significant(leastBandwidthValue)}`;
   return [
-    `${steps} (Moore bound ${facts.mooreSteps}${both}), T_B ${significant(bandwidthValue)} M/B (${bandwidth}), ${least}`,
+    `${steps} (Moore bound ${facts.mooreSteps}${both}), ${bandwidthText(facts)}`,
     `${timeText(predictedUs)} by comm steps (T_L + T_B)`,
   ];
 }

@@ -1,3 +1,4 @@
+import type { DirectFacts } from "../model/direct/facts.ts";
 import { unreachablePair } from "../model/modify.ts";
 import {
   type Adjacency,
@@ -11,7 +12,7 @@ import {
   topologyHash,
 } from "../model/topology.ts";
 import { formatTime, toGBps } from "../model/units.ts";
-import { describeGraph } from "./direct-report.ts";
+import { bandwidthText, describeGraph } from "./direct-report.ts";
 import type { Style } from "./style.ts";
 import { aligned, count, labelled, significant } from "./text.ts";
 
@@ -21,8 +22,16 @@ const FIRST_NODES = 12;
 const MOST_NEIGHBOURS = 16;
 const MOST_GROUPS = 6;
 
-/** Returns the lines of `banyan topology`. O(nodes + links). */
-export function describeTopology(topology: Topology, style: Style, file?: string): string[] {
+/** What the lines of a network tell besides the network. */
+export interface TopologyNotes {
+  /** Where it was written. */
+  readonly file?: string | undefined;
+  /** Of its best breadth-first broadcast. */
+  readonly broadcast: Omit<DirectFacts, "predictedUs"> | null;
+}
+
+/** Returns the lines of `banyan topology`. O(nodes + links), and the diameter of direct links. */
+export function describeTopology(topology: Topology, style: Style, { file, broadcast }: TopologyNotes): string[] {
   const { name, npuCount, shape, sources } = topology;
   const out = outLinks(topology);
   const into = inLinks(topology);
@@ -40,6 +49,7 @@ export function describeTopology(topology: Topology, style: Style, file?: string
   if (pair === null) {
     lines.push(label("connected", "every NPU reaches every other"));
     lines.push(...describeGraph(topology).map((line) => `  ${line}`));
+    if (broadcast !== null) lines.push(label("broadcast", `${bandwidthText(broadcast)}, by --algorithm bfb`));
   } else {
     const text = `no: NPU ${names[pair[0]]} cannot reach NPU ${names[pair[1]]}`;
     lines.push(label("connected", style.bad(text)));

@@ -1,11 +1,15 @@
 import { topologyJsonParts } from "../../export/topology-json.ts";
+import { linkCount } from "../../model/topology.ts";
+import { runnerFor } from "../../runner.ts";
+import { bfbFacts } from "../../synthesize/bfb/facts.ts";
 import type { Context } from "../context.ts";
+import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { blocks, outputFile } from "../output-file.ts";
 import { describeTopology } from "../topology-report.ts";
 import { textOf } from "../values.ts";
 
-/** `banyan topology TOPO`: a summary, or the topology JSON; -o writes the file. */
+/** `banyan topology TOPO`: a summary with the best breadth-first broadcast over direct links, or the topology JSON; -o writes the file. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet } = context;
   const path = textOf(options, "output");
@@ -19,7 +23,15 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   if (json) {
     for (const block of blocks(parts())) if (!context.out(block)) break;
   } else if (!(quiet && output !== undefined)) {
-    context.out(`${describeTopology(topology, context.style, output?.path).join("\n")}\n`);
+    const broadcast = await withEngine(context, async (engine) => {
+      const { runner, dispose } = runnerFor(engine, topology.npuCount * linkCount(topology), context.signal, () => {});
+      try {
+        return await bfbFacts(topology, runner.balance);
+      } finally {
+        dispose();
+      }
+    });
+    context.out(`${describeTopology(topology, context.style, { file: output?.path, broadcast }).join("\n")}\n`);
   }
   return 0;
 }

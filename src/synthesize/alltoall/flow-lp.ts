@@ -7,7 +7,7 @@ export const MOST_LP_COLUMNS = 4000;
 
 const LONGEST = 2 ** 30;
 /** Coefficients of 1e15 are refused by the solver, and lost in its tolerances before. */
-const MOST_COEFFICIENT = 1e12;
+const MOST_COEFFICIENT = 2 ** 40;
 
 /**
  * Returns the optimum of LP (A.1) of Zhao 2026, grouped by sources: a column for the flow of each source over each arc and one for
