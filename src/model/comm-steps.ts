@@ -6,7 +6,7 @@ import { groupedBy } from "./graph.ts";
 import { orderByTime } from "./ordering.ts";
 import { type RouteSet, routeCount, routeTimes } from "./routes.ts";
 import { routesOf } from "./routing.ts";
-import { indexColumn, OP_REDUCE, type StepSchedule } from "./step-schedule.ts";
+import { emptyRows, OP_REDUCE, type StepSchedule } from "./step-schedule.ts";
 import type { Topology } from "./topology.ts";
 
 /** An all-gather in comm steps on a network of direct links. */
@@ -42,16 +42,7 @@ export function commSteps(topology: Topology, collective: Collective, runs: read
   });
   const found = runs.map((run) => eagerTransfers(run, slotPs, rankOf));
   const count = found.reduce((sum, { chunk }) => sum + chunk.length, 0);
-  const schedule = {
-    topology,
-    collective,
-    routes,
-    chunk: indexColumn(count, collective.chunkCount),
-    route: indexColumn(count, routeCount(routes)),
-    startPs: new Float64Array(count),
-    endPs: new Float64Array(count),
-    op: new Uint8Array(count),
-  };
+  const schedule = emptyRows(topology, collective, routes, count);
   let row = 0;
   let base = 0;
   found.forEach((transfers, i) => {

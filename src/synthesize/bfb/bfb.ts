@@ -6,22 +6,17 @@ import type { CommSchedule } from "../../model/comm-schedule.ts";
 import { commTimes } from "../../model/comm-times.ts";
 import { arcCount, type DirectNetwork } from "../../model/direct/digraph.ts";
 import { directFacts } from "../../model/direct/facts.ts";
-import { canBeSlots, leastTransfers } from "../../model/estimate.ts";
 import { commonValue } from "../../model/graph.ts";
 import { add, compare, multiply, type Rational, rational, toNumber } from "../../model/rational.ts";
 import { reversed } from "../../model/topology.ts";
 import { toUs } from "../../model/units.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
-import { bfbLoads, bfbSchedule, MOST_PARTS } from "./broadcast.ts";
+import { bfbLoads, bfbSchedule } from "./broadcast.ts";
 import { bestParts } from "./parts.ts";
+import { affordableParts, MOST_LOGGED, passesOf, refuseGroups, refuseParts } from "./requests.ts";
 import { unevenBroadcast } from "./uneven.ts";
 
-/**
- * Transfers that parts of shards may lead to where the user does not say how many: listed one by one, in logs, and where one
- * log stands for all.
- */
-const MOST_LISTED = 1e7;
-const MOST_LOGGED = 1e8;
+/** Transfers that parts of shards may lead to where the user does not say how many, and one log stands for all. */
 const MOST_SYMMETRIC = 4e9;
 /** Shards that nodes may receive altogether where none stands for the others. */
 const MOST_SHARDS = 1.5e8;
@@ -45,10 +40,7 @@ function networksOf({ topology, collective }: Pick<SynthesisRequest, "topology" 
     const direct = "a network of direct links between NPUs, without switches,";
     throw new InputError("bfb", direct, `${topology.name}, which has switches`);
   }
-  if (collective.groupCount !== 1 || collective.groupSize !== topology.npuCount) {
-    const sizes = `${collective.groupCount} of ${collective.groupSize} of ${topology.npuCount} NPUs`;
-    throw new InputError("--group", "one group of all NPUs (bfb broadcasts to everyone)", sizes);
-  }
+  refuseGroups("bfb", { topology, collective });
   const even = commonValue(topology.linkBytesPerSecond) !== null && commonValue(topology.linkLatencyPs) !== null;
   const { nodes, translations } = network.graph;
   const pairs = (translations === null ? nodes : 1) * arcCount(network.graph);
@@ -77,12 +69,9 @@ const shardBytes = ({ chunkBytes, chunksPerNpu }: Collective): Rational => multi
 /** Returns the parts of a shard of the optimal schedule; fewer where there would be too many transfers (A.5.2). */
 async function ownChunks(request: SynthesisRequest, { runner }: SynthesisContext): Promise<number> {
   const networks = networksOf(request);
-  const { collective, topology } = request;
+  const { collective } = request;
   const isSymmetric = both(networks).every(({ graph }) => graph.translations !== null);
-  const logged = isSymmetric ? MOST_SYMMETRIC : MOST_LOGGED;
-  const perPart = leastTransfers(collective) / collective.chunksPerNpu;
-  const most = (canBeSlots(topology, collective) ? logged : MOST_LISTED) / perPart;
-  const affordable = Math.max(1, Math.min(MOST_PARTS, Math.floor(most)));
+  const affordable = affordableParts(request, isSymmetric ? MOST_SYMMETRIC : MOST_LOGGED);
   if (networks.even) {
     const loads: Rational[] = [];
     for (const { graph } of both(networks)) loads.push(...(await bfbLoads(graph, runner.balance)));
@@ -136,9 +125,7 @@ function policyOf(runs: readonly Broadcast[], parts: number): string {
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
   const { topology, collective } = request;
   const { chunksPerNpu } = collective;
-  if (chunksPerNpu > MOST_PARTS) {
-    throw new InputError("--chunks", `at most ${MOST_PARTS} chunks per NPU (bfb)`, chunksPerNpu);
-  }
+  refuseParts("bfb", collective);
   const networks = networksOf(request);
   const run = async (network: DirectNetwork | null): Promise<Broadcast | null> =>
     network === null ? null : broadcastOn(network, networks.even, collective, context);
@@ -152,11 +139,9 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   };
   if (!networks.even) return found;
   const times = runs.map(({ schedule }) => commTimes(schedule));
-  // logs run both ways
-  const passes = collective.kind === "allreduce" && times.length === 1 ? [...times, ...times] : times;
   const link = { bytesPerSecond: topology.linkBytesPerSecond[0], latencyPs: topology.linkLatencyPs[0] };
   const [{ graph }] = runs as [Broadcast];
-  return { ...found, direct: directFacts(graph, passes, link, collective.sizeBytes) };
+  return { ...found, direct: directFacts(graph, passesOf(collective, times), link, collective.sizeBytes) };
 }
 
 /** Breadth-first broadcast with balanced links (Zhao 2026, 3.6): for networks of direct links. */

@@ -2,6 +2,7 @@ import type { CommSchedule } from "../../model/comm-schedule.ts";
 import { diamond, modifiedDeBruijn } from "../../model/direct/base-graphs.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
 import { transpose } from "../../model/direct/expansions.ts";
+import { indicesBelow } from "../../model/ordering.ts";
 import { BASE_TREES } from "./base-trees.ts";
 import { addRow, roomFor, scheduleOf } from "./rows.ts";
 
@@ -43,7 +44,7 @@ function arrivals(
   const { nodes } = graph;
   const step = new Int8Array(nodes * nodes * parts);
   const arc = new Int16Array(nodes * nodes * parts);
-  const image = Int32Array.from({ length: nodes }, (_, v) => v);
+  const image = indicesBelow(nodes);
   for (let part = 0; part < parts; part++) {
     for (let root = 0; root < nodes; root++) {
       const [senders, steps] = trees[turn === null ? part * nodes + root : root].split(" ");

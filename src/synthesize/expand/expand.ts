@@ -6,19 +6,14 @@ import { type Digraph, linksOfArcs } from "../../model/direct/digraph.ts";
 import { transposedArcs } from "../../model/direct/expansions.ts";
 import { directFacts } from "../../model/direct/facts.ts";
 import { graphOf } from "../../model/direct/graph-of.ts";
-import { canBeSlots, leastTransfers } from "../../model/estimate.ts";
 import { commonValue } from "../../model/graph.ts";
 import { lcm } from "../../model/integers.ts";
 import { constructionOf } from "../../model/presets/construction.ts";
-import { MOST_PARTS } from "../bfb/broadcast.ts";
+import { affordableParts, passesOf, refuseGroups, refuseParts } from "../bfb/requests.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { basesOf } from "./bases.ts";
 import { type Chosen, chosen, POLICIES, type Policy, partsOf, type Side } from "./choice.ts";
 import { refuseRows } from "./rows.ts";
-
-/** Transfers that parts of shards may lead to where the user does not say how many: listed one by one, and in logs. */
-const MOST_LISTED = 1e7;
-const MOST_LOGGED = 1e8;
 
 /** What a request asks for. */
 interface Plan {
@@ -39,10 +34,7 @@ function planOf({ topology, collective, policy }: SynthesisRequest): Plan {
       'a network given by its construction, such as "L3(C(16,{3,4}))" (bfb takes any network of direct links),';
     throw new InputError("expand", named, topology.name);
   }
-  if (collective.groupCount !== 1 || collective.groupSize !== topology.npuCount) {
-    const sizes = `${collective.groupCount} of ${collective.groupSize} of ${topology.npuCount} NPUs`;
-    throw new InputError("--group", "one group of all NPUs (expand broadcasts to everyone)", sizes);
-  }
+  refuseGroups("expand", { topology, collective });
   const graph = graphOf(construction);
   if (graph.translations === null) refuseRows(graph.nodes * (graph.nodes - 1));
   refuseListing("expand", topology, collective);
@@ -63,12 +55,9 @@ function planOf({ topology, collective, policy }: SynthesisRequest): Plan {
 
 /** Returns the parts of a shard that suit all that the collective is made of, if transfers stay few enough. */
 async function ownChunks(request: SynthesisRequest, { runner }: SynthesisContext): Promise<number> {
-  const { topology, collective } = request;
   const bases = basesOf(runner.balance);
   const { forward, backward } = planOf(request);
-  const perPart = leastTransfers(collective) / collective.chunksPerNpu;
-  const transfers = canBeSlots(topology, collective) ? MOST_LOGGED : MOST_LISTED;
-  const most = Math.max(1, Math.min(MOST_PARTS, Math.floor(transfers / perPart)));
+  const most = affordableParts(request);
   let parts = 1;
   for (const side of [backward, forward]) if (side !== null) parts = lcm(parts, await partsOf(side, bases, most));
   return parts;
@@ -77,7 +66,7 @@ async function ownChunks(request: SynthesisRequest, { runner }: SynthesisContext
 async function synthesize(request: SynthesisRequest, { runner }: SynthesisContext): Promise<Synthesis> {
   const { topology, collective } = request;
   const parts = collective.chunksPerNpu;
-  if (parts > MOST_PARTS) throw new InputError("--chunks", `at most ${MOST_PARTS} chunks per NPU (expand)`, parts);
+  refuseParts("expand", collective);
   const { name, graph, ...sides } = planOf(request);
   const bases = basesOf(runner.balance);
   const made = async (side: Side | null): Promise<Chosen | null> => (side === null ? null : chosen(side, parts, bases));
@@ -94,15 +83,17 @@ async function synthesize(request: SynthesisRequest, { runner }: SynthesisContex
     ),
   };
   const used = [backward, forward].filter((one) => one !== null);
-  const passes = used.map(({ times }) => times);
-  const isTwice = collective.kind === "allreduce" && used.length === 1;
+  const times = passesOf(
+    collective,
+    used.map((one) => one.times),
+  );
   const link = (sides.forward ?? sides.backward)?.link as Side["link"];
   const words = [...new Set(used.map((one) => one.words))].join("; backwards ");
   return {
     schedule: commCollective(topology, collective, runs),
     policy: `${words} of ${name}, shards in ${parts} ${parts === 1 ? "part" : "parts"}`,
     trials: used.length,
-    direct: directFacts(graph, isTwice ? [...passes, ...passes] : passes, link, collective.sizeBytes),
+    direct: directFacts(graph, times, link, collective.sizeBytes),
   };
 }
 
