@@ -16,7 +16,7 @@ const lineOf = (report: string, label: string): string | undefined =>
 describe("constructions on the command line", () => {
   it.each([
     ["K(4", 'expected "," or ")" for the end of the topology but received nothing', "   ^"],
-    ["Pi(4;64)", 'expected "," or ")" for character 5 of the topology but received ";64)"', "    ^", 0],
+    ["Pi(4;64)", 'expected "," or ")" for character 5 of the topology but received ";64)"', "    ^"],
     [
       "C(16,[3,4])",
       'expected a whole number or braces for character 6 of the topology but received "[3,4])"',
