@@ -4,7 +4,7 @@ import { constructionText } from "./model/direct/construction-text.ts";
 import { format } from "./model/rational.ts";
 import { runnerFor } from "./runner.ts";
 import type { SearchHooks } from "./search.ts";
-import type { Balancer } from "./synthesize/finder/bfb-times.ts";
+import type { Balancer } from "./synthesize/bfb/broadcast.ts";
 import { topologyFinder } from "./synthesize/finder/finder.ts";
 
 /** A size of a sweep with the networks that are efficient there. */

@@ -1,6 +1,7 @@
 import { type Balance, type BalanceProblem, balanceRows } from "../../engine/kernels/kernels.ts";
 import { InputError } from "../../errors.ts";
 import type { CommSchedule } from "../../model/comm-schedule.ts";
+import { type CommTimes, timesOfLoads } from "../../model/comm-times.ts";
 import { arcCount, arcSources, type Digraph } from "../../model/direct/digraph.ts";
 import { distanceCounts } from "../../model/direct/distances.ts";
 import { transpose } from "../../model/direct/expansions.ts";
@@ -38,11 +39,16 @@ function refuseLong({ nodeCount }: Network): never {
 
 /**
  * Returns the load of the busiest arc in each step of the best breadth-first broadcast, in shards, exactly (Zhao 2026, LP 3.1 and
- * theorem 16). Throws InfeasibleError where a node cannot be reached.
+ * theorem 16): the greatest of all nodes, or as far as these targets tell. Throws InfeasibleError where a node cannot be reached.
  */
-export function bfbLoads(graph: Digraph, balance: Balancer): Promise<Rational[]> {
-  return loadsOf(networkOf(graph), balance);
+export function bfbLoads(graph: Digraph, balance: Balancer, targets?: Int32Array): Promise<Rational[]> {
+  const network = networkOf(graph);
+  return loadsOf(targets === undefined ? network : { ...network, targets }, balance);
 }
+
+/** Returns the times of the optimal breadth-first broadcast, as far as these targets tell. Throws as bfbLoads. */
+export const bfbTimes = async (graph: Digraph, targets: Int32Array, balance: Balancer): Promise<CommTimes> =>
+  timesOfLoads(graph, await bfbLoads(graph, balance, targets));
 
 async function loadsOf(network: Network, balance: Balancer): Promise<Rational[]> {
   const maxSteps = Math.min(network.nodeCount, MOST_STEPS);

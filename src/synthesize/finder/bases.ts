@@ -1,5 +1,8 @@
+import { bestCirculant } from "../../model/direct/best-circulant.ts";
+import { range } from "../../model/direct/families/family.ts";
 import { leastBandwidthTime } from "../../model/direct/optimality.ts";
-import { add, type Rational, rational } from "../../model/rational.ts";
+import { predictLine } from "../../model/direct/predict.ts";
+import { type Rational, rational } from "../../model/rational.ts";
 import { type Candidate, FACTOR, TRAITS } from "./candidate.ts";
 
 const { loopless, simple, balanced, bidirectional, reversible } = TRAITS;
@@ -41,10 +44,10 @@ const DISTANCE_REGULAR = new Map([
 
 /** Modified de Bruijn graphs (table A.3): letters, length, steps, diameter, and whether they are reverse-symmetric. */
 const MODIFIED_DE_BRUIJN = [
-  { d: 2, n: 3, steps: 4, diameter: 4, reverses: true },
+  { d: 2, n: 3, steps: 4, diameter: 3, reverses: true },
   { d: 2, n: 4, steps: 5, diameter: 4, reverses: false },
-  { d: 3, n: 2, steps: 3, diameter: 3, reverses: true },
-  { d: 4, n: 2, steps: 3, diameter: 3, reverses: true },
+  { d: 3, n: 2, steps: 3, diameter: 2, reverses: false },
+  { d: 4, n: 2, steps: 3, diameter: 3, reverses: false },
 ] as const;
 
 /** Returns the graphs of table A.3 of a size and degree whose times are known without computing anything. O(sqrt(nodes)). */
@@ -71,13 +74,15 @@ export function knownBases(nodes: number, degree: number): Candidate[] {
   if (degree > 1) {
     const kautz = lineChain(degree + 1, degree, nodes);
     if (kautz > 0) {
-      const bandwidth = lineBandwidth(leastBandwidthTime(degree + 1), degree + 1, degree, kautz);
-      put("Kautz", [degree, kautz], kautz + 1, loopless | simple | reversible, bandwidth);
+      const complete = { nodes: degree + 1, degree, steps: 1, bandwidth: leastBandwidthTime(degree + 1) };
+      const { steps, bandwidth } = predictLine(complete, kautz);
+      put("Kautz", [degree, kautz], steps, loopless | simple | reversible, bandwidth);
     }
     const deBruijn = lineChain(degree, degree, nodes);
     if (deBruijn > 0) {
-      const bandwidth = lineBandwidth(rational(1), degree, degree, deBruijn);
-      put("DBJ", [degree, deBruijn + 1], deBruijn + 1, reversible, bandwidth);
+      const complete = { nodes: degree, degree, steps: 1, bandwidth: rational(1) };
+      const { steps, bandwidth } = predictLine(complete, deBruijn);
+      put("DBJ", [degree, deBruijn + 1], steps, reversible, bandwidth);
     }
     const ring = loopless | balanced | reversible | (nodes === 2 ? bidirectional : 0);
     put("UniRing", [degree, nodes], nodes - 1, ring);
@@ -86,14 +91,14 @@ export function knownBases(nodes: number, degree: number): Candidate[] {
     const parallel = degree > 2 ? UNDIRECTED & ~simple : UNDIRECTED;
     put("BiRing", [degree, nodes], Math.floor(nodes / 2), parallel);
   }
-  if (degree > 1 && nodes === degree + 2) put("DC", [nodes, ...firstNumbers(degree)], 2, FACTOR | reversible);
+  if (degree > 1 && nodes === degree + 2) put("DC", [nodes, ...range(1, degree)], 2, FACTOR | reversible);
   if (degree % 4 === 0 && nodes > 6) {
-    const m = twoOffsets(nodes);
-    if (degree === 4) put("C", [nodes, m, m + 1], m, UNDIRECTED);
-    else put("MultiC", [degree / 4, nodes, m, m + 1], m, UNDIRECTED & ~simple);
+    const [m, next] = bestCirculant(nodes);
+    if (degree === 4) put("C", [nodes, m, next], m, UNDIRECTED);
+    else put("MultiC", [degree / 4, nodes, m, next], m, UNDIRECTED & ~simple);
   }
   if (nodes > 2 && degree > nodes - 1 && degree % (nodes - 1) === 0) {
-    put("MultiC", [degree / (nodes - 1), nodes, ...firstNumbers(Math.floor(nodes / 2))], 1, UNDIRECTED & ~simple);
+    put("MultiC", [degree / (nodes - 1), nodes, ...range(1, Math.floor(nodes / 2))], 1, UNDIRECTED & ~simple);
   }
   if (degree === 4 && DISTANCE_REGULAR.has(nodes))
     put("DistReg", [4, nodes], DISTANCE_REGULAR.get(nodes) as number, UNDIRECTED);
@@ -105,26 +110,10 @@ export function knownBases(nodes: number, degree: number): Candidate[] {
   return found;
 }
 
-const firstNumbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1);
-
 /** Returns how often `first` is multiplied by `factor` to give `nodes`; 0 where it is not a power of it times `first`. */
 function lineChain(first: number, factor: number, nodes: number): number {
   let times = 0;
   let size = first;
   for (; size < nodes; size *= factor) times++;
   return size === nodes ? times : 0;
-}
-
-/** Returns T_B after so many line graphs (corollary 10.1). */
-function lineBandwidth(base: Rational, nodes: number, degree: number, times: number): Rational {
-  let bandwidth = base;
-  for (let i = 0; i < times; i++) bandwidth = add(bandwidth, rational(1, nodes * degree ** i));
-  return bandwidth;
-}
-
-/** Returns m of theorem 22: C(nodes, {m, m + 1}) has diameter m, the least m with 2 m^2 + 2 m + 1 >= nodes. */
-function twoOffsets(nodes: number): number {
-  let m = 1;
-  while (2 * m * m + 2 * m + 1 < nodes) m++;
-  return m;
 }

@@ -1,11 +1,13 @@
 import { InternalError } from "../../errors.ts";
+import type { CommTimes } from "../../model/comm-times.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
 import { graphOf } from "../../model/direct/graph-of.ts";
 import { leastBandwidthTime } from "../../model/direct/optimality.ts";
 import { gcd } from "../../model/integers.ts";
+import { indicesBelow } from "../../model/ordering.ts";
 import { add, compare, format, parseRational, rational } from "../../model/rational.ts";
+import { type Balancer, bfbTimes } from "../bfb/broadcast.ts";
 import { baseOf } from "./bases.ts";
-import { type Balancer, type BfbTimes, bfbTimes } from "./bfb-times.ts";
 import { type Candidate, isSurpassed, TRAITS } from "./candidate.ts";
 import { elementsOfSmallDiameter } from "./groups.ts";
 import { offsetsOfSmallDiameter } from "./offsets.ts";
@@ -104,11 +106,7 @@ const isOptimal = ({ bandwidth }: Evaluated, nodes: number): boolean =>
 function linedTimes(family: string, parameters: readonly number[], times: number, paths: number, balance: Balancer) {
   const base = { kind: "family", family, parameters } as const;
   const graph = graphOf(times === 0 ? base : { kind: "line", times, base });
-  return bfbTimes(
-    graph,
-    Int32Array.from({ length: paths }, (_, path) => path),
-    balance,
-  );
+  return bfbTimes(graph, indicesBelow(paths), balance);
 }
 
 /** Cayley digraphs are searched for up to so many nodes; larger ones are line graphs of them. */
@@ -169,13 +167,13 @@ export async function generalizedKautz(
 /** Returns a node of each orbit of the two maps. */
 function kautzTargets({ nodes }: Digraph, degree: number): Int32Array {
   const period = nodes / gcd(nodes, degree + 1);
-  return Int32Array.from({ length: Math.ceil(period / 2) }, (_, x) => x);
+  return indicesBelow(Math.ceil(period / 2));
 }
 
 const evaluatedOf = (
   family: string,
   parameters: readonly number[],
-  { steps, bandwidth }: BfbTimes,
+  { steps, bandwidth }: CommTimes,
   lines = 0,
 ): Evaluated => ({
   family,

@@ -1,6 +1,6 @@
 import { constructionText } from "../../model/direct/construction-text.ts";
+import type { Balancer } from "../bfb/broadcast.ts";
 import { knownBases } from "./bases.ts";
-import type { Balancer } from "./bfb-times.ts";
 import { type Candidate, FACTOR, has, offer, paretoOf, TRAITS } from "./candidate.ts";
 import { cayleyGraphs, circulants, type Evaluations, generalizedKautz } from "./evaluated.ts";
 import { bothWays, lined, multiplied, multipliedBy, raised } from "./expansions.ts";

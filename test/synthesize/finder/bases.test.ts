@@ -4,15 +4,17 @@ import { loadKernels } from "../../../src/engine/kernels/load.ts";
 import { constructionText } from "../../../src/model/direct/construction-text.ts";
 import { arcSources, regularDegree } from "../../../src/model/direct/digraph.ts";
 import { diameter } from "../../../src/model/direct/distances.ts";
+import { transpose } from "../../../src/model/direct/expansions.ts";
 import { graphOf } from "../../../src/model/direct/graph-of.ts";
 import { oppositeLinks } from "../../../src/model/opposite-links.ts";
 import { format } from "../../../src/model/rational.ts";
+import { type Balancer, bfbTimes } from "../../../src/synthesize/bfb/broadcast.ts";
 import { knownBases } from "../../../src/synthesize/finder/bases.ts";
-import { type Balancer, bfbTimes } from "../../../src/synthesize/finder/bfb-times.ts";
 import { type Candidate, has, TRAITS } from "../../../src/synthesize/finder/candidate.ts";
 import { circulants, generalizedKautz } from "../../../src/synthesize/finder/evaluated.ts";
 import { lined, multiplied, multipliedBy } from "../../../src/synthesize/finder/expansions.ts";
 import { offsetsOfSmallDiameter } from "../../../src/synthesize/finder/offsets.ts";
+import { areIsomorphic } from "../../support/isomorphism.ts";
 
 const { kernels } = await loadKernels("js");
 const balance: Balancer = async (problem) => kernels.balance({ ...problem, threads: 1 });
@@ -44,6 +46,8 @@ describe("known base graphs", () => {
           const pairs = new Set(source.map((from, arc) => from * nodes + graph.target[arc]));
           expect([name, has(base, TRAITS.loopless)]).toEqual([name, !loops]);
           expect([name, has(base, TRAITS.simple)]).toEqual([name, !loops && pairs.size === source.length]);
+          if (has(base, TRAITS.reversible) && nodes <= 16)
+            expect([name, areIsomorphic(graph, transpose(graph))]).toEqual([name, true]);
           if (has(base, TRAITS.bidirectional)) expect(oppositeLinks(source, graph.target, [])).not.toBeNull();
         }
       }

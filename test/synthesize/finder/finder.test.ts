@@ -8,7 +8,7 @@ import { graphOf } from "../../../src/model/direct/graph-of.ts";
 import { bidirectionalMooreSteps, leastBandwidthTime, mooreSteps } from "../../../src/model/direct/optimality.ts";
 import { oppositeLinks } from "../../../src/model/opposite-links.ts";
 import { compare, format, parseRational, type Rational } from "../../../src/model/rational.ts";
-import { type Balancer, bfbTimes } from "../../../src/synthesize/finder/bfb-times.ts";
+import { type Balancer, bfbTimes } from "../../../src/synthesize/bfb/broadcast.ts";
 import type { Candidate } from "../../../src/synthesize/finder/candidate.ts";
 import type { Evaluations } from "../../../src/synthesize/finder/evaluated.ts";
 import { topologyFinder } from "../../../src/synthesize/finder/finder.ts";

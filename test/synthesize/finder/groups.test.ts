@@ -3,7 +3,7 @@ import { loadKernels } from "../../../src/engine/kernels/load.ts";
 import { diameter } from "../../../src/model/direct/distances.ts";
 import { metacyclicProduct } from "../../../src/model/direct/families/metacyclic.ts";
 import { graphOf } from "../../../src/model/direct/graph-of.ts";
-import { type Balancer, bfbTimes } from "../../../src/synthesize/finder/bfb-times.ts";
+import { type Balancer, bfbTimes } from "../../../src/synthesize/bfb/broadcast.ts";
 import { cayleyGraphs } from "../../../src/synthesize/finder/evaluated.ts";
 import { elementsOfSmallDiameter, groupsOf } from "../../../src/synthesize/finder/groups.ts";
 
