@@ -1,16 +1,10 @@
+import { collectiveName } from "../model/collective.ts";
 import { formatBandwidth, formatSize, toGBps } from "../model/units.ts";
-import type { Searched, SearchReport, SearchRow } from "../search.ts";
+import type { SearchReport, SearchRow } from "../search.ts";
 import { timeOf } from "../search.ts";
 import type { Context } from "./context.ts";
 import { table } from "./table.ts";
 import { type Align, labelled, significant, timeText } from "./text.ts";
-
-const NAMES: Readonly<Record<Searched, string>> = {
-  allreduce: "all-reduce",
-  allgather: "all-gather",
-  reducescatter: "reduce-scatter",
-  alltoall: "all-to-all",
-};
 
 interface Column {
   readonly head: string;
@@ -130,7 +124,10 @@ function recommendation(report: SearchReport): string {
   const row = rows[best] as SearchRow;
   const time = timeOf(row, collective);
   const times = significant(time / timeOf(bound, collective), 4);
-  const one = report.sizes.length === 1 ? `an ${NAMES[collective]} of ${mixText(report)}` : `an ${NAMES[collective]}`;
+  const one =
+    report.sizes.length === 1
+      ? `an ${collectiveName(collective)} of ${mixText(report)}`
+      : `an ${collectiveName(collective)}`;
   const article = collective === "reducescatter" ? one.replace("an ", "a ") : one;
   return `${row.topology}: ${article} in ${timeText(time)}, ${times} times the bound`;
 }

@@ -1,4 +1,4 @@
-import type { Collective } from "../model/collective.ts";
+import { type Collective, collectiveName } from "../model/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
 import { toNumber } from "../model/rational.ts";
 import { formatSize } from "../model/units.ts";
@@ -7,17 +7,10 @@ import { bandwidthText } from "./direct-report.ts";
 import type { Style } from "./style.ts";
 import { count, labelled, labelledTable, percent, roundedSize, timeText, timingCells } from "./text.ts";
 
-const DISPLAY_NAMES: Readonly<Record<string, string>> = {
-  allgather: "all-gather",
-  reducescatter: "reduce-scatter",
-  allreduce: "all-reduce",
-  alltoall: "all-to-all",
-};
-
 /** Returns "all-reduce of 256 MiB". */
 export function sizedText({ kind, sizeBytes, groupCount, groupSize, groupMembers, rootRank }: Collective): string {
   const rooted = ["broadcast", "reduce", "gather", "scatter"].includes(kind);
-  const name = DISPLAY_NAMES[kind] ?? kind;
+  const name = collectiveName(kind);
   const groups = groupCount > 1 ? `, ${groupCount} groups of ${groupSize}` : "";
   const root = rooted && groupCount === 1 ? `, root ${groupMembers[rootRank]}` : "";
   return `${name} of ${formatSize(sizeBytes)}${root}${groups}`;
