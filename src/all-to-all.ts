@@ -1,6 +1,7 @@
 import { limitWithBottleneck } from "./bottleneck.ts";
 import { openHighs } from "./engine/milp/highs.ts";
 import type { Engine } from "./engine/types.ts";
+import { InternalError } from "./errors.ts";
 import type { Bound } from "./model/bounds/witness.ts";
 import { type Collective, membersOf } from "./model/collective.ts";
 import { networkSymmetry } from "./model/network-symmetry.ts";
@@ -9,6 +10,7 @@ import { linkCount, type Topology } from "./model/topology.ts";
 import { runnerFor } from "./runner.ts";
 import { flowBound } from "./synthesize/alltoall/alltoall.ts";
 import { type AllToAllFlow, allToAllFlow } from "./synthesize/alltoall/flow.ts";
+import { provenLimitPs } from "./verify/flow-limit.ts";
 
 export interface AllToAllOptions {
   /** How near to the optimum the flow has to be proved: 0.01 for 1 %. */
@@ -61,10 +63,23 @@ export async function limitWithFlow(
   const { runner, dispose } = runnerFor(engine, flows, signal, () => undefined);
   try {
     const flow = await flowBound(topology, collective, { runner, lp: openHighs });
-    return flow !== null && compare(flow.ps, cut.ps) > 0 ? flow : cut;
+    return flow === null ? cut : greaterLimit(topology, collective, cut, flow);
   } finally {
     dispose();
   }
+}
+
+/**
+ * Returns the greater of two limits of an all-to-all(v), the second proved by lengths, which are judged. Throws InternalError where
+ * they prove less than is said.
+ */
+export function greaterLimit(topology: Topology, collective: Collective, cut: Bound, flow: Bound): Bound {
+  const { witness, ps } = flow;
+  if (compare(ps, cut.ps) <= 0) return cut;
+  const proven =
+    witness.kind === "lengths" ? provenLimitPs(topology, collective, Int32Array.from(witness.lengths)) : null;
+  if (proven === null || compare(proven, ps) < 0) throw new InternalError("a limit that its lengths do not prove");
+  return flow;
 }
 
 /** Returns whether every chunk goes from one NPU to one. */

@@ -1,3 +1,4 @@
+import { greaterLimit } from "./all-to-all.ts";
 import { limitWithBottleneck } from "./bottleneck.ts";
 import { openHighs } from "./engine/milp/highs.ts";
 import type { Engine } from "./engine/types.ts";
@@ -236,7 +237,8 @@ export async function synthesize(
       : await make(engine, synthesizer, first, options);
   const { problem, found } = made;
   const { schedule } = found;
-  const limit = found.limit !== undefined && compare(found.limit.ps, cutLimit.ps) > 0 ? found.limit : cutLimit;
+  const limit =
+    found.limit === undefined ? cutLimit : greaterLimit(problem.topology, problem.collective, cutLimit, found.limit);
   begin("verify");
   const { violations, violationCount } = verify(schedule, { onProgress: stepOf("verify") });
   if (violationCount > 0) {

@@ -50,7 +50,12 @@ describe("help and version", () => {
     const examples = out.split("Examples:\n")[1]?.trim().split("\n") ?? [];
     expect(examples.length).toBeGreaterThanOrEqual(2);
     for (const example of examples) {
-      const { code, err } = await run(example.trim().replace(/^banyan /, ""));
+      const { code, err } = await run(
+        example
+          .trim()
+          .replace(/^banyan /, "")
+          .replaceAll("'", ""),
+      );
       expect([example, code, err]).toEqual([example, 0, ""]);
     }
   });
