@@ -11,6 +11,7 @@ const BENCHES = [
   "forest",
   "programs",
   "direct",
+  "direct-scale",
   "conjecture",
 ];
 
