@@ -227,7 +227,7 @@ export async function synthesize(
     (done: number, total: number): void =>
       options.onProgress?.({ phase, done, total });
   begin("limit");
-  const cutLimit = limitWithBottleneck(engine.kernels, first.topology, first.collective);
+  const firstLimit = limitWithBottleneck(engine.kernels, first.topology, first.collective);
   begin("synthesize");
   const ownChunks = synthesizer.ownChunks !== undefined && (chunks === "auto" || options.chunks === undefined);
   const made = ownChunks
@@ -237,6 +237,11 @@ export async function synthesize(
       : await make(engine, synthesizer, first, options);
   const { problem, found } = made;
   const { schedule } = found;
+  // its witness counts the chunks that were chosen
+  const cutLimit =
+    problem.collective.chunksPerNpu === first.collective.chunksPerNpu
+      ? firstLimit
+      : limitWithBottleneck(engine.kernels, problem.topology, problem.collective);
   const limit =
     found.limit === undefined ? cutLimit : greaterLimit(problem.topology, problem.collective, cutLimit, found.limit);
   begin("verify");

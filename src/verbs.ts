@@ -1,6 +1,7 @@
 import { type AllToAllOptions, allToAllOn } from "./all-to-all.ts";
 import { type CompareOptions, type Comparison, compare as compareOn } from "./compare.ts";
 import type { Engine, EngineOptions } from "./engine/types.ts";
+import { InputError } from "./errors.ts";
 import { readTopology } from "./import/recognise.ts";
 import { type JointOptions, type JointResult, synthesizeJoint as synthesizeJointOn } from "./joint.ts";
 import { looksLikePreset, presetTopology } from "./model/presets/preset.ts";
@@ -27,7 +28,10 @@ export type AllToAllRequest = AllToAllOptions &
   EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
 export type SearchRequest = SearchOptions & EngineOptions & { readonly engine?: Engine };
 
-const network = (given: Topology | string): Topology => (typeof given === "string" ? topology(given) : given);
+const network = (given: Topology | string | undefined): Topology => {
+  if (given === undefined) throw new InputError("topology", "a network or a preset, as in { topology }", given);
+  return typeof given === "string" ? topology(given) : given;
+};
 
 /** Returns the verbs that need an engine, for the platform whose `openEngine` is given. */
 export function verbs(openEngine: (options?: EngineOptions) => Promise<Engine>) {

@@ -110,6 +110,9 @@ overfull, every rank ends with what it wants, and a reduction has every contribu
   simulate: `The order of transfers on each link is kept, planned times are dropped: everything starts as soon as it can.\n\n`,
   export: `A .bys file is what JSON is, in less space, read in parts, with checksums; FORMATS.md has both.\n\n`,
   search: `T_L: comm steps of an all-gather times alpha. T_B: time of its bytes, in M/B (buffer by bandwidth of a node). An all-reduce
-takes both twice. Every network listed is beaten by no other found one in both; the bound is proved for each figure by itself.\n\n`,
+takes both twice. No other found network has less of both; for all-to-alls further ones are tried and the fastest is listed too.
+Moore: as few steps as any network of that size can have. BW: T_B is the least there is. f: rate of an all-to-all from each node
+to each, in units of a link. bound: proved for each figure by itself. *: the fastest. --bandwidth is that of a node, the one behind
+"@" in a construction that of each link.\n\n`,
   compare: `% of limit: 100 % is as fast as any algorithm can be. * marks the fastest of its size (simulated time).\n\n${NETWORK}`,
 };

@@ -33,7 +33,7 @@ export function searchReport(report: SearchReport, { style }: Pick<Context, "sty
     labelled("networks", `${report.nodes} nodes of degree ${report.degree}${pairs}`),
     labelled(
       "figures",
-      `alpha ${timeText(report.alphaUs)}, ${formatBandwidth(report.bytesPerSecond)} per node, ${mixText(report)}`,
+      `alpha ${timeText(report.alphaUs)}, ${formatBandwidth(report.bytesPerSecond)} per node (${linkRate(report)} per link), ${mixText(report)}`,
     ),
     "",
     ...lines,
@@ -132,9 +132,13 @@ function recommendation(report: SearchReport): string {
   return `${row.topology}: ${article} in ${timeText(time)}, ${times} times the bound`;
 }
 
+/** Returns the bandwidth of a link as the command takes it: in Gb/s, as networks are sold. */
+const linkRate = ({ bytesPerSecond, degree }: Pick<SearchReport, "bytesPerSecond" | "degree">): string =>
+  `${8 * toGBps(Math.floor(bytesPerSecond / degree))}Gbps`;
+
 /** Returns the command that makes the schedule of the best network, for the largest size of the mix. */
 export function synthCommand({ rows, best, degree, bytesPerSecond, alphaUs, sizes, collective }: SearchReport): string {
-  const link = `${toGBps(Math.floor(bytesPerSecond / degree))}GB/s,${alphaUs}us`;
+  const link = `${linkRate({ bytesPerSecond, degree })},${alphaUs}us`;
   const algorithm = collective === "alltoall" ? "mcf" : "expand";
   const size = formatSize(Math.max(...sizes.map(({ sizeBytes }) => sizeBytes))).replace(" ", "");
   const { topology } = rows[best] as SearchRow;

@@ -107,6 +107,6 @@ export function boundText({ bound, limit, simulated, time }: ReportFigures): str
   const same = bound.exact === limit.exact;
   const boundSentence = same
     ? ""
-    : ` Over the same routes with whole chunks the bound is ${text(bound.us)}: ${bound.because}.`;
+    : ` Where a whole chunk occupies its route for the latency too, as in planned times, it is ${text(bound.us)}: ${bound.because}.`;
   return limitSentence + boundSentence + here;
 }

@@ -14,14 +14,14 @@ describe("banyan search", () => {
     expect(await here.run("search --nodes 32 --degree 4")).toMatchInlineSnapshot(`
       "
         networks    32 nodes of degree 4
-        figures     alpha 10 us, 12.5 GB/s per node, 1 MiB
+        figures     alpha 10 us, 12.5 GB/s per node (25Gbps per link), 1 MiB
 
           topology                    T_L/alpha  T_B B/M  diameter  2(T_L + T_B)  Moore  BW
         * Cayley(8,4,7,{1,22,26,31})          3   0.9688         3     222.53 us  yes    yes
           bound                               3   0.9688         3     222.53 us
 
         best        Cayley(8,4,7,{1,22,26,31}): an all-reduce of 1 MiB in 222.53 us, 1 times the bound
-        go on with  banyan synth 'Cayley(8,4,7,{1,22,26,31})@3.125GB/s,10us' --algorithm expand --collective allreduce --size 1MiB
+        go on with  banyan synth 'Cayley(8,4,7,{1,22,26,31})@25Gbps,10us' --algorithm expand --collective allreduce --size 1MiB
       "
     `);
   });

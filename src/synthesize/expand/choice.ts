@@ -79,7 +79,7 @@ export async function chosen(side: Side, parts: number, bases: Bases): Promise<C
   const isFaster = compare(usOf(side, graph, other), usOf(side, graph, expanded.times)) < 0;
   const best = isFaster ? await broadcast() : expanded;
   const [left, its] = isFaster ? ["the expansion", expanded.times] : ["breadth-first broadcast", other];
-  return { ...best, words: `${best.words} (${left}: ${timesText(its)})` };
+  return { ...best, words: `${best.words}, faster here than ${left} (${timesText(its)})` };
 }
 
 function described(schedule: CommSchedule, how: string): Chosen {

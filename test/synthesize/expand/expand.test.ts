@@ -86,12 +86,12 @@ describe("expand", () => {
     const large = await made(topology, { sizeBytes: 2 ** 30 });
     expect(large.direct).toMatchObject({ steps: 6, bandwidth: "63/64" });
     expect(large.policy).toMatch(
-      /^expansion \(breadth-first broadcast: 6 steps, T_B \d+\/\d+ M\/B\) of Diamond\^2, shards in 4 parts$/,
+      /^expansion, faster here than breadth-first broadcast \(6 steps, T_B \d+\/\d+ M\/B\) of Diamond\^2, shards in 4 parts$/,
     );
     const rings = constructionTopology("BiRing(2,8)*2@25Gbps,10us");
     const small = await made(rings, { sizeBytes: 1024 });
     expect(small.direct?.steps).toBe(4);
-    expect(small.policy).toContain("breadth-first broadcast (the expansion: 5 steps");
+    expect(small.policy).toContain("breadth-first broadcast, faster here than the expansion (5 steps");
     expect((await made(rings, { sizeBytes: 1024, policy: "expansion" })).direct?.steps).toBe(5);
   });
 
