@@ -224,9 +224,9 @@ BanyanStatus BalanceWith(Work& work, BanyanCancelled cancelled, const void* cont
 #endif
   Found found[kMostMembers];
   RunTeam(members, [&](std::int32_t member) {
-    Member<Rows>* own = new Member<Rows>(work, found[member]);
-    own->Run(member == 0 ? cancelled : nullptr, context);
-    delete own;
+    Member<Rows> own(work, found[member]);
+    static_assert(sizeof(own) <= 65536, "members live on the stack, which is small in WebAssembly");
+    own.Run(member == 0 ? cancelled : nullptr, context);
   });
   return Conclude(problem, work, found, members, out);
 }

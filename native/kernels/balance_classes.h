@@ -101,7 +101,7 @@ class Classes {
     } else {
       std::uint64_t hash = 0;
       ForEachWord(reach, [&](std::int32_t k) { hash = (hash ^ Word(row, lane, k)) * 0x9e3779b97f4a7c15ULL; });
-      std::size_t slot = hash >> shift_;
+      auto slot = static_cast<std::size_t>(hash >> shift_);
       while (table_[slot] != 0 && !Same(reach, row, reach.RowOf(first_[At(table_[slot] - 1)]), lane)) {
         slot = slot + 1 == table_.size() ? 0 : slot + 1;
       }

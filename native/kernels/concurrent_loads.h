@@ -117,8 +117,10 @@ class ClassLoads {
       }
       if (step == 0 && slope >= 0) return 0;
       bend *= (exponent_ - 1) / greatest_;
-      if (slope < 0) low = theta;
-      else high = theta;
+      if (slope < 0)
+        low = theta;
+      else
+        high = theta;
       double next = bend > 0 ? theta - slope / bend : high;
       if (!(next > low && next < high)) next = step == 0 ? 1 : (low + high) / 2;
       const double moved = next > theta ? next - theta : theta - next;
