@@ -4,6 +4,7 @@
 #ifndef BANYAN_KERNELS_CONCURRENT_LOADS_H_
 #define BANYAN_KERNELS_CONCURRENT_LOADS_H_
 
+#include <cmath>
 #include <cstdint>
 
 #include "../abi.h"
@@ -84,7 +85,7 @@ class ClassLoads {
       if (length_[c] > longest) longest = length_[c];
     }
     for (std::size_t c = 0; c < length_.size(); c++) {
-      whole_[c] = static_cast<double>(static_cast<std::int64_t>(length_[c] / longest * kLongest + 0.5));
+      whole_[c] = std::floor(length_[c] / longest * kLongest + 0.5);
     }
     return whole_;
   }
