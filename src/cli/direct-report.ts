@@ -1,17 +1,15 @@
+import { directNetworkOf } from "../model/comm-network.ts";
 import { degreeOf } from "../model/comm-times.ts";
 import type { Digraph } from "../model/direct/digraph.ts";
 import { diameter } from "../model/direct/distances.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
 import { bidirectionalMooreSteps, mooreSteps } from "../model/direct/optimality.ts";
-import { networkSymmetry } from "../model/network-symmetry.ts";
 import { oppositeLinks } from "../model/opposite-links.ts";
-import { linkCount, outLinks, switchCount, type Topology } from "../model/topology.ts";
-import type { NetworkSymmetry } from "../model/tree-flow.ts";
+import { linkCount, type Topology } from "../model/topology.ts";
 import { labelled, significant } from "./text.ts";
 
-/** The diameter is shown where finding it visits so many links at most, and translations are looked for among so many. */
+/** The diameter is shown where finding it visits so many links at most. */
 const MOST_VISITS = 1e7;
-const MOST_LINKS = 1e6;
 
 /**
  * Returns what is to be said of a connected network of direct links as a graph: degree, opposite links, translations, diameter
@@ -19,24 +17,18 @@ const MOST_LINKS = 1e6;
  */
 export function describeGraph(topology: Topology): string[] {
   const { npuCount, linkSource, linkTarget } = topology;
-  if (switchCount(topology) > 0 || npuCount < 2) return [];
-  const out = outLinks(topology);
-  const symmetry = linkCount(topology) <= MOST_LINKS ? networkSymmetry(topology) : null;
-  const graph: Digraph = {
-    nodes: npuCount,
-    offset: out.offset,
-    target: out.links.map((link) => linkTarget[link]),
-    translations: symmetry?.sizes ?? null,
-  };
+  const network = directNetworkOf(topology);
+  if (network === null || npuCount < 2) return [];
+  const { graph } = network;
   const degree = degreeOf(graph);
   const isRegular = linkCount(topology) === npuCount * degree;
   const comesInPairs = oppositeLinks(linkSource, linkTarget, []) !== null;
   const words = [
     isRegular ? `regular of degree ${degree}` : `not regular, of degree ${degree} at most`,
     comesInPairs ? "links in opposite pairs" : "links not in opposite pairs",
-    ...alike(topology, symmetry),
+    alike(graph),
   ];
-  const visits = linkCount(topology) * (symmetry === null ? npuCount : 1);
+  const visits = linkCount(topology) * (graph.translations === null ? npuCount : 1);
   return [
     labelled("graph", words.join(", ")),
     ...(visits <= MOST_VISITS
@@ -53,9 +45,9 @@ export function bandwidthText(facts: Omit<DirectFacts, "predictedUs">): string {
   return `T_B ${value} M/B (${bandwidth}), ${told}`;
 }
 
-function alike(topology: Topology, symmetry: NetworkSymmetry | null): string[] {
-  if (symmetry !== null) return [`translations ${symmetry.sizes.join("x")} take every NPU to every other`];
-  return linkCount(topology) <= MOST_LINKS ? ["no group of translations found"] : [];
+function alike({ translations }: Digraph): string {
+  if (translations === null) return "no group of translations found";
+  return `translations ${translations.join("x")} take every NPU to every other`;
 }
 
 function diameterText(longest: number, nodes: number, degree: number, comesInPairs: boolean): string {
