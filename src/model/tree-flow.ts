@@ -80,6 +80,8 @@ export interface TreeFlow {
   readonly forests: readonly Forest[];
   /** The forests run side by side and share the links (all-reduce only); otherwise one after the other. */
   readonly concurrent: boolean;
+  /** Switches that can duplicate (sum) messages do so: links that this spares carry nothing of the trees' later edges. */
+  readonly inNetwork?: true;
   /** Each listed tree stands for its images under the whole group, one for each of the product(sizes) elements; null: for itself. */
   readonly symmetry: NetworkSymmetry | null;
   readonly certificate: Certificate | null;

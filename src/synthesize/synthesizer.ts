@@ -73,6 +73,8 @@ export interface Synthesizer {
   readonly policies: readonly string[];
   /** Large schedules are arrival logs where they can be, so their transfers are not listed. */
   readonly makesLogs?: true;
+  /** Returns what it needs that is not there ("a power of two of NPUs"); null where it can be used. Cheap. */
+  refuses?(topology: Topology, collective: Collective): string | null;
   /**
    * Returns the chunks per NPU with which the synthesizer does best, asked where the user does not say; the request has one.
    * Throws as `synthesize`.

@@ -52,6 +52,8 @@ export interface TreeMaker {
   readonly description: string;
   readonly collectives: readonly CollectiveKind[];
   readonly policies: readonly string[];
+  /** Returns what it needs that is not there ("a power of two of NPUs"); null where it can be used. Cheap. */
+  refuses?(topology: Topology, collective: Collective): string | null;
   /** Throws InfeasibleError when there is no schedule, InputError when the request asks for what it cannot do. */
   make(request: TreeRequest, context: TreeContext): Promise<TreeSynthesis>;
 }

@@ -1,0 +1,34 @@
+import type { Collective, CollectiveKind } from "../model/collective.ts";
+import type { PhaseSchedule } from "../model/phase-schedule.ts";
+import type { Topology } from "../model/topology.ts";
+
+export interface PhaseRequest {
+  readonly topology: Topology;
+  /** Its chunksPerNpu is the number of chunks. */
+  readonly collective: Collective;
+  readonly policy: string | null;
+  /** Switches that can sum and duplicate do so. */
+  readonly offload: boolean;
+}
+
+export interface PhaseSynthesis {
+  readonly schedule: PhaseSchedule;
+  /** In words: how the chunks were ordered. */
+  readonly policy: string;
+  /** What the user should know, in words. */
+  readonly notes: readonly string[];
+}
+
+/** One way to make schedules of phases within the dimensions of a hierarchical network. */
+export interface PhaseMaker {
+  readonly name: string;
+  readonly description: string;
+  readonly collectives: readonly CollectiveKind[];
+  readonly policies: readonly string[];
+  /** Returns what it needs that is not there ("a power of two of NPUs"); null where it can be used. Cheap. */
+  refuses?(topology: Topology, collective: Collective): string | null;
+  /** Returns the number of chunks with which it does best, asked where the user does not say; the request has one. */
+  ownChunks(request: PhaseRequest): number;
+  /** Throws InputError when the request asks for what it cannot do. */
+  makePhases(request: PhaseRequest): PhaseSynthesis;
+}
