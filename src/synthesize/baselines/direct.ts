@@ -1,8 +1,8 @@
 import { COLLECTIVE_KINDS, type Collective, membersOf } from "../../model/collective.ts";
+import { listSchedule } from "../../model/list-schedule.ts";
+import { type Messages, messages } from "../../model/messages.ts";
 import { orderByTime } from "../../model/ordering.ts";
 import type { Synthesizer } from "../synthesizer.ts";
-import { listSchedule } from "./list-schedule.ts";
-import { type Messages, messages } from "./messages.ts";
 
 /**
  * Issues every message straight from where a chunk is to where it must go, contributions before copies, round by round: in

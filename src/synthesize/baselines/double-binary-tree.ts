@@ -1,7 +1,7 @@
 import { doubleBinaryTree, fromTheRoot } from "../../model/double-binary-tree.ts";
+import { listSchedule } from "../../model/list-schedule.ts";
+import { blocksOf, messages } from "../../model/messages.ts";
 import type { Synthesizer } from "../synthesizer.ts";
-import { listSchedule } from "./list-schedule.ts";
-import { blocksOf, messages } from "./messages.ts";
 
 /** One message a chunk: from a rank to another, in which beat after the chunk's first. */
 interface Hop {

@@ -1,7 +1,7 @@
 import { COLLECTIVE_KINDS, type NamedCollective } from "../../model/collective.ts";
+import { listSchedule } from "../../model/list-schedule.ts";
+import { type Blocks, blocksOf, type Messages, messages } from "../../model/messages.ts";
 import type { Synthesizer } from "../synthesizer.ts";
-import { listSchedule } from "./list-schedule.ts";
-import { type Blocks, blocksOf, type Messages, messages } from "./messages.ts";
 
 type Issue = (list: Messages, blocks: Blocks, group: number, root: number) => void;
 

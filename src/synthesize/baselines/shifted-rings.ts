@@ -1,9 +1,9 @@
 import { InputError } from "../../errors.ts";
 import { gcd } from "../../model/integers.ts";
+import { listSchedule } from "../../model/list-schedule.ts";
+import { type Blocks, blocksOf, type Messages, messages } from "../../model/messages.ts";
 import type { Topology } from "../../model/topology.ts";
 import type { Synthesizer } from "../synthesizer.ts";
-import { listSchedule } from "./list-schedule.ts";
-import { type Blocks, blocksOf, type Messages, messages } from "./messages.ts";
 
 /** Returns the steps a, ascending, for which every NPU i has a link to i + a and these links make one ring. O(links). */
 export function shiftsOf(topology: Topology): number[] {

@@ -1,4 +1,4 @@
-import type { Collective } from "../../model/collective.ts";
+import type { Collective } from "./collective.ts";
 
 /** Messages between NPUs in the order in which a library would issue them; columns grow by `add`. */
 export interface Messages {

@@ -1,10 +1,10 @@
-import { InfeasibleError } from "../../errors.ts";
-import type { Collective } from "../../model/collective.ts";
-import { orderByTime } from "../../model/ordering.ts";
-import { type RouteSet, routeTimes } from "../../model/routes.ts";
-import { indexColumn, OP_COPY, OP_REDUCE, type StepSchedule } from "../../model/step-schedule.ts";
-import { inLinks, linkCount, nodeCount, outLinks, type Topology } from "../../model/topology.ts";
+import { InfeasibleError } from "../errors.ts";
+import type { Collective } from "./collective.ts";
 import type { Messages } from "./messages.ts";
+import { orderByTime } from "./ordering.ts";
+import { type RouteSet, routeTimes } from "./routes.ts";
+import { indexColumn, OP_COPY, OP_REDUCE, type StepSchedule } from "./step-schedule.ts";
+import { inLinks, linkCount, nodeCount, outLinks, type Topology } from "./topology.ts";
 
 /** Returns hop counts from every node to `target`; -1 where there is no way. Breadth-first, O(nodes + links). */
 function hopsTo(topology: Topology, into: ReturnType<typeof inLinks>, target: number): Int32Array {
