@@ -13,6 +13,7 @@ const BENCHES = [
   "direct",
   "direct-scale",
   "conjecture",
+  "generation",
 ];
 
 const names = process.argv.slice(2);

@@ -9,9 +9,10 @@ const ALL_CHUNKS = [1, 2, 4, 8, 16];
 /** A link's 0.5 us (2024, section IV) is paid once per hop by the papers' unwound switches: half on each side of a switch. */
 const HALF = "0.25us";
 
-/** Columns of the comparison: the algorithm's name here, or the one it will have; blank until the catalog knows it. */
+/** Columns of the comparison: the algorithm's name here, or the one it will have; blank where it does not apply. */
 export const RIVALS = [
   { name: "Ring", algorithm: "ring" },
+  { name: "Rings", algorithm: "rings" },
   { name: "Direct", algorithm: "direct" },
   { name: "RHD", algorithm: "rhd" },
   { name: "DBT", algorithm: "dbt" },
@@ -108,6 +109,7 @@ export const TABLES = [
     title: "BlueConnect and Themis: 3D torus and 3D hypercube (grid), 0.7 us, 25 GB/s (section VI-B.3)",
     says: "95.90 % of the ideal on the torus (Themis 64.37 % when small), 98.10 % on the hypercube (Themis 49.43 %)",
     guessed: "4x4x4; 1 MB, 32 MB, 1 GB, the paper's figures are averages over sizes",
+    shares: { tacos: { torus: 0.959, grid: 0.981 }, themis: { torus: 0.6437, grid: 0.4943 } },
     rows: [
       ...bySize("torus:4x4x4@25GB/s,0.7us", 0.959),
       ...bySize("grid:4x4x4@25GB/s,0.7us", 0.981, { themis: 0.981 / 0.4943 }),
@@ -118,6 +120,7 @@ export const TABLES = [
     title: "MultiTree: 2D torus and mesh, 0.15 us, 16 GB/s (section VI-B.4)",
     says: "92.15 % of the ideal on the torus (Themis 89.93 %), 82.60 % on the mesh; 1.32 x faster than MultiTree on average",
     guessed: "8x8; 1 MB, 32 MB, 1 GB, the paper's figures are averages over sizes",
+    shares: { tacos: { torus: 0.9215, mesh: 0.826 }, themis: { torus: 0.8993 } },
     rows: [
       ...bySize("torus:8x8@16GB/s,0.15us", 0.9215, { themis: 0.9215 / 0.8993 }),
       ...bySize("mesh:8x8@16GB/s,0.15us", 0.826),
@@ -128,6 +131,7 @@ export const TABLES = [
     title: "C-Cube: DGX-1, 0.7 us, 25 GB/s (section VI-B.5)",
     says: "93.26 % of the ideal, C-Cube 32.63 %, Ring 99.61 %",
     guessed: "1 MB, 32 MB, 1 GB, the paper's figures are averages over sizes",
+    shares: { tacos: { dgx1: 0.9326 }, "c-cube": { dgx1: 0.3263 }, ring: { dgx1: 0.9961 }, rings: { dgx1: 0.9961 } },
     rows: bySize("dgx1", 0.9326, { "c-cube": 2.86, ring: 0.9326 / 0.9961 }, [1, 2, 3, 4, 6, 8, 12, 16]),
   },
   {

@@ -107,6 +107,24 @@ function averages({ averages: stated, rows: all }) {
   ];
 }
 
+/** Returns what all reach of the ideal, simulated, with the paper's figures in brackets where it prints any. */
+function sharesTable({ rows, shares }) {
+  const others = RIVALS.filter(({ algorithm }) => rows.some(({ ratios }) => ratios?.[algorithm] !== undefined));
+  const cell = (row, algorithm) => {
+    const own = algorithm === "tacos" ? 1 : row.ratios?.[algorithm];
+    const printed = shares[algorithm]?.[row.network.split(":")[0]];
+    const text = own === undefined ? "" : percent(row.idealUs / row.simulatedUs / own);
+    return printed === undefined ? text : `${text} (${percent(printed)})`;
+  };
+  const columns = [{ name: "TACOS", algorithm: "tacos" }, ...others];
+  return table(
+    ["network", "size", ...columns.map(({ name }) => name)],
+    rows
+      .filter(({ error }) => error === undefined)
+      .map((row) => [networkOf(row), size(row.sizeBytes), ...columns.map(({ algorithm }) => cell(row, algorithm))]),
+  );
+}
+
 function below(row) {
   const { judged } = row;
   const value = (us) =>
@@ -147,6 +165,8 @@ export function report({ machine, backend, seconds, tables }) {
     const lines = averages(t);
     if (lines.length > 0) parts.push("", ...lines);
     parts.push("", rivalTable(t));
+    if (t.shares !== undefined)
+      parts.push("", "Of the ideal, simulated (the paper's in brackets, averages over its sizes):", "", sharesTable(t));
   }
   parts.push("", "## Below the paper's figure", "");
   if (short.length === 0) parts.push("None.");
