@@ -1,4 +1,4 @@
-/** Which rule of a schedule is broken: of a step schedule, then of a tree flow. */
+/** Which rule of a schedule is broken: of a step schedule, then of a tree flow, then of phases within dimensions. */
 export type ViolationKind =
   /** The data is not a schedule: lengths, ranges, a route that is no path, a reduction in a collective without one. */
   | "malformed"
@@ -29,7 +29,15 @@ export type ViolationKind =
   /** The copies on a link hold more than its bandwidth. */
   | "link-overload"
   /** What is to prove a bound proves none. */
-  | "false-certificate";
+  | "false-certificate"
+  /** A dimension that a schedule of phases states is not in the network: links are missing, too narrow or too slow. */
+  | "no-product"
+  /** The algorithm of a dimension's lines does not do its work, or not in the time it is given. */
+  | "wrong-line"
+  /** A chunk lacks a phase that the collective wants, has one twice or too early, or two at once. */
+  | "wrong-phases"
+  /** A dimension serialises two phases at once. */
+  | "dimension-conflict";
 
 /** One broken rule, with indices for programs and one sentence for people. */
 export interface Violation {
@@ -46,6 +54,9 @@ export interface Violation {
   readonly forest?: number;
   readonly tree?: number;
   readonly edge?: number;
+  /** Dimension of a schedule of phases, phase (row) of it. */
+  readonly dimension?: number;
+  readonly phase?: number;
   /** Names rank, chunk, link and time. */
   readonly message: string;
 }
