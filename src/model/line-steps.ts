@@ -1,0 +1,108 @@
+import { InternalError } from "../errors.ts";
+import type { LineAlgorithm, NetworkDimension } from "./dimensions.ts";
+
+/**
+ * The reduce-scatter of one line as columns, one row a message, ascending by step: position `from` sends position `to` what it
+ * has of the block that is to end at position `block`. The all-gather is the same with steps and ends reversed.
+ */
+export interface LineSteps {
+  readonly steps: number;
+  /** 2 where every block is cut in two that go round a ring in opposite directions; else 1. */
+  readonly parts: number;
+  readonly step: Int32Array;
+  readonly from: Int32Array;
+  readonly to: Int32Array;
+  readonly block: Int32Array;
+  /** [messages] below `parts` */
+  readonly part: Uint8Array;
+}
+
+type Row = readonly [step: number, from: number, to: number, block: number, part?: number];
+
+const isPowerOfTwo = (size: number): boolean => Number.isInteger(Math.log2(size));
+
+/** Returns the algorithm of table 1 of Themis for a dimension; a switch whose lines halving-doubling does not fit passes a ring. */
+export function topologyAware({ kind, size, inNetwork }: NetworkDimension, offload: boolean): LineAlgorithm {
+  if (kind === "ring") return "ring";
+  if (kind === "line") return "line";
+  if (kind === "fc") return "direct";
+  if (offload && inNetwork) return "offload";
+  return isPowerOfTwo(size) ? "halving-doubling" : "ring";
+}
+
+/** Returns in how many parts a dimension's algorithm cuts each block. */
+export const partsOf = ({ kind, size }: NetworkDimension, algorithm: LineAlgorithm): 1 | 2 =>
+  algorithm === "ring" && kind === "ring" && size > 2 ? 2 : 1;
+
+/** In step s position i passes on the block that has s + 1 positions to go yet fewer each time: it ends after P - 1 steps. */
+function ringRows(size: number, parts: 1 | 2): Row[] {
+  const rows: Row[] = [];
+  for (let step = 0; step < size - 1; step++) {
+    for (let i = 0; i < size; i++) {
+      const left = size - 1 - step;
+      rows.push([step, i, (i + 1) % size, (i + left) % size, 0]);
+      if (parts === 2) rows.push([step, i, (i + size - 1) % size, (i + step + 1) % size, 1]);
+    }
+  }
+  return rows;
+}
+
+/** Sweeps from both ends, neighbours only; each position sends on what has farthest to go first. */
+function sweepRows(size: number): Row[] {
+  const rows: Row[] = [];
+  for (let step = 0; step < size - 1; step++) {
+    for (let i = 0; i < size; i++) {
+      const right = size - 1 - (step - i);
+      if (step >= i && right > i) rows.push([step, i, i + 1, right]);
+      const left = step - (size - 1 - i);
+      if (left >= 0 && left < i) rows.push([step, i, i - 1, left]);
+    }
+  }
+  return rows;
+}
+
+function directRows(size: number): Row[] {
+  const rows: Row[] = [];
+  for (let distance = 1; distance < size; distance++) {
+    for (let i = 0; i < size; i++) rows.push([0, i, (i + distance) % size, (i + distance) % size]);
+  }
+  return rows;
+}
+
+/** Recursive halving: partners half the line apart first; each gets all blocks of its own half. */
+function halvingRows(size: number): Row[] {
+  if (!isPowerOfTwo(size)) throw new InternalError(`halving-doubling on a line of ${size}`);
+  const rows: Row[] = [];
+  for (let half = size / 2, step = 0; half >= 1; half /= 2, step++) {
+    for (let i = 0; i < size; i++) {
+      const partner = i ^ half;
+      const first = partner - (partner % half);
+      for (let block = first; block < first + half; block++) rows.push([step, i, partner, block]);
+    }
+  }
+  return rows;
+}
+
+function rowsOf(algorithm: LineAlgorithm, size: number, parts: 1 | 2): Row[] {
+  if (algorithm === "ring") return ringRows(size, parts);
+  if (algorithm === "line") return sweepRows(size);
+  if (algorithm === "direct") return directRows(size);
+  if (algorithm === "halving-doubling") return halvingRows(size);
+  throw new InternalError("what a switch sums has no steps between NPUs");
+}
+
+/** Returns the messages of a line's reduce-scatter: P (P-1) of each part. `offload` has none: InternalError. O(messages). */
+export function lineSteps(algorithm: LineAlgorithm, size: number, parts: 1 | 2 = 1): LineSteps {
+  const rows = rowsOf(algorithm, size, parts);
+  const column = (of: number): Int32Array => Int32Array.from(rows, (row) => row[of] ?? 0);
+  const step = column(0);
+  return {
+    steps: step[step.length - 1] + 1,
+    parts,
+    step,
+    from: column(1),
+    to: column(2),
+    block: column(3),
+    part: Uint8Array.from(rows, (row) => row[4] ?? 0),
+  };
+}
