@@ -26,13 +26,14 @@ export function* scheduleHeaderParts(
   yield* routeParts(topology, routes);
 }
 
-/** Yields what every version begins with, up to the comma after the network. */
+/** Yields what every version begins with, up to the comma after the network; so do files of other formats. */
 export function* scheduleTopParts(
   topology: Topology,
   version: number,
   about?: Readonly<Record<string, unknown>>,
+  fileFormat = "banyan-schedule",
 ): Generator<string> {
-  yield `{\n  "format": "banyan-schedule",\n  "version": ${version},\n`;
+  yield `{\n  "format": "${fileFormat}",\n  "version": ${version},\n`;
   if (about !== undefined) yield `  "about": ${JSON.stringify(about, null, 2).replaceAll("\n", "\n  ")},\n`;
   yield '  "topology": ';
   yield* topologyJsonParts(topology, "  ", topologyHash(topology));

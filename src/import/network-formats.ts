@@ -7,6 +7,7 @@ import { looksLikeMscclTools, readMscclTools } from "./msccl-tools.ts";
 import { looksLikeNcclTopology, readNcclTopology } from "./nccl-topology.ts";
 import { looksLikeNs3, readNs3 } from "./ns3.ts";
 import { looksLikeNvidiaSmi, readNvidiaSmi } from "./nvidia-smi.ts";
+import { isPhasesJson, phasesTopology } from "./phases-json.ts";
 import { looksLikeRocmSmi, readRocmSmi } from "./rocm-smi.ts";
 import { embeddedTopology } from "./schedule-header.ts";
 import { looksLikeSlurm, readSlurm } from "./slurm.ts";
@@ -49,6 +50,13 @@ export const JSON_FORMATS: readonly NetworkFormat<unknown>[] = [
     description: "of a schedule, the network it is for",
     looksLike: (value) => format(value) === "banyan-schedule",
     read: embeddedTopology,
+    takes: [],
+  },
+  {
+    name: "banyan-phases",
+    description: "of a schedule of phases, the network it is for",
+    looksLike: isPhasesJson,
+    read: (value, fileName) => phasesTopology(value, fileName),
     takes: [],
   },
   {

@@ -55,7 +55,13 @@ export function scheduleHeaderFromJson(value: unknown, fileName: string, options
 
 /** Returns the network of a schedule file, which must be that of the options. Throws InputError. */
 export function scheduleTopology(value: unknown, fileName: string, options: ReadScheduleOptions): Topology {
-  const topology = embeddedTopology(value, fileName);
+  checkHeader(value, fileName, "", "banyan-schedule", NEWEST_VERSION);
+  return networkInside(value, fileName, options);
+}
+
+/** Returns the network of a file whose format and version are known. Throws InputError. */
+export function networkInside(value: unknown, fileName: string, options: ReadScheduleOptions): Topology {
+  const topology = hashedTopology(value, fileName);
   if (options.topology !== undefined) refuseOther(topology, options.topology, fileName);
   return topology;
 }
@@ -71,6 +77,10 @@ export function collectiveSections(value: unknown, fileName: string, topology: T
 /** Returns the network inside a parsed schedule file. Throws InputError where it is not the one the file names by hash. */
 export function embeddedTopology(value: unknown, fileName: string): Topology {
   checkHeader(value, fileName, "", "banyan-schedule", NEWEST_VERSION);
+  return hashedTopology(value, fileName);
+}
+
+function hashedTopology(value: unknown, fileName: string): Topology {
   const section = (value as HeaderFields).topology;
   const topology = topologyFromJson(section, fileName, "topology");
   const { hash } = section as { readonly hash?: unknown };

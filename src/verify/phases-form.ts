@@ -1,4 +1,3 @@
-import { membersOf } from "../model/collective.ts";
 import type { LineAlgorithm, LineKind, NetworkDimension } from "../model/dimensions.ts";
 import { PHASE_ALL_GATHER, type PhaseSchedule } from "../model/phase-schedule.ts";
 import { compare, rational } from "../model/rational.ts";
@@ -37,18 +36,13 @@ function* collectiveFaults({ topology, collective }: PhaseSchedule): Faults {
   if (!isCount(sizeBytes) || sizeBytes === 0) yield { message: `the collective has ${sizeBytes} bytes` };
   else if (compare(chunkBytes, rational(BigInt(sizeBytes), BigInt(chunkCount))) !== 0)
     yield { message: "the collective's chunks are no equal parts of its size" };
-  const placed = [collective.pre, collective.post].map((placement) => placement.kind === "group");
-  const wanted = [kind !== "allgather", kind !== "reducescatter"];
-  const owned = [collective.pre, collective.post].filter((placement) => placement.kind !== "group");
-  const isOwn = owned.every((placement) => {
-    for (let chunk = 0; chunk < chunkCount; chunk++) {
-      const members = membersOf(collective, placement, chunk);
-      if (members.length !== 1 || members[0] !== Math.floor(chunk / chunksPerNpu)) return false;
-    }
-    return true;
+  const [pre, post] = [collective.pre, collective.post].map((placement) => {
+    if (placement.kind === "group") return "everyone";
+    const isOwn = placement.kind === "one" && placement.npu.every((npu, c) => npu === Math.floor(c / chunksPerNpu));
+    return isOwn ? "owner" : "elsewhere";
   });
-  if (placed[0] !== wanted[0] || placed[1] !== wanted[1] || !isOwn)
-    yield { message: `the chunks are not placed as in ${kind}` };
+  const wanted = [kind === "allgather" ? "owner" : "everyone", kind === "reducescatter" ? "owner" : "everyone"];
+  if (pre !== wanted[0] || post !== wanted[1]) yield { message: `the chunks are not placed as in ${kind}` };
 }
 
 function* dimensionFaults({ topology, dimensions, algorithms }: PhaseSchedule): Faults {
@@ -77,7 +71,7 @@ function dimensionFault(
   if (!isCount(bytesPerSecond) || bytesPerSecond === 0) return `has ${bytesPerSecond} bytes/s, no whole number above 0`;
   if (!isCount(stepPs)) return `has a latency of ${stepPs} ps, no whole number from 0 on`;
   if (!ALGORITHMS[kind].includes(algorithm)) return `is a ${kind}, on which ${algorithm} is not used`;
-  const isPower = 2 ** Math.round(Math.log2(size)) === size;
+  const isPower = Number.isInteger(2 ** 52 / size);
   if (algorithm === "halving-doubling" && !isPower) return `has ${size} NPUs, no power of two as ${algorithm} needs`;
   return null;
 }
