@@ -1,17 +1,22 @@
 import { limitWithFlow } from "./all-to-all.ts";
+import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut, optionsFor } from "./candidates.ts";
 import type { Engine } from "./engine/types.ts";
-import { InfeasibleError, InputError } from "./errors.ts";
+import { InputError } from "./errors.ts";
+import { busFactor } from "./model/collective.ts";
+import { ncclEstimates } from "./model/nccl-model.ts";
 import type { Topology } from "./model/topology.ts";
+import { formatSize } from "./model/units.ts";
 import type { SynthesizeOptions } from "./options.ts";
 import { synthesize } from "./pipeline.ts";
 import { problemOf } from "./problem.ts";
-import { type BoundReport, boundReport, type Report } from "./result.ts";
-import { ALGORITHMS, algorithmNamed, isTreeMaker } from "./synthesize/catalog.ts";
+import { type BoundReport, bandwidth, boundReport, type Report } from "./result.ts";
 
-export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "sizeBytes"> {
+export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "sizeBytes" | "timeLimitMs"> {
   readonly sizesBytes: readonly number[];
-  /** Names from the catalogue; without it all that make the collective, trees where they can be made. */
+  /** Names from the catalogue; without it all that make the collective and apply to the network. */
   readonly algorithms?: readonly string[];
+  /** Told of each line before it is worked on: the first is 0 of `total`. */
+  readonly onLine?: (line: { sizeBytes: number; algorithm: string; done: number; total: number }) => void;
 }
 
 export interface ComparisonRow {
@@ -23,9 +28,27 @@ export interface ComparisonRow {
   readonly busbwGBps: number | null;
   /** limit / simulated: 1 is as good as any algorithm can be. */
   readonly ofLimit: number;
+  /** Chunks per NPU; of trees: pieces of what each carries. */
+  readonly chunks: number;
+  /** The independent judge found the schedule correct; what is not correct has no row. */
+  readonly verified: true;
   readonly synthesisMs: number;
   /** Shortest of its size (the earlier algorithm among equals). */
   readonly best: boolean;
+}
+
+/** What a model of somebody else's says of a size: no schedule of ours, and never the best. */
+export interface ReferenceRow {
+  readonly sizeBytes: number;
+  /** "NCCL model" */
+  readonly name: string;
+  /** What it would choose: "Ring/Simple, 16 channels". */
+  readonly choice: string;
+  readonly us: number;
+  readonly algbwGBps: number | null;
+  readonly busbwGBps: number | null;
+  /** Above 1 where the model is too hopeful. */
+  readonly ofLimit: number;
 }
 
 /** What `compare --json` prints: schema banyan/comparison@1. */
@@ -34,75 +57,139 @@ export interface Comparison {
   readonly topology: Report["topology"];
   readonly collective: string;
   readonly rows: readonly ComparisonRow[];
+  readonly references: readonly ReferenceRow[];
   readonly limits: readonly { readonly sizeBytes: number; readonly limit: BoundReport }[];
   /** Algorithms that cannot do what was asked, and why not. */
-  readonly leftOut: readonly { readonly algorithm: string; readonly reason: string }[];
+  readonly leftOut: readonly LeftOut[];
 }
 
-/** Returns what an algorithm is asked: options of steps and of trees do not mix, and chunks are not pieces. */
-export function optionsFor(
-  algorithm: (typeof ALGORITHMS)[number],
-  options: Omit<SynthesizeOptions, "algorithm">,
-): SynthesizeOptions {
-  const { trials, switchDegree, chunks, k, eulerian, ...both } = options;
-  const ofTrees = { ...(k !== undefined && { k }), ...(eulerian !== undefined && { eulerian }) };
-  const ofSteps = {
-    ...(trials !== undefined && { trials }),
-    ...(switchDegree !== undefined && { switchDegree }),
-    ...(chunks !== undefined && { chunks }),
+type SizedOptions = Omit<SynthesizeOptions, "algorithm"> & { readonly sizeBytes: number };
+
+/** Returns the reports of one size, in the order of the candidates; `failed` is told of those that could not. */
+async function reportsOf(
+  engine: Engine,
+  topology: Topology,
+  candidates: readonly Algorithm[],
+  options: SizedOptions,
+  told: { begins: (algorithm: string) => void; failed: (algorithm: string, error: Error) => void },
+): Promise<Report[]> {
+  const reports: Report[] = [];
+  for (const algorithm of candidates) {
+    told.begins(algorithm.name);
+    try {
+      const { report } = await synthesize(engine, topology, optionsFor(algorithm, options));
+      reports.push(report);
+    } catch (error) {
+      if (!isOwnFailure(error)) throw error;
+      told.failed(algorithm.name, error);
+    }
+  }
+  return reports;
+}
+
+/** Returns the greatest limit that is known for a size: an algorithm that knows the network's flow may prove more than the cuts. */
+async function limitOfSize(
+  engine: Engine,
+  given: Topology,
+  options: SizedOptions,
+  reports: readonly Report[],
+): Promise<BoundReport> {
+  const chunks = options.chunks === "auto" ? 1 : (options.chunks ?? 1);
+  const { topology, collective } = problemOf(given, { ...options, chunks });
+  const own = boundReport(topology, collective, await limitWithFlow(engine, topology, collective, options.signal));
+  return reports.map(({ limit }) => limit).reduce((a, b) => (b.us > a.us ? b : a), own);
+}
+
+const timingOf = ({ simulated, time }: Report) => simulated ?? time;
+
+function rowsOf(reports: readonly Report[], limit: BoundReport, sizeBytes: number): ComparisonRow[] {
+  const least = Math.min(...reports.map((report) => timingOf(report).us));
+  const best = reports.findIndex((report) => timingOf(report).us === least);
+  return reports.map((report, i) => {
+    const { us, algbwGBps, busbwGBps } = timingOf(report);
+    return {
+      sizeBytes,
+      algorithm: report.algorithm,
+      us,
+      algbwGBps,
+      busbwGBps,
+      ofLimit: (report.ofLimit ?? 1) * (report.limit.us > 0 ? limit.us / report.limit.us : 1),
+      chunks: report.schedule.pieces ?? report.collective.chunksPerNpu,
+      verified: true,
+      synthesisMs: report.synthesis.ms,
+      best: i === best,
+    };
+  });
+}
+
+/** Returns what NCCL's own cost model says of a size on the whole network; null where it says nothing. */
+function referenceOf(
+  topology: Topology,
+  { collective, group, sizeBytes }: SizedOptions,
+  limit: BoundReport,
+): ReferenceRow | null {
+  if (typeof collective !== "string" || group !== undefined) return null;
+  const [first] = ncclEstimates(topology, collective, sizeBytes) ?? [];
+  if (first === undefined) return null;
+  const { algorithm, protocol, channels, us } = first;
+  const algbwGBps = bandwidth(sizeBytes, us);
+  return {
+    sizeBytes,
+    name: "NCCL model",
+    choice: `${algorithm}/${protocol}, ${channels} ${channels === 1 ? "channel" : "channels"}`,
+    us,
+    algbwGBps,
+    busbwGBps: algbwGBps === null ? null : algbwGBps * busFactor(collective, topology.npuCount),
+    ofLimit: us > 0 ? limit.us / us : 1,
   };
-  return { ...both, ...(isTreeMaker(algorithm) ? ofTrees : ofSteps), algorithm: algorithm.name, simulate: true };
 }
 
-/** Returns time and distance from the limit for every size and algorithm. Throws as synthesize does. */
+/**
+ * Returns time and distance from the limit for every size and algorithm, each line of a verified schedule. Algorithms that cannot
+ * do what was asked are left out with the reason. Throws as synthesize does where none can.
+ */
 export async function compare(engine: Engine, topology: Topology, options: CompareOptions): Promise<Comparison> {
-  const { sizesBytes, algorithms, ...rest } = options;
-  if (sizesBytes.length === 0) throw new InputError("--sizes", "at least one size");
-  const kind = typeof options.collective === "string" ? options.collective : options.collective.kind;
-  const chosen = algorithms?.map(algorithmNamed) ?? ALGORITHMS.filter((s) => s.collectives.includes(kind));
+  const { sizesBytes, algorithms, onLine, ...rest } = options;
+  const [firstSize] = sizesBytes;
+  if (firstSize === undefined) throw new InputError("--sizes", "at least one size");
+  const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes: firstSize }, algorithms);
   const rows: ComparisonRow[] = [];
+  const references: ReferenceRow[] = [];
   const limits: Comparison["limits"][number][] = [];
-  const leftOut = new Map<string, Error>();
+  const failures = new Map<string, { readonly error: Error; readonly sizes: number[] }>();
+  const total = sizesBytes.length * candidates.length;
+  let done = 0;
   let shown: Report["topology"] | null = null;
   for (const sizeBytes of sizesBytes) {
-    const reports: Report[] = [];
-    for (const algorithm of chosen) {
-      try {
-        const { report } = await synthesize(engine, topology, optionsFor(algorithm, { ...rest, sizeBytes }));
-        reports.push(report);
-        shown = report.topology;
-      } catch (error) {
-        if (!(error instanceof InputError || error instanceof InfeasibleError)) throw error;
-        leftOut.set(algorithm.name, error);
-      }
-    }
-    if (reports.length === 0) throw leftOut.values().next().value;
-    const { topology: network, collective } = problemOf(topology, {
-      ...rest,
-      sizeBytes,
-      chunks: rest.chunks === "auto" ? 1 : (rest.chunks ?? 1),
+    const sized = { ...rest, sizeBytes };
+    const reports = await reportsOf(engine, topology, candidates, sized, {
+      begins: (algorithm) => onLine?.({ sizeBytes, algorithm, done: done++, total }),
+      failed(algorithm, error) {
+        const failure = failures.get(algorithm) ?? { error, sizes: [] };
+        failures.set(algorithm, failure);
+        failure.sizes.push(sizeBytes);
+      },
     });
-    const own = boundReport(network, collective, await limitWithFlow(engine, network, collective, rest.signal));
-    // an algorithm that knows the network's flow may prove more than the cuts
-    const limit = reports.map((report) => report.limit).reduce((a, b) => (b.us > a.us ? b : a), own);
-    const times = reports.map((report) => report.simulated?.us ?? report.time.us);
-    const best = times.indexOf(Math.min(...times));
-    reports.forEach((report, i) => {
-      const timing = report.simulated ?? report.time;
-      rows.push({
-        sizeBytes,
-        algorithm: report.algorithm,
-        us: timing.us,
-        algbwGBps: timing.algbwGBps,
-        busbwGBps: timing.busbwGBps,
-        ofLimit: (report.ofLimit ?? 1) * (report.limit.us > 0 ? limit.us / report.limit.us : 1),
-        synthesisMs: report.synthesis.ms,
-        best: i === best,
-      });
-    });
+    const [first] = reports;
+    if (first === undefined) throw failures.values().next().value?.error;
+    shown ??= first.topology;
+    const limit = await limitOfSize(engine, topology, sized, reports);
+    rows.push(...rowsOf(reports, limit, sizeBytes));
+    const reference = referenceOf(topology, sized, limit);
+    if (reference !== null) references.push(reference);
     limits.push({ sizeBytes, limit });
   }
-  if (shown === null) throw new InputError("--algorithms", "at least one algorithm");
-  const reasons = [...leftOut].map(([algorithm, { message }]) => ({ algorithm, reason: message }));
-  return { schema: "banyan/comparison@1", topology: shown, collective: kind, rows, limits, leftOut: reasons };
+  const failed = [...failures].map(([algorithm, { error, sizes }]) => ({
+    algorithm,
+    reason: `${sizes.length < sizesBytes.length ? `${sizes.map(formatSize).join(", ")}: ` : ""}${error.message}`,
+  }));
+  return {
+    schema: "banyan/comparison@1",
+    topology: shown as Report["topology"],
+    collective: typeof rest.collective === "string" ? rest.collective : rest.collective.kind,
+    rows,
+    references,
+    limits,
+    leftOut: [...leftOut, ...failed],
+  };
 }

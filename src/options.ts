@@ -10,8 +10,10 @@ const MOST_COPIES = 1e6;
 export interface SynthesizeOptions extends Omit<CollectiveOptions, "chunks"> {
   /** Chunks per NPU, 1 without it; "auto": the number whose schedule is shortest. */
   readonly chunks?: number | "auto";
-  /** One of `banyan list algorithms`; "tacos" without it. */
+  /** One of `banyan list algorithms`; "tacos" without it; "auto": the best of those that apply. */
   readonly algorithm?: string;
+  /** With "auto": after so many milliseconds no further algorithm is tried; 10,000 without it. */
+  readonly timeLimitMs?: number;
   /** 0 .. 2^32 - 1; 1 without it. */
   readonly seed?: number;
   /** Most trials per phase; without it min(64, 1e7 / transfers). */
@@ -40,9 +42,15 @@ export interface SynthesizeOptions extends Omit<CollectiveOptions, "chunks"> {
 
 /** Throws InputError for a seed, number of trials or degree that is none. */
 export function checkOptions(
-  options: Pick<SynthesizeOptions, "seed" | "trials" | "switchDegree" | "k" | "eulerian" | "repair">,
+  options: Pick<
+    SynthesizeOptions,
+    "seed" | "trials" | "switchDegree" | "k" | "eulerian" | "repair" | "algorithm" | "timeLimitMs"
+  >,
 ): void {
-  const { seed = 1, trials, switchDegree, k, eulerian, repair } = options;
+  const { seed = 1, trials, switchDegree, k, eulerian, repair, algorithm = "tacos", timeLimitMs } = options;
+  if (timeLimitMs !== undefined && algorithm !== "auto")
+    throw new InputError("--time-limit", "--algorithm auto beside it", algorithm);
+  if (timeLimitMs !== undefined && !(timeLimitMs >= 0)) throw new InputError("--time-limit", "a time", timeLimitMs);
   if (!Number.isSafeInteger(seed) || seed < 0 || seed >= 2 ** 32)
     throw new InputError("--seed", "an integer in 0 .. 2^32 - 1", seed);
   if (trials !== undefined && (!Number.isSafeInteger(trials) || trials < 1 || trials > 1e6)) {

@@ -1,5 +1,7 @@
 import { greaterLimit } from "./all-to-all.ts";
+import { synthesizeBest } from "./auto.ts";
 import { limitWithBottleneck } from "./bottleneck.ts";
+import { refuseInapplicable } from "./candidates.ts";
 import { openHighs } from "./engine/milp/highs.ts";
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InputError, InternalError } from "./errors.ts";
@@ -18,7 +20,7 @@ import { checkSize, type Problem, problemOf } from "./problem.ts";
 import { type Report, reportOf } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
-import { algorithmNamed, checkPolicy, isTreeMaker } from "./synthesize/catalog.ts";
+import { AUTO, algorithmNamed, checkPolicy, isTreeMaker } from "./synthesize/catalog.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "./synthesize/synthesizer.ts";
 import { synthesizeTrees } from "./trees.ts";
 import { verify } from "./verify/verify.ts";
@@ -205,6 +207,7 @@ export async function synthesize(
   options: SynthesizeOptions,
 ): Promise<SynthesizeResult> {
   checkOptions(options);
+  if (options.algorithm === AUTO) return synthesizeBest(topology, options, (one) => synthesize(engine, topology, one));
   const synthesizer = algorithmNamed(options.algorithm ?? "tacos");
   const { collective, chunks = 1 } = options;
   const kind = typeof collective === "string" ? collective : collective.kind;
@@ -218,6 +221,7 @@ export async function synthesize(
     );
   }
   checkPolicy(synthesizer, options.policy);
+  refuseInapplicable(synthesizer, topology, options);
   if (isTreeMaker(synthesizer)) return synthesizeTrees(engine, topology, options, synthesizer);
   refuseTreeOptions(options);
   const first = problemOf(topology, { ...options, chunks: chunks === "auto" ? 1 : chunks });

@@ -1,4 +1,5 @@
-import { type CompareOptions, optionsFor } from "./compare.ts";
+import { optionsFor } from "./candidates.ts";
+import type { CompareOptions } from "./compare.ts";
 import type { Engine } from "./engine/types.ts";
 import { InfeasibleError, InputError } from "./errors.ts";
 import type { Program } from "./model/program.ts";

@@ -1,3 +1,4 @@
+import type { AutoReport } from "./auto.ts";
 import type { Backend } from "./engine/kernels/kernels.ts";
 import { type Bound, describeWitness } from "./model/bounds.ts";
 import { busFactor, type Collective } from "./model/collective.ts";
@@ -59,7 +60,10 @@ export interface Report {
   readonly optimality: number;
   readonly ofLimit: number | null;
   readonly verified: boolean;
+  /** False where a clock decided what was tried. */
   readonly deterministic: boolean;
+  /** How the algorithm was chosen, where it was not named. */
+  readonly auto?: AutoReport;
   readonly synthesis: {
     ms: number;
     backend: Backend;

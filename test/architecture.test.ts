@@ -9,6 +9,8 @@ const LEAVES = ["errors.ts", "random.ts"];
 const COMPOSERS = [
   "all-to-all",
   "api",
+  "auto",
+  "candidates",
   "compare",
   "index",
   "index.browser",

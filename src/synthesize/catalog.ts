@@ -31,6 +31,9 @@ export const TREE_MAKERS: readonly TreeMaker[] = [forestcoll, blink, multitree];
 
 export const ALGORITHMS: readonly (Synthesizer | TreeMaker)[] = [...SYNTHESIZERS, ...TREE_MAKERS];
 
+/** Stands for the best algorithm in place of a name. */
+export const AUTO = "auto";
+
 export const isTreeMaker = (algorithm: Synthesizer | TreeMaker): algorithm is TreeMaker => "make" in algorithm;
 
 /** Returns what has that name; throws InputError. */
@@ -38,10 +41,13 @@ export function algorithmNamed(name: string): Synthesizer | TreeMaker {
   const found = ALGORITHMS.find((algorithm) => algorithm.name === name);
   if (found === undefined) {
     const names = ALGORITHMS.map((one) => one.name);
-    throw new InputError("--algorithm", `one of ${names.join(", ")}${didYouMean(name, names)}`, name);
+    throw new InputError("--algorithm", `one of ${names.join(", ")}${didYouMean(name, [...names, AUTO])}`, name);
   }
   return found;
 }
+
+/** Returns the name of an algorithm, or "auto"; throws InputError. */
+export const algorithmOrAuto = (name: string): string => (name === AUTO ? AUTO : algorithmNamed(name).name);
 
 /** Throws InputError for a policy that the algorithm does not have. */
 export function checkPolicy(

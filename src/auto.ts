@@ -1,0 +1,169 @@
+import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut, optionsFor } from "./candidates.ts";
+import { CancelledError, InputError } from "./errors.ts";
+import { leastTransfers } from "./model/estimate.ts";
+import type { Topology } from "./model/topology.ts";
+import { formatTime, PS_PER_US } from "./model/units.ts";
+import type { SynthesizeOptions } from "./options.ts";
+import { problemOf } from "./problem.ts";
+import type { Report } from "./result.ts";
+import { ALGORITHMS, isTreeMaker } from "./synthesize/catalog.ts";
+
+/** How the algorithm of a schedule was chosen (`--algorithm auto`). */
+export interface AutoReport {
+  readonly budgetMs: number;
+  /** In the order of the catalogue; `ofLimit` is of the greatest limit that any of them proved. */
+  readonly tried: readonly {
+    readonly algorithm: string;
+    readonly us: number;
+    readonly ofLimit: number;
+    readonly synthesisMs: number;
+  }[];
+  readonly leftOut: readonly LeftOut[];
+  /** Why this one, in words. */
+  readonly because: string;
+}
+
+const DEFAULT_BUDGET_MS = 10_000;
+
+/** Searches, which go on until they meet a bound: tried last while a problem is small. */
+const SEARCHES = ["tacos", "mcf"];
+/** From so many transfers on, those that need not list them are tried first. */
+const MANY_TRANSFERS = 1e6;
+
+/** Returns the order of trial: cheap and promising first. */
+function trialOrder(candidates: readonly Algorithm[], transfers: number): Algorithm[] {
+  const rank = (algorithm: Algorithm): number => {
+    if (transfers > MANY_TRANSFERS && "makesLogs" in algorithm) return 0;
+    if (SEARCHES.includes(algorithm.name)) return 3;
+    return isTreeMaker(algorithm) ? 1 : 2;
+  };
+  return [...candidates].sort((a, b) => rank(a) - rank(b));
+}
+
+/** Throws InputError for options that only one algorithm has. */
+function refuseOwnOptions({ policy, repair }: SynthesizeOptions): void {
+  if (policy !== undefined)
+    throw new InputError("--policy", "nothing beside --algorithm auto, whose algorithms choose their own,", policy);
+  if (repair !== undefined)
+    throw new InputError("--repair", "an algorithm that makes trees (forestcoll) beside it", "auto");
+}
+
+const usOf = ({ simulated, time }: Report): number => (simulated ?? time).us;
+
+/** What trials have found so far. */
+interface Trials<Result> {
+  readonly reports: Report[];
+  readonly leftOut: LeftOut[];
+  best: Result | null;
+  /** The time was over before all were tried. */
+  cut: boolean;
+}
+
+const OUT_OF_TIME = "not tried: the time limit was reached";
+
+/** Runs the candidates in order until the time is over or one meets the limit. */
+async function trials<Result extends { readonly report: Report }>(
+  candidates: readonly Algorithm[],
+  options: SynthesizeOptions,
+  budgetMs: number,
+  make: (options: SynthesizeOptions) => Promise<Result>,
+): Promise<Trials<Result>> {
+  const { onProgress, signal } = options;
+  const deadline = performance.now() + budgetMs;
+  const found: Trials<Result> = { reports: [], leftOut: [], best: null, cut: false };
+  for (const [i, algorithm] of candidates.entries()) {
+    const { name } = algorithm;
+    const remaining = deadline - performance.now();
+    if (found.best?.report.ofLimit === 1) {
+      found.leftOut.push({ algorithm: name, reason: `not tried: ${found.best.report.algorithm} meets the limit` });
+      continue;
+    }
+    if (found.best !== null && remaining <= 0) {
+      found.cut = true;
+      found.leftOut.push({ algorithm: name, reason: OUT_OF_TIME });
+      continue;
+    }
+    onProgress?.({ phase: `try ${name}`, done: i, total: candidates.length });
+    const timer = found.best === null ? undefined : AbortSignal.timeout(Math.ceil(remaining));
+    const either = [signal, timer].filter((one) => one !== undefined);
+    try {
+      const asked = optionsFor(algorithm, options);
+      const result = await make(either.length === 0 ? asked : { ...asked, signal: AbortSignal.any(either) });
+      found.reports.push(result.report);
+      if (found.best === null || isBetter(result.report, found.best.report)) found.best = result;
+    } catch (error) {
+      const isLate = error instanceof CancelledError && timer?.aborted === true && signal?.aborted !== true;
+      if (!isLate && !isOwnFailure(error)) throw error;
+      if (isLate) found.cut = true;
+      found.leftOut.push({ algorithm: name, reason: isLate ? "stopped: the time limit was reached" : error.message });
+    }
+  }
+  return found;
+}
+
+const placeOf = (name: string): number => ALGORITHMS.findIndex((algorithm) => algorithm.name === name);
+
+/** Shorter, or as long and earlier in the catalogue. */
+const isBetter = (a: Report, b: Report): boolean =>
+  usOf(a) < usOf(b) || (usOf(a) === usOf(b) && placeOf(a.algorithm) < placeOf(b.algorithm));
+
+/** Returns a report with a limit that is at least as great as its own. */
+function withLimit(report: Report, limit: Report["limit"]): Report {
+  if (limit.us <= report.limit.us) return report;
+  const { bound, optimality, ofLimit } = report;
+  const raised = limit.us > bound.us ? { bound: limit, optimality: optimality * (limit.us / bound.us) } : {};
+  const share = ofLimit === null || report.limit.us === 0 ? ofLimit : ofLimit * (limit.us / report.limit.us);
+  return { ...report, ...raised, limit, ofLimit: share };
+}
+
+const percentMore = (us: number, best: number): string => `${Number(((us / best - 1) * 100).toPrecision(2))} %`;
+
+/** Returns why the best was chosen: "the fastest of 5 in simulated time; multitree takes 1.6 % longer (414.98 us)". */
+function reasonFor(best: Report, reports: readonly Report[]): string {
+  const others = reports.filter((report) => report !== best).sort((a, b) => usOf(a) - usOf(b));
+  const [second] = others;
+  if (second === undefined) return "the only one that was tried";
+  const longer =
+    usOf(second) === usOf(best)
+      ? "takes as long and comes later in the list"
+      : `takes ${usOf(best) > 0 ? `${percentMore(usOf(second), usOf(best))} longer` : "longer"} (${formatTime(usOf(second) * PS_PER_US)})`;
+  return `the fastest of ${reports.length} in simulated time; ${second.algorithm} ${longer}`;
+}
+
+/**
+ * Returns what the best algorithm makes of a request: those that apply are tried, cheap and promising ones first, and the one of
+ * least simulated time is kept (the first in the catalogue among equals). The first is always tried to its end; after `timeLimitMs`
+ * (10 s) no further one is, and the result says that it depends on the clock. Throws as synthesize does where none can do it.
+ */
+export async function synthesizeBest<Result extends { readonly report: Report }>(
+  topology: Topology,
+  options: SynthesizeOptions,
+  make: (options: SynthesizeOptions) => Promise<Result>,
+): Promise<Result> {
+  refuseOwnOptions(options);
+  const { timeLimitMs: budgetMs = DEFAULT_BUDGET_MS, ...asked } = options;
+  const { candidates, leftOut } = candidatesFor(topology, asked);
+  const { collective } = problemOf(topology, { ...asked, chunks: 1 });
+  const found = await trials(trialOrder(candidates, leastTransfers(collective)), asked, budgetMs, make);
+  if (found.best === null)
+    throw new InputError("--algorithm", `one that can do it (${found.leftOut[0]?.reason})`, "auto");
+  const { best, reports } = found;
+  const limit = reports.map((report) => report.limit).reduce((a, b) => (b.us > a.us ? b : a));
+  const inOrder = [...reports].sort((a, b) => placeOf(a.algorithm) - placeOf(b.algorithm));
+  const report: Report = {
+    ...withLimit(best.report, limit),
+    deterministic: best.report.deterministic && !found.cut,
+    auto: {
+      budgetMs,
+      tried: inOrder.map((one) => ({
+        algorithm: one.algorithm,
+        us: usOf(one),
+        ofLimit: withLimit(one, limit).ofLimit ?? 1,
+        synthesisMs: one.synthesis.ms,
+      })),
+      leftOut: [...leftOut, ...found.leftOut],
+      because: reasonFor(best.report, reports),
+    },
+  };
+  return { ...best, report };
+}

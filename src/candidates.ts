@@ -1,0 +1,89 @@
+import { InfeasibleError, InputError, InternalError } from "./errors.ts";
+import type { Collective } from "./model/collective.ts";
+import type { Topology } from "./model/topology.ts";
+import type { SynthesizeOptions } from "./options.ts";
+import { problemOf } from "./problem.ts";
+import { applicableTo, refusalOf } from "./synthesize/applicable.ts";
+import { ALGORITHMS, algorithmNamed, isTreeMaker } from "./synthesize/catalog.ts";
+
+/** Which algorithms a request can be given to, and what each is asked. */
+
+export type Algorithm = (typeof ALGORITHMS)[number];
+
+/** An algorithm that was not used, and why not. */
+export interface LeftOut {
+  readonly algorithm: string;
+  readonly reason: string;
+}
+
+/** Returns what an algorithm is asked: options of steps and of trees do not mix, and chunks are not pieces. */
+export function optionsFor(
+  algorithm: Algorithm,
+  options: Omit<SynthesizeOptions, "algorithm" | "timeLimitMs">,
+): SynthesizeOptions {
+  const { trials, switchDegree, chunks, k, eulerian, ...both } = options;
+  const ofTrees = { ...(k !== undefined && { k }), ...(eulerian !== undefined && { eulerian }) };
+  const ofSteps = {
+    ...(trials !== undefined && { trials }),
+    ...(switchDegree !== undefined && { switchDegree }),
+    ...(chunks !== undefined && { chunks }),
+  };
+  return { ...both, ...(isTreeMaker(algorithm) ? ofTrees : ofSteps), algorithm: algorithm.name, simulate: true };
+}
+
+/** Returns the collective of a request in one chunk per NPU, on its network. Throws as problemOf. */
+const wholeProblem = (topology: Topology, options: Omit<SynthesizeOptions, "algorithm">) =>
+  problemOf(topology, { ...options, chunks: 1 });
+
+/**
+ * Returns the algorithms that can be used, of those named or of all that make the collective, and the others. Throws InputError
+ * where none can.
+ */
+export function candidatesFor(
+  topology: Topology,
+  options: Omit<SynthesizeOptions, "algorithm">,
+  names?: readonly string[],
+): { readonly candidates: readonly Algorithm[]; readonly leftOut: readonly LeftOut[] } {
+  const kind = typeof options.collective === "string" ? options.collective : options.collective.kind;
+  const named = names?.map(algorithmNamed) ?? ALGORITHMS.filter(({ collectives }) => collectives.includes(kind));
+  const problem = wholeProblem(topology, options);
+  const candidates: Algorithm[] = [];
+  const leftOut: LeftOut[] = [];
+  for (const algorithm of named) {
+    const needed = refusalOf(algorithm, problem.topology, problem.collective);
+    if (needed === null) candidates.push(algorithm);
+    else leftOut.push({ algorithm: algorithm.name, reason: `needs ${needed}` });
+  }
+  if (candidates.length === 0) {
+    const [first] = named;
+    if (first === undefined) throw new InputError("--algorithms", "at least one algorithm");
+    const needed = refusalOf(first, problem.topology, problem.collective) as string;
+    throw inapplicable(first.name, needed, problem.topology, problem.collective);
+  }
+  return { candidates, leftOut };
+}
+
+/** Throws InputError for an algorithm that cannot be used: what it needs, and which algorithms can be. */
+export function refuseInapplicable(
+  algorithm: Algorithm,
+  topology: Topology,
+  options: Omit<SynthesizeOptions, "algorithm">,
+): void {
+  if (algorithm.refuses === undefined) return;
+  const problem = wholeProblem(topology, options);
+  const needed = refusalOf(algorithm, problem.topology, problem.collective);
+  if (needed !== null) throw inapplicable(algorithm.name, needed, problem.topology, problem.collective);
+}
+
+const MOST_NAME = 60;
+
+/** Returns the error for an algorithm that cannot be used. */
+function inapplicable(name: string, needed: string, topology: Topology, collective: Collective): InputError {
+  const network = topology.name.length > MOST_NAME ? "this network" : topology.name || "this network";
+  const others = applicableTo(topology, collective).join(", ");
+  return new InputError("--algorithm", `one that ${network} can have (${others}; ${name} needs ${needed})`, name);
+}
+
+/** Returns whether an error says that one algorithm could not do what was asked, so that others may be used in its place. */
+export const isOwnFailure = (error: unknown): error is Error =>
+  error instanceof InputError || error instanceof InfeasibleError || error instanceof InternalError;

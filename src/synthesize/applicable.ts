@@ -1,0 +1,29 @@
+import type { Collective } from "../model/collective.ts";
+import { unbalancedNode } from "../model/eulerian.ts";
+import type { Topology } from "../model/topology.ts";
+import { ALGORITHMS, isTreeMaker } from "./catalog.ts";
+
+/** What every kind of maker says of where it can be used. */
+type Maker = Pick<(typeof ALGORITHMS)[number], "name" | "collectives" | "refuses">;
+
+/**
+ * Returns what an algorithm needs for a collective on a network and does not find, a noun phrase ("a number of NPUs that is a
+ * power of two"); null where it can be used.
+ */
+export function refusalOf(maker: Maker, topology: Topology, collective: Collective): string | null {
+  const { name, collectives } = maker;
+  if (!collectives.includes(collective.kind)) return `a collective that it makes (${collectives.join(", ")})`;
+  const needed = maker.refuses?.(topology, collective) ?? null;
+  if (needed === null) return null;
+  const phrase = needed.replace(/,$/, "");
+  const own = ` for ${name}`;
+  return phrase.endsWith(own) ? phrase.slice(0, -own.length) : phrase;
+}
+
+/** Returns the names of the algorithms that make a collective on a network without further options, in the catalogue's order. */
+export function applicableTo(topology: Topology, collective: Collective): string[] {
+  const balanced = unbalancedNode(topology) === null;
+  return ALGORITHMS.filter(
+    (maker) => (balanced || !isTreeMaker(maker)) && refusalOf(maker, topology, collective) === null,
+  ).map(({ name }) => name);
+}
