@@ -34,7 +34,7 @@ export function topologyAware({ kind, size, inNetwork }: NetworkDimension, offlo
 export const partsOf = ({ kind, size }: NetworkDimension, algorithm: LineAlgorithm): 1 | 2 =>
   algorithm === "ring" && kind === "ring" && size > 2 ? 2 : 1;
 
-/** In step s position i passes on the block that has s + 1 positions to go yet fewer each time: it ends after P - 1 steps. */
+/** In step s every position passes on a block that has P - 1 - s positions to go. */
 function ringRows(size: number, parts: 1 | 2): Row[] {
   const rows: Row[] = [];
   for (let step = 0; step < size - 1; step++) {

@@ -46,7 +46,15 @@ export function simulatePhases(schedule: PhaseSchedule): PhaseSimulation {
   for (let i = 0; i < count; i++) {
     const [c, d] = [chunk[i], dimension[i]];
     const { size } = dimensions[d];
-    if (op[i] !== PHASE_REDUCE_SCATTER) holders[c] /= size;
+    if (op[i] !== PHASE_REDUCE_SCATTER) {
+      if (holders[c] % size !== 0) {
+        throw new InputError(
+          `phase ${i} (simulate needs a valid schedule)`,
+          `chunk ${c} scattered over dimension ${d}`,
+        );
+      }
+      holders[c] /= size;
+    }
     const key = (holders[c] * dimensions.length + d) * 2 + op[i];
     let kind = kinds.get(key);
     if (kind === undefined) {
