@@ -1,6 +1,6 @@
-import type { LineAlgorithm } from "../model/dimensions.ts";
 import { PHASE_ALL_GATHER, PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../model/phase-schedule.ts";
 import { PS_PER_SECOND, toUs } from "../model/units.ts";
+import { stepCount } from "./phases-lines.ts";
 import type { Recorder, Violation } from "./violation.ts";
 
 /** What the times of phases are held against. */
@@ -9,14 +9,6 @@ interface PhaseClock {
   serialisationPs(dimension: number, blocks: number): number;
   /** [dimensions] all steps of a phase */
   readonly latencyPs: readonly number[];
-}
-
-function stepCount(algorithm: LineAlgorithm, size: number): number {
-  if (algorithm === "direct" || algorithm === "offload") return 1;
-  if (algorithm !== "halving-doubling") return size - 1;
-  let steps = 0;
-  for (let reached = 1; reached < size; reached *= 2) steps++;
-  return steps;
 }
 
 function clockOf({ collective, dimensions, algorithms }: PhaseSchedule): PhaseClock {
@@ -42,9 +34,10 @@ const OPS = { [PHASE_REDUCE_SCATTER]: "reduce-scatter", [PHASE_ALL_GATHER]: "all
 
 /**
  * Records chunks that do not pass through the phases of their collective, or too fast, and dimensions that serialise two
- * phases at once (where switches sum and duplicate, two of one kind: one kind goes up, the other down). Between phases an NPU
- * holds N-th parts of a chunk: a reduce-scatter over P NPUs leaves a P-th of them, of which P - 1 parts are sent; an
- * all-gather makes P times as many. O(phases + chunks * dimensions).
+ * phases at once. Between phases an NPU holds N-th parts of a chunk: a reduce-scatter over P NPUs leaves a P-th of them and
+ * sends the others; an all-gather makes P times as many. Where switches sum, a reduce-scatter sends all of them up and gets
+ * what is left, an all-gather the reverse: the two kinds may run at once, so either is counted with what it takes of the
+ * other's direction. O(phases + chunks * dimensions).
  */
 export function checkPhases(schedule: PhaseSchedule, recorder: Recorder): void {
   const { topology, collective, dimensions, algorithms, chunk, dimension, op, startPs, endPs } = schedule;
@@ -91,11 +84,12 @@ export function checkPhases(schedule: PhaseSchedule, recorder: Recorder): void {
         `begins at ${toUs(startPs[row])} us, before the chunk is there at ${toUs(endOfChunk[c])} us`,
       );
     const after = isScatter ? blocks[c] / size : blocks[c] * size;
-    const serialisation = clock.serialisationPs(d, Math.abs(blocks[c] - after));
+    const sums = algorithms[d] === "offload";
+    const serialisation = clock.serialisationPs(d, sums ? blocks[c] + after : Math.abs(blocks[c] - after));
     const needed = serialisation + clock.latencyPs[d];
     if (endPs[row] - startPs[row] < needed)
       fault("too-fast", row, `takes ${toUs(endPs[row] - startPs[row])} us, less than the ${toUs(needed)} us it needs`);
-    const resource = algorithms[d] === "offload" && !isScatter ? dimensions.length + d : d;
+    const resource = sums && !isScatter ? dimensions.length + d : d;
     if (startPs[row] < busyUntil[resource]) {
       const until = `while the dimension is busy until ${toUs(busyUntil[resource])} us`;
       fault("dimension-conflict", row, `begins at ${toUs(startPs[row])} us, ${until}`);
