@@ -13,6 +13,8 @@ import { multitree } from "./forestcoll/multitree.ts";
 import type { Synthesizer } from "./synthesizer.ts";
 import { tacos } from "./tacos/tacos.ts";
 import type { TreeMaker } from "./tree-maker.ts";
+import { cCube } from "./trees/c-cube.ts";
+import { tto } from "./trees/tto.ts";
 
 /** Every synthesizer of step schedules, the default first. */
 export const SYNTHESIZERS: readonly Synthesizer[] = [
@@ -27,7 +29,7 @@ export const SYNTHESIZERS: readonly Synthesizer[] = [
 ];
 
 /** Everything that makes trees. */
-export const TREE_MAKERS: readonly TreeMaker[] = [forestcoll, blink, multitree];
+export const TREE_MAKERS: readonly TreeMaker[] = [forestcoll, blink, multitree, cCube, tto];
 
 export const ALGORITHMS: readonly (Synthesizer | TreeMaker)[] = [...SYNTHESIZERS, ...TREE_MAKERS];
 

@@ -1,11 +1,11 @@
 import { compare, type Rational, rational } from "../../model/rational.ts";
 import type { TreeMaker } from "../tree-maker.ts";
-import { growBack, growForest } from "./grow.ts";
+import { allReduceFrom } from "./from-roots.ts";
+import { growForest } from "./grow.ts";
 import { refuseSeveralGroups } from "./one-group.ts";
 import type { RateKernel } from "./optimum.ts";
 import { PACK_POLICIES } from "./pack-trees.ts";
 import { type PackingNetwork, packingNetwork } from "./packing-network.ts";
-import { reduceAndBroadcast } from "./side-by-side.ts";
 
 /**
  * Blink (Wang et al., MLSys 2020, as Zhao 2026 describes it in 4.2 and 4.6.2): trees from a single root. A broadcast and a
@@ -29,24 +29,15 @@ export const blink: TreeMaker = {
     const root = kind === "allreduce" ? await fastestRoot(network, context.kernels.rate) : rootRank;
     const weight = new Float64Array(groupSize);
     weight[root] = 1;
-    const direction = kind === "reduce" ? "in" : "out";
-    const grown = await growForest(request, context, direction, weight);
-    const { policy, trials, repaired, notes } = grown;
-    const certificate = { kind: "cut" as const, nodes: grown.cut, direction } as const;
-    const frame = { kind: "trees" as const, topology, collective, symmetry: null, certificate };
-    if (kind !== "allreduce") {
-      const flow = { ...frame, forests: [grown.forest], concurrent: false };
-      return { flow, policy, trials, repaired, notes };
+    if (kind === "allreduce") {
+      const found = await allReduceFrom(request, context, weight);
+      return { ...found, policy: `root ${topology.nodeNames[groupMembers[root]]}, ${found.policy}` };
     }
-    const back = await growBack(request, context, weight, grown);
-    const flow = { ...frame, ...reduceAndBroadcast(back.forest, grown.forest, groupSize, usable) };
-    return {
-      flow,
-      policy: `root ${topology.nodeNames[groupMembers[root]]}, ${flow.concurrent ? "side by side" : "two phases"}, ${policy}`,
-      trials: trials + back.trials,
-      repaired,
-      notes: [...notes, ...back.notes],
-    };
+    const direction = kind === "reduce" ? "in" : "out";
+    const { forest, cut, policy, trials, repaired, notes } = await growForest(request, context, direction, weight);
+    const certificate = { kind: "cut", nodes: cut, direction } as const;
+    const frame = { kind: "trees", topology, collective, symmetry: null, certificate } as const;
+    return { flow: { ...frame, forests: [forest], concurrent: false }, policy, trials, repaired, notes };
   },
 };
 
