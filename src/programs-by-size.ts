@@ -1,4 +1,4 @@
-import { optionsFor } from "./candidates.ts";
+import { type Algorithm, candidatesFor, optionsFor } from "./candidates.ts";
 import type { CompareOptions } from "./compare.ts";
 import type { Engine } from "./engine/types.ts";
 import { InfeasibleError, InputError } from "./errors.ts";
@@ -10,7 +10,7 @@ import type { SynthesizeOptions } from "./options.ts";
 import { type SynthesizeResult, synthesize } from "./pipeline.ts";
 import { type MadeProgram, type ProgramOptions, programOf } from "./programs.ts";
 import { simulateProgram } from "./simulate/program.ts";
-import { ALGORITHMS, algorithmNamed } from "./synthesize/catalog.ts";
+import { AUTO } from "./synthesize/catalog.ts";
 
 /** Sizes that one program is for. */
 export interface SizeRange {
@@ -53,7 +53,7 @@ const isRefusal = (error: unknown): error is Error => error instanceof InputErro
 
 /** Returns what an algorithm is asked: trees also with few copies, unless their number is said. */
 function requestsFor(
-  algorithm: (typeof ALGORITHMS)[number],
+  algorithm: Algorithm,
   { npuCount }: Topology,
   options: Omit<SynthesizeOptions, "algorithm">,
 ): SynthesizeOptions[] {
@@ -82,11 +82,10 @@ async function choiceFor(
   target: ProgramOptions,
 ): Promise<Choice> {
   const { algorithms, sizesBytes: _, ...rest } = options;
-  const kind = typeof options.collective === "string" ? options.collective : options.collective.kind;
-  const chosen = algorithms?.map(algorithmNamed) ?? ALGORITHMS.filter(({ collectives }) => collectives.includes(kind));
+  const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes }, algorithms);
   const found: (Omit<Choice, "passedOver"> & { readonly divides: boolean })[] = [];
-  const refused = new Map<string, string>();
-  for (const algorithm of chosen) {
+  const refused = new Map(leftOut.map(({ algorithm, reason }) => [algorithm, reason]));
+  for (const algorithm of candidates) {
     for (const request of requestsFor(algorithm, topology, { ...rest, sizeBytes })) {
       try {
         const result = await synthesize(engine, topology, request);
@@ -120,7 +119,7 @@ async function choiceFor(
 
 /**
  * Returns the schedule whose program a runtime would carry out fastest in its simulation: trees are tried also with few copies,
- * unless `k` says how many. Throws as synthesize does, and InputError where no program fits the runtime.
+ * unless `k` says how many; with "auto" all algorithms that apply. Throws as synthesize does, and InputError where no program fits the runtime.
  */
 export async function synthesizeForRuntime(
   engine: Engine,
@@ -129,7 +128,8 @@ export async function synthesizeForRuntime(
   target: ProgramOptions,
 ): Promise<{ readonly result: SynthesizeResult; readonly us: number; readonly target: ProgramOptions }> {
   const { algorithm, sizeBytes = DEFAULT_BYTES, ...rest } = options;
-  return choiceFor(engine, topology, sizeBytes, { ...rest, algorithms: [algorithm], sizesBytes: [sizeBytes] }, target);
+  const named = algorithm === AUTO ? {} : { algorithms: [algorithm] };
+  return choiceFor(engine, topology, sizeBytes, { ...rest, ...named, sizesBytes: [sizeBytes] }, target);
 }
 
 /** What logs call a range's program: "allreduce-65536-1048575-forestcoll". */

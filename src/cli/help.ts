@@ -28,6 +28,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan synth dgx-a100:2 --collective allreduce --size 256MiB -o schedule.json",
     "banyan synth mesh:10x10@50GiB/s,0.5us --collective allgather --size 1GiB --json",
     "banyan synth mesh:4x4 --without 7,9 --collective allreduce --size 64MiB",
+    "banyan synth dgx-a100:2 --collective allreduce --size 1MiB --algorithm auto --time-limit 5s",
     "banyan synth mesh:100x100 --collective allgather -o big.bys",
     "banyan synth 'L3(C(16,{3,4}))@25Gbps,10us' --collective allreduce --size 1MiB --algorithm expand",
     "banyan synth 'Torus(8,8)' --collective alltoall --algorithm mcf",
@@ -63,6 +64,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,16MiB,1GiB",
     "banyan compare torus:8x8 --collective alltoall --sizes 1MiB --algorithms tacos,direct --format csv",
     "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,1MiB,64MiB --format tuner -o tuner.csv",
+    "banyan compare dgx-h100:2 --collective allgather --sizes 1KiB,32KiB,1MiB,32MiB,1GiB --format svg -o plot.svg",
   ],
   search: [
     "banyan search --nodes 1024 --degree 4",
@@ -103,6 +105,11 @@ Trees (forestcoll, blink, multitree): throughput is what they reach with ever mo
 = bound / throughput; simulated is their time in as many pieces as are fastest at this size (--chunks fixes the number). The
 bound is what the certificate in the file proves. --k of an all-reduce fixes the trees of reduce-scatter and then all-gather.
 
+--algorithm auto tries all that apply, cheap and promising ones first, until --time-limit, and keeps the verified schedule of
+least simulated time; the report says what was tried and what was left out. --trials, --switch-degree and --chunks go to those
+that make steps, --k and --eulerian to those that make trees; --policy and --repair are refused. Where the time limit left
+algorithms out, the result depends on the clock and says so ("deterministic": false).
+
 ${DIRECT}\n\n${NETWORK}`,
   verify: `A program is executed symbolically: connections, deadlock, uninitialised reads, races, bounds, and what it computes. A
 schedule is judged by the rules of the link-busy model alone: the chunk is at the source when a transfer departs, no link is
@@ -114,5 +121,7 @@ takes both twice. No other found network has less of both; for all-to-alls furth
 Moore: as few steps as any network of that size can have. BW: T_B is the least there is. f: rate of an all-to-all from each node
 to each, in units of a link. bound: proved for each figure by itself. *: the fastest. --bandwidth is that of a node, the one behind
 "@" in a construction that of each link.\n\n`,
-  compare: `% of limit: 100 % is as fast as any algorithm can be. * marks the fastest of its size (simulated time).\n\n${NETWORK}`,
+  compare: `% of limit: 100 % is as fast as any algorithm can be. * marks the fastest of its size (simulated time). Every line is a
+schedule that the independent judge found correct. NCCL model: what NCCL's own cost model predicts for the algorithm, protocol and
+channels that it would choose; no measurement, never marked.\n\n${NETWORK}`,
 };

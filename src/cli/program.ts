@@ -36,7 +36,10 @@ function networkOptions(command: Command): Command {
 /** Adds the options that say how it is synthesized. */
 function synthesisOptionsOf(command: Command): Command {
   return command
-    .option("--algorithm <name>", "tacos (default), forestcoll, bfb, expand, mcf, ...: `banyan list algorithms`")
+    .option(
+      "--algorithm <name>",
+      "tacos (default), forestcoll, themis, ring, ... (`banyan list algorithms`), or auto: the fastest of those that apply",
+    )
     .option("--seed <n>", "seed of the random choices, default 1")
     .option(
       "--trials <n>",
@@ -129,6 +132,7 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
       ),
     ),
   )
+    .option("--time-limit <time>", "--algorithm auto: try no further one after it, default 10s")
     .option("--repair <file>", "trees: keep those of this file, made before something failed, that did not use it")
     .option("--simulate", "simulate also above 1e8 transfers")
     .option("--switching <mode>", SWITCHING)
@@ -213,7 +217,7 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
       add("compare", "<TOPO>", "compare algorithms by size: time, bandwidth, percentage of the limit")
         .requiredOption("--collective <name>", COLLECTIVE)
         .requiredOption("--sizes <list>", "nccl-tests sizes: 1KiB,1MiB,1GiB")
-        .option("--algorithms <list>", "default: all that make the collective"),
+        .option("--algorithms <list>", "default: all that make the collective and apply to the network"),
     )
       .option("--seed <n>", "seed of the random choices, default 1")
       .option("--trials <n>", "most trials per phase")

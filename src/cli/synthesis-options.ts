@@ -1,6 +1,7 @@
+import { PS_PER_US, parseTime } from "../model/units.ts";
 import type { SynthesizeOptions } from "../options.ts";
 import type { Report } from "../result.ts";
-import { algorithmNamed } from "../synthesize/catalog.ts";
+import { algorithmOrAuto } from "../synthesize/catalog.ts";
 import type { Options, Progress } from "./protocol.ts";
 import { oneOf, switchDegree, textOf, wholeNumber } from "./values.ts";
 
@@ -19,16 +20,18 @@ export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "col
   const seed = wholeNumber(textOf(options, "seed"), "--seed", 0);
   const trials = wholeNumber(textOf(options, "trials"), "--trials", 1);
   const policy = textOf(options, "policy");
+  const timeLimit = textOf(options, "timeLimit");
   const degree = switchDegree(textOf(options, "switchDegree"));
   const k = textOf(options, "k") === AUTO ? AUTO : wholeNumber(textOf(options, "k"), "--k", 1);
   const eulerian = oneOf(textOf(options, "eulerian"), ["trim", "switches"] as const, "--eulerian");
   const switching = oneOf(textOf(options, "switching"), ["cut-through", "store-and-forward"] as const, "--switching");
   return {
     ...(textOf(options, "chunks") === AUTO ? { chunks: AUTO } : {}),
-    ...(algorithm === undefined ? {} : { algorithm: algorithmNamed(algorithm).name }),
+    ...(algorithm === undefined ? {} : { algorithm: algorithmOrAuto(algorithm) }),
     ...(seed === undefined ? {} : { seed }),
     ...(trials === undefined ? {} : { trials }),
     ...(policy === undefined ? {} : { policy }),
+    ...(timeLimit === undefined ? {} : { timeLimitMs: parseTime(timeLimit, "--time-limit") / PS_PER_US / 1000 }),
     ...(degree === undefined ? {} : { switchDegree: degree }),
     ...(k === undefined ? {} : { k }),
     ...(eulerian === undefined ? {} : { eulerian }),
@@ -48,6 +51,7 @@ const STEPS: Readonly<Record<string, string>> = {
 
 /** Returns a step of the pipeline in words. */
 export function progressOf({ phase, done, total }: { phase: string; done: number; total: number }): Progress {
+  if (phase.startsWith("try ")) return { what: `trying ${phase.slice(4)}`, done, total, unit: "algorithms" };
   const step = STEPS[phase];
   if (step === undefined) return { what: `synthesizing ${phase}`, done, total, unit: "trials" };
   return total > 1 ? { what: step, done: Math.floor((100 * done) / total), total: 100, unit: "%" } : { what: step };

@@ -1,4 +1,4 @@
-import { type Comparison, type ComparisonRow, compare } from "../../compare.ts";
+import { type Comparison, type ComparisonRow, compare, type ReferenceRow } from "../../compare.ts";
 import { InputError } from "../../errors.ts";
 import { ncclTestsJson, ncclTestsTable } from "../../export/nccl-tests.ts";
 import { comparisonSvg } from "../../export/svg-comparison.ts";
@@ -12,10 +12,11 @@ import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
 import { membershipOf } from "../request.ts";
-import { progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
+import type { Style } from "../style.ts";
+import { synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { networkText } from "../synthesis-report.ts";
 import { table } from "../table.ts";
-import { labelled, percent, significant, timeText } from "../text.ts";
+import { count, labelled, percent, significant, timeText } from "../text.ts";
 import { listOf, namedCollective, oneOf, textOf } from "../values.ts";
 import { version } from "../version.ts";
 
@@ -46,7 +47,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     compare(engine, topology, {
       ...request,
       signal,
-      onProgress: (step) => context.progress(progressOf(step)),
+      onLine: ({ sizeBytes, algorithm, done, total }) =>
+        context.progress({ what: `${algorithm} at ${formatSize(sizeBytes)}`, done, total, unit: "lines" }),
     }),
   );
   const text = textIn(context, json ? "json" : (format ?? "table"), comparison, topology);
@@ -97,41 +99,82 @@ const ranksOf = ({ options }: Context, { npuCount }: Topology): number => {
 const boxesOf = ({ nodeTraits, npuCount }: Topology): number =>
   new Set(nodeTraits.slice(0, npuCount).map(({ group }) => group ?? "")).size;
 
-const COLUMNS = ["sizeBytes", "algorithm", "us", "algbwGBps", "busbwGBps", "ofLimit", "synthesisMs", "best"] as const;
+const COLUMNS = [
+  "sizeBytes",
+  "algorithm",
+  "us",
+  "algbwGBps",
+  "busbwGBps",
+  "ofLimit",
+  "synthesisMs",
+  "best",
+  "chunks",
+  "verified",
+] as const;
 
 function csv(rows: readonly ComparisonRow[]): string {
   const lines = rows.map((row) => COLUMNS.map((column) => row[column] ?? "").join(","));
   return `${[COLUMNS.join(","), ...lines].join("\n")}\n`;
 }
 
-function report({ topology, collective, rows, limits, leftOut }: Comparison, { style }: Context): string[] {
-  const gbps = (value: number | null): string => (value === null ? "-" : significant(value));
-  const cells = rows.map((row, i) => {
-    const first = rows[i - 1]?.sizeBytes !== row.sizeBytes;
-    const line = [
-      first ? formatSize(row.sizeBytes) : "",
-      `${row.best ? "*" : " "} ${row.algorithm}`,
-      timeText(row.us),
-      gbps(row.algbwGBps),
-      gbps(row.busbwGBps),
-      percent(row.ofLimit),
-      timeText(row.synthesisMs * 1000),
-    ];
-    return row.best ? line.map((cell) => (cell === "" ? cell : style.bold(cell))) : line;
+const gbps = (value: number | null): string => (value === null ? "-" : significant(value));
+
+/** Returns the cells of a line; the size stands in the first of its size. */
+function cellsOf(row: ComparisonRow, isFirst: boolean, { bold }: Style): string[] {
+  const line = [
+    isFirst ? formatSize(row.sizeBytes) : "",
+    `${row.best ? "*" : " "} ${row.algorithm}`,
+    timeText(row.us),
+    gbps(row.algbwGBps),
+    gbps(row.busbwGBps),
+    percent(row.ofLimit),
+    timeText(row.synthesisMs * 1000),
+  ];
+  return row.best ? line.map((cell) => (cell === "" ? cell : bold(cell))) : line;
+}
+
+/** Returns the cells of a model's line, below those of its size. */
+function referenceCells({ name, us, algbwGBps, busbwGBps, ofLimit }: ReferenceRow, { dim }: Style): string[] {
+  return ["", `  ${name}`, timeText(us), gbps(algbwGBps), gbps(busbwGBps), percent(ofLimit), ""].map((cell) =>
+    cell === "" ? cell : dim(cell),
+  );
+}
+
+/** Returns what NCCL's model chose, sizes with the same choice together. */
+function choiceLines(references: readonly ReferenceRow[]): string[] {
+  const sizesOf = new Map<string, string[]>();
+  for (const { choice, sizeBytes } of references)
+    sizesOf.set(choice, [...(sizesOf.get(choice) ?? []), formatSize(sizeBytes)]);
+  return [...sizesOf].map(([choice, sizes]) => `${choice}: ${sizes.join(", ")}`);
+}
+
+function report({ topology, collective, rows, references, limits, leftOut }: Comparison, { style }: Context): string[] {
+  const cells = rows.flatMap((row, i) => {
+    const line = cellsOf(row, rows[i - 1]?.sizeBytes !== row.sizeBytes, style);
+    const isLast = rows[i + 1]?.sizeBytes !== row.sizeBytes;
+    const reference = references.find(({ sizeBytes }) => isLast && sizeBytes === row.sizeBytes);
+    return reference === undefined ? [line] : [line, referenceCells(reference, style)];
   });
   const head = ["size", "  algorithm", "time", "algbw GB/s", "busbw GB/s", "of limit", "synthesis"];
   const lines = table(head.map(style.dim), cells, ["left", "left", "right", "right", "right", "right", "right"]);
   const why = new Set(
     limits.map(({ sizeBytes, limit }) => `${formatSize(sizeBytes)}: ${timeText(limit.us)}, ${limit.because}`),
   );
+  const verdict = rows.length === 1 ? "the line verified" : `all ${count(rows.length, "line")} verified`;
+  const below = (label: string, texts: readonly string[]): string[] =>
+    texts.map((text, i) => labelled(i === 0 ? label : "", text));
   return [
     "",
     labelled("topology", networkText(topology)),
-    labelled("collective", `${collective}; simulated times, * the fastest of its size`),
+    labelled("collective", `${collective}; simulated times, * the fastest of its size; ${style.good(verdict)}`),
     "",
     ...lines,
     "",
-    ...[...why].map((line, i) => labelled(i === 0 ? "limit" : "", line)),
-    ...leftOut.map(({ algorithm, reason }, i) => labelled(i === 0 ? "left out" : "", `${algorithm}: ${reason}`)),
+    ...below("limit", [...why]),
+    ...below("NCCL model", choiceLines(references)),
+    ...below(
+      "left out",
+      leftOut.map(({ algorithm, reason }) => `${algorithm}: ${reason}`),
+    ),
   ].map((line) => `  ${line}`.trimEnd());
 }

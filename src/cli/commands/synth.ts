@@ -4,23 +4,25 @@ import { isTreeFlow, type TreeFlow } from "../../model/tree-flow.ts";
 import { synthesize } from "../../pipeline.ts";
 import { problemOf } from "../../problem.ts";
 import type { Report } from "../../result.ts";
-import { algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
+import { AUTO, algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
 import { verifyTreeFlow } from "../../verify/tree-flow.ts";
+import { autoLines } from "../auto-report.ts";
 import { type Context, outJson } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
-import { outputFile } from "../output-file.ts";
+import { type OutputFile, outputFile } from "../output-file.ts";
 import { collectiveRequest } from "../request.ts";
 import { anyScheduleOf } from "../schedule-file.ts";
 import { formatOf, refuseBefore, writeSchedule, writeTrees } from "../schedule-output.ts";
 import { aboutOf, progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { synthesisReport } from "../synthesis-report.ts";
+import { stepsOfTreesFile } from "../tree-files.ts";
 import { treesReportLines } from "../trees-report.ts";
 import { textOf } from "../values.ts";
 import { synthesizeSeveral } from "./synth-joint.ts";
 
 const makesTrees = (algorithm: string | undefined): boolean =>
-  algorithm !== undefined && isTreeMaker(algorithmNamed(algorithm));
+  algorithm !== undefined && algorithm !== AUTO && isTreeMaker(algorithmNamed(algorithm));
 
 /** Returns the trees of a file. Throws InputError. */
 async function treesToRepair(context: Context, file: string): Promise<TreeFlow> {
@@ -32,6 +34,13 @@ async function treesToRepair(context: Context, file: string): Promise<TreeFlow> 
     throw new InputError("--repair", "trees without a fault", `${file}: ${violations[0]?.message}`);
   }
   throw new InputError("--repair", "a file of trees (synth --algorithm forestcoll -o FILE)", file);
+}
+
+/** Trees that were chosen among schedules of steps are written as steps where a .bys file is asked for. */
+function writeTreesAs(context: Context, output: OutputFile, flow: TreeFlow, report: Report): number {
+  return report.auto !== undefined && formatOf(output.path) === "bys"
+    ? writeSchedule(context, output, "bys", stepsOfTreesFile(flow, "-o"), aboutOf(report))
+    : writeTrees(context, output, flow, aboutOf(report));
 }
 
 /** `banyan synth TOPO --collective C`: a schedule, verified, simulated and bounded. */
@@ -47,7 +56,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const request = collectiveRequest(withoutAuto(options), topology);
   const old = textOf(options, "repair");
   const repair = old === undefined ? undefined : await treesToRepair(context, old);
-  if (output !== undefined && !makesTrees(wanted.algorithm)) {
+  if (output !== undefined && wanted.algorithm !== AUTO && !makesTrees(wanted.algorithm)) {
     const problem = problemOf(topology, request);
     refuseBefore(output, estimateOf(problem.topology, problem.collective));
   }
@@ -64,14 +73,15 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   let bytes: number | undefined;
   if (output !== undefined) {
     bytes = isTreeFlow(schedule)
-      ? writeTrees(context, output, schedule, aboutOf(report))
+      ? writeTreesAs(context, output, schedule, report)
       : writeSchedule(context, output, formatOf(output.path), schedule, aboutOf(report));
   }
   const shown: Report = { ...report, schedule: { ...report.schedule, file: output?.path ?? null } };
   if (json) outJson(context, shown);
   else if (!(quiet && output !== undefined)) {
     const lines = isTreeFlow(schedule) ? treesReportLines : synthesisReport;
-    context.out(`${lines(shown, schedule.collective, context.style, bytes).join("\n")}\n`);
+    const report = [...lines(shown, schedule.collective, context.style, bytes), ...autoLines(shown, context.style)];
+    context.out(`${report.join("\n")}\n`);
   }
   return 0;
 }

@@ -2,10 +2,11 @@ import { InputError } from "../../errors.ts";
 import { mscclXmlParts } from "../../export/msccl-xml.ts";
 import type { Program } from "../../model/program.ts";
 import type { Topology } from "../../model/topology.ts";
+import { isTreeFlow } from "../../model/tree-flow.ts";
 import { formatSize } from "../../model/units.ts";
 import { limitViolations, type MadeProgram, programOf } from "../../programs.ts";
 import { synthesizeForRuntime } from "../../programs-by-size.ts";
-import { algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
+import { AUTO, algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
 import type { Context } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { outputFile } from "../output-file.ts";
@@ -57,8 +58,8 @@ async function synthesizeTrees(context: Context, topology: Topology): Promise<Sc
   const { k, ...others } = wanted;
   const making = k === "auto" || k === undefined ? others : wanted;
   const request = collectiveRequest(withoutAuto(options), topology);
-  if (algorithm === undefined || !isTreeMaker(algorithmNamed(algorithm)) || typeof request.collective !== "string")
-    return synthesized(context, topology);
+  const mayBeTrees = algorithm === AUTO || (algorithm !== undefined && isTreeMaker(algorithmNamed(algorithm)));
+  if (!mayBeTrees || typeof request.collective !== "string") return synthesized(context, topology);
   const { result, us, target } = await withEngine(context, (engine) =>
     synthesizeForRuntime(
       engine,
@@ -76,7 +77,7 @@ async function synthesizeTrees(context: Context, topology: Topology): Promise<Sc
     schedule,
     report,
     ...(target.parts === undefined ? {} : { parts: target.parts }),
-    note: `${trees}${timeText(us)} for ${size} in the simulation of programs; the trees themselves take ${timeText(report.time.us)}`,
+    note: `${trees}${timeText(us)} for ${size} in the simulation of programs; the ${isTreeFlow(schedule) ? "trees themselves take" : "schedule itself takes"} ${timeText(report.time.us)}`,
   };
 }
 

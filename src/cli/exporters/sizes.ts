@@ -2,7 +2,7 @@ import { InputError } from "../../errors.ts";
 import { RUNTIMES } from "../../model/runtimes.ts";
 import { formatSize, parseSize } from "../../model/units.ts";
 import { programsBySize, type SizeRange } from "../../programs-by-size.ts";
-import { algorithmNamed } from "../../synthesize/catalog.ts";
+import { AUTO, algorithmOrAuto } from "../../synthesize/catalog.ts";
 import type { Context } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
@@ -28,7 +28,8 @@ export async function writeSizes(context: Context, argument: string, path: strin
   const kind = textOf(options, "collective");
   if (kind === undefined) throw new InputError("--collective", "a collective beside --sizes");
   const collective = namedCollective(kind);
-  const algorithm = textOf(options, "algorithm");
+  const named = textOf(options, "algorithm");
+  const algorithm = named === undefined ? AUTO : algorithmOrAuto(named);
   const folder = outputFolder(context, path, "-o");
   const topology = await networkOf(argument, options);
   const sizesBytes = listOf(textOf(options, "sizes") as string, "--sizes", "sizes such as 1MiB").map((size) =>
@@ -42,7 +43,7 @@ export async function writeSizes(context: Context, argument: string, path: strin
       {
         collective,
         sizesBytes,
-        ...(algorithm === undefined ? {} : { algorithms: [algorithmNamed(algorithm).name] }),
+        ...(algorithm === AUTO ? {} : { algorithms: [algorithm] }),
         ...membershipOf(withoutAuto(options)),
         ...synthesis,
         signal,

@@ -1,0 +1,26 @@
+import type { AutoReport } from "../auto.ts";
+import type { Report } from "../result.ts";
+import type { Style } from "./style.ts";
+import { aligned, labelled, percent, timeText } from "./text.ts";
+
+/** Returns the lines that say how the algorithm of a report was chosen; none where it was named. */
+export function autoLines({ algorithm, auto }: Pick<Report, "algorithm" | "auto">, style: Style): string[] {
+  if (auto === undefined) return [];
+  const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
+  const left = auto.leftOut.map((one, i) => label(i === 0 ? "left out" : "", `${one.algorithm}: ${one.reason}`));
+  return ["", label("chosen", `${algorithm}: ${auto.because}`), ...triedLines(auto, algorithm, style), ...left];
+}
+
+function triedLines({ tried }: AutoReport, best: string, style: Style): string[] {
+  const cells = tried.map(({ algorithm, us, ofLimit, synthesisMs }) => [
+    `${algorithm === best ? "*" : " "} ${algorithm}`,
+    timeText(us),
+    percent(ofLimit),
+    timeText(synthesisMs * 1000),
+  ]);
+  const [head, ...rows] = aligned(
+    [["  algorithm", "time", "of limit", "synthesis"], ...cells],
+    ["left", "right", "right", "right"],
+  );
+  return [`  ${labelled("tried", style.dim(head as string))}`, ...rows.map((row) => `  ${labelled("", row)}`)];
+}
