@@ -1,5 +1,5 @@
+import { EventQueue } from "../model/replay/event-queue.ts";
 import { linkCount, type Topology } from "../model/topology.ts";
-import { EventQueue } from "./event-queue.ts";
 
 /** Kinds of events; what the others are is the machines' business. */
 export const HEAD = 0;

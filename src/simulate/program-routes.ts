@@ -1,6 +1,6 @@
 import { unreachable } from "../model/bounds/infeasible.ts";
+import { EventQueue } from "../model/replay/event-queue.ts";
 import { inLinks, isNpu, nodeCount, outLinks, type Topology } from "../model/topology.ts";
-import { EventQueue } from "./event-queue.ts";
 
 /** Ways between NPUs for programs, which name only who sends to whom. */
 export interface ProgramRoutes {

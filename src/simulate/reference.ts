@@ -1,9 +1,12 @@
 import { InputError } from "../errors.ts";
 import { type Rational, rational } from "../model/rational.ts";
+import { MessageNetwork } from "../model/replay/message-network.ts";
+import { REPLAY_MODE, REPLAY_WANTS, type Replay, TOO_LATE } from "../model/replay/problem.ts";
+import { replayJs } from "../model/replay/replay.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import { linkCount, type Topology } from "../model/topology.ts";
-import { MessageNetwork, type Ways } from "./message-network.ts";
-import { replayEvents } from "./replay-events.ts";
+import { accepted } from "./refusal.ts";
+import { replayProblem } from "./replay-problem.ts";
 import { rowsOf } from "./rows.ts";
 
 /**
@@ -155,12 +158,18 @@ export interface ReferenceSimulation {
  * chunk is at its source (in a reduction: when the planned contributions are), what is ready at the same event in planned
  * order. Links know no planned order, only first come first served. Throws InputError for a schedule that is not valid.
  */
-export function simulateReference(schedule: StepSchedule, options: ReferenceOptions = {}): ReferenceSimulation {
-  const { topology, routes, collective } = schedule;
+export function simulateReference(
+  schedule: StepSchedule,
+  options: ReferenceOptions = {},
+  replay: Replay = replayJs,
+): ReferenceSimulation {
+  const { topology, collective } = schedule;
   const rule = delayRule(topology, collective.chunkBytes, options);
-  const serial = Float64Array.from(routes.links, (link) => rule(link)[0]);
-  const delay = Float64Array.from(routes.links, (link) => rule(link)[1]);
-  const ways: Ways = { offset: routes.linkOffset, links: routes.links, serial, delay };
-  const { last, linkBusy, start, end } = replayEvents(rowsOf(schedule), ways, false, false);
+  const links = Array.from({ length: linkCount(topology) }, (_, link) => rule(link));
+  const serial = Float64Array.from(links, ([ns]) => Math.min(ns, TOO_LATE));
+  const delay = Float64Array.from(links, ([, ns]) => Math.min(ns, TOO_LATE));
+  const rows = rowsOf(schedule);
+  const problem = replayProblem(rows, REPLAY_MODE.firstCome, REPLAY_WANTS.times, { serial, delay });
+  const { last, linkBusy, start, end } = accepted(rows, replay(problem));
   return { model: "network/reference", ns: last, linkBusyNs: linkBusy, startNs: start, endNs: end };
 }

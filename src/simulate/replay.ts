@@ -1,12 +1,10 @@
 import { InputError } from "../errors.ts";
-import type { Collective } from "../model/collective.ts";
 import type { JointSchedule } from "../model/joint-schedule.ts";
-import { ceil } from "../model/rational.ts";
-import { serializationPs } from "../model/routes.ts";
+import { REPLAY_MODE, REPLAY_WANTS, type Replay } from "../model/replay/problem.ts";
+import { replayJs } from "../model/replay/replay.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
-import { replayCutThrough } from "./cut-through.ts";
-import type { Ways } from "./message-network.ts";
-import { replayEvents } from "./replay-events.ts";
+import { accepted } from "./refusal.ts";
+import { replayProblem } from "./replay-problem.ts";
 import { type Rows, rowsOf, rowsOfJoint } from "./rows.ts";
 import type { Simulation, Switching } from "./simulation.ts";
 
@@ -15,22 +13,8 @@ export interface SimulationOptions {
   readonly switching?: Switching;
   /** Also return when each transfer starts and arrives. */
   readonly timeline?: boolean;
-}
-
-/** Returns serialisation (rounded up) and latency + serialisation of one chunk on each link of each route, share 1. */
-function wholeLinkWays({ topology, routes }: Rows, collective: Collective): Ways {
-  const classes = new Map<number, number>();
-  const serial = Float64Array.from(routes.links, (link) => {
-    const bandwidth = topology.linkBytesPerSecond[link];
-    let ps = classes.get(bandwidth);
-    if (ps === undefined) {
-      ps = Number(ceil(serializationPs(collective.chunkBytes, bandwidth)));
-      classes.set(bandwidth, ps);
-    }
-    return ps;
-  });
-  const delay = serial.map((ps, p) => ps + topology.linkLatencyPs[routes.links[p]]);
-  return { offset: routes.linkOffset, links: routes.links, serial, delay };
+  /** Does the work: the kernel of that name of an engine, which gives the same numbers sooner. Default: in JavaScript. */
+  readonly replay?: Replay;
 }
 
 /**
@@ -69,43 +53,20 @@ export function simulateJoint(joint: JointSchedule, options: SimulationOptions =
 }
 
 function simulateRows(rows: Rows, options: SimulationOptions): Simulation {
-  const { switching = "cut-through", timeline = false } = options;
+  const { switching = "cut-through", timeline = false, replay = replayJs } = options;
   if (switching !== "cut-through" && switching !== "store-and-forward") {
     throw new InputError("options.switching", '"cut-through" or "store-and-forward"', switching);
   }
-  const simulation =
-    switching === "cut-through" ? replayCutThrough(rows, timeline) : replayStoreAndForward(rows, timeline);
-  if (simulation.ps > Number.MAX_SAFE_INTEGER) {
-    throw new InputError("the simulated time", "less than 2^53 ps (2.5 hours)", simulation.ps);
-  }
-  return simulation;
-}
-
-function replayStoreAndForward(rows: Rows, timeline: boolean): Simulation {
-  const ways = joined(rows.collectives.map((collective) => wholeLinkWays(rows, collective)));
-  const { last, linkBusy, start, end, hopStart } = replayEvents(rows, ways, true, timeline);
+  const isCutThrough = switching === "cut-through";
+  const mode = isCutThrough ? REPLAY_MODE.cutThrough : REPLAY_MODE.storeAndForward;
+  const detail = isCutThrough ? REPLAY_WANTS.times : REPLAY_WANTS.hops;
+  const problem = replayProblem(rows, mode, timeline ? detail : REPLAY_WANTS.nothing);
+  const { last, linkBusy, start, end, hopStart } = accepted(rows, replay(problem));
   return {
-    model: "network/store-and-forward",
+    model: `network/${switching}`,
     ps: last,
     linkBusyPs: linkBusy,
-    ...(timeline && hopStart !== undefined ? { startPs: start, endPs: end, hopStartPs: hopStart } : {}),
-  };
-}
-
-/** Returns the ways of several collectives as one, those of the first first. */
-function joined(parts: readonly Ways[]): Ways {
-  if (parts.length === 1) return parts[0];
-  const { offset, links } = parts[0];
-  const routes = offset.length - 1;
-  const all = new Int32Array(parts.length * routes + 1);
-  for (let way = 0; way < parts.length * routes; way++) {
-    all[way + 1] = Math.floor(way / routes) * links.length + offset[(way % routes) + 1];
-  }
-  const column = (of: (part: Ways) => ArrayLike<number>) => parts.flatMap((part) => Array.from(of(part)));
-  return {
-    offset: all,
-    links: Int32Array.from(column((part) => part.links)),
-    serial: Float64Array.from(column((part) => part.serial)),
-    delay: Float64Array.from(column((part) => part.delay)),
+    ...(timeline ? { startPs: start, endPs: end } : {}),
+    ...(timeline && !isCutThrough ? { hopStartPs: hopStart } : {}),
   };
 }

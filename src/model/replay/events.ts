@@ -1,0 +1,148 @@
+import { InternalError } from "../../errors.ts";
+import { holdingsOf } from "./holdings.ts";
+import { MessageNetwork, type Ways } from "./message-network.ts";
+import { planOf } from "./plan.ts";
+import { hopCountOf, REPLAY_MODE, REPLAY_WANTS, type ReplayOutcome, type ReplayProblem } from "./problem.ts";
+
+const NONE = new Float64Array(0);
+/** Arrivals between two looks at whether to go on. */
+const BETWEEN_LOOKS = 16_384;
+
+/** Returns the ways of all collectives, way k * routes + r for route r of collective k. */
+function waysOf({ linkOffset, links, linkCount, firstChunk, serial, delay }: ReplayProblem): Ways {
+  const collectives = firstChunk.length - 1;
+  const routes = linkOffset.length - 1;
+  const hops = links.length;
+  const ways = {
+    offset: new Int32Array(collectives * routes + 1),
+    links: new Int32Array(collectives * hops),
+    serial: new Float64Array(collectives * hops),
+    delay: new Float64Array(collectives * hops),
+  };
+  for (let k = 0; k < collectives; k++) {
+    for (let r = 0; r < routes; r++) ways.offset[k * routes + r + 1] = k * hops + linkOffset[r + 1];
+    for (let p = 0; p < hops; p++) {
+      ways.links[k * hops + p] = links[p];
+      ways.serial[k * hops + p] = serial[k * linkCount + links[p]];
+      ways.delay[k * hops + p] = delay[k * linkCount + links[p]];
+    }
+  }
+  return ways;
+}
+
+/** Returns for each row the next row that starts with the same link, or -1; and which rows are the first. */
+function byFirstLink({ route, linkOffset, links, linkCount }: ReplayProblem) {
+  const last = new Int32Array(linkCount).fill(-1);
+  const follower = new Int32Array(route.length).fill(-1);
+  const atHead = new Uint8Array(route.length);
+  for (let i = 0; i < route.length; i++) {
+    const link = links[linkOffset[route[i]]];
+    if (last[link] < 0) atHead[i] = 1;
+    else follower[last[link]] = i;
+    last[link] = i;
+  }
+  return { follower, atHead };
+}
+
+/** Returns where each row's hops begin among those of all. */
+function hopOffsets({ linkOffset, route }: ReplayProblem): Float64Array {
+  const hopOffset = new Float64Array(route.length);
+  for (let i = 1; i < route.length; i++) {
+    hopOffset[i] = hopOffset[i - 1] + linkOffset[route[i - 1] + 1] - linkOffset[route[i - 1]];
+  }
+  return hopOffset;
+}
+
+/**
+ * Returns the replay as messages in a store-and-forward network; rows are not bad. A transfer is handed to the first link of
+ * its way when its chunk is at the source and, in planned order, when those planned before it on that link have been handed
+ * over; from then on links are first come, first served. What becomes ready at the same event goes in planned order.
+ * O(transfers x links of a route x log events in flight).
+ */
+export function replayEvents(problem: ReplayProblem, goOn: () => void): ReplayOutcome {
+  const plan = planOf(problem);
+  const { sourcePlace, targetPlace, initial, collective } = plan;
+  const { linkOffset, reduces } = problem;
+  const count = problem.route.length;
+  const routes = linkOffset.length - 1;
+  const way = collective === null ? problem.route : problem.route.map((r, i) => collective[i] * routes + r);
+  const isSum = (row: number): boolean => reduces[collective === null ? 0 : collective[row]] === 1;
+  const holdings = holdingsOf(problem, plan);
+  if (typeof holdings === "number") return { kind: "refused", row: holdings };
+  const hops = problem.wants === REPLAY_WANTS.hops;
+  const network = hops
+    ? new MessageNetwork(problem.linkCount, waysOf(problem), way, hopOffsets(problem), hopCountOf(problem))
+    : new MessageNetwork(problem.linkCount, waysOf(problem), way);
+  const { follower, atHead } =
+    problem.mode === REPLAY_MODE.storeAndForward
+      ? byFirstLink(problem)
+      : { follower: new Int32Array(count).fill(-1), atHead: new Uint8Array(count).fill(1) };
+
+  /** [places] rows that wait for the place, ascending, as linked lists. */
+  const firstWaiting = new Int32Array(initial.length).fill(-1);
+  const lastWaiting = new Int32Array(initial.length).fill(-1);
+  const nextWaiting = new Int32Array(count).fill(-1);
+  const park = (row: number): void => {
+    const place = sourcePlace[row];
+    const last = lastWaiting[place];
+    let before = last >= 0 && last < row ? last : -1;
+    let after = before >= 0 ? -1 : firstWaiting[place];
+    while (after >= 0 && after < row) [before, after] = [after, nextWaiting[after]];
+    nextWaiting[row] = after;
+    if (before < 0) firstWaiting[place] = row;
+    else nextWaiting[before] = row;
+    if (after < 0) lastWaiting[place] = row;
+  };
+  /** Hands over a row that is at the head of its link's order, and those behind it that are ready. */
+  const handOver = (head: number): void => {
+    for (let row = head; row >= 0; row = follower[row]) {
+      if (!holdings.isReady(row)) {
+        park(row);
+        return;
+      }
+      network.send(row);
+    }
+  };
+  /** Looks again at the rows that wait for a place. Rows need no fewer contributions than rows before them. */
+  const wake = (place: number): void => {
+    let row = firstWaiting[place];
+    if (row < 0 || (isSum(row) && !holdings.isReady(row))) return;
+    firstWaiting[place] = -1;
+    lastWaiting[place] = -1;
+    while (row >= 0) {
+      const next = nextWaiting[row];
+      nextWaiting[row] = -1;
+      handOver(row);
+      row = next;
+    }
+  };
+
+  // at time 0 in planned order over all links: a row's turn comes when it is at the head of its link's order
+  for (let row = 0; row < count; row++) {
+    if (atHead[row] === 0) continue;
+    if (!holdings.isReady(row)) {
+      park(row);
+      continue;
+    }
+    network.send(row);
+    if (follower[row] >= 0) atHead[follower[row]] = 1;
+  }
+
+  const end = new Float64Array(count);
+  let arrived = 0;
+  let last = 0;
+  goOn();
+  network.run((transfer, time) => {
+    if (arrived % BETWEEN_LOOKS === 0) goOn();
+    end[transfer] = time;
+    last = time;
+    arrived++;
+    holdings.arrive(transfer);
+    wake(targetPlace[transfer]);
+  });
+  if (arrived < count) throw new InternalError(`${count - arrived} transfers of a replay never arrived`);
+  if (last > Number.MAX_SAFE_INTEGER) return { kind: "late" };
+  const timed = problem.wants !== REPLAY_WANTS.nothing;
+  const times = timed ? { start: network.start, end } : { start: NONE, end: NONE };
+  return { kind: "replayed", last, linkBusy: network.linkBusy, ...times, hopStart: network.hopStart ?? NONE };
+}
