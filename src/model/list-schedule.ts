@@ -1,6 +1,6 @@
 import { arrivalTable } from "./arrival-table.ts";
 import type { Collective } from "./collective.ts";
-import { shortestRoutes } from "./list-routes.ts";
+import { type MessageRoutes, shortestRoutes } from "./list-routes.ts";
 import type { Messages } from "./messages.ts";
 import { orderByTime } from "./ordering.ts";
 import { routeTimes } from "./routes.ts";
@@ -9,11 +9,18 @@ import { linkCount, type Topology } from "./topology.ts";
 
 /**
  * Returns the schedule of messages issued in order: each starts when its chunk is at its source, everything the source
- * must add to it has arrived, and the links of its way are free (of equal links the first that is); it holds all of them for
- * latency + serialisation (link-busy model). Replays show what a network with store-and-forward makes of it. O(message hops).
+ * must add to it has arrived, and the links of its way (by default the shortest) are free (of equal links the first that is); it
+ * holds all of them for latency + serialisation (link-busy model). Replays show what a network with store-and-forward makes of
+ * it. O(message hops).
  */
-export function listSchedule(topology: Topology, collective: Collective, list: Messages): StepSchedule {
-  const { routes, routeOf, alternatives } = shortestRoutes(topology, list);
+export function listSchedule(
+  topology: Topology,
+  collective: Collective,
+  list: Messages,
+  ways: MessageRoutes = shortestRoutes(topology, list),
+): StepSchedule {
+  const { routes, alternatives } = ways;
+  const routeOf = ways.routeOf.slice();
   const { slotPs } = routeTimes(topology, routes, collective.chunkBytes);
   const count = list.chunk.length;
   const linkFree = new Float64Array(linkCount(topology));
