@@ -1,5 +1,17 @@
-import { InternalError } from "../../errors.ts";
-import type { PhaseMaker } from "../phase-maker.ts";
+import type { PhaseMaker, PhaseRequest, PhaseSynthesis } from "../phase-maker.ts";
+import { executed } from "./execute.ts";
+import { baselineOrders } from "./orders.ts";
+import { phaseProblem, refusal } from "./problem.ts";
+import { fastestChunks } from "./themis.ts";
+
+function makePhases(request: PhaseRequest): PhaseSynthesis {
+  const problem = phaseProblem(request, "blueconnect");
+  return {
+    schedule: executed(problem, baselineOrders(problem), "fifo"),
+    policy: "dimensions in turn, first come, first served",
+    notes: [],
+  };
+}
 
 /** BlueConnect (Cho et al., IBM JRD 2019): reduce-scatters over the dimensions 1..D, then all-gathers over D..1 (Themis, 2.3). */
 export const blueconnect: PhaseMaker = {
@@ -7,8 +19,7 @@ export const blueconnect: PhaseMaker = {
   description: "BlueConnect: reduce-scatters over the dimensions in turn, then all-gathers the other way (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce"],
   policies: [],
-  ownChunks: () => 64,
-  makePhases() {
-    throw new InternalError("not there yet");
-  },
+  refuses: refusal,
+  ownChunks: (request) => fastestChunks(request, makePhases),
+  makePhases,
 };
