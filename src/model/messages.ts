@@ -34,6 +34,8 @@ export interface Blocks {
   npu(group: number, rank: number): number;
   /** Calls `visit` with each chunk of a block (taken modulo the number of blocks) of a group. */
   each(group: number, block: number, visit: (chunk: number) => void): void;
+  /** The k-th chunk of a block (taken modulo the number of blocks) of a group. */
+  chunk(group: number, block: number, k: number): number;
 }
 
 export function blocksOf(collective: Collective): Blocks {
@@ -44,6 +46,7 @@ export function blocksOf(collective: Collective): Blocks {
   return {
     size: groupSize,
     groups: groupCount,
+    chunk: (group, block, k) => group * perGroup + modulo(block, blocks) * chunksPerNpu + k,
     npu: (group, rank) => groupMembers[group * groupSize + modulo(rank, groupSize)],
     each(group, block, visit) {
       const first = group * perGroup + modulo(block, blocks) * chunksPerNpu;

@@ -1,9 +1,14 @@
 import { InputError } from "../errors.ts";
 import { didYouMean } from "../model/closest.ts";
 import { mcf } from "./alltoall/alltoall.ts";
+import { bruck } from "./baselines/bruck.ts";
 import { direct } from "./baselines/direct.ts";
 import { doubleBinaryTrees } from "./baselines/double-binary-tree.ts";
+import { ncclRings, ncclTree } from "./baselines/nccl.ts";
+import { parallelAggregatedTrees } from "./baselines/pat.ts";
+import { recursiveHalvingDoubling } from "./baselines/rhd.ts";
 import { ring } from "./baselines/ring.ts";
+import { rings } from "./baselines/rings.ts";
 import { shiftedRings } from "./baselines/shifted-rings.ts";
 import { bfb } from "./bfb/bfb.ts";
 import { expand } from "./expand/expand.ts";
@@ -20,7 +25,13 @@ import { tto } from "./trees/tto.ts";
 export const SYNTHESIZERS: readonly Synthesizer[] = [
   tacos,
   ring,
+  rings,
+  ncclRings,
+  ncclTree,
   direct,
+  recursiveHalvingDoubling,
+  bruck,
+  parallelAggregatedTrees,
   shiftedRings,
   doubleBinaryTrees,
   bfb,

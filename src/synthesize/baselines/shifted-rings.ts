@@ -1,9 +1,8 @@
-import { InputError } from "../../errors.ts";
 import { gcd } from "../../model/integers.ts";
-import { listSchedule } from "../../model/list-schedule.ts";
-import { type Blocks, blocksOf, type Messages, messages } from "../../model/messages.ts";
 import type { Topology } from "../../model/topology.ts";
-import type { Synthesizer } from "../synthesizer.ts";
+import { fromBaseline, refuseGroups } from "./baseline.ts";
+import { ordersOfRanks } from "./npu-ranks.ts";
+import { ringMessages } from "./ring-lanes.ts";
 
 /** Returns the steps a, ascending, for which every NPU i has a link to i + a and these links make one ring. O(links). */
 export function shiftsOf(topology: Topology): number[] {
@@ -19,47 +18,28 @@ export function shiftsOf(topology: Topology): number[] {
   return rings.map(([shift]) => shift).sort((a, b) => a - b);
 }
 
-/** The k-th chunks of all NPUs go round ring k modulo the number of rings: in each of N - 1 rounds every NPU passes one on. */
-function rounds(list: Messages, blocks: Blocks, shifts: readonly number[], chunks: number, reduce: boolean): void {
-  const { size } = blocks;
-  for (let round = 0; round < size - 1; round++) {
-    for (let npu = 0; npu < size; npu++) {
-      for (let k = 0; k < chunks; k++) {
-        const shift = shifts[k % shifts.length] as number;
-        const back = reduce ? round + 1 : round;
-        const owner = (((npu - back * shift) % size) + size) % size;
-        list.add(owner * chunks + k, npu, (npu + shift) % size, reduce);
-      }
-    }
-  }
-}
-
 /**
  * Rings i -> i + a side by side, one for every step a that has links everywhere and is prime to N, each with an equal part of the
  * chunks (the ShiftedRing of Zhao 2026, 3.8.2, where there are two such steps and their opposites).
  */
-export const shiftedRings: Synthesizer = {
+export const shiftedRings = fromBaseline({
   name: "shifted-rings",
   description: "rings i -> i + a side by side, for every step a the network has, both ways (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce"],
-  policies: [],
-  /** One for each ring. */
-  ownChunks: async ({ topology }) => Math.max(1, shiftsOf(topology).length),
-  async synthesize({ topology, collective }) {
-    const { groupSize, groupCount, chunksPerNpu, kind } = collective;
-    if (groupCount > 1 || groupSize !== topology.npuCount) {
-      throw new InputError("--group", "no groups (shifted rings run over the whole network)", `${groupCount} groups`);
-    }
-    const shifts = shiftsOf(topology);
-    if (shifts.length === 0) {
-      const wanted = "a network in which links from every NPU i to i + a make a ring, such as ring:8, circulant:16,1,3";
-      throw new InputError("the topology", wanted, topology.name);
-    }
-    const list = messages();
-    const blocks = blocksOf(collective);
-    if (kind !== "allgather") rounds(list, blocks, shifts, chunksPerNpu, true);
-    if (kind !== "reducescatter") rounds(list, blocks, shifts, chunksPerNpu, false);
-    const policy = `${shifts.length} rings: steps ${shifts.join(", ")}`;
-    return { schedule: listSchedule(topology, collective, list), policy, trials: 1 };
+  refuses(topology, collective) {
+    if (shiftsOf(topology).length > 0) return refuseGroups("shifted-rings", topology, collective);
+    return "a network in which links from every NPU i to i + a make a ring, such as ring:8, circulant:16,1,3";
   },
-};
+  unit: ({ topology }) => shiftsOf(topology).length,
+  issue({ topology, collective }) {
+    const { npuCount } = topology;
+    const orders = shiftsOf(topology).map((shift) =>
+      Array.from({ length: npuCount }, (_, i) => (i * shift) % npuCount),
+    );
+    return ringMessages(collective, ordersOfRanks(collective, orders));
+  },
+  words({ topology }) {
+    const shifts = shiftsOf(topology);
+    return `${shifts.length} rings: steps ${shifts.join(", ")}`;
+  },
+});

@@ -1,0 +1,71 @@
+import { InputError } from "../../errors.ts";
+import type { Collective, CollectiveKind } from "../../model/collective.ts";
+import { listSchedule } from "../../model/list-schedule.ts";
+import type { Messages } from "../../model/messages.ts";
+import type { Topology } from "../../model/topology.ts";
+import type { SynthesisRequest, Synthesizer } from "../synthesizer.ts";
+import { goodChunks } from "./own-chunks.ts";
+
+export interface BaselineRequest {
+  readonly topology: Topology;
+  readonly collective: Collective;
+  /** One of the policies; "" where there are none. */
+  readonly policy: string;
+}
+
+/** An algorithm that says which messages are sent in which order, whatever the network. */
+export interface Baseline {
+  readonly name: string;
+  readonly description: string;
+  readonly collectives: readonly CollectiveKind[];
+  /** The first is what is done where none is asked for. */
+  readonly policies?: readonly string[];
+  refuses?(topology: Topology, collective: Collective): string | null;
+  /** Returns of what the number of chunks per NPU should be a multiple. */
+  unit?(request: BaselineRequest): number;
+  /** Whether chunks follow each other, so that more than a unit of them may be faster. */
+  pipelines?(kind: CollectiveKind): boolean;
+  issue(request: BaselineRequest): Messages;
+  /** Returns in words what was done. */
+  words(request: BaselineRequest): string;
+}
+
+/** Returns the synthesizer that puts a baseline's messages on shortest paths, each as early as links and data allow. */
+export function fromBaseline(baseline: Baseline): Synthesizer {
+  const { name, description, collectives, policies = [], unit, pipelines, issue, words } = baseline;
+  const refuses = baseline.refuses ?? (() => null);
+  const asked = ({ topology, collective, policy }: SynthesisRequest): BaselineRequest => {
+    const refusal = refuses(topology, collective);
+    if (refusal !== null) {
+      throw new InputError("the topology", refusal, `${topology.name}, ${collective.groupSize} NPUs`);
+    }
+    return { topology, collective, policy: policy ?? policies[0] ?? "" };
+  };
+  const cuts = unit !== undefined || pipelines !== undefined;
+  return {
+    name,
+    description,
+    collectives,
+    policies,
+    refuses,
+    ...(cuts && {
+      async ownChunks(request) {
+        const one = asked(request);
+        const least = unit?.(one) ?? 1;
+        if (pipelines?.(one.collective.kind) !== true) return least;
+        return goodChunks(one.topology, one.collective, least, (collective) => issue({ ...one, collective }));
+      },
+    }),
+    async synthesize(request) {
+      const one = asked(request);
+      return { schedule: listSchedule(one.topology, one.collective, issue(one)), policy: words(one), trials: 1 };
+    },
+  };
+}
+
+/** Returns "one group ..." where the collective is not among all NPUs; null where it is. */
+export const refuseGroups = (
+  name: string,
+  { npuCount }: Topology,
+  { groupCount, groupSize }: Collective,
+): string | null => (groupCount === 1 && groupSize === npuCount ? null : `one group of all NPUs for ${name}`);

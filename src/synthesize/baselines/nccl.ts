@@ -1,0 +1,49 @@
+import type { Collective } from "../../model/collective.ts";
+import { doubleBinaryTree } from "../../model/double-binary-tree.ts";
+import { gcd } from "../../model/integers.ts";
+import { type Boxes, boxesOf, boxesWithRings, channelRings, channelTrees } from "../../model/ring-order-boxes.ts";
+import type { Topology } from "../../model/topology.ts";
+import { fromBaseline, refuseGroups } from "./baseline.ts";
+import { ordersOfRanks, parentsOfRanks } from "./npu-ranks.ts";
+import { ringMessages } from "./ring-lanes.ts";
+import { treeMessages } from "./tree-pipeline.ts";
+
+const refusal =
+  (name: string) =>
+  (topology: Topology, collective: Collective): string | null => {
+    if (boxesOf(topology) !== null) return refuseGroups(name, topology, collective);
+    return `boxes with equally many NPUs each, such as those of dgx-a100:2, for ${name}`;
+  };
+
+/** Returns by how much a number of chunks must be multiplied so that all trees have equally many. */
+const fewestEven = (trees: number, chunks: number): number => trees / gcd(trees, chunks);
+
+const boxes = (topology: Topology): Boxes => boxesWithRings(topology) as Boxes;
+
+/** Rings as NCCL lays them: one channel for each NIC of a box, which leaves a box by that NIC and enters the next on its rail. */
+export const ncclRings = fromBaseline({
+  name: "nccl-rings",
+  description: "rings box by box as NCCL lays them, one for each NIC of a box, rail to rail (baseline)",
+  collectives: ["allgather", "reducescatter", "allreduce", "broadcast", "reduce"],
+  refuses: refusal("nccl-rings"),
+  unit: ({ topology }) => channelRings(boxes(topology)).length,
+  pipelines: () => true,
+  issue: ({ topology, collective }) =>
+    ringMessages(collective, ordersOfRanks(collective, channelRings(boxes(topology)))),
+  words: ({ topology }) => `${channelRings(boxes(topology)).length} channels`,
+});
+
+/** Trees as NCCL lays them: a chain within every box, a double binary tree between boxes, for each NIC of a box. */
+export const ncclTree = fromBaseline({
+  name: "nccl-tree",
+  description: "double binary trees of boxes as NCCL lays them, chains within boxes, one pair for each NIC (baseline)",
+  collectives: ["allreduce"],
+  refuses: refusal("nccl-tree"),
+  pipelines: () => true,
+  unit: ({ topology, collective }) => fewestEven(2 * boxes(topology).exits.length, collective.groupSize),
+  issue({ topology, collective }) {
+    const trees = channelTrees(boxes(topology), doubleBinaryTree(boxes(topology).npus.length));
+    return treeMessages(collective, parentsOfRanks(collective, trees));
+  },
+  words: ({ topology }) => `${2 * boxes(topology).exits.length} trees`,
+});

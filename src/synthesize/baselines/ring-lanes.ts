@@ -1,0 +1,124 @@
+import type { Collective, NamedCollective } from "../../model/collective.ts";
+import { type Blocks, blocksOf, type Messages, messages } from "../../model/messages.ts";
+
+/** Directed rings through all ranks of a group: the k-th chunk of every block goes round ring k modulo their number. */
+export interface Lanes {
+  /** [lanes] ranks in order; the last sends to the first. */
+  readonly orders: readonly ArrayLike<number>[];
+  /** [lanes][rank] where a rank stands in the order. */
+  readonly places: readonly Int32Array[];
+  readonly chunksPerNpu: number;
+}
+
+interface Ring {
+  readonly list: Messages;
+  readonly blocks: Blocks;
+  readonly lanes: Lanes;
+  readonly group: number;
+  readonly root: number;
+}
+
+function placesOf(order: ArrayLike<number>): Int32Array {
+  const places = new Int32Array(order.length);
+  for (let place = 0; place < order.length; place++) places[order[place]] = place;
+  return places;
+}
+
+const rankAt = (order: ArrayLike<number>, place: number): number =>
+  order[((place % order.length) + order.length) % order.length];
+
+/** N - 1 rounds; in round k the rank at place p passes on the block of the rank `back` + k places before it. */
+function rounds({ list, blocks, lanes, group }: Ring, reduce: boolean, back: number): void {
+  const { orders, chunksPerNpu } = lanes;
+  for (let round = 0; round < blocks.size - 1; round++) {
+    for (let place = 0; place < blocks.size; place++) {
+      for (let k = 0; k < chunksPerNpu; k++) {
+        const order = orders[k % orders.length] as ArrayLike<number>;
+        const chunk = blocks.chunk(group, rankAt(order, place - round - back), k);
+        const [from, to] = [rankAt(order, place), rankAt(order, place + 1)];
+        list.add(chunk, blocks.npu(group, from), blocks.npu(group, to), reduce);
+      }
+    }
+  }
+}
+
+/** Passes the k-th chunk of a block along its ring from one rank to another. */
+function passOn({ list, blocks, lanes, group }: Ring, block: number, k: number, from: number, to: number): void {
+  const lane = k % lanes.orders.length;
+  const order = lanes.orders[lane] as ArrayLike<number>;
+  const places = lanes.places[lane] as Int32Array;
+  const hops = (places[to] - places[from] + blocks.size) % blocks.size;
+  for (let hop = 0; hop < hops; hop++) {
+    const [sender, receiver] = [rankAt(order, places[from] + hop), rankAt(order, places[from] + hop + 1)];
+    list.add(blocks.chunk(group, block, k), blocks.npu(group, sender), blocks.npu(group, receiver), false);
+  }
+}
+
+/** The chunks of the buffer follow each other through all ranks, from the root or towards it, ring by ring at the same time. */
+function pipeline({ list, blocks, lanes, group, root }: Ring, reduce: boolean): void {
+  const { orders, places, chunksPerNpu } = lanes;
+  const hops = blocks.size - 1;
+  const last = Math.ceil(chunksPerNpu / orders.length) + hops;
+  for (let beat = 0; beat < last; beat++) {
+    for (let hop = Math.min(hops - 1, beat); hop >= 0; hop--) {
+      const first = (beat - hop) * orders.length;
+      for (let k = first; k < Math.min(chunksPerNpu, first + orders.length); k++) {
+        const order = orders[k % orders.length] as ArrayLike<number>;
+        const start = (places[k % orders.length] as Int32Array)[root] + (reduce ? 1 : 0) + hop;
+        const [from, to] = [rankAt(order, start), rankAt(order, start + 1)];
+        list.add(blocks.chunk(group, 0, k), blocks.npu(group, from), blocks.npu(group, to), reduce);
+      }
+    }
+  }
+}
+
+/** Calls `visit` with each k and the order of its ring. */
+function eachChunk({ orders, chunksPerNpu }: Lanes, visit: (k: number, order: ArrayLike<number>) => void): void {
+  for (let k = 0; k < chunksPerNpu; k++) visit(k, orders[k % orders.length] as ArrayLike<number>);
+}
+
+const ISSUES: Record<NamedCollective, (ring: Ring) => void> = {
+  allgather: (ring) => rounds(ring, false, 0),
+  reducescatter: (ring) => rounds(ring, true, 1),
+  allreduce: (ring) => {
+    rounds(ring, true, 1);
+    rounds(ring, false, 0);
+  },
+  broadcast: (ring) => pipeline(ring, false),
+  reduce: (ring) => pipeline(ring, true),
+  gather: (ring) => {
+    const { blocks, lanes, root } = ring;
+    for (let rank = 0; rank < blocks.size; rank++) eachChunk(lanes, (k) => passOn(ring, rank, k, rank, root));
+  },
+  scatter: ({ blocks, lanes, root, ...rest }) => {
+    for (let far = 1; far < blocks.size; far++) {
+      eachChunk(lanes, (k, order) => {
+        const place = (lanes.places[k % lanes.orders.length] as Int32Array)[root];
+        const rank = rankAt(order, place - far);
+        passOn({ blocks, lanes, root, ...rest }, rank, k, root, rank);
+      });
+    }
+  },
+  alltoall: (ring) => {
+    const { blocks, lanes } = ring;
+    for (let distance = blocks.size - 1; distance > 0; distance--) {
+      for (let place = 0; place < blocks.size; place++) {
+        eachChunk(lanes, (k, order) => {
+          const [from, to] = [rankAt(order, place), rankAt(order, place + distance)];
+          passOn(ring, from * blocks.size + to, k, from, to);
+        });
+      }
+    }
+  },
+};
+
+/** Returns the messages of a collective of any kind but custom over rings through the ranks of each group. O(messages). */
+export function ringMessages(collective: Collective, orders: readonly ArrayLike<number>[]): Messages {
+  const list = messages();
+  const blocks = blocksOf(collective);
+  const lanes = { orders, places: orders.map(placesOf), chunksPerNpu: collective.chunksPerNpu };
+  for (let group = 0; group < blocks.groups; group++) {
+    ISSUES[collective.kind as NamedCollective]({ list, blocks, lanes, group, root: collective.rootRank });
+  }
+  return list;
+}
