@@ -1,4 +1,5 @@
 import { indicesBelow } from "./ordering.ts";
+import { railsOf } from "./rails.ts";
 import { rational } from "./rational.ts";
 import type { RouteSet } from "./routes.ts";
 import { inLinks, isNpu, linkCount, nodeCount, outLinks, type Topology } from "./topology.ts";
@@ -135,11 +136,19 @@ function wayFinder(topology: Topology, switches: Int32Array): WayFinder {
   };
 }
 
-/** Adds the routes of one component for the pairs (i, i + 1 .. i + degree) of senders in index order. */
-function addComponent(draft: Draft, topology: Topology, component: SwitchComponent, degree: number): void {
-  const { senders, receivers, switches } = component;
+/** Returns the NPUs of a component, ascending. */
+const npusOf = ({ senders, receivers }: SwitchComponent): number[] =>
+  [...new Set([...senders, ...receivers].map((port) => port.npu))].sort((a, b) => a - b);
+
+/** Adds the routes of one component for the pairs (i, i + 1 .. i + degree) of some of its NPUs, around in their order. */
+function addRing(
+  draft: Draft,
+  topology: Topology,
+  { senders, receivers, switches }: SwitchComponent,
+  members: readonly number[],
+  degree: number,
+): void {
   const way = wayFinder(topology, switches);
-  const members = [...new Set([...senders, ...receivers].map((port) => port.npu))].sort((a, b) => a - b);
   const up = new Map(senders.map((port) => [port.npu, port.links]));
   const down = new Map(receivers.map((port) => [port.npu, port.links]));
   const count = members.length;
@@ -202,7 +211,8 @@ function withShares(topology: Topology, draft: Draft, divided: boolean): RouteSe
 /**
  * Returns all routes: every direct link between NPUs (share 1), and the ways through switches. A number d unwinds each
  * connected set of switches with degree d (TACOS 2024, section IV-G: i -> i+1 .. i+d in index order, 1/d of every port;
- * d is cut to n - 1); `ports` gives every pair a route with the full rate of its bottleneck, and whoever schedules sees to
+ * d is cut to n - 1). Where the set joins boxes, the order goes along each rail (see railsOf): in index order only the last NPU
+ * of a box would send to another one. `ports` gives every pair a route with the full rate of its bottleneck, and whoever schedules sees to
  * it that the shares in use fit. O(routes x route length); n(n-1) routes per set of n NPUs for `ports`.
  */
 export function routesOf(topology: Topology, degree: SwitchDegree): RouteSet {
@@ -213,9 +223,14 @@ export function routesOf(topology: Topology, degree: SwitchDegree): RouteSet {
     const target = topology.linkTarget[link];
     if (isNpu(topology, source) && isNpu(topology, target)) addRoute(draft, source, target, [link]);
   }
-  for (const component of switchComponents(topology)) {
-    addComponent(draft, topology, component, degree === "ports" ? Number.MAX_SAFE_INTEGER : degree);
-  }
+  const components = switchComponents(topology);
+  const npus = components.map(npusOf);
+  components.forEach((component, c) => {
+    const rails = degree === "ports" ? null : railsOf(topology, npus, c);
+    for (const ring of rails ?? [npus[c]]) {
+      addRing(draft, topology, component, ring, degree === "ports" ? Number.MAX_SAFE_INTEGER : degree);
+    }
+  });
   return withShares(topology, draft, degree !== "ports");
 }
 
