@@ -19,11 +19,11 @@ export const GENERATORS = [
   { name: "ForestColl", algorithm: "forestcoll", options: [] },
   { name: "MultiTree", algorithm: "multitree", options: [] },
   { name: "TACCL", algorithm: "taccl", options: [] },
-  { name: "TACOS", algorithm: "tacos", options: ["--switch-degree", "ports", "--trials", "2"] },
+  { name: "TACOS", algorithm: "tacos", options: ["--trials", "8"] },
   {
     name: "TACOS, chunks by trial",
     algorithm: "tacos",
-    options: ["--switch-degree", "ports", "--trials", "2", "--chunks", "auto"],
+    options: ["--trials", "2", "--chunks", "auto"],
     mostGpus: 128,
   },
   { name: "BlueConnect", algorithm: "blueconnect", options: [] },
