@@ -3,6 +3,7 @@ import { topologyToJson } from "../../src/export/topology-json.ts";
 import { readAnySchedule } from "../../src/import/joint-schedule-json.ts";
 import { parseJson } from "../../src/import/json-text.ts";
 import { readNcclLog } from "../../src/import/nccl-log.ts";
+import { readMeasurements } from "../../src/import/nccl-tests.ts";
 import { readProgram } from "../../src/import/program.ts";
 import { readTopology } from "../../src/import/recognise.ts";
 import { readScclAlgorithm } from "../../src/import/sccl-algorithm.ts";
@@ -79,6 +80,10 @@ const READERS: Readonly<Record<ReaderName, (text: string, gpu: string | undefine
   },
   log: (text) => {
     readNcclLog(text, "file");
+    return true;
+  },
+  measurements: (text) => {
+    readMeasurements(text, "file");
     return true;
   },
 };

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { jointScheduleJsonParts } from "../../src/export/joint-schedule-json.ts";
+import { ncclTestsJson, ncclTestsTable } from "../../src/export/nccl-tests.ts";
 import { scheduleToJson } from "../../src/export/schedule-json.ts";
 import { treeFlowToJson } from "../../src/export/tree-flow-json.ts";
 import { OWN_PLANS } from "../import/mscclpp-json-plans.ts";
@@ -9,7 +10,7 @@ import { ringSchedule } from "./ring-schedule.ts";
 import { sharedFiles, sharedText } from "./shared-data.ts";
 
 /** What a text is read as. */
-export type ReaderName = "network" | "program" | "schedule" | "algorithm" | "log";
+export type ReaderName = "network" | "program" | "schedule" | "algorithm" | "log" | "measurements";
 
 /** A good text, and the options that its file leaves open. */
 export interface ReaderSource {
@@ -81,6 +82,19 @@ node1:812:812 [0] NCCL INFO AllReduce: opCount 1f sendbuff 0x7f00 recvbuff 0x7f0
 node1:812:812 [0] NCCL INFO mscclFuncAllGather: opCount 20 sendbuff 0x7f00 recvbuff 0x9f00 count 64 datatype 2 op 0 root 0 comm 0x55d0 [nranks=8] stream 0x1
 `;
 
+const PREDICTED = {
+  collective: "allreduce",
+  ranks: 8,
+  network: "box",
+  version: "1.0",
+  rows: [10, 20, 30].map((power) => ({ sizeBytes: 2 ** power, us: 20 + 2 ** power / 1e5, algorithm: "ring" })),
+} as const;
+const POINTS = `# facts
+# platform\tcollective\tgpus\tnodes\tbytes\tbusbw\tnote
+box\tallreduce\t8\t1\t1048576\t39.93\tRing
+box\tp2p\t2\t1\t0\t396.4\t
+`;
+
 const chunkOf = (rank: number) => ({ pre: [rank], post: [0, 1, 2], addr: rank });
 const ALGORITHM = JSON.stringify({
   sccl_type: "algorithm",
@@ -133,6 +147,9 @@ export function ownSources(): ReaderSource[] {
     ...trees,
     { format: "SCCL algorithm", reader: "algorithm", name: "algorithm", text: ALGORITHM },
     { format: "NCCL log", reader: "log", name: "log", text: LOG },
+    { format: "nccl-tests", reader: "measurements", name: "text", text: ncclTestsTable(PREDICTED) },
+    { format: "nccl-tests", reader: "measurements", name: "JSON", text: ncclTestsJson(PREDICTED) },
+    { format: "nccl-tests", reader: "measurements", name: "points", text: POINTS },
   ];
 }
 
