@@ -1,4 +1,5 @@
-import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut, optionsFor } from "./candidates.ts";
+import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut, usOf } from "./candidates.ts";
+import { contender } from "./chunk-trials.ts";
 import { CancelledError, InputError } from "./errors.ts";
 import { leastTransfers } from "./model/estimate.ts";
 import type { Topology } from "./model/topology.ts";
@@ -48,8 +49,6 @@ function refuseOwnOptions({ policy, repair }: SynthesizeOptions): void {
     throw new InputError("--repair", "an algorithm that makes trees (forestcoll) beside it", "auto");
 }
 
-const usOf = ({ simulated, time }: Report): number => (simulated ?? time).us;
-
 /** What trials have found so far. */
 interface Trials<Result> {
   readonly reports: Report[];
@@ -64,6 +63,7 @@ const OUT_OF_TIME = "not tried: the time limit was reached";
 /** Runs the candidates in order until the time is over or one meets the limit. */
 async function trials<Result extends { readonly report: Report }>(
   candidates: readonly Algorithm[],
+  topology: Topology,
   options: SynthesizeOptions,
   budgetMs: number,
   make: (options: SynthesizeOptions) => Promise<Result>,
@@ -87,8 +87,8 @@ async function trials<Result extends { readonly report: Report }>(
     const timer = found.best === null ? undefined : AbortSignal.timeout(Math.ceil(remaining));
     const either = [signal, timer].filter((one) => one !== undefined);
     try {
-      const asked = optionsFor(algorithm, options);
-      const result = await make(either.length === 0 ? asked : { ...asked, signal: AbortSignal.any(either) });
+      const stopped = either.length === 0 ? {} : { signal: AbortSignal.any(either) };
+      const result = await contender(algorithm, topology, { ...options, ...stopped }, make);
       found.reports.push(result.report);
       if (found.best === null || isBetter(result.report, found.best.report)) found.best = result;
     } catch (error) {
@@ -144,7 +144,7 @@ export async function synthesizeBest<Result extends { readonly report: Report }>
   const { timeLimitMs: budgetMs = DEFAULT_BUDGET_MS, ...asked } = options;
   const { candidates, leftOut } = candidatesFor(topology, asked);
   const { collective } = problemOf(topology, { ...asked, chunks: 1 });
-  const found = await trials(trialOrder(candidates, leastTransfers(collective)), asked, budgetMs, make);
+  const found = await trials(trialOrder(candidates, leastTransfers(collective)), topology, asked, budgetMs, make);
   if (found.best === null)
     throw new InputError("--algorithm", `one that can do it (${found.leftOut[0]?.reason})`, "auto");
   const { best, reports } = found;

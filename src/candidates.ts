@@ -3,6 +3,7 @@ import type { Collective } from "./model/collective.ts";
 import type { Topology } from "./model/topology.ts";
 import type { SynthesizeOptions } from "./options.ts";
 import { problemOf } from "./problem.ts";
+import type { Report } from "./result.ts";
 import { applicableTo, refusalOf } from "./synthesize/applicable.ts";
 import { ALGORITHMS, algorithmNamed, isTreeMaker } from "./synthesize/catalog.ts";
 
@@ -32,7 +33,7 @@ export function optionsFor(
 }
 
 /** Returns the collective of a request in one chunk per NPU, on its network. Throws as problemOf. */
-const wholeProblem = (topology: Topology, options: Omit<SynthesizeOptions, "algorithm">) =>
+export const wholeProblem = (topology: Topology, options: Omit<SynthesizeOptions, "algorithm">) =>
   problemOf(topology, { ...options, chunks: 1 });
 
 /**
@@ -83,6 +84,9 @@ function inapplicable(name: string, needed: string, topology: Topology, collecti
   const others = applicableTo(topology, collective).join(", ");
   return new InputError("--algorithm", `one that ${network} can have (${others}; ${name} needs ${needed})`, name);
 }
+
+/** Returns the microseconds by which algorithms are compared: simulated, or planned where nothing was simulated. */
+export const usOf = ({ simulated, time }: Report): number => (simulated ?? time).us;
 
 /** Returns whether an error says that one algorithm could not do what was asked, so that others may be used in its place. */
 export const isOwnFailure = (error: unknown): error is Error =>

@@ -1,5 +1,6 @@
 import { limitWithFlow } from "./all-to-all.ts";
-import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut, optionsFor } from "./candidates.ts";
+import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut, usOf } from "./candidates.ts";
+import { contender } from "./chunk-trials.ts";
 import type { Engine } from "./engine/types.ts";
 import { InputError } from "./errors.ts";
 import { busFactor } from "./model/collective.ts";
@@ -77,7 +78,7 @@ async function reportsOf(
   for (const algorithm of candidates) {
     told.begins(algorithm.name);
     try {
-      const { report } = await synthesize(engine, topology, optionsFor(algorithm, options));
+      const { report } = await contender(algorithm, topology, options, (asked) => synthesize(engine, topology, asked));
       reports.push(report);
     } catch (error) {
       if (!isOwnFailure(error)) throw error;
@@ -100,13 +101,11 @@ async function limitOfSize(
   return reports.map(({ limit }) => limit).reduce((a, b) => (b.us > a.us ? b : a), own);
 }
 
-const timingOf = ({ simulated, time }: Report) => simulated ?? time;
-
 function rowsOf(reports: readonly Report[], limit: BoundReport, sizeBytes: number): ComparisonRow[] {
-  const least = Math.min(...reports.map((report) => timingOf(report).us));
-  const best = reports.findIndex((report) => timingOf(report).us === least);
+  const least = Math.min(...reports.map(usOf));
+  const best = reports.findIndex((report) => usOf(report) === least);
   return reports.map((report, i) => {
-    const { us, algbwGBps, busbwGBps } = timingOf(report);
+    const { us, algbwGBps, busbwGBps } = report.simulated ?? report.time;
     return {
       sizeBytes,
       algorithm: report.algorithm,

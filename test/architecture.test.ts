@@ -11,6 +11,7 @@ const COMPOSERS = [
   "api",
   "auto",
   "candidates",
+  "chunk-trials",
   "compare",
   "index",
   "index.browser",

@@ -15,9 +15,8 @@ export function refusalOf(maker: Maker, topology: Topology, collective: Collecti
   if (!collectives.includes(collective.kind)) return `a collective that it makes (${collectives.join(", ")})`;
   const needed = maker.refuses?.(topology, collective) ?? null;
   if (needed === null) return null;
-  const phrase = needed.replace(/,$/, "");
   const own = ` for ${name}`;
-  return phrase.endsWith(own) ? phrase.slice(0, -own.length) : phrase;
+  return (needed.endsWith(own) ? needed.slice(0, -own.length) : needed).replace(/,$/, "");
 }
 
 /** Returns the names of the algorithms that make a collective on a network without further options, in the catalogue's order. */

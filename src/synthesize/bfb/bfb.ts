@@ -8,12 +8,12 @@ import { arcCount, type DirectNetwork } from "../../model/direct/digraph.ts";
 import { directFacts } from "../../model/direct/facts.ts";
 import { commonValue } from "../../model/graph.ts";
 import { add, compare, multiply, type Rational, rational, toNumber } from "../../model/rational.ts";
-import { reversed } from "../../model/topology.ts";
+import { reversed, switchCount } from "../../model/topology.ts";
 import { toUs } from "../../model/units.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { bfbLoads, bfbSchedule } from "./broadcast.ts";
 import { bestParts } from "./parts.ts";
-import { affordableParts, MOST_LOGGED, passesOf, refuseGroups, refuseParts } from "./requests.ts";
+import { affordableParts, groupRefusal, MOST_LOGGED, passesOf, refuseGroups, refuseParts } from "./requests.ts";
 import { unevenBroadcast } from "./uneven.ts";
 
 /** Transfers that parts of shards may lead to where the user does not say how many, and one log stands for all. */
@@ -24,6 +24,8 @@ const MOST_SHARDS = 1.5e8;
 const MOST_UNEVEN = 2e7;
 /** Parts of a shard that are tried over unequal links. */
 const UNEVEN_PARTS = [1, 2, 3, 4, 6, 8, 12, 16];
+
+const DIRECT = "a network of direct links between NPUs, without switches";
 
 /** The networks on which a collective needs an all-gather: this one, and the one with every link turned around. */
 interface Networks {
@@ -37,8 +39,7 @@ interface Networks {
 function networksOf({ topology, collective }: Pick<SynthesisRequest, "topology" | "collective">): Networks {
   const network = directNetworkOf(topology);
   if (network === null) {
-    const direct = "a network of direct links between NPUs, without switches,";
-    throw new InputError("bfb", direct, `${topology.name}, which has switches`);
+    throw new InputError("bfb", `${DIRECT},`, `${topology.name}, which has switches`);
   }
   refuseGroups("bfb", { topology, collective });
   const even = commonValue(topology.linkBytesPerSecond) !== null && commonValue(topology.linkLatencyPs) !== null;
@@ -151,6 +152,7 @@ export const bfb: Synthesizer = {
   collectives: ["allgather", "reducescatter", "allreduce"],
   policies: [],
   makesLogs: true,
+  refuses: (topology, collective) => (switchCount(topology) > 0 ? DIRECT : groupRefusal({ topology, collective })),
   ownChunks,
   synthesize,
 };

@@ -12,10 +12,17 @@ export const MOST_LOGGED = 1e8;
 
 type Request = Pick<SynthesisRequest, "topology" | "collective">;
 
+/** Whether the collective is among all NPUs, in one group. */
+const isWhole = ({ topology, collective: { groupCount, groupSize } }: Request): boolean =>
+  groupCount === 1 && groupSize === topology.npuCount;
+
+/** Returns what groups lack, for `refuses`; null where the collective is among all NPUs. */
+export const groupRefusal = (request: Request): string | null => (isWhole(request) ? null : "one group of all NPUs");
+
 /** Throws InputError unless the collective is among all NPUs, in one group. */
 export function refuseGroups(algorithm: string, { topology, collective }: Request): void {
   const { groupCount, groupSize } = collective;
-  if (groupCount === 1 && groupSize === topology.npuCount) return;
+  if (isWhole({ topology, collective })) return;
   const sizes = `${groupCount} of ${groupSize} of ${topology.npuCount} NPUs`;
   throw new InputError("--group", `one group of all NPUs (${algorithm} broadcasts to everyone)`, sizes);
 }

@@ -9,11 +9,13 @@ import { graphOf } from "../../model/direct/graph-of.ts";
 import { commonValue } from "../../model/graph.ts";
 import { lcm } from "../../model/integers.ts";
 import { constructionOf } from "../../model/presets/construction.ts";
-import { affordableParts, passesOf, refuseGroups, refuseParts } from "../bfb/requests.ts";
+import { affordableParts, groupRefusal, passesOf, refuseGroups, refuseParts } from "../bfb/requests.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { basesOf } from "./bases.ts";
 import { type Chosen, chosen, POLICIES, type Policy, partsOf, type Side } from "./choice.ts";
 import { refuseRows } from "./rows.ts";
+
+const CONSTRUCTED = 'a network given by its construction, such as "L3(C(16,{3,4}))"';
 
 /** What a request asks for. */
 interface Plan {
@@ -30,9 +32,7 @@ function planOf({ topology, collective, policy }: SynthesisRequest): Plan {
   const bytesPerSecond = commonValue(topology.linkBytesPerSecond);
   const latencyPs = commonValue(topology.linkLatencyPs);
   if (construction === null || bytesPerSecond === null || latencyPs === null) {
-    const named =
-      'a network given by its construction, such as "L3(C(16,{3,4}))" (bfb takes any network of direct links),';
-    throw new InputError("expand", named, topology.name);
+    throw new InputError("expand", `${CONSTRUCTED} (bfb takes any network of direct links),`, topology.name);
   }
   refuseGroups("expand", { topology, collective });
   const graph = graphOf(construction);
@@ -104,6 +104,8 @@ export const expand: Synthesizer = {
   collectives: ["allgather", "reducescatter", "allreduce"],
   policies: POLICIES,
   makesLogs: true,
+  refuses: (topology, collective) =>
+    constructionOf(topology) === null ? CONSTRUCTED : groupRefusal({ topology, collective }),
   ownChunks,
   synthesize,
 };

@@ -1,0 +1,50 @@
+import { type Algorithm, optionsFor, usOf, wholeProblem } from "./candidates.ts";
+import { leastTransfers } from "./model/estimate.ts";
+import type { Topology } from "./model/topology.ts";
+import type { SynthesizeOptions } from "./options.ts";
+import type { Report } from "./result.ts";
+
+/** Searches that gain from more chunks and do not know how many: by a few trials each. */
+const SEARCHED: readonly string[] = ["tacos"];
+const CHUNKS_TRIED = [1, 2, 4, 8, 16, 32];
+const TRIALS_EACH = 4;
+/** While schedules have at most so many transfers. */
+const MOST_TRANSFERS = 20_000;
+
+/**
+ * Returns what an algorithm makes of a request, as it is compared with others: a search with the chunks per NPU that do best in a
+ * few trials, unless the request says how many. `make` synthesizes, and may be called several times.
+ */
+export async function contender<Result extends { readonly report: Report }>(
+  algorithm: Algorithm,
+  topology: Topology,
+  options: Omit<SynthesizeOptions, "algorithm">,
+  make: (options: SynthesizeOptions) => Promise<Result>,
+): Promise<Result> {
+  const asked = optionsFor(algorithm, options);
+  if (!SEARCHED.includes(algorithm.name) || options.chunks !== undefined || typeof options.collective !== "string")
+    return make(asked);
+  const transfers = leastTransfers(wholeProblem(topology, options).collective);
+  const affordable = CHUNKS_TRIED.filter((chunks) => chunks * transfers <= MOST_TRANSFERS);
+  if (affordable.length < 2) return make(asked);
+  const trials = Math.min(TRIALS_EACH, options.trials ?? TRIALS_EACH);
+  const tried: number[] = [];
+  let ms = 0;
+  let best: Result | null = null;
+  for (let worse = 0; worse < 2 && tried.length < affordable.length; ) {
+    const chunks = affordable[tried.length] as number;
+    const result = await make({ ...asked, chunks, trials });
+    tried.push(chunks);
+    ms += result.report.synthesis.ms;
+    const isBetter = best === null || usOf(result.report) < usOf(best.report);
+    worse = isBetter ? 0 : worse + 1;
+    if (isBetter) best = result;
+  }
+  const { chunksPerNpu } = (best as Result).report.collective;
+  const last = await make({ ...asked, chunks: chunksPerNpu });
+  ms += last.report.synthesis.ms;
+  const kept = usOf((best as Result).report) < usOf(last.report) ? (best as Result) : last;
+  const { report } = kept;
+  const policy = `${report.synthesis.policy}, ${chunksPerNpu} of ${tried.join(", ")} chunks per NPU`;
+  return { ...kept, report: { ...report, synthesis: { ...report.synthesis, ms, policy } } };
+}
