@@ -10,6 +10,8 @@ export interface LineSteps {
   /** 2 where every block is cut in two that go round a ring in opposite directions; else 1. */
   readonly parts: number;
   readonly step: Int32Array;
+  /** [steps + 1] rows of step s: firstRow[s] .. firstRow[s + 1]. */
+  readonly firstRow: Int32Array;
   readonly from: Int32Array;
   readonly to: Int32Array;
   readonly block: Int32Array;
@@ -95,11 +97,15 @@ function rowsOf(algorithm: LineAlgorithm, size: number, parts: 1 | 2): Row[] {
 export function lineSteps(algorithm: LineAlgorithm, size: number, parts: 1 | 2 = 1): LineSteps {
   const rows = rowsOf(algorithm, size, parts);
   const column = (of: number): Int32Array => Int32Array.from(rows, (row) => row[of] ?? 0);
-  const step = column(0);
+  const steps = rows[rows.length - 1][0] + 1;
+  const firstRow = new Int32Array(steps + 1);
+  for (const [step] of rows) firstRow[step + 1]++;
+  for (let step = 0; step < steps; step++) firstRow[step + 1] += firstRow[step];
   return {
-    steps: step[step.length - 1] + 1,
+    steps,
     parts,
-    step,
+    step: column(0),
+    firstRow,
     from: column(1),
     to: column(2),
     block: column(3),
