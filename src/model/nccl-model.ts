@@ -73,7 +73,7 @@ function ringChannels({ boxes, gpusPerBox, nvlinkGBps, nics, nicGBps, generation
 function treeChannels(network: NcclNetwork, ring: Channels): Channels {
   const { gpusPerBox, nvlinkGBps, generation } = network;
   if (network.boxes === 1 || gpusPerBox === 1) return ring;
-  const room = (nvlinkGBps * gpusPerBox) / (gpusPerBox - 1) / ring.count;
+  const room = Math.min((nvlinkGBps * gpusPerBox) / (gpusPerBox - 1) / ring.count, 2 * ring.between);
   return { ...ring, within: Math.max(ring.within, fastestUpTo(SPEEDS_BETWEEN[generation], room)) };
 }
 
@@ -132,7 +132,8 @@ function treeCost({ network, kind, scale, sizeBytes }: Case, protocol: NcclProto
   }
   // the network cards of a box all meet one GPU
   if (isLate(generation)) busbw *= 0.85;
-  const correction = sizeBytes < 64 ? 1 : (TREE_CORRECTION[protocol][floorLog2(Math.min(sizeBytes / 64, 2 ** 31 - 1))] ?? 1);
+  const correction =
+    sizeBytes < 64 ? 1 : (TREE_CORRECTION[protocol][floorLog2(Math.min(sizeBytes / 64, 2 ** 31 - 1))] ?? 1);
   const hops = (gpusPerBox - 1) * NVLINK_US.Tree[protocol] + floorLog2(boxes) * NETWORK_US.Tree[protocol];
   return { algbw: (busbw / 2) * correction, latencyUs: BASE_US.Tree[protocol] + 2 * hops, channels: count };
 }

@@ -28,13 +28,16 @@ const GENERATIONS: readonly (readonly [upTo: number, generation: Generation])[] 
 /** What NCCL counts of links whose maker it does not tell: that of an A100 (20 of 25 GB/s). */
 const COUNTED_PART = 0.8;
 
-/** Returns the part of the labelled bandwidth that NCCL counts (src/graph/topo.h), null for links that are not NVIDIA's. */
-function countedPart(gbps: number): number | null {
+/** Cards of 12.5, 25 and 50 GB/s came with the GPUs of those generations. */
+const NVLINK_TO_CARD = 9;
+
+/** Returns the part of the labelled bandwidth that NCCL counts (src/graph/topo.h), null for direct links that no GPU of NVIDIA has. */
+function countedPart(gbps: number, switched: boolean): number | null {
   const model = [...GPU_MODELS.values()].find(
-    ({ link, links, linkBytesPerSecond }) => link !== null && toGBps(links * linkBytesPerSecond) === gbps,
+    ({ link, links, linkBytesPerSecond }) => link === "nvlink" && toGBps(links * linkBytesPerSecond) === gbps,
   );
-  if (model === undefined) return COUNTED_PART;
-  return model.link === "nvlink" ? model.countedBytesPerSecond / model.linkBytesPerSecond : null;
+  if (model !== undefined) return model.countedBytesPerSecond / model.linkBytesPerSecond;
+  return switched ? COUNTED_PART : null;
 }
 
 /** [nodes] box of each node, -1 for those outside; null where NPUs are in no box. */
@@ -72,9 +75,22 @@ function innerSwitches(topology: Topology, box: Int32Array): Int32Array {
   return inner;
 }
 
+/** Returns whether every switch of the one box has links to all NPUs. */
+function hubsReachAll(topology: Topology, inner: Int32Array): boolean {
+  const out = outLinks(topology);
+  for (let node = topology.npuCount; node < inner.length; node++) {
+    if (inner[node] < 0) continue;
+    const reached = new Set(
+      out.links.subarray(out.offset[node], out.offset[node + 1]).map((link) => topology.linkTarget[link]),
+    );
+    if (reached.size !== topology.npuCount) return false;
+  }
+  return true;
+}
+
 /**
  * Returns the network as NCCL would see it; null where it would not know it: boxes that are not alike, NPUs that are neither
- * in boxes nor all linked with each other or to one switch, GPUs that are not NVIDIA's. A network without boxes (NodeTraits.group)
+ * in boxes nor all linked with each other or to one switch, direct links that no GPU of NVIDIA has. A network without boxes (NodeTraits.group)
  * is one box. In a box NVLink is what every GPU has at least. O(nodes + links).
  */
 export function ncclNetwork(topology: Topology): NcclNetwork | null {
@@ -108,22 +124,23 @@ export function ncclNetwork(topology: Topology): NcclNetwork | null {
   for (let npu = 0; npu < npuCount; npu++) sizes[box[npu]]++;
   if (sizes.some((size) => size !== gpusPerBox)) return null;
   const grouped = nodeTraits.some(({ group }) => group !== undefined);
-  const joined = hubs > 0 || peers.every((set) => set.size === gpusPerBox - 1);
+  const joined = hubs > 0 ? hubsReachAll(topology, inner) : peers.every((set) => set.size === gpusPerBox - 1);
   if (gpusPerBox > 1 && (inside.includes(0) || !(grouped || joined))) return null;
   const nics = cards[0].size;
   if (boxes > 1 && (nics === 0 || cards.some((card) => card.size !== nics))) return null;
 
   const labelled = gpusPerBox > 1 ? toGBps(inside.reduce((a, b) => Math.min(a, b))) : 0;
-  const part = isCalibrated(topology) ? 1 : countedPart(labelled);
+  const part = isCalibrated(topology) || gpusPerBox === 1 ? 1 : countedPart(labelled, hubs > 0);
   if (part === null) return null;
   const nicTotal = cards.map((card) => [...card.values()].reduce((a, b) => a + b, 0)).reduce((a, b) => Math.min(a, b));
-  const rate = gpusPerBox > 1 ? labelled : Number.POSITIVE_INFINITY;
+  const nicGBps = boxes > 1 ? toGBps(nicTotal) / nics : 0;
+  const rate = gpusPerBox > 1 ? labelled : NVLINK_TO_CARD * nicGBps;
   return {
     boxes,
     gpusPerBox,
     nvlinkGBps: labelled * part,
     nics: boxes > 1 ? nics : 0,
-    nicGBps: boxes > 1 ? toGBps(nicTotal) / nics : 0,
+    nicGBps,
     generation: (GENERATIONS.find(([upTo]) => rate <= upTo) as (typeof GENERATIONS)[number])[1],
     inNetwork: hubs > 0 && inNetwork,
   };
