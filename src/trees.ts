@@ -54,10 +54,16 @@ function refuseStepOptions({ name }: TreeMaker, { trials, switchDegree }: Synthe
   if (given !== null) throw new InputError(`--${given}`, "an algorithm that makes steps (tacos) beside it", name);
 }
 
+/** Throws InputError where switches that duplicate and sum are left out and the algorithm is nothing without them. */
+function refuseWithoutSwitches({ name, inNetwork }: TreeMaker, { nvls }: SynthesizeOptions): void {
+  if (inNetwork !== true || nvls !== false) return;
+  throw new InputError("--no-nvls", "an algorithm beside it whose switches need not duplicate and sum", name);
+}
+
 /**
  * Returns trees for a collective with their report: made, judged by exact arithmetic together with their certificate, cut into
  * the number of pieces that is fastest (or `chunks`), and timed; up to 1e6 transfers also written out as steps, which the
- * judges of steps verify and replay. Throws as `synthesize` does.
+ * judges of steps verify and replay, but for what switches duplicate or sum, which steps cannot say. Throws as `synthesize` does.
  */
 export async function synthesizeTrees(
   engine: Engine,
@@ -67,6 +73,7 @@ export async function synthesizeTrees(
 ): Promise<TreesResult> {
   checkOptions(options);
   refuseStepOptions(maker, options);
+  refuseWithoutSwitches(maker, options);
   const { signal, onProgress, chunks = "auto" } = options;
   const begin = (phase: string): void => {
     if (signal?.aborted) throw new CancelledError();
@@ -108,7 +115,8 @@ export async function synthesizeTrees(
   refuse(maker, violations);
   begin("simulate");
   const simulated = simulateTreeFlow(flow, pieces);
-  if (treeTransfers(flow, pieces) <= MOST_STEPS) judgeSteps(maker, flow, pieces, simulated.ps);
+  if (flow.inNetwork !== true && treeTransfers(flow, pieces) <= MOST_STEPS)
+    judgeSteps(maker, flow, pieces, simulated.ps);
   begin("bound");
   const certified =
     flow.certificate === null || proof === null ? null : boundOfCertificate(flow, flow.certificate, proof.bound);
@@ -121,7 +129,7 @@ export async function synthesizeTrees(
     limit,
     reference: referencePs(problem.topology, problem.collective),
     simulated,
-    traffic: options.nvls === false ? null : trafficSaved(flow),
+    traffic: options.nvls === false || flow.inNetwork === true ? null : trafficSaved(flow),
     repaired: found.repaired,
     notes: [...notes, ...found.notes],
     synthesis: {

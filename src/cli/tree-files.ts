@@ -2,7 +2,7 @@ import { InputError } from "../errors.ts";
 import { describeWitness } from "../model/bounds.ts";
 import { format, toNumber } from "../model/rational.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
-import { listedTrees, type TreeFlow } from "../model/tree-flow.ts";
+import { demandForwarding, listedTrees, type TreeFlow } from "../model/tree-flow.ts";
 import { bestPieces } from "../model/tree-pieces.ts";
 import { stepsOfTrees, treeTransfers } from "../model/tree-steps.ts";
 import { heightsOf } from "../model/tree-times.ts";
@@ -99,6 +99,7 @@ function piecesOf(flow: TreeFlow, chunks: string | undefined): number {
 
 /** Returns a tree flow transfer by transfer, in the pieces that are best. Throws InputError, which names `place`, for too many. */
 export function stepsOfTreesFile(flow: TreeFlow, place: string, chunks?: string): StepSchedule {
+  demandForwarding(flow, place);
   try {
     return stepsOfTrees(flow, piecesOf(flow, chunks));
   } catch (error) {

@@ -17,7 +17,8 @@ export function explainTrees(flow: TreeFlow): string[] {
   const images = groupOrder(symmetry);
   const lines: string[] = [];
   const phases = forests.map(({ direction }) => PHASE[direction]).join(concurrent ? " beside " : ", then ");
-  lines.push(`${collective.kind} by trees on ${topology.name}: ${phases}`);
+  const able = flow.inNetwork === true ? ", switches duplicate and sum what passes them where they can" : "";
+  lines.push(`${collective.kind} by trees on ${topology.name}: ${phases}${able}`);
   for (const forest of forests) {
     const copies = copiesOf(forest, symmetry);
     const rate = forest.copyBytesPerSecond;
@@ -31,7 +32,7 @@ export function explainTrees(flow: TreeFlow): string[] {
       lines.push(...drawTree(topology, forest, tree, collective.groupSize - 1));
     if (listed > TREES) lines.push(`  ... and ${listed - TREES} more trees`);
   }
-  const { copies } = trafficOf(flow, false);
+  const { copies } = trafficOf(flow, flow.inNetwork === true);
   const rates = forests.map(({ copyBytesPerSecond }) => copyBytesPerSecond);
   lines.push("");
   if (concurrent || forests.length === 1) {

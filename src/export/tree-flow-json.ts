@@ -20,20 +20,20 @@ export function treeFlowToJson(flow: TreeFlow, about?: Readonly<Record<string, u
 
 /**
  * Yields the parts of that text, so that a caller can write them as they come: network and collective as in other schedules,
- * the number of chunks, `k` copies at each root where all roots have as many, the symmetry, the certificate, then the trees of
+ * the number of chunks, `k` copies at each root where all roots have as many, `inNetwork` where switches duplicate, the symmetry, the certificate, then the trees of
  * each forest, one a line. Nodes and links stand by number, as the network inside the file has them; an edge is the list of
  * its links from the root outwards, or its link's number where it has one; bandwidths and weights are texts such as "2400/7".
  * O(nodes + links + edges).
  */
 export function* treeFlowJsonParts(flow: TreeFlow, about?: Readonly<Record<string, unknown>>): Generator<string> {
-  const { topology, collective, forests, concurrent, symmetry, certificate } = flow;
+  const { topology, collective, forests, concurrent, inNetwork, symmetry, certificate } = flow;
   const { chunkCount, chunkBytes } = collective;
   const k = copiesPerRoot(flow);
   yield* scheduleTopParts(topology, 1, about);
   yield `  "kind": "trees",\n  "collective": ${collectiveJson(collective, "  ")},\n`;
   yield `  "chunks": { "count": ${chunkCount}, "bytes": "${format(chunkBytes)}" },\n`;
   if (k !== null && k.den === 1n) yield `  "k": ${k.num},\n`;
-  yield `  "concurrent": ${concurrent},\n  "symmetry": `;
+  yield `  "concurrent": ${concurrent},\n${inNetwork === true ? '  "inNetwork": true,\n' : ""}  "symmetry": `;
   yield* symmetryParts(symmetry);
   yield ',\n  "certificate": ';
   yield* certificateParts(certificate);

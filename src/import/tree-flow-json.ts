@@ -21,6 +21,7 @@ interface FlowFields {
   readonly kind?: unknown;
   readonly k?: unknown;
   readonly concurrent?: unknown;
+  readonly inNetwork?: unknown;
   readonly symmetry?: unknown;
   readonly certificate?: unknown;
   readonly forests?: unknown;
@@ -64,6 +65,9 @@ export function treeFlowFromJson(value: unknown, fileName: string, options: Read
   if (collective.groupCount !== 1)
     throw new InputError(at("collective.groups"), "one group, as trees have it,", collective.groupCount);
   if (typeof fields.concurrent !== "boolean") refuse(at("concurrent"), "true or false", fields.concurrent);
+  if (fields.inNetwork !== undefined && typeof fields.inNetwork !== "boolean") {
+    refuse(at("inNetwork"), "true or false", fields.inNetwork);
+  }
   const symmetry = symmetryFromJson(fields.symmetry, fileName, topology);
   const certificate = certificateFromJson(fields.certificate, at("certificate"), topology);
   const list = asList(fields.forests, at("forests"), "a list of forests");
@@ -71,7 +75,17 @@ export function treeFlowFromJson(value: unknown, fileName: string, options: Read
   const sizes = sizesOf(topology, collective);
   const forests = list.map((forest, f) => forestFromJson(forest, at(`forests[${f}]`), sizes));
   const { concurrent } = fields;
-  const flow: TreeFlow = { kind: "trees", topology, collective, forests, concurrent, symmetry, certificate };
+  const network = fields.inNetwork === true ? ({ inNetwork: true } as const) : {};
+  const flow: TreeFlow = {
+    kind: "trees",
+    topology,
+    collective,
+    forests,
+    concurrent,
+    ...network,
+    symmetry,
+    certificate,
+  };
   checkK(fields.k, at("k"), copiesPerRoot(flow));
   return flow;
 }

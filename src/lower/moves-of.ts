@@ -1,7 +1,7 @@
 import { InputError } from "../errors.ts";
 import { stepsOf, transfersOf } from "../model/schedule.ts";
 import type { Schedule } from "../model/slot-schedule.ts";
-import { groupOrder, isTreeFlow, listedTrees, type TreeFlow } from "../model/tree-flow.ts";
+import { demandForwarding, groupOrder, isTreeFlow, listedTrees, type TreeFlow } from "../model/tree-flow.ts";
 import type { Moves } from "./moves.ts";
 import { movesOfSteps } from "./moves-of-steps.ts";
 import { movesOfTrees } from "./moves-of-trees.ts";
@@ -17,12 +17,13 @@ const MOST_MOVES = 4e6;
  *
  * An all-reduce, a broadcast and a reduce are one block of chunks.
  *
- * Throws InputError for more than 4e6 moves, for several process groups, and for transfers that end or begin outside of the
+ * Throws InputError for more than 4e6 moves, for several process groups, for trees whose switches duplicate or sum, and for transfers that end or begin outside of the
  * group. O(moves log moves).
  */
 export function movesOf(schedule: Schedule | TreeFlow): Moves {
   const groups = schedule.collective.groupCount;
   if (groups !== 1) throw new InputError("a schedule to be lowered", "one process group", `${groups} groups`);
+  if (isTreeFlow(schedule)) demandForwarding(schedule, "a schedule to be lowered to messages");
   const moves = isTreeFlow(schedule)
     ? listedTrees(schedule) * groupOrder(schedule.symmetry) * (schedule.collective.groupSize - 1)
     : transfersOf(schedule);

@@ -1,3 +1,4 @@
+import { InputError } from "../errors.ts";
 import type { Collective } from "./collective.ts";
 import { type Rational, rational } from "./rational.ts";
 import type { Topology } from "./topology.ts";
@@ -113,6 +114,12 @@ export function copiesPerRoot({ collective, forests, symmetry }: Omit<TreeFlow, 
   const oneRoot = kind === "broadcast" || kind === "reduce";
   if (!oneRoot && kind !== "allgather" && kind !== "reducescatter") return null;
   return rational(copiesOf(forests[0], symmetry), oneRoot ? 1 : groupSize);
+}
+
+/** Throws InputError for a flow whose switches duplicate or sum, where NPUs must do all that. */
+export function demandForwarding({ inNetwork }: Pick<TreeFlow, "inNetwork">, place: string): void {
+  if (inNetwork !== true) return;
+  throw new InputError(place, "trees whose switches only forward", "trees whose switches duplicate and sum (NVLS)");
 }
 
 /** Returns whether a schedule is a tree flow. */

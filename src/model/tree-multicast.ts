@@ -57,15 +57,21 @@ export function trafficOf(flow: TreeFlow, multicast: boolean): Traffic {
  * through a switch feeds it. So a feeder never starts below the edges that it serves, no data waits for itself, and every switch
  * that can duplicate gets a tree's data at most once. O(links of all edges).
  */
-export function multicastSkips({ topology, collective, symmetry }: TreeFlow, forest: Forest): Uint8Array {
+export const multicastSkips = (flow: TreeFlow, forest: Forest): Uint8Array => multicastWalk(flow, forest).skips;
+
+/** Returns those skips with the order in which edges were taken, [edges] each: who feeds a switch comes before who is served. */
+export function multicastWalk(
+  { topology, collective, symmetry }: TreeFlow,
+  forest: Forest,
+): { readonly skips: Uint8Array; readonly order: Float64Array } {
   const { direction, root, linkOffset, links } = forest;
   const { linkSource, linkTarget } = topology;
   const edges = collective.groupSize - 1;
   const skips = new Uint8Array(root.length * edges);
   const able = ableNodes(topology, symmetry, direction);
-  if (!able.includes(1)) return skips;
   const [near, far] = direction === "out" ? [linkSource, linkTarget] : [linkTarget, linkSource];
   const order = outwards(forest, edges, able.length, near, far);
+  if (!able.includes(1)) return { skips, order };
   const fed = new Int32Array(able.length); // 1 + the last tree whose data the node has
   for (let i = 0; i < order.length; i++) {
     const edge = order[i];
@@ -80,7 +86,7 @@ export function multicastSkips({ topology, collective, symmetry }: TreeFlow, for
       if (able[node] === 1) fed[node] = tree;
     }
   }
-  return skips;
+  return { skips, order };
 }
 
 /** Returns the edges tree by tree, those of a tree by the edges between their start and the root, then as listed. O(edges). */

@@ -4,7 +4,7 @@ import { type RouteSet, routeCount } from "./routes.ts";
 import { indexColumn, OP_COPY, OP_REDUCE, type StepSchedule } from "./step-schedule.ts";
 import { linkCount } from "./topology.ts";
 import { expandTrees } from "./tree-expansion.ts";
-import { copiesOf, type TreeFlow, treeCount } from "./tree-flow.ts";
+import { copiesOf, demandForwarding, type TreeFlow, treeCount } from "./tree-flow.ts";
 import { type Carried, carriedChunks, chunkingOf } from "./tree-steps-chunks.ts";
 import { type EdgeTimes, edgeTimes, routesOfEdges } from "./tree-steps-edges.ts";
 import { departuresOf, planRows, type TreeRows } from "./tree-steps-plan.ts";
@@ -29,11 +29,12 @@ export function treeTransfers(flow: TreeFlow, pieces: number): number {
  * waits for a link in it either: it reaches exactly the closed form (simulate/tree-flow.ts). Between the phases of an
  * all-reduce the plan has a barrier, which a replay does not know.
  *
- * Throws InputError for more than 1e7 transfers, for shares above 1 and for times that leave 2^53 ps.
+ * Throws InputError for flows whose switches duplicate or sum, for more than 1e7 transfers, for shares above 1 and for times that leave 2^53 ps.
  * O(transfers x links of a route), about 80 bytes for each.
  */
 export function stepsOfTrees(flow: TreeFlow, pieces: number): StepSchedule {
   checkPieces(pieces);
+  demandForwarding(flow, "the steps of a tree flow");
   const count = treeTransfers(flow, pieces);
   const chunks = Number(copiesOf(flow.forests[0], flow.symmetry)) * pieces;
   if (Math.max(count, chunks) > MOST_TRANSFERS) {

@@ -2,6 +2,7 @@ import { InputError } from "../errors.ts";
 import { multiply, type Rational, rational } from "./rational.ts";
 import type { Topology } from "./topology.ts";
 import { copiesOf, type Forest, type TreeFlow, treeCount } from "./tree-flow.ts";
+import { multicastWalk } from "./tree-multicast.ts";
 import { PS_PER_SECOND } from "./units.ts";
 
 /**
@@ -94,12 +95,19 @@ export interface Reach {
   readonly edgePs: number;
 }
 
-/** Returns the reach of a forest. O(links of all edges). */
-export function reachOf({ topology, collective }: TreeFlow, forest: Forest): Reach {
+/**
+ * Returns the reach of a forest. Where switches duplicate, an edge begins at the last one on its path that has the data from
+ * another edge, which passes it on as it comes: a chunk is serialised once on the way from one member to the next. Sums are the
+ * mirror image in time: what a switch adds up leaves it as it comes in from the last contributor. O(links of all edges).
+ */
+export function reachOf(flow: TreeFlow, forest: Forest): Reach {
+  const { topology, collective } = flow;
   const { linkSource, linkTarget, linkLatencyPs, nodeNames } = topology;
   const { linkOffset, links, root } = forest;
   const [near, far] = forest.direction === "out" ? [linkSource, linkTarget] : [linkTarget, linkSource];
   const edges = collective.groupSize - 1;
+  const walk = flow.inNetwork === true ? multicastWalk(flow, forest) : null;
+  /** [nodes] how far the tree's data has come: members, and nodes between them. */
   const depth = new Int32Array(nodeNames.length);
   const latency = new Float64Array(nodeNames.length);
   /** [hops] greatest latency among the tree's members of this depth. */
@@ -112,18 +120,20 @@ export function reachOf({ topology, collective }: TreeFlow, forest: Forest): Rea
     depth[root[tree]] = 0;
     latency[root[tree]] = 0;
     let height = 0;
-    for (let edge = tree * edges; edge < (tree + 1) * edges; edge++) {
-      const from = linkOffset[edge];
-      const to = linkOffset[edge + 1];
-      let own = 0;
-      for (let i = from; i < to; i++) own += linkLatencyPs[links[i]];
-      if (own > edgePs) edgePs = own;
+    for (let e = tree * edges; e < (tree + 1) * edges; e++) {
+      const edge = walk === null ? e : walk.order[e];
+      const skip = walk === null ? 0 : walk.skips[edge];
+      const from = linkOffset[edge] + skip;
       const tail = near[links[from]];
-      const head = far[links[to - 1]];
-      const level = depth[tail] + 1;
-      const sum = latency[tail] + own;
-      depth[head] = level;
-      latency[head] = sum;
+      // what begins at a switch goes on with what another edge has under way
+      const level = skip === 0 ? depth[tail] + 1 : depth[tail];
+      let sum = latency[tail];
+      for (let i = from; i < linkOffset[edge + 1]; i++) {
+        sum += linkLatencyPs[links[i]];
+        depth[far[links[i]]] = level;
+        latency[far[links[i]]] = sum;
+      }
+      if (sum - latency[tail] > edgePs) edgePs = sum - latency[tail];
       if (level > height) {
         greatest[level] = sum;
         height = level;

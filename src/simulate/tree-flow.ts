@@ -3,6 +3,7 @@ import { linkOrbits } from "../model/network-maps.ts";
 import { multiply, rational, toNumber } from "../model/rational.ts";
 import { linkCount, type Topology } from "../model/topology.ts";
 import { type Forest, groupOrder, type NetworkSymmetry, type TreeFlow, treeCount } from "../model/tree-flow.ts";
+import { multicastSkips } from "../model/tree-multicast.ts";
 import {
   checkPieces,
   chunkSerial,
@@ -34,6 +35,10 @@ export type TreeFlowClock = (pieces: number, sizeBytes?: number) => number;
  * broadcast when it is complete at the root and chunk j - 1 is sent; the last of J chunks leaves at the greatest of
  * complete(j) + (J - 1 - j) s, which lies at the first or last piece of the first or last of the copies that one in-tree hands
  * to one out-tree, as both times grow evenly with either.
+ *
+ * Switches that duplicate or sum (`inNetwork`) do so as data comes, over links on which the tree holds c copies once: hops and
+ * latencies are those of the way that the data takes (reachOf), nothing else changes. No steps can say it, so there is no replay
+ * of these.
  *
  * Of trees that are images of each other one is looked at: all take the same time. O(links of all listed edges) once, then
  * O(different trees) a call, side by side O(handovers). The clock throws InputError for times that leave 2^53 ps.
@@ -158,11 +163,14 @@ function linkBusyPs(flow: TreeFlow, pieces: number): Float64Array {
     const pace = paceOf(topology, forest);
     const serialOf = serialsAt(flow, forest, pace, collective.sizeBytes);
     const held = new Float64Array(links);
+    const skips = flow.inNetwork === true ? multicastSkips(flow, forest) : null;
     for (let tree = 0; tree < treeCount(forest); tree++) {
       const copies = forest.copies[tree];
       const each = copies * pieces * serialOf(copies, pieces) * copies;
-      const to = forest.linkOffset[(tree + 1) * edges];
-      for (let i = forest.linkOffset[tree * edges]; i < to; i++) held[forest.links[i]] += each;
+      for (let edge = tree * edges; edge < (tree + 1) * edges; edge++) {
+        const from = forest.linkOffset[edge] + (skips === null ? 0 : skips[edge]);
+        for (let i = from; i < forest.linkOffset[edge + 1]; i++) held[forest.links[i]] += each;
+      }
     }
     const rate = toNumber(pace.bytesPerSecond);
     for (let link = 0; link < links; link++) busy[link] += (held[link] * rate) / topology.linkBytesPerSecond[link];

@@ -15,10 +15,14 @@ import { expand } from "./expand/expand.ts";
 import { blink } from "./forestcoll/blink.ts";
 import { forestcoll } from "./forestcoll/forestcoll.ts";
 import { multitree } from "./forestcoll/multitree.ts";
+import type { PhaseMaker } from "./phase-maker.ts";
 import type { Synthesizer } from "./synthesizer.ts";
 import { tacos } from "./tacos/tacos.ts";
+import { blueconnect } from "./themis/blueconnect.ts";
+import { themis } from "./themis/themis.ts";
 import type { TreeMaker } from "./tree-maker.ts";
 import { cCube } from "./trees/c-cube.ts";
+import { nvls } from "./trees/nvls.ts";
 import { tto } from "./trees/tto.ts";
 
 /** Every synthesizer of step schedules, the default first. */
@@ -40,17 +44,24 @@ export const SYNTHESIZERS: readonly Synthesizer[] = [
 ];
 
 /** Everything that makes trees. */
-export const TREE_MAKERS: readonly TreeMaker[] = [forestcoll, blink, multitree, cCube, tto];
+export const TREE_MAKERS: readonly TreeMaker[] = [forestcoll, blink, multitree, cCube, tto, nvls];
 
-export const ALGORITHMS: readonly (Synthesizer | TreeMaker)[] = [...SYNTHESIZERS, ...TREE_MAKERS];
+/** Everything that makes phases within the dimensions of a network. */
+export const PHASE_MAKERS: readonly PhaseMaker[] = [themis, blueconnect];
+
+export type Algorithm = Synthesizer | TreeMaker | PhaseMaker;
+
+export const ALGORITHMS: readonly Algorithm[] = [...SYNTHESIZERS, ...TREE_MAKERS, ...PHASE_MAKERS];
 
 /** Stands for the best algorithm in place of a name. */
 export const AUTO = "auto";
 
-export const isTreeMaker = (algorithm: Synthesizer | TreeMaker): algorithm is TreeMaker => "make" in algorithm;
+export const isTreeMaker = (algorithm: Algorithm): algorithm is TreeMaker => "make" in algorithm;
+
+export const isPhaseMaker = (algorithm: Algorithm): algorithm is PhaseMaker => "makePhases" in algorithm;
 
 /** Returns what has that name; throws InputError. */
-export function algorithmNamed(name: string): Synthesizer | TreeMaker {
+export function algorithmNamed(name: string): Algorithm {
   const found = ALGORITHMS.find((algorithm) => algorithm.name === name);
   if (found === undefined) {
     const names = ALGORITHMS.map((one) => one.name);
@@ -64,7 +75,7 @@ export const algorithmOrAuto = (name: string): string => (name === AUTO ? AUTO :
 
 /** Throws InputError for a policy that the algorithm does not have. */
 export function checkPolicy(
-  { name, policies }: Pick<Synthesizer | TreeMaker, "name" | "policies">,
+  { name, policies }: Pick<Algorithm, "name" | "policies">,
   policy: string | undefined,
 ): void {
   if (policy === undefined || policies.includes(policy)) return;
@@ -75,7 +86,7 @@ export function checkPolicy(
 /** Returns the synthesizer of step schedules of that name; throws InputError. */
 export function synthesizerNamed(name: string): Synthesizer {
   const found = algorithmNamed(name);
-  if (isTreeMaker(found)) {
+  if (isTreeMaker(found) || isPhaseMaker(found)) {
     const names = SYNTHESIZERS.map((one) => one.name).join(", ");
     throw new InputError("--algorithm", `one that makes steps (${names})`, name);
   }

@@ -46,12 +46,14 @@ export interface TreeSynthesis {
   readonly notes: readonly string[];
 }
 
-/** One way to make tree-flow schedules: a file under synthesize/forestcoll/ and a line in catalog.ts. */
+/** One way to make tree-flow schedules: a file under synthesize/forestcoll/ or synthesize/trees/ and a line in catalog.ts. */
 export interface TreeMaker {
   readonly name: string;
   readonly description: string;
   readonly collectives: readonly CollectiveKind[];
   readonly policies: readonly string[];
+  /** Its flows need switches that duplicate and sum (TreeFlow.inNetwork). */
+  readonly inNetwork?: true;
   /** Returns what it needs that is not there ("a power of two of NPUs"); null where it can be used. Cheap. */
   refuses?(topology: Topology, collective: Collective): string | null;
   /** Throws InfeasibleError when there is no schedule, InputError when the request asks for what it cannot do. */

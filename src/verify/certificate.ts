@@ -122,6 +122,9 @@ function dualProof(flow: TreeFlow, certificate: DualCertificate, demand: TreeDem
   if (demand.share !== null) return `weighted sets are for all-reduce, not for this ${flow.collective.kind}`;
   const bound = dualBound(flow, certificate, treeWords(flow));
   if (typeof bound === "string") return bound;
+  if (flow.inNetwork === true && (certificate.potentials ?? []).length > 0) {
+    return "potentials count on switches that only forward, but those of this flow duplicate and sum";
+  }
   const holdsFor =
     (certificate.potentials ?? []).length === 0
       ? "every schedule that sums each byte at one NPU"

@@ -21,6 +21,10 @@ export function* treeFaults(flow: TreeFlow): Faults {
     };
     return;
   }
+  if (flow.inNetwork !== undefined && flow.inNetwork !== true) {
+    yield { message: `inNetwork is ${flow.inNetwork}, neither true nor left out` };
+    return;
+  }
   if (forests.length !== 1 && forests.length !== 2) {
     yield { message: `a tree flow has one forest or two, not ${forests.length}` };
     return;

@@ -2,6 +2,7 @@ import type { NumberedSets } from "../model/disjoint-sets.ts";
 import { format, rational } from "../model/rational.ts";
 import { type Forest, type TreeFlow, treeCount } from "../model/tree-flow.ts";
 import type { TreeDemand } from "./tree-flow-demand.ts";
+import { eachServedRun } from "./tree-flow-switches.ts";
 import type { Orbits } from "./tree-flow-symmetry.ts";
 import type { TreeWords } from "./tree-flow-words.ts";
 import type { Recorder } from "./violation.ts";
@@ -12,7 +13,7 @@ const counted = (copies: bigint): string => `${copies} ${copies === 1n ? "copy" 
 export function checkLoads(flow: TreeFlow, orbits: Orbits, recorder: Recorder, words: TreeWords): void {
   const { topology, forests, concurrent } = flow;
   const { linkBytesPerSecond } = topology;
-  const loads = forests.map((forest) => spread(linkUses(flow, forest), orbits.links, orbits.order));
+  const loads = forests.map((forest) => spread(linkUses(flow, forest, orbits), orbits.links, orbits.order));
   const denominator = concurrent ? forests.reduce((product, { copyBytesPerSecond: { den } }) => product * den, 1n) : 1n;
   const factors = forests.map(({ copyBytesPerSecond: { num, den } }) => (concurrent ? num * (denominator / den) : num));
   const over = (link: number, load: bigint, den: bigint, ofForests: readonly number[]): void => {
@@ -38,7 +39,7 @@ export function checkLoads(flow: TreeFlow, orbits: Orbits, recorder: Recorder, w
  * Returns the copies of all listed trees on each link: summed in doubles where no sum can leave 2^53, else in BigInt.
  * O(edges + links of edges).
  */
-function linkUses(flow: TreeFlow, forest: Forest): bigint[] {
+function linkUses(flow: TreeFlow, forest: Forest, orbits: Orbits): bigint[] {
   const { copies, linkOffset, links } = forest;
   const edges = flow.collective.groupSize - 1;
   const count = flow.topology.linkSource.length;
@@ -47,23 +48,36 @@ function linkUses(flow: TreeFlow, forest: Forest): bigint[] {
     most += copies[tree] * (linkOffset[(tree + 1) * edges] - linkOffset[tree * edges]);
   }
   if (most < 2 ** 52) {
-    return Array.from(sumOfUses(new Float64Array(count), forest, edges), BigInt);
+    const uses = new Float64Array(count);
+    eachRun(flow, forest, orbits, (tree, from, to) => {
+      const own = copies[tree];
+      for (let i = from; i < to; i++) uses[links[i]] += own;
+    });
+    return Array.from(uses, BigInt);
   }
   const uses = new Array<bigint>(count).fill(0n);
-  for (let tree = 0; tree < treeCount(forest); tree++) {
+  eachRun(flow, forest, orbits, (tree, from, to) => {
     const own = BigInt(copies[tree]);
-    for (let i = linkOffset[tree * edges]; i < linkOffset[(tree + 1) * edges]; i++) uses[links[i]] += own;
-  }
+    for (let i = from; i < to; i++) uses[links[i]] += own;
+  });
   return uses;
 }
 
-function sumOfUses(uses: Float64Array, { copies, linkOffset, links }: Forest, edges: number): Float64Array {
-  for (let tree = 0; tree < copies.length; tree++) {
-    const own = copies[tree];
-    const to = linkOffset[(tree + 1) * edges];
-    for (let i = linkOffset[tree * edges]; i < to; i++) uses[links[i]] += own;
+/** Calls with each run of places in `links` that carries a tree's data: all of them but where switches duplicate or sum. */
+function eachRun(
+  flow: TreeFlow,
+  forest: Forest,
+  orbits: Orbits,
+  run: (tree: number, from: number, to: number) => void,
+): void {
+  if (flow.inNetwork === true) {
+    eachServedRun(flow, forest, orbits.nodes, run);
+    return;
   }
-  return uses;
+  const edges = flow.collective.groupSize - 1;
+  for (let tree = 0; tree < treeCount(forest); tree++) {
+    run(tree, forest.linkOffset[tree * edges], forest.linkOffset[(tree + 1) * edges]);
+  }
 }
 
 /** Returns what each item gets when what its orbit has is repeated for every element of the group. O(items). */

@@ -20,7 +20,8 @@ import { checkParts } from "./well-formed.ts";
  * 2. its symmetry, if any, is an abelian group of maps of the network onto itself; where it is not, no more is judged;
  * 3. every tree spans the members, over paths through nodes that only forward;
  * 4. copies are rooted where the data is, in proportion (all-reduce: anywhere, as many in one forest as in the other);
- * 5. on no link do the copies of a forest, images included, hold more than the bandwidth; nor both where they run together.
+ * 5. on no link do the copies of a forest, images included, hold more than the bandwidth; nor both where they run together;
+ *    where the flow says that switches duplicate and sum, less is held of links to and from those that can (tree-flow-switches.ts).
  *
  * Only listed trees are walked: their images are as good as they are, and a link carries what its whole orbit is listed with,
  * spread evenly. Throws InputError for a limit that is no whole number; never for a flow, however wrong. O(edges + links of

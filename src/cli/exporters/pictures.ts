@@ -8,7 +8,7 @@ import { topologySvg } from "../../export/svg-topology.ts";
 import { treesSvg } from "../../export/svg-trees.ts";
 import { transfersOf } from "../../model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "../../model/slot-schedule.ts";
-import { isTreeFlow, type TreeFlow } from "../../model/tree-flow.ts";
+import { demandForwarding, isTreeFlow, type TreeFlow } from "../../model/tree-flow.ts";
 import { bestPieces } from "../../model/tree-pieces.ts";
 import { stepsOfTrees, treeTransfers } from "../../model/tree-steps.ts";
 import { switchingFor } from "../../pipeline.ts";
@@ -39,9 +39,10 @@ function busyOf(schedule: Schedule | TreeFlow): { readonly linkBusyPs: Float64Ar
   return { linkBusyPs, totalPs: ps };
 }
 
-/** When links are held in the simulation; null where there are too many transfers. */
+/** When links are held in the simulation; null where there are too many transfers, or switches that duplicate and sum. */
 function timelineFor(schedule: Schedule | TreeFlow): Timeline | null {
   if (isTreeFlow(schedule)) {
+    if (schedule.inNetwork === true) return null;
     const pieces = bestPieces(schedule, schedule.collective.sizeBytes, treeFlowClock(schedule));
     if (treeTransfers(schedule, pieces) > MOST_DRAWN) return null;
     const steps = stepsOfTrees(schedule, pieces);
@@ -64,6 +65,7 @@ function svgOf(schedule: Schedule | TreeFlow, view: (typeof VIEWS)[number]): Ite
     if (isTreeFlow(schedule)) return treesSvg(schedule);
     throw new InputError("--view", "topology, links or time for a schedule without trees", view);
   }
+  if (isTreeFlow(schedule)) demandForwarding(schedule, "--view time");
   const timeline = timelineFor(schedule);
   if (timeline !== null) return timelineSvg(topology, timeline);
   throw new InputError("--view", `a schedule of at most ${MOST_DRAWN} transfers for time`, view);
