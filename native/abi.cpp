@@ -4,6 +4,7 @@
 
 #include "kernels/arborescence.h"
 #include "kernels/balance.h"
+#include "kernels/checks.h"
 #include "kernels/concurrent.h"
 #include "kernels/lists.h"
 #include "kernels/match.h"
@@ -11,36 +12,19 @@
 #include "kernels/place.h"
 #include "kernels/rate.h"
 #include "kernels/relay.h"
+#include "kernels/replay.h"
+#include "kernels/replay_check.h"
 #include "kernels/spread.h"
 #include "kernels/sweep.h"
 
 namespace {
 
-constexpr double kMaxSafe = 9007199254740991.0;
+using banyan::Ascending;
+using banyan::InRange;
+using banyan::kMaxSafe;
+
 // Products and quotients of three such numbers are neither infinite nor 0.
 constexpr double kLeastFlow = 1 / 9007199254740992.0;
-
-bool InRange(const int32_t* values, int32_t count, int32_t below) {
-  for (int32_t i = 0; i < count; i++) {
-    if (values[i] < 0 || values[i] >= below) return false;
-  }
-  return true;
-}
-
-bool InRange(const uint8_t* flags, int32_t count) {
-  for (int32_t i = 0; i < count; i++) {
-    if (flags[i] > 1) return false;
-  }
-  return true;
-}
-
-bool Ascending(const int32_t* offset, int32_t lists, int32_t end) {
-  if (offset[0] != 0 || offset[lists] != end) return false;
-  for (int32_t i = 0; i < lists; i++) {
-    if (offset[i] > offset[i + 1]) return false;
-  }
-  return true;
-}
 
 bool ValidNetwork(const BanyanNetwork& network) {
   if (network.npu_count < 1 || network.route_count < 0 || network.use_count < 0 || network.resource_count < 0) {
@@ -121,13 +105,7 @@ bool FittingLogs(const BanyanSpread& problem, const BanyanLogs& out) {
 
 // Keys are compared as 64-bit integers.
 bool ExactIntegers(const double* values, int32_t count) {
-  for (int32_t i = 0; i < count; i++) {
-    const double value = values[i];
-    if (!(value >= -kMaxSafe && value <= kMaxSafe) || value != static_cast<double>(static_cast<int64_t>(value))) {
-      return false;
-    }
-  }
-  return true;
+  return banyan::ExactIntegers(values, count, -kMaxSafe, kMaxSafe);
 }
 
 // Exact integers of at least `least`; `sum` gets what they add up to.
@@ -365,4 +343,24 @@ int32_t banyan_balance(const BanyanBalance* problem, BanyanCancelled cancelled, 
   }
   if (rows > out->max_rows) return kBanyanOutputTooSmall;
   return banyan::Balance(*problem, cancelled, context, out);
+}
+
+int32_t banyan_replay(const BanyanReplay* problem, BanyanCancelled cancelled, const void* context,
+                      BanyanReplayed* out) {
+  out->last = 0;
+  out->outcome = kBanyanReplayed;
+  out->row = 0;
+  if (!banyan::ValidReplay(*problem)) return kBanyanBadArgument;
+  if ((out->start == nullptr) != (out->end == nullptr)) return kBanyanBadArgument;
+  const bool wants_hops = out->hop_start != nullptr;
+  if (wants_hops && (out->start == nullptr || problem->mode == kBanyanCutThrough)) return kBanyanBadArgument;
+  int64_t hops = 0;
+  const int32_t row = banyan::BadRow(*problem, &hops);
+  if (row >= 0) {
+    out->outcome = kBanyanRefused;
+    out->row = row;
+    return kBanyanOk;
+  }
+  if (hops > INT32_MAX || (wants_hops && out->hop_room != static_cast<double>(hops))) return kBanyanBadArgument;
+  return banyan::Replay(*problem, cancelled, context, out);
 }

@@ -226,6 +226,59 @@ struct BanyanBalanced {
   int32_t detail[2];   // out: kBanyanUnreachable: a target, and the least node that cannot reach it
 };
 
+// How transfers travel: over all links of the route at once; link after link, those of one first link in planned order; the
+// same without that order.
+enum BanyanReplayMode { kBanyanCutThrough = 0, kBanyanStoreAndForward = 1, kBanyanFirstCome = 2 };
+
+// A schedule to be replayed; src/model/replay/problem.ts says what the columns are.
+struct BanyanReplay {
+  int32_t mode;  // one of BanyanReplayMode
+  int32_t npu_count;
+  int32_t link_count;
+  int32_t route_count;
+  int32_t route_link_count;
+  int32_t collective_count;  // >= 1
+  int32_t chunk_count;
+  int32_t set_count;
+  int32_t member_count;
+  int32_t row_count;
+  const int32_t* route_source;  // [route_count]
+  const int32_t* route_target;  // [route_count]
+  const int32_t* link_offset;   // [route_count + 1] each route has a link
+  const int32_t* links;         // [route_link_count]
+  const int32_t* first_chunk;   // [collective_count + 1]
+  const uint8_t* reduces;       // [collective_count] 0 or 1
+  const double* serial;         // [collective_count * route_count] in cut-through, else [collective_count * link_count]
+  const double* delay;          // as serial; both 0 .. 2^53
+  const double* cost;           // cut-through: [route_link_count] 1 .. capacity
+  const double* capacity;       // cut-through: [link_count] >= 1
+  const int32_t* holders;       // [chunk_count] the set that holds the chunk at the start
+  const int32_t* set_offset;    // [set_count + 1]
+  const int32_t* set_members;   // [member_count] ascending within a set
+  const int32_t* chunk;         // [row_count] this and the next three may hold anything
+  const int32_t* route;         // [row_count]
+  const double* planned_start;  // [row_count]
+  const double* planned_end;    // [row_count]
+};
+
+// What became of a replay.
+enum BanyanReplayOutcome {
+  kBanyanReplayed = 0,
+  kBanyanRefused = 1,  // no valid plan has the row
+  kBanyanLate = 2      // a time would exceed 2^53 - 1
+};
+
+struct BanyanReplayed {
+  double hop_room;    // length of hop_start
+  double last;        // out: the last arrival
+  int32_t outcome;    // out: one of BanyanReplayOutcome
+  int32_t row;        // out: the first that is refused
+  double* link_busy;  // [link_count] zeros
+  double* start;      // [row_count], or null together with end
+  double* end;        // [row_count]
+  double* hop_start;  // [hops of all rows], or null; not in cut-through, not without start
+};
+
 // Multicast matching on the time-expanded network (native/kernels/match.h).
 //   held_offset [npu_count + 1], held_chunk [held_count], wanted [npu_count * ceil(chunk_count / 32)] or null; maps as in
 //   BanyanSpread
@@ -288,6 +341,11 @@ int32_t banyan_pack(const struct BanyanPack* problem, BanyanCancelled cancelled,
 BANYAN_EXPORT(banyan_balance)
 int32_t banyan_balance(const struct BanyanBalance* problem, BanyanCancelled cancelled, const void* context,
                        struct BanyanBalanced* out);
+
+// The replay of a schedule (native/kernels/replay.h).
+BANYAN_EXPORT(banyan_replay)
+int32_t banyan_replay(const struct BanyanReplay* problem, BanyanCancelled cancelled, const void* context,
+                      struct BanyanReplayed* out);
 
 #ifdef __cplusplus
 }

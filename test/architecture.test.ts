@@ -40,7 +40,8 @@ const MOST_LINES = 400;
 /** What each room may import from outside itself; a trailing slash stands for all of a folder. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   model: LEAVES,
-  engine: LEAVES,
+  // the columns of a replay, which simulators are handed a kernel for
+  engine: [...LEAVES, "model/replay/"],
   import: [...LEAVES, "model/"],
   export: [...LEAVES, "model/"],
   verify: [...LEAVES, "model/"],

@@ -25,6 +25,9 @@ static_assert(sizeof(BanyanArborescence) == 24 && offsetof(BanyanArborescence, a
 static_assert(sizeof(BanyanBalance) == 36 && offsetof(BanyanBalance, in_offset) == 24);
 static_assert(sizeof(BanyanBalanced) == 64 && offsetof(BanyanBalanced, load_num) == 16);
 static_assert(offsetof(BanyanBalanced, step) == 32 && offsetof(BanyanBalanced, detail) == 52);
+static_assert(sizeof(BanyanReplay) == 108 && offsetof(BanyanReplay, route_source) == 40);
+static_assert(sizeof(BanyanReplayed) == 40 && offsetof(BanyanReplayed, last) == 8);
+static_assert(offsetof(BanyanReplayed, outcome) == 16 && offsetof(BanyanReplayed, link_busy) == 24);
 
 extern "C" {
 

@@ -321,6 +321,63 @@ Napi::Value Balance(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), status);
 }
 
+// replay(mode, npuCount, linkCount, routeSource, routeTarget, linkOffset, links, firstChunk, reduces, serial, delay,
+//        cost | null, capacity | null, holders, setOffset, setMembers, chunk, route, plannedStart, plannedEnd,
+//        cancel | null, linkBusy, start | null, end | null, hopStart | null, summary[3]) -> status
+// The summary is last, outcome, row.
+Napi::Value Replay(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  BanyanReplay problem{};
+  problem.mode = arguments.Integer("mode");
+  problem.npu_count = arguments.Integer("npuCount");
+  problem.link_count = arguments.Integer("linkCount");
+  problem.route_source = arguments.Int32("routeSource", Arguments::kAnyLength);
+  problem.route_count = arguments.Count("routeSource");
+  problem.route_target = arguments.Int32("routeTarget", problem.route_count);
+  problem.link_offset = arguments.Int32("linkOffset", static_cast<double>(problem.route_count) + 1);
+  problem.links = arguments.Int32("links", Arguments::kAnyLength);
+  problem.route_link_count = arguments.Count("links");
+  problem.first_chunk = arguments.Int32("firstChunk", Arguments::kAnyLength);
+  problem.collective_count = arguments.Count("firstChunk") - 1;
+  const double collectives = problem.collective_count;
+  problem.reduces = arguments.Uint8("reduces", collectives);
+  const double timed = problem.mode == kBanyanCutThrough ? problem.route_count : problem.link_count;
+  problem.serial = arguments.Float64("serial", collectives * timed);
+  problem.delay = arguments.Float64("delay", collectives * timed);
+  if (problem.mode == kBanyanCutThrough) {
+    problem.cost = arguments.Float64("cost", problem.route_link_count);
+    problem.capacity = arguments.Float64("capacity", problem.link_count);
+  } else {
+    problem.cost = arguments.Float64OrNull("cost", 0);
+    problem.capacity = arguments.Float64OrNull("capacity", 0);
+  }
+  problem.holders = arguments.Int32("holders", Arguments::kAnyLength);
+  problem.chunk_count = arguments.Count("holders");
+  problem.set_offset = arguments.Int32("setOffset", Arguments::kAnyLength);
+  problem.set_count = arguments.Count("setOffset") - 1;
+  problem.set_members = arguments.Int32("setMembers", Arguments::kAnyLength);
+  problem.member_count = arguments.Count("setMembers");
+  problem.chunk = arguments.Int32("chunk", Arguments::kAnyLength);
+  problem.row_count = arguments.Count("chunk");
+  const double rows = problem.row_count;
+  problem.route = arguments.Int32("route", rows);
+  problem.planned_start = arguments.Float64("plannedStart", rows);
+  problem.planned_end = arguments.Float64("plannedEnd", rows);
+  const int32_t* flag = arguments.Flag();
+  BanyanReplayed out{};
+  out.link_busy = arguments.Float64("linkBusy", problem.link_count);
+  out.start = arguments.Float64OrNull("start", rows);
+  out.end = arguments.Float64OrNull("end", rows);
+  out.hop_start = arguments.Float64OrNull("hopStart", Arguments::kAnyLength);
+  if (out.hop_start != nullptr) out.hop_room = arguments.length();
+  double* summary = arguments.Float64("summary", 3);
+  const int32_t status = banyan_replay(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  summary[0] = out.last;
+  summary[1] = out.outcome;
+  summary[2] = out.row;
+  return Napi::Number::New(info.Env(), status);
+}
+
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("match", Napi::Function::New(env, Match, "match"));
   exports.Set("spread", Napi::Function::New(env, Spread, "spread"));
@@ -331,6 +388,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("pack", Napi::Function::New(env, Pack, "pack"));
   exports.Set("concurrent", Napi::Function::New(env, Concurrent, "concurrent"));
   exports.Set("arborescence", Napi::Function::New(env, Arborescence, "arborescence"));
+  exports.Set("replay", Napi::Function::New(env, Replay, "replay"));
   exports.Set("balance", Napi::Function::New(env, Balance, "balance"));
   return exports;
 }

@@ -19,15 +19,15 @@ import { STATUS, throwForStatus } from "./status.ts";
  * pointers only. `...Values` is the twin of the checks in native/abi.cpp, for the JavaScript kernels.
  */
 
-const INT32_MAX = 2 ** 31 - 1;
+export const INT32_MAX = 2 ** 31 - 1;
 /** Products and quotients of three numbers from here to 2^53 are neither infinite nor 0. */
 const LEAST_FLOW = 2 ** -53;
 
-function require(condition: boolean): void {
+export function require(condition: boolean): void {
   if (!condition) throwForStatus(STATUS.badArgument, 0, 0);
 }
 
-const isInteger = (value: number, low: number, high: number): boolean =>
+export const isInteger = (value: number, low: number, high: number): boolean =>
   Number.isInteger(value) && value >= low && value <= high;
 
 function checkNetworkShapes(network: TenNetwork): void {
@@ -145,12 +145,12 @@ export function checkConcurrentShapes(problem: ConcurrentProblem): void {
   require(problem.gap > 0 && isInteger(problem.maxRounds, 0, INT32_MAX) && isInteger(problem.wantsFlow, 0, 1));
 }
 
-function inRange(values: Int32Array, below: number): boolean {
+export function inRange(values: Int32Array, below: number): boolean {
   for (let i = 0; i < values.length; i++) if (values[i] < 0 || values[i] >= below) return false;
   return true;
 }
 
-function ascending(offset: Int32Array, end: number): boolean {
+export function ascending(offset: Int32Array, end: number): boolean {
   if (offset[0] !== 0 || offset[offset.length - 1] !== end) return false;
   for (let i = 1; i < offset.length; i++) if (offset[i - 1] > offset[i]) return false;
   return true;

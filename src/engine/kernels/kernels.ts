@@ -1,3 +1,5 @@
+import type { ReplayOutcome, ReplayProblem } from "../../model/replay/problem.ts";
+
 /**
  * The kernels: numbers in, numbers out, the same bits from every backend. Times are integer picoseconds held in doubles.
  * The C twin of this file is native/abi.h; the algorithms are explained in native/kernels/*.h.
@@ -379,4 +381,6 @@ export interface Kernels {
   balance(problem: BalanceProblem, cancel?: CancelFlag): Balance | null;
   /** Returns the maximum concurrent flow within the gap. Throws InfeasibleError when a demand has no path. */
   concurrent(problem: ConcurrentProblem, cancel?: CancelFlag): ConcurrentFlow;
+  /** Returns the replay of a schedule, or what forbids it. O(hops) where there are few different times of links. */
+  replay(problem: ReplayProblem, cancel?: CancelFlag): ReplayOutcome;
 }

@@ -1,4 +1,5 @@
 import { InternalError } from "../../errors.ts";
+import { REPLAY_MODE, REPLAY_WANTS } from "../../model/replay/problem.ts";
 import {
   checkArborescenceShapes,
   checkBalanceShapes,
@@ -11,6 +12,7 @@ import {
   checkSpreadShapes,
   checkSweepShapes,
 } from "./check.ts";
+import { checkReplayShapes } from "./check-replay.ts";
 import { type CancelFlag, type Kernels, mapCountOf, type TenNetwork } from "./kernels.ts";
 import {
   allocateArcs,
@@ -31,6 +33,7 @@ import {
   rateOfCut,
   throwForArcs,
 } from "./outputs.ts";
+import { allocateReplay, replayOutcomeOf } from "./replay-columns.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
 /** What native/node/addon.cpp exports: flat arguments in the order of the C ABI, the status back. */
@@ -45,6 +48,7 @@ export interface Addon {
   arborescence(...args: unknown[]): number;
   balance(...args: unknown[]): number;
   concurrent(...args: unknown[]): number;
+  replay(...args: unknown[]): number;
 }
 
 const networkArguments = (network: TenNetwork): unknown[] => [
@@ -219,6 +223,26 @@ export function nativeKernels(addon: Addon): Kernels {
         ...[out.step, out.port, out.source, out.from, out.to, out.summary],
       );
       return balanceOf(status, out);
+    },
+    replay(problem, cancel?: CancelFlag) {
+      checkReplayShapes(problem);
+      const { mode, wants, npuCount, linkCount, routeSource, routeTarget, linkOffset, links } = problem;
+      const { firstChunk, reduces, serial, delay, cost, capacity, holders, setOffset, setMembers } = problem;
+      const { chunk, route, plannedStart, plannedEnd } = problem;
+      const out = allocateReplay(problem);
+      const isCutThrough = mode === REPLAY_MODE.cutThrough;
+      const timed = wants !== REPLAY_WANTS.nothing;
+      const status = addon.replay(
+        ...[mode, npuCount, linkCount, routeSource, routeTarget, linkOffset, links, firstChunk, reduces, serial, delay],
+        ...(isCutThrough ? [cost, capacity] : [null, null]),
+        ...[holders, setOffset, setMembers, chunk, route, plannedStart, plannedEnd],
+        cancel ?? null,
+        out.linkBusy,
+        ...(timed ? [out.start, out.end] : [null, null]),
+        wants === REPLAY_WANTS.hops ? out.hopStart : null,
+        out.summary,
+      );
+      return replayOutcomeOf(status, out);
     },
   };
 }

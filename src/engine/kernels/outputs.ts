@@ -27,7 +27,7 @@ export interface Outputs extends Transfers {
 }
 
 /** Returns what `make` allocates; throws as for a kernel out of memory when there is no room for it. */
-function allocated<T>(make: () => T): T {
+export function allocated<T>(make: () => T): T {
   try {
     return make();
   } catch (error) {

@@ -17,6 +17,7 @@ export interface WasmExports {
   banyan_arborescence(...args: number[]): number;
   banyan_balance(...args: number[]): number;
   banyan_concurrent(...args: number[]): number;
+  banyan_replay(...args: number[]): number;
 }
 
 type Column = Int32Array | Uint32Array | Float64Array | Uint8Array | Uint16Array;

@@ -1,3 +1,4 @@
+import { REPLAY_MODE, REPLAY_WANTS, type ReplayProblem } from "../../model/replay/problem.ts";
 import type {
   ArborescenceProblem,
   BalanceProblem,
@@ -12,6 +13,7 @@ import type {
 } from "./kernels.ts";
 import { mapCountOf } from "./kernels.ts";
 import type { BalanceColumns, ConcurrentColumns, Outputs, TreeColumns } from "./outputs.ts";
+import type { ReplayColumns } from "./replay-columns.ts";
 import { STATUS } from "./status.ts";
 import type { WasmHeap } from "./wasm-memory.ts";
 
@@ -31,6 +33,8 @@ const BALANCE_BYTES = 36;
 const BALANCED_BYTES = 64;
 const CONCURRENT_BYTES = 64;
 const CONCURRENT_FLOW_BYTES = 32;
+const REPLAY_BYTES = 108;
+const REPLAYED_BYTES = 40;
 
 export function putNetwork(heap: WasmHeap, network: TenNetwork): number {
   const arrays = [
@@ -233,6 +237,43 @@ export function putBalanceColumns(heap: WasmHeap, out: BalanceColumns) {
     heap.take(out.rowOffset, offset);
     const count = out.rowOffset[out.rowOffset.length - 1];
     for (const [i, column] of rows.entries()) heap.take(column.subarray(0, count), rowPointers[i]);
+  };
+  return { pointer, collect };
+}
+
+/** Allocates struct BanyanReplay. */
+export function putReplay(heap: WasmHeap, problem: ReplayProblem): number {
+  const { routeSource, routeTarget, linkOffset, links, firstChunk, reduces, serial, delay, cost, capacity } = problem;
+  const { holders, setOffset, setMembers, chunk, route, plannedStart, plannedEnd } = problem;
+  const shares = problem.mode === REPLAY_MODE.cutThrough ? [cost, capacity] : [null, null];
+  const network = [routeSource, routeTarget, linkOffset, links, firstChunk, reduces, serial, delay, ...shares];
+  const rows = [holders, setOffset, setMembers, chunk, route, plannedStart, plannedEnd];
+  const pointers = [...network, ...rows].map((column) => heap.put(column));
+  const pointer = heap.allocate(REPLAY_BYTES);
+  putWords(heap, pointer, [
+    ...[problem.mode, problem.npuCount, problem.linkCount, routeSource.length, links.length, reduces.length],
+    ...[holders.length, setOffset.length - 1, setMembers.length, chunk.length],
+    ...pointers,
+  ]);
+  return pointer;
+}
+
+/** Allocates struct BanyanReplayed and its arrays; `collect` copies the kernel's answer into `out`. */
+export function putReplayColumns(heap: WasmHeap, { wants }: ReplayProblem, out: ReplayColumns) {
+  const busy = heap.put(out.linkBusy);
+  const timed = wants === REPLAY_WANTS.nothing ? [] : [out.start, out.end];
+  const columns = wants === REPLAY_WANTS.hops ? [...timed, out.hopStart] : timed;
+  const pointers = columns.map((column) => heap.allocate(column.byteLength));
+  const pointer = heap.allocate(REPLAYED_BYTES);
+  heap.view().setFloat64(pointer, out.hopStart.length, true);
+  putWords(heap, pointer + 24, [busy, ...[0, 1, 2].map((i) => pointers[i] ?? 0)]);
+  const collect = (status: number): void => {
+    out.summary[0] = heap.view().getFloat64(pointer + 8, true);
+    out.summary[1] = heap.view().getInt32(pointer + 16, true);
+    out.summary[2] = heap.view().getInt32(pointer + 20, true);
+    if (status !== STATUS.ok) return;
+    heap.take(out.linkBusy, busy);
+    for (const [i, column] of columns.entries()) heap.take(column, pointers[i]);
   };
   return { pointer, collect };
 }

@@ -11,6 +11,7 @@ import {
   checkSpreadShapes,
   checkSweepShapes,
 } from "./check.ts";
+import { checkReplayShapes } from "./check-replay.ts";
 import { type CancelFlag, type Kernels, mapCountOf } from "./kernels.ts";
 import {
   allocateArcs,
@@ -31,6 +32,7 @@ import {
   rateOfCut,
   throwForArcs,
 } from "./outputs.ts";
+import { allocateReplay, replayOutcomeOf } from "./replay-columns.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 import { type WasmExports, WasmHeap } from "./wasm-memory.ts";
 import {
@@ -45,6 +47,8 @@ import {
   putPack,
   putPolicy,
   putRate,
+  putReplay,
+  putReplayColumns,
   putSpread,
   putSweep,
   putTrees,
@@ -264,6 +268,17 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
         return result;
       });
       return balanceOf(status, out);
+    },
+    replay(problem, cancel) {
+      checkReplayShapes(problem);
+      const out = allocateReplay(problem);
+      const status = call((raw, heap) => {
+        const room = putReplayColumns(heap, problem, out);
+        const result = raw.banyan_replay(putReplay(heap, problem), ...cancelArguments(raw, cancel), room.pointer);
+        room.collect(result);
+        return result;
+      });
+      return replayOutcomeOf(status, out);
     },
   };
 }

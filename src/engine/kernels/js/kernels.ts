@@ -1,3 +1,5 @@
+import { CancelledError } from "../../../errors.ts";
+import { replayJs } from "../../../model/replay/replay.ts";
 import {
   checkArborescenceShapes,
   checkArborescenceValues,
@@ -20,6 +22,7 @@ import {
   checkSweepShapes,
   checkSweepValues,
 } from "../check.ts";
+import { checkReplayShapes, checkReplayValues } from "../check-replay.ts";
 import type { Kernels } from "../kernels.ts";
 import {
   allocateArcs,
@@ -100,5 +103,12 @@ export const jsKernels: Kernels = {
     checkBalanceValues(problem);
     const out = allocateBalance(problem);
     return balanceOf(balanceJs(problem, out, cancel), out);
+  },
+  replay(problem, cancel) {
+    checkReplayShapes(problem);
+    checkReplayValues(problem);
+    return replayJs(problem, () => {
+      if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
+    });
   },
 };

@@ -1,0 +1,17 @@
+#include "replay.h"
+
+#include "replay_cut.h"
+#include "replay_events.h"
+
+namespace banyan {
+
+BanyanStatus Replay(const BanyanReplay& problem, BanyanCancelled cancelled, const void* context, BanyanReplayed* out) {
+  if (problem.mode == kBanyanCutThrough) {
+    CutThrough replay(problem, out);
+    return replay.Run(cancelled, context);
+  }
+  EventReplay replay(problem, out);
+  return replay.Run(cancelled, context);
+}
+
+}  // namespace banyan

@@ -1,0 +1,230 @@
+// The replay as messages in a store-and-forward network. A transfer is handed to the first link of its route when its chunk is at
+// the source and, in planned order, when those planned before it on that link have been handed over; what becomes ready at
+// the same event goes in planned order. The twin of src/model/replay/events.ts and holdings.ts.
+#ifndef BANYAN_KERNELS_REPLAY_EVENTS_H_
+#define BANYAN_KERNELS_REPLAY_EVENTS_H_
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "../abi.h"
+#include "buffer.h"
+#include "lists.h"
+#include "replay_network.h"
+#include "replay_plan.h"
+
+namespace banyan {
+
+class EventReplay {
+ public:
+  EventReplay(const BanyanReplay& problem, BanyanReplayed* out) : problem_(problem), out_(out), network_(problem) {}
+
+  [[nodiscard]] BanyanStatus Run(BanyanCancelled cancelled, const void* context) {
+    const std::int32_t count = problem_.row_count;
+    if (!Build()) return kBanyanOutOfMemory;
+    if (!CountArrivals()) return kBanyanOk;
+    if (!BuildPlaces() || !LineUp()) return kBanyanOutOfMemory;
+    if (cancelled != nullptr && cancelled(context) != 0) return kBanyanCancelled;
+    SendFirst();
+    std::int32_t arrived = 0;
+    while (!network_.empty() && !network_.failed() && !network_.late()) {
+      const std::int32_t row = network_.Advance();
+      if (row == kNone) continue;
+      arrived++;
+      if ((arrived & 16383) == 0 && cancelled != nullptr && cancelled(context) != 0) return kBanyanCancelled;
+      Arrive(row);
+    }
+    if (network_.failed()) return kBanyanOutOfMemory;
+    if (network_.late()) {
+      out_->outcome = kBanyanLate;
+      return kBanyanOk;
+    }
+    network_.WriteBusy(out_->link_busy);
+    return arrived == count ? kBanyanOk : kBanyanBadArgument;
+  }
+
+ private:
+  // What a departure needs, and what an arrival is.
+  struct Turn {
+    std::int32_t needed;    // arrivals planned at the source by the departure
+    std::int32_t turn;      // of its arrival among those planned at the target
+    std::int32_t follower;  // next row that begins with the same link, or kNone
+  };
+  // Copies: `known` is the first planned arrival that has come, -1 where the chunk is there from the start. Sums: so many
+  // have come without a gap.
+  struct Place {
+    std::int32_t known;
+    std::int32_t begin;  // of its arrivals in arrived_; kNone: copies
+    std::int32_t first;  // rows that wait for it, ascending
+    std::int32_t last;
+  };
+
+  [[nodiscard]] bool Build() {
+    const auto rows = At(problem_.row_count);
+    if (!plan_.Build(problem_) || !turns_.Allocate(rows)) return false;
+    if (!arrivals_.Allocate(At(plan_.places) + 1)) return false;
+    return network_.Allocate(problem_.row_count, out_->start, out_->hop_start);
+  }
+
+  // False for a row whose chunk is never at its source.
+  bool CountArrivals() {
+    const std::int32_t count = problem_.row_count;
+    std::int32_t next = 0;
+    for (std::int32_t i = 0; i < count; i++) {
+      for (; next < count; next++) {
+        const std::int32_t j = plan_.by_arrival[next];
+        if (problem_.planned_end[j] > problem_.planned_start[i]) break;
+        turns_[At(j)].turn = arrivals_[At(plan_.ends[At(j)].target)]++;
+      }
+      const std::int32_t source = plan_.ends[At(i)].source;
+      const std::int32_t needed = arrivals_[At(source)];
+      turns_[At(i)].needed = needed;
+      if (needed == 0 && plan_.initial[At(source)] == 0) {
+        out_->outcome = kBanyanRefused;
+        out_->row = i;
+        return false;
+      }
+    }
+    for (; next < count; next++) {
+      const std::int32_t j = plan_.by_arrival[next];
+      turns_[At(j)].turn = arrivals_[At(plan_.ends[At(j)].target)]++;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool BuildPlaces() {
+    const auto places = At(plan_.places);
+    if (!places_.Allocate(places)) return false;
+    bool has_sums = false;
+    for (std::int32_t k = 0; k < problem_.collective_count; k++) has_sums = has_sums || problem_.reduces[k] != 0;
+    for (std::size_t place = 0; place < places; place++) {
+      places_[place] = Place{plan_.initial[place] != 0 ? -1 : INT32_MAX, kNone, kNone, kNone};
+    }
+    if (!has_sums) return true;
+    // arrivals become where they begin, which stays with the places of sums
+    std::int32_t begin = 0;
+    for (std::size_t place = 0; place <= places; place++) {
+      const std::int32_t many = arrivals_[place];
+      arrivals_[place] = begin;
+      begin += many;
+    }
+    for (std::int32_t i = 0; i < problem_.row_count; i++) {
+      if (problem_.reduces[plan_.Collective(i)] == 0) continue;
+      const Ends& ends = plan_.ends[At(i)];
+      for (const std::int32_t place : {ends.source, ends.target}) {
+        Place& summed = places_[At(place)];
+        summed.known = 0;
+        summed.begin = arrivals_[At(place)];
+      }
+    }
+    return arrived_.Allocate(At(problem_.row_count));
+  }
+
+  // Enlists all rows with the network and, in planned order, behind the row that begins with the same link.
+  [[nodiscard]] bool LineUp() {
+    const bool is_ordered = problem_.mode == kBanyanStoreAndForward;
+    Buffer<std::int32_t> last;
+    if (!last.Allocate(At(problem_.link_count)) || !at_head_.Allocate(At(problem_.row_count))) return false;
+    last.Fill(kNone);
+    for (std::int32_t i = 0; i < problem_.row_count; i++) {
+      if (!network_.Enlist(i, plan_.Collective(i))) return false;
+      turns_[At(i)].follower = kNone;
+      std::int32_t& before = last[At(problem_.links[problem_.link_offset[problem_.route[i]]])];
+      if (before == kNone || !is_ordered) {
+        at_head_[At(i)] = 1;
+      } else {
+        turns_[At(before)].follower = i;
+      }
+      before = i;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool IsReady(std::int32_t row) const {
+    const Place& place = places_[At(plan_.ends[At(row)].source)];
+    const std::int32_t needed = turns_[At(row)].needed;
+    return place.begin == kNone ? place.known < needed : place.known >= needed;
+  }
+
+  // Puts a row among those that wait for its place.
+  void Park(std::int32_t row) {
+    Place& place = places_[At(plan_.ends[At(row)].source)];
+    std::int32_t before = place.last != kNone && place.last < row ? place.last : kNone;
+    std::int32_t after = before != kNone ? kNone : place.first;
+    while (after != kNone && after < row) {
+      before = after;
+      after = network_.Next(after);
+    }
+    network_.Next(row) = after;
+    if (before == kNone) {
+      place.first = row;
+    } else {
+      network_.Next(before) = row;
+    }
+    if (after == kNone) place.last = row;
+  }
+
+  // At time 0 in planned order over all links: a row's turn comes when it is at the head of its link's order.
+  void SendFirst() {
+    for (std::int32_t row = 0; row < problem_.row_count; row++) {
+      if (at_head_[At(row)] == 0) continue;
+      if (!IsReady(row)) {
+        Park(row);
+        continue;
+      }
+      network_.Enter(row);
+      const std::int32_t follower = turns_[At(row)].follower;
+      if (follower != kNone) at_head_[At(follower)] = 1;
+    }
+  }
+
+  // Hands over a row that is at the head of its link's order, and those behind it that are ready.
+  void HandOver(std::int32_t head) {
+    for (std::int32_t row = head; row != kNone; row = turns_[At(row)].follower) {
+      if (!IsReady(row)) {
+        Park(row);
+        return;
+      }
+      network_.Enter(row);
+    }
+  }
+
+  void Arrive(std::int32_t row) {
+    out_->last = static_cast<double>(network_.now());
+    if (out_->end != nullptr) out_->end[row] = out_->last;
+    const std::int32_t turn = turns_[At(row)].turn;
+    const std::int32_t target = plan_.ends[At(row)].target;
+    Place& place = places_[At(target)];
+    if (place.begin == kNone) {
+      if (turn < place.known) place.known = turn;
+    } else {
+      arrived_[At(place.begin + turn)] = 1;
+      const std::int32_t end = arrivals_[At(target) + 1];
+      while (place.begin + place.known < end && arrived_[At(place.begin + place.known)] != 0) place.known++;
+    }
+    // rows need no fewer contributions than rows before them
+    std::int32_t waiting = place.first;
+    if (waiting == kNone || (place.begin != kNone && !IsReady(waiting))) return;
+    place.first = kNone;
+    place.last = kNone;
+    while (waiting != kNone) {
+      const std::int32_t next = network_.Next(waiting);
+      HandOver(waiting);
+      waiting = next;
+    }
+  }
+
+  const BanyanReplay& problem_;
+  BanyanReplayed* out_;
+  ReplayPlan plan_;
+  MessageNetwork network_;
+  Buffer<Turn> turns_;             // [rows]
+  Buffer<Place> places_;           // [places]
+  Buffer<std::int32_t> arrivals_;  // [places + 1] planned arrivals; with sums, where they begin
+  Buffer<std::uint8_t> arrived_;   // [rows] place by place, in the order of turns
+  Buffer<std::uint8_t> at_head_;   // [rows] it begins the order of its first link
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_KERNELS_REPLAY_EVENTS_H_
