@@ -1,8 +1,8 @@
+import { heap } from "../../model/heap.ts";
 import { indicesBelow } from "../../model/ordering.ts";
 import { PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../../model/phase-schedule.ts";
 import { phaseLane } from "../../model/phase-times.ts";
 import { indexColumn } from "../../model/step-schedule.ts";
-import { heap } from "./heap.ts";
 import type { ChunkOrders } from "./orders.ts";
 import { opAt, type PhaseProblem } from "./problem.ts";
 
