@@ -36,6 +36,7 @@ export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "col
     ...(k === undefined ? {} : { k }),
     ...(eulerian === undefined ? {} : { eulerian }),
     ...(options["nvls"] === false ? { nvls: false } : {}),
+    ...(options["offload"] === true ? { offload: true } : {}),
     ...(switching === undefined ? {} : { switching }),
   };
 }
@@ -51,7 +52,7 @@ const STEPS: Readonly<Record<string, string>> = {
 
 /** Returns a step of the pipeline in words. */
 export function progressOf({ phase, done, total }: { phase: string; done: number; total: number }): Progress {
-  if (phase.startsWith("try ")) return { what: `trying ${phase.slice(4)}`, done, total, unit: "algorithms" };
+  if (phase.startsWith("try ")) return { what: `trying ${phase.slice(4)} (${done + 1} of ${total})` };
   const step = STEPS[phase];
   if (step === undefined) return { what: `synthesizing ${phase}`, done, total, unit: "trials" };
   return total > 1 ? { what: step, done: Math.floor((100 * done) / total), total: 100, unit: "%" } : { what: step };

@@ -34,6 +34,31 @@ describe("a plot of several algorithms", () => {
     expect(new Set(heights).size).toBe(3);
   });
 
+  it("shows shares of the limit below, models in dashes, and the best of each size as a band", () => {
+    const rows = [row(1, "a", 10), row(16, "a", 100), row(1, "b", 20), row(16, "b", 50)];
+    const limits = [row(1, "limit", 5), row(16, "limit", 50)];
+    const references = [row(1, "model", 40), row(16, "model", 40)];
+    const elements = elementsOf([...comparisonSvg(rows, { title: "t", limits, references })].join(""));
+    const texts = elements.map(({ text }) => text);
+    for (const text of ["Share of the limit", "limit", "model", "a, 1 B: 50%", "b, 16 B: 100%", "b, 16 B: 50 us"])
+      expect(texts).toContain(text);
+    expect(texts.filter((text) => text === "120%")).toHaveLength(1);
+    const bands = elements.filter(({ attributes }) => attributes["stroke-width"] === "13");
+    expect(bands).toHaveLength(2);
+    const dashed = elements.filter(({ attributes }) => attributes["stroke-dasharray"] !== undefined);
+    expect(dashed).toHaveLength(6);
+  });
+
+  it("draws lines that run over each other in dashes, each in turn", () => {
+    const wires = draw([row(1, "a", 10), row(4, "a", 10), row(1, "b", 10), row(4, "b", 10), row(1, "c", 1)]).filter(
+      ({ attributes }) => attributes["class"]?.startsWith("wire"),
+    );
+    expect(new Set(wires.map(({ attributes }) => attributes["d"])).size).toBe(1);
+    const offsets = wires.map(({ attributes }) => Number(attributes["stroke-dashoffset"]));
+    expect(offsets[0] - offsets[1]).toBe(9);
+    expect(wires.map(({ attributes }) => attributes["stroke-dasharray"])).toEqual(["9 9", "9 9"]);
+  });
+
   it("leaves out what has no logarithm, and refuses when nothing is left", () => {
     const elements = draw([row(1, "a", 1, null), row(2, "a", 1, 3)], "busbw");
     expect(elements.find(({ name }) => name === "desc")?.text).toContain("1 value of 0 left out.");

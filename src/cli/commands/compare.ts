@@ -3,7 +3,7 @@ import { InputError } from "../../errors.ts";
 import { ncclTestsJson, ncclTestsTable } from "../../export/nccl-tests.ts";
 import { comparisonSvg } from "../../export/svg-comparison.ts";
 import { tunerCsv } from "../../export/tuner.ts";
-import type { NamedCollective } from "../../model/collective.ts";
+import { busFactor, collectiveName, type NamedCollective } from "../../model/collective.ts";
 import type { Topology } from "../../model/topology.ts";
 import { formatSize, parseSize } from "../../model/units.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
@@ -48,7 +48,12 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       ...request,
       signal,
       onLine: ({ sizeBytes, algorithm, done, total }) =>
-        context.progress({ what: `${algorithm} at ${formatSize(sizeBytes)}`, done, total, unit: "lines" }),
+        context.progress({
+          what: "comparing",
+          done,
+          total,
+          unit: `lines (${algorithm} at ${formatSize(sizeBytes)})`,
+        }),
     }),
   );
   const text = textIn(context, json ? "json" : (format ?? "table"), comparison, topology);
@@ -77,7 +82,7 @@ function textIn(
     case "nccl-tests-json":
       return ncclTestsJson(run);
     case "svg":
-      return [...comparisonSvg(rows, { title: `${collective} on ${topology.name}`, show: "busbw" })].join("");
+      return plot(comparison, run.ranks);
     case "tuner": {
       const { text, leftOut } = tunerCsv(rows, { collective, nodes: boxesOf(topology), ranks: run.ranks });
       for (const size of leftOut)
@@ -87,6 +92,22 @@ function textIn(
     case "table":
       return `${report(comparison, context).join("\n")}\n`;
   }
+}
+
+/** Returns bus bandwidth over size, with the limit and what NCCL's model says. */
+function plot({ topology, collective, rows, limits, references }: Comparison, ranks: number): string {
+  const factor = busFactor(collective as NamedCollective, ranks);
+  const lines = {
+    limits: limits.map(({ sizeBytes, limit: { us, algbwGBps } }) => ({
+      sizeBytes,
+      algorithm: "limit",
+      us,
+      busbwGBps: algbwGBps === null ? null : algbwGBps * factor,
+    })),
+    references: references.map((reference) => ({ ...reference, algorithm: reference.name })),
+  };
+  const title = `${collectiveName(collective)} on ${topology.name}`;
+  return [...comparisonSvg(rows, { title, show: "busbw", ...lines })].join("");
 }
 
 /** NPUs that take part. */
