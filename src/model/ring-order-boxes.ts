@@ -18,6 +18,9 @@ export interface Boxes {
 /** Most NPUs of a box whose direct links are searched for rings. */
 const MOST_SEARCHED = 16;
 
+/** Steps of a search for rings at exits. */
+const MOST_STEPS = 20_000;
+
 /** Returns the NPUs of each box, in order of their first; null where an NPU belongs to none or sizes differ. O(NPUs). */
 export function boxesOf({ npuCount, nodeTraits }: Topology): readonly Int32Array[] | null {
   const byName = new Map<string, number[]>();
@@ -108,26 +111,60 @@ function throughSwitch(ring: Int32Array, from: number, to: number): number[] {
 }
 
 /**
+ * Returns a ring for each exit ([exits] its number) so that no two exits are followed by the same place in theirs and rings are used
+ * as equally as can be found: depth-first, for each number of uses of a ring so many steps. Ring 0 for all always does.
+ */
+function ringsAtExits({ exits, rings }: Boxes): Int32Array {
+  const next = rings.map((ring) => exits.map((exit) => at(ring, ring.indexOf(exit) + 1)));
+  const chosen = new Int32Array(exits.length);
+  const uses = new Int32Array(rings.length);
+  const taken = new Set<number>();
+  let steps = 0;
+  const choose = (channel: number, most: number): boolean => {
+    if (channel === exits.length) return true;
+    for (let i = 0; i < rings.length && steps++ < MOST_STEPS; i++) {
+      const number = (channel + i) % rings.length;
+      const after = (next[number] as number[])[channel] as number;
+      if (uses[number] === most || taken.has(after)) continue;
+      chosen[channel] = number;
+      uses[number]++;
+      taken.add(after);
+      if (choose(channel + 1, most)) return true;
+      uses[number]--;
+      taken.delete(after);
+    }
+    return false;
+  };
+  for (let most = Math.ceil(exits.length / rings.length); most < exits.length; most++) {
+    steps = 0;
+    if (choose(0, most)) return chosen;
+  }
+  return chosen.fill(0);
+}
+
+/**
  * Returns rings through all NPUs, one for each exit of a box: [channels] NPUs in order. Channel c enters a box at the place by
  * which it left the one before, and leaves it at the next: exits c and c + 1 in turns (c + 2 for the last of an odd number of
  * boxes), so every NIC carries one channel in and one out. Boxes with direct links are passed along one of their rings, there and
  * back in turns; an odd number of them is closed from one place to another. A single box has the rings of its links, or one
  * in each direction through its switch. O(channels x NPUs).
  */
-export function channelRings({ npus, exits, rings, switched }: Boxes): Int32Array[] {
+export function channelRings(boxes: Boxes): Int32Array[] {
+  const { npus, exits, rings, switched } = boxes;
   const count = npus.length;
   if (count === 1) {
     const box = npus[0] as Int32Array;
     const orders = switched ? [...rings, ...rings.map((ring) => ring.toReversed())] : rings;
     return orders.map((ring) => Int32Array.from(ring, (place) => box[place]));
   }
+  const ringAt = ringsAtExits(boxes);
   return exits.map((exit, channel) => {
-    const ring = rings[channel % rings.length] as Int32Array;
+    const ring = rings[ringAt[channel]] as Int32Array;
+    const start = ring.indexOf(exit);
     const rail = (box: number): number => {
       const turn = count % 2 === 1 && box % count === count - 1 ? 2 : (box % count) % 2;
       return exits[(channel + turn) % exits.length] as number;
     };
-    const start = ring.indexOf(exit);
     const places = (box: number): number[] => {
       if (switched) return throughSwitch(ring, rail(box + count - 1), rail(box));
       const there = Array.from(ring, (_, i) => at(ring, start + 1 + i));

@@ -11,6 +11,6 @@ export const doubleBinaryTrees = fromBaseline({
   description: "double binary tree: each tree reduces and broadcasts half of the chunks, pipelined (baseline)",
   collectives: ["allreduce"],
   pipelines: () => true,
-  issue: ({ collective }) => treeMessages(collective, doubleBinaryTree(collective.groupSize)),
+  issue: ({ topology, collective }) => treeMessages(topology, collective, doubleBinaryTree(collective.groupSize)),
   words: () => "two trees",
 });

@@ -43,7 +43,7 @@ export const ncclTree = fromBaseline({
   unit: ({ topology, collective }) => fewestEven(2 * boxes(topology).exits.length, collective.groupSize),
   issue({ topology, collective }) {
     const trees = channelTrees(boxes(topology), doubleBinaryTree(boxes(topology).npus.length));
-    return treeMessages(collective, parentsOfRanks(collective, trees));
+    return treeMessages(topology, collective, parentsOfRanks(collective, trees));
   },
   words: ({ topology }) => `${2 * boxes(topology).exits.length} trees`,
 });

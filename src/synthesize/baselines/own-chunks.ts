@@ -5,10 +5,10 @@ import type { Topology } from "../../model/topology.ts";
 
 /** More messages than so many are not looked at. */
 const MOST_MESSAGES = 2e5;
-/** So many numbers in turn that are no better end the search. */
-const PATIENCE = 2;
 /** More chunks must gain more than this part of the time. */
 const WORTHWHILE_PARTS = 128;
+/** So many numbers in turn that gain no more end the search. */
+const PATIENCE = 2;
 
 /** Returns the same collective with its data in so many chunks per NPU. */
 export function withChunks(collective: Collective, chunksPerNpu: number): Collective {
@@ -30,14 +30,14 @@ export function goodChunks(
   issue: (collective: Collective) => Messages,
 ): number {
   const costs: number[] = [];
-  let best = Number.POSITIVE_INFINITY;
+  let best = Number.MAX_VALUE;
   for (let worse = 0, chunks = unit; worse < PATIENCE; chunks *= 2) {
     const cut = withChunks(collective, chunks);
     const list = issue(cut);
     if (list.chunk.length > MOST_MESSAGES && costs.length > 0) break;
     const ps = issuedPs(topology, cut, list);
     costs.push(ps);
-    worse = ps < best ? 0 : worse + 1;
+    worse = best - ps > best / WORTHWHILE_PARTS ? 0 : worse + 1;
     best = Math.min(best, ps);
     if (2 * list.chunk.length > MOST_MESSAGES) break;
   }

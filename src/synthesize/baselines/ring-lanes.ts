@@ -27,13 +27,16 @@ function placesOf(order: ArrayLike<number>): Int32Array {
 const rankAt = (order: ArrayLike<number>, place: number): number =>
   order[((place % order.length) + order.length) % order.length];
 
-/** N - 1 rounds; in round k the rank at place p passes on the block of the rank `back` + k places before it. */
+/**
+ * N - 1 rounds; in round k the rank at place p passes on the block of the rank `back` + k places before it. Ring by ring within a
+ * round, so that every rank sends to one and receives from one at a time.
+ */
 function rounds({ list, blocks, lanes, group }: Ring, reduce: boolean, back: number): void {
   const { orders, chunksPerNpu } = lanes;
   for (let round = 0; round < blocks.size - 1; round++) {
-    for (let place = 0; place < blocks.size; place++) {
-      for (let k = 0; k < chunksPerNpu; k++) {
-        const order = orders[k % orders.length] as ArrayLike<number>;
+    for (let k = 0; k < chunksPerNpu; k++) {
+      const order = orders[k % orders.length] as ArrayLike<number>;
+      for (let place = 0; place < blocks.size; place++) {
         const chunk = blocks.chunk(group, rankAt(order, place - round - back), k);
         const [from, to] = [rankAt(order, place), rankAt(order, place + 1)];
         list.add(chunk, blocks.npu(group, from), blocks.npu(group, to), reduce);
@@ -60,12 +63,13 @@ function pipeline({ list, blocks, lanes, group, root }: Ring, reduce: boolean): 
   const hops = blocks.size - 1;
   const last = Math.ceil(chunksPerNpu / orders.length) + hops;
   for (let beat = 0; beat < last; beat++) {
-    for (let hop = Math.min(hops - 1, beat); hop >= 0; hop--) {
-      const first = (beat - hop) * orders.length;
-      for (let k = first; k < Math.min(chunksPerNpu, first + orders.length); k++) {
-        const order = orders[k % orders.length] as ArrayLike<number>;
-        const start = (places[k % orders.length] as Int32Array)[root] + (reduce ? 1 : 0) + hop;
-        const [from, to] = [rankAt(order, start), rankAt(order, start + 1)];
+    for (let lane = 0; lane < orders.length; lane++) {
+      const order = orders[lane] as ArrayLike<number>;
+      const start = (places[lane] as Int32Array)[root] + (reduce ? 1 : 0);
+      for (let hop = Math.min(hops - 1, beat); hop >= 0; hop--) {
+        const k = (beat - hop) * orders.length + lane;
+        if (k >= chunksPerNpu) break;
+        const [from, to] = [rankAt(order, start + hop), rankAt(order, start + hop + 1)];
         list.add(blocks.chunk(group, 0, k), blocks.npu(group, from), blocks.npu(group, to), reduce);
       }
     }
