@@ -5,11 +5,11 @@ import type { SynthesizeOptions } from "./options.ts";
 import { problemOf } from "./problem.ts";
 import type { Report } from "./result.ts";
 import { applicableTo, refusalOf } from "./synthesize/applicable.ts";
-import { ALGORITHMS, algorithmNamed, isTreeMaker } from "./synthesize/catalog.ts";
+import { ALGORITHMS, type Algorithm, algorithmNamed, isPhaseMaker, isTreeMaker } from "./synthesize/catalog.ts";
 
 /** Which algorithms a request can be given to, and what each is asked. */
 
-export type Algorithm = (typeof ALGORITHMS)[number];
+export type { Algorithm };
 
 /** An algorithm that was not used, and why not. */
 export interface LeftOut {
@@ -17,19 +17,21 @@ export interface LeftOut {
   readonly reason: string;
 }
 
-/** Returns what an algorithm is asked: options of steps and of trees do not mix, and chunks are not pieces. */
+/** Returns what an algorithm is asked: options of steps, trees and phases do not mix, and chunks are not pieces. */
 export function optionsFor(
   algorithm: Algorithm,
   options: Omit<SynthesizeOptions, "algorithm" | "timeLimitMs">,
 ): SynthesizeOptions {
-  const { trials, switchDegree, chunks, k, eulerian, ...both } = options;
+  const { trials, switchDegree, chunks, k, eulerian, offload, ...both } = options;
   const ofTrees = { ...(k !== undefined && { k }), ...(eulerian !== undefined && { eulerian }) };
   const ofSteps = {
     ...(trials !== undefined && { trials }),
     ...(switchDegree !== undefined && { switchDegree }),
     ...(chunks !== undefined && { chunks }),
   };
-  return { ...both, ...(isTreeMaker(algorithm) ? ofTrees : ofSteps), algorithm: algorithm.name, simulate: true };
+  const ofPhases = { ...(chunks !== undefined && { chunks }), ...(offload !== undefined && { offload }) };
+  const own = isTreeMaker(algorithm) ? ofTrees : isPhaseMaker(algorithm) ? ofPhases : ofSteps;
+  return { ...both, ...own, algorithm: algorithm.name, simulate: true };
 }
 
 /** Returns the collective of a request in one chunk per NPU, on its network. Throws as problemOf. */

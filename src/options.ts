@@ -32,6 +32,8 @@ export interface SynthesizeOptions extends Omit<CollectiveOptions, "chunks"> {
   readonly eulerian?: "trim" | "switches";
   /** Trees for this network before something failed: those that did not use it are kept. */
   readonly repair?: TreeFlow;
+  /** Phases within dimensions: switches that can sum and duplicate do so. */
+  readonly offload?: boolean;
   /** Simulate also above 1e8 transfers. */
   readonly simulate?: boolean;
   readonly switching?: "cut-through" | "store-and-forward";

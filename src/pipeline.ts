@@ -10,17 +10,17 @@ import { COLLECTIVE_KINDS } from "./model/collective.ts";
 import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "./model/estimate.ts";
 import { compare, rational } from "./model/rational.ts";
 import { NO_ROUTES, routeCount, routeTimes } from "./model/routes.ts";
-import { makespanOf, transfersOf } from "./model/schedule.ts";
+import { type AnySchedule, makespanOf, transfersOf } from "./model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
 import type { StepSchedule } from "./model/step-schedule.ts";
 import { isNpu, type Topology } from "./model/topology.ts";
-import type { TreeFlow } from "./model/tree-flow.ts";
 import { checkOptions, type SynthesizeOptions } from "./options.ts";
+import { synthesizePhases } from "./phases.ts";
 import { checkSize, type Problem, problemOf } from "./problem.ts";
 import { type Report, reportOf } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
-import { AUTO, algorithmNamed, checkPolicy, isTreeMaker } from "./synthesize/catalog.ts";
+import { AUTO, algorithmNamed, checkPolicy, isPhaseMaker, isTreeMaker } from "./synthesize/catalog.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "./synthesize/synthesizer.ts";
 import { synthesizeTrees } from "./trees.ts";
 import { verify } from "./verify/verify.ts";
@@ -35,9 +35,10 @@ const MOST_TRIED_TRANSFERS = 5e5;
 export interface SynthesizeResult {
   /**
    * Large ones in which everyone gets everything are kept as arrival logs (expandSlots lists their transfers); algorithms that
-   * pack trees give tree flows (stepsOfTrees lists their transfers).
+   * pack trees give tree flows (stepsOfTrees lists their transfers), those that make phases within dimensions give phases where
+   * these have too many transfers (stepsOfPhases lists them).
    */
-  readonly schedule: Schedule | TreeFlow;
+  readonly schedule: AnySchedule;
   readonly report: Report;
 }
 
@@ -222,7 +223,14 @@ export async function synthesize(
   }
   checkPolicy(synthesizer, options.policy);
   refuseInapplicable(synthesizer, topology, options);
+  if (options.offload === true && !isPhaseMaker(synthesizer))
+    throw new InputError(
+      "--offload",
+      "an algorithm beside it that makes phases (themis, blueconnect)",
+      synthesizer.name,
+    );
   if (isTreeMaker(synthesizer)) return synthesizeTrees(engine, topology, options, synthesizer);
+  if (isPhaseMaker(synthesizer)) return synthesizePhases(engine, topology, options, synthesizer);
   refuseTreeOptions(options);
   const first = problemOf(topology, { ...options, chunks: chunks === "auto" ? 1 : chunks });
   const begin = (phase: string): void => options.onProgress?.({ phase, done: 0, total: 1 });

@@ -6,8 +6,7 @@ import { lowerToPlan } from "./lower/plan.ts";
 import type { Program } from "./model/program.ts";
 import type { RuntimeName } from "./model/runtimes.ts";
 import { RUNTIMES } from "./model/runtimes.ts";
-import type { Schedule } from "./model/slot-schedule.ts";
-import type { TreeFlow } from "./model/tree-flow.ts";
+import { type AnySchedule, withoutPhases } from "./model/schedule.ts";
 import { planLimitViolations } from "./verify/plan-limits.ts";
 import { type ProgramVerification, verifyProgram } from "./verify/program.ts";
 import { mscclLimitViolations } from "./verify/program-limits.ts";
@@ -68,9 +67,9 @@ function placementFor({ runtime, placement }: ProgramOptions, kind: string): "in
 
 /**
  * Returns the program of a schedule with its file, after a judge has run it and held it against the runtime's limits.
- * Throws InputError where it cannot meet a limit, naming it.
+ * Throws InputError where it cannot meet a limit, naming it, and for phases.
  */
-export function programOf(schedule: Schedule | TreeFlow, options: ProgramOptions): MadeProgram {
+export function programOf(given: AnySchedule, options: ProgramOptions): MadeProgram {
   const {
     runtime,
     instances,
@@ -82,6 +81,7 @@ export function programOf(schedule: Schedule | TreeFlow, options: ProgramOptions
     parts,
     threadBlocks,
   } = options;
+  const schedule = withoutPhases(given, "--to");
   const placement = placementFor(options, schedule.collective.kind);
   const range = { ...(minBytes === undefined ? {} : { minBytes }), ...(maxBytes === undefined ? {} : { maxBytes }) };
   const common = { protocol, ...(name === undefined ? {} : { name }) };

@@ -34,12 +34,15 @@ export interface Report {
   readonly collective: { kind: string; sizeBytes: number; chunksPerNpu: number; groups?: number; groupSize?: number };
   readonly algorithm: string;
   readonly schedule: {
-    kind: "steps" | "slots" | "trees";
-    transfers: number;
+    kind: "steps" | "slots" | "trees" | "phases";
+    /** Of trees and phases what their steps would have; null where switches sum phases, which then have no steps. */
+    transfers: number | null;
     file: string | null;
     /** Trees: how many are listed, and into how many pieces each copy's part of the data is cut. */
     trees?: number;
     pieces?: number;
+    /** Phases: how many, over all chunks. */
+    phases?: number;
   };
   /** Trees at a number of pieces: what the steps would take in the network model, for planned times are those of steps. */
   readonly time: Timing & { readonly model: string };
@@ -55,6 +58,8 @@ export interface Report {
   readonly repaired?: { readonly kept: number; readonly changed: number };
   /** Schedules in comm steps on equal direct links: how good they are. */
   readonly direct?: DirectFacts;
+  /** Phases within dimensions, also those that were expanded to steps: their replay dimension by dimension. */
+  readonly perDimension?: PerDimension;
   /** What the user should know, in words. */
   readonly notes?: readonly string[];
   readonly optimality: number;
@@ -72,6 +77,23 @@ export interface Report {
     trials: number;
     policy: string;
   };
+}
+
+/** Phases within the dimensions of a network, replayed dimension by dimension. */
+export interface PerDimension {
+  readonly us: number;
+  /** Bytes sent / (time x bandwidth of all dimensions of an NPU), 0 .. 1 (Themis, section 3). */
+  readonly utilisation: number;
+  readonly dimensions: readonly {
+    readonly kind: string;
+    /** NPUs of a line. */
+    readonly size: number;
+    /** How its lines reduce-scatter and all-gather. */
+    readonly algorithm: string;
+    /** Of each NPU in this dimension, one direction. */
+    readonly GBps: number;
+    readonly utilisation: number;
+  }[];
 }
 
 /** What trees reach with ever more pieces, exactly. */

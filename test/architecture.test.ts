@@ -18,6 +18,8 @@ const COMPOSERS = [
   "joint",
   "joint-result",
   "options",
+  "phases",
+  "phases-result",
   "pipeline",
   "problem",
   "programs",

@@ -54,6 +54,7 @@ function synthesisOptionsOf(command: Command): Command {
       "--k <n>",
       "trees: copies per root; default: as many as the optimum needs; auto: what is fastest at this size",
     )
+    .option("--offload", "phases (themis, blueconnect): switches that can sum and duplicate do so")
     .option("--no-nvls", "leave switches that duplicate and reduce out: of what trees report, and of MSCCL++ plans")
     .option(
       "--eulerian <what>",

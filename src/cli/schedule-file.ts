@@ -5,11 +5,10 @@ import { parseJson } from "../import/json-text.ts";
 import { looksLikeScclAlgorithm, readScclAlgorithm } from "../import/sccl-algorithm.ts";
 import type { ReadScheduleOptions } from "../import/schedule-header.ts";
 import type { JointSchedule } from "../model/joint-schedule.ts";
-import { stepsOf, transfersOf } from "../model/schedule.ts";
+import { type AnySchedule, stepsOf, transfersOf } from "../model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "../model/slot-schedule.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import { topologyHash } from "../model/topology.ts";
-import type { TreeFlow } from "../model/tree-flow.ts";
 import type { Context } from "./context.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
 import { networkOf } from "./network.ts";
@@ -25,14 +24,13 @@ const SCCL_ALGORITHM = /"sccl_type"\s*:\s*"algorithm"/;
 /** Returns whether a text seems to be a schedule rather than a network. */
 export const isScheduleText = (text: string): boolean => {
   const head = text.slice(0, HEAD);
-  return /"format"\s*:\s*"banyan-schedule"/.test(head) || SCCL_ALGORITHM.test(head);
+  return /"format"\s*:\s*"banyan-(schedule|phases)"/.test(head) || SCCL_ALGORITHM.test(head);
 };
 
-export const isJoint = (schedule: Schedule | JointSchedule | TreeFlow): schedule is JointSchedule =>
-  "tenants" in schedule;
+export const isJoint = (schedule: AnySchedule | JointSchedule): schedule is JointSchedule => "tenants" in schedule;
 
 /** Returns the schedule of a file that has one collective. Throws InputError. */
-export async function scheduleOf(context: Context, file: string): Promise<Schedule | TreeFlow> {
+export async function scheduleOf(context: Context, file: string): Promise<AnySchedule> {
   const schedule = await anyScheduleOf(context, file);
   if (!isJoint(schedule)) return schedule;
   throw new InputError(file, "a schedule of one collective", `one of ${schedule.tenants.length} at once`);
@@ -40,9 +38,9 @@ export async function scheduleOf(context: Context, file: string): Promise<Schedu
 
 /**
  * Returns the schedule of a JSON or .bys file, told by its content, for the network of --topology where that is given; a
- * JSON file may be of trees, or of several collectives at once. Throws InputError.
+ * JSON file may be of trees, of phases, or of several collectives at once. Throws InputError.
  */
-export async function anyScheduleOf(context: Context, file: string): Promise<Schedule | JointSchedule | TreeFlow> {
+export async function anyScheduleOf(context: Context, file: string): Promise<AnySchedule | JointSchedule> {
   const { options } = context;
   const wanted = textOf(options, "topology");
   if (wanted === undefined) refuseOptions(options, NETWORK_OPTIONS, "--topology beside it");

@@ -1,8 +1,10 @@
 import { InputError } from "../errors.ts";
 import { scheduleBysParts } from "../export/bys.ts";
+import { phasesJsonParts } from "../export/phases-json.ts";
 import { scheduleJsonParts } from "../export/schedule-json.ts";
 import { treeFlowJsonParts } from "../export/tree-flow-json.ts";
 import { aboutBytes, bysBytesOf, type Estimate, jsonBytesOf } from "../model/estimate.ts";
+import type { PhaseSchedule } from "../model/phase-schedule.ts";
 import type { Schedule } from "../model/slot-schedule.ts";
 import type { TreeFlow } from "../model/tree-flow.ts";
 import type { Context } from "./context.ts";
@@ -73,6 +75,28 @@ export function writeTrees(
   const bytes = edges * EDGE_TEXT;
   refuse(output, "json", bytes);
   return writeShown(context, output, treeFlowJsonParts(flow, about), bytes);
+}
+
+/** Characters of a phase in its file: five numbers, two of them times. */
+const PHASE_TEXT = 40;
+/** Characters of a link, or of an NPU in the list of members. */
+const NETWORK_TEXT = 90;
+
+/** Writes a file of phases; returns its bytes. */
+export function writePhases(
+  context: Context,
+  output: OutputFile,
+  schedule: PhaseSchedule,
+  about?: Readonly<Record<string, unknown>>,
+): number {
+  if (formatOf(output.path) === "bys") {
+    const expected = "a JSON file for phases (`banyan export FILE --to steps`, then --to bys, writes their transfers)";
+    throw new InputError("-o", expected, output.path);
+  }
+  const { linkSource, nodeNames } = schedule.topology;
+  const bytes = schedule.chunk.length * PHASE_TEXT + (linkSource.length + nodeNames.length) * NETWORK_TEXT;
+  refuse(output, "json", bytes);
+  return writeShown(context, output, phasesJsonParts(schedule, about), bytes);
 }
 
 /** Writes parts of about so many bytes in all, showing how far it is; returns the bytes. */

@@ -1,9 +1,8 @@
 import { statSync } from "node:fs";
 import { InputError } from "../errors.ts";
 import { looksLikeProgram, readProgram } from "../import/program.ts";
-import type { Schedule } from "../model/slot-schedule.ts";
+import type { AnySchedule } from "../model/schedule.ts";
 import type { Topology } from "../model/topology.ts";
-import type { TreeFlow } from "../model/tree-flow.ts";
 import { synthesize } from "../pipeline.ts";
 import type { Report } from "../result.ts";
 import type { Context } from "./context.ts";
@@ -19,7 +18,7 @@ import { refuseOptions, textOf } from "./values.ts";
 /** A schedule, read from a file or just made: then with its report. */
 export interface ScheduleSubject {
   readonly kind: "schedule";
-  readonly schedule: Schedule | TreeFlow;
+  readonly schedule: AnySchedule;
   readonly report: Report | null;
   /** Parts into which each tree's data is best cut for the runtime. */
   readonly parts?: number;
@@ -51,6 +50,7 @@ const MAKING = [
   "switchDegree",
   "k",
   "eulerian",
+  "offload",
 ];
 
 /** Throws InputError where options of synthesis are given and nothing is to be synthesized. */

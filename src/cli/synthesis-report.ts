@@ -54,7 +54,7 @@ function directLines(facts: DirectFacts): [string, string] {
 export function synthesisReport(report: Report, collective: Collective, style: Style, fileBytes?: number): string[] {
   const { time, simulated, bound, limit, reference, optimality, ofLimit, schedule, synthesis } = report;
   const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
-  const made = `${count(schedule.transfers, "transfer")} by ${report.algorithm}`;
+  const made = `${count(schedule.transfers ?? 0, "transfer")} by ${report.algorithm}`;
   const verdict = report.verified ? style.good("verified") : style.bad("NOT verified");
   const lines = [
     "",

@@ -18,7 +18,10 @@ export interface Judged {
   readonly about: Readonly<Record<string, unknown>>;
   /** The collectives and their network in words. */
   readonly what: string;
-  readonly transfers: number;
+  /** null where it has none: switches sum. */
+  readonly transfers: number | null;
+  /** What does it, where transfers do not: "512 phases of 64 chunks". */
+  readonly counted?: string;
   readonly ps: number;
 }
 
@@ -52,7 +55,7 @@ export function violationLines(violations: readonly Found[], violationCount: num
 /** Writes the verdict; returns the exit code. */
 export function writeVerdict(
   context: Context,
-  { file, topology, about, what, transfers, ps }: Judged,
+  { file, topology, about, what, transfers, counted, ps }: Judged,
   {
     violations,
     violationCount,
@@ -74,7 +77,7 @@ export function writeVerdict(
       violations: violationJson(topology, violations),
     });
   } else if (correct) {
-    const verdict = `${style.good("correct")}: ${count(transfers, "transfer")} make ${what}`;
+    const verdict = `${style.good("correct")}: ${counted ?? count(transfers ?? 0, "transfer")} make ${what}`;
     if (!quiet) context.out(`${verdict} in ${formatTime(ps)}\n`);
   } else {
     const lines = violationLines(violations, violationCount, truncated);

@@ -75,7 +75,7 @@ export function madeOf(
     [
       "Schedule",
       trees === undefined
-        ? `${transfers.toLocaleString("en")} transfers`
+        ? `${(transfers ?? 0).toLocaleString("en")} transfers`
         : `${trees} trees, ${pieces ?? 1} pieces a copy`,
     ],
     ["Chunks per NPU", String(collective.chunksPerNpu)],

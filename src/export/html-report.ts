@@ -30,7 +30,7 @@ export interface ReportFigures {
   readonly algorithm: string;
   readonly schedule: {
     readonly kind: string;
-    readonly transfers: number;
+    readonly transfers: number | null;
     readonly trees?: number;
     readonly pieces?: number;
   };

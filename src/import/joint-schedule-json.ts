@@ -1,9 +1,11 @@
 import { InputError } from "../errors.ts";
 import type { JointSchedule, Tenant } from "../model/joint-schedule.ts";
+import type { PhaseSchedule } from "../model/phase-schedule.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import type { TreeFlow } from "../model/tree-flow.ts";
 import { parseJson } from "./json-text.ts";
 import { asList, asObject, placeIn } from "./json-value.ts";
+import { isPhasesJson, phasesFromJson } from "./phases-json.ts";
 import { collectiveSections, type ReadScheduleOptions, scheduleTopology } from "./schedule-header.ts";
 import { scheduleFromJson, transfersFromJson } from "./schedule-json.ts";
 import { routesFromJson } from "./schedule-routes.ts";
@@ -20,15 +22,16 @@ interface TenantFields {
 }
 
 /**
- * Returns the schedule of a `banyan-schedule` file: of one collective (version 1), transfer by transfer or as trees, or of
+ * Returns the schedule of a `banyan-phases` file, or of a `banyan-schedule` file: of one collective (version 1), transfer by transfer or as trees, or of
  * several at once (version 2), checked as `readSchedule` and `readTreeFlow` do. Throws InputError with the place in the file. O(text).
  */
 export function readAnySchedule(
   text: string,
   fileName: string,
   options: ReadScheduleOptions = {},
-): StepSchedule | JointSchedule | TreeFlow {
+): StepSchedule | JointSchedule | TreeFlow | PhaseSchedule {
   const value = parseJson(text, fileName);
+  if (isPhasesJson(value)) return phasesFromJson(value, fileName, options);
   if (isTreeFlowJson(value)) return treeFlowFromJson(value, fileName, options);
   const isJoint = typeof value === "object" && value !== null && (value as JointFields).version === 2;
   return isJoint ? jointScheduleFromJson(value, fileName, options) : scheduleFromJson(value, fileName, options);

@@ -1,4 +1,7 @@
+import { InputError } from "../errors.ts";
 import type { Collective } from "./collective.ts";
+import { isPhaseSchedule, type PhaseSchedule } from "./phase-schedule.ts";
+import { stepsOfPhases } from "./phase-steps.ts";
 import type { RouteSet } from "./routes.ts";
 import { expandSlots } from "./slot-expansion.ts";
 import { isSlotSchedule, type Schedule, slotMakespanPs, slotTransferCount } from "./slot-schedule.ts";
@@ -14,6 +17,16 @@ export interface ScheduleHeader {
   readonly routes: RouteSet;
 }
 
+/** A schedule of any kind: its transfers, their arrival logs, its trees, or its phases within dimensions. */
+export type AnySchedule = Schedule | TreeFlow | PhaseSchedule;
+
+/** Returns a schedule that is not one of phases. Throws InputError, which names `place`, for one of phases. */
+export function withoutPhases(schedule: AnySchedule, place: string): Schedule | TreeFlow {
+  if (!isPhaseSchedule(schedule)) return schedule;
+  const steps = "a schedule of transfers (`banyan export FILE --to steps` makes one of phases)";
+  throw new InputError(place, steps, `${schedule.chunk.length} phases`);
+}
+
 /** Returns the number of transfers of a schedule of either kind. */
 export const transfersOf = (schedule: Schedule): number =>
   isSlotSchedule(schedule) ? slotTransferCount(schedule) : transferCount(schedule);
@@ -23,10 +36,12 @@ export const makespanOf = (schedule: Schedule): number =>
   isSlotSchedule(schedule) ? slotMakespanPs(schedule) : makespanPs(schedule);
 
 /**
- * Returns the schedule transfer by transfer: itself, its arrival logs expanded to about 20 bytes a transfer, or its trees with
- * each copy's part in so many pieces (`report.schedule.pieces` has the best number). Throws as stepsOfTrees does.
+ * Returns the schedule transfer by transfer: itself, its arrival logs expanded to about 20 bytes a transfer, its trees with
+ * each copy's part in so many pieces (`report.schedule.pieces` has the best number), or the messages of its phases. Throws as
+ * stepsOfTrees and stepsOfPhases do.
  */
-export const stepsOf = (schedule: Schedule | TreeFlow, pieces = 1): StepSchedule => {
+export const stepsOf = (schedule: AnySchedule, pieces = 1): StepSchedule => {
+  if (isPhaseSchedule(schedule)) return stepsOfPhases(schedule);
   if (isTreeFlow(schedule)) return stepsOfTrees(schedule, pieces);
   return isSlotSchedule(schedule) ? expandSlots(schedule) : schedule;
 };

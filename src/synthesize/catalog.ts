@@ -64,14 +64,14 @@ export const isPhaseMaker = (algorithm: Algorithm): algorithm is PhaseMaker => "
 export function algorithmNamed(name: string): Algorithm {
   const found = ALGORITHMS.find((algorithm) => algorithm.name === name);
   if (found === undefined) {
-    const names = ALGORITHMS.map((one) => one.name);
-    throw new InputError("--algorithm", `one of ${names.join(", ")}${didYouMean(name, [...names, AUTO])}`, name);
+    const names = [...ALGORITHMS.map((one) => one.name), ...others];
+    throw new InputError("--algorithm", `one of ${names.join(", ")}${didYouMean(name, names)}`, name);
   }
   return found;
 }
 
 /** Returns the name of an algorithm, or "auto"; throws InputError. */
-export const algorithmOrAuto = (name: string): string => (name === AUTO ? AUTO : algorithmNamed(name).name);
+export const algorithmOrAuto = (name: string): string => (name === AUTO ? AUTO : algorithmNamed(name, [AUTO]).name);
 
 /** Throws InputError for a policy that the algorithm does not have. */
 export function checkPolicy(

@@ -50,17 +50,24 @@ export function lineFault(
   );
 }
 
-function formFault(size: number, { steps, parts, step, from, to, block, part }: LineSteps): string | null {
-  for (let i = 0; i < step.length; i++) {
+function formFault(size: number, { steps, parts, firstRow, from, to, block, part }: LineSteps): string | null {
+  const rows = from.length;
+  const ascends = firstRow.every((row, s) => row >= (s === 0 ? 0 : firstRow[s - 1]));
+  if (firstRow.length !== steps + 1 || firstRow[0] !== 0 || firstRow[steps] !== rows || !ascends)
+    return "has no rows for each step";
+  for (let i = 0; i < rows; i++) {
     const isMessage =
-      step[i] < steps &&
-      (i === 0 || step[i] >= step[i - 1]) &&
-      [from[i], to[i], block[i]].every((x) => x >= 0 && x < size) &&
-      from[i] !== to[i] &&
-      part[i] < parts;
+      [from[i], to[i], block[i]].every((x) => x >= 0 && x < size) && from[i] !== to[i] && part[i] < parts;
     if (!isMessage) return `has no message ${i}`;
   }
   return null;
+}
+
+/** Returns the step of each message. */
+function stepOfRows({ steps, firstRow, from }: LineSteps): Int32Array {
+  const step = new Int32Array(from.length);
+  for (let s = 0; s < steps; s++) step.fill(s, firstRow[s], firstRow[s + 1]);
+  return step;
 }
 
 /** Calls `visit` with the messages of each step that are of one block and part, first step first. */
@@ -80,7 +87,8 @@ function eachBlock(
 
 /** Carries the reduce-scatter out, block by block: sums are sets of contributions, sent as they were when the step began. */
 function scatterFault(size: number, steps: LineSteps): string | null {
-  const { step, from, to } = steps;
+  const { from, to } = steps;
+  const step = stepOfRows(steps);
   const words = Math.ceil(size / 32);
   const sums = new Int32Array(size * words);
   let wanted = -1;
@@ -112,7 +120,8 @@ function scatterFault(size: number, steps: LineSteps): string | null {
 
 /** Carries the all-gather out: the messages backwards in time, each the other way. */
 function gatherFault(size: number, steps: LineSteps): string | null {
-  const { step, from, to } = steps;
+  const { from, to } = steps;
+  const step = stepOfRows(steps);
   let wanted = -1;
   return eachBlock(size, steps, (rows) => {
     wanted++;
@@ -136,7 +145,7 @@ function gatherFault(size: number, steps: LineSteps): string | null {
 function timeFault(
   { kind, size }: Pick<NetworkDimension, "kind" | "size">,
   algorithm: LineAlgorithm,
-  { steps, parts, step, from, to }: LineSteps,
+  { steps, parts, firstRow, from, to }: LineSteps,
 ): string | null {
   if (steps > stepCount(algorithm, size)) return `takes ${steps} steps`;
   // an NPU's rate is shared evenly by its ports: those to neighbours, to all others, or one to the switch
@@ -149,21 +158,18 @@ function timeFault(
   const sent = new Int32Array(size * width);
   const received = new Int32Array(size * width);
   let blocks = 0;
-  for (let first = 0; first < step.length; ) {
-    let last = first;
+  for (let s = 0; s < steps; s++) {
     let busiest = 0;
     sent.fill(0);
     received.fill(0);
-    for (; last < step.length && step[last] === step[first]; last++) {
-      const distance = (to[last] - from[last] + size) % size;
-      const isNear = kind === "line" ? Math.abs(to[last] - from[last]) === 1 : distance === 1 || distance === size - 1;
-      if ((kind === "ring" || kind === "line") && !isNear)
-        return `sends from ${from[last]} to ${to[last]}, no neighbours`;
+    for (let i = firstRow[s]; i < firstRow[s + 1]; i++) {
+      const distance = (to[i] - from[i] + size) % size;
+      const isNear = kind === "line" ? Math.abs(to[i] - from[i]) === 1 : distance === 1 || distance === size - 1;
+      if ((kind === "ring" || kind === "line") && !isNear) return `sends from ${from[i]} to ${to[i]}, no neighbours`;
       const port = portOf(distance);
-      busiest = Math.max(busiest, ++sent[from[last] * width + port], ++received[to[last] * width + port]);
+      busiest = Math.max(busiest, ++sent[from[i] * width + port], ++received[to[i] * width + port]);
     }
     blocks += busiest * ports;
-    first = last;
   }
   return blocks <= (size - 1) * parts ? null : `takes the time of ${blocks / parts} blocks, more than ${size - 1}`;
 }

@@ -3,6 +3,7 @@ import type { Engine } from "../../src/engine/types.ts";
 import { COLLECTIVE_KINDS, type CollectiveKind, type NamedCollective } from "../../src/model/collective.ts";
 import type { Schedule } from "../../src/model/slot-schedule.ts";
 import type { TreeFlow } from "../../src/model/tree-flow.ts";
+import { withoutPhases } from "../../src/model/schedule.ts";
 import { synthesize } from "../../src/pipeline.ts";
 import { topology } from "../../src/verbs.ts";
 
@@ -46,7 +47,7 @@ export async function scheduleOf(engine: Engine, what: LoweringCase): Promise<Sc
   const kind = { collective, algorithm, sizeBytes: 2 ** 20 };
   const options = algorithm === "forestcoll" ? kind : { ...kind, chunks, trials: 1 };
   const { schedule } = await synthesize(engine, topology(network), options);
-  return schedule;
+  return withoutPhases(schedule, what.algorithm);
 }
 
 /** Returns whether a rank has a part in a chunk at the start, or wants it at the end. */

@@ -7,6 +7,7 @@ import { readMeasurements } from "../../src/import/nccl-tests.ts";
 import { readProgram } from "../../src/import/program.ts";
 import { readTopology } from "../../src/import/recognise.ts";
 import { readScclAlgorithm } from "../../src/import/sccl-algorithm.ts";
+import { isPhaseSchedule } from "../../src/model/phase-schedule.ts";
 import { blockCount, instructionCount, type Program } from "../../src/model/program.ts";
 import { RUNTIME_NAMES } from "../../src/model/runtimes.ts";
 import { linkCount, nodeCount, type Topology } from "../../src/model/topology.ts";
@@ -14,6 +15,7 @@ import { isTreeFlow } from "../../src/model/tree-flow.ts";
 import { limitViolations } from "../../src/programs.ts";
 import { random } from "../../src/random.ts";
 import { verifyJoint } from "../../src/verify/joint.ts";
+import { verifyPhases } from "../../src/verify/phases.ts";
 import { verifyProgram } from "../../src/verify/program.ts";
 import { chunkTotal } from "../../src/verify/program-size.ts";
 import { verifyTreeFlow } from "../../src/verify/tree-flow.ts";
@@ -70,6 +72,7 @@ const READERS: Readonly<Record<ReaderName, (text: string, gpu: string | undefine
   schedule(text) {
     const schedule = readAnySchedule(text, "file");
     if ("tenants" in schedule) verifyJoint(schedule, { limit: 10 });
+    else if (isPhaseSchedule(schedule)) verifyPhases(schedule, { limit: 10 });
     else if (isTreeFlow(schedule)) verifyTreeFlow(schedule, { limit: 10 });
     else verify(schedule, { limit: 10 });
     return true;

@@ -6,6 +6,7 @@ import { type Selection, selectionOf } from "../../explain/selection.ts";
 import { explainSteps } from "../../explain/steps.ts";
 import { explainTrees } from "../../explain/trees.ts";
 import { readNcclLog } from "../../import/nccl-log.ts";
+import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import type { Program } from "../../model/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/runtimes.ts";
 import { isTreeFlow } from "../../model/tree-flow.ts";
@@ -16,6 +17,7 @@ import { verifyProgram } from "../../verify/program.ts";
 import { type Context, outJson } from "../context.ts";
 import { readText } from "../input-file.ts";
 import { networkOf } from "../network.ts";
+import { phasesLines } from "../phase-files.ts";
 import { type ProgramFile, programFileOf, targetOf } from "../program-files.ts";
 import { expanded, scheduleOf } from "../schedule-file.ts";
 import { NETWORK_OPTIONS } from "../topology-options.ts";
@@ -115,7 +117,11 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   else {
     refuseOptions(options, ["size", "dtype", "target", "log"], "a program beside it (MSCCL XML or MSCCL++ JSON)");
     const schedule = await scheduleOf(context, file);
-    lines = isTreeFlow(schedule) ? explainTrees(schedule) : explainSteps(expanded(schedule, "explain"));
+    lines = isPhaseSchedule(schedule)
+      ? phasesLines(context, file, schedule)
+      : isTreeFlow(schedule)
+        ? explainTrees(schedule)
+        : explainSteps(expanded(schedule, "explain"));
   }
   if (json) outJson(context, { schema: "banyan/explanation@1", file, lines, selected });
   else context.out(`${["", ...lines].map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);

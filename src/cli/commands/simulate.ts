@@ -1,5 +1,6 @@
 import { InputError } from "../../errors.ts";
 import { type PerfettoOptions, perfettoTrace } from "../../export/perfetto.ts";
+import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
 import type { Schedule } from "../../model/slot-schedule.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/tree-flow.ts";
@@ -13,6 +14,7 @@ import { verify } from "../../verify/verify.ts";
 import { type Context, outJson } from "../context.ts";
 import { simulateJointFile } from "../joint-files.ts";
 import { outputFile } from "../output-file.ts";
+import { simulatePhasesFile } from "../phase-files.ts";
 import { programFileOf } from "../program-files.ts";
 import { simulateProgramFile } from "../program-simulation.ts";
 import { anyScheduleOf, expanded, isJoint } from "../schedule-file.ts";
@@ -46,6 +48,8 @@ function replay(context: Context, schedule: Schedule, switching: Switching | "re
   return { ...found, trace: hopStartPs === undefined ? { occupancy: "serialisation" } : { hopStartPs } };
 }
 
+const STEPS_OF_PHASES = "a schedule of transfers beside it (`banyan export FILE --to steps` makes one of phases)";
+
 /** Trees, which travel cut-through and have no timeline of their own. */
 function simulateTrees(
   context: Context,
@@ -78,6 +82,10 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   refuseOptions(options, ["size", "group"], "a program beside it; a schedule has its own,");
   const whole = await anyScheduleOf(context, file);
   const chunks = textOf(options, "chunks");
+  if (isPhaseSchedule(whole)) {
+    refuseOptions(options, ["reference", "trace", "switching", "chunks"], STEPS_OF_PHASES);
+    return simulatePhasesFile(context, file, whole);
+  }
   if (isTreeFlow(whole)) return simulateTrees(context, file, whole, asked, chunks);
   if (chunks !== undefined) throw new InputError("--chunks", "a file of trees beside it", file);
   if (isJoint(whole)) return simulateJointFile(context, file, whole, asked);

@@ -1,19 +1,22 @@
 import { InputError } from "../../errors.ts";
 import { estimateOf } from "../../model/estimate.ts";
+import { isPhaseSchedule } from "../../model/phase-schedule.ts";
+import type { AnySchedule } from "../../model/schedule.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/tree-flow.ts";
 import { synthesize } from "../../pipeline.ts";
 import { problemOf } from "../../problem.ts";
 import type { Report } from "../../result.ts";
-import { AUTO, algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
+import { AUTO, algorithmNamed, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
 import { verifyTreeFlow } from "../../verify/tree-flow.ts";
 import { autoLines } from "../auto-report.ts";
 import { type Context, outJson } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { type OutputFile, outputFile } from "../output-file.ts";
+import { phasesReportLines } from "../phases-report.ts";
 import { collectiveRequest } from "../request.ts";
 import { anyScheduleOf } from "../schedule-file.ts";
-import { formatOf, refuseBefore, writeSchedule, writeTrees } from "../schedule-output.ts";
+import { formatOf, refuseBefore, refuseSchedule, writePhases, writeSchedule, writeTrees } from "../schedule-output.ts";
 import { aboutOf, progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { synthesisReport } from "../synthesis-report.ts";
 import { stepsOfTreesFile } from "../tree-files.ts";
@@ -21,8 +24,13 @@ import { treesReportLines } from "../trees-report.ts";
 import { textOf } from "../values.ts";
 import { synthesizeSeveral } from "./synth-joint.ts";
 
-const makesTrees = (algorithm: string | undefined): boolean =>
-  algorithm !== undefined && algorithm !== AUTO && isTreeMaker(algorithmNamed(algorithm));
+/** Whether the schedule is one of transfers from the start, so that the size of its file can be told before it is made. */
+function makesTransfers(algorithm: string | undefined): boolean {
+  if (algorithm === undefined) return true;
+  if (algorithm === AUTO) return false;
+  const named = algorithmNamed(algorithm);
+  return !isTreeMaker(named) && !isPhaseMaker(named);
+}
 
 /** Returns the trees of a file. Throws InputError. */
 async function treesToRepair(context: Context, file: string): Promise<TreeFlow> {
@@ -43,6 +51,15 @@ function writeTreesAs(context: Context, output: OutputFile, flow: TreeFlow, repo
     : writeTrees(context, output, flow, aboutOf(report));
 }
 
+/** Writes a schedule of any kind; returns the bytes. */
+function written(context: Context, output: OutputFile, schedule: AnySchedule, report: Report): number {
+  if (isTreeFlow(schedule)) return writeTreesAs(context, output, schedule, report);
+  if (isPhaseSchedule(schedule)) return writePhases(context, output, schedule, aboutOf(report));
+  const format = formatOf(output.path);
+  refuseSchedule(output, format, schedule);
+  return writeSchedule(context, output, format, schedule, aboutOf(report));
+}
+
 /** `banyan synth TOPO --collective C`: a schedule, verified, simulated and bounded. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet, signal } = context;
@@ -56,7 +73,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const request = collectiveRequest(withoutAuto(options), topology);
   const old = textOf(options, "repair");
   const repair = old === undefined ? undefined : await treesToRepair(context, old);
-  if (output !== undefined && wanted.algorithm !== AUTO && !makesTrees(wanted.algorithm)) {
+  if (output !== undefined && makesTransfers(wanted.algorithm)) {
     const problem = problemOf(topology, request);
     refuseBefore(output, estimateOf(problem.topology, problem.collective));
   }
@@ -70,16 +87,15 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       onProgress: (step) => context.progress(progressOf(step)),
     }),
   );
-  let bytes: number | undefined;
-  if (output !== undefined) {
-    bytes = isTreeFlow(schedule)
-      ? writeTreesAs(context, output, schedule, report)
-      : writeSchedule(context, output, formatOf(output.path), schedule, aboutOf(report));
-  }
+  const bytes = output === undefined ? undefined : written(context, output, schedule, report);
   const shown: Report = { ...report, schedule: { ...report.schedule, file: output?.path ?? null } };
   if (json) outJson(context, shown);
   else if (!(quiet && output !== undefined)) {
-    const lines = isTreeFlow(schedule) ? treesReportLines : synthesisReport;
+    const lines = isTreeFlow(schedule)
+      ? treesReportLines
+      : isPhaseSchedule(schedule)
+        ? phasesReportLines
+        : synthesisReport;
     const report = [...lines(shown, schedule.collective, context.style, bytes), ...autoLines(shown, context.style)];
     context.out(`${report.join("\n")}\n`);
   }

@@ -1,9 +1,11 @@
 import { InputError } from "../../errors.ts";
+import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
 import { isTreeFlow } from "../../model/tree-flow.ts";
 import { verify } from "../../verify/verify.ts";
 import type { Context } from "../context.ts";
 import { verifyJointFile } from "../joint-files.ts";
+import { verifyPhasesFile } from "../phase-files.ts";
 import { programFileOf, verifyProgramFile } from "../program-files.ts";
 import { isFolder, verifyProgramFolder } from "../program-folder.ts";
 import { anyScheduleOf, isJoint } from "../schedule-file.ts";
@@ -22,6 +24,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   if (target !== undefined) throw new InputError("--target", "a program beside it, not a schedule,", file);
   const schedule = await anyScheduleOf(context, file);
   if (isJoint(schedule)) return verifyJointFile(context, file, schedule);
+  if (isPhaseSchedule(schedule)) return verifyPhasesFile(context, file, schedule);
   if (isTreeFlow(schedule)) return verifyTreesFile(context, file, schedule);
   context.progress({ what: "verifying" });
   const verification = verify(schedule, {

@@ -6,7 +6,7 @@ import { heatMapSvg } from "../../export/svg-heat-map.ts";
 import { timelineSvg } from "../../export/svg-timeline.ts";
 import { topologySvg } from "../../export/svg-topology.ts";
 import { treesSvg } from "../../export/svg-trees.ts";
-import { transfersOf } from "../../model/schedule.ts";
+import { type AnySchedule, transfersOf, withoutPhases } from "../../model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "../../model/slot-schedule.ts";
 import { demandForwarding, isTreeFlow, type TreeFlow } from "../../model/tree-flow.ts";
 import { bestPieces } from "../../model/tree-pieces.ts";
@@ -54,9 +54,10 @@ function timelineFor(schedule: Schedule | TreeFlow): Timeline | null {
   return timelineOf(schedule, simulateSchedule(schedule, { timeline: true }).startPs);
 }
 
-function svgOf(schedule: Schedule | TreeFlow, view: (typeof VIEWS)[number]): Iterable<string> {
-  const { topology } = schedule;
+function svgOf(given: AnySchedule, view: (typeof VIEWS)[number]): Iterable<string> {
+  const { topology } = given;
   if (view === "topology") return topologySvg(topology);
+  const schedule = withoutPhases(given, "--to svg");
   if (view === "links") {
     const { linkBusyPs, totalPs } = busyOf(schedule);
     return heatMapSvg(topology, linkBusyPs, totalPs);
@@ -75,7 +76,8 @@ export const PICTURE_EXPORTERS: readonly Exporter[] = [
   {
     name: "html",
     description: "a report on one page, nothing loaded: answer, proof, network, trees, time, links, data",
-    fromSchedule(context, { schedule, report }, path) {
+    fromSchedule(context, { schedule: given, report }, path) {
+      const schedule = withoutPhases(given, "--to html");
       const output = outputFile(context, path, "-o");
       context.progress({ what: "drawing" });
       const page = htmlReport({

@@ -2,15 +2,24 @@ import { InputError } from "../../errors.ts";
 import { perfettoTrace } from "../../export/perfetto.ts";
 import { topologyJsonParts } from "../../export/topology-json.ts";
 import { aboutBytes } from "../../model/estimate.ts";
-import { transfersOf } from "../../model/schedule.ts";
+import { isPhaseSchedule } from "../../model/phase-schedule.ts";
+import { transfersOf, withoutPhases } from "../../model/schedule.ts";
 import type { Schedule } from "../../model/slot-schedule.ts";
 import type { StepSchedule } from "../../model/step-schedule.ts";
 import { linkCount } from "../../model/topology.ts";
 import { isTreeFlow, listedTrees } from "../../model/tree-flow.ts";
 import type { Context } from "../context.ts";
 import { outputFile } from "../output-file.ts";
+import { stepsOfPhasesFile } from "../phase-files.ts";
 import { expanded } from "../schedule-file.ts";
-import { refuseSchedule, type ScheduleFormat, writeSchedule, writeShown, writeTrees } from "../schedule-output.ts";
+import {
+  refuseSchedule,
+  type ScheduleFormat,
+  writePhases,
+  writeSchedule,
+  writeShown,
+  writeTrees,
+} from "../schedule-output.ts";
 import type { ScheduleSubject } from "../subject.ts";
 import { aboutOf } from "../synthesis-options.ts";
 import { count } from "../text.ts";
@@ -21,9 +30,12 @@ import type { Exporter, Written } from "./exporter.ts";
 const SLICE_BYTES = 200;
 const MOST_TRACE = 2 ** 31;
 
-/** Returns the schedule with trees as steps. */
-const asSteps = ({ schedule }: ScheduleSubject, to: string): Schedule =>
-  isTreeFlow(schedule) ? stepsOfTreesFile(schedule, `--to ${to}`) : schedule;
+/** Returns the schedule with trees as steps; phases only where steps are asked for. Throws InputError. */
+function asSteps({ schedule }: ScheduleSubject, to: string): Schedule {
+  if (isPhaseSchedule(schedule) && to === "steps") return stepsOfPhasesFile(schedule, `--to ${to}`);
+  const plain = withoutPhases(schedule, `--to ${to}`);
+  return isTreeFlow(plain) ? stepsOfTreesFile(plain, `--to ${to}`) : plain;
+}
 
 /** Returns the schedule transfer by transfer. Throws InputError where there are too many. */
 export const stepsFor = (subject: ScheduleSubject, to: string): StepSchedule =>
@@ -48,11 +60,15 @@ function writeAs(
 export const SCHEDULE_EXPORTERS: readonly Exporter[] = [
   {
     name: "json",
-    description: "a schedule or its trees, or a network, as Banyan's JSON",
+    description: "a schedule, its trees or phases, or a network, as Banyan's JSON",
     fromSchedule(context, subject, path) {
       const { schedule, report } = subject;
-      if (!isTreeFlow(schedule)) return writeAs(context, subject, path, "json", "json");
       const about = report === null ? undefined : aboutOf(report);
+      if (isPhaseSchedule(schedule)) {
+        const bytes = writePhases(context, outputFile(context, path, "-o"), schedule, about);
+        return { bytes, what: count(schedule.chunk.length, "phase"), facts: { phases: schedule.chunk.length } };
+      }
+      if (!isTreeFlow(schedule)) return writeAs(context, subject, path, "json", "json");
       const bytes = writeTrees(context, outputFile(context, path, "-o"), schedule, about);
       const trees = listedTrees(schedule);
       return { bytes, what: count(trees, "tree"), facts: { trees } };
@@ -69,7 +85,7 @@ export const SCHEDULE_EXPORTERS: readonly Exporter[] = [
   },
   {
     name: "steps",
-    description: "trees transfer by transfer, JSON",
+    description: "trees or phases transfer by transfer, JSON",
     fromSchedule: (context, subject, path) => writeAs(context, subject, path, "steps", "json"),
   },
   {

@@ -1,0 +1,122 @@
+import type { NetworkDimension } from "../model/dimensions.ts";
+import { PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../model/phase-schedule.ts";
+import { phaseTimes } from "../model/phase-times.ts";
+import { add, divide, multiply, type Rational, rational, toNumber } from "../model/rational.ts";
+import { formatBandwidth, formatSize, formatTime } from "../model/units.ts";
+
+/** The most frequent orders are told. */
+const ORDERS = 6;
+
+const OPS = ["reduce-scatter", "all-gather"] as const;
+const percent = (share: number): string => `${Number((100 * share).toPrecision(4))} %`;
+const counted = (many: number, one: string): string => `${many} ${one}${many === 1 ? "" : "s"}`;
+
+/** What a dimension does. */
+interface Load {
+  phases: number;
+  bytes: Rational;
+  busyPs: number;
+  lastPs: number;
+}
+
+/**
+ * Returns what a schedule of phases does, in words, a line each: its dimensions, the orders in which chunks take them, where
+ * chunks begin, how busy each dimension is, and which one limits it. The schedule must be correct. O(phases).
+ */
+export function explainPhases(schedule: PhaseSchedule): string[] {
+  const { topology, collective, dimensions, algorithms, endPs } = schedule;
+  const { chunksPerNpu, chunkBytes, groupSize, kind } = collective;
+  const total = endPs.reduce((last, end) => Math.max(last, end), 0);
+  const loads = loadsOf(schedule);
+  const bytes = Math.ceil(toNumber(multiply(chunkBytes, rational(kind === "allgather" ? 1 : groupSize))));
+  const lines = [
+    `${kind} in ${counted(endPs.length, "phase")} of ${counted(chunksPerNpu, "chunk")} within ${counted(dimensions.length, "dimension")} of ${topology.name}, planned for ${formatTime(total)}`,
+    `an NPU begins with ${formatSize(bytes)} of each chunk (rounded up)`,
+    "",
+  ];
+  dimensions.forEach((dimension, d) => {
+    const { latencyPs } = phaseTimes(dimension, algorithms[d], PHASE_REDUCE_SCATTER, rational(1));
+    lines.push(
+      `dimension ${d}: ${dimensionText(dimension)} by ${algorithms[d]}, ${formatBandwidth(dimension.bytesPerSecond)} an NPU, ${formatTime(latencyPs)} of latency a phase`,
+    );
+  });
+  lines.push("", ...orderLines(schedule), "");
+  loads.forEach(({ phases, bytes: sent, busyPs, lastPs }, d) => {
+    const size = formatSize(Math.ceil(toNumber(sent)));
+    lines.push(
+      `dimension ${d}: each NPU sends ${size} in ${counted(phases, "phase")}, busy ${percent(busyPs / Math.max(1, total))} of the time, serialises until ${formatTime(lastPs)}`,
+    );
+  });
+  lines.push(limitLine(schedule, loads, total));
+  return lines;
+}
+
+const dimensionText = ({ kind, size }: NetworkDimension): string =>
+  `${kind === "fc" ? "fully connected lines" : kind === "switch" ? "switches" : `${kind}s`} of ${size}`;
+
+function loadsOf({ collective, dimensions, algorithms, chunk, dimension, op, startPs }: PhaseSchedule): Load[] {
+  const { kind, groupSize, chunkBytes, chunksPerNpu } = collective;
+  const loads = dimensions.map((): Load => ({ phases: 0, bytes: rational(0), busyPs: 0, lastPs: 0 }));
+  const whole = multiply(chunkBytes, rational(groupSize));
+  const holders = new Float64Array(chunksPerNpu).fill(kind === "allgather" ? groupSize : 1);
+  for (let row = 0; row < chunk.length; row++) {
+    const [c, d] = [chunk[row], dimension[row]];
+    const { size } = dimensions[d];
+    const scatters = op[row] === PHASE_REDUCE_SCATTER;
+    if (!scatters) holders[c] /= size;
+    const { serialPs, bytesSent } = phaseTimes(
+      dimensions[d],
+      algorithms[d],
+      op[row],
+      divide(whole, rational(holders[c])),
+    );
+    if (scatters) holders[c] *= size;
+    const load = loads[d];
+    load.phases++;
+    load.bytes = add(load.bytes, bytesSent);
+    load.busyPs += serialPs;
+    load.lastPs = Math.max(load.lastPs, startPs[row] + serialPs);
+  }
+  return loads;
+}
+
+/** Tells the orders of chunks, the most frequent first, and where chunks begin. */
+function orderLines({ collective, dimensions, chunk, dimension, op }: PhaseSchedule): string[] {
+  const { chunksPerNpu } = collective;
+  const orders = Array.from({ length: chunksPerNpu }, (): [number[], number[]] => [[], []]);
+  const starts = dimensions.map(() => 0);
+  const begun = new Uint8Array(chunksPerNpu);
+  for (let row = 0; row < chunk.length; row++) {
+    const c = chunk[row];
+    orders[c]?.[op[row] === PHASE_REDUCE_SCATTER ? 0 : 1].push(dimension[row]);
+    if (begun[c] === 0) starts[dimension[row]]++;
+    begun[c] = 1;
+  }
+  const told = new Map<string, number>();
+  for (const order of orders) {
+    const parts = order.flatMap((own, k) => (own.length === 0 ? [] : [`${OPS[k]}s over ${own.join(", ")}`]));
+    const text = parts.join(", then ");
+    told.set(text, (told.get(text) ?? 0) + 1);
+  }
+  const sorted = [...told].sort(([a, many], [b, more]) => more - many || (a < b ? -1 : 1));
+  const lines = sorted.slice(0, ORDERS).map(([text, many]) => `${counted(many, "chunk")}: ${text}`);
+  if (sorted.length > ORDERS) {
+    const rest = sorted.slice(ORDERS).reduce((sum, [, many]) => sum + many, 0);
+    lines.push(`${counted(rest, "chunk")}: ${sorted.length - ORDERS} other orders`);
+  }
+  const where = starts.map((many, d) => `${many} in dimension ${d}`).join(", ");
+  return [...lines, `chunks begin: ${where}`];
+}
+
+/** Tells which dimension is busiest, and what the time would be if all were as busy as they can. */
+function limitLine({ dimensions, algorithms }: PhaseSchedule, loads: readonly Load[], total: number): string {
+  const most = Math.max(...loads.map(({ busyPs }) => busyPs));
+  const busiest = loads.findIndex(({ busyPs }) => busyPs === most);
+  if (total === 0) return "limit: nothing moves";
+  const both = algorithms[busiest] === "offload" ? " (up and down counted together)" : "";
+  const idle = Math.max(0, total - most);
+  const rate = dimensions[busiest].bytesPerSecond;
+  const wait =
+    idle === 0 ? "it never waits" : `it waits for chunks or their latency ${formatTime(idle)} of ${formatTime(total)}`;
+  return `limit: dimension ${busiest} (${formatBandwidth(rate)} an NPU) is the busiest${both}; ${wait}`;
+}

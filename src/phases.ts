@@ -1,0 +1,125 @@
+import { limitWithBottleneck } from "./bottleneck.ts";
+import type { Engine } from "./engine/types.ts";
+import { CancelledError, InputError, InternalError } from "./errors.ts";
+import { phasesBound } from "./model/bounds/phases.ts";
+import { type Bound, boundOf, referencePs } from "./model/bounds.ts";
+import type { PhaseSchedule } from "./model/phase-schedule.ts";
+import { phaseTransfers, stepsOfPhases } from "./model/phase-steps.ts";
+import { compare } from "./model/rational.ts";
+import { routeTimes } from "./model/routes.ts";
+import type { StepSchedule } from "./model/step-schedule.ts";
+import type { Topology } from "./model/topology.ts";
+import { checkOptions, type SynthesizeOptions } from "./options.ts";
+import { perDimensionOf, phasesReport } from "./phases-result.ts";
+import { problemOf } from "./problem.ts";
+import { type Report, reportOf } from "./result.ts";
+import { type PhaseSimulation, simulatePhases } from "./simulate/phases.ts";
+import { simulateSchedule } from "./simulate/replay.ts";
+import type { PhaseMaker, PhaseSynthesis } from "./synthesize/phase-maker.ts";
+import { verifyPhases } from "./verify/phases.ts";
+import { verifySchedule } from "./verify/schedule.ts";
+import type { Violation } from "./verify/violation.ts";
+
+/** Up to so many transfers phases are written out as steps. */
+const MOST_STEPS = 1e6;
+
+export interface PhasesResult {
+  readonly schedule: PhaseSchedule | StepSchedule;
+  readonly report: Report;
+}
+
+/** Throws InputError for options that only schedules of steps or trees have, and for a root. */
+function refuseOtherOptions({ name }: PhaseMaker, options: SynthesizeOptions): void {
+  const { trials, switchDegree, k, eulerian, repair, root } = options;
+  const ofOthers = Object.entries({ trials, "switch-degree": switchDegree, k, eulerian, repair });
+  const given = ofOthers.find(([, value]) => value !== undefined)?.[0];
+  if (given !== undefined)
+    throw new InputError(`--${given}`, "an algorithm beside it that knows it, or nothing,", name);
+  if (root !== undefined)
+    throw new InputError("--root", "nothing beside a collective in which all NPUs do the same", root);
+}
+
+/**
+ * Returns phases within the dimensions of a network for a collective, with their report: made, judged, replayed dimension by
+ * dimension. Up to 1e6 transfers they are written out as steps, which the judges of steps verify and replay: the result is then
+ * a schedule of steps. Without a number of chunks, that with which the maker does best. Throws as `synthesize` does.
+ */
+export async function synthesizePhases(
+  engine: Engine,
+  topology: Topology,
+  options: SynthesizeOptions,
+  maker: PhaseMaker,
+): Promise<PhasesResult> {
+  checkOptions(options);
+  refuseOtherOptions(maker, options);
+  const begin = (phase: string): void => {
+    if (options.signal?.aborted) throw new CancelledError();
+    options.onProgress?.({ phase, done: 0, total: 1 });
+  };
+  begin("synthesize");
+  const started = performance.now();
+  const found = made(topology, options, maker);
+  const ms = performance.now() - started;
+  const { schedule } = found;
+  const { collective } = schedule;
+  begin("verify");
+  refuse(maker, verifyPhases(schedule, { limit: 1 }).violations);
+  begin("simulate");
+  const simulated = simulatePhases(schedule);
+  begin("limit");
+  const limit = limitWithBottleneck(engine.kernels, schedule.topology, collective);
+  const reference = referencePs(schedule.topology, collective);
+  const synthesis = {
+    ms: Math.round(ms * 1000) / 1000,
+    backend: engine.backend,
+    threads: 1,
+    seed: options.seed ?? 1,
+    trials: 1,
+    policy: found.policy,
+  };
+  const about = { algorithm: maker.name, limit, reference, verified: true, notes: found.notes, synthesis };
+  if (phaseTransfers(schedule) > MOST_STEPS) {
+    const bound = greater(limit, phasesBound(schedule));
+    return { schedule, report: phasesReport({ ...about, schedule, bound, simulated }) };
+  }
+  return asSteps(schedule, simulated, { ...about, maker, options, begin });
+}
+
+/** Returns what the maker makes, in the number of chunks that was asked for or in its own. */
+function made(given: Topology, options: SynthesizeOptions, maker: PhaseMaker): PhaseSynthesis {
+  const { chunks = "auto", policy = null, offload = false } = options;
+  const requestOf = (chunks: number) => ({ ...problemOf(given, { ...options, chunks }), policy, offload });
+  const own = chunks === "auto" ? maker.ownChunks(requestOf(1)) : chunks;
+  return maker.makePhases(requestOf(own));
+}
+
+const greater = (a: Bound, b: Bound): Bound => (compare(b.ps, a.ps) > 0 ? b : a);
+
+function refuse({ name }: PhaseMaker, violations: readonly Violation[]): void {
+  if (violations.length === 0) return;
+  throw new InternalError(`${name} made phases that break rules: ${violations[0]?.message}`);
+}
+
+interface About
+  extends Pick<Parameters<typeof phasesReport>[0], "algorithm" | "limit" | "reference" | "notes" | "synthesis"> {
+  readonly maker: PhaseMaker;
+  readonly options: SynthesizeOptions;
+  begin(phase: string): void;
+}
+
+/** Returns the phases as steps, judged and replayed as such, with the report of both levels. */
+function asSteps(phases: PhaseSchedule, perDimension: PhaseSimulation, about: About): PhasesResult {
+  const { maker, options, begin, notes, limit, ...rest } = about;
+  const schedule = stepsOfPhases(phases);
+  const { topology, collective, routes } = schedule;
+  begin("verify");
+  refuse(maker, verifySchedule(schedule, { limit: 1 }).violations);
+  begin("simulate");
+  const { ps, model } = simulateSchedule(schedule, { switching: options.switching ?? "cut-through" });
+  begin("bound");
+  const ofTransfers = boundOf(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes));
+  const bound = greater(limit, ofTransfers);
+  const report = reportOf({ ...rest, schedule, limit, bound, simulated: { ps, model }, verified: true });
+  const levels = { perDimension: perDimensionOf(phases, perDimension), ...(notes.length === 0 ? {} : { notes }) };
+  return { schedule, report: { ...report, ...levels } };
+}
