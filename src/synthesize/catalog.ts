@@ -60,8 +60,8 @@ export const isTreeMaker = (algorithm: Algorithm): algorithm is TreeMaker => "ma
 
 export const isPhaseMaker = (algorithm: Algorithm): algorithm is PhaseMaker => "makePhases" in algorithm;
 
-/** Returns what has that name; throws InputError. */
-export function algorithmNamed(name: string): Algorithm {
+/** Returns what has that name; throws InputError, which lists the others as well. */
+export function algorithmNamed(name: string, others: readonly string[] = []): Algorithm {
   const found = ALGORITHMS.find((algorithm) => algorithm.name === name);
   if (found === undefined) {
     const names = [...ALGORITHMS.map((one) => one.name), ...others];

@@ -30,6 +30,13 @@ describe("a file for a tuner", () => {
     expect(leftOut).toEqual([]);
   });
 
+  it("goes by NCCL's own rings and trees where they were tried", () => {
+    const rows = [row(10, "nccl-rings", 5), row(10, "ring", 1), row(10, "nccl-tree", 4), row(10, "forestcoll", 2)];
+    expect(ranges(tunerCsv(rows, options).text)).toEqual([[0, 4294967295, "tree"]]);
+    expect(ranges(tunerCsv(rows.slice(0, 2), options).text)).toEqual([[0, 4294967295, "ring"]]);
+    expect(ranges(tunerCsv([...rows.slice(1, 3)], options).text)).toEqual([[0, 4294967295, "ring"]]);
+  });
+
   it("leaves sizes to NCCL for which it has nothing that was tried, and tells them", () => {
     const rows = [row(10, "ring", 1), row(20, "tacos", 1), row(30, "ring", 1)];
     const { text, leftOut } = tunerCsv(rows, { ...options, channels: 8, protocol: "ll" });
