@@ -11,9 +11,9 @@ export type QueueOrder = "scf" | "fifo";
 
 /**
  * Returns the phases in the order in which the dimensions would carry them out (4.6.2): a dimension that is free takes, of the
- * chunks that are there, the smallest (by what an NPU holds before the phase; `scf`) or the one that came first (`fifo`), ties
- * by chunk number; it is free again when the phase is serialised, and the chunk goes on to its next dimension the latencies of
- * the phase later. O(phases log chunks).
+ * chunks that are there, the smallest (`scf`: by what an NPU holds before it scatters or after it gathers, so the one that takes
+ * least time) or the one that came first (`fifo`), ties by chunk number; it is free again when the phase is serialised, and the
+ * chunk goes on to its next dimension the latencies of the phase later. O(phases log chunks).
  */
 export function executed(problem: PhaseProblem, orders: ChunkOrders, queueOrder: QueueOrder): PhaseSchedule {
   const { topology, collective, dimensions, algorithms, chunks, perChunk, scatters, costs } = problem;
@@ -30,19 +30,18 @@ export function executed(problem: PhaseProblem, orders: ChunkOrders, queueOrder:
   /** By time: what is done; chunks with their numbers, lanes from `chunks` on. */
   const events = heap();
   const position = new Uint32Array(chunks);
+  /** NPUs that share what the chunk's phase moves. */
   const holders = new Float64Array(chunks).fill(scatters === 0 ? collective.groupSize : 1);
-  const laneAt = (chunk: number): number => {
-    const d = orders[chunk * perChunk + position[chunk]];
-    return 2 * d + phaseLane(algorithms[d], opAt(problem, position[chunk]));
-  };
   const enqueue = (chunk: number, now: number): void => {
-    lanes[laneAt(chunk)].add(queueOrder === "scf" ? -holders[chunk] : now, chunk);
+    const d = orders[chunk * perChunk + position[chunk]];
+    const op = opAt(problem, position[chunk]);
+    if (op !== PHASE_REDUCE_SCATTER) holders[chunk] /= dimensions[d].size;
+    lanes[2 * d + phaseLane(algorithms[d], op)].add(queueOrder === "scf" ? -holders[chunk] : now, chunk);
   };
   let row = 0;
   const start = (lane: number, chunk: number, now: number): void => {
     const d = lane >> 1;
     const op = opAt(problem, position[chunk]);
-    if (op !== PHASE_REDUCE_SCATTER) holders[chunk] /= dimensions[d].size;
     const { serialPs, latencyPs } = costs(d, op, holders[chunk]);
     if (op === PHASE_REDUCE_SCATTER) holders[chunk] *= dimensions[d].size;
     rows.chunk[row] = chunk;
