@@ -48,7 +48,8 @@ export function candidatesFor(
   names?: readonly string[],
 ): { readonly candidates: readonly Algorithm[]; readonly leftOut: readonly LeftOut[] } {
   const kind = typeof options.collective === "string" ? options.collective : options.collective.kind;
-  const named = names?.map(algorithmNamed) ?? ALGORITHMS.filter(({ collectives }) => collectives.includes(kind));
+  const named =
+    names?.map((name) => algorithmNamed(name)) ?? ALGORITHMS.filter(({ collectives }) => collectives.includes(kind));
   const problem = wholeProblem(topology, options);
   const candidates: Algorithm[] = [];
   const leftOut: LeftOut[] = [];

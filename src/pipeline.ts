@@ -209,7 +209,7 @@ export async function synthesize(
 ): Promise<SynthesizeResult> {
   checkOptions(options);
   if (options.algorithm === AUTO) return synthesizeBest(topology, options, (one) => synthesize(engine, topology, one));
-  const synthesizer = algorithmNamed(options.algorithm ?? "tacos");
+  const synthesizer = algorithmNamed(options.algorithm ?? "tacos", [AUTO]);
   const { collective, chunks = 1 } = options;
   const kind = typeof collective === "string" ? collective : collective.kind;
   // a name that nobody knows is left to problemOf, which says what was meant

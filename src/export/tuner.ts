@@ -83,7 +83,6 @@ export function tunerCsv(rows: readonly PredictedRow[], options: TunerOptions): 
     throw new InputError("the collective of a tuner", `one of ${COLLECTIVES.join(", ")}`, collective);
   const sizes = [...new Set(rows.map(({ sizeBytes }) => sizeBytes))].sort((a, b) => a - b);
   const best = bestBySize(rows, collective);
-  if (!best.has(size)) best.set(size, standIn);
   const leftOut = sizes.filter((size) => !best.has(size));
   if (best.size === 0)
     throw new InputError(
