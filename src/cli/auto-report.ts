@@ -1,14 +1,23 @@
 import type { AutoReport } from "../auto.ts";
 import type { Report } from "../result.ts";
 import type { Style } from "./style.ts";
-import { aligned, labelled, percent, timeText } from "./text.ts";
+import { aligned, labelled, leftOutLines, percent, timeText } from "./text.ts";
 
 /** Returns the lines that say how the algorithm of a report was chosen; none where it was named. */
-export function autoLines({ algorithm, auto }: Pick<Report, "algorithm" | "auto">, style: Style): string[] {
+export function autoLines(
+  { algorithm, auto, deterministic }: Pick<Report, "algorithm" | "auto" | "deterministic">,
+  style: Style,
+): string[] {
   if (auto === undefined) return [];
   const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
-  const left = auto.leftOut.map((one, i) => label(i === 0 ? "left out" : "", `${one.algorithm}: ${one.reason}`));
-  return ["", label("chosen", `${algorithm}: ${auto.because}`), ...triedLines(auto, algorithm, style), ...left];
+  const clock = "the time limit decided what was tried: another run may choose another algorithm";
+  return [
+    "",
+    label("chosen", `${algorithm}: ${auto.because}`),
+    ...triedLines(auto, algorithm, style),
+    ...leftOutLines(auto.leftOut).map((line) => `  ${line}`),
+    ...(deterministic ? [] : [label("note", clock)]),
+  ];
 }
 
 function triedLines({ tried }: AutoReport, best: string, style: Style): string[] {

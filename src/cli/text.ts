@@ -51,6 +51,15 @@ export const timingCells = ({ us, algbwGBps, busbwGBps }: Timing): string[] => [
   gbpsText(busbwGBps),
 ];
 
+/** Returns "left out" lines: a reason, with all algorithms that have it. */
+export function leftOutLines(leftOut: readonly { readonly algorithm: string; readonly reason: string }[]): string[] {
+  const byReason = new Map<string, string[]>();
+  for (const { algorithm, reason } of leftOut) byReason.set(reason, [...(byReason.get(reason) ?? []), algorithm]);
+  return [...byReason].map(([reason, algorithms], i) =>
+    labelled(i === 0 ? "left out" : "", `${algorithms.join(", ")}: ${reason}`),
+  );
+}
+
 export type Align = "left" | "right";
 
 /** Returns rows as lines with aligned columns, two blanks apart; the last column is not padded. */

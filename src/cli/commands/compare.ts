@@ -16,7 +16,7 @@ import type { Style } from "../style.ts";
 import { synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { networkText } from "../synthesis-report.ts";
 import { table } from "../table.ts";
-import { count, labelled, percent, significant, timeText } from "../text.ts";
+import { count, labelled, leftOutLines, percent, significant, timeText } from "../text.ts";
 import { listOf, namedCollective, oneOf, textOf } from "../values.ts";
 import { version } from "../version.ts";
 
@@ -193,9 +193,6 @@ function report({ topology, collective, rows, references, limits, leftOut }: Com
     "",
     ...below("limit", [...why]),
     ...below("NCCL model", choiceLines(references)),
-    ...below(
-      "left out",
-      leftOut.map(({ algorithm, reason }) => `${algorithm}: ${reason}`),
-    ),
+    ...leftOutLines(leftOut),
   ].map((line) => `  ${line}`.trimEnd());
 }
