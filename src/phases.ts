@@ -21,7 +21,7 @@ import { verifySchedule } from "./verify/schedule.ts";
 import type { Violation } from "./verify/violation.ts";
 
 /** Up to so many transfers phases are written out as steps. */
-const MOST_STEPS = 1e6;
+const MOST_STEPS = 2e6;
 
 export interface PhasesResult {
   readonly schedule: PhaseSchedule | StepSchedule;
@@ -41,7 +41,7 @@ function refuseOtherOptions({ name }: PhaseMaker, options: SynthesizeOptions): v
 
 /**
  * Returns phases within the dimensions of a network for a collective, with their report: made, judged, replayed dimension by
- * dimension. Up to 1e6 transfers they are written out as steps, which the judges of steps verify and replay: the result is then
+ * dimension. Up to 2e6 transfers they are written out as steps, which the judges of steps verify and replay: the result is then
  * a schedule of steps. Without a number of chunks, that with which the maker does best. Throws as `synthesize` does.
  */
 export async function synthesizePhases(

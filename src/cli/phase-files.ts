@@ -8,7 +8,7 @@ import { timingOf, topologySummary } from "../result.ts";
 import { simulatePhases } from "../simulate/phases.ts";
 import { verifyPhases } from "../verify/phases.ts";
 import { type Context, outJson } from "./context.ts";
-import { dimensionLines } from "./phases-report.ts";
+import { dimensionLines } from "./dimension-lines.ts";
 import { networkText, sizedText } from "./synthesis-report.ts";
 import { count, labelled, labelledTable, timingCells } from "./text.ts";
 import { KEPT, writeVerdict } from "./verdict.ts";

@@ -1,36 +1,9 @@
 import type { Collective } from "../model/collective.ts";
-import type { PerDimension, Report } from "../result.ts";
+import type { Report } from "../result.ts";
+import { dimensionLines } from "./dimension-lines.ts";
 import type { Style } from "./style.ts";
 import { boundCells, networkText, sizedText } from "./synthesis-report.ts";
-import {
-  count,
-  gbpsText,
-  labelled,
-  labelledTable,
-  percent,
-  roundedSize,
-  significant,
-  timeText,
-  timingCells,
-} from "./text.ts";
-
-/** Returns the dimensions as a table: kind, bandwidth of an NPU, how its lines work, how busy they are. */
-export function dimensionLines({ us, utilisation, dimensions }: PerDimension, style: Style): string[] {
-  const rows = dimensions.map(({ kind, size, algorithm, GBps, utilisation: used }, d) => [
-    String(d),
-    `${kind}:${size}`,
-    gbpsText(GBps),
-    percent(used),
-    algorithm,
-  ]);
-  const sum = dimensions.reduce((all, { GBps }) => all + GBps, 0);
-  const all = ["all", "", gbpsText(sum), percent(utilisation), `${timeText(us)} dimension by dimension`];
-  const [head, ...lines] = labelledTable(
-    [["dimension", "lines", "an NPU", "used", "by"], ...rows, all],
-    ["left", "left", "right", "right", "left"],
-  );
-  return [style.dim(head as string), ...lines];
-}
+import { count, labelled, labelledTable, percent, roundedSize, significant, timeText, timingCells } from "./text.ts";
 
 /** Returns the lines of the report of `banyan synth` for phases. */
 export function phasesReportLines(report: Report, collective: Collective, style: Style, fileBytes?: number): string[] {

@@ -3,6 +3,7 @@ import type { DirectFacts } from "../model/direct/facts.ts";
 import { toNumber } from "../model/rational.ts";
 import { formatSize } from "../model/units.ts";
 import type { BoundReport, Report } from "../result.ts";
+import { dimensionLines } from "./dimension-lines.ts";
 import { bandwidthText } from "./direct-report.ts";
 import type { Style } from "./style.ts";
 import { count, labelled, labelledTable, percent, roundedSize, timeText, timingCells } from "./text.ts";
@@ -73,6 +74,8 @@ export function synthesisReport(report: Report, collective: Collective, style: S
   lines.push(style.dim(`  ${head}`), ...rows.map((row) => `  ${row}`));
   if (simulated === null) lines.push(label("simulated", "not above 1e8 transfers without --simulate"));
   lines.push("");
+  if (report.perDimension !== undefined)
+    lines.push(...dimensionLines(report.perDimension, style).map((line) => `  ${line}`), "");
   const bounds = [boundCells("bound", bound, `${percent(optimality)} of planned`)];
   const share = ofLimit === null ? "" : `${percent(ofLimit)} of simulated`;
   bounds.push(boundCells("limit", limit, share));
@@ -96,6 +99,7 @@ export function synthesisReport(report: Report, collective: Collective, style: S
   ) {
     lines.push(label("hint", "--chunks auto tries more chunks per NPU, which may be faster"));
   }
+  for (const note of report.notes ?? []) lines.push(label("note", note));
   if (schedule.file !== null) {
     const size = fileBytes === undefined ? "" : ` (${roundedSize(fileBytes)})`;
     lines.push(label("file", `${schedule.file}${size}`));

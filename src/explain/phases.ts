@@ -1,6 +1,6 @@
 import type { NetworkDimension } from "../model/dimensions.ts";
 import { PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../model/phase-schedule.ts";
-import { phaseTimes } from "../model/phase-times.ts";
+import { phaseLane, phaseTimes } from "../model/phase-times.ts";
 import { add, divide, multiply, type Rational, rational, toNumber } from "../model/rational.ts";
 import { formatBandwidth, formatSize, formatTime } from "../model/units.ts";
 
@@ -8,6 +8,8 @@ import { formatBandwidth, formatSize, formatTime } from "../model/units.ts";
 const ORDERS = 6;
 
 const OPS = ["reduce-scatter", "all-gather"] as const;
+/** What lanes are called, of one and of two. */
+const LANES = [[""], [" up", " down"]] as const;
 const percent = (share: number): string => `${Number((100 * share).toPrecision(4))} %`;
 const counted = (many: number, one: string): string => `${many} ${one}${many === 1 ? "" : "s"}`;
 
@@ -15,7 +17,8 @@ const counted = (many: number, one: string): string => `${many} ${one}${many ===
 interface Load {
   phases: number;
   bytes: Rational;
-  busyPs: number;
+  /** Of each lane (phaseLane). */
+  readonly busyPs: [number, number];
   lastPs: number;
 }
 
@@ -43,8 +46,14 @@ export function explainPhases(schedule: PhaseSchedule): string[] {
   lines.push("", ...orderLines(schedule), "");
   loads.forEach(({ phases, bytes: sent, busyPs, lastPs }, d) => {
     const size = formatSize(Math.ceil(toNumber(sent)));
+    const share = ([up, down]: readonly number[]): string => {
+      const shares = algorithms[d] === "offload" ? [up, down] : [up];
+      return shares
+        .map((ps, lane) => `${percent(ps / Math.max(1, total))}${LANES[shares.length - 1][lane]}`)
+        .join(", ");
+    };
     lines.push(
-      `dimension ${d}: each NPU sends ${size} in ${counted(phases, "phase")}, busy ${percent(busyPs / Math.max(1, total))} of the time, serialises until ${formatTime(lastPs)}`,
+      `dimension ${d}: each NPU sends ${size} in ${counted(phases, "phase")}, busy ${share(busyPs)} of the time, serialises until ${formatTime(lastPs)}`,
     );
   });
   lines.push(limitLine(schedule, loads, total));
@@ -56,7 +65,7 @@ const dimensionText = ({ kind, size }: NetworkDimension): string =>
 
 function loadsOf({ collective, dimensions, algorithms, chunk, dimension, op, startPs }: PhaseSchedule): Load[] {
   const { kind, groupSize, chunkBytes, chunksPerNpu } = collective;
-  const loads = dimensions.map((): Load => ({ phases: 0, bytes: rational(0), busyPs: 0, lastPs: 0 }));
+  const loads = dimensions.map((): Load => ({ phases: 0, bytes: rational(0), busyPs: [0, 0], lastPs: 0 }));
   const whole = multiply(chunkBytes, rational(groupSize));
   const holders = new Float64Array(chunksPerNpu).fill(kind === "allgather" ? groupSize : 1);
   for (let row = 0; row < chunk.length; row++) {
@@ -74,7 +83,7 @@ function loadsOf({ collective, dimensions, algorithms, chunk, dimension, op, sta
     const load = loads[d];
     load.phases++;
     load.bytes = add(load.bytes, bytesSent);
-    load.busyPs += serialPs;
+    load.busyPs[phaseLane(algorithms[d], op[row]) === 0 ? 0 : 1] += serialPs;
     load.lastPs = Math.max(load.lastPs, startPs[row] + serialPs);
   }
   return loads;
@@ -109,14 +118,14 @@ function orderLines({ collective, dimensions, chunk, dimension, op }: PhaseSched
 }
 
 /** Tells which dimension is busiest, and what the time would be if all were as busy as they can. */
-function limitLine({ dimensions, algorithms }: PhaseSchedule, loads: readonly Load[], total: number): string {
-  const most = Math.max(...loads.map(({ busyPs }) => busyPs));
-  const busiest = loads.findIndex(({ busyPs }) => busyPs === most);
+function limitLine({ dimensions }: PhaseSchedule, loads: readonly Load[], total: number): string {
+  const busy = loads.map(({ busyPs }) => Math.max(...busyPs));
+  const most = Math.max(...busy);
+  const busiest = busy.indexOf(most);
   if (total === 0) return "limit: nothing moves";
-  const both = algorithms[busiest] === "offload" ? " (up and down counted together)" : "";
   const idle = Math.max(0, total - most);
   const rate = dimensions[busiest].bytesPerSecond;
   const wait =
     idle === 0 ? "it never waits" : `it waits for chunks or their latency ${formatTime(idle)} of ${formatTime(total)}`;
-  return `limit: dimension ${busiest} (${formatBandwidth(rate)} an NPU) is the busiest${both}; ${wait}`;
+  return `limit: dimension ${busiest} (${formatBandwidth(rate)} an NPU) is the busiest; ${wait}`;
 }
