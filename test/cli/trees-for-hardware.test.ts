@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { commandsHere } from "../support/cli-here.ts";
+
+const here = commandsHere();
+const reduce = (network: string, algorithm: string, more = "") =>
+  `synth ${network} --collective allreduce --size 1GiB --algorithm ${algorithm}${more}`;
+
+describe("trees for one kind of hardware", () => {
+  it.each([
+    ["dgx1", "c-cube", "50", 1],
+    ["mesh:4x4", "tto", "75", 1],
+    ["dgx-h100:1", "nvls", "450", 1],
+    ["dgx-h100:4", "nvls", "800/3", 4],
+  ])(
+    "make on %s by %s %s GB/s, which verify, explain and simulate read from the file",
+    async (network, algorithm, gbps) => {
+      const group = network === "mesh:4x4" ? ` --group ${[...Array(15).keys()].join(",")}` : "";
+      const report = await here.json(reduce(network, algorithm, `${group} -o trees.json`));
+      expect(report).toMatchObject({ algorithm, throughput: { exact: gbps }, verified: true });
+      expect(report.simulated.algbwGBps).toBeLessThanOrEqual(report.throughput.algbwGBps);
+      expect(report.simulated.algbwGBps).toBeGreaterThan(0.95 * report.throughput.algbwGBps);
+      expect(await here.run("verify trees.json")).toMatch(/^correct: /);
+      expect(await here.run("explain trees.json")).toContain("allreduce by trees on ");
+      const again = await here.json("simulate trees.json");
+      expect(again.simulated.us).toBe(report.simulated.us);
+    },
+  );
+
+  it("come near the limit with switches that sum, where nothing else can", async () => {
+    const sixteen = "--collective allreduce --size 16GiB --algorithm";
+    const report = await here.json(`synth dgx-h100:1 ${sixteen} nvls`);
+    expect(report.ofLimit).toBeGreaterThan(0.99);
+    expect(report.traffic).toBeUndefined();
+    const other = await here.json(`synth dgx-h100:1 ${sixteen} forestcoll`);
+    // 2 (N - 1) / N of the data through each port, where switches only forward
+    expect(other.ofLimit).toBeLessThan(8 / 14);
+    expect(other.ofLimit).toBeGreaterThan(0.98 * (8 / 14));
+  });
+
+  it("are for what they are for alone", async () => {
+    await here.refuses(
+      reduce("ring:8", "c-cube"),
+      /^banyan: expected .*c-cube.*a DGX-1 \(hybrid cube mesh of 8 GPUs\).* but received "(c-cube|ring:8)"\n$/,
+    );
+    await here.refuses(reduce("torus:4x4", "tto"), /a 2D mesh of 3x3 or more/);
+    await here.refuses(reduce("dgx-a100:1", "nvls"), /switches that sum and duplicate/);
+    await here.refuses(
+      reduce("dgx-h100:1", "nvls", " --no-nvls"),
+      'expected an algorithm beside it whose switches need not duplicate and sum for --no-nvls but received "nvls"',
+    );
+  });
+
+  it("are no steps, nor messages, where switches sum", async () => {
+    await here.run(reduce("dgx-h100:1", "nvls", " --quiet -o box.json"));
+    const received = 'but received "trees whose switches duplicate and sum (NVLS)"';
+    for (const to of ["bys", "steps", "chakra"]) {
+      await here.refuses(
+        `export box.json --to ${to} -o out`,
+        `expected trees whose switches only forward for --to ${to} ${received}`,
+      );
+    }
+    await here.refuses(
+      "export box.json --to msccl-xml -o out.xml",
+      `expected trees whose switches only forward for a schedule to be lowered to messages ${received}`,
+    );
+    await here.refuses(
+      "export box.json --to svg --view time -o out.svg",
+      `expected trees whose switches only forward for --view time ${received}`,
+    );
+    const plan = await here.run("export box.json --to mscclpp-json -o plan.json");
+    expect(plan).toContain("verified");
+    for (const to of ["html", "svg", "dot"]) await here.run(`export box.json --to ${to} --quiet -o out.${to}`);
+  });
+});
