@@ -46,15 +46,12 @@ export function simulatePhases(schedule: PhaseSchedule): PhaseSimulation {
   for (let i = 0; i < count; i++) {
     const [c, d] = [chunk[i], dimension[i]];
     const { size } = dimensions[d];
-    if (op[i] !== PHASE_REDUCE_SCATTER) {
-      if (holders[c] % size !== 0) {
-        throw new InputError(
-          `phase ${i} (simulate needs a valid schedule)`,
-          `chunk ${c} scattered over dimension ${d}`,
-        );
-      }
-      holders[c] /= size;
+    const scatters = op[i] === PHASE_REDUCE_SCATTER;
+    if (scatters ? groupSize % (holders[c] * size) !== 0 : holders[c] % size !== 0) {
+      const expected = `a chunk that can be ${scatters ? "scattered" : "gathered"} over ${size} NPUs`;
+      throw new InputError(`phase ${i} (simulate needs a valid schedule)`, expected, `chunk ${c}`);
     }
+    if (!scatters) holders[c] /= size;
     const key = (holders[c] * dimensions.length + d) * 2 + op[i];
     let kind = kinds.get(key);
     if (kind === undefined) {
@@ -63,7 +60,7 @@ export function simulatePhases(schedule: PhaseSchedule): PhaseSimulation {
       kinds.set(key, kind);
     }
     kind.phases++;
-    if (op[i] === PHASE_REDUCE_SCATTER) holders[c] *= size;
+    if (scatters) holders[c] *= size;
     const lane = 2 * d + phaseLane(algorithms[d], op[i]);
     startPs[i] = Math.max(readyPs[c], freePs[lane]);
     freePs[lane] = startPs[i] + kind.times.serialPs;
