@@ -161,14 +161,22 @@ function timed(found: TreeSynthesis, chunks: number | "auto"): Timed {
 /** Copies per root that `--k auto` tries beside those of the optimum: fewer make shorter pipelines. */
 const COPIES_TRIED = [1, 2, 3, 4];
 
-/** Returns the trees that take the least time at the size asked for, the optimal ones among equals. */
+/**
+ * Returns the trees that take the least time at the size asked for, the optimal ones among equals. Numbers of copies that the
+ * algorithm does not make are left out.
+ */
 async function fastest(make: (copiesPerRoot: number | null) => Promise<Timed>): Promise<Timed> {
   let best = await make(null);
   for (const copies of COPIES_TRIED) {
-    const other = await make(copies);
-    if (other.ps < best.ps) best = other;
+    const other = await make(copies).catch(whereRefused);
+    if (other !== null && other.ps < best.ps) best = other;
   }
   return best;
+}
+
+function whereRefused(error: unknown): null {
+  if (error instanceof InputError) return null;
+  throw error;
 }
 
 /** So many times larger, no latency bounds a collective. */

@@ -37,6 +37,18 @@ describe("trees for one kind of hardware", () => {
     expect(other.ofLimit).toBeGreaterThan(0.98 * (8 / 14));
   });
 
+  it("have the copies that they have, also where all numbers may be tried", async () => {
+    for (const [network, algorithm] of [
+      ["dgx1", "c-cube"],
+      ["dgx-h100:1", "nvls"],
+      ["ring:8", "multitree"],
+    ]) {
+      const { throughput } = await here.json(reduce(network, algorithm));
+      expect((await here.json(reduce(network, algorithm, " --k auto"))).throughput).toEqual(throughput);
+      await here.refuses(reduce(network, algorithm, " --k 2"), / for --k but received 2\n$/);
+    }
+  });
+
   it("are for what they are for alone", async () => {
     await here.refuses(
       reduce("ring:8", "c-cube"),
