@@ -49,12 +49,13 @@ class EventReplay {
     std::int32_t needed;    // arrivals planned at the source by the departure
     std::int32_t turn;      // of its arrival among those planned at the target
     std::int32_t follower;  // next row that begins with the same link, or kNone
+    std::int32_t source;    // the follower's
   };
   // Copies: `known` is the first planned arrival that has come, -1 where the chunk is there from the start. Sums: so many
   // have come without a gap.
   struct Place {
     std::int32_t known;
-    std::int32_t begin;  // of its arrivals in arrived_; kNone: copies
+    std::int32_t early;  // sums: arrivals behind the gap; kNone: copies
     std::int32_t first;  // rows that wait for it, ascending
     std::int32_t last;
   };
@@ -62,7 +63,7 @@ class EventReplay {
   [[nodiscard]] bool Build() {
     const auto rows = At(problem_.row_count);
     if (!plan_.Build(problem_) || !turns_.Allocate(rows)) return false;
-    if (!arrivals_.Allocate(At(plan_.places) + 1)) return false;
+    if (!arrivals_.Allocate(At(plan_.places))) return false;
     return network_.Allocate(problem_.row_count, out_->start, out_->hop_start);
   }
 
@@ -96,26 +97,22 @@ class EventReplay {
     const auto places = At(plan_.places);
     if (!places_.Allocate(places)) return false;
     bool has_sums = false;
-    for (std::int32_t k = 0; k < problem_.collective_count; k++) has_sums = has_sums || problem_.reduces[k] != 0;
-    for (std::size_t place = 0; place < places; place++) {
-      places_[place] = Place{plan_.initial[place] != 0 ? -1 : INT32_MAX, kNone, kNone, kNone};
+    std::size_t place = 0;
+    for (std::int32_t k = 0; k < problem_.collective_count; k++) {
+      const bool sums = problem_.reduces[k] != 0;
+      has_sums = has_sums || sums;
+      for (; place < At(plan_.last_place[At(k)]); place++) {
+        const std::int32_t known = sums ? 0 : plan_.initial[place] != 0 ? -1 : INT32_MAX;
+        places_[place] = Place{known, sums ? 0 : kNone, kNone, kNone};
+      }
     }
     if (!has_sums) return true;
-    // arrivals become where they begin, which stays with the places of sums
+    // arrivals become where they begin
     std::int32_t begin = 0;
-    for (std::size_t place = 0; place <= places; place++) {
+    for (place = 0; place < places; place++) {
       const std::int32_t many = arrivals_[place];
       arrivals_[place] = begin;
       begin += many;
-    }
-    for (std::int32_t i = 0; i < problem_.row_count; i++) {
-      if (problem_.reduces[plan_.Collective(i)] == 0) continue;
-      const Ends& ends = plan_.ends[At(i)];
-      for (const std::int32_t place : {ends.source, ends.target}) {
-        Place& summed = places_[At(place)];
-        summed.known = 0;
-        summed.begin = arrivals_[At(place)];
-      }
     }
     return arrived_.Allocate(At(problem_.row_count));
   }
@@ -134,21 +131,26 @@ class EventReplay {
         at_head_[At(i)] = 1;
       } else {
         turns_[At(before)].follower = i;
+        turns_[At(before)].source = plan_.ends[At(i)].source;
       }
       before = i;
     }
     return true;
   }
 
-  [[nodiscard]] bool IsReady(std::int32_t row) const {
-    const Place& place = places_[At(plan_.ends[At(row)].source)];
+  // Whether what the row needs is at its source.
+  [[nodiscard]] bool IsReady(std::int32_t row, const Place& place) const {
     const std::int32_t needed = turns_[At(row)].needed;
-    return place.begin == kNone ? place.known < needed : place.known >= needed;
+    return place.early == kNone ? place.known < needed : place.known >= needed;
   }
 
-  // Puts a row among those that wait for its place.
-  void Park(std::int32_t row) {
-    Place& place = places_[At(plan_.ends[At(row)].source)];
+  // Puts a row among those that wait for its source.
+  void Park(std::int32_t row, Place& place) {
+    const Turn& turn = turns_[At(row)];
+    if (turn.follower != kNone) {
+      __builtin_prefetch(&turns_[At(turn.follower)]);
+      __builtin_prefetch(&places_[At(turn.source)], 1);
+    }
     std::int32_t before = place.last != kNone && place.last < row ? place.last : kNone;
     std::int32_t after = before != kNone ? kNone : place.first;
     while (after != kNone && after < row) {
@@ -168,24 +170,34 @@ class EventReplay {
   void SendFirst() {
     for (std::int32_t row = 0; row < problem_.row_count; row++) {
       if (at_head_[At(row)] == 0) continue;
-      if (!IsReady(row)) {
-        Park(row);
+      Place& source = places_[At(plan_.ends[At(row)].source)];
+      if (!IsReady(row, source)) {
+        Park(row, source);
         continue;
       }
-      network_.Enter(row);
+      Send(row);
       const std::int32_t follower = turns_[At(row)].follower;
       if (follower != kNone) at_head_[At(follower)] = 1;
     }
   }
 
+  // Hands a row to its first link. Most accesses to places miss the caches, so it asks early for what its arrival will read.
+  void Send(std::int32_t row) {
+    __builtin_prefetch(&places_[At(plan_.ends[At(row)].target)], 1);
+    network_.Enter(row);
+  }
+
   // Hands over a row that is at the head of its link's order, and those behind it that are ready.
-  void HandOver(std::int32_t head) {
-    for (std::int32_t row = head; row != kNone; row = turns_[At(row)].follower) {
-      if (!IsReady(row)) {
-        Park(row);
+  void HandOver(std::int32_t head, std::int32_t source) {
+    std::int32_t place = source;
+    for (std::int32_t row = head; row != kNone;) {
+      if (!IsReady(row, places_[At(place)])) {
+        Park(row, places_[At(place)]);
         return;
       }
-      network_.Enter(row);
+      Send(row);
+      place = turns_[At(row)].source;
+      row = turns_[At(row)].follower;
     }
   }
 
@@ -195,21 +207,23 @@ class EventReplay {
     const std::int32_t turn = turns_[At(row)].turn;
     const std::int32_t target = plan_.ends[At(row)].target;
     Place& place = places_[At(target)];
-    if (place.begin == kNone) {
+    if (place.early == kNone) {
       if (turn < place.known) place.known = turn;
+    } else if (turn == place.known) {
+      place.known++;
+      for (; place.early > 0 && arrived_[At(arrivals_[At(target)] + place.known)] != 0; place.early--) place.known++;
     } else {
-      arrived_[At(place.begin + turn)] = 1;
-      const std::int32_t end = arrivals_[At(target) + 1];
-      while (place.begin + place.known < end && arrived_[At(place.begin + place.known)] != 0) place.known++;
+      arrived_[At(arrivals_[At(target)] + turn)] = 1;
+      place.early++;
     }
     // rows need no fewer contributions than rows before them
     std::int32_t waiting = place.first;
-    if (waiting == kNone || (place.begin != kNone && !IsReady(waiting))) return;
+    if (waiting == kNone || (place.early != kNone && !IsReady(waiting, place))) return;
     place.first = kNone;
     place.last = kNone;
     while (waiting != kNone) {
       const std::int32_t next = network_.Next(waiting);
-      HandOver(waiting);
+      HandOver(waiting, target);
       waiting = next;
     }
   }
@@ -220,7 +234,7 @@ class EventReplay {
   MessageNetwork network_;
   Buffer<Turn> turns_;             // [rows]
   Buffer<Place> places_;           // [places]
-  Buffer<std::int32_t> arrivals_;  // [places + 1] planned arrivals; with sums, where they begin
+  Buffer<std::int32_t> arrivals_;  // [places] planned arrivals; with sums, where they begin
   Buffer<std::uint8_t> arrived_;   // [rows] place by place, in the order of turns
   Buffer<std::uint8_t> at_head_;   // [rows] it begins the order of its first link
 };

@@ -79,6 +79,8 @@ struct ReplayPlan {
   Buffer<Ends> ends;                // [rows]
   Buffer<std::uint8_t> initial;     // [2 * rows] 1 where the place holds its chunk from the start
   Buffer<std::int32_t> collective;  // [rows]; empty where there is one
+  Buffer<std::int32_t>
+      last_place;  // [collectives] behind the places of its chunks, those of the first collective first
   ArrivalOrder by_arrival;
   std::int32_t places = 0;
 
@@ -91,6 +93,7 @@ struct ReplayPlan {
     if (!ends.Allocate(rows) || !initial.Allocate(2 * rows) ||
         !by_arrival.Build(problem.planned_end, problem.row_count))
       return false;
+    if (!last_place.Allocate(At(problem.collective_count))) return false;
     if (problem.collective_count > 1 && !collective.Allocate(rows)) return false;
     if (!next.Allocate(chunks + 1) || !by_chunk.Allocate(rows) || !marks.Allocate(At(problem.npu_count))) return false;
     marks.Fill(Mark{kNone, kNone});
@@ -103,7 +106,7 @@ struct ReplayPlan {
     std::int32_t at = 0;
     std::int32_t k = 0;
     for (std::int32_t c = 0; c < problem.chunk_count; c++) {
-      while (problem.first_chunk[k + 1] <= c) k++;
+      while (problem.first_chunk[k + 1] <= c) last_place[At(k++)] = places;
       for (; at < next[At(c)]; at++) {
         const Placed& placed = by_chunk[At(at)];
         ends[At(placed.row)] = Ends{PlaceOf(problem, marks, c, problem.route_source[placed.route]),
@@ -111,6 +114,7 @@ struct ReplayPlan {
         if (collective.size() > 0) collective[At(placed.row)] = k;
       }
     }
+    for (; k < problem.collective_count; k++) last_place[At(k)] = places;
     return true;
   }
 

@@ -57,12 +57,6 @@ class EventRings {
     return event;
   }
 
-  /// The event that will be taken out of the first ring so many after the next, for asking memory early; null: none.
-  [[nodiscard]] const Event* Ahead(std::size_t many) const {
-    const Ring& ring = rings_[At(heap_[0].ring)];
-    return many < ring.size ? ring.storage + ((ring.head + many) & (ring.capacity - 1)) : nullptr;
-  }
-
  private:
   struct Ring {
     std::size_t head = 0;
