@@ -1,7 +1,7 @@
 import { InfeasibleError } from "../errors.ts";
 import type { Messages } from "./messages.ts";
 import type { RouteSet } from "./routes.ts";
-import { type Adjacency, inLinks, nodeCount, outLinks, type Topology } from "./topology.ts";
+import { inLinks, nodeCount, type Topology } from "./topology.ts";
 
 /** The routes of messages: `routeOf[i]` is that of message i. */
 export interface MessageRoutes {
@@ -17,45 +17,30 @@ export interface MessageRoutes {
  * O(messages + targets x links).
  */
 export function shortestRoutes(topology: Topology, list: Messages): MessageRoutes {
-  const out = outLinks(topology);
-  const into = inLinks(topology);
+  const twins = equalLinks(topology);
   const byPair = new Map<number, number>();
-  const distances = new Map<number, Int32Array>();
+  const ways = new Map<number, Int32Array>();
   const source: number[] = [];
   const target: number[] = [];
   const linkOffset = [0];
   const links: number[] = [];
   const alternatives: number[] = [];
-  const routeOf = Int32Array.from(list.chunk, (_, i) => {
-    const from = list.source[i] as number;
-    const to = list.target[i] as number;
-    const pair = from * topology.npuCount + to;
-    const known = byPair.get(pair);
-    if (known !== undefined) return known;
-    let hops = distances.get(to);
-    if (hops === undefined) {
-      hops = hopsTo(topology, into, to);
-      distances.set(to, hops);
+
+  const addRoute = (from: number, to: number): number => {
+    let next = ways.get(to);
+    if (next === undefined) {
+      next = linksTowards(topology, to);
+      ways.set(to, next);
     }
-    if (hops[from] < 0) {
+    if (next[from] < 0) {
       throw new InfeasibleError(`NPU ${topology.nodeNames[from]} cannot reach NPU ${topology.nodeNames[to]}`, {
         from,
         to,
       });
     }
-    for (let node = from; node !== to; ) {
-      let best = -1;
-      for (let k = out.offset[node]; k < out.offset[node + 1]; k++) {
-        const next = topology.linkTarget[out.links[k]];
-        if (hops[next] !== hops[node] - 1) continue;
-        if (best < 0 || next < topology.linkTarget[best]) best = out.links[k];
-      }
-      links.push(best);
-      node = topology.linkTarget[best];
-    }
+    for (let node = from; node !== to; node = topology.linkTarget[next[node]]) links.push(next[node]);
     const route = source.length;
-    byPair.set(pair, route);
-    const equal = hops[from] === 1 ? equalLinks(topology, out, links[links.length - 1] as number) : [];
+    const equal = topology.linkTarget[next[from]] === to ? (twins.get(next[from]) ?? []) : [];
     links.push(...equal);
     for (let k = 0; k <= equal.length; k++) {
       source.push(from);
@@ -64,7 +49,19 @@ export function shortestRoutes(topology: Topology, list: Messages): MessageRoute
       alternatives.push(equal.length + 1);
     }
     return route;
-  });
+  };
+
+  const routeOf = new Int32Array(list.count);
+  for (let i = 0; i < list.count; i++) {
+    const [from, to] = [list.source[i], list.target[i]];
+    const pair = from * topology.npuCount + to;
+    let route = byPair.get(pair);
+    if (route === undefined) {
+      route = addRoute(from, to);
+      byPair.set(pair, route);
+    }
+    routeOf[i] = route;
+  }
   const whole = new Float64Array(links.length).fill(1);
   const routes = {
     source: Int32Array.from(source),
@@ -77,32 +74,50 @@ export function shortestRoutes(topology: Topology, list: Messages): MessageRoute
   return { routes, routeOf, alternatives };
 }
 
-/** Returns hop counts from every node to `target`; -1 where there is no way. Breadth-first, O(nodes + links). */
-function hopsTo(topology: Topology, into: Adjacency, target: number): Int32Array {
+/** Returns for each node the link to take towards `target`; -1 where there is no way, and at the target. O(nodes + links). */
+function linksTowards(topology: Topology, target: number): Int32Array {
+  const { linkSource, linkTarget } = topology;
+  const into = inLinks(topology);
   const hops = new Int32Array(nodeCount(topology)).fill(-1);
+  const next = new Int32Array(nodeCount(topology)).fill(-1);
   hops[target] = 0;
   const queue = [target];
   for (let i = 0; i < queue.length; i++) {
     const node = queue[i] as number;
     for (let k = into.offset[node]; k < into.offset[node + 1]; k++) {
-      const previous = topology.linkSource[into.links[k]];
-      if (hops[previous] >= 0) continue;
-      hops[previous] = hops[node] + 1;
-      queue.push(previous);
+      const link = into.links[k];
+      const previous = linkSource[link];
+      if (hops[previous] < 0) {
+        hops[previous] = hops[node] + 1;
+        queue.push(previous);
+      }
+      if (hops[previous] !== hops[node] + 1) continue;
+      const known = next[previous];
+      const better = known < 0 || node < linkTarget[known] || (node === linkTarget[known] && link < known);
+      if (better) next[previous] = link;
     }
   }
-  return hops;
+  return next;
 }
 
-/** Returns the other links between the same nodes with the same figures. */
-function equalLinks(topology: Topology, out: Adjacency, link: number): number[] {
-  const { linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs } = topology;
-  const from = linkSource[link];
-  return [...out.links.subarray(out.offset[from], out.offset[from + 1])].filter(
-    (other) =>
-      other !== link &&
-      linkTarget[other] === linkTarget[link] &&
-      linkBytesPerSecond[other] === linkBytesPerSecond[link] &&
-      linkLatencyPs[other] === linkLatencyPs[link],
-  );
+/** Returns, for the first of several links with the same ends and figures, the others. O(links). */
+function equalLinks({
+  linkSource,
+  linkTarget,
+  linkBytesPerSecond,
+  linkLatencyPs,
+  nodeNames,
+}: Topology): Map<number, number[]> {
+  const others = new Map<number, number[]>();
+  const between = new Map<number, number>();
+  for (let link = 0; link < linkSource.length; link++) {
+    const ends = linkSource[link] * nodeNames.length + linkTarget[link];
+    const first = between.get(ends);
+    if (first === undefined) {
+      between.set(ends, link);
+    } else if (linkBytesPerSecond[first] === linkBytesPerSecond[link] && linkLatencyPs[first] === linkLatencyPs[link]) {
+      others.set(first, [...(others.get(first) ?? []), link]);
+    }
+  }
+  return others;
 }

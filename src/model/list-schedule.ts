@@ -22,7 +22,7 @@ export function listSchedule(
   const { routes, alternatives } = ways;
   const routeOf = ways.routeOf.slice();
   const { slotPs } = routeTimes(topology, routes, collective.chunkBytes);
-  const count = list.chunk.length;
+  const { count } = list;
   const linkFree = new Float64Array(linkCount(topology));
   const arrived = arrivalTable(topology.npuCount, collective.chunkCount, count);
   const startPs = new Float64Array(count);
@@ -37,7 +37,7 @@ export function listSchedule(
   for (let i = 0; i < count; i++) {
     const route = firstFree(routeOf[i]);
     routeOf[i] = route;
-    let start = arrived.at(list.chunk[i] as number, list.source[i] as number);
+    let start = arrived.at(list.chunk[i], list.source[i]);
     const end = routes.linkOffset[route + 1];
     for (let k = routes.linkOffset[route]; k < end; k++) {
       const free = linkFree[routes.links[k]];
@@ -46,7 +46,7 @@ export function listSchedule(
     startPs[i] = start;
     const done = start + slotPs[route];
     for (let k = routes.linkOffset[route]; k < end; k++) linkFree[routes.links[k]] = done;
-    arrived.raise(list.chunk[i] as number, list.target[i] as number, done);
+    arrived.raise(list.chunk[i], list.target[i], done);
   }
   const order = orderByTime(startPs);
   const chunk = indexColumn(count, collective.chunkCount);
@@ -56,7 +56,7 @@ export function listSchedule(
   const endPs = new Float64Array(count);
   for (let row = 0; row < count; row++) {
     const i = order[row];
-    chunk[row] = list.chunk[i] as number;
+    chunk[row] = list.chunk[i];
     route[row] = routeOf[i];
     op[row] = list.reduce[i] ? OP_REDUCE : OP_COPY;
     sortedStart[row] = startPs[i];

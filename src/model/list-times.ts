@@ -22,10 +22,10 @@ export function issuedPs(topology: Topology, collective: Collective, list: Messa
   const { routes, routeOf, alternatives } = found;
   const { serialPs, latencyPs } = routeTimes(topology, routes, collective.chunkBytes);
   const linkFree = new Float64Array(linkCount(topology));
-  const arrived = arrivalTable(topology.npuCount, collective.chunkCount, list.chunk.length);
+  const arrived = arrivalTable(topology.npuCount, collective.chunkCount, list.count);
   const picosecondBytes = toNumber(collective.chunkBytes) * PS_PER_SECOND;
   let last = 0;
-  for (let i = 0; i < list.chunk.length; i++) {
+  for (let i = 0; i < list.count; i++) {
     let route = routeOf[i];
     const first = route;
     for (let other = first + 1; other < first + (alternatives[first] as number); other++) {
@@ -33,7 +33,7 @@ export function issuedPs(topology: Topology, collective: Collective, list: Messa
         route = other;
       }
     }
-    let time = arrived.at(list.chunk[i] as number, list.source[i] as number);
+    let time = arrived.at(list.chunk[i], list.source[i]);
     const [from, to] = [routes.linkOffset[route], routes.linkOffset[route + 1]];
     if (stored) {
       for (let k = from; k < to; k++) {
@@ -49,7 +49,7 @@ export function issuedPs(topology: Topology, collective: Collective, list: Messa
       for (let k = from; k < to; k++) linkFree[routes.links[k]] = free;
       time += serialPs[route] + latencyPs[route];
     }
-    arrived.raise(list.chunk[i] as number, list.target[i] as number, time);
+    arrived.raise(list.chunk[i], list.target[i], time);
     if (time > last) last = time;
   }
   return last;

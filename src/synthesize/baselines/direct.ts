@@ -26,12 +26,7 @@ function issue(list: Messages, collective: Collective, npuCount: number): void {
     }
   }
   for (const i of orderByTime(Float64Array.from(keys))) {
-    list.add(
-      drafts.chunk[i] as number,
-      drafts.source[i] as number,
-      drafts.target[i] as number,
-      drafts.reduce[i] as boolean,
-    );
+    list.add(drafts.chunk[i], drafts.source[i], drafts.target[i], drafts.reduce[i] === 1);
   }
 }
 

@@ -1,9 +1,10 @@
 import { type Collective, collective as collectiveOf, type NamedCollective } from "../../model/collective.ts";
+import { leastTransfers } from "../../model/estimate.ts";
 import { issuedPs } from "../../model/list-times.ts";
 import type { Messages } from "../../model/messages.ts";
 import type { Topology } from "../../model/topology.ts";
 
-/** More messages than so many are not looked at. */
+/** Schedules of more transfers than so many are not looked at. */
 const MOST_MESSAGES = 2e5;
 /** More chunks must gain more than this part of the time. */
 const WORTHWHILE_PARTS = 128;
@@ -33,13 +34,13 @@ export function goodChunks(
   let best = Number.MAX_VALUE;
   for (let worse = 0, chunks = unit; worse < PATIENCE; chunks *= 2) {
     const cut = withChunks(collective, chunks);
+    if (leastTransfers(cut) > MOST_MESSAGES) break;
     const list = issue(cut);
-    if (list.chunk.length > MOST_MESSAGES && costs.length > 0) break;
     const ps = issuedPs(topology, cut, list);
     costs.push(ps);
     worse = best - ps > best / WORTHWHILE_PARTS ? 0 : worse + 1;
     best = Math.min(best, ps);
-    if (2 * list.chunk.length > MOST_MESSAGES) break;
   }
-  return unit * 2 ** costs.findIndex((ps) => ps - best <= best / WORTHWHILE_PARTS);
+  const first = costs.findIndex((ps) => ps - best <= best / WORTHWHILE_PARTS);
+  return unit * 2 ** Math.max(0, first);
 }

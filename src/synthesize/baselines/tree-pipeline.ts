@@ -24,10 +24,10 @@ function firstTimes(
   let tree = -1;
   return offsetPs.map((offset, hop) => {
     if (chunk[hop] !== tree) there.clear();
-    tree = chunk[hop] as number;
-    const ready = there.get(source[hop] as number) ?? 0;
+    tree = chunk[hop];
+    const ready = there.get(source[hop]) ?? 0;
     const start = offset + Math.max(0, Math.ceil((ready - offset) / ps)) * ps;
-    const to = target[hop] as number;
+    const to = target[hop];
     there.set(to, Math.max(there.get(to) ?? 0, start + slotPs(hop)));
     return start;
   });
@@ -54,17 +54,17 @@ export function treeMessages(topology: Topology, collective: Collective, parents
   const cycle = cycleOf(linkCount(topology), routes, times, routeOf);
   const firstPs = firstTimes(hops, cycle, (hop) => times.slotPs[routeOf[hop]]);
 
-  const count = hops.chunk.length;
+  const count = hops.count;
   const turns = Math.ceil(perGroup / trees);
   const timePs = new Float64Array(count * turns);
   for (let i = 0; i < timePs.length; i++) timePs[i] = firstPs[i % count] + Math.floor(i / count) * cycle.ps;
   const list = messages();
   for (const i of orderByTime(timePs)) {
     const hop = i % count;
-    const first = hops.chunk[hop] as number;
+    const first = hops.chunk[hop];
     const later = Math.floor(i / count) * trees;
     if ((first % perGroup) + later >= perGroup) continue;
-    list.add(first + later, hops.source[hop] as number, hops.target[hop] as number, hops.reduce[hop] as boolean);
+    list.add(first + later, hops.source[hop], hops.target[hop], hops.reduce[hop] === 1);
   }
   return list;
 }
