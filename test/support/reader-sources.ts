@@ -1,10 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { jointScheduleJsonParts } from "../../src/export/joint-schedule-json.ts";
 import { ncclTestsJson, ncclTestsTable } from "../../src/export/nccl-tests.ts";
+import { phasesToJson } from "../../src/export/phases-json.ts";
 import { scheduleToJson } from "../../src/export/schedule-json.ts";
 import { treeFlowToJson } from "../../src/export/tree-flow-json.ts";
 import { OWN_PLANS } from "../import/mscclpp-json-plans.ts";
 import { HAND_MADE_TREES } from "./hand-made-trees.ts";
+import { PHASE_NETWORKS, type PhaseNetwork } from "./phase-cases.ts";
+import { builtPhases, plannedPhases } from "./phase-schedules.ts";
 import { builtTrees } from "./plain-trees.ts";
 import { ringSchedule } from "./ring-schedule.ts";
 import { sharedFiles, sharedText } from "./shared-data.ts";
@@ -111,6 +114,14 @@ const ALGORITHM = JSON.stringify({
   })),
 });
 
+/** Returns the file of two chunks in two orders. */
+function phasesText(name: string): string {
+  const network = PHASE_NETWORKS[name] as PhaseNetwork;
+  const order = network.dimensions.map((_, d) => d);
+  const orders = [order, order.toReversed()];
+  return phasesToJson(builtPhases(plannedPhases({ ...network, kind: "allreduce", sizeBytes: 2 ** 20, orders })));
+}
+
 /** Returns a good text of our own for every format that is read. */
 export function ownSources(): ReaderSource[] {
   const ring = ringSchedule();
@@ -145,6 +156,9 @@ export function ownSources(): ReaderSource[] {
       text: [...jointScheduleJsonParts(joint)].join(""),
     },
     ...trees,
+    ...Object.keys(PHASE_NETWORKS).map(
+      (name): ReaderSource => ({ format: "phases", reader: "schedule", name, text: phasesText(name) }),
+    ),
     { format: "SCCL algorithm", reader: "algorithm", name: "algorithm", text: ALGORITHM },
     { format: "NCCL log", reader: "log", name: "log", text: LOG },
     { format: "nccl-tests", reader: "measurements", name: "text", text: ncclTestsTable(PREDICTED) },
