@@ -7,7 +7,7 @@ import { formatTime, PS_PER_US } from "./model/units.ts";
 import type { SynthesizeOptions } from "./options.ts";
 import { problemOf } from "./problem.ts";
 import type { Report } from "./result.ts";
-import { ALGORITHMS, isTreeMaker } from "./synthesize/catalog.ts";
+import { ALGORITHMS } from "./synthesize/catalog.ts";
 
 /** How the algorithm of a schedule was chosen (`--algorithm auto`). */
 export interface AutoReport {
@@ -26,17 +26,18 @@ export interface AutoReport {
 
 const DEFAULT_BUDGET_MS = 10_000;
 
-/** Searches, which go on until they meet a bound: tried last while a problem is small. */
+/** Seldom far from the best, and quick also where there are many NPUs. */
+const PROMISING = ["forestcoll", "nvls", "themis", "bfb", "expand"];
+/** Searches, which go on until they meet a bound. */
 const SEARCHES = ["tacos", "mcf"];
-/** From so many transfers on, those that need not list them are tried first. */
-const MANY_TRANSFERS = 1e6;
+/** From so many transfers on baselines that list them take longer than searches do. */
+const MANY_TRANSFERS = 1e5;
 
 /** Returns the order of trial: cheap and promising first. */
 function trialOrder(candidates: readonly Algorithm[], transfers: number): Algorithm[] {
-  const rank = (algorithm: Algorithm): number => {
-    if (transfers > MANY_TRANSFERS && "makesLogs" in algorithm) return 0;
-    if (SEARCHES.includes(algorithm.name)) return 3;
-    return isTreeMaker(algorithm) ? 1 : 2;
+  const rank = ({ name }: Algorithm): number => {
+    if (PROMISING.includes(name)) return PROMISING.indexOf(name) - PROMISING.length;
+    return SEARCHES.includes(name) === transfers < MANY_TRANSFERS ? 1 : 0;
   };
   return [...candidates].sort((a, b) => rank(a) - rank(b));
 }

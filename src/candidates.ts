@@ -1,5 +1,6 @@
 import { InfeasibleError, InputError, InternalError } from "./errors.ts";
 import type { Collective } from "./model/collective.ts";
+import { leastTransfers } from "./model/estimate.ts";
 import type { Topology } from "./model/topology.ts";
 import type { SynthesizeOptions } from "./options.ts";
 import { problemOf } from "./problem.ts";
@@ -38,6 +39,13 @@ export function optionsFor(
 export const wholeProblem = (topology: Topology, options: Omit<SynthesizeOptions, "algorithm">) =>
   problemOf(topology, { ...options, chunks: 1 });
 
+/** Baselines that list more transfers than this are tried only where they are named: seconds each, and gigabytes. */
+const MOST_LISTED = 4e6;
+
+/** Whether an algorithm lists every transfer, however many. */
+const listsTransfers = (algorithm: Algorithm): boolean =>
+  !isTreeMaker(algorithm) && !isPhaseMaker(algorithm) && algorithm.makesLogs !== true;
+
 /**
  * Returns the algorithms that can be used, of those named or of all that make the collective, and the others. Throws InputError
  * where none can.
@@ -53,7 +61,13 @@ export function candidatesFor(
   const problem = wholeProblem(topology, options);
   const candidates: Algorithm[] = [];
   const leftOut: LeftOut[] = [];
+  const transfers = leastTransfers(problem.collective);
   for (const algorithm of named) {
+    if (names === undefined && transfers > MOST_LISTED && listsTransfers(algorithm)) {
+      const reason = `tried only where it is named: it would list ${transfers.toExponential(1)} transfers`;
+      leftOut.push({ algorithm: algorithm.name, reason });
+      continue;
+    }
     const needed = refusalOf(algorithm, problem.topology, problem.collective);
     if (needed === null) candidates.push(algorithm);
     else leftOut.push({ algorithm: algorithm.name, reason: `needs ${needed}` });
@@ -61,7 +75,7 @@ export function candidatesFor(
   if (candidates.length === 0) {
     const [first] = named;
     if (first === undefined) throw new InputError("--algorithms", "at least one algorithm");
-    const needed = refusalOf(first, problem.topology, problem.collective) as string;
+    const needed = refusalOf(first, problem.topology, problem.collective) ?? "fewer NPUs";
     throw inapplicable(first.name, needed, problem.topology, problem.collective);
   }
   return { candidates, leftOut };
