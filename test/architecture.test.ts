@@ -9,6 +9,7 @@ const LEAVES = ["errors.ts", "random.ts"];
 const COMPOSERS = [
   "all-to-all",
   "api",
+  "calibrate",
   "auto",
   "candidates",
   "chunk-trials",

@@ -66,6 +66,11 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan compare dgx-a100:2 --collective allreduce --sizes 64KiB,1MiB,64MiB --format tuner -o tuner.csv",
     "banyan compare dgx-h100:2 --collective allgather --sizes 1KiB,32KiB,1MiB,32MiB,1GiB --format svg -o plot.svg",
   ],
+  calibrate: [
+    "banyan calibrate dgx-a100:1 all_reduce_perf.log -o ours.json",
+    "banyan calibrate dgx-h100:4 one-box.log four-boxes.log --regimes 3",
+    "banyan calibrate hgx-h200 measured.tsv --platform 'H200x8 NVLink4' --collective allreduce --algorithm nvls",
+  ],
   search: [
     "banyan search --nodes 1024 --degree 4",
     "banyan search --nodes 12 --degree 4 --bidirectional --alpha 13us --size 1MiB:3,64MiB:1 --verify",
@@ -116,6 +121,10 @@ schedule is judged by the rules of the link-busy model alone: the chunk is at th
 overfull, every rank ends with what it wants, and a reduction has every contribution exactly once.\n\n`,
   simulate: `The order of transfers on each link is kept, planned times are dropped: everything starts as soon as it can.\n\n`,
   export: `A .bys file is what JSON is, in less space, read in parts, with checksums; FORMATS.md has both.\n\n`,
+  calibrate: `time = hops x latency + bytes over the bottleneck / bandwidth, as the algorithm sends over the network: ring (through every
+card of a box where there are several boxes), tree (chains and double binary trees) or nvls. Relative errors are weighed alike.
+Logs of one box tell the links inside, those of several the links between; what they do not tell stays as it was, and why. +-
+is one standard error. Libraries change protocol with the size: --regimes shows lines of their own for ranges of sizes.\n\n`,
   search: `T_L: comm steps of an all-gather times alpha. T_B: time of its bytes, in M/B (buffer by bandwidth of a node). An all-reduce
 takes both twice. No other found network has less of both; for all-to-alls further ones are tried and the fastest is listed too.
 Moore: as few steps as any network of that size can have. BW: T_B is the least there is. f: rate of an all-to-all from each node

@@ -235,6 +235,16 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
       .option("-o, --output <file>", "write it to a file"),
   );
 
+  networkOptions(
+    add("calibrate", "<TOPO> <LOG...>", "fit latencies and bandwidths of a network's links to output of nccl-tests")
+      .option("--collective <name>", "only logs of this one; needed where they do not tell theirs")
+      .option("--algorithm <name>", "what the library ran: ring (default), tree or nvls")
+      .option("--platform <name>", "rows of this platform, of a table of measured points")
+      .option("--regimes <n>", "also split the sizes into so many ranges with a line of their own, default 1")
+      .option("--size <size>", "with --regimes: the figures of the range that this size is in")
+      .option("-o, --output <file>", "write the network with the fitted figures as a banyan-topology JSON file"),
+  );
+
   add("search", "", "find the best networks of so many nodes and ports: graphs, their expansions and schedules")
     .option("--nodes <n>", "nodes of the network, 2 to 10000")
     .option("--degree <d>", "links that leave each node, and as many enter it, 1 to 128")
@@ -260,6 +270,9 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
     if (first?.name() === "FILE")
       first.description = `${command.name() === "run" ? "" : "schedule file, JSON or .bys, or "}program: MSCCL XML or MSCCL++ JSON; "-" reads standard input`;
     if (first?.name() === "FILE|TOPO") first.description = `file of a schedule or program, or ${TOPO}`;
+    if (command.name() === "calibrate")
+      (command.registeredArguments[1] as NonNullable<typeof first>).description =
+        'output of nccl-tests or rccl-tests, text or JSON (-J), or a table of points; "-" reads standard input';
     if (first?.name() === "WHAT") first.description = "presets, algorithms, collectives, formats, gpus, backends";
   }
   program.addHelpText("after", `\n${EXAMPLES.banyan.map((line) => `${line}\n`).join("")}`);

@@ -11,6 +11,7 @@ export const COMMANDS = {
   run: () => import("./commands/run.ts"),
   explain: () => import("./commands/explain.ts"),
   compare: () => import("./commands/compare.ts"),
+  calibrate: () => import("./commands/calibrate.ts"),
   search: () => import("./commands/search.ts"),
   list: () => import("./commands/list.ts"),
 };

@@ -1,0 +1,131 @@
+import { type CalibrateOptions, calibrate } from "../../calibrate.ts";
+import { InputError } from "../../errors.ts";
+import { topologyJsonParts } from "../../export/topology-json.ts";
+import type { FittedFigure } from "../../model/alpha-beta-fit.ts";
+import type { CalibratedClass, CalibrationErrors, CalibrationReport } from "../../model/calibration.ts";
+import { FITTED_ALGORITHMS } from "../../model/collective-cost.ts";
+import { formatSize, parseSize } from "../../model/units.ts";
+import { type Context, outJson } from "../context.ts";
+import { nameOf, readText } from "../input-file.ts";
+import { networkOf } from "../network.ts";
+import { outputFile } from "../output-file.ts";
+import type { Options } from "../protocol.ts";
+import type { Style } from "../style.ts";
+import { table } from "../table.ts";
+import { count, significant } from "../text.ts";
+import { namedCollective, oneOf, textOf, wholeNumber } from "../values.ts";
+
+/** More points than these are in --json only. */
+const MOST_POINTS = 40;
+
+function optionsOf(options: Options): CalibrateOptions {
+  const collective = textOf(options, "collective");
+  const algorithm = oneOf(textOf(options, "algorithm"), FITTED_ALGORITHMS, "--algorithm");
+  const platform = textOf(options, "platform");
+  const regimes = wholeNumber(textOf(options, "regimes"), "--regimes", 1);
+  const size = textOf(options, "size");
+  if (size !== undefined && (regimes ?? 1) < 2) throw new InputError("--size", "--regimes 2 or more beside it", size);
+  return {
+    ...(collective !== undefined && { collective: namedCollective(collective) }),
+    ...(algorithm !== undefined && { algorithm }),
+    ...(platform !== undefined && { platform }),
+    ...(regimes !== undefined && { regimes }),
+    ...(size !== undefined && { sizeBytes: parseSize(size) }),
+  };
+}
+
+/** `banyan calibrate TOPO LOG...`: latencies and bandwidths of the links from measurements; -o writes the network with them. */
+export async function run(context: Context, args: readonly string[]): Promise<number> {
+  const { options, json, quiet, style } = context;
+  const asked = optionsOf(options);
+  const path = textOf(options, "output");
+  const output = path === undefined ? undefined : outputFile(context, path, "-o");
+  const topology = await networkOf(args[0] as string, options);
+  const logs = args.slice(1).map((log) => ({
+    name: nameOf(log),
+    text: readText(log, "LOG"),
+  }));
+  const { report, topology: fitted } = calibrate(topology, logs, asked);
+  output?.write(
+    (function* () {
+      yield* topologyJsonParts(fitted);
+      yield "\n";
+    })(),
+  );
+  if (json) outJson(context, report);
+  else if (!(quiet && output !== undefined))
+    context.out(
+      `${linesOf(report, style)
+        .map((line) => `  ${line}`.trimEnd())
+        .join("\n")}\n`,
+    );
+  return 0;
+}
+
+const percentText = (part: number): string => `${(100 * part).toFixed(1)} %`;
+const usText = (us: number): string => `${significant(us)} us`;
+const errorsText = ({ mean, median, worst, explained }: CalibrationErrors): string =>
+  `mean ${percentText(mean)}, median ${percentText(median)}, worst ${percentText(worst)}; explains ${percentText(explained)} of what a constant leaves`;
+
+/** Returns "420.8 +- 17.5 GB/s", or what it was before where the data do not tell it. */
+function figureText({ value, error, certainty }: FittedFigure, unit: string): string {
+  const number = significant(value);
+  if (certainty === "kept") return `${number} ${unit}, as before`;
+  return error === null ? `${number} ${unit}` : `${number} +- ${significant(error, 2)} ${unit}`;
+}
+
+function linesOf(report: CalibrationReport, style: Style): string[] {
+  const { classes, points, errors, limits, regimes, regimeErrors, leftOut, algorithm } = report;
+  const lines = [
+    "",
+    ...heading(["links", "", "bandwidth", "fitted", "latency", "fitted"], classes.map(classCells), style),
+  ];
+  lines.push("", ...classes.flatMap(reasons));
+  for (const { source, collective, ranks, class: name } of limits)
+    lines.push(`${collective} among ${ranks} as ${algorithm} (${source}): large sizes are limited by ${name}`);
+  lines.push("", `errors of ${count(points.length, "point")}: ${errorsText(errors)}`);
+  if (leftOut > 0) lines.push(`${count(leftOut, "point")} of other algorithms left out`);
+  const shown = points
+    .slice(0, MOST_POINTS)
+    .map(({ collective, ranks, sizeBytes, measuredUs, fittedUs, error }) => [
+      collective,
+      String(ranks),
+      formatSize(sizeBytes),
+      usText(measuredUs),
+      usText(fittedUs),
+      `${error > 0 ? "+" : ""}${percentText(error)}`,
+    ]);
+  lines.push("", ...heading(["collective", "ranks", "size", "measured", "fitted", "error"], shown, style));
+  if (points.length > MOST_POINTS) lines.push(`and ${points.length - MOST_POINTS} more (--json has all)`);
+  if (regimeErrors === null) return lines;
+  const rows = regimes.map(({ fromBytes, toBytes, points: many, callUs, algbwGBps, errors: own }) => [
+    `${formatSize(fromBytes)} to ${formatSize(toBytes)}`,
+    String(many),
+    usText(callUs),
+    algbwGBps === null ? "any" : `${significant(algbwGBps)} GB/s`,
+    many > 2 ? percentText(own.mean) : "-",
+    many > 2 ? percentText(own.worst) : "-",
+  ]);
+  lines.push("", ...heading(["sizes", "points", "call", "algbw", "mean error", "worst"], rows, style));
+  return [...lines, "", `errors with a line for each range: ${errorsText(regimeErrors)}`];
+}
+
+const heading = (names: readonly string[], rows: readonly (readonly string[])[], style: Style): string[] => {
+  const [head, ...rest] = table(names, rows, ["left", ...names.slice(1).map(() => "right" as const)]);
+  return [style.dim(head as string), ...rest];
+};
+
+const classCells = ({ name, links, before, gbps, latencyUs }: CalibratedClass): string[] => [
+  name,
+  count(links, "link"),
+  `${significant(before.gbps)} GB/s`,
+  figureText(gbps, "GB/s"),
+  usText(before.latencyUs),
+  figureText(latencyUs, "us"),
+];
+
+/** Returns why figures are as before, or told only with others. */
+const reasons = ({ name, gbps, latencyUs }: CalibratedClass): string[] =>
+  [["bandwidth", gbps.because] as const, ["latency", latencyUs.because] as const].flatMap(([what, because]) =>
+    because === "" ? [] : [`${what} of ${name}: ${because}`],
+  );

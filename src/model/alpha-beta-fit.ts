@@ -1,0 +1,150 @@
+import { InputError } from "../errors.ts";
+import {
+  bottleneckOf,
+  bytesPerUs,
+  columnOf,
+  type FitSetup,
+  type Solved,
+  solveWhatIsTold,
+  standardError,
+  unknownsOf,
+} from "./alpha-beta-system.ts";
+import { squares } from "./least-squares.ts";
+import type { LinkClass } from "./link-classes.ts";
+import { PS_PER_US } from "./units.ts";
+
+/** What is known of a figure. `together`: only told with others, of which it keeps its share. */
+export type Certainty = "fitted" | "together" | "kept";
+
+export interface FittedFigure {
+  readonly value: number;
+  /** One standard error; null where nothing tells it. */
+  readonly error: number | null;
+  readonly certainty: Certainty;
+  /** Why it is kept, in words. */
+  readonly because: string;
+}
+
+/** [classes] what was found; figures that the data do not tell are those before. */
+export interface AlphaBetaFit {
+  readonly latencyUs: readonly FittedFigure[];
+  readonly bytesPerUs: readonly FittedFigure[];
+  /** [setups][points] */
+  readonly fittedUs: readonly Float64Array[];
+  /** [setups] class that limits large sizes. */
+  readonly bottleneck: Int32Array;
+  /** Sum of the squares of relative errors. */
+  readonly squares: number;
+}
+
+const MOST_ROUNDS = 20;
+
+/** Throws InputError where there are fewer sizes than unknowns. `regimes`: how many times as many are needed. */
+export function refuseFewPoints(
+  setups: readonly FitSetup[],
+  classes: readonly LinkClass[],
+  regimes: number,
+  source: string,
+): void {
+  const usPerByte = classes.map((one) => 1 / bytesPerUs(one));
+  const unknowns = unknownsOf(
+    setups,
+    classes,
+    Int32Array.from(setups, ({ terms }) => bottleneckOf(terms.load, usPerByte)),
+  );
+  const names = unknowns.map(
+    ({ kind, classes: of }) => `${kind} of ${of.map((index) => classes[index].name).join(" with ")}`,
+  );
+  const what = `for a fit of ${names.join(", ")}${regimes > 1 ? ` in ${regimes} ranges` : ""}`;
+  const points = setups.reduce((sum, { sizeBytes }) => sum + new Set(sizeBytes).size, 0);
+  const sizes = new Set(setups.flatMap(({ sizeBytes }) => [...sizeBytes])).size;
+  if (sizes < 2 * regimes) throw new InputError(source, `at least ${2 * regimes} sizes ${what}`, sizes);
+  const need = unknowns.length * regimes;
+  if (points < need) throw new InputError(source, `at least ${need} points ${what}`, points);
+}
+
+/**
+ * Returns latencies and bandwidths of the classes of links so that the relative errors of
+ * time = sum of hops x latency + size x load of the bottleneck / bandwidth
+ * have the least sum of squares, no figure below 0. Which class limits each setup is found by repeating. Latencies that the setups
+ * do not tell apart keep their proportion; figures that the data do not tell (a standard error above half of it) stay as they
+ * were. Setups need points. O(rounds x points x unknowns^3).
+ */
+export function fitAlphaBeta(setups: readonly FitSetup[], classes: readonly LinkClass[]): AlphaBetaFit {
+  let usPerByte = classes.map((one) => 1 / bytesPerUs(one));
+  let bottleneck = new Int32Array(setups.length).fill(-1);
+  let solved: Solved | null = null;
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const next = Int32Array.from(setups, ({ terms }) => bottleneckOf(terms.load, usPerByte));
+    if (solved !== null && next.every((index, s) => index === bottleneck[s])) break;
+    bottleneck = next;
+    const unknowns = unknownsOf(setups, classes, bottleneck);
+    solved = solveWhatIsTold(
+      unknowns,
+      unknowns.map((unknown) => columnOf(unknown, setups, bottleneck)),
+    );
+    usPerByte = classes.map((one) => 1 / bytesPerUs(one));
+    solved.unknowns.forEach(({ kind, classes: [index] }, j) => {
+      if (kind === "bandwidth" && (solved as Solved).values[j] > 0)
+        usPerByte[index as number] = (solved as Solved).values[j];
+    });
+  }
+  return reportOf(solved as Solved, setups, classes, bottleneck);
+}
+
+function reportOf(
+  solved: Solved,
+  setups: readonly FitSetup[],
+  classes: readonly LinkClass[],
+  bottleneck: Int32Array,
+): AlphaBetaFit {
+  const { unknowns, columns, values, kept, rest } = solved;
+  const crossed = classes.map((_, index) => setups.some(({ terms }) => terms.hops[index] > 0));
+  const unused = (index: number): string =>
+    crossed[index] ? "limits none of the measurements" : "none of the measurements crosses it";
+  const latencyUs = classes.map(
+    (one, index): FittedFigure => ({
+      value: one.latencyPs / PS_PER_US,
+      error: null,
+      certainty: "kept",
+      because: unused(index),
+    }),
+  );
+  const rates = classes.map(
+    (one, index): FittedFigure => ({ value: bytesPerUs(one), error: null, certainty: "kept", because: unused(index) }),
+  );
+  unknowns.forEach((unknown, j) => {
+    const list = unknown.kind === "latency" ? latencyUs : rates;
+    const because = kept.get(unknown);
+    const error = because === undefined ? standardError(solved, j) : 0;
+    unknown.classes.forEach((index, k) => {
+      if (because !== undefined) list[index] = { ...(list[index] as FittedFigure), because };
+      else if (unknown.kind === "latency") {
+        const part = unknown.parts[k] as number;
+        latencyUs[index] = { value: values[j] * part, error: error * part, ...shared(unknown.classes, index, classes) };
+      } else {
+        const rate = 1 / values[j];
+        rates[index] = { value: rate, error: error * rate * rate, certainty: "fitted", because: "" };
+      }
+    });
+  });
+  let row = 0;
+  const fittedUs = setups.map(({ timeUs }) =>
+    timeUs.map((time) => {
+      const at = row++;
+      return time * columns.reduce((sum, column, j) => sum + column[at] * values[j], 0);
+    }),
+  );
+  return { latencyUs, bytesPerUs: rates, fittedUs, bottleneck, squares: squares(rest) };
+}
+
+/** Returns whether a latency was told by itself. */
+function shared(
+  group: readonly number[],
+  index: number,
+  classes: readonly LinkClass[],
+): Pick<FittedFigure, "certainty" | "because"> {
+  const others = group.filter((other) => other !== index).map((other) => classes[other].name);
+  if (others.length === 0) return { certainty: "fitted", because: "" };
+  return { certainty: "together", because: `told only together with ${others.join(", ")}, in proportion to before` };
+}

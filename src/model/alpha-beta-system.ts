@@ -1,0 +1,166 @@
+import type { CostTerms } from "./collective-cost.ts";
+import { nonNegativeLeastSquares, ownLength, residual, squares } from "./least-squares.ts";
+import type { LinkClass } from "./link-classes.ts";
+import { PS_PER_US } from "./units.ts";
+
+/** Measured times of one setup: a collective among some ranks. */
+export interface FitSetup {
+  readonly terms: CostTerms;
+  /** [points] */
+  readonly sizeBytes: Float64Array;
+  /** [points] */
+  readonly timeUs: Float64Array;
+}
+
+/** A number to be found: it multiplies latencies before, or is us per byte of a class. */
+export interface Unknown {
+  readonly kind: "latency" | "bandwidth";
+  /** Classes whose latencies change together, or the one of the bandwidth. */
+  readonly classes: readonly number[];
+  /** us of each class at a value of 1; bandwidths have none. */
+  readonly parts: readonly number[];
+  /** Value with the figures before. */
+  readonly before: number;
+}
+
+/** Times are not repeated better than this, however well a line fits. */
+const LEAST_NOISE = 1e-3;
+/** A figure with a greater standard error, as part of it, is not told. */
+const MOST_UNCERTAIN = 0.5;
+/** Stands for a latency of 0 before. */
+const SOME_LATENCY_US = 1;
+
+export const bytesPerUs = ({ bytesPerSecond }: LinkClass): number => bytesPerSecond / PS_PER_US;
+
+/** Returns the class whose load takes longest, -1 where there is none; of equal ones the first. */
+export function bottleneckOf(load: Float64Array, usPerByte: readonly number[]): number {
+  let worst = -1;
+  for (let index = 0; index < load.length; index++) {
+    const time = load[index] * (usPerByte[index] as number);
+    if (time > 0 && (worst < 0 || time > load[worst] * (usPerByte[worst] as number))) worst = index;
+  }
+  return worst;
+}
+
+/** Returns the unknown factor of latencies; where all are 0 each counts alike. */
+function latencyUnknown(group: readonly number[], classes: readonly LinkClass[]): Unknown {
+  const before = group.map((index) => classes[index].latencyPs / PS_PER_US);
+  const known = before.some((us) => us > 0);
+  return {
+    kind: "latency",
+    classes: group,
+    parts: known ? before : before.map(() => SOME_LATENCY_US),
+    before: Number(known),
+  };
+}
+
+/** Returns latencies that the setups cannot tell apart, as groups: their hops are in the same proportion in each. */
+function latencyGroups(setups: readonly FitSetup[], classCount: number): number[][] {
+  const groups: number[][] = [];
+  for (let index = 0; index < classCount; index++) {
+    const own = setups.map(({ terms }) => terms.hops[index]);
+    if (own.every((hops) => hops === 0)) continue;
+    const alike = groups.find((group) => {
+      const other = setups.map(({ terms }) => terms.hops[group[0]]);
+      return own.every((hops, s) => own.every((more, t) => hops * other[t] === more * other[s]));
+    });
+    if (alike === undefined) groups.push([index]);
+    else alike.push(index);
+  }
+  return groups;
+}
+
+/** Returns the column of an unknown over all points, each as a part of the measured time. */
+export function columnOf(unknown: Unknown, setups: readonly FitSetup[], bottleneck: Int32Array): Float64Array {
+  const rows: number[] = [];
+  setups.forEach(({ terms, sizeBytes, timeUs }, s) => {
+    const fixed = unknown.parts.reduce((sum, part, k) => sum + part * terms.hops[unknown.classes[k]], 0);
+    const limits = bottleneck[s] === unknown.classes[0];
+    sizeBytes.forEach((size, i) => {
+      const us = unknown.kind === "latency" ? fixed : limits ? size * terms.load[unknown.classes[0]] : 0;
+      rows.push(us / timeUs[i]);
+    });
+  });
+  return Float64Array.from(rows);
+}
+
+export interface Solved {
+  readonly unknowns: readonly Unknown[];
+  readonly columns: readonly Float64Array[];
+  readonly values: Float64Array;
+  readonly kept: ReadonlyMap<Unknown, string>;
+  readonly rest: Float64Array;
+}
+
+/** Solves for the unknowns but those that are kept, whose part is taken from the measured times. */
+export function solve(
+  unknowns: readonly Unknown[],
+  columns: readonly Float64Array[],
+  kept: ReadonlyMap<Unknown, string>,
+): Solved {
+  const target = new Float64Array(columns[0]?.length ?? 0).fill(1);
+  unknowns.forEach((unknown, j) => {
+    if (kept.has(unknown))
+      columns[j].forEach((value, i) => {
+        target[i] -= value * unknown.before;
+      });
+  });
+  const free = unknowns.map((_, j) => j).filter((j) => !kept.has(unknowns[j] as Unknown));
+  // columns of length 1, for us and us per byte differ by many powers of ten
+  const lengths = free.map((j) => Math.sqrt(squares(columns[j] as Float64Array)) || 1);
+  const scaled = free.map((j, k) => (columns[j] as Float64Array).map((value) => value / (lengths[k] as number)));
+  const found = nonNegativeLeastSquares(scaled, target);
+  const values = Float64Array.from(unknowns, ({ before }) => before);
+  free.forEach((j, k) => {
+    values[j] = found[k] / (lengths[k] as number);
+  });
+  return { unknowns, columns, values, kept, rest: residual(scaled, target, found) };
+}
+
+/** Returns one standard error of an unknown, infinite where it depends on others. */
+export function standardError({ unknowns, columns, kept, rest }: Solved, j: number): number {
+  const free = columns.filter((_, k) => !kept.has(unknowns[k] as Unknown));
+  const own = ownLength(free, free.indexOf(columns[j] as Float64Array));
+  const spare = Math.max(1, rest.length - free.length);
+  const noise = Math.max(LEAST_NOISE, Math.sqrt(squares(rest) / spare));
+  return own > 0 ? noise / own : Number.POSITIVE_INFINITY;
+}
+
+/** Keeps the unknown that is told least, again and again, until all others are told. */
+export function solveWhatIsTold(unknowns: readonly Unknown[], columns: readonly Float64Array[]): Solved {
+  const kept = new Map<Unknown, string>();
+  for (;;) {
+    const solved = solve(unknowns, columns, kept);
+    let worst = -1;
+    let worstPart = MOST_UNCERTAIN;
+    unknowns.forEach((unknown, j) => {
+      if (kept.has(unknown)) return;
+      const least = unknown.kind === "latency" ? unknown.before : 0;
+      const part = standardError(solved, j) / Math.max(solved.values[j], least);
+      // of two that depend on each other a latency is kept, else the later
+      if (part > worstPart || (part === worstPart && worst >= 0)) [worst, worstPart] = [j, part];
+    });
+    if (worst < 0) return solved;
+    const unknown = unknowns[worst] as Unknown;
+    const why = unknown.kind === "latency" ? "no sizes so small that it shows" : "no sizes so large that it shows";
+    kept.set(
+      unknown,
+      standardError(solved, worst) === Number.POSITIVE_INFINITY ? "not told apart from the others" : why,
+    );
+  }
+}
+
+/** Returns the unknowns: a factor for each group of latencies, us per byte for each class that limits a setup. */
+export function unknownsOf(
+  setups: readonly FitSetup[],
+  classes: readonly LinkClass[],
+  bottleneck: Int32Array,
+): Unknown[] {
+  const limiting = [...new Set(bottleneck)].filter((index) => index >= 0).sort((a, b) => a - b);
+  return [
+    ...limiting.map(
+      (index): Unknown => ({ kind: "bandwidth", classes: [index], parts: [], before: 1 / bytesPerUs(classes[index]) }),
+    ),
+    ...latencyGroups(setups, classes.length).map((group) => latencyUnknown(group, classes)),
+  ];
+}
