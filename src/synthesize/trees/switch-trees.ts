@@ -36,20 +36,29 @@ export function switchTrees(
   });
   const ground: Ground = { topology, members, usable, boxes, rankOf };
   const linkOffset = new Float64Array(roots.length * (members.length - 1) + 1);
-  const links: number[] = [];
-  let edge = 0;
+  let links = new Int32Array(2 * linkOffset.length);
+  let [edge, used] = [0, 0];
   for (const root of roots) {
     addTree(ground, root, (path) => {
-      for (const link of path) links.push(link);
-      linkOffset[++edge] = links.length;
+      if (used + path.length > links.length) links = doubled(links, path.length);
+      links.set(path, used);
+      used += path.length;
+      linkOffset[++edge] = used;
     });
   }
   return {
     root: Int32Array.from(roots, (rank) => members[rank]),
     copies: new Float64Array(roots.length).fill(1),
     linkOffset,
-    links: Int32Array.from(links),
+    links: links.slice(0, used),
   };
+}
+
+/** Returns the column with room for as much again, and some more. */
+function doubled(column: Int32Array, more: number): Int32Array<ArrayBuffer> {
+  const longer = new Int32Array(2 * column.length + more);
+  longer.set(column);
+  return longer;
 }
 
 function addTree(ground: Ground, root: number, add: (path: readonly number[]) => void): void {
