@@ -4,13 +4,16 @@ import { opAt, type PhaseProblem } from "./problem.ts";
 /** The dimensions that each chunk takes: [chunks x perChunk], chunk by chunk, in the order of its phases. */
 export type ChunkOrders = Uint8Array;
 
-/** What Themis does differently, to be measured. */
+/** What Algorithm 1 leaves open to measure. */
 export interface OrderOptions {
   /** The scheduler falls back to the baseline's order where loads differ by less than a phase of chunk / this takes. */
   readonly thresholdShare: number;
+  /** Loads start at A_K, else at 0. */
+  readonly countsLatency: boolean;
 }
 
-const PAPER: OrderOptions = { thresholdShare: 16 };
+/** Sections 4.4 and 5.3. */
+export const PUBLISHED: OrderOptions = { thresholdShare: 16, countsLatency: true };
 
 /** Returns the baseline's orders (2.3): reduce-scatters over the dimensions 1..D, all-gathers over D..1, for all chunks alike. */
 export function baselineOrders(problem: PhaseProblem): ChunkOrders {
@@ -31,20 +34,20 @@ function baselineOrder({ dimensions, scatters, perChunk }: PhaseProblem): number
  * all-gathers by descending load, so that the least loaded dimension moves most. Equal loads: in the baseline's order.
  * Loads are exact. O(chunks x dimensions log dimensions).
  */
-export function themisOrders(problem: PhaseProblem, options: OrderOptions = PAPER): ChunkOrders {
+export function themisOrders(problem: PhaseProblem, options: OrderOptions = PUBLISHED): ChunkOrders {
   return traced(problem, options).orders;
 }
 
 /** Returns the orders, and the loads after each chunk: [chunks][dimensions], picoseconds. */
 export function traced(
   problem: PhaseProblem,
-  { thresholdShare }: OrderOptions = PAPER,
+  { thresholdShare, countsLatency }: OrderOptions = PUBLISHED,
 ): { orders: ChunkOrders; loads: number[][] } {
   const { chunks, dimensions, perChunk, scatters, collective, costs } = problem;
   const D = dimensions.length;
   const baseline = baselineOrder(problem).slice(0, D);
   const op = opAt(problem, 0);
-  const loads = dimensions.map((_, d) => (perChunk / D) * costs(d, op, 1).latencyPs);
+  const loads = dimensions.map((_, d) => (countsLatency ? (perChunk / D) * costs(d, op, 1).latencyPs : 0));
   const orders = new Uint8Array(chunks * perChunk);
   const trace: number[][] = [];
   for (let chunk = 0; chunk < chunks; chunk++) {
