@@ -68,6 +68,7 @@ export function treeFlowFromJson(value: unknown, fileName: string, options: Read
   if (fields.inNetwork !== undefined && typeof fields.inNetwork !== "boolean") {
     refuse(at("inNetwork"), "true or false", fields.inNetwork);
   }
+  if (fields.inNetwork === true && options.topology !== undefined) refuseUnable(topology, options.topology, fileName);
   const symmetry = symmetryFromJson(fields.symmetry, fileName, topology);
   const certificate = certificateFromJson(fields.certificate, at("certificate"), topology);
   const list = asList(fields.forests, at("forests"), "a list of forests");
@@ -88,6 +89,18 @@ export function treeFlowFromJson(value: unknown, fileName: string, options: Read
   };
   checkK(fields.k, at("k"), copiesPerRoot(flow));
   return flow;
+}
+
+/** Throws InputError for a network like that of the file in which a switch cannot do what it does there. */
+function refuseUnable(own: Topology, given: Topology, fileName: string): void {
+  const lacks = (node: number): boolean => {
+    const [{ multicast, aggregation }, other] = [own.nodeTraits[node], given.nodeTraits[node]];
+    return (multicast === true && other.multicast !== true) || (aggregation === true && other.aggregation !== true);
+  };
+  const node = own.nodeNames.findIndex((_, v) => lacks(v));
+  if (node < 0) return;
+  const needed = `a network whose switches duplicate and sum as those of ${fileName}`;
+  throw new InputError("the topology", needed, `${given.nodeNames[node]}, which does not`);
 }
 
 const sizesOf = (topology: Topology, collective: Collective) => ({

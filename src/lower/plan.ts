@@ -39,7 +39,8 @@ const USUAL_BLOCKS = 8;
  * the executor's limits allow; each slice runs in one thread block of every rank that has a part in it, over channels of its
  * own, so that blocks of a rank never wait for each other. Trees of one box over a switch that can do their work are left to it.
  *
- * Throws InputError for custom collectives, several groups, and where a limit of the executor cannot be kept: with the limit,
+ * Throws InputError for custom collectives, several groups, trees whose switches duplicate and sum where no multicast of one switch
+ * does their work (several boxes, reduce-scatter), and where a limit of the executor cannot be kept: with the limit,
  * its value, the need, and what may help. O(chunks of all moves) for each number of slices that is tried.
  */
 export function lowerToPlan(schedule: Schedule | TreeFlow, options: PlanOptions): Program {

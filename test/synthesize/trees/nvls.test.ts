@@ -203,6 +203,13 @@ describe("a flow whose switches duplicate and sum", () => {
       "expected true or false for t.json: inNetwork but received 1",
     );
     expect(verifyTreeFlow(plain).violations[0]?.kind).toBe("link-overload");
+    const { topology } = flow;
+    expect(readTreeFlow(text, "t.json", { topology })).toEqual(flow);
+    const unable = { topology: withTraits(topology, () => ({ multicast: true })) };
+    expect(readTreeFlow(old, "t.json", unable)).toEqual(plain);
+    expect(() => readTreeFlow(text, "t.json", unable)).toThrow(
+      'expected a network whose switches duplicate and sum as those of t.json for the topology but received "nvsw0, which does not"',
+    );
   });
 
   it("becomes a plan through the switch in one box, and nothing else that NPUs alone would do", async () => {
