@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import type { CollectiveKind, NamedCollective } from "../../src/model/collective.ts";
-import { doubleBinaryTree, fromTheRoot } from "../../src/model/double-binary-tree.ts";
-import { presetTopology } from "../../src/model/presets/preset.ts";
-import { type StepSchedule, transferCount } from "../../src/model/step-schedule.ts";
-import { linkCount } from "../../src/model/topology.ts";
-import { simulateSchedule } from "../../src/simulate/replay.ts";
-import { doubleBinaryTrees } from "../../src/synthesize/baselines/double-binary-tree.ts";
-import { shiftedRings, shiftsOf } from "../../src/synthesize/baselines/shifted-rings.ts";
-import type { Synthesizer } from "../../src/synthesize/synthesizer.ts";
-import { verifySchedule } from "../../src/verify/schedule.ts";
-import { wholeCollective } from "../support/synthesis.ts";
+import type { CollectiveKind, NamedCollective } from "../../../src/model/collective.ts";
+import { doubleBinaryTree, fromTheRoot } from "../../../src/model/double-binary-tree.ts";
+import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { type StepSchedule, transferCount } from "../../../src/model/step-schedule.ts";
+import { linkCount } from "../../../src/model/topology.ts";
+import { simulateSchedule } from "../../../src/simulate/replay.ts";
+import { doubleBinaryTrees } from "../../../src/synthesize/baselines/double-binary-tree.ts";
+import { shiftedRings, shiftsOf } from "../../../src/synthesize/baselines/shifted-rings.ts";
+import type { Synthesizer } from "../../../src/synthesize/synthesizer.ts";
+import { verifySchedule } from "../../../src/verify/schedule.ts";
+import { wholeCollective } from "../../support/synthesis.ts";
 
 async function made(
   synthesizer: Synthesizer,
