@@ -1,0 +1,119 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { phasesToJson } from "../../src/export/phases-json.ts";
+import { commandsHere } from "../support/cli-here.ts";
+import { PHASE_NETWORKS, type PhaseNetwork } from "../support/phase-cases.ts";
+import { builtPhases, plannedPhases } from "../support/phase-schedules.ts";
+
+const here = commandsHere();
+const reduce = (network: string, more = "") => `synth ${network} --collective allreduce --algorithm themis${more}`;
+
+/** Writes the phases of two chunks on two boxes of 8; `change` breaks the file. */
+function smallFile(name: string, change: (file: { phases: { endPs: number[] } }) => void = () => undefined): string {
+  const orders = [
+    [0, 1],
+    [1, 0],
+  ];
+  const plan = {
+    ...(PHASE_NETWORKS["one switch for all"] as PhaseNetwork),
+    kind: "allreduce",
+    sizeBytes: 2 ** 20,
+    orders,
+  } as const;
+  const file = JSON.parse(phasesToJson(builtPhases(plannedPhases(plan))));
+  change(file);
+  return here.put(name, file);
+}
+
+describe("synth with phases", () => {
+  it("shows the dimensions of phases that became steps, whose file is one of steps", async () => {
+    const text = await here.run(reduce("torus:4x4", " --size 64MiB --chunks 4 -o steps.json"));
+    expect(text).toMatch(/schedule +3840 transfers by themis, verified/);
+    expect(text).toMatch(/dimension +lines +an NPU +used +by/);
+    expect(text).toMatch(/\n +1 +ring:4 +100 GB\/s +[\d.]+ % +ring\n +all +200 GB\/s/);
+    expect(text).toMatch(/simulated .* network\/cut-through\n/);
+    expect(await here.json("verify steps.json")).toMatchObject({ correct: true });
+  });
+
+  it("shows phases where they stay such, and writes a file that all commands know", async () => {
+    const text = await here.run(reduce("torus:16x16", " --chunks 32 -o big.json"));
+    expect(text).toMatch(/schedule +128 phases of 32 chunks by themis \(about 8355840 transfers\), verified\n/);
+    expect(text).toMatch(/simulated .* dimensions\n/);
+    expect(text).toMatch(/file +big\.json \([\d.]+ KiB\)\n$/);
+    const made = await here.json(reduce("torus:16x16", " --chunks 32 -o big.json"));
+    expect(made).toMatchObject({ schedule: { kind: "phases", phases: 128, file: "big.json" } });
+    expect(await here.run("verify big.json --topology torus:16x16")).toMatch(
+      /^correct: 128 phases of 32 chunks make all-reduce of 1 GiB on torus:16x16 in [\d.]+ ms\n$/,
+    );
+    expect(await here.json("verify big.json")).toMatchObject({ correct: true, phases: 128, transfers: 8355840 });
+    const simulated = await here.json("simulate big.json");
+    expect(simulated).toMatchObject({ simulated: made.simulated, perDimension: made.perDimension, verified: true });
+    expect(await here.run("simulate big.json")).toMatch(/dimension +lines +an NPU/);
+    expect(await here.run("explain big.json")).toMatch(/chunks begin: \d+ in dimension 0, \d+ in dimension 1\n/);
+    expect(await here.run("topology big.json")).toMatch(/NPUs +256/);
+    await here.run("export big.json --to json -o copy.json --quiet");
+    const [first, second] = ["big.json", "copy.json"].map((name) => JSON.parse(readFileSync(here.at(name), "utf8")));
+    expect({ ...second, about: first.about }).toEqual(first);
+  });
+
+  it("offloads where switches can", async () => {
+    const report = await here.json(reduce("dgx-h100:2", " --offload"));
+    expect(report.perDimension.dimensions[0]).toMatchObject({ kind: "switch", size: 8, algorithm: "offload" });
+    expect(report.schedule).toMatchObject({ kind: "phases", transfers: null });
+    const text = await here.run(reduce("dgx-h100:2", " --offload"));
+    expect(text).toMatch(/\(sums in switches, not transfers between NPUs\), verified/);
+    await here.refuses(
+      reduce("dgx-a100:2", " --offload"),
+      'expected a dimension whose switches sum and duplicate for --offload but received "dgx-a100:2"',
+    );
+  });
+
+  it("refuses what phases have no room for", async () => {
+    await here.refuses(
+      reduce("torus:16x16", " --chunks 32 -o big.bys"),
+      'expected a JSON file for phases (`banyan export FILE --to steps`, then --to bys, writes their transfers) for -o but received "big.bys"',
+    );
+    await here.refuses(reduce("mesh:4x4", " --without 0>1"), /needs a product of rings, lines, fully connected/);
+    await here.refuses(reduce("torus:4x4", " --root 3"), /nothing beside a collective in which all NPUs do the same/);
+    await here.refuses(reduce("torus:4x4", " --group 0,1"), /themis needs one group of all NPUs in their order/);
+  });
+});
+
+describe("a file of phases", () => {
+  it("is written as steps, which the judges of steps accept", async () => {
+    smallFile("small.json");
+    expect(await here.run("export small.json --to steps -o steps.json")).toMatch(/^steps\.json: 960 transfers, /);
+    expect(await here.json("verify steps.json")).toMatchObject({ correct: true, transfers: 960 });
+    const [phases, steps] = [await here.json("simulate small.json"), await here.json("simulate steps.json")];
+    expect(steps.simulated.us / phases.simulated.us).toBeLessThan(1.2);
+    expect(await here.run("export small.json --to svg --view topology -o net.svg")).toMatch(/a picture of topology/);
+  });
+
+  it.each(["bys", "html", "svg", "perfetto", "msccl-xml", "chakra"])("has to become steps before --to %s", (format) =>
+    here.refuses(
+      `export ${smallFile("small.json")} --to ${format} -o out`,
+      /expected a schedule of transfers \(`banyan export FILE --to steps` makes one of phases\) for --to/,
+    ),
+  );
+
+  it.each(["--reference", "--trace t.json", "--switching cut-through", "--chunks 2"])(
+    "is simulated without %s",
+    (more) => here.refuses(`simulate ${smallFile("small.json")} ${more}`, /expected a schedule of transfers beside it/),
+  );
+
+  it("that is wrong is told by all", async () => {
+    const wrong = smallFile("wrong.json", ({ phases }) => {
+      phases.endPs[0]--;
+    });
+    const sentence = "the reduce-scatter of chunk 0 in dimension 0 (phase 0) takes";
+    expect(await here.run(`verify ${wrong}`, 1)).toContain(`wrong: 1 violation in wrong.json\n  ${sentence}`);
+    expect(await here.json(`verify ${wrong}`, 1)).toMatchObject({ correct: false, transfers: null, violationCount: 1 });
+    expect(await here.run(`explain ${wrong}`)).toContain(`wrong: ${sentence}`);
+    await here.refuses(`export ${wrong} --to steps -o out.json`, /expected correct phases for --to steps but received/);
+    await here.refuses(
+      `simulate ${wrong}`,
+      "these phases are wrong (1 violation; `banyan verify wrong.json` lists them)",
+      1,
+    );
+  });
+});
