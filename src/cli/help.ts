@@ -83,7 +83,11 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan explain allreduce.xml --size 1MiB --dtype bf16 --target rccl",
     "banyan explain allreduce.xml --log nccl-debug.log",
   ],
-  list: ["banyan list presets", "banyan list backends --json"],
+  list: [
+    "banyan list presets",
+    "banyan list algorithms --topology dgx-a100:2 --collective allreduce",
+    "banyan list backends --json",
+  ],
 };
 
 const NETWORK = `Node names are those of \`banyan topology\`. Links: a>b one direction, a-b both, a>b#2 the second of parallel links.

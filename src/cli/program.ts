@@ -262,7 +262,9 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
     .option("--svg <file>", "write a plot of the networks")
     .option("-o, --output <file>", "write the report as JSON; NAME.svg: the plot");
 
-  add("list", "<WHAT>", "list presets, algorithms, collectives, formats, gpus or backends");
+  add("list", "<WHAT>", "list presets, algorithms, collectives, formats, gpus or backends")
+    .option("--topology <TOPO>", `algorithms: which can be used on a network, and what the others need: ${TOPO}`)
+    .option("--collective <name>", "algorithms, with --topology: for this collective");
 
   for (const command of program.commands) {
     const [first] = command.registeredArguments;

@@ -273,8 +273,8 @@ describe("banyan compare", () => {
   it("prints the same as CSV and as a table", async () => {
     const csv = (await run(`${line} --format csv`)).trimEnd().split("\n");
     expect(csv).toHaveLength(5);
-    expect(csv[0]).toBe("sizeBytes,algorithm,us,algbwGBps,busbwGBps,ofLimit,synthesisMs,best");
-    expect(csv[4]).toMatch(/^6000000,tacos,[\d.]+,[\d.]+,[\d.]+,0\.\d+,[\d.]+,true$/);
+    expect(csv[0]).toBe("sizeBytes,algorithm,us,algbwGBps,busbwGBps,ofLimit,synthesisMs,best,chunks,verified");
+    expect(csv[4]).toMatch(/^6000000,tacos,[\d.]+,[\d.]+,[\d.]+,0\.\d+,[\d.]+,true,\d+,true$/);
     const table = await run(line);
     expect(table).toMatch(/6 MB +ring +[\d.]+ \w+ .*%/);
     expect(table).toMatch(/\* tacos +[\d.]+ \w+ .*%/);
@@ -288,8 +288,8 @@ describe("banyan list", () => {
     async (what) => {
       const { items } = await json(`list ${what}`);
       const lines = (await run(`list ${what}`)).trimEnd().split("\n");
-      // long texts go on in further lines, indented; presets are two tables under titles
-      const heads = what === "presets" ? 4 : 1;
+      // long texts go on in further lines, indented; presets and algorithms are tables under titles
+      const heads = { presets: 4, algorithms: 6 }[what] ?? 1;
       expect(lines.filter((line) => /^ {2}\S/.test(line))).toHaveLength(items.length + heads);
       const labels: string[] = items.map(({ form, name }: { form?: string; name: string }) => form ?? name);
       const cells = lines.map((line) => line.trim().split(/ {2,}/));

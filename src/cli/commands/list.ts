@@ -4,25 +4,16 @@ import { didYouMean } from "../../model/closest.ts";
 import { CONSTRUCTION_FORMS } from "../../model/direct/parse.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
 import { formatBandwidth } from "../../model/units.ts";
-import { ALGORITHMS } from "../../synthesize/catalog.ts";
+import { ALGORITHM_LISTING } from "../algorithm-listing.ts";
 import { type Context, outJson } from "../context.ts";
+import type { Listing, Row } from "../listing.ts";
+import { networkOf } from "../network.ts";
 import { table } from "../table.ts";
+import { refuseOptions, textOf } from "../values.ts";
 
 /** Characters of a line, and between columns. */
 const WIDTH = 120;
 const GAP = 2;
-
-type Row = Readonly<Record<string, unknown>>;
-
-interface Listing {
-  /** Columns of the table; --json has all fields. */
-  readonly columns: readonly string[];
-  /** Most characters in a line of each column but the last, which fills the rest of the width; text goes on in the next line. */
-  readonly widths?: readonly number[];
-  /** The field whose values part the rows into tables, and what stands above each. */
-  readonly parts?: { readonly field: string; readonly titles: Readonly<Record<string, string>> };
-  rows(): Promise<readonly Row[]> | readonly Row[];
-}
 
 const COLLECTIVES: readonly Row[] = [
   { name: "allgather", size: "all shards together (N x shard)", description: "every rank gets every rank's shard" },
@@ -102,17 +93,7 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
     rows: () =>
       PRESETS.map((preset) => ({ ...preset, kind: CONSTRUCTION_FORMS.includes(preset) ? "graph" : "network" })),
   },
-  algorithms: {
-    columns: ["name", "description", "policies"],
-    widths: [14, 62],
-    rows: () =>
-      ALGORITHMS.map(({ name, description, collectives, policies }) => ({
-        name,
-        description,
-        collectives,
-        policies,
-      })),
-  },
+  algorithms: ALGORITHM_LISTING,
   collectives: { columns: ["name", "description", "size"], rows: () => COLLECTIVES },
   formats: { columns: ["kind", "name", "use", "description"], widths: [12, 28, 27], rows: formats },
   gpus: { columns: ["name", "links", "pcie"], rows: gpus },
@@ -142,18 +123,23 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   if (!Object.hasOwn(LISTINGS, what)) {
     throw new InputError("what to list", `one of ${names.join(", ")}${didYouMean(what, names)}`, what);
   }
-  const listing = LISTINGS[what] as Listing;
+  const all = LISTINGS[what] as Listing;
+  const network = textOf(context.options, "topology");
+  if (network === undefined) refuseOptions(context.options, ["collective"], "--topology beside it");
+  if (all.on === undefined) refuseOptions(context.options, ["topology"], `nothing beside \`list ${what}\``);
+  const listing =
+    network === undefined || all.on === undefined ? all : all.on(await networkOf(network, {}), context.options);
   const found = await listing.rows();
   if (context.json) {
     outJson(context, { schema: "banyan/list@1", what, items: found });
     return 0;
   }
-  context.out(`${textOf(listing, found, context).join("\n")}\n`);
+  context.out(`${linesOf(listing, found, context).join("\n")}\n`);
   return 0;
 }
 
 /** Returns the lines of a listing: a table, or one for each part under its title. */
-function textOf(listing: Listing, rows: readonly Row[], context: Context): string[] {
+function linesOf(listing: Listing, rows: readonly Row[], context: Context): string[] {
   const { parts } = listing;
   if (parts === undefined) return tableOf(listing, rows, context);
   return Object.entries(parts.titles).flatMap(([part, title], i) => [
