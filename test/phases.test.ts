@@ -138,7 +138,7 @@ describe("a request for phases", () => {
   it("without a number of chunks gets the one that is fastest", async () => {
     const [own, auto, ...fixed] = await Promise.all(
       ([undefined, "auto", 1, 4, 16, 64] as const).map((chunks) =>
-        run("themis:2d-sw-sw", { sizeBytes: 1e8, ...(chunks === undefined ? {} : { chunks }) }),
+        run("switch:4*switch:8", { sizeBytes: 1e8, ...(chunks === undefined ? {} : { chunks }) }),
       ),
     );
     expect(auto?.report.perDimension).toEqual(own?.report.perDimension);
