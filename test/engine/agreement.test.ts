@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { BalanceProblem, MatchProblem } from "../../src/engine/kernels/kernels.ts";
 import { InfeasibleError } from "../../src/errors.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
+import { REPLAY_MODE } from "../../src/model/replay/problem.ts";
 import { arborescenceProblems } from "../support/arborescence-problems.ts";
 import { availableKernels } from "../support/backends.ts";
 import { balanceProblem, balanceProblems, hypercubeArcs, kautzArcs, torusArcs } from "../support/balance-problems.ts";
@@ -12,6 +13,7 @@ import { allGather, matchProblems, mesh, networkOf, relayProblems, type Sharing 
 import { type PackSettings, packOfPreset, packProblems } from "../support/pack-problems.ts";
 import { placeProblems } from "../support/place-problems.ts";
 import { rateOfTopology, rateProblems } from "../support/rate-problems.ts";
+import { replayProblems } from "../support/replay-problems.ts";
 import { spreadOf } from "../support/spread-problems.ts";
 import { sweepProblems } from "../support/sweep-problems.ts";
 
@@ -68,6 +70,16 @@ function outcome(call: () => unknown): unknown {
 }
 
 describe(`the backends ${names} give the same bits`, () => {
+  it("for random replays, rows that no plan has among them", () => {
+    fc.assert(
+      fc.property(replayProblems(Object.values(REPLAY_MODE), 400, true), (problem) => {
+        const [first, ...others] = all.map((kernels) => kernels.replay(problem));
+        for (const other of others) expect(other).toEqual(first);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
   it("for random match problems", () => {
     fc.assert(
       fc.property(matchProblems(SHARINGS), (problem) => {

@@ -14,6 +14,7 @@ import { concurrentContract } from "./concurrent.contract.ts";
 import { foldedContract } from "./folded.contract.ts";
 import { packContract } from "./pack.contract.ts";
 import { rateContract } from "./rate.contract.ts";
+import { replayContract } from "./replay.contract.ts";
 import { spreadContract } from "./spread.contract.ts";
 import { sweepContract } from "./sweep.contract.ts";
 
@@ -184,6 +185,7 @@ function cases(backend: Backend, kernels: Kernels): void {
   arborescenceContract(kernels);
   balanceContract(kernels);
   concurrentContract(kernels);
+  replayContract(kernels);
   placing(kernels);
   badMatchProblems(kernels);
   badRelayProblems(kernels);

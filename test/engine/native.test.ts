@@ -45,6 +45,13 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     ...[2, ints(0, 1, 1), ints(1), ints(0), Float64Array.of(5), ints(0), Float64Array.of(1), null, Uint8Array.of(1, 1)],
     ...[Float64Array.of(0.1), 9, null, ints(9), Float64Array.of(9), new Float64Array(3)],
   ];
+  // One chunk over one link, cut through.
+  const goodReplay = (): unknown[] => [
+    ...[0, 2, 1, ints(0), ints(1), ints(0, 1), ints(0), ints(0, 1), Uint8Array.of(0), Float64Array.of(5)],
+    ...[Float64Array.of(7), Float64Array.of(1), Float64Array.of(1), ints(0), ints(0, 1), ints(0), ints(0), ints(0)],
+    ...[Float64Array.of(0), Float64Array.of(9), null],
+    ...[new Float64Array(1), Float64Array.of(9), Float64Array.of(9), null, new Float64Array(3)],
+  ];
   const calls = {
     concurrent: goodConcurrent,
     match: good,
@@ -53,6 +60,7 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     sweep: goodSweep,
     pack: goodPack,
     arborescence: goodArborescence,
+    replay: goodReplay,
   };
   const names = Object.keys(calls) as (keyof typeof calls)[];
   const addon = (): Record<keyof typeof calls, (...args: unknown[]) => number> =>
@@ -80,6 +88,16 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     const args = goodConcurrent();
     expect(addon().concurrent(...args)).toBe(0);
     expect(args.slice(-3)).toEqual([ints(2 ** 30), Float64Array.of(1), Float64Array.of(5, 5, 0)]);
+  });
+
+  it("writes times into the caller's arrays, or none", () => {
+    const args = goodReplay();
+    expect(addon().replay(...args)).toBe(0);
+    const [busy, start, end] = [Float64Array.of(5), Float64Array.of(0), Float64Array.of(7)];
+    expect(args.slice(-5)).toEqual([busy, start, end, null, Float64Array.of(7, 0, 0)]);
+    expect(addon().replay(...goodReplay().with(-3, null).with(-4, null))).toBe(0);
+    expect(addon().replay(...goodReplay().with(-3, null))).toBe(1);
+    expect(addon().replay(...goodReplay().with(-2, new Float64Array(1)))).toBe(1);
   });
 
   it("writes trees into the caller's arrays", () => {
