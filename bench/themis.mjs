@@ -5,7 +5,7 @@ import { presetTopology } from "../dist/model/presets/preset.js";
 import { simulatePhases } from "../dist/simulate/phases.js";
 import { simulateSchedule } from "../dist/simulate/replay.js";
 import { blueconnect } from "../dist/synthesize/themis/blueconnect.js";
-import { PUBLISHED, themisOrders, traced } from "../dist/synthesize/themis/orders.js";
+import { PUBLISHED, themisOrders } from "../dist/synthesize/themis/orders.js";
 import { themis } from "../dist/synthesize/themis/themis.js";
 import { verifySchedule } from "../dist/verify/schedule.js";
 import { machine, progress, publish } from "./support.mjs";
@@ -117,7 +117,8 @@ function granularity() {
 function example() {
   const one = problem(network(EXAMPLE.network), "allreduce", EXAMPLE.sizeBytes, EXAMPLE.chunks);
   const unitPs = one.costs(0, 0, 1).serialPs;
-  const loads = traced(one).loads.map((after) => after.map((ps) => ps / unitPs));
+  const loads = [];
+  themisOrders(one, PUBLISHED, (after) => loads.push(after.map((ps) => ps / unitPs)));
   const { baseline, fifo, scf } = methods(one);
   const units = { baseline: baseline.ps / unitPs, fifo: fifo.ps / unitPs, scf: scf.ps / unitPs };
   const missed =

@@ -15,16 +15,27 @@ export interface OrderOptions {
 /** Sections 4.4 and 5.3. */
 export const PUBLISHED: OrderOptions = { thresholdShare: 16, countsLatency: true };
 
-/** Returns the baseline's orders (2.3): reduce-scatters over the dimensions 1..D, all-gathers over D..1, for all chunks alike. */
+/** Returns the dimensions of one chunk by the baseline (2.3): reduce-scatters over 1..D, all-gathers over D..1. */
+export function baselineOrder({ dimensions, scatters, perChunk }: PhaseProblem): number[] {
+  const D = dimensions.length;
+  return Array.from({ length: perChunk }, (_, k) => (k < scatters ? k : D - 1 - (k - scatters)));
+}
+
+/** Returns the baseline's orders, all chunks alike. */
 export function baselineOrders(problem: PhaseProblem): ChunkOrders {
   const { chunks, perChunk } = problem;
   const one = baselineOrder(problem);
-  return Uint8Array.from({ length: chunks * perChunk }, (_, i) => one[i % perChunk]);
+  const orders = new Uint8Array(chunks * perChunk);
+  for (let i = 0; i < orders.length; i++) orders[i] = one[i % perChunk];
+  return orders;
 }
 
-function baselineOrder({ dimensions, scatters, perChunk }: PhaseProblem): number[] {
-  const D = dimensions.length;
-  return Array.from({ length: perChunk }, (_, k) => (k < scatters ? k : D - 1 - (k - scatters)));
+/** Writes a chunk's order: as given, and for the all-gathers of an all-reduce the other way round (Algorithm 1, line 8). */
+export function writeOrder(problem: PhaseProblem, orders: ChunkOrders, chunk: number, order: readonly number[]): void {
+  const { perChunk } = problem;
+  for (let k = 0; k < perChunk; k++) {
+    orders[chunk * perChunk + k] = k < order.length ? order[k] : order[perChunk - 1 - k];
+  }
 }
 
 /**
@@ -32,41 +43,33 @@ function baselineOrder({ dimensions, scatters, perChunk }: PhaseProblem): number
  * (of an all-reduce, of its reduce-scatters; its all-gathers take the reverse order). Where loads differ by less than the
  * threshold, the chunk takes the baseline's order; else its reduce-scatters take the dimensions by ascending load and its
  * all-gathers by descending load, so that the least loaded dimension moves most. Equal loads: in the baseline's order.
- * Loads are exact. O(chunks x dimensions log dimensions).
+ * `onLoads` is told the loads after each chunk, picoseconds. Loads are exact. O(chunks x dimensions log dimensions).
  */
-export function themisOrders(problem: PhaseProblem, options: OrderOptions = PUBLISHED): ChunkOrders {
-  return traced(problem, options).orders;
-}
-
-/** Returns the orders, and the loads after each chunk: [chunks][dimensions], picoseconds. */
-export function traced(
+export function themisOrders(
   problem: PhaseProblem,
   { thresholdShare, countsLatency }: OrderOptions = PUBLISHED,
-): { orders: ChunkOrders; loads: number[][] } {
+  onLoads?: (loads: readonly number[]) => void,
+): ChunkOrders {
   const { chunks, dimensions, perChunk, scatters, collective, costs } = problem;
-  const D = dimensions.length;
-  const baseline = baselineOrder(problem).slice(0, D);
+  const baseline = baselineOrder(problem).slice(0, dimensions.length);
   const op = opAt(problem, 0);
-  const loads = dimensions.map((_, d) => (countsLatency ? (perChunk / D) * costs(d, op, 1).latencyPs : 0));
+  const sign = op === PHASE_REDUCE_SCATTER ? 1 : -1;
+  const loads = dimensions.map((_, d) =>
+    countsLatency ? (perChunk / dimensions.length) * costs(d, op, 1).latencyPs : 0,
+  );
   const orders = new Uint8Array(chunks * perChunk);
-  const trace: number[][] = [];
   for (let chunk = 0; chunk < chunks; chunk++) {
     const least = loads.indexOf(Math.min(...loads));
-    const threshold = costs(least, op, thresholdShare).serialPs;
-    let order = baseline;
-    if (Math.max(...loads) - loads[least] >= threshold) {
-      const sign = op === PHASE_REDUCE_SCATTER ? 1 : -1;
-      order = [...baseline].sort((a, b) => sign * (loads[a] - loads[b]));
-    }
-    orders.set(order, chunk * perChunk);
-    if (perChunk > D) orders.set([...order].reverse(), chunk * perChunk + D);
+    const isBalanced = Math.max(...loads) - loads[least] < costs(least, op, thresholdShare).serialPs;
+    const order = isBalanced ? baseline : [...baseline].sort((a, b) => sign * (loads[a] - loads[b]));
+    writeOrder(problem, orders, chunk, order);
     let holders = scatters === 0 ? collective.groupSize : 1;
     for (const d of order) {
       if (op === PHASE_ALL_GATHER) holders /= dimensions[d].size;
       loads[d] += costs(d, op, holders).serialPs;
       if (op === PHASE_REDUCE_SCATTER) holders *= dimensions[d].size;
     }
-    trace.push([...loads]);
+    onLoads?.([...loads]);
   }
-  return { orders, loads: trace };
+  return orders;
 }

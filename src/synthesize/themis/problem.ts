@@ -10,7 +10,7 @@ import type { Topology } from "../../model/topology.ts";
 import type { PhaseRequest } from "../phase-maker.ts";
 
 /** Chunks that are worth having one by one: beyond, a chunk is smaller than a message's header. */
-const MOST_CHUNKS = 2 ** 20;
+const MOST_CHUNKS = 2 ** 16;
 
 /** A collective over dimensions, with what its phases cost. */
 export interface PhaseProblem {

@@ -4,9 +4,11 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { THEMIS } from "../../../src/model/presets/themis.ts";
 import { toNumber } from "../../../src/model/rational.ts";
 import { simulatePhases } from "../../../src/simulate/phases.ts";
+import type { PhaseRequest } from "../../../src/synthesize/phase-maker.ts";
 import { blueconnect } from "../../../src/synthesize/themis/blueconnect.ts";
 import { executed } from "../../../src/synthesize/themis/execute.ts";
-import { baselineOrders, themisOrders, traced } from "../../../src/synthesize/themis/orders.ts";
+import { baselineOrders, PUBLISHED, themisOrders } from "../../../src/synthesize/themis/orders.ts";
+import type { PhaseProblem } from "../../../src/synthesize/themis/problem.ts";
 import { themis } from "../../../src/synthesize/themis/themis.ts";
 import { everyone } from "../../support/everyone.ts";
 import {
@@ -16,6 +18,12 @@ import {
   phaseRequest,
   problemFor,
 } from "../../support/phase-problems.ts";
+
+/** Returns the orders of Algorithm 1 and the loads after each chunk. */
+function traced(problem: PhaseProblem): { orders: Uint8Array; loads: (readonly number[])[] } {
+  const loads: (readonly number[])[] = [];
+  return { orders: themisOrders(problem, PUBLISHED, (after) => loads.push(after)), loads };
+}
 
 /** Figures 5 and 7: 256 MB in 4 chunks on 4 x 4 NPUs, BW(dim1) = 2 BW(dim2); a unit is 48 MB at 96 GB/s. */
 const EXAMPLE = "switch:4*switch:4@96,48GB/s,0us";
@@ -209,12 +217,33 @@ describe("themis", () => {
     expect(themis.refuses?.(topology, turned)).toBe("one group of all NPUs in their order");
   });
 
+  it("by the best policy is never slower than by another, and faster where chunks are few", () => {
+    const ps = (request: PhaseRequest, policy: string): number =>
+      simulatePhases(themis.makePhases({ ...request, policy }).schedule).ps;
+    fc.assert(
+      fc.property(anyPhaseRequest, (request) => {
+        const best = ps(request, "best");
+        for (const policy of ["scf", "fifo"]) expect(best).toBeLessThanOrEqual(ps(request, policy));
+      }),
+    );
+    const faster = Object.keys(THEMIS).filter((name) => {
+      const request = phaseRequest(`themis:${name}`, "allreduce", 250e6, 4);
+      return ps(request, "best") < 0.97 * ps(request, "scf");
+    });
+    expect(faster.length).toBeGreaterThanOrEqual(5);
+  });
+
+  it("refuses policies that it does not have", () => {
+    const request = phaseRequest("torus:4x4", "allreduce", 1, 1, { policy: "constructor" });
+    expect(() => themis.makePhases(request)).toThrow("expected one of scf, fifo, best for --policy");
+  });
+
   it("refuses other collectives, and chunks without end", () => {
     expect(() => themis.makePhases(phaseRequest("torus:4x4", "alltoall", 1, 1))).toThrow(
       "expected all-gather, reduce-scatter or all-reduce (themis) for the collective",
     );
     expect(() => themis.makePhases(phaseRequest("torus:4x4", "allreduce", 1, 2 ** 21))).toThrow(
-      "expected at most 1048576 (themis) for --chunks",
+      "expected at most 65536 (themis) for --chunks",
     );
   });
 });
