@@ -9,6 +9,7 @@ import { doubleBinaryTrees } from "../../../src/synthesize/baselines/double-bina
 import { shiftedRings, shiftsOf } from "../../../src/synthesize/baselines/shifted-rings.ts";
 import type { Synthesizer } from "../../../src/synthesize/synthesizer.ts";
 import { verifySchedule } from "../../../src/verify/schedule.ts";
+import { baselineSchedule } from "../../support/baselines.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 
 async function made(
@@ -69,6 +70,36 @@ describe("double binary trees", () => {
     // an edge carries half of the data up and half of it down, each way on its own link
     const us = bytes / 2 / 25e3;
     expect(simulateSchedule(schedule).ps / 1e6).toBeLessThan(1.1 * us);
+  });
+});
+
+describe("trees that share ports", () => {
+  it("take turns: through a switch a double binary tree comes near the bytes of its busiest port", async () => {
+    const sizeBytes = 2 ** 30;
+    for (const ranks of [4, 8, 16, 32]) {
+      const network = `switch:${ranks}`;
+      const schedule = await baselineSchedule({ algorithm: "dbt", network, kind: "allreduce", sizeBytes });
+      const sent = new Map<number, number>();
+      for (const route of schedule.route) {
+        const from = schedule.routes.source[route];
+        sent.set(from, (sent.get(from) ?? 0) + 1);
+      }
+      const { topology, collective } = schedule;
+      const chunkPs = (sizeBytes / collective.chunkCount / topology.linkBytesPerSecond[0]) * 1e12;
+      const least = Math.max(...sent.values()) * chunkPs;
+      const { ps } = simulateSchedule(schedule);
+      expect(ps).toBeGreaterThan(least);
+      expect(ps).toBeLessThan(1.12 * least);
+    }
+  });
+
+  it("have as many chunks as pay, one where latency is all", async () => {
+    const chunks = async (sizeBytes: number): Promise<number> => {
+      const schedule = await baselineSchedule({ algorithm: "dbt", network: "switch:16", kind: "allreduce", sizeBytes });
+      return schedule.collective.chunksPerNpu;
+    };
+    expect(await chunks(1024)).toBe(1);
+    expect(await chunks(2 ** 30)).toBeGreaterThan(await chunks(2 ** 22));
   });
 });
 
