@@ -5,7 +5,7 @@ import type { FitSetup } from "./model/alpha-beta-system.ts";
 import { type CalibratedClass, type CalibratedPoint, type CalibrationReport, errorsOf } from "./model/calibration.ts";
 import { didYouMean } from "./model/closest.ts";
 import type { NamedCollective } from "./model/collective.ts";
-import { collectiveCost, type FittedAlgorithm } from "./model/collective-cost.ts";
+import { type CostRequest, collectiveCost, type FittedAlgorithm } from "./model/collective-cost.ts";
 import { CALIBRATED, type LinkClasses, linkClasses, withFigures } from "./model/link-classes.ts";
 import type { Measurements } from "./model/measurements.ts";
 import { bestRegimes, type Regime, within } from "./model/regimes.ts";
@@ -38,6 +38,7 @@ export interface Calibration {
 }
 
 const MOST_REGIMES = 16;
+const MOST_TURNS = 4;
 /** All ranges of sizes are tried. */
 const MOST_REGIME_SIZES = 128;
 
@@ -81,11 +82,36 @@ function setupsOf(
     if (!kept.includes(true)) return [];
     const { collective, hosts, source } = table;
     const ranks = table.ranks ?? topology.npuCount;
-    const terms = collectiveCost(topology, classes, { algorithm, collective, ranks, hosts, source });
+    const request: CostRequest = { algorithm, collective, ranks, hosts, source };
+    const terms = collectiveCost(topology, classes, request);
     const own = (_: number, i: number): boolean => kept[i] as boolean;
-    return [{ table, ranks, terms, sizeBytes: table.sizeBytes.filter(own), timeUs: table.timeUs.filter(own) }];
+    return [{ table, ranks, request, terms, sizeBytes: table.sizeBytes.filter(own), timeUs: table.timeUs.filter(own) }];
   });
   return { setups, leftOut };
+}
+
+type Setup = ReturnType<typeof setupsOf>["setups"][number];
+
+/** Returns the fit; which hops of a ring nothing waits for depends on the latencies, so both are found in turns. */
+function fitInTurns(
+  topology: Topology,
+  classes: LinkClasses,
+  first: readonly Setup[],
+): { setups: readonly Setup[]; fit: AlphaBetaFit } {
+  let setups = first;
+  let fit = fitAlphaBeta(setups, classes.classes);
+  for (let turn = 0; turn < MOST_TURNS; turn++) {
+    const latencies = fit.latencyUs.map(({ value }) => value * PS_PER_US);
+    const now = classes.classes.map((one, index) => ({ ...one, latencyPs: latencies[index] as number }));
+    const next = setups.map((setup) => ({
+      ...setup,
+      terms: collectiveCost(topology, { ...classes, classes: now }, setup.request),
+    }));
+    if (next.every(({ terms }, s) => terms.hops.every((hops, k) => hops === (setups[s] as Setup).terms.hops[k]))) break;
+    setups = next;
+    fit = fitAlphaBeta(setups, classes.classes);
+  }
+  return { setups, fit };
 }
 
 /**
@@ -108,16 +134,16 @@ export function calibrate(
     options,
   );
   const classes = linkClasses(topology);
-  const { setups, leftOut } = setupsOf(topology, classes, tables, algorithm);
+  const { setups: first, leftOut } = setupsOf(topology, classes, tables, algorithm);
   const source = logs.map(({ name }) => name).join(", ");
-  if (setups.length === 0)
+  if (first.length === 0)
     throw new InputError(source, `points of ${algorithm}`, `${leftOut} points of other algorithms`);
-  refuseFewPoints(setups, classes.classes, regimes, source);
-  const sizes = new Set(setups.flatMap((setup) => [...setup.sizeBytes])).size;
+  refuseFewPoints(first, classes.classes, regimes, source);
+  const sizes = new Set(first.flatMap((setup) => [...setup.sizeBytes])).size;
   if (regimes > 1 && sizes > MOST_REGIME_SIZES)
     throw new InputError("--regimes", `1 for more than ${MOST_REGIME_SIZES} sizes`, regimes);
 
-  const whole = fitAlphaBeta(setups, classes.classes);
+  const { setups, fit: whole } = fitInTurns(topology, classes, first);
   const ranges = regimes > 1 ? bestRegimes(setups, classes.classes, whole.bottleneck, regimes) : [];
   const range =
     sizeBytes === undefined ? undefined : (ranges.find(({ toBytes }) => sizeBytes <= toBytes) ?? ranges.at(-1));

@@ -1,10 +1,11 @@
-import { InfeasibleError, InputError } from "../errors.ts";
+import { InputError } from "../errors.ts";
 import type { NamedCollective } from "./collective.ts";
 import { doubleBinaryTree } from "./double-binary-tree.ts";
 import type { LinkClasses } from "./link-classes.ts";
 import { shortestRoutes } from "./list-routes.ts";
 import { messages } from "./messages.ts";
-import { ringDecomposition } from "./ring-decomposition.ts";
+import { indicesBelow } from "./ordering.ts";
+import { type Boxes, boxesWithRings, channelRings, channelTrees } from "./ring-order-boxes.ts";
 import type { RouteSet } from "./routes.ts";
 import { isNpu, linkCount, outLinks, type Topology } from "./topology.ts";
 
@@ -53,34 +54,22 @@ function placedRanks(topology: Topology, { ranks, hosts, source }: CostRequest):
   return all.slice(0, used).map((members) => members.slice(0, perBox));
 }
 
-/**
- * Returns the orders in which rings go through the ranks. One box of direct links: rings that share no link, where all of it takes
- * part; of switches: one ring, which fills them. Several boxes: a ring leaves each box through each GPU, and every second box is
- * passed backwards, so that a ring meets the next box on the same rail.
- */
-function ringOrders(topology: Topology, placed: Placed): readonly (readonly number[])[] {
-  const [first] = placed as [readonly number[]];
-  if (placed.length === 1) {
-    if (first.length < topology.npuCount || linkEndsAtSwitch(topology)) return [first];
-    try {
-      return ringDecomposition(topology).rings.map((ring) => [...ring]);
-    } catch (error) {
-      if (!(error instanceof InputError || error instanceof InfeasibleError)) throw error;
-      return [first];
-    }
-  }
-  return first.map((_, channel) =>
-    placed.flatMap((box, b) =>
-      box.map((__, i) => box[(b % 2 === 0 ? channel + i : channel + box.length - 1 - i) % box.length] as number),
-    ),
-  );
-}
-
-function linkEndsAtSwitch(topology: Topology): boolean {
-  const out = outLinks(topology);
-  return out.links
-    .subarray(0, out.offset[topology.npuCount])
-    .some((link) => !isNpu(topology, topology.linkTarget[link]));
+/** Returns the boxes that take part with their ways in and out; of the GPUs of a box in part, the ring is in their order. */
+function partOf(topology: Topology, placed: Placed): Boxes {
+  const grouped = topology.nodeTraits.slice(0, topology.npuCount).every(({ group }) => group !== undefined);
+  // without boxes all is one
+  const traits = topology.nodeTraits.map((other) => ({ ...other, group: "" }));
+  const whole = boxesWithRings(grouped ? topology : { ...topology, nodeTraits: traits });
+  const npus = placed.map((box) => Int32Array.from(box));
+  const size = (npus[0] as Int32Array).length;
+  if (whole !== null && (whole.npus[0] as Int32Array).length === size) return { ...whole, npus };
+  const exits = (whole?.exits ?? []).filter((place) => place < size);
+  return {
+    npus,
+    exits: exits.length > 0 ? exits : [...indicesBelow(size)],
+    rings: [indicesBelow(size)],
+    switched: true,
+  };
 }
 
 /** Collects messages between NPUs on shortest paths: what each class adds to latency, what each link carries. */
@@ -119,23 +108,24 @@ function loadsOf(topology: Topology, classes: LinkClasses) {
   };
 }
 
+const latencyOf = (hops: Float64Array, { classes }: LinkClasses): number =>
+  hops.reduce((sum, count, index) => sum + count * classes[index].latencyPs, 0);
+
 /** Returns the terms of rings: all hops of the ring twice or once, less the last ones, which nothing waits for. */
 function ringTerms(topology: Topology, classes: LinkClasses, request: CostRequest): CostTerms {
   const { collective, ranks } = request;
   const rounds = collective === "allreduce" ? 2 : 1;
   const whole = collective === "broadcast" || collective === "reduce";
-  const orders = ringOrders(topology, placedRanks(topology, request));
+  const orders = channelRings(partOf(topology, placedRanks(topology, request)));
   const share = (whole ? 1 : (rounds * (ranks - 1)) / ranks) / orders.length;
   const loads = loadsOf(topology, classes);
   const rings = orders.map((order) =>
-    order.map((npu, i) => loads.send(npu, order[(i + 1) % order.length] as number, share)),
+    Array.from(order, (npu, i) => loads.send(npu, order[(i + 1) % order.length], share)),
   );
   const load = loads.load();
   // 2 (N - 1) hops of an all-reduce are twice round less two hops
   let longest = -1;
   let hops = new Float64Array(classes.classes.length);
-  const latency = (counts: Float64Array): number =>
-    counts.reduce((sum, count, index) => sum + count * classes.classes[index].latencyPs, 0);
   for (const ring of rings) {
     const each = ring.map((message) => {
       const counts = new Float64Array(classes.classes.length);
@@ -144,7 +134,7 @@ function ringTerms(topology: Topology, classes: LinkClasses, request: CostReques
       });
       return counts;
     });
-    const times = each.map(latency);
+    const times = each.map((counts) => latencyOf(counts, classes));
     const left = (start: number): number =>
       (times[start] as number) + (rounds === 2 ? (times[(start + 1) % ranks] as number) : 0);
     let start = 0;
@@ -156,55 +146,45 @@ function ringTerms(topology: Topology, classes: LinkClasses, request: CostReques
         counts[index] += count * (rounds - missing);
       });
     });
-    if (latency(counts) > longest) [longest, hops] = [latency(counts), counts];
+    if (latencyOf(counts, classes) > longest) [longest, hops] = [latencyOf(counts, classes), counts];
   }
   return { hops, load };
 }
 
-/**
- * Returns the terms of NCCL's trees: a chain through each box, double binary trees between the boxes, up and down; a channel for
- * each GPU that a chain may begin with.
- */
+/** Returns the terms of NCCL's trees, chains within boxes and double binary trees between them: up, and down again. */
 function treeTerms(topology: Topology, classes: LinkClasses, request: CostRequest): CostTerms {
   if (request.collective !== "allreduce")
-    throw new InputError("--algorithm", "ring for all collectives but allreduce", request.algorithm);
-  const placed = placedRanks(topology, request);
-  const channels = (placed[0] as readonly number[]).map((_, c) =>
-    placed.map((box) => [...box.slice(c), ...box.slice(0, c)]),
-  );
+    throw new InputError("--algorithm", `ring for ${request.collective}`, request.algorithm);
+  const boxes = partOf(topology, placedRanks(topology, request));
+  const between = boxes.npus.length > 1 ? doubleBinaryTree(boxes.npus.length) : [Int32Array.of(-1)];
+  const members = boxes.npus.flatMap((box) => [...box]);
+  // trees of ranks: NPUs may take part in some number only
+  const ranks = boxes.npus.map((box, b) => box.map((_, i) => b * box.length + i));
+  const trees = channelTrees({ ...boxes, npus: ranks }, between);
   const loads = loadsOf(topology, classes);
-  const both = (a: number, b: number, share: number): number => {
-    loads.send(b, a, share);
-    return loads.send(a, b, share);
-  };
-  const chain: number[] = [];
-  const between: number[] = [];
-  for (const boxes of channels) {
-    const share = 1 / channels.length;
-    boxes.forEach((box) => {
-      for (let i = 1; i < box.length; i++) chain.push(both(box[i - 1] as number, box[i] as number, share));
-    });
-    for (const parents of doubleBinaryTree(boxes.length)) {
-      parents.forEach((parent, child) => {
-        if (parent >= 0)
-          between.push(
-            both((boxes[child] as number[])[0] as number, (boxes[parent] as number[])[0] as number, share / 2),
-          );
-      });
-    }
-  }
+  const edges = trees.map((parent) =>
+    members.map((npu, rank) => {
+      if (parent[rank] < 0) return -1;
+      const up = members[parent[rank]] as number;
+      loads.send(up, npu, 1 / trees.length);
+      return loads.send(npu, up, 1 / trees.length);
+    }),
+  );
   const load = loads.load();
-  const hops = new Float64Array(classes.classes.length);
-  const count = (message: number | undefined, times: number): void => {
-    if (message === undefined) return;
-    loads.links(message, (link) => {
-      hops[classes.classOf[link]] += times;
-    });
-  };
-  const [first] = placed as [readonly number[]];
-  count(chain[0], 2 * (first.length - 1));
-  count(between[0], 2 * (31 - Math.clz32(placed.length)));
-  return { hops, load };
+  let longest = new Float64Array(classes.classes.length);
+  trees.forEach((parent, t) => {
+    for (let leaf = 0; leaf < members.length; leaf++) {
+      const hops = new Float64Array(classes.classes.length);
+      for (let rank = leaf; parent[rank] >= 0; rank = parent[rank]) {
+        loads.links((edges[t] as number[])[rank] as number, (link) => {
+          hops[classes.classOf[link]] += 2;
+        });
+      }
+      if (latencyOf(hops, classes) > latencyOf(longest, classes) || longest.every((count) => count === 0))
+        longest = hops;
+    }
+  });
+  return { hops: longest, load };
 }
 
 /** Returns the terms of one switch that sums and duplicates: each rank is the root of a part. */
