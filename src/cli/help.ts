@@ -34,6 +34,8 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan synth 'Torus(8,8)' --collective alltoall --algorithm mcf",
     "banyan synth dgx-a100:2 --collective custom:bytes.csv --algorithm mcf",
     "banyan synth cluster.csv --collective custom:halo.json --trials 64",
+    "banyan synth torus:200x200 --collective allreduce --algorithm themis -o phases.json",
+    "banyan synth dgx-h100:4 --collective allreduce --algorithm themis --offload",
     "banyan synth mesh:6x6 --collectives tenants.json -o joint.json",
     "banyan synth dgx-h100:128 --collective allgather --algorithm forestcoll -o trees.json",
     "banyan synth dgx-h100:128 --without 0-rail0 --collective allgather --algorithm forestcoll --repair trees.json",
@@ -113,6 +115,10 @@ simulated. The limit holds for any algorithm and any chunks.
 Trees (forestcoll, blink, multitree): throughput is what they reach with ever more pieces, as an exact fraction; optimality
 = bound / throughput; simulated is their time in as many pieces as are fastest at this size (--chunks fixes the number). The
 bound is what the certificate in the file proves. --k of an all-reduce fixes the trees of reduce-scatter and then all-gather.
+
+Phases (themis, blueconnect): reduce-scatters and all-gathers within the dimensions of a product network. Up to 2e6 transfers they
+become steps as above; larger ones stay phases, simulated dimension by dimension (model: dimensions). used: bytes sent / (time x
+bandwidth); --chunks cuts the data, default what is fastest; --offload lets switches sum and duplicate.
 
 --algorithm auto tries all that apply, cheap and promising ones first, until --time-limit, and keeps the verified schedule of
 least simulated time; the report says what was tried and what was left out. --trials, --switch-degree and --chunks go to those
