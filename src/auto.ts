@@ -111,8 +111,12 @@ const isBetter = (a: Report, b: Report): boolean =>
 /** Returns a report with a limit that is at least as great as its own. */
 function withLimit(report: Report, limit: Report["limit"]): Report {
   if (limit.us <= report.limit.us) return report;
-  const { bound, optimality, ofLimit } = report;
-  const raised = limit.us > bound.us ? { bound: limit, optimality: optimality * (limit.us / bound.us) } : {};
+  const { bound, optimality, ofLimit, throughput } = report;
+  // the bound of trees is one of throughput, to which latencies do not count
+  const raised =
+    throughput === undefined && limit.us > bound.us
+      ? { bound: limit, optimality: optimality * (limit.us / bound.us) }
+      : {};
   const share = ofLimit === null || report.limit.us === 0 ? ofLimit : ofLimit * (limit.us / report.limit.us);
   return { ...report, ...raised, limit, ofLimit: share };
 }
