@@ -114,3 +114,6 @@ export const SCALE = [
   { network: "torus:32x32x32", sizeBytes: 2 ** 30, chunks: 64 },
   { network: "switch:16*switch:16*switch:128@400,100,50GB/s", sizeBytes: 2 ** 30, chunks: 64 },
 ];
+
+/** Policies of the maker, on table 2's networks. */
+export const BEST = { sizeBytes: 250e6, chunks: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512] };

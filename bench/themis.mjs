@@ -2,6 +2,7 @@
 import { dimensionsOf } from "../dist/model/dimensions-of.js";
 import { phaseTransfers, stepsOfPhases } from "../dist/model/phase-steps.js";
 import { presetTopology } from "../dist/model/presets/preset.js";
+import { toNumber } from "../dist/model/rational.js";
 import { simulatePhases } from "../dist/simulate/phases.js";
 import { simulateSchedule } from "../dist/simulate/replay.js";
 import { blueconnect } from "../dist/synthesize/themis/blueconnect.js";
@@ -12,6 +13,7 @@ import { machine, progress, publish } from "./support.mjs";
 import {
   ACTIVITY,
   ASKED,
+  BEST,
   CHUNKS,
   EXAMPLE,
   GRANULARITY,
@@ -171,6 +173,24 @@ function sweep() {
   });
 }
 
+/** The mean utilisation of table 2's networks by each policy of the maker, with few and with many chunks. */
+function policies() {
+  return BEST.chunks.map((chunks) => {
+    const over = (maker, policy) =>
+      mean(
+        NETWORKS.map((name) => {
+          const request = requestFor(network(name), "allreduce", BEST.sizeBytes, chunks);
+          return 100 * toNumber(simulatePhases(maker.makePhases({ ...request, policy }).schedule).utilisation);
+        }),
+      );
+    const [baseline, fifo, scf, best] = [
+      over(blueconnect, null),
+      ...["fifo", "scf", "best"].map((policy) => over(themis, policy)),
+    ];
+    return { chunks, baseline, fifo, scf, best };
+  });
+}
+
 /** Steps in the network beside phases dimension by dimension. */
 function levels() {
   return LEVELS.networks.flatMap((name) =>
@@ -244,6 +264,7 @@ export async function run() {
     granularity: granularity(),
     activity: activities(),
     offload: offloaded(),
+    policies: policies(),
     levels: levels(),
     sweep: sweep(),
     scale: scaled,
