@@ -83,6 +83,8 @@ export function tunerCsv(rows: readonly PredictedRow[], options: TunerOptions): 
     throw new InputError("the collective of a tuner", `one of ${COLLECTIVES.join(", ")}`, collective);
   const sizes = [...new Set(rows.map(({ sizeBytes }) => sizeBytes))].sort((a, b) => a - b);
   const best = bestBySize(rows, collective);
+  // between boxes NCCL sums by trees of what their switches have summed
+  if (nodes > 1) for (const [size, name] of best) if (name === "nvls") best.set(size, "nvls_tree");
   const leftOut = sizes.filter((size) => !best.has(size));
   if (best.size === 0)
     throw new InputError(

@@ -37,6 +37,12 @@ describe("a file for a tuner", () => {
     expect(ranges(tunerCsv([...rows.slice(1, 3)], options).text)).toEqual([[0, 4294967295, "ring"]]);
   });
 
+  it("knows switches that sum as NVLS in a box, and as NVLSTree between boxes", () => {
+    const rows = [row(10, "nvls", 5), row(10, "nccl-rings", 6)];
+    expect(ranges(tunerCsv(rows, options).text)).toEqual([[0, 4294967295, "nvls_tree"]]);
+    expect(ranges(tunerCsv(rows, { ...options, nodes: 1 }).text)).toEqual([[0, 4294967295, "nvls"]]);
+  });
+
   it("leaves sizes to NCCL for which it has nothing that was tried, and tells them", () => {
     const rows = [row(10, "ring", 1), row(20, "tacos", 1), row(30, "ring", 1)];
     const { text, leftOut } = tunerCsv(rows, { ...options, channels: 8, protocol: "ll" });
