@@ -27,6 +27,7 @@ void RandomProblems(std::uint32_t count) {
   std::uint32_t spanned = 0;
   std::uint32_t balanced = 0;
   std::uint32_t flowing = 0;
+  std::size_t replayed = 0;
   for (std::uint32_t seed = 0; seed < count; seed++) {
     const std::vector<std::uint8_t> bytes = Bytes(seed);
     banyan_test::Source random(bytes.data(), bytes.size());
@@ -59,7 +60,10 @@ void RandomProblems(std::uint32_t count) {
     fault = banyan_test::RunConcurrent(banyan_test::RandomConcurrent(random, 9), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     flowing += status == kBanyanOk ? 1U : 0U;
+    fault = banyan_test::RunReplay(banyan_test::RandomReplay(random, 60), &status, &replayed);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
   }
+  Expect(replayed > 10 * count, "most random plans are replayed", count);
   Expect(flowing > count / 2, "most demands have paths", count);
   Expect(folded > count / 2, "most problems with maps have an answer", count);
   Expect(spanned > count / 4, "many random graphs have an arborescence", count);
@@ -228,6 +232,49 @@ void PackStatuses() {
   Expect(pack(nullptr, 1, 1) == kBanyanBadArgument, "too many copies", 0);
 }
 
+void ReplayStatuses() {
+  banyan_test::ReplayCase made;
+  made.mode = kBanyanStoreAndForward;
+  made.source = {0};
+  made.target = {1};
+  made.links = {0};
+  made.link_offset = {0, 1};
+  made.first_chunk = {0, 1};
+  made.reduces = {0};
+  made.serial = {5};
+  made.delay = {7};
+  made.holders = {0};
+  made.set_offset = {0, 1};
+  made.members = {0};
+  made.chunk = {0, 0};
+  made.route = {0, 0};
+  made.start = {0, 0};
+  made.end = {9, 9};
+  double busy = 0;
+  double times[4] = {};
+  double hops[3] = {};
+  BanyanReplayed out{};
+  const auto replay = [&](BanyanCancelled cancelled, double room) {
+    const BanyanReplay view = made.View();
+    out.link_busy = &busy;
+    out.start = times;
+    out.end = times + 2;
+    out.hop_start = room < 0 ? nullptr : hops;
+    out.hop_room = room;
+    return banyan_replay(&view, cancelled, nullptr, &out);
+  };
+  Expect(replay(nullptr, 2) == kBanyanOk && out.last == 12 && busy == 10 && hops[1] == 5, "a replay", 0);
+  Expect(replay(Stop, -1) == kBanyanCancelled, "a replay cancelled", 0);
+  Expect(replay(nullptr, 3) == kBanyanBadArgument, "room for another number of hops", 0);
+  made.delay = {9007199254740992.0};
+  Expect(replay(nullptr, -1) == kBanyanOk && out.outcome == kBanyanLate, "a late arrival", 0);
+  made.delay = {7};
+  made.start = {1, 0};
+  Expect(replay(nullptr, -1) == kBanyanOk && out.outcome == kBanyanRefused && out.row == 1, "rows out of order", 0);
+  made.link_offset = {0, 0};
+  Expect(replay(nullptr, -1) == kBanyanBadArgument, "a route without links", 0);
+}
+
 }  // namespace
 
 int main() {
@@ -238,6 +285,7 @@ int main() {
   PackStatuses();
   BalanceStatuses();
   ArborescenceStatuses();
+  ReplayStatuses();
   std::printf(failures == 0 ? "native tests passed\n" : "%d native tests failed\n", failures);
   return failures == 0 ? 0 : 1;
 }

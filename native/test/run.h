@@ -10,6 +10,7 @@
 #include "pack.h"
 #include "problem.h"
 #include "rate.h"
+#include "replay.h"
 #include "sweep.h"
 
 namespace banyan_test {
