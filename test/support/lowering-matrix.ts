@@ -7,7 +7,7 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { RuntimeName } from "../../src/model/runtimes.ts";
 import { type SynthesizeResult, synthesize } from "../../src/pipeline.ts";
 import { limitViolations, type ProgramOptions, programOf } from "../../src/programs.ts";
-import { ALGORITHMS, algorithmNamed, isTreeMaker } from "../../src/synthesize/catalog.ts";
+import { ALGORITHMS, algorithmNamed, isPhaseMaker } from "../../src/synthesize/catalog.ts";
 import { verifyProgram } from "../../src/verify/program.ts";
 import { placementsOf } from "./program-campaign.ts";
 
@@ -50,8 +50,10 @@ export async function scheduleFor(
   { topology, collective, algorithm }: LoweringCase,
 ): Promise<SynthesizeResult | null> {
   try {
-    const trials = isTreeMaker(algorithmNamed(algorithm)) ? {} : { trials: 1 };
-    return await synthesize(engine, presetTopology(topology), { collective, algorithm, sizeBytes: 2 ** 22, ...trials });
+    const named = algorithmNamed(algorithm);
+    // of their own, phases have more chunks than a thread block has steps
+    const own = "synthesize" in named ? { trials: 1 } : isPhaseMaker(named) ? { chunks: 4 } : {};
+    return await synthesize(engine, presetTopology(topology), { collective, algorithm, sizeBytes: 2 ** 22, ...own });
   } catch (error) {
     if (isRefusal(error)) return null;
     throw error;
