@@ -235,7 +235,7 @@ export function themisReport(where, data) {
     "## Both levels: steps in the network (cut-through) beside phases dimension by dimension",
     "",
     `At most ${100 * LEVELS.share} % slower asked. Steps may be faster: a block goes on to the next step or phase as soon as it is there, not when the`,
-    "whole message is.",
+    "whole message is; and on a line reduce-scatters and all-gathers load opposite links most, so that several chunks overlap.",
     "",
     levels(data.levels),
     "",

@@ -21,7 +21,7 @@ export interface LineSteps {
 
 type Row = readonly [step: number, from: number, to: number, block: number, part?: number];
 
-const isPowerOfTwo = (size: number): boolean => Number.isInteger(Math.log2(size));
+const isPowerOfTwo = (size: number): boolean => (size & (size - 1)) === 0;
 
 /** Returns the algorithm of table 1 of Themis for a dimension; a switch whose lines halving-doubling does not fit passes a ring. */
 export function topologyAware({ kind, size, inNetwork }: NetworkDimension, offload: boolean): LineAlgorithm {

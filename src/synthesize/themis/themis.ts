@@ -55,7 +55,7 @@ export function lastEndPs({ endPs }: PhaseSchedule): number {
   return last;
 }
 
-/** Returns the fewest chunks of `CHUNK_COUNTS` with which a maker's schedule takes at most a thousandth more than with any. */
+/** Returns the fewest chunks of `CHUNK_COUNTS` with which a maker's schedule takes at most half a percent more than with any. */
 export function fastestChunks(request: PhaseRequest, make: (request: PhaseRequest) => PhaseSynthesis): number {
   const { kind, groupMembers, sizeBytes } = request.collective;
   const timesPs = CHUNK_COUNTS.map((chunksPerNpu) => {
@@ -63,7 +63,7 @@ export function fastestChunks(request: PhaseRequest, make: (request: PhaseReques
     const cut = collective({ kind, groups: [groupMembers], sizeBytes, chunksPerNpu, rootRank: 0 });
     return lastEndPs(make({ ...request, collective: cut }).schedule);
   });
-  const most = Math.min(...timesPs) * 1.001;
+  const most = Math.min(...timesPs) * 1.005;
   return CHUNK_COUNTS[timesPs.findIndex((ps) => ps <= most)];
 }
 
