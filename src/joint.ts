@@ -104,7 +104,10 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
     begin("simulate");
     const simulated =
       jointTransferCount(schedule) <= MOST_SIMULATED || options.simulate === true
-        ? simulateJoint(schedule, { switching: options.switching ?? switchingFor(schedule) })
+        ? simulateJoint(schedule, {
+            switching: options.switching ?? switchingFor(schedule),
+            replay: engine.kernels.replay,
+          })
         : null;
     begin("bound");
     const report = jointReportOf({

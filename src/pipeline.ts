@@ -270,6 +270,7 @@ export async function synthesize(
       ? simulate(schedule, {
           switching: options.switching ?? switchingFor(schedule),
           onProgress: stepOf("simulate"),
+          replay: engine.kernels.replay,
         })
       : null;
   begin("bound");

@@ -116,7 +116,7 @@ export async function synthesizeTrees(
   begin("simulate");
   const simulated = simulateTreeFlow(flow, pieces);
   if (flow.inNetwork !== true && treeTransfers(flow, pieces) <= MOST_STEPS)
-    judgeSteps(maker, flow, pieces, simulated.ps);
+    judgeSteps(engine, maker, flow, pieces, simulated.ps);
   begin("bound");
   const certified =
     flow.certificate === null || proof === null ? null : boundOfCertificate(flow, flow.certificate, proof.bound);
@@ -203,9 +203,9 @@ function refuse({ name }: TreeMaker, violations: readonly Violation[]): void {
 }
 
 /** Holds the steps of a flow against the judges of steps, and their replay against the time in closed form. */
-function judgeSteps(maker: TreeMaker, flow: TreeFlow, pieces: number, ps: number): void {
+function judgeSteps({ kernels }: Engine, maker: TreeMaker, flow: TreeFlow, pieces: number, ps: number): void {
   const steps = stepsOfTrees(flow, pieces);
   refuse(maker, verifySchedule(steps, { limit: 1 }).violations);
-  const replayed = simulateSchedule(steps).ps;
+  const replayed = simulateSchedule(steps, { replay: kernels.replay }).ps;
   if (replayed > ps) throw new InternalError(`the steps of ${maker.name} take ${replayed} ps, not ${ps}`);
 }

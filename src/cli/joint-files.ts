@@ -1,6 +1,7 @@
 import { InputError } from "../errors.ts";
 import { jointTiming, tenantReport } from "../joint-result.ts";
 import { type JointSchedule, jointEndPs, jointTransferCount } from "../model/joint-schedule.ts";
+import type { Replay } from "../model/replay/problem.ts";
 import { switchingFor } from "../pipeline.ts";
 import { topologySummary } from "../result.ts";
 import { simulateJoint } from "../simulate/replay.ts";
@@ -32,7 +33,13 @@ export function verifyJointFile(context: Context, file: string, joint: JointSche
 }
 
 /** `banyan simulate FILE` for a file of several collectives. Throws InputError for --reference and --trace. */
-export function simulateJointFile(context: Context, file: string, joint: JointSchedule, asked?: Switching): number {
+export function simulateJointFile(
+  context: Context,
+  file: string,
+  joint: JointSchedule,
+  replay: Replay,
+  asked?: Switching,
+): number {
   const { options, json, style } = context;
   for (const option of ["reference", "trace"]) {
     if (options[option] !== undefined)
@@ -46,7 +53,7 @@ export function simulateJointFile(context: Context, file: string, joint: JointSc
     context.note(`this schedule is wrong (${words}; \`banyan verify ${file}\` lists them)`);
   }
   context.progress({ what: "simulating" });
-  const { ps, model, linkBusyPs } = simulateJoint(joint, { switching: asked ?? switchingFor(joint) });
+  const { ps, model, linkBusyPs } = simulateJoint(joint, { switching: asked ?? switchingFor(joint), replay });
   const planned = { ...jointTiming(joint, jointEndPs(joint)), model: "link-busy" };
   const simulated = { ...jointTiming(joint, ps), model };
   const links = utilisation(topology, ps, linkBusyPs);

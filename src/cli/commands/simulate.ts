@@ -1,6 +1,8 @@
+import { loadKernels } from "../../engine/kernels/load.ts";
 import { InputError } from "../../errors.ts";
 import { type PerfettoOptions, perfettoTrace } from "../../export/perfetto.ts";
 import { isPhaseSchedule } from "../../model/phase-schedule.ts";
+import type { Replay } from "../../model/replay/problem.ts";
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
 import type { Schedule } from "../../model/slot-schedule.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/tree-flow.ts";
@@ -24,7 +26,7 @@ import { simulateTreesFile } from "../tree-files.ts";
 import { oneOf, refuseOptions, textOf } from "../values.ts";
 
 /** What a replay gave: times in picoseconds. */
-interface Replay {
+interface Found {
   readonly model: string;
   readonly ps: number;
   readonly linkBusyPs: Float64Array;
@@ -36,15 +38,22 @@ interface Replay {
 const PS_PER_NS = 1000;
 const inPs = (ns: Float64Array): Float64Array => ns.map((time) => time * PS_PER_NS);
 
-function replay(context: Context, schedule: Schedule, switching: Switching | "reference", timeline: boolean): Replay {
+function find(
+  context: Context,
+  schedule: Schedule,
+  switching: Switching | "reference",
+  timeline: boolean,
+  replay: Replay,
+): Found {
   if (switching === "reference") {
-    const { model, ns, linkBusyNs, startNs, endNs } = simulateReference(expanded(schedule, "--reference"));
+    const steps = expanded(schedule, "--reference");
+    const { model, ns, linkBusyNs, startNs, endNs } = simulateReference(steps, {}, replay);
     const times = timeline ? { startPs: inPs(startNs), endPs: inPs(endNs) } : {};
     return { model, ps: ns * PS_PER_NS, linkBusyPs: inPs(linkBusyNs), ...times, trace: {} };
   }
   const onProgress = (done: number, total: number): void =>
     context.progress({ what: "simulating", done, total, unit: "transfers" });
-  const { hopStartPs, ...found } = simulate(schedule, { switching, timeline, onProgress });
+  const { hopStartPs, ...found } = simulate(schedule, { switching, timeline, onProgress, replay });
   return { ...found, trace: hopStartPs === undefined ? { occupancy: "serialisation" } : { hopStartPs } };
 }
 
@@ -88,7 +97,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   }
   if (isTreeFlow(whole)) return simulateTrees(context, file, whole, asked, chunks);
   if (chunks !== undefined) throw new InputError("--chunks", "a file of trees beside it", file);
-  if (isJoint(whole)) return simulateJointFile(context, file, whole, asked);
+  const { replay } = (await loadKernels()).kernels;
+  if (isJoint(whole)) return simulateJointFile(context, file, whole, replay, asked);
   const single = trace === undefined ? (reference ? "--reference" : undefined) : "--trace";
   const schedule = single === undefined ? whole : expanded(whole, single);
   context.progress({ what: "verifying" });
@@ -103,7 +113,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   context.progress({ what: "simulating" });
   const code = violationCount === 0 ? 0 : 1;
   const switching = reference ? "reference" : (asked ?? switchingFor(schedule));
-  const found = replay(context, schedule, switching, trace !== undefined);
+  const found = find(context, schedule, switching, trace !== undefined, replay);
   if (trace !== undefined && found.startPs !== undefined && found.endPs !== undefined) {
     context.progress({ what: `writing ${trace.path}` });
     trace.write(perfettoTrace(expanded(schedule, "--trace"), found.startPs, found.endPs, found.trace));
