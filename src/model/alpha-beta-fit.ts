@@ -4,6 +4,7 @@ import {
   bytesPerUs,
   columnOf,
   type FitSetup,
+  LEAST_NOISE,
   type Solved,
   solveWhatIsTold,
   standardError,
@@ -38,6 +39,8 @@ export interface AlphaBetaFit {
 }
 
 const MOST_ROUNDS = 20;
+/** A sum of squares that is greater by this part is as good. */
+const LITTLE = 0.02;
 
 /** Throws InputError where there are fewer sizes than unknowns. `regimes`: how many times as many are needed. */
 export function refuseFewPoints(
@@ -63,33 +66,76 @@ export function refuseFewPoints(
   if (points < need) throw new InputError(source, `at least ${need} points ${what}`, points);
 }
 
+interface Attempt {
+  readonly solved: Solved;
+  /** [setups] */
+  readonly bottleneck: Int32Array;
+  /** [classes] fitted, or of the label. */
+  readonly usPerByte: readonly number[];
+}
+
+/** Fits with one class that limits each setup. */
+function attempt(setups: readonly FitSetup[], classes: readonly LinkClass[], bottleneck: Int32Array): Attempt {
+  const unknowns = unknownsOf(setups, classes, bottleneck);
+  const columns = unknowns.map((unknown) => columnOf(unknown, setups, bottleneck));
+  const solved = solveWhatIsTold(unknowns, columns);
+  const usPerByte = classes.map((one) => 1 / bytesPerUs(one));
+  solved.unknowns.forEach(({ kind, classes: [index] }, j) => {
+    if (kind === "bandwidth" && solved.values[j] > 0) usPerByte[index as number] = solved.values[j];
+  });
+  return { solved, bottleneck, usPerByte };
+}
+
+/** Returns whether no other class would limit a setup more than the one that does. */
+const isConsistent = ({ bottleneck, usPerByte }: Attempt, setups: readonly FitSetup[]): boolean =>
+  setups.every(({ terms }, s) => {
+    const limit = bottleneck[s];
+    const most = limit < 0 ? 0 : terms.load[limit] * (usPerByte[limit] as number);
+    return terms.load.every((load, index) => load * (usPerByte[index] as number) <= most * (1 + LITTLE));
+  });
+
+/** Returns other choices of what limits: another class for one setup, or for all that a class limits. */
+function* otherChoices(setups: readonly FitSetup[], bottleneck: Int32Array): Generator<Int32Array> {
+  const limiting = [...new Set(bottleneck)].sort((a, b) => b - a);
+  const classCount = setups[0]?.terms.load.length ?? 0;
+  for (let other = 0; other < classCount; other++) {
+    const changed = (of: (s: number) => boolean): Int32Array =>
+      bottleneck.map((index, s) => (of(s) && (setups[s] as FitSetup).terms.load[other] > 0 ? other : index));
+    for (const index of limiting) if (index !== other) yield changed((s) => bottleneck[s] === index);
+    for (let s = 0; s < setups.length; s++) if (bottleneck[s] !== other) yield changed((t) => t === s);
+  }
+}
+
 /**
  * Returns latencies and bandwidths of the classes of links so that the relative errors of
  * time = sum of hops x latency + size x load of the bottleneck / bandwidth
- * have the least sum of squares, no figure below 0. Which class limits each setup is found by repeating. Latencies that the setups
- * do not tell apart keep their proportion; figures that the data do not tell (a standard error above half of it) stay as they
- * were. Setups need points. O(rounds x points x unknowns^3).
+ * have the least sum of squares, no figure below 0. Which class limits each setup is found by repeating, then by changing it for one
+ * setup or one class at a time; where one class explains what two do, it alone limits. Latencies that the setups do not tell apart keep
+ * their proportion; figures that the data do not tell (a standard error above half of it) stay as they were. Setups need points.
+ * O(rounds x setups x classes x points x unknowns^3).
  */
 export function fitAlphaBeta(setups: readonly FitSetup[], classes: readonly LinkClass[]): AlphaBetaFit {
-  let usPerByte = classes.map((one) => 1 / bytesPerUs(one));
-  let bottleneck = new Int32Array(setups.length).fill(-1);
-  let solved: Solved | null = null;
-  for (let round = 0; round < MOST_ROUNDS; round++) {
-    const next = Int32Array.from(setups, ({ terms }) => bottleneckOf(terms.load, usPerByte));
-    if (solved !== null && next.every((index, s) => index === bottleneck[s])) break;
-    bottleneck = next;
-    const unknowns = unknownsOf(setups, classes, bottleneck);
-    solved = solveWhatIsTold(
-      unknowns,
-      unknowns.map((unknown) => columnOf(unknown, setups, bottleneck)),
-    );
-    usPerByte = classes.map((one) => 1 / bytesPerUs(one));
-    solved.unknowns.forEach(({ kind, classes: [index] }, j) => {
-      if (kind === "bandwidth" && (solved as Solved).values[j] > 0)
-        usPerByte[index as number] = (solved as Solved).values[j];
-    });
+  const noise = setups.reduce((sum, { sizeBytes }) => sum + sizeBytes.length, 0) * LEAST_NOISE * LEAST_NOISE;
+  const labels = classes.map((one) => 1 / bytesPerUs(one));
+  const limits = (usPerByte: readonly number[]): Int32Array =>
+    Int32Array.from(setups, ({ terms }) => bottleneckOf(terms.load, usPerByte));
+  let best = attempt(setups, classes, limits(labels));
+  for (let round = 0; round < MOST_ROUNDS && !isConsistent(best, setups); round++)
+    best = attempt(setups, classes, limits(best.usPerByte));
+  const left = ({ solved }: Attempt): number => squares(solved.rest);
+  for (let round = 0, changed = true; changed && round < MOST_ROUNDS; round++) {
+    changed = false;
+    for (const bottleneck of otherChoices(setups, best.bottleneck)) {
+      const other = attempt(setups, classes, bottleneck);
+      const margin = LITTLE * left(best) + noise;
+      const simpler = other.solved.unknowns.length < best.solved.unknowns.length && left(other) <= left(best) + margin;
+      if (!(simpler || left(other) < left(best) - margin) || !isConsistent(other, setups)) continue;
+      best = other;
+      changed = true;
+      break;
+    }
   }
-  return reportOf(solved as Solved, setups, classes, bottleneck);
+  return reportOf(best.solved, setups, classes, best.bottleneck);
 }
 
 function reportOf(

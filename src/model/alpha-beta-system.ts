@@ -24,7 +24,7 @@ export interface Unknown {
 }
 
 /** Times are not repeated better than this, however well a line fits. */
-const LEAST_NOISE = 1e-3;
+export const LEAST_NOISE = 1e-3;
 /** What they are repeated to where a line goes through all points, so that nothing tells. */
 const UNKNOWN_NOISE = 0.05;
 /** Student's t at 95 % for 1, 2, ... spare points, as a multiple of that for many. */
