@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { ALGORITHMS } from "../../src/synthesize/catalog.ts";
 import { banyan, cliFolder, NO_ADDON } from "../support/cli.ts";
 
 const folder = cliFolder();
@@ -255,7 +256,7 @@ describe("a request that cannot be", () => {
     [
       "an unknown algorithm",
       "--collective allgather --algorithm magic",
-      'expected one of tacos, ring, direct, shifted-rings, dbt, bfb, expand, mcf, forestcoll, blink, multitree for --algorithm but received "magic"',
+      `expected one of ${[...ALGORITHMS.map(({ name }) => name), "auto"].join(", ")} for --algorithm but received "magic"`,
     ],
     [
       "an unknown switching",

@@ -129,7 +129,7 @@ describe("algorithms for direct links", () => {
   it.each([
     ["synth K(4,4) --collective allgather --algorithm expand --policy foo", "one of expansion, bfb", '"foo"'],
     ["synth K(4,4) --collective allgather --algorithm bfb --policy bfb", "none (bfb has no policies)", '"bfb"'],
-    ["synth K(4,4) --collective alltoall --algorithm ring --policy bfb", "none (ring has no policies)", '"bfb"'],
+    ["synth K(4,4) --collective alltoall --algorithm direct --policy bfb", "none (direct has no policies)", '"bfb"'],
   ])("%s", (line, expected, received) =>
     here.refuses(line, `expected ${expected} for --policy but received ${received}`),
   );
@@ -137,7 +137,7 @@ describe("algorithms for direct links", () => {
   it("are left out of a comparison where they do not apply, with the reason", async () => {
     const { rows, leftOut } = await here.json("compare dgx-a100:1 --collective allgather --sizes 1MiB");
     const named = (list: readonly { algorithm: string }[]) => list.map(({ algorithm }) => algorithm);
-    expect(named(leftOut)).toEqual(["shifted-rings", "bfb", "expand"]);
+    expect(named(leftOut)).toEqual(["shifted-rings", "bfb", "expand", "nvls"]);
     expect(named(rows)).not.toContain("bfb");
     const direct = await here.json("compare K(4,4) --collective allgather --sizes 1MiB");
     expect(named(direct.rows)).toEqual(expect.arrayContaining(["bfb", "expand"]));
