@@ -1,4 +1,5 @@
 /** The public API that both platforms share; index.ts and index.browser.ts add the engine. */
+export { type CalibrateOptions, type Calibration, calibrate } from "./calibrate.ts";
 export type { Comparison, ComparisonRow } from "./compare.ts";
 export type { Backend, Kernels } from "./engine/kernels/kernels.ts";
 export type { Engine, EngineOptions } from "./engine/types.ts";
@@ -22,6 +23,7 @@ export { readCollective } from "./import/collective.ts";
 export { readCollectives } from "./import/collectives-json.ts";
 export { readAnySchedule } from "./import/joint-schedule-json.ts";
 export { readNcclLog } from "./import/nccl-log.ts";
+export { readMeasurements } from "./import/nccl-tests.ts";
 export { readPhases } from "./import/phases-json.ts";
 export { readProgram } from "./import/program.ts";
 export { readTopology } from "./import/recognise.ts";
@@ -50,6 +52,7 @@ export {
 export { parseConstruction } from "./model/direct/parse.ts";
 export type { JointSchedule } from "./model/joint-schedule.ts";
 export { degrade, without } from "./model/modify.ts";
+export { type NcclEstimate, ncclEstimates } from "./model/nccl-model.ts";
 export type { PhaseSchedule } from "./model/phase-schedule.ts";
 export { isPhaseSchedule } from "./model/phase-schedule.ts";
 export { phaseTransfers, stepsOfPhases } from "./model/phase-steps.ts";

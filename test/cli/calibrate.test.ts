@@ -1,0 +1,64 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ncclTestsTable } from "../../src/export/nccl-tests.ts";
+import { banyan, cliFolder } from "../support/cli.ts";
+
+const folder = cliFolder();
+const SIZES = [12, 16, 20, 24, 28].map((power) => 2 ** power);
+/** An all-reduce in one box: 28 links of 1.7 us, 1.75 of the size over 231 GB/s. */
+const LOG = ncclTestsTable({
+  collective: "allreduce",
+  ranks: 8,
+  network: "box",
+  version: "1",
+  rows: SIZES.map((sizeBytes) => ({ sizeBytes, us: 28 * 1.7 + (1.75 * sizeBytes) / 231e3, algorithm: "ring" })),
+});
+const run = async (line: string) => {
+  writeFileSync(join(folder.at(), "all_reduce.log"), LOG);
+  return banyan(line.split(" "), { cwd: folder.at() });
+};
+
+describe("banyan calibrate", () => {
+  it("shows the links before and after, and the error of every point", async () => {
+    const { out, code } = await run("calibrate dgx-a100:1 all_reduce.log --regimes 2");
+    expect(code).toBe(0);
+    expect(out).toMatch(/GPU-NVSwitch 300 GB\/s {2}16 links +300 GB\/s +231 \+- \S+ GB\/s +0\.5 us +1\.7 \+- \S+ us/);
+    expect(out).toContain("large sizes are limited by GPU-NVSwitch 300 GB/s");
+    expect(out.match(/^ +allreduce +8 /gm)?.length).toBe(SIZES.length);
+    expect(out).toContain("errors with a line for each range");
+  });
+
+  it("writes a network that other commands take", async () => {
+    const { out, err, code } = await run("calibrate dgx-a100:1 all_reduce.log -o ours.json --quiet");
+    expect([out, err, code]).toEqual(["", "", 0]);
+    const file = JSON.parse(readFileSync(join(folder.at(), "ours.json"), "utf8"));
+    expect(file.sources[0]).toMatch(/^calibrated: 5 points of allreduce as ring \(all_reduce\.log\)/);
+    expect(file.links[0].bandwidthGBps).toBeCloseTo(231, 0);
+    const shown = await run("topology ours.json --json");
+    expect(JSON.parse(shown.out).links[0].latencyUs).toBeCloseTo(1.7, 2);
+  });
+
+  it("prints one JSON object", async () => {
+    const { out } = await run("calibrate dgx-a100:1 all_reduce.log --json");
+    const report = JSON.parse(out);
+    expect(report).toMatchObject({ schema: "banyan/calibration@1", topology: "dgx-a100:1", algorithm: "ring" });
+    expect(report.points.length).toBe(SIZES.length);
+  });
+
+  it.each([
+    ["calibrate dgx-a100:1", "missing required argument 'LOG'; see `banyan calibrate --help`"],
+    ["calibrate dgx-a100:1 absent.log", 'expected a file that exists for LOG but received "absent.log"'],
+    [
+      "calibrate dgx-a100:1 all_reduce.log --size 1MiB",
+      'expected --regimes 2 or more beside it for --size but received "1MiB"',
+    ],
+    [
+      "calibrate dgx-a100:1 all_reduce.log --algorithm rings",
+      'expected one of ring, tree, nvls (did you mean "ring"?) for --algorithm but received "rings"',
+    ],
+  ])("refuses %s in one line", async (line, sentence) => {
+    const { out, err, code } = await run(line);
+    expect([out, err, code]).toEqual(["", `banyan: ${sentence}\n`, 2]);
+  });
+});
