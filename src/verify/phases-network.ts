@@ -32,8 +32,23 @@ export function checkProduct(stated: StatedDimensions, recorder: Recorder): void
   const sizes = stated.dimensions.map(({ size }) => size);
   const strides = sizes.map((_, d) => sizes.slice(0, d).reduce((product, size) => product * size, 1));
   const grid = { sizes, strides };
+  if (lacksLinks(stated, recorder)) return;
   checkNeighbours(stated, grid, recorder);
   if (stated.dimensions.some(({ kind }) => kind === "switch")) checkSwitches(stated, grid, recorder);
+}
+
+/** Records fully connected dimensions of more links than the network has, so that rates of no more pairs than these are told. */
+function lacksLinks({ topology, dimensions }: StatedDimensions, recorder: Recorder): boolean {
+  const links = topology.linkSource.length;
+  let lacks = false;
+  for (const [d, { kind, size }] of dimensions.entries()) {
+    const needed = topology.npuCount * (size - 1);
+    if (kind !== "fc" || needed <= links) continue;
+    lacks = true;
+    const message = `dimension ${d} (fc:${size}) needs ${needed} links, where the network has ${links}`;
+    recorder.record(() => ({ kind: "no-product", dimension: d, message }));
+  }
+  return lacks;
 }
 
 const coordinate = (npu: number, d: number, { sizes, strides }: Grid): number =>
