@@ -11,3 +11,8 @@ export const CASES = [
   { name: "all-gather, switch:320", runs: 15, request: switched("switch:320") },
   { name: "all-gather, switch:1000", runs: 5, request: switched("switch:1000") },
 ];
+
+export const SWITCHINGS = ["cut-through", "store-and-forward"];
+
+/** What is asked of the simulator: the event queue on native kernels. */
+export const TARGET = { verb: "simulate, store-and-forward", backend: "native", millionTransfersPerSecond: 5 };
