@@ -1,6 +1,6 @@
 import type { LineKind, NetworkDimension } from "./dimensions.ts";
 import { dimensionsOfSwitches, type GridDimension, switchPorts } from "./dimensions-of-switches.ts";
-import { isNpu, type Topology } from "./topology.ts";
+import { isNpu, outLinks, type Topology } from "./topology.ts";
 
 /** How the lines of a dimension are wired. */
 export interface DimensionWiring extends NetworkDimension, GridDimension {
@@ -92,20 +92,22 @@ function isAlike(one: Collected, { linkBytesPerSecond, linkLatencyPs }: Topology
 
 /** Takes the links between NPUs; returns false where one is of no line, unlike the others, or a second one of two NPUs. */
 function takeLinks(topology: Topology, grid: readonly Collected[]): boolean {
-  const { linkSource, linkTarget, npuCount } = topology;
-  const pairs = new Set<number>();
-  for (let link = 0; link < linkSource.length; link++) {
-    const [from, to] = [linkSource[link], linkTarget[link]];
-    if (!isNpu(topology, from) || !isNpu(topology, to)) continue;
-    const d = dimensionBetween(grid, from, to);
-    const pair = from * npuCount + to;
-    if (d < 0 || pairs.has(pair) || !isAlike(grid[d], topology, link)) return false;
-    pairs.add(pair);
-    const one = grid[d];
-    const distance = Math.abs(to - from) / one.stride;
-    one.links++;
-    if (distance === 1) one.neighbours++;
-    else if (distance === one.size - 1) one.ends++;
+  const { linkTarget, npuCount } = topology;
+  const { offset, links } = outLinks(topology);
+  const lastSource = new Int32Array(npuCount).fill(-1);
+  for (let from = 0; from < npuCount; from++) {
+    for (let k = offset[from]; k < offset[from + 1]; k++) {
+      const to = linkTarget[links[k]];
+      if (!isNpu(topology, to)) continue;
+      const d = dimensionBetween(grid, from, to);
+      if (d < 0 || lastSource[to] === from || !isAlike(grid[d], topology, links[k])) return false;
+      lastSource[to] = from;
+      const one = grid[d];
+      const distance = Math.abs(to - from) / one.stride;
+      one.links++;
+      if (distance === 1) one.neighbours++;
+      else if (distance === one.size - 1) one.ends++;
+    }
   }
   return true;
 }
