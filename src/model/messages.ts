@@ -25,7 +25,11 @@ export function messages(): Messages {
   let reduces = new Uint8Array(FIRST);
   const grow = (): void => {
     if (count >= MOST) {
-      throw new InputError("the schedule", "at most 5e7 messages (fewer NPUs or chunks send fewer)", "more");
+      throw new InputError(
+        "the messages of the schedule",
+        `at most ${MOST} (fewer NPUs or chunks send fewer)`,
+        count + 1,
+      );
     }
     const larger = <T extends Int32Array | Uint8Array>(column: T, wider: T): T => {
       wider.set(column);

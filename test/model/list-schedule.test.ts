@@ -8,6 +8,7 @@ import { messages } from "../../src/model/messages.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { Topology } from "../../src/model/topology.ts";
 import { simulateSchedule } from "../../src/simulate/replay.ts";
+import { baselineSchedule } from "../support/baselines.ts";
 import { connectedTopology } from "../support/connected-topology.ts";
 import { wholeCollective } from "../support/synthesis.ts";
 
@@ -132,5 +133,12 @@ describe("lists of messages", () => {
     for (let i = 0; i < 5000; i++) list.add(i, i % 3, 2, i % 2 === 0);
     expect(list.count).toBe(3334);
     expect([list.chunk[3333], list.source[3333], list.target[3333], list.reduce[3333]]).toEqual([4999, 1, 2, 0]);
+  });
+
+  it("end at 5e7, in a sentence", async () => {
+    const asked = { algorithm: "ring", network: "switch:480", kind: "alltoall", chunks: 1 } as const;
+    await expect(baselineSchedule(asked)).rejects.toThrow(
+      "expected at most 50000000 (fewer NPUs or chunks send fewer) for the messages of the schedule but received 50000001",
+    );
   });
 });
