@@ -176,7 +176,7 @@ describe("dimensions that are not in the network", () => {
   });
 
   it("counts the links of a fully connected dimension before it looks at each", () => {
-    const dimension = { kind: "fc", size: 100_000, bytesPerSecond: 1, stepPs: 500_000, inNetwork: false } as const;
+    const dimension = { kind: "fc", size: 100_000, bytesPerSecond: 1e12, stepPs: 500_000, inNetwork: false } as const;
     const lines = { topology: presetTopology("ring:100000"), dimensions: [dimension], algorithms: ["direct"] as const };
     expect(stated("box", () => lines)).toEqual([
       "dimension 0 (fc:100000) needs 9999900000 links, where the network has 200000",
