@@ -1,5 +1,6 @@
 import { InternalError } from "../errors.ts";
 import type { LineAlgorithm, NetworkDimension } from "./dimensions.ts";
+import { lineStepCount } from "./phase-times.ts";
 
 /**
  * The reduce-scatter of one line as columns, one row a message, ascending by step: position `from` sends position `to` what it
@@ -19,7 +20,7 @@ export interface LineSteps {
   readonly part: Uint8Array;
 }
 
-type Row = readonly [step: number, from: number, to: number, block: number, part?: number];
+type Add = (step: number, from: number, to: number, block: number, part?: number) => void;
 
 const isPowerOfTwo = (size: number): boolean => (size & (size - 1)) === 0;
 
@@ -37,78 +38,71 @@ export const partsOf = ({ kind, size }: NetworkDimension, algorithm: LineAlgorit
   algorithm === "ring" && kind === "ring" && size > 2 ? 2 : 1;
 
 /** In step s every position passes on a block that has P - 1 - s positions to go. */
-function ringRows(size: number, parts: 1 | 2): Row[] {
-  const rows: Row[] = [];
+function ringRows(size: number, parts: 1 | 2, add: Add): void {
   for (let step = 0; step < size - 1; step++) {
     for (let i = 0; i < size; i++) {
       const left = size - 1 - step;
-      rows.push([step, i, (i + 1) % size, (i + left) % size, 0]);
-      if (parts === 2) rows.push([step, i, (i + size - 1) % size, (i + step + 1) % size, 1]);
+      add(step, i, (i + 1) % size, (i + left) % size);
+      if (parts === 2) add(step, i, (i + size - 1) % size, (i + step + 1) % size, 1);
     }
   }
-  return rows;
 }
 
 /** Sweeps from both ends, neighbours only; each position sends on what has farthest to go first. */
-function sweepRows(size: number): Row[] {
-  const rows: Row[] = [];
+function sweepRows(size: number, add: Add): void {
   for (let step = 0; step < size - 1; step++) {
     for (let i = 0; i < size; i++) {
       const right = size - 1 - (step - i);
-      if (step >= i && right > i) rows.push([step, i, i + 1, right]);
+      if (step >= i && right > i) add(step, i, i + 1, right);
       const left = step - (size - 1 - i);
-      if (left >= 0 && left < i) rows.push([step, i, i - 1, left]);
+      if (left >= 0 && left < i) add(step, i, i - 1, left);
     }
   }
-  return rows;
 }
 
-function directRows(size: number): Row[] {
-  const rows: Row[] = [];
+function directRows(size: number, add: Add): void {
   for (let distance = 1; distance < size; distance++) {
-    for (let i = 0; i < size; i++) rows.push([0, i, (i + distance) % size, (i + distance) % size]);
+    for (let i = 0; i < size; i++) add(0, i, (i + distance) % size, (i + distance) % size);
   }
-  return rows;
 }
 
 /** Recursive halving: partners half the line apart first; each gets all blocks of its own half. */
-function halvingRows(size: number): Row[] {
+function halvingRows(size: number, add: Add): void {
   if (!isPowerOfTwo(size)) throw new InternalError(`halving-doubling on a line of ${size}`);
-  const rows: Row[] = [];
   for (let half = size / 2, step = 0; half >= 1; half /= 2, step++) {
     for (let i = 0; i < size; i++) {
       const partner = i ^ half;
       const first = partner - (partner % half);
-      for (let block = first; block < first + half; block++) rows.push([step, i, partner, block]);
+      for (let block = first; block < first + half; block++) add(step, i, partner, block);
     }
   }
-  return rows;
-}
-
-function rowsOf(algorithm: LineAlgorithm, size: number, parts: 1 | 2): Row[] {
-  if (algorithm === "ring") return ringRows(size, parts);
-  if (algorithm === "line") return sweepRows(size);
-  if (algorithm === "direct") return directRows(size);
-  if (algorithm === "halving-doubling") return halvingRows(size);
-  throw new InternalError("what a switch sums has no steps between NPUs");
 }
 
 /** Returns the messages of a line's reduce-scatter: P (P-1) of each part. `offload` has none: InternalError. O(messages). */
 export function lineSteps(algorithm: LineAlgorithm, size: number, parts: 1 | 2 = 1): LineSteps {
-  const rows = rowsOf(algorithm, size, parts);
-  const column = (of: number): Int32Array => Int32Array.from(rows, (row) => row[of] ?? 0);
-  const steps = rows[rows.length - 1][0] + 1;
-  const firstRow = new Int32Array(steps + 1);
-  for (const [step] of rows) firstRow[step + 1]++;
-  for (let step = 0; step < steps; step++) firstRow[step + 1] += firstRow[step];
-  return {
-    steps,
-    parts,
-    step: column(0),
-    firstRow,
-    from: column(1),
-    to: column(2),
-    block: column(3),
-    part: Uint8Array.from(rows, (row) => row[4] ?? 0),
+  if (algorithm === "offload") throw new InternalError("what a switch sums has no steps between NPUs");
+  const rows = size * (size - 1) * parts;
+  const steps = lineStepCount(algorithm, size);
+  const columns = {
+    step: new Int32Array(rows),
+    firstRow: new Int32Array(steps + 1),
+    from: new Int32Array(rows),
+    to: new Int32Array(rows),
+    block: new Int32Array(rows),
+    part: new Uint8Array(rows),
   };
+  let row = 0;
+  const add: Add = (step, from, to, block, part = 0) => {
+    columns.step[row] = step;
+    columns.from[row] = from;
+    columns.to[row] = to;
+    columns.block[row] = block;
+    columns.part[row] = part;
+    columns.firstRow[step + 1] = ++row;
+  };
+  if (algorithm === "ring") ringRows(size, parts, add);
+  else if (algorithm === "line") sweepRows(size, add);
+  else if (algorithm === "direct") directRows(size, add);
+  else halvingRows(size, add);
+  return { steps, parts, ...columns };
 }
