@@ -14,6 +14,7 @@ const BENCHES = [
   "direct-scale",
   "conjecture",
   "generation",
+  "themis",
 ];
 
 const names = process.argv.slice(2);
