@@ -13,7 +13,7 @@ import { checkOptions, type SynthesizeOptions } from "./options.ts";
 import { perDimensionOf, phasesReport } from "./phases-result.ts";
 import { problemOf } from "./problem.ts";
 import { type Report, reportOf } from "./result.ts";
-import { type PhaseSimulation, simulatePhases } from "./simulate/phases.ts";
+import { simulatePhases } from "./simulate/phases.ts";
 import { simulateSchedule } from "./simulate/replay.ts";
 import type { PhaseMaker, PhaseSynthesis } from "./synthesize/phase-maker.ts";
 import { verifyPhases } from "./verify/phases.ts";
@@ -61,28 +61,42 @@ export async function synthesizePhases(
   const found = made(topology, options, maker);
   const ms = performance.now() - started;
   const { schedule } = found;
-  const { collective } = schedule;
   begin("verify");
   refuse(maker, verifyPhases(schedule, { limit: 1 }).violations);
   begin("simulate");
   const simulated = simulatePhases(schedule);
+  const steps = phaseTransfers(schedule) > MOST_STEPS ? null : stepsOfPhases(schedule);
   begin("limit");
-  const limit = limitWithBottleneck(engine.kernels, schedule.topology, collective);
-  const reference = referencePs(schedule.topology, collective);
-  const synthesis = {
-    ms: Math.round(ms * 1000) / 1000,
-    backend: engine.backend,
-    threads: 1,
-    seed: options.seed ?? 1,
-    trials: 1,
-    policy: found.policy,
+  // its witness counts the chunks of what is returned
+  const limit = limitWithBottleneck(engine.kernels, schedule.topology, (steps ?? schedule).collective);
+  const about = {
+    algorithm: maker.name,
+    limit,
+    reference: referencePs(schedule.topology, schedule.collective),
+    verified: true,
+    synthesis: {
+      ms: Math.round(ms * 1000) / 1000,
+      backend: engine.backend,
+      threads: 1,
+      seed: options.seed ?? 1,
+      trials: 1,
+      policy: found.policy,
+    },
   };
-  const about = { algorithm: maker.name, limit, reference, verified: true, notes: found.notes, synthesis };
-  if (phaseTransfers(schedule) > MOST_STEPS) {
+  if (steps === null) {
+    begin("bound");
     const bound = greater(limit, phasesBound(schedule));
-    return { schedule, report: phasesReport({ ...about, schedule, bound, simulated }) };
+    return { schedule, report: phasesReport({ ...about, schedule, bound, simulated, notes: found.notes }) };
   }
-  return asSteps(schedule, simulated, { ...about, maker, options, begin });
+  begin("verify");
+  refuse(maker, verifySchedule(steps, { limit: 1 }).violations);
+  begin("simulate");
+  const replayed = simulateSchedule(steps, { switching: options.switching ?? "cut-through" });
+  begin("bound");
+  const bound = greater(limit, transfersBound(steps));
+  const report = reportOf({ ...about, schedule: steps, bound, simulated: { ps: replayed.ps, model: replayed.model } });
+  const notes = found.notes.length === 0 ? {} : { notes: found.notes };
+  return { schedule: steps, report: { ...report, perDimension: perDimensionOf(schedule, simulated), ...notes } };
 }
 
 /** Returns what the maker makes, in the number of chunks that was asked for or in its own. */
@@ -100,26 +114,5 @@ function refuse({ name }: PhaseMaker, violations: readonly Violation[]): void {
   throw new InternalError(`${name} made phases that break rules: ${violations[0]?.message}`);
 }
 
-interface About
-  extends Pick<Parameters<typeof phasesReport>[0], "algorithm" | "limit" | "reference" | "notes" | "synthesis"> {
-  readonly maker: PhaseMaker;
-  readonly options: SynthesizeOptions;
-  begin(phase: string): void;
-}
-
-/** Returns the phases as steps, judged and replayed as such, with the report of both levels. */
-function asSteps(phases: PhaseSchedule, perDimension: PhaseSimulation, about: About): PhasesResult {
-  const { maker, options, begin, notes, limit, ...rest } = about;
-  const schedule = stepsOfPhases(phases);
-  const { topology, collective, routes } = schedule;
-  begin("verify");
-  refuse(maker, verifySchedule(schedule, { limit: 1 }).violations);
-  begin("simulate");
-  const { ps, model } = simulateSchedule(schedule, { switching: options.switching ?? "cut-through" });
-  begin("bound");
-  const ofTransfers = boundOf(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes));
-  const bound = greater(limit, ofTransfers);
-  const report = reportOf({ ...rest, schedule, limit, bound, simulated: { ps, model }, verified: true });
-  const levels = { perDimension: perDimensionOf(phases, perDimension), ...(notes.length === 0 ? {} : { notes }) };
-  return { schedule, report: { ...report, ...levels } };
-}
+const transfersBound = ({ topology, collective, routes }: StepSchedule): Bound =>
+  boundOf(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes));

@@ -115,7 +115,7 @@ describe("a request for phases", () => {
     [{ k: 2 }, `expected ${other} for --k but received "themis"`],
     [{ eulerian: "trim" }, `expected ${other} for --eulerian but received "themis"`],
     [{ root: 3 }, "expected nothing beside a collective in which all NPUs do the same for --root but received 3"],
-    [{ policy: "lifo" }, 'expected one of scf, fifo for --policy but received "lifo"'],
+    [{ policy: "lifo" }, 'expected one of scf, fifo, best for --policy but received "lifo"'],
     [
       { collective: "broadcast" },
       "expected one that themis makes (allgather, reducescatter, allreduce) for --collective",

@@ -101,6 +101,9 @@ type Columns = Pick<PhaseSchedule, "chunk" | "dimension" | "op" | "startPs" | "e
 function columnsFromJson(value: unknown, place: string, lastChunk: number, lastDimension: number): Columns {
   const fields = asObject<ColumnFields>(value, place);
   const length = asList(fields.chunk, `${place}.chunk`).length;
+  // a mistyped number of chunks must not exhaust the memory of those who judge them
+  if (length <= lastChunk)
+    throw new InputError(`${place}.chunk`, `at least ${lastChunk + 1} phases, one for every chunk,`, length);
   if (fields.count !== undefined && fields.count !== length)
     refuse(`${place}.count`, `${length}, the length of the columns,`, fields.count);
   const filled = <Column extends { [index: number]: number }>(

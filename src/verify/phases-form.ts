@@ -82,6 +82,8 @@ function* columnFaults({ collective, dimensions, chunk, dimension, op, startPs, 
     yield { message: "the columns of the phases differ in length" };
     return;
   }
+  // each has one at least; the later checks need room for every chunk
+  if (rows < collective.chunksPerNpu) yield { message: `${collective.chunksPerNpu} chunks have only ${rows} phases` };
   for (let row = 0; row < rows; row++) {
     const isPhase =
       isBelow(chunk[row], collective.chunksPerNpu) &&

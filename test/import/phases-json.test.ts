@@ -119,6 +119,7 @@ describe("files of phases", () => {
     ["phases", undefined, "expected an object for p.json: phases"],
     ["phases.count", 7, "expected 8, the length of the columns, for p.json: phases.count but received 7"],
     ["phases.op", [0], "expected 8 numbers, as in p.json: phases.chunk, for p.json: phases.op but received 1"],
+    ["phases.chunk", [0], "expected at least 2 phases, one for every chunk, for p.json: phases.chunk but received 1"],
     ["phases.chunk[3]", 2, "expected an integer in 0 .. 1 for p.json: phases.chunk[3] but received 2"],
     ["phases.dimension[3]", 2, "expected an integer in 0 .. 1 for p.json: phases.dimension[3] but received 2"],
     ["phases.op[0]", 2, "expected an integer in 0 .. 1 for p.json: phases.op[0] but received 2"],
