@@ -1,6 +1,8 @@
 /** The public API that both platforms share; index.ts and index.browser.ts add the engine. */
+
+export type { AutoReport } from "./auto.ts";
 export { type CalibrateOptions, type Calibration, calibrate } from "./calibrate.ts";
-export type { Comparison, ComparisonRow } from "./compare.ts";
+export type { Comparison, ComparisonRow, ReferenceRow } from "./compare.ts";
 export type { Backend, Kernels } from "./engine/kernels/kernels.ts";
 export type { Engine, EngineOptions } from "./engine/types.ts";
 export { CancelledError, DamagedFileError, InfeasibleError, InputError, InternalError } from "./errors.ts";
@@ -84,6 +86,7 @@ export { simulateJoint } from "./simulate/replay.ts";
 export { simulate } from "./simulate/simulate.ts";
 export { simulateTreeFlow, treeFlowClock } from "./simulate/tree-flow.ts";
 export type { AllToAllFlow } from "./synthesize/alltoall/flow.ts";
+export { applicableTo, refusalOf } from "./synthesize/applicable.ts";
 export { ALGORITHMS, PHASE_MAKERS, SYNTHESIZERS, TREE_MAKERS } from "./synthesize/catalog.ts";
 export { type AllToAllRequest, type CompareRequest, type SynthesizeRequest, topology } from "./verbs.ts";
 export { judgeCertificate } from "./verify/certificate.ts";
