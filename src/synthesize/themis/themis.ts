@@ -68,12 +68,12 @@ export function fastestChunks(request: PhaseRequest, make: (request: PhaseReques
 }
 
 /**
- * Returns the schedule of a policy that ends first; the baseline's where that is earlier still: few chunks or unlike dimensions
- * can mislead the greedy choice.
+ * Returns the schedule of a policy ("best" unless one is asked for) that ends first; the baseline's where that is earlier still:
+ * few chunks or unlike dimensions can mislead the greedy choice.
  */
 function makePhases(request: PhaseRequest): PhaseSynthesis {
   const problem = phaseProblem(request, "themis");
-  const asked = request.policy ?? "scf";
+  const asked = request.policy ?? "best";
   if (!isPolicy(asked)) throw new InputError("--policy", `one of ${Object.keys(POLICIES).join(", ")}`, asked);
   const tried = [...POLICIES[asked], BASELINE].map(({ policy, orders, queue }) => {
     const schedule = executed(problem, orders(problem), queue);

@@ -162,7 +162,8 @@ describe("themis", () => {
   });
 
   it("says when it keeps the baseline's order", () => {
-    const { policy, notes, schedule } = themis.makePhases(phaseRequest("dgx-h100:4", "allreduce", 2 ** 30, 64));
+    const asked = { ...phaseRequest("dgx-h100:4", "allreduce", 2 ** 30, 64), policy: "scf" };
+    const { policy, notes, schedule } = themis.makePhases(asked);
     const baseline = blueconnect.makePhases(phaseRequest("dgx-h100:4", "allreduce", 2 ** 30, 64)).schedule;
     expect(policy).toBe("dimensions in turn (the baseline's order)");
     expect(notes).toEqual([expect.stringContaining("the baseline's is kept")]);
@@ -171,7 +172,7 @@ describe("themis", () => {
 
   it("names its queues", () => {
     const request = phaseRequest("torus:4x4", "allreduce", 2 ** 30, 16);
-    expect(themis.makePhases(request).policy).toContain("Themis+SCF");
+    expect(themis.makePhases({ ...request, policy: "scf" }).policy).toContain("Themis+SCF");
     expect(themis.makePhases({ ...request, policy: "fifo" }).policy).toContain("Themis+FIFO");
   });
 
