@@ -24,6 +24,9 @@ export interface RingSlots {
   readonly bytesPerSecond: number;
 }
 
+const hasDirectLinks = ({ npuCount, linkSource, linkTarget }: Topology): boolean =>
+  linkSource.some((from, link) => from < npuCount && linkTarget[link] < npuCount);
+
 /** Returns [npus * npus] bytes per second of direct links. */
 function directBandwidth({ npuCount, linkSource, linkTarget, linkBytesPerSecond }: Topology): Float64Array {
   const bandwidth = new Float64Array(npuCount * npuCount);
@@ -71,9 +74,7 @@ function switchedBandwidth({
 export function ringSlots(topology: Topology): RingSlots | SwitchedBox {
   const { npuCount: npus } = topology;
   if (npus < 2) throw new InputError("the NPUs of a box with rings", "2 or more", npus);
-  const bandwidth = directBandwidth(topology);
-  const different = [...new Set(bandwidth)].filter((value) => value > 0);
-  if (different.length === 0) {
+  if (!hasDirectLinks(topology)) {
     const through = switchedBandwidth(topology);
     if (through === null || through === 0)
       throw new InputError("the links of a box with rings", "direct links, or switches that all NPUs are linked to");
@@ -82,6 +83,8 @@ export function ringSlots(topology: Topology): RingSlots | SwitchedBox {
   }
   if (npus > MOST_IN_BOX)
     throw new InputError("the NPUs of a box with rings over direct links", `2 to ${MOST_IN_BOX}`, npus);
+  const bandwidth = directBandwidth(topology);
+  const different = [...new Set(bandwidth)].filter((value) => value > 0);
   const out = Array.from({ length: npus }, (_, npu) =>
     bandwidth.subarray(npu * npus, (npu + 1) * npus).reduce((sum, value) => sum + value, 0),
   );
