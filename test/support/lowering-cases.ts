@@ -1,9 +1,9 @@
 import { openEngine } from "../../src/engine/engine.ts";
 import type { Engine } from "../../src/engine/types.ts";
 import { COLLECTIVE_KINDS, type CollectiveKind, type NamedCollective } from "../../src/model/collective.ts";
+import { withoutPhases } from "../../src/model/schedule.ts";
 import type { Schedule } from "../../src/model/slot-schedule.ts";
 import type { TreeFlow } from "../../src/model/tree-flow.ts";
-import { withoutPhases } from "../../src/model/schedule.ts";
 import { synthesize } from "../../src/pipeline.ts";
 import { topology } from "../../src/verbs.ts";
 
