@@ -91,7 +91,10 @@ export async function synthesizePhases(
   begin("verify");
   refuse(maker, verifySchedule(steps, { limit: 1 }).violations);
   begin("simulate");
-  const replayed = simulateSchedule(steps, { switching: options.switching ?? "cut-through" });
+  const replayed = simulateSchedule(steps, {
+    switching: options.switching ?? "cut-through",
+    replay: engine.kernels.replay,
+  });
   begin("bound");
   const bound = greater(limit, transfersBound(steps));
   const report = reportOf({ ...about, schedule: steps, bound, simulated: { ps: replayed.ps, model: replayed.model } });
