@@ -56,7 +56,7 @@ class EventReplay {
   struct Place {
     std::int32_t known;
     std::int32_t early;  // sums: arrivals behind the gap; kNone: copies
-    std::int32_t first;  // rows that wait for it, ascending
+    std::int32_t first;  // rows that wait for it, soonest ready first: sums ascending, copies descending
     std::int32_t last;
   };
 
@@ -151,9 +151,11 @@ class EventReplay {
       __builtin_prefetch(&turns_[At(turn.follower)]);
       __builtin_prefetch(&places_[At(turn.source)], 1);
     }
-    std::int32_t before = place.last != kNone && place.last < row ? place.last : kNone;
+    // later rows need no fewer contributions, and of copies have no fewer to choose from
+    const bool copies = place.early == kNone;
+    std::int32_t before = place.last != kNone && (place.last > row) == copies ? place.last : kNone;
     std::int32_t after = before != kNone ? kNone : place.first;
-    while (after != kNone && after < row) {
+    while (after != kNone && (after > row) == copies) {
       before = after;
       after = network_.Next(after);
     }
@@ -216,15 +218,27 @@ class EventReplay {
       arrived_[At(arrivals_[At(target)] + turn)] = 1;
       place.early++;
     }
-    // rows need no fewer contributions than rows before them
-    std::int32_t waiting = place.first;
-    if (waiting == kNone || (place.early != kNone && !IsReady(waiting, place))) return;
-    place.first = kNone;
-    place.last = kNone;
-    while (waiting != kNone) {
-      const std::int32_t next = network_.Next(waiting);
-      HandOver(waiting, target);
-      waiting = next;
+    Wake(target, place);
+  }
+
+  // Hands over the rows that are ready now, in planned order.
+  void Wake(std::int32_t source, Place& place) {
+    std::int32_t ready = kNone;
+    while (place.first != kNone && IsReady(place.first, place)) {
+      const std::int32_t row = place.first;
+      place.first = network_.Next(row);
+      if (place.first == kNone) place.last = kNone;
+      if (place.early == kNone) {
+        network_.Next(row) = ready;
+        ready = row;
+      } else {
+        HandOver(row, source);
+      }
+    }
+    while (ready != kNone) {
+      const std::int32_t next = network_.Next(ready);
+      HandOver(ready, source);
+      ready = next;
     }
   }
 

@@ -96,6 +96,34 @@ export function replayContract(kernels: Kernels): void {
     expect(kernels.replay(problem)).toMatchObject({ start: Float64Array.from(start) });
   });
 
+  it.each([
+    ["copies, the last planned first", 0, [3, 2, 1]],
+    ["contributions, the first planned first", 1, [1, 2, 3]],
+  ] as const)("hands over what waits for each of several %s", (_, reduces, times) => {
+    // NPUs 1, 2, 3 send NPU 0 what they have of a chunk; it goes back to each when so many are there
+    const problem = {
+      ...chain(storeAndForward),
+      npuCount: 4,
+      linkCount: 6,
+      routeSource: Int32Array.of(1, 2, 3, 0, 0, 0),
+      routeTarget: Int32Array.of(0, 0, 0, 1, 2, 3),
+      linkOffset: Int32Array.of(0, 1, 2, 3, 4, 5, 6),
+      links: Int32Array.of(0, 1, 2, 3, 4, 5),
+      firstChunk: Int32Array.of(0, 1),
+      reduces: Uint8Array.of(reduces),
+      serial: Float64Array.of(...times, 1, 1, 1),
+      delay: Float64Array.of(...times, 1, 1, 1),
+      holders: Int32Array.of(0),
+      setOffset: Int32Array.of(0, 3),
+      setMembers: Int32Array.of(1, 2, 3),
+      chunk: new Int32Array(6),
+      route: Int32Array.of(0, 1, 2, 3, 4, 5),
+      plannedStart: Float64Array.of(0, 0, 0, 10, 11, 12),
+      plannedEnd: Float64Array.of(10, 11, 12, 20, 20, 20),
+    };
+    expect(kernels.replay(problem)).toMatchObject({ start: Float64Array.of(0, 0, 0, ...times) });
+  });
+
   it.each(MODES)("is what the definition says, on random plans (mode %i)", (mode) => {
     let moved = 0;
     fc.assert(

@@ -78,16 +78,20 @@ export function replayEvents(problem: ReplayProblem, goOn: () => void): ReplayOu
       ? byFirstLink(problem)
       : { follower: new Int32Array(count).fill(-1), atHead: new Uint8Array(count).fill(1) };
 
-  /** [places] rows that wait for the place, ascending, as linked lists. */
+  /**
+   * [places] rows that wait for the place, as linked lists, soonest ready first: later rows need no fewer contributions, so
+   * those of sums ascend; of copies they have no fewer to choose from, so those descend.
+   */
   const firstWaiting = new Int32Array(initial.length).fill(-1);
   const lastWaiting = new Int32Array(initial.length).fill(-1);
   const nextWaiting = new Int32Array(count).fill(-1);
   const park = (row: number): void => {
     const place = sourcePlace[row];
     const last = lastWaiting[place];
-    let before = last >= 0 && last < row ? last : -1;
+    const copies = !isSum(row);
+    let before = last >= 0 && last > row === copies ? last : -1;
     let after = before >= 0 ? -1 : firstWaiting[place];
-    while (after >= 0 && after < row) [before, after] = [after, nextWaiting[after]];
+    while (after >= 0 && after > row === copies) [before, after] = [after, nextWaiting[after]];
     nextWaiting[row] = after;
     if (before < 0) firstWaiting[place] = row;
     else nextWaiting[before] = row;
@@ -103,17 +107,23 @@ export function replayEvents(problem: ReplayProblem, goOn: () => void): ReplayOu
       network.send(row);
     }
   };
-  /** Looks again at the rows that wait for a place. Rows need no fewer contributions than rows before them. */
+  /** Hands over the rows that wait for a place and are ready now, in planned order. */
   const wake = (place: number): void => {
-    let row = firstWaiting[place];
-    if (row < 0 || (isSum(row) && !holdings.isReady(row))) return;
-    firstWaiting[place] = -1;
-    lastWaiting[place] = -1;
-    while (row >= 0) {
-      const next = nextWaiting[row];
-      nextWaiting[row] = -1;
-      handOver(row);
-      row = next;
+    let ready = -1;
+    for (let row = firstWaiting[place]; row >= 0 && holdings.isReady(row); row = firstWaiting[place]) {
+      firstWaiting[place] = nextWaiting[row];
+      if (firstWaiting[place] < 0) lastWaiting[place] = -1;
+      if (isSum(row)) {
+        handOver(row);
+      } else {
+        nextWaiting[row] = ready;
+        ready = row;
+      }
+    }
+    while (ready >= 0) {
+      const next = nextWaiting[ready];
+      handOver(ready);
+      ready = next;
     }
   };
 
