@@ -7,17 +7,14 @@ export interface Rows extends Pick<StepSchedule, "topology" | "routes" | "route"
   readonly collectives: readonly Collective[];
   /** [collectives + 1] the chunks of collective k are numbered from firstChunk[k]. */
   readonly firstChunk: readonly number[];
-  /** [rows] numbered over all collectives. */
+  /** [rows] numbered over all collectives; of several, -1 for a chunk that its own does not have. */
   readonly chunk: IndexColumn;
-  /** [rows] index of the collective; null where there is one. */
-  readonly tenant: Int32Array | null;
 }
 
 export const rowsOf = ({ collective, ...rows }: StepSchedule): Rows => ({
   ...rows,
   collectives: [collective],
   firstChunk: [0, collective.chunkCount],
-  tenant: null,
 });
 
 /** Returns the rows of all tenants in planned order. O(n log n). */
@@ -31,8 +28,10 @@ export function rowsOfJoint(joint: JointSchedule): Rows {
     routes,
     collectives: tenants.map(({ collective }) => collective),
     firstChunk,
-    tenant,
-    chunk: chunk.map((c, i) => c + (firstChunk[tenant[i]] as number)),
+    chunk: chunk.map((c, i) => {
+      const all = c + (firstChunk[tenant[i]] as number);
+      return c >= 0 && all < (firstChunk[tenant[i] + 1] as number) ? all : -1;
+    }),
     route,
     startPs,
     endPs,

@@ -4,7 +4,7 @@ import { InputError } from "../../src/errors.ts";
 import { collective } from "../../src/model/collective.ts";
 import type { StepSchedule } from "../../src/model/step-schedule.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
-import { simulateSchedule } from "../../src/simulate/replay.ts";
+import { simulateJoint, simulateSchedule } from "../../src/simulate/replay.ts";
 import type { Simulation, Switching } from "../../src/simulate/simulation.ts";
 import { utilisation } from "../../src/simulate/utilisation.ts";
 import { anySchedule } from "../support/any-schedule.ts";
@@ -218,6 +218,19 @@ describe("replay of schedules that are not valid", () => {
       expect(() => simulateSchedule(schedule, { switching })).toThrow(InputError);
       expect(() => simulateSchedule(schedule, { switching })).toThrow(sentence);
     }
+  });
+
+  it.each(MODES)("refuses a chunk that is another tenant's (%s)", (switching) => {
+    const tenant = starSchedule(1, [[1, 0, 0]]);
+    const joint = (chunk: number) => {
+      const other = { ...tenant, chunk: Int32Array.of(chunk) };
+      return { topology: tenant.topology, routes: tenant.routes, tenants: [tenant, other, tenant] };
+    };
+    expect(simulateJoint(joint(1), { switching }).ps).toBeGreaterThan(0);
+    for (const chunk of [1 - 16, -1, 16, 1 + 16])
+      expect(() => simulateJoint(joint(chunk), { switching })).toThrow(
+        "expected a chunk below 48 for transfer 1 (simulate needs a valid schedule)",
+      );
   });
 
   it("refuses a share above 1 and an unknown mode", () => {
