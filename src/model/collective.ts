@@ -1,3 +1,4 @@
+import { InputError } from "../errors.ts";
 import { type Rational, rational } from "./rational.ts";
 
 /** The eight collectives with a name, and `custom` for a table of pre- and postconditions. */
@@ -149,6 +150,16 @@ export function collective(request: CollectiveRequest): Collective {
     pre,
     post,
   };
+}
+
+/** Returns the same collective with its data in so many chunks per NPU. Throws InputError for a custom one. O(NPUs). */
+export function withChunks(whole: Collective, chunksPerNpu: number): Collective {
+  const { kind, groupMembers, groupSize, groupCount, sizeBytes, rootRank } = whole;
+  if (kind === "custom") throw new InputError("the collective", "one whose chunks are equal parts", kind);
+  const groups = Array.from({ length: groupCount }, (_, g) =>
+    groupMembers.subarray(g * groupSize, (g + 1) * groupSize),
+  );
+  return collective({ kind, groups, sizeBytes, chunksPerNpu, rootRank });
 }
 
 /** Returns the process group of a chunk. */

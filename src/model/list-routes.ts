@@ -1,6 +1,6 @@
 import { InfeasibleError } from "../errors.ts";
 import type { Messages } from "./messages.ts";
-import type { RouteSet } from "./routes.ts";
+import { type RouteSet, wholeRoutes } from "./routes.ts";
 import { inLinks, nodeCount, type Topology } from "./topology.ts";
 
 /** The routes of messages: `routeOf[i]` is that of message i. */
@@ -62,16 +62,20 @@ export function shortestRoutes(topology: Topology, list: Messages): MessageRoute
     }
     routeOf[i] = route;
   }
-  const whole = new Float64Array(links.length).fill(1);
-  const routes = {
-    source: Int32Array.from(source),
-    target: Int32Array.from(target),
-    linkOffset: Int32Array.from(linkOffset),
-    links: Int32Array.from(links),
-    shareNum: whole,
-    shareDen: whole,
-  };
-  return { routes, routeOf, alternatives };
+  return { routes: wholeRoutes(source, target, linkOffset, links), routeOf, alternatives };
+}
+
+/**
+ * Returns the route of several equal ones (`alternatives`) whose link is free first, of those that are free at once the first.
+ * `linkFree`: [links].
+ */
+export function firstFreeRoute({ routes, alternatives }: MessageRoutes, first: number, linkFree: Float64Array): number {
+  const freeAt = (route: number): number => linkFree[routes.links[routes.linkOffset[route]]];
+  let best = first;
+  for (let other = first + 1; other < first + (alternatives[first] as number); other++) {
+    if (freeAt(other) < freeAt(best)) best = other;
+  }
+  return best;
 }
 
 /** Returns for each node the link to take towards `target`; -1 where there is no way, and at the target. O(nodes + links). */

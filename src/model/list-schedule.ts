@@ -1,6 +1,6 @@
 import { arrivalTable } from "./arrival-table.ts";
 import type { Collective } from "./collective.ts";
-import { type MessageRoutes, shortestRoutes } from "./list-routes.ts";
+import { firstFreeRoute, type MessageRoutes, shortestRoutes } from "./list-routes.ts";
 import type { Messages } from "./messages.ts";
 import { orderByTime } from "./ordering.ts";
 import { routeTimes } from "./routes.ts";
@@ -19,23 +19,15 @@ export function listSchedule(
   list: Messages,
   ways: MessageRoutes = shortestRoutes(topology, list),
 ): StepSchedule {
-  const { routes, alternatives } = ways;
+  const { routes } = ways;
   const routeOf = ways.routeOf.slice();
   const { slotPs } = routeTimes(topology, routes, collective.chunkBytes);
   const { count } = list;
   const linkFree = new Float64Array(linkCount(topology));
   const arrived = arrivalTable(topology.npuCount, collective.chunkCount, count);
   const startPs = new Float64Array(count);
-  const freeAt = (route: number): number => linkFree[routes.links[routes.linkOffset[route]]];
-  const firstFree = (route: number): number => {
-    let best = route;
-    for (let other = route + 1; other < route + (alternatives[route] as number); other++) {
-      if (freeAt(other) < freeAt(best)) best = other;
-    }
-    return best;
-  };
   for (let i = 0; i < count; i++) {
-    const route = firstFree(routeOf[i]);
+    const route = firstFreeRoute(ways, routeOf[i], linkFree);
     routeOf[i] = route;
     let start = arrived.at(list.chunk[i], list.source[i]);
     const end = routes.linkOffset[route + 1];

@@ -1,6 +1,6 @@
 import { arrivalTable } from "./arrival-table.ts";
 import type { Collective } from "./collective.ts";
-import { type MessageRoutes, shortestRoutes } from "./list-routes.ts";
+import { firstFreeRoute, type MessageRoutes, shortestRoutes } from "./list-routes.ts";
 import type { Messages } from "./messages.ts";
 import { toNumber } from "./rational.ts";
 import { routeTimes } from "./routes.ts";
@@ -19,20 +19,14 @@ const OVERHEAD_PARTS = 64;
 export function issuedPs(topology: Topology, collective: Collective, list: Messages): number {
   const found = shortestRoutes(topology, list);
   const stored = passesNpus(topology, found);
-  const { routes, routeOf, alternatives } = found;
+  const { routes, routeOf } = found;
   const { serialPs, latencyPs } = routeTimes(topology, routes, collective.chunkBytes);
   const linkFree = new Float64Array(linkCount(topology));
   const arrived = arrivalTable(topology.npuCount, collective.chunkCount, list.count);
   const picosecondBytes = toNumber(collective.chunkBytes) * PS_PER_SECOND;
   let last = 0;
   for (let i = 0; i < list.count; i++) {
-    let route = routeOf[i];
-    const first = route;
-    for (let other = first + 1; other < first + (alternatives[first] as number); other++) {
-      if (linkFree[routes.links[routes.linkOffset[other]]] < linkFree[routes.links[routes.linkOffset[route]]]) {
-        route = other;
-      }
-    }
+    const route = firstFreeRoute(found, routeOf[i], linkFree);
     let time = arrived.at(list.chunk[i], list.source[i]);
     const [from, to] = [routes.linkOffset[route], routes.linkOffset[route + 1]];
     if (stored) {

@@ -1,6 +1,6 @@
 import { InternalError } from "../errors.ts";
 import type { DimensionWiring } from "./dimensions-of.ts";
-import type { RouteSet } from "./routes.ts";
+import { type RouteSet, wholeRoutes } from "./routes.ts";
 import { outLinks, type Topology } from "./topology.ts";
 
 /** Routes between NPUs of a line over the links of its dimension, numbered as they are first asked for. */
@@ -37,16 +37,6 @@ export function lineRoutes(topology: Topology, wiring: readonly DimensionWiring[
       numbers.set(key, numbers.size);
       return numbers.size - 1;
     },
-    all() {
-      const whole = new Float64Array(links.length).fill(1);
-      return {
-        source: Int32Array.from(source),
-        target: Int32Array.from(target),
-        linkOffset: Int32Array.from(linkOffset),
-        links: Int32Array.from(links),
-        shareNum: whole,
-        shareDen: whole,
-      };
-    },
+    all: () => wholeRoutes(source, target, linkOffset, links),
   };
 }

@@ -1,5 +1,5 @@
 import { InputError } from "../errors.ts";
-import { type Collective, collective } from "./collective.ts";
+import { withChunks } from "./collective.ts";
 import { type DimensionWiring, wiringOf } from "./dimensions-of.ts";
 import { type LineSteps, lineSteps, partsOf } from "./line-steps.ts";
 import { listSchedule } from "./list-schedule.ts";
@@ -41,13 +41,6 @@ function wiringOfSchedule({ topology, dimensions, algorithms }: PhaseSchedule): 
     throw new InputError("the phases", "the dimensions of their network", topology.name);
   }
   return wiring;
-}
-
-/** The collective in the chunks of its steps: two for each of the phases' where a ring is used both ways. */
-function cutInParts(schedule: PhaseSchedule, parts: number): Collective {
-  const { kind, groupMembers, sizeBytes, chunksPerNpu, rootRank } = schedule.collective;
-  if (kind === "custom") throw new InputError("the phases", "all-reduce, reduce-scatter or all-gather", kind);
-  return collective({ kind, groups: [groupMembers], sizeBytes, chunksPerNpu: parts * chunksPerNpu, rootRank });
 }
 
 /** What a message of a phase carries: the blocks of some coordinates of its sender, and of all values of the others. */
@@ -102,10 +95,10 @@ function eachOfLines(npus: number, { stride, size }: DimensionWiring, x: number,
  * phases out of order. O(transfers).
  */
 export function stepsOfPhases(schedule: PhaseSchedule): StepSchedule {
-  const { topology, algorithms, dimension, op, chunk } = schedule;
+  const { topology, collective, algorithms, dimension, op, chunk } = schedule;
   const wiring = wiringOfSchedule(schedule);
   const parts = partsOfAll(schedule);
-  const cut = cutInParts(schedule, parts);
+  const cut = withChunks(collective, parts * collective.chunksPerNpu);
   const lines: LineSteps[] = wiring.map((one, d) => lineSteps(algorithms[d], one.size, partsOf(one, algorithms[d])));
   const cargoOf = cargos(wiring);
   const cargo: Cargo[] = [];

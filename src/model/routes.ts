@@ -30,6 +30,24 @@ export const NO_ROUTES: RouteSet = {
   shareDen: new Float64Array(0),
 };
 
+/** Returns routes that have all of each of their links. */
+export function wholeRoutes(
+  source: ArrayLike<number>,
+  target: ArrayLike<number>,
+  linkOffset: ArrayLike<number>,
+  links: ArrayLike<number>,
+): RouteSet {
+  const ones = new Float64Array(links.length).fill(1);
+  return {
+    source: Int32Array.from(source),
+    target: Int32Array.from(target),
+    linkOffset: Int32Array.from(linkOffset),
+    links: Int32Array.from(links),
+    shareNum: ones,
+    shareDen: ones,
+  };
+}
+
 export const routeCount = (routes: RouteSet): number => routes.source.length;
 
 /** Returns the time that `bytes` occupy a share of a link, in picoseconds, exactly. */

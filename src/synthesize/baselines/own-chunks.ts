@@ -1,4 +1,4 @@
-import { type Collective, collective as collectiveOf, type NamedCollective } from "../../model/collective.ts";
+import { type Collective, withChunks } from "../../model/collective.ts";
 import { leastTransfers } from "../../model/estimate.ts";
 import { issuedPs } from "../../model/list-times.ts";
 import type { Messages } from "../../model/messages.ts";
@@ -10,15 +10,6 @@ const MOST_MESSAGES = 2e5;
 const WORTHWHILE_PARTS = 128;
 /** So many numbers in turn that gain no more end the search. */
 const PATIENCE = 2;
-
-/** Returns the same collective with its data in so many chunks per NPU. */
-export function withChunks(collective: Collective, chunksPerNpu: number): Collective {
-  const { kind, groupMembers, groupSize, groupCount, sizeBytes, rootRank } = collective;
-  const groups = Array.from({ length: groupCount }, (_, g) =>
-    groupMembers.subarray(g * groupSize, (g + 1) * groupSize),
-  );
-  return collectiveOf({ kind: kind as NamedCollective, groups, sizeBytes, chunksPerNpu, rootRank });
-}
 
 /**
  * Returns a number of chunks per NPU for messages that follow each other as a pipeline: of `unit` times 1, 2, 4, ... the least

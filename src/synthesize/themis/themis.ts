@@ -1,5 +1,5 @@
 import { InputError } from "../../errors.ts";
-import { collective } from "../../model/collective.ts";
+import { withChunks } from "../../model/collective.ts";
 import type { PhaseSchedule } from "../../model/phase-schedule.ts";
 import { formatTime } from "../../model/units.ts";
 import type { PhaseMaker, PhaseRequest, PhaseSynthesis } from "../phase-maker.ts";
@@ -49,7 +49,7 @@ const POLICIES = {
 const isPolicy = (policy: string): policy is keyof typeof POLICIES => Object.hasOwn(POLICIES, policy);
 
 /** Returns when the last phase of a schedule is done. O(phases). */
-export function lastEndPs({ endPs }: PhaseSchedule): number {
+function lastEndPs({ endPs }: PhaseSchedule): number {
   let last = 0;
   for (let i = 0; i < endPs.length; i++) if (endPs[i] > last) last = endPs[i];
   return last;
@@ -57,12 +57,9 @@ export function lastEndPs({ endPs }: PhaseSchedule): number {
 
 /** Returns the fewest chunks of `CHUNK_COUNTS` with which a maker's schedule takes at most half a percent more than with any. */
 export function fastestChunks(request: PhaseRequest, make: (request: PhaseRequest) => PhaseSynthesis): number {
-  const { kind, groupMembers, sizeBytes } = request.collective;
-  const timesPs = CHUNK_COUNTS.map((chunksPerNpu) => {
-    if (kind === "custom") return 0;
-    const cut = collective({ kind, groups: [groupMembers], sizeBytes, chunksPerNpu, rootRank: 0 });
-    return lastEndPs(make({ ...request, collective: cut }).schedule);
-  });
+  const timesPs = CHUNK_COUNTS.map((chunks) =>
+    lastEndPs(make({ ...request, collective: withChunks(request.collective, chunks) }).schedule),
+  );
   const most = Math.min(...timesPs) * 1.005;
   return CHUNK_COUNTS[timesPs.findIndex((ps) => ps <= most)];
 }
