@@ -15,6 +15,9 @@ export function commonDivisor(values: ArrayLike<number>): number {
   return divisor;
 }
 
+/** Returns whether an integer from 1 to 2^31 - 1 is a power of two. */
+export const isPowerOfTwo = (value: number): boolean => (value & (value - 1)) === 0;
+
 /** Returns the greatest common divisor of integers of any size and sign: at or above 0; that of 0 and x is |x|. */
 export function bigGcd(a: bigint, b: bigint): bigint {
   let [x, y] = [a < 0n ? -a : a, b < 0n ? -b : b];

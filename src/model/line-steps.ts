@@ -1,5 +1,6 @@
 import { InternalError } from "../errors.ts";
 import type { LineAlgorithm, NetworkDimension } from "./dimensions.ts";
+import { isPowerOfTwo } from "./integers.ts";
 import { lineStepCount } from "./phase-times.ts";
 
 /**
@@ -21,8 +22,6 @@ export interface LineSteps {
 }
 
 type Add = (step: number, from: number, to: number, block: number, part?: number) => void;
-
-const isPowerOfTwo = (size: number): boolean => (size & (size - 1)) === 0;
 
 /** Returns the algorithm of table 1 of Themis for a dimension; a switch whose lines halving-doubling does not fit passes a ring. */
 export function topologyAware({ kind, size, inNetwork }: NetworkDimension, offload: boolean): LineAlgorithm {

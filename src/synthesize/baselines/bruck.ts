@@ -1,8 +1,7 @@
 import type { Collective } from "../../model/collective.ts";
 import { blocksOf, type Messages, messages } from "../../model/messages.ts";
 import { fromBaseline } from "./baseline.ts";
-import { powersBelow } from "./rhd.ts";
-import { addRounds, gatherRounds, shifts } from "./symmetric-rounds.ts";
+import { addRounds, gatherRounds, powersBelow, shifts } from "./symmetric-rounds.ts";
 
 /**
  * Adds the rounds of an all-to-all: a block for the rank at distance d goes 2^k ranks on in round k where d has that bit. What came

@@ -1,7 +1,6 @@
 import { blocksOf, messages } from "../../model/messages.ts";
 import { fromBaseline } from "./baseline.ts";
-import { powersBelow } from "./rhd.ts";
-import { addRounds, gatherRounds, shifts } from "./symmetric-rounds.ts";
+import { addRounds, gatherRounds, powersBelow, shifts } from "./symmetric-rounds.ts";
 
 /**
  * Parallel aggregated trees (NCCL 2.23): every rank's block goes down a binomial tree, the trees are one tree shifted by rank, and

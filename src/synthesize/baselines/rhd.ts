@@ -1,13 +1,7 @@
+import { isPowerOfTwo } from "../../model/integers.ts";
 import { blocksOf, messages } from "../../model/messages.ts";
 import { fromBaseline } from "./baseline.ts";
-import { addRounds, exchanges, gatherRounds } from "./symmetric-rounds.ts";
-
-/** Returns 1, 2, 4, ... below the number of ranks. */
-export function powersBelow(ranks: number): number[] {
-  const powers: number[] = [];
-  for (let power = 1; power < ranks; power *= 2) powers.push(power);
-  return powers;
-}
+import { addRounds, exchanges, gatherRounds, powersBelow } from "./symmetric-rounds.ts";
 
 /**
  * Recursive halving and doubling (Rabenseifner): log2 N rounds of a reduce-scatter in which messages halve, mirrored by those of
@@ -18,8 +12,7 @@ export const recursiveHalvingDoubling = fromBaseline({
   description: "recursive halving and doubling, for powers of two; the largest messages go to neighbours (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce"],
   policies: ["distance-doubling", "distance-halving"],
-  refuses: (_, { groupSize }) =>
-    Number.isInteger(Math.log2(groupSize)) ? null : "a number of NPUs that is a power of two for rhd",
+  refuses: (_, { groupSize }) => (isPowerOfTwo(groupSize) ? null : "a number of NPUs that is a power of two for rhd"),
   issue({ collective, policy }) {
     const { groupSize, chunksPerNpu, kind } = collective;
     const list = messages();

@@ -25,6 +25,13 @@ export const exchanges: Rotation = {
   landed: (position, step) => position ^ step,
 };
 
+/** Returns 1, 2, 4, ... below the number of ranks. */
+export function powersBelow(ranks: number): number[] {
+  const powers: number[] = [];
+  for (let power = 1; power < ranks; power *= 2) powers.push(power);
+  return powers;
+}
+
 /** One round: the step, and the positions a rank sends, in order. */
 export interface Round {
   readonly step: number;

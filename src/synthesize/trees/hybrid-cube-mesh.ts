@@ -1,32 +1,13 @@
+import { CUBE_MESH_PAIRS } from "../../model/gpu-models.ts";
 import type { Topology } from "../../model/topology.ts";
 
 /** GPUs of a DGX-1. */
-export const CUBE_GPUS = 8;
-
-/** Links of a DGX-1V between two GPUs: `nvidia-smi topo -m` of a V100 SXM2 box. */
-const CABLES: readonly (readonly [a: number, b: number, links: number])[] = [
-  [0, 1, 1],
-  [0, 2, 1],
-  [0, 3, 2],
-  [0, 4, 2],
-  [1, 2, 2],
-  [1, 3, 1],
-  [1, 5, 2],
-  [2, 3, 2],
-  [2, 6, 1],
-  [3, 7, 1],
-  [4, 5, 1],
-  [4, 6, 1],
-  [4, 7, 2],
-  [5, 6, 2],
-  [5, 7, 1],
-  [6, 7, 2],
-];
+const CUBE_GPUS = 8;
 
 /** Returns [8][8] how many links there are between two places of a DGX-1. */
 export function cubeLinks(): number[][] {
   const links = emptySquare();
-  for (const [a, b, count] of CABLES) {
+  for (const [a, b, count] of CUBE_MESH_PAIRS) {
     links[a][b] = count;
     links[b][a] = count;
   }
