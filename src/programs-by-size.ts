@@ -119,7 +119,8 @@ async function choiceFor(
 
 /**
  * Returns the schedule whose program a runtime would carry out fastest in its simulation: trees are tried also with few copies,
- * unless `k` says how many; with "auto" all algorithms that apply. Throws as synthesize does, and InputError where no program fits the runtime.
+ * unless `k` says how many; with "auto" all algorithms that apply. Throws as synthesize does, and InputError where no program
+ * fits the runtime.
  */
 export async function synthesizeForRuntime(
   engine: Engine,

@@ -17,8 +17,8 @@ const MOST_MOVES = 4e6;
  *
  * An all-reduce, a broadcast and a reduce are one block of chunks.
  *
- * Throws InputError for more than 4e6 moves, for several process groups, for trees whose switches duplicate or sum, and for transfers that end or begin outside of the
- * group. O(moves log moves).
+ * Throws InputError for more than 4e6 moves, for several process groups, for trees whose switches duplicate or sum, and for
+ * transfers that end or begin outside of the group. O(moves log moves).
  */
 export function movesOf(schedule: Schedule | TreeFlow): Moves {
   const groups = schedule.collective.groupCount;

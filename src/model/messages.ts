@@ -1,7 +1,7 @@
 import { InputError } from "../errors.ts";
 import type { Collective } from "./collective.ts";
 
-/** Messages between NPUs in the order in which a library would issue them; the first `count` places of columns that grow by `add`. */
+/** Messages between NPUs in the order in which a library would issue them: the first `count` places of columns that grow. */
 export interface Messages {
   readonly count: number;
   readonly chunk: Int32Array;

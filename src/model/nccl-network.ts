@@ -31,7 +31,10 @@ const COUNTED_PART = 0.8;
 /** Cards of 12.5, 25 and 50 GB/s came with the GPUs of those generations. */
 const NVLINK_TO_CARD = 9;
 
-/** Returns the part of the labelled bandwidth that NCCL counts (src/graph/topo.h), null for direct links that no GPU of NVIDIA has. */
+/**
+ * Returns the part of the labelled bandwidth that NCCL counts (src/graph/topo.h); null for direct links that no GPU of NVIDIA
+ * has.
+ */
 function countedPart(gbps: number, switched: boolean): number | null {
   const model = [...GPU_MODELS.values()].find(
     ({ link, links, linkBytesPerSecond }) => link === "nvlink" && toGBps(links * linkBytesPerSecond) === gbps,
@@ -90,8 +93,8 @@ function hubsReachAll(topology: Topology, inner: Int32Array): boolean {
 
 /**
  * Returns the network as NCCL would see it; null where it would not know it: boxes that are not alike, NPUs that are neither
- * in boxes nor all linked with each other or to one switch, direct links that no GPU of NVIDIA has. A network without boxes (NodeTraits.group)
- * is one box. In a box NVLink is what every GPU has at least. O(nodes + links).
+ * in boxes nor all linked with each other or to one switch, direct links that no GPU of NVIDIA has. A network without boxes
+ * (NodeTraits.group) is one box. In a box NVLink is what every GPU has at least. O(nodes + links).
  */
 export function ncclNetwork(topology: Topology): NcclNetwork | null {
   const { npuCount, linkSource, linkTarget, linkBytesPerSecond, nodeTraits } = topology;

@@ -54,7 +54,7 @@ function lineOf(
 
 /**
  * Returns the split of the sizes into so many ranges, of two sizes at least, that lines of their own fit best: least sum of the
- * squares of relative errors, by dynamic programming; of equal splits the earliest. Fewer ranges where there are too few sizes.
+ * squares of relative errors, by dynamic programming; of equal splits the earliest. There are at least two sizes for each range.
  * O(sizes^2 points).
  */
 export function bestRegimes(
@@ -64,24 +64,22 @@ export function bestRegimes(
   count: number,
 ): Regime[] {
   const sizes = [...new Set(setups.flatMap(({ sizeBytes }) => [...sizeBytes]))].sort((a, b) => a - b);
-  const most = Math.max(1, Math.min(count, Math.floor(sizes.length / FEWEST_SIZES)));
   const lines = sizes.map((from, i) =>
     sizes.slice(i + FEWEST_SIZES - 1).map((to) => lineOf(setups, classes, bottleneck, from, to)),
   );
-  const line = (from: number, to: number) => (lines[from] as ReturnType<typeof lineOf>[])[to - from - FEWEST_SIZES + 1];
+  type Line = ReturnType<typeof lineOf>;
+  const line = (from: number, to: number): Line => (lines[from] as Line[])[to - from - FEWEST_SIZES + 1] as Line;
   // least[r][end]: the sizes before `end` in r + 1 ranges, and where the last of them begins
   const least: { squares: number; start: number }[][] = [];
-  for (let r = 0; r < most; r++) {
+  for (let r = 0; r < count; r++) {
     least.push(
       Array.from({ length: sizes.length + 1 }, (_, end) => {
         let best = { squares: Number.POSITIVE_INFINITY, start: -1 };
-        for (
-          let start = r === 0 ? 0 : FEWEST_SIZES * r;
-          start + FEWEST_SIZES <= end && (r > 0 || start === 0);
-          start++
-        ) {
+        // the first range begins with the first size
+        const last = r === 0 ? Math.min(0, end - FEWEST_SIZES) : end - FEWEST_SIZES;
+        for (let start = FEWEST_SIZES * r; start <= last; start++) {
           const before = r === 0 ? 0 : ((least[r - 1] as (typeof best)[])[start] as typeof best).squares;
-          const sum = before + (line(start, end - 1) as { squares: number }).squares;
+          const sum = before + line(start, end - 1).squares;
           if (sum < best.squares) best = { squares: sum, start };
         }
         return best;
@@ -89,14 +87,9 @@ export function bestRegimes(
     );
   }
   const regimes: Regime[] = [];
-  for (let r = most - 1, end = sizes.length; r >= 0; r--) {
+  for (let r = count - 1, end = sizes.length; r >= 0; r--) {
     const { start } = (least[r] as { start: number }[])[end] as { start: number };
-    regimes.unshift(
-      (
-        line(Math.max(0, start), end - 1) ??
-        lineOf(setups, classes, bottleneck, sizes[0] as number, sizes[end - 1] as number)
-      ).regime,
-    );
+    regimes.unshift(line(start, end - 1).regime);
     end = start;
   }
   return regimes;

@@ -3,8 +3,8 @@ import { type RingSlots, ringSlots } from "./ring-slots.ts";
 import type { Topology } from "./topology.ts";
 
 /**
- * Returns what a network lacks for rings through all NPUs that `ringDecomposition` looks for, "direct links ..."; null where there is
- * one. O(2^npus) for the at most 16 NPUs of direct links, else O(links).
+ * Returns what a network needs and does not have for rings through all NPUs (`ringDecomposition`), as a noun phrase; null where
+ * there is one. O(2^npus) for the at most 16 NPUs of direct links, else O(links).
  */
 export function whyNoRing(topology: Topology): string | null {
   try {

@@ -212,8 +212,8 @@ function withShares(topology: Topology, draft: Draft, divided: boolean): RouteSe
  * Returns all routes: every direct link between NPUs (share 1), and the ways through switches. A number d unwinds each
  * connected set of switches with degree d (TACOS 2024, section IV-G: i -> i+1 .. i+d in index order, 1/d of every port;
  * d is cut to n - 1). Where the set joins boxes, the order goes along each rail (see railsOf): in index order only the last NPU
- * of a box would send to another one. `ports` gives every pair a route with the full rate of its bottleneck, and whoever schedules sees to
- * it that the shares in use fit. O(routes x route length); n(n-1) routes per set of n NPUs for `ports`.
+ * of a box would send to another one. `ports` gives every pair a route with the full rate of its bottleneck, and whoever
+ * schedules sees to it that the shares in use fit. O(routes x route length); n(n-1) routes per set of n NPUs for `ports`.
  */
 export function routesOf(topology: Topology, degree: SwitchDegree): RouteSet {
   if (nodeCount(topology) === topology.npuCount) return directRoutes(topology);

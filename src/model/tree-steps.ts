@@ -29,8 +29,8 @@ export function treeTransfers(flow: TreeFlow, pieces: number): number {
  * waits for a link in it either: it reaches exactly the closed form (simulate/tree-flow.ts). Between the phases of an
  * all-reduce the plan has a barrier, which a replay does not know.
  *
- * Throws InputError for flows whose switches duplicate or sum, for more than 1e7 transfers, for shares above 1 and for times that leave 2^53 ps.
- * O(transfers x links of a route), about 80 bytes for each.
+ * Throws InputError for flows whose switches duplicate or sum, for more than 1e7 transfers, for shares above 1 and for times
+ * that leave 2^53 ps. O(transfers x links of a route), about 80 bytes for each.
  */
 export function stepsOfTrees(flow: TreeFlow, pieces: number): StepSchedule {
   checkPieces(pieces);
