@@ -117,7 +117,7 @@ function orderLines({ collective, dimensions, chunk, dimension, op }: PhaseSched
   return [...lines, `chunks begin: ${where}`];
 }
 
-/** Tells which dimension is busiest, and what the time would be if all were as busy as they can. */
+/** Tells which dimension is busiest, and how long it waits. */
 function limitLine({ dimensions }: PhaseSchedule, loads: readonly Load[], total: number): string {
   const busy = loads.map(({ busyPs }) => Math.max(...busyPs));
   const most = Math.max(...busy);

@@ -64,7 +64,7 @@ const representable = (times: Float64Array): Float64Array => {
 };
 
 /** Returns serialisation (rounded up) and latency + serialisation of one chunk on each link, share 1. */
-export function linkTimes({ topology, collectives }: Rows): ReplayTimes {
+function linkTimes({ topology, collectives }: Rows): ReplayTimes {
   const serials = collectives.map(({ chunkBytes }) => {
     const classes = new Map<number, number>();
     return topology.linkBytesPerSecond.map((bandwidth) => {
