@@ -4,7 +4,7 @@ import { openEngine } from "../src/engine/engine.ts";
 import type { Engine } from "../src/engine/types.ts";
 import { InputError } from "../src/errors.ts";
 import { presetTopology } from "../src/model/presets/preset.ts";
-import { isTreeFlow } from "../src/model/tree-flow.ts";
+import { isTreeFlow, type TreeFlow } from "../src/model/tree-flow.ts";
 import type { SynthesizeOptions } from "../src/options.ts";
 import { synthesize } from "../src/pipeline.ts";
 
@@ -93,9 +93,12 @@ describe("auto", () => {
 
   it("refuses what only one algorithm has, and a time limit without it", async () => {
     await expect(auto("ring:4", { collective: "allgather", policy: "oldest" })).rejects.toThrow(/for --policy/);
-    const { schedule } = await auto("ring:4", { collective: "allgather", k: 1 });
-    if (isTreeFlow(schedule))
-      await expect(auto("ring:4", { collective: "allgather", repair: schedule })).rejects.toThrow(/for --repair/);
+    const { schedule } = await synthesize(engine, presetTopology("ring:4"), {
+      collective: "allgather",
+      algorithm: "forestcoll",
+    });
+    const repaired = auto("ring:4", { collective: "allgather", repair: schedule as TreeFlow });
+    await expect(repaired).rejects.toThrow(/for --repair/);
     const timed = synthesize(engine, presetTopology("ring:4"), { collective: "allgather", timeLimitMs: 5 });
     await expect(timed).rejects.toThrow(InputError);
     await expect(timed).rejects.toThrow(/--algorithm auto beside it for --time-limit/);
