@@ -14,14 +14,18 @@ export interface Handover {
   readonly count: number[];
 }
 
+/** So many trees of a forest are paired with those of the other, images at the same root included. */
+const MOST_PAIRED = 4e6;
+
 /**
  * Returns the handovers of the two forests of an all-reduce: at each root both number its copies in the order in which trees
  * are listed, images of a tree one behind the other (expandTrees). Of roots that maps take to each other one stands for all.
- * Throws InputError where the forests differ in the copies of a root. O(trees x images of one at the same root + NPUs).
+ * Throws InputError where the forests differ in the copies of a root, and where maps repeat trees too often. O(trees x images of one at the same root + NPUs).
  */
 export function handoverOf(flow: TreeFlow): Handover {
   const [inwards, outwards] = flow.forests;
   const places = placesOf(flow);
+  for (const forest of flow.forests) refuseTooMany(forest, places);
   const [from, to] = [queues(inwards, places), queues(outwards, places)];
   const handover: Handover = { inTree: [], outTree: [], inPlace: [], outPlace: [], count: [] };
   for (let place = 0; place < places.images.length; place++) {
@@ -55,13 +59,20 @@ interface Places {
   /** [NPUs] the orbit of each. */
   readonly of: Int32Array;
   /** [orbits] images of a tree at each of its roots. */
-  readonly images: Int32Array;
+  readonly images: Float64Array;
 }
 
 function placesOf({ topology, symmetry }: TreeFlow): Places {
   const { of, size } = orbitsOf(topology.npuCount, symmetry?.steps ?? []);
   const order = groupOrder(symmetry);
-  return { of, images: size.map((npus) => order / npus) };
+  return { of, images: Float64Array.from(size, (npus) => order / npus) };
+}
+
+/** Throws InputError for a symmetry whose elements take the trees of a root to the same root again and again. */
+function refuseTooMany({ root }: Forest, { of, images }: Places): void {
+  const paired = root.reduce((sum, npu) => sum + images[of[npu]], 0);
+  if (paired <= MOST_PAIRED) return;
+  throw new InputError("the symmetry", `at most ${MOST_PAIRED} images of trees at the roots listed`, paired);
 }
 
 /** Returns the trees at each place in the order of their copies, each as often as it has images there. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
+import { multiply, rational } from "../../src/model/rational.ts";
 import { linkCount, type Topology } from "../../src/model/topology.ts";
 import { expandTrees } from "../../src/model/tree-expansion.ts";
 import type { TreeFlow } from "../../src/model/tree-flow.ts";
@@ -8,6 +9,7 @@ import { heightsOf } from "../../src/model/tree-times.ts";
 import { random } from "../../src/random.ts";
 import { simulateTreeFlow, treeFlowClock } from "../../src/simulate/tree-flow.ts";
 import { nvls } from "../../src/synthesize/trees/nvls.ts";
+import { verifyTreeFlow } from "../../src/verify/tree-flow.ts";
 import { ABLE, drawnAbleFlow, withTraits } from "../support/able-switches.ts";
 import { playedPs } from "../support/played-trees.ts";
 import { starFlow } from "../support/tree-flows.ts";
@@ -99,5 +101,23 @@ describe("the clock of flows whose switches duplicate and sum", () => {
       expect(Math.abs(clock(pieces, 2 ** 30) - ((pieces + 1) * serial + 4 * 500_000))).toBeLessThanOrEqual(2 * pieces);
     }
     expect(presetTopology("dgx-h100:1").linkLatencyPs[0]).toBe(500_000);
+  });
+
+  it("takes maps that repeat the trees of a root as more, thinner trees, and refuses billions of them", async () => {
+    const { flow } = await nvls.make(treeRequest("dgx-h100:2", "allreduce"), context);
+    const repeated = (times: number): TreeFlow => ({
+      ...flow,
+      certificate: null,
+      symmetry: { sizes: [8 * times, 2], steps: flow.symmetry?.steps ?? [] },
+      forests: flow.forests.map((forest) => ({
+        ...forest,
+        copyBytesPerSecond: multiply(forest.copyBytesPerSecond, rational(1, times)),
+      })),
+    });
+    expect(verifyTreeFlow(repeated(2 ** 40)).violations).toEqual([]);
+    expect(simulateTreeFlow(repeated(16), 4).ps).toBe(simulateTreeFlow(flow, 4).ps);
+    expect(() => simulateTreeFlow(repeated(2 ** 40), 4)).toThrow(
+      `expected at most 4000000 images of trees at the roots listed for the symmetry but received ${2 ** 40}`,
+    );
   });
 });
