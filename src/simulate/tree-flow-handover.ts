@@ -20,7 +20,8 @@ const MOST_PAIRED = 4e6;
 /**
  * Returns the handovers of the two forests of an all-reduce: at each root both number its copies in the order in which trees
  * are listed, images of a tree one behind the other (expandTrees). Of roots that maps take to each other one stands for all.
- * Throws InputError where the forests differ in the copies of a root, and where maps repeat trees too often. O(trees x images of one at the same root + NPUs).
+ * Throws InputError where the forests differ in the copies of a root, and where maps repeat trees too often.
+ * O(trees x images of one at the same root + NPUs).
  */
 export function handoverOf(flow: TreeFlow): Handover {
   const [inwards, outwards] = flow.forests;
