@@ -73,9 +73,10 @@ export interface TunerCsv {
 
 /**
  * Returns which of NCCL's algorithms to use for which sizes, as the CSV of NCCL's example tuner plugin (NCCL_TUNER_CONFIG_FILE):
- * for each size the fastest of those that NCCL has too, or of what is like one where that was not tried. Ranges adjoin: a size's reaches up to the next size, the first from 0, the
- * last to 2^32 - 1; sizes without such an algorithm keep NCCL's choice. A tuner chooses among NCCL's own rings and trees and cannot
- * carry a schedule. Throws InputError for collectives without a tuner and where no size is left.
+ * for each size the fastest of those that NCCL has too, or of what is like one where that was not tried. Ranges adjoin: a
+ * size's reaches up to the next size, the first from 0, the last to 2^32 - 1; sizes without such an algorithm keep NCCL's
+ * choice. A tuner chooses among NCCL's own algorithms and cannot carry a schedule. Throws InputError for collectives without a
+ * tuner and where no size is left.
  */
 export function tunerCsv(rows: readonly PredictedRow[], options: TunerOptions): TunerCsv {
   const { collective, nodes, ranks, channels = -1, protocol = "simple" } = options;
