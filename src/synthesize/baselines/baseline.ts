@@ -1,5 +1,6 @@
 import { InputError } from "../../errors.ts";
 import type { Collective, CollectiveKind } from "../../model/collective.ts";
+import { quickerOrder } from "../../model/list-order.ts";
 import { listSchedule } from "../../model/list-schedule.ts";
 import type { Messages } from "../../model/messages.ts";
 import type { Topology } from "../../model/topology.ts";
@@ -30,7 +31,10 @@ export interface Baseline {
   words(request: BaselineRequest): string;
 }
 
-/** Returns the synthesizer that puts a baseline's messages on shortest paths, each as early as links and data allow. */
+/**
+ * Returns the synthesizer that puts a baseline's messages on shortest paths, each as early as links and data allow;
+ * where chunks are cut for lanes or pipelines, in the order in which they are ready if that is quicker.
+ */
 export function fromBaseline(baseline: Baseline): Synthesizer {
   const { name, description, collectives, policies = [], unit, pipelines, issue, words } = baseline;
   const refuses = baseline.refuses ?? (() => null);
@@ -58,7 +62,10 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
     }),
     async synthesize(request) {
       const one = asked(request);
-      return { schedule: listSchedule(one.topology, one.collective, issue(one)), policy: words(one), trials: 1 };
+      const { topology, collective } = one;
+      const issued = issue(one);
+      const list = cuts ? quickerOrder(topology, collective, issued) : issued;
+      return { schedule: listSchedule(topology, collective, list), policy: words(one), trials: 1 };
     },
   };
 }

@@ -1,6 +1,7 @@
 import { type Collective, withChunks } from "../../model/collective.ts";
 import { leastTransfers } from "../../model/estimate.ts";
-import { issuedPs } from "../../model/list-times.ts";
+import { orderOfReadiness } from "../../model/list-order.ts";
+import { issuedPs, OVERHEAD_PARTS } from "../../model/list-times.ts";
 import type { Messages } from "../../model/messages.ts";
 import type { Topology } from "../../model/topology.ts";
 
@@ -21,17 +22,23 @@ export function goodChunks(
   unit: number,
   issue: (collective: Collective) => Messages,
 ): number {
-  const costs: number[] = [];
-  let best = Number.MAX_VALUE;
-  for (let worse = 0, chunks = unit; worse < PATIENCE; chunks *= 2) {
+  const tried: { readonly chunks: number; readonly ps: number }[] = [];
+  const tryOut = (chunks: number): number => {
     const cut = withChunks(collective, chunks);
-    if (leastTransfers(cut) > MOST_MESSAGES) break;
+    if (leastTransfers(cut) > MOST_MESSAGES) return Number.POSITIVE_INFINITY;
     const list = issue(cut);
-    const ps = issuedPs(topology, cut, list);
-    costs.push(ps);
+    const ps = Math.min(issuedPs(topology, cut, list), orderOfReadiness(topology, cut, list, OVERHEAD_PARTS).ps);
+    tried.push({ chunks, ps });
+    return ps;
+  };
+  for (let chunks = 1; chunks < unit; chunks *= 2) tryOut(chunks);
+  let best = Number.POSITIVE_INFINITY;
+  for (let worse = 0, chunks = unit; worse < PATIENCE; chunks *= 2) {
+    const ps = tryOut(chunks);
+    if (ps === Number.POSITIVE_INFINITY) break;
     worse = best - ps > best / WORTHWHILE_PARTS ? 0 : worse + 1;
     best = Math.min(best, ps);
   }
-  const first = costs.findIndex((ps) => ps - best <= best / WORTHWHILE_PARTS);
-  return unit * 2 ** Math.max(0, first);
+  const least = tried.reduce((ps, one) => Math.min(ps, one.ps), Number.POSITIVE_INFINITY);
+  return tried.find(({ ps }) => ps - least <= least / WORTHWHILE_PARTS)?.chunks ?? unit;
 }
