@@ -1,5 +1,5 @@
+import { whyNoRing } from "../../model/no-ring.ts";
 import { type RingDecomposition, ringDecomposition } from "../../model/ring-decomposition.ts";
-import { whyNoRing } from "../../model/ring-order.ts";
 import type { Topology } from "../../model/topology.ts";
 import { fromBaseline, refuseGroups } from "./baseline.ts";
 import { ordersOfRanks } from "./npu-ranks.ts";
