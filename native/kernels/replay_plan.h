@@ -79,8 +79,7 @@ struct ReplayPlan {
   Buffer<Ends> ends;                // [rows]
   Buffer<std::uint8_t> initial;     // [2 * rows] 1 where the place holds its chunk from the start
   Buffer<std::int32_t> collective;  // [rows]; empty where there is one
-  Buffer<std::int32_t>
-      last_place;  // [collectives] behind the places of its chunks, those of the first collective first
+  Buffer<std::int32_t> last_place;  // [collectives] behind the places of its chunks; those of the first come first
   ArrivalOrder by_arrival;
   std::int32_t places = 0;
 
