@@ -1,5 +1,4 @@
 import { InfeasibleError, InputError, InternalError } from "./errors.ts";
-import type { Collective } from "./model/collective.ts";
 import { leastTransfers } from "./model/estimate.ts";
 import type { Topology } from "./model/topology.ts";
 import type { SynthesizeOptions } from "./options.ts";
@@ -57,7 +56,8 @@ export function candidatesFor(
 ): { readonly candidates: readonly Algorithm[]; readonly leftOut: readonly LeftOut[] } {
   const kind = typeof options.collective === "string" ? options.collective : options.collective.kind;
   const named =
-    names?.map((name) => algorithmNamed(name)) ?? ALGORITHMS.filter(({ collectives }) => collectives.includes(kind));
+    names?.map((name) => algorithmNamed(name, [], "--algorithms")) ??
+    ALGORITHMS.filter(({ collectives }) => collectives.includes(kind));
   const problem = wholeProblem(topology, options);
   const candidates: Algorithm[] = [];
   const leftOut: LeftOut[] = [];
@@ -76,7 +76,7 @@ export function candidatesFor(
     const [first] = named;
     if (first === undefined) throw new InputError("--algorithms", "at least one algorithm");
     const needed = refusalOf(first, problem.topology, problem.collective) ?? "fewer NPUs";
-    throw inapplicable(first.name, needed, problem.topology, problem.collective);
+    throw inapplicable(names === undefined ? "--algorithm" : "--algorithms", first.name, needed, problem);
   }
   return { candidates, leftOut };
 }
@@ -90,16 +90,21 @@ export function refuseInapplicable(
   if (algorithm.refuses === undefined) return;
   const problem = wholeProblem(topology, options);
   const needed = refusalOf(algorithm, problem.topology, problem.collective);
-  if (needed !== null) throw inapplicable(algorithm.name, needed, problem.topology, problem.collective);
+  if (needed !== null) throw inapplicable("--algorithm", algorithm.name, needed, problem);
 }
 
 const MOST_NAME = 60;
 
 /** Returns the error for an algorithm that cannot be used. */
-function inapplicable(name: string, needed: string, topology: Topology, collective: Collective): InputError {
+function inapplicable(
+  place: "--algorithm" | "--algorithms",
+  name: string,
+  needed: string,
+  { topology, collective }: Pick<ReturnType<typeof wholeProblem>, "topology" | "collective">,
+): InputError {
   const network = topology.name.length > MOST_NAME ? "this network" : topology.name || "this network";
   const others = applicableTo(topology, collective).join(", ");
-  return new InputError("--algorithm", `one that ${network} can have (${others}; ${name} needs ${needed})`, name);
+  return new InputError(place, `one that ${network} can have (${others}; ${name} needs ${needed})`, name);
 }
 
 /** Returns the microseconds by which algorithms are compared: simulated, or planned where nothing was simulated. */

@@ -1,5 +1,6 @@
 import type { Options, Progress } from "./protocol.ts";
 import type { Style } from "./style.ts";
+import { fitted } from "./text.ts";
 
 /** What a command has of the world. */
 export interface Context {
@@ -23,6 +24,11 @@ export interface Context {
 
 /** A command: exit code 0, or 1 where a check failed. Throws InputError and its kin. */
 export type Run = (context: Context, args: readonly string[]) => Promise<number>;
+
+/** Writes the lines of a report, none wider than 120 columns where words allow. */
+export function outLines(context: Context, lines: readonly string[]): void {
+  context.out(`${lines.flatMap(fitted).join("\n")}\n`);
+}
 
 /** Writes a value as the one JSON object of --json. */
 export function outJson(context: Context, value: unknown): void {

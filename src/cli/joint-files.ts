@@ -8,7 +8,7 @@ import { simulateJoint } from "../simulate/replay.ts";
 import type { Switching } from "../simulate/simulation.ts";
 import { utilisation } from "../simulate/utilisation.ts";
 import { verifyJoint } from "../verify/joint.ts";
-import { type Context, outJson } from "./context.ts";
+import { type Context, outJson, outLines } from "./context.ts";
 import { tenantLines, timeLines } from "./joint-report.ts";
 import { collectiveText, networkText } from "./synthesis-report.ts";
 import { count, labelled, linksJson, linksText } from "./text.ts";
@@ -91,6 +91,6 @@ export function simulateJointFile(
     "",
     label("links", linksText(links)),
   ];
-  context.out(`${lines.map((line) => line.trimEnd()).join("\n")}\n`);
+  outLines(context, lines);
   return code;
 }

@@ -7,7 +7,7 @@ import { perDimensionOf } from "../phases-result.ts";
 import { timingOf, topologySummary } from "../result.ts";
 import { simulatePhases } from "../simulate/phases.ts";
 import { verifyPhases } from "../verify/phases.ts";
-import { type Context, outJson } from "./context.ts";
+import { type Context, outJson, outLines } from "./context.ts";
 import { dimensionLines } from "./dimension-lines.ts";
 import { networkText, sizedText } from "./synthesis-report.ts";
 import { count, labelled, labelledTable, timingCells } from "./text.ts";
@@ -97,7 +97,10 @@ export function simulatePhasesFile(context: Context, file: string, schedule: Pha
     style.dim(head as string),
     ...rows,
   ];
-  context.out(`${lines.map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
+  outLines(
+    context,
+    lines.map((line) => `  ${line}`),
+  );
   return 0;
 }
 

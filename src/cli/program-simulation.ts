@@ -6,7 +6,7 @@ import { bandwidth, topologySummary } from "../result.ts";
 import { simulateProgram } from "../simulate/program.ts";
 import { utilisation } from "../simulate/utilisation.ts";
 import { verifyProgram } from "../verify/program.ts";
-import { type Context, outJson } from "./context.ts";
+import { type Context, outJson, outLines } from "./context.ts";
 import { networkOf } from "./network.ts";
 import { type ProgramFile, programJson, programSizeText, programText } from "./program-files.ts";
 import { networkText } from "./synthesis-report.ts";
@@ -87,6 +87,9 @@ export async function simulateProgramFile(context: Context, { file, program }: P
     "",
     labelled("links", linksText(links)),
   ];
-  context.out(`${lines.map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
+  outLines(
+    context,
+    lines.map((line) => `  ${line}`),
+  );
   return code;
 }

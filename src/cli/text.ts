@@ -90,3 +90,31 @@ export const labelledTable = (rows: readonly (readonly string[])[], align: reado
 
 /** Returns a line of a report: a label, then the text. */
 export const labelled = (label: string, text: string): string => `${label.padEnd(LABEL_WIDTH)}${text}`;
+
+/** Returns a text in lines of at most so many characters, broken between words. */
+export function wrapped(text: string, width: number): string[] {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines[lines.length - 1] as string;
+    if (line === "") lines[lines.length - 1] = word;
+    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** Columns of a report. */
+export const REPORT_WIDTH = 120;
+/** A last column narrower than this is not wrapped below itself. */
+const LEAST_COLUMN = 40;
+
+/** Returns a line of a report in lines of at most 120 characters: what is too long goes on below its last column. */
+export function fitted(line: string): string[] {
+  const text = line.trimEnd();
+  if (text.length <= REPORT_WIDTH || text.includes("\u001b")) return [text];
+  const starts = [...text.matchAll(/(?:^|(?<= {2}))(?=\S)/g)].map(({ index }) => index);
+  const start = starts.filter((at) => at <= REPORT_WIDTH - LEAST_COLUMN).at(-1) ?? 0;
+  const below = " ".repeat(start === starts[0] ? start + 2 : start);
+  const [first = "", ...rest] = wrapped(text.slice(start), REPORT_WIDTH - below.length);
+  return [text.slice(0, start) + first, ...rest.map((one) => below + one)];
+}

@@ -14,7 +14,7 @@ import { boundOfCertificate } from "../trees-result.ts";
 import { type CertificateVerdict, judgeCertificate } from "../verify/certificate.ts";
 import { verifyTreeFlow } from "../verify/tree-flow.ts";
 import type { Violation } from "../verify/violation.ts";
-import { type Context, outJson } from "./context.ts";
+import { type Context, outJson, outLines } from "./context.ts";
 import { networkText } from "./synthesis-report.ts";
 import { count, gbpsText, labelled, labelledTable, linksJson, linksText, percent, timingCells } from "./text.ts";
 import { treesText } from "./trees-report.ts";
@@ -161,6 +161,9 @@ export function simulateTreesFile(context: Context, file: string, flow: TreeFlow
     "",
     labelled("links", linksText(links)),
   ];
-  context.out(`${lines.map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
+  outLines(
+    context,
+    lines.map((line) => `  ${line}`),
+  );
   return code;
 }

@@ -60,12 +60,35 @@ export const isTreeMaker = (algorithm: Algorithm): algorithm is TreeMaker => "ma
 
 export const isPhaseMaker = (algorithm: Algorithm): algorithm is PhaseMaker => "makePhases" in algorithm;
 
-/** Returns what has that name; throws InputError, which lists the others as well. */
-export function algorithmNamed(name: string, others: readonly string[] = []): Algorithm {
+/** Names that others give to algorithms, in small letters without what joins words. */
+const ALSO_CALLED: Readonly<Record<string, string>> = {
+  halvingdoubling: "rhd",
+  recursivehalvingdoubling: "rhd",
+  doublebinarytree: "dbt",
+  doublebinarytrees: "dbt",
+  tree: "nccl-tree",
+  nccl: "nccl-rings",
+  multirail: "blueconnect",
+  hierarchical: "blueconnect",
+  parallelaggregatedtrees: "pat",
+};
+
+/** Returns the algorithm that a name may mean. */
+function meant(name: string, names: readonly string[]): string {
+  const other = ALSO_CALLED[name.toLowerCase().replace(/[\s_-]/g, "")];
+  return other === undefined ? didYouMean(name, names) : ` (did you mean "${other}"?)`;
+}
+
+/** Returns what has that name; throws InputError for `place`, which lists the others as well. */
+export function algorithmNamed(
+  name: string,
+  others: readonly string[] = [],
+  place: "--algorithm" | "--algorithms" = "--algorithm",
+): Algorithm {
   const found = ALGORITHMS.find((algorithm) => algorithm.name === name);
   if (found === undefined) {
     const names = [...ALGORITHMS.map((one) => one.name), ...others];
-    throw new InputError("--algorithm", `one of ${names.join(", ")}${didYouMean(name, names)}`, name);
+    throw new InputError(place, `one of ${names.join(", ")}${meant(name, names)}`, name);
   }
   return found;
 }

@@ -8,7 +8,7 @@ import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing
 import { switchCount, type Topology } from "../../model/topology.ts";
 import { problemOf } from "../../problem.ts";
 import { boundReport, referenceReport, topologySummary } from "../../result.ts";
-import { type Context, outJson } from "../context.ts";
+import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { collectiveRequest } from "../request.ts";
@@ -61,7 +61,10 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     "limit: for any algorithm, any chunks, any pipelining",
     `bound: for whole transfers of these chunks over ${routesText(bound.routes)}`,
   ];
-  context.out(`${text.map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
+  outLines(
+    context,
+    text.map((line) => `  ${line}`),
+  );
   return 0;
 }
 

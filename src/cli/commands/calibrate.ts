@@ -2,21 +2,28 @@ import { type CalibrateOptions, calibrate } from "../../calibrate.ts";
 import { InputError } from "../../errors.ts";
 import { topologyJsonParts } from "../../export/topology-json.ts";
 import type { FittedFigure } from "../../model/alpha-beta-fit.ts";
-import type { CalibratedClass, CalibrationErrors, CalibrationReport } from "../../model/calibration.ts";
+import type {
+  CalibratedClass,
+  CalibratedPoint,
+  CalibrationErrors,
+  CalibrationReport,
+} from "../../model/calibration.ts";
 import { FITTED_ALGORITHMS } from "../../model/collective-cost.ts";
 import { formatSize, parseSize } from "../../model/units.ts";
-import { type Context, outJson } from "../context.ts";
+import { type Context, outJson, outLines } from "../context.ts";
 import { nameOf, readText } from "../input-file.ts";
 import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
 import type { Options } from "../protocol.ts";
 import type { Style } from "../style.ts";
 import { table } from "../table.ts";
-import { count, significant } from "../text.ts";
+import { count, labelled, significant } from "../text.ts";
 import { namedCollective, oneOf, textOf, wholeNumber } from "../values.ts";
 
 /** More points than these are in --json only. */
-const MOST_POINTS = 40;
+const MOST_POINTS = 24;
+/** Of them, those with the greatest errors. */
+const WORST_POINTS = 8;
 
 function optionsOf(options: Options): CalibrateOptions {
   const collective = textOf(options, "collective");
@@ -52,12 +59,12 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       yield "\n";
     })(),
   );
+  const file = output === undefined ? [] : ["", labelled("file", output.path)];
   if (json) outJson(context, report);
   else if (!(quiet && output !== undefined))
-    context.out(
-      `${linesOf(report, style)
-        .map((line) => `  ${line}`.trimEnd())
-        .join("\n")}\n`,
+    outLines(
+      context,
+      [...linesOf(report, style), ...file].map((line) => `  ${line}`),
     );
   return 0;
 }
@@ -74,29 +81,57 @@ function figureText({ value, error, certainty }: FittedFigure, unit: string): st
   return error === null ? `${number} ${unit}` : `${number} +- ${significant(error, 2)} ${unit}`;
 }
 
+/** Returns what calls cost by themselves, which is no part of a network. */
+function callText({ callUs, classes }: CalibrationReport): string[] {
+  if (callUs?.certainty === "fitted")
+    return [
+      `each call costs ${figureText(callUs, "us")} by itself (launch), which is no part of a network and is not written`,
+    ];
+  if (callUs !== null || classes.every(({ latencyUs }) => latencyUs.certainty === "kept")) return [];
+  return [
+    "what a call costs by itself (launch) is no part of a network, but these logs do not tell it from latencies, which hold it; a log of one box with another number of ranks beside them would",
+  ];
+}
+
+/** Returns the points to show, in their order: the largest size of each log, the worst, and others evenly spread. */
+function shownPoints(points: readonly CalibratedPoint[]): readonly CalibratedPoint[] {
+  if (points.length <= MOST_POINTS) return points;
+  const largest = new Map<string, CalibratedPoint>();
+  for (const point of points) {
+    const log = `${point.source} ${point.collective} ${point.ranks}`;
+    if (point.sizeBytes >= (largest.get(log)?.sizeBytes ?? 0)) largest.set(log, point);
+  }
+  const worst = [...points].sort((a, b) => Math.abs(b.error) - Math.abs(a.error)).slice(0, WORST_POINTS);
+  const shown = new Set([...[...largest.values()].slice(0, WORST_POINTS), ...worst]);
+  const rest = points.filter((point) => !shown.has(point));
+  const room = MOST_POINTS - shown.size;
+  for (let i = 0; i < room; i++) shown.add(rest[Math.floor((i * rest.length) / room)] as CalibratedPoint);
+  return points.filter((point) => shown.has(point));
+}
+
 function linesOf(report: CalibrationReport, style: Style): string[] {
   const { classes, points, errors, limits, regimes, regimeErrors, leftOut, algorithm } = report;
   const lines = [
     "",
     ...heading(["links", "", "bandwidth", "fitted", "latency", "fitted"], classes.map(classCells), style),
   ];
-  lines.push("", ...classes.flatMap(reasons));
+  lines.push("", ...report.notes.map((note) => `note: ${note}`), ...classes.flatMap(reasons), ...callText(report));
   for (const { source, collective, ranks, class: name } of limits)
     lines.push(`${collective} among ${ranks} as ${algorithm} (${source}): large sizes are limited by ${name}`);
   lines.push("", `errors of ${count(points.length, "point")}: ${errorsText(errors)}`);
   if (leftOut > 0) lines.push(`${count(leftOut, "point")} of other algorithms left out`);
-  const shown = points
-    .slice(0, MOST_POINTS)
-    .map(({ collective, ranks, sizeBytes, measuredUs, fittedUs, error }) => [
-      collective,
-      String(ranks),
-      formatSize(sizeBytes),
-      usText(measuredUs),
-      usText(fittedUs),
-      `${error > 0 ? "+" : ""}${percentText(error)}`,
-    ]);
-  lines.push("", ...heading(["collective", "ranks", "size", "measured", "fitted", "error"], shown, style));
-  if (points.length > MOST_POINTS) lines.push(`and ${points.length - MOST_POINTS} more (--json has all)`);
+  const shown = shownPoints(points);
+  const cells = shown.map(({ collective, ranks, sizeBytes, measuredUs, fittedUs, error }) => [
+    collective,
+    String(ranks),
+    formatSize(sizeBytes),
+    usText(measuredUs),
+    usText(fittedUs),
+    `${error > 0 ? "+" : ""}${percentText(error)}`,
+  ]);
+  lines.push("", ...heading(["collective", "ranks", "size", "measured", "fitted", "error"], cells, style));
+  if (points.length > shown.length)
+    lines.push(`and ${points.length - shown.length} more, with lesser errors (--json has all)`);
   if (regimeErrors === null) return lines;
   const rows = regimes.map(({ fromBytes, toBytes, points: many, callUs, algbwGBps, errors: own }) => [
     `${formatSize(fromBytes)} to ${formatSize(toBytes)}`,

@@ -9,6 +9,7 @@ import { formatSize, parseSize } from "../../model/units.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
 import type { Context } from "../context.ts";
 import { withEngine } from "../engine.ts";
+import { gainLines } from "../gain-lines.ts";
 import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
 import { membershipOf } from "../request.ts";
@@ -16,7 +17,7 @@ import type { Style } from "../style.ts";
 import { synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { networkText } from "../synthesis-report.ts";
 import { table } from "../table.ts";
-import { count, labelled, leftOutLines, percent, significant, timeText } from "../text.ts";
+import { count, fitted, labelled, leftOutLines, percent, significant, timeText } from "../text.ts";
 import { listOf, namedCollective, oneOf, textOf } from "../values.ts";
 import { version } from "../version.ts";
 
@@ -34,7 +35,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const sizes = listOf(textOf(options, "sizes") as string, "--sizes", "sizes such as 1MiB");
   const names = textOf(options, "algorithms");
   const algorithms =
-    names === undefined ? undefined : listOf(names, "--algorithms", "names").map((name) => algorithmNamed(name).name);
+    names === undefined
+      ? undefined
+      : listOf(names, "--algorithms", "names").map((name) => algorithmNamed(name, [], "--algorithms").name);
   const request = {
     collective,
     sizesBytes: sizes.map((size) => parseSize(size, "--sizes")),
@@ -90,7 +93,7 @@ function textIn(
       return text;
     }
     case "table":
-      return `${report(comparison, context).join("\n")}\n`;
+      return `${report(comparison, context).flatMap(fitted).join("\n")}\n`;
   }
 }
 
@@ -166,7 +169,10 @@ function choiceLines(references: readonly ReferenceRow[]): string[] {
   const sizesOf = new Map<string, string[]>();
   for (const { choice, sizeBytes } of references)
     sizesOf.set(choice, [...(sizesOf.get(choice) ?? []), formatSize(sizeBytes)]);
-  return [...sizesOf].map(([choice, sizes]) => `${choice}: ${sizes.join(", ")}`);
+  const chosen = [...sizesOf].map(([choice, sizes]) => `${choice}: ${sizes.join(", ")}`);
+  return chosen.length === 0
+    ? []
+    : [...chosen, "it counts launches and costs of messages, which simulated times do not"];
 }
 
 function report({ topology, collective, rows, references, limits, leftOut }: Comparison, { style }: Context): string[] {
@@ -181,6 +187,7 @@ function report({ topology, collective, rows, references, limits, leftOut }: Com
   const why = new Set(
     limits.map(({ sizeBytes, limit }) => `${formatSize(sizeBytes)}: ${timeText(limit.us)}, ${limit.because}`),
   );
+  const gains = gainLines(rows, style);
   const verdict = rows.length === 1 ? "the line verified" : `all ${count(rows.length, "line")} verified`;
   const below = (label: string, texts: readonly string[]): string[] =>
     texts.map((text, i) => labelled(i === 0 ? label : "", text));
@@ -191,6 +198,7 @@ function report({ topology, collective, rows, references, limits, leftOut }: Com
     "",
     ...lines,
     "",
+    ...(gains.length === 0 ? [] : [...gains, ""]),
     ...below("limit", [...why]),
     ...below("NCCL model", choiceLines(references)),
     ...leftOutLines(leftOut),

@@ -9,10 +9,10 @@ import { type Context, outJson } from "../context.ts";
 import type { Listing, Row } from "../listing.ts";
 import { networkOf } from "../network.ts";
 import { table } from "../table.ts";
+import { REPORT_WIDTH, wrapped } from "../text.ts";
 import { refuseOptions, textOf } from "../values.ts";
 
-/** Characters of a line, and between columns. */
-const WIDTH = 120;
+/** Blanks between columns. */
 const GAP = 2;
 
 const COLLECTIVES: readonly Row[] = [
@@ -155,12 +155,12 @@ function linesOf(listing: Listing, rows: readonly Row[], context: Context): stri
 
 function tableOf({ columns, widths }: Listing, rows: readonly Row[], { style }: Context): string[] {
   const text = (value: unknown): string => (Array.isArray(value) ? value.join(", ") : String(value));
-  const cells = rows.map((row) => columns.map((column, i) => wrapped(text(row[column]), widths?.[i])));
+  const cells = rows.map((row) => columns.map((column, i) => wrappedCell(text(row[column]), widths?.[i])));
   const last = columns.length - 1;
   if (widths !== undefined) {
     const before = columns.slice(0, last).map((_, i) => Math.max(...cells.flatMap((row) => lengthsOf(row[i]))) + GAP);
-    const rest = WIDTH - GAP - before.reduce((a, b) => a + b, 0);
-    for (const row of cells) row[last] = wrapped(row[last] as string, rest);
+    const rest = REPORT_WIDTH - GAP - before.reduce((a, b) => a + b, 0);
+    for (const row of cells) row[last] = wrappedCell(row[last] as string, rest);
   }
   const lines = table(
     columns.map((column) => style.dim(column)),
@@ -172,14 +172,4 @@ function tableOf({ columns, widths }: Listing, rows: readonly Row[], { style }: 
 
 const lengthsOf = (cell = ""): number[] => cell.split("\n").map((line) => line.length);
 
-/** Returns a text in lines of at most so many characters, broken between words. */
-function wrapped(text: string, width = Number.POSITIVE_INFINITY): string {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const line = lines[lines.length - 1] as string;
-    if (line === "") lines[lines.length - 1] = word;
-    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines.join("\n");
-}
+const wrappedCell = (text: string, width = Number.POSITIVE_INFINITY): string => wrapped(text, width).join("\n");

@@ -13,7 +13,7 @@ import { simulate } from "../../simulate/simulate.ts";
 import type { Switching } from "../../simulate/simulation.ts";
 import { utilisation } from "../../simulate/utilisation.ts";
 import { verify } from "../../verify/verify.ts";
-import { type Context, outJson } from "../context.ts";
+import { type Context, outJson, outLines } from "../context.ts";
 import { simulateJointFile } from "../joint-files.ts";
 import { outputFile } from "../output-file.ts";
 import { simulatePhasesFile } from "../phase-files.ts";
@@ -158,6 +158,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     labelled("links", linksText(links)),
     ...(trace === undefined ? [] : [labelled("trace", trace.path)]),
   ];
-  context.out(`${lines.map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
+  outLines(
+    context,
+    lines.map((line) => `  ${line}`),
+  );
   return code;
 }

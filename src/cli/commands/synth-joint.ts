@@ -3,7 +3,7 @@ import { jointScheduleJsonParts } from "../../export/joint-schedule-json.ts";
 import { readCollectives } from "../../import/collectives-json.ts";
 import { synthesizeJoint } from "../../joint.ts";
 import { jointTransferCount } from "../../model/joint-schedule.ts";
-import { type Context, outJson } from "../context.ts";
+import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { readText } from "../input-file.ts";
 import { jointReportLines } from "../joint-report.ts";
@@ -54,7 +54,7 @@ export async function synthesizeSeveral(context: Context, args: readonly string[
   const shown = { ...report, schedule: { ...report.schedule, file: output?.path ?? null } };
   if (json) outJson(context, shown);
   else if (!(quiet && output !== undefined)) {
-    context.out(`${jointReportLines(shown, schedule, context.style, bytes).join("\n")}\n`);
+    outLines(context, jointReportLines(shown, schedule, context.style, bytes));
   }
   return 0;
 }

@@ -9,7 +9,7 @@ import type { Report } from "../../result.ts";
 import { AUTO, algorithmNamed, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
 import { verifyTreeFlow } from "../../verify/tree-flow.ts";
 import { autoLines } from "../auto-report.ts";
-import { type Context, outJson } from "../context.ts";
+import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { type OutputFile, outputFile } from "../output-file.ts";
@@ -97,7 +97,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
         ? phasesReportLines
         : synthesisReport;
     const report = [...lines(shown, schedule.collective, context.style, bytes), ...autoLines(shown, context.style)];
-    context.out(`${report.join("\n")}\n`);
+    outLines(context, report);
   }
   return 0;
 }

@@ -1,11 +1,13 @@
 import { InputError } from "../../errors.ts";
 import { mscclXmlParts } from "../../export/msccl-xml.ts";
+import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import type { Program } from "../../model/program.ts";
 import type { Topology } from "../../model/topology.ts";
 import { isTreeFlow } from "../../model/tree-flow.ts";
-import { formatSize } from "../../model/units.ts";
+import { formatSize, PS_PER_US } from "../../model/units.ts";
 import { limitViolations, type MadeProgram, programOf } from "../../programs.ts";
-import { synthesizeForRuntime } from "../../programs-by-size.ts";
+import { programUs, synthesizeForRuntime } from "../../programs-by-size.ts";
+import { simulate } from "../../simulate/simulate.ts";
 import { AUTO, algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
 import type { Context } from "../context.ts";
 import { withEngine } from "../engine.ts";
@@ -31,6 +33,24 @@ function writtenProgram({ program, verification, warnings }: MadeProgram, bytes:
 
 function write(context: Context, made: MadeProgram, path: string): Written {
   return writtenProgram(made, outputFile(context, path, "-o").write([made.text]));
+}
+
+/** Programs of more instructions are not simulated on the way. */
+const MOST_SIMULATED_INSTRUCTIONS = 5e4;
+
+/** A program that takes so many times what its schedule takes is worth another one. */
+const SLOWER = 1.25;
+
+/** Returns what a runtime would need for the program beside what the schedule itself takes, where that is soon told. */
+function timeNotes(schedule: ScheduleSubject["schedule"], { program, verification }: MadeProgram): string[] {
+  if (verification.facts.instructions > MOST_SIMULATED_INSTRUCTIONS || isPhaseSchedule(schedule)) return [];
+  const { sizeBytes } = schedule.collective;
+  const us = programUs(program, schedule, sizeBytes);
+  if (isTreeFlow(schedule)) return [`${timeText(us)} for ${formatSize(sizeBytes)} in the simulation of programs`];
+  const own = simulate(schedule).ps / PS_PER_US;
+  const advice = us > SLOWER * own ? ["`export TOPO --sizes` looks for the algorithm whose program is fastest"] : [];
+  const both = `${timeText(us)} for ${formatSize(sizeBytes)} in the simulation of programs; the schedule itself takes ${timeText(own)}`;
+  return [both, ...advice];
 }
 
 /** A file of the same machine in another dialect, or with another range of sizes. */
@@ -89,8 +109,10 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     synthesize: synthesizeTrees,
     fromSchedule(context, { schedule, note, parts }, path) {
       const options = programOptions(context, dialectOf(context));
-      const written = write(context, programOf(schedule, parts === undefined ? options : { ...options, parts }), path);
-      return note === undefined ? written : { ...written, notes: [note, ...(written.notes ?? [])] };
+      const made = programOf(schedule, parts === undefined ? options : { ...options, parts });
+      const written = write(context, made, path);
+      const times = note === undefined ? timeNotes(schedule, made) : [note];
+      return { ...written, notes: [...times, ...(written.notes ?? [])] };
     },
     fromProgram: (context, { program }, path) => rewrite(context, program, path),
   },
