@@ -137,8 +137,8 @@ export async function synthesizeForRuntime(
 const nameOfRange = ({ schedule, report }: SynthesizeResult, minBytes: number, maxBytes: number | null): string =>
   `${schedule.collective.kind}-${minBytes}-${maxBytes ?? "up"}-${report.algorithm}`;
 
-/** Returns what a program takes on the network of its schedule. */
-function programUs(
+/** Returns what a program takes on the network of its schedule, microseconds. */
+export function programUs(
   program: Program,
   { topology, collective }: SynthesizeResult["schedule"],
   sizeBytes: number,
