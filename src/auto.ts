@@ -1,5 +1,5 @@
 import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut, usOf } from "./candidates.ts";
-import { contender } from "./chunk-trials.ts";
+import { contender, SEARCHES } from "./chunk-trials.ts";
 import { CancelledError, InputError } from "./errors.ts";
 import { leastTransfers } from "./model/estimate.ts";
 import type { Topology } from "./model/topology.ts";
@@ -28,8 +28,6 @@ const DEFAULT_BUDGET_MS = 10_000;
 
 /** Seldom far from the best, and quick also where there are many NPUs. */
 const PROMISING = ["forestcoll", "nvls", "themis", "bfb", "expand"];
-/** Searches, which go on until they meet a bound. */
-const SEARCHES = ["tacos", "mcf"];
 /** From so many transfers on baselines that list them take longer than searches do. */
 const MANY_TRANSFERS = 1e5;
 
@@ -37,7 +35,8 @@ const MANY_TRANSFERS = 1e5;
 function trialOrder(candidates: readonly Algorithm[], transfers: number): Algorithm[] {
   const rank = ({ name }: Algorithm): number => {
     if (PROMISING.includes(name)) return PROMISING.indexOf(name) - PROMISING.length;
-    return SEARCHES.includes(name) === transfers < MANY_TRANSFERS ? 1 : 0;
+    const search = SEARCHES.indexOf(name) + 1;
+    return transfers < MANY_TRANSFERS ? search : Number(search === 0);
   };
   return [...candidates].sort((a, b) => rank(a) - rank(b));
 }
@@ -89,7 +88,8 @@ async function trials<Result extends { readonly report: Report }>(
     const either = [signal, timer].filter((one) => one !== undefined);
     try {
       const stopped = either.length === 0 ? {} : { signal: AbortSignal.any(either) };
-      const result = await contender(algorithm, topology, { ...options, ...stopped }, make);
+      const rivalUs = found.best === null ? undefined : usOf(found.best.report);
+      const result = await contender(algorithm, topology, { ...options, ...stopped }, make, rivalUs);
       found.reports.push(result.report);
       if (found.best === null || isBetter(result.report, found.best.report)) found.best = result;
     } catch (error) {

@@ -13,17 +13,28 @@ export function limitWithBottleneck(kernels: Kernels, topology: Topology, collec
   return limitOf(topology, collective, bottlenecksOf(kernels, topology, collective));
 }
 
+/** The cuts that were found, by members and ways: many limits are asked of one network. */
+const FOUND = new WeakMap<Topology, Map<string, Int32Array[]>>();
+
 /** Returns the narrowest cuts of the network for the collective's all-gather and reduce-scatter. */
 function bottlenecksOf(
   kernels: Kernels,
   topology: Topology,
   { kind, groupCount, groupSize, groupMembers }: Collective,
-) {
+): readonly Int32Array[] {
   const gathers = kind === "allgather" || kind === "allreduce";
   const scatters = kind === "reducescatter" || kind === "allreduce";
   if (groupCount !== 1 || groupSize < 2) return [];
-  const ways = [...(gathers ? [topology] : []), ...(scatters ? [reversed(topology)] : [])];
-  return ways.flatMap((network) => bottleneck(kernels, network, groupMembers));
+  const found = FOUND.get(topology) ?? new Map<string, Int32Array[]>();
+  FOUND.set(topology, found);
+  const key = `${gathers} ${scatters} ${groupMembers.join()}`;
+  let cuts = found.get(key);
+  if (cuts === undefined) {
+    const ways = [...(gathers ? [topology] : []), ...(scatters ? [reversed(topology)] : [])];
+    cuts = ways.flatMap((network) => bottleneck(kernels, network, groupMembers));
+    found.set(key, cuts);
+  }
+  return cuts;
 }
 
 /** Returns the smaller side of the narrowest cut between members, others being switches; none where sums leave exact numbers. */

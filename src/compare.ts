@@ -1,6 +1,6 @@
 import { limitWithFlow } from "./all-to-all.ts";
 import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut, usOf } from "./candidates.ts";
-import { contender } from "./chunk-trials.ts";
+import { contender, SEARCHES } from "./chunk-trials.ts";
 import type { Engine } from "./engine/types.ts";
 import { InputError } from "./errors.ts";
 import { busFactor } from "./model/collective.ts";
@@ -74,18 +74,21 @@ async function reportsOf(
   options: SizedOptions,
   told: { begins: (algorithm: string) => void; failed: (algorithm: string, error: Error) => void },
 ): Promise<Report[]> {
-  const reports: Report[] = [];
-  for (const algorithm of candidates) {
+  const reports = new Map<Algorithm, Report>();
+  const placeOf = ({ name }: Algorithm): number => SEARCHES.indexOf(name);
+  for (const algorithm of [...candidates].sort((a, b) => placeOf(a) - placeOf(b))) {
     told.begins(algorithm.name);
     try {
-      const { report } = await contender(algorithm, topology, options, (asked) => synthesize(engine, topology, asked));
-      reports.push(report);
+      const make = (asked: SynthesizeOptions) => synthesize(engine, topology, asked, false);
+      const rivalUs = Math.min(...[...reports.values()].map(usOf));
+      const { report } = await contender(algorithm, topology, options, make, rivalUs);
+      reports.set(algorithm, report);
     } catch (error) {
       if (!isOwnFailure(error)) throw error;
       told.failed(algorithm.name, error);
     }
   }
-  return reports;
+  return candidates.flatMap((algorithm) => reports.get(algorithm) ?? []);
 }
 
 /** Returns the greatest limit that is known for a size: an algorithm that knows the network's flow may prove more than the cuts. */

@@ -2,17 +2,16 @@ import { limitWithBottleneck } from "./bottleneck.ts";
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InputError, InternalError } from "./errors.ts";
 import { phasesBound } from "./model/bounds/phases.ts";
-import { type Bound, boundOf, referencePs } from "./model/bounds.ts";
+import { type Bound, referencePs } from "./model/bounds.ts";
 import type { PhaseSchedule } from "./model/phase-schedule.ts";
 import { phaseTransfers, stepsOfPhases } from "./model/phase-steps.ts";
 import { compare } from "./model/rational.ts";
-import { routeTimes } from "./model/routes.ts";
 import type { StepSchedule } from "./model/step-schedule.ts";
 import type { Topology } from "./model/topology.ts";
 import { checkOptions, type SynthesizeOptions } from "./options.ts";
 import { perDimensionOf, phasesReport } from "./phases-result.ts";
 import { problemOf } from "./problem.ts";
-import { type Report, reportOf } from "./result.ts";
+import { type Report, reportOf, transfersBound } from "./result.ts";
 import { simulatePhases } from "./simulate/phases.ts";
 import { simulateSchedule } from "./simulate/replay.ts";
 import type { PhaseMaker, PhaseSynthesis } from "./synthesize/phase-maker.ts";
@@ -42,13 +41,15 @@ function refuseOtherOptions({ name }: PhaseMaker, options: SynthesizeOptions): v
 /**
  * Returns phases within the dimensions of a network for a collective, with their report: made, judged, replayed dimension by
  * dimension. Up to 2e6 transfers they are written out as steps, which the judges of steps verify and replay: the result is then
- * a schedule of steps. Without a number of chunks, that with which the maker does best. Throws as `synthesize` does.
+ * a schedule of steps. Without a number of chunks, that with which the maker does best. Where it is not `bounded`, the bound is
+ * the limit (withTransfersBound). Throws as `synthesize` does.
  */
 export async function synthesizePhases(
   engine: Engine,
   topology: Topology,
   options: SynthesizeOptions,
   maker: PhaseMaker,
+  bounded = true,
 ): Promise<PhasesResult> {
   checkOptions(options);
   refuseOtherOptions(maker, options);
@@ -95,8 +96,8 @@ export async function synthesizePhases(
     switching: options.switching ?? "cut-through",
     replay: engine.kernels.replay,
   });
-  begin("bound");
-  const bound = greater(limit, transfersBound(steps));
+  if (bounded) begin("bound");
+  const bound = bounded ? greater(limit, transfersBound(steps)) : limit;
   const report = reportOf({ ...about, schedule: steps, bound, simulated: { ps: replayed.ps, model: replayed.model } });
   const notes = found.notes.length === 0 ? {} : { notes: found.notes };
   return { schedule: steps, report: { ...report, perDimension: perDimensionOf(schedule, simulated), ...notes } };
@@ -116,6 +117,3 @@ function refuse({ name }: PhaseMaker, violations: readonly Violation[]): void {
   if (violations.length === 0) return;
   throw new InternalError(`${name} made phases that break rules: ${violations[0]?.message}`);
 }
-
-const transfersBound = ({ topology, collective, routes }: StepSchedule): Bound =>
-  boundOf(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes));

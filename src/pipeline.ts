@@ -5,19 +5,21 @@ import { refuseInapplicable } from "./candidates.ts";
 import { openHighs } from "./engine/milp/highs.ts";
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InputError, InternalError } from "./errors.ts";
-import { boundOf, referencePs } from "./model/bounds.ts";
+import { referencePs } from "./model/bounds.ts";
 import { COLLECTIVE_KINDS } from "./model/collective.ts";
 import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "./model/estimate.ts";
-import { compare, rational } from "./model/rational.ts";
-import { NO_ROUTES, routeCount, routeTimes } from "./model/routes.ts";
+import { isPhaseSchedule } from "./model/phase-schedule.ts";
+import { compare } from "./model/rational.ts";
+import { NO_ROUTES, routeCount } from "./model/routes.ts";
 import { type AnySchedule, makespanOf, transfersOf } from "./model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
 import type { StepSchedule } from "./model/step-schedule.ts";
 import { isNpu, type Topology } from "./model/topology.ts";
+import { isTreeFlow } from "./model/tree-flow.ts";
 import { checkOptions, type SynthesizeOptions } from "./options.ts";
 import { synthesizePhases } from "./phases.ts";
 import { checkSize, type Problem, problemOf } from "./problem.ts";
-import { type Report, reportOf } from "./result.ts";
+import { type Report, reportOf, transfersBound, withTransfersBound } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
 import { AUTO, algorithmNamed, checkPolicy, isPhaseMaker, isTreeMaker } from "./synthesize/catalog.ts";
@@ -199,16 +201,22 @@ function refuseTreeOptions({ algorithm = "tacos", k, eulerian, repair }: Synthes
 
 /**
  * Returns a schedule for a collective on a network, with its report: synthesized, verified by the independent judge,
- * simulated under congestion, and compared with proved bounds. Throws InputError (bad request), InfeasibleError (no schedule
- * exists), CancelledError; InternalError should a schedule not pass the verifier.
+ * simulated under congestion, and compared with proved bounds. Where it is one of several that are compared it need not be
+ * `bounded`: the bound of its transfers can take as long as all the rest, and the limit then stands in its place
+ * (`boundedResult` finds it afterwards). Throws InputError (bad request), InfeasibleError (no schedule exists), CancelledError;
+ * InternalError should a schedule not pass the verifier.
  */
 export async function synthesize(
   engine: Engine,
   topology: Topology,
   options: SynthesizeOptions,
+  bounded = true,
 ): Promise<SynthesizeResult> {
   checkOptions(options);
-  if (options.algorithm === AUTO) return synthesizeBest(topology, options, (one) => synthesize(engine, topology, one));
+  if (options.algorithm === AUTO) {
+    const best = await synthesizeBest(topology, options, (one) => synthesize(engine, topology, one, false));
+    return bounded ? boundedResult(best, options.onProgress) : best;
+  }
   const synthesizer = algorithmNamed(options.algorithm ?? "tacos", [AUTO]);
   const { collective, chunks = 1 } = options;
   const kind = typeof collective === "string" ? collective : collective.kind;
@@ -230,7 +238,7 @@ export async function synthesize(
       synthesizer.name,
     );
   if (isTreeMaker(synthesizer)) return synthesizeTrees(engine, topology, options, synthesizer);
-  if (isPhaseMaker(synthesizer)) return synthesizePhases(engine, topology, options, synthesizer);
+  if (isPhaseMaker(synthesizer)) return synthesizePhases(engine, topology, options, synthesizer, bounded);
   refuseTreeOptions(options);
   const first = problemOf(topology, { ...options, chunks: chunks === "auto" ? 1 : chunks });
   const begin = (phase: string): void => options.onProgress?.({ phase, done: 0, total: 1 });
@@ -273,15 +281,8 @@ export async function synthesize(
           replay: engine.kernels.replay,
         })
       : null;
-  begin("bound");
-  const ofTransfers = hasNothingToSend(problem)
-    ? { ps: rational(0), witness: { kind: "nothing" as const } }
-    : boundOf(
-        problem.topology,
-        problem.collective,
-        schedule.routes,
-        routeTimes(problem.topology, schedule.routes, problem.collective.chunkBytes),
-      );
+  if (bounded) begin("bound");
+  const ofTransfers = bounded ? transfersBound(schedule) : limit;
   // what holds for any algorithm holds for whole transfers
   const bound = compare(limit.ps, ofTransfers.ps) > 0 ? limit : ofTransfers;
   const report = reportOf({
@@ -303,4 +304,15 @@ export async function synthesize(
     },
   });
   return { schedule, report };
+}
+
+/** Returns a result that was made without the bound of its transfers, with it; trees and phases have theirs from the start. */
+export function boundedResult(
+  result: SynthesizeResult,
+  onProgress?: SynthesizeOptions["onProgress"],
+): SynthesizeResult {
+  const { schedule, report } = result;
+  if (isTreeFlow(schedule) || isPhaseSchedule(schedule)) return result;
+  onProgress?.({ phase: "bound", done: 0, total: 1 });
+  return { schedule, report: withTransfersBound(report, schedule) };
 }

@@ -1,9 +1,10 @@
 import type { AutoReport } from "./auto.ts";
 import type { Backend } from "./engine/kernels/kernels.ts";
-import { type Bound, describeWitness } from "./model/bounds.ts";
+import { type Bound, boundOf, describeWitness } from "./model/bounds.ts";
 import { busFactor, type Collective } from "./model/collective.ts";
 import type { DirectFacts } from "./model/direct/facts.ts";
 import { divide, format, multiply, type Rational, rational, toNumber } from "./model/rational.ts";
+import { routeTimes } from "./model/routes.ts";
 import { makespanOf, transfersOf } from "./model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
 import { linkCount, switchCount, type Topology, topologyHash } from "./model/topology.ts";
@@ -169,6 +170,19 @@ export const topologySummary = (topology: Topology): Report["topology"] => ({
 /** Returns the papers' ideal as the reports show it; null where they define none. */
 export const referenceReport = (ps: Rational | null): Report["reference"] =>
   ps === null ? null : { us: toNumber(divide(ps, rational(PS_PER_US))), name: "TACOS ideal" };
+
+/** Returns the bound of whole transfers over the routes of a schedule. Throws as boundOf. */
+export const transfersBound = ({ topology, collective, routes }: Schedule): Bound =>
+  boundOf(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes));
+
+/** Returns the report of a schedule that was made without the bound of its transfers, with it. */
+export function withTransfersBound(report: Report, schedule: Schedule): Report {
+  const { topology, collective } = schedule;
+  const ofTransfers = transfersBound(schedule);
+  const bound = boundReport(topology, collective, ofTransfers);
+  if (report.bound.us > bound.us) return report;
+  return { ...report, bound, optimality: ratio(ofTransfers.ps, makespanOf(schedule)) };
+}
 
 /** Returns a / b, and 1 where both are 0 (nothing to send). */
 export function ratio(a: Rational, b: number): number {
