@@ -11,7 +11,6 @@ export interface LineSteps {
   readonly steps: number;
   /** 2 where every block is cut in two that go round a ring in opposite directions; else 1. */
   readonly parts: number;
-  readonly step: Int32Array;
   /** [steps + 1] rows of step s: firstRow[s] .. firstRow[s + 1]. */
   readonly firstRow: Int32Array;
   readonly from: Int32Array;
@@ -83,7 +82,6 @@ export function lineSteps(algorithm: LineAlgorithm, size: number, parts: 1 | 2 =
   const rows = size * (size - 1) * parts;
   const steps = lineStepCount(algorithm, size);
   const columns = {
-    step: new Int32Array(rows),
     firstRow: new Int32Array(steps + 1),
     from: new Int32Array(rows),
     to: new Int32Array(rows),
@@ -92,7 +90,6 @@ export function lineSteps(algorithm: LineAlgorithm, size: number, parts: 1 | 2 =
   };
   let row = 0;
   const add: Add = (step, from, to, block, part = 0) => {
-    columns.step[row] = step;
     columns.from[row] = from;
     columns.to[row] = to;
     columns.block[row] = block;
