@@ -6,6 +6,7 @@ import { type CalibratedClass, type CalibratedPoint, type CalibrationReport, err
 import { didYouMean } from "./model/closest.ts";
 import type { NamedCollective } from "./model/collective.ts";
 import { type CostRequest, collectiveCost, type FittedAlgorithm } from "./model/collective-cost.ts";
+import { gpuModel } from "./model/gpu-model.ts";
 import { CALIBRATED, type LinkClasses, linkClasses, withFigures } from "./model/link-classes.ts";
 import type { Measurements } from "./model/measurements.ts";
 import { bestRegimes, type Regime, within } from "./model/regimes.ts";
@@ -183,6 +184,7 @@ export function calibrate(
     topology: topology.name,
     algorithm,
     classes: figures,
+    callUs: fit.callUs,
     points,
     errors,
     limits: setups.map(({ table, ranks }, s) => ({
@@ -200,8 +202,23 @@ export function calibrate(
           )
         : null,
     leftOut,
+    notes: notesOf(topology, tables),
   };
   return { report, topology: calibrated(topology, classes, figures, said) };
+}
+
+/** Returns what was concluded of the logs, and which were measured on other GPUs than the network's name tells. */
+function notesOf(topology: Topology, tables: readonly Measurements[]): string[] {
+  const own = gpuModel(topology.name);
+  const notes = tables.flatMap(({ remarks, gpus, platform, source }) => {
+    const models = (gpus.length > 0 ? gpus : [platform]).map(gpuModel);
+    const others = models.filter((model) => own !== null && model !== null && model !== own);
+    return [
+      ...remarks,
+      ...others.map((model) => `${source} was measured on ${model}, but ${topology.name} has ${own}`),
+    ];
+  });
+  return [...new Set(notes)];
 }
 
 /** [points of the range] measured and fitted time. */

@@ -254,6 +254,46 @@ describe("calibrate says what the data do not tell", () => {
     expect(inner.gbps).toMatchObject({ certainty: "kept", because: "limits none of the measurements" });
   });
 
+  it("a launch that hides a latency: a fit of 0 is not written", () => {
+    const boxes = presetTopology("dgx-a100:2");
+    const floor = (ranks: number, us: number, usPerMB: number): string =>
+      tableOf(
+        "allreduce",
+        ranks,
+        SIZES.map((sizeBytes, i) => ({ sizeBytes, us: noisy(us + (sizeBytes * usPerMB) / 1e6, 0.03, ranks, i) })),
+      );
+    const { report, topology } = run(boxes, [floor(8, 28, 7.4), floor(16, 42, 9.9)]);
+    const cards = classNamed(report, "GPU-IB");
+    expect(cards.latencyUs).toMatchObject({ certainty: "kept", value: cards.before.latencyUs });
+    expect(cards.latencyUs.because).toMatch(/^fits best as 0, which no link has/);
+    expect(classNamed({ ...report, classes: report.classes }, "GPU-NVSwitch").latencyUs.certainty).toBe("fitted");
+    expect(report.callUs).toBeNull();
+    expect(topology.linkLatencyPs.every((ps) => ps > 0)).toBe(true);
+  });
+
+  it("what calls cost by themselves is told by other numbers of ranks, and is not written", () => {
+    const own = (ranks: number, callUs: number): string => {
+      const rows = logOf(truth, { ranks });
+      const times = rows.split("\n").flatMap((line) => /^ +(\d+) +\d+ +\S+ +\S+ +\S+ +(\S+)/.exec(line) ?? []);
+      expect(times.length).toBe(3 * SIZES.length);
+      return tableOf(
+        "allreduce",
+        ranks,
+        SIZES.map((sizeBytes, i) => ({
+          sizeBytes,
+          us: noisy(Number(times[3 * i + 2]) + callUs, 0.01, ranks, i),
+        })),
+      );
+    };
+    const { report } = run(box, [own(2, 15), own(4, 15), own(8, 15)]);
+    expect(Math.abs((report.callUs?.value as number) / 15 - 1)).toBeLessThan(0.05);
+    expect(Math.abs(report.classes[0].latencyUs.value / 1.7 - 1)).toBeLessThan(0.05);
+    expect(Math.abs(report.classes[0].gbps.value / 231 - 1)).toBeLessThan(0.02);
+    const none = run(box, [logOf(truth, { ranks: 2 }), logOf(truth, { ranks: 8 })]).report;
+    expect(none.callUs).toMatchObject({ certainty: "kept", value: 0 });
+    expect(Math.abs(none.classes[0].latencyUs.value / 1.7 - 1)).toBeLessThan(0.01);
+  });
+
   it("a log of one box nothing of the links between boxes", () => {
     const boxes = presetTopology("dgx-a100:2");
     const { report } = run(boxes, [
@@ -300,6 +340,19 @@ describe("calibrate", () => {
     expect(twice.report.classes[0].gbps.value).toBeCloseTo(once.report.classes[0].gbps.value, 6);
   });
 
+  it("notes logs of other GPUs, and what it took a log for", () => {
+    const devices = Array.from(
+      { length: 8 },
+      (_, r) => `#  Rank ${r} Pid 9 on a device ${r} [0x07] NVIDIA H100 80GB\n`,
+    );
+    const notes = run(box, [`${devices.join("")}${log.replaceAll("all_reduce_perf", "tool")}`]).report.notes;
+    expect(notes).toEqual([
+      "log0 is taken as allreduce: its busbw is 1.75 times algbw",
+      "log0 was measured on H100, but dgx-a100:1 has A100",
+    ]);
+    expect(run(box, [log]).report.notes).toEqual([]);
+  });
+
   it.each<[string, () => unknown, string]>([
     [
       "one size",
@@ -314,7 +367,7 @@ describe("calibrate", () => {
     [
       "more ranks than there are",
       () => run(box, [log.replace("for 8 ranks", "for 16 ranks")]),
-      "expected ranks that dgx-a100:1 has (1 boxes of 8 GPUs) for log0",
+      "expected ranks that dgx-a100:1 has (1 box of 8 GPUs) for log0",
     ],
     [
       "an all-to-all",

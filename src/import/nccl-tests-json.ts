@@ -2,7 +2,7 @@ import { InputError } from "../errors.ts";
 import type { NamedCollective } from "../model/collective.ts";
 import { type MeasuredPoint, type Measurements, measurementsOf } from "../model/measurements.ts";
 import { asInteger, asList, asObject, placeIn, refuse } from "./json-value.ts";
-import { collectiveIn } from "./nccl-tests-text.ts";
+import { ANY_RATIO, collectiveIn, collectiveOf, narrowed } from "./nccl-tests-collective.ts";
 
 interface Report {
   readonly results?: unknown;
@@ -25,6 +25,8 @@ interface Result {
 interface Timing {
   readonly time?: unknown;
   readonly cpu_time?: unknown;
+  readonly alg_bw?: unknown;
+  readonly bus_bw?: unknown;
   readonly nwrong?: unknown;
 }
 
@@ -43,11 +45,12 @@ export const looksLikeNcclTestsJson = (value: unknown): boolean => {
 export function readNcclTestsJson(
   value: unknown,
   fileName: string,
-  collective: NamedCollective | null = null,
+  asked: NamedCollective | null = null,
 ): Measurements {
   const report = asObject<Report>(value, fileName);
   const results = asList(report.results, placeIn(fileName, "results"));
   const points: MeasuredPoint[] = [];
+  let ratio = ANY_RATIO;
   results.forEach((entry, i) => {
     const path = `results[${i}]`;
     const result = asObject<Result>(entry, placeIn(fileName, path));
@@ -58,36 +61,39 @@ export function readNcclTestsJson(
     const timeUs = Number.isNaN(outOfPlace) ? inPlaceUs : outOfPlace;
     if (Number.isNaN(timeUs)) refuse(placeIn(fileName, path), "a time out of place or in place", entry);
     points.push({ sizeBytes, timeUs, inPlaceUs, note: "" });
+    for (const timing of [result.out_of_place, result.in_place]) {
+      const { alg_bw: algbw, bus_bw: busbw } = (timing ?? {}) as Timing;
+      if (typeof algbw === "number" && typeof busbw === "number") ratio = narrowed(ratio, String(algbw), String(busbw));
+    }
   });
   if (points.length === 0)
     throw new InputError(placeIn(fileName, "results"), "results of sizes above 0", `${results.length} results`);
   const args = Array.isArray(report.args) ? report.args : [];
-  const program = [report.program, args[0], fileName.split(/[\\/]/).at(-1)].filter((name) => typeof name === "string");
-  const kind =
-    program
-      .slice(0, -1)
-      .map(collectiveIn)
-      .find((found) => found !== null) ??
-    collective ??
-    collectiveIn(program.at(-1) as string);
-  if (kind === null)
-    throw new InputError("--collective", `the collective that ${fileName} is of, which does not tell it,`);
-  return measurementsOf(points, { collective: kind, ...ranksOf(report, fileName), platform: "", source: fileName });
+  const program = [report.program, args[0]].filter((name) => typeof name === "string").map(collectiveIn);
+  const placed = ranksOf(report, fileName);
+  const told = program.find((found) => found !== null) ?? null;
+  const known = collectiveOf({ program: told, asked, ratio, ranks: placed.ranks }, fileName);
+  return measurementsOf(points, { ...known, ...placed, platform: "", source: fileName });
 }
 
 /** Every process lists the first of its devices. */
-function ranksOf(report: Report, fileName: string): { ranks: number | null; hosts: number | null } {
-  if (report.ranks !== undefined) return { ranks: asInteger(report.ranks, placeIn(fileName, "ranks"), 1), hosts: null };
-  if (report.config === undefined) return { ranks: null, hosts: null };
+function ranksOf(report: Report, fileName: string): Pick<Measurements, "ranks" | "hosts" | "gpus"> {
+  const unknown = { ranks: null, hosts: null, gpus: [] };
+  if (report.ranks !== undefined) return { ...unknown, ranks: asInteger(report.ranks, placeIn(fileName, "ranks"), 1) };
+  if (report.config === undefined) return unknown;
   const config = asObject<Config>(report.config, placeIn(fileName, "config"));
-  if (config.nthreads === undefined || config.ngpus === undefined || !Array.isArray(config.devices))
-    return { ranks: null, hosts: null };
+  if (config.nthreads === undefined || config.ngpus === undefined || !Array.isArray(config.devices)) return unknown;
   const threads = asInteger(config.nthreads, placeIn(fileName, "config.nthreads"), 1, 65536);
   const gpus = asInteger(config.ngpus, placeIn(fileName, "config.ngpus"), 1, 65536);
-  const names = config.devices.map(
-    (device, i) => asObject<{ hostname?: unknown }>(device, placeIn(fileName, `config.devices[${i}]`)).hostname,
+  const devices = config.devices.map((device, i) =>
+    asObject<{ hostname?: unknown; device_info?: unknown }>(device, placeIn(fileName, `config.devices[${i}]`)),
   );
-  return { ranks: threads * gpus * Math.max(1, names.length), hosts: new Set(names).size || null };
+  const models = devices.map((device) => device.device_info).filter((info) => typeof info === "string");
+  return {
+    ranks: threads * gpus * Math.max(1, devices.length),
+    hosts: new Set(devices.map(({ hostname }) => hostname)).size || null,
+    gpus: [...new Set(models)],
+  };
 }
 
 /** Returns us, NaN where nothing was measured. */

@@ -14,6 +14,7 @@ export const looksLikePoints = (text: string): boolean =>
  * no collective ("p2p") are left out. Throws InputError with the line. O(text).
  */
 export function readPoints(text: string, fileName: string): Measurements[] {
+  const given = { source: fileName, gpus: [], remarks: [] };
   const tables = new Map<string, { about: Parameters<typeof measurementsOf>[1]; points: MeasuredPoint[] }>();
   for (const [i, line] of text.split(/\r?\n/).entries()) {
     if (line.startsWith("#") || line.trim() === "" || line.startsWith("platform\t")) continue;
@@ -32,7 +33,7 @@ export function readPoints(text: string, fileName: string): Measurements[] {
     if (!(rate > 0)) throw new InputError(`${place}, busbw`, "a bandwidth above 0 in GB/s", busbw);
     const timeUs = (sizeBytes * busFactor(collective, ranks)) / rate / 1000;
     const key = [platform, collective, ranks, hosts].join("\t");
-    const table = tables.get(key) ?? { about: { collective, ranks, hosts, platform, source: fileName }, points: [] };
+    const table = tables.get(key) ?? { about: { ...given, collective, ranks, hosts, platform }, points: [] };
     tables.set(key, table);
     table.points.push({ sizeBytes, timeUs, inPlaceUs: Number.NaN, note });
   }

@@ -1,22 +1,7 @@
 import { InputError } from "../errors.ts";
 import type { NamedCollective } from "../model/collective.ts";
 import { type MeasuredPoint, type Measurements, measurementsOf } from "../model/measurements.ts";
-
-/** Programs of nccl-tests and rccl-tests. */
-const PROGRAMS: readonly (readonly [word: RegExp, collective: NamedCollective])[] = [
-  [/all_?reduce/i, "allreduce"],
-  [/all_?gather/i, "allgather"],
-  [/reduce_?scatter/i, "reducescatter"],
-  [/all_?to_?all(?!v)/i, "alltoall"],
-  [/broadcast/i, "broadcast"],
-  [/scatter/i, "scatter"],
-  [/gather/i, "gather"],
-  [/reduce/i, "reduce"],
-];
-
-/** Returns the collective that a program's or a file's name tells; null where it tells none. */
-export const collectiveIn = (name: string): NamedCollective | null =>
-  PROGRAMS.find(([word]) => word.test(name))?.[1] ?? null;
+import { ANY_RATIO, type BusRatio, collectiveIn, collectiveOf, narrowed } from "./nccl-tests-collective.ts";
 
 /** What stands before each line where mpirun or srun tell ranks: "[1,0]<stdout>:", "[node1:0]", "0: ". */
 const PREFIX = /^(?:\[[\w.,:-]+\]<std(?:out|err)>:? ?|\d{1,6}: )/;
@@ -43,27 +28,36 @@ interface Draft {
   collective: NamedCollective | null;
   readonly ranks: Set<number>;
   readonly hosts: Set<string>;
+  /** Names of devices. */
+  readonly gpus: Set<string>;
   perProcess: number | null;
   stated: number | null;
   columns: Columns | null;
   readonly points: MeasuredPoint[];
+  ratio: BusRatio;
   zeros: number;
 }
 
-const draft = (collective: NamedCollective | null): Draft => ({
-  collective,
+const draft = (): Draft => ({
+  collective: null,
   ranks: new Set(),
   hosts: new Set(),
+  gpus: new Set(),
   perProcess: null,
   stated: null,
   columns: null,
   points: [],
+  ratio: ANY_RATIO,
   zeros: 0,
 });
 
 /** Returns whether a text has the header of a table of nccl-tests. */
 export const looksLikeNcclTests = (text: string): boolean =>
   /^.{0,80}#\s+size\s+count\s.*\b(?:cpu)?time\s+algbw\s+busbw\b/m.test(text);
+
+/** Returns whether a text has the lines that nccl-tests print before the first table. */
+export const looksLikeNcclTestsStart = (text: string): boolean =>
+  /^.{0,80}#\s+(?:nThread\s+\d+\s+nGpus\s+\d|nccl-tests version\s|Collective test starting:)/m.test(text);
 
 function columnsOf(words: readonly string[], place: string): Columns {
   if (words.includes("cputime")) throw new InputError(place, "times of GPUs", "cputime (-C 1)");
@@ -79,19 +73,18 @@ function columnsOf(words: readonly string[], place: string): Columns {
 
 /**
  * Returns what a log of nccl-tests or rccl-tests of any version holds, a table after the other. Columns are found by the header;
- * what mpirun or srun put before lines is taken off, lines of NCCL itself are left out, as are rows of size 0. `collective`
- * serves where neither the log nor the file's name tells it. Throws InputError with the line. O(text).
+ * what mpirun or srun put before lines is taken off, lines of NCCL itself are left out, as are rows of size 0. `asked` is the
+ * collective where the log does not tell it (`collectiveOf`). Throws InputError with the line. O(text).
  */
 export function readNcclTestsText(
   text: string,
   fileName: string,
-  collective: NamedCollective | null = null,
+  asked: NamedCollective | null = null,
 ): Measurements[] {
   const tables: Measurements[] = [];
-  const known = (): NamedCollective | null => collective ?? collectiveIn(fileName.split(/[\\/]/).at(-1) as string);
-  let open = draft(null);
+  let open = draft();
   const close = (): void => {
-    if (open.columns !== null) tables.push(finished(open, fileName, known()));
+    if (open.columns !== null) tables.push(finished(open, fileName, asked));
   };
   let number = 0;
   for (const raw of text.split("\n")) {
@@ -107,16 +100,17 @@ export function readNcclTestsText(
     const shape = /nThread\s+(\d+)\s+nGpus\s+(\d+)/.exec(line);
     if ((start !== null || shape !== null || /Using devices/.test(line)) && open.columns !== null) {
       close();
-      open = draft(null);
+      open = draft();
     }
     if (start !== null) open.collective = collectiveIn(start[1]);
     if (shape !== null) open.perProcess = Number(shape[1]) * Number(shape[2]);
     const predicted = /^#\s*Predicted by Banyan \S+ for (\d+) ranks on /.exec(line);
     if (predicted !== null) open.stated = Number(predicted[1]);
-    const rank = /^#\s+Rank\s+(\d+)\s.*?\bon\s+(\S+)\s+device\b/.exec(line);
+    const rank = /^#\s+Rank\s+(\d+)\s.*?\bon\s+(\S+)\s+device\b(?:\s+\d+\s+\[[^\]]*\]\s*(\S.*))?/.exec(line);
     if (rank !== null) {
       open.ranks.add(Number(rank[1]));
       open.hosts.add(rank[2]);
+      if (rank[3] !== undefined) open.gpus.add(rank[3]);
     }
     const words = line.replace(/^#\s*/, "").split(/\s+/);
     if (words[0] === "size" && words.includes("algbw")) {
@@ -147,14 +141,20 @@ function addRow(open: Draft, columns: Columns, line: string, place: string): voi
   }
   const tail = row.slice(row.length - group * (onlyInPlace ? 1 : groups));
   const times = Array.from({ length: tail.length / group }, (_, g) =>
-    timeOf(tail.slice(g * group, (g + 1) * group), sizeBytes, words.slice(figures, figures + group), place),
+    timeOf(open, tail.slice(g * group, (g + 1) * group), sizeBytes, words.slice(figures, figures + group), place),
   );
   const [timeUs, inPlaceUs = onlyInPlace ? times[0] : Number.NaN] = times;
   open.points.push({ sizeBytes, timeUs, inPlaceUs, note: "" });
 }
 
 /** Returns the time of a group of figures, held against the bandwidth beside it. */
-function timeOf(cells: readonly string[], sizeBytes: number, words: readonly string[], place: string): number {
+function timeOf(
+  open: Draft,
+  cells: readonly string[],
+  sizeBytes: number,
+  words: readonly string[],
+  place: string,
+): number {
   const [time, algbw, busbw] = ["time", "algbw", "busbw"].map((word) => {
     const cell = cells[words.indexOf(word)];
     const value = /^\d+(?:\.\d*)?(?:e[+-]?\d+)?$/i.test(cell) ? Number(cell) : Number.NaN;
@@ -170,23 +170,22 @@ function timeOf(cells: readonly string[], sizeBytes: number, words: readonly str
   // half of the last of two decimals, and of what is printed of the time
   if (Math.abs(told - algbw) > rounding * told + 0.0051 || busbw > (2.1 + 2 * rounding) * algbw + 0.02)
     throw new InputError(place, "columns that agree (algbw = size / time, busbw at most twice that)", cells.join(" "));
+  open.ratio = narrowed(open.ratio, cells[words.indexOf("algbw")], cells[words.indexOf("busbw")]);
   return time;
 }
 
-function finished(open: Draft, fileName: string, fallback: NamedCollective | null): Measurements {
-  const { points, zeros, ranks, hosts, stated, perProcess } = open;
+function finished(open: Draft, fileName: string, asked: NamedCollective | null): Measurements {
+  const { points, zeros, ranks, hosts, gpus, stated, perProcess, ratio } = open;
   if (points.length === 0) {
     const received = zeros > 0 ? "only rows of size 0" : "a header without rows";
     throw new InputError(fileName, "rows of a table of nccl-tests", received);
   }
-  const collective = open.collective ?? fallback;
-  if (collective === null)
-    throw new InputError("--collective", `the collective that ${fileName} is of, which does not tell it,`);
   // without a list of devices one process is all there is, but a process of one GPU tells nothing
   const ranksOf = ranks.size > 0 ? ranks.size : (stated ?? ((perProcess ?? 1) > 1 ? perProcess : null));
   return measurementsOf(points, {
-    collective,
+    ...collectiveOf({ program: open.collective, asked, ratio, ranks: ranksOf }, fileName),
     ranks: ranksOf,
+    gpus: [...gpus],
     hosts: hosts.size > 0 ? hosts.size : ranksOf !== null && ranksOf === perProcess ? 1 : null,
     platform: "",
     source: fileName,

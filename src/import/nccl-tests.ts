@@ -5,7 +5,7 @@ import { parseJson } from "./json-text.ts";
 import { looksLikeNcclTestsJson, readNcclTestsJson } from "./nccl-tests-json.ts";
 import { otherJsonTool, otherTool } from "./nccl-tests-others.ts";
 import { looksLikePoints, readPoints } from "./nccl-tests-points.ts";
-import { looksLikeNcclTests, readNcclTestsText } from "./nccl-tests-text.ts";
+import { looksLikeNcclTests, looksLikeNcclTestsStart, readNcclTestsText } from "./nccl-tests-text.ts";
 
 const OUTPUT = "output of nccl-tests";
 /** Headers and marks stand early, even where a log of NCCL precedes a table. */
@@ -30,6 +30,8 @@ export function readMeasurements(
   }
   if (looksLikePoints(text.slice(0, LOOKED_AT))) return readPoints(text, fileName);
   if (looksLikeNcclTests(text)) return readNcclTestsText(text, fileName, collective);
+  if (looksLikeNcclTestsStart(text.slice(0, LOOKED_AT)))
+    throw new InputError(fileName, "rows of a table of nccl-tests", "a log of nccl-tests that ends before its table");
   const tool = otherTool(text.slice(0, LOOKED_AT));
   throw new InputError(fileName, OUTPUT, tool === null ? text.trimStart().slice(0, 40) : `a log of ${tool}`);
 }

@@ -30,6 +30,8 @@ export interface FittedFigure {
 export interface AlphaBetaFit {
   readonly latencyUs: readonly FittedFigure[];
   readonly bytesPerUs: readonly FittedFigure[];
+  /** us that every call costs by itself, such as a launch; null where the setups do not tell it from latencies. */
+  readonly callUs: FittedFigure | null;
   /** [setups][points] */
   readonly fittedUs: readonly Float64Array[];
   /** [setups] class that limits large sizes. */
@@ -55,8 +57,8 @@ export function refuseFewPoints(
     classes,
     Int32Array.from(setups, ({ terms }) => bottleneckOf(terms.load, usPerByte)),
   );
-  const names = unknowns.map(
-    ({ kind, classes: of }) => `${kind} of ${of.map((index) => classes[index].name).join(" with ")}`,
+  const names = unknowns.map(({ kind, classes: of }) =>
+    kind === "call" ? "a call's own cost" : `${kind} of ${of.map((index) => classes[index].name).join(" with ")}`,
   );
   const what = `for a fit of ${names.join(", ")}${regimes > 1 ? ` in ${regimes} ranges` : ""}`;
   const points = setups.reduce((sum, { sizeBytes }) => sum + new Set(sizeBytes).size, 0);
@@ -108,10 +110,10 @@ function* otherChoices(setups: readonly FitSetup[], bottleneck: Int32Array): Gen
 
 /**
  * Returns latencies and bandwidths of the classes of links so that the relative errors of
- * time = sum of hops x latency + size x load of the bottleneck / bandwidth
+ * time = sum of hops x latency + size x load of the bottleneck / bandwidth (+ what a call costs, where setups tell it)
  * have the least sum of squares, no figure below 0. Which class limits each setup is found by repeating, then by changing it for one
  * setup or one class at a time; where one class explains what two do, it alone limits. Latencies that the setups do not tell apart keep
- * their proportion; figures that the data do not tell (a standard error above half of it) stay as they were. Setups need points.
+ * their proportion; figures that the data do not tell (0, or a standard error above half of it) stay as they were. Setups need points.
  * O(rounds x setups x classes x points x unknowns^3).
  */
 export function fitAlphaBeta(setups: readonly FitSetup[], classes: readonly LinkClass[]): AlphaBetaFit {
@@ -159,7 +161,15 @@ function reportOf(
   const rates = classes.map(
     (one, index): FittedFigure => ({ value: bytesPerUs(one), error: null, certainty: "kept", because: unused(index) }),
   );
+  let callUs: FittedFigure | null = null;
   unknowns.forEach((unknown, j) => {
+    if (unknown.kind === "call") {
+      const told = !kept.has(unknown);
+      callUs = told
+        ? { value: values[j], error: standardError(solved, j), certainty: "fitted", because: "" }
+        : { value: 0, error: null, certainty: "kept", because: kept.get(unknown) as string };
+      return;
+    }
     const list = unknown.kind === "latency" ? latencyUs : rates;
     const because = kept.get(unknown);
     const error = because === undefined ? standardError(solved, j) : 0;
@@ -181,7 +191,7 @@ function reportOf(
       return time * columns.reduce((sum, column, j) => sum + column[at] * values[j], 0);
     }),
   );
-  return { latencyUs, bytesPerUs: rates, fittedUs, bottleneck, squares: squares(rest) };
+  return { latencyUs, bytesPerUs: rates, callUs, fittedUs, bottleneck, squares: squares(rest) };
 }
 
 /** Returns whether a latency was told by itself. */

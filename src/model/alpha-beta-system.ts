@@ -12,10 +12,10 @@ export interface FitSetup {
   readonly timeUs: Float64Array;
 }
 
-/** A number to be found: it multiplies latencies before, or is us per byte of a class. */
+/** A number to be found: it multiplies latencies before, or is us per byte of a class, or us that every call costs by itself. */
 export interface Unknown {
-  readonly kind: "latency" | "bandwidth";
-  /** Classes whose latencies change together, or the one of the bandwidth. */
+  readonly kind: "latency" | "bandwidth" | "call";
+  /** Classes whose latencies change together, or the one of the bandwidth; none of a call. */
   readonly classes: readonly number[];
   /** us of each class at a value of 1; bandwidths have none. */
   readonly parts: readonly number[];
@@ -31,6 +31,8 @@ const UNKNOWN_NOISE = 0.05;
 const FEW_POINTS = [6.48, 2.2, 1.62, 1.42, 1.31, 1.25, 1.21, 1.18, 1.15, 1.14];
 /** A figure with a greater standard error, as part of it, is not told. */
 const MOST_UNCERTAIN = 0.5;
+/** A figure that makes up less of every time, as it was before, does not show. */
+const LEAST_SHARE = 0.05;
 /** Stands for a latency of 0 before. */
 const SOME_LATENCY_US = 1;
 
@@ -81,11 +83,20 @@ export function columnOf(unknown: Unknown, setups: readonly FitSetup[], bottlene
     const fixed = unknown.parts.reduce((sum, part, k) => sum + part * terms.hops[unknown.classes[k]], 0);
     const limits = bottleneck[s] === unknown.classes[0];
     sizeBytes.forEach((size, i) => {
-      const us = unknown.kind === "latency" ? fixed : limits ? size * terms.load[unknown.classes[0]] : 0;
+      const us = { latency: fixed, bandwidth: limits ? size * terms.load[unknown.classes[0]] : 0, call: 1 }[
+        unknown.kind
+      ];
       rows.push(us / timeUs[i]);
     });
   });
   return Float64Array.from(rows);
+}
+
+/** Returns whether setups tell what a call costs by itself: a constant does not depend on the hops of the groups. */
+function tellsCall(setups: readonly FitSetup[], groups: readonly (readonly number[])[]): boolean {
+  const columns = groups.map(([first]) => Float64Array.from(setups, ({ terms }) => terms.hops[first as number]));
+  columns.push(new Float64Array(setups.length).fill(1));
+  return columns.every((_, j) => ownLength(columns, j) > 0);
 }
 
 export interface Solved {
@@ -141,32 +152,44 @@ export function solveWhatIsTold(unknowns: readonly Unknown[], columns: readonly 
     let worstPart = MOST_UNCERTAIN;
     unknowns.forEach((unknown, j) => {
       if (kept.has(unknown)) return;
-      const least = unknown.kind === "latency" ? unknown.before : 0;
-      const part = standardError(solved, j) / Math.max(solved.values[j], least);
+      const part = standardError(solved, j) / solved.values[j];
       // of two that depend on each other a latency is kept, else the later
       if (part > worstPart || (part === worstPart && worst >= 0)) [worst, worstPart] = [j, part];
     });
     if (worst < 0) return solved;
-    const unknown = unknowns[worst] as Unknown;
-    const why = unknown.kind === "latency" ? "no sizes so small that it shows" : "no sizes so large that it shows";
-    kept.set(
-      unknown,
-      standardError(solved, worst) === Number.POSITIVE_INFINITY ? "not told apart from the others" : why,
-    );
+    kept.set(unknowns[worst] as Unknown, reasonOf(solved, worst));
   }
 }
 
-/** Returns the unknowns: a factor for each group of latencies, us per byte for each class that limits a setup. */
+/** Returns why an unknown is not told. */
+function reasonOf(solved: Solved, j: number): string {
+  const { kind, before } = solved.unknowns[j] as Unknown;
+  const share = (solved.columns[j] as Float64Array).reduce((most, part) => Math.max(most, part), 0) * before;
+  if (kind !== "call" && share < LEAST_SHARE)
+    return `no sizes so ${kind === "latency" ? "small" : "large"} that it shows`;
+  if (standardError(solved, j) === Number.POSITIVE_INFINITY) return "not told apart from the others";
+  return solved.values[j] > 0
+    ? "its standard error is above half of it"
+    : "fits best as 0, which no link has (small sizes may have run otherwise)";
+}
+
+/**
+ * Returns the unknowns: a factor for each group of latencies, us per byte for each class that limits a setup, and us of a call
+ * where numbers of ranks or boxes differ so that it can be told from latencies.
+ */
 export function unknownsOf(
   setups: readonly FitSetup[],
   classes: readonly LinkClass[],
   bottleneck: Int32Array,
 ): Unknown[] {
+  const groups = latencyGroups(setups, classes.length);
+  const call: Unknown = { kind: "call", classes: [], parts: [], before: 0 };
   const limiting = [...new Set(bottleneck)].filter((index) => index >= 0).sort((a, b) => a - b);
   return [
     ...limiting.map(
       (index): Unknown => ({ kind: "bandwidth", classes: [index], parts: [], before: 1 / bytesPerUs(classes[index]) }),
     ),
-    ...latencyGroups(setups, classes.length).map((group) => latencyUnknown(group, classes)),
+    ...groups.map((group) => latencyUnknown(group, classes)),
+    ...(tellsCall(setups, groups) ? [call] : []),
   ];
 }

@@ -35,6 +35,11 @@ export interface CalibrationReport {
   readonly topology: string;
   readonly algorithm: FittedAlgorithm;
   readonly classes: readonly CalibratedClass[];
+  /**
+   * us that every call costs by itself, such as a launch: no part of a network. null where the logs do not tell it from
+   * latencies, which hold it.
+   */
+  readonly callUs: FittedFigure | null;
   readonly points: readonly CalibratedPoint[];
   readonly errors: CalibrationErrors;
   /** Class that limits large sizes, for each log and collective. */
@@ -58,6 +63,8 @@ export interface CalibrationReport {
   readonly regimeErrors: CalibrationErrors | null;
   /** Points that another algorithm than the one asked for was noted for. */
   readonly leftOut: number;
+  /** What was concluded of the logs, and where they do not suit the network, in words. */
+  readonly notes: readonly string[];
 }
 
 /** Returns the errors of fitted times, of which there is one at least. O(points log points). */

@@ -49,7 +49,8 @@ function placedRanks(topology: Topology, { ranks, hosts, source }: CostRequest):
   const perBox = ranks / used;
   if (ranks < 2 || used > all.length || !Number.isInteger(perBox) || perBox > size) {
     const received = `${ranks} ranks on ${hosts ?? "some"} hosts`;
-    throw new InputError(source, `ranks that ${topology.name} has (${all.length} boxes of ${size} GPUs)`, received);
+    const has = `${all.length} box${all.length === 1 ? "" : "es"} of ${size} GPU${size === 1 ? "" : "s"}`;
+    throw new InputError(source, `ranks that ${topology.name} has (${has})`, received);
   }
   return all.slice(0, used).map((members) => members.slice(0, perBox));
 }

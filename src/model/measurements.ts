@@ -17,6 +17,10 @@ export interface Measurements {
   /** The platform's name where the log tells it, and where the figures are from. */
   readonly platform: string;
   readonly source: string;
+  /** Names of GPUs as the log tells them. */
+  readonly gpus: readonly string[];
+  /** What was concluded of the log that it does not say, in words. */
+  readonly remarks: readonly string[];
 }
 
 /** A point while points are collected. */
@@ -30,7 +34,7 @@ export interface MeasuredPoint {
 /** Returns points as columns, by size, points of one size in the order given. */
 export function measurementsOf(
   points: readonly MeasuredPoint[],
-  about: Pick<Measurements, "collective" | "ranks" | "hosts" | "platform" | "source">,
+  about: Pick<Measurements, "collective" | "ranks" | "hosts" | "platform" | "source" | "gpus" | "remarks">,
 ): Measurements {
   const sorted = [...points].sort((a, b) => a.sizeBytes - b.sizeBytes);
   return {

@@ -176,7 +176,8 @@ const COSTS: readonly (readonly [NcclAlgorithm, (of: Case, protocol: NcclProtoco
  *
  * Simplified: the search for channels is replaced by the tabulated speeds that fit into a GPU's NVLinks and a box's network
  * cards; CPUs are Intel's; a network adds no latency of its own; CollNet and user buffers are left out; the network's latencies
- * are not looked at, for NCCL does not know them. O(nodes + links).
+ * are not looked at, for NCCL does not know them. The times hold what a call costs itself (launch), which schedules on the network
+ * have not. O(nodes + links).
  */
 export function ncclEstimates(
   topology: Topology,

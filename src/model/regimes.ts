@@ -46,6 +46,7 @@ function lineOf(
         of.forEach((index, k) => {
           callUs[s] += values[j] * (parts[k] as number) * terms.hops[index];
         });
+      else if (kind === "call") callUs[s] += values[j];
       else if (bottleneck[s] === of[0]) usPerByte[s] = values[j] * terms.load[of[0]];
     });
   });

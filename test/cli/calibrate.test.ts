@@ -29,6 +29,22 @@ describe("banyan calibrate", () => {
     expect(out).toContain("errors with a line for each range");
   });
 
+  it("says what it wrote, and shows the worst and the largest of many points", async () => {
+    const rows = Array.from({ length: 40 }, (_, i) => ({
+      sizeBytes: 4096 * (i + 1),
+      us: 28 * 1.7 + i + (i % 9 === 5 ? 9 : 0),
+      algorithm: "ring",
+    }));
+    const many = ncclTestsTable({ collective: "allreduce", ranks: 8, network: "box", version: "1", rows });
+    writeFileSync(join(folder.at(), "many.log"), many);
+    const { out } = await run("calibrate dgx-a100:1 many.log -o many.json");
+    expect(out).toMatch(/^ {2}file {8}many\.json$/m);
+    expect(out.match(/^ +allreduce +8 /gm)?.length).toBe(24);
+    expect(out).toContain("and 16 more");
+    for (const size of ["24 KiB", "60 KiB", "96 KiB", "132 KiB", "160 KiB"]) expect(out).toContain(`  ${size} `);
+    expect(out).toContain("what a call costs by itself (launch) is no part of a network");
+  });
+
   it("writes a network that other commands take", async () => {
     const { out, err, code } = await run("calibrate dgx-a100:1 all_reduce.log -o ours.json --quiet");
     expect([out, err, code]).toEqual(["", "", 0]);

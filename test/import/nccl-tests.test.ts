@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ncclTestsJson, ncclTestsTable } from "../../src/export/nccl-tests.ts";
 import { readMeasurements } from "../../src/import/nccl-tests.ts";
-import { COLLECTIVE_KINDS, type NamedCollective } from "../../src/model/collective.ts";
+import { busFactor, COLLECTIVE_KINDS, type NamedCollective } from "../../src/model/collective.ts";
 import { sharedFiles, sharedText } from "../support/shared-data.ts";
 import { sentenceOf } from "./support.ts";
 
@@ -74,10 +74,10 @@ describe("readMeasurements", () => {
   });
 
   it("reads several tables of one file, each with its collective and devices", () => {
-    const tables = read(`${NEW}\n${OLD}`, "both", "broadcast");
+    const tables = read(`${NEW}\n${OLD}`, "both", "allgather");
     expect(tables.map(({ collective, ranks, hosts }) => [collective, ranks, hosts])).toEqual([
       ["allreduce", 16, 2],
-      ["broadcast", 4, 1],
+      ["allgather", 4, 1],
     ]);
   });
 
@@ -148,6 +148,37 @@ describe("readMeasurements", () => {
         });
       }),
     );
+  });
+
+  it("takes a collective that nothing names from busbw / algbw, and refuses what contradicts that", () => {
+    const kinds = fc.constantFrom(...COLLECTIVE_KINDS.map((kind) => kind as NamedCollective));
+    fc.assert(
+      fc.property(kinds, kinds, fc.integer({ min: 3, max: 64 }), fc.boolean(), (kind, asked, ranks, inJson) => {
+        const rows = [22, 26, 30].map((power) => ({ sizeBytes: 2 ** power, us: 2 ** power / 2e5, algorithm: "ring" }));
+        const of = { collective: kind, ranks, network: "net", version: "1", rows };
+        const text = (inJson ? ncclTestsJson(of) : ncclTestsTable(of)).replace(/\w+_perf/g, "tool");
+        const fits = COLLECTIVE_KINDS.filter((other) => busFactor(other, ranks) === busFactor(kind, ranks));
+        if (fits.length === 1) {
+          const [only] = read(text);
+          expect([only.collective, only.remarks.length]).toEqual([kind, 1]);
+        } else
+          expect(refusal(text)).toContain(`one of ${fits.join(", ")} (log.txt does not say which) for --collective`);
+        // a name that contradicts the figures is not believed
+        expect(fits).toContain((fits.length === 1 ? read(text, "gather.log") : read(text, "x", kind))[0].collective);
+        if ((fits as string[]).includes(asked)) expect(read(text, "x", asked)[0].collective).toBe(asked);
+        else
+          expect(sentenceOf(() => read(text, "x", asked))).toContain(
+            `times algbw) for --collective but received "${asked}"`,
+          );
+      }),
+    );
+  });
+
+  it("tells GPUs by name", () => {
+    expect(read(NEW)[0].gpus).toEqual(["NVIDIA A100"]);
+    const config = { nthreads: 1, ngpus: 1, devices: [{ hostname: "a", device_info: "NVIDIA H200" }] };
+    const results = [{ size: 8, in_place: { time: 1 } }];
+    expect(read(JSON.stringify({ args: ["all_reduce_perf"], config, results }))[0].gpus).toEqual(["NVIDIA H200"]);
   });
 
   it("reads a table of points: a time from each busbw, the pairs' copies left out", () => {
@@ -252,7 +283,12 @@ describe("readMeasurements", () => {
     [
       "a collective that nothing tells",
       OLD,
-      "expected the collective that log.txt is of, which does not tell it, for --collective but received nothing",
+      "expected one of allgather, reducescatter, gather, scatter, alltoall (log.txt does not say which) for --collective but received nothing",
+    ],
+    [
+      "a log that ends before its table",
+      NEW.slice(0, NEW.indexOf("#                                ")),
+      'expected rows of a table of nccl-tests for log.txt but received "a log of nccl-tests that ends before its table"',
     ],
     [
       "JSON cut short",
