@@ -26,6 +26,12 @@ export function quickerOrder(topology: Topology, collective: Collective, list: M
   return ordered;
 }
 
+/** Returns when the last message of a list arrives, issued in the quicker of the two orders. `overheadParts` as for `messageClock`. */
+export function quickerPs(topology: Topology, collective: Collective, list: Messages, overheadParts: number): number {
+  const issued = issuedPs(topology, collective, list, overheadParts);
+  return Math.min(issued, orderOfReadiness(topology, collective, list, overheadParts).ps);
+}
+
 /**
  * Returns the messages of a list in the order in which their chunks are at their sources, in a network that serves them so; equal
  * ones as issued. What is late then holds up nothing that is there, as between the channels of a library. A message waits for what

@@ -22,7 +22,9 @@ export interface Baseline {
   /** The first is what is done where none is asked for. */
   readonly policies?: readonly string[];
   refuses?(topology: Topology, collective: Collective): string | null;
-  /** Returns of what the number of chunks per NPU should be a multiple. */
+  /** Returns how many rings or trees, each with thread blocks of its own, share the chunks; without it one. */
+  lanes?(request: BaselineRequest): number;
+  /** Returns of what the number of chunks per NPU should be a multiple where size is all; without it the number of lanes. */
   unit?(request: BaselineRequest): number;
   /** Whether chunks follow each other, so that more than a unit of them may be faster. */
   pipelines?(kind: CollectiveKind): boolean;
@@ -36,7 +38,7 @@ export interface Baseline {
  * where chunks are cut for lanes or pipelines, in the order in which they are ready if that is quicker.
  */
 export function fromBaseline(baseline: Baseline): Synthesizer {
-  const { name, description, collectives, policies = [], unit, pipelines, issue, words } = baseline;
+  const { name, description, collectives, policies = [], lanes, pipelines, issue, words } = baseline;
   const refuses = baseline.refuses ?? (() => null);
   const asked = ({ topology, collective, policy }: SynthesisRequest): BaselineRequest => {
     const refusal = refuses(topology, collective);
@@ -45,7 +47,7 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
     }
     return { topology, collective, policy: policy ?? policies[0] ?? "" };
   };
-  const cuts = unit !== undefined || pipelines !== undefined;
+  const cuts = lanes !== undefined || pipelines !== undefined;
   return {
     name,
     description,
@@ -55,9 +57,14 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
     ...(cuts && {
       async ownChunks(request) {
         const one = asked(request);
-        const least = unit?.(one) ?? 1;
-        if (pipelines?.(one.collective.kind) !== true) return least;
-        return goodChunks(one.topology, one.collective, least, (collective) => issue({ ...one, collective }));
+        const many = lanes?.(one) ?? 1;
+        return goodChunks({
+          ...one,
+          lanes: many,
+          unit: baseline.unit?.(one) ?? many,
+          pipelines: pipelines?.(one.collective.kind) ?? false,
+          issue: (collective) => issue({ ...one, collective }),
+        });
       },
     }),
     async synthesize(request) {

@@ -10,6 +10,8 @@ export const doubleBinaryTrees = fromBaseline({
   name: "dbt",
   description: "double binary tree: each tree reduces and broadcasts half of the chunks, pipelined (baseline)",
   collectives: ["allreduce"],
+  lanes: () => 2,
+  unit: () => 1,
   pipelines: () => true,
   issue: ({ topology, collective }) => treeMessages(topology, collective, doubleBinaryTree(collective.groupSize)),
   words: () => "two trees",

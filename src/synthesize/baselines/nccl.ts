@@ -26,11 +26,14 @@ export const ncclRings = fromBaseline({
   description: "rings box by box as NCCL lays them, one for each NIC of a box, rail to rail (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce", "broadcast", "reduce"],
   refuses: refusal("nccl-rings"),
-  unit: ({ topology }) => channelRings(boxes(topology)).length,
+  lanes: ({ topology }) => channelRings(boxes(topology)).length,
   pipelines: () => true,
   issue: ({ topology, collective }) =>
     ringMessages(collective, ordersOfRanks(collective, channelRings(boxes(topology)))),
-  words: ({ topology }) => `${channelRings(boxes(topology)).length} channels`,
+  words: ({ topology, collective }) => {
+    const used = Math.min(channelRings(boxes(topology)).length, collective.chunksPerNpu);
+    return used === 1 ? "1 channel" : `${used} channels`;
+  },
 });
 
 /** Trees as NCCL lays them: a chain within every box, a double binary tree between boxes, for each NIC of a box. */
@@ -40,10 +43,11 @@ export const ncclTree = fromBaseline({
   collectives: ["allreduce"],
   refuses: refusal("nccl-tree"),
   pipelines: () => true,
+  lanes: ({ topology }) => 2 * boxes(topology).exits.length,
   unit: ({ topology, collective }) => fewestEven(2 * boxes(topology).exits.length, collective.groupSize),
   issue({ topology, collective }) {
     const trees = channelTrees(boxes(topology), doubleBinaryTree(boxes(topology).npus.length));
     return treeMessages(topology, collective, parentsOfRanks(collective, trees));
   },
-  words: ({ topology }) => `${2 * boxes(topology).exits.length} trees`,
+  words: ({ topology, collective }) => `${Math.min(2 * boxes(topology).exits.length, collective.chunkCount)} trees`,
 });

@@ -1,7 +1,7 @@
 import { type Collective, withChunks } from "../../model/collective.ts";
 import { leastTransfers } from "../../model/estimate.ts";
-import { orderOfReadiness } from "../../model/list-order.ts";
-import { issuedPs, OVERHEAD_PARTS } from "../../model/list-times.ts";
+import { quickerPs } from "../../model/list-order.ts";
+import { OVERHEAD_PARTS } from "../../model/list-times.ts";
 import type { Messages } from "../../model/messages.ts";
 import type { Topology } from "../../model/topology.ts";
 
@@ -12,33 +12,41 @@ const WORTHWHILE_PARTS = 128;
 /** So many numbers in turn that gain no more end the search. */
 const PATIENCE = 2;
 
+/** Messages of which only the number of chunks is open. */
+interface Cutting {
+  readonly topology: Topology;
+  /** With one chunk per NPU. */
+  readonly collective: Collective;
+  readonly lanes: number;
+  /** Chunks per NPU that give all lanes equally many. */
+  readonly unit: number;
+  /** Whether more chunks than that may be faster. */
+  readonly pipelines: boolean;
+  issue(collective: Collective): Messages;
+}
+
 /**
- * Returns a number of chunks per NPU for messages that follow each other as a pipeline: of `unit` times 1, 2, 4, ... the least
- * that takes at most 1/128 longer than the best of them, by the estimate of `issuedPs`. `collective` has one chunk per NPU.
+ * Returns a number of chunks per NPU: of 1, 2, 4, ... below `unit` and `unit` times 1, 2, 4, ... the least that takes at most
+ * 1/128 longer than the best of them, in the quicker order of messages. Each costs its lane 1/64 of its latency besides.
  */
-export function goodChunks(
-  topology: Topology,
-  collective: Collective,
-  unit: number,
-  issue: (collective: Collective) => Messages,
-): number {
+export function goodChunks({ topology, collective, lanes, unit, pipelines, issue }: Cutting): number {
+  const cutBy = (chunks: number): Collective => withChunks(collective, chunks);
+  const isTooLarge = (chunks: number): boolean => leastTransfers(cutBy(chunks)) > MOST_MESSAGES;
+  if ((unit === 1 && !pipelines) || isTooLarge(unit)) return unit;
   const tried: { readonly chunks: number; readonly ps: number }[] = [];
   const tryOut = (chunks: number): number => {
-    const cut = withChunks(collective, chunks);
-    if (leastTransfers(cut) > MOST_MESSAGES) return Number.POSITIVE_INFINITY;
-    const list = issue(cut);
-    const ps = Math.min(issuedPs(topology, cut, list), orderOfReadiness(topology, cut, list, OVERHEAD_PARTS).ps);
+    const cut = cutBy(chunks);
+    const ps = quickerPs(topology, cut, issue(cut), lanes * OVERHEAD_PARTS);
     tried.push({ chunks, ps });
     return ps;
   };
   for (let chunks = 1; chunks < unit; chunks *= 2) tryOut(chunks);
-  let best = Number.POSITIVE_INFINITY;
-  for (let worse = 0, chunks = unit; worse < PATIENCE; chunks *= 2) {
+  let best = tryOut(unit);
+  for (let worse = 0, chunks = 2 * unit; pipelines && worse < PATIENCE && !isTooLarge(chunks); chunks *= 2) {
     const ps = tryOut(chunks);
-    if (ps === Number.POSITIVE_INFINITY) break;
     worse = best - ps > best / WORTHWHILE_PARTS ? 0 : worse + 1;
     best = Math.min(best, ps);
   }
-  const least = tried.reduce((ps, one) => Math.min(ps, one.ps), Number.POSITIVE_INFINITY);
-  return tried.find(({ ps }) => ps - least <= least / WORTHWHILE_PARTS)?.chunks ?? unit;
+  for (const { ps } of tried) best = Math.min(best, ps);
+  return tried.find(({ ps }) => ps - best <= best / WORTHWHILE_PARTS)?.chunks ?? unit;
 }

@@ -12,7 +12,7 @@ export const ring = fromBaseline({
   description: "one ring in natural rank order, one way or both, each hop on a shortest path (baseline)",
   collectives: COLLECTIVE_KINDS,
   policies: ["natural", "bidirectional"],
-  unit: ({ policy }) => (policy === "bidirectional" ? 2 : 1),
+  lanes: ({ policy }) => (policy === "bidirectional" ? 2 : 1),
   pipelines: (kind) => kind === "broadcast" || kind === "reduce",
   issue({ collective, policy }) {
     const there = indicesBelow(collective.groupSize);

@@ -20,8 +20,11 @@ export const rings = fromBaseline({
   description: "several rings that share no link, each with an equal part of the data (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce", "broadcast", "reduce"],
   refuses: (topology, collective) => refuseGroups("rings", topology, collective) ?? whyNoRing(topology),
-  unit: ({ topology }) => ringsOf(topology).length,
+  lanes: ({ topology }) => ringsOf(topology).length,
   pipelines: () => true,
   issue: ({ topology, collective }) => ringMessages(collective, ordersOfRanks(collective, ringsOf(topology))),
-  words: ({ topology }) => `${ringsOf(topology).length} rings`,
+  words({ topology, collective }) {
+    const used = Math.min(ringsOf(topology).length, collective.chunksPerNpu);
+    return used === 1 ? "1 ring" : `${used} rings`;
+  },
 });

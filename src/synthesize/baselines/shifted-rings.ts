@@ -30,7 +30,7 @@ export const shiftedRings = fromBaseline({
     if (shiftsOf(topology).length > 0) return refuseGroups("shifted-rings", topology, collective);
     return "a network in which links from every NPU i to i + a make a ring, such as ring:8, circulant:16,1,3";
   },
-  unit: ({ topology }) => shiftsOf(topology).length,
+  lanes: ({ topology }) => shiftsOf(topology).length,
   issue({ topology, collective }) {
     const { npuCount } = topology;
     const orders = shiftsOf(topology).map((shift) =>
@@ -38,8 +38,8 @@ export const shiftedRings = fromBaseline({
     );
     return ringMessages(collective, ordersOfRanks(collective, orders));
   },
-  words({ topology }) {
-    const shifts = shiftsOf(topology);
-    return `${shifts.length} rings: steps ${shifts.join(", ")}`;
+  words({ topology, collective }) {
+    const used = shiftsOf(topology).slice(0, collective.chunksPerNpu);
+    return used.length === 1 ? `1 ring: step ${used[0]}` : `${used.length} rings: steps ${used.join(", ")}`;
   },
 });

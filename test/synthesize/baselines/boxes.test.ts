@@ -164,6 +164,41 @@ describe("nccl-tree at 1 GiB", () => {
   });
 });
 
+describe("small sizes", () => {
+  it.each([
+    ["dgx-a100:2", 2, 5e6],
+    ["dgx-a100:4", 4, 5e6],
+    ["dgx-h100:4", 4, 5e6],
+  ])("take little more than the latencies of the longest way round a ring on %s", async (network, boxCount, nicPs) => {
+    for (const [kind, rounds] of [
+      ["allgather", 1],
+      ["reducescatter", 1],
+      ["allreduce", 2],
+    ] as const) {
+      const asked = { algorithm: "nccl-rings", network, kind, sizeBytes: 1024 };
+      const npus = 8 * boxCount;
+      const { ps } = simulateSchedule(await baselineSchedule(asked));
+      // every hop but one, per round; NVLink 1 us, NIC 5 us. The hop left out may be one within a box
+      expect(ps).toBeLessThan(1.01 * rounds * (boxCount * nicPs + (npus - 1 - boxCount) * 1e6));
+    }
+  });
+
+  it.each(["dgx-a100:2", "dgx-a100:4"])("are cut into as few chunks as are best on %s", async (network) => {
+    for (const algorithm of ["nccl-rings", "nccl-tree", "ring"]) {
+      for (const sizeBytes of [1024, 2 ** 16]) {
+        const asked = { algorithm, network, kind: "allreduce", sizeBytes } as const;
+        const policy = algorithm === "ring" ? "bidirectional" : null;
+        const own = simulateSchedule(await baselineSchedule({ ...asked, policy })).ps;
+        for (const chunks of [1, 2, 4, 8]) {
+          const { ps } = simulateSchedule(await baselineSchedule({ ...asked, policy, chunks }));
+          // less than a part of 64 counts as equal, and then fewer chunks are taken
+          expect(own).toBeLessThan((1 + 1 / 64) * ps);
+        }
+      }
+    }
+  });
+});
+
 describe("rings that share no link", () => {
   it.each([
     ["dgx1", 6 * 25e9],
