@@ -50,12 +50,12 @@ function collectivesWith({ low, high }: BusRatio, ranks: number | null): readonl
     (kind) =>
       busFactor(kind, ranks ?? MANY_RANKS) >= low * (1 - ROUNDING) &&
       busFactor(kind, ranks ?? 2) <= high * (1 + ROUNDING),
-  ) as NamedCollective[];
-  return fitting.length > 0 ? fitting : (COLLECTIVE_KINDS as readonly NamedCollective[]);
+  );
+  return fitting.length > 0 ? fitting : COLLECTIVE_KINDS;
 }
 
 /** What is known of a log's collective. */
-export interface CollectiveHints {
+interface CollectiveHints {
   /** What the program's name in the log tells. */
   readonly program: NamedCollective | null;
   /** What the caller says. */
