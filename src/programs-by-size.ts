@@ -5,9 +5,9 @@ import { InfeasibleError, InputError } from "./errors.ts";
 import type { Program } from "./model/program.ts";
 import type { Topology } from "./model/topology.ts";
 import { isTreeFlow } from "./model/tree-flow.ts";
-import { PS_PER_US } from "./model/units.ts";
+import { formatSize, PS_PER_US } from "./model/units.ts";
 import type { SynthesizeOptions } from "./options.ts";
-import { type SynthesizeResult, synthesize } from "./pipeline.ts";
+import { boundedResult, type SynthesizeResult, synthesize } from "./pipeline.ts";
 import { type MadeProgram, type ProgramOptions, programOf } from "./programs.ts";
 import { simulateProgram } from "./simulate/program.ts";
 import { AUTO } from "./synthesize/catalog.ts";
@@ -81,14 +81,15 @@ async function choiceFor(
   options: CompareOptions,
   target: ProgramOptions,
 ): Promise<Choice> {
-  const { algorithms, sizesBytes: _, ...rest } = options;
+  const { algorithms, sizesBytes: _, onProgress, ...rest } = options;
   const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes }, algorithms);
   const found: (Omit<Choice, "passedOver"> & { readonly divides: boolean })[] = [];
   const refused = new Map(leftOut.map(({ algorithm, reason }) => [algorithm, reason]));
-  for (const algorithm of candidates) {
+  for (const [done, algorithm] of candidates.entries()) {
+    onProgress?.({ phase: `try ${algorithm.name} at ${formatSize(sizeBytes)}`, done, total: candidates.length });
     for (const request of requestsFor(algorithm, topology, { ...rest, sizeBytes })) {
       try {
-        const result = await synthesize(engine, topology, request);
+        const result = await synthesize(engine, topology, request, false);
         for (const lowered of targetsFor(result, target)) {
           const { program } = programOf(result.schedule, lowered);
           found.push({
@@ -130,7 +131,8 @@ export async function synthesizeForRuntime(
 ): Promise<{ readonly result: SynthesizeResult; readonly us: number; readonly target: ProgramOptions }> {
   const { algorithm, sizeBytes = DEFAULT_BYTES, ...rest } = options;
   const named = algorithm === AUTO ? {} : { algorithms: [algorithm] };
-  return choiceFor(engine, topology, sizeBytes, { ...rest, ...named, sizesBytes: [sizeBytes] }, target);
+  const choice = await choiceFor(engine, topology, sizeBytes, { ...rest, ...named, sizesBytes: [sizeBytes] }, target);
+  return { ...choice, result: boundedResult(choice.result, options.onProgress) };
 }
 
 /** What logs call a range's program: "allreduce-65536-1048575-forestcoll". */
