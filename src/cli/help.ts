@@ -134,7 +134,8 @@ overfull, every rank ends with what it wants, and a reduction has every contribu
   calibrate: `time = hops x latency + bytes over the bottleneck / bandwidth, as the algorithm sends over the network: ring (through every
 card of a box where there are several boxes), tree (chains and double binary trees) or nvls. Relative errors are weighed alike.
 Logs of one box tell the links inside, those of several the links between; what they do not tell stays as it was, and why. +-
-is one standard error. Libraries change protocol with the size: --regimes shows lines of their own for ranges of sizes.\n\n`,
+is one standard error. What a call costs by itself (launch) is no part of a network; logs of one box with several numbers of
+ranks tell it apart. Libraries change protocol with the size: --regimes shows lines of their own for ranges of sizes.\n\n`,
   search: `T_L: comm steps of an all-gather times alpha. T_B: time of its bytes, in M/B (buffer by bandwidth of a node). An all-reduce
 takes both twice. No other found network has less of both; for all-to-alls further ones are tried and the fastest is listed too.
 Moore: as few steps as any network of that size can have. BW: T_B is the least there is. f: rate of an all-to-all from each node
