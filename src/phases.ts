@@ -14,6 +14,7 @@ import { problemOf } from "./problem.ts";
 import { type Report, reportOf, transfersBound } from "./result.ts";
 import { simulatePhases } from "./simulate/phases.ts";
 import { simulateSchedule } from "./simulate/replay.ts";
+import type { Simulation } from "./simulate/simulation.ts";
 import type { PhaseMaker, PhaseSynthesis } from "./synthesize/phase-maker.ts";
 import { verifyPhases } from "./verify/phases.ts";
 import { verifySchedule } from "./verify/schedule.ts";
@@ -59,14 +60,13 @@ export async function synthesizePhases(
   };
   begin("synthesize");
   const started = performance.now();
-  const found = made(topology, options, maker);
+  const { found, steps, replayed } = withSteps(engine, made(topology, options, maker), options);
   const ms = performance.now() - started;
   const { schedule } = found;
   begin("verify");
   refuse(maker, verifyPhases(schedule, { limit: 1 }).violations);
   begin("simulate");
   const simulated = simulatePhases(schedule);
-  const steps = phaseTransfers(schedule) > MOST_STEPS ? null : stepsOfPhases(schedule);
   begin("limit");
   // its witness counts the chunks of what is returned
   const limit = limitWithBottleneck(engine.kernels, schedule.topology, (steps ?? schedule).collective);
@@ -84,7 +84,7 @@ export async function synthesizePhases(
       policy: found.policy,
     },
   };
-  if (steps === null) {
+  if (steps === null || replayed === null) {
     begin("bound");
     const bound = greater(limit, phasesBound(schedule));
     return { schedule, report: phasesReport({ ...about, schedule, bound, simulated, notes: found.notes }) };
@@ -92,15 +92,28 @@ export async function synthesizePhases(
   begin("verify");
   refuse(maker, verifySchedule(steps, { limit: 1 }).violations);
   begin("simulate");
-  const replayed = simulateSchedule(steps, {
-    switching: options.switching ?? "cut-through",
-    replay: engine.kernels.replay,
-  });
   if (bounded) begin("bound");
   const bound = bounded ? greater(limit, transfersBound(steps)) : limit;
   const report = reportOf({ ...about, schedule: steps, bound, simulated: { ps: replayed.ps, model: replayed.model } });
   const notes = found.notes.length === 0 ? {} : { notes: found.notes };
   return { schedule: steps, report: { ...report, perDimension: perDimensionOf(schedule, simulated), ...notes } };
+}
+
+interface WithSteps {
+  readonly found: PhaseSynthesis;
+  readonly steps: StepSchedule | null;
+  readonly replayed: Simulation | null;
+}
+
+/** Returns what was made with its steps, where they are few; what its maker has instead where the steps of that end earlier. */
+function withSteps(engine: Engine, found: PhaseSynthesis, options: SynthesizeOptions): WithSteps {
+  if (phaseTransfers(found.schedule) > MOST_STEPS) return { found, steps: null, replayed: null };
+  const steps = stepsOfPhases(found.schedule);
+  const { switching = "cut-through" } = options;
+  const own = { found, steps, replayed: simulateSchedule(steps, { switching, replay: engine.kernels.replay }) };
+  if (found.instead === undefined) return own;
+  const other = withSteps(engine, found.instead, options);
+  return other.replayed !== null && other.replayed.ps < own.replayed.ps ? other : own;
 }
 
 /** Returns what the maker makes, in the number of chunks that was asked for or in its own. */

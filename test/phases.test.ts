@@ -147,3 +147,16 @@ describe("a request for phases", () => {
     }
   });
 });
+
+describe.each(["ring:4*fc:4", ...SMALL])("steps on %s", (network) => {
+  it.each(KINDS)("of a %s take at most 1 % longer by Themis than by the baseline", async (collective) => {
+    for (const sizeBytes of [2 ** 16, 2 ** 24]) {
+      for (const chunks of [4, 32]) {
+        const us = async (options: Partial<SynthesizeOptions>): Promise<number> =>
+          (await run(network, { collective, sizeBytes, chunks, ...options })).report.simulated?.us as number;
+        const baseline = await us({ algorithm: "blueconnect" });
+        for (const policy of ["scf", "fifo"]) expect(await us({ policy })).toBeLessThanOrEqual(1.01 * baseline);
+      }
+    }
+  });
+});

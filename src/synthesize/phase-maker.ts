@@ -17,6 +17,8 @@ export interface PhaseSynthesis {
   readonly policy: string;
   /** What the user should know, in words. */
   readonly notes: readonly string[];
+  /** To be taken instead where its steps end earlier, for which phases one by one are no measure. */
+  readonly instead?: PhaseSynthesis;
 }
 
 /** One way to make schedules of phases within the dimensions of a hierarchical network. */

@@ -77,10 +77,17 @@ function makePhases(request: PhaseRequest): PhaseSynthesis {
     return { policy, schedule, ps: lastEndPs(schedule) };
   });
   const { policy, schedule, ps } = tried.reduce((best, other) => (other.ps < best.ps ? other : best));
-  const kept =
-    `Themis's order would take ${formatTime(tried[0].ps)} where the baseline's takes ${formatTime(ps)}: ` +
-    "the baseline's is kept";
-  return { schedule, policy, notes: policy === BASELINE.policy ? [kept] : [] };
+  const baseline = tried[tried.length - 1];
+  const kept = (where: string): string => `Themis's order would end later${where}: the baseline's is kept`;
+  if (policy === BASELINE.policy) {
+    return { schedule, policy, notes: [kept(` (${formatTime(tried[0].ps)}, not ${formatTime(ps)})`)] };
+  }
+  return {
+    schedule,
+    policy,
+    notes: [],
+    instead: { schedule: baseline.schedule, policy: baseline.policy, notes: [kept(" as steps")] },
+  };
 }
 
 /** Themis (Rashidi et al., ISCA 2022): each chunk takes the dimensions in an order of its own, the least loaded first. */
