@@ -152,8 +152,9 @@ function referenceOf(
  */
 export async function compare(engine: Engine, topology: Topology, options: CompareOptions): Promise<Comparison> {
   const { sizesBytes, algorithms, onLine, ...rest } = options;
-  const [firstSize] = sizesBytes;
-  if (firstSize === undefined) throw new InputError("--sizes", "at least one size");
+  if (!Array.isArray(sizesBytes) || sizesBytes.length === 0)
+    throw new InputError("sizesBytes (--sizes)", "at least one size, as in [1024, 1048576]", sizesBytes);
+  const firstSize = sizesBytes[0] as number;
   const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes: firstSize }, algorithms);
   const rows: ComparisonRow[] = [];
   const references: ReferenceRow[] = [];

@@ -2,7 +2,7 @@ import { looksLikeNcclLog } from "./nccl-log.ts";
 
 /** Tools that measure too, by marks of their output; the first that fits is meant. */
 const OTHERS: readonly (readonly [tool: string, mark: RegExp])[] = [
-  ["OSU Micro-Benchmarks", /^# OSU [\w\s/-]*(?:Test|Benchmark)/im],
+  ["OSU Micro-Benchmarks", /^(?:# )?OSU [\w\s/-]*(?:Test|Benchmark)/im],
   ["Intel MPI Benchmarks", /Intel\(?R?\)? MPI Benchmarks|^# Benchmarking (?:Allreduce|Allgather|Bcast|PingPong)/im],
   ["nvbandwidth", /\bnvbandwidth Version|memcpy (?:CE|SM) [CG]PU\(/i],
   [
