@@ -2,7 +2,7 @@ import { InfeasibleError, InputError, InternalError } from "./errors.ts";
 import { leastTransfers } from "./model/estimate.ts";
 import type { Topology } from "./model/topology.ts";
 import type { SynthesizeOptions } from "./options.ts";
-import { problemOf } from "./problem.ts";
+import { hasNothingToSend, problemOf } from "./problem.ts";
 import type { Report } from "./result.ts";
 import { applicableTo, refusalOf } from "./synthesize/applicable.ts";
 import { ALGORITHMS, type Algorithm, algorithmNamed, isPhaseMaker, isTreeMaker } from "./synthesize/catalog.ts";
@@ -89,6 +89,8 @@ export function refuseInapplicable(
 ): void {
   if (algorithm.refuses === undefined) return;
   const problem = wholeProblem(topology, options);
+  const makesSteps = !isTreeMaker(algorithm) && !isPhaseMaker(algorithm);
+  if (makesSteps && hasNothingToSend(problem)) return;
   const needed = refusalOf(algorithm, problem.topology, problem.collective);
   if (needed !== null) throw inapplicable("--algorithm", algorithm.name, needed, problem);
 }

@@ -18,7 +18,7 @@ import { isNpu, type Topology } from "./model/topology.ts";
 import { isTreeFlow } from "./model/tree-flow.ts";
 import { checkOptions, type SynthesizeOptions } from "./options.ts";
 import { synthesizePhases } from "./phases.ts";
-import { checkSize, type Problem, problemOf } from "./problem.ts";
+import { checkSize, hasNothingToSend, type Problem, problemOf } from "./problem.ts";
 import { type Report, reportOf, transfersBound, withTransfersBound } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
@@ -85,9 +85,6 @@ interface Made {
   readonly ms: number;
   readonly threads: number;
 }
-
-const hasNothingToSend = ({ collective }: Problem): boolean =>
-  collective.chunkCount === 0 || (collective.kind !== "custom" && collective.groupSize === 1);
 
 /** Returns what the synthesizer makes of a problem. */
 async function make(

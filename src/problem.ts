@@ -134,3 +134,7 @@ function refuseDisconnected(topology: Topology, what = topology.name): void {
   const [from, to] = pair.map((npu) => topology.nodeNames[npu]) as [string, string];
   throw new InfeasibleError(`${what} is not connected: NPU ${from} cannot reach NPU ${to}`, { from, to });
 }
+
+/** Returns whether a collective is done before it begins: nothing to send, or nobody to send it to. */
+export const hasNothingToSend = ({ collective }: Problem): boolean =>
+  collective.chunkCount === 0 || (collective.kind !== "custom" && collective.groupSize === 1);
