@@ -14,6 +14,9 @@ export type IndexColumn = Uint8Array | Uint16Array | Int32Array;
  * A schedule of transfers on a topology, as columns of equal length. Row i moves chunk[i] over route[i], occupying the
  * route from startPs[i] to endPs[i] (link-busy model); the payload is what the source holds at startPs[i], and the target
  * has it from endPs[i] on. Rows are in ascending order of (startPs, route, chunk).
+ *
+ * Rows with equal route, start and end are one *merged send* (TACCL, section 5.1): one message of all their chunks, which
+ * takes the latencies of its route once and a rounded serialisation for each chunk, and delivers all of them when it ends.
  */
 export interface StepSchedule {
   readonly topology: Topology;

@@ -11,12 +11,15 @@ import type {
   Transfers,
 } from "../engine/kernels/kernels.ts";
 import type { LpSolver } from "../engine/milp/lp.ts";
+import type { MilpRunner } from "../engine/milp/milp.ts";
 import type { Bound } from "../model/bounds/witness.ts";
 import type { Collective, CollectiveKind } from "../model/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
 import type { SwitchDegree } from "../model/routing.ts";
+import type { Sketch } from "../model/sketch.ts";
 import type { Schedule } from "../model/slot-schedule.ts";
 import type { Topology } from "../model/topology.ts";
+import type { SolverFacts } from "./solver-facts.ts";
 
 /** Where kernels run: in this thread or on a pool; the answers are the same. */
 export interface KernelRunner {
@@ -43,12 +46,18 @@ export interface SynthesisRequest {
   readonly policy: string | null;
   /** null: what the synthesizer finds best. */
   readonly switchDegree: SwitchDegree | null;
+  /** Those that solve integer programs stop after about so long, all solves together; null or absent: what they find right. */
+  readonly timeLimitMs?: number | null;
+  /** What the schedule may use (taccl); null or absent: the synthesizer proposes sketches of its own. */
+  readonly sketch?: Sketch | null;
 }
 
 export interface SynthesisContext {
   readonly runner: KernelRunner;
   /** Loads the solver of linear programs; without it synthesizers do with less. */
   readonly lp?: () => Promise<LpSolver>;
+  /** Solves mixed-integer programs; without it synthesizers do with less. */
+  readonly milp?: MilpRunner;
   /** Called between units of work. */
   readonly onProgress?: (progress: { readonly phase: string; readonly done: number; readonly total: number }) => void;
 }
@@ -63,6 +72,14 @@ export interface Synthesis {
   readonly direct?: DirectFacts;
   /** A bound that needs no choice of chunks (as limitOf), where the synthesizer proves one on its way. */
   readonly limit?: Bound;
+  /** A bound for the same chunks and routes as the schedule's that is above what boundOf proves, where a solver proved one. */
+  readonly bound?: Bound;
+  /** What integer programs did. */
+  readonly solver?: SolverFacts;
+  /** What the user should know, in words. */
+  readonly notes?: readonly string[];
+  /** False where a clock decided what was tried. */
+  readonly deterministic?: boolean;
 }
 
 /** One way to make schedules: a folder under synthesize/ and a line in catalog.ts. */
@@ -73,6 +90,8 @@ export interface Synthesizer {
   readonly policies: readonly string[];
   /** Large schedules are arrival logs where they can be, so their transfers are not listed. */
   readonly makesLogs?: true;
+  /** It solves integer programs, which takes seconds to minutes: only tried where it is asked for by name. */
+  readonly solves?: true;
   /** Returns what it needs that is not there ("a power of two of NPUs"); null where it can be used. Cheap. */
   refuses?(topology: Topology, collective: Collective): string | null;
   /**

@@ -14,6 +14,11 @@ export function describeWitness(topology: Topology, bound: Bound): string {
       return "nothing has to be sent";
     case "latency":
       return `one chunk travels from ${name(witness.from)} to ${name(witness.to)}`;
+    case "program": {
+      const { slots, columns, rows, nodes } = witness;
+      const searched = nodes === 0 ? "its linear relaxation has no solution" : `no solution in ${nodes} nodes`;
+      return `${slots} slots are too few for ${witness.model}: an integer program of ${columns} columns and ${rows} rows, ${searched}`;
+    }
     case "dual":
       return `${witness.cuts.length} weighted cuts (dual of the linear program): what is reduced and broadcast shares the links across them`;
     case "lengths": {

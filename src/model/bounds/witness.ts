@@ -47,6 +47,18 @@ export type Witness =
       readonly lengths: readonly number[];
     }
   | { readonly kind: "latency"; readonly from: number; readonly to: number }
+  | {
+      /** A mixed-integer program that describes every schedule that ends before the bound has no solution. */
+      readonly kind: "program";
+      /** What it describes: "whole chunks in time slots of 21.47 us". */
+      readonly model: string;
+      /** Slots that are too few. */
+      readonly slots: number;
+      readonly columns: number;
+      readonly rows: number;
+      /** Nodes of the search tree; 0 where its linear relaxation already has no solution. */
+      readonly nodes: number;
+    }
   | { readonly kind: "nothing" };
 
 /** A proved lower bound on the time of a collective. */

@@ -1,0 +1,50 @@
+/**
+ * A communication sketch: what a designer lets the synthesis use (TACCL, section 3 and listing 1). Local ranks count the
+ * NPUs of one box, 0 .. npusPerBox - 1; box b has NPUs b * npusPerBox onwards.
+ */
+export interface Sketch {
+  /** For messages: a file's name, "automatic: one relay per NIC". */
+  readonly name: string;
+  readonly boxes: number;
+  readonly npusPerBox: number;
+  readonly intranode: IntranodeSketch;
+  /** Null for one box. */
+  readonly internode: InternodeSketch | null;
+  /** Rotations under which routing must not change. */
+  readonly symmetries: readonly SymmetryOffset[];
+  /** Chunks per NPU (`input_chunkup`). */
+  readonly chunksPerNpu: number;
+  /** nccl-tests size of the collective in bytes, where the sketch says (`input_size` is that of one NPU's input). */
+  readonly inputBytes: number | null;
+}
+
+/** What a switch is for: as few connections as possible, as many, or no matter. */
+export type HyperedgePolicy = "uc-min" | "uc-max" | "none";
+
+export interface IntranodeSketch {
+  /** "none": all links of a box; "switch": the switches below as hyperedges; "relay": only the connections below. */
+  readonly strategy: "none" | "switch" | "relay";
+  /** Local ranks that a switch joins. */
+  readonly switches: readonly (readonly number[])[];
+  /** One for each switch. */
+  readonly policies: readonly HyperedgePolicy[];
+  /** "relay": local sender -> local receivers. */
+  readonly connections: ReadonlyMap<number, readonly number[]> | null;
+}
+
+export interface InternodeSketch {
+  /** Local sender -> local receivers, between every two boxes; "direct-map": each to its like. */
+  readonly connections: "direct-map" | "fully-connected" | ReadonlyMap<number, readonly number[]>;
+  /** Local sender -> n: what it sends takes 1/n of the bandwidth between boxes (`beta_split`); 1 where absent. */
+  readonly betaSplit: ReadonlyMap<number, number>;
+  /** Local rank of a chunk's owner -> local senders that may carry the chunk out of the box; null: all may. */
+  readonly relays: ReadonlyMap<number, readonly number[]> | null;
+  /** Chunks of a relay leave in the order of their owners (`enforce_ordering`). */
+  readonly enforceOrdering: boolean;
+}
+
+/** send(c, u, v) = send(c', u', v') with x' = floor(x / period) * period + (x + offset) mod period, for NPUs and owners alike. */
+export interface SymmetryOffset {
+  readonly offset: number;
+  readonly period: number;
+}
