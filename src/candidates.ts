@@ -68,6 +68,10 @@ export function candidatesFor(
       leftOut.push({ algorithm: algorithm.name, reason });
       continue;
     }
+    if (names === undefined && "solves" in algorithm) {
+      leftOut.push({ algorithm: algorithm.name, reason: "tried only where it is named: it solves integer programs" });
+      continue;
+    }
     const needed = refusalOf(algorithm, problem.topology, problem.collective);
     if (needed === null) candidates.push(algorithm);
     else leftOut.push({ algorithm: algorithm.name, reason: `needs ${needed}` });

@@ -52,6 +52,8 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
   if (options.collectives.length === 0) throw new InputError("collectives", "at least one collective", []);
   if (options.algorithm !== undefined && options.algorithm !== "tacos")
     throw new InputError("--algorithm", "tacos, or nothing, for several collectives at once", options.algorithm);
+  if (options.timeLimitMs !== undefined)
+    throw new InputError("--time-limit", "nothing beside several collectives at once", options.timeLimitMs);
   let free = engine.freeMemory();
   const collectives = options.collectives.map((one, i) => {
     const { collective } = problemOf(topology, one, placeOf(i));

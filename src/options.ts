@@ -1,5 +1,6 @@
 import { InputError } from "./errors.ts";
 import type { SwitchDegree } from "./model/routing.ts";
+import type { Sketch } from "./model/sketch.ts";
 import type { TreeFlow } from "./model/tree-flow.ts";
 import type { CollectiveOptions } from "./problem.ts";
 import type { SynthesisContext } from "./synthesize/synthesizer.ts";
@@ -12,7 +13,10 @@ export interface SynthesizeOptions extends Omit<CollectiveOptions, "chunks"> {
   readonly chunks?: number | "auto";
   /** One of `banyan list algorithms`; "tacos" without it; "auto": the best of those that apply. */
   readonly algorithm?: string;
-  /** With "auto": after so many milliseconds no further algorithm is tried; 10,000 without it. */
+  /**
+   * With "auto": after so many milliseconds no further algorithm is tried; 10,000 without it. With algorithms that solve integer
+   * programs: how long they may; 60,000 without it.
+   */
   readonly timeLimitMs?: number;
   /** 0 .. 2^32 - 1; 1 without it. */
   readonly seed?: number;
@@ -34,6 +38,8 @@ export interface SynthesizeOptions extends Omit<CollectiveOptions, "chunks"> {
   readonly repair?: TreeFlow;
   /** Phases within dimensions: switches that can sum and duplicate do so. */
   readonly offload?: boolean;
+  /** taccl: what the schedule may use. */
+  readonly sketch?: Sketch;
   /** Simulate also above 1e8 transfers. */
   readonly simulate?: boolean;
   readonly switching?: "cut-through" | "store-and-forward";
@@ -44,14 +50,9 @@ export interface SynthesizeOptions extends Omit<CollectiveOptions, "chunks"> {
 
 /** Throws InputError for a seed, number of trials or degree that is none. */
 export function checkOptions(
-  options: Pick<
-    SynthesizeOptions,
-    "seed" | "trials" | "switchDegree" | "k" | "eulerian" | "repair" | "algorithm" | "timeLimitMs"
-  >,
+  options: Pick<SynthesizeOptions, "seed" | "trials" | "switchDegree" | "k" | "eulerian" | "repair" | "timeLimitMs">,
 ): void {
-  const { seed = 1, trials, switchDegree, k, eulerian, repair, algorithm = "tacos", timeLimitMs } = options;
-  if (timeLimitMs !== undefined && algorithm !== "auto")
-    throw new InputError("--time-limit", "--algorithm auto beside it", algorithm);
+  const { seed = 1, trials, switchDegree, k, eulerian, repair, timeLimitMs } = options;
   if (timeLimitMs !== undefined && !(timeLimitMs >= 0)) throw new InputError("--time-limit", "a time", timeLimitMs);
   if (!Number.isSafeInteger(seed) || seed < 0 || seed >= 2 ** 32)
     throw new InputError("--seed", "an integer in 0 .. 2^32 - 1", seed);

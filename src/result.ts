@@ -9,6 +9,7 @@ import { makespanOf, transfersOf } from "./model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
 import { linkCount, switchCount, type Topology, topologyHash } from "./model/topology.ts";
 import { PS_PER_US } from "./model/units.ts";
+import type { SolverFacts } from "./synthesize/solver-facts.ts";
 
 /** Time and the bandwidths of nccl-tests; the bandwidths are null for a time of 0. */
 export interface Timing {
@@ -59,6 +60,8 @@ export interface Report {
   readonly repaired?: { readonly kept: number; readonly changed: number };
   /** Schedules in comm steps on equal direct links: how good they are. */
   readonly direct?: DirectFacts;
+  /** What integer programs did, and whether the schedule is proved to be a shortest one. */
+  readonly solver?: SolverFacts;
   /** Phases within dimensions, also those that were expanded to steps: their replay dimension by dimension. */
   readonly perDimension?: PerDimension;
   /** What the user should know, in words. */
@@ -198,6 +201,9 @@ export interface Judged {
   readonly simulated: { readonly ps: number; readonly model: string } | null;
   readonly verified: boolean;
   readonly direct?: DirectFacts;
+  readonly solver?: SolverFacts;
+  readonly notes?: readonly string[];
+  readonly deterministic?: boolean;
   readonly synthesis: Report["synthesis"];
 }
 
@@ -224,10 +230,12 @@ export function reportOf(judged: Judged): Report {
     limit: boundReport(topology, collective, limit),
     reference: referenceReport(reference),
     ...(judged.direct === undefined ? {} : { direct: judged.direct }),
+    ...(judged.solver === undefined ? {} : { solver: judged.solver }),
+    ...(judged.notes === undefined ? {} : { notes: judged.notes }),
     optimality: ratio(bound.ps, ps),
     ofLimit: simulated === null ? null : ratio(limit.ps, simulated.ps),
     verified: judged.verified,
-    deterministic: true,
+    deterministic: judged.deterministic ?? true,
     synthesis: judged.synthesis,
   };
 }

@@ -18,6 +18,7 @@ const COMPOSERS = [
   "index.browser",
   "joint",
   "joint-result",
+  "milp-runner",
   "options",
   "phases",
   "phases-result",
@@ -52,7 +53,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   lower: [...LEAVES, "model/"],
   execute: [...LEAVES, "model/"],
   explain: [...LEAVES, "model/"],
-  synthesize: [...LEAVES, "model/", "engine/kernels/kernels.ts", "engine/milp/lp.ts"],
+  synthesize: [...LEAVES, "model/", "engine/kernels/kernels.ts", "engine/milp/lp.ts", "engine/milp/milp.ts"],
 };
 
 interface Import {

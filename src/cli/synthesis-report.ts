@@ -3,8 +3,10 @@ import type { DirectFacts } from "../model/direct/facts.ts";
 import { toNumber } from "../model/rational.ts";
 import { formatSize } from "../model/units.ts";
 import type { BoundReport, Report } from "../result.ts";
+import { SYNTHESIZERS } from "../synthesize/catalog.ts";
 import { dimensionLines } from "./dimension-lines.ts";
 import { bandwidthText } from "./direct-report.ts";
+import { solverLines } from "./solver-lines.ts";
 import type { Style } from "./style.ts";
 import { count, labelled, labelledTable, percent, roundedSize, timeText, timingCells } from "./text.ts";
 
@@ -38,12 +40,6 @@ export function boundCells(name: string, { us, because }: BoundReport, achieved:
 /** Below this share of the limit a schedule of one chunk per NPU may gain from more. */
 const WORTH_MORE_CHUNKS = 0.9;
 
-/**
- * Whose planned times are what they make short. Others issue messages or comm steps in order: a plan in which latency occupies
- * links is only their file's form, and the replay tells their time.
- */
-const PLANNERS = ["tacos"];
-
 const DIRECT_LABELS = ["comm steps", "predicted"] as const;
 
 /** Returns how good a schedule in comm steps is: "6 (Moore bound 5), T_B 1.021 M/B (1045/1024), least 0.9990". */
@@ -56,6 +52,8 @@ function directLines(facts: DirectFacts): [string, string] {
     `${timeText(predictedUs)} by comm steps (T_L + T_B)`,
   ];
 }
+
+const isPlanner = (name: string): boolean => SYNTHESIZERS.some((one) => one.name === name && one.plans === true);
 
 /** Returns the lines of the report of `banyan synth`. */
 export function synthesisReport(report: Report, collective: Collective, style: Style, fileBytes?: number): string[] {
@@ -72,7 +70,7 @@ export function synthesisReport(report: Report, collective: Collective, style: S
     "",
   ];
   const speeds = [["", "time", "algbw", "busbw", ""]];
-  const showsPlan = simulated === null || PLANNERS.includes(report.algorithm);
+  const showsPlan = simulated === null || isPlanner(report.algorithm);
   if (showsPlan) speeds.push(["planned", ...timingCells(time), time.model]);
   if (simulated !== null) speeds.push(["simulated", ...timingCells(simulated), simulated.model]);
   const [head, ...rows] = labelledTable(speeds, ["left", "right", "right", "right", "left"]);
@@ -95,6 +93,7 @@ export function synthesisReport(report: Report, collective: Collective, style: S
       `${count(trials, "trial")} in ${timeText(ms * 1000)} on ${where}; seed ${seed}; ${synthesis.policy}`,
     ),
   );
+  if (report.solver !== undefined) lines.push(...solverLines(report.solver).map((line) => `  ${line}`));
   if (
     report.direct === undefined &&
     collective.chunksPerNpu === 1 &&

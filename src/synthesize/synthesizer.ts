@@ -92,6 +92,13 @@ export interface Synthesizer {
   readonly makesLogs?: true;
   /** It solves integer programs, which takes seconds to minutes: only tried where it is asked for by name. */
   readonly solves?: true;
+  /** It follows a sketch where there is one. */
+  readonly takesSketch?: true;
+  /**
+   * Its planned times are what it makes short. Others issue messages or comm steps in order: a plan in which latency occupies links
+   * is only their file's form, and the replay tells their time.
+   */
+  readonly plans?: true;
   /** Returns what it needs that is not there ("a power of two of NPUs"); null where it can be used. Cheap. */
   refuses?(topology: Topology, collective: Collective): string | null;
   /**

@@ -102,5 +102,6 @@ export const tacos: Synthesizer = {
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [...MULTICAST_POLICIES, ...RELAY_POLICIES],
   makesLogs: true,
+  plans: true,
   synthesize,
 };
