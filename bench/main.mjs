@@ -15,6 +15,9 @@ const BENCHES = [
   "conjecture",
   "generation",
   "themis",
+  "optima",
+  "taccl",
+  "ilp",
 ];
 
 const names = process.argv.slice(2);
