@@ -5,7 +5,7 @@ import { command, figure, machine, progress, publish, reportHead, table } from "
 const ABOUT = [
   `Collectives of ${SIZE}; every schedule is verified. First table: one chunk per NPU, each transfer occupies its link for latency`,
   `and serialisation. "optimum": the best found by the integer program and the greedy search it starts from, proved where it`,
-  `equals "bound"; others: their planned time over it. Second table: every algorithm with as many parts as it likes, simulated`,
+  `equals "bound"; others: their planned time over it (below 1 where merged sends pay a latency once). Second table: every algorithm with as many parts as it likes, simulated`,
   `time over the limit of any algorithm. Empty: the algorithm does not make the collective there.`,
 ];
 
@@ -76,6 +76,9 @@ function report({ machine: where, rows }) {
   return lines.join("\n");
 }
 
+/** Those whose chunks travel one by one, as the optimum's do; merged sends pay a latency once and may be faster. */
+const ONE_BY_ONE = ["TACOS greedy", "Ring", "Direct"];
+
 /** Measures, prints and writes; returns how many schedules of whole chunks were faster than a proved optimum. */
 export async function run() {
   const where = machine();
@@ -85,6 +88,6 @@ export async function run() {
   }
   const data = { machine: where, rows };
   publish("optima", data, report(data));
-  const beaten = ({ proved, planned }) => proved && Object.values(planned).some((ratio) => ratio < 1 - 1e-9);
+  const beaten = ({ proved, planned }) => proved && ONE_BY_ONE.some((name) => planned[name] < 1 - 1e-9);
   return rows.filter(beaten).length;
 }
