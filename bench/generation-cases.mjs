@@ -18,7 +18,7 @@ export const PLATFORMS = [
 export const GENERATORS = [
   { name: "ForestColl", algorithm: "forestcoll", options: [] },
   { name: "MultiTree", algorithm: "multitree", options: [] },
-  { name: "TACCL", algorithm: "taccl", options: [] },
+  { name: "TACCL", algorithm: "taccl", options: ["--time-limit", "60s"], mostGpus: 128 },
   { name: "TACOS", algorithm: "tacos", options: ["--trials", "8"] },
   {
     name: "TACOS, chunks by trial",

@@ -12,6 +12,9 @@ const MORE_TRIALS = 256;
 /** Rows that took less are timed three times. */
 const QUICK_MS = 2000;
 const MOST_RIVAL_NPUS = 512;
+/** Rivals that solve integer programs: up to so many NPUs, one chunk each, and so long. */
+const MOST_SOLVED_NPUS = 64;
+const SOLVED_MS = 30_000;
 /** Themis is also shown with the chunks of its paper, where that many are not too many transfers. */
 const THEMIS_CHUNKS = 64;
 const MOST_THEMIS_NPUS = 64;
@@ -67,7 +70,8 @@ async function ours(measure, row) {
 }
 
 /** Returns the chunks with which a rival is tried: what it finds best by itself (null), and for steps one per NPU and ours. */
-function chunksTried({ make, makePhases, ownChunks }, best) {
+function chunksTried({ make, makePhases, ownChunks, solves }, best) {
+  if (solves) return [1];
   if (make !== undefined) return [null];
   if (makePhases !== undefined) return [null, ...(best.npus > MOST_THEMIS_NPUS ? [] : [THEMIS_CHUNKS])];
   const fixed = best.npus > 128 ? [1] : [1, best.chunks];
@@ -81,10 +85,12 @@ async function rivals(measure, row, best) {
   for (const { algorithm } of RIVALS) {
     const known = ALGORITHMS.find(({ name }) => name === algorithm);
     if (!known?.collectives.includes(row.collective)) continue;
+    if (known.solves && best.npus > MOST_SOLVED_NPUS) continue;
+    const limited = known.solves ? { timeLimitMs: SOLVED_MS } : {};
     const times = [];
     for (const chunks of chunksTried(known, best)) {
       try {
-        times.push((await measure(row, { ...(chunks === null ? {} : { chunks }), algorithm })).simulatedUs);
+        times.push((await measure(row, { ...(chunks === null ? {} : { chunks }), ...limited, algorithm })).simulatedUs);
       } catch (error) {
         // not for this network, or the rings need another number of chunks
         if (!(error instanceof InputError)) throw error;
