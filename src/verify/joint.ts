@@ -1,8 +1,10 @@
 import { InputError } from "../errors.ts";
-import { type JointSchedule, jointRows, tenantSchedule } from "../model/joint-schedule.ts";
+import { type JointRows, type JointSchedule, jointRows, tenantSchedule } from "../model/joint-schedule.ts";
+import { routeCount } from "../model/routes.ts";
 import { checkContributions } from "./contributions.ts";
 import { checkDelivery } from "./delivery.ts";
 import { describer } from "./describe.ts";
+import { type Messages, messagesOf } from "./messages.ts";
 import { checkOccupancy } from "./occupancy.ts";
 import { checkDurations, type Verification } from "./schedule.ts";
 import { type Recorder, recorder, type Violation } from "./violation.ts";
@@ -19,7 +21,8 @@ export interface JointVerification extends Verification {
 
 /**
  * Returns everything that is wrong with a joint schedule: each tenant by itself by the rules of `verifySchedule`, and no
- * link carrying more than the whole of itself, whoever's transfers are on it. Messages begin with the collective where
+ * link carrying more than the whole of itself, whoever's transfers are on it; nothing of two tenants is ever one merged
+ * send. Messages begin with the collective where
  * there are several. Throws InputError for a limit that is no whole number. About linear in the transfers of all.
  */
 export function verifyJoint(joint: JointSchedule, options: { readonly limit?: number } = {}): JointVerification {
@@ -36,11 +39,13 @@ export function verifyJoint(joint: JointSchedule, options: { readonly limit?: nu
       named(joint, rows.tenant[i], words[rows.tenant[i]].departure(kind, rows.row[i], fault));
     const cargo = (i: number): string =>
       `chunk ${rows.chunk[i]}${joint.tenants.length > 1 ? ` of ${titleOf(joint, rows.tenant[i])}` : ""} (transfer ${rows.row[i]})`;
-    schedules.forEach((schedule, t) => {
-      checkDurations(schedule, recorders[t], words[t]);
-    });
     const { topology, routes } = joint;
-    checkOccupancy({ topology, routes, ...rows }, found, { ...words[0], departure }, cargo);
+    const messages = messagesOf(rows, routeCount(routes), rows.tenant);
+    const chunks = chunksByTenant(joint, rows, messages);
+    schedules.forEach((schedule, t) => {
+      checkDurations(schedule, chunks === null ? null : chunks[t], recorders[t], words[t]);
+    });
+    checkOccupancy({ topology, routes, ...rows }, messages, found, { ...words[0], departure }, cargo);
     schedules.forEach((schedule, t) => {
       if (schedule.collective.reduces) checkContributions(schedule, recorders[t], words[t]);
       else checkDelivery(schedule, recorders[t], words[t]);
@@ -49,6 +54,14 @@ export function verifyJoint(joint: JointSchedule, options: { readonly limit?: nu
   const violations = found.kept as readonly JointViolation[];
   const violationCount = found.count();
   return { violations, violationCount, truncated: violationCount > violations.length };
+}
+
+/** Returns the `chunks` of all messages, tenant by tenant; null where every row is a message. */
+function chunksByTenant({ tenants }: JointSchedule, rows: JointRows, { chunks }: Messages): Int32Array[] | null {
+  if (chunks === null) return null;
+  const own = tenants.map(({ chunk }) => new Int32Array(chunk.length));
+  for (let i = 0; i < chunks.length; i++) own[rows.tenant[i]][rows.row[i]] = chunks[i];
+  return own;
 }
 
 /** Returns "collective 1 (reduce)", counted from 0 as in the file. */

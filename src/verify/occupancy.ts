@@ -4,6 +4,7 @@ import { type RouteSet, routeCount } from "../model/routes.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import { linkCount } from "../model/topology.ts";
 import type { Describer } from "./describe.ts";
+import type { Messages } from "./messages.ts";
 import { type Grouping, groupRows, roomFor, sortByKey } from "./order.ts";
 import type { Recorder } from "./violation.ts";
 
@@ -11,39 +12,38 @@ import type { Recorder } from "./violation.ts";
 export type Occupants = Pick<StepSchedule, "topology" | "routes" | "chunk" | "route" | "startPs" | "endPs">;
 
 /**
- * Records every transfer that departs while its route still carries a chunk, and every one whose departure takes the
- * shares in use of a physical link above 1. A transfer uses its route during [start, end). Exact.
+ * Records every message that departs while its route still carries one, and every one whose departure takes the shares in
+ * use of a physical link above 1. A message uses its route during [start, end), whatever the number of its chunks. Exact.
  *
  * A sum of shares can only grow at a departure, so looking at departures is looking at all times. O(transfers + route
  * links) where rows are in order of their starts and links belong to one route each; otherwise sorts link by link.
  */
 export function checkOccupancy(
   schedule: Occupants,
+  messages: Messages,
   recorder: Recorder,
   words: Pick<Describer, "departure" | "link" | "time">,
   cargo = (row: number): string => `chunk ${schedule.chunk[row]} (transfer ${row})`,
 ): void {
-  const groups = groupRows(schedule.route, routeCount(schedule.routes));
-  const crowded = checkRoutes(schedule, groups, recorder, words, cargo);
-  checkLinks(schedule, groups, crowded, recorder, words);
+  const crowded = checkRoutes(schedule, messages, recorder, words, cargo);
+  checkLinks(schedule, messages.byRoute, crowded, recorder, words);
 }
 
-/** Sorts each route's rows by start, records overlaps, and returns for each route whether there was one. */
+/** Records overlaps on each route, and returns for each route whether there was one. */
 function checkRoutes(
   schedule: Occupants,
-  groups: Grouping,
+  { byRoute, chunks }: Messages,
   recorder: Recorder,
   words: Pick<Describer, "departure" | "time">,
   cargo: (row: number) => string,
 ): Uint8Array {
   const { startPs, endPs } = schedule;
-  const { offset, rows } = groups;
+  const { offset, rows } = byRoute;
   const crowded = new Uint8Array(offset.length - 1);
   for (let route = 0; route < crowded.length; route++) {
     const from = offset[route];
     const to = offset[route + 1];
     if (to - from < 2) continue;
-    sortByKey(rows.subarray(from, to), startPs);
     let last = rows[from];
     for (let i = from + 1; i < to; i++) {
       const row = rows[i];
@@ -54,7 +54,7 @@ function checkRoutes(
           words.departure(
             "route-conflict",
             row,
-            `, while ${cargo(busy)} is on that route until ${words.time(endPs[busy])}`,
+            `, while ${cargo(busy)}${amongMerged(chunks, busy)} is on that route until ${words.time(endPs[busy])}`,
           ),
         );
       }
@@ -62,6 +62,11 @@ function checkRoutes(
     }
   }
   return crowded;
+}
+
+/** Returns ", one of 3 merged chunks," for the first row of a merged send; nothing for a chunk alone. */
+export function amongMerged(chunks: Int32Array | null, row: number): string {
+  return chunks === null || chunks[row] < 2 ? "" : `, one of ${chunks[row]} merged chunks,`;
 }
 
 /** Positions of the route links, grouped by link, so in route order; and the route of each position. */

@@ -1,10 +1,11 @@
 import { InputError } from "../errors.ts";
-import { routeTimes } from "../model/routes.ts";
+import { routeCount, routeTimes } from "../model/routes.ts";
 import { type StepSchedule, transferCount } from "../model/step-schedule.ts";
 import { checkContributions } from "./contributions.ts";
 import { checkDelivery } from "./delivery.ts";
 import { type Describer, describer } from "./describe.ts";
-import { checkOccupancy } from "./occupancy.ts";
+import { messagesOf } from "./messages.ts";
+import { amongMerged, checkOccupancy } from "./occupancy.ts";
 import { type Recorder, recorder, type Violation } from "./violation.ts";
 import { checkForm } from "./well-formed.ts";
 
@@ -21,9 +22,11 @@ export interface Verification {
  * Returns everything that is wrong with a schedule, by the rules of the link-busy model and nothing that its maker says:
  *
  * 0. it is well-formed; where it is not, nothing further is judged;
- * 1. a transfer takes at least the latencies of its route and the serialisation at its bottleneck;
+ * 1. a transfer takes at least the latencies of its route and the serialisation at its bottleneck, a merged send (rows of
+ *    equal route, start and end) the latencies once and the serialisation of each of its chunks;
  * 2. what a transfer carries is at its source when it departs, arrivals at that very time included;
- * 3. on every physical link, at all times, the shares in use sum to at most 1; a route carries one chunk at a time;
+ * 3. on every physical link, at all times, the shares in use sum to at most 1; a route carries one transfer or
+ *    merged send at a time, and no chunk twice in it;
  * 4. the postcondition holds at the end, and in reductions each contribution is in each sum exactly once.
  *
  * Rows may come in any order. Throws InputError for a limit that is no whole number; never for a schedule, however wrong.
@@ -37,8 +40,9 @@ export function verifySchedule(schedule: StepSchedule, options: { readonly limit
   const found = recorder(limit);
   if (checkForm(schedule, found)) {
     const words = describer(schedule);
-    checkDurations(schedule, found, words);
-    checkOccupancy(schedule, found, words);
+    const messages = messagesOf(schedule, routeCount(schedule.routes));
+    checkDurations(schedule, messages.chunks, found, words);
+    checkOccupancy(schedule, messages, found, words);
     if (schedule.collective.reduces) checkContributions(schedule, found, words);
     else checkDelivery(schedule, found, words);
   }
@@ -46,19 +50,33 @@ export function verifySchedule(schedule: StepSchedule, options: { readonly limit
   return { violations: found.kept, violationCount, truncated: violationCount > found.kept.length };
 }
 
-/** Records transfers that are over too soon. A slot beyond 2^53 is rounded, but above any duration all the same. */
-export function checkDurations(schedule: StepSchedule, found: Recorder, words: Describer): void {
+/**
+ * Records messages that are over too soon, at their first rows; `chunks` as in Messages. A time beyond 2^53 is rounded, but
+ * above any duration all the same.
+ */
+export function checkDurations(
+  schedule: StepSchedule,
+  chunks: Int32Array | null,
+  found: Recorder,
+  words: Describer,
+): void {
   const { topology, collective, routes, route, startPs, endPs } = schedule;
-  const { slotPs } = routeTimes(topology, routes, collective.chunkBytes);
+  const { slotPs, serialPs } = routeTimes(topology, routes, collective.chunkBytes);
   const count = transferCount(schedule);
   for (let row = 0; row < count; row++) {
-    if (endPs[row] - startPs[row] >= slotPs[route[row]]) continue;
+    let leastPs = slotPs[route[row]];
+    if (chunks !== null) {
+      if (chunks[row] === 0) continue;
+      leastPs += (chunks[row] - 1) * serialPs[route[row]];
+    }
+    if (endPs[row] - startPs[row] >= leastPs) continue;
     found.record(() => {
       const taken = words.time(endPs[row] - startPs[row]);
+      const merged = amongMerged(chunks, row);
       return words.departure(
         "too-fast",
         row,
-        ` and takes ${taken}, less than the ${words.time(slotPs[route[row]])} it needs`,
+        `${merged} and takes ${taken}, less than the ${words.time(leastPs)} ${merged === "" ? "it needs" : "they need"}`,
       );
     });
   }

@@ -5,7 +5,8 @@ import { COLLECTIVE_KINDS } from "../../src/model/collective.ts";
 import { type JointSchedule, tenantSchedule } from "../../src/model/joint-schedule.ts";
 import type { Topology } from "../../src/model/topology.ts";
 import { connectedTopology } from "./connected-topology.ts";
-import { judge } from "./schedule-oracle.ts";
+import { judge, messagesAmong } from "./schedule-oracle.ts";
+import { rowsOf } from "./schedule-rows.ts";
 
 /** Returns an engine on kernels at hand that has no threads. */
 export const engineOf = (kernels: Kernels): Engine =>
@@ -63,16 +64,17 @@ const tenantOf = (topology: Topology): fc.Arbitrary<TenantAsked> =>
 export function jointFaults(joint: JointSchedule): string[] {
   const faults: string[] = [];
   const rows: { start: number; end: number; links: Map<number, [bigint, bigint]> }[] = [];
-  joint.tenants.forEach((tenant, t) => {
+  joint.tenants.forEach((_, t) => {
     const schedule = tenantSchedule(joint, t);
     if (!judge(schedule).valid) faults.push(`collective ${t}`);
-    tenant.route.forEach((route, row) => {
+    for (const { row } of messagesAmong(rowsOf(schedule))) {
+      const { route, start, end } = row;
       const links = new Map<number, [bigint, bigint]>();
       for (let i = joint.routes.linkOffset[route]; i < joint.routes.linkOffset[route + 1]; i++) {
         links.set(joint.routes.links[i], [BigInt(joint.routes.shareNum[i]), BigInt(joint.routes.shareDen[i])]);
       }
-      rows.push({ start: tenant.startPs[row], end: tenant.endPs[row], links });
-    });
+      rows.push({ start, end, links });
+    }
   });
   for (const departing of rows) {
     for (const link of departing.links.keys()) {

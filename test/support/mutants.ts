@@ -1,5 +1,6 @@
 import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../src/model/step-schedule.ts";
 import type { Random } from "../../src/random.ts";
+import { pick } from "./draws.ts";
 import { type Row, rowsOf, scheduleOfRows } from "./schedule-rows.ts";
 
 type Mutation = (rows: Row[], at: number, schedule: StepSchedule, random: Random) => Row[];
@@ -47,6 +48,19 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   shortened: (rows, at, _, random) =>
     changed(rows, at, { end: rows[at].end - (random.below(2) === 0 ? 1 : 1 + random.below(1_000_000)) }),
   lengthened: (rows, at, _, random) => changed(rows, at, { end: rows[at].end + 1 + random.below(1_000_000) }),
+  "sent along with another": (rows, at, _, random) => {
+    const beside = rows.filter((row, i) => i !== at && row.route === rows[at].route);
+    const { route, start, end } = pick(beside.length > 0 ? beside : rows, random);
+    return changed(rows, at, { route, start, end });
+  },
+  "sent along with another in enough time": (rows, at, _, random) => {
+    const beside = rows.filter((row, i) => i !== at && row.route === rows[at].route);
+    const { route, start, end } = pick(beside.length > 0 ? beside : rows, random);
+    const longer = end + rows[at].end - rows[at].start - random.below(2);
+    return changed(rows, at, { route, start, end }).map((row) =>
+      row.route === route && row.start === start && row.end === end ? { ...row, end: longer } : row,
+    );
+  },
   "turned in time": (rows, at) => changed(rows, at, { start: rows[at].end, end: rows[at].start }),
 };
 

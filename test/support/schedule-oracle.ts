@@ -9,11 +9,11 @@ import { type Row, rowsOf } from "./schedule-rows.ts";
 export interface Opinion {
   readonly valid: boolean;
   readonly malformed: boolean;
-  /** Rows that are too short. */
+  /** Rows that are too short; of a merged send its first row of the lowest chunk. */
   readonly tooFast: ReadonlySet<number>;
   /** "link@time" of departures with more than the whole link in use. */
   readonly overfull: ReadonlySet<string>;
-  /** A route carries two chunks at some time. */
+  /** A route carries two messages at some time. */
   readonly doubled: boolean;
   /** "kind chunk npu" of what goes wrong with the chunks, downstream of the first mistake too. */
   readonly chunks: ReadonlySet<string>;
@@ -36,14 +36,15 @@ export function judge(schedule: StepSchedule): Opinion {
     chunks: new Set<string>(),
   };
   if (!opinion.malformed) {
-    rows.forEach((row, i) => {
-      if (BigInt(row.end) - BigInt(row.start) < leastTime(schedule, row)) opinion.tooFast.add(i);
-      const active = rows.filter((other) => other.start <= row.start && row.start < other.end);
-      if (active.some((other) => other !== row && other.route === row.route)) opinion.doubled = true;
+    const messages = messagesAmong(rows);
+    messages.forEach(({ row, chunks, at }) => {
+      if (BigInt(row.end) - BigInt(row.start) < leastTime(schedule, row, chunks)) opinion.tooFast.add(at);
+      const active = messages.filter((other) => other.row.start <= row.start && row.start < other.row.end);
+      if (active.some((other) => other.at !== at && other.row.route === row.route)) opinion.doubled = true;
       for (const { link } of hops(schedule, row)) {
         let num = 0n;
         let den = 1n;
-        for (const hop of active.flatMap((other) => hops(schedule, other))) {
+        for (const hop of active.flatMap((other) => hops(schedule, other.row))) {
           if (hop.link === link) [num, den] = [num * hop.den + hop.num * den, den * hop.den];
         }
         if (num > den) opinion.overfull.add(`${link}@${row.start}`);
@@ -73,8 +74,30 @@ function hops({ routes }: StepSchedule, { route }: Row): Hop[] {
   return list;
 }
 
-/** Latencies plus the slowest serialisation: bytes * 10^12 / (bandwidth * share), rounded up. */
-function leastTime(schedule: StepSchedule, row: Row): bigint {
+/** Several rows that are one transfer of several chunks, or one row. */
+export interface Message {
+  readonly row: Row;
+  readonly chunks: number;
+  /** Index of the row: of the lowest chunk, the first if there are several. */
+  readonly at: number;
+}
+
+/**
+ * Returns the messages: all rows of the same route, start and end are one, but a chunk is in it once, and what is said again
+ * is a message by itself.
+ */
+export function messagesAmong(rows: readonly Row[]): Message[] {
+  return rows.flatMap((row, at) => {
+    const alike = rows.filter((o) => o.route === row.route && o.start === row.start && o.end === row.end);
+    const again = rows.findIndex((o) => alike.includes(o) && o.chunk === row.chunk) < at;
+    if (again) return [{ row, chunks: 1, at }];
+    if (alike.some((o) => o.chunk < row.chunk)) return [];
+    return [{ row, chunks: new Set(alike.map((o) => o.chunk)).size, at }];
+  });
+}
+
+/** Latencies plus, for each chunk, the slowest serialisation: bytes * 10^12 / (bandwidth * share), rounded up. */
+function leastTime(schedule: StepSchedule, row: Row, chunks: number): bigint {
   const { topology, collective } = schedule;
   const { num: bytes, den: parts } = collective.chunkBytes;
   let latency = 0n;
@@ -86,7 +109,7 @@ function leastTime(schedule: StepSchedule, row: Row): bigint {
     const ps = (above + below - 1n) / below;
     if (ps > slowest) slowest = ps;
   }
-  return latency + slowest;
+  return latency + slowest * BigInt(chunks);
 }
 
 function holders(collective: Collective, placement: Placement, chunk: number): number[] {

@@ -152,7 +152,7 @@ function sum(
 }
 
 /** Returns a collective of a random kind over one or two groups, or a custom one, with chunks of 1,000 bytes or 1,000/3. */
-function simpleCollective(topology: Topology, random: Random): Collective {
+export function simpleCollective(topology: Topology, random: Random): Collective {
   const npus = shuffled(
     Array.from({ length: topology.npuCount }, (_, npu) => npu),
     random,

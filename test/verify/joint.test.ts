@@ -3,10 +3,13 @@ import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import { synthesizeJoint } from "../../src/joint.ts";
 import { type JointSchedule, tenantSchedule } from "../../src/model/joint-schedule.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
+import { routesOf } from "../../src/model/routing.ts";
 import { random } from "../../src/random.ts";
 import { verifyJoint } from "../../src/verify/joint.ts";
 import { verifySchedule } from "../../src/verify/schedule.ts";
 import { engineOf, jointFaults } from "../support/joint-schedules.ts";
+import { scheduleOfRows } from "../support/schedule-rows.ts";
+import { wholeCollective } from "../support/synthesis.ts";
 
 const engine = engineOf(jsKernels);
 
@@ -34,7 +37,7 @@ function changed(joint: JointSchedule, draws: ReturnType<typeof random>): JointS
     endPs: tenant.endPs.slice(),
   };
   const shift = (draws.below(9) - 4) * 250_000;
-  switch (draws.below(4)) {
+  switch (draws.below(5)) {
     case 0:
       columns.chunk[row] = draws.below(tenant.collective.chunkCount);
       break;
@@ -44,6 +47,15 @@ function changed(joint: JointSchedule, draws: ReturnType<typeof random>): JointS
     case 2:
       columns.endPs[row] += shift;
       break;
+    case 3: {
+      // one message of two chunks, in time enough unless it is a picosecond less
+      const beside = [...tenant.route.keys()].filter((other) => tenant.route[other] === tenant.route[row]);
+      const other = beside[draws.below(beside.length)];
+      columns.startPs[row] = tenant.startPs[other];
+      columns.endPs[row] = 2 * tenant.endPs[other] - tenant.startPs[other] - draws.below(2);
+      columns.endPs[other] = columns.endPs[row];
+      break;
+    }
     default:
       columns.startPs[row] = Math.max(0, columns.startPs[row] + shift);
       columns.endPs[row] = columns.startPs[row] + tenant.endPs[row] - tenant.startPs[row];
@@ -70,6 +82,25 @@ describe("verifyJoint", () => {
     expect(wrong).toBeGreaterThan(100);
     // wrong only because tenants meet on a link
     expect(shared).toBeGreaterThan(10);
+  });
+
+  it("merges what one collective sends at once, and nothing of two", () => {
+    const topology = presetTopology("mesh:2x1@100GB/s,0.5us");
+    const goal = wholeCollective(topology, "allgather", 400_000, 2);
+    const rows = [0, 1].map((chunk) => ({ chunk, route: 0, start: 0, end: 2.5e6, op: 0 }));
+    const back = [2, 3].map((chunk) => ({ chunk, route: 1, start: 0, end: 2.5e6, op: 0 }));
+    const { routes, ...tenant } = scheduleOfRows(topology, goal, routesOf(topology, "ports"), [...rows, ...back]);
+    expect(verifyJoint({ topology, routes, tenants: [tenant] }).violations).toEqual([]);
+    const { violations } = verifyJoint({ topology, routes, tenants: [tenant, tenant] });
+    expect(violations.map(({ kind, tenant: t, transfer }) => [kind, t, transfer])).toEqual([
+      ["route-conflict", 1, 0],
+      ["route-conflict", 1, 2],
+      ["link-conflict", 1, 0],
+      ["link-conflict", 1, 2],
+    ]);
+    expect(violations[0].message).toBe(
+      "collective 1 (allgather): rank 0 sends chunk 0 on link 0>1 at 0 us (transfer 0), while chunk 0 of collective 0 (allgather) (transfer 0), one of 2 merged chunks, is on that route until 2.5 us",
+    );
   });
 
   it("names the collectives that meet on a link", () => {

@@ -3,6 +3,7 @@ import { random } from "../../src/random.ts";
 import { verifySchedule } from "../../src/verify/schedule.ts";
 import type { Violation } from "../../src/verify/violation.ts";
 import { doubling, make, ring, ringAllReduce, task } from "../support/hand-made-schedules.ts";
+import { mergedSchedule } from "../support/merged-schedules.ts";
 import { mutant } from "../support/mutants.ts";
 import { judge, type Opinion } from "../support/schedule-oracle.ts";
 import { simpleSchedule } from "../support/simple-schedules.ts";
@@ -10,6 +11,7 @@ import { simpleSchedule } from "../support/simple-schedules.ts";
 /** Schedules made link by link, and the two shapes of all-reduce that trees do not cover. */
 const SCHEDULES = [
   ...Array.from({ length: 120 }, (_, seed) => simpleSchedule(seed)),
+  ...Array.from({ length: 80 }, (_, seed) => mergedSchedule(seed)),
   doubling(2),
   make(ring(4), task("allreduce", 4), ringAllReduce(4)),
 ];

@@ -52,6 +52,8 @@ const CORRECT: Readonly<Record<string, () => StepSchedule>> = {
       ],
       halves(),
     ),
+  "a scatter that sends two chunks as one": () =>
+    make(line, task("scatter", 3), [row(2, 0, 0, 0, 2.5), row(1, 0, 0, 0, 2.5), row(2, 1, 2.5)]),
   "a link shared by three thirds": () =>
     sharedLink([
       [1, 3],

@@ -95,6 +95,70 @@ const BROKEN: Readonly<Record<string, readonly [StepSchedule, ...Violation[]]>> 
         "rank 0 (g0) sends chunk 1 on link g0>g1 at 1.4 us (transfer 1), taking link g0>g1 to 2 times its capacity",
     },
   ],
+  "two chunks sent as one in a picosecond too little": [
+    make(line, task("scatter", 3), [row(1, 0, 0, 0, 2.499999), row(2, 0, 0, 0, 2.499999), row(2, 1, 2.5)]),
+    {
+      kind: "too-fast",
+      npu: 0,
+      chunk: 1,
+      link: 0,
+      transfer: 0,
+      timePs: 0,
+      message:
+        "rank 0 (g0) sends chunk 1 on link g0>g1 at 0 us (transfer 0), one of 2 merged chunks, and takes 2.499999 us, less than the 2.5 us they need",
+    },
+  ],
+  "a merged send of which one chunk is sent again at the same time, and another at its end less a picosecond": [
+    make(line, task("allgather", 3), [
+      row(1, 2, 0),
+      row(1, 1, 0),
+      row(2, 3, 0),
+      row(0, 0, 0),
+      row(0, 1, 1.5),
+      ...[2, 1, 2].map((chunk) => row(chunk, 2, 1.5, 0, 2.5)),
+      row(0, 2, 3.999999),
+    ]),
+    {
+      kind: "route-conflict",
+      npu: 1,
+      chunk: 2,
+      link: 2,
+      transfer: 7,
+      timePs: 1.5 * US,
+      message:
+        "rank 1 (g1) sends chunk 2 on link g1>g0 at 1.5 us (transfer 7), while chunk 1 (transfer 6), one of 2 merged chunks, is on that route until 4 us",
+    },
+    {
+      kind: "route-conflict",
+      npu: 1,
+      chunk: 0,
+      link: 2,
+      transfer: 8,
+      timePs: 3_999_999,
+      message:
+        "rank 1 (g1) sends chunk 0 on link g1>g0 at 3.999999 us (transfer 8), while chunk 1 (transfer 6), one of 2 merged chunks, is on that route until 4 us",
+    },
+    {
+      kind: "link-conflict",
+      npu: 1,
+      chunk: 2,
+      link: 2,
+      transfer: 7,
+      timePs: 1.5 * US,
+      message:
+        "rank 1 (g1) sends chunk 2 on link g1>g0 at 1.5 us (transfer 7), taking link g1>g0 to 2 times its capacity",
+    },
+    {
+      kind: "link-conflict",
+      npu: 1,
+      chunk: 0,
+      link: 2,
+      transfer: 8,
+      timePs: 3_999_999,
+      message:
+        "rank 1 (g1) sends chunk 0 on link g1>g0 at 3.999999 us (transfer 8), taking link g1>g0 to 3 times its capacity",
+    },
+  ],
   "a second chunk on a route that leaves half of its links free": [
     make(
       star,
