@@ -62,14 +62,15 @@ export function switchComponents(topology: Topology): SwitchComponent[] {
 }
 
 /** Columns of a route set while it grows. */
-interface Draft {
+export interface RouteDraft {
   readonly source: number[];
   readonly target: number[];
   readonly linkOffset: number[];
   readonly links: number[];
 }
 
-function addRoute(draft: Draft, source: number, target: number, links: readonly number[]): void {
+/** Appends a route over these links. */
+export function addRoute(draft: RouteDraft, source: number, target: number, links: readonly number[]): void {
   draft.source.push(source);
   draft.target.push(target);
   for (const link of links) draft.links.push(link);
@@ -107,9 +108,10 @@ function switchDistances(topology: Topology, switches: Int32Array): Map<number, 
  * Returns a way from one switch to another with the fewest hops, or null. Equal ways are spread over the pairs: hop h of
  * the pair with key k takes option (k + h) mod options.
  */
-type WayFinder = (from: number, to: number, key: number) => number[] | null;
+export type WayFinder = (from: number, to: number, key: number) => number[] | null;
 
-function wayFinder(topology: Topology, switches: Int32Array): WayFinder {
+/** Returns the way finder of a connected set of switches. O(switches x links between them). */
+export function wayFinder(topology: Topology, switches: Int32Array): WayFinder {
   const out = outLinks(topology);
   const position = new Map<number, number>();
   switches.forEach((node, i) => {
@@ -142,7 +144,7 @@ const npusOf = ({ senders, receivers }: SwitchComponent): number[] =>
 
 /** Adds the routes of one component for the pairs (i, i + 1 .. i + degree) of some of its NPUs, around in their order. */
 function addRing(
-  draft: Draft,
+  draft: RouteDraft,
   topology: Topology,
   { senders, receivers, switches }: SwitchComponent,
   members: readonly number[],
@@ -174,7 +176,7 @@ function addRing(
  * Fills in the shares: a route gets, of each of its links, what its bottleneck can carry. With unwinding the d routes of a
  * port divide it for good (rate = min over links of bandwidth / routes through it), with ports a route may take all.
  */
-function withShares(topology: Topology, draft: Draft, divided: boolean): RouteSet {
+export function withShares(topology: Topology, draft: RouteDraft, divided: boolean): RouteSet {
   const routes = draft.source.length;
   const links = Int32Array.from(draft.links);
   const shareNum = new Float64Array(links.length).fill(1);
@@ -217,7 +219,7 @@ function withShares(topology: Topology, draft: Draft, divided: boolean): RouteSe
  */
 export function routesOf(topology: Topology, degree: SwitchDegree): RouteSet {
   if (nodeCount(topology) === topology.npuCount) return directRoutes(topology);
-  const draft: Draft = { source: [], target: [], linkOffset: [0], links: [] };
+  const draft: RouteDraft = { source: [], target: [], linkOffset: [0], links: [] };
   for (let link = 0; link < linkCount(topology); link++) {
     const source = topology.linkSource[link];
     const target = topology.linkTarget[link];

@@ -1,0 +1,40 @@
+import { InputError } from "../errors.ts";
+import type { Sketch } from "./sketch.ts";
+import { sketchPlace } from "./sketch-check.ts";
+import type { Topology } from "./topology.ts";
+
+/**
+ * Returns how many boxes the groups of the NPUs make: equal, one after the other in the numbering of the NPUs. Null where
+ * there are no groups, or others. O(NPUs).
+ */
+export function boxCount({ npuCount, nodeTraits }: Topology): number | null {
+  const first = nodeTraits[0]?.group;
+  let size = 0;
+  while (size < npuCount && nodeTraits[size].group === first) size++;
+  if (first === undefined || npuCount % size !== 0) return null;
+  const seen = new Set<string>();
+  for (let npu = 0; npu < npuCount; npu++) {
+    const { group } = nodeTraits[npu];
+    if (npu % size !== 0 ? group !== nodeTraits[npu - 1].group : group === undefined || seen.has(group)) return null;
+    seen.add(group as string);
+  }
+  return npuCount / size;
+}
+
+/**
+ * Returns each NPU's box. Throws InputError where the sketch has other numbers of boxes or NPUs than the network; a network
+ * whose NPUs have no groups, or groups that are no boxes, is divided as the sketch says.
+ */
+export function boxesOfSketch(topology: Topology, sketch: Sketch): Int32Array {
+  const { boxes, npusPerBox } = sketch;
+  const found = boxCount(topology);
+  if (found !== null && found !== boxes)
+    throw new InputError(sketchPlace(sketch, "nnodes"), `${found}, the boxes of ${topology.name},`, boxes);
+  if (boxes * npusPerBox !== topology.npuCount)
+    throw new InputError(
+      sketchPlace(sketch, "nnodes"),
+      `nodes that make the ${topology.npuCount} NPUs of ${topology.name}`,
+      `${boxes} of ${npusPerBox} GPUs`,
+    );
+  return Int32Array.from({ length: topology.npuCount }, (_, npu) => Math.floor(npu / npusPerBox));
+}

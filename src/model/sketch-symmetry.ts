@@ -1,0 +1,111 @@
+import { InputError } from "../errors.ts";
+import { type RouteSet, routeCount } from "./routes.ts";
+import type { SymmetryOffset } from "./sketch.ts";
+import { sketchPlace } from "./sketch-check.ts";
+import type { SketchNetwork, SketchSymmetry } from "./sketch-network.ts";
+import { mayCarry } from "./sketch-relays.ts";
+import type { Topology } from "./topology.ts";
+
+type Network = Omit<SketchNetwork, "symmetries">;
+
+/**
+ * Returns the sketch's rotations as permutations (TACCL, appendix A, symmetry_offsets). Each must map routes onto routes with
+ * the same links (bandwidth, latency, share, one after the other) and the same policy, the k-th of parallel routes onto the
+ * k-th, and what relays may carry onto what relays may carry; that two routes share a link need not be kept. Throws InputError
+ * that names the rotation and a connection without image. O(rotations x (routes x route length + NPUs x routes out of a box)).
+ */
+export function sketchSymmetries(network: Network): SketchSymmetry[] {
+  const firstRoute = firstRoutes(network);
+  return network.sketch.symmetries.map((rotation, i) => {
+    const npuTo = rotated(network.topology.npuCount, rotation);
+    const refuse = (why: string): never => {
+      const expected = `a rotation of the sketch (${why})`;
+      throw new InputError(sketchPlace(network.sketch, `symmetry_offsets[${i}]`), expected, [
+        rotation.offset,
+        rotation.period,
+      ]);
+    };
+    const routeTo = imagesOfRoutes(network, npuTo, firstRoute, refuse);
+    checkRelays(network, npuTo, refuse);
+    return { npuTo, routeTo };
+  });
+}
+
+/** Returns where a rotation takes each NPU. */
+function rotated(npus: number, { offset, period }: SymmetryOffset): Int32Array {
+  return Int32Array.from({ length: npus }, (_, npu) => {
+    const base = npu - (npu % period);
+    return base + ((npu - base + offset) % period);
+  });
+}
+
+/** Returns the first route of each pair that has one, by source x NPUs + target; parallel routes follow it. */
+function firstRoutes({ routes, topology }: Network): Map<number, number> {
+  const first = new Map<number, number>();
+  for (let route = routeCount(routes) - 1; route >= 0; route--)
+    first.set(routes.source[route] * topology.npuCount + routes.target[route], route);
+  return first;
+}
+
+const nameOf = ({ nodeNames }: Topology, from: number, to: number): string => `${nodeNames[from]} -> ${nodeNames[to]}`;
+
+function imagesOfRoutes(
+  network: Network,
+  npuTo: Int32Array,
+  firstRoute: ReadonlyMap<number, number>,
+  refuse: (why: string) => never,
+): Int32Array {
+  const { routes, topology, hyperedge, policies } = network;
+  const { source, target } = routes;
+  const images = new Int32Array(routeCount(routes));
+  for (let route = 0; route < images.length; route++) {
+    const [from, to] = [npuTo[source[route]], npuTo[target[route]]];
+    const own = firstRoute.get(source[route] * topology.npuCount + target[route]) as number;
+    const first = firstRoute.get(from * topology.npuCount + to);
+    const image = first === undefined ? -1 : first + route - own;
+    const what = `${nameOf(topology, source[route], target[route])} would become ${nameOf(topology, from, to)}`;
+    if (image < 0 || source[image] !== from || target[image] !== to) refuse(`${what}, which the sketch does not have`);
+    if (!equalLinks(topology, routes, route, image)) refuse(`${what}, whose links are others`);
+    const [policy, other] = [route, image].map((r) => (hyperedge[r] < 0 ? null : policies[hyperedge[r]]));
+    if (policy !== other) refuse(`${what}, which has another policy`);
+    images[route] = image;
+  }
+  return images;
+}
+
+/** Returns whether two routes have links of the same figures, one after the other. */
+function equalLinks(topology: Topology, routes: RouteSet, a: number, b: number): boolean {
+  const { linkOffset, links, shareNum, shareDen } = routes;
+  const { linkBytesPerSecond, linkLatencyPs } = topology;
+  const [at, other] = [linkOffset[a], linkOffset[b]];
+  const length = linkOffset[a + 1] - at;
+  if (linkOffset[b + 1] - other !== length) return false;
+  for (let k = 0; k < length; k++) {
+    const [i, j] = [at + k, other + k];
+    if (
+      linkBytesPerSecond[links[i]] !== linkBytesPerSecond[links[j]] ||
+      linkLatencyPs[links[i]] !== linkLatencyPs[links[j]] ||
+      shareNum[i] !== shareNum[j] ||
+      shareDen[i] !== shareDen[j]
+    )
+      return false;
+  }
+  return true;
+}
+
+/** Relays must turn with the owners of chunks, or a chunk and its image could not leave their boxes alike. */
+function checkRelays(network: Network, npuTo: Int32Array, refuse: (why: string) => never): void {
+  const { sketch, topology } = network;
+  const relays = sketch.internode?.relays;
+  if (relays === undefined || relays === null) return;
+  const { npusPerBox } = sketch;
+  const name = (npu: number): string => topology.nodeNames[npu];
+  for (let sender = 0; sender < topology.npuCount; sender++) {
+    for (let rank = 0; rank < npusPerBox; rank++) {
+      const owner = sender - (sender % npusPerBox) + rank;
+      if (mayCarry(sketch, owner, sender) === mayCarry(sketch, npuTo[owner], npuTo[sender])) continue;
+      const what = `the chunks of ${name(owner)} through ${name(sender)} would become those of ${name(npuTo[owner])} through ${name(npuTo[sender])}`;
+      refuse(`${what}, against gpus_to_sender_rev_map`);
+    }
+  }
+}
