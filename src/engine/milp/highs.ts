@@ -1,5 +1,6 @@
-import type { Highs, Model, ModelData } from "highs";
+import type { Model } from "highs";
 import { InternalError } from "../../errors.ts";
+import { type Instance, loadInstance, MOST_BYTES, matrixOf, modelOf, within } from "./instance.ts";
 import type { LpProblem, LpRows, LpSession, LpSolution, LpSolver, LpStatus } from "./lp.ts";
 
 /**
@@ -7,21 +8,11 @@ import type { LpProblem, LpRows, LpSession, LpSolution, LpSolver, LpStatus } fro
  * the first call (about 0.2 s); all solvers then share one instance. An instance that ran out of memory is not used again.
  */
 
-/** Bytes that HiGHS may grow to; its module is built for 2 GiB. */
-const MOST_BYTES = 2 ** 31;
 /** Measured with 3 entries a column: 1.87 GiB for 1.96 million columns and as many rows. */
 const BYTES_PER_LINE = 400;
 const BYTES_PER_ENTRY = 64;
 /** HiGHS takes no tighter tolerance. */
 const TOLERANCE = 1e-10;
-
-interface Instance {
-  readonly highs: Highs;
-  aborted: boolean;
-}
-
-let loading: Promise<Instance> | undefined;
-let loaded: Instance | undefined;
 
 export interface HighsLimits {
   /** Bytes that one program may take, by estimate; at most 2 GiB. */
@@ -30,14 +21,7 @@ export interface HighsLimits {
 
 /** Returns a solver; loads HiGHS where that has not been done, or where the loaded one ran out of memory. */
 export async function openHighs({ maxBytes = MOST_BYTES }: HighsLimits = {}): Promise<LpSolver> {
-  if (loaded?.aborted === true) loading = loaded = undefined;
-  loading ??= import("highs").then(async (module) => {
-    // the package's types describe its CommonJS form, where the loader lies one level deeper
-    const load = module.default as unknown as () => Promise<Highs>;
-    return { highs: await load(), aborted: false };
-  });
-  const instance = await loading;
-  loaded = instance;
+  const instance = await loadInstance();
   const open = (problem: LpProblem): LpSession => session(instance, problem, Math.min(maxBytes, MOST_BYTES));
   return {
     open,
@@ -61,17 +45,6 @@ function session(instance: Instance, problem: LpProblem, maxBytes: number): LpSe
   let full = false;
   let model: Model | undefined;
 
-  /** Runs an operation of the solver; returns undefined where it has no memory for it. */
-  const within = <T>(operation: () => T): T | undefined => {
-    if (full || instance.aborted) return undefined;
-    try {
-      return operation();
-    } catch (error) {
-      if (!ranOut(error)) throw error;
-      instance.aborted = true;
-      return undefined;
-    }
-  };
   const admit = (more: LpRows): boolean => {
     rows += more.lower.length;
     entries += more.column.length;
@@ -80,7 +53,7 @@ function session(instance: Instance, problem: LpProblem, maxBytes: number): LpSe
   };
 
   if (admit(problem.rows)) {
-    within(() => {
+    within(instance, () => {
       model = instance.highs.createModel(modelOf(instance.highs, problem));
       model.options.set({
         output_flag: false,
@@ -93,10 +66,11 @@ function session(instance: Instance, problem: LpProblem, maxBytes: number): LpSe
   return {
     addRows: (more) => {
       if (!admit(more)) return;
-      within(() => model?.addRows({ lower: more.lower, upper: more.upper, matrix: matrixOf(more, columns) }));
+      within(instance, () => model?.addRows({ lower: more.lower, upper: more.upper, matrix: matrixOf(more, columns) }));
     },
     solve: () => {
-      const solved = within(() => {
+      if (full) return unsolved("memory");
+      const solved = within(instance, () => {
         if (model === undefined) throw new InternalError("a linear program that was not loaded");
         // HiGHS reports some failures as an error and some as a status
         const ran = model.raw.run();
@@ -110,15 +84,6 @@ function session(instance: Instance, problem: LpProblem, maxBytes: number): LpSe
       model = undefined;
     },
   };
-}
-
-/** Returns whether an error says that WebAssembly has no more memory. */
-function ranOut(error: unknown): boolean {
-  return (
-    error instanceof RangeError ||
-    error instanceof WebAssembly.RuntimeError ||
-    (error instanceof Error && /abort|alloc|memory/i.test(error.message))
-  );
 }
 
 const unsolved = (status: LpStatus): LpSolution => ({
@@ -140,26 +105,3 @@ function statusOf(code: number): LpStatus {
   if (code === 8) return "infeasible";
   return code === 10 ? "unbounded" : "failed";
 }
-
-function modelOf({ constants }: Highs, { objective, lower, upper, rows }: LpProblem): ModelData {
-  return {
-    numCols: objective.length,
-    numRows: rows.lower.length,
-    sense: constants.objectiveSense.maximize,
-    colCost: objective,
-    colLower: lower,
-    colUpper: upper,
-    rowLower: rows.lower,
-    rowUpper: rows.upper,
-    matrix: matrixOf(rows, objective.length),
-  };
-}
-
-const matrixOf = ({ lower, offset, column, value }: LpRows, numCols: number) => ({
-  format: "csr" as const,
-  numRows: lower.length,
-  numCols,
-  starts: offset,
-  indices: column,
-  values: value,
-});

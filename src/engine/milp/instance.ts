@@ -1,0 +1,72 @@
+import type { Highs, ModelData } from "highs";
+import type { LpProblem, LpRows } from "./lp.ts";
+
+/** HiGHS compiled to WebAssembly (npm highs), one thread. */
+export interface Instance {
+  readonly highs: Highs;
+  /** It ran out of memory and cannot be used any more. */
+  aborted: boolean;
+}
+
+/** Bytes that HiGHS may grow to; its module is built for 2 GiB. */
+export const MOST_BYTES = 2 ** 31;
+
+let loading: Promise<Instance> | undefined;
+let loaded: Instance | undefined;
+
+/** Returns this thread's instance (about 0.1 s the first time); a new one where the last ran out of memory. */
+export async function loadInstance(): Promise<Instance> {
+  if (loaded?.aborted === true) loading = loaded = undefined;
+  loading ??= import("highs").then(async (module) => {
+    // the package's types describe its CommonJS form, where the loader lies one level deeper
+    const load = module.default as unknown as () => Promise<Highs>;
+    return { highs: await load(), aborted: false };
+  });
+  loaded = await loading;
+  return loaded;
+}
+
+/** Runs an operation of the solver; returns undefined where it has no memory for it, then or before. */
+export function within<T>(instance: Instance, operation: () => T): T | undefined {
+  if (instance.aborted) return undefined;
+  try {
+    return operation();
+  } catch (error) {
+    if (!ranOut(error)) throw error;
+    instance.aborted = true;
+    return undefined;
+  }
+}
+
+/** Returns whether an error says that WebAssembly has no more memory. */
+function ranOut(error: unknown): boolean {
+  return (
+    error instanceof RangeError ||
+    error instanceof WebAssembly.RuntimeError ||
+    (error instanceof Error && /abort|alloc|memory/i.test(error.message))
+  );
+}
+
+/** Returns a program in HiGHS's words. */
+export function modelOf({ constants }: Highs, { objective, lower, upper, rows }: LpProblem): ModelData {
+  return {
+    numCols: objective.length,
+    numRows: rows.lower.length,
+    sense: constants.objectiveSense.maximize,
+    colCost: objective,
+    colLower: lower,
+    colUpper: upper,
+    rowLower: rows.lower,
+    rowUpper: rows.upper,
+    matrix: matrixOf(rows, objective.length),
+  };
+}
+
+export const matrixOf = ({ lower, offset, column, value }: LpRows, numCols: number) => ({
+  format: "csr" as const,
+  numRows: lower.length,
+  numCols,
+  starts: offset,
+  indices: column,
+  values: value,
+});

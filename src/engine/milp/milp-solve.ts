@@ -1,0 +1,204 @@
+import type { CallbackEvent, Model } from "highs";
+import { type Instance, modelOf, within } from "./instance.ts";
+import type { MilpOptions, MilpProblem, MilpSolution, MilpStatus } from "./milp.ts";
+import { isPoint, objectiveOf, roundedPoint } from "./point.ts";
+
+/**
+ * Mixed-integer programs on the calling thread: branch and cut by HiGHS with a fixed seed, the same bits for the same program
+ * and options wherever it runs, as long as no time limit strikes.
+ */
+
+const PROGRESS_MS = 100;
+const MOST_NODES = 2 ** 31 - 1;
+/** Below HiGHS's own 1e-6, so that points keep their rows once whole columns are rounded. */
+const TOLERANCE = 1e-9;
+/** Numbers of HighsModelStatus; 6 is a program without rows and columns. */
+const SOLVED = [6, 7];
+const INFEASIBLE = 8;
+const UNBOUNDED_OR_INFEASIBLE = [9, 10];
+const TARGET = 12;
+const LIMITS = [11, 13, 14, 16, 17];
+
+/** What is known while a search runs, kept outside of the solver's memory. */
+interface Search {
+  point: Float64Array | undefined;
+  bound: number;
+  nodes: number;
+  lastToldMs: number;
+  /** Made in the solver, to be freed there. */
+  readonly models: Model[];
+}
+
+/**
+ * Returns what HiGHS finds for a program. Where time runs out, memory does, or `stopped` says so (asked many times a
+ * second; status "limit"), the best point so far is kept. Every point is held against the program's rows, so that a slip of
+ * the solver does not become a solution ("failed").
+ */
+export function solveMilp(
+  instance: Instance,
+  problem: MilpProblem,
+  options: MilpOptions = {},
+  stopped: () => boolean = () => false,
+): MilpSolution {
+  const began = performance.now();
+  const search: Search = { point: undefined, bound: Number.POSITIVE_INFINITY, nodes: 0, lastToldMs: 0, models: [] };
+  const watch = watcher(search, options, stopped, () => performance.now() - began);
+  const found = within(instance, () => searched(instance, problem, options, search, watch)) ?? "memory";
+  const point = pointOf(instance, problem, search);
+  within(instance, () => {
+    for (const model of search.models) model.dispose();
+  });
+  const end = { nodes: search.nodes, ms: performance.now() - began };
+  if (found === "infeasible") return { ...nothing(found, Number.NEGATIVE_INFINITY), ...end };
+  if (found === "unbounded") return { ...nothing(found, Number.POSITIVE_INFINITY), ...end };
+  if (point === undefined) {
+    return { ...nothing(found === "optimal" || found === "enough" ? "failed" : found, search.bound), ...end };
+  }
+  const objective = objectiveOf(problem, point);
+  const bound = Math.max(found === "optimal" && !hasWhole(problem) ? objective : search.bound, objective);
+  const status = found === "enough" && bound === objective ? "optimal" : found;
+  return { status, primal: point, objective, bound, ...end };
+}
+
+const nothing = (status: MilpStatus, bound: number) => ({
+  status,
+  primal: new Float64Array(0),
+  objective: Number.NaN,
+  bound,
+});
+
+const hasWhole = ({ integer }: MilpProblem): boolean => integer.includes(1);
+
+function searched(
+  instance: Instance,
+  problem: MilpProblem,
+  options: MilpOptions,
+  search: Search,
+  watch: (event: CallbackEvent) => undefined,
+): MilpStatus {
+  const model = opened(instance, problem, search);
+  if (model === undefined) return "failed";
+  setLimits(model, options);
+  setStart(model, problem);
+  const code = run(instance, model, watch);
+  if (code === undefined) return "failed";
+  const has = SOLVED.includes(code) || model.info.get("primal_solution_status") === 2;
+  if (has) search.point = model.getSolution().colValue;
+  if (hasWhole(problem)) {
+    search.bound = numberOf(model.info.get("mip_dual_bound"), search.bound);
+    search.nodes = Math.max(0, Number(model.info.get("mip_node_count")));
+  }
+  if (SOLVED.includes(code)) return "optimal";
+  if (code === INFEASIBLE) return "infeasible";
+  if (code === TARGET) return "enough";
+  if (LIMITS.includes(code)) return "limit";
+  return UNBOUNDED_OR_INFEASIBLE.includes(code) ? eitherOf(instance, model, watch) : "failed";
+}
+
+/** Returns "unbounded" where the program has a point at all: HiGHS may not tell. */
+function eitherOf(instance: Instance, model: Model, watch: (event: CallbackEvent) => undefined): MilpStatus {
+  const columns = model.getDimensions().numCols;
+  model.changeColsCost({ kind: "range", from: 0, to: columns - 1 }, new Float64Array(columns));
+  const code = run(instance, model, watch);
+  if (code !== undefined && SOLVED.includes(code)) return "unbounded";
+  if (code === INFEASIBLE) return "infeasible";
+  return code !== undefined && LIMITS.includes(code) ? "limit" : "failed";
+}
+
+/** Returns HiGHS's model of a program; undefined where it does not take the numbers. */
+function opened(instance: Instance, problem: MilpProblem, search: Search): Model | undefined {
+  const { highs } = instance;
+  const model = highs.createModel();
+  search.models.push(model);
+  const integrality = hasWhole(problem) ? { integrality: Int32Array.from(problem.integer) } : {};
+  try {
+    if (model.raw.passModel({ ...modelOf(highs, problem), ...integrality }).status < 0) return undefined;
+  } catch (error) {
+    if (error instanceof highs.errors.HighsValidationError) return undefined;
+    throw error;
+  }
+  model.options.set({
+    output_flag: false,
+    random_seed: 0,
+    mip_rel_gap: 0,
+    mip_feasibility_tolerance: TOLERANCE,
+    primal_feasibility_tolerance: TOLERANCE,
+  });
+  return model;
+}
+
+function setLimits(model: Model, { timeLimitMs, nodeLimit, absoluteGap = 0, enough }: MilpOptions): void {
+  model.options.set("mip_abs_gap", absoluteGap);
+  if (timeLimitMs !== undefined) model.options.set("time_limit", Math.max(0, timeLimitMs / 1000));
+  if (nodeLimit !== undefined) model.options.set("mip_max_nodes", Math.min(MOST_NODES, Math.max(0, nodeLimit)));
+  // for a maximization HiGHS stops at the first objective that is at least the target
+  if (enough !== undefined && Number.isFinite(enough)) model.options.set("objective_target", enough);
+}
+
+/** A point with gaps is completed by HiGHS, which solves the program with the known whole columns fixed. */
+function setStart(model: Model, { start }: MilpProblem): void {
+  if (start === undefined) return;
+  const known = [...start.keys()].filter((j) => !Number.isNaN(start[j]));
+  if (known.length === 0) return;
+  if (known.length === start.length) model.raw.setSolution({ colValue: start });
+  else model.raw.setSparseSolution({ indices: known, values: known.map((j) => start[j] as number) });
+}
+
+/** Runs the solver and returns the model's status; undefined where HiGHS reports an error. */
+function run({ highs }: Instance, { raw }: Model, watch: (event: CallbackEvent) => undefined): number | undefined {
+  const { simplexInterrupt, ipmInterrupt, mipImprovingSolution, mipInterrupt } = highs.constants.callbackType;
+  raw.setCallback(watch);
+  for (const type of [simplexInterrupt, ipmInterrupt, mipImprovingSolution, mipInterrupt]) raw.startCallback(type);
+  return raw.run().status < 0 ? undefined : raw.getModelStatus();
+}
+
+/** Returns what HiGHS calls while it works: notes what is found, tells progress, and stops where it should. */
+function watcher(
+  search: Search,
+  { timeLimitMs = Number.POSITIVE_INFINITY, onProgress }: MilpOptions,
+  stopped: () => boolean,
+  elapsed: () => number,
+): (event: CallbackEvent) => undefined {
+  return (event) => {
+    const { data } = event;
+    if (data.mip_solution !== undefined) search.point = data.mip_solution;
+    if (!("interrupt" in event)) return;
+    search.bound = numberOf(data.mip_dual_bound, search.bound);
+    search.nodes = Math.max(search.nodes, Number(data.mip_node_count ?? 0));
+    const ms = elapsed();
+    if (onProgress !== undefined && ms - search.lastToldMs >= PROGRESS_MS) {
+      search.lastToldMs = ms;
+      const objective = numberOf(data.mip_primal_bound, Number.NaN);
+      onProgress({ ms, nodes: search.nodes, objective, bound: search.bound });
+    }
+    if (stopped() || ms > timeLimitMs) event.interrupt();
+  };
+}
+
+/** HiGHS says infinity of either sign where it knows nothing. */
+const numberOf = (value: unknown, otherwise: number): number => {
+  const known = Number(value ?? Number.NaN);
+  return Number.isFinite(known) ? known : otherwise;
+};
+
+/**
+ * Returns the point found, rounded; where rounding broke a row, the best one with the same whole columns. undefined where
+ * there is none that the program's rows admit.
+ */
+function pointOf(instance: Instance, problem: MilpProblem, search: Search): Float64Array | undefined {
+  if (search.point === undefined) return undefined;
+  const rounded = roundedPoint(problem, search.point);
+  if (isPoint(problem, rounded)) return rounded;
+  const fixed = (bounds: Float64Array): Float64Array =>
+    bounds.map((bound, j) => (problem.integer[j] === 1 ? (rounded[j] as number) : bound));
+  const relaxed = { ...problem, lower: fixed(problem.lower), upper: fixed(problem.upper) };
+  const integer = new Uint8Array(problem.integer.length);
+  const point = within(instance, () => {
+    const model = opened(instance, { ...relaxed, integer }, search);
+    return model !== undefined && run(instance, model, () => undefined) === 7
+      ? model.getSolution().colValue
+      : undefined;
+  });
+  const again = point && roundedPoint(problem, point);
+  return again !== undefined && isPoint(problem, again) ? again : undefined;
+}

@@ -1,0 +1,178 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { openHighs } from "../../../src/engine/milp/highs.ts";
+import { loadInstance } from "../../../src/engine/milp/instance.ts";
+import type { MilpOptions, MilpProblem, MilpProgress } from "../../../src/engine/milp/milp.ts";
+import { solveMilp } from "../../../src/engine/milp/milp-solve.ts";
+import { isPoint, objectiveOf } from "../../../src/engine/milp/point.ts";
+import { knapsacks, milpOf, relaxed, smallPrograms } from "../../support/milp-problems.ts";
+
+const { POSITIVE_INFINITY: inf, NEGATIVE_INFINITY: minusInf } = Number;
+const instance = await loadInstance();
+const lp = await openHighs();
+const solve = (problem: MilpProblem, options?: MilpOptions, stopped?: () => boolean) =>
+  solveMilp(instance, problem, options, stopped);
+
+/** Returns the greatest objective over all points of a program of bounded whole columns; -Infinity where there is none. */
+function bestByHand(problem: MilpProblem): number {
+  let best = minusInf;
+  const point = Float64Array.from(problem.lower);
+  for (;;) {
+    if (isPoint(problem, point)) best = Math.max(best, objectiveOf(problem, point));
+    let j = 0;
+    while (j < point.length && point[j] === problem.upper[j]) {
+      point[j] = problem.lower[j] as number;
+      j++;
+    }
+    if (j === point.length) return best;
+    point[j] = (point[j] as number) + 1;
+  }
+}
+
+describe("solveMilp", () => {
+  it("finds what trying all points finds, and the bound is met", () => {
+    fc.assert(
+      fc.property(smallPrograms, (problem) => {
+        const best = bestByHand(problem);
+        const { status, objective, primal, bound } = solve(problem);
+        if (best === minusInf) {
+          expect([status, bound, primal.length]).toEqual(["infeasible", minusInf, 0]);
+          return;
+        }
+        expect([status, objective]).toEqual(["optimal", best]);
+        expect(bound).toBeCloseTo(best, 6);
+        expect(isPoint(problem, primal)).toBe(true);
+        expect(objectiveOf(problem, primal)).toBe(objective);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("agrees with the solver of linear programs where no column is whole", () => {
+    fc.assert(
+      fc.property(smallPrograms, (small) => {
+        const problem = relaxed(small);
+        const expected = lp.solve(problem);
+        const { status, objective, bound } = solve(problem);
+        expect(status).toBe(expected.status);
+        if (status !== "optimal") return;
+        expect(objective).toBeCloseTo(expected.objective, 5);
+        expect(bound).toBe(objective);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("mixes whole and other columns", () => {
+    // x whole, y not: x + y <= 3.5, x <= 2.7
+    const problem = milpOf([2, 1], [[minusInf, [1, 1], 3.5]], { upper: [2.7, inf], integer: [1, 0] });
+    const { status, primal, objective } = solve(problem);
+    expect([status, Array.from(primal), objective]).toEqual(["optimal", [2, 1.5], 5.5]);
+  });
+
+  it("says that there is no point, or no end", () => {
+    expect(solve(milpOf([1], [[1, [2], 1]]))).toMatchObject({ status: "infeasible", bound: minusInf });
+    expect(solve(milpOf([1], [[0, [1], inf]], { upper: [inf] }))).toMatchObject({ status: "unbounded", bound: inf });
+    const halves = milpOf([1, 0], [[1, [0, 2], 1]], { upper: [inf, 1] });
+    expect(solve(halves)).toMatchObject({ status: "infeasible" });
+  });
+
+  it("takes programs without rows, and without columns", () => {
+    expect(solve(milpOf([3, -1], []))).toMatchObject({ status: "optimal", objective: 3, bound: 3 });
+    expect(solve(milpOf([], []))).toMatchObject({ status: "optimal", objective: 0 });
+  });
+
+  it.each([
+    ["bounds that cross", milpOf([1], [], { lower: [2], upper: [1] }), "infeasible"],
+    ["a number that is none", milpOf([Number.NaN], [[0, [1], 1]]), "failed"],
+    ["a coefficient beyond all measure", milpOf([1], [[0, [1e20], 1]]), "failed"],
+  ])("does not crash over %s", (_, problem, status) => {
+    expect(solve(problem).status).toBe(status);
+  });
+
+  it("stops at nodes, and keeps the point and the bound", () => {
+    const problem = knapsacks(40, 6, 1);
+    const whole = solve(problem);
+    expect(whole.status).toBe("optimal");
+    const cut = solve(problem, { nodeLimit: 1 });
+    expect(cut.status).toBe("limit");
+    expect(isPoint(problem, cut.primal)).toBe(true);
+    expect(cut.objective).toBeLessThanOrEqual(whole.objective);
+    expect(cut.bound).toBeGreaterThanOrEqual(whole.objective);
+    expect(cut.nodes).toBeLessThan(whole.nodes);
+  });
+
+  it("stops before it has a point, and says so", () => {
+    const { status, primal, objective, bound } = solve(knapsacks(40, 6, 1), { nodeLimit: 0 });
+    expect([status, primal.length, objective, bound]).toEqual(["limit", 0, Number.NaN, inf]);
+    expect(solve(knapsacks(40, 6, 1), { timeLimitMs: 0 }).status).toBe("limit");
+  });
+
+  it("stops at an objective that is enough", () => {
+    const problem = knapsacks(40, 6, 1);
+    const best = solve(problem);
+    const some = solve(problem, { enough: best.objective * 0.8 });
+    expect(some.status).toBe("enough");
+    expect(some.objective).toBeGreaterThanOrEqual(best.objective * 0.8);
+    expect(some.nodes).toBeLessThan(best.nodes);
+    expect(solve(problem, { enough: best.objective + 1 })).toMatchObject({
+      status: "optimal",
+      objective: best.objective,
+    });
+  });
+
+  it("stops within a gap", () => {
+    const problem = knapsacks(40, 6, 1);
+    const best = solve(problem);
+    const { status, objective, bound, nodes } = solve(problem, { absoluteGap: 20 });
+    expect(status).toBe("optimal");
+    expect(bound - objective).toBeLessThanOrEqual(20);
+    expect(nodes).toBeLessThan(best.nodes);
+  });
+
+  it("starts from a point, whole or in part", () => {
+    const problem = knapsacks(40, 6, 1);
+    const { primal, objective } = solve(problem);
+    expect(solve({ ...problem, start: primal }, { nodeLimit: 0 })).toMatchObject({ status: "limit", objective });
+    const part = primal.map((value, j) => (j < 35 ? value : Number.NaN));
+    expect(solve({ ...problem, start: part }, { nodeLimit: 0 })).toMatchObject({ status: "limit", objective });
+    const none = new Float64Array(40).fill(Number.NaN);
+    expect(solve({ ...problem, start: none })).toMatchObject({ status: "optimal", objective });
+  });
+
+  it("does without a start that breaks rows", () => {
+    const problem = knapsacks(40, 6, 1);
+    const { objective } = solve(problem);
+    const all = new Float64Array(40).fill(1);
+    expect(solve({ ...problem, start: all })).toMatchObject({ status: "optimal", objective });
+    const most = all.map((value, j) => (j < 30 ? value : Number.NaN));
+    expect(solve({ ...problem, start: most })).toMatchObject({ status: "optimal", objective });
+  });
+
+  it("stops when it is told to", () => {
+    let asked = 0;
+    const { status } = solve(knapsacks(60, 8, 2), {}, () => ++asked > 100);
+    expect(status).toBe("limit");
+    expect(asked).toBeGreaterThan(100);
+  });
+
+  it("gives the same bits again", () => {
+    const problem = knapsacks(50, 8, 3);
+    const { ms: _, ...first } = solve(problem);
+    const { ms: __, ...second } = solve(problem);
+    expect(second).toEqual(first);
+  });
+
+  it("tells progress that closes in", () => {
+    const told: MilpProgress[] = [];
+    const { objective } = solve(knapsacks(60, 10, 4), {
+      onProgress: (progress) => told.push(progress),
+      nodeLimit: 3000,
+    });
+    expect(told.length).toBeGreaterThan(0);
+    for (const progress of told) expect(progress.bound).toBeGreaterThanOrEqual(objective - 1e-6);
+    for (const progress of told)
+      if (!Number.isNaN(progress.objective)) expect(progress.objective).toBeLessThanOrEqual(objective + 1e-6);
+    expect(told.map(({ ms }) => ms)).toEqual(told.map(({ ms }) => ms).sort((a, b) => a - b));
+  });
+});

@@ -1,0 +1,16 @@
+import { conflictOf } from "../../src/engine/milp/conflict.ts";
+import { loadInstance } from "../../src/engine/milp/instance.ts";
+import type { MilpRunner } from "../../src/engine/milp/milp.ts";
+import { solveMilp } from "../../src/engine/milp/milp-solve.ts";
+import { bytesForMilp, MILP_BYTES } from "../../src/engine/milp/size.ts";
+
+/** Returns a runner that solves on the calling thread. */
+export async function milpHere(): Promise<MilpRunner> {
+  await loadInstance();
+  return {
+    maxBytes: MILP_BYTES,
+    bytesFor: bytesForMilp,
+    solve: async (problem, options) => solveMilp(await loadInstance(), problem, options),
+    conflict: async (problem, options) => conflictOf(await loadInstance(), problem, options?.timeLimitMs),
+  };
+}
