@@ -12,8 +12,10 @@ const PROGRESS_MS = 100;
 const MOST_NODES = 2 ** 31 - 1;
 /** Below HiGHS's own 1e-6, so that points keep their rows once whole columns are rounded. */
 const TOLERANCE = 1e-9;
-/** Numbers of HighsModelStatus; 6 is a program without rows and columns. */
-const SOLVED = [6, 7];
+/** Numbers of HighsModelStatus; empty is a program without rows and columns. */
+const EMPTY = 6;
+const OPTIMAL = 7;
+const SOLVED = [EMPTY, OPTIMAL];
 const INFEASIBLE = 8;
 const UNBOUNDED_OR_INFEASIBLE = [9, 10];
 const TARGET = 12;
@@ -82,8 +84,8 @@ function searched(
   setStart(model, problem);
   const code = run(instance, model, watch);
   if (code === undefined) return "failed";
-  const has = SOLVED.includes(code) || model.info.get("primal_solution_status") === 2;
-  if (has) search.point = model.getSolution().colValue;
+  if (code === EMPTY) search.point = new Float64Array(0);
+  else if (model.info.get("primal_solution_status") === 2) search.point = model.getSolution().colValue;
   if (hasWhole(problem)) {
     search.bound = numberOf(model.info.get("mip_dual_bound"), search.bound);
     search.nodes = Math.max(0, Number(model.info.get("mip_node_count")));
