@@ -3,6 +3,7 @@ import type { JointSchedule } from "../model/joint-schedule.ts";
 import { REPLAY_MODE, REPLAY_WANTS, type Replay } from "../model/replay/problem.ts";
 import { replayJs } from "../model/replay/replay.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
+import { inOriginalOrder, spreadMerged } from "./merged-rows.ts";
 import { accepted } from "./refusal.ts";
 import { replayProblem } from "./replay-problem.ts";
 import { type Rows, rowsOf, rowsOfJoint } from "./rows.ts";
@@ -32,8 +33,13 @@ export interface SimulationOptions {
  * the share, one message at a time. The first link keeps the planned order of the transfers that begin there; beyond that
  * links are first come, first served, ties by the order in which events were scheduled.
  *
+ * A merged send (rows of equal route, start and end) is replayed chunk by chunk: serialisations follow each other as they do
+ * within one message, latency holds no link, and so switches pass on its first chunk while the last is still to leave. On
+ * links that routes share each chunk keeps its turn of its own; see `spreadMerged`.
+ *
  * A valid schedule simulates to at most its planned time in cut-through, and in store-and-forward where all routes are
- * single links: by induction nothing starts later than planned. Neither mode looks at postconditions.
+ * single links: by induction nothing starts later than planned, the chunks of a merged send one serialisation after the
+ * other. Neither mode looks at postconditions.
  *
  * Throws InputError for a schedule that is not valid (rows out of order, a chunk that is never at the source), and for times
  * that leave 2^53 ps. Time
@@ -53,6 +59,11 @@ export function simulateJoint(joint: JointSchedule, options: SimulationOptions =
 }
 
 function simulateRows(rows: Rows, options: SimulationOptions): Simulation {
+  const spread = spreadMerged(rows);
+  return spread === null ? replayed(rows, options) : inOriginalOrder(spread, replayed(spread, options));
+}
+
+function replayed(rows: Rows, options: SimulationOptions): Simulation {
   const { switching = "cut-through", timeline = false, replay = replayJs } = options;
   if (switching !== "cut-through" && switching !== "store-and-forward") {
     throw new InputError("options.switching", '"cut-through" or "store-and-forward"', switching);

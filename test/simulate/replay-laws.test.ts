@@ -1,12 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Placement } from "../../src/model/collective.ts";
 import { routeTimes } from "../../src/model/routes.ts";
 import { makespanPs, type StepSchedule } from "../../src/model/step-schedule.ts";
 import { simulateSchedule } from "../../src/simulate/replay.ts";
 import type { Simulation, Switching } from "../../src/simulate/simulation.ts";
+import { make, network, row, task } from "../support/hand-made-schedules.ts";
+import { mergedSchedule } from "../support/merged-schedules.ts";
 import { anyPlan } from "./any-plan.ts";
 
 const MODES: readonly Switching[] = ["cut-through", "store-and-forward"];
+
+const one = (chunks: number, npu: number): Placement => ({ kind: "one", npu: new Int32Array(chunks).fill(npu) });
 
 const times = (schedule: StepSchedule, switching: Switching): Required<Pick<Simulation, "startPs" | "endPs">> => {
   const { startPs, endPs } = simulateSchedule(schedule, { switching, timeline: true });
@@ -39,6 +44,55 @@ describe("laws of the replay", () => {
       }),
       { seed: 6, numRuns: 300 },
     );
+  });
+
+  it("merged sends are never replayed later than planned, whatever else shares their links", () => {
+    let [merged, shared, direct] = [0, 0, 0];
+    for (let seed = 0; seed < 300; seed++) {
+      const schedule = mergedSchedule(seed);
+      const { startPs, endPs } = times(schedule, "cut-through");
+      expect([...endPs.keys()].filter((i) => endPs[i] > schedule.endPs[i])).toEqual([]);
+      const { serialPs, slotPs } = routeTimes(schedule.topology, schedule.routes, schedule.collective.chunkBytes);
+      const inTurn = new Map<string, number>();
+      schedule.route.forEach((route, i) => {
+        const key = `${route}@${schedule.startPs[i]}`;
+        const before = inTurn.get(key) ?? 0;
+        expect(startPs[i]).toBeLessThanOrEqual(schedule.startPs[i] + before * serialPs[route]);
+        expect(endPs[i] - startPs[i]).toBe(slotPs[route]);
+        inTurn.set(key, before + 1);
+        if (before > 0) merged++;
+        if (before > 0 && schedule.routes.shareDen[schedule.routes.linkOffset[route]] > 1) shared++;
+      });
+      const stored = simulateSchedule(schedule, { switching: "store-and-forward", timeline: true });
+      let hop = 0;
+      schedule.route.forEach((route, i) => {
+        expect(stored.hopStartPs?.[hop]).toBe(stored.startPs?.[i]);
+        hop += schedule.routes.linkOffset[route + 1] - schedule.routes.linkOffset[route];
+      });
+      const { links, source, shareNum, shareDen } = schedule.routes;
+      if (links.length > source.length || shareNum.some((num, p) => num < shareDen[p])) continue;
+      direct++;
+      expect(stored.endPs?.filter((end, i) => end > schedule.endPs[i])).toEqual(new Float64Array(0));
+    }
+    expect(direct).toBeGreaterThan(20);
+    expect(merged).toBeGreaterThan(500);
+    expect(shared).toBeGreaterThan(100);
+  });
+
+  it("what is planned beside a merged send on another share does not wait for its last chunk", () => {
+    // four chunks of 1,000 bytes over half of 1 GB/s: 0.5 + 4 x 2 us, and one over the other half
+    const topology = network(2, [[0, 1]]);
+    const routes = [
+      { links: [0], share: [1, 2] as const },
+      { links: [0], share: [1, 2] as const },
+    ];
+    const goal = { ...task("scatter", 2), chunkCount: 5, pre: one(5, 0), post: one(5, 1) };
+    const rows = [...[0, 1, 2, 3].map((chunk) => row(chunk, 0, 0, 0, 8.5)), row(4, 1, 0, 0, 2.5)];
+    const schedule = make(topology, goal, rows, routes);
+    const { startPs, endPs, ps } = simulateSchedule(schedule, { timeline: true });
+    expect([...(startPs ?? [])]).toEqual([0, 2e6, 4e6, 6e6, 0]);
+    expect([...(endPs ?? [])]).toEqual([2.5e6, 4.5e6, 6.5e6, 8.5e6, 2.5e6]);
+    expect(ps).toBe(8.5e6);
   });
 
   it("on direct links both modes are the same", () => {

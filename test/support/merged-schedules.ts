@@ -27,14 +27,27 @@ function flood(
   const { latencyPs, serialPs } = routeTimes(topology, routes, bytes);
   const since = wants.map(({ from }) => new Map(from.map((npu) => [npu, 0])));
   const rows: Row[] = [];
-  const busyUntil = new Float64Array(topology.linkSource.length);
+  const messages: { readonly route: number; readonly end: number }[] = [];
+  const sixthsOf = (route: number, link: number): number => {
+    let sum = 0;
+    for (let i = routes.linkOffset[route]; i < routes.linkOffset[route + 1]; i++) {
+      if (routes.links[i] === link) sum += 6 * (routes.shareNum[i] / routes.shareDen[i]);
+    }
+    return sum;
+  };
+  const fits = (route: number, now: number): boolean => {
+    const beside = messages.filter(({ end }) => end > now).map((message) => message.route);
+    const own = [...routes.links.subarray(routes.linkOffset[route], routes.linkOffset[route + 1])];
+    const load = (link: number): number =>
+      [route, ...beside].reduce((sum, other) => sum + Math.round(sixthsOf(other, link)), 0);
+    return !beside.includes(route) && own.every((link) => load(link) <= 6);
+  };
   const order = [...routes.source.keys()];
   const isDone = (): boolean => wants.every(({ to }, c) => to.every((npu) => since[c].has(npu)));
   for (let now = 0; !isDone(); ) {
     shuffle(order, draws);
     for (const route of order) {
-      const own = routes.links.subarray(routes.linkOffset[route], routes.linkOffset[route + 1]);
-      if (own.some((link) => busyUntil[link] > now) || draws.below(8) === 0) continue;
+      if (draws.below(8) === 0 || !fits(route, now)) continue;
       const [source, target] = [routes.source[route], routes.target[route]];
       const sendable = since.flatMap((held, c) =>
         (held.get(source) ?? now + 1) <= now && !held.has(target) ? [c] : [],
@@ -48,7 +61,7 @@ function flood(
         rows.push({ chunk, route, start: now, end, op: OP_COPY });
         since[chunk].set(target, end);
       }
-      for (const link of own) busyUntil[link] = end;
+      messages.push({ route, end });
     }
     now = Math.min(...rows.map((row) => row.end).filter((end) => end > now), now + 1_000_000);
   }
@@ -77,7 +90,7 @@ function gathered(
   return rows.map((row) => ({ ...row, start: last - row.end, end: last - row.start, op: OP_REDUCE }));
 }
 
-/** Returns a valid schedule with merged sends for a collective over routes, each of which has all of its links. */
+/** Returns a valid schedule with merged sends for a collective over routes, whose shares are sixths. */
 export function mergedScheduleOf(topology: Topology, goal: Collective, routes: RouteSet, draws: Random): StepSchedule {
   const wants: Want[] = Array.from({ length: goal.chunkCount }, (_, chunk) => ({
     from: [...membersOf(goal, goal.pre, chunk)],
