@@ -1,0 +1,91 @@
+import { listed, longestPathFirst, type OrderVariant, TIES } from "./ordering.ts";
+import { pathsOf } from "./ordering-paths.ts";
+import { type Clock, clockOf, type Plan } from "./scheduling-clock.ts";
+import { keysFromStarts } from "./scheduling-moves.ts";
+import { type Planned, type Reroute, searched } from "./scheduling-search.ts";
+import { type Tasks, turnedTasks } from "./scheduling-tasks.ts";
+
+export interface PlanOptions {
+  readonly seed: number;
+  /** Tasks that may be timed, over all plans tried; about 1e7 take a second. */
+  readonly budget: number;
+  /** [routes] 1: from box to box. */
+  readonly leavesBox: Uint8Array;
+  readonly reroute?: Reroute | undefined;
+  /** A plan to start from as well. */
+  readonly known?: Plan | undefined;
+}
+
+/** A plan and the order that it began with. */
+export interface NamedPlan extends Planned {
+  readonly name: string;
+  /** No plan of these tasks ends sooner. */
+  readonly boundPs: number;
+}
+
+/** Most chunks of a message that list schedules are made with. */
+const MOST_TOGETHER = [1, Number.POSITIVE_INFINITY, 2, 4] as const;
+/** Plans that local search begins with, each with this part of the tries; the rest go to the best of them. */
+const STARTS = 4;
+const PART_OF_EACH = 0.1;
+/** List schedules may take this part of the budget; one costs as much as so many timings. */
+const PART_OF_LISTS = 0.3;
+const COST_OF_LIST = 6;
+
+/**
+ * Returns the best plan of list schedules and of local search from the best of them. Each list schedule is made forwards, and
+ * backwards in time from the ends, whose starts are the keys of a forward one. O(budget).
+ */
+export function planned(tasks: Tasks, { seed, budget, leavesBox, reroute, known }: PlanOptions): NamedPlan {
+  const { boundPs } = pathsOf(tasks);
+  const clock = clockOf(tasks);
+  const found: { readonly plan: Plan; readonly endPs: number; readonly cost: number; readonly name: string }[] = [];
+  const add = (plan: Plan, name: string): void => {
+    const endPs = clock.run(plan);
+    if (endPs === Number.POSITIVE_INFINITY) return;
+    keysFromStarts(plan, clock);
+    found.push({ plan, endPs, cost: clock.sumOfEnds(), name });
+  };
+  if (known !== undefined) add(known, "found before");
+  const back = turnedTasks(tasks, { ...tasks.routes, source: tasks.routes.target, target: tasks.routes.source }, false);
+  const backClock = clockOf(back);
+  const most = Math.max(2, Math.floor((PART_OF_LISTS * budget) / (2 * COST_OF_LIST * Math.max(1, tasks.count))));
+  const variants = variantsOf(tasks, seed).slice(0, most);
+  const backVariants = variantsOf(back, seed);
+  for (const [i, variant] of variants.entries()) {
+    add(listed(tasks, variant, leavesBox), variant.name);
+    const turned = listed(back, backVariants[i], leavesBox);
+    add(mirrored(turned, backClock), `backwards, ${variant.name}`);
+    if (found.some(({ endPs }) => endPs <= boundPs)) break;
+  }
+  found.sort((a, b) => a.endPs - b.endPs || a.cost - b.cost);
+  const tries = Math.floor(((1 - PART_OF_LISTS) * budget) / Math.max(1, tasks.count));
+  const starts = found.slice(0, STARTS).map((one, i) => ({
+    name: one.name,
+    ...searched(tasks, one.plan, { tries: Math.floor(PART_OF_EACH * tries), boundPs, seed: seed + i, reroute }),
+  }));
+  starts.sort((a, b) => a.endPs - b.endPs);
+  const best = starts[0];
+  const left = Math.floor((1 - STARTS * PART_OF_EACH) * tries);
+  // other ways have bounds of their own
+  const again = searched(best.tasks, best.plan, { tries: left, boundPs, seed: seed + STARTS, reroute });
+  return { name: best.name, boundPs, ...again, tries: found.length + again.tries };
+}
+
+/** Returns the plan of tasks whose turned ones have this plan: what ends last starts first. */
+function mirrored(plan: Plan, clock: Clock): Plan {
+  clock.run(plan);
+  return { ...plan, key: clock.endPs.map((end) => -end) };
+}
+
+/** Returns list schedules to try, those that differ most first. */
+function variantsOf(tasks: Tasks, seed: number): OrderVariant[] {
+  const paths = pathsOf(tasks);
+  const priorities = TIES.map((tie) => ({ tie, priority: longestPathFirst(tasks, paths, tie, seed) }));
+  const merges = MOST_TOGETHER.flatMap((mostInside) =>
+    MOST_TOGETHER.map((mostBetween) => ({ mostInside, mostBetween })),
+  );
+  return merges.flatMap((most) =>
+    priorities.map(({ tie, priority }) => ({ name: `longest path first, equal ones ${tie}`, priority, ...most })),
+  );
+}

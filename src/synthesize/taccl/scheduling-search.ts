@@ -1,0 +1,136 @@
+import { type Random, random } from "../../random.ts";
+import { type Clock, clockOf, copyOfPlan, type Plan, setPlan, takeOut } from "./scheduling-clock.ts";
+import {
+  criticalPath,
+  goEarlier,
+  joinAlike,
+  keysFromStarts,
+  memberOf,
+  membersOfRoutes,
+  moveOver,
+  part,
+  swap,
+} from "./scheduling-moves.ts";
+import type { Tasks } from "./scheduling-tasks.ts";
+
+/**
+ * Local search over orders and messages: late acceptance (Burke and Bykov 2017) of small changes along the critical path, the
+ * messages each of which starts when the one before ends. A change swaps neighbours on a link, joins or parts messages of one
+ * route, moves a chunk between them, lets a message go earlier, or takes another way; the clock tells its time exactly.
+ */
+export interface SearchOptions {
+  /** Plans tried. */
+  readonly tries: number;
+  /** Nothing more is tried once this is reached. */
+  readonly boundPs: number;
+  readonly seed: number;
+  /** Returns the tasks with another way for one of them, or null where there is none. */
+  readonly reroute?: Reroute | undefined;
+}
+
+export type Reroute = (tasks: Tasks, task: number, draws: Random) => Tasks | null;
+
+export interface Planned {
+  readonly tasks: Tasks;
+  /** Its keys are starts. */
+  readonly plan: Plan;
+  readonly endPs: number;
+  /** Plans tried. */
+  readonly tries: number;
+}
+
+/** A change is accepted where it is no worse than the plan of so many tries ago. */
+const MEMORY = 64;
+/** Weight of the mean of last arrivals beside the end: a direction where many paths are critical. */
+const MEAN_WEIGHT = 0.125;
+/** Tries without a better plan after which the search goes back to the best. */
+const PATIENCE = 4000;
+
+/** A plan with what was found out about it. */
+interface Standing {
+  tasks: Tasks;
+  plan: Plan;
+  endPs: number;
+  cost: number;
+  path: Int32Array;
+}
+
+/** Returns the best plan found from a given one on. Deterministic for a seed. O(tries * tasks * log tasks). */
+export function searched(from: Tasks, start: Plan, { tries: most, boundPs, seed, reroute }: SearchOptions): Planned {
+  const draws = random(seed, 1);
+  const weight = MEAN_WEIGHT / (from.routes.target.reduce((top, npu) => Math.max(top, npu), 0) + 1);
+  let clock = clockOf(from);
+  let members = membersOfRoutes(from);
+  const plan = copyOfPlan(start);
+  const standing = (tasks: Tasks, ran: Clock, endPs: number, cost: number): Standing => {
+    keysFromStarts(plan, ran);
+    return { tasks, plan: copyOfPlan(plan), endPs, cost, path: criticalPath(plan, ran, endPs) };
+  };
+  const priceOf = (ran: Clock, end: number): number =>
+    end === Number.POSITIVE_INFINITY ? end : end + weight * ran.sumOfEnds();
+  const first = clock.run(plan);
+  let now = standing(from, clock, first, priceOf(clock, first));
+  let best = now;
+  const memory = new Float64Array(MEMORY).fill(now.cost);
+  let tries = 0;
+  for (let since = 0; tries < most && best.endPs > boundPs && best.path.length > 0; tries++) {
+    const changed = change(plan, now, members, draws, reroute);
+    if (changed !== null) {
+      const timed = changed === now.tasks ? clock : clockOf(changed);
+      const end = timed.run(plan);
+      const cost = priceOf(timed, end);
+      if (cost <= memory[tries % MEMORY] || cost <= now.cost) {
+        if (changed !== now.tasks) members = membersOfRoutes(changed);
+        clock = timed;
+        now = standing(changed, clock, end, cost);
+        if (end < best.endPs || (end === best.endPs && cost < best.cost)) {
+          best = now;
+          since = 0;
+        }
+      }
+    }
+    if (++since >= PATIENCE) {
+      since = 0;
+      if (best.tasks !== now.tasks) {
+        clock = clockOf(best.tasks);
+        members = membersOfRoutes(best.tasks);
+      }
+      now = best;
+      memory.fill(best.cost);
+    }
+    setPlan(plan, now.plan);
+    memory[tries % MEMORY] = now.cost;
+  }
+  return { tasks: best.tasks, plan: best.plan, endPs: best.endPs, tries };
+}
+
+/** Changes the plan; returns the tasks that it is for, or null where nothing could be changed. */
+function change(
+  plan: Plan,
+  { tasks, path, endPs }: Standing,
+  members: ReturnType<typeof membersOfRoutes>,
+  draws: Random,
+  reroute: Reroute | undefined,
+): Tasks | null {
+  const place = draws.below(path.length);
+  const message = path[place];
+  const over = tasks.route[message];
+  const kind = draws.below(16);
+  if (reroute !== undefined && kind >= 12) {
+    const task = memberOf(plan, message, draws);
+    const rerouted = reroute(tasks, task, draws);
+    if (rerouted !== null) takeOut(plan, task);
+    return rerouted;
+  }
+  const changed =
+    kind < 6
+      ? swap(plan, path, place)
+      : kind < 9
+        ? joinAlike(plan, members, over, message, draws)
+        : kind < 11
+          ? part(plan, message, draws)
+          : kind < 13
+            ? moveOver(plan, members, over, message, draws)
+            : goEarlier(plan, message, endPs, draws);
+  return changed ? tasks : null;
+}
