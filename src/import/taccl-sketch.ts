@@ -13,9 +13,6 @@ import { withoutComments } from "./taccl-sketch-text.ts";
 const FIELDS = ["nnodes", "intranode_sketch", "internode_sketch", "symmetry_offsets", "hyperparameters"] as const;
 const HYPERPARAMETERS = ["input_chunkup", "input_size"] as const;
 
-/** Nodes of a sketch that does not say how many. */
-const NODES_WITHOUT_INTERNODE = 1;
-
 /**
  * Returns the communication sketch of a TACCL file for a network (TACCL, appendix A, listing 1; the fields of its public
  * examples). A file says how many nodes there are, not how many GPUs they have: that is the network's. Without `nnodes`, which
@@ -41,8 +38,11 @@ const nodesOf = (value: unknown, fileName: string): number => asInteger(value, p
 export function sketchFromJson(value: unknown, fileName: string, topology: Topology): Sketch {
   const fields = fieldsOf(value, fileName, "", FIELDS);
   const { npuCount } = topology;
-  const told = fields.internode_sketch === undefined ? NODES_WITHOUT_INTERNODE : boxCount(topology);
-  const boxes = nodesOf(fields.nnodes ?? told ?? undefined, fileName);
+  const known = boxCount(topology);
+  const told = known ?? (fields.internode_sketch === undefined ? 1 : undefined);
+  const boxes = nodesOf(fields.nnodes ?? told, fileName);
+  if (known !== null && boxes !== known)
+    refuse(placeIn(fileName, "nnodes"), `${known}, the boxes of ${topology.name},`, boxes);
   if (npuCount % boxes !== 0)
     refuse(
       placeIn(fileName, "nnodes"),

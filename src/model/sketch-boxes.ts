@@ -1,13 +1,14 @@
 import { InputError } from "../errors.ts";
 import type { Sketch } from "./sketch.ts";
 import { sketchPlace } from "./sketch-check.ts";
-import type { Topology } from "./topology.ts";
+import { linkCount, type Topology } from "./topology.ts";
 
 /**
- * Returns how many boxes the groups of the NPUs make: equal, one after the other in the numbering of the NPUs. Null where
- * there are no groups, or others. O(NPUs).
+ * Returns how many boxes the groups of the NPUs make: equal, one after the other in the numbering of the NPUs, joined through
+ * switches only. Null where there are no groups, or others (a dragonfly's are joined by links of single NPUs). O(NPUs + links).
  */
-export function boxCount({ npuCount, nodeTraits }: Topology): number | null {
+export function boxCount(topology: Topology): number | null {
+  const { npuCount, nodeTraits, linkSource, linkTarget } = topology;
   const first = nodeTraits[0]?.group;
   let size = 0;
   while (size < npuCount && nodeTraits[size].group === first) size++;
@@ -18,17 +19,23 @@ export function boxCount({ npuCount, nodeTraits }: Topology): number | null {
     if (npu % size !== 0 ? group !== nodeTraits[npu - 1].group : group === undefined || seen.has(group)) return null;
     seen.add(group as string);
   }
+  for (let link = 0; link < linkCount(topology); link++) {
+    const [from, to] = [linkSource[link], linkTarget[link]];
+    if (from < npuCount && to < npuCount && nodeTraits[from].group !== nodeTraits[to].group) return null;
+  }
   return npuCount / size;
 }
 
 /**
- * Returns each NPU's box. Throws InputError where the sketch has other numbers of boxes or NPUs than the network; a network
- * whose NPUs have no groups, or groups that are no boxes, is divided as the sketch says.
+ * Returns each NPU's box. Throws InputError where the sketch has other numbers of boxes or NPUs than the network. A network
+ * whose NPUs have no groups, or groups that are no boxes, is divided as the sketch says, and any network may be one box of
+ * which all links are used.
  */
 export function boxesOfSketch(topology: Topology, sketch: Sketch): Int32Array {
   const { boxes, npusPerBox } = sketch;
   const found = boxCount(topology);
-  if (found !== null && found !== boxes)
+  const whole = boxes === 1 && sketch.intranode.strategy === "none";
+  if (found !== null && found !== boxes && !whole)
     throw new InputError(sketchPlace(sketch, "nnodes"), `${found}, the boxes of ${topology.name},`, boxes);
   if (boxes * npusPerBox !== topology.npuCount)
     throw new InputError(

@@ -9,26 +9,34 @@ import type { Topology } from "./topology.ts";
 type Network = Omit<SketchNetwork, "symmetries">;
 
 /**
- * Returns the sketch's rotations as permutations (TACCL, appendix A, symmetry_offsets). Each must map routes onto routes with
- * the same links (bandwidth, latency, share, one after the other) and the same policy, the k-th of parallel routes onto the
- * k-th, and what relays may carry onto what relays may carry; that two routes share a link need not be kept. Throws InputError
- * that names the rotation and a connection without image. O(rotations x (routes x route length + NPUs x routes out of a box)).
+ * Returns the sketch's rotations as permutations (TACCL, appendix A, symmetry_offsets), as `rotationMaps` checks them. Throws
+ * InputError that names the rotation and a connection without image.
  */
 export function sketchSymmetries(network: Network): SketchSymmetry[] {
-  const firstRoute = firstRoutes(network);
-  return network.sketch.symmetries.map((rotation, i) => {
-    const npuTo = rotated(network.topology.npuCount, rotation);
-    const refuse = (why: string): never => {
-      const expected = `a rotation of the sketch (${why})`;
-      throw new InputError(sketchPlace(network.sketch, `symmetry_offsets[${i}]`), expected, [
-        rotation.offset,
-        rotation.period,
-      ]);
-    };
-    const routeTo = imagesOfRoutes(network, npuTo, firstRoute, refuse);
-    checkRelays(network, npuTo, refuse);
-    return { npuTo, routeTo };
+  const { sketch } = network;
+  const mapOf = rotationMaps(network);
+  return sketch.symmetries.map(({ offset, period }, i) => {
+    const found = mapOf({ offset, period });
+    if (typeof found !== "string") return found;
+    const expected = `a rotation of the sketch (${found})`;
+    throw new InputError(sketchPlace(sketch, `symmetry_offsets[${i}]`), expected, [offset, period]);
   });
+}
+
+/**
+ * Returns a function from rotations to permutations, or to why they are none. A rotation must map routes onto routes with the
+ * same links (bandwidth, latency, share, one after the other) and the same policy, the k-th of parallel routes onto the k-th,
+ * and what relays may not carry onto what relays may not carry; that two routes share a link need not be kept.
+ * O(routes x route length + NPUs x NPUs of a box) a call, less where it fails.
+ */
+export function rotationMaps(network: Network): (rotation: SymmetryOffset) => SketchSymmetry | string {
+  const firstRoute = firstRoutes(network);
+  return (rotation) => {
+    const npuTo = rotated(network.topology.npuCount, rotation);
+    const routeTo = imagesOfRoutes(network, npuTo, firstRoute);
+    if (typeof routeTo === "string") return routeTo;
+    return relayFault(network, npuTo) ?? { npuTo, routeTo };
+  };
 }
 
 /** Returns where a rotation takes each NPU. */
@@ -53,8 +61,7 @@ function imagesOfRoutes(
   network: Network,
   npuTo: Int32Array,
   firstRoute: ReadonlyMap<number, number>,
-  refuse: (why: string) => never,
-): Int32Array {
+): Int32Array | string {
   const { routes, topology, hyperedge, policies } = network;
   const { source, target } = routes;
   const images = new Int32Array(routeCount(routes));
@@ -64,10 +71,10 @@ function imagesOfRoutes(
     const first = firstRoute.get(from * topology.npuCount + to);
     const image = first === undefined ? -1 : first + route - own;
     const what = `${nameOf(topology, source[route], target[route])} would become ${nameOf(topology, from, to)}`;
-    if (image < 0 || source[image] !== from || target[image] !== to) refuse(`${what}, which the sketch does not have`);
-    if (!equalLinks(topology, routes, route, image)) refuse(`${what}, whose links are others`);
+    if (image < 0 || source[image] !== from || target[image] !== to) return `${what}, which the sketch does not have`;
+    if (!equalLinks(topology, routes, route, image)) return `${what}, whose links are others`;
     const [policy, other] = [route, image].map((r) => (hyperedge[r] < 0 ? null : policies[hyperedge[r]]));
-    if (policy !== other) refuse(`${what}, which has another policy`);
+    if (policy !== other) return `${what}, which has another policy`;
     images[route] = image;
   }
   return images;
@@ -93,19 +100,22 @@ function equalLinks(topology: Topology, routes: RouteSet, a: number, b: number):
   return true;
 }
 
-/** Relays must turn with the owners of chunks, or a chunk and its image could not leave their boxes alike. */
-function checkRelays(network: Network, npuTo: Int32Array, refuse: (why: string) => never): void {
-  const { sketch, topology } = network;
-  const relays = sketch.internode?.relays;
-  if (relays === undefined || relays === null) return;
-  const { npusPerBox } = sketch;
-  const name = (npu: number): string => topology.nodeNames[npu];
+/**
+ * Returns why relays do not turn with the owners of chunks, so that a chunk and its image could not leave their boxes alike;
+ * null where they do. The map is one to one, so it is enough to look at what may not be carried.
+ */
+function relayFault({ sketch, topology }: Network, npuTo: Int32Array): string | null {
+  const { npusPerBox, internode } = sketch;
+  if (internode === null || internode.relays === null) return null;
+  const name = (owner: number, sender: number): string =>
+    `the chunks of ${topology.nodeNames[owner]} through ${topology.nodeNames[sender]}`;
   for (let sender = 0; sender < topology.npuCount; sender++) {
     for (let rank = 0; rank < npusPerBox; rank++) {
       const owner = sender - (sender % npusPerBox) + rank;
-      if (mayCarry(sketch, owner, sender) === mayCarry(sketch, npuTo[owner], npuTo[sender])) continue;
-      const what = `the chunks of ${name(owner)} through ${name(sender)} would become those of ${name(npuTo[owner])} through ${name(npuTo[sender])}`;
-      refuse(`${what}, against gpus_to_sender_rev_map`);
+      const [turned, through] = [npuTo[owner], npuTo[sender]];
+      if (mayCarry(sketch, owner, sender) || !mayCarry(sketch, turned, through)) continue;
+      return `${name(turned, through)} are allowed by gpus_to_sender_rev_map, unlike ${name(owner, sender)}`;
     }
   }
+  return null;
 }
