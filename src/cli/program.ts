@@ -133,7 +133,14 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
       ),
     ),
   )
-    .option("--time-limit <time>", "--algorithm auto: try no further one after it, default 10s")
+    .option(
+      "--time-limit <time>",
+      "auto: try no further algorithm after it, default 10s; taccl, tacos-ilp, sccl: how long they solve, default 60s",
+    )
+    .option(
+      "--sketch <file>",
+      "taccl: what the schedule may use, a TACCL sketch; default: several are proposed and tried",
+    )
     .option("--repair <file>", "trees: keep those of this file, made before something failed, that did not use it")
     .option("--simulate", "simulate also above 1e8 transfers")
     .option("--switching <mode>", SWITCHING)

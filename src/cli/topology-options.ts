@@ -44,12 +44,14 @@ function assumptions(text: string): Pick<TopologyOptions, "bandwidth" | "latency
 /** Returns what the command line says of a network that its file leaves open. Throws InputError. */
 export function topologyOptions(options: Options): TopologyOptions {
   const nodes = wholeNumber(textOf(options, "nodes"), "--nodes", 1);
+  const usualNodes = wholeNumber(textOf(options, "usualNodes"), "nnodes of the sketch", 1);
   const profileScale = wholeNumber(textOf(options, "profileScale"), "--profile-scale", 1);
   const size = textOf(options, "profileSize");
   const gpu = textOf(options, "gpu");
   const assumed = textOf(options, "assume");
   return {
     ...(nodes === undefined ? {} : { nodes }),
+    ...(usualNodes === undefined ? {} : { usualNodes }),
     ...(profileScale === undefined ? {} : { profileScale }),
     ...(size === undefined ? {} : { profileSizeBytes: parseProfileSize(size) }),
     ...(gpu === undefined ? {} : { gpu }),

@@ -9,6 +9,8 @@ import { asInteger, asList, asObject, asText, placeIn, refuse } from "./json-val
 export interface TacclOptions {
   /** Number of nodes (boxes), 1 where absent. */
   readonly nodes?: number;
+  /** The number of nodes where `nodes` does not say: that of a sketch. Other formats ignore it. */
+  readonly usualNodes?: number;
   /** The betas are the costs of this many bytes; see `parseProfileSize`. */
   readonly profileSizeBytes?: number;
   /** All costs are in units of 1/profileScale us. */
@@ -103,7 +105,7 @@ export function tacclTopologyFromJson(value: unknown, fileName: string, options:
   const at = (key: string): string => placeIn(fileName, key);
   const name = asText(fields.name, at("name"));
   const gpus = asInteger(fields.gpus_per_node, at("gpus_per_node"), 1, 65536);
-  const nodes = asInteger(options.nodes ?? 1, "the number of nodes", 1, 65536);
+  const nodes = asInteger(options.nodes ?? options.usualNodes ?? 1, "the number of nodes", 1, 65536);
   const profile = profileOf(name, at("name"), options);
   const alphaPs = profile.latencyPs(fields.alpha, at("alpha"));
 

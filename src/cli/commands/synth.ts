@@ -17,6 +17,7 @@ import { phasesReportLines } from "../phases-report.ts";
 import { collectiveRequest } from "../request.ts";
 import { anyScheduleOf } from "../schedule-file.ts";
 import { formatOf, refuseBefore, refuseSchedule, writePhases, writeSchedule, writeTrees } from "../schedule-output.ts";
+import { readSketchFile, sketchFileNodes } from "../sketch-file.ts";
 import { aboutOf, progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { synthesisReport } from "../synthesis-report.ts";
 import { stepsOfTreesFile } from "../tree-files.ts";
@@ -69,7 +70,11 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const path = textOf(options, "output");
   const output = path === undefined ? undefined : outputFile(context, path, "-o");
   const wanted = synthesisOptions(options);
-  const topology = await networkOf(args[0] as string, options);
+  const sketchPath = textOf(options, "sketch");
+  const boxes = sketchPath === undefined ? null : await sketchFileNodes(sketchPath);
+  const usual = boxes === null ? {} : { usualNodes: String(boxes) };
+  const topology = await networkOf(args[0] as string, { ...options, ...usual });
+  const sketch = sketchPath === undefined ? undefined : await readSketchFile(sketchPath, topology);
   const request = collectiveRequest(withoutAuto(options), topology);
   const old = textOf(options, "repair");
   const repair = old === undefined ? undefined : await treesToRepair(context, old);
@@ -82,6 +87,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       ...request,
       ...wanted,
       ...(repair === undefined ? {} : { repair }),
+      ...(sketch === undefined ? {} : { sketch }),
       ...(options["simulate"] === true ? { simulate: true } : {}),
       signal,
       onProgress: (step) => context.progress(progressOf(step)),
