@@ -38,11 +38,34 @@ export type { Bound, Witness };
  * About 0.1 s for 40,000 NPUs with 160,000 links; `visitSets`, `worstCuts`, `farthestPair` say what is left out when
  * large. Throws InfeasibleError when the routes cannot carry the collective.
  */
-export function boundOf(topology: Topology, collective: Collective, routes: RouteSet, times: RouteTimes): Bound {
+export const boundOf = (topology: Topology, collective: Collective, routes: RouteSet, times: RouteTimes): Bound =>
+  boundOfTransfers(topology, collective, routes, times, false);
+
+/**
+ * Returns a proved lower bound as `boundOf` that holds for schedules with merged sends as well: a message of n chunks takes
+ * latency + n x serialisation of its route. Never above `boundOf`.
+ *
+ * The same machinery, with a slot for the first chunk and a serialisation for each further one. Proof: a chunk's hop takes a
+ * slot at least, so distances are those of slots. A route with k > 0 messages of n chunks together is taken for
+ * k x latency + n x serialisation, so n is at most floor((time - latency) / serialisation), counted from the earliest start of
+ * a message (`capacityOf` has the same for links that routes share). What counts transfers, or when they end, counts the
+ * chunks of messages: those of one message are there when it ends, and each is delivered by it alone. Turned around in time, a
+ * merged send is one again. Costs as `boundOf`. Throws InfeasibleError.
+ */
+export const mergedBoundOf = (topology: Topology, collective: Collective, routes: RouteSet, times: RouteTimes): Bound =>
+  boundOfTransfers(topology, collective, routes, times, true);
+
+function boundOfTransfers(
+  topology: Topology,
+  collective: Collective,
+  routes: RouteSet,
+  times: RouteTimes,
+  merged: boolean,
+): Bound {
   if (isTrivial(collective)) return { ps: rational(0), witness: { kind: "nothing" } };
   const mirror = unreduced(collective);
-  if (mirror === null) return forwardBound(topology, collective, routes, times);
-  return turnedAround(topology, () => forwardBound(reversed(topology), mirror, reversedRoutes(routes), times));
+  if (mirror === null) return forwardBound(topology, collective, routes, times, merged);
+  return turnedAround(topology, () => forwardBound(reversed(topology), mirror, reversedRoutes(routes), times, merged));
 }
 
 /**
@@ -74,14 +97,21 @@ function turnedAround(topology: Topology, reversedBound: () => Bound): Bound {
   return { ps, witness: reversedWitness(witness) };
 }
 
-function forwardBound(topology: Topology, collective: Collective, routes: RouteSet, times: RouteTimes): Bound {
+function forwardBound(
+  topology: Topology,
+  collective: Collective,
+  routes: RouteSet,
+  times: RouteTimes,
+  merged: boolean,
+): Bound {
   const { npuCount } = topology;
   const { kind, groupCount, groupSize, groupMembers, rootRank, chunksPerNpu } = collective;
-  const context = contextOf(routeView(topology, routes, times));
+  const context = contextOf(routeView(topology, routes, times, merged));
   const { best, view, budget } = context;
   const forward = slotGraph(view);
   const far = farthestPair(topology, collective, forward, () => slotGraph(view, true));
   offerWhole(best, far.ps, () => ({ kind: "latency", from: far.from, to: far.to }));
+  if (merged && times.serialPs.includes(0)) return asBound(best); // any number of chunks fits anywhere
 
   const demands = demandOf(collective, npuCount);
   const root = (kind === "broadcast" || kind === "scatter") && groupCount === 1 ? groupMembers[rootRank] : null;
@@ -164,15 +194,16 @@ function prefixesToTry(
   const demands = prefixDemands(collective, dimension);
   const most = demands.into.reduce((a, b) => Math.max(a, b), 0) + demands.outOf.reduce((a, b) => Math.max(a, b), 0);
   const { source, target } = view.routes;
-  const { slotPs } = view;
-  const slot = release === null ? commonValue(slotPs) : null;
+  const { pacePs, leadPs } = view;
+  const alike = release === null && commonValue(pacePs) !== null && (leadPs === null || commonValue(leadPs) !== null);
   const fitting = (route: number): number => {
-    const time = best.wholePs - (release === null ? 0 : release[source[route]]);
-    return time > 0 ? Math.min(most, Math.floor(time / slotPs[route])) : 0;
+    const start = (release === null ? 0 : release[source[route]]) + (leadPs === null ? 0 : leadPs[route]);
+    const time = best.wholePs - start;
+    return time > 0 ? Math.min(most, Math.floor(time / pacePs[route])) : 0;
   };
   const borders = () => {
-    budget.left -= slotPs.length;
-    const amount = slot === null ? slotPs.map((_, route) => fitting(route)) : fitting(0);
+    budget.left -= pacePs.length;
+    const amount = alike ? fitting(0) : pacePs.map((_, route) => fitting(route));
     return bordersOf(dimension, source, target, amount);
   };
   return steepest(demands, borders, (demand, fits) => demand > fits);

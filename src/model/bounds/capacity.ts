@@ -51,6 +51,10 @@ function addTerm(capacity: Capacity, slot: number, release: number, lanes: numbe
  * (interval graphs are perfect), and each lane takes floor((t - release) / slot) of the shortest. (3) Each transfer takes
  * share x slot of the link's time, so floor((t - release) / least share x slot). Charging each route to
  * one of its links counts every transfer once, so the sum over the links is an upper bound too.
+ *
+ * Of messages of several chunks (a route's first one pays `leadPs`, each chunk `pacePs`; slot is the pace) all three hold with
+ * release + lead: place the pace of a message's chunks at its end. That is after release + lead; where the message is, its
+ * route is its own, it has a lane, and shares sum to at most 1.
  */
 export function capacityOf(view: RouteView, charged: AnyCharged, release: Float64Array | null): Capacity {
   const all = emptyCapacity();
@@ -77,9 +81,15 @@ export function capacityByLink(
 /** Adds routes that have their links for themselves. */
 function addDirect(all: Capacity, view: RouteView, { route }: AnyCharged, release: Float64Array | null): void {
   for (let i = 0; i < route.length; i++) {
-    const start = release === null ? 0 : release[view.routes.source[route[i]]];
-    if (start !== Number.POSITIVE_INFINITY) addTerm(all, view.slotPs[route[i]], start, 1);
+    const start = startOn(view, route[i], release);
+    if (start !== Number.POSITIVE_INFINITY) addTerm(all, view.pacePs[route[i]], start, 1);
   }
+}
+
+/** Returns when the first chunk on a route can begin to be serialised. */
+function startOn({ routes, leadPs }: RouteView, route: number, release: Float64Array | null): number {
+  const start = release === null ? 0 : release[routes.source[route]];
+  return leadPs === null ? start : start + leadPs[route];
 }
 
 /** Calls `visit` with each charged link and its entries, links in the order of their first entry. */
@@ -110,7 +120,7 @@ function addLink(
   entries: readonly number[],
   release: Float64Array | null,
 ): void {
-  const { shareNum, shareDen, source } = view.routes;
+  const { shareNum, shareDen } = view.routes;
   let slot = Number.POSITIVE_INFINITY;
   let start = Number.POSITIVE_INFINITY;
   let lanes = 1;
@@ -119,16 +129,16 @@ function addLink(
   let equal = true;
   for (const i of entries) {
     const route = charged.route[i];
-    const at = release === null ? 0 : release[source[route]];
-    if (slot !== Number.POSITIVE_INFINITY && (view.slotPs[route] !== slot || at !== start)) equal = false;
+    const at = startOn(view, route, release);
+    if (slot !== Number.POSITIVE_INFINITY && (view.pacePs[route] !== slot || at !== start)) equal = false;
     const share = shareNum[charged.position[i]] / shareDen[charged.position[i]];
     const first = charged.position[entries[0]];
     if (shareNum[charged.position[i]] * shareDen[first] !== shareNum[first] * shareDen[charged.position[i]])
       equal = false;
     load += share;
     // a hair below the exact product, so that rounding only weakens the bound
-    cost = Math.min(cost, view.slotPs[route] * share * (1 - 1e-12));
-    slot = Math.min(slot, view.slotPs[route]);
+    cost = Math.min(cost, view.pacePs[route] * share * (1 - 1e-12));
+    slot = Math.min(slot, view.pacePs[route]);
     start = Math.min(start, at);
     lanes = Math.max(lanes, Math.floor(shareDen[charged.position[i]] / shareNum[charged.position[i]]));
   }
@@ -140,8 +150,8 @@ function addLink(
   const routes = load <= 1 + 1e-9 ? all : emptyCapacity(); // all of them at once may fit
   for (const i of entries) {
     const route = charged.route[i];
-    const at = release === null ? 0 : release[source[route]];
-    if (at !== Number.POSITIVE_INFINITY) addTerm(routes, view.slotPs[route], at, 1);
+    const at = startOn(view, route, release);
+    if (at !== Number.POSITIVE_INFINITY) addTerm(routes, view.pacePs[route], at, 1);
   }
   if (routes !== all) all.shared.push({ routes, slot, release: start, lanes, cost });
 }

@@ -7,8 +7,12 @@ import { nodeCount } from "../topology.ts";
 export interface RouteView {
   readonly topology: Topology;
   readonly routes: RouteSet;
-  /** [routes] */
+  /** [routes] least time of a chunk on the route. */
   readonly slotPs: Float64Array;
+  /** [routes] how many chunks pass: no more than floor((time - leadPs) / pacePs), where any do. */
+  readonly pacePs: Float64Array;
+  /** [routes] null: 0. */
+  readonly leadPs: Float64Array | null;
   /** Routes by target NPU. */
   readonly entering: Grouped;
   /** Routes by source NPU. */
@@ -19,12 +23,15 @@ export interface RouteView {
   readonly lastEntry: Int32Array;
 }
 
-export function routeView(topology: Topology, routes: RouteSet, times: RouteTimes): RouteView {
+/** Returns the view; `merged`: chunks may go together and pay the latencies of a route once, else each has a slot. */
+export function routeView(topology: Topology, routes: RouteSet, times: RouteTimes, merged = false): RouteView {
   const nodes = nodeCount(topology);
   return {
     topology,
     routes,
     slotPs: times.slotPs,
+    pacePs: merged ? times.serialPs : times.slotPs,
+    leadPs: merged ? times.latencyPs : null,
     entering: groupedOnce(routes.target, nodes),
     leaving: groupedOnce(routes.source, nodes),
     direct: isDirect(topology, routes),
@@ -71,13 +78,13 @@ export function fitsAtNpu(
   time: number,
 ): boolean {
   if (transfers === 0) return true;
-  const { slotPs, routes } = view;
+  const { pacePs, leadPs, routes } = view;
   const { offset, items } = direction === "in" ? view.entering : view.leaving;
   let sum = 0;
   for (let i = offset[npu]; i < offset[npu + 1]; i++) {
     const route = items[i];
-    const start = release === null ? 0 : release[routes.source[route]];
-    if (time > start) sum += Math.floor((time - start) / slotPs[route]);
+    const start = (release === null ? 0 : release[routes.source[route]]) + (leadPs === null ? 0 : leadPs[route]);
+    if (time > start) sum += Math.floor((time - start) / pacePs[route]);
     if (sum >= transfers) return true;
   }
   return false;

@@ -187,11 +187,13 @@ export function tryRoutePartition(best: Best, view: RouteView, collective: Colle
 }
 
 /** Returns whether so many transfers can end by a time over the routes between parts, each of which has its link for itself. */
-function fitsBetween({ routes, slotPs }: RouteView, { part }: Partition, transfers: number, time: number): boolean {
+function fitsBetween(view: RouteView, { part }: Partition, transfers: number, time: number): boolean {
+  const { routes, pacePs, leadPs } = view;
   const { source, target } = routes;
   let sum = 0;
-  for (let route = 0; route < slotPs.length && sum < transfers; route++) {
-    if (part[source[route]] !== part[target[route]]) sum += Math.floor(time / slotPs[route]);
+  for (let route = 0; route < pacePs.length && sum < transfers; route++) {
+    if (part[source[route]] === part[target[route]]) continue;
+    sum += Math.max(0, Math.floor((time - (leadPs === null ? 0 : leadPs[route])) / pacePs[route]));
   }
   return sum >= transfers;
 }

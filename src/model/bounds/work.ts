@@ -29,10 +29,10 @@ function deliveries(collective: Collective): number {
 
 /** Offers the bounds from total work in whole transfers: all sending, all receiving, and distance for single targets. */
 export function tryRouteWork(best: Best, view: RouteView, collective: Collective): void {
-  const { routes, topology, slotPs } = view;
+  const { routes, topology, pacePs } = view;
   const count = deliveries(collective);
   if (count === 0 && !hasSingleTargets(collective)) return;
-  const every = indicesBelow(slotPs.length);
+  const every = indicesBelow(pacePs.length);
   const sending = capacityOf(view, { route: every, position: routes.linkOffset }, null);
   const lastLinks = every.map((route) => routes.linkOffset[route + 1] - 1);
   const receiving = view.direct ? sending : capacityOf(view, { route: every, position: lastLinks }, null);
@@ -50,16 +50,16 @@ export function tryRouteWork(best: Best, view: RouteView, collective: Collective
 
   if (!hasSingleTargets(collective)) return;
   const { source, target } = routes;
-  const hops = graph(topology.npuCount, source, target, new Float64Array(slotPs.length).fill(1));
+  const hops = graph(topology.npuCount, source, target, new Float64Array(pacePs.length).fill(1));
   const transfers = totalDistance(collective, hops);
   if (transfers === null) return;
   tryCount(transfers, `${transfers} transfers`);
 
-  // sum over a link's routes of share x slot x transfers is at most T, so all links together carry at most links x T
-  const busy = new Float64Array(slotPs.length);
+  // sum over a link's routes of share x pace x transfers is at most T, so all links together carry at most links x T
+  const busy = new Float64Array(pacePs.length);
   for (let route = 0; route < busy.length; route++) {
     for (let i = routes.linkOffset[route]; i < routes.linkOffset[route + 1]; i++) {
-      const part = slotPs[route] * routes.shareNum[i];
+      const part = pacePs[route] * routes.shareNum[i];
       if (part <= Number.MAX_SAFE_INTEGER) busy[route] += Math.floor(part / routes.shareDen[i]);
     }
   }
