@@ -28,7 +28,8 @@ export interface NetworkFormat<Content> {
   readonly takes: readonly Option[];
 }
 
-export type Option = keyof TopologyOptions;
+/** What a user can say of a network that its file leaves open. */
+export type Option = Exclude<keyof TopologyOptions, "usualNodes">;
 const FIGURES: readonly Option[] = ["bandwidth", "latencyPs"];
 const MACHINE: readonly Option[] = ["gpu", ...FIGURES];
 const BOXES: readonly Option[] = [...MACHINE, "nodes"];
