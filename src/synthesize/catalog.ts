@@ -16,6 +16,7 @@ import { blink } from "./forestcoll/blink.ts";
 import { forestcoll } from "./forestcoll/forestcoll.ts";
 import { multitree } from "./forestcoll/multitree.ts";
 import type { PhaseMaker } from "./phase-maker.ts";
+import { sccl } from "./sccl/sccl.ts";
 import type { Synthesizer } from "./synthesizer.ts";
 import { tacos } from "./tacos/tacos.ts";
 import { blueconnect } from "./themis/blueconnect.ts";
@@ -41,6 +42,7 @@ export const SYNTHESIZERS: readonly Synthesizer[] = [
   bfb,
   expand,
   mcf,
+  sccl,
 ];
 
 /** Everything that makes trees. */

@@ -1,0 +1,144 @@
+import type { MilpRunner } from "../../engine/milp/milp.ts";
+import { InfeasibleError } from "../../errors.ts";
+import type { SolverStage } from "../solver-facts.ts";
+import { leastRounds } from "./bounds.ts";
+import { greedyPlan, roundsFor, roundsIn, type SyncPlan } from "./greedy.ts";
+import type { SyncProblem } from "./problem.ts";
+import { type Budget, programSize, syncProgram } from "./program.ts";
+import { unfolded } from "./sends.ts";
+import { type Folded, fold, freeMaps } from "./symmetry.ts";
+import { hopsOf, leastSteps, windowsOf } from "./windows.ts";
+
+/** A plan, with what is known of its steps. */
+export interface SyncPoint extends SyncPlan {
+  readonly steps: number;
+  /** No plan of so many steps has fewer rounds. */
+  readonly proved: boolean;
+}
+
+export interface Front {
+  /** Steps ascending, rounds descending; the first has the fewest steps that there can be. */
+  readonly points: readonly SyncPoint[];
+  /** No plan has fewer rounds, whatever its steps (cuts). */
+  readonly leastRounds: number;
+  /** Every point is proved, and no number of steps that was asked for was left out. */
+  readonly complete: boolean;
+  readonly stages: readonly SolverStage[];
+}
+
+export interface FrontOptions {
+  readonly milp?: MilpRunner | undefined;
+  /** For all solves together. */
+  readonly timeLimitMs: number;
+  /** Rounds are at most steps + extra; no limit without it. */
+  readonly extra?: number;
+  /** Returns whether more steps, with at best so many rounds, are worth a try. */
+  readonly worthTrying?: (steps: number, rounds: number, points: readonly SyncPoint[]) => boolean;
+  /** Sizes of the dimensions of the network; helps to find symmetries. */
+  readonly shape?: readonly number[];
+  readonly onStage?: (name: string) => void;
+}
+
+/** Of the time that is left, what schedules that look the same under maps may take. */
+const SYMMETRIC_SHARE = 0.5;
+/** Rounds are whole. */
+const ALMOST_ONE = 0.999;
+
+/**
+ * Returns the fewest rounds for every number of steps from the fewest up, until more steps save no rounds: rounds are as many
+ * as steps, or as few as cuts allow. Each number of steps is one program, first of schedules that look the same under maps
+ * of the network, then of all, and always with fewer rounds than the best so far, which at first is the greedy plan; a bound
+ * that is met ends the search. Points that time did not allow to prove are the best found. Throws InfeasibleError where a target cannot be reached.
+ */
+export async function paretoFront(problem: SyncProblem, options: FrontOptions): Promise<Front> {
+  const windows = windowsOf(problem, hopsOf(problem));
+  const { steps: fewest, reachable, source, target } = leastSteps(problem.items, windows);
+  if (!reachable) {
+    throw new InfeasibleError(`NPU ${source} cannot reach NPU ${target}`, { from: source, to: target });
+  }
+  const cuts = leastRounds(problem);
+  const search = searchOf(problem, options);
+  const points: SyncPoint[] = [];
+  let complete = true;
+  const plan: SyncPlan | null = fewest === 0 ? null : greedyPlan(problem, windows, fewest);
+  for (let steps = fewest; plan !== null; steps++) {
+    const best = points[points.length - 1];
+    const floor = Math.max(steps, cuts);
+    if (best !== undefined && (roundsIn(best) <= floor || options.worthTrying?.(steps, floor, points) === false)) break;
+    const found = await search.fewestRounds(
+      steps,
+      floor,
+      best === undefined ? 0 : roundsIn(best),
+      best === undefined ? plan : null,
+    );
+    complete &&= found.proved;
+    if (found.plan !== null) points.push({ ...found.plan, steps, proved: found.proved });
+    if (found.outOfTime) {
+      complete = false;
+      break;
+    }
+  }
+  const kept = points.filter((point) => roundsIn(point) <= point.steps + (options.extra ?? Number.POSITIVE_INFINITY));
+  return { points: kept, leastRounds: cuts, complete, stages: search.stages };
+}
+
+interface Found {
+  /** Null: nothing with fewer rounds than what was there. */
+  readonly plan: SyncPlan | null;
+  readonly proved: boolean;
+  readonly outOfTime: boolean;
+}
+
+/** Returns a search that shares its time between programs. */
+function searchOf(problem: SyncProblem, { milp, timeLimitMs, shape = [], onStage }: FrontOptions) {
+  const stages: SolverStage[] = [];
+  let leftMs = timeLimitMs;
+  let symmetric: Folded | null = null;
+
+  /** Returns what the solver says of a program, and the plan of its solution; null where it was not asked. */
+  const solve = async (name: string, folded: Folded, budget: Budget, shareMs: number) => {
+    const windows = windowsOf(folded.problem, hopsOf(folded.problem));
+    const size = programSize(folded.problem, windows, budget.steps);
+    const { columns, rows } = size;
+    if (milp === undefined || milp.bytesFor(size) > milp.maxBytes) {
+      const note = milp === undefined ? "no solver" : "predicted to need more memory than the solver has";
+      stages.push({ name, columns, rows, status: "skipped", nodes: 0, ms: 0, note });
+      return null;
+    }
+    onStage?.(name);
+    const program = syncProgram(folded.problem, windows, budget);
+    const options = { timeLimitMs: shareMs, absoluteGap: ALMOST_ONE, enough: -budget.leastRounds };
+    const { status, nodes, ms, primal } = await milp.solve(program.milp, options);
+    leftMs -= ms;
+    stages.push({ name, columns, rows, status, nodes, ms });
+    if (primal.length === 0) return { status, plan: null };
+    const flows = unfolded(folded, program.flowsOf(primal));
+    return { status, plan: { flows, rounds: roundsFor(problem, flows, budget.steps) } };
+  };
+
+  /** Returns a plan of so many steps with fewer rounds than `best`, not fewer than `floor`. */
+  const fewestRounds = async (steps: number, floor: number, best: number, greedy: SyncPlan | null): Promise<Found> => {
+    let plan = greedy;
+    const budget = (): Budget => {
+      const known = plan === null ? best : roundsIn(plan);
+      return { steps, mostRounds: known - 1, leastRounds: floor };
+    };
+    const isLeast = (): boolean => plan !== null && roundsIn(plan) <= floor;
+    if (isLeast()) return { plan, proved: true, outOfTime: false };
+    if (leftMs <= 0) return { plan, proved: false, outOfTime: true };
+    const name = steps === 1 ? "1 step" : `${steps} steps`;
+    symmetric ??= fold(problem, freeMaps(problem, shape));
+    const { maps } = symmetric;
+    if (maps.length > 1) {
+      const alike = `${name}, alike under ${maps.length} maps`;
+      plan = (await solve(alike, symmetric, budget(), leftMs * SYMMETRIC_SHARE))?.plan ?? plan;
+      if (isLeast()) return { plan, proved: true, outOfTime: false };
+    }
+    if (leftMs <= 0) return { plan, proved: false, outOfTime: true };
+    const found = await solve(name, fold(problem, maps.slice(0, 1)), budget(), leftMs);
+    plan = found?.plan ?? plan;
+    const proved = isLeast() || found?.status === "optimal" || found?.status === "infeasible";
+    return { plan, proved, outOfTime: !proved && (found === null || leftMs <= 0) };
+  };
+  return { stages, fewestRounds };
+}
