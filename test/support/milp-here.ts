@@ -11,6 +11,6 @@ export async function milpHere(): Promise<MilpRunner> {
     maxBytes: MILP_BYTES,
     bytesFor: bytesForMilp,
     solve: async (problem, options) => solveMilp(await loadInstance(), problem, options),
-    conflict: async (problem, options) => conflictOf(await loadInstance(), problem, options?.timeLimitMs),
+    conflict: async (problem, options) => conflictOf(await loadInstance(), problem, options),
   };
 }

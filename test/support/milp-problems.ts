@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import type { LpRows } from "../../src/engine/milp/lp.ts";
 import type { MilpProblem } from "../../src/engine/milp/milp.ts";
+import { isPoint, objectiveOf } from "../../src/engine/milp/point.ts";
 import { random } from "../../src/random.ts";
 
 /** A row as [lower, dense coefficients, upper]. */
@@ -71,4 +72,20 @@ export function knapsacks(columns: number, resources: number, seed: number): Mil
     return [Number.NEGATIVE_INFINITY, needs, Math.floor(needs.reduce((sum, need) => sum + need, 0) / 3)];
   });
   return milpOf(objective, rows);
+}
+
+/** Returns the greatest objective over all points of a program of bounded whole columns; -Infinity where there is none. */
+export function bestByHand(problem: MilpProblem): number {
+  let best = Number.NEGATIVE_INFINITY;
+  const point = Float64Array.from(problem.lower);
+  for (;;) {
+    if (isPoint(problem, point)) best = Math.max(best, objectiveOf(problem, point));
+    let j = 0;
+    while (j < point.length && point[j] === problem.upper[j]) {
+      point[j] = problem.lower[j] as number;
+      j++;
+    }
+    if (j === point.length) return best;
+    point[j] = (point[j] as number) + 1;
+  }
 }

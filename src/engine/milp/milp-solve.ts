@@ -21,6 +21,8 @@ const UNBOUNDED_OR_INFEASIBLE = [9, 10];
 const TARGET = 12;
 const LIMITS = [11, 13, 14, 16, 17];
 
+type Listener = (event: CallbackEvent) => undefined;
+
 /** What is known while a search runs, kept outside of the solver's memory. */
 interface Search {
   point: Float64Array | undefined;
@@ -31,21 +33,28 @@ interface Search {
   readonly models: Model[];
 }
 
+export interface SolveWatch {
+  /** Returns whether to stop (status "limit"); asked many times a second, but not while a large relaxation is solved. */
+  readonly stopped?: () => boolean;
+  /** Told of every better point, as the solver has it. */
+  readonly onPoint?: (point: Float64Array) => void;
+}
+
 /**
- * Returns what HiGHS finds for a program. Where time runs out, memory does, or `stopped` says so (asked many times a
- * second; status "limit"), the best point so far is kept. Every point is held against the program's rows, so that a slip of
+ * Returns what HiGHS finds for a program. Where time runs out, memory does, or the caller stops it, the best point so far
+ * is kept. Every point is held against the program's rows, so that a slip of
  * the solver does not become a solution ("failed").
  */
 export function solveMilp(
   instance: Instance,
   problem: MilpProblem,
   options: MilpOptions = {},
-  stopped: () => boolean = () => false,
+  watch: SolveWatch = {},
 ): MilpSolution {
   const began = performance.now();
   const search: Search = { point: undefined, bound: Number.POSITIVE_INFINITY, nodes: 0, lastToldMs: 0, models: [] };
-  const watch = watcher(search, options, stopped, () => performance.now() - began);
-  const found = within(instance, () => searched(instance, problem, options, search, watch)) ?? "memory";
+  const heard = listener(search, options, watch, () => performance.now() - began);
+  const found = within(instance, () => searched(instance, problem, options, search, heard)) ?? "memory";
   const point = pointOf(instance, problem, search);
   within(instance, () => {
     for (const model of search.models) model.dispose();
@@ -76,13 +85,13 @@ function searched(
   problem: MilpProblem,
   options: MilpOptions,
   search: Search,
-  watch: (event: CallbackEvent) => undefined,
+  heard: Listener,
 ): MilpStatus {
   const model = opened(instance, problem, search);
   if (model === undefined) return "failed";
   setLimits(model, options);
   setStart(model, problem);
-  const code = run(instance, model, watch);
+  const code = run(instance, model, heard);
   if (code === undefined) return "failed";
   if (code === EMPTY) search.point = new Float64Array(0);
   else if (model.info.get("primal_solution_status") === 2) search.point = model.getSolution().colValue;
@@ -94,14 +103,14 @@ function searched(
   if (code === INFEASIBLE) return "infeasible";
   if (code === TARGET) return "enough";
   if (LIMITS.includes(code)) return "limit";
-  return UNBOUNDED_OR_INFEASIBLE.includes(code) ? eitherOf(instance, model, watch) : "failed";
+  return UNBOUNDED_OR_INFEASIBLE.includes(code) ? eitherOf(instance, model, heard) : "failed";
 }
 
 /** Returns "unbounded" where the program has a point at all: HiGHS may not tell. */
-function eitherOf(instance: Instance, model: Model, watch: (event: CallbackEvent) => undefined): MilpStatus {
+function eitherOf(instance: Instance, model: Model, heard: Listener): MilpStatus {
   const columns = model.getDimensions().numCols;
   model.changeColsCost({ kind: "range", from: 0, to: columns - 1 }, new Float64Array(columns));
-  const code = run(instance, model, watch);
+  const code = run(instance, model, heard);
   if (code !== undefined && SOLVED.includes(code)) return "unbounded";
   if (code === INFEASIBLE) return "infeasible";
   return code !== undefined && LIMITS.includes(code) ? "limit" : "failed";
@@ -147,23 +156,26 @@ function setStart(model: Model, { start }: MilpProblem): void {
 }
 
 /** Runs the solver and returns the model's status; undefined where HiGHS reports an error. */
-function run({ highs }: Instance, { raw }: Model, watch: (event: CallbackEvent) => undefined): number | undefined {
+function run({ highs }: Instance, { raw }: Model, heard: Listener): number | undefined {
   const { simplexInterrupt, ipmInterrupt, mipImprovingSolution, mipInterrupt } = highs.constants.callbackType;
-  raw.setCallback(watch);
+  raw.setCallback(heard);
   for (const type of [simplexInterrupt, ipmInterrupt, mipImprovingSolution, mipInterrupt]) raw.startCallback(type);
   return raw.run().status < 0 ? undefined : raw.getModelStatus();
 }
 
 /** Returns what HiGHS calls while it works: notes what is found, tells progress, and stops where it should. */
-function watcher(
+function listener(
   search: Search,
   { timeLimitMs = Number.POSITIVE_INFINITY, onProgress }: MilpOptions,
-  stopped: () => boolean,
+  { stopped, onPoint }: SolveWatch,
   elapsed: () => number,
-): (event: CallbackEvent) => undefined {
+): Listener {
   return (event) => {
     const { data } = event;
-    if (data.mip_solution !== undefined) search.point = data.mip_solution;
+    if (data.mip_solution !== undefined) {
+      search.point = data.mip_solution;
+      onPoint?.(data.mip_solution);
+    }
     if (!("interrupt" in event)) return;
     search.bound = numberOf(data.mip_dual_bound, search.bound);
     search.nodes = Math.max(search.nodes, Number(data.mip_node_count ?? 0));
@@ -173,7 +185,7 @@ function watcher(
       const objective = numberOf(data.mip_primal_bound, Number.NaN);
       onProgress({ ms, nodes: search.nodes, objective, bound: search.bound });
     }
-    if (stopped() || ms > timeLimitMs) event.interrupt();
+    if (stopped?.() === true || ms > timeLimitMs) event.interrupt();
   };
 }
 
