@@ -1,0 +1,66 @@
+import type { SketchNetwork } from "../../model/sketch-network.ts";
+import { linkCount } from "../../model/topology.ts";
+import type { RoutingCosts } from "./routing-costs.ts";
+import type { RoutingOptions } from "./routing-options.ts";
+import type { RoutingSymmetry } from "./routing-symmetry.ts";
+
+/** How long links are busy with the options that were taken, kept up to date. */
+export interface LinkLoads {
+  /** [links] picoseconds */
+  readonly loadPs: Float64Array;
+  take(option: number): void;
+  giveBack(option: number): void;
+  /** Calls back with each link and what the option would add to it; a link may come twice. */
+  wouldAdd(option: number, each: (link: number, ps: number) => void): void;
+}
+
+/** Returns the loads of no options. O(1); each change is O(images * route length). */
+export function linkLoads(
+  network: SketchNetwork,
+  costs: RoutingCosts,
+  { maps }: RoutingSymmetry,
+  { route, offset, link, load }: RoutingOptions,
+): LinkLoads {
+  const { linkOffset, links } = network.routes;
+  const { oncePs, share } = costs;
+  const loadPs = new Float64Array(linkCount(network.topology));
+  const users = new Int32Array(oncePs.length);
+  const paidOnce = (r: number, each: (link: number, ps: number) => void): void => {
+    for (let i = linkOffset[r]; i < linkOffset[r + 1]; i++) each(links[i], oncePs[r] * share[i]);
+  };
+  const change = (option: number, sign: 1 | -1): void => {
+    for (let j = offset[option]; j < offset[option + 1]; j++) loadPs[link[j]] += sign * load[j];
+    if (oncePs[route[option]] === 0) return;
+    for (const { routeTo } of maps) {
+      const r = routeTo[route[option]];
+      users[r] += sign;
+      if (users[r] !== (sign === 1 ? 1 : 0)) continue;
+      paidOnce(r, (l, ps) => {
+        loadPs[l] += sign * ps;
+      });
+    }
+  };
+  return {
+    loadPs,
+    take: (option) => change(option, 1),
+    giveBack: (option) => change(option, -1),
+    wouldAdd(option, each) {
+      for (let j = offset[option]; j < offset[option + 1]; j++) each(link[j], load[j]);
+      const r = route[option];
+      if (oncePs[r] > 0 && users[r] === 0) for (const { routeTo } of maps) paidOnce(routeTo[r], each);
+    },
+  };
+}
+
+/** Returns the load of the busiest link in picoseconds, rounded down: shares of links are fractions. */
+export function busiestPs(
+  network: SketchNetwork,
+  costs: RoutingCosts,
+  symmetry: RoutingSymmetry,
+  options: RoutingOptions,
+  taken: Iterable<number>,
+): number {
+  const loads = linkLoads(network, costs, symmetry, options);
+  for (const option of taken) loads.take(option);
+  return Math.floor(loads.loadPs.reduce((most, ps) => Math.max(most, ps), 0));
+}

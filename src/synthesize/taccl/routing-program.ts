@@ -1,0 +1,251 @@
+import type { MilpProblem, MilpSize } from "../../engine/milp/milp.ts";
+import type { SketchNetwork } from "../../model/sketch-network.ts";
+import { linkCount } from "../../model/topology.ts";
+import type { RoutingCosts } from "./routing-costs.ts";
+import type { ChunkOptions, RoutingOptions } from "./routing-options.ts";
+import type { RoutingSymmetry } from "./routing-symmetry.ts";
+
+/** What one routing program is made of. */
+export interface RoutingParts {
+  readonly network: SketchNetwork;
+  readonly costs: RoutingCosts;
+  readonly symmetry: RoutingSymmetry;
+  readonly options: RoutingOptions;
+  /** No routing has its busiest link busy for less; loads are in thousandths of it. */
+  readonly goalPs: number;
+  /** No link may be busy for longer. */
+  readonly mostPs: number;
+  /** "load": the busiest link. "detours": sums of detours, then the policies of switches, then the busiest link. */
+  readonly aim: "load" | "detours";
+  /** Options of a routing to start from. */
+  readonly start: Int32Array;
+}
+
+export interface RoutingProgram {
+  readonly problem: MilpProblem;
+  /** Time of one unit of the load aim's objective. */
+  readonly unitPs: number;
+}
+
+/** Returns about how large the program is, before it is built. O(1). */
+export function routingProgramSize({ options, symmetry, network }: RoutingParts): MilpSize {
+  const count = options.route.length;
+  const chunks = options.chunks.length;
+  const npus = network.topology.npuCount;
+  return {
+    columns: count + options.route.length / symmetry.maps.length + 1,
+    rows: Math.min(count, chunks * npus) + count / 2 + linkCount(network.topology),
+    entries: options.link.length + 4 * count,
+  };
+}
+
+/** Rows as they are added. */
+interface Draft {
+  readonly lower: number[];
+  readonly upper: number[];
+  readonly offset: number[];
+  readonly column: number[];
+  readonly value: number[];
+}
+
+function addRow(
+  draft: Draft,
+  lower: number,
+  upper: number,
+  columns: readonly number[],
+  values: readonly number[],
+): void {
+  draft.lower.push(lower);
+  draft.upper.push(upper);
+  for (let i = 0; i < columns.length; i++) {
+    draft.column.push(columns[i]);
+    draft.value.push(values[i]);
+  }
+  draft.offset.push(draft.column.length);
+}
+
+const ones = (columns: readonly number[]): number[] => columns.map(() => 1);
+
+/**
+ * Returns the program that routes one chunk of each orbit (TACCL, appendix B.1): option i in column i, then whether routes are
+ * used, then the busiest link's load. Targets are entered once, others at most once and only to pass the chunk on; options go
+ * up in an order of NPUs, so there are no times and no constants that switch rows off; the length of a chunk's way is in the
+ * detours, and in what `mostPs` allows, instead of in rows. O(options * images * route length).
+ */
+export function routingProgram(parts: RoutingParts): RoutingProgram {
+  const { options, costs, symmetry, network, aim } = parts;
+  const unitPs = Math.max(parts.goalPs, 1) / 1000;
+  const count = options.route.length;
+  const draft: Draft = { lower: [], upper: [], offset: [0], column: [], value: [] };
+  const used = usedRoutes(parts);
+  const busiest = count + used.classes.length;
+  const columns = busiest + 1;
+  for (const chunk of options.chunks) {
+    addWays(draft, chunk, options, network);
+    addBoxes(draft, chunk, options, network);
+  }
+  addUse(draft, used, options, parts);
+  addLoads(draft, used, busiest, parts, unitPs);
+
+  const objective = new Float64Array(columns);
+  objective[busiest] = -1;
+  if (aim === "detours") {
+    const images = symmetry.maps.length;
+    for (let i = 0; i < count; i++) objective[i] = (-images * options.detourPs[i]) / unitPs;
+    const least = costs.times.slotPs.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+    const weight = least / unitPs / (2 * used.classes.length + 1);
+    used.classes.forEach(({ policy }, i) => {
+      if (policy !== "none") objective[count + i] = policy === "uc-max" ? weight : -weight;
+    });
+  }
+  const upper = new Float64Array(columns).fill(1);
+  const lower = new Float64Array(columns);
+  lower[busiest] = parts.goalPs / unitPs;
+  upper[busiest] = Math.max(parts.goalPs, parts.mostPs) / unitPs;
+  const integer = new Uint8Array(columns).fill(1);
+  integer[busiest] = 0;
+  const start = new Float64Array(columns);
+  for (const option of parts.start) {
+    start[option] = 1;
+    const c = used.ofRoute[options.route[option]];
+    if (c >= 0) start[count + c] = 1;
+  }
+  start[busiest] = Number.NaN;
+  const rows = {
+    lower: Float64Array.from(draft.lower),
+    upper: Float64Array.from(draft.upper),
+    offset: Int32Array.from(draft.offset),
+    column: Int32Array.from(draft.column),
+    value: Float64Array.from(draft.value),
+  };
+  return { problem: { objective, lower, upper, rows, integer, start }, unitPs };
+}
+
+function addWays(draft: Draft, chunk: ChunkOptions, { route }: RoutingOptions, { routes }: SketchNetwork): void {
+  const { isHolder, isTarget, into, order } = chunk;
+  const outOf = new Map<number, number[]>();
+  for (let option = chunk.first; option < chunk.end; option++) {
+    const from = routes.source[route[option]];
+    if (isHolder[from] === 1 || isTarget[from] === 1) continue;
+    const options = outOf.get(from);
+    if (options === undefined) outOf.set(from, [option]);
+    else options.push(option);
+  }
+  const targets = order.reduce((sum, npu) => sum + isTarget[npu], 0);
+  for (const npu of order) {
+    const entering = into.get(npu) as readonly number[];
+    if (isTarget[npu] === 1) {
+      addRow(draft, 1, 1, entering, ones(entering));
+      continue;
+    }
+    const leaving = outOf.get(npu) ?? [];
+    const both = [...entering, ...leaving];
+    const values = both.map((_, i) => (i < entering.length ? 1 : -1));
+    addRow(draft, Number.NEGATIVE_INFINITY, 1, entering, ones(entering));
+    addRow(draft, targets === 1 ? 0 : Number.NEGATIVE_INFINITY, 0, both, values);
+    if (targets === 1) continue;
+    for (const option of leaving) addRow(draft, 0, Infinity, [...entering, option], [...ones(entering), -1]);
+  }
+  // relays that nothing enters pass nothing on
+  for (const [npu, leaving] of outOf) {
+    if (!into.has(npu)) addRow(draft, 0, 0, leaving, ones(leaving));
+  }
+}
+
+/** A chunk enters every box that wants it and has it not. (TACCL, inter-node transfers: implied, but it lifts the relaxation.) */
+function addBoxes(draft: Draft, chunk: ChunkOptions, { route }: RoutingOptions, network: SketchNetwork): void {
+  const { boxOf, leavesBox, routes } = network;
+  const held = new Set<number>();
+  const wanted = new Set<number>();
+  boxOf.forEach((box, npu) => {
+    if (chunk.isHolder[npu] === 1) held.add(box);
+    if (chunk.isTarget[npu] === 1) wanted.add(box);
+  });
+  const entering = new Map<number, number[]>();
+  for (let option = chunk.first; option < chunk.end; option++) {
+    const r = route[option];
+    if (leavesBox[r] === 0) continue;
+    const box = boxOf[routes.target[r]];
+    const options = entering.get(box);
+    if (options === undefined) entering.set(box, [option]);
+    else options.push(option);
+  }
+  for (const box of wanted) {
+    const options = entering.get(box);
+    if (!held.has(box) && options !== undefined) addRow(draft, 1, Infinity, options, ones(options));
+  }
+}
+
+interface UsedRoutes {
+  /** [routes] number of the class of routes that are images of each other, -1: whether it is used is of no matter. */
+  readonly ofRoute: Int32Array;
+  readonly classes: readonly { readonly routes: readonly number[]; readonly policy: "uc-min" | "uc-max" | "none" }[];
+}
+
+function usedRoutes({ network, costs, symmetry, options, aim }: RoutingParts): UsedRoutes {
+  const ofRoute = new Int32Array(costs.eachPs.length).fill(-1);
+  const classes: { routes: number[]; policy: "uc-min" | "uc-max" | "none" }[] = [];
+  for (const route of Int32Array.from(options.route).sort()) {
+    const edge = network.hyperedge[route];
+    const policy = aim === "load" || edge < 0 ? "none" : network.policies[edge];
+    if (ofRoute[route] >= 0 || (costs.oncePs[route] === 0 && policy === "none")) continue;
+    const images = [...new Set(symmetry.maps.map(({ routeTo }) => routeTo[route]))];
+    for (const image of images) ofRoute[image] = classes.length;
+    classes.push({ routes: images, policy });
+  }
+  return { ofRoute, classes };
+}
+
+/** Whether routes are used (equations 9 and 10): at least what options say; for uc-max also at most. */
+function addUse(
+  draft: Draft,
+  { ofRoute, classes }: UsedRoutes,
+  options: RoutingOptions,
+  { costs }: RoutingParts,
+): void {
+  const users: number[][] = classes.map(() => []);
+  options.route.forEach((route, option) => {
+    if (ofRoute[route] >= 0) users[ofRoute[route]].push(option);
+  });
+  const count = options.route.length;
+  classes.forEach(({ policy, routes }, i) => {
+    if (policy === "uc-min" || costs.oncePs[routes[0]] > 0)
+      for (const option of users[i]) addRow(draft, 0, Infinity, [count + i, option], [1, -1]);
+    if (policy === "uc-max") addRow(draft, 0, Infinity, [...users[i], count + i], [...ones(users[i]), -1]);
+  });
+}
+
+/** The busiest link bounds all (equations 6 to 8); equal rows once, and none that cannot pass the goal. */
+function addLoads(draft: Draft, used: UsedRoutes, busiest: number, parts: RoutingParts, unitPs: number): void {
+  const { options, network, costs, goalPs } = parts;
+  const { linkOffset, links } = network.routes;
+  const columns: number[][] = Array.from({ length: linkCount(network.topology) }, () => []);
+  const values: number[][] = columns.map(() => []);
+  for (let option = 0; option < options.route.length; option++) {
+    for (let j = options.offset[option]; j < options.offset[option + 1]; j++) {
+      columns[options.link[j]].push(option);
+      values[options.link[j]].push(options.load[j] / unitPs);
+    }
+  }
+  used.classes.forEach(({ routes }, i) => {
+    const once = new Map<number, number>();
+    for (const r of routes) {
+      for (let k = linkOffset[r]; k < linkOffset[r + 1]; k++)
+        once.set(links[k], (once.get(links[k]) ?? 0) + costs.oncePs[r] * costs.share[k]);
+    }
+    for (const [link, ps] of once) {
+      if (ps === 0) continue;
+      columns[link].push(options.route.length + i);
+      values[link].push(ps / unitPs);
+    }
+  });
+  const seen = new Set<string>();
+  columns.forEach((row, link) => {
+    const most = values[link].reduce((sum, value) => sum + value, 0);
+    if (most * unitPs <= goalPs) return;
+    const key = `${row.join()};${values[link].join()}`;
+    if (seen.has(key)) return;
+    seen.add(key);
+    addRow(draft, Number.NEGATIVE_INFINITY, 0, [...row, busiest], [...values[link], -1]);
+  });
+}

@@ -1,0 +1,143 @@
+import type { MilpOptions, MilpRunner } from "../../engine/milp/milp.ts";
+import { membersOf } from "../../model/collective.ts";
+import type { SolverStage } from "../solver-facts.ts";
+import { loadBound } from "./routing-bound.ts";
+import { routingConflict } from "./routing-conflict.ts";
+import { mergedCosts, routingCosts } from "./routing-costs.ts";
+import { type GreedyRouting, greedyRouting } from "./routing-greedy.ts";
+import { busiestPs } from "./routing-load.ts";
+import { distancesOfChunks, type RoutingOptions, routingOptions } from "./routing-options.ts";
+import { type RoutingParts, type RoutingProgram, routingProgram, routingProgramSize } from "./routing-program.ts";
+import { type RoutingSymmetry, routingSymmetry } from "./routing-symmetry.ts";
+import type { RoutingStage, Sends, TacclProblem } from "./stages.ts";
+
+/** Routings whose load is at most this much above what is proved are good enough. */
+const GOOD_ENOUGH = 1.01;
+/** Part of the time that the load may take, before detours. */
+const LOAD_TIME = 0.7;
+
+/**
+ * Returns trees of routes for all chunks (TACCL, section 5.1 step 1, appendix B.1). A greedy routing is the answer where it has
+ * the least load that is proved, no detours, and no policy of a switch asks for more. Else a program lowers the busiest link's
+ * load; then a second one makes ways short and follows the policies without loading any link more. Where the solver has no
+ * room or no time, the best routing so far stands. The bound counts latencies once for each route, and knows nothing of order.
+ */
+export const routeChunks: RoutingStage = async (problem, context) => {
+  const { network, collective } = problem;
+  const costs = routingCosts(network, collective.chunkBytes);
+  const distancesOf = distancesOfChunks(network, collective, costs);
+  const conflict = routingConflict(network, collective, distancesOf);
+  if (conflict.length > 0) return { conflict };
+
+  const symmetry = routingSymmetry(network, collective);
+  const options = routingOptions(network, collective, costs, symmetry, distancesOf);
+  const proved = loadBound(network, collective, costs);
+  // a link may be busy as long as the longest way takes: nothing is lost by it
+  const goalPs = Math.max(proved, options.longestPs);
+  const greedy = greedyRouting(network, costs, symmetry, options, goalPs);
+  const boundPs = Math.max(loadBound(network, collective, mergedCosts(costs)), options.longestPs);
+  const stages: SolverStage[] = [];
+  const parts = { network, costs, symmetry, options, goalPs };
+  let taken = greedy.taken;
+  if (context.milp === undefined) stages.push(skipped("no solver", symmetry));
+  else taken = await improved(problem, parts, greedy, context.milp, stages);
+  return { sends: sendsOf(problem, symmetry, options, taken), boundPs, stages };
+};
+
+type Parts = Pick<RoutingParts, "network" | "costs" | "symmetry" | "options" | "goalPs">;
+
+async function improved(
+  { timeLimitMs }: TacclProblem,
+  parts: Parts,
+  greedy: GreedyRouting,
+  milp: MilpRunner,
+  stages: SolverStage[],
+): Promise<Int32Array> {
+  const { network, goalPs, symmetry, options, costs } = parts;
+  const hasPolicies = options.route.some((route) => {
+    const edge = network.hyperedge[route];
+    return edge >= 0 && network.policies[edge] !== "none";
+  });
+  const enough = Math.floor(goalPs * GOOD_ENOUGH);
+  if (greedy.busiestPs <= enough && greedy.detourPs === 0 && !hasPolicies) {
+    stages.push(skipped("the greedy routing has the least load and no detours", symmetry));
+    return greedy.taken;
+  }
+  let taken = greedy.taken;
+  let mostPs = greedy.busiestPs;
+  let left = timeLimitMs;
+  const attempt = async (aim: RoutingParts["aim"], share: number): Promise<void> => {
+    const all: RoutingParts = { ...parts, mostPs, aim, start: taken };
+    const size = routingProgramSize(all);
+    if (milp.bytesFor(size) > milp.maxBytes) {
+      stages.push({ ...skipped("the program would not fit", symmetry), columns: size.columns, rows: size.rows });
+      return;
+    }
+    const program = routingProgram(all);
+    const solution = await milp.solve(program.problem, solverOptions(program, all, left * share));
+    left = Math.max(0, left - solution.ms);
+    const name = aim === "load" ? "routing" : "shorter ways";
+    stages.push({
+      name,
+      columns: program.problem.objective.length,
+      rows: program.problem.rows.lower.length,
+      status: solution.status,
+      nodes: solution.nodes,
+      ms: solution.ms,
+      ...noteOf(symmetry),
+    });
+    if (solution.primal.length === 0) return;
+    const found = Int32Array.from(options.route.keys()).filter((option) => solution.primal[option] > 0.5);
+    const busiest = busiestPs(network, costs, symmetry, options, found);
+    if (busiest > mostPs) return;
+    taken = found;
+    mostPs = busiest;
+  };
+  if (mostPs > enough) await attempt("load", LOAD_TIME);
+  mostPs = Math.max(mostPs, goalPs);
+  await attempt("detours", 1);
+  return taken;
+}
+
+function solverOptions({ unitPs }: RoutingProgram, parts: RoutingParts, timeLimitMs: number): MilpOptions {
+  const { goalPs, aim, options, costs, symmetry } = parts;
+  if (aim === "load") {
+    const enough = (-goalPs / unitPs) * GOOD_ENOUGH;
+    return { timeLimitMs, enough, absoluteGap: (goalPs / unitPs) * (GOOD_ENOUGH - 1) };
+  }
+  const least = costs.times.slotPs.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+  const detours = parts.start.reduce((sum, option) => sum + options.detourPs[option], 0) * symmetry.maps.length;
+  return { timeLimitMs, absoluteGap: Math.max(least / 1000, detours * (GOOD_ENOUGH - 1)) / unitPs };
+}
+
+const noteOf = ({ notes }: RoutingSymmetry): { readonly note?: string } =>
+  notes.length === 0 ? {} : { note: notes.join("; ") };
+
+const skipped = (why: string, { notes }: RoutingSymmetry): SolverStage => ({
+  name: "routing",
+  columns: 0,
+  rows: 0,
+  status: "skipped",
+  nodes: 0,
+  ms: 0,
+  note: [why, ...notes].join("; "),
+});
+
+/** Returns the options and their images as sends, without those that lead to no target. */
+function sendsOf(problem: TacclProblem, symmetry: RoutingSymmetry, options: RoutingOptions, taken: Int32Array): Sends {
+  const { network, collective } = problem;
+  const rows: (readonly [chunk: number, route: number])[] = [];
+  for (const { chunk, first, end } of options.chunks) {
+    const isTarget = new Set(membersOf(collective, collective.post, chunk));
+    const own = Array.from(taken.filter((option) => option >= first && option < end));
+    // options are in the order of the NPUs that they enter, so those further on come later
+    for (const option of own.reverse()) {
+      const route = options.route[option];
+      if (!isTarget.has(network.routes.target[route])) continue;
+      isTarget.add(network.routes.source[route]);
+      for (const { chunkTo, routeTo } of symmetry.maps) rows.push([chunkTo[chunk], routeTo[route]]);
+    }
+  }
+  rows.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  return { chunk: Int32Array.from(rows, ([chunk]) => chunk), route: Int32Array.from(rows, ([, route]) => route) };
+}
