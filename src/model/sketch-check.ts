@@ -51,7 +51,7 @@ function checkRanks(
   what: string,
   refuse: Refuse,
 ): void {
-  if (ranks.length < least) refuse(path, `at least ${least} ${what}`, ranks);
+  if (ranks.length < least) refuse(path, `a list of ${what}, ${least} or more,`, ranks);
   const seen = new Set<number>();
   ranks.forEach((rank, i) => {
     checkWhole(`${path}[${i}]`, rank, 0, npus - 1, refuse);
@@ -129,7 +129,7 @@ function checkInternode(internode: InternodeSketch, npus: number, refuse: Refuse
     checkWhole(at(`beta_split.${sender}`), parts, 1, MOST_SPLIT, refuse);
   }
   if (relays === null) return;
-  const place = at("gpus_to_sender_rev_map");
+  const place = at("gpus_to_sender_rev_map (or chunk_to_relay_map)");
   for (const [owner, senders] of relays) {
     checkWhole(`a GPU of ${place}`, owner, 0, npus - 1, refuse);
     checkRanks(`the senders of GPU ${owner} in ${place}`, senders, npus, 1, "senders", refuse);

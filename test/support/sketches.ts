@@ -1,0 +1,106 @@
+import { readFileSync } from "node:fs";
+import * as fc from "fast-check";
+import { readTacclTopology } from "../../src/import/taccl-topology.ts";
+import type { Sketch } from "../../src/model/sketch.ts";
+import type { Topology } from "../../src/model/topology.ts";
+
+/** The text of our own sketch file, with comments. */
+export const OWN_SKETCH = readFileSync(new URL("../fixtures/two-nodes.sketch.json", import.meta.url), "utf8");
+
+/** Nodes of four GPUs on a switch, two of which share a NIC: 1 us and 10 us of alpha, 8 us and 100 us per MiB. */
+export const sharedNics = (nodes = 2): Topology =>
+  readTacclTopology(
+    JSON.stringify({
+      name: "small",
+      gpus_per_node: 4,
+      nics_per_node: 2,
+      alpha: 1,
+      node_betas_list: [8],
+      remote_alpha: 10,
+      remote_beta: 100,
+    }),
+    "small.json",
+    { nodes, profileScale: 1 },
+  );
+
+/** One box of all links. */
+export const flatSketch = (npus: number, changes: Partial<Sketch> = {}): Sketch => ({
+  name: "flat",
+  boxes: 1,
+  npusPerBox: npus,
+  intranode: { strategy: "none", switches: [], policies: [], connections: null },
+  internode: null,
+  symmetries: [],
+  chunksPerNpu: 1,
+  inputBytes: null,
+  ...changes,
+});
+
+const ranksOf = (npus: number, least: number): fc.Arbitrary<number[]> =>
+  fc
+    .uniqueArray(fc.integer({ min: 0, max: npus - 1 }), { minLength: least, maxLength: npus })
+    .map((list) => list.sort((a, b) => a - b));
+
+/** Any sketch without contradictions, for so many boxes of so many NPUs. */
+export function anySketch(boxes: number, npusPerBox: number): fc.Arbitrary<Sketch> {
+  const lists = (keys: readonly number[], excluded: boolean) =>
+    fc
+      .tuple(
+        ...keys.map((key) => ranksOf(npusPerBox, 1).map((list) => (excluded ? list.filter((x) => x !== key) : list))),
+      )
+      .map((values) => new Map(keys.map((key, i) => [key, values[i]] as const).filter(([, list]) => list.length > 0)));
+  const keys = ranksOf(npusPerBox, 1);
+  const policy = fc.constantFrom("uc-min" as const, "uc-max" as const, "none" as const);
+  const intranode = fc.oneof(
+    fc.constant({ strategy: "none" as const, switches: [], policies: [], connections: null }),
+    fc.tuple(ranksOf(npusPerBox, 2), policy).map(([ranks, one]) => ({
+      strategy: "switch" as const,
+      switches: [ranks],
+      policies: [one],
+      connections: null,
+    })),
+    keys
+      .chain((senders) => lists(senders, true))
+      .filter((map) => map.size > 0)
+      .map((connections) => ({ strategy: "relay" as const, switches: [], policies: [], connections })),
+  );
+  const internode =
+    boxes === 1
+      ? fc.constant(null)
+      : keys.chain((senders) =>
+          fc.record({
+            connections: fc.oneof(
+              fc.constantFrom("direct-map" as const, "fully-connected" as const),
+              lists(senders, false),
+            ),
+            betaSplit: fc
+              .subarray(senders)
+              .chain((split) =>
+                fc
+                  .tuple(...split.map(() => fc.integer({ min: 1, max: 8 })))
+                  .map((parts) => new Map(split.map((key, i) => [key, parts[i]] as const))),
+              ),
+            relays: fc.option(
+              fc
+                .tuple(...Array.from({ length: npusPerBox }, () => fc.subarray(senders, { minLength: 1 })))
+                .map((owners) => new Map(owners.map((list, owner) => [owner, list] as const))),
+            ),
+            enforceOrdering: fc.boolean(),
+          }),
+        );
+  const npus = boxes * npusPerBox;
+  const periods = Array.from({ length: npus - 1 }, (_, i) => i + 2).filter((p) => npus % p === 0);
+  const rotation = fc
+    .constantFrom(...periods)
+    .chain((period) => fc.record({ offset: fc.integer({ min: 1, max: period - 1 }), period: fc.constant(period) }));
+  return fc.record({
+    name: fc.constant("any"),
+    boxes: fc.constant(boxes),
+    npusPerBox: fc.constant(npusPerBox),
+    intranode,
+    internode,
+    symmetries: fc.array(rotation, { maxLength: 2 }),
+    chunksPerNpu: fc.integer({ min: 1, max: 9 }),
+    inputBytes: fc.option(fc.integer({ min: 1, max: 2 ** 40 })),
+  });
+}
