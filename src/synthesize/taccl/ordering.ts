@@ -1,8 +1,8 @@
 import { groupedBy } from "../../model/graph.ts";
 import { type Heap, heap } from "../../model/heap.ts";
 import { draw } from "../../random.ts";
-import { join, type Plan, singles } from "./scheduling-clock.ts";
 import type { Paths } from "./ordering-paths.ts";
+import { join, type Plan, singles } from "./scheduling-clock.ts";
 import type { Tasks } from "./scheduling-tasks.ts";
 
 /**

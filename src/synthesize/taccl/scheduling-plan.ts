@@ -1,6 +1,6 @@
 import { listed, longestPathFirst, type OrderVariant, TIES } from "./ordering.ts";
 import { pathsOf } from "./ordering-paths.ts";
-import { type Clock, clockOf, type Plan } from "./scheduling-clock.ts";
+import { type Clock, clockOf, type Plan, singles } from "./scheduling-clock.ts";
 import { keysFromStarts } from "./scheduling-moves.ts";
 import { type Planned, type Reroute, searched } from "./scheduling-search.ts";
 import { type Tasks, turnedTasks } from "./scheduling-tasks.ts";
@@ -11,6 +11,8 @@ export interface PlanOptions {
   readonly budget: number;
   /** [routes] 1: from box to box. */
   readonly leavesBox: Uint8Array;
+  /** No plan of the sketch ends sooner; 0 where nothing is known. */
+  readonly leastPs: number;
   readonly reroute?: Reroute | undefined;
   /** A plan to start from as well. */
   readonly known?: Plan | undefined;
@@ -19,7 +21,7 @@ export interface PlanOptions {
 /** A plan and the order that it began with. */
 export interface NamedPlan extends Planned {
   readonly name: string;
-  /** No plan of these tasks ends sooner. */
+  /** No plan ends sooner, of these ways where ways are fixed. */
   readonly boundPs: number;
 }
 
@@ -36,9 +38,15 @@ const COST_OF_LIST = 6;
  * Returns the best plan of list schedules and of local search from the best of them. Each list schedule is made forwards, and
  * backwards in time from the ends, whose starts are the keys of a forward one. O(budget).
  */
-export function planned(tasks: Tasks, { seed, budget, leavesBox, reroute, known }: PlanOptions): NamedPlan {
-  const { boundPs } = pathsOf(tasks);
+export function planned(
+  tasks: Tasks,
+  { seed, budget, leavesBox, leastPs: least, reroute, known }: PlanOptions,
+): NamedPlan {
+  // a search that changes ways may end sooner than these ways allow
+  const boundPs = Math.max(least, reroute === undefined ? pathsOf(tasks).boundPs : 0);
   const clock = clockOf(tasks);
+  if (tasks.count === 0)
+    return { tasks, plan: singles(new Float64Array(0)), endPs: 0, tries: 0, name: "nothing to send", boundPs: 0 };
   const found: { readonly plan: Plan; readonly endPs: number; readonly cost: number; readonly name: string }[] = [];
   const add = (plan: Plan, name: string): void => {
     const endPs = clock.run(plan);
@@ -67,7 +75,6 @@ export function planned(tasks: Tasks, { seed, budget, leavesBox, reroute, known 
   starts.sort((a, b) => a.endPs - b.endPs);
   const best = starts[0];
   const left = Math.floor((1 - STARTS * PART_OF_EACH) * tries);
-  // other ways have bounds of their own
   const again = searched(best.tasks, best.plan, { tries: left, boundPs, seed: seed + STARTS, reroute });
   return { name: best.name, boundPs, ...again, tries: found.length + again.tries };
 }

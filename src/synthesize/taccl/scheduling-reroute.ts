@@ -1,8 +1,9 @@
 import { type Collective, membersOf } from "../../model/collective.ts";
 import { groupedOnce } from "../../model/graph.ts";
 import type { SketchNetwork } from "../../model/sketch-network.ts";
-import { copyTasks, type Tasks } from "./scheduling-tasks.ts";
+import { mayCarry } from "../../model/sketch-relays.ts";
 import type { Reroute } from "./scheduling-search.ts";
+import { copyTasks, type Tasks } from "./scheduling-tasks.ts";
 import type { Sends } from "./stages.ts";
 
 /** More sends are not worth it: each change builds the tasks anew. */
@@ -12,14 +13,6 @@ const MOST_SENDS = 2000;
 function everyoneWants(collective: Collective, { chunk, route }: Sends, target: Int32Array): boolean {
   if (collective.post.kind === "group") return collective.groupCount === 1;
   return chunk.every((c, i) => membersOf(collective, collective.post, c).includes(target[route[i]]));
-}
-
-/** Returns whether a chunk may take a route out of its owner's box (`chunk_to_relay_map`, `gpus_to_sender_rev_map`). */
-function mayTake({ sketch, routes, leavesBox, boxOf }: SketchNetwork, owner: number, route: number): boolean {
-  const relays = sketch.internode?.relays ?? null;
-  const from = routes.source[route];
-  if (relays === null || leavesBox[route] === 0 || boxOf[owner] !== boxOf[from]) return true;
-  return relays.get(owner % sketch.npusPerBox)?.includes(from % sketch.npusPerBox) ?? true;
 }
 
 /**
@@ -33,7 +26,7 @@ export function rerouting(
   sends: Sends,
   finish: (tasks: Tasks) => Tasks,
 ): Reroute | undefined {
-  const { routes } = network;
+  const { routes, sketch, leavesBox } = network;
   const npus = network.topology.npuCount;
   if (network.symmetries.length > 0 || sends.chunk.length > MOST_SENDS) return undefined;
   if (!everyoneWants(collective, sends, routes.target)) return undefined;
@@ -51,7 +44,8 @@ export function rerouting(
     const npu = routes.target[route[task]];
     const from = into.offset[npu];
     const found = into.items[from + draws.below(into.offset[npu + 1] - from)];
-    if (found === route[task] || !mayTake(network, holders[0], found)) return null;
+    if (found === route[task]) return null;
+    if (leavesBox[found] === 1 && !mayCarry(sketch, holders[0], routes.source[found])) return null;
     // the new source must have the chunk, and not by way of this NPU
     let at = routes.source[found];
     while (at !== npu && bringer[at] >= 0) at = routes.source[route[bringer[at]]];

@@ -44,13 +44,7 @@ function edgesOf({ after, count }: Tasks): { readonly from: number[]; readonly t
  * Returns the sends as tasks: a send waits for the one that brings its chunk to its source, if there is one. For one chunk
  * they form a tree out of its holders, in ascending order of chunk. O(sends + NPUs).
  */
-export function copyTasks(
-  sends: Sends,
-  routes: RouteSet,
-  times: RouteTimes,
-  lanes: Lanes,
-  npuCount: number,
-): Tasks {
+export function copyTasks(sends: Sends, routes: RouteSet, times: RouteTimes, lanes: Lanes, npuCount: number): Tasks {
   const { chunk, route } = sends;
   const count = chunk.length;
   const bringer = new Int32Array(npuCount).fill(-1);

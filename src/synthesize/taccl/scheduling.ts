@@ -10,7 +10,10 @@ import { copyTasks, inOrderOf, type Tasks } from "./scheduling-tasks.ts";
 import type { Sends } from "./stages.ts";
 
 /** Returns what turns sends into tasks on a sketch's network. */
-export function timing(network: SketchNetwork, collective: Collective): { readonly times: RouteTimes; readonly lanes: Lanes } {
+export function timing(
+  network: SketchNetwork,
+  collective: Collective,
+): { readonly times: RouteTimes; readonly lanes: Lanes } {
   const times = routeTimes(network.topology, network.routes, collective.chunkBytes);
   return { times, lanes: lanesOf(network.topology, network.routes, times) };
 }
@@ -38,7 +41,8 @@ export function stepsOfPlan(topology: Topology, collective: Collective, tasks: T
   const clock = clockOf(tasks);
   clock.run(plan);
   const { chunk, route, op, routes } = tasks;
-  const start = plan.leader.length === 0 ? new Float64Array(0) : Float64Array.from(plan.leader, (m) => clock.startPs[m]);
+  const start =
+    plan.leader.length === 0 ? new Float64Array(0) : Float64Array.from(plan.leader, (m) => clock.startPs[m]);
   const order = Int32Array.from(start, (_, task) => task).sort(
     (a, b) => start[a] - start[b] || route[a] - route[b] || chunk[a] - chunk[b],
   );
