@@ -1,17 +1,19 @@
 import { move, transferableSymbol, valueSymbol, workerData } from "piscina";
 import { loadKernels } from "./engine/kernels/load.ts";
+import { runMilpJob } from "./engine/milp/job.ts";
 import { toFailure } from "./engine/pool/failure.ts";
-import type { WorkerReply, WorkerRequest, WorkerSetup } from "./engine/pool/piscina.ts";
-import { type PoolResult, type PoolTask, runTask } from "./engine/pool/pool.ts";
+import type { WorkerReply, WorkerRequest, WorkerResult, WorkerSetup } from "./engine/pool/piscina.ts";
+import { runTask } from "./engine/pool/pool.ts";
 
 const { backend } = workerData as WorkerSetup;
 const loaded = loadKernels(backend);
 
-/** Runs one task of src/engine/pool/piscina.ts; the result's columns are moved to the caller, not copied. */
-export default async function work({ task, cancel }: WorkerRequest): Promise<WorkerReply> {
+/** Runs one task or job of src/engine/pool/piscina.ts; the result's columns are moved to the caller, not copied. */
+export default async function work(request: WorkerRequest): Promise<WorkerReply> {
   const { kernels } = await loaded;
   try {
-    return moved(runTask(kernels, task, cancel));
+    if ("job" in request) return moved(await runMilpJob(request.job, request));
+    return moved(runTask(kernels, request.task, request.cancel));
   } catch (error) {
     const failure = toFailure(error);
     if (failure === undefined) throw error;
@@ -19,7 +21,7 @@ export default async function work({ task, cancel }: WorkerRequest): Promise<Wor
   }
 }
 
-function moved(result: PoolResult<PoolTask>): WorkerReply {
+function moved(result: WorkerResult): WorkerReply {
   const reply = { result };
   if (result === null) return reply;
   const parts: unknown[] = ArrayBuffer.isView(result)

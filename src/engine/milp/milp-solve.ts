@@ -1,7 +1,8 @@
 import type { CallbackEvent, Model } from "highs";
 import { type Instance, modelOf, within } from "./instance.ts";
 import type { MilpOptions, MilpProblem, MilpSolution, MilpStatus } from "./milp.ts";
-import { isPoint, objectiveOf, roundedPoint } from "./point.ts";
+import { bestPoint, solutionOf } from "./outcome.ts";
+import { roundedPoint } from "./point.ts";
 
 /**
  * Mixed-integer programs on the calling thread: branch and cut by HiGHS with a fixed seed, the same bits for the same program
@@ -59,24 +60,9 @@ export function solveMilp(
   within(instance, () => {
     for (const model of search.models) model.dispose();
   });
-  const end = { nodes: search.nodes, ms: performance.now() - began };
-  if (found === "infeasible") return { ...nothing(found, Number.NEGATIVE_INFINITY), ...end };
-  if (found === "unbounded") return { ...nothing(found, Number.POSITIVE_INFINITY), ...end };
-  if (point === undefined) {
-    return { ...nothing(found === "optimal" || found === "enough" ? "failed" : found, search.bound), ...end };
-  }
-  const objective = objectiveOf(problem, point);
-  const bound = Math.max(found === "optimal" && !hasWhole(problem) ? objective : search.bound, objective);
-  const status = found === "enough" && bound === objective ? "optimal" : found;
-  return { status, primal: point, objective, bound, ...end };
+  const bound = found === "optimal" && !hasWhole(problem) ? Number.NEGATIVE_INFINITY : search.bound;
+  return solutionOf(problem, { status: found, point, bound, nodes: search.nodes, ms: performance.now() - began });
 }
-
-const nothing = (status: MilpStatus, bound: number) => ({
-  status,
-  primal: new Float64Array(0),
-  objective: Number.NaN,
-  bound,
-});
 
 const hasWhole = ({ integer }: MilpProblem): boolean => integer.includes(1);
 
@@ -87,7 +73,7 @@ function searched(
   search: Search,
   heard: Listener,
 ): MilpStatus {
-  const model = opened(instance, problem, search);
+  const model = opened(instance, problem, search.models);
   if (model === undefined) return "failed";
   setLimits(model, options);
   setStart(model, problem);
@@ -117,10 +103,10 @@ function eitherOf(instance: Instance, model: Model, heard: Listener): MilpStatus
 }
 
 /** Returns HiGHS's model of a program; undefined where it does not take the numbers. */
-function opened(instance: Instance, problem: MilpProblem, search: Search): Model | undefined {
+function opened(instance: Instance, problem: MilpProblem, models: Model[]): Model | undefined {
   const { highs } = instance;
   const model = highs.createModel();
-  search.models.push(model);
+  models.push(model);
   const integrality = hasWhole(problem) ? { integrality: Int32Array.from(problem.integer) } : {};
   try {
     if (model.raw.passModel({ ...modelOf(highs, problem), ...integrality }).status < 0) return undefined;
@@ -195,24 +181,29 @@ const numberOf = (value: unknown, otherwise: number): number => {
   return Number.isFinite(known) ? known : otherwise;
 };
 
-/**
- * Returns the point found, rounded; where rounding broke a row, the best one with the same whole columns. undefined where
- * there is none that the program's rows admit.
- */
-function pointOf(instance: Instance, problem: MilpProblem, search: Search): Float64Array | undefined {
-  if (search.point === undefined) return undefined;
-  const rounded = roundedPoint(problem, search.point);
-  if (isPoint(problem, rounded)) return rounded;
+/** Returns the best point known; where the solver's is none once rounded, the best one with the same whole columns takes its place. */
+function pointOf(instance: Instance, problem: MilpProblem, { point, models }: Search): Float64Array | undefined {
+  const best = bestPoint(problem, [point, problem.start]);
+  if (point === undefined || bestPoint(problem, [point]) !== undefined) return best;
+  return bestPoint(problem, [polished(instance, problem, point, models), best]);
+}
+
+/** Returns the best point with the same whole columns as a point that is one but for rounding. */
+function polished(
+  instance: Instance,
+  problem: MilpProblem,
+  point: Float64Array,
+  models: Model[],
+): Float64Array | undefined {
+  const rounded = roundedPoint(problem, point);
   const fixed = (bounds: Float64Array): Float64Array =>
     bounds.map((bound, j) => (problem.integer[j] === 1 ? (rounded[j] as number) : bound));
-  const relaxed = { ...problem, lower: fixed(problem.lower), upper: fixed(problem.upper) };
   const integer = new Uint8Array(problem.integer.length);
-  const point = within(instance, () => {
-    const model = opened(instance, { ...relaxed, integer }, search);
-    return model !== undefined && run(instance, model, () => undefined) === 7
+  const program = { ...problem, lower: fixed(problem.lower), upper: fixed(problem.upper), integer };
+  return within(instance, () => {
+    const model = opened(instance, program, models);
+    return model !== undefined && run(instance, model, () => undefined) === OPTIMAL
       ? model.getSolution().colValue
       : undefined;
   });
-  const again = point && roundedPoint(problem, point);
-  return again !== undefined && isPoint(problem, again) ? again : undefined;
 }

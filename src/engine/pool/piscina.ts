@@ -3,6 +3,8 @@ import { fileURLToPath } from "node:url";
 import type { Piscina } from "piscina";
 import { InternalError } from "../../errors.ts";
 import type { Backend, CancelFlag } from "../kernels/kernels.ts";
+import type { Board } from "../milp/board.ts";
+import type { JobWatch, MilpJob, MilpResult } from "../milp/job.ts";
 import { type Failure, fromFailure } from "./failure.ts";
 import type { Pool, PoolResult, PoolTask } from "./pool.ts";
 import { shareColumns } from "./share.ts";
@@ -12,12 +14,12 @@ export interface WorkerSetup {
   readonly backend: Backend;
 }
 
-export interface WorkerRequest {
-  readonly task: PoolTask;
-  readonly cancel: CancelFlag | undefined;
-}
+export type WorkerRequest =
+  | { readonly task: PoolTask; readonly cancel: CancelFlag | undefined }
+  | { readonly job: MilpJob; readonly board: Board };
 
-export type WorkerReply = { readonly result: PoolResult<PoolTask> } | { readonly failure: Failure };
+export type WorkerResult = PoolResult<PoolTask> | MilpResult<MilpJob>;
+export type WorkerReply = { readonly result: WorkerResult } | { readonly failure: Failure };
 
 /** The compiled worker: beside us in dist/, and the same file when this module runs from src/ (tests). */
 function workerFile(): string {
@@ -36,15 +38,29 @@ export function piscinaPool(backend: Backend, threads: number): Pool {
     const { Piscina } = await import("piscina");
     return new Piscina({ filename: workerFile(), minThreads: 0, maxThreads: threads, idleTimeout: 1000, workerData });
   };
+  const sent = async (request: WorkerRequest, signal: AbortSignal | null = null): Promise<WorkerResult> => {
+    started ??= start();
+    const reply = await (await started).run(request, { signal });
+    if ("failure" in reply) throw fromFailure(reply.failure);
+    return reply.result;
+  };
   return {
     threads,
-    async run<T extends PoolTask>(task: T, cancel?: CancelFlag) {
-      started ??= start();
-      const reply = await (await started).run({ task, cancel });
-      if ("failure" in reply) throw fromFailure(reply.failure);
-      return reply.result as PoolResult<T>;
+    run: async <T extends PoolTask>(task: T, cancel?: CancelFlag) => (await sent({ task, cancel })) as PoolResult<T>,
+    async milp<T extends MilpJob>(job: T, { board }: JobWatch, end?: AbortSignal) {
+      if (end?.aborted) return null;
+      try {
+        return (await sent({ job, board }, end)) as MilpResult<T>;
+      } catch (error) {
+        if (end?.aborted || ranOutOfMemory(error)) return null;
+        throw error;
+      }
     },
     share: shareColumns,
     close: async () => (await started)?.destroy(),
   };
 }
+
+/** Returns whether an error of a thread's end says that it had no more memory. */
+const ranOutOfMemory = (error: unknown): boolean =>
+  (error as { readonly code?: unknown } | null)?.code === "ERR_WORKER_OUT_OF_MEMORY";

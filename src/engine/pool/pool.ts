@@ -18,6 +18,7 @@ import type {
   SweepProblem,
   Transfers,
 } from "../kernels/kernels.ts";
+import type { JobWatch, MilpJob, MilpResult } from "../milp/job.ts";
 
 /** One kernel call. */
 export type PoolTask =
@@ -50,6 +51,11 @@ export interface Pool {
   readonly threads: number;
   /** Rejects with the kernel's error; with CancelledError when `cancel` (a shared flag, see newCancelFlag) is set. */
   run<T extends PoolTask>(task: T, cancel?: CancelFlag): Promise<PoolResult<T>>;
+  /**
+   * Works on a mixed-integer program. Gives null where its thread ended before it did: because `end` aborted, which ends the
+   * thread at once where there is another one, or for want of memory; what was found until then is on the board.
+   */
+  milp<T extends MilpJob>(job: T, watch: JobWatch, end?: AbortSignal): Promise<MilpResult<T> | null>;
   /** Returns a copy whose columns lie in shared memory, so that a task does not copy them; the value itself where tasks copy nothing. */
   share<T extends object>(value: T): T;
   /** Ends the threads; tasks that still run are abandoned. */
