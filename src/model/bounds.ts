@@ -43,7 +43,7 @@ export const boundOf = (topology: Topology, collective: Collective, routes: Rout
 
 /**
  * Returns a proved lower bound as `boundOf` that holds for schedules with merged sends as well: a message of n chunks takes
- * latency + n x serialisation of its route. Never above `boundOf`.
+ * latency + n x serialisation of its route.
  *
  * The same machinery, with a slot for the first chunk and a serialisation for each further one. Proof: a chunk's hop takes a
  * slot at least, so distances are those of slots. A route with k > 0 messages of n chunks together is taken for

@@ -1,14 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { boundOf, limitOf } from "../../src/model/bounds.ts";
+import { boundOf, limitOf, mergedBoundOf } from "../../src/model/bounds.ts";
 import { COLLECTIVE_KINDS, collective, type NamedCollective } from "../../src/model/collective.ts";
-import { compare, toNumber } from "../../src/model/rational.ts";
+import { compare, rational, toNumber } from "../../src/model/rational.ts";
 import { routeTimes } from "../../src/model/routes.ts";
 import { routesOf, type SwitchDegree } from "../../src/model/routing.ts";
+import { makespanPs, type StepSchedule } from "../../src/model/step-schedule.ts";
 import type { Topology } from "../../src/model/topology.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
 import { bound, network } from "../support/bound-cases.ts";
+import { mergedSchedule } from "../support/merged-schedules.ts";
 import { optimalUnits } from "../support/optimum.ts";
+import { simpleSchedule } from "../support/simple-schedules.ts";
 import { wholeCollective } from "../support/synthesis.ts";
 
 /** A unit of time is 1000 ps: a chunk of 1000 bytes at 1e12 bytes/s; slower links have latency for the rest. */
@@ -43,6 +46,18 @@ function both(
     bound: toNumber(boundOf(t, c, routes, times).ps) / UNIT,
     limit: toNumber(limitOf(t, c).ps) / UNIT,
     optimum: optimalUnits(c, t.npuCount, routes, slots, cap),
+    merged: {
+      bound: toNumber(mergedBoundOf(t, c, routes, times).ps) / UNIT,
+      optimum: (most = cap) =>
+        optimalUnits(
+          c,
+          t.npuCount,
+          routes,
+          slots,
+          most,
+          Array.from(times.serialPs, (ps) => ps / UNIT),
+        ),
+    },
   };
 }
 
@@ -114,8 +129,30 @@ describe("bounds against exhaustive search", () => {
       return b.build();
     });
 
+  const merging: [string, NamedCollective, number, number, number, number][] = [
+    // latency of 2 units once, and a unit for each of the chunks
+    ["line:2@1000GB/s,2ns", "allgather", 3, 9, 5, 5],
+    ["line:2@1000GB/s,2ns", "broadcast", 4, 12, 6, 6],
+    ["line:2@1000GB/s,2ns", "reduce", 4, 12, 6, 6],
+    ["ring:3@1000GB/s,2ns", "scatter", 2, 6, 4, 4],
+    ["ring:3@1000GB/s,2ns", "gather", 2, 6, 4, 4],
+    // the two chunks stay together, or the second waits for a latency of its own
+    ["line:3@1000GB/s,1ns", "broadcast", 2, 6, 5, 6],
+    ["line:3@1000GB/s,1ns", "alltoall", 1, 4, 4, 4],
+    // each chunk comes over a route of its own through the port
+    ["switch:3@1000GB/s,0.5ns", "allgather", 1, 4, 3, 4],
+  ];
+  it.each(merging)(
+    "%s %s in %d chunks: %d units one by one, %d merged",
+    (shape, kind, chunks, single, least, units) => {
+      const result = both(network(shape), kind, chunks, "ports", 60_000);
+      expect([result.bound, result.merged.bound, result.merged.optimum()]).toEqual([single, least, units]);
+    },
+  );
+
   it("never exceed the optimum, nor does the limit", { timeout: 60_000 }, () => {
     let searched = 0;
+    let [sooner, met] = [0, 0];
     fc.assert(
       fc.property(
         anyTiny,
@@ -132,7 +169,13 @@ describe("bounds against exhaustive search", () => {
             fc.pre((error as Error).name !== "InfeasibleError");
             throw error;
           }
-          expect(result.limit).toBeLessThanOrEqual(result.bound);
+          expect(result.limit).toBeLessThanOrEqual(result.merged.bound);
+          const merged = result.merged.bound < result.bound ? result.merged.optimum(500) : null;
+          if (merged !== null) {
+            expect(result.merged.bound).toBeLessThanOrEqual(merged);
+            if (merged < (result.optimum ?? 0)) sooner++;
+            if (merged === result.merged.bound) met++;
+          }
           if (result.optimum === null) return;
           searched++;
           expect(result.bound).toBeLessThanOrEqual(result.optimum);
@@ -141,6 +184,36 @@ describe("bounds against exhaustive search", () => {
       { numRuns: 250 },
     );
     expect(searched).toBeGreaterThan(80);
+    expect(Math.min(sooner, met)).toBeGreaterThan(10);
+  });
+});
+
+describe("the bound of merged sends", () => {
+  it("is never above the time of a valid schedule, merged or not, and met by some that merge", () => {
+    let [met, below] = [0, 0];
+    const atLeast = (schedule: StepSchedule): void => {
+      const { topology, collective: goal, routes } = schedule;
+      const times = routeTimes(topology, routes, goal.chunkBytes);
+      const merged = toNumber(mergedBoundOf(topology, goal, routes, times).ps);
+      expect(merged).toBeLessThanOrEqual(makespanPs(schedule));
+      const single = toNumber(boundOf(topology, goal, routes, times).ps);
+      if (makespanPs(schedule) < single) below++;
+      if (makespanPs(schedule) === merged && merged < single) met++;
+    };
+    for (let seed = 0; seed < 400; seed++) {
+      atLeast(mergedSchedule(seed));
+      atLeast(simpleSchedule(seed));
+    }
+    expect(below).toBeGreaterThan(20);
+    expect(met).toBeGreaterThan(10);
+  });
+
+  it("is that of the farthest pair where chunks have no bytes", () => {
+    const t = network("line:3@1GB/s,1us");
+    const routes = routesOf(t, "ports");
+    const c = { ...wholeCollective(t, "allgather", 3), chunkBytes: rational(0) };
+    const found = mergedBoundOf(t, c, routes, routeTimes(t, routes, c.chunkBytes));
+    expect(found).toEqual({ ps: rational(2_000_000), witness: { kind: "latency", from: 0, to: 2 } });
   });
 });
 
