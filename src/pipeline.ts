@@ -5,6 +5,7 @@ import { refuseInapplicable } from "./candidates.ts";
 import { openHighs } from "./engine/milp/highs.ts";
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InputError, InternalError } from "./errors.ts";
+import { milpRunner } from "./milp-runner.ts";
 import { referencePs } from "./model/bounds.ts";
 import { COLLECTIVE_KINDS } from "./model/collective.ts";
 import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "./model/estimate.ts";
@@ -145,6 +146,7 @@ async function runOn<T>(
     const context = {
       runner,
       lp: openHighs,
+      milp: milpRunner(engine, options.signal),
       ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
     };
     return await use(request, context, threads);

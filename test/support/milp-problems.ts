@@ -89,3 +89,14 @@ export function bestByHand(problem: MilpProblem): number {
     point[j] = (point[j] as number) + 1;
   }
 }
+
+/** Returns a program whose relaxation alone keeps the solver busy for many seconds: dense rows, all bounds tight. */
+export function denseRelaxation(size: number): MilpProblem {
+  const { below } = random(7);
+  const objective = Array.from({ length: size }, () => 100 + below(50));
+  const rows = Array.from({ length: size }, (): DenseRow => {
+    const needs = Array.from({ length: size }, () => 1 + below(1000));
+    return [Number.NEGATIVE_INFINITY, needs, Math.floor(needs.reduce((sum, need) => sum + need, 0) / 3)];
+  });
+  return milpOf(objective, rows, { upper: new Array(size).fill(1000) });
+}
