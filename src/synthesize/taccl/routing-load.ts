@@ -52,15 +52,29 @@ export function linkLoads(
   };
 }
 
-/** Returns the load of the busiest link in picoseconds, rounded down: shares of links are fractions. */
-export function busiestPs(
+/**
+ * Returns how long the busiest link, or the chunk with the longest way, takes with the options that were taken, ascending, in
+ * picoseconds; rounded down, for shares of links are fractions. O(options * images * route length).
+ */
+export function timeOf(
   network: SketchNetwork,
   costs: RoutingCosts,
   symmetry: RoutingSymmetry,
   options: RoutingOptions,
-  taken: Iterable<number>,
+  taken: Int32Array,
 ): number {
   const loads = linkLoads(network, costs, symmetry, options);
-  for (const option of taken) loads.take(option);
-  return Math.floor(loads.loadPs.reduce((most, ps) => Math.max(most, ps), 0));
+  let lastPs = 0;
+  let next = 0;
+  for (const { end } of options.chunks) {
+    const timePs = new Map<number, number>();
+    for (; next < taken.length && taken[next] < end; next++) {
+      const route = options.route[taken[next]];
+      const at = (timePs.get(network.routes.source[route]) ?? 0) + costs.times.slotPs[route];
+      timePs.set(network.routes.target[route], at);
+      lastPs = Math.max(lastPs, at);
+      loads.take(taken[next]);
+    }
+  }
+  return Math.floor(loads.loadPs.reduce((most, ps) => Math.max(most, ps), lastPs));
 }

@@ -17,7 +17,9 @@ export interface ChunkOptions {
   /** The chunk's options are numbers first .. end - 1, by the order of the NPUs that they enter. */
   readonly first: number;
   readonly end: number;
-  /** [npus] options that enter the NPU. */
+  /** [npus] when the chunk can be there at the earliest, picoseconds. */
+  readonly timePs: Float64Array;
+  /** Options that enter an NPU. */
   readonly into: ReadonlyMap<number, readonly number[]>;
 }
 
@@ -105,7 +107,7 @@ export function routingOptions(
       }
     }
     const entered = Int32Array.from(into.keys());
-    chunks.push({ chunk, isHolder, isTarget, order: entered, first, end: route.length, into });
+    chunks.push({ chunk, isHolder, isTarget, order: entered, first, end: route.length, timePs, into });
   }
   return {
     chunks,

@@ -13,7 +13,7 @@ export interface RoutingParts {
   readonly options: RoutingOptions;
   /** No routing has its busiest link busy for less; loads are in thousandths of it. */
   readonly goalPs: number;
-  /** No link may be busy for longer. */
+  /** No link may be busy for longer, no chunk come later. */
   readonly mostPs: number;
   /** "load": the busiest link. "detours": sums of detours, then the policies of switches, then the busiest link. */
   readonly aim: "load" | "detours";
@@ -39,8 +39,10 @@ export function routingProgramSize({ options, symmetry, network }: RoutingParts)
   };
 }
 
-/** Rows as they are added. */
+/** Rows as they are added, and the bounds of columns. */
 interface Draft {
+  readonly columnLower: number[];
+  readonly columnUpper: number[];
   readonly lower: number[];
   readonly upper: number[];
   readonly offset: number[];
@@ -64,31 +66,47 @@ function addRow(
   draft.offset.push(draft.column.length);
 }
 
+function addColumn(draft: Draft, lower: number, upper: number): number {
+  draft.columnLower.push(lower);
+  return draft.columnUpper.push(upper) - 1;
+}
+
 const ones = (columns: readonly number[]): number[] => columns.map(() => 1);
 
 /**
  * Returns the program that routes one chunk of each orbit (TACCL, appendix B.1): option i in column i, then whether routes are
- * used, then the busiest link's load. Targets are entered once, others at most once and only to pass the chunk on; options go
- * up in an order of NPUs, so there are no times and no constants that switch rows off; the length of a chunk's way is in the
- * detours, and in what `mostPs` allows, instead of in rows. O(options * images * route length).
+ * used, then when chunks arrive, last the time. Targets are entered once, others at most once and only to pass the chunk on. Options go
+ * up in an order of NPUs, so a chunk needs times only where some way up takes longer than the goal. O(options * images * route length).
  */
 export function routingProgram(parts: RoutingParts): RoutingProgram {
   const { options, costs, symmetry, network, aim } = parts;
   const unitPs = Math.max(parts.goalPs, 1) / 1000;
   const count = options.route.length;
-  const draft: Draft = { lower: [], upper: [], offset: [0], column: [], value: [] };
   const used = usedRoutes(parts);
-  const busiest = count + used.classes.length;
-  const columns = busiest + 1;
+  const binary = count + used.classes.length;
+  const draft: Draft = {
+    columnLower: new Array<number>(binary).fill(0),
+    columnUpper: new Array<number>(binary).fill(1),
+    lower: [],
+    upper: [],
+    offset: [0],
+    column: [],
+    value: [],
+  };
+  const latest: number[] = [];
   for (const chunk of options.chunks) {
     addWays(draft, chunk, options, network);
     addBoxes(draft, chunk, options, network);
+    latest.push(...addTimes(draft, chunk, parts, unitPs));
   }
+  const time = addColumn(draft, parts.goalPs / unitPs, Math.max(parts.goalPs, parts.mostPs) / unitPs);
+  for (const column of latest) addRow(draft, 0, Infinity, [time, column], [1, -1]);
   addUse(draft, used, options, parts);
-  addLoads(draft, used, busiest, parts, unitPs);
+  addLoads(draft, used, time, parts, unitPs);
+  const columns = time + 1;
 
   const objective = new Float64Array(columns);
-  objective[busiest] = -1;
+  objective[time] = -1;
   if (aim === "detours") {
     const images = symmetry.maps.length;
     for (let i = 0; i < count; i++) objective[i] = (-images * options.detourPs[i]) / unitPs;
@@ -98,19 +116,17 @@ export function routingProgram(parts: RoutingParts): RoutingProgram {
       if (policy !== "none") objective[count + i] = policy === "uc-max" ? weight : -weight;
     });
   }
-  const upper = new Float64Array(columns).fill(1);
-  const lower = new Float64Array(columns);
-  lower[busiest] = parts.goalPs / unitPs;
-  upper[busiest] = Math.max(parts.goalPs, parts.mostPs) / unitPs;
-  const integer = new Uint8Array(columns).fill(1);
-  integer[busiest] = 0;
+  const integer = new Uint8Array(columns);
+  integer.fill(1, 0, binary);
   const start = new Float64Array(columns);
+  start.fill(Number.NaN, binary);
   for (const option of parts.start) {
     start[option] = 1;
     const c = used.ofRoute[options.route[option]];
     if (c >= 0) start[count + c] = 1;
   }
-  start[busiest] = Number.NaN;
+  const lower = Float64Array.from(draft.columnLower);
+  const upper = Float64Array.from(draft.columnUpper);
   const rows = {
     lower: Float64Array.from(draft.lower),
     upper: Float64Array.from(draft.upper),
@@ -150,6 +166,64 @@ function addWays(draft: Draft, chunk: ChunkOptions, { route }: RoutingOptions, {
   for (const [npu, leaving] of outOf) {
     if (!into.has(npu)) addRow(draft, 0, 0, leaving, ones(leaving));
   }
+}
+
+/**
+ * Says when a chunk arrives (equations 2 to 5), if some way may take longer than the goal; returns the columns of the times
+ * that may. Earliest and latest times keep the constants that switch rows off small.
+ */
+function addTimes(draft: Draft, chunk: ChunkOptions, parts: RoutingParts, unitPs: number): number[] {
+  const { options, network, costs, goalPs, mostPs } = parts;
+  const { isHolder, timePs, into, order } = chunk;
+  const { source } = network.routes;
+  const latestPs = new Map<number, number>();
+  const latestAt = (npu: number): number => (isHolder[npu] === 1 ? 0 : (latestPs.get(npu) ?? 0));
+  for (const npu of order) {
+    const entering = into.get(npu) as readonly number[];
+    const last = entering.reduce((most, option) => {
+      const route = options.route[option];
+      return Math.max(most, latestAt(source[route]) + costs.times.slotPs[route]);
+    }, 0);
+    latestPs.set(npu, last);
+  }
+  if (order.every((npu) => latestAt(npu) <= goalPs)) return [];
+  const limit = Math.max(goalPs, mostPs);
+  const columnOf = new Map<number, number>();
+  const late: number[] = [];
+  for (const npu of order) {
+    const column = addColumn(draft, timePs[npu] / unitPs, limit / unitPs);
+    columnOf.set(npu, column);
+    if (latestAt(npu) > goalPs) late.push(column);
+    for (const option of into.get(npu) as readonly number[]) {
+      const from = source[options.route[option]];
+      const slotPs = costs.times.slotPs[options.route[option]];
+      if (timePs[from] + slotPs > limit) {
+        draft.columnUpper[option] = 0;
+        continue;
+      }
+      const off = slotPs + Math.min(limit, latestAt(from)) - timePs[npu];
+      if (off <= 0) continue;
+      const before = columnOf.get(from);
+      const [columns, values] =
+        before === undefined
+          ? [
+              [column, option],
+              [1, -off],
+            ]
+          : [
+              [column, before, option],
+              [1, -1, -off],
+            ];
+      addRow(
+        draft,
+        (slotPs - off) / unitPs,
+        Infinity,
+        columns,
+        values.map((value, i) => (i === columns.length - 1 ? value / unitPs : value)),
+      );
+    }
+  }
+  return late;
 }
 
 /** A chunk enters every box that wants it and has it not. (TACCL, inter-node transfers: implied, but it lifts the relaxation.) */
@@ -216,7 +290,7 @@ function addUse(
 }
 
 /** The busiest link bounds all (equations 6 to 8); equal rows once, and none that cannot pass the goal. */
-function addLoads(draft: Draft, used: UsedRoutes, busiest: number, parts: RoutingParts, unitPs: number): void {
+function addLoads(draft: Draft, used: UsedRoutes, time: number, parts: RoutingParts, unitPs: number): void {
   const { options, network, costs, goalPs } = parts;
   const { linkOffset, links } = network.routes;
   const columns: number[][] = Array.from({ length: linkCount(network.topology) }, () => []);
@@ -246,6 +320,6 @@ function addLoads(draft: Draft, used: UsedRoutes, busiest: number, parts: Routin
     const key = `${row.join()};${values[link].join()}`;
     if (seen.has(key)) return;
     seen.add(key);
-    addRow(draft, Number.NEGATIVE_INFINITY, 0, [...row, busiest], [...values[link], -1]);
+    addRow(draft, Number.NEGATIVE_INFINITY, 0, [...row, time], [...values[link], -1]);
   });
 }

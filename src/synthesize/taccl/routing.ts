@@ -5,7 +5,7 @@ import { loadBound } from "./routing-bound.ts";
 import { routingConflict } from "./routing-conflict.ts";
 import { mergedCosts, routingCosts } from "./routing-costs.ts";
 import { type GreedyRouting, greedyRouting } from "./routing-greedy.ts";
-import { busiestPs } from "./routing-load.ts";
+import { timeOf } from "./routing-load.ts";
 import { distancesOfChunks, type RoutingOptions, routingOptions } from "./routing-options.ts";
 import { type RoutingParts, type RoutingProgram, routingProgram, routingProgramSize } from "./routing-program.ts";
 import { type RoutingSymmetry, routingSymmetry } from "./routing-symmetry.ts";
@@ -59,12 +59,12 @@ async function improved(
     return edge >= 0 && network.policies[edge] !== "none";
   });
   const enough = Math.floor(goalPs * GOOD_ENOUGH);
-  if (greedy.busiestPs <= enough && greedy.detourPs === 0 && !hasPolicies) {
+  if (greedy.timePs <= enough && greedy.latePs === 0 && !hasPolicies) {
     stages.push(skipped("the greedy routing has the least load and no detours", symmetry));
     return greedy.taken;
   }
   let taken = greedy.taken;
-  let mostPs = greedy.busiestPs;
+  let mostPs = greedy.timePs;
   let left = timeLimitMs;
   const attempt = async (aim: RoutingParts["aim"], share: number): Promise<void> => {
     const all: RoutingParts = { ...parts, mostPs, aim, start: taken };
@@ -88,10 +88,10 @@ async function improved(
     });
     if (solution.primal.length === 0) return;
     const found = Int32Array.from(options.route.keys()).filter((option) => solution.primal[option] > 0.5);
-    const busiest = busiestPs(network, costs, symmetry, options, found);
-    if (busiest > mostPs) return;
+    const timePs = timeOf(network, costs, symmetry, options, found);
+    if (timePs > mostPs) return;
     taken = found;
-    mostPs = busiest;
+    mostPs = timePs;
   };
   if (mostPs > enough) await attempt("load", LOAD_TIME);
   mostPs = Math.max(mostPs, goalPs);
