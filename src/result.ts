@@ -1,8 +1,9 @@
 import type { AutoReport } from "./auto.ts";
 import type { Backend } from "./engine/kernels/kernels.ts";
-import { type Bound, boundOf, describeWitness } from "./model/bounds.ts";
+import { type Bound, boundOf, describeWitness, mergedBoundOf } from "./model/bounds.ts";
 import { busFactor, type Collective } from "./model/collective.ts";
 import type { DirectFacts } from "./model/direct/facts.ts";
+import { hasMergedSends } from "./model/merged-sends.ts";
 import { divide, format, multiply, type Rational, rational, toNumber } from "./model/rational.ts";
 import { routeTimes } from "./model/routes.ts";
 import { makespanOf, transfersOf } from "./model/schedule.ts";
@@ -174,9 +175,12 @@ export const topologySummary = (topology: Topology): Report["topology"] => ({
 export const referenceReport = (ps: Rational | null): Report["reference"] =>
   ps === null ? null : { us: toNumber(divide(ps, rational(PS_PER_US))), name: "TACOS ideal" };
 
-/** Returns the bound of whole transfers over the routes of a schedule. Throws as boundOf. */
-export const transfersBound = ({ topology, collective, routes }: Schedule): Bound =>
-  boundOf(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes));
+/** Returns the bound of whole transfers over the routes of a schedule, of messages where it merges some. Throws as boundOf. */
+export function transfersBound(schedule: Schedule): Bound {
+  const { topology, collective, routes } = schedule;
+  const bound = !isSlotSchedule(schedule) && hasMergedSends(schedule) ? mergedBoundOf : boundOf;
+  return bound(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes));
+}
 
 /** Returns the report of a schedule that was made without the bound of its transfers, with it. */
 export function withTransfersBound(report: Report, schedule: Schedule): Report {

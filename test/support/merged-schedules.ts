@@ -123,5 +123,5 @@ export function mergedSchedule(seed: number): StepSchedule {
   const draws = random(seed, 7);
   const topology = simpleTopology(draws);
   const routes = simpleRoutes(topology, draws);
-  return mergedScheduleOf(topology, simpleCollective(topology, draws), routes, draws);
+  return mergedScheduleOf(topology, simpleCollective(topology, draws, 4), routes, draws);
 }

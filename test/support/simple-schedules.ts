@@ -152,7 +152,7 @@ function sum(
 }
 
 /** Returns a collective of a random kind over one or two groups, or a custom one, with chunks of 1,000 bytes or 1,000/3. */
-export function simpleCollective(topology: Topology, random: Random): Collective {
+export function simpleCollective(topology: Topology, random: Random, mostChunks = 2): Collective {
   const npus = shuffled(
     Array.from({ length: topology.npuCount }, (_, npu) => npu),
     random,
@@ -162,7 +162,7 @@ export function simpleCollective(topology: Topology, random: Random): Collective
     const two = npus.length >= 4 && chance(random, 25);
     const size = two ? 2 : 1 + random.below(npus.length);
     const groups = [npus.slice(0, size), ...(two ? [npus.slice(2, 4)] : [])].map((group) => Int32Array.from(group));
-    const chunksPerNpu = 1 + random.below(2);
+    const chunksPerNpu = 1 + random.below(mostChunks);
     return collective({ kind, groups, sizeBytes: 2000, chunksPerNpu, rootRank: random.below(size) });
   }
   const chunkCount = 1 + random.below(4);
