@@ -1,4 +1,5 @@
 import { InputError } from "../../src/errors.ts";
+import { sketchToJson } from "../../src/export/taccl-sketch.ts";
 import { topologyToJson } from "../../src/export/topology-json.ts";
 import { readAnySchedule } from "../../src/import/joint-schedule-json.ts";
 import { parseJson } from "../../src/import/json-text.ts";
@@ -7,9 +8,12 @@ import { readMeasurements } from "../../src/import/nccl-tests.ts";
 import { readProgram } from "../../src/import/program.ts";
 import { readTopology } from "../../src/import/recognise.ts";
 import { readScclAlgorithm } from "../../src/import/sccl-algorithm.ts";
+import { readSketch, readSketchNodes } from "../../src/import/taccl-sketch.ts";
 import { isPhaseSchedule } from "../../src/model/phase-schedule.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
 import { blockCount, instructionCount, type Program } from "../../src/model/program.ts";
 import { RUNTIME_NAMES } from "../../src/model/runtimes.ts";
+import { sketchNetwork } from "../../src/model/sketch-network.ts";
 import { linkCount, nodeCount, type Topology } from "../../src/model/topology.ts";
 import { isTreeFlow } from "../../src/model/tree-flow.ts";
 import { limitViolations } from "../../src/programs.ts";
@@ -22,6 +26,7 @@ import { verifyTreeFlow } from "../../src/verify/tree-flow.ts";
 import { verify } from "../../src/verify/verify.ts";
 import { mutatedText } from "./mutated-text.ts";
 import type { ReaderName, ReaderSource } from "./reader-sources.ts";
+import { sharedNics } from "./sketches.ts";
 
 /** What became of mutants. */
 export interface FuzzRow {
@@ -65,6 +70,25 @@ function judgeProgram(program: Program, text: string): boolean {
   return true;
 }
 
+/** Sketches of up to so many nodes are read for a network of as many. */
+const MOST_NODES = 4;
+
+/** Returns a network for a sketch: 16 GPUs a node on a switch, 8 without, or 4. */
+function sketchedNetwork(text: string): Topology {
+  const nodes = Math.min(readSketchNodes(text, "file") ?? 2, MOST_NODES);
+  if (text.includes("15")) return presetTopology(`dgx2:${nodes}`);
+  return text.includes("uc-m") ? sharedNics(nodes) : presetTopology(`ndv2:${nodes}`);
+}
+
+function judgeSketch(text: string): boolean {
+  const topology = sketchedNetwork(text);
+  const sketch = readSketch(text, "file", topology);
+  sketchNetwork(topology, sketch);
+  const again = sketchToJson(readSketch(sketchToJson(sketch), "again", topology));
+  if (again !== sketchToJson(sketch)) throw new Error("a sketch that is not read as it was written");
+  return true;
+}
+
 /** Each reads a text and judges what it holds; returns whether it was small enough to be judged. */
 const READERS: Readonly<Record<ReaderName, (text: string, gpu: string | undefined) => boolean>> = {
   network: (text, gpu) => judgeNetwork(readTopology(text, "file", gpu === undefined ? {} : { gpu })),
@@ -89,6 +113,7 @@ const READERS: Readonly<Record<ReaderName, (text: string, gpu: string | undefine
     readMeasurements(text, "file");
     return true;
   },
+  sketch: judgeSketch,
 };
 /** Reads a text and judges what it holds; returns whether it was small enough to be judged. Throws what readers throw. */
 export const readAndJudge = (reader: ReaderName, text: string, gpu?: string): boolean => READERS[reader](text, gpu);

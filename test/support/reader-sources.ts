@@ -13,7 +13,7 @@ import { ringSchedule } from "./ring-schedule.ts";
 import { sharedFiles, sharedText } from "./shared-data.ts";
 
 /** What a text is read as. */
-export type ReaderName = "network" | "program" | "schedule" | "algorithm" | "log" | "measurements";
+export type ReaderName = "network" | "program" | "schedule" | "algorithm" | "log" | "measurements" | "sketch";
 
 /** A good text, and the options that its file leaves open. */
 export interface ReaderSource {
@@ -43,6 +43,7 @@ const ownFile = (name: string): ReaderSource | null => {
     const [, format, gpu] = found;
     return { format, reader: "network", name, text: text(), ...(gpu === undefined ? {} : { gpu }) };
   }
+  if (name.endsWith(".sketch.json")) return { format: "TACCL sketch", reader: "sketch", name, text: text() };
   return name.endsWith(".xml") ? { format: "MSCCL XML", reader: "program", name, text: text() } : null;
 };
 
@@ -174,6 +175,7 @@ const SHARED: readonly (readonly [folder: string, format: string, reader: Reader
   ["nccl-topo/other", "ibnetdiscover, Slurm", "network"],
   ["astra-sim/network", "ASTRA-sim", "network"],
   ["taccl/topo", "TACCL", "network"],
+  ["taccl/sketch", "TACCL sketch", "sketch"],
   ["forest-topologies", "ForestColl", "network"],
   ["msccl-xml", "MSCCL XML", "program"],
   ["mscclpp-json", "MSCCL++ plan", "program"],
