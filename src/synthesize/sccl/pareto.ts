@@ -34,6 +34,8 @@ export interface FrontOptions {
   readonly extra?: number;
   /** Returns whether more steps, with at best so many rounds, are worth a try. */
   readonly worthTrying?: (steps: number, rounds: number, points: readonly SyncPoint[]) => boolean;
+  /** Sets of NPUs whose borders may be narrow (likelySets). */
+  readonly sets?: readonly Int32Array[];
   /** Sizes of the dimensions of the network; helps to find symmetries. */
   readonly shape?: readonly number[];
   readonly onStage?: (name: string) => void;
@@ -56,7 +58,7 @@ export async function paretoFront(problem: SyncProblem, options: FrontOptions): 
   if (!reachable) {
     throw new InfeasibleError(`NPU ${source} cannot reach NPU ${target}`, { from: source, to: target });
   }
-  const cuts = leastRounds(problem);
+  const cuts = leastRounds(problem, options.sets);
   const search = searchOf(problem, options);
   const points: SyncPoint[] = [];
   let complete = true;

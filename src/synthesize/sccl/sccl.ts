@@ -6,7 +6,7 @@ import { isNpu, linkCount, type Topology } from "../../model/topology.ts";
 import { toUs } from "../../model/units.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
-import { leastRounds } from "./bounds.ts";
+import { leastRounds, likelySets } from "./bounds.ts";
 import { roundsIn } from "./greedy.ts";
 import { type Front, type FrontOptions, paretoFront, type SyncPoint } from "./pareto.ts";
 import { type SyncPhase, scheduleOf, syncPhases } from "./phases.ts";
@@ -101,6 +101,7 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   const { topology, collective, policy } = request;
   const { routes, times, phases } = taskOf(request);
   const costs = costsOf(times);
+  const sets = likelySets(topology);
   const fronts = new Map<string, Front>();
   const stages: SolverStage[] = [];
   const done: (Choice & { readonly phase: SyncPhase; readonly front: Front })[] = [];
@@ -114,6 +115,7 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
         ...(context.milp === undefined ? {} : { milp: context.milp }),
         timeLimitMs: leftMs / (sending.length - p),
         worthTrying: worthTryingBy(policy, costs),
+        sets,
         shape: topology.shape,
         onStage: (name) => context.onProgress?.({ phase: `${phase.name}, ${name}`, done: p, total: sending.length }),
       });
@@ -156,6 +158,7 @@ const wordsOf = (phases: readonly string[]): string => [...new Set(phases)].join
 async function ownChunks(request: SynthesisRequest): Promise<number> {
   const { topology, collective } = request;
   if (collective.kind === "custom") return 1;
+  const sets = likelySets(topology);
   let best = 1;
   let bestPs = Number.POSITIVE_INFINITY;
   for (let chunks = 1; chunks <= MOST_OWN_CHUNKS; chunks++) {
@@ -164,7 +167,8 @@ async function ownChunks(request: SynthesisRequest): Promise<number> {
     const { times, phases } = taskOf({ ...request, collective: cut });
     const costs = costsOf(times);
     const ps = phases.reduce(
-      (sum, phase) => sum + costOf(costs, phase.leastSteps, Math.max(phase.leastSteps, leastRounds(phase.problem))),
+      (sum, phase) =>
+        sum + costOf(costs, phase.leastSteps, Math.max(phase.leastSteps, leastRounds(phase.problem, sets))),
       0,
     );
     if (ps < WORTH_MORE * bestPs) [best, bestPs] = [chunks, ps];
