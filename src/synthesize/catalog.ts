@@ -15,9 +15,11 @@ import { expand } from "./expand/expand.ts";
 import { blink } from "./forestcoll/blink.ts";
 import { forestcoll } from "./forestcoll/forestcoll.ts";
 import { multitree } from "./forestcoll/multitree.ts";
+import { tacosIlp } from "./ilp/ilp.ts";
 import type { PhaseMaker } from "./phase-maker.ts";
 import { sccl } from "./sccl/sccl.ts";
 import type { Synthesizer } from "./synthesizer.ts";
+import { taccl } from "./taccl/taccl.ts";
 import { tacos } from "./tacos/tacos.ts";
 import { blueconnect } from "./themis/blueconnect.ts";
 import { themis } from "./themis/themis.ts";
@@ -42,7 +44,9 @@ export const SYNTHESIZERS: readonly Synthesizer[] = [
   bfb,
   expand,
   mcf,
+  tacosIlp,
   sccl,
+  taccl,
 ];
 
 /** Everything that makes trees. */

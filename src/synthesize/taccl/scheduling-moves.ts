@@ -13,13 +13,21 @@ export function keysFromStarts({ leader, key }: Plan, { startPs }: Clock): void 
   for (let task = 0; task < leader.length; task++) if (leader[task] === task) key[task] = startPs[task];
 }
 
-/** Returns the messages of a longest chain, each of which starts when the next one in the list ends. O(tasks). */
-export function criticalPath({ leader }: Plan, { endPs, cause }: Clock, end: number): Int32Array {
-  let last = 0;
-  while (leader[last] !== last || endPs[last] !== end) last++;
+/** Returns the chain of messages each of which starts when the next one in the list ends, down to one that starts at 0. */
+export function chainTo(message: number, cause: Int32Array): Int32Array {
   const path: number[] = [];
-  for (let message = last; message >= 0; message = cause[message]) path.push(message);
+  for (let at = message; at >= 0; at = cause[at]) path.push(at);
   return Int32Array.from(path);
+}
+
+/** Returns a message that ends last, any of them by `drawn` (0 .. 2^32 - 1). O(tasks). */
+export function lastMessage({ leader }: Plan, { endPs }: Clock, end: number, draws: Random): number {
+  let last = -1;
+  let ties = 0;
+  for (let task = 0; task < leader.length; task++) {
+    if (leader[task] === task && endPs[task] === end && draws.below(++ties) === 0) last = task;
+  }
+  return last;
 }
 
 /** Lets the message at `place` of the path go before what it waits for, where that only is in its way. */

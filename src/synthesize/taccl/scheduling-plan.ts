@@ -27,9 +27,13 @@ export interface NamedPlan extends Planned {
 
 /** Most chunks of a message that list schedules are made with. */
 const MOST_TOGETHER = [1, Number.POSITIVE_INFINITY, 2, 4] as const;
-/** Plans that local search begins with, each with this part of the tries; the rest go to the best of them. */
+/** Local searches, one for so many tries, each with an equal part of most of them; the rest go on from the best. */
+const TRIES_OF_SEARCH = 16_000;
+const LEAST_SEARCHES = 3;
+const MOST_SEARCHES = 12;
+const PART_OF_SEARCHES = 0.75;
+/** They begin with the best so many plans in turn. */
 const STARTS = 4;
-const PART_OF_EACH = 0.1;
 /** List schedules may take this part of the budget; one costs as much as so many timings. */
 const PART_OF_LISTS = 0.3;
 const COST_OF_LIST = 6;
@@ -68,15 +72,24 @@ export function planned(
   }
   found.sort((a, b) => a.endPs - b.endPs || a.cost - b.cost);
   const tries = Math.floor(((1 - PART_OF_LISTS) * budget) / Math.max(1, tasks.count));
-  const starts = found.slice(0, STARTS).map((one, i) => ({
-    name: one.name,
-    ...searched(tasks, one.plan, { tries: Math.floor(PART_OF_EACH * tries), boundPs, seed: seed + i, reroute }),
-  }));
-  starts.sort((a, b) => a.endPs - b.endPs);
-  const best = starts[0];
-  const left = Math.floor((1 - STARTS * PART_OF_EACH) * tries);
-  const again = searched(best.tasks, best.plan, { tries: left, boundPs, seed: seed + STARTS, reroute });
-  return { name: best.name, boundPs, ...again, tries: found.length + again.tries };
+  const searches = Math.max(LEAST_SEARCHES, Math.min(MOST_SEARCHES, Math.floor(tries / TRIES_OF_SEARCH)));
+  const each = Math.floor((PART_OF_SEARCHES * tries) / searches);
+  let best: Planned = { tasks, ...(found[0] as (typeof found)[number]), tries: 0 };
+  let name = found[0].name;
+  let ran = found.length;
+  const search = (from: Planned, how: string, most: number, number: number): void => {
+    const next = searched(from.tasks, from.plan, { tries: most, boundPs, seed: seed + number, reroute });
+    ran += next.tries;
+    if (next.endPs >= best.endPs) return;
+    best = next;
+    name = how;
+  };
+  for (let i = 0; i < searches; i++) {
+    const one = found[i % Math.min(STARTS, found.length)];
+    search({ ...one, tasks, tries: 0 }, one.name, each, i);
+  }
+  search(best, name, tries - searches * each, searches);
+  return { ...best, name, boundPs, tries: ran };
 }
 
 /** Returns the plan of tasks whose turned ones have this plan: what ends last starts first. */
