@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { openEngine } from "../src/engine/engine.ts";
-import { newBoard } from "../src/engine/milp/board.ts";
+import { isStarted, newBoard } from "../src/engine/milp/board.ts";
 import { loadInstance } from "../src/engine/milp/instance.ts";
 import { runMilpJob } from "../src/engine/milp/job.ts";
 import type { MilpProgress, MilpSolution } from "../src/engine/milp/milp.ts";
@@ -130,6 +130,20 @@ describe.runIf(compiled)("milpRunner with a thread", () => {
     expect(await runner.solve(easy)).toMatchObject({ status: "optimal" });
   });
 
+  it("ends a thread at once, and the next one works", async () => {
+    const pool = (await engineOf(1)).pool();
+    const end = new AbortController();
+    const board = newBoard(hard.objective.length);
+    const job = { kind: "solve", problem: hard, options: {} } as const;
+    const running = pool.milp(job, { board }, end.signal);
+    const begun = setInterval(() => isStarted(board) && end.abort(), 10);
+    expect(await running).toBeNull();
+    clearInterval(begun);
+    expect(await pool.milp(job, { board }, end.signal)).toBeNull();
+    const again = await pool.milp({ ...job, problem: easy }, { board: newBoard(easy.objective.length) });
+    expect(again).toMatchObject({ status: "optimal" });
+  });
+
   it("leaves the calling thread free while it solves", async () => {
     const runner = milpRunner(await engineOf(1), undefined);
     let turns = 0;
@@ -152,6 +166,19 @@ describe("milpRunner where a thread is lost", () => {
     expect(status).toBe("memory");
     expect(isPoint(easy, primal)).toBe(true);
     expect(objective).toBeGreaterThan(0);
+  });
+
+  it("says that time ran out where a solver did not stop by itself", async () => {
+    const engine = await withPool({
+      milp: async (job, watch, end) => {
+        await runMilpJob({ ...job, options: { ...job.options, nodeLimit: 1 } } as typeof job, watch);
+        await new Promise((resolve) => end?.addEventListener("abort", resolve));
+        return null;
+      },
+    });
+    const { status, primal } = await milpRunner(engine, undefined).solve(easy, { timeLimitMs: 100 });
+    expect(status).toBe("limit");
+    expect(isPoint(easy, primal)).toBe(true);
   });
 
   it("does not believe a board that shows no point", async () => {
