@@ -1,5 +1,5 @@
 import { didYouMean } from "../model/closest.ts";
-import { asInteger, asList, asObject, below, placeIn, refuse } from "./json-value.ts";
+import { asInteger, asList, asObject, placeIn, refuse } from "./json-value.ts";
 
 /**
  * Returns an object of which only these fields are known, at `path` of a file. Throws InputError that names the first other
@@ -14,11 +14,7 @@ export function fieldsOf<Field extends string>(
   const fields = asObject<Partial<Record<Field, unknown>>>(value, placeIn(fileName, path));
   for (const key of Object.keys(fields)) {
     if (!(known as readonly string[]).includes(key))
-      refuse(
-        placeIn(fileName, below(path, key)),
-        `one of the fields ${known.join(", ")}${didYouMean(key, known)}`,
-        key,
-      );
+      refuse(placeIn(fileName, path), `fields among ${known.join(", ")}${didYouMean(key, known)}`, key);
   }
   return fields;
 }

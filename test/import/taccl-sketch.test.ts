@@ -87,16 +87,41 @@ describe("readSketch", () => {
     );
   });
 
+  it("fits custom topologies of several nodes", () => {
+    const ring = [
+      [0, 0, 1],
+      [1, 0, 0],
+      [0, 1, 0],
+    ];
+    const custom = {
+      name: "ring_1MB",
+      gpus_per_node: 3,
+      alpha: 1,
+      links: ring,
+      betas: ring,
+      remote_alpha: 2,
+      remote_beta: 9,
+    };
+    const text =
+      '{"nnodes": 2, "intranode_sketch": {"strategy": "none"}, "internode_sketch": {"strategy": "relay", "internode_conn": {"0": [2]}}, "symmetry_offsets": [[3, 6]]}';
+    const nodes = readSketchNodes(text, "s.json") ?? 1;
+    const topology = readTacclTopology(JSON.stringify(custom), "ring.json", { nodes });
+    const { routes, symmetries } = sketchNetwork(topology, readSketch(text, "s.json", topology));
+    const pairs = Array.from(routes.source, (from, r) => `${from}>${routes.target[r]}`);
+    expect(pairs).toEqual(["0>1", "0>5", "1>2", "2>0", "3>2", "3>4", "4>5", "5>3"]);
+    expect([...symmetries[0].routeTo]).toEqual([5, 4, 6, 7, 1, 0, 2, 3]);
+  });
+
   it.each<readonly [what: string, change: (file: Json) => void, sentence: RegExp]>([
     [
       "an unknown field",
       (f) => Object.assign(f, { symetry_offsets: [] }),
-      /did you mean "symmetry_offsets"\?\) for s.json: symetry_offsets/,
+      /did you mean "symmetry_offsets"\?\) for s.json but received "symetry_offsets"/,
     ],
     [
       "an unknown inner field",
       (f) => Object.assign(f.internode_sketch, { betasplit: {} }),
-      /did you mean "beta_split".*internode_sketch.betasplit/,
+      /did you mean "beta_split".* for s.json: internode_sketch but received "betasplit"/,
     ],
     [
       "another number of nodes",
