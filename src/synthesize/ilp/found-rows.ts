@@ -1,0 +1,51 @@
+import type { FlowProblem } from "./problem.ts";
+import { type Columns, MEET, REDUCE } from "./windows.ts";
+
+/** A transfer of a flow over a route, at a time in units of the problem. */
+export interface Move {
+  readonly flow: number;
+  readonly route: number;
+  readonly start: number;
+  readonly reduces: boolean;
+}
+
+/** Returns the transfers of a point of the program, in order of start, without those that nobody needs. */
+export function movesOf(problem: FlowProblem, columns: Columns, point: (column: number) => number): Move[] {
+  const moves: Move[] = [];
+  for (const { flow, side, place, low, high, first } of columns.blocks) {
+    if (side === MEET) continue;
+    for (let k = low; k <= high; k++) {
+      if (point(first + k - low) < 0.5) continue;
+      moves.push({ flow, route: place, start: columns.ticks[k], reduces: side === REDUCE });
+    }
+  }
+  moves.sort((a, b) => a.start - b.start || a.route - b.route || a.flow - b.flow);
+  return neededMoves(problem, moves);
+}
+
+/**
+ * Returns the moves, in order of start, without copies that bring a chunk where it neither is wanted nor leaves from, and
+ * without sums of nothing.
+ */
+export function neededMoves({ npuCount, routes, flows }: FlowProblem, moves: readonly Move[]): Move[] {
+  const key = (flow: number, npu: number): number => flow * npuCount + npu;
+  const holds = new Set<number>();
+  const wanted = new Set<number>();
+  for (const [f, { kind, from, to }] of flows.entries()) {
+    if (kind !== "copy") for (const v of from) holds.add(key(f, v));
+    if (kind !== "reduce") for (const v of to) wanted.add(key(f, v));
+  }
+  const needed = new Uint8Array(moves.length);
+  for (const [i, { flow, route, reduces }] of moves.entries()) {
+    if (!reduces || !holds.has(key(flow, routes.source[route]))) continue;
+    holds.add(key(flow, routes.target[route]));
+    needed[i] = 1;
+  }
+  for (let i = moves.length - 1; i >= 0; i--) {
+    const { flow, route, reduces } = moves[i];
+    if (reduces || !wanted.has(key(flow, routes.target[route]))) continue;
+    wanted.add(key(flow, routes.source[route]));
+    needed[i] = 1;
+  }
+  return moves.filter((_, i) => needed[i] === 1);
+}

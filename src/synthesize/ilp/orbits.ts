@@ -1,0 +1,30 @@
+import { disjointSets } from "../../model/disjoint-sets.ts";
+import type { FlowProblem } from "./problem.ts";
+import { classesOf, type FlowMap } from "./symmetries.ts";
+import { type Columns, MEET } from "./windows.ts";
+
+/** Returns for each column the least one of its orbit under the maps. O(maps x columns). */
+export function orbitsOfColumns({ blocks, block, count }: Columns, maps: readonly FlowMap[]): Int32Array {
+  const sets = disjointSets(count);
+  for (const { npuTo, routeTo, flowTo } of maps) {
+    for (const one of blocks) {
+      const image = block(flowTo[one.flow], one.side, one.side === MEET ? npuTo[one.place] : routeTo[one.place]);
+      if (image === undefined || image.low !== one.low || image.high !== one.high) continue;
+      for (let k = 0; k <= one.high - one.low; k++) sets.join(one.first + k, image.first + k);
+    }
+  }
+  return Int32Array.from({ length: count }, (_, column) => sets.least(column));
+}
+
+/**
+ * Returns the maps with those that exchange alike flows added. The mean of a point of the relaxation over all its images is
+ * a point too, so orbits under these leave the relaxation as feasible as it was.
+ */
+export function withExchanges(problem: FlowProblem, maps: readonly FlowMap[]): FlowMap[] {
+  const still = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => i);
+  const flowTo = still(problem.flows.length);
+  for (const list of classesOf(problem.flows).values()) {
+    for (const [i, f] of list.entries()) flowTo[f] = list[(i + 1) % list.length];
+  }
+  return [...maps, { npuTo: still(problem.npuCount), routeTo: still(problem.routes.source.length), flowTo }];
+}

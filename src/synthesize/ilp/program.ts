@@ -1,0 +1,177 @@
+import { groupedBy } from "../../model/graph.ts";
+import type { FlowProblem, Resource } from "./problem.ts";
+import type { RowSink } from "./row-sink.ts";
+import { firstFrom } from "./ticks.ts";
+import { type Block, COPY, type Columns, MEET, REDUCE } from "./windows.ts";
+
+/**
+ * The time-expanded binary program (TACOS 2023, figure 12) without its hold variables: a column is "this chunk starts over
+ * this route at this tick". A chunk comes to an NPU at most once (exactly once where it is wanted: 12b), leaves only what has
+ * come (12c), and links carry what fits (12d). Departures are counted up to each tick, and a chunk does not go back to where
+ * it came from: the relaxation is tighter than with one row for each departure.
+ *
+ * Reductions are the same backwards in time: every contribution leaves exactly once, after all that is added to it has come.
+ * All-reduce joins both: somewhere, once, all contributions have met (a column for each NPU and tick), which ends the
+ * reduction and begins the spreading. So its schedules here are trees in and out of any NPU, chunk by chunk.
+ */
+
+interface Incidence {
+  readonly into: (npu: number) => Int32Array;
+  readonly outOf: (npu: number) => Int32Array;
+}
+
+function incidenceOf({ npuCount, routes }: FlowProblem): Incidence {
+  const into = groupedBy(routes.target, npuCount);
+  const outOf = groupedBy(routes.source, npuCount);
+  return {
+    into: (v) => into.items.subarray(into.offset[v], into.offset[v + 1]),
+    outOf: (v) => outOf.items.subarray(outOf.offset[v], outOf.offset[v + 1]),
+  };
+}
+
+/** Adds the columns of a block whose ticks are from .. to. */
+function addTicks(sink: RowSink, block: Block | undefined, from: number, to: number, value: number): void {
+  if (block === undefined) return;
+  const last = Math.min(block.high, to);
+  for (let k = Math.max(block.low, from); k <= last; k++) sink.add(block.first + k - block.low, value);
+}
+
+const addAll = (sink: RowSink, block: Block | undefined, value: number): void =>
+  addTicks(sink, block, 0, Number.POSITIVE_INFINITY, value);
+
+/** Writes all rows of the program. `complete`: everything wanted arrives; without it, at most once (for partial schedules). */
+export function writeRows(
+  problem: FlowProblem,
+  resources: readonly Resource[],
+  columns: Columns,
+  sink: RowSink,
+  complete = true,
+): void {
+  const incidence = incidenceOf(problem);
+  problem.flows.forEach((flow, f) => {
+    if (flow.kind !== "reduce") writeCopies(problem, incidence, columns, f, sink, complete);
+    if (flow.kind !== "copy") writeReductions(problem, incidence, columns, f, sink);
+    if (flow.kind !== "both") return;
+    for (let v = 0; v < problem.npuCount; v++) addAll(sink, columns.block(f, MEET, v), 1);
+    sink.end(1, 1);
+  });
+  writeCapacities(problem, resources, columns, sink);
+}
+
+function writeCopies(
+  { npuCount, routes, durations, flows }: FlowProblem,
+  { into, outOf }: Incidence,
+  columns: Columns,
+  f: number,
+  sink: RowSink,
+  complete: boolean,
+): void {
+  const { ticks } = columns;
+  const { kind, size, from, to } = flows[f];
+  const duration = durations[size] as Float64Array;
+  const holds = new Uint8Array(npuCount);
+  if (kind === "copy") for (const v of from) holds[v] = 1;
+  const wants = new Uint8Array(npuCount);
+  for (const v of to) wants[v] = 1;
+  for (let v = 0; v < npuCount; v++) {
+    if (holds[v] === 1) continue;
+    const meeting = columns.block(f, MEET, v);
+    const arriving = [...into(v)].map((r) => ({ r, block: columns.block(f, COPY, r) }));
+    for (const { block } of arriving) addAll(sink, block, 1);
+    addAll(sink, meeting, 1);
+    sink.end(wants[v] === 1 && complete ? 1 : 0, 1);
+    for (const r of outOf(v)) {
+      const block = columns.block(f, COPY, r);
+      if (block === undefined) continue;
+      const others = arriving.filter((one) => routes.source[one.r] !== routes.target[r]);
+      /** Returns the last tick of departures over `one` that have come by tick k. */
+      const latest = (one: number, k: number): number => firstFrom(ticks, ticks[k] - duration[one] + 0.5) - 1;
+      const comes = (k: number): boolean =>
+        (meeting !== undefined && k >= meeting.low && k <= meeting.high) ||
+        others.some(({ r: one, block: arrivals }) => {
+          if (arrivals === undefined) return false;
+          const [before, now] = [latest(one, k - 1), latest(one, k)];
+          return now > before && now >= arrivals.low && before < arrivals.high;
+        });
+      for (let k = block.low; k <= block.high; k++) {
+        if (k < block.high && !comes(k + 1)) continue;
+        addTicks(sink, block, 0, k, 1);
+        for (const one of others) addTicks(sink, one.block, 0, latest(one.r, k), -1);
+        addTicks(sink, meeting, 0, k, -1);
+        sink.end(Number.NEGATIVE_INFINITY, 0);
+      }
+    }
+  }
+}
+
+function writeReductions(
+  { npuCount, routes, durations, flows }: FlowProblem,
+  { into, outOf }: Incidence,
+  columns: Columns,
+  f: number,
+  sink: RowSink,
+): void {
+  const { ticks } = columns;
+  const { kind, size, from, to } = flows[f];
+  const duration = durations[size] as Float64Array;
+  const contributes = new Uint8Array(npuCount);
+  for (const v of from) contributes[v] = 1;
+  for (let v = 0; v < npuCount; v++) {
+    if (kind === "reduce" && v === to[0]) continue;
+    const meeting = columns.block(f, MEET, v);
+    const leaving = [...outOf(v)].map((r) => ({ r, block: columns.block(f, REDUCE, r) }));
+    for (const { block } of leaving) addAll(sink, block, 1);
+    addAll(sink, meeting, 1);
+    sink.end(contributes[v] === 1 ? 1 : 0, 1);
+    for (const r of into(v)) {
+      const block = columns.block(f, REDUCE, r);
+      if (block === undefined) continue;
+      const others = leaving.filter((one) => routes.target[one.r] !== routes.source[r]);
+      /** Returns the first tick at which what starts over r at tick k has come. */
+      const after = (k: number): number => firstFrom(ticks, ticks[k] + duration[r]);
+      const leaves = (low: number, high: number): boolean =>
+        [meeting, ...others.map((one) => one.block)].some((b) => b !== undefined && low <= b.high && high >= b.low);
+      for (let k = block.high; k >= block.low; k--) {
+        if (k > block.low && !leaves(after(k - 1), after(k) - 1)) continue;
+        addTicks(sink, block, k, block.high, 1);
+        for (const one of others) addTicks(sink, one.block, after(k), Number.POSITIVE_INFINITY, -1);
+        addTicks(sink, meeting, after(k), Number.POSITIVE_INFINITY, -1);
+        sink.end(Number.NEGATIVE_INFINITY, 0);
+      }
+    }
+  }
+}
+
+function writeCapacities(
+  { durations, flows }: FlowProblem,
+  resources: readonly Resource[],
+  columns: Columns,
+  sink: RowSink,
+): void {
+  const { ticks } = columns;
+  for (const { route, units, capacity } of resources) {
+    const users = route.flatMap((r, i) =>
+      flows.flatMap(({ size }, f) =>
+        [columns.block(f, COPY, r), columns.block(f, REDUCE, r)].flatMap((block) =>
+          block === undefined ? [] : [{ block, duration: durations[size][r], units: units[i] }],
+        ),
+      ),
+    );
+    let previous = "";
+    for (let k = ticks.length - 1; k >= 0; k--) {
+      const busy = users.map(({ block, duration }) => ({
+        from: Math.max(block.low, firstFrom(ticks, ticks[k] - duration + 0.5)),
+        to: Math.min(block.high, k),
+      }));
+      // one tick less than the row above, and nothing more: it says no more
+      const added = users.some(({ block }) => block.low <= k && k <= block.high);
+      const key = busy.map(({ from, to }) => `${from}.${to}`).join();
+      if (!added || key === previous) continue;
+      previous = key;
+      users.forEach((user, i) => {
+        addTicks(sink, user.block, busy[i].from, busy[i].to, user.units);
+      });
+      sink.end(Number.NEGATIVE_INFINITY, capacity);
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import type { Move } from "./found-rows.ts";
+import type { FlowProblem, Resource } from "./problem.ts";
+
+interface Interval {
+  readonly start: number;
+  readonly end: number;
+  readonly units: number;
+}
+
+/**
+ * Returns the moves, given in order of start, each as early as what it carries and the resources let it start after those
+ * before it: none later than it was, also where the durations are shorter than those it was planned with. Then in order of
+ * start again. O(moves x moves on a resource).
+ */
+export function earliest(problem: FlowProblem, resources: readonly Resource[], moves: readonly Move[]): Move[] {
+  const { npuCount, routes, durations, flows } = problem;
+  const uses: { readonly busy: Interval[]; readonly units: number; readonly capacity: number }[][] = Array.from(
+    routes.source,
+    () => [],
+  );
+  for (const { route, units, capacity } of resources) {
+    const busy: Interval[] = [];
+    for (const [i, r] of route.entries()) uses[r].push({ busy, units: units[i], capacity });
+  }
+  const summed = new Map<number, number>();
+  const copied = new Map<number, number>();
+  const moved = moves.map((move): Move => {
+    const { flow, route, reduces } = move;
+    const duration = durations[flows[flow].size][route];
+    const from = flow * npuCount + routes.source[route];
+    const to = flow * npuCount + routes.target[route];
+    const ready = (reduces ? undefined : copied.get(from)) ?? summed.get(from) ?? 0;
+    const start = firstFree(uses[route], ready, duration);
+    const end = start + duration;
+    for (const { busy, units } of uses[route]) busy.push({ start, end, units });
+    if (reduces) summed.set(to, Math.max(summed.get(to) ?? 0, end));
+    else copied.set(to, end);
+    return { ...move, start };
+  });
+  return moved.sort((a, b) => a.start - b.start || a.route - b.route || a.flow - b.flow);
+}
+
+function firstFree(
+  uses: readonly { readonly busy: readonly Interval[]; readonly units: number; readonly capacity: number }[],
+  ready: number,
+  duration: number,
+): number {
+  for (let start = ready; ; ) {
+    let next = Number.POSITIVE_INFINITY;
+    for (const { busy, units, capacity } of uses) {
+      const beside = busy.filter((one) => one.start < start + duration && one.end > start);
+      const most = beside.reduce((peak, { start: at }) => Math.max(peak, loadAt(beside, Math.max(at, start))), 0);
+      if (most + units <= capacity) continue;
+      for (const { end } of beside) next = Math.min(next, end);
+    }
+    if (next === Number.POSITIVE_INFINITY) return start;
+    start = next;
+  }
+}
+
+const loadAt = (intervals: readonly Interval[], time: number): number =>
+  intervals.reduce((sum, { start, end, units }) => (start <= time && time < end ? sum + units : sum), 0);
+
+/** Returns when the last move ends. */
+export const endOfMoves = ({ durations, flows }: FlowProblem, moves: readonly Move[]): number =>
+  moves.reduce((last, { flow, route, start }) => Math.max(last, start + durations[flows[flow].size][route]), 0);

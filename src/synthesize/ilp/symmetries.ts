@@ -1,0 +1,112 @@
+import { automorphismsOf } from "../../model/automorphisms.ts";
+import type { Topology } from "../../model/topology.ts";
+import { translateAll, translationsOf } from "../../model/translation.ts";
+import type { Flow, FlowProblem, Resource } from "./problem.ts";
+
+/** A map of the network onto itself that takes flows to flows: durations, shared links, holders and wanters all agree. */
+export interface FlowMap {
+  /** [npus] */
+  readonly npuTo: Int32Array;
+  /** [routes] */
+  readonly routeTo: Int32Array;
+  /** [flows] Alike flows (same holders, same wanters) in their order. */
+  readonly flowTo: Int32Array;
+}
+
+/** Groups of more maps are not looked at. */
+const MOST_MAPS = 400;
+
+/** Returns the maps of the problem onto itself that are found, a group, the identity first. O(maps x (routes + flows)). */
+export function symmetriesOf(topology: Topology, problem: FlowProblem, resources: readonly Resource[]): FlowMap[] {
+  const { npuCount, routes, durations, flows } = problem;
+  const kind = numberOf(Array.from(routes.source, (_, r) => durations.map((column) => column[r]).join()));
+  const found = automorphismsOf(npuCount, routes.source, routes.target, kind) ?? translations(topology, problem) ?? [];
+  const members = new Set(resources.map(resourceKey));
+  const alike = classesOf(flows);
+  return found.slice(0, MOST_MAPS).flatMap((npuTo) => {
+    const routeTo = imagesOfRoutes(problem, kind, npuTo);
+    if (routeTo === null) return [];
+    const keeps = resources.every(({ route, units, capacity }) =>
+      members.has(resourceKey({ route: route.map((r) => routeTo[r]), units, capacity })),
+    );
+    const flowTo = keeps ? imagesOfFlows(flows, alike, npuTo) : null;
+    return flowTo === null ? [] : [{ npuTo, routeTo, flowTo }];
+  });
+}
+
+function translations(topology: Topology, { routes, npuCount }: FlowProblem): Int32Array[] | null {
+  const sizes = npuCount <= MOST_MAPS ? translationsOf(topology, routes) : null;
+  if (sizes === null) return null;
+  return Array.from({ length: npuCount }, (_, by) => {
+    const image = new Int32Array(npuCount);
+    translateAll(sizes, by, image);
+    return image;
+  });
+}
+
+function numberOf(keys: readonly string[]): Int32Array {
+  const numbers = new Map<string, number>();
+  return Int32Array.from(keys, (key) => {
+    const number = numbers.get(key) ?? numbers.size;
+    numbers.set(key, number);
+    return number;
+  });
+}
+
+const resourceKey = ({ route, units, capacity }: Resource): string =>
+  `${capacity};${route
+    .map((r, i) => [r, units[i]])
+    .sort(([a], [b]) => a - b)
+    .join(";")}`;
+
+/** Returns where a map of NPUs takes routes, parallel ones of a kind in their order; null where it keeps them not. */
+function imagesOfRoutes({ routes, npuCount }: FlowProblem, kind: Int32Array, npuTo: Int32Array): Int32Array | null {
+  const key = (u: number, v: number, r: number): number => (kind[r] * npuCount + u) * npuCount + v;
+  const waiting = new Map<number, number[]>();
+  for (let r = kind.length - 1; r >= 0; r--) {
+    const at = key(routes.source[r], routes.target[r], r);
+    const list = waiting.get(at);
+    if (list === undefined) waiting.set(at, [r]);
+    else list.push(r);
+  }
+  const routeTo = new Int32Array(kind.length);
+  for (let r = 0; r < kind.length; r++) {
+    const image = waiting.get(key(npuTo[routes.source[r]], npuTo[routes.target[r]], r))?.pop();
+    if (image === undefined) return null;
+    routeTo[r] = image;
+  }
+  return routeTo;
+}
+
+const flowKey = (flow: Flow, npuTo?: Int32Array): string => {
+  const set = (npus: Int32Array): Int32Array => (npuTo === undefined ? npus.slice() : npus.map((v) => npuTo[v])).sort();
+  return `${flow.kind}${flow.size};${set(flow.from)};${set(flow.to)}`;
+};
+
+/** Returns the alike flows of each key. */
+export function classesOf(flows: readonly Flow[]): Map<string, number[]> {
+  const classes = new Map<string, number[]>();
+  for (const [f, flow] of flows.entries()) {
+    const key = flowKey(flow);
+    const list = classes.get(key);
+    if (list === undefined) classes.set(key, [f]);
+    else list.push(f);
+  }
+  return classes;
+}
+
+function imagesOfFlows(
+  flows: readonly Flow[],
+  classes: ReadonlyMap<string, readonly number[]>,
+  npuTo: Int32Array,
+): Int32Array | null {
+  const flowTo = new Int32Array(flows.length);
+  for (const list of classes.values()) {
+    const images = classes.get(flowKey(flows[list[0]], npuTo));
+    if (images?.length !== list.length) return null;
+    list.forEach((f, i) => {
+      flowTo[f] = images[i];
+    });
+  }
+  return flowTo;
+}
