@@ -1,10 +1,9 @@
-import { boundOf, limitOf, referencePs } from "./model/bounds.ts";
-import { routeTimes } from "./model/routes.ts";
+import { limitOf, referencePs } from "./model/bounds.ts";
 import type { Schedule } from "./model/slot-schedule.ts";
 import { isTreeFlow, type TreeFlow } from "./model/tree-flow.ts";
 import { bestPieces } from "./model/tree-pieces.ts";
 import { switchingFor } from "./pipeline.ts";
-import { type Report, reportOf } from "./result.ts";
+import { type Report, reportOf, transfersBound } from "./result.ts";
 import { simulate } from "./simulate/simulate.ts";
 import { simulateTreeFlow, treeFlowClock } from "./simulate/tree-flow.ts";
 import { boundOfCertificate, treesReport } from "./trees-result.ts";
@@ -31,12 +30,12 @@ export function reportOfFile(schedule: Schedule | TreeFlow): FileReport {
 }
 
 function reportOfSteps(schedule: Schedule): Report {
-  const { topology, collective, routes } = schedule;
+  const { topology, collective } = schedule;
   const { ps, model } = simulate(schedule, { switching: switchingFor(schedule) });
   return reportOf({
     schedule,
     algorithm: ALGORITHM,
-    bound: boundOf(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes)),
+    bound: transfersBound(schedule),
     limit: limitOf(topology, collective),
     reference: referencePs(topology, collective),
     simulated: { ps, model },

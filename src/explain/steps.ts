@@ -1,3 +1,4 @@
+import { mergedCounts } from "../model/merged-sends.ts";
 import { routeCount } from "../model/routes.ts";
 import { makespanPs, OP_REDUCE, type StepSchedule, transferCount } from "../model/step-schedule.ts";
 import { formatTime } from "../model/units.ts";
@@ -13,8 +14,10 @@ export function explainSteps(schedule: StepSchedule): string[] {
   const { topology, collective, routes, route, op, chunk, startPs, endPs } = schedule;
   const name = (npu: number): string => topology.nodeNames[npu];
   const total = makespanPs(schedule);
+  const merged = mergedCounts(schedule);
+  const inMessages = merged === null ? "" : ` in ${messages(merged)} messages`;
   const lines = [
-    `${collective.kind} in ${transferCount(schedule)} transfers of ${collective.chunkCount} chunks on ${topology.name}, planned for ${formatTime(total)}`,
+    `${collective.kind} in ${transferCount(schedule)} transfers${inMessages} of ${collective.chunkCount} chunks on ${topology.name}, planned for ${formatTime(total)}`,
   ];
   const sums = op.reduce((count, kind) => count + (kind === OP_REDUCE ? 1 : 0), 0);
   if (sums > 0 && sums < op.length) {
@@ -42,8 +45,9 @@ export function explainSteps(schedule: StepSchedule): string[] {
   const busy = new Float64Array(topology.linkSource.length);
   for (let i = 0; i < route.length; i++) {
     const r = route[i];
+    const heldPs = (endPs[i] - startPs[i]) / (merged === null ? 1 : merged[i]);
     for (let l = routes.linkOffset[r]; l < routes.linkOffset[r + 1]; l++) {
-      busy[routes.links[l]] += ((endPs[i] - startPs[i]) * routes.shareNum[l]) / routes.shareDen[l];
+      busy[routes.links[l]] += (heldPs * routes.shareNum[l]) / routes.shareDen[l];
     }
   }
   if (total > 0)
@@ -54,6 +58,13 @@ export function explainSteps(schedule: StepSchedule): string[] {
       )}`,
     );
   return lines;
+}
+
+/** Returns how many messages carry the transfers, given the chunks of each one's. O(transfers). */
+function messages(merged: Int32Array): number {
+  let count = 0;
+  for (let i = 0; i < merged.length; i += merged[i]) count++;
+  return count;
 }
 
 /** Returns the first chunks that are sent anywhere. O(transfers + chunks). */

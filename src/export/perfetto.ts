@@ -1,6 +1,7 @@
 import { InputError } from "../errors.ts";
+import { goesWithPrevious } from "../model/merged-sends.ts";
 import { orderByTime } from "../model/ordering.ts";
-import { ceil, format } from "../model/rational.ts";
+import { ceil, format, multiply, rational } from "../model/rational.ts";
 import { routeTimes, serializationPs } from "../model/routes.ts";
 import { OP_REDUCE, type StepSchedule, transferCount } from "../model/step-schedule.ts";
 import { linkCount, linkNames, type Topology } from "../model/topology.ts";
@@ -24,7 +25,10 @@ export interface PerfettoOptions {
 
 /** Slices as columns, in order of start. */
 interface Slices {
+  /** The first row of what moves. */
   readonly transfer: Int32Array;
+  /** Rows that move together, from the first on. */
+  readonly chunks: Int32Array;
   readonly link: Int32Array;
   readonly startPs: Float64Array;
   readonly lastsPs: Float64Array;
@@ -40,9 +44,12 @@ function slicesOf(
   const { topology, routes, route, collective } = schedule;
   const { linkOffset, links } = routes;
   const count = transferCount(schedule);
+  const times = { route, startPs, endPs };
+  const isPartOfMessage = (i: number): boolean => hopStartPs === undefined && goesWithPrevious(times, i);
   let total = 0;
-  for (let i = 0; i < count; i++) total += linkOffset[route[i] + 1] - linkOffset[route[i]];
+  for (let i = 0; i < count; i++) if (!isPartOfMessage(i)) total += linkOffset[route[i] + 1] - linkOffset[route[i]];
   const transfer = new Int32Array(total);
+  const chunks = new Int32Array(total);
   const link = new Int32Array(total);
   const start = new Float64Array(total);
   const lasts = new Float64Array(total);
@@ -54,16 +61,19 @@ function slicesOf(
   };
   const { serialPs } = routeTimes(topology, routes, collective.chunkBytes);
   let k = 0;
-  for (let i = 0; i < count; i++) {
+  for (let i = 0, next = 0; i < count; i = next) {
+    next = i + 1;
+    while (next < count && isPartOfMessage(next)) next++;
     for (let p = linkOffset[route[i]]; p < linkOffset[route[i] + 1]; p++, k++) {
       transfer[k] = i;
+      chunks[k] = next - i;
       link[k] = links[p];
       start[k] = hopStartPs === undefined ? startPs[i] : hopStartPs[k];
       if (hopStartPs !== undefined) lasts[k] = onWholeLink(topology.linkBytesPerSecond[links[p]]);
-      else lasts[k] = occupancy === "transfer" ? endPs[i] - startPs[i] : serialPs[route[i]];
+      else lasts[k] = occupancy === "transfer" ? endPs[i] - startPs[i] : (next - i) * serialPs[route[i]];
     }
   }
-  return { transfer, link, startPs: start, lastsPs: lasts, order: orderByTime(start) };
+  return { transfer, chunks, link, startPs: start, lastsPs: lasts, order: orderByTime(start) };
 }
 
 /** Yields the events that name a process per node that sends. */
@@ -100,7 +110,11 @@ function* sliceEvents(schedule: StepSchedule, endPs: Float64Array, slices: Slice
   const { topology, chunk, route, op, collective } = schedule;
   const names = linkNames(topology).map((name) => `link ${name}`);
   const links = linkCount(topology);
-  const bytes = collective.chunkBytes.den === 1n ? format(collective.chunkBytes) : `"${format(collective.chunkBytes)}"`;
+  const bytesOf = (chunks: number): string => {
+    const bytes = multiply(collective.chunkBytes, rational(chunks));
+    return bytes.den === 1n ? format(bytes) : `"${format(bytes)}"`;
+  };
+  const oneChunk = bytesOf(1);
   const laneOf = laneFinder(links);
   for (const k of slices.order) {
     const link = slices.link[k];
@@ -114,9 +128,12 @@ function* sliceEvents(schedule: StepSchedule, endPs: Float64Array, slices: Slice
       yield `{"ph":"M",${track},"name":"thread_sort_index","args":{"sort_index":${link}}}`;
     }
     const operation = op[i] === OP_REDUCE ? "reduce" : "copy";
-    yield `{"ph":"X",${track},"ts":${toUs(start)},"dur":${toUs(slices.lastsPs[k])},"name":"chunk ${chunk[i]}",` +
-      `"cat":"${operation}","args":{"chunk":${chunk[i]},"route":${route[i]},"op":"${operation}","bytes":${bytes},` +
-      `"transfer":${i},"arrivesUs":${toUs(endPs[i])}}}`;
+    const chunks = slices.chunks[k];
+    const name = chunks === 1 ? `chunk ${chunk[i]}` : `${chunks} chunks`;
+    const which = chunks === 1 ? "" : `"chunks":[${chunk.subarray(i, i + chunks).join(",")}],`;
+    yield `{"ph":"X",${track},"ts":${toUs(start)},"dur":${toUs(slices.lastsPs[k])},"name":"${name}",` +
+      `"cat":"${operation}","args":{"chunk":${chunk[i]},${which}"route":${route[i]},"op":"${operation}",` +
+      `"bytes":${chunks === 1 ? oneChunk : bytesOf(chunks)},"transfer":${i},"arrivesUs":${toUs(endPs[i])}}}`;
   }
 }
 
@@ -150,7 +167,8 @@ function* busyLinks(topology: Topology, { link, startPs, lastsPs, order }: Slice
 /**
  * Yields the parts of a Chrome/Perfetto JSON trace (Trace Event Format), to be written one after the other. A process per
  * node that sends (pid = node + 1), a thread per link (tid = link + 1), a slice "chunk c" per transfer and link with its
- * chunk, route, op, bytes (a text where not whole) and arrival, and a counter of the links in use. Slices that share a link
+ * chunk, route, op, bytes (a text where not whole) and arrival, and a counter of the links in use. Rows of equal route, start
+ * and end are one slice "n chunks", which lists them. Slices that share a link
  * get lanes, threads of their own, because slices of one thread must nest. Times in microseconds.
  *
  * `startPs`, `endPs` [transfers]: planned (the schedule's own columns) or simulated. Throws InputError where a column has

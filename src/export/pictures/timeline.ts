@@ -1,4 +1,5 @@
 import { InputError } from "../../errors.ts";
+import { goesWithPrevious, hasMergedSends } from "../../model/merged-sends.ts";
 import { routeTimes } from "../../model/routes.ts";
 import { type StepSchedule, transferCount } from "../../model/step-schedule.ts";
 
@@ -14,12 +15,24 @@ export interface Timeline {
   readonly reduces: Uint8Array;
 }
 
+/** Returns when the plan begins to send each chunk, those of a merged send in the order of the rows. O(transfers). */
+function oneByOne(schedule: StepSchedule): Float64Array {
+  const { topology, collective, routes, route } = schedule;
+  if (!hasMergedSends(schedule)) return schedule.startPs;
+  const { serialPs } = routeTimes(topology, routes, collective.chunkBytes);
+  const startPs = schedule.startPs.slice();
+  for (let i = 1; i < startPs.length; i++) {
+    if (goesWithPrevious(schedule, i)) startPs[i] = startPs[i - 1] + serialPs[route[i]];
+  }
+  return startPs;
+}
+
 /**
  * Returns when a schedule's transfers hold links in the network model with cut-through: for the serialisation at the bottleneck of
- * their route, from `startPs` [transfers] on (what `simulate` gives with `timeline: true`; the plan's own times without it). A
- * route of several links holds them at the same time. Throws InputError where there is not a time for each transfer. O(slices).
+ * their route, from `startPs` [transfers] on (what `simulate` gives with `timeline: true`; the plan's own times without it, the
+ * chunks of a merged send one after the other). A route of several links holds them at the same time. Throws InputError where there is not a time for each transfer. O(slices).
  */
-export function timelineOf(schedule: StepSchedule, startPs: Float64Array = schedule.startPs): Timeline {
+export function timelineOf(schedule: StepSchedule, startPs: Float64Array = oneByOne(schedule)): Timeline {
   const { topology, collective, routes, route, chunk, op } = schedule;
   const { linkOffset, links, shareNum, shareDen } = routes;
   const count = transferCount(schedule);
