@@ -50,8 +50,10 @@ async function attempt(
   const stages = phases.flatMap((phase) => phase.stages);
   purse.stages.push(...stages);
   purse.leftMs = Math.max(0, purse.leftMs - stages.reduce((sum, { ms }) => sum + ms, 0));
+  const { best } = attempts;
+  if (best !== null && phases.some(({ boundPs }) => boundPs >= best.whole.endPs)) return true;
   const draft = drafted(network, phases, { seed, budget: budgetOf(request, DRAFT_BUDGET) });
-  if (attempts.best === null || draft.whole.endPs < attempts.best.whole.endPs) attempts.best = draft;
+  if (best === null || draft.whole.endPs < best.whole.endPs) attempts.best = draft;
   return true;
 }
 
