@@ -14,9 +14,12 @@ export const MOST_BYTES = 2 ** 31;
 let loading: Promise<Instance> | undefined;
 let loaded: Instance | undefined;
 
-/** Returns this thread's instance (about 0.1 s the first time); a new one where the last ran out of memory. */
+/** Memory that has grown is never given back, and what is free of it lies in pieces: from here on an instance is replaced. */
+const WORN_BYTES = 2 ** 29;
+
+/** Returns this thread's instance (about 0.1 s the first time); a new one where the last ran out of memory, or nearly. */
 export async function loadInstance(): Promise<Instance> {
-  if (loaded?.aborted === true) loading = loaded = undefined;
+  if (loaded !== undefined && (loaded.aborted || loaded.highs.memoryBytes > WORN_BYTES)) loading = loaded = undefined;
   loading ??= import("highs").then(async (module) => {
     // the package's types describe its CommonJS form, where the loader lies one level deeper
     const load = module.default as unknown as () => Promise<Highs>;
