@@ -4,6 +4,7 @@ import { orderByTime } from "../model/ordering.ts";
 import { OP_REDUCE, type StepSchedule, transferCount } from "../model/step-schedule.ts";
 import type { Topology } from "../model/topology.ts";
 import { downstreamFirst } from "./downstream.ts";
+import { mayArriveAtOnce } from "./merged-order.ts";
 import type { Moves } from "./moves.ts";
 
 /** Returns the transfers of a step schedule of one group as moves, in the order of its rows. O(transfers log transfers). */
@@ -61,22 +62,32 @@ export function rankOf(ranks: Int32Array, npu: number, topology: Topology): numb
   );
 }
 
-/** Returns the places of departures and arrivals in the order of events: at each time arrivals first, then departures. */
+/**
+ * Returns the places of departures and arrivals in the order of events: at each time arrivals first, then departures. Chunks of
+ * a merged send follow each other, each there before the next departs, where that changes no payload (`mayArriveAtOnce`).
+ */
 function eventsInOrder(
-  { startPs, endPs }: StepSchedule,
+  schedule: StepSchedule,
   source: Int32Array,
   target: Int32Array,
 ): Pick<Moves, "departsAt" | "arrivesAt"> {
+  const { startPs, endPs } = schedule;
+  const atOnce = mayArriveAtOnce(schedule, source, target);
   const departures = orderByTime(startPs);
-  const arrivals = orderByTime(endPs);
+  const arrivals = atOnce === null ? orderByTime(endPs) : orderByTime(endPs).filter((move) => atOnce[move] === 0);
   const departsAt = new Int32Array(startPs.length);
   const arrivesAt = new Int32Array(startPs.length);
   const inGroup = downstreamFirst(source, target);
   let event = 0;
   let next = 0;
+  const depart = (): void => {
+    const move = departures[next++];
+    departsAt[move] = event++;
+    if (atOnce !== null && atOnce[move] === 1) arrivesAt[move] = event++;
+  };
   for (let from = 0; from < arrivals.length; ) {
     const time = endPs[arrivals[from]];
-    while (next < departures.length && startPs[departures[next]] < time) departsAt[departures[next++]] = event++;
+    while (next < departures.length && startPs[departures[next]] < time) depart();
     let to = from + 1;
     while (to < arrivals.length && endPs[arrivals[to]] === time) to++;
     for (const move of inGroup(arrivals.subarray(from, to))) arrivesAt[move] = event++;
