@@ -15,9 +15,9 @@ export function explainSteps(schedule: StepSchedule): string[] {
   const name = (npu: number): string => topology.nodeNames[npu];
   const total = makespanPs(schedule);
   const merged = mergedCounts(schedule);
-  const inMessages = merged === null ? "" : ` in ${messages(merged)} messages`;
+  const inMessages = merged === null ? "" : `, sent as ${messages(merged)} messages,`;
   const lines = [
-    `${collective.kind} in ${transferCount(schedule)} transfers${inMessages} of ${collective.chunkCount} chunks on ${topology.name}, planned for ${formatTime(total)}`,
+    `${collective.kind} in ${transferCount(schedule)} transfers of ${collective.chunkCount} chunks${inMessages} on ${topology.name}, planned for ${formatTime(total)}`,
   ];
   const sums = op.reduce((count, kind) => count + (kind === OP_REDUCE ? 1 : 0), 0);
   if (sums > 0 && sums < op.length) {

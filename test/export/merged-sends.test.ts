@@ -64,7 +64,7 @@ describe("files of merged sends", () => {
 
   it("are explained as messages that hold their links once", () => {
     const lines = explainSteps(example);
-    expect(lines[0]).toBe("scatter in 3 transfers in 2 messages of 3 chunks on hand-made, planned for 4 us");
+    expect(lines[0]).toBe("scatter in 3 transfers of 3 chunks, sent as 2 messages, on hand-made, planned for 4 us");
     expect(lines.at(-1)).toBe("limit: g0>g1 (1 GB/s) is 62.5 % busy; links are 25 % busy on average");
   });
 });
