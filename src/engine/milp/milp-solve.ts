@@ -43,8 +43,8 @@ export interface SolveWatch {
 
 /**
  * Returns what HiGHS finds for a program. Where time runs out, memory does, or the caller stops it, the best point so far
- * is kept. Every point is held against the program's rows, so that a slip of
- * the solver does not become a solution ("failed").
+ * is kept. Every point is held against the program's rows, so that a slip of the solver does not become a solution
+ * ("failed").
  */
 export function solveMilp(
   instance: Instance,
@@ -124,10 +124,11 @@ function opened(instance: Instance, problem: MilpProblem, models: Model[]): Mode
   return model;
 }
 
-function setLimits(model: Model, { timeLimitMs, nodeLimit, absoluteGap = 0, enough }: MilpOptions): void {
-  model.options.set("mip_abs_gap", absoluteGap);
+function setLimits(model: Model, { timeLimitMs, nodeLimit = MOST_NODES, absoluteGap = 0, enough }: MilpOptions): void {
+  model.options.set("mip_abs_gap", Math.max(0, absoluteGap));
   if (timeLimitMs !== undefined) model.options.set("time_limit", Math.max(0, timeLimitMs / 1000));
-  if (nodeLimit !== undefined) model.options.set("mip_max_nodes", Math.min(MOST_NODES, Math.max(0, nodeLimit)));
+  const nodes = Math.min(MOST_NODES, Math.max(0, Math.floor(nodeLimit)));
+  if (nodes < MOST_NODES) model.options.set("mip_max_nodes", nodes);
   // for a maximization HiGHS stops at the first objective that is at least the target
   if (enough !== undefined && Number.isFinite(enough)) model.options.set("objective_target", enough);
 }

@@ -14,7 +14,12 @@ export interface Found {
 /** Returns the solution that a search came to, its parts made to fit each other. */
 export function solutionOf(problem: MilpProblem, { status, point, bound, nodes, ms }: Found): MilpSolution {
   const none = { primal: new Float64Array(0), objective: Number.NaN, nodes, ms };
-  if (status === "infeasible") return { status, bound: Number.NEGATIVE_INFINITY, ...none };
+  if (status === "infeasible") {
+    // a start that the rows admit proves HiGHS wrong
+    if (point !== undefined)
+      return solutionOf(problem, { status: "failed", point, bound: Number.POSITIVE_INFINITY, nodes, ms });
+    return { status, bound: Number.NEGATIVE_INFINITY, ...none };
+  }
   if (status === "unbounded") return { status, bound: Number.POSITIVE_INFINITY, ...none };
   if (point === undefined) {
     // HiGHS claims a point that the rows do not admit
