@@ -9,8 +9,13 @@ export interface Move {
   readonly reduces: boolean;
 }
 
-/** Returns the transfers of a point of the program, in order of start, without those that nobody needs. */
-export function movesOf(problem: FlowProblem, columns: Columns, point: (column: number) => number): Move[] {
+/** Returns the transfers of a point of the program, in order of start; `pruned`: without those that nobody needs. */
+export function movesOf(
+  problem: FlowProblem,
+  columns: Columns,
+  point: (column: number) => number,
+  pruned = true,
+): Move[] {
   const moves: Move[] = [];
   for (const { flow, side, place, low, high, first } of columns.blocks) {
     if (side === MEET) continue;
@@ -20,7 +25,7 @@ export function movesOf(problem: FlowProblem, columns: Columns, point: (column: 
     }
   }
   moves.sort((a, b) => a.start - b.start || a.route - b.route || a.flow - b.flow);
-  return neededMoves(problem, moves);
+  return pruned ? neededMoves(problem, moves) : moves;
 }
 
 /**

@@ -88,9 +88,9 @@ function reachOf({ kind, from, to }: Flow, time: Float64Array, npus: number): Re
 
 /**
  * Returns the columns that a schedule which ends by `horizon` can need: a chunk cannot leave an NPU before it can have come
- * there, nor come where it is of no use by the end. O(flows x (routes + NPUs)).
+ * there, nor come where it is of no use by the end; `partial`: the schedule goes on afterwards. O(flows x (routes + NPUs)).
  */
-export function columnsOf(problem: FlowProblem, ticks: Float64Array, horizon: number): Columns {
+export function columnsOf(problem: FlowProblem, ticks: Float64Array, horizon: number, partial = false): Columns {
   const { npuCount, routes, durations, flows } = problem;
   const times = pairTimes(problem);
   const blocks: Block[] = [];
@@ -117,7 +117,7 @@ export function columnsOf(problem: FlowProblem, ticks: Float64Array, horizon: nu
     for (let r = 0; r < duration.length; r++) {
       const [u, v] = [routes.source[r], routes.target[r]];
       if (copy !== undefined && copy.holds[v] === 0) {
-        add(f, COPY, r, copy.ready[u], horizon - duration[r] - copy.tail[v]);
+        add(f, COPY, r, copy.ready[u], horizon - duration[r] - (partial ? 0 : copy.tail[v]));
       }
       if (reduce !== undefined && !reduce.ends.includes(u)) {
         add(f, REDUCE, r, reduce.ready[u], horizon - duration[r] - reduce.tail[v]);

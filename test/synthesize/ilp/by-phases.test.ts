@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { MilpRunner } from "../../../src/engine/milp/milp.ts";
+import { boundOf } from "../../../src/model/bounds.ts";
+import { COLLECTIVE_KINDS, type NamedCollective } from "../../../src/model/collective.ts";
+import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { ceil } from "../../../src/model/rational.ts";
+import { routeTimes } from "../../../src/model/routes.ts";
+import { routesOf } from "../../../src/model/routing.ts";
+import { makespanPs } from "../../../src/model/step-schedule.ts";
+import { byTermination, byWindows } from "../../../src/synthesize/ilp/by-phases.ts";
+import { scheduleOf } from "../../../src/synthesize/ilp/schedule.ts";
+import { type Stages, stagesOf } from "../../../src/synthesize/ilp/stages.ts";
+import { verifySchedule } from "../../../src/verify/schedule.ts";
+import { milpHere } from "../../support/milp-here.ts";
+import { wholeCollective } from "../../support/synthesis.ts";
+
+let milp: MilpRunner;
+beforeAll(async () => {
+  milp = await milpHere();
+});
+
+function problem(network: string, kind: NamedCollective, chunks: number, root = 0) {
+  const topology = presetTopology(network);
+  const collective = wholeCollective(topology, kind, 2 ** 20, chunks, root % topology.npuCount);
+  const routes = routesOf(topology, "ports");
+  const durations = [routeTimes(topology, routes, collective.chunkBytes).slotPs];
+  const times = routeTimes(topology, routes, collective.chunkBytes);
+  const lowPs = Number(ceil(boundOf(topology, collective, routes, times).ps));
+  return { given: { topology, collective, routes, durations }, lowPs };
+}
+
+/** A solver that never finds anything, as one that is stopped at once. */
+const stopped: Stages = {
+  list: [],
+  leftMs: () => 0,
+  timedOut: () => true,
+  solve: async () => null,
+  fits: () => true,
+};
+
+describe.each(COLLECTIVE_KINDS)("%s in parts", (kind) => {
+  const networks = fc.constantFrom("mesh:2x3", "ring:5", "switch:4", "ring:2*fc:3@200,100GB/s");
+  const cases = fc.tuple(networks, fc.integer({ min: 1, max: 2 }), fc.nat(5));
+
+  it("is right and not below its bound by time clustering", async () => {
+    const property = fc.asyncProperty(cases, async ([network, chunks, root]) => {
+      const { given, lowPs } = problem(network, kind, chunks, root);
+      const moves = await byWindows(given, 2 * lowPs, stagesOf(milp, 20_000));
+      const { topology, collective, routes, durations } = given;
+      const schedule = scheduleOf(topology, collective, routes, durations[0], moves ?? []);
+      expect(verifySchedule(schedule).violations).toEqual([]);
+      expect(makespanPs(schedule)).toBeGreaterThanOrEqual(lowPs);
+    });
+    await fc.assert(property, { numRuns: 5, seed: 3 });
+  });
+
+  it("is completed on shortest ways where the solver finds nothing", async () => {
+    const property = fc.asyncProperty(cases, async ([network, chunks, root]) => {
+      const { given, lowPs } = problem(network, kind, chunks, root);
+      const { topology, collective, routes, durations } = given;
+      const moves = await byWindows(given, 2 * lowPs, stopped);
+      const schedule = scheduleOf(topology, collective, routes, durations[0], moves ?? []);
+      expect(verifySchedule(schedule).violations).toEqual([]);
+      expect(makespanPs(schedule)).toBeGreaterThanOrEqual(lowPs);
+    });
+    await fc.assert(property, { numRuns: 10, seed: 4 });
+  });
+});
+
+describe("early termination", () => {
+  it.each(["allgather", "reduce", "gather", "scatter"] as const)(
+    "completes %s from the most deliveries",
+    async (kind) => {
+      const { given, lowPs } = problem("mesh:2x3", kind, 1);
+      const moves = await byTermination(given, lowPs, stagesOf(milp, 20_000));
+      const { topology, collective, routes, durations } = given;
+      const schedule = scheduleOf(topology, collective, routes, durations[0], moves ?? []);
+      expect(verifySchedule(schedule).violations).toEqual([]);
+      expect(makespanPs(schedule)).toBeGreaterThanOrEqual(lowPs);
+    },
+  );
+});
