@@ -97,7 +97,7 @@ async function relaxed(
   const { conflict } = attempts.conflicts[0] as Attempts["conflicts"][number];
   const why = `${sketch.name} leaves no way: ${conflict.join("; ")}`;
   for (const { sketch: less, what } of relaxations(sketch, request.topology)) {
-    if (await attempt(less, request, context, attempts)) return [why, `the schedule is for the sketch ${what}`];
+    if (await attempt(less, request, context, attempts)) return [why, `the schedule follows the nearest sketch that has ways: ${what}`];
   }
   return [why];
 }

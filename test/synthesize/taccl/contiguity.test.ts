@@ -17,11 +17,14 @@ function shortestInOrder(tasks: Tasks, order: NonNullable<ReturnType<typeof fixe
   const { count, route, times, before } = tasks;
   let best = Number.POSITIVE_INFINITY;
   for (let chosen = 0; chosen < 2 ** order.together.length; chosen++) {
-    const messageOf = Array.from({ length: count }, (_, task) => task);
+    let messageOf = Array.from({ length: count }, (_, task) => task);
     const apart = [...order.apart];
     order.together.forEach(([a, b], p) => {
       if ((chosen & (2 ** p)) === 0) apart.push([a, b]);
-      else messageOf.forEach((m, task) => m === messageOf[b] && (messageOf[task] = messageOf[a] as number));
+      else {
+        const [into, from] = [messageOf[a] as number, messageOf[b]];
+        messageOf = messageOf.map((m) => (m === from ? into : m));
+      }
     });
     const size = (m: number): number => messageOf.filter((other) => other === m).length;
     const start = new Float64Array(count);
