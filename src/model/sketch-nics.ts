@@ -74,16 +74,19 @@ function switchesOf(
   const text = JSON.stringify(first);
   if (local.some((sets) => JSON.stringify(sets) !== text)) return null;
   const several = first.filter((set) => set.length > 1);
-  const pairs = new Set<number>();
-  for (const set of several) {
-    for (const a of set) {
-      for (const b of set) {
-        if (a === b) continue;
-        const pair = a * npusPerBox + b;
-        if (pairs.has(pair)) return null;
-        pairs.add(pair);
-      }
-    }
-  }
-  return several;
+  return meetOnce(several, npusPerBox) ? several : null;
+}
+
+/** Returns whether no two sets have two ranks in common. O(ranks in sets x sets of a rank). */
+function meetOnce(sets: readonly (readonly number[])[], ranks: number): boolean {
+  const setsOf: number[][] = Array.from({ length: ranks }, () => []);
+  return sets.every((set, i) => {
+    const met = new Set<number>();
+    return set.every((rank) => {
+      const fresh = setsOf[rank].every((other) => !met.has(other));
+      for (const other of setsOf[rank]) met.add(other);
+      setsOf[rank].push(i);
+      return fresh;
+    });
+  });
 }

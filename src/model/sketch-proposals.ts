@@ -32,22 +32,28 @@ export function proposedSketches(topology: Topology, kind: CollectiveKind): Sket
   const wiring = boxWiring(topology, boxesOf(topology));
   const plain = jointsOf(wiring, kind).flatMap((joint, k) => withPolicies(wiring, joint, k));
   const whole: Sketch = { ...plain[0], ...oneBox(topology.npuCount), name: "automatic: all links" };
-  const usable = plain.filter((sketch) => passes(topology, sketch));
-  const sketches = usable.length > 0 ? usable : [whole].filter((sketch) => passes(topology, sketch));
-  if (!ALIKE.has(kind)) return sketches;
-  const turned = sketches.flatMap((sketch) => {
-    const symmetries = rotationsOf(topology, sketch);
-    return symmetries.length === 0 ? [] : [{ ...sketch, name: `${sketch.name}, symmetric`, symmetries }];
-  });
-  return [...turned, ...sketches];
+  const alike = ALIKE.has(kind);
+  const usable = plain.flatMap((sketch) => turned(topology, sketch, alike));
+  const pairs = usable.length > 0 ? usable : turned(topology, whole, alike);
+  const symmetric = pairs.filter(({ symmetries }) => symmetries.length > 0);
+  return [
+    ...symmetric.map(({ sketch, symmetries }) => ({ ...sketch, name: `${sketch.name}, symmetric`, symmetries })),
+    ...pairs.map(({ sketch }) => sketch),
+  ];
 }
 
-function passes(topology: Topology, sketch: Sketch): boolean {
+/** Returns the sketch with the rotations that it has, where they are wanted; nothing where the network does not take it. */
+function turned(
+  topology: Topology,
+  sketch: Sketch,
+  wanted: boolean,
+): readonly { readonly sketch: Sketch; readonly symmetries: Sketch["symmetries"] }[] {
   try {
+    if (wanted) return [{ sketch, symmetries: rotationsOf(topology, sketch) }];
     sketchNetwork(topology, sketch);
-    return true;
+    return [{ sketch, symmetries: [] }];
   } catch (error) {
-    if (error instanceof InputError) return false;
+    if (error instanceof InputError) return [];
     throw error;
   }
 }

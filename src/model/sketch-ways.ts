@@ -28,23 +28,20 @@ const NO_LINKS: readonly number[] = [];
 
 /**
  * Returns the ways of a network divided into boxes. A connected set of switches is inside a box where all its NPUs are in it;
- * a NIC is connected to the network's switches, so it is not. O(nodes + links + boxes^2 per set of switches), and what the
- * ways take that are asked for.
+ * a NIC is connected to the network's switches, so it is not. O(nodes + links), and what the ways take that are asked for.
  */
 export function sketchWays(topology: Topology, boxOf: Int32Array, boxes: number): SketchWays {
   const { npuCount, linkSource, linkTarget } = topology;
   const straight: Map<number, number[]>[] = Array.from({ length: npuCount }, () => new Map());
-  const joined = new Set<number>();
-  const join = (from: number, to: number): void => {
-    if (from !== to) joined.add(from * boxes + to);
-  };
+  /** Pairs of boxes, from x boxes + to, that a link joins. */
+  const linked = new Set<number>();
   for (let link = 0; link < linkCount(topology); link++) {
     const [from, to] = [linkSource[link], linkTarget[link]];
     if (!isNpu(topology, from) || !isNpu(topology, to)) continue;
     const links = straight[from].get(to);
     if (links === undefined) straight[from].set(to, [link]);
     else links.push(link);
-    join(boxOf[from], boxOf[to]);
+    if (boxOf[from] !== boxOf[to]) linked.add(boxOf[from] * boxes + boxOf[to]);
   }
 
   const components = switchComponents(topology);
@@ -52,14 +49,17 @@ export function sketchWays(topology: Topology, boxOf: Int32Array, boxes: number)
   const down: Port[][] = Array.from({ length: npuCount }, () => []);
   const insides: number[][][] = Array.from({ length: boxes }, () => []);
   const finders: (WayFinder | undefined)[] = [];
+  /** [boxes] sets of switches that a box sends to; [components] boxes that a set reaches. */
+  const sendsTo: number[][] = Array.from({ length: boxes }, () => []);
+  const reaches: ReadonlySet<number>[] = [];
   const isInside = components.map(({ senders, receivers }, component) => {
     for (const { npu, links } of senders) up[npu].push({ component, links });
     for (const { npu, links } of receivers) down[npu].push({ component, links });
     const from = new Set(senders.map(({ npu }) => boxOf[npu]));
     const to = new Set(receivers.map(({ npu }) => boxOf[npu]));
-    const both = new Set([...from, ...to]);
-    for (const a of from) for (const b of to) join(a, b);
-    if (both.size !== 1) return false;
+    for (const box of from) sendsTo[box].push(component);
+    reaches.push(to);
+    if (new Set([...from, ...to]).size !== 1) return false;
     const npus = new Set([...senders, ...receivers].map(({ npu }) => npu));
     insides[boxOf[[...npus][0] as number]].push([...npus].sort((a, b) => a - b));
     return true;
@@ -67,7 +67,7 @@ export function sketchWays(topology: Topology, boxOf: Int32Array, boxes: number)
 
   return {
     insides,
-    joins: (fromBox, toBox) => joined.has(fromBox * boxes + toBox),
+    joins: (from, to) => linked.has(from * boxes + to) || sendsTo[from].some((component) => reaches[component].has(to)),
     direct: (from, to) => straight[from].get(to) ?? NO_LINKS,
     directFrom: (from) => straight[from],
     through(from, to, inside, key) {

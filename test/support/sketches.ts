@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { readTacclTopology } from "../../src/import/taccl-topology.ts";
+import { type Collective, membersOf } from "../../src/model/collective.ts";
+import { routeCount } from "../../src/model/routes.ts";
 import type { Sketch } from "../../src/model/sketch.ts";
+import type { SketchNetwork } from "../../src/model/sketch-network.ts";
 import type { Topology } from "../../src/model/topology.ts";
 
 /** The text of our own sketch file, with comments. */
@@ -103,4 +106,30 @@ export function anySketch(boxes: number, npusPerBox: number): fc.Arbitrary<Sketc
     chunksPerNpu: fc.integer({ min: 1, max: 9 }),
     inputBytes: fc.option(fc.integer({ min: 1, max: 2 ** 40 })),
   });
+}
+
+/** Returns the first (chunk, NPU) that stays without, null where there is none, by carrying chunks on until nothing changes. */
+export function firstUnreached(network: SketchNetwork, wanted: Collective): readonly [number, number] | null {
+  const reached = new Map<number, ReadonlySet<number>>();
+  for (let chunk = 0; chunk < wanted.chunkCount; chunk++) {
+    const [owner] = membersOf(wanted, wanted.pre, chunk);
+    const has = reached.get(owner) ?? reachedFrom(network, owner);
+    reached.set(owner, has);
+    for (const npu of membersOf(wanted, wanted.post, chunk)) if (!has.has(npu)) return [chunk, npu];
+  }
+  return null;
+}
+
+function reachedFrom({ routes, sketch, boxOf }: SketchNetwork, owner: number): ReadonlySet<number> {
+  const has = new Set([owner]);
+  const relays = sketch.internode?.relays?.get(owner % sketch.npusPerBox);
+  for (let before = 0; before < has.size; ) {
+    before = has.size;
+    for (let r = 0; r < routeCount(routes); r++) {
+      const [u, v] = [routes.source[r], routes.target[r]];
+      const exit = boxOf[u] === boxOf[owner] && boxOf[v] !== boxOf[u];
+      if (has.has(u) && (!exit || relays === undefined || relays.includes(u % sketch.npusPerBox))) has.add(v);
+    }
+  }
+  return has;
 }

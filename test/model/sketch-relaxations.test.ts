@@ -1,38 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Collective, collective, membersOf } from "../../src/model/collective.ts";
+import { type Collective, collective } from "../../src/model/collective.ts";
 import { indicesBelow } from "../../src/model/ordering.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { routeCount } from "../../src/model/routes.ts";
 import type { Sketch } from "../../src/model/sketch.ts";
-import { type SketchNetwork, sketchNetwork } from "../../src/model/sketch-network.ts";
+import { sketchNetwork } from "../../src/model/sketch-network.ts";
 import { relaxations } from "../../src/model/sketch-relaxations.ts";
-import { unroutablePair } from "../../src/model/sketch-routable.ts";
-import { anySketch, flatSketch, sharedNics } from "../support/sketches.ts";
+import { anySketch, firstUnreached, flatSketch, sharedNics } from "../support/sketches.ts";
 
-const whole = (npus: number, kind: "allgather" | "alltoall" | "gather" | "scatter"): Collective =>
+const whole = (npus: number, kind: "allgather" | "alltoall"): Collective =>
   collective({ kind, groups: [indicesBelow(npus)], chunksPerNpu: 1, rootRank: 1, sizeBytes: 4096 });
-
-/** Returns the first (chunk, NPU) that stays without, by carrying chunks over routes until nothing changes. */
-function firstMissing(
-  { routes, sketch, boxOf, topology }: SketchNetwork,
-  wanted: Collective,
-): readonly [number, number] | null {
-  for (let chunk = 0; chunk < wanted.chunkCount; chunk++) {
-    const [owner] = membersOf(wanted, wanted.pre, chunk);
-    const has = new Set([owner]);
-    for (let round = 0; round < topology.npuCount; round++) {
-      for (let r = 0; r < routeCount(routes); r++) {
-        const [u, v] = [routes.source[r], routes.target[r]];
-        const exit = boxOf[u] === boxOf[owner] && boxOf[v] !== boxOf[u];
-        const relays = sketch.internode?.relays?.get(owner % sketch.npusPerBox);
-        if (has.has(u) && (!exit || relays === undefined || relays.includes(u % sketch.npusPerBox))) has.add(v);
-      }
-    }
-    for (const npu of membersOf(wanted, wanted.post, chunk)) if (!has.has(npu)) return [chunk, npu];
-  }
-  return null;
-}
 
 /** Two boxes of four in which 0 and 1 never learn from each other inside, but only 1 may send what 0 has. */
 const cut = (): Sketch =>
@@ -60,65 +37,6 @@ const cut = (): Sketch =>
     },
   });
 
-describe("unroutablePair", () => {
-  it("names relays that a chunk cannot reach", () => {
-    const network = sketchNetwork(sharedNics(), cut());
-    expect(unroutablePair(network, whole(8, "allgather"))).toEqual({
-      chunk: 0,
-      npu: 1,
-      why: expect.stringMatching(
-        /^internode_sketch.gpus_to_sender_rev_map lets the chunks of 0 leave .* GPUs 1, .* leads to 1$/,
-      ),
-    });
-  });
-
-  it("names connections that are missing", () => {
-    const only = flatSketch(4, {
-      intranode: {
-        strategy: "relay",
-        switches: [],
-        policies: [],
-        connections: new Map([
-          [0, [1]],
-          [2, [3]],
-        ]),
-      },
-    });
-    const network = sketchNetwork(presetTopology("fc:4"), only);
-    expect(unroutablePair(network, whole(4, "allgather"))?.why).toBe(
-      "intranode_sketch has no connection that ends at 2",
-    );
-    expect(unroutablePair(network, whole(4, "gather"))?.why).toMatch(
-      /connects 1 with no GPU that a chunk of 2 could reach/,
-    );
-    const line = sketchNetwork(presetTopology("line:3"), {
-      ...cut(),
-      boxes: 3,
-      npusPerBox: 1,
-      intranode: flatSketch(1).intranode,
-      internode: { connections: "direct-map", betaSplit: new Map(), relays: null, enforceOrdering: false },
-    });
-    expect(unroutablePair(line, whole(3, "alltoall"))).toBeNull();
-  });
-
-  it("agrees with carrying chunks on until nothing changes", () => {
-    const topology = sharedNics();
-    let missing = 0;
-    fc.assert(
-      fc.property(anySketch(2, 4), fc.constantFrom("allgather", "alltoall", "gather", "scatter"), (any, kind) => {
-        const network = sketchNetwork(topology, { ...any, symmetries: [] });
-        const expected = firstMissing(network, whole(8, kind));
-        const found = unroutablePair(network, whole(8, kind));
-        expect(found === null ? null : [found.chunk, found.npu]).toEqual(expected);
-        if (expected !== null) missing++;
-      }),
-      { numRuns: 200 },
-    );
-    expect(missing).toBeGreaterThan(20);
-    expect(missing).toBeLessThan(200);
-  });
-});
-
 describe("relaxations", () => {
   it("gives up the least first", () => {
     const sketch = { ...cut(), symmetries: [{ offset: 4, period: 8 }] };
@@ -134,7 +52,7 @@ describe("relaxations", () => {
       "without gpus_to_sender_rev_map, without symmetry_offsets, internode_conn fully-connected, intranode_sketch with all links of a node",
     ]);
     const routable = found.filter(
-      (one) => unroutablePair(sketchNetwork(sharedNics(), one.sketch), whole(8, "allgather")) === null,
+      (one) => firstUnreached(sketchNetwork(sharedNics(), one.sketch), whole(8, "allgather")) === null,
     );
     expect(routable[0].what).toBe("without gpus_to_sender_rev_map");
   });
@@ -195,7 +113,7 @@ describe("relaxations", () => {
         const found = relaxations(sketch, topology);
         for (const { sketch: relaxed } of found) sketchNetwork(topology, relaxed);
         const last = found.at(-1)?.sketch ?? sketch;
-        expect(unroutablePair(sketchNetwork(topology, { ...last, symmetries: [] }), whole(8, "alltoall"))).toBeNull();
+        expect(firstUnreached(sketchNetwork(topology, { ...last, symmetries: [] }), whole(8, "alltoall"))).toBeNull();
       }),
     );
   });
