@@ -14,7 +14,7 @@ export interface Sketch {
   readonly symmetries: readonly SymmetryOffset[];
   /** Chunks per NPU (`input_chunkup`). */
   readonly chunksPerNpu: number;
-  /** nccl-tests size of the collective in bytes, where the sketch says (`input_size` is that of one NPU's input). */
+  /** Bytes of one NPU's input (`input_size`); null where the sketch does not say. */
   readonly inputBytes: number | null;
 }
 
