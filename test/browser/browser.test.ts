@@ -31,6 +31,7 @@ describe.runIf(why === "")(`the package in Chromium${why && ` (skipped: ${why})`
     { topology: "mesh:5x4@50GB/s,0.5us", collective: "allgather", sizeBytes: 2 ** 20, algorithm: "tacos" },
     { topology: "ring:2*switch:4@50,25GB/s", collective: "allreduce", sizeBytes: 2 ** 24, algorithm: "tacos" },
     { topology: "mesh:3x3", collective: "alltoall", sizeBytes: 2 ** 20, algorithm: "tacos" },
+    { topology: "mesh:2x4", collective: "allgather", sizeBytes: 2 ** 20, algorithm: "tacos-ilp" },
   ])(
     "synthesizes $collective on $topology with WebAssembly, the same schedule as here",
     async (request) => {
