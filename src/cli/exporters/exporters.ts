@@ -7,6 +7,7 @@ import { PROGRAM_EXPORTERS } from "./programs.ts";
 import { PYTHON_EXPORTERS } from "./python.ts";
 import { SCHEDULE_EXPORTERS } from "./schedules.ts";
 import { SIMULATOR_EXPORTERS } from "./simulators.ts";
+import { SKETCH_EXPORTER } from "./sketches.ts";
 
 /** The formats of `banyan export`. */
 export const EXPORTERS: readonly Exporter[] = [
@@ -16,6 +17,7 @@ export const EXPORTERS: readonly Exporter[] = [
   ...SIMULATOR_EXPORTERS,
   ...PYTHON_EXPORTERS,
   NCCL_GRAPH_EXPORTER,
+  SKETCH_EXPORTER,
 ];
 
 /** Returns the format of a name. Throws InputError. */

@@ -1,0 +1,38 @@
+import { InputError } from "../../errors.ts";
+import { sketchToJson } from "../../export/taccl-sketch.ts";
+import { proposedSketches } from "../../model/sketch-proposals.ts";
+import { outputFolder } from "../output-folder.ts";
+import { count } from "../text.ts";
+import type { Exporter } from "./exporter.ts";
+
+/** "automatic: one relay per NIC, uc-max" as part of a file's name. */
+const slug = (name: string): string =>
+  name
+    .replace(/^automatic: /, "")
+    .replace(/[^A-Za-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+
+export const SKETCH_EXPORTER: Exporter = {
+  name: "taccl-sketches",
+  folder: true,
+  description: "a folder of the sketches that taccl tries on a network, best guess first, for --sketch or to change",
+  fromNetwork(context, { topology }, path) {
+    const sketches = proposedSketches(topology, "allgather");
+    if (sketches.length === 0)
+      throw new InputError(
+        "the topology",
+        "a network of fewer connections, for which sketches can be proposed,",
+        topology.name,
+      );
+    const folder = outputFolder(context, path, "-o");
+    const files = sketches.map((sketch, i) => ({
+      name: `${String(i + 1).padStart(2, "0")}-${slug(sketch.name)}.json`,
+      parts: [new TextEncoder().encode(sketchToJson(sketch))],
+    }));
+    return {
+      bytes: folder.write(files),
+      what: count(files.length, "sketch", "sketches"),
+      facts: { sketches: files.map(({ name }) => name) },
+    };
+  },
+};
