@@ -58,6 +58,8 @@ export interface SynthesisContext {
   readonly lp?: () => Promise<LpSolver>;
   /** Solves mixed-integer programs; without it synthesizers do with less. */
   readonly milp?: MilpRunner;
+  /** Between units of work on the calling thread: lets timers and signals in; rejects with CancelledError once cancelled. */
+  readonly breathe?: () => Promise<void>;
   /** Called between units of work. */
   readonly onProgress?: (progress: { readonly phase: string; readonly done: number; readonly total: number }) => void;
 }

@@ -14,6 +14,8 @@ export interface PlanOptions {
   /** No plan of the sketch ends sooner; 0 where nothing is known. */
   readonly leastPs: number;
   readonly reroute?: Reroute | undefined;
+  /** As in SynthesisContext, between searches. */
+  readonly breathe?: (() => Promise<void>) | undefined;
   /** A plan to start from as well. */
   readonly known?: Plan | undefined;
 }
@@ -42,10 +44,10 @@ const COST_OF_LIST = 6;
  * Returns the best plan of list schedules and of local search from the best of them. Each list schedule is made forwards, and
  * backwards in time from the ends, whose starts are the keys of a forward one. O(budget).
  */
-export function planned(
+export async function planned(
   tasks: Tasks,
-  { seed, budget, leavesBox, leastPs: least, reroute, known }: PlanOptions,
-): NamedPlan {
+  { seed, budget, leavesBox, leastPs: least, reroute, known, breathe }: PlanOptions,
+): Promise<NamedPlan> {
   // a search that changes ways may end sooner than these ways allow
   const boundPs = Math.max(least, reroute === undefined ? pathsOf(tasks).boundPs : 0);
   const clock = clockOf(tasks);
@@ -86,6 +88,7 @@ export function planned(
   };
   for (let i = 0; i < searches; i++) {
     const one = found[i % Math.min(STARTS, found.length)];
+    await breathe?.();
     search({ ...one, tasks, tries: 0 }, one.name, each, i);
   }
   search(best, name, tries - searches * each, searches);

@@ -1,6 +1,5 @@
 import type { Collective } from "../../model/collective.ts";
 import type { SketchNetwork } from "../../model/sketch-network.ts";
-import type { StepSchedule } from "../../model/step-schedule.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { SynthesisContext } from "../synthesizer.ts";
 
@@ -36,14 +35,3 @@ export interface NoRouting {
 
 /** Stage 1, routing: which routes each chunk takes. */
 export type RoutingStage = (problem: TacclProblem, context: SynthesisContext) => Promise<Routing | NoRouting>;
-
-export interface Scheduled {
-  /** Rows of one route with equal start and end are one merged send. */
-  readonly schedule: StepSchedule;
-  /** How the order was found: "longest path first, 3 merged sends". */
-  readonly policy: string;
-  readonly stages: readonly SolverStage[];
-}
-
-/** Stages 2 and 3, ordering and exact scheduling with merged sends. */
-export type SchedulingStage = (problem: TacclProblem, sends: Sends, context: SynthesisContext) => Promise<Scheduled>;

@@ -8,7 +8,7 @@ import { reversedNetwork } from "./reverse.ts";
 import { routeChunks } from "./routing.ts";
 import { finished, tasksOf, timing } from "./scheduling.ts";
 import { clockOf, type Plan } from "./scheduling-clock.ts";
-import { type NamedPlan, planned } from "./scheduling-plan.ts";
+import { type NamedPlan, type PlanOptions, planned } from "./scheduling-plan.ts";
 import { rerouting } from "./scheduling-reroute.ts";
 import { followedBy, type Tasks, turnedTasks } from "./scheduling-tasks.ts";
 import type { NoRouting } from "./stages.ts";
@@ -60,22 +60,23 @@ export async function routedPhases(
  * ordered anew as they run (section 5.3: not all that an NPU receives can be reduced at once, as its links are busy); the
  * halves of an all-reduce then overlap, each chunk's second half waiting for its first. `budget` as in PlanOptions, each time.
  */
-export function drafted(
+export async function drafted(
   network: SketchNetwork,
   phases: readonly RoutedPhase[],
-  { seed, budget }: { readonly seed: number; readonly budget: number },
-): Drafted {
+  { seed, budget, breathe }: Pick<PlanOptions, "seed" | "budget" | "breathe">,
+): Promise<Drafted> {
   const { leavesBox } = network;
-  const plans = phases.map(({ phase, network: own, tasks, boundPs }) => {
+  const plans: NamedPlan[] = [];
+  for (const { phase, network: own, tasks, boundPs } of phases) {
     const reroute = rerouting(own, phase.collective, tasks, (changed) => finished(own, phase.collective, changed));
-    const found = planned(tasks, { seed, budget, leavesBox, leastPs: boundPs, reroute });
-    return phase.reversed ? turnedPlan(found, network, phase.reduces) : found;
-  });
+    const found = await planned(tasks, { seed, budget, leavesBox, leastPs: boundPs, reroute, breathe });
+    plans.push(phase.reversed ? turnedPlan(found, network, phase.reduces) : found);
+  }
   const [first, second] = plans as [NamedPlan, NamedPlan?];
   if (second === undefined && !(phases[0] as RoutedPhase).phase.reversed) return { network, phases, whole: first };
   const { tasks, plan } = second === undefined ? first : concatenated(first, second);
   const leastPs = second === undefined ? first.boundPs : 0;
-  const whole = planned(tasks, { seed, budget, leavesBox, leastPs, known: plan });
+  const whole = await planned(tasks, { seed, budget, leavesBox, leastPs, known: plan, breathe });
   return { network, phases, whole: { ...whole, name: first.name } };
 }
 

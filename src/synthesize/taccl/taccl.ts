@@ -18,6 +18,8 @@ const DRAFT_BUDGET = 2e6;
 const FULL_BUDGET = 2e7;
 /** Timings of a millisecond, at the least: how budgets shrink with the time limit. */
 const TIMINGS_PER_MS = 1000;
+/** Most time for the last program where the user sets no limit: it seldom gains anything later. */
+const USUAL_EXACT_MS = 15_000;
 
 /** Keeps account of the time of solves; what local search takes is counted by its budget. */
 interface Purse {
@@ -51,8 +53,13 @@ async function attempt(
   purse.stages.push(...stages);
   purse.leftMs = Math.max(0, purse.leftMs - stages.reduce((sum, { ms }) => sum + ms, 0));
   const { best } = attempts;
+  // what cannot beat the best so far is not planned
   if (best !== null && phases.some(({ boundPs }) => boundPs >= best.whole.endPs)) return true;
-  const draft = drafted(network, phases, { seed, budget: budgetOf(request, DRAFT_BUDGET) });
+  const draft = await drafted(network, phases, {
+    seed,
+    budget: budgetOf(request, DRAFT_BUDGET),
+    breathe: context.breathe,
+  });
   if (best === null || draft.whole.endPs < best.whole.endPs) attempts.best = draft;
   return true;
 }
@@ -80,9 +87,14 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   if (given !== null && attempts.best === null) notes.push(...(await relaxed(given, request, context, attempts)));
   const { best } = attempts;
   if (best === null) throw noRouting(request, attempts);
-  const fuller = drafted(best.network, best.phases, { seed, budget: budgetOf(request, FULL_BUDGET) });
+  const fuller = await drafted(best.network, best.phases, {
+    seed,
+    budget: budgetOf(request, FULL_BUDGET),
+    breathe: context.breathe,
+  });
   const chosen = fuller.whole.endPs < best.whole.endPs ? fuller : best;
-  const { draft, stage } = await exactly(chosen, context, purse.leftMs);
+  const exactMs = Math.min(purse.leftMs, request.timeLimitMs ?? USUAL_EXACT_MS);
+  const { draft, stage } = await exactly(chosen, context, exactMs);
   if (stage !== null) purse.stages.push(stage);
   return synthesis(request, draft, purse.stages, notes);
 }
@@ -97,7 +109,8 @@ async function relaxed(
   const { conflict } = attempts.conflicts[0] as Attempts["conflicts"][number];
   const why = `${sketch.name} leaves no way: ${conflict.join("; ")}`;
   for (const { sketch: less, what } of relaxations(sketch, request.topology)) {
-    if (await attempt(less, request, context, attempts)) return [why, `the schedule follows the nearest sketch that has ways: ${what}`];
+    if (await attempt(less, request, context, attempts))
+      return [why, `the schedule follows the nearest sketch that has ways: ${what}`];
   }
   return [why];
 }

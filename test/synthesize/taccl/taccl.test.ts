@@ -140,7 +140,7 @@ describe.skipIf(!hasSharedData)("taccl on TACCL's examples", () => {
     const network = sketchNetwork(topology, sketch);
     const limits = { seed: 1, timeLimitMs: 60_000 };
     const phases = await routedPhases(network, collective, limits, contextWith(await milpHere()));
-    const { whole } = drafted(network, phases as readonly RoutedPhase[], { seed: 1, budget });
+    const { whole } = await drafted(network, phases as readonly RoutedPhase[], { seed: 1, budget });
     expect(whole.endPs / unitPs).toBeLessThanOrEqual(goal);
   });
 
