@@ -8,6 +8,8 @@ type Rows = Pick<StepSchedule, "chunk" | "route" | "startPs" | "endPs">;
 export interface Messages {
   /** The first row of each message, by route and in order of departure. */
   readonly byRoute: Grouping;
+  /** [routes] 1 where rows of a route overlap; those of one message do. */
+  readonly overlaps: Uint8Array;
   /** [rows] chunks of the message that begins with the row, 0 for its other rows; null where every row is a message. */
   readonly chunks: Int32Array | null;
 }
@@ -19,10 +21,14 @@ export interface Messages {
  */
 export function messagesOf(rows: Rows, routes: number, tenant: Int32Array | null = null): Messages {
   const byRoute = groupRows(rows.route, routes);
+  const overlaps = new Uint8Array(routes);
   let chunks: Int32Array | null = null;
   for (let route = 0; route < routes; route++) {
     const own = byRoute.rows.subarray(byRoute.offset[route], byRoute.offset[route + 1]);
-    if (!sortByStart(own, rows.startPs)) continue;
+    const found = sortByStart(own, rows);
+    if (found === APART) continue;
+    overlaps[route] = 1;
+    if (found === OVERLAPPING) continue;
     chunks ??= new Int32Array(rows.route.length).fill(1);
     for (let from = 0, to = 1; to <= own.length; to++) {
       if (to < own.length && rows.startPs[own[to]] === rows.startPs[own[from]]) continue;
@@ -30,22 +36,29 @@ export function messagesOf(rows: Rows, routes: number, tenant: Int32Array | null
       from = to;
     }
   }
-  return { byRoute: chunks === null ? byRoute : firstRows(byRoute, chunks), chunks };
+  return { byRoute: chunks === null ? byRoute : firstRows(byRoute, chunks), overlaps, chunks };
 }
 
-/** Sorts rows by start, then by row, and returns whether two start together. */
-function sortByStart(rows: Int32Array, startPs: Float64Array): boolean {
-  let ties = false;
+/** What the rows of a route are to each other in order of their starts. */
+const APART = 0;
+const OVERLAPPING = 1;
+const TIED = 2;
+
+/** Sorts rows by start, then by row, and returns whether each ends before the next starts, and else whether two start together. */
+function sortByStart(rows: Int32Array, times: Pick<Rows, "startPs" | "endPs">): number {
+  const { startPs, endPs } = times;
+  let found = APART;
   for (let i = 1; i < rows.length; i++) {
-    const before = startPs[rows[i - 1]];
+    const before = rows[i - 1];
     const start = startPs[rows[i]];
-    if (before > start) {
+    if (endPs[before] <= start) continue;
+    if (startPs[before] > start) {
       rows.sort((a, b) => startPs[a] - startPs[b] || a - b);
-      return rows.some((row, k) => k > 0 && startPs[rows[k - 1]] === startPs[row]);
+      return sortByStart(rows, times);
     }
-    if (before === start) ties = true;
+    found = Math.max(found, startPs[before] === start ? TIED : OVERLAPPING);
   }
-  return ties;
+  return found;
 }
 
 /** Joins those rows of one route and start that end together, and are of one tenant. */

@@ -32,7 +32,7 @@ export function checkOccupancy(
 /** Records overlaps on each route, and returns for each route whether there was one. */
 function checkRoutes(
   schedule: Occupants,
-  { byRoute, chunks }: Messages,
+  { byRoute, overlaps, chunks }: Messages,
   recorder: Recorder,
   words: Pick<Describer, "departure" | "time">,
   cargo: (row: number) => string,
@@ -41,9 +41,9 @@ function checkRoutes(
   const { offset, rows } = byRoute;
   const crowded = new Uint8Array(offset.length - 1);
   for (let route = 0; route < crowded.length; route++) {
+    if (overlaps[route] === 0) continue;
     const from = offset[route];
     const to = offset[route + 1];
-    if (to - from < 2) continue;
     let last = rows[from];
     for (let i = from + 1; i < to; i++) {
       const row = rows[i];
