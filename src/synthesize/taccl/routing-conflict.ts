@@ -17,12 +17,12 @@ const MOST_NAMES = 8;
 export function routingConflict(
   network: SketchNetwork,
   whole: Collective,
-  distancesOf: (chunk: number) => Distances,
+  distancesOf: readonly Distances[],
 ): string[] {
   const sentences = new Set<string>();
   const told = new Set<string>();
   for (let chunk = 0; chunk < whole.chunkCount; chunk++) {
-    const { rank } = distancesOf(chunk);
+    const { rank } = distancesOf[chunk];
     const holders = membersOf(whole, whole.pre, chunk);
     for (const target of membersOf(whole, whole.post, chunk)) {
       if (rank[target] >= 0) continue;
@@ -41,7 +41,7 @@ function whyNot(network: SketchNetwork, holders: Int32Array, target: number): st
   const { npuCount } = topology;
   const names = (npus: Iterable<number>): string => listed([...new Set(npus)].map((npu) => topology.nodeNames[npu]));
   const reach = (from: Int32Array, allowed: (route: number) => boolean): Int32Array =>
-    distancesFrom(npuCount, routes, new Float64Array(routeCount(routes)).fill(1), from, allowed).order;
+    distancesFrom(npuCount, routes, new Float64Array(routeCount(routes)).fill(1), from, allowed)(0).order;
   const [owner] = holders;
   const home = boxOf[owner];
   const away = boxOf[target];

@@ -13,9 +13,10 @@ export interface Distances {
 }
 
 /**
- * Returns times and an order of NPUs such that routes which go up in it make no cycle. The order is by the sum of squared
+ * Returns a function that gives times and an order of NPUs such that routes which go up in it make no cycle. The order is by the sum of squared
  * times over the way: several quick routes come before one as slow as all of them (TACCL allows the NPUs on shortest ways
- * only, and loses NDv2's ring of double links by it); equal ones, as behind one switch, follow the first holder cyclically.
+ * only, and loses NDv2's ring of double links by it); equal ones, as behind one switch, follow the first holder cyclically,
+ * `turn` places on: so several chunks of one holder begin at different NPUs.
  * O(routes * log(routes)).
  */
 export function distancesFrom(
@@ -24,18 +25,21 @@ export function distancesFrom(
   slotPs: Float64Array,
   holders: Int32Array,
   allowed: (route: number) => boolean,
-): Distances {
+): (turn: number) => Distances {
   const least = slotPs.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
   const squares = slotPs.map((ps) => Math.max(1, Math.round((64 * ps) / Math.max(least, 1))) ** 2);
   const timePs = shortest(npuCount, routes, slotPs, holders, allowed);
   const sums = shortest(npuCount, routes, squares, holders, allowed);
-  const turn = (npu: number): number => (npu - holders[0] + npuCount) % npuCount;
-  const order = Int32Array.from({ length: npuCount }, (_, npu) => npu)
-    .filter((npu) => sums[npu] < Number.POSITIVE_INFINITY)
-    .sort((a, b) => sums[a] - sums[b] || turn(a) - turn(b));
-  const rank = new Int32Array(npuCount).fill(-1);
-  for (let i = 0; i < order.length; i++) rank[order[i]] = i;
-  return { timePs, rank, order };
+  const reached = Int32Array.from({ length: npuCount }, (_, npu) => npu).filter(
+    (npu) => sums[npu] < Number.POSITIVE_INFINITY,
+  );
+  return (turn) => {
+    const place = (npu: number): number => (npu + 2 * npuCount - holders[0] - 1 - (turn % npuCount)) % npuCount;
+    const order = reached.slice().sort((a, b) => sums[a] - sums[b] || place(a) - place(b));
+    const rank = new Int32Array(npuCount).fill(-1);
+    for (let i = 0; i < order.length; i++) rank[order[i]] = i;
+    return { timePs, rank, order };
+  };
 }
 
 /** Dijkstra's algorithm from several NPUs. */

@@ -48,25 +48,21 @@ export function allowedFor(network: SketchNetwork, holders: Int32Array): (route:
   return (route) => leavesBox[route] === 0 || holders.some((owner) => mayCarry(sketch, owner, routes.source[route]));
 }
 
-/** Returns the distances of a chunk, worked out once for chunks of equal holders. */
-export function distancesOfChunks(
-  network: SketchNetwork,
-  whole: Collective,
-  costs: RoutingCosts,
-): (chunk: number) => Distances {
-  const known = new Map<string, Distances>();
-  return (chunk) => {
+/** Returns the distances of each chunk, searched for once for chunks of equal holders. O(chunks * NPUs * log(NPUs)) and the searches. */
+export function distancesOfChunks(network: SketchNetwork, whole: Collective, costs: RoutingCosts): Distances[] {
+  const known = new Map<string, { readonly of: (turn: number) => Distances; chunks: number }>();
+  return Array.from({ length: whole.chunkCount }, (_, chunk) => {
     const holders = membersOf(whole, whole.pre, chunk);
     const key = holders.join();
-    let distances = known.get(key);
-    if (distances === undefined) {
+    let from = known.get(key);
+    if (from === undefined) {
       const { npuCount } = network.topology;
-      const allowed = allowedFor(network, holders);
-      distances = distancesFrom(npuCount, network.routes, costs.times.slotPs, holders, allowed);
-      known.set(key, distances);
+      const of = distancesFrom(npuCount, network.routes, costs.times.slotPs, holders, allowedFor(network, holders));
+      from = { of, chunks: 0 };
+      known.set(key, from);
     }
-    return distances;
-  };
+    return from.of(from.chunks++);
+  });
 }
 
 /**
@@ -79,14 +75,14 @@ export function routingOptions(
   whole: Collective,
   costs: RoutingCosts,
   symmetry: RoutingSymmetry,
-  distancesOf: (chunk: number) => Distances,
+  distancesOf: readonly Distances[],
 ): RoutingOptions {
   const chunks: ChunkOptions[] = [];
   const route: number[] = [];
   const detourPs: number[] = [];
   let longestPs = 0;
   for (const chunk of symmetry.representatives) {
-    const distances = distancesOf(chunk);
+    const distances = distancesOf[chunk];
     const { timePs, order } = distances;
     const isHolder = flags(network, membersOf(whole, whole.pre, chunk));
     const isTarget = flags(network, membersOf(whole, whole.post, chunk));

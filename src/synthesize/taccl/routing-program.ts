@@ -27,6 +27,10 @@ export interface RoutingProgram {
   readonly unitPs: number;
 }
 
+/** What a connection of a switch is worth where a policy counts them: as much as one chunk's shortest detour. */
+export const connectionPs = ({ costs, symmetry }: Pick<RoutingParts, "costs" | "symmetry">): number =>
+  (symmetry.maps.length * costs.times.slotPs.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)) / 2;
+
 /** Returns about how large the program is, before it is built. O(1). */
 export function routingProgramSize({ options, symmetry, network }: RoutingParts): MilpSize {
   const count = options.route.length;
@@ -79,7 +83,7 @@ const ones = (columns: readonly number[]): number[] => columns.map(() => 1);
  * up in an order of NPUs, so a chunk needs times only where some way up takes longer than the goal. O(options * images * route length).
  */
 export function routingProgram(parts: RoutingParts): RoutingProgram {
-  const { options, costs, symmetry, network, aim } = parts;
+  const { options, symmetry, network, aim } = parts;
   const unitPs = Math.max(parts.goalPs, 1) / 1000;
   const count = options.route.length;
   const used = usedRoutes(parts);
@@ -110,8 +114,7 @@ export function routingProgram(parts: RoutingParts): RoutingProgram {
   if (aim === "detours") {
     const images = symmetry.maps.length;
     for (let i = 0; i < count; i++) objective[i] = (-images * options.detourPs[i]) / unitPs;
-    const least = costs.times.slotPs.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-    const weight = least / unitPs / (2 * used.classes.length + 1);
+    const weight = connectionPs(parts) / unitPs;
     used.classes.forEach(({ policy }, i) => {
       if (policy !== "none") objective[count + i] = policy === "uc-max" ? weight : -weight;
     });

@@ -7,7 +7,13 @@ import { mergedCosts, routingCosts } from "./routing-costs.ts";
 import { type GreedyRouting, greedyRouting } from "./routing-greedy.ts";
 import { timeOf } from "./routing-load.ts";
 import { distancesOfChunks, type RoutingOptions, routingOptions } from "./routing-options.ts";
-import { type RoutingParts, type RoutingProgram, routingProgram, routingProgramSize } from "./routing-program.ts";
+import {
+  connectionPs,
+  type RoutingParts,
+  type RoutingProgram,
+  routingProgram,
+  routingProgramSize,
+} from "./routing-program.ts";
 import { type RoutingSymmetry, routingSymmetry } from "./routing-symmetry.ts";
 import type { RoutingStage, Sends, TacclProblem } from "./stages.ts";
 
@@ -100,14 +106,13 @@ async function improved(
 }
 
 function solverOptions({ unitPs }: RoutingProgram, parts: RoutingParts, timeLimitMs: number): MilpOptions {
-  const { goalPs, aim, options, costs, symmetry } = parts;
+  const { goalPs, aim, options, symmetry } = parts;
   if (aim === "load") {
     const enough = (-goalPs / unitPs) * GOOD_ENOUGH;
     return { timeLimitMs, enough, absoluteGap: (goalPs / unitPs) * (GOOD_ENOUGH - 1) };
   }
-  const least = costs.times.slotPs.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
   const detours = parts.start.reduce((sum, option) => sum + options.detourPs[option], 0) * symmetry.maps.length;
-  return { timeLimitMs, absoluteGap: Math.max(least / 1000, detours * (GOOD_ENOUGH - 1)) / unitPs };
+  return { timeLimitMs, absoluteGap: Math.min(connectionPs(parts) / 2, detours * (GOOD_ENOUGH - 1)) / unitPs };
 }
 
 const noteOf = ({ notes }: RoutingSymmetry): { readonly note?: string } =>

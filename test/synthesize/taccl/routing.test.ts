@@ -211,7 +211,6 @@ describe("routing", () => {
 });
 
 describe("a sketch in which chunks cannot be routed", () => {
-  const ON_SWITCH = { strategy: "switch", switches: [[0, 1, 2, 3]], policies: ["none"], connections: null } as const;
   const senders = (
     connections: ReadonlyMap<number, readonly number[]>,
     relays: ReadonlyMap<number, readonly number[]> | null,
