@@ -1,9 +1,10 @@
 import { InfeasibleError } from "../../errors.ts";
-import { COLLECTIVE_KINDS } from "../../model/collective.ts";
+import { COLLECTIVE_KINDS, type Collective } from "../../model/collective.ts";
 import type { Sketch } from "../../model/sketch.ts";
 import { sketchNetwork } from "../../model/sketch-network.ts";
 import { proposedSketches } from "../../model/sketch-proposals.ts";
 import { relaxations } from "../../model/sketch-relaxations.ts";
+import type { Topology } from "../../model/topology.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { mergedSends, stepsOfPlan } from "./scheduling.ts";
@@ -18,8 +19,13 @@ const DRAFT_BUDGET = 2e6;
 const FULL_BUDGET = 2e7;
 /** Timings of a millisecond, at the least: how budgets shrink with the time limit. */
 const TIMINGS_PER_MS = 1000;
+/** As a rule. */
+const USUAL_TIMINGS_PER_MS = 3000;
 /** Most time for the last program where the user sets no limit: it seldom gains anything later. */
 const USUAL_EXACT_MS = 15_000;
+
+/** More sends would take minutes to order once. */
+const MOST_DELIVERIES = 500_000;
 
 /** Keeps account of the time of solves; what local search takes is counted by its budget. */
 interface Purse {
@@ -55,6 +61,7 @@ async function attempt(
   const { best } = attempts;
   // what cannot beat the best so far is not planned
   if (best !== null && phases.some(({ boundPs }) => boundPs >= best.whole.endPs)) return true;
+  purse.leftMs = Math.max(0, purse.leftMs - budgetOf(request, DRAFT_BUDGET) / USUAL_TIMINGS_PER_MS);
   const draft = await drafted(network, phases, {
     seed,
     budget: budgetOf(request, DRAFT_BUDGET),
@@ -71,7 +78,7 @@ const budgetOf = (request: SynthesisRequest, usual: number): number =>
 
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
   const { topology, collective, seed } = request;
-  const purse: Purse = { leftMs: limitOf(request), stages: [] };
+  const purse: Purse = { leftMs: limitOf(request) - budgetOf(request, FULL_BUDGET) / USUAL_TIMINGS_PER_MS, stages: [] };
   const attempts: Attempts = { best: null, conflicts: [], purse };
   const notes: string[] = [];
   const given = request.sketch ?? null;
@@ -98,6 +105,15 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   if (stage !== null) purse.stages.push(stage);
   return synthesis(request, draft, purse.stages, notes);
 }
+
+/** Returns how many deliveries the collective asks for. */
+function deliveriesOf({ post, chunkCount, groupSize }: Collective): number {
+  if (post.kind === "sets") return post.members.length;
+  return post.kind === "one" ? chunkCount : chunkCount * groupSize;
+}
+
+const refuses = (_: Topology, collective: Collective): string | null =>
+  deliveriesOf(collective) > MOST_DELIVERIES ? `at most ${MOST_DELIVERIES} deliveries of chunks` : null;
 
 /** Tries sketches that ask for less until one does; returns what to tell. */
 async function relaxed(
@@ -162,6 +178,7 @@ export const taccl: Synthesizer = {
   solves: true,
   takesSketch: true,
   plans: true,
+  refuses,
   ownChunks: async ({ sketch }) => sketch?.chunksPerNpu ?? 1,
   synthesize,
 };

@@ -102,6 +102,11 @@ describe("taccl", () => {
     expect(await taccl.ownChunks?.(request, contextWith())).toBe(1);
   });
 
+  it("refuses what it could not order in minutes", () => {
+    const request = requestFor(presetTopology("ring:800"), "allgather", 800);
+    expect(taccl.refuses?.(request.topology, request.collective)).toBe("at most 500000 deliveries of chunks");
+  });
+
   it("says that there is no way where NPUs are apart", async () => {
     const builder = topologyBuilder("one way");
     for (const name of ["a", "b", "c"]) builder.addNpu(name);
