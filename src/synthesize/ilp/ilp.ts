@@ -59,13 +59,13 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   const flows = flowsOf(collective);
   const given = { topology, collective, routes, durations };
   const windows = request.policy === "clustered";
-  const stages = stagesOf(context.milp, windows ? limitMs : SEARCH_SHARE * limitMs);
-  const trying = TRYING[request.policy ?? ""] ?? "all";
-  const found: Shortened = windows
-    ? { moves: await byWindows(given, highPs, stages), proof: null, model: "short windows", notes: [] }
-    : await shortened({ topology, routes, durations, flows, lowPs, highPs, trying }, stages);
   // trees through one meeting place are not all that an all-reduce can be
   const describesAll = flows.every(({ kind }) => kind !== "both");
+  const stages = stagesOf(context.milp, windows || !describesAll ? limitMs : SEARCH_SHARE * limitMs);
+  const trying = TRYING[request.policy ?? ""] ?? "all";
+  const found: Shortened = windows
+    ? { moves: await byWindows(given, highPs, stages), how: "windows", proof: null, model: "short windows", notes: [] }
+    : await shortened({ topology, routes, durations, flows, lowPs, highPs, trying }, stages);
   const last = stagesOf(context.milp, (1 - SEARCH_SHARE) * limitMs);
   const open = found.moves === null && !windows && describesAll && (found.proof?.ps ?? 0) < highPs;
   const moves = open ? await byTermination(given, highPs, last) : found.moves;
@@ -78,7 +78,8 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   const notes = [...found.notes, ...skipped(list), ...gap(endPs, least, describesAll)];
   return {
     ...(schedule === null ? greedy : { schedule, trials: greedy.trials }),
-    policy: schedule === null ? `matching: ${greedy.policy}` : `program: ${windows ? "windows" : list.at(-1)?.name}`,
+    policy:
+      schedule === null ? `matching: ${greedy.policy}` : `program: ${open ? "most deliveries, completed" : found.how}`,
     solver: { proved: endPs <= least, model: found.model, stages: list },
     ...(proof === null || proof.ps <= lowPs ? {} : { bound: boundBy(proof, found.model) }),
     ...(notes.length === 0 ? {} : { notes }),

@@ -32,6 +32,8 @@ export interface Proof {
 export interface Shortened {
   /** In order of start, picoseconds; null where nothing shorter was found. */
   readonly moves: readonly Move[] | null;
+  /** Name of the program that found them. */
+  readonly how: string;
   readonly proof: Proof | null;
   /** What the programs describe, in words. */
   readonly model: string;
@@ -65,6 +67,7 @@ export async function shortened(request: ShortenRequest, stages: Stages): Promis
     const next = refuted === null ? undefined : (ticks[refuted.tick + 1] ?? highPs);
     return {
       moves: found.moves === null ? null : earliest(problem, resources, found.moves),
+      how: found.how,
       proof:
         !provable || refuted === null || next === undefined
           ? null
@@ -96,5 +99,11 @@ export async function shortened(request: ShortenRequest, stages: Stages): Promis
   const from = Math.max(low, firstFrom(slotTicks(slots), Math.ceil((proof?.ps ?? 0) / slotPs)));
   const above = await search({ ...rounded(true), low: from, high: slots, trying }, stages);
   const moves = above.moves === null ? null : earliest(problem, resources, above.moves);
-  return { moves: moves !== null && endOfMoves(problem, moves) < highPs ? moves : null, proof, model, notes };
+  return {
+    moves: moves !== null && endOfMoves(problem, moves) < highPs ? moves : null,
+    how: above.how,
+    proof,
+    model,
+    notes,
+  };
 }

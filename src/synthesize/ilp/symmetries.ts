@@ -53,7 +53,8 @@ function numberOf(keys: readonly string[]): Int32Array {
   });
 }
 
-const resourceKey = ({ route, units, capacity }: Resource): string =>
+/** Returns text that is the same for equal resources. */
+export const resourceKey = ({ route, units, capacity }: Resource): string =>
   `${capacity};${route
     .map((r, i) => [r, units[i]])
     .sort(([a], [b]) => a - b)
