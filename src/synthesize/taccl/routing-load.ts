@@ -52,6 +52,17 @@ export function linkLoads(
   };
 }
 
+/** Returns how long links take for what was taken if nothing passes before it can be there. */
+function latestEnd({ offset, link, load, headPs }: RoutingOptions, taken: Int32Array, links: number): number {
+  const endPs = new Float64Array(links);
+  // one after the other in the order in which they can come: the least time of one link
+  for (const option of taken.slice().sort((a, b) => headPs[a] - headPs[b])) {
+    for (let j = offset[option]; j < offset[option + 1]; j++)
+      endPs[link[j]] = Math.max(endPs[link[j]], headPs[option]) + load[j];
+  }
+  return endPs.reduce((most, ps) => Math.max(most, ps), 0);
+}
+
 /**
  * Returns how long the busiest link, or the chunk with the longest way, takes with the options that were taken, ascending, in
  * picoseconds; rounded down, for shares of links are fractions. O(options * images * route length).
@@ -76,5 +87,6 @@ export function timeOf(
       loads.take(taken[next]);
     }
   }
-  return Math.floor(loads.loadPs.reduce((most, ps) => Math.max(most, ps), lastPs));
+  const endPs = latestEnd(options, taken, loads.loadPs.length);
+  return Math.floor(loads.loadPs.reduce((most, ps) => Math.max(most, ps), Math.max(lastPs, endPs)));
 }

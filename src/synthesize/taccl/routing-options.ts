@@ -30,6 +30,8 @@ export interface RoutingOptions {
   readonly route: Int32Array;
   /** [options] by how much the route is off a shortest way, picoseconds; for one of the images. */
   readonly detourPs: Float64Array;
+  /** [options] when the chunk can be at the route's source at the earliest. */
+  readonly headPs: Float64Array;
   /** Loads of option i and its images: load[j] on link[j] for j in offset[i] .. offset[i + 1], without what is paid once. */
   readonly offset: Int32Array;
   readonly link: Int32Array;
@@ -80,6 +82,7 @@ export function routingOptions(
   const chunks: ChunkOptions[] = [];
   const route: number[] = [];
   const detourPs: number[] = [];
+  const headPs: number[] = [];
   let longestPs = 0;
   for (const chunk of symmetry.representatives) {
     const distances = distancesOf[chunk];
@@ -99,6 +102,7 @@ export function routingOptions(
         );
       for (const r of kept) {
         route.push(r);
+        headPs.push(timePs[network.routes.source[r]]);
         detourPs.push(timePs[network.routes.source[r]] + costs.times.slotPs[r] - timePs[npu]);
       }
     }
@@ -109,6 +113,7 @@ export function routingOptions(
     chunks,
     route: Int32Array.from(route),
     detourPs: Float64Array.from(detourPs),
+    headPs: Float64Array.from(headPs),
     ...loads(network, costs, symmetry, route),
     longestPs,
   };

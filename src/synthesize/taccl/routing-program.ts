@@ -292,7 +292,10 @@ function addUse(
   });
 }
 
-/** The busiest link bounds all (equations 6 to 8); equal rows once, and none that cannot pass the goal. */
+/**
+ * The busiest link bounds all (equations 6 to 8); equal rows once, and none that cannot pass the goal. Beyond the paper: what
+ * cannot reach a link before some time must pass after it.
+ */
 function addLoads(draft: Draft, used: UsedRoutes, time: number, parts: RoutingParts, unitPs: number): void {
   const { options, network, costs, goalPs } = parts;
   const { linkOffset, links } = network.routes;
@@ -317,12 +320,24 @@ function addLoads(draft: Draft, used: UsedRoutes, time: number, parts: RoutingPa
     }
   });
   const seen = new Set<string>();
-  columns.forEach((row, link) => {
-    const most = values[link].reduce((sum, value) => sum + value, 0);
-    if (most * unitPs <= goalPs) return;
-    const key = `${row.join()};${values[link].join()}`;
+  const add = (row: readonly number[], loads: readonly number[], headPs: number): void => {
+    const most = loads.reduce((sum, value) => sum + value, 0);
+    if (headPs > goalPs || most * unitPs + headPs <= goalPs) return;
+    const key = `${headPs};${row.join()};${loads.join()}`;
     if (seen.has(key)) return;
     seen.add(key);
-    addRow(draft, Number.NEGATIVE_INFINITY, 0, [...row, time], [...values[link], -1]);
+    addRow(draft, Number.NEGATIVE_INFINITY, -headPs / unitPs, [...row, time], [...loads, -1]);
+  };
+  columns.forEach((row, link) => {
+    add(row, values[link], 0);
+    const heads = new Set(row.map((column) => options.headPs[column] ?? 0).filter((ps) => ps > 0));
+    for (const headPs of heads) {
+      const behind = [...row.keys()].filter((i) => (options.headPs[row[i]] ?? 0) >= headPs);
+      add(
+        behind.map((i) => row[i]),
+        behind.map((i) => values[link][i]),
+        headPs,
+      );
+    }
   });
 }

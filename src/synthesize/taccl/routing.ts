@@ -65,12 +65,13 @@ async function improved(
     return edge >= 0 && network.policies[edge] !== "none";
   });
   const enough = Math.floor(goalPs * GOOD_ENOUGH);
-  if (greedy.timePs <= enough && greedy.latePs === 0 && !hasPolicies) {
+  const greedyPs = timeOf(network, costs, symmetry, options, greedy.taken);
+  if (greedyPs <= enough && greedy.latePs === 0 && !hasPolicies) {
     stages.push(skipped("the greedy routing has the least load and no detours", symmetry));
     return greedy.taken;
   }
   let taken = greedy.taken;
-  let mostPs = greedy.timePs;
+  let mostPs = greedyPs;
   let left = timeLimitMs;
   const attempt = async (aim: RoutingParts["aim"], share: number): Promise<void> => {
     const all: RoutingParts = { ...parts, mostPs, aim, start: taken };
