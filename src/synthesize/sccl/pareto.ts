@@ -5,6 +5,7 @@ import { leastRounds } from "./bounds.ts";
 import { greedyPlan, roundsFor, roundsIn, type SyncPlan } from "./greedy.ts";
 import type { SyncProblem } from "./problem.ts";
 import { type Budget, programSize, syncProgram } from "./program.ts";
+import { relaxedProgram } from "./relaxed.ts";
 import { unfolded } from "./sends.ts";
 import { type Folded, fold, freeMaps } from "./symmetry.ts";
 import { hopsOf, leastSteps, windowsOf } from "./windows.ts";
@@ -19,7 +20,7 @@ export interface SyncPoint extends SyncPlan {
 export interface Front {
   /** Steps ascending, rounds descending; the first has the fewest steps that there can be. */
   readonly points: readonly SyncPoint[];
-  /** No plan has fewer rounds, whatever its steps (cuts). */
+  /** No plan has fewer rounds, whatever its steps. */
   readonly leastRounds: number;
   /** Every point is proved, and no number of steps that was asked for was left out. */
   readonly complete: boolean;
@@ -45,12 +46,15 @@ export interface FrontOptions {
 const SYMMETRIC_SHARE = 0.5;
 /** Rounds are whole. */
 const ALMOST_ONE = 0.999;
+/** How far above a whole number the solver's doubles may end. */
+const ROUNDING = 1e-6;
 
 /**
  * Returns the fewest rounds for every number of steps from the fewest up, until more steps save no rounds: rounds are as many
- * as steps, or as few as cuts allow. Each number of steps is one program, first of schedules that look the same under maps
+ * as steps, or as few as cuts, or flows of chunks cut anywhere, allow. Each number of steps is one program, first of schedules that look the same under maps
  * of the network, then of all, and always with fewer rounds than the best so far, which at first is the greedy plan; a bound
- * that is met ends the search. Points that time did not allow to prove are the best found. Throws InfeasibleError where a target cannot be reached.
+ * that is met ends the search. Points that time did not allow to prove are the best found. Throws InfeasibleError where a
+ * target cannot be reached.
  */
 export async function paretoFront(problem: SyncProblem, options: FrontOptions): Promise<Front> {
   const windows = windowsOf(problem, hopsOf(problem));
@@ -58,14 +62,15 @@ export async function paretoFront(problem: SyncProblem, options: FrontOptions): 
   if (!reachable) {
     throw new InfeasibleError(`NPU ${source} cannot reach NPU ${target}`, { from: source, to: target });
   }
-  const cuts = leastRounds(problem, options.sets);
+  let least = leastRounds(problem, options.sets);
   const search = searchOf(problem, options);
   const points: SyncPoint[] = [];
   let complete = true;
   const plan: SyncPlan | null = fewest === 0 ? null : greedyPlan(problem, windows, fewest);
+  if (plan !== null && roundsIn(plan) > Math.max(fewest, least)) least = Math.max(least, await search.relaxedRounds());
   for (let steps = fewest; plan !== null; steps++) {
     const best = points[points.length - 1];
-    const floor = Math.max(steps, cuts);
+    const floor = Math.max(steps, least);
     if (best !== undefined && (roundsIn(best) <= floor || options.worthTrying?.(steps, floor, points) === false)) break;
     const found = await search.fewestRounds(
       steps,
@@ -81,7 +86,7 @@ export async function paretoFront(problem: SyncProblem, options: FrontOptions): 
     }
   }
   const kept = points.filter((point) => roundsIn(point) <= point.steps + (options.extra ?? Number.POSITIVE_INFINITY));
-  return { points: kept, leastRounds: cuts, complete, stages: search.stages };
+  return { points: kept, leastRounds: least, complete, stages: search.stages };
 }
 
 interface Found {
@@ -118,6 +123,22 @@ function searchOf(problem: SyncProblem, { milp, timeLimitMs, shape = [], onStage
     return { status, plan: { flows, rounds: roundsFor(problem, flows, budget.steps) } };
   };
 
+  /** Returns a number of rounds that is needed whatever the steps; 0 where nothing is known. */
+  const relaxedRounds = async (): Promise<number> => {
+    if (milp === undefined || leftMs <= 0 || problem.items.every(({ demand }) => demand === null)) return 0;
+    symmetric ??= fold(problem, freeMaps(problem, shape));
+    const { items, arcs, loads } = symmetric.problem;
+    const columns = items.length * arcs.source.length + 1;
+    const rows = items.length * (problem.npuCount - 1) + loads.length;
+    const name = "any steps, chunks cut anywhere";
+    if (milp.bytesFor({ columns, rows, entries: 4 * columns }) > milp.maxBytes) return 0;
+    onStage?.(name);
+    const { status, nodes, ms, bound } = await milp.solve(relaxedProgram(symmetric.problem), { timeLimitMs: leftMs });
+    leftMs -= ms;
+    stages.push({ name, columns, rows, status, nodes, ms });
+    return status === "optimal" ? Math.ceil(-bound - ROUNDING) : 0;
+  };
+
   /** Returns a plan of so many steps with fewer rounds than `best`, not fewer than `floor`. */
   const fewestRounds = async (steps: number, floor: number, best: number, greedy: SyncPlan | null): Promise<Found> => {
     let plan = greedy;
@@ -142,5 +163,5 @@ function searchOf(problem: SyncProblem, { milp, timeLimitMs, shape = [], onStage
     const proved = isLeast() || found?.status === "optimal" || found?.status === "infeasible";
     return { plan, proved, outOfTime: !proved && (found === null || leftMs <= 0) };
   };
-  return { stages, fewestRounds };
+  return { stages, fewestRounds, relaxedRounds };
 }

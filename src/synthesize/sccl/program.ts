@@ -39,8 +39,8 @@ export function programSize(
   };
 }
 
-/** Columns and rows while they grow. */
-function draft() {
+/** Returns a program without columns and rows, that grows. */
+export function draft() {
   const lower: number[] = [];
   const upper: number[] = [];
   const integer: number[] = [];

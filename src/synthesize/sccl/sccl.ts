@@ -143,7 +143,7 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
     },
     notes: done.map(
       ({ phase, front }) =>
-        `${phase.name}: ${front.points.map(pointWords).join(", ")}; at least ${count(front.leastRounds, "round")} by cuts`,
+        `${phase.name}: ${front.points.map(pointWords).join(", ")}; at least ${count(front.leastRounds, "round")} in any steps`,
     ),
     ...(stages.some(({ status }) => status === "limit") ? { deterministic: false } : {}),
   };

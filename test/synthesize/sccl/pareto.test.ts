@@ -6,6 +6,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { routesOf } from "../../../src/model/routing.ts";
 import type { Topology } from "../../../src/model/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology-builder.ts";
+import { leastRounds } from "../../../src/synthesize/sccl/bounds.ts";
 import { roundsIn } from "../../../src/synthesize/sccl/greedy.ts";
 import { type FrontOptions, paretoFront } from "../../../src/synthesize/sccl/pareto.ts";
 import { syncProblem } from "../../../src/synthesize/sccl/problem.ts";
@@ -79,6 +80,7 @@ describe("paretoFront", () => {
     ["ring:8", "allgather", 1, [[4, 4]]],
     ["ring:5", "allgather", 3, [[2, 6]]],
     ["hypercube:3", "alltoall", 1, [[3, 4]]],
+    ["mesh:3x3", "alltoall", 1, [[4, 6]]],
     ["torus:4x4", "allgather", 1, [[4, 4]]],
     ["mesh:4x4", "allgather", 1, [[6, 8]]],
     ["fc:4", "allgather", 2, [[1, 2]]],
@@ -96,6 +98,14 @@ describe("paretoFront", () => {
     const topology = presetTopology(name);
     const front = await frontOf(topology, wholeCollective(topology, kind, 2 ** 20, chunks));
     expect([pointsOf(front), front.complete]).toEqual([points, true]);
+  });
+
+  it("bounds rounds by flows where no cut is narrow: 3 for the all-to-all of K(3,3), cuts say 2", async () => {
+    const topology = presetTopology("K(3,3)");
+    const collective = wholeCollective(topology, "alltoall", 2 ** 20, 1);
+    expect(leastRounds(syncProblem(topology, routesOf(topology, "ports"), collective))).toBe(2);
+    const front = await frontOf(topology, collective);
+    expect([front.leastRounds, pointsOf(front), front.complete]).toEqual([3, [[2, 3]], true]);
   });
 
   it("leaves out points with more rounds than steps and those asked for", async () => {
