@@ -4,6 +4,7 @@ import { type JointSchedule, jointEndPs, jointTransferCount, tenantSchedule } fr
 import { makespanPs } from "./model/step-schedule.ts";
 import { PS_PER_US } from "./model/units.ts";
 import { bandwidth, boundReport, type Report, ratio, type Timing, timingOf, topologySummary } from "./result.ts";
+import type { SolverFacts } from "./synthesize/solver-facts.ts";
 
 /** One of several collectives: what it is, and when its last transfer ends. */
 export type TenantReport = Report["collective"] & {
@@ -62,6 +63,9 @@ export function jointReportOf(judged: {
   readonly limit: Bound;
   readonly simulated: { readonly ps: number; readonly model: string } | null;
   readonly verified: boolean;
+  readonly solver?: SolverFacts;
+  readonly notes?: readonly string[] | undefined;
+  readonly deterministic?: boolean | undefined;
   readonly synthesis: Report["synthesis"];
 }): JointReport {
   const { schedule, bound, limit, simulated } = judged;
@@ -82,7 +86,9 @@ export function jointReportOf(judged: {
     optimality: ratio(bound.ps, ps),
     ofLimit: simulated === null ? null : ratio(limit.ps, simulated.ps),
     verified: judged.verified,
-    deterministic: true,
+    ...(judged.solver === undefined ? {} : { solver: judged.solver }),
+    ...(judged.notes === undefined ? {} : { notes: judged.notes }),
+    deterministic: judged.deterministic ?? true,
     synthesis: judged.synthesis,
   };
 }

@@ -1,10 +1,13 @@
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InputError, InternalError } from "./errors.ts";
 import { type JointReport, jointReportOf } from "./joint-result.ts";
+import { milpRunner } from "./milp-runner.ts";
 import { jointBoundOf, jointLimitOf } from "./model/bounds/joint.ts";
+import type { Bound } from "./model/bounds.ts";
 import type { Collective } from "./model/collective.ts";
 import { leastTransfers, refuseWithoutMemory, stepsEstimate } from "./model/estimate.ts";
 import { type JointSchedule, jointTransferCount, type Tenant } from "./model/joint-schedule.ts";
+import { compare } from "./model/rational.ts";
 import { routesOf } from "./model/routing.ts";
 import type { Topology } from "./model/topology.ts";
 import { checkOptions, type SynthesizeOptions } from "./options.ts";
@@ -12,7 +15,8 @@ import { switchingFor } from "./pipeline.ts";
 import { type CollectiveOptions, checkSize, type PlaceOf, problemOf } from "./problem.ts";
 import { runnerFor } from "./runner.ts";
 import { simulateJoint } from "./simulate/replay.ts";
-import { synthesizeJoint as synthesizeTogether } from "./synthesize/joint/joint.ts";
+import { type JointIlpSynthesis, solveTogether } from "./synthesize/ilp/together.ts";
+import { type JointSynthesis, synthesizeJoint as synthesizeTogether } from "./synthesize/joint/joint.ts";
 import { verifyJoint } from "./verify/joint.ts";
 
 const MOST_SIMULATED = 1e8;
@@ -40,6 +44,8 @@ const idle = (collective: Collective): Tenant => ({
   op: new Uint8Array(0),
 });
 
+const greater = (a: Bound, b: Bound | undefined): Bound => (b !== undefined && compare(b.ps, a.ps) > 0 ? b : a);
+
 /**
  * Returns a schedule of several collectives at once on one network, with its report: synthesized together, each verified
  * and the links over all of them, simulated together, and compared with bounds proved for all together. NPUs outside a
@@ -50,10 +56,13 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
   const { signal, onProgress } = options;
   const placeOf = options.placeOf ?? ((i) => (option) => `collectives[${i}].${option}`);
   if (options.collectives.length === 0) throw new InputError("collectives", "at least one collective", []);
-  if (options.algorithm !== undefined && options.algorithm !== "tacos")
-    throw new InputError("--algorithm", "tacos, or nothing, for several collectives at once", options.algorithm);
-  if (options.timeLimitMs !== undefined)
-    throw new InputError("--time-limit", "nothing beside several collectives at once", options.timeLimitMs);
+  const { algorithm = "tacos", timeLimitMs } = options;
+  if (algorithm !== "tacos" && algorithm !== "tacos-ilp")
+    throw new InputError("--algorithm", "tacos, tacos-ilp or nothing for several collectives at once", algorithm);
+  if (timeLimitMs !== undefined && algorithm === "tacos")
+    throw new InputError("--time-limit", "--algorithm tacos-ilp beside it for several collectives at once", algorithm);
+  if (options.sketch !== undefined)
+    throw new InputError("--sketch", "nothing beside several collectives at once", options.sketch.name);
   let free = engine.freeMemory();
   const collectives = options.collectives.map((one, i) => {
     const { collective } = problemOf(topology, one, placeOf(i));
@@ -79,10 +88,11 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
     if (signal?.aborted) throw new CancelledError();
   };
   try {
-    const found =
+    const together = algorithm === "tacos" ? synthesizeTogether : solveTogether;
+    const found: JointSynthesis & Partial<JointIlpSynthesis> =
       busy.length === 0
         ? { schedule: { topology, routes: routesOf(topology, 1), tenants: [] }, policy: "nothing to send", trials: 0 }
-        : await synthesizeTogether(
+        : await together(
             {
               topology,
               collectives: busy,
@@ -90,8 +100,9 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
               trials: options.trials ?? null,
               policy: options.policy ?? null,
               switchDegree: options.switchDegree ?? null,
+              timeLimitMs: timeLimitMs ?? null,
             },
-            { runner, breathe, ...(onProgress === undefined ? {} : { onProgress }) },
+            { runner, milp: milpRunner(engine, signal), breathe, ...(onProgress === undefined ? {} : { onProgress }) },
           );
     const ms = performance.now() - started;
     let next = 0;
@@ -114,11 +125,14 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
     begin("bound");
     const report = jointReportOf({
       schedule,
-      algorithm: "tacos",
-      bound: jointBoundOf(topology, collectives, schedule.routes),
+      algorithm,
+      bound: greater(jointBoundOf(topology, collectives, schedule.routes), found.bound),
       limit,
       simulated,
       verified: true,
+      ...(found.solver === undefined ? {} : { solver: found.solver }),
+      notes: found.notes,
+      deterministic: found.deterministic,
       synthesis: {
         ms: Math.round(ms * 1000) / 1000,
         backend: engine.backend,

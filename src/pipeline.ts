@@ -130,7 +130,7 @@ async function runOn<T>(
 ): Promise<T> {
   const { collective } = problem;
   const deliveries = collective.chunkCount * collective.groupSize;
-  const { runner, threads, dispose } = runnerFor(engine, deliveries, options.signal, (done) =>
+  const { runner, threads, breathe, dispose } = runnerFor(engine, deliveries, options.signal, (done) =>
     options.onProgress?.({ phase: "matching", done, total: 1000 }),
   );
   try {
@@ -147,6 +147,7 @@ async function runOn<T>(
       runner,
       lp: openHighs,
       milp: milpRunner(engine, options.signal),
+      breathe,
       ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
     };
     return await use(request, context, threads);

@@ -26,7 +26,13 @@ export function runnerFor(
   deliveries: number,
   signal: AbortSignal | undefined,
   progress: (thousandths: number) => void,
-): { readonly runner: KernelRunner; readonly threads: number; readonly dispose: () => void } {
+): {
+  readonly runner: KernelRunner;
+  readonly threads: number;
+  /** Lets signals and timers in, now and then; throws CancelledError. */
+  readonly breathe: () => Promise<void>;
+  readonly dispose: () => void;
+} {
   const { flag, dispose } = cancelOn(signal);
   const onPool = deliveries >= POOL_FROM;
   const sharesTrials = deliveries >= SHARE_FROM;
@@ -40,7 +46,7 @@ export function runnerFor(
     }
     return copy;
   };
-  /** Between trials on the calling thread, lets signals and timers in, now and then: it takes a millisecond. */
+  /** Between trials on the calling thread: it takes a millisecond. */
   let breathed = Number.NEGATIVE_INFINITY;
   const breathe = async (): Promise<void> => {
     if (performance.now() - breathed > BREATHE_MS) {
@@ -80,5 +86,5 @@ export function runnerFor(
       }
     },
   };
-  return { runner, threads: onPool ? Math.max(1, engine.pool().threads) : 1, dispose };
+  return { runner, threads: onPool ? Math.max(1, engine.pool().threads) : 1, breathe, dispose };
 }

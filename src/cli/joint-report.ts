@@ -2,6 +2,7 @@ import { type JointReport, tenantReport } from "../joint-result.ts";
 import { type JointSchedule, jointTransferCount } from "../model/joint-schedule.ts";
 import { formatSize } from "../model/units.ts";
 import type { Timing } from "../result.ts";
+import { solverLines } from "./solver-lines.ts";
 import type { Style } from "./style.ts";
 import { boundCells, collectiveText, networkText } from "./synthesis-report.ts";
 import { count, gbpsText, labelled, labelledTable, percent, timeText } from "./text.ts";
@@ -55,6 +56,8 @@ export function jointReportLines(
       `${count(trials, "trial")} in ${timeText(ms * 1000)} on ${where}; seed ${seed}; ${synthesis.policy}`,
     ),
   ];
+  if (report.solver !== undefined) lines.push(...solverLines(report.solver).map((line) => `  ${line}`));
+  for (const note of report.notes ?? []) lines.push(label("note", note));
   if (schedule.file !== null) {
     const size = fileBytes === undefined ? "" : ` (${formatSize(fileBytes)})`;
     lines.push(label("file", `${schedule.file}${size}`));

@@ -50,7 +50,7 @@ describe("synth --collectives", () => {
     ],
     [
       "synth mesh:3x3 --collectives tenants.json --algorithm ring",
-      'expected tacos, or nothing, for several collectives at once for --algorithm but received "ring"',
+      'expected tacos, tacos-ilp or nothing for several collectives at once for --algorithm but received "ring"',
     ],
     [
       "export joint.json --to bys -o x.bys",
