@@ -7,6 +7,7 @@ import { random } from "../../src/random.ts";
 /** A row as [lower, dense coefficients, upper]. */
 export type DenseRow = readonly [number, readonly number[], number];
 
+/** Returns rows without their zeros. */
 export function rowsOf(rows: readonly DenseRow[]): LpRows {
   const kept = rows.map(([, values]) => [...values.keys()].filter((j) => values[j] !== 0));
   const offset = new Int32Array(rows.length + 1);

@@ -2,25 +2,10 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import type { LpProblem, LpRows, LpSolution } from "../../../src/engine/milp/lp.ts";
+import { rowsOf } from "../../support/milp-problems.ts";
 
 const { POSITIVE_INFINITY: inf, NEGATIVE_INFINITY: minusInf } = Number;
 const solver = await openHighs();
-
-/** Returns rows given as [lower, dense coefficients, upper]. */
-function rowsOf(rows: readonly (readonly [number, readonly number[], number])[]): LpRows {
-  const kept = rows.map(([, values]) => [...values.keys()].filter((j) => values[j] !== 0));
-  const offset = new Int32Array(rows.length + 1);
-  kept.forEach((columns, i) => {
-    offset[i + 1] = (offset[i] as number) + columns.length;
-  });
-  return {
-    lower: Float64Array.from(rows, ([lower]) => lower),
-    upper: Float64Array.from(rows, ([, , upper]) => upper),
-    offset,
-    column: Int32Array.from(kept.flat()),
-    value: Float64Array.from(rows.flatMap(([, values], i) => (kept[i] as number[]).map((j) => values[j] as number))),
-  };
-}
 
 const problem = (objective: readonly number[], rows: LpRows, upper = inf): LpProblem => ({
   objective: Float64Array.from(objective),
