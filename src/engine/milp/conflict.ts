@@ -1,10 +1,9 @@
 import { type Instance, modelOf, within } from "./instance.ts";
 import type { MilpProblem } from "./milp.ts";
 import { solveMilp } from "./milp-solve.ts";
+import { MODEL_STATUS } from "./model-status.ts";
 import { withRows } from "./rows.ts";
 
-/** HiGHS's number of this model status. */
-const INFEASIBLE = 8;
 /** Of a row in a proof. */
 const LEAST_PRICE = 1e-9;
 
@@ -76,7 +75,7 @@ function relaxedConflict(instance: Instance, problem: MilpProblem, timeLimitMs: 
       // presolve would find the contradiction without a ray
       model.options.set({ output_flag: false, solver: "simplex", presolve: "off" });
       if (Number.isFinite(timeLimitMs)) model.options.set("time_limit", Math.max(0, timeLimitMs / 1000));
-      const infeasible = model.raw.run().status >= 0 && model.getModelStatus() === INFEASIBLE;
+      const infeasible = model.raw.run().status >= 0 && model.getModelStatus() === MODEL_STATUS.infeasible;
       return infeasible ? model.raw.getDualRay().value?.values : undefined;
     } finally {
       if (!instance.aborted) model.dispose();

@@ -2,6 +2,7 @@ import type { Model } from "highs";
 import { InternalError } from "../../errors.ts";
 import { type Instance, loadInstance, MOST_BYTES, matrixOf, modelOf, within } from "./instance.ts";
 import type { LpProblem, LpRows, LpSession, LpSolution, LpSolver, LpStatus } from "./lp.ts";
+import { MODEL_STATUS } from "./model-status.ts";
 
 /**
  * HiGHS compiled to WebAssembly (npm highs): the dual simplex method, one thread, at most 2 GiB. Nothing is loaded before
@@ -99,9 +100,9 @@ function solutionOf(model: Model): LpSolution {
   return { status: "optimal", objective: model.getObjectiveValue(), primal: colValue, dual: rowDual };
 }
 
-/** Returns our word for HiGHS's model status (HighsModelStatus); 6 is a program without rows and columns. */
+/** Returns our word for a model status. */
 function statusOf(code: number): LpStatus {
-  if (code === 6 || code === 7) return "optimal";
-  if (code === 8) return "infeasible";
-  return code === 10 ? "unbounded" : "failed";
+  if (code === MODEL_STATUS.empty || code === MODEL_STATUS.optimal) return "optimal";
+  if (code === MODEL_STATUS.infeasible) return "infeasible";
+  return code === MODEL_STATUS.unbounded ? "unbounded" : "failed";
 }

@@ -1,6 +1,7 @@
 import type { CallbackEvent, Model } from "highs";
 import { type Instance, modelOf, within } from "./instance.ts";
 import type { MilpOptions, MilpProblem, MilpSolution, MilpStatus } from "./milp.ts";
+import { MODEL_STATUS } from "./model-status.ts";
 import { bestPoint, solutionOf } from "./outcome.ts";
 import { roundedPoint } from "./point.ts";
 
@@ -13,14 +14,11 @@ const PROGRESS_MS = 100;
 const MOST_NODES = 2 ** 31 - 1;
 /** Below HiGHS's own 1e-6, so that points keep their rows once whole columns are rounded. */
 const TOLERANCE = 1e-9;
-/** Numbers of HighsModelStatus; empty is a program without rows and columns. */
-const EMPTY = 6;
-const OPTIMAL = 7;
-const SOLVED = [EMPTY, OPTIMAL];
-const INFEASIBLE = 8;
-const UNBOUNDED_OR_INFEASIBLE = [9, 10];
-const TARGET = 12;
-const LIMITS = [11, 13, 14, 16, 17];
+const { empty, optimal, infeasible, unbounded, unboundedOrInfeasible } = MODEL_STATUS;
+const { objectiveTarget, objectiveBound, timeLimit, iterationLimit, solutionLimit, interrupted } = MODEL_STATUS;
+const SOLVED: readonly number[] = [empty, optimal];
+const EITHER: readonly number[] = [unboundedOrInfeasible, unbounded];
+const LIMITS: readonly number[] = [objectiveBound, timeLimit, iterationLimit, solutionLimit, interrupted];
 
 type Listener = (event: CallbackEvent) => undefined;
 
@@ -79,17 +77,17 @@ function searched(
   setStart(model, problem);
   const code = run(instance, model, heard);
   if (code === undefined) return "failed";
-  if (code === EMPTY) search.point = new Float64Array(0);
+  if (code === empty) search.point = new Float64Array(0);
   else if (model.info.get("primal_solution_status") === 2) search.point = model.getSolution().colValue;
   if (hasWhole(problem)) {
     search.bound = numberOf(model.info.get("mip_dual_bound"), search.bound);
     search.nodes = Math.max(0, Number(model.info.get("mip_node_count")));
   }
   if (SOLVED.includes(code)) return "optimal";
-  if (code === INFEASIBLE) return "infeasible";
-  if (code === TARGET) return "enough";
+  if (code === infeasible) return "infeasible";
+  if (code === objectiveTarget) return "enough";
   if (LIMITS.includes(code)) return "limit";
-  return UNBOUNDED_OR_INFEASIBLE.includes(code) ? eitherOf(instance, model, heard) : "failed";
+  return EITHER.includes(code) ? eitherOf(instance, model, heard) : "failed";
 }
 
 /** Returns "unbounded" where the program has a point at all: HiGHS may not tell. */
@@ -98,7 +96,7 @@ function eitherOf(instance: Instance, model: Model, heard: Listener): MilpStatus
   model.changeColsCost({ kind: "range", from: 0, to: columns - 1 }, new Float64Array(columns));
   const code = run(instance, model, heard);
   if (code !== undefined && SOLVED.includes(code)) return "unbounded";
-  if (code === INFEASIBLE) return "infeasible";
+  if (code === infeasible) return "infeasible";
   return code !== undefined && LIMITS.includes(code) ? "limit" : "failed";
 }
 
@@ -203,7 +201,7 @@ function polished(
   const program = { ...problem, lower: fixed(problem.lower), upper: fixed(problem.upper), integer };
   return within(instance, () => {
     const model = opened(instance, program, models);
-    return model !== undefined && run(instance, model, () => undefined) === OPTIMAL
+    return model !== undefined && run(instance, model, () => undefined) === optimal
       ? model.getSolution().colValue
       : undefined;
   });
