@@ -184,6 +184,7 @@ export const sccl: Synthesizer = {
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: ["latency", "bandwidth"],
   solves: true,
+  plans: true,
   refuses,
   ownChunks,
   synthesize,

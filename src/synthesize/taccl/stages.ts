@@ -22,7 +22,7 @@ export interface Sends {
 
 export interface Routing {
   readonly sends: Sends;
-  /** Proved for routings of this sketch; exact integer, 0 where nothing is proved. Merged sends pay latencies once, so none counts. */
+  /** Proved for routings of this sketch, merged sends included (a route pays its latency once); exact integer, 0 where nothing is proved. */
   readonly boundPs: number;
   readonly stages: readonly SolverStage[];
 }
