@@ -34,6 +34,8 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan synth 'Torus(8,8)' --collective alltoall --algorithm mcf",
     "banyan synth dgx-a100:2 --collective custom:bytes.csv --algorithm mcf",
     "banyan synth cluster.csv --collective custom:halo.json --trials 64",
+    "banyan synth mesh:4x4 --collective allgather --size 16MiB --algorithm tacos-ilp --time-limit 60s",
+    "banyan synth topo-ndv2-1MB.json --sketch sk1-ndv2-n2.json --collective allgather --size 16MiB --algorithm taccl",
     "banyan synth torus:200x200 --collective allreduce --algorithm themis -o phases.json",
     "banyan synth dgx-h100:4 --collective allreduce --algorithm themis --offload",
     "banyan synth mesh:6x6 --collectives tenants.json -o joint.json",
