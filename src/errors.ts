@@ -37,6 +37,16 @@ export class InputError extends Error {
   }
 }
 
+/** Returns what `made` returns; null where it throws InputError. */
+export function unlessRefused<T>(made: () => T): T | null {
+  try {
+    return made();
+  } catch (error) {
+    if (error instanceof InputError) return null;
+    throw error;
+  }
+}
+
 /** A file is not what its writer wrote: cut short, or changed on the way. `what` names the file or a part of it. Exit code 2. */
 export class DamagedFileError extends InputError {
   constructor(what: string, why: string) {

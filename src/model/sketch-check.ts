@@ -87,20 +87,35 @@ function checkIntranode(intranode: IntranodeSketch, npus: number, refuse: Refuse
 
 /** Two GPUs may meet in one switch of the sketch only: their connection belongs to one hyperedge. */
 function checkSwitchPairs(switches: readonly (readonly number[])[], place: string, refuse: Refuse): void {
-  const switchesOf = new Map<number, number[]>();
-  switches.forEach((ranks, i) => {
+  const twice = metTwice(switches);
+  if (twice === null) return;
+  const { set, before, ranks } = twice;
+  refuse(`${place}[${set}]`, `at most one GPU of switches[${before}]`, `GPUs ${ranks.join(" and ")}`);
+}
+
+/** Two sets of ranks that have two of them in common. */
+interface MetTwice {
+  readonly set: number;
+  readonly before: number;
+  readonly ranks: readonly [number, number];
+}
+
+/** Returns the first set that has two ranks in common with one before it; null where there is none. O(ranks in sets x sets of a rank). */
+export function metTwice(sets: readonly (readonly number[])[]): MetTwice | null {
+  const setsOf = new Map<number, number[]>();
+  for (const [set, ranks] of sets.entries()) {
     const common = new Map<number, number>();
     for (const rank of ranks) {
-      const others = switchesOf.get(rank) ?? [];
-      for (const other of others) {
-        const before = common.get(other);
-        if (before !== undefined)
-          refuse(`${place}[${i}]`, `at most one GPU of switches[${other}]`, `GPUs ${before} and ${rank}`);
-        common.set(other, rank);
+      const others = setsOf.get(rank) ?? [];
+      for (const before of others) {
+        const known = common.get(before);
+        if (known !== undefined) return { set, before, ranks: [known, rank] };
+        common.set(before, rank);
       }
-      switchesOf.set(rank, [...others, i]);
+      setsOf.set(rank, [...others, set]);
     }
-  });
+  }
+  return null;
 }
 
 function checkConnections(

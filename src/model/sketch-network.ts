@@ -7,7 +7,7 @@ import { boxesOfSketch } from "./sketch-boxes.ts";
 import { checkSketch, sketchPlace } from "./sketch-check.ts";
 import { sketchSymmetries } from "./sketch-symmetry.ts";
 import { type SketchWays, sketchWays } from "./sketch-ways.ts";
-import type { Topology } from "./topology.ts";
+import { pairName, type Topology } from "./topology.ts";
 
 /** The logical topology of a sketch on a network (TACCL, section 3.1): the routes that may be used, and how. */
 export interface SketchNetwork {
@@ -47,6 +47,9 @@ interface Connection {
   readonly links: readonly number[];
   readonly hyperedge: number;
 }
+
+/** Links of ways that are equally short. */
+type Ways = readonly (readonly number[])[];
 
 /** What connections are collected with. */
 interface Draft {
@@ -144,18 +147,14 @@ function connectSwitch(draft: Draft, npus: readonly number[], policy: HyperedgeP
       const found = switched(sketch, ways, from, to);
       any ||= found.length > 0;
       if (found.length === 0 && place !== null)
-        throw new InputError(
-          sketchPlace(sketch, place),
-          `GPUs that a switch of ${topology.name} joins`,
-          pairName(topology, from, to),
-        );
+        throw noWay(draft, place, `GPUs that a switch of ${topology.name} joins`, from, to);
       for (const links of found) connect(draft, from, to, links, hyperedge);
     }
   }
   if (any) policies.push(policy);
 }
 
-function switched({ npusPerBox }: Sketch, ways: SketchWays, from: number, to: number) {
+function switched({ npusPerBox }: Sketch, ways: SketchWays, from: number, to: number): Ways {
   const key = (((to - from) % npusPerBox) + npusPerBox) % npusPerBox;
   const inside = ways.through(from, to, true, key);
   return inside.length > 0 ? inside : ways.through(from, to, false, key);
@@ -163,17 +162,21 @@ function switched({ npusPerBox }: Sketch, ways: SketchWays, from: number, to: nu
 
 /** Joins two NPUs of a box by their direct links, or through switches where there are none. */
 function connectPair(draft: Draft, from: number, to: number): void {
-  const { sketch, ways, topology } = draft;
-  const direct = ways.direct(from, to).map((link) => [link]);
-  const found = direct.length > 0 ? direct : switched(sketch, ways, from, to);
-  if (found.length === 0)
-    throw new InputError(
-      sketchPlace(sketch, `intranode_sketch.intranode_conn.${from % sketch.npusPerBox}`),
-      `connections that ${topology.name} has`,
-      pairName(topology, from, to),
-    );
+  const { sketch, ways } = draft;
+  const place = `intranode_sketch.intranode_conn.${from % sketch.npusPerBox}`;
+  connectAsNamed(draft, from, to, place, () => switched(sketch, ways, from, to));
+}
+
+/** Joins two NPUs, as a field of the sketch names them, by their direct links, or the other ways where there are none. */
+function connectAsNamed(draft: Draft, from: number, to: number, place: string, others: () => Ways): void {
+  const direct = draft.ways.direct(from, to).map((link) => [link]);
+  const found = direct.length > 0 ? direct : others();
+  if (found.length === 0) throw noWay(draft, place, `connections that ${draft.topology.name} has`, from, to);
   for (const links of found) connect(draft, from, to, links, -1);
 }
+
+const noWay = ({ sketch, topology }: Draft, place: string, expected: string, from: number, to: number): InputError =>
+  new InputError(sketchPlace(sketch, place), expected, pairName(topology, from, to));
 
 function connectBoxes(draft: Draft, internode: InternodeSketch): void {
   const { sketch, ways, topology } = draft;
@@ -186,15 +189,8 @@ function connectBoxes(draft: Draft, internode: InternodeSketch): void {
       const turn = (b - a + boxes) % boxes;
       for (const [sender, receiver] of pairs) {
         const [from, to] = [a * npusPerBox + sender, b * npusPerBox + receiver];
-        const direct = ways.direct(from, to).map((link) => [link]);
-        const found = direct.length > 0 ? direct : ways.through(from, to, false, receiver + turn);
-        if (found.length === 0)
-          throw new InputError(
-            sketchPlace(sketch, "internode_sketch.internode_conn"),
-            `connections that ${topology.name} has`,
-            pairName(topology, from, to),
-          );
-        for (const links of found) connect(draft, from, to, links, -1);
+        const others = (): Ways => ways.through(from, to, false, receiver + turn);
+        connectAsNamed(draft, from, to, "internode_sketch.internode_conn", others);
       }
     }
   }
@@ -209,9 +205,6 @@ function connectionsOf({ connections }: InternodeSketch, npus: number): readonly
   if (connections === "fully-connected") return ranks.flatMap((a) => ranks.map((b) => [a, b] as const));
   return [...connections].flatMap(([a, receivers]) => receivers.map((b) => [a, b] as const));
 }
-
-const pairName = ({ nodeNames }: Topology, from: number, to: number): string =>
-  `${nodeNames[from]} -> ${nodeNames[to]}`;
 
 /** Divides the shares of what a sender with a beta_split sends to other boxes. Throws InputError where they are no exact numbers. */
 function withSplit(routes: RouteSet, leavesBox: Uint8Array, sketch: Sketch): RouteSet {

@@ -1,4 +1,5 @@
 import { switchComponents } from "./routing.ts";
+import { metTwice } from "./sketch-check.ts";
 import { sketchWays } from "./sketch-ways.ts";
 import { inLinks, outLinks, type Topology } from "./topology.ts";
 
@@ -74,19 +75,5 @@ function switchesOf(
   const text = JSON.stringify(first);
   if (local.some((sets) => JSON.stringify(sets) !== text)) return null;
   const several = first.filter((set) => set.length > 1);
-  return meetOnce(several, npusPerBox) ? several : null;
-}
-
-/** Returns whether no two sets have two ranks in common. O(ranks in sets x sets of a rank). */
-function meetOnce(sets: readonly (readonly number[])[], ranks: number): boolean {
-  const setsOf: number[][] = Array.from({ length: ranks }, () => []);
-  return sets.every((set, i) => {
-    const met = new Set<number>();
-    return set.every((rank) => {
-      const fresh = setsOf[rank].every((other) => !met.has(other));
-      for (const other of setsOf[rank]) met.add(other);
-      setsOf[rank].push(i);
-      return fresh;
-    });
-  });
+  return metTwice(several) === null ? several : null;
 }

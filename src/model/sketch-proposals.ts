@@ -1,6 +1,6 @@
-import { InputError } from "../errors.ts";
+import { unlessRefused } from "../errors.ts";
 import type { CollectiveKind } from "./collective.ts";
-import type { HyperedgePolicy, InternodeSketch, IntranodeSketch, Sketch } from "./sketch.ts";
+import { ALL_LINKS, type HyperedgePolicy, type InternodeSketch, type IntranodeSketch, type Sketch } from "./sketch.ts";
 import { boxCount } from "./sketch-boxes.ts";
 import { sketchNetwork } from "./sketch-network.ts";
 import { type BoxWiring, boxWiring } from "./sketch-nics.ts";
@@ -48,14 +48,12 @@ function turned(
   sketch: Sketch,
   wanted: boolean,
 ): readonly { readonly sketch: Sketch; readonly symmetries: Sketch["symmetries"] }[] {
-  try {
-    if (wanted) return [{ sketch, symmetries: rotationsOf(topology, sketch) }];
+  const symmetries = unlessRefused(() => {
+    if (wanted) return rotationsOf(topology, sketch);
     sketchNetwork(topology, sketch);
-    return [{ sketch, symmetries: [] }];
-  } catch (error) {
-    if (error instanceof InputError) return [];
-    throw error;
-  }
+    return [];
+  });
+  return symmetries === null ? [] : [{ sketch, symmetries }];
 }
 
 /**
@@ -94,8 +92,6 @@ const oneBox = (npus: number): Pick<Sketch, "boxes" | "npusPerBox" | "intranode"
   intranode: ALL_LINKS,
   internode: null,
 });
-
-const ALL_LINKS: IntranodeSketch = { strategy: "none", switches: [], policies: [], connections: null };
 
 function jointsOf({ boxes, npusPerBox, nics }: BoxWiring, kind: CollectiveKind): Joint[] {
   if (boxes === 1) return [{ name: "all links", internode: null }];

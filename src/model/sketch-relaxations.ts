@@ -1,5 +1,5 @@
-import { InputError } from "../errors.ts";
-import type { InternodeSketch, Sketch } from "./sketch.ts";
+import { unlessRefused } from "../errors.ts";
+import { ALL_LINKS, type InternodeSketch, type Sketch } from "./sketch.ts";
 import { rotationsKept } from "./sketch-rotations.ts";
 import type { Topology } from "./topology.ts";
 
@@ -21,9 +21,7 @@ const withoutRelays: Step = (sketch) => {
 };
 const withoutSymmetry: Step = (sketch) => (sketch.symmetries.length === 0 ? null : { ...sketch, symmetries: [] });
 const withAllInside: Step = (sketch) =>
-  sketch.intranode.strategy === "none"
-    ? null
-    : { ...sketch, intranode: { strategy: "none", switches: [], policies: [], connections: null } };
+  sketch.intranode.strategy === "none" ? null : { ...sketch, intranode: ALL_LINKS };
 const withOwnWays: Step = (sketch) => {
   const { internode, npusPerBox } = sketch;
   if (internode === null || typeof internode.connections === "string") return null;
@@ -85,7 +83,7 @@ export function relaxations(sketch: Sketch, topology: Topology): Relaxation[] {
     const key = words.join();
     if (words.length === 0 || seen.has(key)) continue;
     seen.add(key);
-    const kept = rotationsOrNull(relaxed, topology);
+    const kept = unlessRefused(() => rotationsKept(topology, relaxed));
     if (kept === null) continue;
     for (const { offset, period } of relaxed.symmetries)
       if (!kept.some((one) => one.offset === offset && one.period === period))
@@ -94,14 +92,4 @@ export function relaxations(sketch: Sketch, topology: Topology): Relaxation[] {
     found.push({ what, sketch: { ...relaxed, symmetries: kept, name: `${sketch.name}, ${what}` } });
   }
   return found;
-}
-
-/** Returns the rotations that the sketch keeps, null where the network does not have what it names. */
-function rotationsOrNull(sketch: Sketch, topology: Topology): Sketch["symmetries"] | null {
-  try {
-    return rotationsKept(topology, sketch);
-  } catch (error) {
-    if (error instanceof InputError) return null;
-    throw error;
-  }
 }

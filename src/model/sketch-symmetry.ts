@@ -4,7 +4,7 @@ import type { SymmetryOffset } from "./sketch.ts";
 import { sketchPlace } from "./sketch-check.ts";
 import type { SketchNetwork, SketchSymmetry } from "./sketch-network.ts";
 import { mayCarry } from "./sketch-relays.ts";
-import type { Topology } from "./topology.ts";
+import { pairName, type Topology } from "./topology.ts";
 
 type Network = Omit<SketchNetwork, "symmetries">;
 
@@ -55,8 +55,6 @@ function firstRoutes({ routes, topology }: Network): Map<number, number> {
   return first;
 }
 
-const nameOf = ({ nodeNames }: Topology, from: number, to: number): string => `${nodeNames[from]} -> ${nodeNames[to]}`;
-
 function imagesOfRoutes(
   network: Network,
   npuTo: Int32Array,
@@ -70,7 +68,7 @@ function imagesOfRoutes(
     const own = firstRoute.get(source[route] * topology.npuCount + target[route]) as number;
     const first = firstRoute.get(from * topology.npuCount + to);
     const image = first === undefined ? -1 : first + route - own;
-    const what = `${nameOf(topology, source[route], target[route])} would become ${nameOf(topology, from, to)}`;
+    const what = `${pairName(topology, source[route], target[route])} would become ${pairName(topology, from, to)}`;
     if (image < 0 || source[image] !== from || target[image] !== to) return `${what}, which the sketch does not have`;
     if (!equalLinks(topology, routes, route, image)) return `${what}, whose links are others`;
     const [policy, other] = [route, image].map((r) => (hyperedge[r] < 0 ? null : policies[hyperedge[r]]));

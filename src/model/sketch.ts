@@ -32,6 +32,9 @@ export interface IntranodeSketch {
   readonly connections: ReadonlyMap<number, readonly number[]> | null;
 }
 
+/** All links of a box, without a policy. */
+export const ALL_LINKS: IntranodeSketch = { strategy: "none", switches: [], policies: [], connections: null };
+
 export interface InternodeSketch {
   /** Local sender -> local receivers, between every two boxes; "direct-map": each to its like. */
   readonly connections: "direct-map" | "fully-connected" | ReadonlyMap<number, readonly number[]>;

@@ -71,6 +71,10 @@ export function linkNames(topology: Topology): string[] {
   return names;
 }
 
+/** Returns "a -> b" for two nodes. */
+export const pairName = ({ nodeNames }: Topology, from: number, to: number): string =>
+  `${nodeNames[from]} -> ${nodeNames[to]}`;
+
 /** Returns the network with every link turned around; link ids, bandwidths and latencies stay. Shares the columns. */
 export function reversed(topology: Topology): Topology {
   return { ...topology, linkSource: topology.linkTarget, linkTarget: topology.linkSource };

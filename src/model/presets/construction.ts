@@ -1,4 +1,4 @@
-import { InputError } from "../../errors.ts";
+import { unlessRefused } from "../../errors.ts";
 import type { Construction } from "../direct/construction.ts";
 import { constructionText } from "../direct/construction-text.ts";
 import { arcSources, type Digraph, networkOf } from "../direct/digraph.ts";
@@ -51,16 +51,12 @@ export function constructionTopology(expression: string): Topology {
  */
 export function constructionOf(topology: Topology): Construction | null {
   if (!looksLikeConstruction(topology.name) || switchCount(topology) > 0) return null;
-  let construction: Construction;
-  try {
-    construction = parseConstruction(headOf(topology.name));
+  return unlessRefused(() => {
+    const construction = parseConstruction(headOf(topology.name));
     const { nodes, degree } = sizeOf(construction);
     if (nodes !== topology.npuCount || nodes * degree < linkCount(topology)) return null;
     return isNetworkOf(graphOf(construction), topology) ? construction : null;
-  } catch (error) {
-    if (error instanceof InputError) return null;
-    throw error;
-  }
+  });
 }
 
 /** Returns whether a network's links are the arcs of a graph in order, without self-loops, and all equal. O(arcs). */
