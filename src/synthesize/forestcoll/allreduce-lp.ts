@@ -1,4 +1,5 @@
-import type { LpRows, LpSolution, LpSolver } from "../../engine/milp/lp.ts";
+import type { LpSolution, LpSolver } from "../../engine/milp/lp.ts";
+import { programRows } from "../program-rows.ts";
 import { type AllReduceNetwork, reversedNetwork } from "./allreduce-network.ts";
 import type { AllReduceOrbits } from "./allreduce-symmetry.ts";
 
@@ -40,36 +41,6 @@ export interface AllReduceProgram {
   close(): void;
 }
 
-/** Rows in the making. */
-class Rows {
-  private readonly upper: number[] = [];
-  private readonly lower: number[] = [];
-  private readonly offset = [0];
-  private readonly column: number[] = [];
-  private readonly value: number[] = [];
-
-  add(lower: number, coefficients: Map<number, number>, upper: number): void {
-    for (const [column, value] of coefficients) {
-      if (value === 0) continue;
-      this.column.push(column);
-      this.value.push(value);
-    }
-    this.lower.push(lower);
-    this.upper.push(upper);
-    this.offset.push(this.column.length);
-  }
-
-  columns(): LpRows {
-    return {
-      lower: Float64Array.from(this.lower),
-      upper: Float64Array.from(this.upper),
-      offset: Int32Array.from(this.offset),
-      column: Int32Array.from(this.column),
-      value: Float64Array.from(this.value),
-    };
-  }
-}
-
 /**
  * Opens the linear program of Zhao 2026, B.7, (B.5), with its flows replaced by cuts: maximize the sum of x_v where every
  * node set S that lacks a member has x(S) <= cBC(out of S) and x(S) <= cRE(into S) (maximum flow = minimum cut), and
@@ -99,10 +70,10 @@ export function allReduceProgram(
   const columns = rateColumn + 1;
   const backwards = reversedNetwork(network);
 
-  const fixed = new Rows();
+  const fixed = programRows();
   // the rate is the sum of shares: with it, sets of most members can be written by those that they lack
   const shares = Float64Array.from(orbits.nodes.subarray(0, shareOrbits));
-  fixed.add(0, new Map([[rateColumn, 1], ...[...shares].map((size, o) => [o, -size] as const)]), 0);
+  fixed.add(0, 0, [[rateColumn, 1], ...[...shares].map((size, o) => [o, -size] as const)]);
   let firstCutRow = 1;
   capacityRows();
   const balanced = { out: balanceRows(outColumn), in: opposite === null ? balanceRows(inColumn) : [] };
@@ -112,7 +83,7 @@ export function allReduceProgram(
     objective,
     lower: new Float64Array(columns),
     upper: new Float64Array(columns).fill(Number.POSITIVE_INFINITY),
-    rows: fixed.columns(),
+    rows: fixed.lpRows(),
   });
   const known = new Set<string>();
   const cuts: OrbitCut[] = [];
@@ -127,16 +98,14 @@ export function allReduceProgram(
       done[orbit] = done[other] = 1;
       const second = opposite === null ? inColumn(orbit) : outColumn(other);
       const first = outColumn(orbit);
-      fixed.add(
-        Number.NEGATIVE_INFINITY,
+      const entries: [number, number][] =
         first === second
-          ? new Map([[first, 2]])
-          : new Map([
+          ? [[first, 2]]
+          : [
               [first, 1],
               [second, 1],
-            ]),
-        bandwidth[l] / most,
-      );
+            ];
+      fixed.add(Number.NEGATIVE_INFINITY, bandwidth[l] / most, entries);
       firstCutRow++;
     }
   }
@@ -158,7 +127,7 @@ export function allReduceProgram(
     return [...sums].map(([orbit, row]) => {
       const nodes = orbits.nodes[orbit];
       for (const [column, sum] of row) row.set(column, sum / nodes);
-      fixed.add(0, row, 0);
+      fixed.add(0, 0, row);
       return [firstCutRow++, orbit];
     });
   }
@@ -206,7 +175,7 @@ export function allReduceProgram(
 
   return {
     addCuts: (found) => {
-      const rows = new Rows();
+      const rows = programRows();
       let added = 0;
       for (const cut of found) {
         const row = coefficientsOf(cut);
@@ -214,10 +183,10 @@ export function allReduceProgram(
         if (known.has(key)) continue;
         known.add(key);
         cuts.push(cut);
-        rows.add(Number.NEGATIVE_INFINITY, row, 0);
+        rows.add(Number.NEGATIVE_INFINITY, 0, row);
         added++;
       }
-      if (added > 0) session.addRows(rows.columns());
+      if (added > 0) session.addRows(rows.lpRows());
       return added;
     },
     solve: () => {
