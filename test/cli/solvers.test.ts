@@ -1,0 +1,157 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { commandsHere } from "../support/cli-here.ts";
+import { sharedFiles, sharedText } from "../support/shared-data.ts";
+
+const here = commandsHere();
+
+/** A sketch of two boxes of four GPUs on a switch, with whatever is to be different. */
+const sketchWith = (change: Record<string, unknown>): Record<string, unknown> => ({
+  nnodes: 2,
+  intranode_sketch: { strategy: "none" },
+  internode_sketch: { strategy: "relay", internode_conn: { "1": [0], "3": [2] } },
+  symmetry_offsets: [],
+  hyperparameters: { input_chunkup: 1 },
+  ...change,
+});
+const TOPOLOGY = {
+  name: "Boxes_1MB",
+  gpus_per_node: 4,
+  nics_per_node: 2,
+  alpha: 0.5,
+  node_betas_list: [8],
+  remote_alpha: 2.5,
+  remote_beta: 100,
+};
+const boxes = here.put("boxes.json", TOPOLOGY);
+const byTaccl = (sketch: string): string =>
+  `synth ${boxes} --collective allgather --size 8MiB --algorithm taccl --time-limit 5s --sketch ${sketch}`;
+
+describe("synth --algorithm tacos-ilp", () => {
+  it("proves an optimum and says how", async () => {
+    const text = await here.run("synth mesh:2x4 --collective allgather --size 8MiB --algorithm tacos-ilp");
+    expect(text).toMatch(/by tacos-ilp, verified/);
+    expect(text).toMatch(/bound .* 100 % of planned/);
+    expect(text).toMatch(/solver +proved optimal for whole chunks/);
+    const { solver, optimality, deterministic } = await here.json(
+      "synth mesh:2x4 --collective allgather --size 8MiB --algorithm tacos-ilp",
+    );
+    expect([solver.proved, optimality, deterministic]).toEqual([true, 1, true]);
+  });
+
+  it("makes several collectives at once", async () => {
+    here.put("tenants.json", [
+      { kind: "allgather", size: "8MiB" },
+      { kind: "reduce", size: "1MiB", root: 5 },
+    ]);
+    const line = "synth mesh:2x4 --collectives tenants.json --algorithm tacos-ilp --time-limit 10s";
+    expect(await here.run(`${line} -o joint.json`)).toMatch(/all together, verified/);
+    expect(await here.run("verify joint.json")).toMatch(/^correct/);
+  });
+});
+
+describe("synth --algorithm sccl", () => {
+  it("makes steps of whole rounds whose merged sends the judge accepts", async () => {
+    const line = "synth ring:4 --collective allgather --size 1MiB --algorithm sccl --chunks 2";
+    const { solver, notes } = await here.json(`${line} -o steps.json`);
+    expect(solver.proved).toBe(true);
+    expect(notes.join("\n")).toMatch(/2 steps of 3 rounds/);
+    expect(await here.run("verify steps.json")).toMatch(/^correct/);
+  });
+});
+
+describe("synth --algorithm taccl", () => {
+  it("follows a sketch: between boxes only its connections are used", async () => {
+    const sketch = here.put("relays.json", sketchWith({}));
+    await here.run(`${byTaccl(sketch)} -o relays-schedule.json --quiet`);
+    const { routes, transfers, topology } = JSON.parse(readFileSync(here.at("relays-schedule.json"), "utf8"));
+    const ends = new Map<number, string>(
+      routes.map(({ id, links }: { id: number; links: string[] }) => {
+        const nodes = links.map((link) => link.split(">"));
+        return [id, `${nodes[0]?.[0]}-${nodes.at(-1)?.[1]}`];
+      }),
+    );
+    expect(topology.nodes.filter(({ kind }: { kind: string }) => kind === "npu")).toHaveLength(8);
+    const boxOf = (npu: string): number => Math.floor(Number(npu) / 4);
+    const between = [...new Set(transfers.route as number[])]
+      .map((route) => (ends.get(route) as string).split("-") as [string, string])
+      .filter(([from, to]) => boxOf(from) !== boxOf(to))
+      .map(([from, to]) => `${Number(from) % 4}>${Number(to) % 4}`);
+    expect(new Set(between)).toEqual(new Set(["1>0", "3>2"]));
+    expect(await here.run("verify relays-schedule.json")).toMatch(/^correct/);
+  });
+
+  it("takes back the sketches that it writes", async () => {
+    expect(await here.run(`export ${boxes} --nodes 2 --to taccl-sketches -o proposed`)).toMatch(/\d+ sketches/);
+    const files = readdirSync(here.at("proposed"));
+    expect(files.length).toBeGreaterThan(1);
+    const { verified } = await here.json(byTaccl(`proposed/${files[0]}`));
+    expect(verified).toBe(true);
+  });
+
+  it("names what leaves no way, and follows the nearest sketch that does", async () => {
+    const sketch = here.put(
+      "no-way.json",
+      sketchWith({
+        intranode_sketch: { strategy: "relay", intranode_conn: { "0": [1], "1": [0], "2": [3], "3": [2] } },
+        internode_sketch: {
+          strategy: "relay",
+          internode_conn: { "1": [0] },
+          gpus_to_sender_rev_map: { "1": [0, 1, 2, 3] },
+        },
+      }),
+    );
+    const { notes, verified } = await here.json(byTaccl(sketch));
+    expect(verified).toBe(true);
+    expect(notes.join("\n")).toMatch(/no-way.json leaves no way: intranode_sketch/);
+    expect(notes.join("\n")).toMatch(/nearest sketch/);
+  });
+
+  it("reads TACCL's own files", async () => {
+    if (!sharedFiles("taccl/sketch").includes("sk1-ndv2-n1.json")) return;
+    here.put("ndv2.json", sharedText("taccl/topo/topo-ndv2-1MB.json"));
+    here.put("sk1.json", sharedText("taccl/sketch/sk1-ndv2-n1.json"));
+    const line = "synth ndv2.json --sketch sk1.json --collective allgather --size 8MiB --algorithm taccl";
+    const { time, verified } = await here.json(line);
+    expect(verified).toBe(true);
+    // in units of the profile, us: at most what TACCL's public code reaches
+    expect(time.us).toBeLessThanOrEqual(92);
+  });
+
+  it.each<[string, Record<string, unknown>, RegExp]>([
+    ["an unknown field", { symetry_offsets: [] }, /did you mean "symmetry_offsets"/],
+    ["a rotation that is none", { symmetry_offsets: [[1, 8]] }, /symmetry_offsets\[0\]/],
+    [
+      "a rank that a box does not have",
+      { internode_sketch: { strategy: "relay", internode_conn: { "7": [0] } } },
+      /internode_conn/,
+    ],
+    ["another number of boxes", { nnodes: 3, symmetry_offsets: [[8, 16]] }, /symmetry_offsets|nnodes/],
+  ])("refuses a sketch with %s", (_, change, sentence) => {
+    const sketch = here.put("wrong.json", sketchWith(change));
+    return here.refuses(byTaccl(sketch), sentence);
+  });
+});
+
+describe("integer programs", () => {
+  it("are only solved where they are asked for by name", async () => {
+    const line = "compare ring:4 --collective allgather --sizes 1MiB";
+    const text = (await here.run(line)).replace(/\s+/g, " ");
+    expect(text).toMatch(/taccl.*: tried only where it is named: it solves integer programs/);
+    const named = await here.run(`${line} --algorithms tacos,tacos-ilp,sccl`);
+    expect(named).toMatch(/ tacos-ilp /);
+  });
+
+  it.each([
+    [
+      "synth boxes.json --collective allgather --algorithm tacos --sketch relays.json",
+      /follows it \(taccl\) for --sketch/,
+    ],
+    [
+      "synth ring:4 --collective allgather --algorithm ring --time-limit 1s",
+      /heeds it .* for --time-limit but received "ring"/,
+    ],
+    ["synth ring:4 --collective allgather --algorithm taccl --sketch missing.json", /missing\.json/],
+    ["synth ring:4 --collective allgather --algorithm taccl --sketch boxes.json", /gpus_per_node|sketch/],
+  ])("refuse %s", (line, sentence) => here.refuses(line, sentence));
+});
