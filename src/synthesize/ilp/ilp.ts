@@ -40,7 +40,8 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
     boundOf(topology, collective, set, routeTimes(topology, set, collective.chunkBytes));
   const own = contains(routes, greedy.schedule.routes);
   const lowPs = Number(ceil(boundFor(routes).ps));
-  const met = highPs <= Number(ceil(boundFor(greedy.schedule.routes).ps));
+  const greedyLowPs = Number(ceil(boundFor(greedy.schedule.routes).ps));
+  const met = highPs <= greedyLowPs;
   const known = (proved: boolean, notes: readonly string[]): Synthesis => ({
     ...greedy,
     policy: `matching: ${greedy.policy}`,
@@ -73,7 +74,8 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   const schedule = made !== null && makespanOf(made) < highPs ? made : null;
   const endPs = schedule === null ? highPs : makespanOf(schedule);
   const proof = describesAll && (schedule !== null || own) ? found.proof : null;
-  const least = Math.max(lowPs, proof?.ps ?? 0);
+  // a schedule over other routes is held against their bound
+  const least = Math.max(schedule !== null || own ? lowPs : greedyLowPs, proof?.ps ?? 0);
   const list = [...stages.list, ...last.list];
   const notes = [...found.notes, ...skipped(list), ...gap(endPs, least, describesAll)];
   return {

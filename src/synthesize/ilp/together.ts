@@ -2,7 +2,7 @@ import { jointBoundOf } from "../../model/bounds/joint.ts";
 import type { Bound } from "../../model/bounds/witness.ts";
 import { type JointSchedule, jointEndPs, jointTransferCount, type Tenant } from "../../model/joint-schedule.ts";
 import { ceil } from "../../model/rational.ts";
-import { routeTimes } from "../../model/routes.ts";
+import { type RouteSet, routeTimes } from "../../model/routes.ts";
 import { routesOf } from "../../model/routing.ts";
 import { type JointContext, type JointRequest, type JointSynthesis, synthesizeJoint } from "../joint/joint.ts";
 import { sizeClasses } from "../joint/merge.ts";
@@ -43,7 +43,8 @@ export async function solveTogether(request: JointRequest, context: JointContext
   const highPs = jointEndPs(known.schedule);
   const routes = routesOf(topology, degreeFor(topology, switchDegree));
   const own = contains(routes, known.schedule.routes);
-  const lowPs = Number(ceil(jointBoundOf(topology, collectives, routes).ps));
+  const lowOver = (set: RouteSet): number => Number(ceil(jointBoundOf(topology, collectives, set).ps));
+  const lowPs = lowOver(routes);
   const as = (proved: boolean, notes: readonly string[]): JointIlpSynthesis => ({
     ...known,
     solver: { proved, model: WHOLE_CHUNKS, stages: [] },
@@ -79,7 +80,8 @@ export async function solveTogether(request: JointRequest, context: JointContext
   const schedule: JointSchedule = found.moves === null ? known.schedule : { topology, routes, tenants };
   const endPs = jointEndPs(schedule);
   const proof = found.moves !== null || own ? found.proof : null;
-  const least = Math.max(lowPs, proof?.ps ?? 0);
+  // a schedule over other routes is held against their bound
+  const least = Math.max(found.moves !== null || own ? lowPs : lowOver(known.schedule.routes), proof?.ps ?? 0);
   const describesAll = flows.every(({ kind }) => kind !== "both");
   const notes = [...found.notes, ...skipped(stages.list), ...gap(endPs, least, describesAll)];
   return {

@@ -57,6 +57,14 @@ describe("TACOS-ILP", () => {
     expect(deterministic).not.toBe(false);
   });
 
+  it("holds a schedule over other routes than the programs' against the bound of its own", async () => {
+    // 4830 routes through the switch for matching, a ring of them for programs: what a ring needs proves nothing
+    const { solver, bound, notes } = await ilp("switch:70", "broadcast", { chunks: 3, timeLimitMs: 1000 });
+    expect(solver?.proved).toBe(false);
+    expect(bound).toBeUndefined();
+    expect(notes?.join()).toContain("not proved optimal");
+  });
+
   it("raises the bound where no schedule meets it", async () => {
     const { solver, us, bound } = await ilp("dgx1", "broadcast", { chunks: 4 });
     expect(solver?.proved).toBe(true);
