@@ -1,4 +1,5 @@
 import { disjointSets } from "../../model/disjoint-sets.ts";
+import { indicesBelow } from "../../model/ordering.ts";
 import type { FlowProblem } from "./problem.ts";
 import { classesOf, type FlowMap } from "./symmetries.ts";
 import { type Columns, MEET } from "./windows.ts";
@@ -21,10 +22,12 @@ export function orbitsOfColumns({ blocks, block, count }: Columns, maps: readonl
  * a point too, so orbits under these leave the relaxation as feasible as it was.
  */
 export function withExchanges(problem: FlowProblem, maps: readonly FlowMap[]): FlowMap[] {
-  const still = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => i);
-  const flowTo = still(problem.flows.length);
+  const flowTo = indicesBelow(problem.flows.length);
   for (const list of classesOf(problem.flows).values()) {
     for (const [i, f] of list.entries()) flowTo[f] = list[(i + 1) % list.length];
   }
-  return [...maps, { npuTo: still(problem.npuCount), routeTo: still(problem.routes.source.length), flowTo }];
+  return [
+    ...maps,
+    { npuTo: indicesBelow(problem.npuCount), routeTo: indicesBelow(problem.routes.source.length), flowTo },
+  ];
 }

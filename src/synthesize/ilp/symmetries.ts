@@ -1,4 +1,5 @@
 import { automorphismsOf } from "../../model/automorphisms.ts";
+import { imagesByName } from "../../model/images.ts";
 import type { Topology } from "../../model/topology.ts";
 import { translateAll, translationsOf } from "../../model/translation.ts";
 import type { Flow, FlowProblem, Resource } from "./problem.ts";
@@ -62,21 +63,12 @@ export const resourceKey = ({ route, units, capacity }: Resource): string =>
 
 /** Returns where a map of NPUs takes routes, parallel ones of a kind in their order; null where it keeps them not. */
 function imagesOfRoutes({ routes, npuCount }: FlowProblem, kind: Int32Array, npuTo: Int32Array): Int32Array | null {
+  const { source, target } = routes;
   const key = (u: number, v: number, r: number): number => (kind[r] * npuCount + u) * npuCount + v;
-  const waiting = new Map<number, number[]>();
-  for (let r = kind.length - 1; r >= 0; r--) {
-    const at = key(routes.source[r], routes.target[r], r);
-    const list = waiting.get(at);
-    if (list === undefined) waiting.set(at, [r]);
-    else list.push(r);
-  }
-  const routeTo = new Int32Array(kind.length);
-  for (let r = 0; r < kind.length; r++) {
-    const image = waiting.get(key(npuTo[routes.source[r]], npuTo[routes.target[r]], r))?.pop();
-    if (image === undefined) return null;
-    routeTo[r] = image;
-  }
-  return routeTo;
+  return imagesByName(
+    Float64Array.from(source, (u, r) => key(u, target[r], r)),
+    Float64Array.from(source, (u, r) => key(npuTo[u], npuTo[target[r]], r)),
+  );
 }
 
 const flowKey = (flow: Flow, npuTo?: Int32Array): string => {

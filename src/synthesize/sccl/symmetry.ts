@@ -1,4 +1,5 @@
 import { disjointSets } from "../../model/disjoint-sets.ts";
+import { imagesByName } from "../../model/images.ts";
 import { indicesBelow } from "../../model/ordering.ts";
 import type { Item, Load, SyncProblem } from "./problem.ts";
 
@@ -26,35 +27,13 @@ const MOST_MAPS = 24;
 /** Items times NPUs squared beyond which no maps are looked for: about two seconds. */
 const MOST_WORK = 4e6;
 
-/** Returns the image of every arc or item: the k-th with a name goes to the k-th with the name's image; null: there is none. */
-function images(count: number, name: (i: number) => string, imageName: (i: number) => string): Int32Array | null {
-  const known = new Map<string, number[]>();
-  for (let i = 0; i < count; i++) {
-    const list = known.get(name(i));
-    if (list === undefined) known.set(name(i), [i]);
-    else list.push(i);
-  }
-  const used = new Map<string, number>();
-  const image = new Int32Array(count);
-  for (let i = 0; i < count; i++) {
-    const to = imageName(i);
-    const k = used.get(to) ?? 0;
-    const found = known.get(to)?.[k];
-    if (found === undefined) return null;
-    used.set(to, k + 1);
-    image[i] = found;
-  }
-  return image;
-}
-
 /** Returns what a map of the NPUs does where it keeps arcs, loads and items; null where it does not. */
 function mapOf({ arcs, loads, items }: SyncProblem, npu: Int32Array): SyncMap | null {
   const own = new Float64Array(arcs.source.length);
   for (const load of loads) if (load.arcs.length === 1) own[load.arcs[0]] = load.capacity;
-  const arc = images(
-    own.length,
-    (a) => `${arcs.source[a]} ${arcs.target[a]} ${own[a]}`,
-    (a) => `${npu[arcs.source[a]]} ${npu[arcs.target[a]]} ${own[a]}`,
+  const arc = imagesByName(
+    Array.from(own, (capacity, a) => `${arcs.source[a]} ${arcs.target[a]} ${capacity}`),
+    Array.from(own, (capacity, a) => `${npu[arcs.source[a]]} ${npu[arcs.target[a]]} ${capacity}`),
   );
   if (arc === null) return null;
   const shared = new Map<string, number>();
@@ -73,10 +52,9 @@ function mapOf({ arcs, loads, items }: SyncProblem, npu: Int32Array): SyncMap | 
     const ends = Array.from(targets, (v, t) => `${at(v)}:${demand === null ? "" : demand[t]}`);
     return `${sources.map(at).sort().join()}>${ends.sort().join()}`;
   };
-  const item = images(
-    items.length,
-    (i) => itemName(items[i] as Item, (v) => v),
-    (i) => itemName(items[i] as Item, (v) => npu[v]),
+  const item = imagesByName(
+    items.map((one) => itemName(one, (v) => v)),
+    items.map((one) => itemName(one, (v) => npu[v])),
   );
   return item === null ? null : { npu, arc, item };
 }

@@ -1,6 +1,8 @@
 import { type Collective, membersOf, type Placement } from "../../model/collective.ts";
+import { imagesByName } from "../../model/images.ts";
+import { indicesBelow } from "../../model/ordering.ts";
 import { routeCount } from "../../model/routes.ts";
-import type { SketchNetwork, SketchSymmetry } from "../../model/sketch-network.ts";
+import type { SketchNetwork } from "../../model/sketch-network.ts";
 
 /** One member of the group that a sketch's rotations generate. */
 export interface RoutingMap {
@@ -31,7 +33,7 @@ const MOST_ENTRIES = 2e7;
  */
 export function routingSymmetry(network: SketchNetwork, whole: Collective): RoutingSymmetry {
   const routes = routeCount(network.routes);
-  const identity: RoutingMap = { chunkTo: identityOf(whole.chunkCount), routeTo: identityOf(routes) };
+  const identity: RoutingMap = { chunkTo: indicesBelow(whole.chunkCount), routeTo: indicesBelow(routes) };
   const notes: string[] = [];
   const generators: RoutingMap[] = [];
   let maps: readonly RoutingMap[] = [identity];
@@ -40,7 +42,7 @@ export function routingSymmetry(network: SketchNetwork, whole: Collective): Rout
       const { offset, period } = network.sketch.symmetries[i] ?? { offset: 0, period: 0 };
       notes.push(`symmetry_offsets [${offset}, ${period}] is not used: ${why}`);
     };
-    const chunkTo = imagesOfChunks(whole, symmetry);
+    const chunkTo = imagesByName(endsOf(whole, null), endsOf(whole, symmetry.npuTo));
     if (chunkTo === null) {
       leaveOut("it is no symmetry of the collective");
       continue;
@@ -54,14 +56,12 @@ export function routingSymmetry(network: SketchNetwork, whole: Collective): Rout
     maps = closed;
     generators.push(more[more.length - 1]);
   }
-  const least = identityOf(whole.chunkCount);
+  const least = indicesBelow(whole.chunkCount);
   for (const { chunkTo } of maps) {
     for (let chunk = 0; chunk < chunkTo.length; chunk++) least[chunkTo[chunk]] = Math.min(least[chunkTo[chunk]], chunk);
   }
   return { maps, representatives: identity.chunkTo.filter((chunk) => least[chunk] === chunk), notes };
 }
-
-const identityOf = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => i);
 
 /** Returns all products of the generators; null where there are more than `most` or one but the identity keeps a chunk. */
 function closure(identity: RoutingMap, generators: readonly RoutingMap[], most: number): RoutingMap[] | null {
@@ -84,29 +84,6 @@ function closure(identity: RoutingMap, generators: readonly RoutingMap[], most: 
 }
 
 const keyOf = ({ chunkTo, routeTo }: RoutingMap): string => `${chunkTo.join()};${routeTo.join()}`;
-
-/** Returns where a rotation takes each chunk; null where holders and targets of some chunk become those of none. */
-function imagesOfChunks(whole: Collective, { npuTo }: SketchSymmetry): Int32Array | null {
-  const own = endsOf(whole, null);
-  const turned = endsOf(whole, npuTo);
-  const chunksOf = new Map<string, number[]>();
-  own.forEach((ends, chunk) => {
-    const chunks = chunksOf.get(ends);
-    if (chunks === undefined) chunksOf.set(ends, [chunk]);
-    else chunks.push(chunk);
-  });
-  const taken = new Map<string, number>();
-  const images = new Int32Array(whole.chunkCount);
-  for (let chunk = 0; chunk < images.length; chunk++) {
-    const ends = turned[chunk];
-    const nth = taken.get(ends) ?? 0;
-    const image = chunksOf.get(ends)?.[nth];
-    if (image === undefined) return null;
-    taken.set(ends, nth + 1);
-    images[chunk] = image;
-  }
-  return images;
-}
 
 /** Returns a text for each chunk that tells its holders and targets, each NPU taken to its image. */
 function endsOf(whole: Collective, npuTo: Int32Array | null): string[] {
