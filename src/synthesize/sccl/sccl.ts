@@ -130,15 +130,19 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   }
   const schedule = scheduleOf(topology, collective, routes, done);
   if (done.length === 0) return { schedule, policy: "nothing to send", trials: 0 };
+  const costOfPoint = (point: SyncPoint): number => costOf(costs, point.steps, roundsIn(point));
+  // where routes differ, what is fastest on them need not cost least in whole rounds
   const isProved = ({ front, point }: (typeof done)[number]): boolean =>
-    policy === "latency" ? point.proved : front.complete;
+    policy === "latency"
+      ? point.proved
+      : front.complete && (policy !== null || front.points.every((other) => costOfPoint(point) <= costOfPoint(other)));
   return {
     schedule,
     policy: wordsOf(done.map(({ point }) => pointWords(point))),
     trials: stages.filter(({ status }) => status !== "skipped").length,
     solver: {
       proved: done.every(isProved),
-      model: `steps of whole rounds, ${toUs(costs.betaPs).toFixed(3)} us each (k-synchronous)`,
+      model: `steps of whole rounds, ${toUs(costs.betaPs).toFixed(3)} us each (k-synchronous)${thenWords(done)}`,
       stages,
     },
     notes: done.map(
@@ -150,6 +154,10 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
 }
 
 const wordsOf = (phases: readonly string[]): string => [...new Set(phases)].join("; ");
+
+/** An all-reduce is proved half by half only: all NPUs may send all that they have at once, in fewer steps. */
+const thenWords = (done: readonly { readonly phase: SyncPhase }[]): string =>
+  done.length < 2 ? "" : `, ${done.map(({ phase }) => phase.name).join(" and then ")}`;
 
 /**
  * Returns the number of chunks per NPU for which the fewest steps and the fewest rounds that cuts allow would cost least

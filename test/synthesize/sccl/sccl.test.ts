@@ -5,6 +5,7 @@ import { COLLECTIVE_KINDS, collective } from "../../../src/model/collective.ts";
 import { without } from "../../../src/model/modify.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { makespanPs, type StepSchedule } from "../../../src/model/step-schedule.ts";
+import { topologyBuilder } from "../../../src/model/topology-builder.ts";
 import { sccl } from "../../../src/synthesize/sccl/sccl.ts";
 import type { SynthesisRequest } from "../../../src/synthesize/synthesizer.ts";
 import { verify } from "../../../src/verify/verify.ts";
@@ -81,6 +82,39 @@ describe("sccl", () => {
     const { solver, schedule } = await make(on("dgx1", "allreduce", 2 ** 20, 2));
     expect(verify(schedule, {}).violations).toEqual([]);
     expect(solver?.stages.map(({ name }) => name)).toEqual(["reduce-scatter, 2 steps, alike under 4 maps"]);
+  });
+
+  it("proves nothing of a point that is fastest on these routes and does not cost least in whole rounds", async () => {
+    const b = topologyBuilder("unequal");
+    for (let v = 0; v < 4; v++) b.addNpu(`${v}`);
+    b.addLink(0, 1, 250e9, 1000);
+    for (const [from, to] of [
+      [1, 2],
+      [3, 0],
+    ] as const)
+      b.addLink(from, to, 500e9, from === 1 ? 5000 : 1000);
+    for (const [from, to] of [
+      [2, 3],
+      [3, 1],
+    ] as const)
+      b.addLink(from, to, 1e12, from === 2 ? 5000 : 1000);
+    b.addLink(3, 2, 500e9, 1000);
+    const topology = b.build();
+    const { policy, notes, solver } = await make({
+      topology,
+      collective: wholeCollective(topology, "allgather", 12_000, 3),
+    });
+    expect(policy).toBe("3 steps of 7 rounds");
+    // steps of 5 ns and rounds of 4 ns: 40 ns in whole rounds, and 43 for what was chosen
+    expect(notes?.join()).toContain("4 steps of 5 rounds");
+    expect(solver?.proved).toBe(false);
+  });
+
+  it("proves an all-reduce half by half only: two NPUs may exchange all that they have in one step", async () => {
+    const { solver } = await make(on("line:2", "allreduce", 2 ** 20, 1));
+    expect(solver?.model).toContain(", reduce-scatter and then all-gather");
+    const { solver: ofHalf } = await make(on("line:2", "allgather", 2 ** 20, 1));
+    expect(ofHalf?.model).not.toContain("then");
   });
 
   it("lets outsiders of process groups pass data on", async () => {
