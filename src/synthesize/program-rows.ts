@@ -1,12 +1,8 @@
 import type { LpRows } from "../engine/milp/lp.ts";
 
-/** Rows of a program in the making: entries, then the sides that end their row; or whole rows. */
+/** Rows of a program in the making. */
 export interface ProgramRows {
-  /** Adds an entry to the row in the making; each column at most once. Zeros are left out. */
-  entry(column: number, value: number): void;
-  /** Ends the row. -Infinity and Infinity for no side. */
-  end(lower: number, upper: number): void;
-  /** Adds a row. */
+  /** Adds a row; each column at most once, zeros are left out, -Infinity and Infinity are no sides. */
   add(lower: number, upper: number, entries: Iterable<readonly [column: number, value: number]>): void;
   /** Returns the rows so far, as columns. */
   lpRows(): LpRows;
@@ -19,22 +15,16 @@ export function programRows(): ProgramRows {
   const offset = [0];
   const column: number[] = [];
   const value: number[] = [];
-  const entry = (at: number, factor: number): void => {
-    if (factor === 0) return;
-    column.push(at);
-    value.push(factor);
-  };
-  const end = (least: number, most: number): void => {
-    lower.push(least);
-    upper.push(most);
-    offset.push(column.length);
-  };
   return {
-    entry,
-    end,
     add: (least, most, entries) => {
-      for (const [at, factor] of entries) entry(at, factor);
-      end(least, most);
+      for (const [at, factor] of entries) {
+        if (factor === 0) continue;
+        column.push(at);
+        value.push(factor);
+      }
+      lower.push(least);
+      upper.push(most);
+      offset.push(column.length);
     },
     lpRows: () => ({
       lower: Float64Array.from(lower),

@@ -41,7 +41,7 @@ export async function mostDeliveries(
     objective,
     lower: new Float64Array(columns.count),
     upper: new Float64Array(columns.count).fill(1),
-    rows: sink.rows(),
+    rows: sink.lpRows(),
     integer: new Uint8Array(columns.count).fill(1),
   };
   const found = await stages.solve(name, milp, share);

@@ -1,4 +1,4 @@
-import type { LpRows } from "../../engine/milp/lp.ts";
+import { type ProgramRows, programRows } from "../program-rows.ts";
 
 /** Takes the rows of a program one after the other: entries first, then the sides. */
 export interface RowSink {
@@ -24,12 +24,10 @@ export function countingSink(): RowSink & { readonly size: { rows: number; entri
  * Returns a sink that keeps rows. `orbit` [columns], where given, is the column that stands for each: entries of one row that
  * fall on the same column add up, and equal rows are kept once. `impossible`: a row without entries asked for more than 0.
  */
-export function keepingSink(orbit: Int32Array | null): RowSink & { rows(): LpRows; impossible(): boolean } {
-  const lower: number[] = [];
-  const upper: number[] = [];
-  const offset = [0];
-  const column: number[] = [];
-  const value: number[] = [];
+export function keepingSink(
+  orbit: Int32Array | null,
+): RowSink & Pick<ProgramRows, "lpRows"> & { impossible(): boolean } {
+  const rows = programRows();
   const known = new Set<string>();
   const row = new Map<number, number>();
   let impossible = false;
@@ -51,21 +49,9 @@ export function keepingSink(orbit: Int32Array | null): RowSink & { rows(): LpRow
         if (known.has(key)) return;
         known.add(key);
       }
-      for (const [at, coefficient] of entries) {
-        column.push(at);
-        value.push(coefficient);
-      }
-      offset.push(column.length);
-      lower.push(least);
-      upper.push(most);
+      rows.add(least, most, entries);
     },
     impossible: () => impossible,
-    rows: () => ({
-      lower: Float64Array.from(lower),
-      upper: Float64Array.from(upper),
-      offset: Int32Array.from(offset),
-      column: Int32Array.from(column),
-      value: Float64Array.from(value),
-    }),
+    lpRows: rows.lpRows,
   };
 }

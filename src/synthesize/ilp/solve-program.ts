@@ -31,7 +31,7 @@ export function feasibility(
 ): Program {
   const sink = keepingSink(orbit);
   writeRows(problem, resources, columns, sink);
-  const rows = sink.rows();
+  const rows = sink.lpRows();
   const impossible = sink.impossible();
   if (orbit === null) return { milp: programOf(rows, columns.count, whole), place: null, impossible };
   const { place, count } = numbered(orbit);

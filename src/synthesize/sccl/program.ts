@@ -1,5 +1,6 @@
 import type { MilpProblem, MilpSize } from "../../engine/milp/milp.ts";
 import { groupedBy } from "../../model/graph.ts";
+import { type ProgramDraft, programDraft } from "../program-draft.ts";
 import { chunksOf, type Item, type SyncProblem } from "./problem.ts";
 import type { Flow } from "./sends.ts";
 import type { Window } from "./windows.ts";
@@ -39,49 +40,6 @@ export function programSize(
   };
 }
 
-/** Returns a program without columns and rows, that grows. */
-export function draft() {
-  const lower: number[] = [];
-  const upper: number[] = [];
-  const integer: number[] = [];
-  const rowLower: number[] = [];
-  const rowUpper: number[] = [];
-  const offset = [0];
-  const column: number[] = [];
-  const value: number[] = [];
-  return {
-    column(low: number, high: number, whole: boolean): number {
-      upper.push(high);
-      integer.push(whole ? 1 : 0);
-      return lower.push(low) - 1;
-    },
-    row(low: number, high: number, entries: readonly (readonly [number, number])[]): void {
-      for (const [at, factor] of entries) {
-        column.push(at);
-        value.push(factor);
-      }
-      rowLower.push(low);
-      rowUpper.push(high);
-      offset.push(column.length);
-    },
-    problem: (objective: Float64Array): MilpProblem => ({
-      objective,
-      lower: Float64Array.from(lower),
-      upper: Float64Array.from(upper),
-      integer: Uint8Array.from(integer),
-      rows: {
-        lower: Float64Array.from(rowLower),
-        upper: Float64Array.from(rowUpper),
-        offset: Int32Array.from(offset),
-        column: Int32Array.from(column),
-        value: Float64Array.from(value),
-      },
-    }),
-    count: () => lower.length,
-  };
-}
-type Draft = ReturnType<typeof draft>;
-
 /** Columns of consecutive steps: that of step s is at + s - from, for s in from .. to. */
 interface Run {
   readonly at: number;
@@ -105,7 +63,7 @@ interface ItemColumns {
 export function syncProgram(problem: SyncProblem, windows: readonly Window[], budget: Budget): SyncProgram {
   const { loads, items } = problem;
   const { steps, mostRounds, leastRounds } = budget;
-  const columns = draft();
+  const columns = programDraft();
   const rounds: Run = { at: 0, from: 1, to: steps };
   for (let step = 1; step <= steps; step++) columns.column(1, mostRounds - steps + 1, true);
   const placed = items.map((item, i) => itemColumns(columns, problem, item, windows[i] as Window, steps));
@@ -151,7 +109,7 @@ export function syncProgram(problem: SyncProblem, windows: readonly Window[], bu
 const lastStock = ({ left }: Window, v: number, steps: number): number => Math.min(steps - 1, steps - left[v]);
 
 function itemColumns(
-  columns: Draft,
+  columns: ProgramDraft,
   { npuCount, arcs }: SyncProblem,
   item: Item,
   window: Window,
@@ -178,7 +136,7 @@ function itemColumns(
 
 /** Adds what ties stocks to sends: what is there was there or came, and only what was there before a step is sent in it. */
 function itemRows(
-  columns: Draft,
+  columns: ProgramDraft,
   { npuCount, arcs }: SyncProblem,
   item: Item,
   window: Window,

@@ -1,7 +1,7 @@
 import type { MilpProblem } from "../../engine/milp/milp.ts";
 import { groupedBy } from "../../model/graph.ts";
+import { programDraft } from "../program-draft.ts";
 import type { SyncProblem } from "./problem.ts";
-import { draft } from "./program.ts";
 
 /**
  * Returns the linear program whose least number of rounds no schedule can do with less, whatever its steps: chunks of one
@@ -10,7 +10,7 @@ import { draft } from "./program.ts";
  */
 export function relaxedProgram({ npuCount, arcs, loads, items }: SyncProblem): MilpProblem {
   const count = arcs.source.length;
-  const columns = draft();
+  const columns = programDraft();
   columns.column(0, Number.POSITIVE_INFINITY, false);
   const flows = items.filter(({ demand }) => demand !== null);
   for (let i = 0; i < flows.length * count; i++) columns.column(0, Number.POSITIVE_INFINITY, false);

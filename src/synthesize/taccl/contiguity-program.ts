@@ -1,4 +1,5 @@
 import type { MilpProblem, MilpSize } from "../../engine/milp/milp.ts";
+import { programRows } from "../program-rows.ts";
 import type { FixedOrder } from "./contiguity-order.ts";
 import type { Paths } from "./ordering-paths.ts";
 import type { Tasks } from "./scheduling-tasks.ts";
@@ -51,18 +52,9 @@ export function contiguityProgram(tasks: Tasks, order: FixedOrder, paths: Paths,
   const start = new Float64Array(columns);
   const objective = new Float64Array(columns);
   const integer = new Uint8Array(columns);
-  const rowLower: number[] = [];
-  const offset = [0];
-  const column: number[] = [];
-  const value: number[] = [];
-  const atLeast = (least: number, ...terms: readonly (readonly [number, number])[]): void => {
-    for (const [at, factor] of terms) {
-      column.push(at);
-      value.push(factor);
-    }
-    rowLower.push(least / unitPs);
-    offset.push(column.length);
-  };
+  const rows = programRows();
+  const atLeast = (least: number, ...terms: readonly (readonly [number, number])[]): void =>
+    rows.add(least / unitPs, Number.POSITIVE_INFINITY, terms);
 
   objective[time] = -1;
   lower[time] = paths.boundPs / unitPs;
@@ -104,12 +96,5 @@ export function contiguityProgram(tasks: Tasks, order: FixedOrder, paths: Paths,
     const [a, b] = together[p];
     if (start[pair + p] === 1) start[need + a] = Math.max(start[need + a], start[need + b]);
   }
-  const rows = {
-    lower: Float64Array.from(rowLower),
-    upper: new Float64Array(rowLower.length).fill(Number.POSITIVE_INFINITY),
-    offset: Int32Array.from(offset),
-    column: Int32Array.from(column),
-    value: Float64Array.from(value),
-  };
-  return { problem: { objective, lower, upper, rows, integer, start }, begin, together: pair, unitPs };
+  return { problem: { objective, lower, upper, rows: rows.lpRows(), integer, start }, begin, together: pair, unitPs };
 }

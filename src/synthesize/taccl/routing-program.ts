@@ -1,6 +1,7 @@
 import type { MilpProblem, MilpSize } from "../../engine/milp/milp.ts";
 import type { SketchNetwork } from "../../model/sketch-network.ts";
 import { linkCount } from "../../model/topology.ts";
+import { type ProgramDraft, programDraft } from "../program-draft.ts";
 import type { RoutingCosts } from "./routing-costs.ts";
 import type { ChunkOptions, RoutingOptions } from "./routing-options.ts";
 import type { RoutingSymmetry } from "./routing-symmetry.ts";
@@ -43,39 +44,9 @@ export function routingProgramSize({ options, symmetry, network }: RoutingParts)
   };
 }
 
-/** Rows as they are added, and the bounds of columns. */
-interface Draft {
-  readonly columnLower: number[];
-  readonly columnUpper: number[];
-  readonly lower: number[];
-  readonly upper: number[];
-  readonly offset: number[];
-  readonly column: number[];
-  readonly value: number[];
-}
+type Entry = readonly [column: number, value: number];
 
-function addRow(
-  draft: Draft,
-  lower: number,
-  upper: number,
-  columns: readonly number[],
-  values: readonly number[],
-): void {
-  draft.lower.push(lower);
-  draft.upper.push(upper);
-  for (let i = 0; i < columns.length; i++) {
-    draft.column.push(columns[i]);
-    draft.value.push(values[i]);
-  }
-  draft.offset.push(draft.column.length);
-}
-
-function addColumn(draft: Draft, lower: number, upper: number): number {
-  draft.columnLower.push(lower);
-  return draft.columnUpper.push(upper) - 1;
-}
-
-const ones = (columns: readonly number[]): number[] => columns.map(() => 1);
+const ones = (columns: readonly number[]): Entry[] => columns.map((column) => [column, 1]);
 
 /**
  * Returns the program that routes one chunk of each orbit (TACCL, appendix B.1): option i in column i, then whether routes are
@@ -88,23 +59,16 @@ export function routingProgram(parts: RoutingParts): RoutingProgram {
   const count = options.route.length;
   const used = usedRoutes(parts);
   const binary = count + used.classes.length;
-  const draft: Draft = {
-    columnLower: new Array<number>(binary).fill(0),
-    columnUpper: new Array<number>(binary).fill(1),
-    lower: [],
-    upper: [],
-    offset: [0],
-    column: [],
-    value: [],
-  };
+  const draft = programDraft();
+  for (let column = 0; column < binary; column++) draft.column(0, 1, true);
   const latest: number[] = [];
   for (const chunk of options.chunks) {
     addWays(draft, chunk, options, network);
     addBoxes(draft, chunk, options, network);
     latest.push(...addTimes(draft, chunk, parts, unitPs));
   }
-  const time = addColumn(draft, parts.goalPs / unitPs, Math.max(parts.goalPs, parts.mostPs) / unitPs);
-  for (const column of latest) addRow(draft, 0, Infinity, [time, column], [1, -1]);
+  const time = draft.column(parts.goalPs / unitPs, Math.max(parts.goalPs, parts.mostPs) / unitPs, false);
+  for (const column of latest) draft.row(0, Infinity, difference(time, column));
   addUse(draft, used, options, parts);
   addLoads(draft, used, time, parts, unitPs);
   const columns = time + 1;
@@ -119,8 +83,6 @@ export function routingProgram(parts: RoutingParts): RoutingProgram {
       if (policy !== "none") objective[count + i] = policy === "uc-max" ? weight : -weight;
     });
   }
-  const integer = new Uint8Array(columns);
-  integer.fill(1, 0, binary);
   const start = new Float64Array(columns);
   start.fill(Number.NaN, binary);
   for (const option of parts.start) {
@@ -128,19 +90,15 @@ export function routingProgram(parts: RoutingParts): RoutingProgram {
     const c = used.ofRoute[options.route[option]];
     if (c >= 0) start[count + c] = 1;
   }
-  const lower = Float64Array.from(draft.columnLower);
-  const upper = Float64Array.from(draft.columnUpper);
-  const rows = {
-    lower: Float64Array.from(draft.lower),
-    upper: Float64Array.from(draft.upper),
-    offset: Int32Array.from(draft.offset),
-    column: Int32Array.from(draft.column),
-    value: Float64Array.from(draft.value),
-  };
-  return { problem: { objective, lower, upper, rows, integer, start }, unitPs };
+  return { problem: { ...draft.problem(objective), start }, unitPs };
 }
 
-function addWays(draft: Draft, chunk: ChunkOptions, { route }: RoutingOptions, { routes }: SketchNetwork): void {
+const difference = (column: number, less: number): Entry[] => [
+  [column, 1],
+  [less, -1],
+];
+
+function addWays(draft: ProgramDraft, chunk: ChunkOptions, { route }: RoutingOptions, { routes }: SketchNetwork): void {
   const { isHolder, isTarget, into, order } = chunk;
   const outOf = new Map<number, number[]>();
   for (let option = chunk.first; option < chunk.end; option++) {
@@ -154,20 +112,19 @@ function addWays(draft: Draft, chunk: ChunkOptions, { route }: RoutingOptions, {
   for (const npu of order) {
     const entering = into.get(npu) as readonly number[];
     if (isTarget[npu] === 1) {
-      addRow(draft, 1, 1, entering, ones(entering));
+      draft.row(1, 1, ones(entering));
       continue;
     }
     const leaving = outOf.get(npu) ?? [];
-    const both = [...entering, ...leaving];
-    const values = both.map((_, i) => (i < entering.length ? 1 : -1));
-    addRow(draft, Number.NEGATIVE_INFINITY, 1, entering, ones(entering));
-    addRow(draft, targets === 1 ? 0 : Number.NEGATIVE_INFINITY, 0, both, values);
+    const less = leaving.map((option): Entry => [option, -1]);
+    draft.row(Number.NEGATIVE_INFINITY, 1, ones(entering));
+    draft.row(targets === 1 ? 0 : Number.NEGATIVE_INFINITY, 0, [...ones(entering), ...less]);
     if (targets === 1) continue;
-    for (const option of leaving) addRow(draft, 0, Infinity, [...entering, option], [...ones(entering), -1]);
+    for (const one of less) draft.row(0, Infinity, [...ones(entering), one]);
   }
   // relays that nothing enters pass nothing on
   for (const [npu, leaving] of outOf) {
-    if (!into.has(npu)) addRow(draft, 0, 0, leaving, ones(leaving));
+    if (!into.has(npu)) draft.row(0, 0, ones(leaving));
   }
 }
 
@@ -175,7 +132,7 @@ function addWays(draft: Draft, chunk: ChunkOptions, { route }: RoutingOptions, {
  * Says when a chunk arrives (equations 2 to 5), if some way may take longer than the goal; returns the columns of the times
  * that may. Earliest and latest times keep the constants that switch rows off small.
  */
-function addTimes(draft: Draft, chunk: ChunkOptions, parts: RoutingParts, unitPs: number): number[] {
+function addTimes(draft: ProgramDraft, chunk: ChunkOptions, parts: RoutingParts, unitPs: number): number[] {
   const { options, network, costs, goalPs, mostPs } = parts;
   const { isHolder, timePs, into, order } = chunk;
   const { source } = network.routes;
@@ -194,43 +151,28 @@ function addTimes(draft: Draft, chunk: ChunkOptions, parts: RoutingParts, unitPs
   const columnOf = new Map<number, number>();
   const late: number[] = [];
   for (const npu of order) {
-    const column = addColumn(draft, timePs[npu] / unitPs, limit / unitPs);
+    const column = draft.column(timePs[npu] / unitPs, limit / unitPs, false);
     columnOf.set(npu, column);
     if (latestAt(npu) > goalPs) late.push(column);
     for (const option of into.get(npu) as readonly number[]) {
       const from = source[options.route[option]];
       const slotPs = costs.times.slotPs[options.route[option]];
       if (timePs[from] + slotPs > limit) {
-        draft.columnUpper[option] = 0;
+        draft.forbid(option);
         continue;
       }
       const off = slotPs + Math.min(limit, latestAt(from)) - timePs[npu];
       if (off <= 0) continue;
       const before = columnOf.get(from);
-      const [columns, values] =
-        before === undefined
-          ? [
-              [column, option],
-              [1, -off],
-            ]
-          : [
-              [column, before, option],
-              [1, -1, -off],
-            ];
-      addRow(
-        draft,
-        (slotPs - off) / unitPs,
-        Infinity,
-        columns,
-        values.map((value, i) => (i === columns.length - 1 ? value / unitPs : value)),
-      );
+      const entries: Entry[] = before === undefined ? [[column, 1]] : difference(column, before);
+      draft.row((slotPs - off) / unitPs, Infinity, [...entries, [option, -off / unitPs]]);
     }
   }
   return late;
 }
 
 /** A chunk enters every box that wants it and has it not. (TACCL, inter-node transfers: implied, but it lifts the relaxation.) */
-function addBoxes(draft: Draft, chunk: ChunkOptions, { route }: RoutingOptions, network: SketchNetwork): void {
+function addBoxes(draft: ProgramDraft, chunk: ChunkOptions, { route }: RoutingOptions, network: SketchNetwork): void {
   const { boxOf, leavesBox, routes } = network;
   const held = new Set<number>();
   const wanted = new Set<number>();
@@ -249,7 +191,7 @@ function addBoxes(draft: Draft, chunk: ChunkOptions, { route }: RoutingOptions, 
   }
   for (const box of wanted) {
     const options = entering.get(box);
-    if (!held.has(box) && options !== undefined) addRow(draft, 1, Infinity, options, ones(options));
+    if (!held.has(box) && options !== undefined) draft.row(1, Infinity, ones(options));
   }
 }
 
@@ -275,7 +217,7 @@ function usedRoutes({ network, costs, symmetry, options, aim }: RoutingParts): U
 
 /** Whether routes are used (equations 9 and 10): at least what options say; for uc-max also at most. */
 function addUse(
-  draft: Draft,
+  draft: ProgramDraft,
   { ofRoute, classes }: UsedRoutes,
   options: RoutingOptions,
   { costs }: RoutingParts,
@@ -287,8 +229,8 @@ function addUse(
   const count = options.route.length;
   classes.forEach(({ policy, routes }, i) => {
     if (policy === "uc-min" || costs.oncePs[routes[0]] > 0)
-      for (const option of users[i]) addRow(draft, 0, Infinity, [count + i, option], [1, -1]);
-    if (policy === "uc-max") addRow(draft, 0, Infinity, [...users[i], count + i], [...ones(users[i]), -1]);
+      for (const option of users[i]) draft.row(0, Infinity, difference(count + i, option));
+    if (policy === "uc-max") draft.row(0, Infinity, [...ones(users[i]), [count + i, -1]]);
   });
 }
 
@@ -296,7 +238,7 @@ function addUse(
  * The busiest link bounds all (equations 6 to 8); equal rows once, and none that cannot pass the goal. Beyond the paper: what
  * cannot reach a link before some time must pass after it.
  */
-function addLoads(draft: Draft, used: UsedRoutes, time: number, parts: RoutingParts, unitPs: number): void {
+function addLoads(draft: ProgramDraft, used: UsedRoutes, time: number, parts: RoutingParts, unitPs: number): void {
   const { options, network, costs, goalPs } = parts;
   const { linkOffset, links } = network.routes;
   const columns: number[][] = Array.from({ length: linkCount(network.topology) }, () => []);
@@ -326,7 +268,8 @@ function addLoads(draft: Draft, used: UsedRoutes, time: number, parts: RoutingPa
     const key = `${headPs};${row.join()};${loads.join()}`;
     if (seen.has(key)) return;
     seen.add(key);
-    addRow(draft, Number.NEGATIVE_INFINITY, -headPs / unitPs, [...row, time], [...loads, -1]);
+    const entries = row.map((column, i): Entry => [column, loads[i]]);
+    draft.row(Number.NEGATIVE_INFINITY, -headPs / unitPs, [...entries, [time, -1]]);
   };
   columns.forEach((row, link) => {
     add(row, values[link], 0);
