@@ -1,5 +1,5 @@
 import type { FlowProblem } from "./problem.ts";
-import { type Columns, MEET, REDUCE } from "./windows.ts";
+import { COPY, type Columns, EXCHANGE, MEET } from "./windows.ts";
 
 /** A transfer of a flow over a route, at a time in units of the problem. */
 export interface Move {
@@ -21,7 +21,9 @@ export function movesOf(
     if (side === MEET) continue;
     for (let k = low; k <= high; k++) {
       if (point(first + k - low) < 0.5) continue;
-      moves.push({ flow, route: place, start: columns.ticks[k], reduces: side === REDUCE });
+      const start = columns.ticks[k];
+      moves.push({ flow, route: place, start, reduces: side !== COPY });
+      if (side === EXCHANGE) moves.push({ flow, route: columns.opposite[place], start, reduces: true });
     }
   }
   moves.sort((a, b) => a.start - b.start || a.route - b.route || a.flow - b.flow);

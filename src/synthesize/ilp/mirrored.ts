@@ -1,7 +1,7 @@
 import { disjointSets } from "../../model/disjoint-sets.ts";
 import type { FlowProblem, Resource } from "./problem.ts";
 import { classesOf, type FlowMap, resourceKey } from "./symmetries.ts";
-import { COPY, type Columns, MEET, REDUCE } from "./windows.ts";
+import { COPY, type Columns, EXCHANGE, MEET, REDUCE } from "./windows.ts";
 
 /**
  * All-reduce schedules that are their own mirror: played backwards, with links turned around and sums for copies, they are
@@ -17,18 +17,19 @@ export function withMirror(
   group: readonly FlowMap[],
   orbit: Int32Array,
 ): Int32Array | null {
-  const opposite = oppositeRoutes(problem, resources);
-  if (opposite === null || problem.flows.some(({ kind, from, to }) => kind !== "both" || from.join() !== to.join())) {
-    return null;
-  }
-  const { ticks, horizon, blocks, block } = columns;
+  const { ticks, horizon, blocks, block, opposite } = columns;
+  if (!isReversible(opposite, resources)) return null;
+  if (problem.flows.some(({ kind, from, to }) => kind !== "both" || from.join() !== to.join())) return null;
   const tickAt = new Map(Array.from(ticks, (time, k) => [time, k]));
   const partner = partnersOf(problem, group.length);
   const sets = disjointSets(columns.count);
   for (let c = 0; c < columns.count; c++) sets.join(c, orbit[c]);
   for (const { flow, side, place, low, high, first } of blocks) {
     const meets = side === MEET;
-    const image = block(partner[flow], meets ? MEET : side === COPY ? REDUCE : COPY, meets ? place : opposite[place]);
+    const image =
+      meets || side === EXCHANGE
+        ? block(partner[flow], side, place)
+        : block(partner[flow], side === COPY ? REDUCE : COPY, opposite[place]);
     if (image === undefined) return null;
     const duration = meets ? 0 : problem.durations[problem.flows[flow].size][place];
     for (let k = low; k <= high; k++) {
@@ -53,23 +54,11 @@ function partnersOf({ flows }: FlowProblem, maps: number): Int32Array {
   return partner;
 }
 
-/** Returns the route of the same durations the other way for each route, one to one; null where links do not agree. */
-function oppositeRoutes({ routes, durations }: FlowProblem, resources: readonly Resource[]): Int32Array | null {
-  const waiting = new Map<string, number[]>();
-  const key = (u: number, v: number, r: number): string => `${u};${v};${durations.map((column) => column[r])}`;
-  for (let r = routes.source.length - 1; r >= 0; r--) {
-    const at = key(routes.source[r], routes.target[r], r);
-    waiting.set(at, [...(waiting.get(at) ?? []), r]);
-  }
-  const opposite = new Int32Array(routes.source.length);
-  for (let r = 0; r < opposite.length; r++) {
-    const other = waiting.get(key(routes.target[r], routes.source[r], r))?.pop();
-    if (other === undefined) return null;
-    opposite[r] = other;
-  }
+/** Returns whether every route has one the other way, and shared links are shared by those too. */
+function isReversible(opposite: Int32Array, resources: readonly Resource[]): boolean {
+  if (opposite.includes(-1)) return false;
   const known = new Set(resources.map(resourceKey));
-  const kept = resources.every(({ route, units, capacity }) =>
+  return resources.every(({ route, units, capacity }) =>
     known.has(resourceKey({ route: route.map((r) => opposite[r]), units, capacity })),
   );
-  return kept ? opposite : null;
 }

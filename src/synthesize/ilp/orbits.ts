@@ -1,15 +1,18 @@
 import { disjointSets } from "../../model/disjoint-sets.ts";
 import { indicesBelow } from "../../model/ordering.ts";
+import { pairOf } from "./exchanges.ts";
 import type { FlowProblem } from "./problem.ts";
 import { classesOf, type FlowMap } from "./symmetries.ts";
-import { type Columns, MEET } from "./windows.ts";
+import { type Columns, EXCHANGE, MEET } from "./windows.ts";
 
 /** Returns for each column the least one of its orbit under the maps. O(maps x columns). */
-export function orbitsOfColumns({ blocks, block, count }: Columns, maps: readonly FlowMap[]): Int32Array {
+export function orbitsOfColumns({ blocks, block, count, opposite }: Columns, maps: readonly FlowMap[]): Int32Array {
   const sets = disjointSets(count);
   for (const { npuTo, routeTo, flowTo } of maps) {
     for (const one of blocks) {
-      const image = block(flowTo[one.flow], one.side, one.side === MEET ? npuTo[one.place] : routeTo[one.place]);
+      const { side, place } = one;
+      const exchanged = side === EXCHANGE ? pairOf(opposite, routeTo[place]) : routeTo[place];
+      const image = block(flowTo[one.flow], side, side === MEET ? npuTo[place] : exchanged);
       if (image === undefined || image.low !== one.low || image.high !== one.high) continue;
       for (let k = 0; k <= one.high - one.low; k++) sets.join(one.first + k, image.first + k);
     }

@@ -1,8 +1,9 @@
 import { groupedBy } from "../../model/graph.ts";
+import { pairOf } from "./exchanges.ts";
 import type { FlowProblem, Resource } from "./problem.ts";
 import type { RowSink } from "./row-sink.ts";
 import { firstFrom } from "./ticks.ts";
-import { type Block, COPY, type Columns, MEET, REDUCE } from "./windows.ts";
+import { type Block, COPY, type Columns, EXCHANGE, MEET, REDUCE } from "./windows.ts";
 
 /**
  * The time-expanded binary program (TACOS 2023, figure 12) without its hold variables: a column is "this chunk starts over
@@ -12,7 +13,8 @@ import { type Block, COPY, type Columns, MEET, REDUCE } from "./windows.ts";
  *
  * Reductions are the same backwards in time: every contribution leaves exactly once, after all that is added to it has come.
  * All-reduce joins both: somewhere, once, all contributions have met (a column for each NPU and tick), which ends the
- * reduction and begins the spreading. So its schedules here are trees in and out of any NPU, chunk by chunk.
+ * reduction and begins the spreading; or two neighbours exchange the sums of two parts (exchanges.ts), and both spread them.
+ * So its schedules here are trees in and out of any NPU or of any two neighbours, chunk by chunk.
  */
 
 interface Incidence {
@@ -28,6 +30,18 @@ function incidenceOf({ npuCount, routes }: FlowProblem): Incidence {
     outOf: (v) => outOf.items.subarray(outOf.offset[v], outOf.offset[v + 1]),
   };
 }
+
+/** Returns the exchanges of a flow that an NPU may be part of, each with the route by which it receives. */
+const exchangesOf = (
+  { into }: Incidence,
+  { block, opposite }: Columns,
+  f: number,
+  v: number,
+): { readonly r: number; readonly block: Block | undefined }[] =>
+  [...into(v)]
+    .filter((r) => opposite[r] !== -1)
+    .map((r) => ({ r, block: block(f, EXCHANGE, pairOf(opposite, r)) }))
+    .filter((one) => one.block !== undefined);
 
 /** Adds the columns of a block whose ticks are from .. to. */
 function addTicks(sink: RowSink, block: Block | undefined, from: number, to: number, value: number): void {
@@ -53,6 +67,7 @@ export function writeRows(
     if (flow.kind !== "copy") writeReductions(problem, incidence, columns, f, sink);
     if (flow.kind !== "both") return;
     for (let v = 0; v < problem.npuCount; v++) addAll(sink, columns.block(f, MEET, v), 1);
+    for (let r = 0; r < columns.opposite.length; r++) addAll(sink, columns.block(f, EXCHANGE, r), 1);
     sink.end(1, 1);
   });
   writeCapacities(problem, resources, columns, sink);
@@ -60,12 +75,13 @@ export function writeRows(
 
 function writeCopies(
   { npuCount, routes, durations, flows }: FlowProblem,
-  { into, outOf }: Incidence,
+  incidence: Incidence,
   columns: Columns,
   f: number,
   sink: RowSink,
   complete: boolean,
 ): void {
+  const { into, outOf } = incidence;
   const { ticks } = columns;
   const { kind, size, from, to } = flows[f];
   const duration = durations[size] as Float64Array;
@@ -77,13 +93,14 @@ function writeCopies(
     if (holds[v] === 1) continue;
     const meeting = columns.block(f, MEET, v);
     const arriving = [...into(v)].map((r) => ({ r, block: columns.block(f, COPY, r) }));
-    for (const { block } of arriving) addAll(sink, block, 1);
+    const exchanges = exchangesOf(incidence, columns, f, v);
+    for (const { block } of [...arriving, ...exchanges]) addAll(sink, block, 1);
     addAll(sink, meeting, 1);
     sink.end(wants[v] === 1 && complete ? 1 : 0, 1);
     for (const r of outOf(v)) {
       const block = columns.block(f, COPY, r);
       if (block === undefined) continue;
-      const others = arriving.filter((one) => routes.source[one.r] !== routes.target[r]);
+      const others = [...arriving, ...exchanges].filter((one) => routes.source[one.r] !== routes.target[r]);
       /** Returns the last tick of departures over `one` that have come by tick k. */
       const latest = (one: number, k: number): number => firstFrom(ticks, ticks[k] - duration[one] + 0.5) - 1;
       const comes = (k: number): boolean =>
@@ -106,11 +123,12 @@ function writeCopies(
 
 function writeReductions(
   { npuCount, routes, durations, flows }: FlowProblem,
-  { into, outOf }: Incidence,
+  incidence: Incidence,
   columns: Columns,
   f: number,
   sink: RowSink,
 ): void {
+  const { into, outOf } = incidence;
   const { ticks } = columns;
   const { kind, size, from, to } = flows[f];
   const duration = durations[size] as Float64Array;
@@ -120,13 +138,17 @@ function writeReductions(
     if (kind === "reduce" && v === to[0]) continue;
     const meeting = columns.block(f, MEET, v);
     const leaving = [...outOf(v)].map((r) => ({ r, block: columns.block(f, REDUCE, r) }));
-    for (const { block } of leaving) addAll(sink, block, 1);
+    const exchanges = exchangesOf(incidence, columns, f, v);
+    for (const { block } of [...leaving, ...exchanges]) addAll(sink, block, 1);
     addAll(sink, meeting, 1);
     sink.end(contributes[v] === 1 ? 1 : 0, 1);
     for (const r of into(v)) {
       const block = columns.block(f, REDUCE, r);
       if (block === undefined) continue;
-      const others = leaving.filter((one) => routes.target[one.r] !== routes.source[r]);
+      const others = [
+        ...leaving.filter((one) => routes.target[one.r] !== routes.source[r]),
+        ...exchanges.filter((one) => routes.source[one.r] !== routes.source[r]),
+      ];
       /** Returns the first tick at which what starts over r at tick k has come. */
       const after = (k: number): number => firstFrom(ticks, ticks[k] + duration[r]);
       const leaves = (low: number, high: number): boolean =>
@@ -142,6 +164,13 @@ function writeReductions(
   }
 }
 
+/** Returns what may be over a route. */
+const blocksOver = ({ block, opposite }: Columns, f: number, r: number): (Block | undefined)[] => [
+  block(f, COPY, r),
+  block(f, REDUCE, r),
+  opposite[r] === -1 ? undefined : block(f, EXCHANGE, pairOf(opposite, r)),
+];
+
 function writeCapacities(
   { durations, flows }: FlowProblem,
   resources: readonly Resource[],
@@ -152,7 +181,7 @@ function writeCapacities(
   for (const { route, units, capacity } of resources) {
     const users = route.flatMap((r, i) =>
       flows.flatMap(({ size }, f) =>
-        [columns.block(f, COPY, r), columns.block(f, REDUCE, r)].flatMap((block) =>
+        blocksOver(columns, f, r).flatMap((block) =>
           block === undefined ? [] : [{ block, duration: durations[size][r], units: units[i] }],
         ),
       ),

@@ -10,7 +10,7 @@ interface Interval {
 /**
  * Returns the moves, given in order of start, each as early as what it carries and the resources let it start after those
  * before it: none later than it was, also where the durations are shorter than those it was planned with. Then in order of
- * start again. O(moves x moves on a resource).
+ * start again. The two sums of an exchange start together. O(moves x moves on a resource).
  */
 export function earliest(problem: FlowProblem, resources: readonly Resource[], moves: readonly Move[]): Move[] {
   const { npuCount, routes, durations, flows } = problem;
@@ -24,20 +24,42 @@ export function earliest(problem: FlowProblem, resources: readonly Resource[], m
   }
   const summed = new Map<number, number>();
   const copied = new Map<number, number>();
-  const moved = moves.map((move): Move => {
-    const { flow, route, reduces } = move;
-    const duration = durations[flows[flow].size][route];
-    const from = flow * npuCount + routes.source[route];
-    const to = flow * npuCount + routes.target[route];
-    const ready = (reduces ? undefined : copied.get(from)) ?? summed.get(from) ?? 0;
-    const start = firstFree(uses[route], ready, duration);
+  const other = exchangedWith(problem, moves);
+  const moved: Move[] = [];
+  moves.forEach((move, i) => {
+    if (other[i] !== -1 && other[i] < i) return;
+    const { flow, reduces } = move;
+    const pair = other[i] === -1 ? [move] : [move, moves[other[i]]];
+    const duration = durations[flows[flow].size][move.route];
+    let start = 0;
+    for (const { route } of pair) {
+      const from = flow * npuCount + routes.source[route];
+      start = Math.max(start, (reduces ? undefined : copied.get(from)) ?? summed.get(from) ?? 0);
+    }
+    const users = pair.flatMap(({ route }) => uses[route]);
+    start = firstFree(users, start, duration);
     const end = start + duration;
-    for (const { busy, units } of uses[route]) busy.push({ start, end, units });
-    if (reduces) summed.set(to, Math.max(summed.get(to) ?? 0, end));
-    else copied.set(to, end);
-    return { ...move, start };
+    for (const { busy, units } of users) busy.push({ start, end, units });
+    for (const one of pair) {
+      const to = flow * npuCount + routes.target[one.route];
+      if (reduces) summed.set(to, Math.max(summed.get(to) ?? 0, end));
+      else copied.set(to, end);
+      moved.push({ ...one, start });
+    }
   });
   return moved.sort((a, b) => a.start - b.start || a.route - b.route || a.flow - b.flow);
+}
+
+/** Returns for each move the one that goes the other way in an exchange (of the same duration); -1 for all others. */
+function exchangedWith({ routes, npuCount }: FlowProblem, moves: readonly Move[]): Int32Array {
+  const key = (flow: number, u: number, v: number, start: number): string => `${flow * npuCount + u};${v};${start}`;
+  const sums = new Map<string, number>();
+  for (const [i, { flow, route, start, reduces }] of moves.entries()) {
+    if (reduces) sums.set(key(flow, routes.source[route], routes.target[route], start), i);
+  }
+  return Int32Array.from(moves, ({ flow, route, start, reduces }) =>
+    reduces ? (sums.get(key(flow, routes.target[route], routes.source[route], start)) ?? -1) : -1,
+  );
 }
 
 function firstFree(

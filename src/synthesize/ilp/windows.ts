@@ -1,17 +1,20 @@
+import { oppositeRoutes } from "./exchanges.ts";
 import { type Flow, type FlowProblem, pairTimes } from "./problem.ts";
 import { firstFrom } from "./ticks.ts";
 
-/** Transfers that copy, transfers that add up, and the moment when all contributions have met at an NPU. */
+/** Transfers that copy, transfers that add up, the moment when all contributions have met at an NPU, and exchanges of sums. */
 export const COPY = 0;
 export const REDUCE = 1;
 export const MEET = 2;
-export type Side = typeof COPY | typeof REDUCE | typeof MEET;
+export const EXCHANGE = 3;
+export type Side = typeof COPY | typeof REDUCE | typeof MEET | typeof EXCHANGE;
+const SIDES = 4;
 
 /** The starts that a flow's transfers over one route (or its meeting at one NPU) may have: ticks low .. high, columns from `first` on. */
 export interface Block {
   readonly flow: number;
   readonly side: Side;
-  /** Route, or NPU for MEET. */
+  /** Route; the lesser one of two for EXCHANGE; NPU for MEET. */
   readonly place: number;
   readonly low: number;
   readonly high: number;
@@ -24,6 +27,8 @@ export interface Columns {
   readonly horizon: number;
   readonly count: number;
   readonly blocks: readonly Block[];
+  /** [routes] the one of the same durations the other way; -1 where there is none. */
+  readonly opposite: Int32Array;
   /** Returns the block; undefined where there is none. */
   block(flow: number, side: Side, place: number): Block | undefined;
 }
@@ -47,6 +52,18 @@ function farthest(time: Float64Array, npus: number, set: Int32Array, towards: bo
     for (let v = 0; v < npus; v++) most[v] = Math.max(most[v], time[towards ? v * npus + other : other * npus + v]);
   }
   return most;
+}
+
+/** Returns the greatest of `time` over the NPUs of a set, each from or to the nearer one of u and v. */
+function farthestOfPair(
+  time: Float64Array,
+  npus: number,
+  set: Int32Array,
+  [u, v]: readonly [number, number],
+  towards: boolean,
+): number {
+  const between = (other: number, at: number): number => time[towards ? at * npus + other : other * npus + at];
+  return set.reduce((most, other) => Math.max(most, Math.min(between(other, u), between(other, v))), 0);
 }
 
 /** Returns for each NPU the least of start[u] + time between u and it. */
@@ -93,6 +110,7 @@ function reachOf({ kind, from, to }: Flow, time: Float64Array, npus: number): Re
 export function columnsOf(problem: FlowProblem, ticks: Float64Array, horizon: number, partial = false): Columns {
   const { npuCount, routes, durations, flows } = problem;
   const times = pairTimes(problem);
+  const opposite = oppositeRoutes(problem);
   const blocks: Block[] = [];
   const index = new Map<number, Block>();
   const places = Math.max(npuCount, routes.source.length);
@@ -105,9 +123,20 @@ export function columnsOf(problem: FlowProblem, ticks: Float64Array, horizon: nu
     const block: Block = { flow, side, place, low, high, first: count };
     count += high - low + 1;
     blocks.push(block);
-    index.set((flow * 3 + side) * places + place, block);
+    index.set((flow * SIDES + side) * places + place, block);
   };
   const known = new Map<string, Reach>();
+  const pairs = new Map<string, { readonly ready: number; readonly tail: number }>();
+  const exchange = (key: string, { size, from, to }: Flow, r: number) => {
+    const ends: [number, number] = [routes.source[r], routes.target[r]];
+    const name = `${key};${ends}`;
+    const made = pairs.get(name) ?? {
+      ready: farthestOfPair(times[size], npuCount, from, ends, false),
+      tail: farthestOfPair(times[size], npuCount, to, ends, true),
+    };
+    pairs.set(name, made);
+    return made;
+  };
   flows.forEach((flow, f) => {
     const key = `${flow.kind}${flow.size};${flow.from};${flow.to}`;
     const reach = known.get(key) ?? reachOf(flow, times[flow.size] as Float64Array, npuCount);
@@ -125,6 +154,12 @@ export function columnsOf(problem: FlowProblem, ticks: Float64Array, horizon: nu
     }
     if (meet === undefined) return;
     for (let v = 0; v < npuCount; v++) add(f, MEET, v, meet.ready[v], horizon - meet.tail[v]);
+    for (let r = 0; r < duration.length; r++) {
+      if (opposite[r] < r) continue;
+      const { ready, tail } = exchange(key, flow, r);
+      add(f, EXCHANGE, r, ready, horizon - duration[r] - tail);
+    }
   });
-  return { ticks, horizon, count, blocks, block: (flow, side, place) => index.get((flow * 3 + side) * places + place) };
+  const block = (flow: number, side: Side, place: number) => index.get((flow * SIDES + side) * places + place);
+  return { ticks, horizon, count, blocks, opposite, block };
 }
