@@ -10,7 +10,7 @@ import { type SketchNetwork, sketchNetwork } from "../../src/model/sketch-networ
 import { linkNames, type Topology } from "../../src/model/topology.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
 import { sentenceOf } from "../import/support.ts";
-import { anySketch, flatSketch, OWN_SKETCH, sharedNics } from "../support/sketches.ts";
+import { anySketch, flatSketch, OWN_SKETCH, onlyBetween, onlyInside, sharedNics } from "../support/sketches.ts";
 
 /** A route in words: "1>nic0.0>ib 1/2". */
 const routesInWords = ({ topology, routes }: SketchNetwork): string[] => {
@@ -28,7 +28,7 @@ const routesInWords = ({ topology, routes }: SketchNetwork): string[] => {
 const between = (npusPerBox: number, boxes: number, connections: InternodeSketch["connections"]): Sketch =>
   flatSketch(npusPerBox, {
     boxes,
-    internode: { connections, betaSplit: new Map(), relays: null, enforceOrdering: false },
+    internode: onlyBetween(connections),
   });
 
 function parallelPair(): Topology {
@@ -147,7 +147,7 @@ describe("sketchNetwork", () => {
           sketchNetwork(
             presetTopology("dgx1"),
             flatSketch(8, {
-              intranode: { strategy: "relay", switches: [], policies: [], connections: new Map([[0, [1, 7]]]) },
+              intranode: onlyInside([0, [1, 7]]),
             }),
           ),
         ),
@@ -180,12 +180,7 @@ describe("sketchNetwork", () => {
           sketchNetwork(sharedNics(), {
             ...between(4, 2, "fully-connected"),
             symmetries: [{ offset: 1, period: 4 }],
-            internode: {
-              connections: "fully-connected",
-              betaSplit: new Map(),
-              enforceOrdering: false,
-              relays: new Map([0, 1, 2, 3].map((owner) => [owner, [0]])),
-            },
+            internode: onlyBetween("fully-connected", new Map([0, 1, 2, 3].map((owner) => [owner, [0]]))),
           }),
         ),
       /allowed by gpus_to_sender_rev_map.* for flat: symmetry_offsets\[0\]/,

@@ -6,7 +6,7 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { Sketch } from "../../src/model/sketch.ts";
 import { sketchNetwork } from "../../src/model/sketch-network.ts";
 import { relaxations } from "../../src/model/sketch-relaxations.ts";
-import { anySketch, firstUnreached, flatSketch, sharedNics } from "../support/sketches.ts";
+import { anySketch, firstUnreached, flatSketch, onlyBetween, onlyInside, sharedNics } from "../support/sketches.ts";
 
 const whole = (npus: number, kind: "allgather" | "alltoall"): Collective =>
   collective({ kind, groups: [indicesBelow(npus)], chunksPerNpu: 1, rootRank: 1, sizeBytes: 4096 });
@@ -15,26 +15,14 @@ const whole = (npus: number, kind: "allgather" | "alltoall"): Collective =>
 const cut = (): Sketch =>
   flatSketch(4, {
     boxes: 2,
-    intranode: {
-      strategy: "relay",
-      switches: [],
-      policies: [],
-      connections: new Map([
-        [0, [2]],
-        [1, [3]],
-        [2, [0]],
-        [3, [1]],
-      ]),
-    },
-    internode: {
-      connections: new Map([
+    intranode: onlyInside([0, [2]], [1, [3]], [2, [0]], [3, [1]]),
+    internode: onlyBetween(
+      new Map([
         [0, [0, 1]],
         [1, [0, 1]],
       ]),
-      betaSplit: new Map(),
-      relays: new Map([0, 1, 2, 3].map((owner) => [owner, [1]])),
-      enforceOrdering: false,
-    },
+      new Map([0, 1, 2, 3].map((owner) => [owner, [1]])),
+    ),
   });
 
 describe("relaxations", () => {
@@ -62,24 +50,13 @@ describe("relaxations", () => {
     const turned: Sketch = {
       ...flatSketch(8),
       boxes: 2,
-      intranode: {
-        strategy: "relay",
-        switches: [],
-        policies: [],
-        connections: new Map([
-          [0, [1]],
-          [2, [3]],
-        ]),
-      },
-      internode: {
-        connections: new Map([
+      intranode: onlyInside([0, [1]], [2, [3]]),
+      internode: onlyBetween(
+        new Map([
           [1, [1]],
           [3, [3]],
         ]),
-        betaSplit: new Map(),
-        relays: null,
-        enforceOrdering: false,
-      },
+      ),
       symmetries: [{ offset: 8, period: 16 }],
     };
     const whats = relaxations(turned, rails).map(({ what }) => what);
@@ -88,12 +65,8 @@ describe("relaxations", () => {
   });
 
   it("says which rotations hold no longer", () => {
-    const connections = new Map([
-      [1, [2]],
-      [3, [0]],
-    ]);
     const sketch = flatSketch(8, {
-      intranode: { strategy: "relay", switches: [], policies: [], connections },
+      intranode: onlyInside([1, [2]], [3, [0]]),
       symmetries: [{ offset: 2, period: 4 }],
     });
     const found = relaxations(sketch, presetTopology("dgx1"));

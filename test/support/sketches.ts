@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { readTacclTopology } from "../../src/import/taccl-topology.ts";
 import { type Collective, membersOf } from "../../src/model/collective.ts";
 import { routeCount } from "../../src/model/routes.ts";
-import type { Sketch } from "../../src/model/sketch.ts";
+import { ALL_LINKS, type InternodeSketch, type IntranodeSketch, type Sketch } from "../../src/model/sketch.ts";
 import type { SketchNetwork } from "../../src/model/sketch-network.ts";
 import type { Topology } from "../../src/model/topology.ts";
 
@@ -31,13 +31,27 @@ export const flatSketch = (npus: number, changes: Partial<Sketch> = {}): Sketch 
   name: "flat",
   boxes: 1,
   npusPerBox: npus,
-  intranode: { strategy: "none", switches: [], policies: [], connections: null },
+  intranode: ALL_LINKS,
   internode: null,
   symmetries: [],
   chunksPerNpu: 1,
   inputBytes: null,
   ...changes,
 });
+
+/** Only these connections inside boxes, as [sender, receivers]. */
+export const onlyInside = (...connections: readonly (readonly [number, readonly number[]])[]): IntranodeSketch => ({
+  strategy: "relay",
+  switches: [],
+  policies: [],
+  connections: new Map(connections),
+});
+
+/** These connections between boxes, with the whole bandwidth. */
+export const onlyBetween = (
+  connections: InternodeSketch["connections"],
+  relays: InternodeSketch["relays"] = null,
+): InternodeSketch => ({ connections, betaSplit: new Map(), relays, enforceOrdering: false });
 
 const ranksOf = (npus: number, least: number): fc.Arbitrary<number[]> =>
   fc
@@ -55,7 +69,7 @@ export function anySketch(boxes: number, npusPerBox: number): fc.Arbitrary<Sketc
   const keys = ranksOf(npusPerBox, 1);
   const policy = fc.constantFrom("uc-min" as const, "uc-max" as const, "none" as const);
   const intranode = fc.oneof(
-    fc.constant({ strategy: "none" as const, switches: [], policies: [], connections: null }),
+    fc.constant(ALL_LINKS),
     fc.tuple(ranksOf(npusPerBox, 2), policy).map(([ranks, one]) => ({
       strategy: "switch" as const,
       switches: [ranks],
