@@ -127,12 +127,5 @@ export const TABLES = [
   },
 ];
 
-/** What must be proved optimal: every collective with one chunk per NPU. */
-export const PROVED = {
-  networks: ["mesh:3x3", "mesh:4x4", "dgx1"],
-  collectives: ["allgather", "broadcast", "gather", "scatter", "reducescatter", "allreduce"],
-  sizeBytes: 16 * 2 ** 20,
-};
-
 /** Row defaults. */
 export const rowOf = (row) => ({ without: [], chunks: 1, together: null, ...row });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LIMIT_SECONDS, rowOf, TABLES } from "./ilp-cases.mjs";
-import { command, figure, machine, progress, publish, reportHead, table } from "./support.mjs";
+import { figure, machine, progress, publish, reportHead, table, verifiedCommand } from "./support.mjs";
 
 const ABOUT = [
   "Tables I to V of Won et al., arXiv 2304.05301. Every schedule is verified. Times are planned ones (a transfer occupies its",
@@ -45,25 +45,20 @@ function fileOf(together) {
 /** Returns what one column makes of a row; null where it does not apply. */
 async function made(row, column, what) {
   progress(`ilp: ${what} by ${column.name}`);
-  try {
-    const { report, seconds } = await command(lineOf(row, column), LIMIT_SECONDS + GRACE_SECONDS);
-    if (!report.verified) throw new Error(`${what} by ${column.name}: not verified`);
-    const stopped = (report.solver?.stages ?? []).some(({ status }) => status === "limit" || status === "memory");
-    const ran = (report.solver?.stages ?? []).some(({ status }) => status !== "skipped");
-    return {
-      us: report.time.us,
-      boundUs: report.bound.us,
-      seconds,
-      proved: report.optimality > 1 - 1e-9,
-      stopped,
-      ran,
-      because: report.bound.because,
-      notes: report.notes ?? [],
-    };
-  } catch (error) {
-    if (/exit code 2/.test(error.message)) return null;
-    throw error;
-  }
+  const found = await verifiedCommand(lineOf(row, column), LIMIT_SECONDS + GRACE_SECONDS);
+  if (found === null) return null;
+  const { report, seconds } = found;
+  const stages = report.solver?.stages ?? [];
+  return {
+    us: report.time.us,
+    boundUs: report.bound.us,
+    seconds,
+    proved: report.optimality > 1 - 1e-9,
+    stopped: stages.some(({ status }) => status === "limit" || status === "memory"),
+    ran: stages.some(({ status }) => status !== "skipped"),
+    because: report.bound.because,
+    notes: report.notes ?? [],
+  };
 }
 
 async function measuredRow(given, id) {

@@ -1,6 +1,6 @@
 // How far from optimal each algorithm is at small scale: whole chunks against the integer program's proved optimum, schedules in parts of their own against the limit.
 import { COLLECTIVES, EXACT, NETWORKS, OWN_PARTS, SAME_MODEL, SIZE } from "./optima-cases.mjs";
-import { command, figure, machine, progress, publish, reportHead, table } from "./support.mjs";
+import { figure, machine, progress, publish, reportHead, table, verifiedCommand } from "./support.mjs";
 
 const ABOUT = [
   `Collectives of ${SIZE}; every schedule is verified. First table: one chunk per NPU, each transfer occupies its link for latency`,
@@ -9,18 +9,14 @@ const ABOUT = [
   `time over the limit of any algorithm. Empty: the algorithm does not make the collective there.`,
 ];
 
+/** Of one command. */
+const MOST_SECONDS = 300;
+
 /** Returns what one algorithm makes, or null where it does not apply. */
-async function made({ name, algorithm, options }, network, collective) {
+function made({ name, algorithm, options }, network, collective) {
   progress(`optima: ${collective} on ${network} by ${name}`);
   const line = ["synth", network, "--collective", collective, "--size", SIZE, "--algorithm", algorithm, ...options];
-  try {
-    const { report, seconds } = await command(line, 300);
-    if (!report.verified) throw new Error(`${line.join(" ")}: not verified`);
-    return { report, seconds };
-  } catch (error) {
-    if (/exit code 2/.test(error.message)) return null;
-    throw error;
-  }
+  return verifiedCommand(line, MOST_SECONDS);
 }
 
 const share = (value) => (value === undefined ? "" : value.toFixed(3));

@@ -146,6 +146,18 @@ export function command(args, limitSeconds = Number.POSITIVE_INFINITY) {
   });
 }
 
+/** Resolves as `command`, whose schedule must be verified; null where the algorithm does not apply (exit code 2). */
+export async function verifiedCommand(args, limitSeconds) {
+  try {
+    const found = await command(args, limitSeconds);
+    if (!found.report.verified) throw new Error(`banyan ${args.join(" ")}: not verified`);
+    return found;
+  } catch (error) {
+    if (/exit code 2$/.test(error.message)) return null;
+    throw error;
+  }
+}
+
 /**
  * Starts a file of this folder in a process of its own. `ask(message)` returns its next answer; an answer with `error`,
  * and an end before the answer, reject.
