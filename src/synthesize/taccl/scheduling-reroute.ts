@@ -9,9 +9,11 @@ import type { Sends } from "./stages.ts";
 /** More sends are not worth it: each change builds the tasks anew. */
 const MOST_SENDS = 2000;
 
-/** Returns whether every NPU that gets a chunk wants it, so that a send can be replaced by any other to the same NPU. */
+/**
+ * Returns whether every NPU that gets a chunk wants it, so that a send can be replaced by any other to the same NPU: one that
+ * only passes a chunk on would be left with what it has no use for, and a sum with nothing in it once turned around.
+ */
 function everyoneWants(collective: Collective, { chunk, route }: Sends, target: Int32Array): boolean {
-  if (collective.post.kind === "group") return collective.groupCount === 1;
   return chunk.every((c, i) => membersOf(collective, collective.post, c).includes(target[route[i]]));
 }
 
