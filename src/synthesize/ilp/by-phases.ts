@@ -85,7 +85,8 @@ export async function byTermination(given: PhaseProblem, highPs: number, stages:
   const horizon = clock.ticks[firstFrom(clock.ticks, highPs) - 1];
   const columns = columnsOf(problem, clock.ticks, horizon);
   const name = "most deliveries";
-  if (!stages.fits(name, sizeOf(problem, resources, columns))) return null;
+  if (!(await stages.inTime(name, columns.count)) || !stages.fits(name, sizeOf(problem, resources, columns)))
+    return null;
   const wants = problem.flows.map(({ to }) => new Set(to));
   const worth = (flow: number, route: number): number => (wants[flow].has(problem.routes.target[route]) ? 1 : 0);
   const found = await mostDeliveries(problem, resources, columns, worth, stages, name, 1);

@@ -52,7 +52,8 @@ export async function clustered(
     };
     const columns = columnsOf(current, ticks, length, true);
     const name = `window ${window + 1}`;
-    if (!stages.fits(name, sizeOf(current, resources, columns))) return window === 0 ? null : finished();
+    if (!(await stages.inTime(name, columns.count)) || !stages.fits(name, sizeOf(current, resources, columns)))
+      return window === 0 ? null : finished();
     const wants = open.map((f) => new Set(flows[f].to));
     const worth = (at: number, route: number, arrival: number): number => {
       const f = open[at];

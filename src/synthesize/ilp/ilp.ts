@@ -5,6 +5,7 @@ import { ceil } from "../../model/rational.ts";
 import { type RouteSet, routeTimes } from "../../model/routes.ts";
 import { routesOf } from "../../model/routing.ts";
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
+import { deadlineIn } from "../deadline.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { tacos } from "../tacos/tacos.ts";
 import { byTermination, byWindows } from "./by-phases.ts";
@@ -33,6 +34,7 @@ const SEARCH_SHARE = 0.8;
  */
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
   const { topology, collective, switchDegree, timeLimitMs } = request;
+  const deadline = deadlineIn(timeLimitMs ?? DEFAULT_LIMIT_MS);
   const greedy = await tacos.synthesize({ ...request, policy: null }, context);
   const highPs = makespanOf(greedy.schedule);
   const routes = routesOf(topology, degreeFor(topology, switchDegree));
@@ -55,19 +57,18 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
     const note = `no program was tried: ${transfers} transfers, and programs are for at most ${MOST_TRANSFERS}`;
     return known(met, [note]);
   }
-  const limitMs = timeLimitMs ?? DEFAULT_LIMIT_MS;
   const durations = [routeTimes(topology, routes, collective.chunkBytes).slotPs];
   const flows = flowsOf(collective);
   const given = { topology, collective, routes, durations };
   const windows = request.policy === "clustered";
   // trees through one meeting place are not all that an all-reduce can be
   const describesAll = flows.every(({ kind }) => kind !== "both");
-  const stages = stagesOf(context.milp, windows || !describesAll ? limitMs : SEARCH_SHARE * limitMs);
+  const stages = stagesOf(context.milp, deadline.part(windows || !describesAll ? 1 : SEARCH_SHARE), context.breathe);
   const trying = TRYING[request.policy ?? ""] ?? "all";
   const found: Shortened = windows
     ? { moves: await byWindows(given, highPs, stages), how: "windows", proof: null, model: "short windows", notes: [] }
     : await shortened({ topology, routes, durations, flows, lowPs, highPs, trying }, stages);
-  const last = stagesOf(context.milp, (1 - SEARCH_SHARE) * limitMs);
+  const last = stagesOf(context.milp, deadline, context.breathe);
   const open = found.moves === null && !windows && describesAll && (found.proof?.ps ?? 0) < highPs;
   const moves = open ? await byTermination(given, highPs, last) : found.moves;
   const made = moves === null ? null : scheduleOf(topology, collective, routes, durations[0], moves);

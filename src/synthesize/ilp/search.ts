@@ -82,14 +82,18 @@ export async function search(given: SearchProblem, stages: Stages): Promise<Sear
     let [from, to] = [firstFrom(ticks, low), past - 1];
     while (from <= to && stages.leftMs() > 0) {
       const tick = Math.ceil((from + to) / 2);
-      const { moves } = await attempts(given, maps, groups, tick, false, stages);
+      const tried = await attempts(given, maps, groups, tick, false, stages);
+      if (tried === null) break;
+      const { moves } = tried;
       if (moves === null) from = tick + 1;
       else [best, to, how] = [moves, tick - 1, nameOfLast(stages)];
     }
     return { moves: best, how, refuted, closed: false };
   }
   for (let tick = firstFrom(ticks, low); tick < past; tick++) {
-    const { moves, refutation } = await attempts(given, maps, groups, tick, closed, stages);
+    const tried = await attempts(given, maps, groups, tick, closed, stages);
+    if (tried === null) break;
+    const { moves, refutation } = tried;
     if (moves !== null) return { moves, how: nameOfLast(stages), refuted, closed };
     if (closed && refutation !== null) refuted = refutation;
     else closed = false;
@@ -100,7 +104,10 @@ export async function search(given: SearchProblem, stages: Stages): Promise<Sear
 
 const nameOfLast = ({ list }: Stages): string => list.at(-1)?.name ?? "";
 
-/** Tries programs for one time until one has a point, or none can have one; `closed`: a refutation would count. */
+/**
+ * Tries programs for one time until one has a point, or none can have one; `closed`: a refutation would count. Null where no
+ * time was left to try.
+ */
 async function attempts(
   { problem, resources, ticks, timeName, trying, provable }: SearchProblem,
   maps: readonly FlowMap[],
@@ -108,9 +115,10 @@ async function attempts(
   tick: number,
   closed: boolean,
   stages: Stages,
-): Promise<Tried> {
+): Promise<Tried | null> {
   const worth = provable ? 1 : 0;
   const columns = columnsOf(problem, ticks, ticks[tick]);
+  if (!(await stages.inTime(timeName(tick), columns.count))) return null;
   const size = sizeOf(problem, resources, columns);
   /** Returns the moves, or null; `none`: there is no point. */
   const attempt = async (orbit: Int32Array | null, name: string, share: number, whole = true) => {

@@ -1,42 +1,49 @@
 import type { MilpOptions, MilpProblem, MilpRunner, MilpSize, MilpSolution } from "../../engine/milp/milp.ts";
+import type { Deadline } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
 
 /** Solves programs one after the other within a time for all of them together, and keeps what each did. */
 export interface Stages {
   readonly list: SolverStage[];
-  /** Of the time for all solves. */
+  /** Of the time for all, programs being built included. */
   leftMs(): number;
   /** Whether a clock ended a solve. */
   timedOut(): boolean;
   /** Returns the solution; null where no time is left. */
   solve(name: string, problem: MilpProblem, shareOfTime: number, options?: MilpOptions): Promise<MilpSolution | null>;
+  /** Returns whether so many columns can be looked at in the time left, roughly; notes them as skipped where not. */
+  inTime(name: string, columns: number): Promise<boolean>;
   /** Returns whether a program of this size has room; notes it as skipped where it has not. */
   fits(name: string, size: MilpSize): boolean;
 }
 
 /** Times shorter than this are not worth a solve. */
 const LEAST_MS = 50;
+/** How many columns are counted, put into orbits and given rows in a millisecond, at the least. */
+const COLUMNS_PER_MS = 200;
 
-export function stagesOf(milp: MilpRunner, timeLimitMs: number): Stages {
+export function stagesOf(milp: MilpRunner, deadline: Deadline, breathe?: () => Promise<void>): Stages {
   const list: SolverStage[] = [];
-  let left = timeLimitMs;
   let timedOut = false;
   return {
     list,
-    leftMs: () => left,
-    timedOut: () => timedOut,
+    leftMs: deadline.leftMs,
+    timedOut: () => timedOut || deadline.struck(),
     solve: async (name, problem, shareOfTime, options = {}) => {
-      if (left < LEAST_MS) {
-        timedOut = true;
-        return null;
-      }
-      const limit = Math.max(LEAST_MS, left * shareOfTime);
+      if (!deadline.allows(LEAST_MS)) return null;
+      const limit = Math.max(LEAST_MS, deadline.leftMs() * shareOfTime);
       const found = await milp.solve(problem, { ...options, timeLimitMs: limit });
-      left -= found.ms;
       timedOut ||= found.status === "limit";
       const { status, nodes, ms } = found;
       list.push({ name, columns: problem.objective.length, rows: problem.rows.lower.length, status, nodes, ms });
       return found;
+    },
+    inTime: async (name, columns) => {
+      await breathe?.();
+      if (deadline.allows(columns / COLUMNS_PER_MS)) return true;
+      const note = "no time was left to build it";
+      list.push({ name, columns, rows: 0, status: "skipped", nodes: 0, ms: 0, note });
+      return false;
     },
     fits: (name, size) => {
       const bytes = milp.bytesFor(size);

@@ -4,6 +4,7 @@ import { type JointSchedule, jointEndPs, jointTransferCount, type Tenant } from 
 import { ceil } from "../../model/rational.ts";
 import { type RouteSet, routeTimes } from "../../model/routes.ts";
 import { routesOf } from "../../model/routing.ts";
+import { deadlineIn } from "../deadline.ts";
 import { type JointContext, type JointRequest, type JointSynthesis, synthesizeJoint } from "../joint/joint.ts";
 import { sizeClasses } from "../joint/merge.ts";
 import type { SolverFacts } from "../solver-facts.ts";
@@ -39,6 +40,7 @@ export interface JointIlpSynthesis extends JointSynthesis {
  */
 export async function solveTogether(request: JointRequest, context: JointContext): Promise<JointIlpSynthesis> {
   const { topology, collectives, switchDegree, timeLimitMs, policy } = request;
+  const deadline = deadlineIn(timeLimitMs ?? DEFAULT_LIMIT_MS);
   const known = await synthesizeJoint({ ...request, policy: null }, context);
   const highPs = jointEndPs(known.schedule);
   const routes = routesOf(topology, degreeFor(topology, switchDegree));
@@ -59,7 +61,7 @@ export async function solveTogether(request: JointRequest, context: JointContext
   const { classes, of } = sizeClasses(collectives);
   const durations = classes.map(({ chunkBytes }) => routeTimes(topology, routes, chunkBytes).slotPs);
   const flows = collectives.flatMap((collective, t) => flowsOf(collective, of[t]));
-  const stages = stagesOf(context.milp, timeLimitMs ?? DEFAULT_LIMIT_MS);
+  const stages = stagesOf(context.milp, deadline, context.breathe);
   const trying = TRYING[policy ?? ""] ?? "all";
   const found = await shortened({ topology, routes, durations, flows, lowPs, highPs, trying }, stages);
   let first = 0;

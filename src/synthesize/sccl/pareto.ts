@@ -1,5 +1,6 @@
 import type { MilpRunner } from "../../engine/milp/milp.ts";
 import { InfeasibleError } from "../../errors.ts";
+import type { Deadline } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import { leastRounds } from "./bounds.ts";
 import { greedyPlan, roundsFor, roundsIn, type SyncPlan } from "./greedy.ts";
@@ -29,8 +30,10 @@ export interface Front {
 
 export interface FrontOptions {
   readonly milp?: MilpRunner | undefined;
-  /** For all solves together. */
-  readonly timeLimitMs: number;
+  /** For all, programs being built included. */
+  readonly deadline: Deadline;
+  /** As in SynthesisContext. */
+  readonly breathe?: (() => Promise<void>) | undefined;
   /** Rounds are at most steps + extra; no limit without it. */
   readonly extra?: number;
   /** Returns whether more steps, with at best so many rounds, are worth a try. */
@@ -44,6 +47,10 @@ export interface FrontOptions {
 
 /** Of the time that is left, what schedules that look the same under maps may take. */
 const SYMMETRIC_SHARE = 0.5;
+/** And what the bound on rounds of any steps may take. */
+const RELAXED_SHARE = 0.5;
+/** How much of a program is built in a millisecond, at the least. */
+const ENTRIES_PER_MS = 500;
 /** Rounds are whole. */
 const ALMOST_ONE = 0.999;
 /** How far above a whole number the solver's doubles may end. */
@@ -97,13 +104,12 @@ interface Found {
 }
 
 /** Returns a search that shares its time between programs. */
-function searchOf(problem: SyncProblem, { milp, timeLimitMs, shape = [], onStage }: FrontOptions) {
+function searchOf(problem: SyncProblem, { milp, deadline, breathe, shape = [], onStage }: FrontOptions) {
   const stages: SolverStage[] = [];
-  let leftMs = timeLimitMs;
   let symmetric: Folded | null = null;
 
   /** Returns what the solver says of a program, and the plan of its solution; null where it was not asked. */
-  const solve = async (name: string, folded: Folded, budget: Budget, shareMs: number) => {
+  const solve = async (name: string, folded: Folded, budget: Budget, share: number) => {
     const windows = windowsOf(folded.problem, hopsOf(folded.problem));
     const size = programSize(folded.problem, windows, budget.steps);
     const { columns, rows } = size;
@@ -112,11 +118,16 @@ function searchOf(problem: SyncProblem, { milp, timeLimitMs, shape = [], onStage
       stages.push({ name, columns, rows, status: "skipped", nodes: 0, ms: 0, note });
       return null;
     }
+    await breathe?.();
+    if (!deadline.allows(size.entries / ENTRIES_PER_MS)) {
+      const note = "no time was left to build it";
+      stages.push({ name, columns, rows, status: "skipped", nodes: 0, ms: 0, note });
+      return null;
+    }
     onStage?.(name);
     const program = syncProgram(folded.problem, windows, budget);
-    const options = { timeLimitMs: shareMs, absoluteGap: ALMOST_ONE, enough: -budget.leastRounds };
+    const options = { timeLimitMs: share * deadline.leftMs(), absoluteGap: ALMOST_ONE, enough: -budget.leastRounds };
     const { status, nodes, ms, primal } = await milp.solve(program.milp, options);
-    leftMs -= ms;
     stages.push({ name, columns, rows, status, nodes, ms });
     if (primal.length === 0) return { status, plan: null };
     const flows = unfolded(folded, program.flowsOf(primal));
@@ -125,16 +136,19 @@ function searchOf(problem: SyncProblem, { milp, timeLimitMs, shape = [], onStage
 
   /** Returns a number of rounds that is needed whatever the steps; 0 where nothing is known. */
   const relaxedRounds = async (): Promise<number> => {
-    if (milp === undefined || leftMs <= 0 || problem.items.every(({ demand }) => demand === null)) return 0;
+    if (milp === undefined || deadline.isOver() || problem.items.every(({ demand }) => demand === null)) return 0;
     symmetric ??= fold(problem, freeMaps(problem, shape));
     const { items, arcs, loads } = symmetric.problem;
     const columns = items.length * arcs.source.length + 1;
     const rows = items.length * (problem.npuCount - 1) + loads.length;
     const name = "any steps, chunks cut anywhere";
     if (milp.bytesFor({ columns, rows, entries: 4 * columns }) > milp.maxBytes) return 0;
+    await breathe?.();
+    if (!deadline.allows((4 * columns) / ENTRIES_PER_MS)) return 0;
     onStage?.(name);
-    const { status, nodes, ms, bound } = await milp.solve(relaxedProgram(symmetric.problem), { timeLimitMs: leftMs });
-    leftMs -= ms;
+    const { status, nodes, ms, bound } = await milp.solve(relaxedProgram(symmetric.problem), {
+      timeLimitMs: RELAXED_SHARE * deadline.leftMs(),
+    });
     stages.push({ name, columns, rows, status, nodes, ms });
     return status === "optimal" ? Math.ceil(-bound - ROUNDING) : 0;
   };
@@ -148,20 +162,20 @@ function searchOf(problem: SyncProblem, { milp, timeLimitMs, shape = [], onStage
     };
     const isLeast = (): boolean => plan !== null && roundsIn(plan) <= floor;
     if (isLeast()) return { plan, proved: true, outOfTime: false };
-    if (leftMs <= 0) return { plan, proved: false, outOfTime: true };
+    if (deadline.isOver()) return { plan, proved: false, outOfTime: true };
     const name = steps === 1 ? "1 step" : `${steps} steps`;
     symmetric ??= fold(problem, freeMaps(problem, shape));
     const { maps } = symmetric;
     if (maps.length > 1) {
       const alike = `${name}, alike under ${maps.length} maps`;
-      plan = (await solve(alike, symmetric, budget(), leftMs * SYMMETRIC_SHARE))?.plan ?? plan;
+      plan = (await solve(alike, symmetric, budget(), SYMMETRIC_SHARE))?.plan ?? plan;
       if (isLeast()) return { plan, proved: true, outOfTime: false };
     }
-    if (leftMs <= 0) return { plan, proved: false, outOfTime: true };
-    const found = await solve(name, fold(problem, maps.slice(0, 1)), budget(), leftMs);
+    if (deadline.isOver()) return { plan, proved: false, outOfTime: true };
+    const found = await solve(name, fold(problem, maps.slice(0, 1)), budget(), 1);
     plan = found?.plan ?? plan;
     const proved = isLeast() || found?.status === "optimal" || found?.status === "infeasible";
-    return { plan, proved, outOfTime: !proved && (found === null || leftMs <= 0) };
+    return { plan, proved, outOfTime: !proved && (found === null || deadline.isOver()) };
   };
   return { stages, fewestRounds, relaxedRounds };
 }

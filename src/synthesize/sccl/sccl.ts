@@ -4,6 +4,7 @@ import { type RouteSet, type RouteTimes, routeTimes } from "../../model/routes.t
 import { portRouteCount, routesOf } from "../../model/routing.ts";
 import { isNpu, linkCount, type Topology } from "../../model/topology.ts";
 import { toUs } from "../../model/units.ts";
+import { deadlineIn } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { leastRounds, likelySets } from "./bounds.ts";
@@ -105,7 +106,7 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   const fronts = new Map<string, Front>();
   const stages: SolverStage[] = [];
   const done: (Choice & { readonly phase: SyncPhase; readonly front: Front })[] = [];
-  let leftMs = request.timeLimitMs ?? DEFAULT_MS;
+  const deadline = deadlineIn(request.timeLimitMs ?? DEFAULT_MS);
   const sending = phases.filter(({ problem }) => problem.items.length > 0);
   for (const [p, phase] of sending.entries()) {
     const key = problemKey(phase.problem);
@@ -113,7 +114,8 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
     if (front === undefined) {
       front = await paretoFront(phase.problem, {
         ...(context.milp === undefined ? {} : { milp: context.milp }),
-        timeLimitMs: leftMs / (sending.length - p),
+        deadline: deadline.part(1 / (sending.length - p)),
+        breathe: context.breathe,
         worthTrying: worthTryingBy(policy, costs),
         sets,
         shape: topology.shape,
@@ -121,7 +123,6 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
       });
       fronts.set(key, front);
       const { stages: own } = front;
-      leftMs = Math.max(0, leftMs - own.reduce((sum, { ms }) => sum + ms, 0));
       stages.push(
         ...own.map((stage) => (sending.length > 1 ? { ...stage, name: `${phase.name}, ${stage.name}` } : stage)),
       );
@@ -149,7 +150,7 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
       ({ phase, front }) =>
         `${phase.name}: ${front.points.map(pointWords).join(", ")}; at least ${count(front.leastRounds, "round")} in any steps`,
     ),
-    ...(stages.some(({ status }) => status === "limit") ? { deterministic: false } : {}),
+    ...(deadline.struck() || stages.some(({ status }) => status === "limit") ? { deterministic: false } : {}),
   };
 }
 

@@ -27,15 +27,17 @@ const TOO_LATE = 4;
  * Returns the best of several rounds in which chunk after chunk is taken off its links and routed anew, target after target in
  * the chunk's order, each over the way that costs least: loads weigh by the fourth power of how busy the link would be, times a
  * price that rises while it is busier than `goalPs` (negotiated congestion). Ends early where nothing is over the goal and
- * no chunk comes late. O(rounds * options * images * route length).
+ * no chunk comes late, or where time is over. O(rounds * options * images * route length).
  */
-export function greedyRouting(
+export async function greedyRouting(
   network: SketchNetwork,
   costs: RoutingCosts,
   symmetry: RoutingSymmetry,
   options: RoutingOptions,
   goalPs: number,
-): GreedyRouting {
+  isOver: () => boolean,
+  breathe: () => Promise<void> = async () => undefined,
+): Promise<GreedyRouting> {
   const loads = linkLoads(network, costs, symmetry, options);
   const price = new Float64Array(loads.loadPs.length).fill(1);
   const routed: Routed[] = options.chunks.map(() => ({ taken: [], latePs: 0, lastPs: 0 }));
@@ -54,7 +56,8 @@ export function greedyRouting(
       best = { taken: Int32Array.from(routed.flatMap(({ taken }) => taken)).sort(), timePs, latePs };
       last = round;
     }
-    if (timePs <= goalPs && latePs === 0) break;
+    await breathe();
+    if ((timePs <= goalPs && latePs === 0) || isOver()) break;
     loads.loadPs.forEach((ps, link) => {
       if (ps > goalPs) price[link] *= PRICE_RISE;
     });

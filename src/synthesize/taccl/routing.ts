@@ -21,6 +21,10 @@ import type { RoutingStage, Sends, TacclProblem } from "./stages.ts";
 const GOOD_ENOUGH = 1.01;
 /** Part of the time that the load may take, before detours. */
 const LOAD_TIME = 0.7;
+/** Most time for detours: they seldom become shorter later, and local search orders what it can. */
+const MOST_DETOURS_MS = 5000;
+/** How much of a program is built in a millisecond, at the least. */
+const ENTRIES_PER_MS = 1000;
 
 /**
  * Returns trees of routes for all chunks (TACCL, section 5.1 step 1, appendix B.1). A greedy routing is the answer where it has
@@ -40,7 +44,15 @@ export const routeChunks: RoutingStage = async (problem, context) => {
   const proved = loadBound(network, collective, costs);
   // a link may be busy as long as the longest way takes: nothing is lost by it
   const goalPs = Math.max(proved, options.longestPs);
-  const greedy = greedyRouting(network, costs, symmetry, options, goalPs);
+  const greedy = await greedyRouting(
+    network,
+    costs,
+    symmetry,
+    options,
+    goalPs,
+    () => problem.deadline.isOver(),
+    context.breathe,
+  );
   const boundPs = Math.max(loadBound(network, collective, mergedCosts(costs)), options.longestPs);
   const stages: SolverStage[] = [];
   const parts = { network, costs, symmetry, options, goalPs };
@@ -53,7 +65,7 @@ export const routeChunks: RoutingStage = async (problem, context) => {
 type Parts = Pick<RoutingParts, "network" | "costs" | "symmetry" | "options" | "goalPs">;
 
 async function improved(
-  { timeLimitMs }: TacclProblem,
+  { deadline }: TacclProblem,
   parts: Parts,
   greedy: GreedyRouting,
   milp: MilpRunner,
@@ -72,17 +84,20 @@ async function improved(
   }
   let taken = greedy.taken;
   let mostPs = greedyPs;
-  let left = timeLimitMs;
-  const attempt = async (aim: RoutingParts["aim"], share: number): Promise<void> => {
+  const attempt = async (aim: RoutingParts["aim"], share: number, most = Number.POSITIVE_INFINITY): Promise<void> => {
     const all: RoutingParts = { ...parts, mostPs, aim, start: taken };
     const size = routingProgramSize(all);
     if (milp.bytesFor(size) > milp.maxBytes) {
       stages.push({ ...skipped("the program would not fit", symmetry), columns: size.columns, rows: size.rows });
       return;
     }
+    if (!deadline.allows(size.entries / ENTRIES_PER_MS)) {
+      stages.push({ ...skipped("no time left", symmetry), columns: size.columns, rows: size.rows });
+      return;
+    }
     const program = routingProgram(all);
-    const solution = await milp.solve(program.problem, solverOptions(program, all, left * share));
-    left = Math.max(0, left - solution.ms);
+    const limitMs = Math.min(most, share * deadline.leftMs());
+    const solution = await milp.solve(program.problem, solverOptions(program, all, limitMs));
     const name = aim === "load" ? "routing" : "shorter ways";
     stages.push({
       name,
@@ -102,7 +117,7 @@ async function improved(
   };
   if (mostPs > enough) await attempt("load", LOAD_TIME);
   mostPs = Math.max(mostPs, goalPs);
-  await attempt("detours", 1);
+  await attempt("detours", 1, MOST_DETOURS_MS);
   return taken;
 }
 

@@ -14,7 +14,9 @@ export interface PlanOptions {
   /** No plan of the sketch ends sooner; 0 where nothing is known. */
   readonly leastPs: number;
   readonly reroute?: Reroute | undefined;
-  /** As in SynthesisContext, between searches. */
+  /** Asked now and then: whether to end with what is found. */
+  readonly isOver?: (() => boolean) | undefined;
+  /** As in SynthesisContext. */
   readonly breathe?: (() => Promise<void>) | undefined;
   /** A plan to start from as well. */
   readonly known?: Plan | undefined;
@@ -46,7 +48,7 @@ const COST_OF_LIST = 6;
  */
 export async function planned(
   tasks: Tasks,
-  { seed, budget, leavesBox, leastPs: least, reroute, known, breathe }: PlanOptions,
+  { seed, budget, leavesBox, leastPs: least, reroute, known, isOver, breathe }: PlanOptions,
 ): Promise<NamedPlan> {
   // a search that changes ways may end sooner than these ways allow
   const boundPs = Math.max(least, reroute === undefined ? pathsOf(tasks).boundPs : 0);
@@ -70,7 +72,8 @@ export async function planned(
     add(listed(tasks, variant, leavesBox), variant.name);
     const turned = listed(back, backVariants[i], leavesBox);
     add(mirrored(turned, backClock), `backwards, ${variant.name}`);
-    if (found.some(({ endPs }) => endPs <= boundPs)) break;
+    await breathe?.();
+    if (found.some(({ endPs }) => endPs <= boundPs) || isOver?.() === true) break;
   }
   found.sort((a, b) => a.endPs - b.endPs || a.cost - b.cost);
   const tries = Math.floor(((1 - PART_OF_LISTS) * budget) / Math.max(1, tasks.count));
@@ -79,8 +82,15 @@ export async function planned(
   let best: Planned = { tasks, ...(found[0] as (typeof found)[number]), tries: 0 };
   let name = found[0].name;
   let ran = found.length;
-  const search = (from: Planned, how: string, most: number, number: number): void => {
-    const next = searched(from.tasks, from.plan, { tries: most, boundPs, seed: seed + number, reroute });
+  const search = async (from: Planned, how: string, most: number, number: number): Promise<void> => {
+    const next = await searched(from.tasks, from.plan, {
+      tries: most,
+      boundPs,
+      seed: seed + number,
+      reroute,
+      isOver,
+      breathe,
+    });
     ran += next.tries;
     if (next.endPs >= best.endPs) return;
     best = next;
@@ -88,10 +98,9 @@ export async function planned(
   };
   for (let i = 0; i < searches; i++) {
     const one = found[i % Math.min(STARTS, found.length)];
-    await breathe?.();
-    search({ ...one, tasks, tries: 0 }, one.name, each, i);
+    await search({ ...one, tasks, tries: 0 }, one.name, each, i);
   }
-  search(best, name, tries - searches * each, searches);
+  await search(best, name, tries - searches * each, searches);
   return { ...best, name, boundPs, tries: ran };
 }
 

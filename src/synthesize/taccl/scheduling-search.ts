@@ -25,6 +25,10 @@ export interface SearchOptions {
   /** Nothing more is tried once this is reached. */
   readonly boundPs: number;
   readonly seed: number;
+  /** Asked now and then: whether to end with what is found. */
+  readonly isOver?: (() => boolean) | undefined;
+  /** As in SynthesisContext. */
+  readonly breathe?: (() => Promise<void>) | undefined;
   /** Returns the tasks with another way for one of them, or null where there is none. */
   readonly reroute?: Reroute | undefined;
 }
@@ -47,6 +51,8 @@ const MEMORY = 64;
  * searches of 20,000 tries order an all-gather of one NDv2 box without gaps (69.9 us); with 1/8 or 4 hardly any (92.6).
  */
 const MEAN_WEIGHT = 1;
+/** Timings of tasks between two looks at the clock: some 30 ms. */
+const LOOK_AFTER = 1e5;
 /** Tries without a better plan after which the search goes back to the best. */
 const PATIENCE = 4000;
 
@@ -59,8 +65,10 @@ interface Standing {
   path: Int32Array;
 }
 
-/** Returns the best plan found from a given one on. Deterministic for a seed. O(tries * tasks * log tasks). */
-export function searched(from: Tasks, start: Plan, { tries: most, boundPs, seed, reroute }: SearchOptions): Planned {
+/** Returns the best plan found from a given one on. Deterministic for a seed while time lasts. O(tries * tasks * log tasks). */
+export async function searched(from: Tasks, start: Plan, options: SearchOptions): Promise<Planned> {
+  const { tries: most, boundPs, seed, reroute, isOver, breathe } = options;
+  const looks = Math.ceil(LOOK_AFTER / (from.count + 1));
   const draws = random(seed, 1);
   const weight = MEAN_WEIGHT / (from.routes.target.reduce((top, npu) => Math.max(top, npu), 0) + 1);
   let clock = clockOf(from);
@@ -84,6 +92,10 @@ export function searched(from: Tasks, start: Plan, { tries: most, boundPs, seed,
   const memory = new Float64Array(MEMORY).fill(now.cost);
   let tries = 0;
   for (let since = 0; tries < most && best.endPs > boundPs && best.path.length > 0; tries++) {
+    if (tries % looks === looks - 1) {
+      await breathe?.();
+      if (isOver?.() === true) break;
+    }
     const changed = change(plan, now, members, draws, reroute);
     if (changed !== null) {
       const timed = changed === now.tasks ? clock : clockOf(changed);

@@ -1,5 +1,6 @@
 import type { Collective } from "../../model/collective.ts";
 import type { SketchNetwork } from "../../model/sketch-network.ts";
+import type { Deadline } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { SynthesisContext } from "../synthesizer.ts";
 
@@ -9,8 +10,8 @@ export interface TacclProblem {
   readonly network: SketchNetwork;
   /** Moves copies: all-gather, broadcast, gather, scatter, all-to-all, custom. */
   readonly collective: Collective;
-  /** Time left to the stage, in milliseconds. */
-  readonly timeLimitMs: number;
+  /** Of the stage: what is tried besides a first routing. */
+  readonly deadline: Deadline;
   readonly seed: number;
 }
 

@@ -1,5 +1,6 @@
 import type { Collective } from "../../model/collective.ts";
 import type { SketchNetwork } from "../../model/sketch-network.ts";
+import type { Deadline } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { SynthesisContext } from "../synthesizer.ts";
 import { type Phase, phasesOf } from "../tacos/phases.ts";
@@ -12,6 +13,10 @@ import { type NamedPlan, type PlanOptions, planned } from "./scheduling-plan.ts"
 import { rerouting } from "./scheduling-reroute.ts";
 import { followedBy, type Tasks, turnedTasks } from "./scheduling-tasks.ts";
 import type { NoRouting } from "./stages.ts";
+import { type Stepped, stepped } from "./steps.ts";
+
+/** Part of the budget for plans in steps, which are good from the start. */
+const PART_OF_STEPS = 0.25;
 
 /** A phase whose chunks have their ways: copies, on the network turned around where the phase runs backwards in time. */
 export interface RoutedPhase {
@@ -20,6 +25,10 @@ export interface RoutedPhase {
   readonly tasks: Tasks;
   readonly boundPs: number;
   readonly stages: readonly SolverStage[];
+  /** Other ways, for small chunks. */
+  readonly stepped: Stepped | null;
+  /** What to tell of the phase. */
+  readonly notes: readonly string[];
 }
 
 /** A plan for the whole collective on a sketch, as it runs. */
@@ -30,7 +39,7 @@ export interface Drafted {
 }
 
 export interface Limits {
-  readonly timeLimitMs: number;
+  readonly deadline: Deadline;
   readonly seed: number;
 }
 
@@ -38,19 +47,27 @@ export interface Limits {
 export async function routedPhases(
   network: SketchNetwork,
   collective: Collective,
-  { timeLimitMs, seed }: Limits,
+  { deadline, seed }: Limits,
   context: SynthesisContext,
 ): Promise<readonly RoutedPhase[] | NoRouting> {
   // a gather needs no reversal: each chunk has one way
   const phases = phasesOf(collective.kind === "gather" ? { ...collective, kind: "custom" } : collective);
   const routed: RoutedPhase[] = [];
-  for (const phase of phases) {
+  for (const [p, phase] of phases.entries()) {
     const own = phase.reversed ? reversedNetwork(network) : network;
-    const problem = { network: own, collective: phase.collective, timeLimitMs: timeLimitMs / phases.length, seed };
+    const problem = {
+      network: own,
+      collective: phase.collective,
+      deadline: deadline.part(1 / (phases.length - p)),
+      seed,
+    };
     const routing = await routeChunks(problem, context);
     if ("conflict" in routing) return routing;
     const tasks = tasksOf(own, phase.collective, routing.sends, timing(own, phase.collective));
-    routed.push({ phase, network: own, tasks, boundPs: routing.boundPs, stages: routing.stages });
+    const { boundPs, stages } = routing;
+    const { best, note } = stepped(own, phase.collective);
+    const notes = note === null ? [] : [note];
+    routed.push({ phase, network: own, tasks, boundPs, stages, stepped: best, notes });
   }
   return routed;
 }
@@ -63,20 +80,26 @@ export async function routedPhases(
 export async function drafted(
   network: SketchNetwork,
   phases: readonly RoutedPhase[],
-  { seed, budget, breathe }: Pick<PlanOptions, "seed" | "budget" | "breathe">,
+  { seed, budget, isOver, breathe }: Pick<PlanOptions, "seed" | "budget" | "isOver" | "breathe">,
 ): Promise<Drafted> {
   const { leavesBox } = network;
   const plans: NamedPlan[] = [];
-  for (const { phase, network: own, tasks, boundPs } of phases) {
+  for (const { phase, network: own, tasks, boundPs, stepped: other } of phases) {
     const reroute = rerouting(own, phase.collective, tasks, (changed) => finished(own, phase.collective, changed));
-    const found = await planned(tasks, { seed, budget, leavesBox, leastPs: boundPs, reroute, breathe });
+    const options = { seed, budget, leavesBox, leastPs: boundPs, isOver, breathe };
+    let found = await planned(tasks, { ...options, reroute });
+    if (other !== null && other.endPs < found.endPs) {
+      const { plan: known } = other;
+      const steps = await planned(other.tasks, { ...options, budget: budget * PART_OF_STEPS, known });
+      found = { ...steps, name: other.name };
+    }
     plans.push(phase.reversed ? turnedPlan(found, network, phase.reduces) : found);
   }
   const [first, second] = plans as [NamedPlan, NamedPlan?];
   if (second === undefined && !(phases[0] as RoutedPhase).phase.reversed) return { network, phases, whole: first };
   const { tasks, plan } = second === undefined ? first : concatenated(first, second);
   const leastPs = second === undefined ? first.boundPs : 0;
-  const whole = await planned(tasks, { seed, budget, leavesBox, leastPs, known: plan, breathe });
+  const whole = await planned(tasks, { seed, budget, leavesBox, leastPs, known: plan, isOver, breathe });
   return { network, phases, whole: { ...whole, name: first.name } };
 }
 

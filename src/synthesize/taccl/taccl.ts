@@ -5,106 +5,137 @@ import { sketchNetwork } from "../../model/sketch-network.ts";
 import { proposedSketches } from "../../model/sketch-proposals.ts";
 import { relaxations } from "../../model/sketch-relaxations.ts";
 import type { Topology } from "../../model/topology.ts";
+import { type Deadline, deadlineIn } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { mergedSends, stepsOfPlan } from "./scheduling.ts";
 import { type Drafted, drafted, exactly, routedPhases } from "./taccl-phases.ts";
 
-/** Time for all solves where the user sets none. */
+/** Time for all where the user sets none. */
 const USUAL_LIMIT_MS = 60_000;
-/** No program of a sketch's first stage gets more of the time left than this part, while others wait. */
-const PART_OF_ROUTING = 0.4;
-/** Budgets (PlanOptions) of a first look at a sketch, and of the best one. */
+/** Parts of the time left: for a first look at all sketches, for programs and plans of the best, for the last plan. */
+const PART_OF_LOOKS = 0.3;
+const PART_OF_DRAFTS = 0.6;
+const PART_OF_LAST_PLAN = 0.7;
+/** Part of what is left for programs and plans that the programs of one sketch may take, while others wait. */
+const PART_OF_ROUTING = 0.5;
+/** So many sketches without a better plan end the search for one. */
+const PATIENCE = 3;
+/** Budgets (PlanOptions) of a first look at a sketch, of a plan for it, and of the last plan. */
+const LOOK_BUDGET = 3e5;
 const DRAFT_BUDGET = 2e6;
 const FULL_BUDGET = 2e7;
-/** Timings of a millisecond, at the least: how budgets shrink with the time limit. */
-const TIMINGS_PER_MS = 1000;
-/** As a rule. */
-const USUAL_TIMINGS_PER_MS = 3000;
 /** Most time for the last program where the user sets no limit: it seldom gains anything later. */
 const USUAL_EXACT_MS = 15_000;
 
 /** More sends would take minutes to order once. */
 const MOST_DELIVERIES = 500_000;
 
-/** Keeps account of the time of solves; what local search takes is counted by its budget. */
-interface Purse {
-  leftMs: number;
-  readonly stages: SolverStage[];
-}
-
 interface Attempts {
   best: Drafted | null;
   readonly conflicts: { readonly sketch: Sketch; readonly conflict: readonly string[] }[];
-  readonly purse: Purse;
+  readonly stages: SolverStage[];
 }
 
-/** Tries the sketch; returns whether the collective can be routed in it. */
+/** Returns a plan for the collective in the sketch, or null where it has none, or none that ends before the best so far. */
 async function attempt(
   sketch: Sketch,
+  { topology, collective, seed }: SynthesisRequest,
+  context: SynthesisContext,
+  attempts: Attempts,
+  budget: number,
+  deadline: Deadline,
+): Promise<Drafted | null> {
+  const network = sketchNetwork(topology, sketch);
+  const phases = await routedPhases(network, collective, { seed, deadline: deadline.part(PART_OF_ROUTING) }, context);
+  if ("conflict" in phases) {
+    attempts.conflicts.push({ sketch, conflict: phases.conflict });
+    return null;
+  }
+  if (context.milp !== undefined) attempts.stages.push(...phases.flatMap((phase) => phase.stages));
+  const { best } = attempts;
+  if (best !== null && phases.some(({ boundPs }) => boundPs >= best.whole.endPs)) return null;
+  const { breathe } = context;
+  const draft = await drafted(network, phases, { seed, budget, isOver: deadline.isOver, breathe });
+  if (best === null || draft.whole.endPs < best.whole.endPs) attempts.best = draft;
+  return draft;
+}
+
+/** Returns the sketches in which the collective has ways, those in which it soon looks best first: no programs, small budgets. */
+async function ranked(
+  sketches: readonly Sketch[],
   request: SynthesisRequest,
   context: SynthesisContext,
   attempts: Attempts,
-): Promise<boolean> {
-  const { topology, collective, seed } = request;
-  const { purse } = attempts;
-  const network = sketchNetwork(topology, sketch);
-  const limits = { seed, timeLimitMs: purse.leftMs * PART_OF_ROUTING };
-  const phases = await routedPhases(network, collective, limits, context);
-  if ("conflict" in phases) {
-    attempts.conflicts.push({ sketch, conflict: phases.conflict });
-    return false;
+  deadline: Deadline,
+): Promise<{ readonly sketches: readonly Sketch[]; readonly unseen: number }> {
+  const { milp: _, ...noSolver } = context;
+  const looks: { readonly sketch: Sketch; readonly endPs: number }[] = [];
+  for (const [i, sketch] of sketches.entries()) {
+    if (attempts.best !== null && deadline.isOver()) return { sketches: inOrder(), unseen: sketches.length - i };
+    context.onProgress?.({ phase: "sketches", done: i, total: sketches.length });
+    const draft = await attempt(sketch, request, noSolver, attempts, LOOK_BUDGET, deadline);
+    if (draft !== null) looks.push({ sketch, endPs: draft.whole.endPs });
   }
-  const stages = phases.flatMap((phase) => phase.stages);
-  purse.stages.push(...stages);
-  purse.leftMs = Math.max(0, purse.leftMs - stages.reduce((sum, { ms }) => sum + ms, 0));
-  const { best } = attempts;
-  // what cannot beat the best so far is not planned
-  if (best !== null && phases.some(({ boundPs }) => boundPs >= best.whole.endPs)) return true;
-  purse.leftMs = Math.max(0, purse.leftMs - budgetOf(request, DRAFT_BUDGET) / USUAL_TIMINGS_PER_MS);
-  const draft = await drafted(network, phases, {
-    seed,
-    budget: budgetOf(request, DRAFT_BUDGET),
-    breathe: context.breathe,
-  });
-  if (best === null || draft.whole.endPs < best.whole.endPs) attempts.best = draft;
-  return true;
+  return { sketches: inOrder(), unseen: 0 };
+
+  function inOrder(): readonly Sketch[] {
+    return looks.sort((a, b) => a.endPs - b.endPs).map(({ sketch }) => sketch);
+  }
 }
 
-const limitOf = ({ timeLimitMs }: SynthesisRequest): number => timeLimitMs ?? USUAL_LIMIT_MS;
-
-const budgetOf = (request: SynthesisRequest, usual: number): number =>
-  Math.min(usual, (limitOf(request) * TIMINGS_PER_MS * usual) / FULL_BUDGET);
-
+/**
+ * Where several sketches are there, all have a first look without programs; then programs route along them, the best look
+ * first, until several in turn are no better. The plan of the best one gets the most time, and the last program what is left.
+ */
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
-  const { topology, collective, seed } = request;
-  const purse: Purse = { leftMs: limitOf(request) - budgetOf(request, FULL_BUDGET) / USUAL_TIMINGS_PER_MS, stages: [] };
-  const attempts: Attempts = { best: null, conflicts: [], purse };
+  const { topology, collective, timeLimitMs } = request;
+  const deadline = deadlineIn(timeLimitMs ?? USUAL_LIMIT_MS);
+  const attempts: Attempts = { best: null, conflicts: [], stages: [] };
   const notes: string[] = [];
   const given = request.sketch ?? null;
-  const sketches = given === null ? proposedSketches(topology, collective.kind) : [given];
-  for (const [i, sketch] of sketches.entries()) {
-    context.onProgress?.({ phase: "sketches", done: i, total: sketches.length });
-    if (i > 0 && attempts.best !== null && purse.leftMs === 0) {
-      notes.push(`no time was left for ${sketches.length - i} of ${sketches.length} sketches`);
-      break;
-    }
-    await attempt(sketch, request, context, attempts);
+  const all = given === null ? proposedSketches(topology, collective.kind) : [given];
+  const { sketches, unseen } =
+    all.length === 1
+      ? { sketches: all, unseen: 0 }
+      : await ranked(all, request, context, attempts, deadline.part(PART_OF_LOOKS));
+  if (unseen > 0) notes.push(`no time was left for ${unseen} of ${all.length} sketches`);
+  const drafts = deadline.part(PART_OF_DRAFTS);
+  for (let i = 0, worse = 0; i < sketches.length && worse < PATIENCE; i++) {
+    if (attempts.best !== null && drafts.isOver()) break;
+    context.onProgress?.({ phase: "routes", done: i, total: sketches.length });
+    const before = attempts.best;
+    await attempt(sketches[i], request, context, attempts, DRAFT_BUDGET, drafts);
+    worse = attempts.best === before ? worse + 1 : 0;
   }
-  if (given !== null && attempts.best === null) notes.push(...(await relaxed(given, request, context, attempts)));
+  if (given !== null && attempts.best === null)
+    notes.push(...(await relaxed(given, request, context, attempts, drafts)));
   const { best } = attempts;
   if (best === null) throw noRouting(request, attempts);
-  const fuller = await drafted(best.network, best.phases, {
-    seed,
-    budget: budgetOf(request, FULL_BUDGET),
-    breathe: context.breathe,
-  });
-  const chosen = fuller.whole.endPs < best.whole.endPs ? fuller : best;
-  const exactMs = Math.min(purse.leftMs, request.timeLimitMs ?? USUAL_EXACT_MS);
+  const chosen = await replanned(best, request, context, deadline);
+  const exactMs = Math.min(deadline.leftMs(), timeLimitMs ?? USUAL_EXACT_MS);
   const { draft, stage } = await exactly(chosen, context, exactMs);
-  if (stage !== null) purse.stages.push(stage);
-  return synthesis(request, draft, purse.stages, notes);
+  if (stage !== null) attempts.stages.push(stage);
+  return synthesis(request, draft, attempts.stages, notes, deadline.struck());
 }
+
+/** Returns the plan with the full budget where it ends sooner; the one known where nothing can, or no time is left. */
+async function replanned(
+  best: Drafted,
+  { seed }: SynthesisRequest,
+  { onProgress, breathe }: SynthesisContext,
+  deadline: Deadline,
+): Promise<Drafted> {
+  const { network, phases, whole } = best;
+  if (whole.endPs <= leastPsOf(best) || deadline.isOver()) return best;
+  onProgress?.({ phase: "order", done: 0, total: 1 });
+  const { isOver } = deadline.part(PART_OF_LAST_PLAN);
+  const fuller = await drafted(network, phases, { seed, budget: FULL_BUDGET, isOver, breathe });
+  return fuller.whole.endPs < whole.endPs ? fuller : best;
+}
+
+/** Returns a time before which nothing in the sketch ends; 0 where none is known. */
+const leastPsOf = ({ phases }: Drafted): number => (phases.length === 1 ? phases[0].boundPs : 0);
 
 /** Returns how many deliveries the collective asks for. */
 function deliveriesOf({ post, chunkCount, groupSize }: Collective): number {
@@ -121,11 +152,12 @@ async function relaxed(
   request: SynthesisRequest,
   context: SynthesisContext,
   attempts: Attempts,
+  deadline: Deadline,
 ): Promise<string[]> {
   const { conflict } = attempts.conflicts[0] as Attempts["conflicts"][number];
   const why = `${sketch.name} leaves no way: ${conflict.join("; ")}`;
   for (const { sketch: less, what } of relaxations(sketch, request.topology)) {
-    if (await attempt(less, request, context, attempts))
+    if ((await attempt(less, request, context, attempts, DRAFT_BUDGET, deadline)) !== null)
       return [why, `the schedule follows the nearest sketch that has ways: ${what}`];
   }
   return [why];
@@ -144,19 +176,21 @@ function noRouting({ topology, collective }: SynthesisRequest, { conflicts }: At
 
 function synthesis(
   { topology, collective }: SynthesisRequest,
-  { network, phases, whole }: Drafted,
+  draft: Drafted,
   stages: readonly SolverStage[],
   notes: readonly string[],
+  struck: boolean,
 ): Synthesis {
+  const { whole } = draft;
   const merged = mergedSends(whole.plan);
-  const { sketch } = network;
+  const { sketch } = draft.network;
   const short = stages.filter(({ status }) => status === "memory");
   return {
     schedule: stepsOfPlan(topology, collective, whole.tasks, whole.plan),
     policy: `sketch ${sketch.name}; ${whole.name}; ${merged === 1 ? "1 merged send" : `${merged} merged sends`}`,
     trials: whole.tries,
     solver: {
-      proved: phases.length === 1 && whole.endPs <= phases[0].boundPs,
+      proved: whole.endPs <= leastPsOf(draft),
       model: `the ways that sketch ${sketch.name} leaves`,
       stages,
     },
@@ -165,7 +199,7 @@ function synthesis(
       ...notes,
       ...short.map(({ name }) => `${name}: the solver had no memory left; what was found without it is kept`),
     ],
-    deterministic: !stages.some(({ status }) => status === "limit"),
+    deterministic: !struck && !stages.some(({ status }) => status === "limit"),
   };
 }
 

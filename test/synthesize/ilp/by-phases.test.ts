@@ -8,6 +8,7 @@ import { ceil } from "../../../src/model/rational.ts";
 import { routeTimes } from "../../../src/model/routes.ts";
 import { routesOf } from "../../../src/model/routing.ts";
 import { makespanPs } from "../../../src/model/step-schedule.ts";
+import { deadlineIn } from "../../../src/synthesize/deadline.ts";
 import { byTermination, byWindows } from "../../../src/synthesize/ilp/by-phases.ts";
 import { scheduleOf } from "../../../src/synthesize/ilp/schedule.ts";
 import { type Stages, stagesOf } from "../../../src/synthesize/ilp/stages.ts";
@@ -36,6 +37,7 @@ const stopped: Stages = {
   leftMs: () => 0,
   timedOut: () => true,
   solve: async () => null,
+  inTime: async () => true,
   fits: () => true,
 };
 
@@ -46,7 +48,7 @@ describe.each(COLLECTIVE_KINDS)("%s in parts", (kind) => {
   it("is right and not below its bound by time clustering", async () => {
     const property = fc.asyncProperty(cases, async ([network, chunks, root]) => {
       const { given, lowPs } = problem(network, kind, chunks, root);
-      const moves = await byWindows(given, 2 * lowPs, stagesOf(milp, 20_000));
+      const moves = await byWindows(given, 2 * lowPs, stagesOf(milp, deadlineIn(20_000)));
       const { topology, collective, routes, durations } = given;
       const schedule = scheduleOf(topology, collective, routes, durations[0], moves ?? []);
       expect(verifySchedule(schedule).violations).toEqual([]);
@@ -73,7 +75,7 @@ describe("early termination", () => {
     "completes %s from the most deliveries",
     async (kind) => {
       const { given, lowPs } = problem("mesh:2x3", kind, 1);
-      const moves = await byTermination(given, lowPs, stagesOf(milp, 20_000));
+      const moves = await byTermination(given, lowPs, stagesOf(milp, deadlineIn(20_000)));
       const { topology, collective, routes, durations } = given;
       const schedule = scheduleOf(topology, collective, routes, durations[0], moves ?? []);
       expect(verifySchedule(schedule).violations).toEqual([]);

@@ -7,6 +7,7 @@ import { routesOf, type SwitchDegree } from "../../../src/model/routing.ts";
 import { makespanPs } from "../../../src/model/step-schedule.ts";
 import type { Topology } from "../../../src/model/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology-builder.ts";
+import { deadlineIn } from "../../../src/synthesize/deadline.ts";
 import { flowsOf } from "../../../src/synthesize/ilp/problem.ts";
 import { scheduleOf } from "../../../src/synthesize/ilp/schedule.ts";
 import type { Trying } from "../../../src/synthesize/ilp/search.ts";
@@ -50,7 +51,7 @@ async function both(
   const slots = Array.from(durations[0], (ps) => ps / UNIT);
   const longest = slots.reduce((most, slot) => Math.max(most, slot), 0);
   const highPs = UNIT * longest * 16;
-  const stages = stagesOf(milp, 120_000);
+  const stages = stagesOf(milp, deadlineIn(120_000));
   const found = await shortened(
     { topology, routes, durations, flows: flowsOf(task), lowPs: 0, highPs, trying },
     stages,

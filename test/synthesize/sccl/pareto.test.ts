@@ -6,6 +6,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { routesOf } from "../../../src/model/routing.ts";
 import type { Topology } from "../../../src/model/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology-builder.ts";
+import { deadlineIn } from "../../../src/synthesize/deadline.ts";
 import { leastRounds } from "../../../src/synthesize/sccl/bounds.ts";
 import { roundsIn } from "../../../src/synthesize/sccl/greedy.ts";
 import { type FrontOptions, paretoFront } from "../../../src/synthesize/sccl/pareto.ts";
@@ -17,7 +18,7 @@ import { wholeCollective } from "../../support/synthesis.ts";
 const frontOf = async (topology: Topology, collective: Collective, options: Partial<FrontOptions> = {}) => {
   const problem = syncProblem(topology, routesOf(topology, "ports"), collective);
   const milp = await milpHere();
-  return paretoFront(problem, { milp, timeLimitMs: 60_000, shape: topology.shape, ...options });
+  return paretoFront(problem, { milp, deadline: deadlineIn(60_000), shape: topology.shape, ...options });
 };
 
 /** Returns the points as [steps, rounds]. */
@@ -122,7 +123,7 @@ describe("paretoFront", () => {
     const topology = presetTopology("dgx1");
     const collective = wholeCollective(topology, "allgather", 2 ** 20, 6);
     const tiny: MilpRunner = { ...(await milpHere()), maxBytes: 1 };
-    for (const options of [{ timeLimitMs: 0 }, { milp: undefined }, { milp: tiny }]) {
+    for (const options of [{ deadline: deadlineIn(0) }, { milp: undefined }, { milp: tiny }]) {
       const { points, complete, stages } = await frontOf(topology, collective, options);
       expect([complete, points.map(({ steps, proved }) => [steps, proved])]).toEqual([false, [[2, false]]]);
       expect(stages.every(({ status }) => status === "skipped")).toBe(true);

@@ -9,6 +9,7 @@ import type { Sketch } from "../../../src/model/sketch.ts";
 import { type SketchNetwork, sketchNetwork } from "../../../src/model/sketch-network.ts";
 import type { Topology } from "../../../src/model/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology-builder.ts";
+import { deadlineIn } from "../../../src/synthesize/deadline.ts";
 import { routeChunks } from "../../../src/synthesize/taccl/routing.ts";
 import type { NoRouting, Routing } from "../../../src/synthesize/taccl/stages.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
@@ -29,7 +30,7 @@ function of(kind: NamedCollective, npus: number, chunksPerNpu = 1, bytes = MIB):
 
 async function route(network: SketchNetwork, whole: Collective, milp?: MilpRunner): Promise<Routing | NoRouting> {
   const context = { runner: undefined as never, milp: milp ?? (await milpHere()) };
-  return routeChunks({ network, collective: whole, timeLimitMs: 20_000, seed: 1 }, context);
+  return routeChunks({ network, collective: whole, deadline: deadlineIn(20_000), seed: 1 }, context);
 }
 
 async function routed(network: SketchNetwork, whole: Collective, milp?: MilpRunner): Promise<Routing> {
@@ -203,7 +204,7 @@ describe("routing", () => {
     const { stages } = await routed(network, whole, cramped);
     expect(stages.map(({ status, note }) => [status, note])).toContainEqual(["skipped", "the program would not fit"]);
     const none = await routeChunks(
-      { network, collective: whole, timeLimitMs: 1000, seed: 1 },
+      { network, collective: whole, deadline: deadlineIn(1000), seed: 1 },
       { runner: undefined as never },
     );
     expect("stages" in none && none.stages[0].note).toBe("no solver");

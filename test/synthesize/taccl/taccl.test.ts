@@ -11,6 +11,7 @@ import { proposedSketches } from "../../../src/model/sketch-proposals.ts";
 import { makespanPs, OP_REDUCE } from "../../../src/model/step-schedule.ts";
 import type { Topology } from "../../../src/model/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology-builder.ts";
+import { deadlineIn } from "../../../src/synthesize/deadline.ts";
 import type { SynthesisContext, SynthesisRequest } from "../../../src/synthesize/synthesizer.ts";
 import { reversedNetwork } from "../../../src/synthesize/taccl/reverse.ts";
 import { taccl } from "../../../src/synthesize/taccl/taccl.ts";
@@ -143,7 +144,7 @@ describe.skipIf(!hasSharedData)("taccl on TACCL's examples", () => {
   it.each(goals)("%s %s, %s, %s: at most %d", async (box, profile, sketchName, kind, goal, budget) => {
     const { topology, sketch, collective, unitPs } = published(box, profile, sketchName, kind);
     const network = sketchNetwork(topology, sketch);
-    const limits = { seed: 1, timeLimitMs: 60_000 };
+    const limits = { seed: 1, deadline: deadlineIn(60_000) };
     const phases = await routedPhases(network, collective, limits, contextWith(await milpHere()));
     const { whole } = await drafted(network, phases as readonly RoutedPhase[], { seed: 1, budget });
     expect(whole.endPs / unitPs).toBeLessThanOrEqual(goal);
