@@ -46,6 +46,8 @@ export const skipped = (list: readonly { readonly name: string; readonly note?: 
 export const gap = (endPs: number, leastPs: number, describesAll: boolean): string[] => {
   if (endPs <= leastPs) return [];
   const percent = Number((100 * (endPs / leastPs - 1)).toPrecision(3));
-  const why = describesAll ? "" : "; programs of all-reduce cannot raise it, as they are of trees through one place or two neighbours";
+  const why = describesAll
+    ? ""
+    : "; programs of all-reduce cannot raise it, as they are of trees through one place or two neighbours";
   return [`not proved optimal: at most ${percent} % longer than the bound${why}`];
 };
