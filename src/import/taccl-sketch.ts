@@ -23,20 +23,7 @@ const HYPERPARAMETERS = ["input_chunkup", "input_size"] as const;
  * for `sketchNetwork`. O(text).
  */
 export function readSketch(text: string, fileName: string, topology: Topology): Sketch {
-  return sketchFromJson(parseJson(withoutComments(text), fileName), fileName, topology);
-}
-
-/** Returns the number of nodes that a sketch file asks for, null where it does not say. Throws InputError as `readSketch`. */
-export function readSketchNodes(text: string, fileName: string): number | null {
-  const { nnodes } = fieldsOf(parseJson(withoutComments(text), fileName), fileName, "", FIELDS);
-  return nnodes === undefined ? null : nodesOf(nnodes, fileName);
-}
-
-const nodesOf = (value: unknown, fileName: string): number => asInteger(value, placeIn(fileName, "nnodes"), 1, 65536);
-
-/** Returns the sketch of a parsed JSON value, as `readSketch` does. */
-export function sketchFromJson(value: unknown, fileName: string, topology: Topology): Sketch {
-  const fields = fieldsOf(value, fileName, "", FIELDS);
+  const fields = fieldsOf(parseJson(withoutComments(text), fileName), fileName, "", FIELDS);
   const { npuCount } = topology;
   const known = boxCount(topology);
   const told = known ?? (fields.internode_sketch === undefined ? 1 : undefined);
@@ -67,6 +54,14 @@ export function sketchFromJson(value: unknown, fileName: string, topology: Topol
   checkSketch(sketch);
   return sketch;
 }
+
+/** Returns the number of nodes that a sketch file asks for, null where it does not say. Throws InputError as `readSketch`. */
+export function readSketchNodes(text: string, fileName: string): number | null {
+  const { nnodes } = fieldsOf(parseJson(withoutComments(text), fileName), fileName, "", FIELDS);
+  return nnodes === undefined ? null : nodesOf(nnodes, fileName);
+}
+
+const nodesOf = (value: unknown, fileName: string): number => asInteger(value, placeIn(fileName, "nnodes"), 1, 65536);
 
 const internodeOf = (value: unknown, fileName: string, npusPerBox: number): InternodeSketch | null =>
   value === undefined ? null : readInternode(value, fileName, npusPerBox);

@@ -30,7 +30,8 @@ function oneByOne(schedule: StepSchedule): Float64Array {
 /**
  * Returns when a schedule's transfers hold links in the network model with cut-through: for the serialisation at the bottleneck of
  * their route, from `startPs` [transfers] on (what `simulate` gives with `timeline: true`; the plan's own times without it, the
- * chunks of a merged send one after the other). A route of several links holds them at the same time. Throws InputError where there is not a time for each transfer. O(slices).
+ * chunks of a merged send one after the other). A route of several links holds them at the same time. Throws InputError where
+ * there is not a time for each transfer. O(slices).
  */
 export function timelineOf(schedule: StepSchedule, startPs: Float64Array = oneByOne(schedule)): Timeline {
   const { topology, collective, routes, route, chunk, op } = schedule;

@@ -11,7 +11,7 @@ export interface Paths {
 }
 
 /** Returns the tasks in an order in which each comes after those that it needs. O(tasks). */
-export function topologicalOrder({ count, before, after }: Tasks): Int32Array {
+function topologicalOrder({ count, before, after }: Tasks): Int32Array {
   const order = new Int32Array(count);
   const pending = new Int32Array(count);
   let filled = 0;

@@ -44,7 +44,7 @@ export interface RoutingOptions {
 const LONGEST_DETOUR = 1.7;
 
 /** Returns whether the sketch lets NPUs send a chunk of these holders over a route; images of it must be allowed too. */
-export function allowedFor(network: SketchNetwork, holders: Int32Array): (route: number) => boolean {
+function allowedFor(network: SketchNetwork, holders: Int32Array): (route: number) => boolean {
   const { leavesBox, routes, sketch } = network;
   if (sketch.internode === null || sketch.internode.relays === null) return () => true;
   return (route) => leavesBox[route] === 0 || holders.some((owner) => mayCarry(sketch, owner, routes.source[route]));
