@@ -25,6 +25,8 @@ const PATIENCE = 3;
 const LOOK_BUDGET = 3e5;
 const DRAFT_BUDGET = 2e6;
 const FULL_BUDGET = 2e7;
+/** Timings for each millisecond of the limit, at the least: how budgets shrink with it, so that a clock seldom decides. */
+const TIMINGS_PER_MS = 1000;
 /** Most time for the last program where the user sets no limit: it seldom gains anything later. */
 const USUAL_EXACT_MS = 15_000;
 
@@ -36,6 +38,11 @@ interface Attempts {
   readonly conflicts: { readonly sketch: Sketch; readonly conflict: readonly string[] }[];
   readonly stages: SolverStage[];
 }
+
+const limitOf = ({ timeLimitMs }: SynthesisRequest): number => timeLimitMs ?? USUAL_LIMIT_MS;
+
+const budgetOf = (request: SynthesisRequest, usual: number): number =>
+  Math.min(usual, (limitOf(request) * TIMINGS_PER_MS * usual) / FULL_BUDGET);
 
 /** Returns a plan for the collective in the sketch, or null where it has none, or none that ends before the best so far. */
 async function attempt(
@@ -74,7 +81,7 @@ async function ranked(
   for (const [i, sketch] of sketches.entries()) {
     if (attempts.best !== null && deadline.isOver()) return { sketches: inOrder(), unseen: sketches.length - i };
     context.onProgress?.({ phase: "sketches", done: i, total: sketches.length });
-    const draft = await attempt(sketch, request, noSolver, attempts, LOOK_BUDGET, deadline);
+    const draft = await attempt(sketch, request, noSolver, attempts, budgetOf(request, LOOK_BUDGET), deadline);
     if (draft !== null) looks.push({ sketch, endPs: draft.whole.endPs });
   }
   return { sketches: inOrder(), unseen: 0 };
@@ -90,7 +97,7 @@ async function ranked(
  */
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
   const { topology, collective, timeLimitMs } = request;
-  const deadline = deadlineIn(timeLimitMs ?? USUAL_LIMIT_MS);
+  const deadline = deadlineIn(limitOf(request));
   const attempts: Attempts = { best: null, conflicts: [], stages: [] };
   const notes: string[] = [];
   const given = request.sketch ?? null;
@@ -105,7 +112,7 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
     if (attempts.best !== null && drafts.isOver()) break;
     context.onProgress?.({ phase: "routes", done: i, total: sketches.length });
     const before = attempts.best;
-    await attempt(sketches[i], request, context, attempts, DRAFT_BUDGET, drafts);
+    await attempt(sketches[i], request, context, attempts, budgetOf(request, DRAFT_BUDGET), drafts);
     worse = attempts.best === before ? worse + 1 : 0;
   }
   if (given !== null && attempts.best === null)
@@ -122,7 +129,7 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
 /** Returns the plan with the full budget where it ends sooner; the one known where nothing can, or no time is left. */
 async function replanned(
   best: Drafted,
-  { seed }: SynthesisRequest,
+  request: SynthesisRequest,
   { onProgress, breathe }: SynthesisContext,
   deadline: Deadline,
 ): Promise<Drafted> {
@@ -130,7 +137,12 @@ async function replanned(
   if (whole.endPs <= leastPsOf(best) || deadline.isOver()) return best;
   onProgress?.({ phase: "order", done: 0, total: 1 });
   const { isOver } = deadline.part(PART_OF_LAST_PLAN);
-  const fuller = await drafted(network, phases, { seed, budget: FULL_BUDGET, isOver, breathe });
+  const fuller = await drafted(network, phases, {
+    seed: request.seed,
+    budget: budgetOf(request, FULL_BUDGET),
+    isOver,
+    breathe,
+  });
   return fuller.whole.endPs < whole.endPs ? fuller : best;
 }
 
@@ -157,7 +169,7 @@ async function relaxed(
   const { conflict } = attempts.conflicts[0] as Attempts["conflicts"][number];
   const why = `${sketch.name} leaves no way: ${conflict.join("; ")}`;
   for (const { sketch: less, what } of relaxations(sketch, request.topology)) {
-    if ((await attempt(less, request, context, attempts, DRAFT_BUDGET, deadline)) !== null)
+    if ((await attempt(less, request, context, attempts, budgetOf(request, DRAFT_BUDGET), deadline)) !== null)
       return [why, `the schedule follows the nearest sketch that has ways: ${what}`];
   }
   return [why];
