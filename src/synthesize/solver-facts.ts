@@ -1,4 +1,4 @@
-import type { MilpStatus } from "../engine/milp/milp.ts";
+import type { MilpProblem, MilpSize, MilpSolution, MilpStatus } from "../engine/milp/milp.ts";
 
 /** One solve of a mixed-integer program. */
 export interface SolverStage {
@@ -21,3 +21,17 @@ export interface SolverFacts {
   readonly model: string;
   readonly stages: readonly SolverStage[];
 }
+
+/** Returns the stage of a program that was solved. */
+export const solvedStage = (
+  name: string,
+  { objective, rows }: MilpProblem,
+  { status, nodes, ms }: MilpSolution,
+): SolverStage => ({ name, columns: objective.length, rows: rows.lower.length, status, nodes, ms });
+
+/** Returns the stage of a program of about this size that was not solved; `note` says why. */
+export const skippedStage = (
+  name: string,
+  { columns, rows }: Pick<MilpSize, "columns" | "rows">,
+  note: string,
+): SolverStage => ({ name, columns, rows, status: "skipped", nodes: 0, ms: 0, note });

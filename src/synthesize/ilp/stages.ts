@@ -1,6 +1,6 @@
 import type { MilpOptions, MilpProblem, MilpRunner, MilpSize, MilpSolution } from "../../engine/milp/milp.ts";
 import type { Deadline } from "../deadline.ts";
-import type { SolverStage } from "../solver-facts.ts";
+import { type SolverStage, skippedStage, solvedStage } from "../solver-facts.ts";
 
 /** Solves programs one after the other within a time for all of them together, and keeps what each did. */
 export interface Stages {
@@ -34,22 +34,20 @@ export function stagesOf(milp: MilpRunner, deadline: Deadline, breathe?: () => P
       const limit = Math.max(LEAST_MS, deadline.leftMs() * shareOfTime);
       const found = await milp.solve(problem, { ...options, timeLimitMs: limit });
       timedOut ||= found.status === "limit";
-      const { status, nodes, ms } = found;
-      list.push({ name, columns: problem.objective.length, rows: problem.rows.lower.length, status, nodes, ms });
+      list.push(solvedStage(name, problem, found));
       return found;
     },
     inTime: async (name, columns) => {
       await breathe?.();
       if (deadline.allows(columns / COLUMNS_PER_MS)) return true;
-      const note = "no time was left to build it";
-      list.push({ name, columns, rows: 0, status: "skipped", nodes: 0, ms: 0, note });
+      list.push(skippedStage(name, { columns, rows: 0 }, "no time was left to build it"));
       return false;
     },
     fits: (name, size) => {
       const bytes = milp.bytesFor(size);
       if (bytes <= milp.maxBytes) return true;
       const note = `it would need ${Math.ceil(bytes / 2 ** 20)} MiB, and the solver has ${Math.floor(milp.maxBytes / 2 ** 20)}`;
-      list.push({ name, columns: size.columns, rows: size.rows, status: "skipped", nodes: 0, ms: 0, note });
+      list.push(skippedStage(name, size, note));
       return false;
     },
   };

@@ -1,7 +1,7 @@
 import type { MilpRunner } from "../../engine/milp/milp.ts";
 import { InfeasibleError } from "../../errors.ts";
 import type { Deadline } from "../deadline.ts";
-import type { SolverStage } from "../solver-facts.ts";
+import { type SolverStage, skippedStage } from "../solver-facts.ts";
 import { leastRounds } from "./bounds.ts";
 import { greedyPlan, roundsFor, roundsIn, type SyncPlan } from "./greedy.ts";
 import type { SyncProblem } from "./problem.ts";
@@ -112,23 +112,21 @@ function searchOf(problem: SyncProblem, { milp, deadline, breathe, shape = [], o
   const solve = async (name: string, folded: Folded, budget: Budget, share: number) => {
     const windows = windowsOf(folded.problem, hopsOf(folded.problem));
     const size = programSize(folded.problem, windows, budget.steps);
-    const { columns, rows } = size;
     if (milp === undefined || milp.bytesFor(size) > milp.maxBytes) {
       const note = milp === undefined ? "no solver" : "predicted to need more memory than the solver has";
-      stages.push({ name, columns, rows, status: "skipped", nodes: 0, ms: 0, note });
+      stages.push(skippedStage(name, size, note));
       return null;
     }
     await breathe?.();
     if (!deadline.allows(size.entries / ENTRIES_PER_MS)) {
-      const note = "no time was left to build it";
-      stages.push({ name, columns, rows, status: "skipped", nodes: 0, ms: 0, note });
+      stages.push(skippedStage(name, size, "no time was left to build it"));
       return null;
     }
     onStage?.(name);
     const program = syncProgram(folded.problem, windows, budget);
     const options = { timeLimitMs: share * deadline.leftMs(), absoluteGap: ALMOST_ONE, enough: -budget.leastRounds };
     const { status, nodes, ms, primal } = await milp.solve(program.milp, options);
-    stages.push({ name, columns, rows, status, nodes, ms });
+    stages.push({ name, columns: size.columns, rows: size.rows, status, nodes, ms });
     if (primal.length === 0) return { status, plan: null };
     const flows = unfolded(folded, program.flowsOf(primal));
     return { status, plan: { flows, rounds: roundsFor(problem, flows, budget.steps) } };

@@ -1,5 +1,5 @@
 import type { MilpRunner } from "../../engine/milp/milp.ts";
-import type { SolverStage } from "../solver-facts.ts";
+import { type SolverStage, skippedStage, solvedStage } from "../solver-facts.ts";
 import { fixedOrder } from "./contiguity-order.ts";
 import { contiguityProgram, contiguitySize } from "./contiguity-program.ts";
 import { pathsOf } from "./ordering-paths.ts";
@@ -33,18 +33,18 @@ export async function contiguous(
 ): Promise<Contiguous> {
   const paths = pathsOf(tasks);
   const name = "exact scheduling";
-  const skipped = (columns: number, rows: number, note: string): Contiguous => ({
+  const skipped = (note: string, size = { columns: 0, rows: 0 }): Contiguous => ({
     plan,
     endPs,
-    stage: { name, columns, rows, status: "skipped", nodes: 0, ms: 0, note },
+    stage: skippedStage(name, size, note),
   });
   if (milp === undefined || tasks.count === 0 || endPs <= paths.boundPs) return { plan, endPs, stage: null };
-  if (tasks.count > MOST_TASKS) return skipped(0, 0, `${tasks.count} sends, of at most ${MOST_TASKS}`);
+  if (tasks.count > MOST_TASKS) return skipped(`${tasks.count} sends, of at most ${MOST_TASKS}`);
   const order = fixedOrder(tasks, plan);
-  if (order === null) return skipped(0, 0, "links that carry several messages at once");
+  if (order === null) return skipped("links that carry several messages at once");
   const size = contiguitySize(tasks, order);
-  if (milp.bytesFor(size) > milp.maxBytes) return skipped(size.columns, size.rows, "more memory than the solver has");
-  if (timeLimitMs <= 0) return skipped(size.columns, size.rows, "no time left");
+  if (milp.bytesFor(size) > milp.maxBytes) return skipped("more memory than the solver has", size);
+  if (timeLimitMs <= 0) return skipped("no time left", size);
   const { problem, begin, together, unitPs } = contiguityProgram(tasks, order, paths, endPs);
   const solved = await milp.solve(problem, {
     timeLimitMs,
@@ -52,9 +52,7 @@ export async function contiguous(
     absoluteGap: (GAP * endPs) / unitPs,
     enough: -paths.boundPs / unitPs,
   });
-  const { status, nodes, ms } = solved;
-  const rows = problem.rows.lower.length;
-  const stage: SolverStage = { name, columns: problem.objective.length, rows, status, nodes, ms };
+  const stage = solvedStage(name, problem, solved);
   if (solved.primal.length === 0) return { plan, endPs, stage };
   const found = singles(solved.primal.slice(begin, begin + tasks.count));
   for (const [p, [a, b]] of order.together.entries()) {

@@ -1,6 +1,6 @@
 import type { MilpOptions, MilpRunner } from "../../engine/milp/milp.ts";
 import { membersOf } from "../../model/collective.ts";
-import type { SolverStage } from "../solver-facts.ts";
+import { type SolverStage, skippedStage, solvedStage } from "../solver-facts.ts";
 import { loadBound } from "./routing-bound.ts";
 import { routingConflict } from "./routing-conflict.ts";
 import { mergedCosts, routingCosts } from "./routing-costs.ts";
@@ -88,26 +88,18 @@ async function improved(
     const all: RoutingParts = { ...parts, mostPs, aim, start: taken };
     const size = routingProgramSize(all);
     if (milp.bytesFor(size) > milp.maxBytes) {
-      stages.push({ ...skipped("the program would not fit", symmetry), columns: size.columns, rows: size.rows });
+      stages.push(skipped("the program would not fit", symmetry, size));
       return;
     }
     if (!deadline.allows(size.entries / ENTRIES_PER_MS)) {
-      stages.push({ ...skipped("no time left", symmetry), columns: size.columns, rows: size.rows });
+      stages.push(skipped("no time left", symmetry, size));
       return;
     }
     const program = routingProgram(all);
     const limitMs = Math.min(most, share * deadline.leftMs());
     const solution = await milp.solve(program.problem, solverOptions(program, all, limitMs));
     const name = aim === "load" ? "routing" : "shorter ways";
-    stages.push({
-      name,
-      columns: program.problem.objective.length,
-      rows: program.problem.rows.lower.length,
-      status: solution.status,
-      nodes: solution.nodes,
-      ms: solution.ms,
-      ...noteOf(symmetry),
-    });
+    stages.push({ ...solvedStage(name, program.problem, solution), ...noteOf(symmetry) });
     if (solution.primal.length === 0) return;
     const found = Int32Array.from(options.route.keys()).filter((option) => solution.primal[option] > 0.5);
     const timePs = timeOf(network, costs, symmetry, options, found);
@@ -134,15 +126,8 @@ function solverOptions({ unitPs }: RoutingProgram, parts: RoutingParts, timeLimi
 const noteOf = ({ notes }: RoutingSymmetry): { readonly note?: string } =>
   notes.length === 0 ? {} : { note: notes.join("; ") };
 
-const skipped = (why: string, { notes }: RoutingSymmetry): SolverStage => ({
-  name: "routing",
-  columns: 0,
-  rows: 0,
-  status: "skipped",
-  nodes: 0,
-  ms: 0,
-  note: [why, ...notes].join("; "),
-});
+const skipped = (why: string, { notes }: RoutingSymmetry, size = { columns: 0, rows: 0 }): SolverStage =>
+  skippedStage("routing", size, [why, ...notes].join("; "));
 
 /** Returns the options and their images as sends, without those that lead to no target. */
 function sendsOf(problem: TacclProblem, symmetry: RoutingSymmetry, options: RoutingOptions, taken: Int32Array): Sends {
