@@ -34,18 +34,21 @@ export function movesOf(
  * Returns the moves, in order of start, without copies that bring a chunk where it neither is wanted nor leaves from, and
  * without sums of nothing.
  */
-export function neededMoves({ npuCount, routes, flows }: FlowProblem, moves: readonly Move[]): Move[] {
+export function neededMoves({ npuCount, routes, durations, flows }: FlowProblem, moves: readonly Move[]): Move[] {
   const key = (flow: number, npu: number): number => flow * npuCount + npu;
-  const holds = new Set<number>();
+  /** Since when: of an exchange with an NPU that has nothing, its half is no sum of what comes at the same time. */
+  const holds = new Map<number, number>();
   const wanted = new Set<number>();
   for (const [f, { kind, from, to }] of flows.entries()) {
-    if (kind !== "copy") for (const v of from) holds.add(key(f, v));
+    if (kind !== "copy") for (const v of from) holds.set(key(f, v), 0);
     if (kind !== "reduce") for (const v of to) wanted.add(key(f, v));
   }
   const needed = new Uint8Array(moves.length);
-  for (const [i, { flow, route, reduces }] of moves.entries()) {
-    if (!reduces || !holds.has(key(flow, routes.source[route]))) continue;
-    holds.add(key(flow, routes.target[route]));
+  for (const [i, { flow, route, start, reduces }] of moves.entries()) {
+    if (!reduces || !((holds.get(key(flow, routes.source[route])) ?? Number.POSITIVE_INFINITY) <= start)) continue;
+    const target = key(flow, routes.target[route]);
+    const end = start + durations[flows[flow].size][route];
+    holds.set(target, Math.min(holds.get(target) ?? end, end));
     needed[i] = 1;
   }
   for (let i = moves.length - 1; i >= 0; i--) {

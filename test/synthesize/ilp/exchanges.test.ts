@@ -5,6 +5,7 @@ import { routeTimes } from "../../../src/model/routes.ts";
 import { routesOf } from "../../../src/model/routing.ts";
 import { deadlineIn } from "../../../src/synthesize/deadline.ts";
 import { oppositeRoutes } from "../../../src/synthesize/ilp/exchanges.ts";
+import { neededMoves } from "../../../src/synthesize/ilp/found-rows.ts";
 import { type FlowProblem, flowsOf, resourcesOf } from "../../../src/synthesize/ilp/problem.ts";
 import { earliest, endOfMoves } from "../../../src/synthesize/ilp/retime.ts";
 import { scheduleOf } from "../../../src/synthesize/ilp/schedule.ts";
@@ -52,6 +53,16 @@ describe("exchanges of sums", () => {
     const { moves } = await shortened(request, stages);
     expect(endOfMoves(problem, moves ?? [])).toBe(1000 * units);
     expect(moves).toHaveLength(2 * (topology.npuCount - 1));
+  });
+
+  it("are one sum only where one of the two has nothing", () => {
+    const { problem } = problemOf("line:2@1000GB/s,0us", 1);
+    const [there, back] = [0, oppositeRoutes(problem)[0]];
+    const only = problem.routes.source.slice(there, there + 1);
+    const flows = [{ ...problem.flows[0], from: only }];
+    const moves = [there, back].map((route) => ({ flow: 0, route, start: 0, reduces: true }));
+    expect(neededMoves({ ...problem, flows }, moves)).toEqual([moves[0]]);
+    expect(neededMoves(problem, moves)).toEqual(moves);
   });
 
   it("are sums that the verifier accepts", () => {
