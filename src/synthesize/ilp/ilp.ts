@@ -1,6 +1,7 @@
 import type { Bound } from "../../model/bounds/witness.ts";
 import { boundOf } from "../../model/bounds.ts";
-import { COLLECTIVE_KINDS } from "../../model/collective.ts";
+import { COLLECTIVE_KINDS, type Collective } from "../../model/collective.ts";
+import { leastTransfers } from "../../model/estimate.ts";
 import { ceil } from "../../model/rational.ts";
 import { type RouteSet, routeTimes } from "../../model/routes.ts";
 import { routesOf } from "../../model/routing.ts";
@@ -27,6 +28,15 @@ import { stagesOf } from "./stages.ts";
 
 /** Of the time, for programs of whole schedules; the rest for early termination. */
 const SEARCH_SHARE = 0.8;
+/** Limits below this leave time for fewer trials of the matching than this. */
+const LIMIT_FOR_ALL_MS = 20_000;
+const MOST_TRIALS = 64;
+
+/** Returns the matching's trials, fewer where time is short, so that programs have some; null: as many as it finds right. */
+const trialsFor = (collective: Collective, limitMs: number): number | null =>
+  limitMs >= LIMIT_FOR_ALL_MS || leastTransfers(collective) > MOST_TRANSFERS
+    ? null
+    : Math.max(1, Math.ceil((MOST_TRIALS * limitMs) / LIMIT_FOR_ALL_MS));
 
 /**
  * Returns a schedule of least time where the solver proves one in the time it is given, and the best found else. First the
@@ -34,8 +44,10 @@ const SEARCH_SHARE = 0.8;
  */
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
   const { topology, collective, switchDegree, timeLimitMs } = request;
-  const deadline = deadlineIn(timeLimitMs ?? DEFAULT_LIMIT_MS);
-  const greedy = await tacos.synthesize({ ...request, policy: null }, context);
+  const limitMs = timeLimitMs ?? DEFAULT_LIMIT_MS;
+  const deadline = deadlineIn(limitMs);
+  const trials = request.trials ?? trialsFor(collective, limitMs);
+  const greedy = await tacos.synthesize({ ...request, policy: null, trials }, context);
   const highPs = makespanOf(greedy.schedule);
   const routes = routesOf(topology, degreeFor(topology, switchDegree));
   const boundFor = (set: RouteSet): Bound =>
