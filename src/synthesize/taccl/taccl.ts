@@ -209,7 +209,7 @@ function synthesis(
     notes: [
       `sketch: ${sketch.name}`,
       ...notes,
-      ...new Set(phases.flatMap((phase) => phase.notes)),
+      ...new Set(draft.phases.flatMap((phase) => phase.notes)),
       ...short.map(({ name }) => `${name}: the solver had no memory left; what was found without it is kept`),
     ],
     deterministic: !struck && !stages.some(({ status }) => status === "limit"),
