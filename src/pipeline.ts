@@ -6,7 +6,7 @@ import { openHighs } from "./engine/milp/highs.ts";
 import type { Engine } from "./engine/types.ts";
 import { CancelledError, InputError, InternalError } from "./errors.ts";
 import { milpRunner } from "./milp-runner.ts";
-import { referencePs } from "./model/bounds.ts";
+import { type Bound, referencePs } from "./model/bounds.ts";
 import { COLLECTIVE_KINDS } from "./model/collective.ts";
 import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "./model/estimate.ts";
 import { isPhaseSchedule } from "./model/phase-schedule.ts";
@@ -20,18 +20,12 @@ import { isTreeFlow } from "./model/tree-flow.ts";
 import { checkOptions, type SynthesizeOptions } from "./options.ts";
 import { synthesizePhases } from "./phases.ts";
 import { checkSize, hasNothingToSend, type Problem, problemOf } from "./problem.ts";
-import { type Report, reportOf, transfersBound, withTransfersBound } from "./result.ts";
+import { type Report, ratio, reportOf, transfersBound, withTransfersBound } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
-import {
-  type Algorithm,
-  AUTO,
-  algorithmNamed,
-  checkPolicy,
-  isPhaseMaker,
-  isTreeMaker,
-  SYNTHESIZERS,
-} from "./synthesize/catalog.ts";
+import { refuseSolverOptions } from "./solver-options.ts";
+import { AUTO, algorithmNamed, checkPolicy, isPhaseMaker, isTreeMaker } from "./synthesize/catalog.ts";
+import type { SolverFacts } from "./synthesize/solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "./synthesize/synthesizer.ts";
 import { synthesizeTrees } from "./trees.ts";
 import { verify } from "./verify/verify.ts";
@@ -202,21 +196,9 @@ async function makeWithBestChunks(
   return { problem, found: { ...found, policy }, ms, threads };
 }
 
-/** Throws InputError for a time or a sketch that is given to an algorithm which has no use for it. */
-function refuseSolverOptions(algorithm: Algorithm, { timeLimitMs, sketch }: SynthesizeOptions): void {
-  const namesOf = (can: (one: Synthesizer) => true | undefined): string =>
-    SYNTHESIZERS.filter((one) => can(one))
-      .map(({ name }) => name)
-      .join(", ");
-  const stepwise = isTreeMaker(algorithm) || isPhaseMaker(algorithm) ? null : algorithm;
-  if (timeLimitMs !== undefined && stepwise?.solves !== true) {
-    const able = [AUTO, namesOf((one) => one.solves)].filter((name) => name !== "").join(", ");
-    throw new InputError("--time-limit", `an algorithm beside it that heeds it (${able})`, algorithm.name);
-  }
-  if (sketch !== undefined && stepwise?.takesSketch !== true) {
-    const able = namesOf((one) => one.takesSketch);
-    throw new InputError("--sketch", `an algorithm beside it that follows it (${able})`, algorithm.name);
-  }
+/** Returns what a solver did; what meets the bound is proved, whoever found it. */
+function provedBy(bound: Bound, schedule: Schedule, solver: SolverFacts): SolverFacts {
+  return solver.proved || ratio(bound.ps, makespanOf(schedule)) < 1 ? solver : { ...solver, proved: true };
 }
 
 /** Throws InputError for options that only trees have. */
@@ -240,6 +222,7 @@ export async function synthesize(
   bounded = true,
 ): Promise<SynthesizeResult> {
   checkOptions(options);
+  refuseSolverOptions(options.algorithm ?? "tacos", options);
   if (options.algorithm === AUTO) {
     const best = await synthesizeBest(topology, options, (one) => synthesize(engine, topology, one, false));
     return bounded ? boundedResult(best, options.onProgress) : best;
@@ -264,7 +247,6 @@ export async function synthesize(
       "an algorithm beside it that makes phases (themis, blueconnect)",
       synthesizer.name,
     );
-  refuseSolverOptions(synthesizer, options);
   if (isTreeMaker(synthesizer)) return synthesizeTrees(engine, topology, options, synthesizer);
   if (isPhaseMaker(synthesizer)) return synthesizePhases(engine, topology, options, synthesizer, bounded);
   refuseTreeOptions(options);
@@ -322,7 +304,7 @@ export async function synthesize(
     simulated: simulation === null ? null : { ps: simulation.ps, model: simulation.model },
     verified: true,
     ...(found.direct === undefined ? {} : { direct: found.direct }),
-    ...(found.solver === undefined ? {} : { solver: found.solver }),
+    ...(found.solver === undefined ? {} : { solver: provedBy(bound, schedule, found.solver) }),
     ...(found.notes === undefined || found.notes.length === 0 ? {} : { notes: found.notes }),
     deterministic: found.deterministic ?? true,
     synthesis: {

@@ -33,6 +33,7 @@ const COMPOSERS = [
   "search",
   "search-rows",
   "search-sweep",
+  "solver-options",
   "tree-runner",
   "trees",
   "trees-result",

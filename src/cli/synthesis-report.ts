@@ -103,6 +103,8 @@ export function synthesisReport(report: Report, collective: Collective, style: S
   ) {
     lines.push(label("hint", "--chunks auto tries more chunks per NPU, which may be faster"));
   }
+  if (report.solver !== undefined && !report.deterministic)
+    lines.push(label("note", "the limit on time decided: another run may give another schedule"));
   for (const note of report.notes ?? []) lines.push(label("note", note));
   if (schedule.file !== null) {
     const size = fileBytes === undefined ? "" : ` (${roundedSize(fileBytes)})`;

@@ -107,6 +107,15 @@ describe("synth --algorithm taccl", () => {
     expect(notes.join("\n")).toMatch(/nearest sketch/);
   });
 
+  it("takes size and chunks from the sketch where the command line does not say", async () => {
+    const sketch = here.put("sized.json", sketchWith({ hyperparameters: { input_chunkup: 2, input_size: "1M" } }));
+    const line = `synth ${boxes} --algorithm taccl --time-limit 5s --sketch ${sketch} --collective`;
+    const gathered = await here.json(`${line} allgather`);
+    expect(gathered.collective).toMatchObject({ sizeBytes: 8 * 2 ** 20, chunksPerNpu: 2 });
+    expect((await here.json(`${line} broadcast --size 3MiB`)).collective.sizeBytes).toBe(3 * 2 ** 20);
+    expect((await here.json(`${line} broadcast`)).collective.sizeBytes).toBe(2 ** 20);
+  });
+
   it("reads TACCL's own files", async () => {
     if (!sharedFiles("taccl/sketch").includes("sk1-ndv2-n1.json")) return;
     here.put("ndv2.json", sharedText("taccl/topo/topo-ndv2-1MB.json"));
