@@ -17,7 +17,7 @@ export interface SolverStage {
 export interface SolverFacts {
   /** The schedule is proved to be a shortest one under the model that `model` names. */
   readonly proved: boolean;
-  /** In words: "whole chunks in time slots of 21.47 us", "this sketch". */
+  /** In words: "whole chunks, each sent by itself, in time slots of 21.47 us", "this sketch". */
   readonly model: string;
   readonly stages: readonly SolverStage[];
 }

@@ -50,7 +50,7 @@ export type Witness =
   | {
       /** A mixed-integer program that describes every schedule that ends before the bound has no solution. */
       readonly kind: "program";
-      /** What it describes: "whole chunks in time slots of 21.47 us". */
+      /** What it describes: "whole chunks, each sent by itself, in time slots of 21.47 us". */
       readonly model: string;
       /** Slots that are too few. */
       readonly slots: number;

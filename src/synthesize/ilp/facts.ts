@@ -14,7 +14,7 @@ export const MOST_TRANSFERS = 20_000;
 export const DEFAULT_LIMIT_MS = 60_000;
 
 /** What is proved where a schedule meets its bound, without a program. */
-export const WHOLE_CHUNKS = "whole chunks over these routes";
+export const WHOLE_CHUNKS = "whole chunks, each sent by itself, over these routes";
 
 /** Which programs a policy tries; all without one. */
 export const TRYING: Readonly<Record<string, Trying>> = { exact: "whole", symmetric: "symmetric" };

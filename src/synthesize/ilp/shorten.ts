@@ -62,8 +62,8 @@ export async function shortened(request: ShortenRequest, stages: Stages): Promis
     );
     const { refuted } = found;
     const model = equal
-      ? `whole chunks in time slots of ${formatTime(durations[0][0])}`
-      : "whole chunks, starts at sums of route times";
+      ? `whole chunks, each sent by itself, in time slots of ${formatTime(durations[0][0])}`
+      : "whole chunks, each sent by itself, starts at sums of route times";
     const next = refuted === null ? undefined : (ticks[refuted.tick + 1] ?? highPs);
     return {
       moves: found.moves === null ? null : earliest(problem, resources, found.moves),
@@ -78,7 +78,7 @@ export async function shortened(request: ShortenRequest, stages: Stages): Promis
   }
   const { slotPs } = clock;
   const notes = [`times were rounded to slots of ${formatTime(slotPs)}, so shorter schedules may have been missed`];
-  const model = `whole chunks, times rounded down to slots of ${formatTime(slotPs)}`;
+  const model = `whole chunks, each sent by itself, times rounded down to slots of ${formatTime(slotPs)}`;
   const timeName = (tick: number): string => `${tick} slots`;
   const slots = Math.ceil(highPs / slotPs);
   const rounded = (up: boolean) => ({

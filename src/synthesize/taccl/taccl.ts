@@ -199,11 +199,11 @@ function synthesis(
   const short = stages.filter(({ status }) => status === "memory");
   return {
     schedule: stepsOfPlan(topology, collective, whole.tasks, whole.plan),
-    policy: `sketch ${sketch.name}; ${whole.name}; ${merged === 1 ? "1 merged send" : `${merged} merged sends`}`,
+    policy: `${whole.name}; ${merged === 1 ? "1 merged send" : `${merged} merged sends`}`,
     trials: whole.tries,
     solver: {
       proved: whole.endPs <= leastPsOf(draft),
-      model: `the ways that sketch ${sketch.name} leaves`,
+      model: `the connections of sketch "${sketch.name}"`,
       stages,
     },
     notes: [
