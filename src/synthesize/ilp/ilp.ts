@@ -75,12 +75,12 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   const windows = request.policy === "clustered";
   // trees through one meeting place are not all that an all-reduce can be
   const describesAll = flows.every(({ kind }) => kind !== "both");
-  const stages = stagesOf(context.milp, deadline.part(windows || !describesAll ? 1 : SEARCH_SHARE), context.breathe);
+  const stages = stagesOf(context.milp, deadline.part(windows || !describesAll ? 1 : SEARCH_SHARE), context);
   const trying = TRYING[request.policy ?? ""] ?? "all";
   const found: Shortened = windows
     ? { moves: await byWindows(given, highPs, stages), how: "windows", proof: null, model: "short windows", notes: [] }
     : await shortened({ topology, routes, durations, flows, lowPs, highPs, trying }, stages);
-  const last = stagesOf(context.milp, deadline, context.breathe);
+  const last = stagesOf(context.milp, deadline, context);
   const open = found.moves === null && !windows && describesAll && (found.proof?.ps ?? 0) < highPs;
   const moves = open ? await byTermination(given, highPs, last) : found.moves;
   const made = moves === null ? null : scheduleOf(topology, collective, routes, durations[0], moves);

@@ -1,6 +1,7 @@
 import type { MilpOptions, MilpProblem, MilpRunner, MilpSize, MilpSolution } from "../../engine/milp/milp.ts";
 import type { Deadline } from "../deadline.ts";
 import { type SolverStage, skippedStage, solvedStage } from "../solver-facts.ts";
+import type { SynthesisContext } from "../synthesizer.ts";
 
 /** Solves programs one after the other within a time for all of them together, and keeps what each did. */
 export interface Stages {
@@ -22,7 +23,12 @@ const LEAST_MS = 50;
 /** How many columns are counted, put into orbits and given rows in a millisecond, at the least. */
 const COLUMNS_PER_MS = 200;
 
-export function stagesOf(milp: MilpRunner, deadline: Deadline, breathe?: () => Promise<void>): Stages {
+/** Returns stages that are solved by a runner until a deadline, and told of as they begin. */
+export function stagesOf(
+  milp: MilpRunner,
+  deadline: Deadline,
+  { breathe, onProgress }: Pick<SynthesisContext, "breathe" | "onProgress"> = {},
+): Stages {
   const list: SolverStage[] = [];
   let timedOut = false;
   return {
@@ -31,6 +37,7 @@ export function stagesOf(milp: MilpRunner, deadline: Deadline, breathe?: () => P
     timedOut: () => timedOut || deadline.struck(),
     solve: async (name, problem, shareOfTime, options = {}) => {
       if (!deadline.allows(LEAST_MS)) return null;
+      onProgress?.({ phase: `solve ${name}`, done: 0, total: 1 });
       const limit = Math.max(LEAST_MS, deadline.leftMs() * shareOfTime);
       const found = await milp.solve(problem, { ...options, timeLimitMs: limit });
       timedOut ||= found.status === "limit";

@@ -61,7 +61,7 @@ export async function solveTogether(request: JointRequest, context: JointContext
   const { classes, of } = sizeClasses(collectives);
   const durations = classes.map(({ chunkBytes }) => routeTimes(topology, routes, chunkBytes).slotPs);
   const flows = collectives.flatMap((collective, t) => flowsOf(collective, of[t]));
-  const stages = stagesOf(context.milp, deadline, context.breathe);
+  const stages = stagesOf(context.milp, deadline, context);
   const trying = TRYING[policy ?? ""] ?? "all";
   const found = await shortened({ topology, routes, durations, flows, lowPs, highPs, trying }, stages);
   let first = 0;

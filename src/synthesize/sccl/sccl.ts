@@ -18,6 +18,8 @@ import { type TimedSends, timedSends } from "./timing.ts";
 const DEFAULT_MS = 60_000;
 /** Pairs of an item and an arc, beyond which plans are not even listed. */
 const MOST_PAIRS = 200_000;
+/** Also where there are few items: what bounds them goes from NPU to NPU. */
+const MOST_NPUS = 256;
 /** Chunks per NPU that are tried where the number is not asked for, and how much faster more must look. */
 const MOST_OWN_CHUNKS = 8;
 const MOST_OWN_PAIRS = 4_000;
@@ -36,6 +38,7 @@ function pairsOf(topology: Topology, { kind, chunkCount, groupSize, groupCount }
 }
 
 function refuses(topology: Topology, collective: Collective): string | null {
+  if (topology.npuCount > MOST_NPUS) return `at most ${MOST_NPUS} NPUs for sccl`;
   const pairs = pairsOf(topology, collective);
   if (pairs <= MOST_PAIRS) return null;
   // chunks and links both grow with the NPUs
@@ -119,7 +122,8 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
         worthTrying: worthTryingBy(policy, costs),
         sets,
         shape: topology.shape,
-        onStage: (name) => context.onProgress?.({ phase: `${phase.name}, ${name}`, done: p, total: sending.length }),
+        onStage: (name) =>
+          context.onProgress?.({ phase: `solve ${phase.name}, ${name}`, done: p, total: sending.length }),
       });
       fronts.set(key, front);
       const { stages: own } = front;
