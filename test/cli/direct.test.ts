@@ -137,7 +137,7 @@ describe("algorithms for direct links", () => {
   it("are left out of a comparison where they do not apply, with the reason", async () => {
     const { rows, leftOut } = await here.json("compare dgx-a100:1 --collective allgather --sizes 1MiB");
     const named = (list: readonly { algorithm: string }[]) => list.map(({ algorithm }) => algorithm);
-    expect(named(leftOut)).toEqual(["shifted-rings", "bfb", "expand", "nvls"]);
+    expect(named(leftOut)).toEqual(["shifted-rings", "bfb", "expand", "tacos-ilp", "sccl", "taccl", "nvls"]);
     expect(named(rows)).not.toContain("bfb");
     const direct = await here.json("compare K(4,4) --collective allgather --sizes 1MiB");
     expect(named(direct.rows)).toEqual(expect.arrayContaining(["bfb", "expand"]));

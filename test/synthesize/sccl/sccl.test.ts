@@ -143,10 +143,17 @@ describe("sccl", () => {
   });
 
   it("refuses networks that are too large in words, and says which way there is none", async () => {
-    const large = on("torus:20x20", "allgather", 400, 1);
-    const words = "at most 200000 pairs of chunk and link (at most about 223 NPUs of a network like this) for sccl";
-    expect(sccl.refuses?.(large.topology, large.collective)).toBe(words);
-    await expect(make(large)).rejects.toThrow(words);
+    for (const [name, words] of [
+      ["torus:20x20", "at most 256 NPUs for sccl"],
+      [
+        "torus:15x16",
+        "at most 200000 pairs of chunk and link (at most about 223 NPUs of a network like this) for sccl",
+      ],
+    ] as const) {
+      const large = on(name, "allgather", 400, 1);
+      expect(sccl.refuses?.(large.topology, large.collective)).toBe(words);
+      await expect(make(large)).rejects.toThrow(words);
+    }
     const topology = without(presetTopology("mesh:1x3"), ["0>1"]);
     const reduce = wholeCollective(topology, "reduce", 400, 1, 2);
     await expect(make({ topology, collective: reduce })).rejects.toThrow("no path leads from 0 to 2");
