@@ -1,3 +1,6 @@
+/** How long integer programs are solved where nobody says, all of a schedule's together. */
+export const USUAL_SOLVE_MS = 60_000;
+
 /** A time by which work should have ended, and whether it kept anything from being tried. */
 export interface Deadline {
   /** Returns the time left, at least 0. */

@@ -11,7 +11,6 @@ import type { Proof } from "./shorten.ts";
 const MOST_PORT_ROUTES = 4096;
 /** Larger schedules are left as they are: their programs have more columns than any solver takes. */
 export const MOST_TRANSFERS = 20_000;
-export const DEFAULT_LIMIT_MS = 60_000;
 
 /** What is proved where a schedule meets its bound, without a program. */
 export const WHOLE_CHUNKS = "whole chunks, each sent by itself, over these routes";

@@ -6,21 +6,11 @@ import { ceil } from "../../model/rational.ts";
 import { type RouteSet, routeTimes } from "../../model/routes.ts";
 import { routesOf } from "../../model/routing.ts";
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
-import { deadlineIn } from "../deadline.ts";
+import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { tacos } from "../tacos/tacos.ts";
 import { byTermination, byWindows } from "./by-phases.ts";
-import {
-  boundBy,
-  contains,
-  DEFAULT_LIMIT_MS,
-  degreeFor,
-  gap,
-  MOST_TRANSFERS,
-  skipped,
-  TRYING,
-  WHOLE_CHUNKS,
-} from "./facts.ts";
+import { boundBy, contains, degreeFor, gap, MOST_TRANSFERS, skipped, TRYING, WHOLE_CHUNKS } from "./facts.ts";
 import { flowsOf } from "./problem.ts";
 import { scheduleOf } from "./schedule.ts";
 import { type Shortened, shortened } from "./shorten.ts";
@@ -44,7 +34,7 @@ const trialsFor = (collective: Collective, limitMs: number): number | null =>
  */
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
   const { topology, collective, switchDegree, timeLimitMs } = request;
-  const limitMs = timeLimitMs ?? DEFAULT_LIMIT_MS;
+  const limitMs = timeLimitMs ?? USUAL_SOLVE_MS;
   const deadline = deadlineIn(limitMs);
   const trials = request.trials ?? trialsFor(collective, limitMs);
   const greedy = await tacos.synthesize({ ...request, policy: null, trials }, context);

@@ -4,21 +4,11 @@ import { type JointSchedule, jointEndPs, jointTransferCount, type Tenant } from 
 import { ceil } from "../../model/rational.ts";
 import { type RouteSet, routeTimes } from "../../model/routes.ts";
 import { routesOf } from "../../model/routing.ts";
-import { deadlineIn } from "../deadline.ts";
+import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import { type JointContext, type JointRequest, type JointSynthesis, synthesizeJoint } from "../joint/joint.ts";
 import { sizeClasses } from "../joint/merge.ts";
 import type { SolverFacts } from "../solver-facts.ts";
-import {
-  boundBy,
-  contains,
-  DEFAULT_LIMIT_MS,
-  degreeFor,
-  gap,
-  MOST_TRANSFERS,
-  skipped,
-  TRYING,
-  WHOLE_CHUNKS,
-} from "./facts.ts";
+import { boundBy, contains, degreeFor, gap, MOST_TRANSFERS, skipped, TRYING, WHOLE_CHUNKS } from "./facts.ts";
 import { flowsOf } from "./problem.ts";
 import { scheduleOf } from "./schedule.ts";
 import { shortened } from "./shorten.ts";
@@ -40,7 +30,7 @@ export interface JointIlpSynthesis extends JointSynthesis {
  */
 export async function solveTogether(request: JointRequest, context: JointContext): Promise<JointIlpSynthesis> {
   const { topology, collectives, switchDegree, timeLimitMs, policy } = request;
-  const deadline = deadlineIn(timeLimitMs ?? DEFAULT_LIMIT_MS);
+  const deadline = deadlineIn(timeLimitMs ?? USUAL_SOLVE_MS);
   const known = await synthesizeJoint({ ...request, policy: null }, context);
   const highPs = jointEndPs(known.schedule);
   const routes = routesOf(topology, degreeFor(topology, switchDegree));

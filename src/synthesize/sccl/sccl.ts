@@ -4,7 +4,7 @@ import { type RouteSet, type RouteTimes, routeTimes } from "../../model/routes.t
 import { portRouteCount, routesOf } from "../../model/routing.ts";
 import { isNpu, linkCount, type Topology } from "../../model/topology.ts";
 import { toUs } from "../../model/units.ts";
-import { deadlineIn } from "../deadline.ts";
+import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { leastRounds, likelySets } from "./bounds.ts";
@@ -15,7 +15,6 @@ import { problemKey } from "./problem.ts";
 import { sendsOf } from "./sends.ts";
 import { type TimedSends, timedSends } from "./timing.ts";
 
-const DEFAULT_MS = 60_000;
 /** Pairs of an item and an arc, beyond which plans are not even listed. */
 const MOST_PAIRS = 200_000;
 /** Also where there are few items: what bounds them goes from NPU to NPU. */
@@ -109,7 +108,7 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
   const fronts = new Map<string, Front>();
   const stages: SolverStage[] = [];
   const done: (Choice & { readonly phase: SyncPhase; readonly front: Front })[] = [];
-  const deadline = deadlineIn(request.timeLimitMs ?? DEFAULT_MS);
+  const deadline = deadlineIn(request.timeLimitMs ?? USUAL_SOLVE_MS);
   const sending = phases.filter(({ problem }) => problem.items.length > 0);
   for (const [p, phase] of sending.entries()) {
     const key = problemKey(phase.problem);

@@ -5,14 +5,12 @@ import { sketchNetwork } from "../../model/sketch-network.ts";
 import { proposedSketches } from "../../model/sketch-proposals.ts";
 import { relaxations } from "../../model/sketch-relaxations.ts";
 import type { Topology } from "../../model/topology.ts";
-import { type Deadline, deadlineIn } from "../deadline.ts";
+import { type Deadline, deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { mergedSends, stepsOfPlan } from "./scheduling.ts";
 import { type Drafted, drafted, exactly, routedPhases } from "./taccl-phases.ts";
 
-/** Time for all where the user sets none. */
-const USUAL_LIMIT_MS = 60_000;
 /** Parts of the time left: for a first look at all sketches, for programs and plans of the best, for the last plan. */
 const PART_OF_LOOKS = 0.3;
 const PART_OF_DRAFTS = 0.6;
@@ -39,7 +37,7 @@ interface Attempts {
   readonly stages: SolverStage[];
 }
 
-const limitOf = ({ timeLimitMs }: SynthesisRequest): number => timeLimitMs ?? USUAL_LIMIT_MS;
+const limitOf = ({ timeLimitMs }: SynthesisRequest): number => timeLimitMs ?? USUAL_SOLVE_MS;
 
 const budgetOf = (request: SynthesisRequest, usual: number): number =>
   Math.min(usual, (limitOf(request) * TIMINGS_PER_MS * usual) / FULL_BUDGET);
