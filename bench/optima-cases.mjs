@@ -12,8 +12,8 @@ export const EXACT = { name: "TACOS-ILP", algorithm: "tacos-ilp", options: ["--t
 /** In the same model: one chunk per NPU, links busy for latency and serialisation. */
 export const SAME_MODEL = [
   { name: "TACOS greedy", algorithm: "tacos", options: [] },
-  { name: "TACCL", algorithm: "taccl", options: ["--chunks", "1", "--time-limit", "20s"] },
-  { name: "SCCL", algorithm: "sccl", options: ["--chunks", "1", "--time-limit", "30s"] },
+  { name: "TACCL", algorithm: "taccl", options: ["--chunks", "1", "--time-limit", "10s"] },
+  { name: "SCCL", algorithm: "sccl", options: ["--chunks", "1", "--time-limit", "15s"] },
   { name: "Ring", algorithm: "ring", options: [] },
   { name: "Direct", algorithm: "direct", options: [] },
 ];
