@@ -14,8 +14,8 @@ export const SAME_MODEL = [
   { name: "TACOS greedy", algorithm: "tacos", options: [] },
   { name: "TACCL", algorithm: "taccl", options: ["--chunks", "1", "--time-limit", "10s"] },
   { name: "SCCL", algorithm: "sccl", options: ["--chunks", "1", "--time-limit", "15s"] },
-  { name: "Ring", algorithm: "ring", options: [] },
-  { name: "Direct", algorithm: "direct", options: [] },
+  { name: "Ring", algorithm: "ring", options: ["--chunks", "1"] },
+  { name: "Direct", algorithm: "direct", options: ["--chunks", "1"] },
 ];
 
 /** In the network model, each with as many parts as it likes. */
