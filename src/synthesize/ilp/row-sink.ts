@@ -20,6 +20,29 @@ export function countingSink(): RowSink & { readonly size: { rows: number; entri
   };
 }
 
+/** Smallest part of a coefficient that is told from another: shares of links have small denominators. */
+const COEFFICIENT_UNIT = 1 / 720_720;
+
+/**
+ * Returns 64 bits and a count that rows of equal entries have alike, in any order. Should two unlike rows have them alike, the
+ * second is left out, which leaves more points: what has none still has none, and a point that breaks the row is found out when
+ * its moves are timed and judged. O(entries).
+ */
+function fingerprint(entries: readonly (readonly [column: number, value: number])[]): string {
+  let first = 0;
+  let second = 0;
+  for (const [column, value] of entries) {
+    const units = Math.round(value / COEFFICIENT_UNIT) | 0;
+    let mixed = Math.imul(column + 0x9e3779b9, 0x85ebca6b) ^ Math.imul(units, 0xc2b2ae35);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);
+    mixed = Math.imul(mixed ^ (mixed >>> 12), 0x297a2d39);
+    mixed ^= mixed >>> 15;
+    first = (first + mixed) | 0;
+    second = (second + Math.imul(mixed, mixed | 1) + Math.imul(mixed >>> 7, 0x9e3779b1)) | 0;
+  }
+  return `${entries.length}:${first}:${second}`;
+}
+
 /**
  * Returns a sink that keeps rows. `orbit` [columns], where given, is the column that stands for each: entries of one row that
  * fall on the same column add up, and equal rows are kept once. `impossible`: a row without entries asked for more than 0.
@@ -44,10 +67,10 @@ export function keepingSink(
         return;
       }
       if (orbit !== null) {
-        entries.sort(([a], [b]) => a - b);
-        const key = `${entries};${least};${most}`;
+        const key = `${fingerprint(entries)};${least};${most}`;
         if (known.has(key)) return;
         known.add(key);
+        entries.sort(([a], [b]) => a - b);
       }
       rows.add(least, most, entries);
     },

@@ -134,7 +134,8 @@ async function attempts(
       : null;
     return { moves, refutation };
   };
-  const fits = (name: string, parts: number): boolean => fitsIn(stages, `${timeName(tick)}, ${name}`, size, parts);
+  const fits = (name: string, parts: number): boolean =>
+    stages.timeToWrite(`${timeName(tick)}, ${name}`, size) && fitsIn(stages, `${timeName(tick)}, ${name}`, size, parts);
   if (trying !== "symmetric" && (closed || !provable) && fits("relaxation", maps.length)) {
     const orbit = orbitsOfColumns(columns, withExchanges(problem, maps));
     const { refutation } = await attempt(orbit, "relaxation", FOR_RELAXATION, false);

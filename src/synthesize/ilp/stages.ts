@@ -14,6 +14,8 @@ export interface Stages {
   solve(name: string, problem: MilpProblem, shareOfTime: number, options?: MilpOptions): Promise<MilpSolution | null>;
   /** Returns whether so many columns can be looked at in the time left, roughly; notes them as skipped where not. */
   inTime(name: string, columns: number): Promise<boolean>;
+  /** Returns whether rows of so many entries can be written in the time left, roughly; notes them as skipped where not. */
+  timeToWrite(name: string, size: MilpSize): boolean;
   /** Returns whether a program of this size has room; notes it as skipped where it has not. */
   fits(name: string, size: MilpSize): boolean;
 }
@@ -22,6 +24,9 @@ export interface Stages {
 const LEAST_MS = 50;
 /** How many columns are counted, put into orbits and given rows in a millisecond, as measured on an 8x8 mesh under load. */
 const COLUMNS_PER_MS = 25;
+/** How many entries are put into rows in a millisecond, measured likewise. */
+const ENTRIES_PER_MS = 1500;
+const NO_TIME = "no time was left to build it";
 
 /** Returns stages that are solved by a runner until a deadline, and told of as they begin. */
 export function stagesOf(
@@ -47,7 +52,12 @@ export function stagesOf(
     inTime: async (name, columns) => {
       await breathe?.();
       if (deadline.allows(columns / COLUMNS_PER_MS)) return true;
-      list.push(skippedStage(name, { columns, rows: 0 }, "no time was left to build it"));
+      list.push(skippedStage(name, { columns, rows: 0 }, NO_TIME));
+      return false;
+    },
+    timeToWrite: (name, size) => {
+      if (deadline.allows(size.entries / ENTRIES_PER_MS)) return true;
+      list.push(skippedStage(name, size, NO_TIME));
       return false;
     },
     fits: (name, size) => {

@@ -38,6 +38,7 @@ const stopped: Stages = {
   timedOut: () => true,
   solve: async () => null,
   inTime: async () => true,
+  timeToWrite: () => true,
   fits: () => true,
 };
 
