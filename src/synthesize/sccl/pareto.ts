@@ -1,7 +1,7 @@
 import type { MilpRunner } from "../../engine/milp/milp.ts";
 import { InfeasibleError } from "../../errors.ts";
 import type { Deadline } from "../deadline.ts";
-import { type SolverStage, skippedStage } from "../solver-facts.ts";
+import { type SolverStage, skippedStage, solvedStage } from "../solver-facts.ts";
 import { leastRounds } from "./bounds.ts";
 import { greedyPlan, roundsFor, roundsIn, type SyncPlan } from "./greedy.ts";
 import type { SyncProblem } from "./problem.ts";
@@ -125,8 +125,9 @@ function searchOf(problem: SyncProblem, { milp, deadline, breathe, shape = [], o
     onStage?.(name);
     const program = syncProgram(folded.problem, windows, budget);
     const options = { timeLimitMs: share * deadline.leftMs(), absoluteGap: ALMOST_ONE, enough: -budget.leastRounds };
-    const { status, nodes, ms, primal } = await milp.solve(program.milp, options);
-    stages.push({ name, columns: size.columns, rows: size.rows, status, nodes, ms });
+    const solution = await milp.solve(program.milp, options);
+    const { status, primal } = solution;
+    stages.push(solvedStage(name, program.milp, solution));
     if (primal.length === 0) return { status, plan: null };
     const flows = unfolded(folded, program.flowsOf(primal));
     return { status, plan: { flows, rounds: roundsFor(problem, flows, budget.steps) } };
@@ -144,11 +145,10 @@ function searchOf(problem: SyncProblem, { milp, deadline, breathe, shape = [], o
     await breathe?.();
     if (!deadline.allows((4 * columns) / ENTRIES_PER_MS)) return 0;
     onStage?.(name);
-    const { status, nodes, ms, bound } = await milp.solve(relaxedProgram(symmetric.problem), {
-      timeLimitMs: RELAXED_SHARE * deadline.leftMs(),
-    });
-    stages.push({ name, columns, rows, status, nodes, ms });
-    return status === "optimal" ? Math.ceil(-bound - ROUNDING) : 0;
+    const program = relaxedProgram(symmetric.problem);
+    const solution = await milp.solve(program, { timeLimitMs: RELAXED_SHARE * deadline.leftMs() });
+    stages.push(solvedStage(name, program, solution));
+    return solution.status === "optimal" ? Math.ceil(-solution.bound - ROUNDING) : 0;
   };
 
   /** Returns a plan of so many steps with fewer rounds than `best`, not fewer than `floor`. */

@@ -16,7 +16,7 @@ import { connectedTopology } from "../../support/connected-topology.ts";
 import { milpHere } from "../../support/milp-here.ts";
 import { leastRoutingTime, routingFaults, routingTimes } from "../../support/routing-oracle.ts";
 import { hasSharedData, sharedText } from "../../support/shared-data.ts";
-import { flatSketch, sharedNics } from "../../support/sketches.ts";
+import { flatSketch, onlyBetween, onlyInside, sharedNics } from "../../support/sketches.ts";
 
 const MIB = 2 ** 20;
 const US = 1e6;
@@ -212,33 +212,14 @@ describe("routing", () => {
 });
 
 describe("a sketch in which chunks cannot be routed", () => {
-  const senders = (
-    connections: ReadonlyMap<number, readonly number[]>,
-    relays: ReadonlyMap<number, readonly number[]> | null,
-  ) => ({
-    connections,
-    betaSplit: new Map<number, number>(),
-    relays,
-    enforceOrdering: false,
-  });
   const only = (from: number, to: number) => new Map([[from, [to]]]);
   const toRank = (rank: number) => new Map([0, 1, 2, 3].map((owner) => [owner, [rank]] as const));
   const cases: readonly (readonly [string, Partial<Sketch>, RegExp])[] = [
     [
       "a relay out of reach",
       {
-        intranode: {
-          strategy: "relay",
-          switches: [],
-          policies: [],
-          connections: new Map([
-            [1, [0]],
-            [0, [1]],
-            [2, [0, 3]],
-            [3, [2]],
-          ]),
-        },
-        internode: senders(
+        intranode: onlyInside([1, [0]], [0, [1]], [2, [0, 3]], [3, [2]]),
+        internode: onlyBetween(
           new Map([
             [1, [0, 2]],
             [2, [2]],
@@ -251,36 +232,16 @@ describe("a sketch in which chunks cannot be routed", () => {
     [
       "an entry from where nothing leads on",
       {
-        intranode: {
-          strategy: "relay",
-          switches: [],
-          policies: [],
-          connections: new Map([
-            [0, [1]],
-            [1, [2]],
-            [2, [3]],
-            [3, [1]],
-          ]),
-        },
-        internode: senders(only(1, 1), null),
+        intranode: onlyInside([0, [1]], [1, [2]], [2, [3]], [3, [1]]),
+        internode: onlyBetween(only(1, 1), null),
       },
       /^intranode_sketch: no connections lead from GPU 1 to GPU 0$/,
     ],
     [
       "senders out of reach",
       {
-        intranode: {
-          strategy: "relay",
-          switches: [],
-          policies: [],
-          connections: new Map([
-            [1, [0]],
-            [0, [2]],
-            [2, [3]],
-            [3, [0]],
-          ]),
-        },
-        internode: senders(only(1, 1), null),
+        intranode: onlyInside([1, [0]], [0, [2]], [2, [3]], [3, [0]]),
+        internode: onlyBetween(only(1, 1), null),
       },
       /intranode_sketch: no connections lead from GPU 0 to the senders of node 0 in internode_conn, GPU 1$/,
     ],

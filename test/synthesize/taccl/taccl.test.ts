@@ -19,7 +19,7 @@ import { drafted, type RoutedPhase, routedPhases } from "../../../src/synthesize
 import { verify } from "../../../src/verify/verify.ts";
 import { milpHere } from "../../support/milp-here.ts";
 import { hasSharedData, sharedText } from "../../support/shared-data.ts";
-import { sharedNics } from "../../support/sketches.ts";
+import { onlyInside, sharedNics } from "../../support/sketches.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 
 /** No kernel is needed. */
@@ -183,9 +183,7 @@ describe("a sketch without a way", () => {
   it("is named with its conflict, and the nearest one that has ways is followed", async () => {
     const topology = sharedNics(1);
     const [first] = proposedSketches(topology, "alltoall") as [Sketch];
-    const connections = new Map([[0, [1]]]);
-    const intranode = { strategy: "relay", switches: [], policies: [], connections } as const;
-    const sketch: Sketch = { ...first, name: "mine.json", intranode, symmetries: [] };
+    const sketch: Sketch = { ...first, name: "mine.json", intranode: onlyInside([0, [1]]), symmetries: [] };
     const made = await taccl.synthesize(requestFor(topology, "alltoall", 1 << 20, { sketch }), contextWith());
     expect(verify(stepsOf(made.schedule)).violations).toEqual([]);
     expect(made.notes?.[1]).toMatch(/^mine\.json leaves no way: .*intranode_sketch/);
