@@ -1,6 +1,6 @@
 import { isStarted, latestPoint, latestProgress, newBoard, postCancel } from "./engine/milp/board.ts";
-import type { MilpJob, MilpResult } from "./engine/milp/job.ts";
-import type { MilpOptions, MilpProblem, MilpRunner, MilpStatus } from "./engine/milp/milp.ts";
+import type { MilpJob } from "./engine/milp/job.ts";
+import type { MilpOptions, MilpProblem, MilpRunner, MilpSolution, MilpStatus } from "./engine/milp/milp.ts";
 import { bestPoint, solutionOf } from "./engine/milp/outcome.ts";
 import { bytesForMilp, MILP_BYTES, sizeOfMilp } from "./engine/milp/size.ts";
 import type { Engine } from "./engine/types.ts";
@@ -11,8 +11,8 @@ const POLL_MS = 100;
 const GRACE_MS = 400;
 
 /** A job's end: its result, or null where its thread was ended first, with what the board said by then. */
-interface Attended<T extends MilpJob> {
-  readonly result: MilpResult<T> | null;
+interface Attended {
+  readonly result: MilpSolution | null;
   readonly overdue: boolean;
   readonly point: Float64Array | undefined;
   readonly bound: number;
@@ -34,37 +34,25 @@ export function milpRunner(engine: Engine, signal: AbortSignal | undefined): Mil
     bytesFor: bytesForMilp,
     async solve(problem, { onProgress, ...options } = {}) {
       if (signal?.aborted) throw new CancelledError();
-      const ended = (status: MilpStatus, found: Omit<Attended<MilpJob>, "result" | "overdue">) =>
+      const ended = (status: MilpStatus, found: Omit<Attended, "result" | "overdue">) =>
         solutionOf(problem, { ...found, status, point: bestPoint(problem, [found.point, problem.start]) });
       if (!fits(problem))
         return ended("memory", { point: undefined, bound: Number.POSITIVE_INFINITY, nodes: 0, ms: 0 });
-      const job = { kind: "solve", problem, options } as const;
-      const { result, overdue, ...found } = await attended(engine, signal, job, problem.objective.length, onProgress);
+      const { result, overdue, ...found } = await attended(engine, signal, { problem, options }, onProgress);
       return result ?? ended(overdue ? "limit" : "memory", found);
-    },
-    async conflict(problem, options = {}) {
-      if (signal?.aborted) throw new CancelledError();
-      if (!fits(problem)) return new Int32Array(0);
-      const job = { kind: "conflict", problem, options } as const;
-      const { result, point } = await attended(engine, signal, job, problem.rows.lower.length);
-      return result ?? rowsOf(point);
     },
   };
 }
 
-const rowsOf = (flags: Float64Array | undefined): Int32Array =>
-  Int32Array.from(flags?.keys() ?? []).filter((row) => flags?.[row] === 1);
-
 /** Runs a job on the pool, handing on its progress, and ends its thread where it does not end in time. */
-async function attended<T extends MilpJob>(
+async function attended(
   engine: Engine,
   signal: AbortSignal | undefined,
-  job: T,
-  pointLength: number,
+  job: MilpJob,
   onProgress?: MilpOptions["onProgress"],
-): Promise<Attended<T>> {
+): Promise<Attended> {
   const { timeLimitMs = Number.POSITIVE_INFINITY } = job.options;
-  const board = newBoard(pointLength);
+  const board = newBoard(job.problem.objective.length);
   const end = new AbortController();
   let ending: ReturnType<typeof setTimeout> | undefined;
   let startedMs: number | undefined;

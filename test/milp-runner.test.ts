@@ -52,10 +52,10 @@ describe.runIf(compiled).each([0, 1, 2])("milpRunner with %i threads", (threads)
     expect(expected.status).toBe("optimal");
   });
 
-  it("names conflicts", async () => {
+  it("says that a program has no point", async () => {
     const runner = milpRunner(await engineOf(threads), undefined);
-    expect(await runner.conflict(infeasible)).toEqual(Int32Array.of(1));
-    expect(await runner.conflict(easy)).toEqual(new Int32Array(0));
+    const { status, primal, bound } = await runner.solve(infeasible);
+    expect([status, primal.length, bound]).toEqual(["infeasible", 0, Number.NEGATIVE_INFINITY]);
   });
 
   it("stops in time with the best point so far", async () => {
@@ -78,7 +78,6 @@ describe.runIf(compiled).each([0, 1, 2])("milpRunner with %i threads", (threads)
   it("does not begin once cancelled", async () => {
     const runner = milpRunner(await engineOf(threads), AbortSignal.abort());
     await expect(runner.solve(easy)).rejects.toThrow(CancelledError);
-    await expect(runner.conflict(easy)).rejects.toThrow(CancelledError);
   });
 
   it("is cancelled before its turn comes, and works on", async () => {
@@ -97,7 +96,6 @@ describe.runIf(compiled).each([0, 1, 2])("milpRunner with %i threads", (threads)
     expect(await runner.solve(easy)).toMatchObject({ status: "memory", bound: Number.POSITIVE_INFINITY, ms: 0 });
     const start = new Float64Array(25);
     expect(await runner.solve({ ...easy, start })).toMatchObject({ status: "memory", objective: 0, primal: start });
-    expect(await runner.conflict(infeasible)).toEqual(new Int32Array(0));
   });
 });
 
@@ -134,7 +132,7 @@ describe.runIf(compiled)("milpRunner with a thread", () => {
     const pool = (await engineOf(1)).pool();
     const end = new AbortController();
     const board = newBoard(hard.objective.length);
-    const job = { kind: "solve", problem: hard, options: {} } as const;
+    const job = { problem: hard, options: {} } as const;
     const running = pool.milp(job, { board }, end.signal);
     const begun = setInterval(() => isStarted(board) && end.abort(), 10);
     expect(await running).toBeNull();
@@ -191,17 +189,6 @@ describe("milpRunner where a thread is lost", () => {
     });
     const { status, primal } = await milpRunner(engine, undefined).solve(easy);
     expect([status, primal.length]).toEqual(["memory", 0]);
-  });
-
-  it("names the rows of a conflict that were left by then", async () => {
-    const engine = await withPool({
-      milp: async (_, { board }) => {
-        board.points[0].set([1, 1]);
-        board.control[3] = 1;
-        return null;
-      },
-    });
-    expect(await milpRunner(engine, undefined).conflict(infeasible)).toEqual(Int32Array.of(0, 1));
   });
 });
 

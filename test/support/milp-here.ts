@@ -1,4 +1,3 @@
-import { conflictOf } from "../../src/engine/milp/conflict.ts";
 import { loadInstance } from "../../src/engine/milp/instance.ts";
 import type { MilpRunner } from "../../src/engine/milp/milp.ts";
 import { solveMilp } from "../../src/engine/milp/milp-solve.ts";
@@ -11,6 +10,5 @@ export async function milpHere(): Promise<MilpRunner> {
     maxBytes: MILP_BYTES,
     bytesFor: bytesForMilp,
     solve: async (problem, options) => solveMilp(await loadInstance(), problem, options),
-    conflict: async (problem, options) => conflictOf(await loadInstance(), problem, options),
   };
 }

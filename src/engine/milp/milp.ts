@@ -56,7 +56,7 @@ export interface MilpSize {
 }
 
 /**
- * Solves mixed-integer programs away from the calling thread where there are other threads. Methods reject with
+ * Solves mixed-integer programs away from the calling thread where there are other threads. A solve rejects with
  * CancelledError once the caller's signal aborts.
  */
 export interface MilpRunner {
@@ -65,10 +65,4 @@ export interface MilpRunner {
   /** Returns the bytes that a program of this size needs, by measurement; cheap, so asked before a program is built. */
   bytesFor(size: MilpSize): number;
   solve(problem: MilpProblem, options?: MilpOptions): Promise<MilpSolution>;
-  /**
-   * Returns rows of an infeasible program that, with the bounds of columns, already leave no point (wholeness aside where
-   * the relaxation is infeasible); none can be left out where time allowed to try. Empty where the program is feasible or
-   * nothing was found in time.
-   */
-  conflict(problem: MilpProblem, options?: Pick<MilpOptions, "timeLimitMs">): Promise<Int32Array>;
 }

@@ -4,7 +4,8 @@ import type { Piscina } from "piscina";
 import { InternalError } from "../../errors.ts";
 import type { Backend, CancelFlag } from "../kernels/kernels.ts";
 import type { Board } from "../milp/board.ts";
-import type { JobWatch, MilpJob, MilpResult } from "../milp/job.ts";
+import type { JobWatch, MilpJob } from "../milp/job.ts";
+import type { MilpSolution } from "../milp/milp.ts";
 import { type Failure, fromFailure } from "./failure.ts";
 import type { Pool, PoolResult, PoolTask } from "./pool.ts";
 import { shareColumns } from "./share.ts";
@@ -18,7 +19,7 @@ export type WorkerRequest =
   | { readonly task: PoolTask; readonly cancel: CancelFlag | undefined }
   | { readonly job: MilpJob; readonly board: Board };
 
-export type WorkerResult = PoolResult<PoolTask> | MilpResult<MilpJob>;
+export type WorkerResult = PoolResult<PoolTask> | MilpSolution;
 export type WorkerReply = { readonly result: WorkerResult } | { readonly failure: Failure };
 
 /** The compiled worker: beside us in dist/, and the same file when this module runs from src/ (tests). */
@@ -47,10 +48,10 @@ export function piscinaPool(backend: Backend, threads: number): Pool {
   return {
     threads,
     run: async <T extends PoolTask>(task: T, cancel?: CancelFlag) => (await sent({ task, cancel })) as PoolResult<T>,
-    async milp<T extends MilpJob>(job: T, { board }: JobWatch, end?: AbortSignal) {
+    async milp(job: MilpJob, { board }: JobWatch, end?: AbortSignal) {
       if (end?.aborted) return null;
       try {
-        return (await sent({ job, board }, end)) as MilpResult<T>;
+        return (await sent({ job, board }, end)) as MilpSolution;
       } catch (error) {
         if (end?.aborted || ranOutOfMemory(error)) return null;
         throw error;

@@ -18,7 +18,8 @@ import type {
   SweepProblem,
   Transfers,
 } from "../kernels/kernels.ts";
-import type { JobWatch, MilpJob, MilpResult } from "../milp/job.ts";
+import type { JobWatch, MilpJob } from "../milp/job.ts";
+import type { MilpSolution } from "../milp/milp.ts";
 
 /** One kernel call. */
 export type PoolTask =
@@ -55,7 +56,7 @@ export interface Pool {
    * Works on a mixed-integer program. Gives null where its thread ended before it did: because `end` aborted, which ends the
    * thread at once where there is another one, or for want of memory; what was found until then is on the board.
    */
-  milp<T extends MilpJob>(job: T, watch: JobWatch, end?: AbortSignal): Promise<MilpResult<T> | null>;
+  milp(job: MilpJob, watch: JobWatch, end?: AbortSignal): Promise<MilpSolution | null>;
   /** Returns a copy whose columns lie in shared memory, so that a task does not copy them; the value itself where tasks copy nothing. */
   share<T extends object>(value: T): T;
   /** Ends the threads; tasks that still run are abandoned. */

@@ -1,6 +1,6 @@
 import { openEngine } from "../../../src/engine/engine.browser.ts";
 import { milpRunner } from "../../../src/milp-runner.ts";
-import { knapsacks, milpOf } from "../../support/milp-problems.ts";
+import { knapsacks } from "../../support/milp-problems.ts";
 
 /** Returns what the browser's engine makes of integer programs, as plain data: on a page as in Node. */
 export async function solveProgramsHere(): Promise<unknown> {
@@ -8,22 +8,12 @@ export async function solveProgramsHere(): Promise<unknown> {
   const runner = milpRunner(engine, undefined);
   const { status, primal, objective, bound, nodes } = await runner.solve(knapsacks(25, 5, 1));
   const limited = await runner.solve(knapsacks(90, 25, 2), { timeLimitMs: 500 });
-  const conflict = await runner.conflict(
-    milpOf(
-      [1, 1],
-      [
-        [0, [1, 1], 2],
-        [1, [2, 0], 1],
-      ],
-    ),
-  );
   const cancelled = await milpRunner(engine, AbortSignal.abort())
     .solve(knapsacks(25, 5, 1))
     .catch((error: Error) => error.name);
   return {
     solved: { status, primal: Array.from(primal), objective, bound, nodes },
     limited: limited.status,
-    conflict: Array.from(conflict),
     cancelled,
   };
 }
