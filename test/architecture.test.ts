@@ -38,6 +38,7 @@ const COMPOSERS = [
   "trees",
   "trees-result",
   "verbs",
+  "words",
   "worker",
 ];
 const MOST_LINES = 400;

@@ -3,9 +3,9 @@ import type { Topology } from "../model/topology.ts";
 import { problemOf } from "../problem.ts";
 import { refusalOf } from "../synthesize/applicable.ts";
 import { ALGORITHMS, type Algorithm, isPhaseMaker, isTreeMaker } from "../synthesize/catalog.ts";
+import type { Options } from "../words/options.ts";
+import { namedCollective, textOf } from "../words/values.ts";
 import type { Listing, Row } from "./listing.ts";
-import type { Options } from "./protocol.ts";
-import { namedCollective, textOf } from "./values.ts";
 
 const PARTS = {
   field: "makes",

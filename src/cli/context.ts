@@ -1,4 +1,4 @@
-import type { Options, Progress } from "./protocol.ts";
+import type { Options, Progress } from "../words/options.ts";
 import type { Style } from "./style.ts";
 import { fitted } from "./text.ts";
 

@@ -1,8 +1,8 @@
 import { openEngine } from "../engine/engine.ts";
 import { parseBackend } from "../engine/kernels/choose.ts";
 import type { Engine } from "../engine/types.ts";
+import { textOf, wholeNumber } from "../words/values.ts";
 import type { Context } from "./context.ts";
-import { textOf, wholeNumber } from "./values.ts";
 
 /** Runs work on the engine that --backend and --threads ask for; a line says which kernels had to do instead, and why. */
 export async function withEngine<T>(context: Context, work: (engine: Engine) => Promise<T>): Promise<T> {

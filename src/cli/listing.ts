@@ -1,5 +1,5 @@
 import type { Topology } from "../model/topology.ts";
-import type { Options } from "./protocol.ts";
+import type { Options } from "../words/options.ts";
 
 /** One line of a listing, with all its fields. */
 export type Row = Readonly<Record<string, unknown>>;

@@ -5,10 +5,10 @@ import { closest } from "../model/closest.ts";
 import { degrade, without } from "../model/modify.ts";
 import { looksLikePreset, PRESETS, presetTopology } from "../model/presets/preset.ts";
 import type { Topology } from "../model/topology.ts";
+import type { Options } from "../words/options.ts";
+import { topologyOptions } from "../words/topology-options.ts";
+import { degradations, listOf, textOf } from "../words/values.ts";
 import { headOf, nameOf, openSource, STANDARD_INPUT, textFrom } from "./input-file.ts";
-import type { Options } from "./protocol.ts";
-import { topologyOptions } from "./topology-options.ts";
-import { degradations, listOf, textOf } from "./values.ts";
 
 /** Returns what a text that is neither a file nor a preset was perhaps meant to be: a file's or a preset's name. */
 function near(text: string): string {

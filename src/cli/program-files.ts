@@ -6,11 +6,11 @@ import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../model/runtimes.ts"
 import { limitViolations } from "../programs.ts";
 import { type ProgramVerification, verifyProgram } from "../verify/program.ts";
 import type { ProgramViolation } from "../verify/program-violation.ts";
+import { NETWORK_OPTIONS } from "../words/topology-options.ts";
+import { oneOf, refuseOptions, textOf } from "../words/values.ts";
 import { type Context, outJson } from "./context.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
 import { count } from "./text.ts";
-import { NETWORK_OPTIONS } from "./topology-options.ts";
-import { oneOf, refuseOptions, textOf } from "./values.ts";
 import { KEPT } from "./verdict.ts";
 
 /** A program with the text that it was read from. */

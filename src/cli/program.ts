@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
+import type { Options } from "../words/options.ts";
 import { EXAMPLES, NOTES } from "./help.ts";
-import type { CommandName, Job, Options } from "./protocol.ts";
+import type { CommandName, Job } from "./protocol.ts";
 import { showsColors } from "./style.ts";
 import { version } from "./version.ts";
 

@@ -1,4 +1,4 @@
-import type { Progress } from "./protocol.ts";
+import type { Progress } from "../words/options.ts";
 
 /** Shows how far the work is: one line that is written again on a terminal, else a plain line every few seconds. */
 export interface ProgressDisplay {

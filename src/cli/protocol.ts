@@ -1,3 +1,5 @@
+import type { Options, Progress } from "../words/options.ts";
+
 /** What the two threads of the command line say to each other: one talks to the terminal, the other works. */
 
 /** The commands and where their code is; it is loaded when the command runs. */
@@ -16,9 +18,6 @@ export const COMMANDS = {
   list: () => import("./commands/list.ts"),
 };
 export type CommandName = keyof typeof COMMANDS;
-
-/** Options as they were written: texts, and true for those without a value. */
-export type Options = Readonly<Record<string, string | boolean | undefined>>;
 
 /** One command line, taken apart. */
 export interface Job {
@@ -40,15 +39,6 @@ export const FLOW_CLOSED = 1;
 
 /** To the working thread. */
 export type Order = { readonly kind: "job"; readonly job: Job } | { readonly kind: "abort" };
-
-/** How far the work is. Without `total` only the elapsed time is known. */
-export interface Progress {
-  readonly what: string;
-  readonly done?: number;
-  readonly total?: number;
-  /** What is counted: "trials". */
-  readonly unit?: string;
-}
 
 /** From the working thread. */
 export type Message =

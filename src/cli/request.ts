@@ -3,37 +3,17 @@ import { isCollectiveJson, readCollective } from "../import/collective.ts";
 import type { Topology } from "../model/topology.ts";
 import { parseSize } from "../model/units.ts";
 import type { CollectiveOptions } from "../problem.ts";
+import { namedRequest } from "../words/collective-options.ts";
+import type { Options } from "../words/options.ts";
+import { textOf } from "../words/values.ts";
 import { readText } from "./input-file.ts";
-import type { Options } from "./protocol.ts";
-import { namedCollective, oneOf, textOf, wholeNumber } from "./values.ts";
 
 const CUSTOM = "custom:";
-
-/** Returns what --root, --group, --outsiders and --chunks say. Throws InputError. */
-export function membershipOf(options: Options): Omit<CollectiveOptions, "collective" | "sizeBytes"> {
-  const chunks = wholeNumber(textOf(options, "chunks"), "--chunks", 1);
-  const root = textOf(options, "root");
-  const group = textOf(options, "group");
-  const outsiders = oneOf(textOf(options, "outsiders"), ["relay", "none"] as const, "--outsiders");
-  return {
-    ...(chunks === undefined ? {} : { chunks }),
-    ...(root === undefined ? {} : { root }),
-    ...(group === undefined ? {} : { group }),
-    ...(outsiders === undefined ? {} : { outsiders }),
-  };
-}
 
 /** Returns the collective that the options ask for; a custom one is read from its file. Throws InputError. */
 export function collectiveRequest(options: Options, topology: Topology): CollectiveOptions {
   const name = textOf(options, "collective") as string;
-  if (!name.startsWith(CUSTOM)) {
-    const size = textOf(options, "size");
-    return {
-      collective: namedCollective(name, ", custom:FILE"),
-      ...(size === undefined ? {} : { sizeBytes: parseSize(size) }),
-      ...membershipOf(options),
-    };
-  }
+  if (!name.startsWith(CUSTOM)) return namedRequest(name, options, ", custom:FILE");
   const file = name.slice(CUSTOM.length);
   if (file === "") throw new InputError("--collective", "custom:FILE", name);
   const text = readText(file, "--collective");

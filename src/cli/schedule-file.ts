@@ -9,11 +9,11 @@ import { type AnySchedule, stepsOf, transfersOf } from "../model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "../model/slot-schedule.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import { topologyHash } from "../model/topology.ts";
+import { NETWORK_OPTIONS } from "../words/topology-options.ts";
+import { refuseOptions, textOf } from "../words/values.ts";
 import type { Context } from "./context.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
 import { networkOf } from "./network.ts";
-import { NETWORK_OPTIONS } from "./topology-options.ts";
-import { refuseOptions, textOf } from "./values.ts";
 
 /** Above so many transfers a slot schedule is not written out transfer by transfer: about 50 bytes each. */
 const MOST_EXPANDED = 2e7;

@@ -2,8 +2,8 @@ import { InputError } from "../errors.ts";
 import { didYouMean } from "../model/closest.ts";
 import { parseBandwidth, parseSize, parseTime } from "../model/units.ts";
 import { MOST_DEGREE, MOST_NODES, SEARCHED, type SearchOptions } from "../search.ts";
-import type { Options } from "./protocol.ts";
-import { listOf, refuseOptions, textOf, wholeNumber } from "./values.ts";
+import type { Options } from "../words/options.ts";
+import { listOf, refuseOptions, textOf, wholeNumber } from "../words/values.ts";
 
 /** Most weight of a size in a mix. */
 const MOST_WEIGHT = 1e9;

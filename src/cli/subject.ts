@@ -5,6 +5,8 @@ import type { AnySchedule } from "../model/schedule.ts";
 import type { Topology } from "../model/topology.ts";
 import { synthesize } from "../pipeline.ts";
 import type { Report } from "../result.ts";
+import { progressOf, synthesisOptions, withoutAuto } from "../words/synthesis-options.ts";
+import { refuseOptions, textOf } from "../words/values.ts";
 import type { Context } from "./context.ts";
 import { withEngine } from "./engine.ts";
 import { nameOf, STANDARD_INPUT } from "./input-file.ts";
@@ -12,8 +14,6 @@ import { networkOf } from "./network.ts";
 import { type ProgramFile, refuseNetwork, textUnlessBys } from "./program-files.ts";
 import { collectiveRequest } from "./request.ts";
 import { isScheduleText, scheduleOf } from "./schedule-file.ts";
-import { progressOf, synthesisOptions, withoutAuto } from "./synthesis-options.ts";
-import { refuseOptions, textOf } from "./values.ts";
 
 /** A schedule, read from a file or just made: then with its report. */
 export interface ScheduleSubject {

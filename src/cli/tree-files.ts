@@ -14,11 +14,11 @@ import { boundOfCertificate } from "../trees-result.ts";
 import { type CertificateVerdict, judgeCertificate } from "../verify/certificate.ts";
 import { verifyTreeFlow } from "../verify/tree-flow.ts";
 import type { Violation } from "../verify/violation.ts";
+import { wholeNumber } from "../words/values.ts";
 import { type Context, outJson, outLines } from "./context.ts";
 import { networkText } from "./synthesis-report.ts";
 import { count, gbpsText, labelled, labelledTable, linksJson, linksText, percent, timingCells } from "./text.ts";
 import { treesText } from "./trees-report.ts";
-import { wholeNumber } from "./values.ts";
 import { KEPT, violationJson, violationLines } from "./verdict.ts";
 
 /** Trees and the certificate as their judges see them: faulty trees have no throughput. */

@@ -1,16 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
+import type { Progress } from "../words/options.ts";
 import type { Context } from "./context.ts";
 import { failureOf } from "./failure.ts";
-import {
-  COMMANDS,
-  FLOW_CLOSED,
-  FLOW_PENDING,
-  type Job,
-  type Message,
-  type Order,
-  type Progress,
-  type WorkSetup,
-} from "./protocol.ts";
+import { COMMANDS, FLOW_CLOSED, FLOW_PENDING, type Job, type Message, type Order, type WorkSetup } from "./protocol.ts";
 import { styleOf } from "./style.ts";
 
 /** The working thread: loads one command at once, then waits for its job. The main thread stays free for Ctrl-C. */

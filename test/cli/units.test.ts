@@ -8,8 +8,8 @@ import { outputFile } from "../../src/cli/output-file.ts";
 import { progressDisplay, progressLine } from "../../src/cli/progress.ts";
 import { showsColors, styleOf } from "../../src/cli/style.ts";
 import { aligned, percent, roundedSize, significant } from "../../src/cli/text.ts";
-import { degradations, wholeNumber } from "../../src/cli/values.ts";
 import { InfeasibleError } from "../../src/errors.ts";
+import { degradations, wholeNumber } from "../../src/words/values.ts";
 
 describe("wholeNumber", () => {
   it.each([

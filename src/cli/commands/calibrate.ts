@@ -10,15 +10,15 @@ import type {
 } from "../../model/calibration.ts";
 import { FITTED_ALGORITHMS } from "../../model/collective-cost.ts";
 import { formatSize, parseSize } from "../../model/units.ts";
+import type { Options } from "../../words/options.ts";
+import { namedCollective, oneOf, textOf, wholeNumber } from "../../words/values.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { nameOf, readText } from "../input-file.ts";
 import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
-import type { Options } from "../protocol.ts";
 import type { Style } from "../style.ts";
 import { table } from "../table.ts";
 import { count, labelled, significant } from "../text.ts";
-import { namedCollective, oneOf, textOf, wholeNumber } from "../values.ts";
 
 /** More points than these are in --json only. */
 const MOST_POINTS = 24;

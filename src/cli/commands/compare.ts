@@ -7,18 +7,18 @@ import { busFactor, collectiveName, type NamedCollective } from "../../model/col
 import type { Topology } from "../../model/topology.ts";
 import { formatSize, parseSize } from "../../model/units.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
+import { membershipOf } from "../../words/collective-options.ts";
+import { synthesisOptions, withoutAuto } from "../../words/synthesis-options.ts";
+import { listOf, namedCollective, oneOf, textOf } from "../../words/values.ts";
 import type { Context } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { gainLines } from "../gain-lines.ts";
 import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
-import { membershipOf } from "../request.ts";
 import type { Style } from "../style.ts";
-import { synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { networkText } from "../synthesis-report.ts";
 import { table } from "../table.ts";
 import { count, fitted, labelled, leftOutLines, percent, significant, timeText } from "../text.ts";
-import { listOf, namedCollective, oneOf, textOf } from "../values.ts";
 import { version } from "../version.ts";
 
 const FORMATS = ["table", "csv", "json", "nccl-tests", "nccl-tests-json", "tuner", "svg"] as const;

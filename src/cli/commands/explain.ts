@@ -14,14 +14,14 @@ import { formatSize, formatTime, parseSize } from "../../model/units.ts";
 import { limitViolations } from "../../programs.ts";
 import { simulateProgram } from "../../simulate/program.ts";
 import { verifyProgram } from "../../verify/program.ts";
+import { NETWORK_OPTIONS } from "../../words/topology-options.ts";
+import { oneOf, refuseOptions, textOf } from "../../words/values.ts";
 import { type Context, outJson } from "../context.ts";
 import { readText } from "../input-file.ts";
 import { networkOf } from "../network.ts";
 import { phasesLines } from "../phase-files.ts";
 import { type ProgramFile, programFileOf, targetOf } from "../program-files.ts";
 import { expanded, scheduleOf } from "../schedule-file.ts";
-import { NETWORK_OPTIONS } from "../topology-options.ts";
-import { oneOf, refuseOptions, textOf } from "../values.ts";
 
 /** Bytes of an element. */
 const TYPES = { f16: 2, bf16: 2, f32: 4, f64: 8, i8: 1, u8: 1, i32: 4, u32: 4, i64: 8, u64: 8, f8: 1 } as const;

@@ -1,4 +1,5 @@
 import { InputError } from "../../errors.ts";
+import { textOf } from "../../words/values.ts";
 import { type Context, outJson } from "../context.ts";
 import { exportTo } from "../exporters/exporter.ts";
 import { exporterNamed } from "../exporters/exporters.ts";
@@ -7,7 +8,6 @@ import { outputFile } from "../output-file.ts";
 import { outputFolder } from "../output-folder.ts";
 import { subjectOf } from "../subject.ts";
 import { roundedSize } from "../text.ts";
-import { textOf } from "../values.ts";
 
 /** `banyan export FILE|TOPO --to FORMAT -o OUT`: a schedule, program or network in another format. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {

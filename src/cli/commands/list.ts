@@ -4,13 +4,13 @@ import { didYouMean } from "../../model/closest.ts";
 import { CONSTRUCTION_FORMS } from "../../model/direct/parse.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
 import { formatBandwidth } from "../../model/units.ts";
+import { refuseOptions, textOf } from "../../words/values.ts";
 import { ALGORITHM_LISTING } from "../algorithm-listing.ts";
 import { type Context, outJson } from "../context.ts";
 import type { Listing, Row } from "../listing.ts";
 import { networkOf } from "../network.ts";
 import { table } from "../table.ts";
 import { REPORT_WIDTH, wrapped } from "../text.ts";
-import { refuseOptions, textOf } from "../values.ts";
 
 /** Blanks between columns. */
 const GAP = 2;

@@ -1,6 +1,7 @@
 import { frontierSvg } from "../../export/svg-frontier.ts";
 import { type SearchReport, search } from "../../search.ts";
 import { type SweepRow, sweep } from "../../search-sweep.ts";
+import { textOf } from "../../words/values.ts";
 import { type Context, outJson } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { outputFile } from "../output-file.ts";
@@ -9,7 +10,6 @@ import { searchOptions, sweepOptions } from "../search-options.ts";
 import { searchReport } from "../search-report.ts";
 import { table } from "../table.ts";
 import { labelled } from "../text.ts";
-import { textOf } from "../values.ts";
 
 /** `banyan search --nodes N --degree D`: the best networks of that size. `--all`: of all sizes, kept for later searches. */
 export const run = (context: Context): Promise<number> =>

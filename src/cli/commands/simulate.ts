@@ -13,6 +13,7 @@ import { simulate } from "../../simulate/simulate.ts";
 import type { Switching } from "../../simulate/simulation.ts";
 import { utilisation } from "../../simulate/utilisation.ts";
 import { verify } from "../../verify/verify.ts";
+import { oneOf, refuseOptions, textOf } from "../../words/values.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { simulateJointFile } from "../joint-files.ts";
 import { outputFile } from "../output-file.ts";
@@ -23,7 +24,6 @@ import { anyScheduleOf, expanded, isJoint } from "../schedule-file.ts";
 import { collectiveText, networkText } from "../synthesis-report.ts";
 import { count, labelled, labelledTable, linksJson, linksText, timingCells } from "../text.ts";
 import { simulateTreesFile } from "../tree-files.ts";
-import { oneOf, refuseOptions, textOf } from "../values.ts";
 
 /** What a replay gave: times in picoseconds. */
 interface Found {

@@ -3,6 +3,8 @@ import { jointScheduleJsonParts } from "../../export/joint-schedule-json.ts";
 import { readCollectives } from "../../import/collectives-json.ts";
 import { synthesizeJoint } from "../../joint.ts";
 import { jointTransferCount } from "../../model/joint-schedule.ts";
+import { aboutOf, progressOf, synthesisOptions } from "../../words/synthesis-options.ts";
+import { textOf } from "../../words/values.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { readText } from "../input-file.ts";
@@ -10,8 +12,6 @@ import { jointReportLines } from "../joint-report.ts";
 import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
 import { formatOf, writeShown } from "../schedule-output.ts";
-import { aboutOf, progressOf, synthesisOptions } from "../synthesis-options.ts";
-import { textOf } from "../values.ts";
 
 /** About so many bytes a transfer takes as text. */
 const BYTES_PER_TRANSFER = 50;

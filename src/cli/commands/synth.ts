@@ -11,6 +11,8 @@ import type { Report } from "../../result.ts";
 import { refuseSolverOptions } from "../../solver-options.ts";
 import { AUTO, algorithmNamed, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
 import { verifyTreeFlow } from "../../verify/tree-flow.ts";
+import { aboutOf, progressOf, synthesisOptions, withoutAuto } from "../../words/synthesis-options.ts";
+import { textOf } from "../../words/values.ts";
 import { autoLines } from "../auto-report.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
@@ -21,11 +23,9 @@ import { collectiveRequest } from "../request.ts";
 import { anyScheduleOf } from "../schedule-file.ts";
 import { formatOf, refuseBefore, refuseSchedule, writePhases, writeSchedule, writeTrees } from "../schedule-output.ts";
 import { readSketchFile, sketchFileNodes } from "../sketch-file.ts";
-import { aboutOf, progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { synthesisReport } from "../synthesis-report.ts";
 import { stepsOfTreesFile } from "../tree-files.ts";
 import { treesReportLines } from "../trees-report.ts";
-import { textOf } from "../values.ts";
 import { synthesizeSeveral } from "./synth-joint.ts";
 
 /** Whether the schedule is one of transfers from the start, so that the size of its file can be told before it is made. */

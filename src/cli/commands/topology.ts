@@ -2,12 +2,12 @@ import { topologyJsonParts } from "../../export/topology-json.ts";
 import { linkCount } from "../../model/topology.ts";
 import { runnerFor } from "../../runner.ts";
 import { bfbFacts } from "../../synthesize/bfb/facts.ts";
+import { textOf } from "../../words/values.ts";
 import type { Context } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { blocks, outputFile } from "../output-file.ts";
 import { describeTopology } from "../topology-report.ts";
-import { textOf } from "../values.ts";
 
 /** `banyan topology TOPO`: a summary with the best breadth-first broadcast over direct links, or the topology JSON; -o writes the file. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {

@@ -3,6 +3,7 @@ import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
 import { isTreeFlow } from "../../model/tree-flow.ts";
 import { verify } from "../../verify/verify.ts";
+import { textOf } from "../../words/values.ts";
 import type { Context } from "../context.ts";
 import { verifyJointFile } from "../joint-files.ts";
 import { verifyPhasesFile } from "../phase-files.ts";
@@ -11,7 +12,6 @@ import { isFolder, verifyProgramFolder } from "../program-folder.ts";
 import { anyScheduleOf, isJoint } from "../schedule-file.ts";
 import { collectiveText } from "../synthesis-report.ts";
 import { verifyTreesFile } from "../tree-files.ts";
-import { textOf } from "../values.ts";
 import { KEPT, writeVerdict } from "../verdict.ts";
 
 /** `banyan verify FILE`: exit code 1 and the violations where the schedule or program is wrong. */

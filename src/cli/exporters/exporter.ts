@@ -1,9 +1,9 @@
 import { InputError } from "../../errors.ts";
 import type { Topology } from "../../model/topology.ts";
+import { type ProgramOption, refuseProgramOptions } from "../../words/program-options.ts";
 import type { Context } from "../context.ts";
 import { nameOf } from "../input-file.ts";
 import type { NetworkSubject, ProgramSubject, ScheduleSubject, Subject } from "../subject.ts";
-import { type ProgramOption, refuseProgramOptions } from "./program-options.ts";
 
 /** What was written. */
 export interface Written {

@@ -16,9 +16,9 @@ import { reportOfFile } from "../../report-file.ts";
 import { simulateSchedule } from "../../simulate/replay.ts";
 import { simulate } from "../../simulate/simulate.ts";
 import { simulateTreeFlow, treeFlowClock } from "../../simulate/tree-flow.ts";
+import { oneOf, textOf } from "../../words/values.ts";
 import type { Context } from "../context.ts";
 import { outputFile } from "../output-file.ts";
-import { oneOf, textOf } from "../values.ts";
 import { version } from "../version.ts";
 import type { Exporter, Written } from "./exporter.ts";
 

@@ -9,16 +9,16 @@ import { limitViolations, type MadeProgram, programOf } from "../../programs.ts"
 import { programUs, synthesizeForRuntime } from "../../programs-by-size.ts";
 import { simulate } from "../../simulate/simulate.ts";
 import { AUTO, algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
+import { dialectOf, programOptions, rangeOf } from "../../words/program-options.ts";
+import { progressOf, synthesisOptions, withoutAuto } from "../../words/synthesis-options.ts";
 import type { Context } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { outputFile } from "../output-file.ts";
 import { programSizeText, programText } from "../program-files.ts";
 import { collectiveRequest } from "../request.ts";
 import { type ScheduleSubject, synthesized } from "../subject.ts";
-import { progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { count, timeText } from "../text.ts";
 import type { Exporter, Written } from "./exporter.ts";
-import { dialectOf, programOptions, rangeOf } from "./program-options.ts";
 
 /** Returns facts of a program for people and for --json. */
 function writtenProgram({ program, verification, warnings }: MadeProgram, bytes: number): Written {

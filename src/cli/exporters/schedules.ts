@@ -8,6 +8,7 @@ import type { Schedule } from "../../model/slot-schedule.ts";
 import type { StepSchedule } from "../../model/step-schedule.ts";
 import { linkCount } from "../../model/topology.ts";
 import { isTreeFlow, listedTrees } from "../../model/tree-flow.ts";
+import { aboutOf } from "../../words/synthesis-options.ts";
 import type { Context } from "../context.ts";
 import { outputFile } from "../output-file.ts";
 import { stepsOfPhasesFile } from "../phase-files.ts";
@@ -21,7 +22,6 @@ import {
   writeTrees,
 } from "../schedule-output.ts";
 import type { ScheduleSubject } from "../subject.ts";
-import { aboutOf } from "../synthesis-options.ts";
 import { count } from "../text.ts";
 import { stepsOfTreesFile } from "../tree-files.ts";
 import type { Exporter, Written } from "./exporter.ts";

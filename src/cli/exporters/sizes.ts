@@ -3,16 +3,16 @@ import { RUNTIMES } from "../../model/runtimes.ts";
 import { formatSize, parseSize } from "../../model/units.ts";
 import { programsBySize, type SizeRange } from "../../programs-by-size.ts";
 import { AUTO, algorithmOrAuto } from "../../synthesize/catalog.ts";
+import { membershipOf } from "../../words/collective-options.ts";
+import { dialectOf, programOptions } from "../../words/program-options.ts";
+import { progressOf, synthesisOptions, withoutAuto } from "../../words/synthesis-options.ts";
+import { listOf, namedCollective, refuseOptions, textOf } from "../../words/values.ts";
 import type { Context } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { outputFolder } from "../output-folder.ts";
-import { membershipOf } from "../request.ts";
-import { progressOf, synthesisOptions, withoutAuto } from "../synthesis-options.ts";
 import { count, timeText } from "../text.ts";
-import { listOf, namedCollective, refuseOptions, textOf } from "../values.ts";
 import type { Written } from "./exporter.ts";
-import { dialectOf, programOptions } from "./program-options.ts";
 
 /** Returns the name of a range's file; names sort as sizes do, for runtimes take the first file that fits. */
 function fileNameOf({ made }: SizeRange, at: number, ranges: number): string {

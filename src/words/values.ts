@@ -2,7 +2,7 @@ import { InputError } from "../errors.ts";
 import { didYouMean } from "../model/closest.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../model/collective.ts";
 import type { SwitchDegree } from "../model/routing.ts";
-import type { Options } from "./protocol.ts";
+import type { Options } from "./options.ts";
 
 /** Returns an option's text; undefined where it is not given. */
 export function textOf(options: Options, name: string): string | undefined {

@@ -3,7 +3,7 @@ import { parseProfileSize } from "../import/taccl-topology.ts";
 import { LINK_KINDS, type LinkKind, type TopologyOptions } from "../import/topology-options.ts";
 import { didYouMean } from "../model/closest.ts";
 import { parseBandwidth, parseTime } from "../model/units.ts";
-import type { Options } from "./protocol.ts";
+import type { Options } from "./options.ts";
 import { listOf, textOf, wholeNumber } from "./values.ts";
 
 /** Options that say what a network is, beside its name. */

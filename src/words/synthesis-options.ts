@@ -2,7 +2,7 @@ import { PS_PER_US, parseTime } from "../model/units.ts";
 import type { SynthesizeOptions } from "../options.ts";
 import type { Report } from "../result.ts";
 import { algorithmOrAuto } from "../synthesize/catalog.ts";
-import type { Options, Progress } from "./protocol.ts";
+import type { Options, Progress } from "./options.ts";
 import { oneOf, switchDegree, textOf, wholeNumber } from "./values.ts";
 
 /** What the commands that synthesize have in common. */

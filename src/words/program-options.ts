@@ -1,8 +1,13 @@
-import { InputError } from "../../errors.ts";
-import { parseSize } from "../../model/units.ts";
-import type { ProgramOptions } from "../../programs.ts";
-import type { Context } from "../context.ts";
-import { oneOf, refuseOptions, textOf, wholeNumber } from "../values.ts";
+import { InputError } from "../errors.ts";
+import { parseSize } from "../model/units.ts";
+import type { ProgramOptions } from "../programs.ts";
+import type { Options } from "./options.ts";
+import { oneOf, refuseOptions, textOf, wholeNumber } from "./values.ts";
+
+/** Whoever has the options. */
+interface Holder {
+  readonly options: Options;
+}
 
 /** Options that say what a program is like. */
 export type ProgramOption =
@@ -28,11 +33,7 @@ const PROGRAM_OPTIONS: readonly ProgramOption[] = [
 ];
 
 /** Throws InputError for options of programs that mean nothing to what is written. `what` names it. */
-export const refuseProgramOptions = (
-  { options }: Pick<Context, "options">,
-  taken: readonly ProgramOption[],
-  what: string,
-): void =>
+export const refuseProgramOptions = ({ options }: Holder, taken: readonly ProgramOption[], what: string): void =>
   refuseOptions(
     options,
     PROGRAM_OPTIONS.filter((name) => !taken.includes(name)),
@@ -46,7 +47,7 @@ const protocolOf = (name: string | undefined): (typeof PROTOCOLS)[number] | unde
   PROTOCOLS.find((protocol) => protocol.toLowerCase() === name?.toLowerCase()) ?? oneOf(name, PROTOCOLS, "--protocol");
 
 /** Returns what the options say of programs. Throws InputError. */
-export function programOptions({ options }: Context, runtime: ProgramOptions["runtime"]): ProgramOptions {
+export function programOptions({ options }: Holder, runtime: ProgramOptions["runtime"]): ProgramOptions {
   const placement = oneOf(textOf(options, "placement"), ["in", "out", "both"] as const, "--placement");
   const protocol = protocolOf(textOf(options, "protocol"));
   const parts = wholeNumber(textOf(options, "parts"), "--parts", 1);
@@ -65,7 +66,7 @@ export function programOptions({ options }: Context, runtime: ProgramOptions["ru
 }
 
 /** Returns the range of sizes that the options say. Throws InputError. */
-export function rangeOf({ options }: Pick<Context, "options">): {
+export function rangeOf({ options }: Holder): {
   readonly minBytes?: number;
   readonly maxBytes?: number;
 } {
@@ -78,5 +79,5 @@ export function rangeOf({ options }: Pick<Context, "options">): {
 }
 
 /** Returns the dialect of MSCCL XML. Throws InputError. */
-export const dialectOf = ({ options }: Pick<Context, "options">): "msccl" | "azure" | "rccl" =>
+export const dialectOf = ({ options }: Holder): "msccl" | "azure" | "rccl" =>
   oneOf(textOf(options, "dialect"), ["msccl", "azure", "rccl"] as const, "--dialect") ?? "azure";
