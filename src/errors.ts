@@ -21,6 +21,8 @@ export function shown(value: unknown): string {
 /** The caller's fault. One sentence: "expected X for PLACE but received VALUE". Exit code 2. */
 export class InputError extends Error {
   readonly exitCode: number = 2;
+  /** Where it is wrong. */
+  readonly place: string;
 
   /**
    * @param place where it is wrong: an option, a JSON path, a file with its line
@@ -34,6 +36,7 @@ export class InputError extends Error {
         : `expected ${expected} for ${place} but received ${shown(received[0])}`,
     );
     this.name = "InputError";
+    this.place = place;
   }
 }
 

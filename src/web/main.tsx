@@ -1,0 +1,7 @@
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { begin } from "./state/actions.ts";
+import "./style/base.css";
+
+render(<App />, document.getElementById("app") as HTMLElement);
+void begin();

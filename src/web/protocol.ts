@@ -1,0 +1,318 @@
+import type { Comparison } from "../compare.ts";
+import type { NamedCollective } from "../model/collective.ts";
+import type { FileReport } from "../report-file.ts";
+import type { Report } from "../result.ts";
+import type { Options, Progress } from "../words/options.ts";
+
+/**
+ * What the page and its worker say to each other. The page knows no kernels, readers or synthesizers: it asks, and gets plain
+ * data and columns that can be drawn. Every request says all that is needed, so that a worker that was ended (cancelled, out
+ * of memory) is replaced by a new one without loss.
+ */
+
+/** A file that the user gave; blobs pass between threads without being copied. */
+export interface GivenFile {
+  readonly name: string;
+  readonly content: Blob;
+}
+
+/**
+ * A network in the words of the command line: `topology` is a preset expression where there is no file. Of the options those of
+ * networks count: without, degrade, gpu, assume, nodes, profileSize, profileScale.
+ */
+export interface NetworkWish {
+  readonly topology: string;
+  readonly file: GivenFile | null;
+  readonly options: Options;
+}
+
+/** What to make: options are those of `banyan synth`, as texts ("allreduce", "64MiB", "auto"). */
+export interface MakeWish {
+  readonly network: NetworkWish;
+  readonly options: Options;
+}
+
+/**
+ * A schedule that was made or opened. The worker finds it by `id` while it lives; another worker reads the file again, or makes
+ * it again from the wish: the same words give the same bytes.
+ */
+export interface ScheduleRef {
+  readonly id: string;
+  readonly file: GivenFile | null;
+  readonly wish: MakeWish | null;
+}
+
+/** What an export is about. */
+export type Subject =
+  | { readonly kind: "network"; readonly wish: NetworkWish }
+  | { readonly kind: "schedule"; readonly schedule: ScheduleRef }
+  | { readonly kind: "program"; readonly file: GivenFile };
+
+/** Requests by name: what is asked, and what comes back. */
+export interface Requests {
+  /** What there is to choose from; the engine that runs. */
+  welcome: { ask: Record<string, never>; answer: Welcome };
+  network: { ask: { readonly wish: NetworkWish }; answer: NetworkView };
+  /** Tells what a dropped or pasted file is, and reads it. */
+  open: { ask: { readonly file: GivenFile; readonly options: Options }; answer: Opened };
+  make: { ask: { readonly wish: MakeWish }; answer: ScheduleView };
+  /** The schedule as `synth -o FILE` writes it. */
+  file: { ask: { readonly schedule: ScheduleRef }; answer: WrittenSchedule };
+  /** When links are held; null with a reason where there are too many transfers. */
+  timeline: { ask: { readonly schedule: ScheduleRef }; answer: TimelineView | Refusal };
+  /** Who holds what, when. */
+  hops: { ask: { readonly schedule: ScheduleRef }; answer: HopsView | Refusal };
+  loads: { ask: { readonly schedule: ScheduleRef }; answer: LoadsView | Refusal };
+  trees: { ask: { readonly schedule: ScheduleRef }; answer: TreesView | Refusal };
+  /** Edges of one tree of one forest. */
+  tree: { ask: { readonly schedule: ScheduleRef; readonly forest: number; readonly tree: number }; answer: TreeView };
+  compare: { ask: { readonly wish: MakeWish; readonly sizes: readonly string[] }; answer: Comparison };
+  export: { ask: { readonly subject: Subject; readonly to: string; readonly options: Options }; answer: Exported };
+}
+export type RequestName = keyof Requests;
+export type Ask<Name extends RequestName> = Requests[Name]["ask"];
+export type Answer<Name extends RequestName> = Requests[Name]["answer"];
+
+/** To the worker. */
+export type Order =
+  | { readonly kind: "ask"; readonly id: number; readonly name: RequestName; readonly ask: Ask<RequestName> }
+  | { readonly kind: "cancel"; readonly id: number };
+
+/** From the worker. */
+export type Message =
+  | { readonly kind: "answer"; readonly id: number; readonly answer: Answer<RequestName> }
+  | { readonly kind: "failed"; readonly id: number; readonly failure: Failure }
+  | { readonly kind: "progress"; readonly id: number; readonly progress: Progress }
+  /** A line of a comparison is done: what there is so far. */
+  | { readonly kind: "partial"; readonly id: number; readonly answer: Answer<RequestName> };
+
+export interface Failure {
+  /**
+   * "input": the user can mend it, `place` is what caused it (an option's name such as "--size", or a file's name with the line);
+   * "infeasible": no schedule exists; "cancelled"; "memory": the worker has no more memory and has to be replaced;
+   * "internal": a mistake of ours.
+   */
+  readonly kind: "input" | "infeasible" | "cancelled" | "memory" | "internal";
+  readonly place: string | null;
+  /** One sentence. */
+  readonly message: string;
+}
+
+/** Why a view cannot be shown, a sentence. */
+export interface Refusal {
+  readonly refusal: string;
+}
+
+export interface Welcome {
+  readonly version: string;
+  /** "wasm" or "js". */
+  readonly backend: string;
+  readonly threads: number;
+  readonly presets: readonly { readonly name: string; readonly form: string; readonly description: string }[];
+  readonly collectives: readonly { readonly kind: NamedCollective; readonly name: string; readonly hasRoot: boolean }[];
+  readonly algorithms: readonly AlgorithmLine[];
+  /** Networks that can be read. */
+  readonly formats: readonly { readonly name: string; readonly description: string }[];
+  /** What can be written, and of what. */
+  readonly exports: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly of: readonly Subject["kind"][];
+    /** It is several files; they come as a zip. */
+    readonly folder: boolean;
+  }[];
+}
+
+export interface AlgorithmLine {
+  readonly name: string;
+  readonly description: string;
+  readonly makes: "steps" | "trees" | "phases";
+  readonly collectives: readonly string[];
+  /** It solves programs and takes a limit on time. */
+  readonly solves: boolean;
+}
+
+/** A network to be drawn. Nodes 0 .. npuCount - 1 are NPUs, switches follow. */
+export interface NetworkView {
+  readonly name: string;
+  /** Of Topology; see topologyHash. */
+  readonly hash: string;
+  readonly npuCount: number;
+  /** "64 NPUs, 3 switches, 512 links" */
+  readonly sizeText: string;
+  /** [nodes] */
+  readonly nodeNames: readonly string[];
+  readonly shape: readonly number[];
+  readonly sources: readonly string[];
+  /** Boxes, pods or racks by name; [nodes] of nodeGroup index them, -1: none. */
+  readonly groups: readonly string[];
+  readonly nodeGroup: Int32Array;
+  /** [nodes] bit 0: duplicates, bit 1: reduces. */
+  readonly nodeTraits: Uint8Array;
+  readonly linkSource: Int32Array;
+  readonly linkTarget: Int32Array;
+  readonly linkBytesPerSecond: Float64Array;
+  readonly linkLatencyPs: Float64Array;
+  readonly wires: WireColumns;
+  /** Bandwidths that look alike, ascending. */
+  readonly classes: readonly { readonly text: string; readonly wires: number }[];
+  readonly placement: Placement;
+  /** The same network without what failed or was degraded, where something was: for the difference. */
+  readonly whole: { readonly npuCount: number; readonly nodeNames: readonly string[] } | null;
+}
+
+/** All links between two nodes as one line: wire w joins a[w] < b[w] (node ids). */
+export interface WireColumns {
+  readonly a: Int32Array;
+  readonly b: Int32Array;
+  /** [wires] bytes per second of all links from a to b, and back. */
+  readonly forward: Float64Array;
+  readonly backward: Float64Array;
+  /** [wires] index of `classes`. */
+  readonly bandwidthClass: Uint8Array;
+  /** [links] the wire that a link is part of. */
+  readonly ofLink: Int32Array;
+}
+
+/** Where nodes stand; y grows downwards. */
+export interface Placement {
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+  /** Radius of an NPU. */
+  readonly radius: number;
+  readonly width: number;
+  readonly height: number;
+  /** [wires] how far the middle of the line from a to b stands off the straight one, to its left. */
+  readonly bend: Float32Array;
+  readonly boxes: readonly {
+    readonly x: number;
+    readonly y: number;
+    readonly width: number;
+    readonly height: number;
+    readonly name: string;
+  }[];
+  /** What the layout shows ("8 boxes of 8", "32 x 32 mesh"), for people. */
+  readonly caption: string;
+}
+
+/** Tells what a file was. */
+export type Opened =
+  | { readonly kind: "network"; readonly format: string; readonly network: NetworkView }
+  | { readonly kind: "schedule"; readonly network: NetworkView; readonly schedule: ScheduleView }
+  | {
+      readonly kind: "program";
+      readonly name: string;
+      readonly explanation: string;
+      readonly verified: boolean;
+      readonly violations: readonly string[];
+    };
+
+/** The report of the command line, as it stands in `synth --json`. */
+export type AnyReport = Report | FileReport;
+
+/** A schedule that was made or opened. */
+export interface ScheduleView {
+  readonly ref: ScheduleRef;
+  readonly report: AnyReport;
+  /** The result in one sentence. */
+  readonly answer: string;
+  readonly figures: readonly { readonly name: string; readonly value: string; readonly note: string }[];
+  readonly kind: "steps" | "slots" | "trees" | "phases";
+  readonly chunkCount: number;
+  /** Simulated, or as planned where there was no simulation. */
+  readonly totalPs: number;
+  /** What proves the limit: a set of nodes whose border is the bottleneck; null where something else does. */
+  readonly cut: { readonly nodes: Int32Array; readonly direction: "in" | "out" } | null;
+  /** The command that makes the same file. */
+  readonly command: string;
+  /** How long it took in the worker: read, made, verified, simulated, bounded; 0 for a file. */
+  readonly ms: number;
+}
+
+export interface WrittenSchedule {
+  readonly file: GivenFile;
+  /** SHA-256 of the file, hexadecimal: that of the command line's file. Null where the page is not in a secure context. */
+  readonly sha256: string | null;
+}
+
+/** See Timeline of export/pictures/timeline.ts: slice i holds share[i] of link[i] for lastsPs[i] from startPs[i] on, ascending starts. */
+export interface TimelineView {
+  readonly link: Int32Array;
+  readonly startPs: Float64Array;
+  readonly lastsPs: Float64Array;
+  readonly share: Float32Array;
+  readonly chunk: Int32Array;
+  readonly reduces: Uint8Array;
+  readonly totalPs: number;
+  /** Planned times, where the simulation cannot tell them apart. */
+  readonly planned: boolean;
+}
+
+/** Transfers from NPU to NPU in the order of their ends, and what each NPU has at the beginning. */
+export interface HopsView {
+  readonly chunk: Int32Array;
+  readonly source: Int32Array;
+  readonly target: Int32Array;
+  readonly startPs: Float64Array;
+  readonly endPs: Float64Array;
+  /** 1: added to what the target holds. */
+  readonly reduces: Uint8Array;
+  /** [hops + 1] the wires a hop runs over, in order: wires[wireOffset[i] .. wireOffset[i + 1]]. */
+  readonly wireOffset: Int32Array;
+  readonly wires: Int32Array;
+  readonly chunkCount: number;
+  /** [chunks] bytes of each chunk. */
+  readonly chunkBytes: number;
+  /** [chunks] NPU where it begins, or (reductions) where it ends; -1: many. */
+  readonly chunkOrigin: Int32Array;
+  /** Chunks that NPUs hold at the start: CSR [npus + 1]. */
+  readonly heldOffset: Int32Array;
+  readonly held: Int32Array;
+  /** Chunks that NPUs want in the end. */
+  readonly wantedOffset: Int32Array;
+  readonly wanted: Int32Array;
+  readonly totalPs: number;
+}
+
+/** How busy links are. */
+export interface LoadsView {
+  /** [links] */
+  readonly busyPs: Float64Array;
+  readonly totalPs: number;
+  /** [bins] share of all links' bandwidth that is in use, over equal parts of the time; empty where the timeline is too large. */
+  readonly overTime: Float64Array;
+  /** The same for each class of bandwidth of NetworkView, [classes][bins]. */
+  readonly overTimeOfClass: readonly Float64Array[];
+}
+
+export interface TreesView {
+  readonly forests: readonly {
+    readonly direction: "out" | "in";
+    /** [trees] */
+    readonly root: Int32Array;
+    readonly copies: Float64Array;
+    readonly height: Int32Array;
+  }[];
+  /** Rate of all trees, "1.2 TB/s", and why no trees are faster. */
+  readonly rate: string;
+  readonly because: string;
+}
+
+/** Edge i goes from[i] > to[i] over wires[wireOffset[i] .. wireOffset[i + 1]]; from the root outwards, data as `direction` says. */
+export interface TreeView {
+  readonly root: number;
+  readonly direction: "out" | "in";
+  readonly copies: number;
+  readonly from: Int32Array;
+  readonly to: Int32Array;
+  /** [edges] edges from the root to its far end. */
+  readonly depth: Int32Array;
+  readonly wireOffset: Int32Array;
+  readonly wires: Int32Array;
+}
+
+export interface Exported {
+  readonly file: GivenFile;
+  readonly what: string;
+  readonly notes: readonly string[];
+}

@@ -1,0 +1,50 @@
+import { computed, signal } from "@preact/signals";
+import type { Progress } from "../../words/options.ts";
+import type { Failure, NetworkView, ScheduleView, Welcome } from "../protocol.ts";
+import { FIRST_WORDS, makeWish, type Words } from "./words.ts";
+
+/** The page's state. Views read it; only actions.ts writes it (but for `selection`, `hovered` and what a view keeps for itself). */
+
+export const words = signal<Words>(FIRST_WORDS);
+export const welcome = signal<Welcome | null>(null);
+
+/** The network of the words, once it was read; the last good one while there is a mistake in them. */
+export const network = signal<NetworkView | null>(null);
+/** The last schedule, with the network that it runs on and the words it was made from. */
+export const made = signal<Made | null>(null);
+/** The schedule before something failed or was changed, for the difference. */
+export const before = signal<Made | null>(null);
+
+export interface Made {
+  readonly schedule: ScheduleView;
+  readonly network: NetworkView;
+  readonly words: Words;
+}
+
+/** A node, or a link (both ways of a wire where `wire`). */
+export type Selection =
+  | { readonly kind: "node"; readonly node: number }
+  | { readonly kind: "wire"; readonly wire: number };
+export const selection = signal<Selection | null>(null);
+export const hovered = signal<Selection | null>(null);
+
+/** What the worker is busy with; null: nothing that the user waits for. */
+export const busy = signal<{
+  readonly what: "network" | "make" | "compare" | "export";
+  readonly progress: Progress | null;
+} | null>(null);
+
+/** What went wrong last, shown beside what caused it: `failure.place` is an option as on the command line ("--size"). */
+export const trouble = signal<{
+  readonly about: "network" | "make" | "compare" | "export" | "open" | "address";
+  readonly failure: Failure;
+} | null>(null);
+
+/** Sentences that pass: "network.json saved". */
+export const notes = signal<readonly { readonly id: number; readonly text: string }[]>([]);
+
+/** Whether what is shown was made from other words than those that stand there now. */
+export const isStale = computed(() => {
+  const last = made.value;
+  return last !== null && JSON.stringify(makeWish(last.words)) !== JSON.stringify(makeWish(words.value));
+});

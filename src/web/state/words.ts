@@ -1,0 +1,68 @@
+import type { Options } from "../../words/options.ts";
+import type { GivenFile, MakeWish, NetworkWish } from "../protocol.ts";
+
+/** What the page shows, in words: the whole of what an address says, and all that is kept. */
+export interface Words {
+  /** A preset expression, where there is no file. */
+  readonly topology: string;
+  readonly file: GivenFile | null;
+  /** As on the command line; only what differs from the defaults there. */
+  readonly options: Options;
+  readonly view: ViewName;
+}
+
+export const VIEWS = ["network", "time", "trees", "links", "steps", "bound", "compare"] as const;
+export type ViewName = (typeof VIEWS)[number];
+
+export const NETWORK_OPTIONS = ["without", "degrade", "gpu", "assume", "nodes", "profileSize", "profileScale"] as const;
+export const MAKE_OPTIONS = [
+  "collective",
+  "size",
+  "algorithm",
+  "chunks",
+  "root",
+  "group",
+  "outsiders",
+  "seed",
+  "trials",
+  "policy",
+  "switchDegree",
+  "k",
+  "eulerian",
+  "offload",
+  "nvls",
+  "timeLimit",
+  "switching",
+] as const;
+
+/** What a first visit shows. */
+export const FIRST_WORDS: Words = {
+  topology: "dgx-a100:2",
+  file: null,
+  options: { collective: "allgather", size: "256MiB", algorithm: "auto" },
+  view: "network",
+};
+
+const only = (options: Options, names: readonly string[]): Options =>
+  Object.fromEntries(Object.entries(options).filter(([name, value]) => names.includes(name) && value !== undefined));
+
+/** Returns the network that the words name, without what failed or was degraded where `whole`. */
+export function networkWish({ topology, file, options }: Words, whole = false): NetworkWish {
+  const { without, degrade, ...rest } = only(options, NETWORK_OPTIONS);
+  const changes = { ...(without === undefined ? {} : { without }), ...(degrade === undefined ? {} : { degrade }) };
+  return { topology: file === null ? topology : "", file, options: whole ? rest : { ...rest, ...changes } };
+}
+
+/** Returns what the words ask to make. */
+export const makeWish = (words: Words): MakeWish => ({
+  network: networkWish(words),
+  options: only(words.options, MAKE_OPTIONS),
+});
+
+/** Returns the words with some options changed; undefined takes an option away. */
+export function withOptions(words: Words, changes: Options): Words {
+  const options = Object.fromEntries(
+    Object.entries({ ...words.options, ...changes }).filter(([, value]) => value !== undefined && value !== ""),
+  );
+  return { ...words, options };
+}

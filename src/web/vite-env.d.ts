@@ -1,0 +1,4 @@
+/// <reference types="vite/client" />
+
+/** The package's version, written in by the build. */
+declare const BANYAN_VERSION: string;

@@ -1,0 +1,24 @@
+import { answerOf, figuresOf } from "../../export/html-figures.ts";
+import { cutOf } from "../../export/html-sections.ts";
+import { isPhaseSchedule } from "../../model/phase-schedule.ts";
+import { PS_PER_US } from "../../model/units.ts";
+import type { ScheduleRef, ScheduleView } from "../protocol.ts";
+import type { Kept } from "./shelf.ts";
+
+/** Returns a schedule as the page tells of it. */
+export function scheduleView(ref: ScheduleRef, { schedule, report }: Kept, ms: number): ScheduleView {
+  const { topology, collective } = schedule;
+  const cut = cutOf(topology, report.limit.witness) ?? cutOf(topology, report.bound.witness);
+  return {
+    ref,
+    report,
+    answer: answerOf(report),
+    figures: figuresOf(report),
+    kind: report.schedule.kind,
+    chunkCount: isPhaseSchedule(schedule) ? 0 : collective.chunkCount,
+    totalPs: (report.simulated ?? report.time).us * PS_PER_US,
+    cut: cut === null ? null : { nodes: Int32Array.from(cut.nodes), direction: cut.direction },
+    command: "",
+    ms,
+  };
+}
