@@ -1,0 +1,5 @@
+import type { ViewProps } from "../registry.ts";
+
+export function View({ network }: ViewProps) {
+  return <p>{network.name}</p>;
+}
