@@ -14,6 +14,7 @@ const COMPOSERS = [
   "candidates",
   "chunk-trials",
   "compare",
+  "exporters",
   "index",
   "index.browser",
   "joint",
@@ -112,19 +113,29 @@ describe("architecture", () => {
     expect([...rooms].filter((room) => !["engine", "worker", "rank-worker", "cli"].includes(room))).toEqual([]);
   });
 
-  it("keeps Node out of what the browser build reaches", () => {
-    const reached = new Set<string>();
-    const queue = ["index.browser.ts"];
-    for (const file of queue) {
-      if (reached.has(file)) continue;
-      reached.add(file);
-      queue.push(...imports.filter((i) => i.file === file && i.target.endsWith(".ts")).map((i) => i.target));
-    }
-    expect(reached.size).toBeGreaterThan(50);
-    const platform = imports.filter(
-      ({ file, target }) => reached.has(file) && (target.startsWith("node:") || target === "piscina"),
-    );
-    expect(platform).toEqual([]);
+  it.each(["index.browser.ts", "exporters/in-memory.ts"])(
+    "keeps Node and the command line out of what %s reaches",
+    (entry) => {
+      const reached = new Set<string>();
+      const queue = [entry];
+      for (const file of queue) {
+        if (reached.has(file)) continue;
+        reached.add(file);
+        queue.push(...imports.filter((i) => i.file === file && i.target.endsWith(".ts")).map((i) => i.target));
+      }
+      expect(reached.size).toBeGreaterThan(50);
+      const platform = imports.filter(
+        ({ file, target }) => reached.has(file) && (target.startsWith("node:") || target === "piscina"),
+      );
+      expect(platform).toEqual([]);
+      expect([...reached].filter((file) => file.startsWith("cli/"))).toEqual([]);
+    },
+  );
+
+  it.each(["exporters", "words"])("keeps Node and the command line out of %s/", (room) => {
+    const own = imports.filter(({ file }) => roomOf(file) === room);
+    expect(own.length).toBeGreaterThan(10);
+    expect(own.filter(({ target }) => target.startsWith("node:") || target.startsWith("cli/"))).toEqual([]);
   });
 
   it("lets only the composers and the command line string verbs together", () => {

@@ -1,7 +1,8 @@
 import type { AutoReport } from "../auto.ts";
 import type { Report } from "../result.ts";
+import { percent, timeText } from "../words/amounts.ts";
 import type { Style } from "./style.ts";
-import { aligned, labelled, leftOutLines, percent, timeText } from "./text.ts";
+import { aligned, labelled, leftOutLines } from "./text.ts";
 
 /** Returns the lines that say how the algorithm of a report was chosen; none where it was named. */
 export function autoLines(

@@ -1,6 +1,7 @@
 import type { PerDimension } from "../result.ts";
+import { gbpsText, percent, timeText } from "../words/amounts.ts";
 import type { Style } from "./style.ts";
-import { gbpsText, labelledTable, percent, timeText } from "./text.ts";
+import { labelledTable } from "./text.ts";
 
 /** Returns the dimensions as a table: kind, bandwidth of an NPU, how its lines work, how busy they are. */
 export function dimensionLines({ us, utilisation, dimensions }: PerDimension, style: Style): string[] {

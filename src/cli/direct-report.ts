@@ -6,7 +6,8 @@ import type { DirectFacts } from "../model/direct/facts.ts";
 import { bidirectionalMooreSteps, mooreSteps } from "../model/direct/optimality.ts";
 import { oppositeLinks } from "../model/opposite-links.ts";
 import { linkCount, type Topology } from "../model/topology.ts";
-import { labelled, significant } from "./text.ts";
+import { significant } from "../words/amounts.ts";
+import { labelled } from "./text.ts";
 
 /** The diameter is shown where finding it visits so many links at most. */
 const MOST_VISITS = 1e7;

@@ -1,8 +1,8 @@
 import type { ComparisonRow } from "../compare.ts";
 import { formatSize } from "../model/units.ts";
+import { timeText } from "../words/amounts.ts";
 import type { Style } from "./style.ts";
 import { table } from "./table.ts";
-import { timeText } from "./text.ts";
 
 /** What NCCL and RCCL do: over boxes; where those do not apply, in rank order. All-to-alls go straight from each to each. */
 const OVER_BOXES = ["nccl-rings", "nccl-tree", "nvls", "pat"];

@@ -8,10 +8,11 @@ import { simulateJoint } from "../simulate/replay.ts";
 import type { Switching } from "../simulate/simulation.ts";
 import { utilisation } from "../simulate/utilisation.ts";
 import { verifyJoint } from "../verify/joint.ts";
+import { count } from "../words/amounts.ts";
 import { type Context, outJson, outLines } from "./context.ts";
 import { tenantLines, timeLines } from "./joint-report.ts";
 import { collectiveText, networkText } from "./synthesis-report.ts";
-import { count, labelled, linksJson, linksText } from "./text.ts";
+import { labelled, linksJson, linksText } from "./text.ts";
 import { KEPT, writeVerdict } from "./verdict.ts";
 
 const summaries = (joint: JointSchedule) => joint.tenants.map((_, t) => tenantReport(joint, t));

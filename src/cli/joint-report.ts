@@ -2,10 +2,11 @@ import { type JointReport, tenantReport } from "../joint-result.ts";
 import { type JointSchedule, jointTransferCount } from "../model/joint-schedule.ts";
 import { formatSize } from "../model/units.ts";
 import type { Timing } from "../result.ts";
+import { count, gbpsText, percent, timeText } from "../words/amounts.ts";
 import { solverLines } from "./solver-lines.ts";
 import type { Style } from "./style.ts";
 import { boundCells, collectiveText, networkText } from "./synthesis-report.ts";
-import { count, gbpsText, labelled, labelledTable, percent, timeText } from "./text.ts";
+import { labelled, labelledTable } from "./text.ts";
 
 const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
 

@@ -12,29 +12,16 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { InputError } from "../errors.ts";
+import { blocks } from "../exporters/blocks.ts";
+import type { OutputFile } from "../exporters/world.ts";
 import { aboutBytes } from "../model/estimate.ts";
 import type { Context } from "./context.ts";
-
-/** A place for a result, known to be writable. */
-export interface OutputFile {
-  /** As the caller wrote it. */
-  readonly path: string;
-  /**
-   * Writes the parts beside the file and renames; returns the bytes written. Nothing is left behind where that fails.
-   * `onBytes` hears how many bytes are written.
-   */
-  write(parts: Iterable<string | Uint8Array>, onBytes?: (bytes: number) => void): number;
-  /** Throws InputError where the disk has less room than that. */
-  refuseWithoutRoom(bytes: number): void;
-}
 
 /** Throws InputError for "-", which is standard input elsewhere. */
 export function refuseDash(path: string, place: string): void {
   if (path === "-") throw new InputError(place, "a name (/dev/stdout, with --quiet, is standard output)", path);
 }
 
-/** Parts are joined to about this many characters per write. */
-const BLOCK_LENGTH = 2 ** 20;
 /** Bytes per call of the system. */
 const MOST_AT_ONCE = 2 ** 24;
 
@@ -69,8 +56,8 @@ function targetOf(path: string): { readonly file: string; readonly asItIs: boole
 }
 
 /**
- * Returns the place for a result, after trying that it can be written; so long work does not end in a surprise. Throws
- * InputError, which names `place`.
+ * Returns the place for a result, after trying that it can be written; so long work does not end in a surprise. What is
+ * written is first a file beside it, which then takes its place. Throws InputError, which names `place`.
  */
 export function outputFile(context: Context, path: string, place: string): OutputFile {
   refuseDash(path, place);
@@ -143,28 +130,4 @@ function writeParts(
     onBytes?.(total);
   }
   return total;
-}
-
-/** Yields the texts joined to blocks of about a megabyte, and bytes as they are. */
-export function* blocks<Part extends string | Uint8Array>(
-  parts: Iterable<Part>,
-): Generator<string | Exclude<Part, string>> {
-  let held: string[] = [];
-  let length = 0;
-  for (const part of parts) {
-    if (typeof part !== "string") {
-      if (length > 0) yield held.join("");
-      held = [];
-      length = 0;
-      yield part as Exclude<Part, string>;
-      continue;
-    }
-    held.push(part);
-    length += part.length;
-    if (length < BLOCK_LENGTH) continue;
-    yield held.join("");
-    held = [];
-    length = 0;
-  }
-  if (length > 0) yield held.join("");
 }

@@ -1,22 +1,9 @@
 import { chmodSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { InputError } from "../errors.ts";
+import type { OutputFolder } from "../exporters/world.ts";
 import type { Context } from "./context.ts";
 import { refuseDash } from "./output-file.ts";
-
-/** One of several files that belong together. */
-export interface FolderFile {
-  readonly name: string;
-  readonly parts: Iterable<string | Uint8Array>;
-}
-
-/** A place for several files, known to be writable. */
-export interface OutputFolder {
-  /** As the caller wrote it. */
-  readonly path: string;
-  /** Writes the files into a folder beside it, which then takes its place: all are there, or none. Returns the bytes. */
-  write(files: Iterable<FolderFile>): number;
-}
 
 /** Rights of a folder that anyone may read, where the user's mask does not say otherwise. */
 const OPEN = 0o777;
@@ -31,7 +18,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the place for several files: a folder that is not there yet, or is empty, for runtimes read every file that they find
+ * Returns the place for several files, written into a folder beside it which then takes its place: a folder that is not there yet, or is empty, for runtimes read every file that they find
  * in one. Throws InputError, which names `place`.
  */
 export function outputFolder(context: Context, path: string, place: string): OutputFolder {

@@ -1,20 +1,16 @@
-import { InputError } from "../errors.ts";
 import { explainPhases } from "../explain/phases.ts";
+import { phaseTransfersOrNull } from "../exporters/steps.ts";
 import type { PhaseSchedule } from "../model/phase-schedule.ts";
-import { phaseTransfers, stepsOfPhases } from "../model/phase-steps.ts";
-import type { StepSchedule } from "../model/step-schedule.ts";
 import { perDimensionOf } from "../phases-result.ts";
 import { timingOf, topologySummary } from "../result.ts";
 import { simulatePhases } from "../simulate/phases.ts";
 import { verifyPhases } from "../verify/phases.ts";
+import { count } from "../words/amounts.ts";
 import { type Context, outJson, outLines } from "./context.ts";
 import { dimensionLines } from "./dimension-lines.ts";
 import { networkText, sizedText } from "./synthesis-report.ts";
-import { count, labelled, labelledTable, timingCells } from "./text.ts";
+import { labelled, labelledTable, timingCells } from "./text.ts";
 import { KEPT, writeVerdict } from "./verdict.ts";
-
-/** Phases of more transfers are not written as steps. */
-const MOST_EXPANDED = 4e6;
 
 const phasesText = (schedule: PhaseSchedule): string =>
   `${count(schedule.chunk.length, "phase")} of ${count(schedule.collective.chunksPerNpu, "chunk")}`;
@@ -24,12 +20,6 @@ const collectiveFields = ({ collective: { kind, sizeBytes, chunksPerNpu } }: Pha
   sizeBytes,
   chunksPerNpu,
 });
-
-/** Returns how many transfers correct phases make; null where switches sum. */
-function transfersOrNull(schedule: PhaseSchedule): number | null {
-  const transfers = phaseTransfers(schedule);
-  return Number.isFinite(transfers) ? transfers : null;
-}
 
 /** `banyan verify FILE` for a file of phases. */
 export function verifyPhasesFile(context: Context, file: string, schedule: PhaseSchedule): number {
@@ -41,7 +31,7 @@ export function verifyPhasesFile(context: Context, file: string, schedule: Phase
     topology,
     about: { collective: collectiveFields(schedule), phases: schedule.chunk.length },
     what: `${sizedText(schedule.collective)} on ${topology.name}`,
-    transfers: verification.violationCount === 0 ? transfersOrNull(schedule) : null,
+    transfers: verification.violationCount === 0 ? phaseTransfersOrNull(schedule) : null,
     counted: phasesText(schedule),
     ps: endPs.reduce((last, end) => Math.max(last, end), 0),
   };
@@ -70,7 +60,7 @@ export function simulatePhasesFile(context: Context, file: string, schedule: Pha
       file,
       topology: topologySummary(topology),
       collective: collectiveFields(schedule),
-      transfers: transfersOrNull(schedule),
+      transfers: phaseTransfersOrNull(schedule),
       phases: schedule.chunk.length,
       verified: true,
       simulated,
@@ -109,17 +99,4 @@ export function phasesLines({ style }: Context, file: string, schedule: PhaseSch
   const { violations, violationCount } = verifyPhases(schedule, { limit: 1 });
   if (violationCount === 0) return explainPhases(schedule);
   return [`${style.bad("wrong")}: ${violations[0]?.message} (\`banyan verify ${file}\` says all)`];
-}
-
-/** Returns phases transfer by transfer. Throws InputError, which names `place`, for wrong ones and for too many. */
-export function stepsOfPhasesFile(schedule: PhaseSchedule, place: string): StepSchedule {
-  const { violations, violationCount } = verifyPhases(schedule, { limit: 1 });
-  if (violationCount > 0) throw new InputError(place, "correct phases", violations[0]?.message);
-  const transfers = transfersOrNull(schedule);
-  if (transfers === null)
-    throw new InputError(place, "phases between NPUs (made without --offload)", "sums in switches");
-  if (transfers > MOST_EXPANDED) {
-    throw new InputError(place, `phases of at most ${MOST_EXPANDED.toExponential()} transfers`, transfers);
-  }
-  return stepsOfPhases(schedule);
 }

@@ -1,10 +1,11 @@
 import type { Collective } from "../model/collective.ts";
 import type { Report } from "../result.ts";
+import { count, significant } from "../words/amounts.ts";
 import { dimensionLines } from "./dimension-lines.ts";
 import { closingLines, reachedLines, speedLines } from "./rate-report.ts";
 import type { Style } from "./style.ts";
 import { networkText, sizedText } from "./synthesis-report.ts";
-import { count, labelled, significant, timingCells } from "./text.ts";
+import { labelled, timingCells } from "./text.ts";
 
 /** Returns the lines of the report of `banyan synth` for phases. */
 export function phasesReportLines(report: Report, collective: Collective, style: Style, fileBytes?: number): string[] {

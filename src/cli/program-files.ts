@@ -1,16 +1,17 @@
 import { InputError } from "../errors.ts";
 import { looksLikeBys } from "../import/bys.ts";
 import { looksLikeProgram, readProgram } from "../import/program.ts";
-import { blockCount, instructionCount, type Program } from "../model/program.ts";
+import type { Program } from "../model/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../model/runtimes.ts";
 import { limitViolations } from "../programs.ts";
 import { type ProgramVerification, verifyProgram } from "../verify/program.ts";
 import type { ProgramViolation } from "../verify/program-violation.ts";
+import { count } from "../words/amounts.ts";
+import { programSizeText, programText } from "../words/program-text.ts";
 import { NETWORK_OPTIONS } from "../words/topology-options.ts";
 import { oneOf, refuseOptions, textOf } from "../words/values.ts";
 import { type Context, outJson } from "./context.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
-import { count } from "./text.ts";
 import { KEPT } from "./verdict.ts";
 
 /** A program with the text that it was read from. */
@@ -69,13 +70,6 @@ export function programFile(context: Context, file: string): ProgramFile {
 export const targetOf = (context: Context): RuntimeName | null =>
   oneOf(textOf(context.options, "target"), RUNTIME_NAMES, "--target") ?? null;
 
-/** Returns what a program is, in a phrase: "allreduce for 8 GPUs, in place". */
-export function programText(program: Program): string {
-  const { collective, rankCount, inPlace, outOfPlace, protocol } = program;
-  const placement = inPlace && outOfPlace ? "in place and out of place" : inPlace ? "in place" : "out of place";
-  return `${collective} of ${count(rankCount, "GPU")}, ${placement}, ${protocol}`;
-}
-
 /** Returns what --json says of a program everywhere. */
 export const programJson = ({ name, machine, collective, rankCount }: Program) => ({
   name,
@@ -83,10 +77,6 @@ export const programJson = ({ name, machine, collective, rankCount }: Program) =
   collective,
   ranks: rankCount,
 });
-
-/** Returns how large a program is, in a phrase. */
-export const programSizeText = (program: Program): string =>
-  `${count(instructionCount(program), "instruction")} in ${count(blockCount(program), "thread block")}`;
 
 const violationJson = ({ kind, severity, message, ...place }: ProgramViolation): unknown => ({
   kind,

@@ -7,9 +7,10 @@ import { limitViolations } from "../programs.ts";
 import { verifyProgram } from "../verify/program.ts";
 import { sizeRangeViolations } from "../verify/program-limits-sizes.ts";
 import type { ProgramViolation } from "../verify/program-violation.ts";
+import { count } from "../words/amounts.ts";
+import { programText } from "../words/program-text.ts";
 import { type Context, outJson } from "./context.ts";
-import { programJson, programText, refuseNetwork, targetOf, textUnlessBys } from "./program-files.ts";
-import { count } from "./text.ts";
+import { programJson, refuseNetwork, targetOf, textUnlessBys } from "./program-files.ts";
 
 /** Whether a name is that of a folder. */
 export const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

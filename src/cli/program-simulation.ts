@@ -6,12 +6,14 @@ import { bandwidth, topologySummary } from "../result.ts";
 import { simulateProgram } from "../simulate/program.ts";
 import { utilisation } from "../simulate/utilisation.ts";
 import { verifyProgram } from "../verify/program.ts";
+import { count, roundedSize } from "../words/amounts.ts";
+import { programSizeText, programText } from "../words/program-text.ts";
 import { textOf } from "../words/values.ts";
 import { type Context, outJson, outLines } from "./context.ts";
 import { networkOf } from "./network.ts";
-import { type ProgramFile, programJson, programSizeText, programText } from "./program-files.ts";
+import { type ProgramFile, programJson } from "./program-files.ts";
 import { networkText } from "./synthesis-report.ts";
-import { count, labelled, labelledTable, linksJson, linksText, roundedSize, timingCells } from "./text.ts";
+import { labelled, labelledTable, linksJson, linksText, timingCells } from "./text.ts";
 
 const DEFAULT_BYTES = 2 ** 30;
 

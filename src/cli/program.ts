@@ -173,7 +173,7 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
         add("export", "<FILE|TOPO>", "write a schedule, program or network in another format")
           .requiredOption(
             "--to <format>",
-            "json, bys, msccl-xml, mscclpp-json, html, svg, dot, ...: `banyan list formats`",
+            "json, bys, msccl-xml, mscclpp-json, html, report, svg, ...: `banyan list formats`",
           )
           .requiredOption("-o, --output <file>", "the file, or for formats of several files the folder, to write")
           .option("--topology <TOPO>", `refuse a schedule for another network: ${TOPO}`)

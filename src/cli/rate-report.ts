@@ -1,7 +1,8 @@
 import type { Report } from "../result.ts";
+import { percent, roundedSize, timeText } from "../words/amounts.ts";
 import type { Style } from "./style.ts";
 import { boundCells } from "./synthesis-report.ts";
-import { labelled, labelledTable, percent, roundedSize, timeText } from "./text.ts";
+import { labelled, labelledTable } from "./text.ts";
 
 /** What the reports of trees and of phases have in common: both are bounded by a rate, not by planned times. */
 

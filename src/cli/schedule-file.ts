@@ -5,9 +5,7 @@ import { parseJson } from "../import/json-text.ts";
 import { looksLikeScclAlgorithm, readScclAlgorithm } from "../import/sccl-algorithm.ts";
 import type { ReadScheduleOptions } from "../import/schedule-header.ts";
 import type { JointSchedule } from "../model/joint-schedule.ts";
-import { type AnySchedule, stepsOf, transfersOf } from "../model/schedule.ts";
-import { isSlotSchedule, type Schedule } from "../model/slot-schedule.ts";
-import type { StepSchedule } from "../model/step-schedule.ts";
+import type { AnySchedule } from "../model/schedule.ts";
 import { topologyHash } from "../model/topology.ts";
 import { NETWORK_OPTIONS } from "../words/topology-options.ts";
 import { refuseOptions, textOf } from "../words/values.ts";
@@ -15,8 +13,6 @@ import type { Context } from "./context.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
 import { networkOf } from "./network.ts";
 
-/** Above so many transfers a slot schedule is not written out transfer by transfer: about 50 bytes each. */
-const MOST_EXPANDED = 2e7;
 /** Where other tools' files say what they are. */
 const HEAD = 4096;
 const SCCL_ALGORITHM = /"sccl_type"\s*:\s*"algorithm"/;
@@ -56,13 +52,4 @@ export async function anyScheduleOf(context: Context, file: string): Promise<Any
   if (topology.topology !== undefined && topologyHash(topology.topology) !== topologyHash(schedule.topology))
     throw new InputError("--topology", "nothing beside an algorithm that brings its network", wanted);
   return schedule;
-}
-
-/** Returns a schedule transfer by transfer. Throws InputError, which names `place`, where arrival logs have too many. */
-export function expanded(schedule: Schedule, place: string): StepSchedule {
-  const transfers = transfersOf(schedule);
-  if (isSlotSchedule(schedule) && transfers > MOST_EXPANDED) {
-    throw new InputError(place, `a schedule of at most ${MOST_EXPANDED.toExponential()} transfers`, transfers);
-  }
-  return stepsOf(schedule);
 }

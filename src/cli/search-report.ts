@@ -2,9 +2,10 @@ import { collectiveName } from "../model/collective.ts";
 import { formatBandwidth, formatSize, toGBps } from "../model/units.ts";
 import type { SearchReport, SearchRow } from "../search.ts";
 import { timeOf } from "../search.ts";
+import { significant, timeText } from "../words/amounts.ts";
 import type { Context } from "./context.ts";
 import { table } from "./table.ts";
-import { type Align, labelled, significant, timeText } from "./text.ts";
+import { type Align, labelled } from "./text.ts";
 
 interface Column {
   readonly head: string;

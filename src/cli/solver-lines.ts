@@ -1,5 +1,6 @@
 import type { SolverFacts, SolverStage } from "../synthesize/solver-facts.ts";
-import { count, labelled, timeText } from "./text.ts";
+import { count, timeText } from "../words/amounts.ts";
+import { labelled } from "./text.ts";
 
 const STATUS: Readonly<Record<SolverStage["status"], string>> = {
   optimal: "solved",

@@ -4,11 +4,12 @@ import { toNumber } from "../model/rational.ts";
 import { formatSize } from "../model/units.ts";
 import type { BoundReport, Report } from "../result.ts";
 import { SYNTHESIZERS } from "../synthesize/catalog.ts";
+import { count, percent, roundedSize, timeText } from "../words/amounts.ts";
 import { dimensionLines } from "./dimension-lines.ts";
 import { bandwidthText } from "./direct-report.ts";
 import { solverLines } from "./solver-lines.ts";
 import type { Style } from "./style.ts";
-import { count, labelled, labelledTable, percent, roundedSize, timeText, timingCells } from "./text.ts";
+import { labelled, labelledTable, timingCells } from "./text.ts";
 
 /** Returns "all-reduce of 256 MiB". */
 export function sizedText({ kind, sizeBytes, groupCount, groupSize, groupMembers, rootRank }: Collective): string {

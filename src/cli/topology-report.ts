@@ -12,9 +12,10 @@ import {
   topologyHash,
 } from "../model/topology.ts";
 import { formatTime, toGBps } from "../model/units.ts";
+import { count, significant } from "../words/amounts.ts";
 import { bandwidthText, describeGraph } from "./direct-report.ts";
 import type { Style } from "./style.ts";
-import { aligned, count, labelled, significant } from "./text.ts";
+import { aligned, labelled } from "./text.ts";
 
 /** Networks of up to so many nodes are shown whole; of larger ones the first few nodes. */
 const ALL_NODES = 40;

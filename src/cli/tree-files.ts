@@ -1,23 +1,21 @@
-import { InputError } from "../errors.ts";
+import { piecesOf } from "../exporters/steps.ts";
 import { describeWitness } from "../model/bounds.ts";
 import { format, toNumber } from "../model/rational.ts";
-import type { StepSchedule } from "../model/step-schedule.ts";
-import { demandForwarding, listedTrees, type TreeFlow } from "../model/tree-flow.ts";
-import { bestPieces } from "../model/tree-pieces.ts";
-import { stepsOfTrees, treeTransfers } from "../model/tree-steps.ts";
+import { listedTrees, type TreeFlow } from "../model/tree-flow.ts";
+import { treeTransfers } from "../model/tree-steps.ts";
 import { heightsOf } from "../model/tree-times.ts";
 import { toExactGBps } from "../model/units.ts";
 import { timingOf, topologySummary } from "../result.ts";
-import { simulateTreeFlow, treeFlowClock } from "../simulate/tree-flow.ts";
+import { simulateTreeFlow } from "../simulate/tree-flow.ts";
 import { utilisation } from "../simulate/utilisation.ts";
 import { boundOfCertificate } from "../trees-result.ts";
 import { type CertificateVerdict, judgeCertificate } from "../verify/certificate.ts";
 import { verifyTreeFlow } from "../verify/tree-flow.ts";
 import type { Violation } from "../verify/violation.ts";
-import { wholeNumber } from "../words/values.ts";
+import { count, gbpsText, percent } from "../words/amounts.ts";
 import { type Context, outJson, outLines } from "./context.ts";
 import { networkText } from "./synthesis-report.ts";
-import { count, gbpsText, labelled, labelledTable, linksJson, linksText, percent, timingCells } from "./text.ts";
+import { labelled, labelledTable, linksJson, linksText, timingCells } from "./text.ts";
 import { treesText } from "./trees-report.ts";
 import { KEPT, violationJson, violationLines } from "./verdict.ts";
 
@@ -89,23 +87,6 @@ export function verifyTreesFile(context: Context, file: string, flow: TreeFlow):
     );
   }
   return correct ? 0 : 1;
-}
-
-/** Returns the number of pieces of --chunks, or the best. Throws InputError. */
-function piecesOf(flow: TreeFlow, chunks: string | undefined): number {
-  const asked = chunks === "auto" ? undefined : wholeNumber(chunks, "--chunks", 1);
-  return asked ?? bestPieces(flow, flow.collective.sizeBytes, treeFlowClock(flow));
-}
-
-/** Returns a tree flow transfer by transfer, in the pieces that are best. Throws InputError, which names `place`, for too many. */
-export function stepsOfTreesFile(flow: TreeFlow, place: string, chunks?: string): StepSchedule {
-  demandForwarding(flow, place);
-  try {
-    return stepsOfTrees(flow, piecesOf(flow, chunks));
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    throw new InputError(place, "trees that can be written as steps", error.message);
-  }
 }
 
 /** `banyan simulate FILE` for a file of trees. */

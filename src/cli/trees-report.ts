@@ -1,10 +1,11 @@
 import type { Collective } from "../model/collective.ts";
 import { groupOrder, listedTrees, type TreeFlow } from "../model/tree-flow.ts";
 import type { Report } from "../result.ts";
+import { count, gbpsText, percent, significant } from "../words/amounts.ts";
 import { closingLines, reachedLines, speedLines } from "./rate-report.ts";
 import type { Style } from "./style.ts";
 import { networkText, sizedText } from "./synthesis-report.ts";
-import { count, gbpsText, labelled, percent, significant, timingCells } from "./text.ts";
+import { labelled, timingCells } from "./text.ts";
 
 /** Returns "1024 trees", or of how many roots one stands for all. */
 export function treesText(flow: TreeFlow): string {

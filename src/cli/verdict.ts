@@ -2,8 +2,8 @@ import { linkNames, type Topology, topologyHash } from "../model/topology.ts";
 import { formatTime, toUs } from "../model/units.ts";
 import type { Verification } from "../verify/schedule.ts";
 import type { Violation } from "../verify/violation.ts";
+import { count } from "../words/amounts.ts";
 import { type Context, outJson } from "./context.ts";
-import { count } from "./text.ts";
 
 /** The first so many violations are shown; --json has more. */
 const SHOWN = 20;

@@ -48,7 +48,7 @@ describe("each algorithm that a library or a paper has", () => {
     await here.run("export a.json --to mscclpp-json -o plan.json --quiet");
     for (const file of ["a.bys", "a.xml", "plan.json"]) expect(await here.run(`verify ${file}`)).toMatch(/^correct: /);
     for (const file of ["a.xml", "plan.json"]) expect((await here.json(`run ${file}`)).correct).toBe(true);
-    for (const format of ["html", "svg", "perfetto", "jax", "chakra"])
+    for (const format of ["report", "svg", "perfetto", "jax", "chakra"])
       await here.run(`export a.json --to ${format} -o ${name}-${format} --quiet`);
   });
 });

@@ -89,7 +89,7 @@ describe("a file of phases", () => {
     expect(await here.run("export small.json --to svg --view topology -o net.svg")).toMatch(/a picture of topology/);
   });
 
-  it.each(["bys", "html", "svg", "perfetto", "msccl-xml", "chakra"])("has to become steps before --to %s", (format) =>
+  it.each(["bys", "report", "svg", "perfetto", "msccl-xml", "chakra"])("has to become steps before --to %s", (format) =>
     here.refuses(
       `export ${smallFile("small.json")} --to ${format} -o out`,
       /expected a schedule of transfers \(`banyan export FILE --to steps` makes one of phases\) for --to/,

@@ -22,8 +22,8 @@ describe("pictures and reports", () => {
   it("reports of a schedule from a file what is reported when it is made", async () => {
     const making = "ring:4 --collective allgather --algorithm ring --size 4MiB";
     await here.run(`synth ${making} --quiet -o ring.json`);
-    await here.run(`export ring.json --to html -o file.html`);
-    await here.run(`export ${making} --to html -o made.html`);
+    await here.run(`export ring.json --to report -o file.html`);
+    await here.run(`export ${making} --to report -o made.html`);
     const FIGURES = 6;
     const figures = (name: string): readonly string[] =>
       [...written(name).matchAll(/<dd>([^<]*)<\/dd>/g)].map(([, value]) => value as string).slice(0, FIGURES);
@@ -35,7 +35,7 @@ describe("pictures and reports", () => {
   it("reports of trees from a file what is reported when they are made", async () => {
     const making = "dgx-a100:1 --collective allgather --algorithm forestcoll --size 1GiB";
     await here.run(`synth ${making} --quiet -o trees.json`);
-    await here.run(`export trees.json --to html -o trees.html`);
+    await here.run(`export trees.json --to report -o trees.html`);
     const made = await here.json(`synth ${making}`);
     expect(written("trees.html")).toContain(`${Number(made.simulated.busbwGBps.toPrecision(4))} GB/s`);
     await here.run("export trees.json --to dot -o trees.dot");
@@ -47,6 +47,6 @@ describe("pictures and reports", () => {
       "export ring:3 --to svg --view trees -o x.svg",
       'expected topology, or --collective beside it for --view but received "trees"',
     );
-    await here.refuses("export ring:3 --to html -o x.html", /--collective beside it/);
+    await here.refuses("export ring:3 --to report -o x.html", /--collective beside it/);
   });
 });

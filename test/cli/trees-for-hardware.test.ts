@@ -81,6 +81,6 @@ describe("trees for one kind of hardware", () => {
     );
     const plan = await here.run("export box.json --to mscclpp-json -o plan.json");
     expect(plan).toContain("verified");
-    for (const to of ["html", "svg", "dot"]) await here.run(`export box.json --to ${to} --quiet -o out.${to}`);
+    for (const to of ["report", "svg", "dot"]) await here.run(`export box.json --to ${to} --quiet -o out.${to}`);
   });
 });

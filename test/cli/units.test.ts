@@ -7,8 +7,9 @@ import { failureOf } from "../../src/cli/failure.ts";
 import { outputFile } from "../../src/cli/output-file.ts";
 import { progressDisplay, progressLine } from "../../src/cli/progress.ts";
 import { showsColors, styleOf } from "../../src/cli/style.ts";
-import { aligned, percent, roundedSize, significant } from "../../src/cli/text.ts";
+import { aligned } from "../../src/cli/text.ts";
 import { InfeasibleError } from "../../src/errors.ts";
+import { percent, roundedSize, significant } from "../../src/words/amounts.ts";
 import { degradations, wholeNumber } from "../../src/words/values.ts";
 
 describe("wholeNumber", () => {

@@ -8,13 +8,14 @@ import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing
 import { switchCount, type Topology } from "../../model/topology.ts";
 import { problemOf } from "../../problem.ts";
 import { boundReport, referenceReport, topologySummary } from "../../result.ts";
+import { gbpsText, timeText } from "../../words/amounts.ts";
 import { switchDegree, textOf } from "../../words/values.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { collectiveRequest } from "../request.ts";
 import { collectiveText, networkText } from "../synthesis-report.ts";
-import { gbpsText, labelled, labelledTable, timeText } from "../text.ts";
+import { labelled, labelledTable } from "../text.ts";
 
 /** More routes than this through switches are not made unless asked for. */
 const MOST_PORT_ROUTES = 1e6;

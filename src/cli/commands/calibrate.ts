@@ -10,6 +10,7 @@ import type {
 } from "../../model/calibration.ts";
 import { FITTED_ALGORITHMS } from "../../model/collective-cost.ts";
 import { formatSize, parseSize } from "../../model/units.ts";
+import { count, significant } from "../../words/amounts.ts";
 import type { Options } from "../../words/options.ts";
 import { namedCollective, oneOf, textOf, wholeNumber } from "../../words/values.ts";
 import { type Context, outJson, outLines } from "../context.ts";
@@ -18,7 +19,7 @@ import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
 import type { Style } from "../style.ts";
 import { table } from "../table.ts";
-import { count, labelled, significant } from "../text.ts";
+import { labelled } from "../text.ts";
 
 /** More points than these are in --json only. */
 const MOST_POINTS = 24;

@@ -7,6 +7,7 @@ import { busFactor, collectiveName, type NamedCollective } from "../../model/col
 import type { Topology } from "../../model/topology.ts";
 import { formatSize, parseSize } from "../../model/units.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
+import { count, percent, significant, timeText } from "../../words/amounts.ts";
 import { membershipOf } from "../../words/collective-options.ts";
 import { synthesisOptions, withoutAuto } from "../../words/synthesis-options.ts";
 import { listOf, namedCollective, oneOf, textOf } from "../../words/values.ts";
@@ -18,7 +19,7 @@ import { outputFile } from "../output-file.ts";
 import type { Style } from "../style.ts";
 import { networkText } from "../synthesis-report.ts";
 import { table } from "../table.ts";
-import { count, fitted, labelled, leftOutLines, percent, significant, timeText } from "../text.ts";
+import { fitted, labelled, leftOutLines } from "../text.ts";
 import { version } from "../version.ts";
 
 const FORMATS = ["table", "csv", "json", "nccl-tests", "nccl-tests-json", "tuner", "svg"] as const;

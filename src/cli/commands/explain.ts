@@ -5,6 +5,7 @@ import { explainProgram } from "../../explain/program.ts";
 import { type Selection, selectionOf } from "../../explain/selection.ts";
 import { explainSteps } from "../../explain/steps.ts";
 import { explainTrees } from "../../explain/trees.ts";
+import { expanded } from "../../exporters/steps.ts";
 import { readNcclLog } from "../../import/nccl-log.ts";
 import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import type { Program } from "../../model/program.ts";
@@ -21,7 +22,7 @@ import { readText } from "../input-file.ts";
 import { networkOf } from "../network.ts";
 import { phasesLines } from "../phase-files.ts";
 import { type ProgramFile, programFileOf, targetOf } from "../program-files.ts";
-import { expanded, scheduleOf } from "../schedule-file.ts";
+import { scheduleOf } from "../schedule-file.ts";
 
 /** Bytes of an element. */
 const TYPES = { f16: 2, bf16: 2, f32: 4, f64: 8, i8: 1, u8: 1, i32: 4, u32: 4, i64: 8, u64: 8, f8: 1 } as const;

@@ -39,7 +39,7 @@ const COLLECTIVES: readonly Row[] = [
 async function formats(): Promise<readonly Row[]> {
   const { NETWORK_FORMATS } = await import("../../import/network-formats.ts");
   const { OPTION_NAMES } = await import("../../import/recognise.ts");
-  const { EXPORTERS } = await import("../exporters/exporters.ts");
+  const { EXPORTERS } = await import("../../exporters/exporters.ts");
   const row = (kind: string, name: string, use: string, description: string): Row => ({ kind, name, use, description });
   return [
     ...NETWORK_FORMATS.map(({ name, description, takes }) => {

@@ -4,12 +4,13 @@ import { type CallPlacement, ELEMENT_BYTES } from "../../execute/layout.ts";
 import { ELEMENT_TYPES } from "../../execute/memory.ts";
 import type { Program } from "../../model/program.ts";
 import { parseSize } from "../../model/units.ts";
+import { count, roundedSize, timeText } from "../../words/amounts.ts";
+import { programText } from "../../words/program-text.ts";
 import { oneOf, textOf, wholeNumber } from "../../words/values.ts";
 import { type Context, outJson } from "../context.ts";
 import { nameOf } from "../input-file.ts";
-import { programFile, programJson, programText } from "../program-files.ts";
+import { programFile, programJson } from "../program-files.ts";
 import { MOST_THREADS, runProgram } from "../run-program.ts";
-import { count, roundedSize, timeText } from "../text.ts";
 
 /** One call of the program. */
 interface Ran {

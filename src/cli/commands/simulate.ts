@@ -1,6 +1,7 @@
 import { loadKernels } from "../../engine/kernels/load.ts";
 import { InputError } from "../../errors.ts";
 import { type PerfettoOptions, perfettoTrace } from "../../export/perfetto.ts";
+import { expanded } from "../../exporters/steps.ts";
 import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import type { Replay } from "../../model/replay/problem.ts";
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
@@ -13,6 +14,7 @@ import { simulate } from "../../simulate/simulate.ts";
 import type { Switching } from "../../simulate/simulation.ts";
 import { utilisation } from "../../simulate/utilisation.ts";
 import { verify } from "../../verify/verify.ts";
+import { count } from "../../words/amounts.ts";
 import { oneOf, refuseOptions, textOf } from "../../words/values.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { simulateJointFile } from "../joint-files.ts";
@@ -20,9 +22,9 @@ import { outputFile } from "../output-file.ts";
 import { simulatePhasesFile } from "../phase-files.ts";
 import { programFileOf } from "../program-files.ts";
 import { simulateProgramFile } from "../program-simulation.ts";
-import { anyScheduleOf, expanded, isJoint } from "../schedule-file.ts";
+import { anyScheduleOf, isJoint } from "../schedule-file.ts";
 import { collectiveText, networkText } from "../synthesis-report.ts";
-import { count, labelled, labelledTable, linksJson, linksText, timingCells } from "../text.ts";
+import { labelled, labelledTable, linksJson, linksText, timingCells } from "../text.ts";
 import { simulateTreesFile } from "../tree-files.ts";
 
 /** What a replay gave: times in picoseconds. */

@@ -1,5 +1,6 @@
 import { InputError } from "../../errors.ts";
 import { jointScheduleJsonParts } from "../../export/joint-schedule-json.ts";
+import { formatOf, writeShown } from "../../exporters/schedule-output.ts";
 import { readCollectives } from "../../import/collectives-json.ts";
 import { synthesizeJoint } from "../../joint.ts";
 import { jointTransferCount } from "../../model/joint-schedule.ts";
@@ -11,7 +12,6 @@ import { readText } from "../input-file.ts";
 import { jointReportLines } from "../joint-report.ts";
 import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
-import { formatOf, writeShown } from "../schedule-output.ts";
 
 /** About so many bytes a transfer takes as text. */
 const BYTES_PER_TRANSFER = 50;

@@ -1,4 +1,14 @@
 import { InputError } from "../../errors.ts";
+import {
+  formatOf,
+  refuseBefore,
+  refuseSchedule,
+  writePhases,
+  writeSchedule,
+  writeTrees,
+} from "../../exporters/schedule-output.ts";
+import { treesAsSteps } from "../../exporters/steps.ts";
+import type { OutputFile } from "../../exporters/world.ts";
 import { estimateOf } from "../../model/estimate.ts";
 import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import type { AnySchedule } from "../../model/schedule.ts";
@@ -17,14 +27,12 @@ import { autoLines } from "../auto-report.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
-import { type OutputFile, outputFile } from "../output-file.ts";
+import { outputFile } from "../output-file.ts";
 import { phasesReportLines } from "../phases-report.ts";
 import { collectiveRequest } from "../request.ts";
 import { anyScheduleOf } from "../schedule-file.ts";
-import { formatOf, refuseBefore, refuseSchedule, writePhases, writeSchedule, writeTrees } from "../schedule-output.ts";
 import { readSketchFile, sketchFileNodes } from "../sketch-file.ts";
 import { synthesisReport } from "../synthesis-report.ts";
-import { stepsOfTreesFile } from "../tree-files.ts";
 import { treesReportLines } from "../trees-report.ts";
 import { synthesizeSeveral } from "./synth-joint.ts";
 
@@ -51,7 +59,7 @@ async function treesToRepair(context: Context, file: string): Promise<TreeFlow> 
 /** Trees that were chosen among schedules of steps are written as steps where a .bys file is asked for. */
 function writeTreesAs(context: Context, output: OutputFile, flow: TreeFlow, report: Report): number {
   return report.auto !== undefined && formatOf(output.path) === "bys"
-    ? writeSchedule(context, output, "bys", stepsOfTreesFile(flow, "-o"), aboutOf(report))
+    ? writeSchedule(context, output, "bys", treesAsSteps(flow, "-o"), aboutOf(report))
     : writeTrees(context, output, flow, aboutOf(report));
 }
 

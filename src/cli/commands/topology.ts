@@ -1,4 +1,5 @@
 import { topologyJsonParts } from "../../export/topology-json.ts";
+import { blocks } from "../../exporters/blocks.ts";
 import { linkCount } from "../../model/topology.ts";
 import { runnerFor } from "../../runner.ts";
 import { bfbFacts } from "../../synthesize/bfb/facts.ts";
@@ -6,7 +7,7 @@ import { textOf } from "../../words/values.ts";
 import type { Context } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
-import { blocks, outputFile } from "../output-file.ts";
+import { outputFile } from "../output-file.ts";
 import { describeTopology } from "../topology-report.ts";
 
 /** `banyan topology TOPO`: a summary with the best breadth-first broadcast over direct links, or the topology JSON; -o writes the file. */

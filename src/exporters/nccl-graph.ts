@@ -1,15 +1,15 @@
-import { ringGraphXml } from "../../export/graph-file.ts";
-import { ringDecomposition } from "../../model/ring-decomposition.ts";
-import { outputFile } from "../output-file.ts";
-import { count } from "../text.ts";
+import { ringGraphXml } from "../export/graph-file.ts";
+import { ringDecomposition } from "../model/ring-decomposition.ts";
+import { count } from "../words/amounts.ts";
 import type { Exporter } from "./exporter.ts";
 
 export const NCCL_GRAPH_EXPORTER: Exporter = {
   name: "nccl-graph",
+  extension: ".xml",
   description: "rings through a box that share no link, for NCCL_GRAPH_FILE of unmodified NCCL",
-  fromNetwork(context, { topology }, path) {
-    const output = outputFile(context, path, "-o");
-    context.progress({ what: "looking for rings" });
+  fromNetwork(world, { topology }, path) {
+    const output = world.file(path);
+    world.progress({ what: "looking for rings" });
     const found = ringDecomposition(topology);
     const rings = found.rings.length;
     return {

@@ -1,5 +1,6 @@
-import { InputError } from "../../errors.ts";
-import { didYouMean } from "../../model/closest.ts";
+import { InputError } from "../errors.ts";
+import { didYouMean } from "../model/closest.ts";
+import { APP_EXPORTER } from "./app-page.ts";
 import type { Exporter } from "./exporter.ts";
 import { NCCL_GRAPH_EXPORTER } from "./nccl-graph.ts";
 import { PICTURE_EXPORTERS } from "./pictures.ts";
@@ -14,6 +15,7 @@ export const EXPORTERS: readonly Exporter[] = [
   ...SCHEDULE_EXPORTERS,
   ...PROGRAM_EXPORTERS,
   ...PICTURE_EXPORTERS,
+  APP_EXPORTER,
   ...SIMULATOR_EXPORTERS,
   ...PYTHON_EXPORTERS,
   NCCL_GRAPH_EXPORTER,

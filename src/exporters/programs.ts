@@ -1,24 +1,21 @@
-import { InputError } from "../../errors.ts";
-import { mscclXmlParts } from "../../export/msccl-xml.ts";
-import { isPhaseSchedule } from "../../model/phase-schedule.ts";
-import type { Program } from "../../model/program.ts";
-import type { Topology } from "../../model/topology.ts";
-import { isTreeFlow } from "../../model/tree-flow.ts";
-import { formatSize, PS_PER_US } from "../../model/units.ts";
-import { limitViolations, type MadeProgram, programOf } from "../../programs.ts";
-import { programUs, synthesizeForRuntime } from "../../programs-by-size.ts";
-import { simulate } from "../../simulate/simulate.ts";
-import { AUTO, algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
-import { dialectOf, programOptions, rangeOf } from "../../words/program-options.ts";
-import { progressOf, synthesisOptions, withoutAuto } from "../../words/synthesis-options.ts";
-import type { Context } from "../context.ts";
-import { withEngine } from "../engine.ts";
-import { outputFile } from "../output-file.ts";
-import { programSizeText, programText } from "../program-files.ts";
-import { collectiveRequest } from "../request.ts";
-import { type ScheduleSubject, synthesized } from "../subject.ts";
-import { count, timeText } from "../text.ts";
+import { InputError } from "../errors.ts";
+import { mscclXmlParts } from "../export/msccl-xml.ts";
+import { isPhaseSchedule } from "../model/phase-schedule.ts";
+import type { Program } from "../model/program.ts";
+import type { Topology } from "../model/topology.ts";
+import { isTreeFlow } from "../model/tree-flow.ts";
+import { formatSize, PS_PER_US } from "../model/units.ts";
+import { limitViolations, type MadeProgram, programOf } from "../programs.ts";
+import { programUs, synthesizeForRuntime } from "../programs-by-size.ts";
+import { simulate } from "../simulate/simulate.ts";
+import { AUTO, algorithmNamed, isTreeMaker } from "../synthesize/catalog.ts";
+import { count, timeText } from "../words/amounts.ts";
+import { dialectOf, programOptions, rangeOf } from "../words/program-options.ts";
+import { programSizeText, programText } from "../words/program-text.ts";
+import { progressOf, synthesisOptions } from "../words/synthesis-options.ts";
 import type { Exporter, Written } from "./exporter.ts";
+import { type ScheduleSubject, synthesized } from "./subject.ts";
+import type { World } from "./world.ts";
 
 /** Returns facts of a program for people and for --json. */
 function writtenProgram({ program, verification, warnings }: MadeProgram, bytes: number): Written {
@@ -31,8 +28,8 @@ function writtenProgram({ program, verification, warnings }: MadeProgram, bytes:
   };
 }
 
-function write(context: Context, made: MadeProgram, path: string): Written {
-  return writtenProgram(made, outputFile(context, path, "-o").write([made.text]));
+function write(world: World, made: MadeProgram, path: string): Written {
+  return writtenProgram(made, world.file(path).write([made.text]));
 }
 
 /** Programs of more instructions are not simulated on the way. */
@@ -54,10 +51,10 @@ function timeNotes(schedule: ScheduleSubject["schedule"], { program, verificatio
 }
 
 /** A file of the same machine in another dialect, or with another range of sizes. */
-function rewrite(context: Context, program: Program, path: string): Written {
+function rewrite(world: World, program: Program, path: string): Written {
   if (program.machine !== "msccl") throw new InputError("--to msccl-xml", "a schedule or MSCCL XML", "an MSCCL++ plan");
-  const dialect = dialectOf(context);
-  const text = [...mscclXmlParts(program, { dialect, ...rangeOf(context) })].join("");
+  const dialect = dialectOf(world);
+  const text = [...mscclXmlParts(program, { dialect, ...rangeOf(world) })].join("");
   const found = limitViolations(program, dialect, text);
   const error = found.find(({ severity }) => severity === "error");
   if (error !== undefined)
@@ -66,26 +63,26 @@ function rewrite(context: Context, program: Program, path: string): Written {
       `one whose limits the program meets (${error.message}); a schedule or network exported with --dialect ${dialect} does,`,
       dialect,
     );
-  const bytes = outputFile(context, path, "-o").write([text]);
+  const bytes = world.file(path).write([text]);
   return { bytes, what: programText(program), notes: found.map(({ message }) => message) };
 }
 
 /** Trees are made and lowered so that the runtime carries them out fastest. */
-async function synthesizeTrees(context: Context, topology: Topology): Promise<ScheduleSubject> {
-  const { options, signal } = context;
+async function synthesizeTrees(world: World, topology: Topology): Promise<ScheduleSubject> {
+  const { options, signal } = world;
   const wanted = synthesisOptions(options);
   const { algorithm } = wanted;
   const { k, ...others } = wanted;
   const making = k === "auto" || k === undefined ? others : wanted;
-  const request = collectiveRequest(withoutAuto(options), topology);
+  const request = world.collective(topology);
   const mayBeTrees = algorithm === AUTO || (algorithm !== undefined && isTreeMaker(algorithmNamed(algorithm)));
-  if (!mayBeTrees || typeof request.collective !== "string") return synthesized(context, topology);
-  const { result, us, target } = await withEngine(context, (engine) =>
+  if (!mayBeTrees || typeof request.collective !== "string") return synthesized(world, topology);
+  const { result, us, target } = await world.withEngine((engine) =>
     synthesizeForRuntime(
       engine,
       topology,
-      { ...request, ...making, algorithm, signal, onProgress: (step) => context.progress(progressOf(step)) },
-      programOptions(context, dialectOf(context)),
+      { ...request, ...making, algorithm, signal, onProgress: (step) => world.progress(progressOf(step)) },
+      programOptions(world, dialectOf(world)),
     ),
   );
   const { schedule, report } = result;
@@ -104,23 +101,25 @@ async function synthesizeTrees(context: Context, topology: Topology): Promise<Sc
 export const PROGRAM_EXPORTERS: readonly Exporter[] = [
   {
     name: "msccl-xml",
+    extension: ".xml",
     description: "a program for microsoft/msccl, Azure's executor or RCCL: --dialect; several by size: --sizes",
     takes: ["dialect", "placement", "instances", "parts", "threadBlocks", "protocol", "minBytes", "maxBytes"],
     synthesize: synthesizeTrees,
-    fromSchedule(context, { schedule, note, parts }, path) {
-      const options = programOptions(context, dialectOf(context));
+    fromSchedule(world, { schedule, note, parts }, path) {
+      const options = programOptions(world, dialectOf(world));
       const made = programOf(schedule, parts === undefined ? options : { ...options, parts });
-      const written = write(context, made, path);
+      const written = write(world, made, path);
       const times = note === undefined ? timeNotes(schedule, made) : [note];
       return { ...written, notes: [...times, ...(written.notes ?? [])] };
     },
-    fromProgram: (context, { program }, path) => rewrite(context, program, path),
+    fromProgram: (world, { program }, path) => rewrite(world, program, path),
   },
   {
     name: "mscclpp-json",
+    extension: ".json",
     description: "an execution plan for MSCCL++",
     takes: ["placement", "instances", "protocol", "minBytes", "maxBytes"],
-    fromSchedule: (context, { schedule }, path) =>
-      write(context, programOf(schedule, programOptions(context, "mscclpp")), path),
+    fromSchedule: (world, { schedule }, path) =>
+      write(world, programOf(schedule, programOptions(world, "mscclpp")), path),
   },
 ];

@@ -1,8 +1,7 @@
-import { InputError } from "../../errors.ts";
-import { sketchToJson } from "../../export/taccl-sketch.ts";
-import { proposedSketches } from "../../model/sketch-proposals.ts";
-import { outputFolder } from "../output-folder.ts";
-import { count } from "../text.ts";
+import { InputError } from "../errors.ts";
+import { sketchToJson } from "../export/taccl-sketch.ts";
+import { proposedSketches } from "../model/sketch-proposals.ts";
+import { count } from "../words/amounts.ts";
 import type { Exporter } from "./exporter.ts";
 
 /** "automatic: one relay per NIC, uc-max" as part of a file's name. */
@@ -14,9 +13,10 @@ const slug = (name: string): string =>
 
 export const SKETCH_EXPORTER: Exporter = {
   name: "taccl-sketches",
+  extension: "",
   folder: true,
   description: "a folder of the sketches that taccl tries on a network, best guess first, for --sketch or to change",
-  fromNetwork(context, { topology }, path) {
+  fromNetwork(world, { topology }, path) {
     const sketches = proposedSketches(topology, "allgather");
     if (sketches.length === 0)
       throw new InputError(
@@ -24,7 +24,7 @@ export const SKETCH_EXPORTER: Exporter = {
         "a network of fewer connections, for which sketches can be proposed,",
         topology.name,
       );
-    const folder = outputFolder(context, path, "-o");
+    const folder = world.folder(path);
     const files = sketches.map((sketch, i) => ({
       name: `${String(i + 1).padStart(2, "0")}-${slug(sketch.name)}.json`,
       parts: [new TextEncoder().encode(sketchToJson(sketch))],

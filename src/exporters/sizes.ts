@@ -1,28 +1,37 @@
-import { InputError } from "../../errors.ts";
-import { RUNTIMES } from "../../model/runtimes.ts";
-import { formatSize, parseSize } from "../../model/units.ts";
-import { programsBySize, type SizeRange } from "../../programs-by-size.ts";
-import { AUTO, algorithmOrAuto } from "../../synthesize/catalog.ts";
-import { membershipOf } from "../../words/collective-options.ts";
-import { dialectOf, programOptions } from "../../words/program-options.ts";
-import { progressOf, synthesisOptions, withoutAuto } from "../../words/synthesis-options.ts";
-import { listOf, namedCollective, refuseOptions, textOf } from "../../words/values.ts";
-import type { Context } from "../context.ts";
-import { withEngine } from "../engine.ts";
-import { networkOf } from "../network.ts";
-import { outputFolder } from "../output-folder.ts";
-import { count, timeText } from "../text.ts";
-import type { Written } from "./exporter.ts";
+import { InputError } from "../errors.ts";
+import { RUNTIMES } from "../model/runtimes.ts";
+import type { Topology } from "../model/topology.ts";
+import { formatSize, parseSize } from "../model/units.ts";
+import { programsBySize, type SizeRange } from "../programs-by-size.ts";
+import { AUTO, algorithmOrAuto } from "../synthesize/catalog.ts";
+import { count, timeText } from "../words/amounts.ts";
+import { membershipOf } from "../words/collective-options.ts";
+import type { Options } from "../words/options.ts";
+import { dialectOf, programOptions } from "../words/program-options.ts";
+import { progressOf, synthesisOptions, withoutAuto } from "../words/synthesis-options.ts";
+import { listOf, namedCollective, refuseOptions, textOf } from "../words/values.ts";
+import type { Exporter, Written } from "./exporter.ts";
+import type { World } from "./world.ts";
 
 /** Returns the name of a range's file; names sort as sizes do, for runtimes take the first file that fits. */
 function fileNameOf({ made }: SizeRange, at: number, ranges: number): string {
   return `${`${at + 1}`.padStart(`${ranges}`.length, "0")}-${made.program.name}.xml`;
 }
 
-/** `banyan export TOPO --to msccl-xml --sizes ...`: a folder with the best program for each size. */
-export async function writeSizes(context: Context, argument: string, path: string): Promise<Written> {
-  const { options, signal } = context;
-  const dialect = dialectOf(context);
+/** Returns whether --sizes asks for several programs. Throws InputError beside a format that has none. */
+export function sizesAsked({ name }: Exporter, options: Options): boolean {
+  const sizes = textOf(options, "sizes");
+  if (sizes !== undefined && name !== "msccl-xml") throw new InputError("--sizes", "--to msccl-xml beside it", sizes);
+  return sizes !== undefined;
+}
+
+/**
+ * Writes a folder with the best program for each of --sizes (`banyan export TOPO --to msccl-xml --sizes ...`). The network is
+ * asked for once the rest is known to be right. Throws InputError, and as programsBySize does.
+ */
+export async function writeSizes(world: World, network: () => Promise<Topology>, path: string): Promise<Written> {
+  const { options, signal } = world;
+  const dialect = dialectOf(world);
   refuseOptions(options, ["size", "minBytes", "maxBytes"], "nothing beside --sizes, which says it,");
   refuseOptions(options, ["topology"], "a schedule, not a network, beside it");
   const kind = textOf(options, "collective");
@@ -30,13 +39,13 @@ export async function writeSizes(context: Context, argument: string, path: strin
   const collective = namedCollective(kind);
   const named = textOf(options, "algorithm");
   const algorithm = named === undefined ? AUTO : algorithmOrAuto(named);
-  const folder = outputFolder(context, path, "-o");
-  const topology = await networkOf(argument, options);
+  const folder = world.folder(path);
+  const topology = await network();
   const sizesBytes = listOf(textOf(options, "sizes") as string, "--sizes", "sizes such as 1MiB").map((size) =>
     parseSize(size, "--sizes"),
   );
   const { algorithm: _, ...synthesis } = synthesisOptions(options);
-  const ranges = await withEngine(context, (engine) =>
+  const ranges = await world.withEngine((engine) =>
     programsBySize(
       engine,
       topology,
@@ -47,9 +56,9 @@ export async function writeSizes(context: Context, argument: string, path: strin
         ...membershipOf(withoutAuto(options)),
         ...synthesis,
         signal,
-        onProgress: (step) => context.progress(progressOf(step)),
+        onProgress: (step) => world.progress(progressOf(step)),
       },
-      programOptions(context, dialect),
+      programOptions(world, dialect),
     ),
   );
   const files = ranges.map((range, i) => ({

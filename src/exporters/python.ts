@@ -1,11 +1,10 @@
-import { jaxProgram } from "../../export/jax-program.ts";
-import { torchProgram } from "../../export/torch-program.ts";
-import { transfersOf } from "../../model/schedule.ts";
-import type { StepSchedule } from "../../model/step-schedule.ts";
-import { outputFile } from "../output-file.ts";
-import { count } from "../text.ts";
+import { jaxProgram } from "../export/jax-program.ts";
+import { torchProgram } from "../export/torch-program.ts";
+import { transfersOf } from "../model/schedule.ts";
+import type { StepSchedule } from "../model/step-schedule.ts";
+import { count } from "../words/amounts.ts";
 import type { Exporter } from "./exporter.ts";
-import { stepsFor } from "./schedules.ts";
+import { stepsFor } from "./steps.ts";
 
 /** A format that writes a schedule as a Python program. */
 function pythonExporter(
@@ -16,8 +15,9 @@ function pythonExporter(
   return {
     name,
     description,
-    fromSchedule(context, subject, path) {
-      const output = outputFile(context, path, "-o");
+    extension: ".py",
+    fromSchedule(world, subject, path) {
+      const output = world.file(path);
       const steps = stepsFor(subject, name);
       const title = `${steps.collective.kind} on ${steps.topology.name}`;
       const transfers = transfersOf(steps);

@@ -7,9 +7,11 @@ import { aboutBytes, bysBytesOf, type Estimate, jsonBytesOf } from "../model/est
 import type { PhaseSchedule } from "../model/phase-schedule.ts";
 import type { Schedule } from "../model/slot-schedule.ts";
 import type { TreeFlow } from "../model/tree-flow.ts";
-import type { Context } from "./context.ts";
-import type { OutputFile } from "./output-file.ts";
-import { expanded } from "./schedule-file.ts";
+import { expanded } from "./steps.ts";
+import type { OutputFile, World } from "./world.ts";
+
+/** Who is shown how far the work is. */
+type Watched = Pick<World, "progress">;
 
 /** The formats of schedule files. */
 export type ScheduleFormat = "json" | "bys";
@@ -43,23 +45,27 @@ export function refuseSchedule(output: OutputFile, format: ScheduleFormat, sched
 
 /** Writes a schedule file, showing how far it is; returns its bytes. */
 export function writeSchedule(
-  context: Context,
+  world: Watched,
   output: OutputFile,
   format: ScheduleFormat,
   schedule: Schedule,
   about?: Readonly<Record<string, unknown>>,
 ): number {
   return format === "json"
-    ? writeShown(context, output, scheduleJsonParts(expanded(schedule, "-o"), about), jsonBytesOf(schedule))
-    : writeShown(context, output, scheduleBysParts(schedule, about), bysBytesOf(schedule));
+    ? writeShown(world, output, scheduleJsonParts(expanded(schedule, "-o"), about), jsonBytesOf(schedule))
+    : writeShown(world, output, scheduleBysParts(schedule, about), bysBytesOf(schedule));
 }
 
 /** Characters of an edge in a file of trees: a list of a few link numbers. */
 const EDGE_TEXT = 16;
 
+/** Returns about how many bytes a file of trees has. */
+export const treesJsonBytesOf = ({ forests }: TreeFlow): number =>
+  forests.reduce((sum, { linkOffset }) => sum + linkOffset.length * EDGE_TEXT, 0);
+
 /** Writes a file of trees; returns its bytes. */
 export function writeTrees(
-  context: Context,
+  world: Watched,
   output: OutputFile,
   flow: TreeFlow,
   about?: Readonly<Record<string, unknown>>,
@@ -71,10 +77,9 @@ export function writeTrees(
       output.path,
     );
   }
-  const edges = flow.forests.reduce((sum, forest) => sum + forest.linkOffset.length, 0);
-  const bytes = edges * EDGE_TEXT;
+  const bytes = treesJsonBytesOf(flow);
   refuse(output, "json", bytes);
-  return writeShown(context, output, treeFlowJsonParts(flow, about), bytes);
+  return writeShown(world, output, treeFlowJsonParts(flow, about), bytes);
 }
 
 /** Characters of a phase in its file: five numbers, two of them times. */
@@ -84,7 +89,7 @@ const NETWORK_TEXT = 90;
 
 /** Writes a file of phases; returns its bytes. */
 export function writePhases(
-  context: Context,
+  world: Watched,
   output: OutputFile,
   schedule: PhaseSchedule,
   about?: Readonly<Record<string, unknown>>,
@@ -96,20 +101,20 @@ export function writePhases(
   const { linkSource, nodeNames } = schedule.topology;
   const bytes = schedule.chunk.length * PHASE_TEXT + (linkSource.length + nodeNames.length) * NETWORK_TEXT;
   refuse(output, "json", bytes);
-  return writeShown(context, output, phasesJsonParts(schedule, about), bytes);
+  return writeShown(world, output, phasesJsonParts(schedule, about), bytes);
 }
 
 /** Writes parts of about so many bytes in all, showing how far it is; returns the bytes. */
 export function writeShown(
-  context: Context,
+  world: Watched,
   output: OutputFile,
   parts: Iterable<string | Uint8Array>,
   bytes: number,
 ): number {
   const what = `writing ${output.path}`;
   const total = Math.ceil(bytes / MB);
-  context.progress({ what, done: 0, total, unit: "MB" });
+  world.progress({ what, done: 0, total, unit: "MB" });
   return output.write(parts, (done) =>
-    context.progress({ what, done: Math.min(total, Math.floor(done / MB)), total, unit: "MB" }),
+    world.progress({ what, done: Math.min(total, Math.floor(done / MB)), total, unit: "MB" }),
   );
 }

@@ -1,0 +1,85 @@
+import { InputError } from "../errors.ts";
+import { scheduleJsonParts } from "../export/schedule-json.ts";
+import { topologyJsonParts } from "../export/topology-json.ts";
+import { treeFlowJsonParts } from "../export/tree-flow-json.ts";
+import { aboutBytes, jsonBytesOf } from "../model/estimate.ts";
+import { withoutPhases } from "../model/schedule.ts";
+import { isTreeFlow } from "../model/tree-flow.ts";
+import { aboutOf } from "../words/synthesis-options.ts";
+import type { Exporter } from "./exporter.ts";
+import { treesJsonBytesOf, writeShown } from "./schedule-output.ts";
+import { expanded } from "./steps.ts";
+import type { World } from "./world.ts";
+
+/** The app in one file, with what it shows inside. */
+
+/** Where the built page takes what it is to open. */
+const [BEFORE, EMPTY, AFTER] = ['<script type="application/json" id="banyan-inside">', "null", "</script>"] as const;
+const PLACE = `${BEFORE}${EMPTY}${AFTER}`;
+
+/** A larger text inside a page is more than browsers open. */
+const MOST_INSIDE = 2 ** 28;
+
+/** What a page opens by itself. */
+interface Inside {
+  readonly name: string;
+  readonly kind: "schedule" | "network";
+  /** The parts of its JSON file. */
+  readonly parts: Iterable<string>;
+}
+
+/** Returns a text as a page may hold it between the quotes of a JSON text: no `<` that could end or open an element. */
+const quoted = (text: string): string => JSON.stringify(text).slice(1, -1).replaceAll("<", "\\u003c");
+
+/** Yields the page with something inside; nothing of that is held but one part. */
+function* filled([head, tail]: readonly [string, string], { name, kind, parts }: Inside): Generator<string> {
+  yield `${head}${BEFORE}{"name":"${quoted(name)}","kind":"${kind}","text":"`;
+  for (const part of parts) yield quoted(part);
+  yield `"}${AFTER}${tail}`;
+}
+
+/** Returns what stands before and behind the place of the page. Throws InputError for a page that is not the app. */
+async function halvesOf(world: World): Promise<readonly [string, string]> {
+  const page = await world.page();
+  const [head, tail, ...more] = page.split(PLACE);
+  if (head !== undefined && tail !== undefined && more.length === 0) return [head, tail];
+  throw new InputError("the built app", `a page with ${PLACE} once`, `${more.length === 0 ? "none" : more.length + 1}`);
+}
+
+/** Writes the page; `bytes`: about the length of the text inside. */
+async function write(world: World, path: string, inside: Inside, bytes: number, what: string) {
+  const output = world.file(path);
+  if (bytes > MOST_INSIDE) {
+    const most = `a schedule whose JSON has at most ${aboutBytes(MOST_INSIDE)}`;
+    throw new InputError("--to", most, `html, about ${aboutBytes(bytes)}`);
+  }
+  const halves = await halvesOf(world);
+  const whole = bytes + halves[0].length + halves[1].length;
+  output.refuseWithoutRoom(whole);
+  return { bytes: writeShown(world, output, filled(halves, inside), whole), what };
+}
+
+export const APP_EXPORTER: Exporter = {
+  name: "html",
+  extension: ".html",
+  description: "the app as one page with a schedule or network inside, for any browser, nothing loaded",
+  async ready(world) {
+    await halvesOf(world);
+  },
+  fromSchedule(world, { schedule: given, report }, path) {
+    const schedule = withoutPhases(given, "--to html");
+    const { collective, topology } = schedule;
+    const about = report === null ? undefined : aboutOf(report);
+    const [parts, bytes] = isTreeFlow(schedule)
+      ? [treeFlowJsonParts(schedule, about), treesJsonBytesOf(schedule)]
+      : [scheduleJsonParts(expanded(schedule, "--to html"), about), jsonBytesOf(schedule)];
+    const name = `${collective.kind} on ${topology.name}`;
+    return write(world, path, { name, kind: "schedule", parts }, bytes, "the app with a schedule");
+  },
+  fromNetwork(world, { topology }, path) {
+    const parts = [...topologyJsonParts(topology)];
+    const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+    const inside: Inside = { name: topology.name, kind: "network", parts };
+    return write(world, path, inside, bytes, "the app with a network");
+  },
+};

@@ -1,0 +1,61 @@
+import { InputError } from "../errors.ts";
+import type { Topology } from "../model/topology.ts";
+import { type ProgramOption, refuseProgramOptions } from "../words/program-options.ts";
+import type { NetworkSubject, ProgramSubject, ScheduleSubject, Subject } from "./subject.ts";
+import type { World } from "./world.ts";
+
+/** What was written. */
+export interface Written {
+  readonly bytes: number;
+  /** "12 transfers", "2 files": for people. */
+  readonly what: string;
+  /** What the user should know, a sentence each. */
+  readonly notes?: readonly string[];
+  /** Further facts for --json. */
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+/** A format that `banyan export` and the page write; `path` is where to. */
+export interface Exporter {
+  readonly name: string;
+  readonly description: string;
+  /** What names of its files end with, the dot included; "" for folders. */
+  readonly extension: string;
+  /** Options of programs that it takes. */
+  readonly takes?: readonly ProgramOption[];
+  /** It writes a folder of files. */
+  readonly folder?: true;
+  /** Throws InputError where the world lacks what the format needs; asked before long work. */
+  ready?(world: World): Promise<void>;
+  /** Makes the schedule that suits the format best; without it, the one that `synth` makes. */
+  synthesize?(world: World, topology: Topology): Promise<ScheduleSubject>;
+  fromSchedule?(world: World, subject: ScheduleSubject, path: string): Promise<Written> | Written;
+  fromProgram?(world: World, subject: ProgramSubject, path: string): Promise<Written> | Written;
+  fromNetwork?(world: World, subject: NetworkSubject, path: string): Promise<Written> | Written;
+}
+
+/** Writes a subject in a format that takes it. Throws InputError where it does not. */
+export async function exportTo(exporter: Exporter, world: World, subject: Subject, path: string): Promise<Written> {
+  const takes = exporter.takes ?? [];
+  if (subject.kind === "program" && takes.length > 0)
+    refuseProgramOptions(world, ["dialect", "minBytes", "maxBytes"], `${subject.name}, which is a program already,`);
+  else refuseProgramOptions(world, takes, `--to ${exporter.name}`);
+  if (subject.kind === "schedule" && exporter.fromSchedule !== undefined)
+    return exporter.fromSchedule(world, subject, path);
+  if (subject.kind === "program" && exporter.fromProgram !== undefined)
+    return exporter.fromProgram(world, subject, path);
+  if (subject.kind === "network") {
+    if (exporter.fromNetwork !== undefined) return exporter.fromNetwork(world, subject, path);
+    throw new InputError(
+      "--to",
+      "--collective beside it, or a file of a schedule, for what is written of schedules",
+      exporter.name,
+    );
+  }
+  const kinds = [
+    ...(exporter.fromSchedule === undefined ? [] : ["a schedule"]),
+    ...(exporter.fromProgram === undefined ? [] : ["a program"]),
+    ...(exporter.fromNetwork === undefined ? [] : ["a network"]),
+  ];
+  throw new InputError(`--to ${exporter.name}`, kinds.join(" or "), `a ${subject.kind}`);
+}

@@ -1,0 +1,41 @@
+import type { Program } from "../model/program.ts";
+import type { AnySchedule } from "../model/schedule.ts";
+import type { Topology } from "../model/topology.ts";
+import { synthesize } from "../pipeline.ts";
+import type { Report } from "../result.ts";
+import { progressOf, synthesisOptions } from "../words/synthesis-options.ts";
+import type { World } from "./world.ts";
+
+/** A schedule, read from a file or just made: then with its report. */
+export interface ScheduleSubject {
+  readonly kind: "schedule";
+  readonly schedule: AnySchedule;
+  readonly report: Report | null;
+  /** Parts into which each tree's data is best cut for the runtime. */
+  readonly parts?: number;
+  /** What the user should know of its making. */
+  readonly note?: string;
+}
+export interface ProgramSubject {
+  readonly kind: "program";
+  /** What messages call it: its file. */
+  readonly name: string;
+  readonly program: Program;
+}
+export interface NetworkSubject {
+  readonly kind: "network";
+  readonly topology: Topology;
+}
+
+/** What is exported: a schedule, a program, or a network. */
+export type Subject = ScheduleSubject | ProgramSubject | NetworkSubject;
+
+/** Returns the schedule that the options of synthesis ask for on a network. Throws as synthesize does. */
+export async function synthesized(world: World, topology: Topology): Promise<ScheduleSubject> {
+  const { options, signal } = world;
+  const request = { ...world.collective(topology), ...synthesisOptions(options) };
+  const { schedule, report } = await world.withEngine((engine) =>
+    synthesize(engine, topology, { ...request, signal, onProgress: (step) => world.progress(progressOf(step)) }),
+  );
+  return { kind: "schedule", schedule, report };
+}
