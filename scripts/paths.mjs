@@ -9,6 +9,7 @@ export const paths = {
   addon: at("native/build/Release/banyan.node"),
   wasm: at("wasm/build/banyan.wasm"),
   dist: at("dist"),
+  web: at("dist-web"),
   state: at(".setup"),
   yowasp: at(".setup/yowasp"),
   report: at(".setup/test-report.json"),

@@ -66,4 +66,9 @@ export const stepHash = {
       "scripts/build-wasm.mjs",
     ]),
   dist: () => hashOf(["src", "tsconfig.json", "package-lock.json", "scripts/build-ts.mjs"]),
+  web: () =>
+    hashOf(
+      ["src", "package-lock.json", "scripts/build-web.mjs", "scripts/web-config.mjs"],
+      [readStamp("wasm")?.ok === true ? readStamp("wasm").hash : "no WebAssembly module"],
+    ),
 };

@@ -1,21 +1,19 @@
-// How Vite builds the app: as a site, or as one file.
+// How Vite builds the app: as a site, as a page in one file, and scripts that stand alone.
 import { readFileSync } from "node:fs";
 import { at } from "./paths.mjs";
 
 const { version } = JSON.parse(readFileSync(at("package.json"), "utf8"));
 
-/** Returns Vite's configuration of the site, or of the page in one file. */
-export function webConfig({ inOneFile = false, outDir, logLevel = "warn", plugins = [] }) {
-  const define = { BANYAN_VERSION: JSON.stringify(version) };
+/** What every build of the app has in common. */
+function commonConfig({ outDir, logLevel = "error", define = {} }) {
   return {
     configFile: false,
     root: at("src/web"),
     base: "./",
-    publicDir: inOneFile ? false : at("src/web/public"),
+    publicDir: false,
     logLevel,
-    define,
-    plugins,
-    resolve: { alias: inOneFile ? [{ find: /^\.\/start-maker\.ts$/, replacement: "./start-maker.inline.ts" }] : [] },
+    define: { BANYAN_VERSION: JSON.stringify(version), ...define },
+    resolve: { alias: [] },
     oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
     worker: { format: "es" },
     build: {
@@ -24,8 +22,40 @@ export function webConfig({ inOneFile = false, outDir, logLevel = "warn", plugin
       target: "es2022",
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
-      chunkSizeWarningLimit: 2000,
-      ...(inOneFile ? { assetsInlineLimit: 1e9, cssCodeSplit: false } : { assetsInlineLimit: 0 }),
+      chunkSizeWarningLimit: 8000,
+      assetsInlineLimit: 0,
+    },
+  };
+}
+
+const EVERYTHING_INLINE = { assetsInlineLimit: 1e9, cssCodeSplit: false };
+const ONE_CHUNK = { output: { codeSplitting: false } };
+
+/** Returns the configuration of the site: a page, its worker, views that are loaded when they are shown. */
+export function siteConfig(outDir) {
+  return { ...commonConfig({ outDir }), publicDir: at("src/web/public") };
+}
+
+/** Returns that of the page in one file; its worker is packed apart (state/start-maker.inline.ts). */
+export function pageConfig(outDir) {
+  const config = commonConfig({ outDir });
+  return {
+    ...config,
+    resolve: { alias: [{ find: /^\.\/start-maker\.ts$/, replacement: "./start-maker.inline.ts" }] },
+    build: { ...config.build, ...EVERYTHING_INLINE, rolldownOptions: ONE_CHUNK },
+  };
+}
+
+/** Returns that of a script that stands alone, with all that it loads inside where `inOneFile`. */
+export function scriptConfig({ entry, file, outDir, define, inOneFile = false }) {
+  const config = commonConfig({ outDir, define });
+  return {
+    ...config,
+    build: {
+      ...config.build,
+      emptyOutDir: false,
+      ...(inOneFile ? EVERYTHING_INLINE : {}),
+      rolldownOptions: { input: at(entry), output: { ...ONE_CHUNK.output, entryFileNames: file, format: "es" } },
     },
   };
 }
