@@ -1,6 +1,6 @@
 // Sets up a fresh clone with only Node and npm at hand: dependencies, native add-on, WebAssembly module, dist/.
 // Each step runs once, is skipped while its inputs are unchanged, and says what it does. Node's own modules only.
-//   node scripts/setup.mjs [--for-tests]   the tests want the WebAssembly module even where the add-on works
+//   node scripts/setup.mjs [--for-tests]   the tests, and the app, want the WebAssembly module even where the add-on works
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -115,10 +115,20 @@ function dist() {
   return true;
 }
 
+/** Builds the browser app; without the WebAssembly module it runs on JavaScript. Returns whether anything was built. */
+function web() {
+  if (readStamp("web")?.hash === stepHash.web() && existsSync(paths.web)) return false;
+  say("building the browser app (vite)");
+  const build = script("build-web.mjs");
+  if (build.status !== 0)
+    say(`the browser app did not build: ${firstError(build)} (all of it: ${keepLog("web", build)})`);
+  return true;
+}
+
 /** Runs the steps that are due and prints which backend will run. Returns false when nothing can run. */
-export async function setup({ forTests = false, env = process.env } = {}) {
+export async function setup({ forTests = false, forApp = false, env = process.env } = {}) {
   try {
-    await withLock(() => steps(forTests, env));
+    await withLock(() => steps(forTests, forTests || forApp, env));
     return true;
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
@@ -127,16 +137,17 @@ export async function setup({ forTests = false, env = process.env } = {}) {
   }
 }
 
-function steps(forTests, env) {
+function steps(forTests, withApp, env) {
   const tools = findTools(env);
   const installed = dependencies();
   const native = nativeAddon(tools, env);
   if (!native.ready && env.BANYAN_REQUIRE_NATIVE === "1") throw new SetupError(native.why);
-  const wasm = needsWasm({ forTests, nativeReady: native.ready, env })
+  const wasm = needsWasm({ wanted: withApp, nativeReady: native.ready, env })
     ? wasmModule(tools, env)
     : { ready: false, why: "not needed", worked: false };
   const compiled = dist();
-  if (!(installed || native.worked || wasm.worked || compiled)) say("everything is up to date");
+  const packed = withApp && web();
+  if (!(installed || native.worked || wasm.worked || compiled || packed)) say("everything is up to date");
   if (forTests && !wasm.ready) say(`no WebAssembly module (${wasm.why}): its tests will be skipped`);
   const [whyNotNative, whyNotWasm] = [native.why, wasm.why];
   console.log(backendLine({ nativeReady: native.ready, wasmReady: wasm.ready, whyNotNative, whyNotWasm, env }));

@@ -65,8 +65,8 @@ export function wasmCompiler(tools, env) {
 }
 
 /** Returns whether setup has to make the WebAssembly module: for all tests, else only where it will be run. */
-export function needsWasm({ forTests, nativeReady, env }) {
-  if (forTests || env.BANYAN_BACKEND === "wasm") return true;
+export function needsWasm({ wanted, nativeReady, env }) {
+  if (wanted || env.BANYAN_BACKEND === "wasm") return true;
   return !nativeReady && env.BANYAN_BACKEND !== "js" && env.BANYAN_BACKEND !== "native";
 }
 

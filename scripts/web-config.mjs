@@ -48,6 +48,8 @@ export function pageConfig(outDir) {
 
 /** Returns that of a script that stands alone, with all that it loads inside where `inOneFile`. */
 export function scriptConfig({ entry, file, outDir, define, inOneFile = false }) {
+  // a page that was opened as a file may start workers of its own text, but no modules
+  const format = inOneFile ? "iife" : "es";
   const config = commonConfig({ outDir, define });
   return {
     ...config,
@@ -55,7 +57,7 @@ export function scriptConfig({ entry, file, outDir, define, inOneFile = false })
       ...config.build,
       emptyOutDir: false,
       ...(inOneFile ? EVERYTHING_INLINE : {}),
-      rolldownOptions: { input: at(entry), output: { ...ONE_CHUNK.output, entryFileNames: file, format: "es" } },
+      rolldownOptions: { input: at(entry), output: { ...ONE_CHUNK.output, entryFileNames: file, format } },
     },
   };
 }

@@ -56,11 +56,11 @@ describe.skipIf(process.platform === "win32")("the choice of compilers", () => {
 
 describe("the need for the WebAssembly module", () => {
   it.each([
-    ["tests want all three backends", { forTests: true, nativeReady: true, env: {} }, true],
-    ["the native add-on will run", { forTests: false, nativeReady: true, env: {} }, false],
-    ["there is no native add-on", { forTests: false, nativeReady: false, env: {} }, true],
-    ["it is asked for", { forTests: false, nativeReady: true, env: { BANYAN_BACKEND: "wasm" } }, true],
-    ["js is asked for", { forTests: false, nativeReady: false, env: { BANYAN_BACKEND: "js" } }, false],
+    ["tests want all three backends", { wanted: true, nativeReady: true, env: {} }, true],
+    ["the native add-on will run", { wanted: false, nativeReady: true, env: {} }, false],
+    ["there is no native add-on", { wanted: false, nativeReady: false, env: {} }, true],
+    ["it is asked for", { wanted: false, nativeReady: true, env: { BANYAN_BACKEND: "wasm" } }, true],
+    ["js is asked for", { wanted: false, nativeReady: false, env: { BANYAN_BACKEND: "js" } }, false],
   ])("when %s", (_, situation, needed) => {
     expect(needsWasm(situation)).toBe(needed);
   });

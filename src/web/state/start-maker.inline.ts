@@ -7,5 +7,5 @@ export async function startMaker(): Promise<Worker> {
   const bytes = await (await fetch(`data:application/gzip;base64,${packed.trim()}`)).blob();
   const text = await new Response(bytes.stream().pipeThrough(new DecompressionStream("gzip"))).blob();
   const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-  return new Worker(address, { type: "module", name: "banyan" });
+  return new Worker(address, { name: "banyan" });
 }
