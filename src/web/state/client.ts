@@ -69,13 +69,19 @@ function end(failure: Failure): void {
 function hear(message: Message): void {
   const waiting = pending.get(message.id);
   if (waiting === undefined) return;
-  if (message.kind === "progress") return waiting.options.onProgress?.(message.progress);
-  if (message.kind === "partial") return waiting.options.onPartial?.(message.answer as never);
-  pending.delete(message.id);
-  if (message.kind === "answer") return waiting.settle(message.answer);
-  waiting.fail(message.failure);
-  // its memory never shrinks, and nobody knows what state a mistake left behind
-  if (message.failure.kind === "memory" || message.failure.kind === "internal") end(GONE);
+  if (message.kind === "progress") waiting.options.onProgress?.(message.progress);
+  else if (message.kind === "partial") waiting.options.onPartial?.(message.answer as never);
+  else {
+    pending.delete(message.id);
+    if (message.kind === "answer") waiting.settle(message.answer);
+    else lose(waiting, message.failure);
+  }
+}
+
+/** Fails a request, and ends a worker of which nobody knows what state it is in; its memory never shrinks. */
+function lose(waiting: Pending, failure: Failure): void {
+  waiting.fail(failure);
+  if (failure.kind === "memory" || failure.kind === "internal") end(GONE);
 }
 
 /** Asks the worker. Rejects with RequestError. */
