@@ -130,6 +130,7 @@ export interface AlgorithmLine {
   readonly collectives: readonly string[];
   /** It solves programs and takes a limit on time. */
   readonly solves: boolean;
+  readonly policies: readonly string[];
 }
 
 /** A network to be drawn. Nodes 0 .. npuCount - 1 are NPUs, switches follow. */
@@ -159,6 +160,26 @@ export interface NetworkView {
   readonly placement: Placement;
   /** The same network without what failed or was degraded, where something was: for the difference. */
   readonly whole: { readonly npuCount: number; readonly nodeNames: readonly string[] } | null;
+  /** What failed, where it stood: nodes and wires of the whole network that are not in this one. */
+  readonly gone: {
+    readonly nodes: readonly {
+      readonly name: string;
+      readonly x: number;
+      readonly y: number;
+      readonly isNpu: boolean;
+    }[];
+    readonly wires: readonly GoneWire[];
+  };
+}
+
+/** All links between two nodes of the whole network, by name, none of which is left. */
+export interface GoneWire {
+  readonly a: string;
+  readonly b: string;
+  readonly x1: number;
+  readonly y1: number;
+  readonly x2: number;
+  readonly y2: number;
 }
 
 /** All links between two nodes as one line: wire w joins a[w] < b[w] (node ids). */
@@ -223,8 +244,12 @@ export interface ScheduleView {
   readonly totalPs: number;
   /** What proves the limit: a set of nodes whose border is the bottleneck; null where something else does. */
   readonly cut: { readonly nodes: Int32Array; readonly direction: "in" | "out" } | null;
-  /** The command that makes the same file. */
+  /** The command that makes the same file; "" for a file. */
   readonly command: string;
+  /** The network that it runs on, where that is not the wish's: NPUs outside the group were left out. Node ids are of it. */
+  readonly network: NetworkView | null;
+  /** What is wrong with a file, in sentences: the first few. */
+  readonly violations: readonly string[];
   /** How long it took in the worker: read, made, verified, simulated, bounded; 0 for a file. */
   readonly ms: number;
 }
@@ -246,6 +271,8 @@ export interface TimelineView {
   readonly totalPs: number;
   /** Planned times, where the simulation cannot tell them apart. */
   readonly planned: boolean;
+  /** What the user should know of what is shown, a sentence; "" where there is nothing to say. */
+  readonly note: string;
 }
 
 /** Transfers from NPU to NPU in the order of their ends, and what each NPU has at the beginning. */
@@ -261,7 +288,7 @@ export interface HopsView {
   readonly wireOffset: Int32Array;
   readonly wires: Int32Array;
   readonly chunkCount: number;
-  /** [chunks] bytes of each chunk. */
+  /** Bytes of a chunk, on average. */
   readonly chunkBytes: number;
   /** [chunks] NPU where it begins, or (reductions) where it ends; -1: many. */
   readonly chunkOrigin: Int32Array;
@@ -272,6 +299,8 @@ export interface HopsView {
   readonly wantedOffset: Int32Array;
   readonly wanted: Int32Array;
   readonly totalPs: number;
+  /** What the user should know of what is shown, a sentence; "" where there is nothing to say. */
+  readonly note: string;
 }
 
 /** How busy links are. */

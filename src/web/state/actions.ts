@@ -1,18 +1,36 @@
 import { batch } from "@preact/signals";
-import type { Options } from "../../words/options.ts";
+import type { Options, Progress } from "../../words/options.ts";
 import type { NetworkView, Opened, Subject } from "../protocol.ts";
 import { ask, RequestError } from "./client.ts";
 import { saveFile } from "./save.ts";
-import { before, busy, hovered, made, network, notes, selection, trouble, welcome, words } from "./store.ts";
-import { makeWish, networkWish, type ViewName, type Words, withOptions } from "./words.ts";
+import {
+  before,
+  busy,
+  hovered,
+  made,
+  network,
+  notes,
+  program,
+  selection,
+  trouble,
+  unread,
+  welcome,
+  words,
+} from "./store.ts";
+import { makeWish, networkWish, type ViewName, type Words, withNetwork, withOptions } from "./words.ts";
 
 /** All that changes the page's state. */
 
 type About = NonNullable<typeof trouble.value>["about"];
 
 let reading: AbortController | null = null;
-let making: AbortController | null = null;
+/** What the user waits for: one thing at a time. */
+let awaited: AbortController | null = null;
 let noteId = 0;
+
+/** Typing a network's name pauses for so long before it is read. */
+const TYPING_MS = 300;
+let typing: ReturnType<typeof setTimeout> | undefined;
 
 /** Says a sentence that passes. */
 export function say(text: string): void {
@@ -77,83 +95,114 @@ export function showView(view: ViewName): void {
   words.value = { ...words.value, view };
 }
 
+/** Takes another preset for the network, as it is typed: it is read when the typing pauses, or `atOnce`. */
+export function typeNetwork(topology: string, atOnce = false): void {
+  words.value = withNetwork(words.value, topology, null);
+  unread.value = null;
+  program.value = null;
+  clearTimeout(typing);
+  if (atOnce) void readNetwork();
+  else typing = setTimeout(() => void readNetwork(), TYPING_MS);
+}
+
+/** Begins something that the user waits for, in place of what was waited for before; returns what cancels it. */
+function begun(what: NonNullable<typeof busy.value>["what"]): AbortController {
+  awaited?.abort();
+  awaited = new AbortController();
+  batch(() => {
+    busy.value = { what, progress: null };
+    trouble.value = null;
+  });
+  return awaited;
+}
+
+function ended(controller: AbortController): void {
+  if (awaited !== controller) return;
+  awaited = null;
+  busy.value = null;
+}
+
+/** Shows how far the work of that controller is. */
+const showing = (controller: AbortController) => (progress: Progress) => {
+  if (awaited === controller && busy.value !== null) busy.value = { ...busy.value, progress };
+};
+
 /** Synthesizes what the words ask for. */
 export async function synthesize(): Promise<boolean> {
-  making?.abort();
-  const controller = new AbortController();
-  making = controller;
+  const controller = begun("make");
+  const { signal } = controller;
   const asked = words.value;
-  busy.value = { what: "make", progress: null };
+  let about: About = "network";
   try {
     const wish = makeWish(asked);
     // the view of the network that the schedule runs on: it may have been changed since
-    const view = await ask("network", { wish: wish.network }, { signal: controller.signal });
-    const schedule = await ask(
-      "make",
-      { wish },
-      {
-        signal: controller.signal,
-        onProgress: (progress) => {
-          busy.value = { what: "make", progress };
-        },
-      },
-    );
+    const view = await ask("network", { wish: wish.network }, { signal });
+    about = "make";
+    const schedule = await ask("make", { wish }, { signal, onProgress: showing(controller) });
     batch(() => {
       made.value = { schedule, network: view, words: asked };
-      trouble.value = null;
+      program.value = null;
     });
     return true;
   } catch (error) {
-    if (making === controller) complain("make", error);
+    if (awaited === controller) complain(about, error);
     return false;
   } finally {
-    if (making === controller) {
-      busy.value = null;
-      making = null;
-    }
+    ended(controller);
   }
 }
 
 /** Stops what the user waits for. */
 export function cancel(): void {
-  making?.abort();
-  making = null;
+  awaited?.abort();
+  awaited = null;
   busy.value = null;
 }
 
-/** Opens a file that was dropped, pasted or chosen: a network, a schedule or a program. */
-export async function openFile(file: File): Promise<Opened | null> {
+/** Opens a file that was dropped, pasted or chosen: a network, a schedule or a program. `options`: what it leaves open. */
+export async function openFile(file: File, options: Options = {}): Promise<Opened | null> {
+  const controller = begun("open");
   const given = { name: file.name, content: file };
   try {
-    const opened = await ask("open", { file: given, options: {} });
+    const opened = await ask(
+      "open",
+      { file: given, options },
+      { signal: controller.signal, onProgress: showing(controller) },
+    );
     batch(() => {
-      trouble.value = null;
       before.value = null;
+      unread.value = null;
+      program.value = opened.kind === "program" ? { ...opened, file: given } : null;
       if (opened.kind === "program") return;
-      const { without: _, degrade: _d, ...options } = words.value.options;
-      words.value = { ...words.value, topology: "", file: given, options, view: "network" };
+      words.value = { ...withNetwork(words.value, "", given, options), view: "network" };
       showNetwork(opened.network);
       made.value =
         opened.kind === "schedule" ? { schedule: opened.schedule, network: opened.network, words: words.value } : null;
     });
     return opened;
   } catch (error) {
+    if (awaited !== controller) return null;
+    unread.value = { file, options };
     complain("open", error);
     return null;
+  } finally {
+    ended(controller);
   }
 }
 
 /** Writes a subject in a format and saves the file. */
 export async function exportTo(subject: Subject, to: string, options: Options = {}): Promise<void> {
-  busy.value = { what: "export", progress: null };
+  const controller = begun("export");
   try {
-    const { file, what, notes: remarks } = await ask("export", { subject, to, options });
+    const asked = { subject, to, options };
+    const { signal } = controller;
+    const { file, what, notes: remarks } = await ask("export", asked, { signal, onProgress: showing(controller) });
     saveFile(file);
     say([`${file.name}: ${what}`, ...remarks].join(". "));
   } catch (error) {
-    complain("export", error);
+    if (awaited === controller) complain("export", error);
   } finally {
-    busy.value = null;
+    ended(controller);
   }
 }
 

@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
-import type { Progress } from "../../words/options.ts";
-import type { Failure, NetworkView, ScheduleView, Welcome } from "../protocol.ts";
+import type { Options, Progress } from "../../words/options.ts";
+import type { Failure, GivenFile, NetworkView, Opened, ScheduleView, Welcome } from "../protocol.ts";
 import { FIRST_WORDS, makeWish, type Words } from "./words.ts";
 
 /** The page's state. Views read it; only actions.ts writes it (but for `selection`, `hovered` and what a view keeps for itself). */
@@ -21,6 +21,13 @@ export interface Made {
   readonly words: Words;
 }
 
+/** The program that was opened last, until it is closed. */
+export const program = signal<OpenedProgram | null>(null);
+export type OpenedProgram = Extract<Opened, { readonly kind: "program" }> & { readonly file: GivenFile };
+
+/** A file that could not be read, with what was said of it: some lack figures that options can give. */
+export const unread = signal<{ readonly file: File; readonly options: Options } | null>(null);
+
 /** A node, or a link (both ways of a wire where `wire`). */
 export type Selection =
   | { readonly kind: "node"; readonly node: number }
@@ -30,7 +37,7 @@ export const hovered = signal<Selection | null>(null);
 
 /** What the worker is busy with; null: nothing that the user waits for. */
 export const busy = signal<{
-  readonly what: "network" | "make" | "compare" | "export";
+  readonly what: "network" | "make" | "compare" | "export" | "open";
   readonly progress: Progress | null;
 } | null>(null);
 

@@ -43,8 +43,9 @@ export const FIRST_WORDS: Words = {
   view: "network",
 };
 
+/** In the order of the names, so that equal options are equal as JSON. */
 const only = (options: Options, names: readonly string[]): Options =>
-  Object.fromEntries(Object.entries(options).filter(([name, value]) => names.includes(name) && value !== undefined));
+  Object.fromEntries(names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]));
 
 /** Returns the network that the words name, without what failed or was degraded where `whole`. */
 export function networkWish({ topology, file, options }: Words, whole = false): NetworkWish {
@@ -58,6 +59,15 @@ export const makeWish = (words: Words): MakeWish => ({
   network: networkWish(words),
   options: only(words.options, MAKE_OPTIONS),
 });
+
+/** Options that name nodes of a network or say how its file is read: they mean nothing for another one. */
+const OF_ONE_NETWORK: readonly string[] = [...NETWORK_OPTIONS, "root", "group"];
+
+/** Returns the words for another network: a file, or the preset of that name where it is null; `options` says how it is read. */
+export function withNetwork(words: Words, topology: string, file: GivenFile | null, options: Options = {}): Words {
+  const kept = Object.fromEntries(Object.entries(words.options).filter(([name]) => !OF_ONE_NETWORK.includes(name)));
+  return { ...words, topology, file, options: { ...kept, ...options } };
+}
 
 /** Returns the words with some options changed; undefined takes an option away. */
 export function withOptions(words: Words, changes: Options): Words {

@@ -21,6 +21,7 @@ export function welcome(engine: Engine): Welcome {
       makes: isTreeMaker(algorithm) ? "trees" : isPhaseMaker(algorithm) ? "phases" : "steps",
       collectives: algorithm.collectives,
       solves: "solves" in algorithm && algorithm.solves === true,
+      policies: algorithm.policies,
     })),
     formats: NETWORK_FORMATS.map(({ name, description }) => ({ name, description })),
     exports: [],
