@@ -6,7 +6,7 @@ import { aboutBytes, jsonBytesOf } from "../model/estimate.ts";
 import { withoutPhases } from "../model/schedule.ts";
 import { isTreeFlow } from "../model/tree-flow.ts";
 import { aboutOf } from "../words/synthesis-options.ts";
-import type { Exporter } from "./exporter.ts";
+import type { Exporter, Written } from "./exporter.ts";
 import { treesJsonBytesOf, writeShown } from "./schedule-output.ts";
 import { expanded } from "./steps.ts";
 import type { World } from "./world.ts";
@@ -24,8 +24,10 @@ const MOST_INSIDE = 2 ** 28;
 interface Inside {
   readonly name: string;
   readonly kind: "schedule" | "network";
-  /** The parts of its JSON file. */
-  readonly parts: Iterable<string>;
+  /** About how long its JSON file is. */
+  readonly bytes: number;
+  /** Returns the parts of that file. */
+  parts(): Iterable<string>;
 }
 
 /** Returns a text as a page may hold it between the quotes of a JSON text: no `<` that could end or open an element. */
@@ -34,29 +36,29 @@ const quoted = (text: string): string => JSON.stringify(text).slice(1, -1).repla
 /** Yields the page with something inside; nothing of that is held but one part. */
 function* filled([head, tail]: readonly [string, string], { name, kind, parts }: Inside): Generator<string> {
   yield `${head}${BEFORE}{"name":"${quoted(name)}","kind":"${kind}","text":"`;
-  for (const part of parts) yield quoted(part);
+  for (const part of parts()) yield quoted(part);
   yield `"}${AFTER}${tail}`;
 }
 
 /** Returns what stands before and behind the place of the page. Throws InputError for a page that is not the app. */
 async function halvesOf(world: World): Promise<readonly [string, string]> {
-  const page = await world.page();
-  const [head, tail, ...more] = page.split(PLACE);
-  if (head !== undefined && tail !== undefined && more.length === 0) return [head, tail];
-  throw new InputError("the built app", `a page with ${PLACE} once`, `${more.length === 0 ? "none" : more.length + 1}`);
+  const [head = "", tail, ...more] = (await world.page()).split(PLACE);
+  if (tail !== undefined && more.length === 0) return [head, tail];
+  throw new InputError("the built app", `a page with ${PLACE} once`, tail === undefined ? 0 : more.length + 1);
 }
 
-/** Writes the page; `bytes`: about the length of the text inside. */
-async function write(world: World, path: string, inside: Inside, bytes: number, what: string) {
+/** Writes the page. Throws InputError for more inside than browsers open. */
+async function write(world: World, path: string, inside: Inside): Promise<Written> {
   const output = world.file(path);
-  if (bytes > MOST_INSIDE) {
-    const most = `a schedule whose JSON has at most ${aboutBytes(MOST_INSIDE)}`;
-    throw new InputError("--to", most, `html, about ${aboutBytes(bytes)}`);
+  if (inside.bytes > MOST_INSIDE) {
+    const most = `a ${inside.kind} whose JSON has at most ${aboutBytes(MOST_INSIDE)}`;
+    throw new InputError("--to", most, `html, about ${aboutBytes(inside.bytes)}`);
   }
   const halves = await halvesOf(world);
-  const whole = bytes + halves[0].length + halves[1].length;
+  const whole = inside.bytes + halves[0].length + halves[1].length;
   output.refuseWithoutRoom(whole);
-  return { bytes: writeShown(world, output, filled(halves, inside), whole), what };
+  const bytes = writeShown(world, output, filled(halves, inside), whole);
+  return { bytes, what: `the app with a ${inside.kind}` };
 }
 
 export const APP_EXPORTER: Exporter = {
@@ -70,16 +72,22 @@ export const APP_EXPORTER: Exporter = {
     const schedule = withoutPhases(given, "--to html");
     const { collective, topology } = schedule;
     const about = report === null ? undefined : aboutOf(report);
-    const [parts, bytes] = isTreeFlow(schedule)
-      ? [treeFlowJsonParts(schedule, about), treesJsonBytesOf(schedule)]
-      : [scheduleJsonParts(expanded(schedule, "--to html"), about), jsonBytesOf(schedule)];
-    const name = `${collective.kind} on ${topology.name}`;
-    return write(world, path, { name, kind: "schedule", parts }, bytes, "the app with a schedule");
+    const inside = { name: `${collective.kind} on ${topology.name}`, kind: "schedule" } as const;
+    return isTreeFlow(schedule)
+      ? write(world, path, {
+          ...inside,
+          bytes: treesJsonBytesOf(schedule),
+          parts: () => treeFlowJsonParts(schedule, about),
+        })
+      : write(world, path, {
+          ...inside,
+          bytes: jsonBytesOf(schedule),
+          parts: () => scheduleJsonParts(expanded(schedule, "--to html"), about),
+        });
   },
   fromNetwork(world, { topology }, path) {
     const parts = [...topologyJsonParts(topology)];
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-    const inside: Inside = { name: topology.name, kind: "network", parts };
-    return write(world, path, inside, bytes, "the app with a network");
+    return write(world, path, { name: topology.name, kind: "network", bytes, parts: () => parts });
   },
 };
