@@ -2,13 +2,14 @@ import { statSync } from "node:fs";
 import { InputError } from "../errors.ts";
 import type { ScheduleSubject, Subject } from "../exporters/subject.ts";
 import { looksLikeProgram, readProgram } from "../import/program.ts";
+import { isScheduleText } from "../import/schedule-text.ts";
 import type { Topology } from "../model/topology.ts";
 import { refuseOptions, textOf } from "../words/values.ts";
 import type { Context } from "./context.ts";
 import { nameOf, STANDARD_INPUT } from "./input-file.ts";
 import { networkOf } from "./network.ts";
 import { refuseNetwork, textUnlessBys } from "./program-files.ts";
-import { isScheduleText, scheduleOf } from "./schedule-file.ts";
+import { scheduleOf } from "./schedule-file.ts";
 
 /** Options that say how a schedule is made; they mean nothing beside one that is there. */
 const MAKING = [

@@ -201,6 +201,8 @@ export interface Placement {
   readonly y: Float64Array;
   /** Radius of an NPU. */
   readonly radius: number;
+  /** [nodes] how wide a switch may be drawn. */
+  readonly room: Float32Array;
   readonly width: number;
   readonly height: number;
   /** [wires] how far the middle of the line from a to b stands off the straight one, to its left. */

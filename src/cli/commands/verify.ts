@@ -1,4 +1,5 @@
 import { InputError } from "../../errors.ts";
+import { isJoint } from "../../import/schedule-text.ts";
 import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
 import { isTreeFlow } from "../../model/tree-flow.ts";
@@ -9,7 +10,7 @@ import { verifyJointFile } from "../joint-files.ts";
 import { verifyPhasesFile } from "../phase-files.ts";
 import { programFileOf, verifyProgramFile } from "../program-files.ts";
 import { isFolder, verifyProgramFolder } from "../program-folder.ts";
-import { anyScheduleOf, isJoint } from "../schedule-file.ts";
+import { anyScheduleOf } from "../schedule-file.ts";
 import { collectiveText } from "../synthesis-report.ts";
 import { verifyTreesFile } from "../tree-files.ts";
 import { KEPT, writeVerdict } from "../verdict.ts";

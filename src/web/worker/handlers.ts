@@ -3,7 +3,7 @@ import type { Progress } from "../../words/options.ts";
 import type { Answer, Ask, RequestName } from "../protocol.ts";
 import { make } from "./make.ts";
 import { networkView } from "./network-view.ts";
-import { networkOf } from "./networks.ts";
+import { partAndWholeOf } from "./networks.ts";
 import { welcome } from "./welcome.ts";
 
 /** What a request has of its surroundings. */
@@ -24,7 +24,10 @@ const unbuilt = async (): Promise<never> => {
 /** Every request and what answers it. */
 export const HANDLERS: { readonly [Name in RequestName]: Handler<Name> } = {
   welcome: async (_, { engine }) => welcome(engine),
-  network: async ({ wish }) => networkView(await networkOf(wish)),
+  network: async ({ wish }) => {
+    const { topology, whole } = await partAndWholeOf(wish);
+    return networkView(topology, whole);
+  },
   open: unbuilt,
   make,
   file: unbuilt,

@@ -1,36 +1,77 @@
-import { bandwidthClasses, type Wire, widthOf, wiresOf } from "../../export/pictures/wires.ts";
+import { bandwidthClasses, type Wire, widthOf } from "../../export/pictures/wires.ts";
 import { sizeText } from "../../export/svg-topology.ts";
-import { linkCount, nodeCount, type Topology, topologyHash } from "../../model/topology.ts";
-import type { NetworkView, WireColumns } from "../protocol.ts";
+import { type Topology, topologyHash } from "../../model/topology.ts";
+import type { GoneWire, NetworkView, Placement, WireColumns } from "../protocol.ts";
+import { linkWires } from "./link-wires.ts";
 import { placementOf } from "./placement.ts";
 
 /** Returns the wires as columns, with the class of each and the wire of every link. */
-function columnsOf(topology: Topology, wires: readonly Wire[], classTop: readonly number[]): WireColumns {
-  const { linkSource, linkTarget } = topology;
-  const nodes = nodeCount(topology);
-  const wireOf = new Map(wires.map(({ a, b }, wire) => [a * nodes + b, wire]));
-  const ofLink = new Int32Array(linkCount(topology));
-  for (let link = 0; link < ofLink.length; link++) {
-    const [from, to] = [linkSource[link], linkTarget[link]];
-    ofLink[link] = wireOf.get(from < to ? from * nodes + to : to * nodes + from) as number;
-  }
+function columnsOf(topology: Topology, classTop: readonly number[]): WireColumns {
+  const { wires, ofLink } = linkWires(topology);
   return {
     a: Int32Array.from(wires, ({ a }) => a),
     b: Int32Array.from(wires, ({ b }) => b),
     forward: Float64Array.from(wires, ({ forward }) => forward),
     backward: Float64Array.from(wires, ({ backward }) => backward),
     bandwidthClass: Uint8Array.from(wires, (wire) => classTop.findIndex((top) => widthOf(wire) <= top)),
-    ofLink,
+    ofLink: ofLink.slice(),
   };
 }
 
-/** Returns a network as it is drawn; its columns may be moved. O(nodes + links), and what its placement takes. */
-export function networkView(topology: Topology): NetworkView {
-  const wires = wiresOf(topology);
-  const classes = bandwidthClasses(wires);
+/** Names of both ends of a wire, as one key. */
+const wireKey = ({ nodeNames }: Topology, { a, b }: Wire): string => `${nodeNames[a]}\n${nodeNames[b]}`;
+
+const NOTHING_GONE: NetworkView["gone"] = { nodes: [], wires: [] };
+
+/** Where the nodes of a network stand, and what of the whole one is gone. */
+interface Placed {
+  readonly placement: Placement;
+  readonly gone: NetworkView["gone"];
+}
+
+/** Returns where the nodes of a part of a network stand: where they stand in the whole one, so that nothing jumps. */
+function placedIn(whole: Topology, part: Topology): Placed {
+  const { wires } = linkWires(whole);
+  const placement = placementOf(whole, wires);
+  if (whole === part) return { placement, gone: NOTHING_GONE };
+  const { x, y, bend } = placement;
+  const left = new Set(part.nodeNames);
+  const leftWires = new Set(linkWires(part).wires.map((wire) => wireKey(part, wire)));
+  const isLeft = whole.nodeNames.map((name) => left.has(name));
+  const isWireLeft = wires.map((wire) => leftWires.has(wireKey(whole, wire)));
+  const ends = ({ a, b }: Wire): GoneWire => ({
+    a: whole.nodeNames[a],
+    b: whole.nodeNames[b],
+    x1: x[a],
+    y1: y[a],
+    x2: x[b],
+    y2: y[b],
+  });
+  return {
+    // nodes and wires that are left keep their order
+    placement: {
+      ...placement,
+      x: x.filter((_, node) => isLeft[node]),
+      y: y.filter((_, node) => isLeft[node]),
+      bend: bend.filter((_, wire) => isWireLeft[wire]),
+    },
+    gone: {
+      nodes: whole.nodeNames.flatMap((name, node) =>
+        isLeft[node] ? [] : [{ name, x: x[node], y: y[node], isNpu: node < whole.npuCount }],
+      ),
+      wires: wires.flatMap((wire, w) => (isWireLeft[w] ? [] : [ends(wire)])),
+    },
+  };
+}
+
+/**
+ * Returns a network as it is drawn, in its place within the whole one that it is what is left of; its columns may be moved.
+ * O(nodes + links), and what the placement takes.
+ */
+export function networkView(topology: Topology, whole = topology): NetworkView {
+  const classes = bandwidthClasses(linkWires(topology).wires);
   const columns = columnsOf(
     topology,
-    wires,
     classes.map(({ to }) => to),
   );
   const groupOf = new Map<string, number>();
@@ -60,7 +101,7 @@ export function networkView(topology: Topology): NetworkView {
     linkLatencyPs: topology.linkLatencyPs.slice(),
     wires: columns,
     classes: classes.map(({ text }, i) => ({ text, wires: columns.bandwidthClass.filter((c) => c === i).length })),
-    placement: placementOf(topology, wires),
-    whole: null,
+    ...placedIn(whole, topology),
+    whole: whole === topology ? null : { npuCount: whole.npuCount, nodeNames: whole.nodeNames },
   };
 }

@@ -1,25 +1,44 @@
 import { InputError } from "../../errors.ts";
-import { readTopology } from "../../import/recognise.ts";
+import { bytesSource, looksLikeBys, readBysTopology } from "../../import/bys.ts";
+import { readTopology, refuseOptions } from "../../import/recognise.ts";
 import { degrade, without } from "../../model/modify.ts";
 import { presetTopology } from "../../model/presets/preset.ts";
 import type { Topology } from "../../model/topology.ts";
 import { topologyOptions } from "../../words/topology-options.ts";
 import { degradations, listOf, textOf } from "../../words/values.ts";
 import type { NetworkWish } from "../protocol.ts";
+import { bytesOf, textIn } from "./given-file.ts";
 
 /** Returns the network of a wish as it stands in its file or preset, whole. Throws InputError. */
 export async function wholeNetworkOf({ topology, file, options }: NetworkWish): Promise<Topology> {
-  if (file !== null) return readTopology(await file.content.text(), file.name, topologyOptions(options));
-  if (topology.trim() === "") throw new InputError("the topology", "a preset or a file");
-  return presetTopology(topology);
+  const open = topologyOptions(options);
+  if (file === null) {
+    if (topology.trim() === "") throw new InputError("the topology", "a preset or a file");
+    refuseOptions(open, topology);
+    return presetTopology(topology);
+  }
+  const bytes = await bytesOf(file);
+  if (!looksLikeBys(bytes)) return readTopology(textIn(bytes, file.name), file.name, open);
+  refuseOptions(open, file.name);
+  return readBysTopology(bytesSource(bytes), file.name);
 }
 
-/** Returns the network of a wish with what failed or was degraded. Throws InputError. */
-export async function networkOf(wish: NetworkWish): Promise<Topology> {
+/** A network with what failed or was degraded, and as it was before. */
+export interface PartAndWhole {
+  readonly topology: Topology;
+  /** The same object where nothing failed. */
+  readonly whole: Topology;
+}
+
+/** Returns the network of a wish, and the whole one that it is part of. Throws InputError. */
+export async function partAndWholeOf(wish: NetworkWish): Promise<PartAndWhole> {
   const gone = textOf(wish.options, "without");
   const slow = textOf(wish.options, "degrade");
   const whole = await wholeNetworkOf(wish);
   const rest =
     gone === undefined ? whole : without(whole, listOf(gone, "--without", "names of NPUs, switches and links"));
-  return slow === undefined ? rest : degrade(rest, degradations(slow));
+  return { topology: slow === undefined ? rest : degrade(rest, degradations(slow)), whole };
 }
+
+/** Returns the network of a wish with what failed or was degraded. Throws InputError. */
+export const networkOf = async (wish: NetworkWish): Promise<Topology> => (await partAndWholeOf(wish)).topology;

@@ -19,6 +19,8 @@ export function scheduleView(ref: ScheduleRef, { schedule, report }: Kept, ms: n
     totalPs: (report.simulated ?? report.time).us * PS_PER_US,
     cut: cut === null ? null : { nodes: Int32Array.from(cut.nodes), direction: cut.direction },
     command: "",
+    network: null,
+    violations: [],
     ms,
   };
 }
