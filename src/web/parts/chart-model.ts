@@ -1,0 +1,71 @@
+import { type AxisScale, placeOn } from "./chart-ticks.ts";
+
+/** What a chart shows. */
+export interface ChartAxis {
+  /** With the unit where the ticks do not say it. */
+  readonly label: string;
+  readonly scale: AxisScale;
+  readonly text: (value: number) => string;
+  /** Ends of the axis; those of the values without them. */
+  readonly low?: number;
+  readonly high?: number;
+}
+
+export interface ChartLine {
+  readonly name: string;
+  /** A CSS variable, "--chart-1". */
+  readonly colour: string;
+  /** At each abscissa; null: none. */
+  readonly values: ArrayLike<number | null>;
+  readonly dash?: readonly number[];
+  readonly width?: number;
+  /** Index of a marker's shape; none without it. */
+  readonly marker?: number;
+  /** The area below it is shaded. */
+  readonly filled?: boolean;
+}
+
+/** Colours that lines take in turns (chart.css has them for both schemes). */
+export const LINE_COLOURS = 8;
+export const lineColour = (line: number): string => `--chart-${(line % LINE_COLOURS) + 1}`;
+/** Shapes that markers take in turns, so that lines differ without their colours. */
+export const MARKER_SHAPES = 6;
+
+/** Returns the ends of an axis as places on it, a little apart where all values are the same. */
+export function endsOf(axis: ChartAxis, values: Iterable<number | null>): readonly [number, number] {
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of values) {
+    const place = value === null ? Number.NaN : placeOn(axis.scale, value);
+    if (place < low) low = place;
+    if (place > high) high = place;
+  }
+  const given = [axis.low, axis.high].map((end) => (end === undefined ? Number.NaN : placeOn(axis.scale, end)));
+  if (!Number.isNaN(given[0])) low = given[0] as number;
+  if (!Number.isNaN(given[1])) high = given[1] as number;
+  if (!(low <= high)) return [0, 1];
+  return low === high ? [low - 0.5, high + 0.5] : [low, high];
+}
+
+/** Returns the line whose value at an abscissa is nearest to a place of the y axis; -1 where there is none. */
+export function nearestLine(lines: readonly ChartLine[], scale: AxisScale, index: number, place: number): number {
+  let [nearest, distance] = [-1, Number.POSITIVE_INFINITY];
+  for (const [i, { values }] of lines.entries()) {
+    const value = values[index];
+    if (value === null || value === undefined) continue;
+    const apart = Math.abs(placeOn(scale, value) - place);
+    if (apart < distance) [nearest, distance] = [i, apart];
+  }
+  return nearest;
+}
+
+/** Returns the lines that have a value at an abscissa, by value, the highest first. */
+export function linesAt(
+  lines: readonly ChartLine[],
+  index: number,
+): { readonly line: number; readonly value: number }[] {
+  const found = lines.flatMap(({ values }, line) => {
+    const value = values[index];
+    return value === null || value === undefined ? [] : [{ line, value }];
+  });
+  return found.sort((a, b) => b.value - a.value || a.line - b.line);
+}

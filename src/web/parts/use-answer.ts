@@ -1,0 +1,58 @@
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Answer, Failure, Refusal, ScheduleView } from "../protocol.ts";
+import { ask, RequestError } from "../state/client.ts";
+
+/** Requests about a schedule as it is. */
+export type AboutSchedule = "loads" | "trees" | "timeline" | "hops";
+
+export type Waiting<Value> =
+  | { readonly kind: "waiting" }
+  | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "here"; readonly value: Value };
+
+/** Answers by schedule, so that a view that is shown again need not ask again. */
+const known = new WeakMap<ScheduleView, Map<AboutSchedule, unknown>>();
+
+/** Returns what to say of a failed request. */
+export const failureOf = (error: unknown): Failure =>
+  error instanceof RequestError ? error.failure : { kind: "internal", place: null, message: (error as Error).message };
+
+/**
+ * Returns what the worker answers about a schedule; "waiting" until then, "failed" with a sentence where it refuses or fails.
+ * A request is given up when the schedule changes or the view goes; answers are kept as long as the schedule.
+ */
+export function useAnswer<Name extends AboutSchedule>(
+  name: Name,
+  schedule: ScheduleView | null,
+): Signal<Waiting<Exclude<Answer<Name>, Refusal>>> {
+  type Value = Exclude<Answer<Name>, Refusal>;
+  const state = useSignal<Waiting<Value>>({ kind: "waiting" });
+  useEffect(() => {
+    if (schedule === null) return;
+    const answers = known.get(schedule) ?? new Map<AboutSchedule, unknown>();
+    known.set(schedule, answers);
+    const before = answers.get(name) as Value | undefined;
+    if (before !== undefined) {
+      state.value = { kind: "here", value: before };
+      return;
+    }
+    state.value = { kind: "waiting" };
+    const controller = new AbortController();
+    ask(name, { schedule: schedule.ref } as never, { signal: controller.signal }).then(
+      (answer) => {
+        if (controller.signal.aborted) return;
+        if ("refusal" in answer) state.value = { kind: "failed", message: answer.refusal };
+        else {
+          answers.set(name, answer);
+          state.value = { kind: "here", value: answer as Value };
+        }
+      },
+      (error) => {
+        if (!controller.signal.aborted) state.value = { kind: "failed", message: failureOf(error).message };
+      },
+    );
+    return () => controller.abort();
+  }, [name, schedule, state]);
+  return state;
+}
