@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { begin } from "./state/actions.ts";
+import { begin } from "./state/begin.ts";
 import "./style/base.css";
 import "./style/controls.css";
 

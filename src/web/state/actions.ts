@@ -3,20 +3,7 @@ import type { Options, Progress } from "../../words/options.ts";
 import type { NetworkView, Opened, Subject } from "../protocol.ts";
 import { ask, RequestError } from "./client.ts";
 import { saveFile } from "./save.ts";
-import {
-  before,
-  busy,
-  hovered,
-  made,
-  network,
-  notes,
-  program,
-  selection,
-  trouble,
-  unread,
-  welcome,
-  words,
-} from "./store.ts";
+import { before, busy, hovered, made, network, notes, program, selection, trouble, unread, words } from "./store.ts";
 import { makeWish, networkWish, type ViewName, type Words, withNetwork, withOptions } from "./words.ts";
 
 /** All that changes the page's state. */
@@ -42,7 +29,7 @@ export function say(text: string): void {
 }
 
 /** Shows what went wrong, beside what caused it; nothing where it was cancelled. */
-function complain(about: About, error: unknown): void {
+export function complain(about: About, error: unknown): void {
   const failure =
     error instanceof RequestError
       ? error.failure
@@ -204,14 +191,4 @@ export async function exportTo(subject: Subject, to: string, options: Options = 
   } finally {
     ended(controller);
   }
-}
-
-/** Starts the worker and reads the first network. */
-export async function begin(): Promise<void> {
-  try {
-    welcome.value = await ask("welcome", {});
-  } catch (error) {
-    complain("network", error);
-  }
-  await readNetwork();
 }

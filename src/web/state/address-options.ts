@@ -1,0 +1,39 @@
+import { parseSize, parseTime } from "../../model/units.ts";
+import { degradations, listOf, namedCollective, oneOf, switchDegree, wholeNumber } from "../../words/values.ts";
+
+/** What can be said of an option's text before the worker sees it. */
+
+type Check = (text: string) => unknown;
+
+const numberOrAuto =
+  (place: string): Check =>
+  (text) =>
+    text === "auto" || wholeNumber(text, place, 1);
+
+const CHECKS: Readonly<Record<string, Check>> = {
+  collective: (text) => namedCollective(text),
+  size: (text) => parseSize(text),
+  chunks: numberOrAuto("--chunks"),
+  k: numberOrAuto("--k"),
+  seed: (text) => wholeNumber(text, "--seed", 0),
+  trials: (text) => wholeNumber(text, "--trials", 1),
+  nodes: (text) => wholeNumber(text, "--nodes", 1),
+  profileScale: (text) => wholeNumber(text, "--profile-scale", 1),
+  switchDegree,
+  timeLimit: (text) => parseTime(text, "--time-limit"),
+  outsiders: (text) => oneOf(text, ["relay", "none"], "--outsiders"),
+  eulerian: (text) => oneOf(text, ["trim", "switches"], "--eulerian"),
+  switching: (text) => oneOf(text, ["cut-through", "store-and-forward"], "--switching"),
+  degrade: degradations,
+  without: (text) => listOf(text, "--without", "names of NPUs, switches and links"),
+};
+
+/** Returns what is wrong with an option's text, a sentence; null where nothing is, or only the worker can tell. */
+export function optionComplaint(option: string, text: string): string | null {
+  try {
+    CHECKS[option]?.(text);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -1,0 +1,120 @@
+import type { Options } from "../../words/options.ts";
+import { optionComplaint } from "./address-options.ts";
+import { MAKE_OPTIONS, NETWORK_OPTIONS, VIEWS, type ViewName, type Words } from "./words.ts";
+
+/**
+ * The fragment of the page's address, which browsers send to nobody: `#topology=mesh:4x4&collective=allgather&view=time`.
+ * Options have the names of the command line, those without a value no "="; `run` says that there was a schedule, `open` that
+ * the server holds a file, `file` what address-file.ts packs.
+ */
+export interface Address {
+  readonly topology: string | null;
+  /** As address-file.ts packs it. */
+  readonly file: string | null;
+  /** The name of a file that the server offers. */
+  readonly open: string | null;
+  /** Those that can be used. */
+  readonly options: Options;
+  readonly view: ViewName | null;
+  readonly run: boolean;
+  /** What cannot be used, a sentence each. */
+  readonly complaints: readonly string[];
+}
+
+/** Options that have no value on the command line, and what they set. */
+const FLAGS: Readonly<Record<string, readonly [name: string, value: boolean]>> = {
+  offload: ["offload", true],
+  "no-nvls": ["nvls", false],
+};
+const VALUED = new Map([...NETWORK_OPTIONS, ...MAKE_OPTIONS].map((name) => [kebab(name), name] as const));
+VALUED.delete("offload");
+VALUED.delete("nvls");
+
+/** Returns an option's name on the command line: "switch-degree" for "switchDegree". */
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** Returns what a value of an address stands for; null for a broken one. */
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Returns a value as it stands in an address: with percent signs for what would end a field, or a link in running text. */
+const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(/%(3A|2C|40|2F|3D|3B)/g, (code) => decodeURIComponent(code));
+
+/** Returns what a fragment says, with or without its "#". Never throws: what is wrong is left out and told of. O(length). */
+export function readAddress(fragment: string): Address {
+  const complaints: string[] = [];
+  const given = new Map<string, string>();
+  for (const field of fragment.replace(/^#/, "").split("&")) {
+    if (field === "") continue;
+    const cut = field.indexOf("=");
+    const name = cut < 0 ? field : field.slice(0, cut);
+    const value = cut < 0 ? "" : decoded(field.slice(cut + 1));
+    if (value === null) complaints.push(`the value of "${name}" is cut short or has a stray "%"`);
+    else if (given.has(name)) complaints.push(`"${name}" stands there twice, and the first counts`);
+    else given.set(name, value);
+  }
+  const take = (name: string): string | null => {
+    const value = given.get(name) ?? null;
+    given.delete(name);
+    if (value !== "") return value;
+    complaints.push(`"${name}" has no value`);
+    return null;
+  };
+  const named = take("view");
+  const view = VIEWS.find((known) => known === named) ?? null;
+  if (named !== null && view === null) complaints.push(`there is no view "${named}", but ${VIEWS.join(", ")}`);
+  const [topology, file, open] = [take("topology"), take("file"), take("open")];
+  const run = take("run");
+  if (run !== null && run !== "1") complaints.push(`"run" is 1 or is left out, but not "${run}"`);
+  return { topology, file, open, options: optionsOf(given, complaints), view, run: run === "1", complaints };
+}
+
+function optionsOf(given: ReadonlyMap<string, string>, complaints: string[]): Options {
+  const options: Record<string, string | boolean> = {};
+  for (const [name, value] of given) {
+    const flag = FLAGS[name];
+    const option = VALUED.get(name);
+    if (flag !== undefined) {
+      if (value === "") options[flag[0]] = flag[1];
+      else complaints.push(`"${name}" takes no value`);
+    } else if (option === undefined) complaints.push(`nothing is called "${name}"`);
+    else {
+      const complaint = value === "" ? `"${name}" has no value` : optionComplaint(option, value);
+      if (complaint === null) options[option] = value;
+      else complaints.push(complaint);
+    }
+  }
+  return options;
+}
+
+/** Returns the fragment that says words, from which readAddress reads the same; `file` is packed. */
+export function writeAddress({ topology, options, view }: Words, file: string | null, run: boolean): string {
+  const fields = topology === "" ? [] : [`topology=${encoded(topology)}`];
+  if (file !== null) fields.push(`file=${encoded(file)}`);
+  // without a collective the address would mean the first visit's options
+  const said: Options = { collective: "allgather", ...options };
+  for (const [name, option] of VALUED) {
+    const value = said[option];
+    if (typeof value === "string") fields.push(`${name}=${encoded(value)}`);
+  }
+  for (const [flag, [name, value]] of Object.entries(FLAGS)) if (said[name] === value) fields.push(flag);
+  if (view !== "network") fields.push(`view=${view}`);
+  if (run) fields.push("run=1");
+  return `#${fields.join("&")}`;
+}
+
+/** Whether an address names a network. */
+export const namesNetwork = ({ topology, file, open }: Address): boolean =>
+  topology !== null || file !== null || open !== null;
+
+/** Whether an address says nothing of what is to be shown. */
+export const saysNothing = (address: Address): boolean =>
+  !namesNetwork(address) && address.view === null && !address.run && Object.keys(address.options).length === 0;

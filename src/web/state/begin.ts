@@ -1,0 +1,143 @@
+import { InputError } from "../../errors.ts";
+import type { GivenFile } from "../protocol.ts";
+import { changeWords, complain, openFile, readNetwork, synthesize } from "./actions.ts";
+import { type Address, namesNetwork, readAddress, saysNothing } from "./address.ts";
+import { fingerprintOf, packFile, unpackFile } from "./address-file.ts";
+import { ask } from "./client.ts";
+import { followWords, hasSchedule, holdAddress, lastAddress, noteAddress, recall } from "./history.ts";
+import { fileOffered, fileWithin } from "./inside.ts";
+import { keptAddress, keptFile, pauseKeeping } from "./keep.ts";
+import { made, network, program, trouble, welcome, words } from "./store.ts";
+import { FIRST_WORDS, networkWish, type Words } from "./words.ts";
+
+/** How the page begins and follows its address: what is inside the page, what the address says, what was kept, a first visit. */
+
+let turns = 0;
+/** The file within the page. */
+let within: GivenFile | null = null;
+
+/** Returns the words of an address but for its file; what it does not say is taken from a first visit's. */
+export function wordsOf({ topology, options, view }: Address): Words {
+  return {
+    topology: topology ?? FIRST_WORDS.topology,
+    file: null,
+    // an address of ours names the collective, and then says all; one by hand may say a little
+    options: options["collective"] === undefined ? { ...FIRST_WORDS.options, ...options } : options,
+    view: view ?? FIRST_WORDS.view,
+  };
+}
+
+/** Says what of the address cannot be used, unless something else went wrong since. */
+function complainOf(sentences: readonly string[]): void {
+  if (sentences.length === 0 || trouble.value !== null) return;
+  const message = `of the address not all could be used: ${sentences.join("; ")}`;
+  trouble.value = { about: "address", failure: { kind: "input", place: null, message } };
+}
+
+/** Returns the file that is shown, where an address means that. */
+async function shownFile(packed: string): Promise<GivenFile | null> {
+  const shown = program.value?.file ?? words.value.file;
+  return shown !== null && (await packFile(shown)) === packed ? shown : null;
+}
+
+/** Returns the file of an address; null where it names none. Throws InputError where it cannot be had. */
+async function fileOf({ file: packed, open }: Address): Promise<GivenFile | null> {
+  if (open !== null) return fileOffered(open);
+  if (packed === null) return null;
+  const shown = await shownFile(packed);
+  if (shown !== null) return shown;
+  const mention = await unpackFile(packed);
+  if ("given" in mention) return mention.given;
+  const { name, fingerprint } = mention;
+  if (within !== null && (await fingerprintOf(within.content)) === fingerprint) return { ...within, name };
+  const kept = await keptFile(fingerprint);
+  if (kept !== null) return kept;
+  throw new InputError("the file of the address", "a file that this browser has kept (open it again)", name);
+}
+
+/** Opens a file with the options and the view of words; without success there is at least a network. */
+async function openWith(file: GivenFile, { options, view }: Words): Promise<void> {
+  const asFile = file.content instanceof File ? file.content : new File([file.content], file.name);
+  words.value = { ...words.value, options };
+  const opened = await openFile(asFile, networkWish({ topology: "", file, options, view }, true).options);
+  if (opened === null || opened.kind === "program") {
+    if (network.value === null) await readNetwork();
+    words.value = { ...words.value, view };
+    return;
+  }
+  await changeWords({ ...words.value, options, view });
+  const last = made.value;
+  if (last !== null && last.schedule.ref.wish === null) made.value = { ...last, words: words.value };
+}
+
+/** Shows what an address says. `isOurs`: it was not typed or sent by anybody, so nothing is said of what is missing. */
+async function show(address: Address, isOurs = false): Promise<void> {
+  const turn = ++turns;
+  const release = holdAddress();
+  const complaints = [...address.complaints];
+  trouble.value = null;
+  try {
+    const next = wordsOf(address);
+    let file: GivenFile | null = null;
+    try {
+      file = (await fileOf(address)) ?? (namesNetwork(address) ? null : within);
+    } catch (error) {
+      complaints.push((error as Error).message);
+    }
+    if (turn !== turns) return;
+    const shown = program.value?.file ?? words.value.file;
+    if (file === null || address.topology !== null) {
+      if (file === null) program.value = null;
+      await changeWords(next);
+      if (network.value === null && trouble.value === null) await readNetwork();
+    }
+    if (file !== null && file !== shown) await openWith(file, next);
+    else if (file !== null && program.value === null) await changeWords({ ...next, topology: "", file });
+  } finally {
+    release();
+  }
+  if (!isOurs) complainOf(complaints);
+}
+
+/** Shows what an address says, and makes or recalls its schedule. */
+async function follow(fragment: string): Promise<void> {
+  noteAddress(fragment);
+  const address = readAddress(fragment);
+  await show(address);
+  if (!address.run || fragment !== lastAddress() || trouble.value?.about === "network") return;
+  const last = recall(fragment);
+  if (last !== undefined) made.value = last;
+  if (hasSchedule()) return;
+  await synthesize();
+  complainOf(address.complaints);
+}
+
+/** Follows the address when the user changes it or goes back. */
+function listen(): void {
+  const heard = (): void => {
+    if (location.hash !== lastAddress()) void follow(location.hash);
+  };
+  addEventListener("popstate", heard);
+  addEventListener("hashchange", heard);
+}
+
+/** Starts the worker, shows what is asked for or was kept, and writes the address from then on. */
+export async function begin(): Promise<void> {
+  void ask("welcome", {}).then(
+    (answer) => {
+      welcome.value = answer;
+    },
+    (error) => complain("network", error),
+  );
+  try {
+    within = fileWithin();
+  } catch (error) {
+    complain("open", error);
+  }
+  if (within !== null) pauseKeeping();
+  listen();
+  followWords();
+  const kept = within === null && saysNothing(readAddress(location.hash)) ? keptAddress() : null;
+  if (kept === null) await follow(location.hash);
+  else await show(readAddress(kept), true);
+}

@@ -1,0 +1,111 @@
+import { effect } from "@preact/signals";
+import { readAddress, writeAddress } from "./address.ts";
+import { isOnlyMentioned, packFile } from "./address-file.ts";
+import { keepAddress, keepFile } from "./keep.ts";
+import { isStale, type Made, made, program, words } from "./store.ts";
+
+/**
+ * Writes the state into the page's address and keeps it, as it changes. Back returns to the view before, and to the words of the
+ * schedule before: an entry with a schedule is never written over by other words.
+ */
+
+/** Changes that follow each other within so many milliseconds are written once. */
+const PAUSE_MS = 250;
+/** So many schedules are at hand when Back returns to them. */
+const MOST_RECALLED = 4;
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+let keptBlob: Blob | null = null;
+let turns = 0;
+let holds = 0;
+/** The address as it stands in the bar, or would if the browser let it. */
+let written = "";
+const recalled = new Map<string, Made>();
+
+/** Returns a fragment's words, whatever the view and whether there is a schedule. */
+const withoutView = (fragment: string): string => fragment.replace(/&view=\w+/, "").replace(/&run=1$/, "");
+
+/** How an entry follows another: "push" where Back should return to the one before, null where they are the same. */
+export function followUp(before: string, next: string): "push" | "replace" | null {
+  if (before === next) return null;
+  const [old, fresh] = [readAddress(before), readAddress(next)];
+  if (before !== "" && old.view !== fresh.view) return "push";
+  return old.run && withoutView(before) !== withoutView(next) ? "push" : "replace";
+}
+
+/** Whether the schedule that is shown was made here, from the words as they stand. */
+export const hasSchedule = (): boolean =>
+  made.value !== null && made.value.schedule.ref.wish !== null && !isStale.value;
+
+/** Returns the fragment that says all that is shown. */
+export async function presentAddress(): Promise<string> {
+  const [said, run] = [words.value, hasSchedule()];
+  const file = program.value?.file ?? said.file;
+  return writeAddress(said, file === null ? null : await packFile(file), run);
+}
+
+/** Returns the schedule that was shown under an address, where it is at hand. */
+export const recall = (fragment: string): Made | undefined => recalled.get(withoutView(fragment));
+
+/** Takes a fragment for the one in the bar: it was read from there. */
+export function noteAddress(fragment: string): void {
+  written = fragment;
+}
+
+/** The fragment that was written or noted last. */
+export const lastAddress = (): string => written;
+
+/** Lets the address stand while the state is between two; returns what ends that. */
+export function holdAddress(): () => void {
+  holds++;
+  return () => {
+    holds--;
+    soon();
+  };
+}
+
+function soon(): void {
+  clearTimeout(timer);
+  timer = setTimeout(() => void write(), PAUSE_MS);
+}
+
+async function write(): Promise<void> {
+  const turn = ++turns;
+  const file = program.value?.file ?? words.value.file;
+  const last = made.value;
+  const next = await presentAddress();
+  if (turn !== turns || holds > 0) return;
+  const how = followUp(written, next);
+  if (how !== null) enter(how, next);
+  if (last !== null && last === made.value && hasSchedule()) remember(next, last);
+  keepAddress(next);
+  if (file !== null && file.content !== keptBlob && isOnlyMentioned(next)) {
+    keptBlob = file.content;
+    void keepFile(file);
+  }
+}
+
+function enter(how: "push" | "replace", next: string): void {
+  written = next;
+  try {
+    if (how === "push") history.pushState(null, "", next);
+    else history.replaceState(null, "", next);
+  } catch {
+    // browsers refuse addresses that are long or change often; the state is kept all the same
+  }
+}
+
+function remember(fragment: string, schedule: Made): void {
+  const key = withoutView(fragment);
+  recalled.delete(key);
+  recalled.set(key, schedule);
+  for (const old of recalled.keys()) if (recalled.size > MOST_RECALLED) recalled.delete(old);
+}
+
+/** Writes the address from now on, whenever what it says has changed. Returns what ends that. */
+export function followWords(): () => void {
+  return effect(() => {
+    void [words.value, made.value, program.value, isStale.value];
+    soon();
+  });
+}

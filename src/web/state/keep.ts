@@ -1,0 +1,92 @@
+import { clear, createStore, get, set, type UseStore } from "idb-keyval";
+import { CACHE_PREFIX } from "../offline/names.ts";
+import type { GivenFile } from "../protocol.ts";
+import { fingerprintOf } from "./address-file.ts";
+
+/**
+ * What this browser keeps between visits: the last address in its local storage, the last file in its database. Either may be
+ * refused (private windows, full disks, strict settings): then nothing is kept, and nothing else changes.
+ */
+
+const PREFIX = "banyan.";
+const ADDRESS = `${PREFIX}address`;
+const FILE = "file";
+
+/** Nothing is kept any more until the page is loaded again. */
+let paused = false;
+let opened: UseStore | null = null;
+
+const store = (): UseStore => {
+  opened ??= createStore("banyan", "files");
+  return opened;
+};
+
+/** Returns what a storage gives; `otherwise` where it refuses. */
+function tried<T>(look: () => T, otherwise: T): T {
+  try {
+    return look();
+  } catch {
+    return otherwise;
+  }
+}
+
+async function attempted<T>(look: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await look();
+  } catch {
+    return otherwise;
+  }
+}
+
+/** Keeps nothing from now on, until the page is loaded again. */
+export function pauseKeeping(): void {
+  paused = true;
+}
+
+/** Returns the last fragment that was kept; null: none. */
+export const keptAddress = (): string | null => tried(() => localStorage.getItem(ADDRESS), null);
+
+/** Keeps a fragment instead of the last one. */
+export function keepAddress(fragment: string): void {
+  if (!paused) tried(() => localStorage.setItem(ADDRESS, fragment), undefined);
+}
+
+/** Returns the file that was kept; null: none, or one of another fingerprint. */
+export async function keptFile(fingerprint: string): Promise<GivenFile | null> {
+  const kept = await attempted(() => get<GivenFile>(FILE, store()), undefined);
+  if (kept === undefined || !(kept.content instanceof Blob)) return null;
+  return (await attempted(() => fingerprintOf(kept.content), "")) === fingerprint ? kept : null;
+}
+
+/** Keeps a file instead of the last one. Returns whether it was kept. */
+export async function keepFile({ name, content }: GivenFile): Promise<boolean> {
+  if (paused) return false;
+  return attempted(async () => {
+    // the bytes themselves: a file on a disk may change or go
+    await set(FILE, { name, content: new Blob([await content.arrayBuffer()]) }, store());
+    return true;
+  }, false);
+}
+
+/**
+ * Forgets the last address and file, what the page keeps besides (all of its own name), its copy for work without a network,
+ * and keeps nothing more until the page is loaded again. Never rejects.
+ */
+export async function forgetAll(): Promise<void> {
+  pauseKeeping();
+  for (const storage of [() => localStorage, () => sessionStorage]) {
+    tried(() => {
+      const own = Object.keys(storage()).filter((key) => key.startsWith(PREFIX));
+      for (const key of own) storage().removeItem(key);
+    }, undefined);
+  }
+  await attempted(() => clear(store()), undefined);
+  const scope = new URL("./", location.href).href;
+  await attempted(async () => {
+    for (const key of await caches.keys()) if (key.startsWith(CACHE_PREFIX + scope)) await caches.delete(key);
+  }, undefined);
+  await attempted(async () => {
+    const registration = await navigator.serviceWorker.getRegistration(scope);
+    if (registration?.scope === scope) await registration.unregister();
+  }, undefined);
+}

@@ -1,0 +1,59 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { InputError } from "../../../src/errors.ts";
+import { fingerprintOf, isOnlyMentioned, packFile, unpackFile } from "../../../src/web/state/address-file.ts";
+
+const given = (name: string, ...parts: (string | Uint8Array<ArrayBuffer>)[]) => ({ name, content: new Blob(parts) });
+
+describe("files in addresses", () => {
+  it.each([
+    ["two-boxes.json", '{"links": []}'.repeat(100)],
+    ["a~b & c=d.txt", "é\u0000\n"],
+    ["empty.csv", ""],
+  ])("hold all of a small file: %s", async (name, text) => {
+    const packed = await packFile(given(name, text));
+    expect(packed).toMatch(/~[\w-]+$/);
+    expect(isOnlyMentioned(packed)).toBe(false);
+    const mention = await unpackFile(packed);
+    expect("given" in mention && [mention.given.name, await mention.given.content.text()]).toEqual([name, text]);
+  });
+
+  it("hold a fingerprint of a file that does not pack into 12 kB", async () => {
+    const bytes = new Uint8Array(randomBytes(10_000));
+    const packed = await packFile(given("noise.bin", bytes));
+    expect(isOnlyMentioned(packed)).toBe(true);
+    expect(await unpackFile(packed)).toEqual({
+      name: "noise.bin",
+      fingerprint: await fingerprintOf(new Blob([bytes])),
+    });
+    const small = await packFile(given("noise.bin", bytes.slice(0, 9000)));
+    expect(isOnlyMentioned(small)).toBe(false);
+  });
+
+  it("tell files apart by length and both ends", async () => {
+    const [a, b] = ["x".repeat(200_000), "x".repeat(199_999)];
+    const prints = await Promise.all([a, `y${b}`, `${b}y`, b].map((text) => fingerprintOf(new Blob([text]))));
+    expect(new Set(prints).size).toBe(4);
+  });
+
+  it("refuse what is damaged", async () => {
+    const packed = await packFile(given("a.json", '{"npus": 8, "links": "ring"}'));
+    const damaged = [
+      packed.slice(0, -9),
+      "a.json",
+      "~AAAA",
+      "a.json~",
+      "a.json~%%%",
+      "a.json~A",
+      `${packed.slice(0, -4)}____`,
+    ];
+    for (const text of damaged) await expect(unpackFile(text), text).rejects.toBeInstanceOf(InputError);
+  });
+
+  it("refuse small data that unpack to more than 8 MiB", async () => {
+    const stream = new Blob([new Uint8Array(9 * 2 ** 20)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+    const bytes = Buffer.from(await new Response(stream).arrayBuffer());
+    expect(bytes.length).toBeLessThan(12_000);
+    await expect(unpackFile(`zeros.bin~${bytes.toString("base64url")}`)).rejects.toThrow("at most 8 MiB");
+  });
+});
