@@ -7,7 +7,7 @@ import { CACHE_PREFIX, TAKE_OVER } from "./names.ts";
  * the page says that it may take over, and then the old cache goes.
  */
 
-/** Addresses of all files of the build, relative to the site's folder; "./" is the page. */
+/** Paths of all files of the build within the site's folder. */
 declare const BANYAN_FILES: readonly string[];
 /** What tells this build from others. */
 declare const BANYAN_BUILD: string;
@@ -31,7 +31,9 @@ interface Scope {
 const scope = globalThis as unknown as Scope;
 const folder = scope.registration.scope;
 const ownCache = `${CACHE_PREFIX}${folder} ${BANYAN_BUILD}`;
-const ownFiles = new Set(BANYAN_FILES.map((path) => new URL(path, folder).href));
+/** A page is known by its folder: hosts may send those who ask for index.html there. */
+const plain = (url: string): string => url.replace(/\/index\.html$/, "/");
+const ownFiles = new Set(BANYAN_FILES.map((path) => plain(new URL(path, folder).href)));
 
 /** Fetches every file of the build past the browser's cache, all or none. */
 async function fill(): Promise<void> {
@@ -45,13 +47,13 @@ async function tidy(): Promise<void> {
   await Promise.all(old.map((key) => caches.delete(key)));
 }
 
-/** Returns the address under which the build has what was asked for: a page is the page by any of its names. */
+/** Returns the address under which the build has what was asked for; null where it is not of the build. */
 function fileOf(request: Request): string | null {
   const url = new URL(request.url);
   url.search = "";
   url.hash = "";
-  const plain = url.href.replace(/\/index\.html$/, "/");
-  return ownFiles.has(plain) ? plain : null;
+  const file = plain(url.href);
+  return ownFiles.has(file) ? file : null;
 }
 
 async function answer(request: Request, file: string): Promise<Response> {

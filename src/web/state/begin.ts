@@ -1,4 +1,5 @@
 import { InputError } from "../../errors.ts";
+import { goOffline } from "../offline/register.ts";
 import type { GivenFile } from "../protocol.ts";
 import { changeWords, complain, openFile, readNetwork, synthesize } from "./actions.ts";
 import { type Address, namesNetwork, readAddress, saysNothing } from "./address.ts";
@@ -121,6 +122,13 @@ function listen(): void {
   addEventListener("hashchange", heard);
 }
 
+/** Resolves when everything of the first load is there. */
+const whenLoaded = (): Promise<void> =>
+  new Promise((resolve) => {
+    if (document.readyState === "complete") resolve();
+    else addEventListener("load", () => resolve(), { once: true });
+  });
+
 /** Starts the worker, shows what is asked for or was kept, and writes the address from then on. */
 export async function begin(): Promise<void> {
   void ask("welcome", {}).then(
@@ -138,6 +146,7 @@ export async function begin(): Promise<void> {
   listen();
   followWords();
   const kept = within === null && saysNothing(readAddress(location.hash)) ? keptAddress() : null;
+  void whenLoaded().then(goOffline);
   if (kept === null) await follow(location.hash);
   else await show(readAddress(kept), true);
 }

@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import { clear, createStore, get, set, type UseStore } from "idb-keyval";
 import { CACHE_PREFIX } from "../offline/names.ts";
 import type { GivenFile } from "../protocol.ts";
@@ -12,8 +13,8 @@ const PREFIX = "banyan.";
 const ADDRESS = `${PREFIX}address`;
 const FILE = "file";
 
-/** Nothing is kept any more until the page is loaded again. */
-let paused = false;
+/** Whether anything is kept: not any more once it was forgotten, until the page is loaded again. */
+export const isKeeping = signal(true);
 let opened: UseStore | null = null;
 
 const store = (): UseStore => {
@@ -40,7 +41,7 @@ async function attempted<T>(look: () => Promise<T>, otherwise: T): Promise<T> {
 
 /** Keeps nothing from now on, until the page is loaded again. */
 export function pauseKeeping(): void {
-  paused = true;
+  isKeeping.value = false;
 }
 
 /** Returns the last fragment that was kept; null: none. */
@@ -48,7 +49,7 @@ export const keptAddress = (): string | null => tried(() => localStorage.getItem
 
 /** Keeps a fragment instead of the last one. */
 export function keepAddress(fragment: string): void {
-  if (!paused) tried(() => localStorage.setItem(ADDRESS, fragment), undefined);
+  if (isKeeping.value) tried(() => localStorage.setItem(ADDRESS, fragment), undefined);
 }
 
 /** Returns the file that was kept; null: none, or one of another fingerprint. */
@@ -60,7 +61,7 @@ export async function keptFile(fingerprint: string): Promise<GivenFile | null> {
 
 /** Keeps a file instead of the last one. Returns whether it was kept. */
 export async function keepFile({ name, content }: GivenFile): Promise<boolean> {
-  if (paused) return false;
+  if (!isKeeping.value) return false;
   return attempted(async () => {
     // the bytes themselves: a file on a disk may change or go
     await set(FILE, { name, content: new Blob([await content.arrayBuffer()]) }, store());
