@@ -35,6 +35,8 @@ export function runnerFor(
 } {
   const { flag, dispose } = cancelOn(signal);
   const onPool = deliveries >= POOL_FROM;
+  // What comes before the first kernel takes about as long as the start of a thread.
+  if (onPool) engine.pool().prepare();
   const sharesTrials = deliveries >= SHARE_FROM;
   const shared = new WeakMap<object, object>();
   const share = <T>(value: T): T => {

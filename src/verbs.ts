@@ -40,8 +40,8 @@ export function verbs(openEngine: (options?: EngineOptions) => Promise<Engine>) 
     work: (engine: Engine) => Promise<T>,
   ): Promise<T> {
     if (request.engine !== undefined) return work(request.engine);
-    const { backend, threads } = request;
-    const engine = await openEngine({ ...(backend && { backend }), ...(threads !== undefined && { threads }) });
+    const { backend, threads, startWorker } = request;
+    const engine = await openEngine({ backend, threads, startWorker });
     try {
       return await work(engine);
     } finally {

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { InputError } from "../errors.ts";
+import { threadsOf } from "./engine-threads.ts";
 import { loadKernels } from "./kernels/load.ts";
 import { freeMemory } from "./memory.ts";
 import { inlinePool } from "./pool/inline.ts";
@@ -12,14 +12,13 @@ import type { Engine, EngineOptions } from "./types.ts";
  * its first task. `threads: 0` runs tasks on the calling thread. Throws an InputError when a forced backend cannot be had.
  */
 export async function openEngine(options: EngineOptions = {}): Promise<Engine> {
-  const threads = options.threads ?? availableParallelism();
-  if (!Number.isSafeInteger(threads) || threads < 0) throw new InputError("threads", "an integer >= 0", threads);
+  const threads = threadsOf(options, availableParallelism());
   const loaded = await loadKernels(options.backend);
   let pool: Pool | undefined;
   return {
     ...loaded,
     pool: () => {
-      pool ??= threads === 0 ? inlinePool(loaded.kernels) : piscinaPool(loaded.backend, threads);
+      pool ??= threads === 0 ? inlinePool(loaded.kernels) : piscinaPool(loaded.kernels, threads);
       return pool;
     },
     freeMemory: () => freeMemory(),

@@ -15,6 +15,11 @@ export interface Engine extends LoadedKernels {
 export interface EngineOptions {
   /** Forces a backend; without it the first of native, wasm, js that loads. */
   readonly backend?: Backend | undefined;
-  /** Kernel calls at the same time; every core without it. Results do not depend on it. */
+  /** Kernel calls at the same time; every core without it, 0 for the calling thread. Results do not depend on it. */
   readonly threads?: number | undefined;
+  /**
+   * In a browser: starts a module worker that runs worker.browser.ts; without it the package's own file is started, which
+   * bundlers find. Threads need a page that is cross-origin isolated.
+   */
+  readonly startWorker?: (() => Worker) | undefined;
 }

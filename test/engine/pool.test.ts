@@ -7,7 +7,7 @@ import { fromFailure, toFailure } from "../../src/engine/pool/failure.ts";
 import { inlinePool } from "../../src/engine/pool/inline.ts";
 import { parallelSweep } from "../../src/engine/pool/parallel-sweep.ts";
 import type { Pool } from "../../src/engine/pool/pool.ts";
-import { CancelledError, InfeasibleError, InputError, InternalError } from "../../src/errors.ts";
+import { CancelledError, DamagedFileError, InfeasibleError, InputError, InternalError } from "../../src/errors.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { availableKernels } from "../support/backends.ts";
 import { balanceProblem, torusArcs } from "../support/balance-problems.ts";
@@ -162,6 +162,7 @@ describe("errors between threads", () => {
     new InfeasibleError("no way", { npu: 3 }),
     new CancelledError(),
     new InternalError("oops"),
+    new DamagedFileError("a.bys", "it is cut short"),
   ])("keep class, sentence and fields: $name", (error) => {
     const failure = structuredClone(toFailure(error));
     if (failure === undefined) throw new Error("not recognised");

@@ -40,20 +40,30 @@ export async function bundle(entry: string): Promise<Map<string, string | Uint8A
   return files;
 }
 
+const PAGE = '<!doctype html><link rel="icon" href="data:,"><script type="module" src="page.js"></script>';
+
 const TYPES: readonly [string, string][] = [
   [".js", "text/javascript"],
   [".wasm", "application/wasm"],
 ];
 
-/** Serves files from memory on this machine, and an empty page that runs page.js. */
+/** With these a page may share memory with its workers. */
+export const ISOLATING: Readonly<Record<string, string>> = {
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-embedder-policy": "require-corp",
+};
+
+/** Serves files from memory on this machine, and an empty page that runs page.js; every answer has the headers. */
 export async function serve(
   files: ReadonlyMap<string, string | Uint8Array>,
+  { headers = {} }: { readonly headers?: Readonly<Record<string, string>> } = {},
 ): Promise<{ url: string; close: () => void }> {
   const server = createServer((request, response) => {
     const path = request.url ?? "/";
-    const body = path === "/" ? '<!doctype html><script type="module" src="page.js"></script>' : files.get(path);
+    const body = path === "/" ? PAGE : files.get(path);
     const type = path === "/" ? "text/html" : TYPES.find(([suffix]) => path.endsWith(suffix))?.[1];
-    response.writeHead(body === undefined ? 404 : 200, { "content-type": type ?? "application/octet-stream" });
+    const known = { ...headers, "content-type": type ?? "application/octet-stream" };
+    response.writeHead(body === undefined ? 404 : 200, known);
     response.end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

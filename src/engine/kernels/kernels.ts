@@ -355,6 +355,8 @@ export type CancelFlag = Int32Array;
 
 export interface Kernels {
   readonly backend: Backend;
+  /** The compiled code of wasm, which other threads are handed so that they compile nothing. */
+  readonly module?: WebAssembly.Module;
   /** Throws InfeasibleError when a wanted chunk cannot reach its NPU. */
   match(problem: MatchProblem, cancel?: CancelFlag): Transfers;
   /** Returns null when maxSlots was too small. Throws InfeasibleError when a wanted chunk cannot reach its NPU. */

@@ -77,20 +77,30 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
         },
       },
     });
-    const fresh = instance.exports as unknown as WasmExports;
-    fresh._initialize?.();
-    return fresh;
+    const raw = instance.exports as unknown as WasmExports;
+    raw._initialize?.();
+    return raw;
+  };
+
+  /** Returns a new instance; throws as for a kernel out of memory where there is no room for one. */
+  const fresh = (): WasmExports => {
+    try {
+      return instantiate();
+    } catch (error) {
+      if (error instanceof RangeError) throwForStatus(STATUS.outOfMemory, 0, 0);
+      throw error;
+    }
   };
 
   /** Runs one kernel call; the instance does not outlive an error, nor a call that made it big. */
   const call = (work: (raw: WasmExports, heap: WasmHeap) => number): number => {
-    const raw = exports ?? instantiate();
+    const raw = exports ?? fresh();
     const heap = new WasmHeap(raw);
     exports = undefined;
     try {
       const status = work(raw, heap);
       heap.freeAll();
-      if (raw.memory.buffer.byteLength <= KEEP_BYTES) exports = raw;
+      if (status !== STATUS.outOfMemory && raw.memory.buffer.byteLength <= KEEP_BYTES) exports = raw;
       return status;
     } catch (error) {
       if (error instanceof WebAssembly.RuntimeError) {
@@ -118,6 +128,7 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
 
   return {
     backend: "wasm",
+    module,
     match(problem, cancel) {
       checkMatchShapes(problem);
       const { network, chunkCount, heldOffset, heldChunk, wanted, policy } = problem;

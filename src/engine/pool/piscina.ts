@@ -1,26 +1,21 @@
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Piscina } from "piscina";
 import { InternalError } from "../../errors.ts";
-import type { Backend, CancelFlag } from "../kernels/kernels.ts";
-import type { Board } from "../milp/board.ts";
+import type { Backend, CancelFlag, Kernels } from "../kernels/kernels.ts";
 import type { JobWatch, MilpJob } from "../milp/job.ts";
 import type { MilpSolution } from "../milp/milp.ts";
-import { type Failure, fromFailure } from "./failure.ts";
+import { fromFailure } from "./failure.ts";
 import type { Pool, PoolResult, PoolTask } from "./pool.ts";
+import type { WorkerReply, WorkerRequest, WorkerResult } from "./request.ts";
 import { shareColumns } from "./share.ts";
 
 /** What a worker is started with. */
 export interface WorkerSetup {
   readonly backend: Backend;
+  readonly module: WebAssembly.Module | undefined;
 }
-
-export type WorkerRequest =
-  | { readonly task: PoolTask; readonly cancel: CancelFlag | undefined }
-  | { readonly job: MilpJob; readonly board: Board };
-
-export type WorkerResult = PoolResult<PoolTask> | MilpSolution;
-export type WorkerReply = { readonly result: WorkerResult } | { readonly failure: Failure };
 
 /** The compiled worker: beside us in dist/, and the same file when this module runs from src/ (tests). */
 function workerFile(): string {
@@ -31,22 +26,31 @@ function workerFile(): string {
   return found;
 }
 
-/** Returns a pool of worker threads that run the same backend as this one. Nothing is started before the first task. */
-export function piscinaPool(backend: Backend, threads: number): Pool {
-  const workerData: WorkerSetup = { backend };
-  let started: Promise<Piscina<WorkerRequest, WorkerReply>> | undefined;
-  const start = async () => {
-    const { Piscina } = await import("piscina");
+/** Returns a pool of worker threads that run these kernels. Nothing is started before the first task, or `prepare`. */
+export function piscinaPool({ backend, module }: Kernels, threads: number): Pool {
+  const workerData: WorkerSetup = { backend, module };
+  let started: Piscina<WorkerRequest | null, WorkerReply> | undefined;
+  let starting: Promise<unknown> | undefined;
+  const start = (): Piscina<WorkerRequest | null, WorkerReply> => {
+    // Loaded at once, so that a thread starts while the caller goes on without a turn of the event loop.
+    const { Piscina } = createRequire(import.meta.url)("piscina") as typeof import("piscina");
     return new Piscina({ filename: workerFile(), minThreads: 0, maxThreads: threads, idleTimeout: 1000, workerData });
   };
   const sent = async (request: WorkerRequest, signal: AbortSignal | null = null): Promise<WorkerResult> => {
     started ??= start();
-    const reply = await (await started).run(request, { signal });
+    // A task that waits in the queue would start a second thread.
+    await starting;
+    const reply = await started.run(request, { signal });
     if ("failure" in reply) throw fromFailure(reply.failure);
     return reply.result;
   };
   return {
     threads,
+    prepare() {
+      started ??= start();
+      // What hinders a thread hinders its first task too, which says so.
+      if (started.threads.length === 0) starting = started.run(null).catch(() => {});
+    },
     run: async <T extends PoolTask>(task: T, cancel?: CancelFlag) => (await sent({ task, cancel })) as PoolResult<T>,
     async milp(job: MilpJob, { board }: JobWatch, end?: AbortSignal) {
       if (end?.aborted) return null;
@@ -58,7 +62,7 @@ export function piscinaPool(backend: Backend, threads: number): Pool {
       }
     },
     share: shareColumns,
-    close: async () => (await started)?.destroy(),
+    close: async () => started?.destroy(),
   };
 }
 

@@ -57,6 +57,8 @@ export interface Pool {
    * thread at once where there is another one, or for want of memory; what was found until then is on the board.
    */
   milp(job: MilpJob, watch: JobWatch, end?: AbortSignal): Promise<MilpSolution | null>;
+  /** Starts a thread, if none has been started yet, for tasks that come soon; returns at once. */
+  prepare(): void;
   /** Returns a copy whose columns lie in shared memory, so that a task does not copy them; the value itself where tasks copy nothing. */
   share<T extends object>(value: T): T;
   /** Ends the threads; tasks that still run are abandoned. */

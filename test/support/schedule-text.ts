@@ -1,0 +1,12 @@
+import { phasesToJson } from "../../src/export/phases-json.ts";
+import { scheduleToJson } from "../../src/export/schedule-json.ts";
+import { treeFlowToJson } from "../../src/export/tree-flow-json.ts";
+import { isPhaseSchedule } from "../../src/model/phase-schedule.ts";
+import { type AnySchedule, stepsOf } from "../../src/model/schedule.ts";
+import { isTreeFlow } from "../../src/model/tree-flow.ts";
+
+/** Returns any schedule as the JSON that its file has; arrival logs as their transfers. */
+export function scheduleText(schedule: AnySchedule): string {
+  if (isTreeFlow(schedule)) return treeFlowToJson(schedule);
+  return isPhaseSchedule(schedule) ? phasesToJson(schedule) : scheduleToJson(stepsOf(schedule));
+}
