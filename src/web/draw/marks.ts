@@ -49,6 +49,18 @@ export interface NetworkCanvasProps {
   /** Given where nodes and wires can be chosen; otherwise the picture only shows. */
   readonly onSelect?: (selection: Selection | null) => void;
   readonly selection?: Selection | null;
-  /** Fills its parent; without it the picture is as high as it is wide. */
+  /** As CSS; without it the picture is as high as it is wide, and no higher than most of the window. */
   readonly height?: number | string;
+  /** Goes to a node, a wire or the box of a group whenever this is another object. */
+  readonly focus?: Focus | null;
+  /** Given where nodes can be chosen by drawing a box around them: with Shift, or by any drag where `isBoxing`. */
+  readonly onBox?: (nodes: readonly number[]) => void;
+  readonly isBoxing?: boolean;
+  /** Left out where the view has one of its own. */
+  readonly hasLegend?: boolean;
+}
+
+/** What the camera is sent to. */
+export interface Focus {
+  readonly at: Selection | { readonly kind: "group"; readonly group: number };
 }

@@ -34,9 +34,11 @@ function placedIn(whole: Topology, part: Topology): Placed {
   const { wires } = linkWires(whole);
   const placement = placementOf(whole, wires);
   if (whole === part) return { placement, gone: NOTHING_GONE };
-  const { x, y, bend } = placement;
+  const { x, y, bend, room } = placement;
   const left = new Set(part.nodeNames);
-  const leftWires = new Set(linkWires(part).wires.map((wire) => wireKey(part, wire)));
+  const leftKeys = linkWires(part).wires.map((wire) => wireKey(part, wire));
+  const leftWires = new Set(leftKeys);
+  const wireOf = new Map(wires.map((wire, w) => [wireKey(whole, wire), w]));
   const isLeft = whole.nodeNames.map((name) => left.has(name));
   const isWireLeft = wires.map((wire) => leftWires.has(wireKey(whole, wire)));
   const ends = ({ a, b }: Wire): GoneWire => ({
@@ -48,12 +50,13 @@ function placedIn(whole: Topology, part: Topology): Placed {
     y2: y[b],
   });
   return {
-    // nodes and wires that are left keep their order
+    // nodes that are left keep their order; wires need not, where the first of parallel links is gone
     placement: {
       ...placement,
       x: x.filter((_, node) => isLeft[node]),
       y: y.filter((_, node) => isLeft[node]),
-      bend: bend.filter((_, wire) => isWireLeft[wire]),
+      room: room.filter((_, node) => isLeft[node]),
+      bend: Float32Array.from(leftKeys, (key) => bend[wireOf.get(key) as number]),
     },
     gone: {
       nodes: whole.nodeNames.flatMap((name, node) =>

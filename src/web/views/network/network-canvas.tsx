@@ -1,21 +1,210 @@
+import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { NetworkCanvasProps } from "../../draw/marks.ts";
+import { nodeTowards, regionOf } from "../../draw/regions.ts";
+import { nodesWithin, shapesOf, wireAt } from "../../draw/shapes.ts";
+import { Stage } from "../../draw/stage.ts";
+import { type Zooming, zooming } from "../../draw/zooming.ts";
+import type { Selection } from "../../state/store.ts";
+import { Legend } from "./legend.tsx";
+import "./network-canvas.css";
+import { Tip } from "./tip.tsx";
 
-/** Draws a network. */
-export function NetworkCanvas({ network, label, height = 480 }: NetworkCanvasProps) {
+/** So near (pixels) is near enough to point at something. */
+const REACH = 7;
+const STEP = 60;
+const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+
+interface Pointed {
+  readonly at: Selection;
+  readonly x: number;
+  readonly y: number;
+}
+
+interface Band {
+  readonly x: number;
+  readonly y: number;
+  readonly toX: number;
+  readonly toY: number;
+}
+
+/** Draws a network: zoomed and moved by wheel, pinch, drag, buttons and keys; pointed at; nodes and wires selected. */
+export function NetworkCanvas(props: NetworkCanvasProps) {
+  const { network, label, marks, selection = null, height, focus = null, hasLegend = true } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
+  const stage = useRef<Stage | null>(null);
+  const zoomed = useRef<Zooming | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const pointed = useSignal<Pointed | null>(null);
+  const band = useSignal<Band | null>(null);
+
   useEffect(() => {
-    const context = canvas.current?.getContext("2d");
-    if (context === null || context === undefined) return;
-    const { x, y, radius, width, height } = network.placement;
-    const scale = Math.min(800 / width, 480 / height);
-    context.setTransform(scale, 0, 0, scale, 0, 0);
-    context.clearRect(0, 0, width, height);
-    for (let node = 0; node < x.length; node++) {
-      context.beginPath();
-      context.arc(x[node], y[node], radius, 0, 7);
-      context.stroke();
+    const made = new Stage(canvas.current as HTMLCanvasElement);
+    stage.current = made;
+    return () => made.end();
+  }, []);
+
+  // the camera stays where it is when something of the same picture fails
+  const { width, height: tall, radius } = network.placement;
+  useEffect(() => {
+    const element = canvas.current as HTMLCanvasElement;
+    const camera = zooming(
+      element,
+      { width, height: tall, radius },
+      (event) => latest.current.onBox !== undefined && (event.shiftKey || latest.current.isBoxing === true),
+      (seen) => {
+        pointed.value = null;
+        stage.current?.move(seen);
+      },
+    );
+    zoomed.current = camera;
+    const observer = new ResizeObserver(() => {
+      const view = { width: element.clientWidth, height: element.clientHeight };
+      if (view.width === 0) return;
+      camera.resize(view);
+      stage.current?.resize(view, window.devicePixelRatio || 1);
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      camera.end();
+    };
+  }, [width, tall, radius, pointed]);
+
+  useEffect(() => stage.current?.show(network, marks, selection), [network, marks, selection]);
+  useEffect(() => {
+    if (focus !== null) zoomed.current?.goTo(regionOf(latest.current.network, focus));
+  }, [focus]);
+  // where it was pointed at may be something else now
+  useEffect(() => {
+    pointed.value = null;
+  }, [network, pointed]);
+
+  const place = (event: MouseEvent): readonly [number, number] => {
+    const { left, top } = (canvas.current as HTMLCanvasElement).getBoundingClientRect();
+    return [event.clientX - left, event.clientY - top];
+  };
+  const inNetwork = (x: number, y: number): readonly [number, number] => {
+    const camera = (zoomed.current as Zooming).camera();
+    return [(x - camera.x) / camera.k, (y - camera.y) / camera.k];
+  };
+  const found = (event: MouseEvent): Selection | null => {
+    const [x, y] = inNetwork(...place(event));
+    const { k } = (zoomed.current as Zooming).camera();
+    const node = shapesOf(network).nodeAt(x, y, REACH / 2 / k);
+    if (node >= 0) return { kind: "node", node };
+    const wire = wireAt(network, x, y, REACH / k);
+    return wire < 0 ? null : { kind: "wire", wire };
+  };
+  const point = (at: Selection | null, x: number, y: number): void => {
+    pointed.value = at === null ? null : { at, x, y };
+    stage.current?.point(at);
+  };
+
+  const onPointerMove = (event: PointerEvent): void => {
+    if (band.value !== null) {
+      const [toX, toY] = place(event);
+      band.value = { ...band.value, toX, toY };
+    } else if (event.buttons === 0 && event.pointerType !== "touch") point(found(event), ...place(event));
+  };
+  const onPointerDown = (event: PointerEvent): void => {
+    if (props.onBox === undefined || !(event.shiftKey || props.isBoxing) || event.button !== 0) return;
+    event.preventDefault();
+    canvas.current?.setPointerCapture(event.pointerId);
+    const [x, y] = place(event);
+    band.value = { x, y, toX: x, toY: y };
+    point(null, 0, 0);
+  };
+  const boxed = useRef(false);
+  const onPointerUp = (): void => {
+    if (band.value === null) return;
+    const { x, y, toX, toY } = band.value;
+    band.value = null;
+    boxed.current = Math.hypot(toX - x, toY - y) > 4;
+    if (!boxed.current) return;
+    const [left, top] = inNetwork(Math.min(x, toX), Math.min(y, toY));
+    const [right, bottom] = inNetwork(Math.max(x, toX), Math.max(y, toY));
+    props.onBox?.(nodesWithin(network, { left, top, right, bottom }));
+  };
+  const onClick = (event: MouseEvent): void => {
+    if (boxed.current) {
+      boxed.current = false;
+      return;
     }
-  }, [network]);
-  return <canvas ref={canvas} width={800} height={480} style={{ height }} aria-label={label} role="img" />;
+    props.onSelect?.(found(event));
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const camera = zoomed.current as Zooming;
+    const arrow = ARROWS[event.key];
+    if (arrow !== undefined && event.shiftKey) {
+      const from = selection?.kind === "node" ? selection.node : 0;
+      const next = selection?.kind === "node" ? nodeTowards(network, from, ...arrow) : 0;
+      if (next >= 0) props.onSelect?.({ kind: "node", node: next });
+    } else if (arrow !== undefined) camera.pan(-arrow[0] * STEP, -arrow[1] * STEP);
+    else if (event.key === "+" || event.key === "=") camera.by(1.4);
+    else if (event.key === "-") camera.by(1 / 1.4);
+    else if (event.key === "0") camera.fit();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  const isOn = props.onSelect !== undefined && pointed.value !== null;
+  const cursor = props.isBoxing === true ? "network-canvas-boxing" : isOn ? "network-canvas-on" : "";
+  return (
+    <div class="network-canvas" style={height === undefined ? { aspectRatio: "1", maxHeight: "78vh" } : { height }}>
+      <canvas
+        ref={canvas}
+        class={cursor}
+        role="img"
+        aria-label={label}
+        tabIndex={0}
+        onPointerMove={onPointerMove}
+        onPointerDown={onPointerDown}
+        onPointerUp={onPointerUp}
+        onPointerCancel={() => {
+          band.value = null;
+        }}
+        onPointerLeave={() => point(null, 0, 0)}
+        onClick={onClick}
+        onKeyDown={onKeyDown}
+      />
+      <fieldset class="network-canvas-tools" aria-label="View of the network">
+        <button type="button" title="Zoom in (+)" aria-label="Zoom in" onClick={() => zoomed.current?.by(1.5)}>
+          +
+        </button>
+        <button type="button" title="Zoom out (-)" aria-label="Zoom out" onClick={() => zoomed.current?.by(1 / 1.5)}>
+          −
+        </button>
+        <button
+          type="button"
+          title="Show everything (0)"
+          aria-label="Show everything"
+          onClick={() => zoomed.current?.fit()}
+        >
+          ⤢
+        </button>
+      </fieldset>
+      {hasLegend && <Legend network={network} isHeat={marks?.heat !== undefined} />}
+      {pointed.value !== null && <Tip network={network} {...pointed.value} />}
+      {band.value !== null && <BandBox {...band.value} />}
+    </div>
+  );
+}
+
+function BandBox({ x, y, toX, toY }: Band) {
+  const style = {
+    left: Math.min(x, toX),
+    top: Math.min(y, toY),
+    width: Math.abs(toX - x),
+    height: Math.abs(toY - y),
+  };
+  return <div class="network-canvas-band" style={style} />;
 }
