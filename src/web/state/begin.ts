@@ -71,6 +71,15 @@ async function openWith(file: GivenFile, { options, view }: Words): Promise<void
   if (last !== null && last.schedule.ref.wish === null) made.value = { ...last, words: words.value };
 }
 
+/** Shows a first visit's network where the address has none that can be read; its words and what is wrong stay. */
+async function showFirstNetwork(): Promise<void> {
+  try {
+    network.value = await ask("network", { wish: networkWish(FIRST_WORDS) });
+  } catch (error) {
+    complain("network", error);
+  }
+}
+
 /** Shows what an address says. `isOurs`: it was not typed or sent by anybody, so nothing is said of what is missing. */
 async function show(address: Address, isOurs = false): Promise<void> {
   const turn = ++turns;
@@ -91,6 +100,7 @@ async function show(address: Address, isOurs = false): Promise<void> {
       if (file === null) program.value = null;
       await changeWords(next);
       if (network.value === null && trouble.value === null) await readNetwork();
+      if (network.value === null) await showFirstNetwork();
     }
     if (file !== null && file !== shown) await openWith(file, next);
     else if (file !== null && program.value === null) await changeWords({ ...next, topology: "", file });

@@ -1,0 +1,120 @@
+import { readFileSync } from "node:fs";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { expect } from "vitest";
+
+/** A page of the app in a real browser, as its user sees it: by roles and labels. */
+
+export interface AppPage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What the browser complained of, and requests that left the origin; `close` fails where there are any. */
+  readonly complaints: string[];
+  /** Waits until the app can be used. */
+  ready(): Promise<void>;
+  /** Presses Synthesize and returns the sentence of the result. */
+  synthesize(): Promise<string>;
+  /** Returns the sentence of the result, once there is one that matches. */
+  answer(like?: RegExp): Promise<string>;
+  /** Types a preset into the network's field. */
+  typeNetwork(topology: string): Promise<void>;
+  /** Lets a file fall onto the page. */
+  drop(name: string, text: string): Promise<void>;
+  showView(title: string): Promise<void>;
+  /** Returns the SHA-256 of the schedule's file, as the page tells it. */
+  sha256(): Promise<string>;
+  /** Saves a download and returns its name and text. */
+  download(format: RegExp): Promise<{ readonly name: string; readonly text: string }>;
+  close(): Promise<void>;
+}
+
+const SOON = 20_000;
+
+/** Opens an address of the app in a context of its own. */
+export async function openApp(
+  browser: Browser,
+  url: string,
+  { awaited = true, ...options }: BrowserContextOptions & { readonly awaited?: boolean } = {},
+): Promise<AppPage> {
+  const context = await browser.newContext({ acceptDownloads: true, ...options });
+  const page = await context.newPage();
+  const app = appOn(page, context, new URL(url).origin);
+  await page.goto(url);
+  if (awaited) await app.ready();
+  return app;
+}
+
+/** Returns the app on a page. */
+export function appOn(page: Page, context: BrowserContext, origin: string): AppPage {
+  const complaints: string[] = [];
+  context.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  context.on("weberror", (error) => complaints.push(error.error().message));
+  context.on("request", (request) => {
+    const url = request.url();
+    if (!url.startsWith(origin) && !/^(blob|data):/.test(url)) complaints.push(`a request to ${url}`);
+  });
+  page.setDefaultTimeout(SOON);
+  const result = page.getByRole("region", { name: "Result" });
+  const app: AppPage = {
+    page,
+    context,
+    complaints,
+    async ready() {
+      await page.getByRole("button", { name: "Synthesize", exact: true }).and(page.locator(":enabled")).waitFor();
+    },
+    async synthesize() {
+      const before = await result.getByRole("status").allTextContents();
+      await page.getByRole("button", { name: "Synthesize", exact: true }).click();
+      await page.getByRole("button", { name: /^Cancel/ }).waitFor({ state: "detached", timeout: 60_000 });
+      if (before.length === 0) return app.answer();
+      return app.answer();
+    },
+    async answer(like = /./) {
+      const sentence = result.getByRole("status").filter({ hasText: like });
+      await sentence.waitFor({ timeout: 60_000 });
+      return sentence.innerText();
+    },
+    async typeNetwork(topology) {
+      await page.getByRole("combobox", { name: "Network" }).fill(topology);
+      await page.keyboard.press("Escape");
+    },
+    async drop(name, text) {
+      const transfer = await page.evaluateHandle(
+        ([fileName, content]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([content as string], fileName as string));
+          return data;
+        },
+        [name, text],
+      );
+      for (const type of ["dragenter", "dragover", "drop"]) {
+        await page.dispatchEvent("body", type, { dataTransfer: transfer });
+      }
+    },
+    async showView(title) {
+      await page.getByRole("tab", { name: title, exact: true }).click();
+    },
+    async sha256() {
+      const sum = page.getByText(/^[0-9a-f]{64}$/);
+      if ((await sum.count()) === 0) await page.getByRole("button", { name: /sha-?256/i }).click();
+      await sum.waitFor();
+      return sum.innerText();
+    },
+    async download(format) {
+      await page.getByRole("button", { name: "Downloads" }).click();
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("dialog").getByRole("button", { name: format }).first().click(),
+      ]);
+      const text = readFileSync(await download.path(), "utf8");
+      await page.keyboard.press("Escape");
+      return { name: download.suggestedFilename(), text };
+    },
+    async close() {
+      await context.close();
+      expect(complaints).toEqual([]);
+    },
+  };
+  return app;
+}
