@@ -114,8 +114,14 @@ const showing = (controller: AbortController) => (progress: Progress) => {
   if (awaited === controller && busy.value !== null) busy.value = { ...busy.value, progress };
 };
 
+/** Notes for whoever measures how long it took from asking to the frame that shows the answer. */
+function noteShown(startTime: number): void {
+  requestAnimationFrame(() => performance.measure("synthesis shown", { start: startTime }));
+}
+
 /** Synthesizes what the words ask for. */
 export async function synthesize(): Promise<boolean> {
+  const asking = performance.now();
   const controller = begun("make");
   const { signal } = controller;
   const asked = words.value;
@@ -130,6 +136,7 @@ export async function synthesize(): Promise<boolean> {
       made.value = { schedule, network: view, words: asked };
       program.value = null;
     });
+    noteShown(asking);
     return true;
   } catch (error) {
     if (awaited === controller) complain(about, error);
