@@ -16,6 +16,8 @@ export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "s
   readonly sizesBytes: readonly number[];
   /** Names from the catalogue; without it all that make the collective and apply to the network. */
   readonly algorithms?: readonly string[];
+  /** Told what there is after each size but the last. */
+  readonly onSize?: (soFar: Comparison) => void;
   /** Told of each line before it is worked on: the first is 0 of `total`. */
   readonly onLine?: (line: { sizeBytes: number; algorithm: string; done: number; total: number }) => void;
 }
@@ -151,7 +153,7 @@ function referenceOf(
  * do what was asked are left out with the reason. Throws as synthesize does where none can.
  */
 export async function compare(engine: Engine, topology: Topology, options: CompareOptions): Promise<Comparison> {
-  const { sizesBytes, algorithms, onLine, ...rest } = options;
+  const { sizesBytes, algorithms, onLine, onSize, ...rest } = options;
   if (!Array.isArray(sizesBytes) || sizesBytes.length === 0)
     throw new InputError("sizesBytes (--sizes)", "at least one size, as in [1024, 1048576]", sizesBytes);
   const firstSize = sizesBytes[0] as number;
@@ -163,6 +165,22 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
   const total = sizesBytes.length * candidates.length;
   let done = 0;
   let shown: Report["topology"] | null = null;
+  /** Returns what is known by now. */
+  const soFar = (): Comparison => {
+    const failed = [...failures].map(([algorithm, { error, sizes }]) => ({
+      algorithm,
+      reason: `${sizes.length < sizesBytes.length ? `${sizes.map(formatSize).join(", ")}: ` : ""}${error.message}`,
+    }));
+    return {
+      schema: "banyan/comparison@1",
+      topology: shown as Report["topology"],
+      collective: typeof rest.collective === "string" ? rest.collective : rest.collective.kind,
+      rows: [...rows],
+      references: [...references],
+      limits: [...limits],
+      leftOut: [...leftOut, ...failed],
+    };
+  };
   for (const sizeBytes of sizesBytes) {
     const sized = { ...rest, sizeBytes };
     const reports = await reportsOf(engine, topology, candidates, sized, {
@@ -181,18 +199,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     const reference = referenceOf(topology, sized, limit);
     if (reference !== null) references.push(reference);
     limits.push({ sizeBytes, limit });
+    if (limits.length < sizesBytes.length) onSize?.(soFar());
   }
-  const failed = [...failures].map(([algorithm, { error, sizes }]) => ({
-    algorithm,
-    reason: `${sizes.length < sizesBytes.length ? `${sizes.map(formatSize).join(", ")}: ` : ""}${error.message}`,
-  }));
-  return {
-    schema: "banyan/comparison@1",
-    topology: shown as Report["topology"],
-    collective: typeof rest.collective === "string" ? rest.collective : rest.collective.kind,
-    rows,
-    references,
-    limits,
-    leftOut: [...leftOut, ...failed],
-  };
+  return soFar();
 }

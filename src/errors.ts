@@ -84,9 +84,12 @@ export class CancelledError extends Error {
 /** A mistake of ours: an invariant did not hold. Exit code 1. */
 export class InternalError extends Error {
   readonly exitCode: number = 1;
+  /** There was not enough memory: less work may do. */
+  readonly outOfMemory: boolean;
 
-  constructor(message: string) {
+  constructor(message: string, outOfMemory = false) {
     super(`internal error: ${message}`);
     this.name = "InternalError";
+    this.outOfMemory = outOfMemory;
   }
 }

@@ -1,13 +1,21 @@
+import { phasesBound } from "./model/bounds/phases.ts";
 import { limitOf, referencePs } from "./model/bounds.ts";
+import { isPhaseSchedule, type PhaseSchedule } from "./model/phase-schedule.ts";
+import { compare } from "./model/rational.ts";
+import type { Replay } from "./model/replay/problem.ts";
+import type { AnySchedule } from "./model/schedule.ts";
 import type { Schedule } from "./model/slot-schedule.ts";
 import { isTreeFlow, type TreeFlow } from "./model/tree-flow.ts";
 import { bestPieces } from "./model/tree-pieces.ts";
+import { phasesReport } from "./phases-result.ts";
 import { switchingFor } from "./pipeline.ts";
 import { type Report, reportOf, transfersBound } from "./result.ts";
+import { simulatePhases } from "./simulate/phases.ts";
 import { simulate } from "./simulate/simulate.ts";
 import { simulateTreeFlow, treeFlowClock } from "./simulate/tree-flow.ts";
 import { boundOfCertificate, treesReport } from "./trees-result.ts";
 import { judgeCertificate } from "./verify/certificate.ts";
+import { verifyPhases } from "./verify/phases.ts";
 import { verifyTreeFlow } from "./verify/tree-flow.ts";
 import { verify } from "./verify/verify.ts";
 
@@ -24,14 +32,39 @@ const ALGORITHM = "not told by the file";
 /** A report without what only the maker knows. */
 export type FileReport = Omit<Report, "synthesis"> & { readonly synthesis: null };
 
-/** Returns the report of a schedule that was read: judged, simulated and bounded anew. */
-export function reportOfFile(schedule: Schedule | TreeFlow): FileReport {
-  return { ...(isTreeFlow(schedule) ? reportOfTrees(schedule) : reportOfSteps(schedule)), synthesis: null };
+/** Returns the report of a schedule that was read: judged, simulated (`replay`: the kernel that does it) and bounded anew. */
+export function reportOfFile(schedule: AnySchedule, replay?: Replay): FileReport {
+  const report = isPhaseSchedule(schedule)
+    ? reportOfPhases(schedule)
+    : isTreeFlow(schedule)
+      ? reportOfTrees(schedule)
+      : reportOfSteps(schedule, replay);
+  return { ...report, synthesis: null };
 }
 
-function reportOfSteps(schedule: Schedule): Report {
+function reportOfPhases(schedule: PhaseSchedule): Report {
   const { topology, collective } = schedule;
-  const { ps, model } = simulate(schedule, { switching: switchingFor(schedule) });
+  const limit = limitOf(topology, collective);
+  const ofPhases = phasesBound(schedule);
+  return phasesReport({
+    schedule,
+    algorithm: ALGORITHM,
+    bound: compare(ofPhases.ps, limit.ps) > 0 ? ofPhases : limit,
+    limit,
+    reference: referencePs(topology, collective),
+    simulated: simulatePhases(schedule),
+    verified: verifyPhases(schedule, { limit: 1 }).violationCount === 0,
+    notes: [],
+    synthesis: MAKING,
+  });
+}
+
+function reportOfSteps(schedule: Schedule, replay?: Replay): Report {
+  const { topology, collective } = schedule;
+  const { ps, model } = simulate(schedule, {
+    switching: switchingFor(schedule),
+    ...(replay === undefined ? {} : { replay }),
+  });
   return reportOf({
     schedule,
     algorithm: ALGORITHM,

@@ -56,6 +56,13 @@ export function readTopology(text: string, fileName: string, options: TopologyOp
   throw new InputError(fileName, READABLE, isJson ? described(value) : text.trimStart().slice(0, 40));
 }
 
+/** Returns the name of the format that a text seems to be in; "" for none. Throws InputError for JSON that is none. */
+export function formatOf(text: string, fileName: string): string {
+  const named = <Content>(formats: readonly NetworkFormat<Content>[], content: Content): string =>
+    formats.find(({ looksLike }) => looksLike(content))?.name ?? "";
+  return /^\ufeff?\s*[{[]/.test(text) ? named(JSON_FORMATS, parseJson(text, fileName)) : named(TEXT_FORMATS, text);
+}
+
 /** Returns what a JSON value seems to be. */
 function described(value: unknown): unknown {
   if (format(value) !== undefined) return format(value);

@@ -1,4 +1,4 @@
-import { CancelledError, InfeasibleError, InputError } from "../../errors.ts";
+import { CancelledError, InfeasibleError, InputError, InternalError } from "../../errors.ts";
 import type { Failure } from "../protocol.ts";
 
 /** Returns an error as the page shows it. */
@@ -18,4 +18,4 @@ export function failureOf(error: unknown): Failure {
 const ranOutOfMemory = (error: unknown): boolean =>
   error instanceof WebAssembly.RuntimeError ||
   (error instanceof RangeError && /alloc|memory|length|size/i.test(error.message)) ||
-  (error instanceof Error && /out of memory/i.test(error.message));
+  (error instanceof InternalError && error.outOfMemory);

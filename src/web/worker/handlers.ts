@@ -1,10 +1,20 @@
 import type { Engine } from "../../engine/types.ts";
 import type { Progress } from "../../words/options.ts";
-import type { Answer, Ask, RequestName } from "../protocol.ts";
+import type { Answer, Ask, RequestName, ScheduleRef } from "../protocol.ts";
+import { compare } from "./compare.ts";
+import { exportSubject } from "./export.ts";
+import { hopsView } from "./hops.ts";
+import { keptFor } from "./kept.ts";
+import { loadsView } from "./loads.ts";
 import { make } from "./make.ts";
+import { type Moves, movesOf } from "./moves.ts";
 import { networkView } from "./network-view.ts";
 import { partAndWholeOf } from "./networks.ts";
+import { open } from "./open.ts";
+import { timelineView } from "./timeline.ts";
+import { treesView, treeView } from "./trees.ts";
 import { welcome } from "./welcome.ts";
+import { file } from "./written.ts";
 
 /** What a request has of its surroundings. */
 export interface Tools {
@@ -17,9 +27,13 @@ export interface Tools {
 
 export type Handler<Name extends RequestName> = (ask: Ask<Name>, tools: Tools) => Promise<Answer<Name>>;
 
-const unbuilt = async (): Promise<never> => {
-  throw new Error("not built");
-};
+/** Returns what a view makes of a schedule's transfers in time; why not, where they cannot be shown. */
+const ofMoves =
+  <View extends object>(view: (moves: Moves) => View) =>
+  async ({ schedule }: { readonly schedule: ScheduleRef }, tools: Tools) => {
+    const moves = movesOf(await keptFor(schedule, tools), tools.engine.kernels.replay);
+    return "refusal" in moves ? moves : view(moves);
+  };
 
 /** Every request and what answers it. */
 export const HANDLERS: { readonly [Name in RequestName]: Handler<Name> } = {
@@ -28,14 +42,14 @@ export const HANDLERS: { readonly [Name in RequestName]: Handler<Name> } = {
     const { topology, whole } = await partAndWholeOf(wish);
     return networkView(topology, whole);
   },
-  open: unbuilt,
+  open,
   make,
-  file: unbuilt,
-  timeline: unbuilt,
-  hops: unbuilt,
-  loads: unbuilt,
-  trees: unbuilt,
-  tree: unbuilt,
-  compare: unbuilt,
-  export: unbuilt,
+  file,
+  timeline: ofMoves(timelineView),
+  hops: ofMoves(hopsView),
+  loads: async ({ schedule }, tools) => loadsView(await keptFor(schedule, tools), tools.engine.kernels.replay),
+  trees: async ({ schedule }, tools) => treesView(await keptFor(schedule, tools)),
+  tree: async ({ schedule, forest, tree }, tools) => treeView(await keptFor(schedule, tools), forest, tree),
+  compare,
+  export: exportSubject,
 };

@@ -1,16 +1,19 @@
+import { type Topology, topologyHash } from "../../model/topology.ts";
 import { synthesize } from "../../pipeline.ts";
 import { namedRequest } from "../../words/collective-options.ts";
 import { progressOf, synthesisOptions, withoutAuto } from "../../words/synthesis-options.ts";
 import { textOf } from "../../words/values.ts";
 import type { MakeWish, ScheduleRef, ScheduleView } from "../protocol.ts";
+import { commandOf } from "./command-line.ts";
 import type { Tools } from "./handlers.ts";
-import { networkOf } from "./networks.ts";
+import { networkView } from "./network-view.ts";
+import { type PartAndWhole, partAndWholeOf } from "./networks.ts";
 import { scheduleView } from "./schedule-view.ts";
 import { type Kept, keep } from "./shelf.ts";
+import { fileNameFor } from "./written.ts";
 
-/** Returns what a wish asks for: synthesized, verified, simulated, bounded. Throws as synthesize does. */
-export async function madeFor({ network, options }: MakeWish, { engine, signal, progress }: Tools): Promise<Kept> {
-  const topology = await networkOf(network);
+/** Returns what options ask for on a network. Throws as synthesize does. */
+function madeOn(topology: Topology, { options }: MakeWish, { engine, signal, progress }: Tools): Promise<Kept> {
   const request = {
     ...namedRequest(textOf(options, "collective") ?? "allgather", withoutAuto(options)),
     ...synthesisOptions(options),
@@ -18,10 +21,26 @@ export async function madeFor({ network, options }: MakeWish, { engine, signal, 
   return synthesize(engine, topology, { ...request, signal, onProgress: (step) => progress(progressOf(step)) });
 }
 
+/** Returns what a wish asks for: synthesized, verified, simulated, bounded. Throws as synthesize does. */
+export async function madeFor(wish: MakeWish, tools: Tools): Promise<Kept> {
+  const { topology } = await partAndWholeOf(wish.network);
+  return madeOn(topology, wish, tools);
+}
+
+/** Returns the network of a schedule where it is not the one that was asked for. */
+const ownNetwork = ({ schedule }: Kept, { topology, whole }: PartAndWhole): ScheduleView["network"] =>
+  topologyHash(schedule.topology) === topologyHash(topology) ? null : networkView(schedule.topology, whole);
+
 /** Answers "make". */
 export async function make({ wish }: { readonly wish: MakeWish }, tools: Tools): Promise<ScheduleView> {
   const started = performance.now();
-  const made = await madeFor(wish, tools);
+  const networks = await partAndWholeOf(wish.network);
+  const made = await madeOn(networks.topology, wish, tools);
   const ref: ScheduleRef = { id: keep(made), file: null, wish };
-  return scheduleView(ref, made, performance.now() - started);
+  const ms = performance.now() - started;
+  return {
+    ...scheduleView(ref, made, ms),
+    command: commandOf(wish, fileNameFor(made)),
+    network: ownNetwork(made, networks),
+  };
 }

@@ -4,6 +4,7 @@ import { COLLECTIVE_KINDS, collectiveName } from "../../model/collective.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
 import { ALGORITHMS, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
 import type { Welcome } from "../protocol.ts";
+import { exportsOf } from "./export.ts";
 
 const ROOTED: readonly string[] = ["broadcast", "reduce", "gather", "scatter"];
 
@@ -24,6 +25,6 @@ export function welcome(engine: Engine): Welcome {
       policies: algorithm.policies,
     })),
     formats: NETWORK_FORMATS.map(({ name, description }) => ({ name, description })),
-    exports: [],
+    exports: exportsOf(),
   };
 }

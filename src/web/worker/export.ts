@@ -1,0 +1,74 @@
+import { zipSync } from "fflate";
+import { InputError } from "../../errors.ts";
+import { EXPORTERS } from "../../exporters/exporters.ts";
+import { exportInMemory, type MadeFile } from "../../exporters/in-memory.ts";
+import type { Subject as Exported } from "../../exporters/subject.ts";
+import type { Options } from "../../words/options.ts";
+import type { Exported as Answer, GivenFile, Subject, Welcome } from "../protocol.ts";
+import { programIn } from "./given-subject.ts";
+import type { Tools } from "./handlers.ts";
+import { keptFor } from "./kept.ts";
+import { networkOf } from "./networks.ts";
+import { subjectOf } from "./written.ts";
+
+/** Whether the app was opened as one file, from which nothing more can be had. */
+const isOneFile = (): boolean => globalThis.location?.protocol === "blob:";
+
+/** Returns what can be written, and of what. */
+export const exportsOf = (): Welcome["exports"] =>
+  EXPORTERS.filter(({ name }) => name !== "html" || !isOneFile()).map((exporter) => ({
+    name: exporter.name,
+    description: exporter.description,
+    of: [
+      ...(exporter.fromNetwork === undefined ? [] : (["network"] as const)),
+      ...(exporter.fromSchedule === undefined ? [] : (["schedule"] as const)),
+      ...(exporter.fromProgram === undefined ? [] : (["program"] as const)),
+    ],
+    folder: exporter.folder === true,
+  }));
+
+/** Returns the app as one page, which stands beside the site. Throws InputError where it does not. */
+async function page(): Promise<string> {
+  const missing = new InputError("--to html", "a site with the app as one page beside it (banyan.html),");
+  if (globalThis.location === undefined || isOneFile()) throw missing;
+  const answer = await fetch(new URL("../banyan.html", globalThis.location.href)).catch(() => null);
+  if (answer?.ok !== true) throw missing;
+  return answer.text();
+}
+
+/** Returns what the exporters are handed. */
+async function exported(subject: Subject, tools: Tools): Promise<Exported> {
+  if (subject.kind === "network") return { kind: "network", topology: await networkOf(subject.wish) };
+  if (subject.kind === "schedule") return subjectOf(await keptFor(subject.schedule, tools));
+  return { kind: "program", name: subject.file.name, program: await programIn(subject.file) };
+}
+
+/** Returns the bytes of a file in one piece. */
+async function joined({ parts }: MadeFile): Promise<Uint8Array> {
+  return new Uint8Array(await new Blob([...parts]).arrayBuffer());
+}
+
+/** Archives say nothing of when they were made, so that equal files make equal archives. */
+const NO_DATE = new Date(1980, 0, 1);
+
+/** Returns the files as one: a single one as it is, several as an archive. */
+async function asOne(files: readonly MadeFile[]): Promise<GivenFile> {
+  const [first, ...more] = files;
+  if (first === undefined) throw new InputError("the export", "at least one file");
+  if (more.length === 0 && !first.path.includes("/")) return { name: first.path, content: new Blob([...first.parts]) };
+  const folder = first.path.slice(0, first.path.indexOf("/"));
+  const entries = await Promise.all(files.map(async (file) => [file.path, await joined(file)] as const));
+  const archive = zipSync(Object.fromEntries(entries), { mtime: NO_DATE });
+  return { name: `${folder}.zip`, content: new Blob([archive as Uint8Array<ArrayBuffer>]) };
+}
+
+/** Answers "export": what `banyan export` writes; several files as a zip archive. */
+export async function exportSubject(
+  { subject, to, options }: { readonly subject: Subject; readonly to: string; readonly options: Options },
+  tools: Tools,
+): Promise<Answer> {
+  const { engine, signal, progress } = tools;
+  const lent = { engine, signal, progress, page, version: BANYAN_VERSION };
+  const { files, what, notes } = await exportInMemory(to, await exported(subject, tools), options, lent);
+  return { file: await asOne(files), what, notes };
+}

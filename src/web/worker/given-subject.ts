@@ -1,0 +1,63 @@
+import { InputError } from "../../errors.ts";
+import { bytesSource, looksLikeBys, readBys } from "../../import/bys.ts";
+import { looksLikeProgram, readProgram } from "../../import/program.ts";
+import { formatOf, readTopology } from "../../import/recognise.ts";
+import { isJoint, isScheduleText, readScheduleText } from "../../import/schedule-text.ts";
+import type { Program } from "../../model/program.ts";
+import type { AnySchedule } from "../../model/schedule.ts";
+import type { Topology } from "../../model/topology.ts";
+import type { Options } from "../../words/options.ts";
+import { NETWORK_OPTIONS, topologyOptions } from "../../words/topology-options.ts";
+import { refuseOptions } from "../../words/values.ts";
+import type { GivenFile } from "../protocol.ts";
+import { bytesOf, textIn } from "./given-file.ts";
+
+/** What a file is, read. */
+export type Read =
+  | { readonly kind: "network"; readonly format: string; readonly topology: Topology }
+  | { readonly kind: "schedule"; readonly schedule: AnySchedule }
+  | { readonly kind: "program"; readonly program: Program };
+
+/**
+ * Returns what a file holds, told apart as the command line does: a program (MSCCL XML, an MSCCL++ plan), a schedule (Banyan's
+ * JSON or .bys, an algorithm of SCCL), else a network in any format that can be read. Throws the reader's InputError.
+ */
+export async function readGiven(file: GivenFile, options: Options = {}): Promise<Read> {
+  const { name } = file;
+  const bytes = await bytesOf(file);
+  const itself = `nothing beside ${name}, which says it`;
+  if (looksLikeBys(bytes)) {
+    refuseOptions(options, NETWORK_OPTIONS, itself);
+    return { kind: "schedule", schedule: readBys(bytesSource(bytes), name) };
+  }
+  const text = textIn(bytes, name);
+  if (looksLikeProgram(text)) {
+    refuseOptions(options, NETWORK_OPTIONS, itself);
+    return { kind: "program", program: readProgram(text, name) };
+  }
+  if (isScheduleText(text)) {
+    refuseOptions(options, NETWORK_OPTIONS, itself);
+    const schedule = readScheduleText(text, name);
+    if (!isJoint(schedule)) return { kind: "schedule", schedule };
+    throw new InputError(name, "a schedule of one collective", `one of ${schedule.tenants.length} at once`);
+  }
+  return {
+    kind: "network",
+    format: formatOf(text, name),
+    topology: readTopology(text, name, topologyOptions(options)),
+  };
+}
+
+/** Returns the program of a file. Throws InputError. */
+export async function programIn(file: GivenFile): Promise<Program> {
+  const read = await readGiven(file);
+  if (read.kind === "program") return read.program;
+  throw new InputError(file.name, "a program (MSCCL XML or an MSCCL++ plan)", `a ${read.kind}`);
+}
+
+/** Returns the schedule of a file. Throws InputError. */
+export async function scheduleIn(file: GivenFile): Promise<AnySchedule> {
+  const read = await readGiven(file);
+  if (read.kind === "schedule") return read.schedule;
+  throw new InputError(file.name, "a schedule", `a ${read.kind}`);
+}

@@ -1,0 +1,60 @@
+import { InputError } from "../../errors.ts";
+import { isPhaseSchedule } from "../../model/phase-schedule.ts";
+import type { AnySchedule } from "../../model/schedule.ts";
+import { isTreeFlow } from "../../model/tree-flow.ts";
+import { reportOfFile } from "../../report-file.ts";
+import { verifyPhases } from "../../verify/phases.ts";
+import { verifyTreeFlow } from "../../verify/tree-flow.ts";
+import { verify } from "../../verify/verify.ts";
+import type { ScheduleRef } from "../protocol.ts";
+import { scheduleIn } from "./given-subject.ts";
+import type { Tools } from "./handlers.ts";
+import { madeFor } from "./make.ts";
+import { find, type Kept, put } from "./shelf.ts";
+
+/** So many violations of a file are told. */
+const MOST_TOLD = 20;
+
+/** Returns what the judge finds wrong with a schedule, in sentences; the first few. */
+export function violationsOf(schedule: AnySchedule): readonly string[] {
+  const limit = { limit: MOST_TOLD };
+  const { violations, violationCount } = isPhaseSchedule(schedule)
+    ? verifyPhases(schedule, limit)
+    : isTreeFlow(schedule)
+      ? verifyTreeFlow(schedule, limit)
+      : verify(schedule, limit);
+  const told = violations.map(({ message }) => message);
+  return violationCount > told.length ? [...told, `... and ${violationCount - told.length} more`] : told;
+}
+
+/** Returns a schedule that was read, judged, simulated and bounded. Throws InputError where it is too wrong for that. */
+export function judged(
+  schedule: AnySchedule,
+  name: string,
+  { engine, progress }: Pick<Tools, "engine" | "progress">,
+): Kept & { readonly violations: readonly string[] } {
+  progress({ what: "verifying" });
+  const violations = violationsOf(schedule);
+  progress({ what: "simulating" });
+  try {
+    return { schedule, report: reportOfFile(schedule, engine.kernels.replay), violations };
+  } catch (error) {
+    if (!(error instanceof InputError) || violations.length === 0) throw error;
+    throw new InputError(name, "a schedule that can be carried out", violations[0]);
+  }
+}
+
+/** Returns the schedule that a reference names: kept, read again, or made again. Throws as these do. */
+export async function keptFor(ref: ScheduleRef, tools: Tools): Promise<Kept> {
+  const known = find(ref.id);
+  if (known !== undefined) return known;
+  const kept = await again(ref, tools);
+  put(ref.id, kept);
+  return kept;
+}
+
+async function again({ file, wish }: ScheduleRef, tools: Tools): Promise<Kept> {
+  if (file !== null) return judged(await scheduleIn(file), file.name, tools);
+  if (wish !== null) return madeFor(wish, tools);
+  throw new InputError("the schedule", "one that was made or opened");
+}

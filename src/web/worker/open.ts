@@ -1,0 +1,48 @@
+import { explainProgram } from "../../explain/program.ts";
+import type { Program } from "../../model/program.ts";
+import { verifyProgram } from "../../verify/program.ts";
+import type { Options } from "../../words/options.ts";
+import type { GivenFile, Opened } from "../protocol.ts";
+import { readGiven } from "./given-subject.ts";
+import type { Tools } from "./handlers.ts";
+import { judged } from "./kept.ts";
+import { networkView } from "./network-view.ts";
+import { scheduleView } from "./schedule-view.ts";
+import { keep } from "./shelf.ts";
+
+/** So many violations of a program are told. */
+const MOST_TOLD = 50;
+
+/** Answers "open": what a file is, read, and judged where it can be. Throws the reader's InputError. */
+export async function open(
+  { file, options }: { readonly file: GivenFile; readonly options: Options },
+  tools: Tools,
+): Promise<Opened> {
+  tools.progress({ what: `reading ${file.name}` });
+  const read = await readGiven(file, options);
+  if (read.kind === "network") return { kind: "network", format: read.format, network: networkView(read.topology) };
+  if (read.kind === "program") return openedProgram(file.name, read.program, tools);
+  const started = performance.now();
+  const { violations, ...kept } = judged(read.schedule, file.name, tools);
+  const ref = { id: keep(kept), file, wish: null };
+  return {
+    kind: "schedule",
+    network: networkView(read.schedule.topology),
+    schedule: { ...scheduleView(ref, kept, performance.now() - started), violations },
+  };
+}
+
+function openedProgram(name: string, program: Program, { progress }: Tools): Opened {
+  const { violations, violationCount } = verifyProgram(program, {
+    limit: MOST_TOLD,
+    onProgress: (done, total) => progress({ what: "verifying", done, total, unit: "GPUs" }),
+  });
+  const told = violations.map(({ message }) => message);
+  return {
+    kind: "program",
+    name,
+    explanation: explainProgram(program).join("\n"),
+    verified: violationCount === 0,
+    violations: violationCount > told.length ? [...told, `... and ${violationCount - told.length} more`] : told,
+  };
+}
