@@ -18,6 +18,7 @@ const BENCHES = [
   "optima",
   "taccl",
   "ilp",
+  "web",
 ];
 
 const names = process.argv.slice(2);
