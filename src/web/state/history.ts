@@ -20,6 +20,8 @@ let turns = 0;
 let holds = 0;
 /** The address as it stands in the bar, or would if the browser let it. */
 let written = "";
+/** It was read from there, and may be written in other words. */
+let isNoted = false;
 const recalled = new Map<string, Made>();
 
 /** Returns a fragment's words, whatever the view and whether there is a schedule. */
@@ -50,6 +52,7 @@ export const recall = (fragment: string): Made | undefined => recalled.get(witho
 /** Takes a fragment for the one in the bar: it was read from there. */
 export function noteAddress(fragment: string): void {
   written = fragment;
+  isNoted = true;
 }
 
 /** The fragment that was written or noted last. */
@@ -76,7 +79,8 @@ async function write(): Promise<void> {
   const next = await presentAddress();
   if (turn !== turns || holds > 0) return;
   const how = followUp(written, next);
-  if (how !== null) enter(how, next);
+  if (how !== null) enter(isNoted ? "replace" : how, next);
+  isNoted = false;
   if (last !== null && last === made.value && hasSchedule()) remember(next, last);
   keepAddress(next);
   if (file !== null && file.content !== keptBlob && isOnlyMentioned(next)) {
