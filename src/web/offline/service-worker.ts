@@ -35,10 +35,11 @@ const ownCache = `${CACHE_PREFIX}${folder} ${BANYAN_BUILD}`;
 const plain = (url: string): string => url.replace(/\/index\.html$/, "/");
 const ownFiles = new Set(BANYAN_FILES.map((path) => plain(new URL(path, folder).href)));
 
-/** Fetches every file of the build past the browser's cache, all or none. */
+/** Fetches every file of the build, all or none; those whose names say what is in them may come from the browser's cache. */
 async function fill(): Promise<void> {
   const cache = await caches.open(ownCache);
-  await cache.addAll([...ownFiles].map((url) => new Request(url, { cache: "no-cache", credentials: "same-origin" })));
+  const mode = (url: string): RequestCache => (url.startsWith(`${folder}assets/`) ? "default" : "no-cache");
+  await cache.addAll([...ownFiles].map((url) => new Request(url, { cache: mode(url), credentials: "same-origin" })));
 }
 
 /** Removes the caches of other builds in this folder. */

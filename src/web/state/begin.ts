@@ -132,21 +132,19 @@ function listen(): void {
   addEventListener("hashchange", heard);
 }
 
-/** Resolves when everything of the first load is there. */
-const whenLoaded = (): Promise<void> =>
-  new Promise((resolve) => {
-    if (document.readyState === "complete") resolve();
-    else addEventListener("load", () => resolve(), { once: true });
-  });
+/** Starts the worker and asks what there is; the copy for work without a network waits until all of that is there. */
+async function meet(): Promise<void> {
+  try {
+    welcome.value = await ask("welcome", {});
+  } catch (error) {
+    complain("network", error);
+  }
+  await goOffline();
+}
 
 /** Starts the worker, shows what is asked for or was kept, and writes the address from then on. */
 export async function begin(): Promise<void> {
-  void ask("welcome", {}).then(
-    (answer) => {
-      welcome.value = answer;
-    },
-    (error) => complain("network", error),
-  );
+  void meet();
   try {
     within = fileWithin();
   } catch (error) {
@@ -156,7 +154,6 @@ export async function begin(): Promise<void> {
   listen();
   followWords();
   const kept = within === null && saysNothing(readAddress(location.hash)) ? keptAddress() : null;
-  void whenLoaded().then(goOffline);
   if (kept === null) await follow(location.hash);
   else await show(readAddress(kept), true);
 }
