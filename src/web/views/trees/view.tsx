@@ -1,5 +1,58 @@
+import { useSignal } from "@preact/signals";
+import "./trees.css";
+import { useAnswer } from "../../parts/use-answer.ts";
+import type { TreesView } from "../../protocol.ts";
+import type { Made } from "../../state/store.ts";
 import type { ViewProps } from "../registry.ts";
+import { ForestPanel } from "./forest-panel.tsx";
+import { NoTrees } from "./no-trees.tsx";
 
-export function View({ network }: ViewProps) {
-  return <p>{network.name}</p>;
+/** The trees along which the data flows. */
+export function View({ made }: ViewProps) {
+  const schedule = made?.schedule.kind === "trees" ? made.schedule : null;
+  const answer = useAnswer("trees", schedule).value;
+  if (made === null) return <p class="trees-none">There is no schedule yet: synthesize one, or open a file of one.</p>;
+  if (schedule === null) return <NoTrees made={made} />;
+  if (answer.kind === "waiting") return <p class="trees-none">Listing the trees…</p>;
+  if (answer.kind === "failed") return <p class="trees-none">{answer.message}</p>;
+  return <Forests made={made} trees={answer.value} />;
 }
+
+const NAMES = { out: "From the roots to all", in: "From all to the roots" } as const;
+
+function Forests({ made, trees: { forests, rate, because } }: { readonly made: Made; readonly trees: TreesView }) {
+  const chosen = useSignal(0);
+  const number = Math.min(chosen.value, forests.length - 1);
+  const forest = forests[number];
+  if (forest === undefined) return <p class="trees-none">The schedule has no trees.</p>;
+  return (
+    <div class="trees">
+      <p class="trees-rate">
+        {rate === "-" ? "" : <strong>{`All trees together: ${rate}.`}</strong>} {sentence(because)}
+      </p>
+      {forests.length > 1 && (
+        <fieldset class="trees-forests">
+          <legend>Trees</legend>
+          {forests.map(({ direction }, i) => (
+            <label key={direction}>
+              <input
+                type="radio"
+                name="trees-forest"
+                checked={i === number}
+                onChange={() => {
+                  chosen.value = i;
+                }}
+              />
+              {NAMES[direction]}
+            </label>
+          ))}
+        </fieldset>
+      )}
+      <ForestPanel key={`${made.schedule.ref.id} ${number}`} made={made} forest={forest} number={number} />
+    </div>
+  );
+}
+
+/** Returns a text as a sentence: a capital first, a full stop last. */
+const sentence = (text: string): string =>
+  text === "" ? "" : `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;

@@ -1,0 +1,125 @@
+import { formatBandwidth, formatTime } from "../../../model/units.ts";
+import { percent } from "../../../words/amounts.ts";
+import type { LoadsView, NetworkView } from "../../protocol.ts";
+import { extremes, type Spread } from "./figures.ts";
+
+interface LinkTablesProps {
+  readonly network: NetworkView;
+  readonly loads: LoadsView;
+  readonly shares: Float64Array;
+  readonly chosenWire: number | null;
+  readonly onWire: (wire: number) => void;
+}
+
+const ROWS = 10;
+
+/** The busiest and the idlest links. */
+export function LinkTables(props: LinkTablesProps) {
+  const { busiest, idlest } = extremes(props.shares, ROWS);
+  return (
+    <div class="links-pair">
+      <LinkTable {...props} caption={`The ${busiest.length} busiest links`} links={busiest} />
+      {idlest.length > 0 && <LinkTable {...props} caption={`The ${idlest.length} idlest`} links={idlest} />}
+    </div>
+  );
+}
+
+interface LinkTableProps extends LinkTablesProps {
+  readonly caption: string;
+  readonly links: readonly number[];
+}
+
+function LinkTable({ network, loads, shares, chosenWire, onWire, caption, links }: LinkTableProps) {
+  const { nodeNames, linkSource, linkTarget, linkBytesPerSecond, wires } = network;
+  return (
+    <div class="links-scroll">
+      <table class="links-table">
+        <caption>{caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Link</th>
+            <th scope="col" class="n">
+              Bandwidth
+            </th>
+            <th scope="col" class="n">
+              Busy for
+            </th>
+            <th scope="col" class="n">
+              Share
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {links.map((link) => (
+            <tr key={link} data-chosen={wires.ofLink[link] === chosenWire}>
+              <th scope="row">
+                <button type="button" onClick={() => onWire(wires.ofLink[link] as number)}>
+                  {`${nodeNames[linkSource[link]]} → ${nodeNames[linkTarget[link]]}`}
+                </button>
+              </th>
+              <td class="n">{formatBandwidth(linkBytesPerSecond[link])}</td>
+              <td class="n">{formatTime(Math.round(loads.busyPs[link]))}</td>
+              <td class="n">
+                <Share value={shares[link]} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** A share as a number over a bar. */
+const Share = ({ value }: { readonly value: number }) => (
+  <span class="links-share" style={{ "--share": `${100 * Math.min(1, value)}%` }}>
+    {percent(value)}
+  </span>
+);
+
+/** Mean and greatest use of each class of links. */
+export function ClassTable({
+  network,
+  spreads,
+}: {
+  readonly network: NetworkView;
+  readonly spreads: readonly Spread[];
+}) {
+  return (
+    <div class="links-scroll">
+      <table class="links-table">
+        <caption>By class of bandwidth</caption>
+        <thead>
+          <tr>
+            <th scope="col">Class</th>
+            <th scope="col" class="n">
+              Links
+            </th>
+            <th scope="col" class="n">
+              Mean
+            </th>
+            <th scope="col" class="n">
+              Busiest
+            </th>
+            <th scope="col" class="n">
+              Unused
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {spreads.map(({ links, mean, most, idle }, i) => (
+            <tr key={network.classes[i]?.text}>
+              <th scope="row">{network.classes[i]?.text}</th>
+              <td class="n">{links}</td>
+              <td class="n">
+                <Share value={mean} />
+              </td>
+              <td class="n">{percent(most)}</td>
+              <td class="n">{idle}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+import { changeOptions, synthesize } from "../../state/actions.ts";
+import { busy, type Made, welcome, words } from "../../state/store.ts";
+
+const FIRST = "forestcoll";
+const FALLBACK = "allgather";
+
+/** Says which algorithms make trees, and makes a schedule of them. */
+export function NoTrees({ made }: { readonly made: Made }) {
+  const collective = String(words.value.options["collective"] ?? FALLBACK);
+  const makers = (welcome.value?.algorithms ?? []).filter(
+    ({ makes, collectives }) => makes === "trees" && collectives.includes(collective),
+  );
+  const maker = makers.find(({ name }) => name === FIRST) ?? makers[0];
+  const { algorithm, collective: done } = made.schedule.report;
+  const kind = KINDS[made.schedule.kind];
+  return (
+    <div class="trees-none">
+      <p>{`This ${done.kind} (algorithm: ${algorithm}) is made of ${kind}, not of trees.`}</p>
+      {maker === undefined ? (
+        <p>{`No algorithm makes trees for ${collective}.`}</p>
+      ) : (
+        <>
+          <p>{`Trees for ${collective} are made by ${listed(makers.map(({ name }) => name))}.`}</p>
+          <button
+            type="button"
+            class="trees-make"
+            disabled={busy.value !== null}
+            onClick={async () => {
+              if (await changeOptions({ algorithm: maker.name })) await synthesize();
+            }}
+          >
+            {`Synthesize with ${maker.name}`}
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
+
+const KINDS = {
+  steps: "transfers at times",
+  slots: "transfers in time slots",
+  phases: "phases within dimensions",
+  trees: "trees",
+} as const;
+
+const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;

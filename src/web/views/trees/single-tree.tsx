@@ -1,0 +1,123 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { formatBandwidth } from "../../../model/units.ts";
+import { count } from "../../../words/amounts.ts";
+import type { NetworkMarks, NodeMark } from "../../draw/marks.ts";
+import { failureOf } from "../../parts/use-answer.ts";
+import type { NetworkView, TreeView } from "../../protocol.ts";
+import { type Made, selection } from "../../state/store.ts";
+import { NetworkCanvas } from "../network/network-canvas.tsx";
+import { copyBytesPerSecond } from "./copy-rate.ts";
+import { loadTree } from "./load-trees.ts";
+import { OutlineList } from "./outline-list.tsx";
+import type { ForestView } from "./tree-rows.ts";
+import { DEPTHS, depthStep, stepsOf } from "./tree-wires.ts";
+
+interface SingleTreeProps {
+  readonly made: Made;
+  readonly network: NetworkView;
+  readonly forest: ForestView;
+  readonly number: number;
+  readonly tree: number;
+}
+
+/** A tree on the network: arrows as the data runs, coloured by how far from the root they are. */
+export function SingleTree({ made, network, forest, number, tree }: SingleTreeProps) {
+  const view = useSignal<TreeView | null>(null);
+  const trouble = useSignal("");
+  useEffect(() => {
+    const controller = new AbortController();
+    trouble.value = "";
+    loadTree(made.schedule, number, tree, controller.signal).then(
+      (loaded) => {
+        if (!controller.signal.aborted) view.value = loaded;
+      },
+      (error) => {
+        if (!controller.signal.aborted) trouble.value = failureOf(error).message;
+      },
+    );
+    return () => controller.abort();
+  }, [made, number, tree, trouble, view]);
+  // while the next one comes the last stays, so that nothing flickers
+  const shown = view.value;
+  const marks = useMemo(() => (shown === null ? {} : marksOf(network, shown)), [network, shown]);
+  const into = forest.direction === "in";
+  const [root, copies, height] = [
+    forest.root[tree] as number,
+    forest.copies[tree] as number,
+    forest.height[tree] as number,
+  ];
+  const rate = copyBytesPerSecond(made);
+  const name = network.nodeNames[root];
+  const facts = [
+    `${count(copies, "copy", "copies")}`,
+    `${count(height, "edge")} deep`,
+    ...(rate === null ? [] : [`${formatBandwidth(rate * copies)}`]),
+  ].join(", ");
+  const sentence = `Tree ${tree + 1} of ${forest.root.length}, ${into ? "to" : "from"} ${name}: ${facts}.`;
+  return (
+    <div class="tree-picture">
+      <p class="tree-picture-said" aria-live="polite">
+        <strong>{sentence}</strong>{" "}
+        {into ? "Data runs to the root and is summed on the way." : "Data runs from the root to all."}
+      </p>
+      {trouble.value !== "" && <p class="trees-none">{trouble.value}</p>}
+      <div class="tree-picture-canvas">
+        <NetworkCanvas
+          network={network}
+          label={`${sentence} The list below says the same in words.`}
+          marks={marks}
+          hasLegend={false}
+          selection={selection.value}
+          onSelect={(next) => {
+            selection.value = next;
+          }}
+          height="100%"
+        />
+      </div>
+      <DepthLegend deepest={height} />
+      {shown !== null && <OutlineList tree={shown} nameOf={(node) => network.nodeNames[node] ?? ""} height={height} />}
+    </div>
+  );
+}
+
+const colourOf = (depth: number, deepest: number): string => `--tree-${depthStep(depth, deepest) + 1}`;
+
+function marksOf(network: NetworkView, tree: TreeView): NetworkMarks {
+  const deepest = tree.depth.reduce((most, depth) => Math.max(most, depth), 1);
+  return {
+    fadeOthers: true,
+    nodes: new Map<number, NodeMark>([
+      [tree.root, { colour: "--accent", ring: true, text: "root" }],
+      ...Array.from(
+        tree.to,
+        (node, edge) => [node, { colour: colourOf(tree.depth[edge] as number, deepest) }] as const,
+      ),
+    ]),
+    wires: stepsOf(network.wires, tree).map(({ wire, forward, depth }) => ({
+      wire,
+      forward,
+      colour: colourOf(depth, deepest),
+      width: 2.5,
+    })),
+  };
+}
+
+function DepthLegend({ deepest }: { readonly deepest: number }) {
+  const shown = Math.min(deepest, DEPTHS);
+  const first = (step: number): number => (deepest <= DEPTHS ? step + 1 : Math.ceil((step * deepest) / DEPTHS) + 1);
+  return (
+    <p class="tree-legend">
+      <span>edges from the root</span>
+      {Array.from({ length: shown }, (_, step) => (
+        <span key={first(step)} class="tree-legend-step">
+          <span style={{ background: `var(--tree-${step + 1})` }} aria-hidden="true" />
+          {step + 1 === shown || first(step + 1) === first(step) + 1
+            ? first(step)
+            : `${first(step)}–${first(step + 1) - 1}`}
+          {step + 1 === shown && deepest > DEPTHS ? `–${deepest}` : ""}
+        </span>
+      ))}
+    </p>
+  );
+}
