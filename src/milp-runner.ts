@@ -23,7 +23,7 @@ interface Attended {
 /**
  * Returns where mixed-integer programs are solved: on the engine's pool, so that with threads the caller never waits, limits
  * of time hold within a second, and a solver that is cancelled or runs out of memory leaves its best point behind. On the
- * calling thread (a browser, or no threads) the signal is heard before a solve only; limits of time hold at the solver's
+ * calling thread (a page that is not isolated, or no threads) the signal is heard before a solve only; limits of time hold at the solver's
  * next look at the clock.
  */
 export function milpRunner(engine: Engine, signal: AbortSignal | undefined): MilpRunner {

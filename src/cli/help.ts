@@ -87,6 +87,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "banyan explain allreduce.xml --size 1MiB --dtype bf16 --target rccl",
     "banyan explain allreduce.xml --log nccl-debug.log",
   ],
+  serve: ["banyan serve", "banyan serve schedule.json --port 9000", "nvidia-smi topo -m | banyan serve -"],
   list: [
     "banyan list presets",
     "banyan list algorithms --topology dgx-a100:2 --collective allreduce",
@@ -143,6 +144,8 @@ takes both twice. No other found network has less of both; for all-to-alls furth
 Moore: as few steps as any network of that size can have. BW: T_B is the least there is. f: rate of an all-to-all from each node
 to each, in units of a link. bound: proved for each figure by itself. *: the fastest. --bandwidth is that of a node, the one behind
 "@" in a construction that of each link.\n\n`,
+  serve: `The app works in the browser; nothing is sent anywhere. FILE is read anew whenever the page is loaded. Requests from other
+machines need --host.\n\n`,
   compare: `% of limit: 100 % is as fast as any algorithm can be. * marks the fastest of its size (simulated time). Every line is a
 schedule that the independent judge found correct. NCCL model: what NCCL's own cost model predicts for the algorithm, protocol and
 channels that it would choose; no measurement, never marked.\n\n${NETWORK}`,

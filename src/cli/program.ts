@@ -270,6 +270,10 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
     .option("--svg <file>", "write a plot of the networks")
     .option("-o, --output <file>", "write the report as JSON; NAME.svg: the plot");
 
+  add("serve", "[FILE]", "the app, for a browser on this machine; until Ctrl-C")
+    .option("--port <n>", "port, 0 for any that is free; default: 8420, or the next that is free")
+    .option("--host <address>", "address to listen on, default 127.0.0.1: this machine only");
+
   add("list", "<WHAT>", "list presets, algorithms, collectives, formats, gpus or backends")
     .option("--topology <TOPO>", `algorithms: which can be used on a network, and what the others need: ${TOPO}`)
     .option("--collective <name>", "algorithms, with --topology: for this collective");
@@ -277,7 +281,10 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
   for (const command of program.commands) {
     const [first] = command.registeredArguments;
     if (first?.name() === "TOPO") first.description = TOPO;
-    if (first?.name() === "FILE")
+    if (command.name() === "serve")
+      (first as NonNullable<typeof first>).description =
+        'network, schedule or program that the app opens, any file it can read; "-" reads standard input';
+    else if (first?.name() === "FILE")
       first.description = `${command.name() === "run" ? "" : "schedule file, JSON or .bys, or "}program: MSCCL XML or MSCCL++ JSON; "-" reads standard input`;
     if (first?.name() === "FILE|TOPO") first.description = `file of a schedule or program, or ${TOPO}`;
     if (command.name() === "calibrate")

@@ -15,6 +15,7 @@ export const COMMANDS = {
   compare: () => import("./commands/compare.ts"),
   calibrate: () => import("./commands/calibrate.ts"),
   search: () => import("./commands/search.ts"),
+  serve: () => import("./commands/serve.ts"),
   list: () => import("./commands/list.ts"),
 };
 export type CommandName = keyof typeof COMMANDS;

@@ -1,0 +1,75 @@
+import { accessSync, constants, createReadStream, existsSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import { isIPv6 } from "node:net";
+import { basename, join } from "node:path";
+import { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { InputError } from "../../errors.ts";
+import type { Options } from "../../words/options.ts";
+import { textOf, wholeNumber } from "../../words/values.ts";
+import { type Context, outJson, outLines } from "../context.ts";
+import { openSource, STANDARD_INPUT } from "../input-file.ts";
+import { listen, type Place } from "../serve/listen.ts";
+import { INSIDE, type OfferedFile, siteListener } from "../serve/site.ts";
+import { labelled } from "../text.ts";
+
+const HOST = "127.0.0.1";
+const PORT = 8420;
+const LAST_PORT = 65_535;
+
+/** The built app, at the package's root; BANYAN_APP names another folder. */
+function appFolder(env: NodeJS.ProcessEnv): string {
+  const folder = env["BANYAN_APP"] ?? fileURLToPath(new URL("../../../dist-web", import.meta.url));
+  if (!existsSync(join(folder, "index.html")))
+    throw new InputError("serve", "the built app in dist-web/ (`npm run build:web` makes it)");
+  return folder;
+}
+
+function placeOf(options: Options): Place {
+  const port = wholeNumber(textOf(options, "port"), "--port", 0);
+  if (port !== undefined && port > LAST_PORT) throw new InputError("--port", `a port, 0 to ${LAST_PORT}`, port);
+  return { host: textOf(options, "host") ?? HOST, port: port ?? PORT, fixed: port !== undefined };
+}
+
+/** Returns the file that the app is to open; what is no plain file is read at once. Throws InputError where it cannot be read. */
+function offeredFile(path: string): OfferedFile {
+  const source = openSource(path, "FILE");
+  const name = path === STANDARD_INPUT ? "input" : basename(path);
+  const canReopen = path !== STANDARD_INPUT && statSync(path).isFile();
+  const reopened = (): Readable => {
+    accessSync(path, constants.R_OK);
+    return createReadStream(path);
+  };
+  return { name, open: () => (canReopen ? reopened() : Readable.from([source.read(0, source.size)])) };
+}
+
+const isLoopback = (host: string): boolean => /^(?:127\.|::1$|localhost$)/.test(host);
+const isEverywhere = (host: string): boolean => host === "0.0.0.0" || host === "::";
+
+/** `banyan serve [FILE]`: the app in a browser on this machine, until Ctrl-C. */
+export async function run(context: Context, args: readonly string[]): Promise<number> {
+  const { options, signal, json } = context;
+  const folder = appFolder(process.env);
+  const place = placeOf(options);
+  const [path] = args;
+  const offered = path === undefined ? null : offeredFile(path);
+  const server = createServer(siteListener({ folder, offered, localOnly: isLoopback(place.host) }));
+  const port = await listen(server, place);
+  const host = isEverywhere(place.host) ? "localhost" : isIPv6(place.host) ? `[${place.host}]` : place.host;
+  const site = `http://${host}:${port}/`;
+  const name = offered === null ? null : encodeURIComponent(offered.name);
+  const address = name === null ? site : `${site}#open=${name}`;
+  if (json) outJson(context, { address, port, file: name === null ? null : `${site}${INSIDE}/${name}` });
+  else outLines(context, [`  ${labelled("app", address)}`, `  ${labelled("", "Ctrl-C ends it")}`]);
+  if (!isLoopback(place.host))
+    context.note(
+      "over http, other machines' browsers give the app neither threads nor use without a network: only localhost has them",
+    );
+  await new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+  server.close();
+  server.closeAllConnections();
+  return 0;
+}
