@@ -1,35 +1,56 @@
-import { useSignal } from "@preact/signals";
-import type { FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
-import { showView, synthesize } from "./state/actions.ts";
-import { busy, made, network, trouble, words } from "./state/store.ts";
-import { VIEWS } from "./state/words.ts";
-import { VIEW_ENTRIES, type ViewProps } from "./views/registry.ts";
+import { Answer } from "./panels/answer.tsx";
+import { Header } from "./panels/header.tsx";
+import { Help } from "./panels/help.tsx";
+import { Alert, Notes } from "./panels/notices.tsx";
+import { Program } from "./panels/program.tsx";
+import { ReloadNote } from "./panels/reload-note.tsx";
+import { Run } from "./panels/run.tsx";
+import { Setup } from "./panels/setup.tsx";
+import { Share } from "./panels/share.tsx";
+import { isDropping, isHelpShown, listen } from "./panels/shortcuts.ts";
+import { followTitle } from "./panels/title.ts";
+import { Views } from "./panels/views.tsx";
+import { followScheme } from "./parts/scheme.ts";
+import { program } from "./state/store.ts";
 
-/** The whole page. */
+/** The whole page: what is asked at the left, what came out at the top, and views of it beneath. */
 export function App() {
-  const View = useSignal<FunctionComponent<ViewProps> | null>(null);
-  const { view } = words.value;
   useEffect(() => {
-    void VIEW_ENTRIES[view].load().then((module) => {
-      View.value = module.View;
-    });
-  }, [view, View]);
-  const Shown = View.value;
+    const ends = [listen(), followTitle(), followScheme()];
+    return () => {
+      for (const end of ends) end();
+    };
+  }, []);
   return (
-    <main>
-      <button type="button" onClick={() => void synthesize()}>
-        Synthesize
-      </button>
-      {VIEWS.map((name) => (
-        <button key={name} type="button" onClick={() => showView(name)}>
-          {VIEW_ENTRIES[name].title}
-        </button>
-      ))}
-      <p>{busy.value?.progress?.what}</p>
-      <p>{trouble.value?.failure.message}</p>
-      <p>{made.value?.schedule.answer}</p>
-      {network.value !== null && Shown !== null && <Shown network={network.value} made={made.value} />}
-    </main>
+    <div class="page">
+      <Header />
+      <ReloadNote />
+      <Alert />
+      <div class="page-body">
+        <aside class="page-side" aria-label="What is asked">
+          <div class="page-scroll">
+            <div class="page-setup">
+              <Setup />
+            </div>
+            <div class="page-share">
+              <Share />
+            </div>
+          </div>
+          <Run />
+        </aside>
+        <main class="page-main">
+          {program.value === null ? <Answer /> : <Program opened={program.value} />}
+          <Views />
+        </main>
+      </div>
+      <Notes />
+      {isHelpShown.value && <Help />}
+      {isDropping.value && (
+        <div class="page-drop">
+          <p>Drop it anywhere: a network, a schedule or a program</p>
+        </div>
+      )}
+    </div>
   );
 }

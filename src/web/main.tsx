@@ -1,8 +1,16 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { begin } from "./state/begin.ts";
+import { missingParts, sayMissing } from "./unsupported.ts";
 import "./style/base.css";
 import "./style/controls.css";
+import "./style/page.css";
 
-render(<App />, document.getElementById("app") as HTMLElement);
-void begin();
+const place = document.getElementById("app") as HTMLElement;
+const missing = missingParts();
+if (missing.length > 0) sayMissing(missing, place);
+else {
+  place.replaceChildren();
+  render(<App />, place);
+  void begin();
+}

@@ -14,7 +14,9 @@ export interface Words {
 export const VIEWS = ["network", "time", "trees", "links", "steps", "bound", "compare"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
-export const NETWORK_OPTIONS = ["without", "degrade", "gpu", "assume", "nodes", "profileSize", "profileScale"] as const;
+/** Say what a network's file leaves open. */
+export const READING_OPTIONS = ["gpu", "assume", "nodes", "profileSize", "profileScale"] as const;
+export const NETWORK_OPTIONS = ["without", "degrade", ...READING_OPTIONS] as const;
 export const MAKE_OPTIONS = [
   "collective",
   "size",

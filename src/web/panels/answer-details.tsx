@@ -1,0 +1,162 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { formatTime, PS_PER_US } from "../../model/units.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import type { AnyReport, ScheduleView } from "../protocol.ts";
+import { ask } from "../state/client.ts";
+import type { Made } from "../state/store.ts";
+import { factsOf } from "./facts.ts";
+import { sentenceOf } from "./failures.ts";
+
+/** All that is behind the answer: why it is not faster, who else was tried, how it was made, and how to make it elsewhere. */
+export function AnswerDetails({ last: { schedule } }: { readonly last: Made }) {
+  const { report, command } = schedule;
+  return (
+    <details class="answer-details">
+      <summary>
+        Why, how, and the same on the command line
+        {report.auto !== undefined && `: ${report.algorithm} was chosen of ${report.auto.tried.length} tried`}
+      </summary>
+      <div class="answer-columns">
+        <Bound report={report} />
+        {report.auto !== undefined && <Rivals report={report} auto={report.auto} />}
+        <Notes schedule={schedule} />
+        <section>
+          <h3>Made</h3>
+          <dl class="answer-facts">
+            {factsOf(report, schedule.ms).map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+        <section class="answer-wide">
+          <h3>The same file on the command line</h3>
+          {command === "" ? (
+            <p class="soft">It was read from a file.</p>
+          ) : (
+            <p class="answer-command">
+              <code>{command}</code>
+              <CopyButton text={command} what="command" />
+            </p>
+          )}
+          <Sha256 schedule={schedule} />
+        </section>
+      </div>
+    </details>
+  );
+}
+
+const time = (us: number): string => formatTime(us * PS_PER_US);
+
+function Bound({ report: { limit, bound } }: { readonly report: AnyReport }) {
+  return (
+    <section>
+      <h3>Why it cannot be faster</h3>
+      <p>
+        No algorithm can take less than <b>{time(limit.us)}</b>: {limit.because}.
+      </p>
+      {bound.exact !== limit.exact && (
+        <p>
+          Over the same routes in the same chunks, no less than <b>{time(bound.us)}</b>: {bound.because}.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Rivals({ report, auto }: { readonly report: AnyReport; readonly auto: NonNullable<AnyReport["auto"]> }) {
+  const tried = auto.tried.toSorted((a, b) => a.us - b.us);
+  return (
+    <section>
+      <h3>Algorithms tried</h3>
+      <p>{sentenceOf({ message: auto.because })}</p>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Algorithm</th>
+            <th scope="col">Time</th>
+            <th scope="col">Of the limit</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tried.map(({ algorithm, us, ofLimit }) => (
+            <tr key={algorithm} aria-current={algorithm === report.algorithm ? "true" : undefined}>
+              <th scope="row">{algorithm}</th>
+              <td>{time(us)}</td>
+              <td>{`${(100 * ofLimit).toFixed(1)} %`}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {auto.leftOut.length > 0 && (
+        <details>
+          <summary>{auto.leftOut.length} left out</summary>
+          <ul>
+            {auto.leftOut.map(({ algorithm, reason }) => (
+              <li key={algorithm}>
+                <b>{algorithm}</b>: {reason}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Notes({ schedule: { report, violations } }: { readonly schedule: ScheduleView }) {
+  const notes = [
+    ...(report.notes ?? []),
+    ...(report.deterministic ? [] : ["the time limit decided what was tried, so another run may choose otherwise"]),
+  ];
+  if (notes.length + violations.length === 0) return null;
+  return (
+    <section>
+      <h3>Notes</h3>
+      <ul>
+        {violations.map((text) => (
+          <li key={text} class="answer-violation">
+            {sentenceOf({ message: text })}
+          </li>
+        ))}
+        {notes.map((text) => (
+          <li key={text}>{sentenceOf({ message: text })}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The fingerprint of the schedule's file: worked out when asked, for the file has to be written. */
+function Sha256({ schedule: { ref } }: { readonly schedule: ScheduleView }) {
+  const told = useSignal<string | null>(null);
+  useEffect(() => {
+    told.value = null;
+  }, [ref.id]);
+  const find = async (): Promise<void> => {
+    told.value = "...";
+    try {
+      const { sha256 } = await ask("file", { schedule: ref });
+      told.value = sha256 ?? "This page is not in a secure context (https or localhost), where browsers hash nothing.";
+    } catch (error) {
+      told.value = sentenceOf(error as Error);
+    }
+  };
+  return (
+    <p class="answer-command">
+      {told.value === null ? (
+        <button type="button" onClick={() => void find()}>
+          SHA-256 of the file
+        </button>
+      ) : (
+        <>
+          <span>SHA-256</span> <code aria-live="polite">{told.value}</code>
+          {/^[0-9a-f]{64}$/.test(told.value) && <CopyButton text={told.value} what="SHA-256" />}
+        </>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,29 @@
+import { formatSize, formatTime, PS_PER_US } from "../../model/units.ts";
+import type { AnyReport } from "../protocol.ts";
+
+const count = (value: number): string => value.toLocaleString("en");
+
+/** Returns how a schedule was made, as names and values. `ms`: what the worker took for all of it, 0 for a file. */
+export function factsOf(
+  { algorithm, schedule, collective, synthesis, topology }: AnyReport,
+  ms: number,
+): [string, string][] {
+  const { kind, trees, pieces, transfers, phases } = schedule;
+  return [
+    ["Algorithm", algorithm],
+    ["Schedule", trees === undefined ? kind : `${count(trees)} trees, ${count(pieces ?? 1)} pieces a copy`],
+    ...(transfers === null ? [] : [["Transfers", count(transfers)] as [string, string]]),
+    ...(phases === undefined ? [] : [["Phases", count(phases)] as [string, string]]),
+    ["Size", `${formatSize(collective.sizeBytes)}, ${count(collective.chunksPerNpu)} chunks per NPU`],
+    ["Network", `${topology.name || "unnamed"}, ${count(topology.npus)} NPUs, ${count(topology.links)} links`],
+    ...(synthesis === null
+      ? []
+      : ([
+          ["Policy", synthesis.policy],
+          ["Seed, trials", `${synthesis.seed}, ${count(synthesis.trials)}`],
+          ["Kernels", `${synthesis.backend}, ${synthesis.threads === 1 ? "1 thread" : `${synthesis.threads} threads`}`],
+          ["Synthesis", formatTime(synthesis.ms * 1000 * PS_PER_US)],
+        ] as [string, string][])),
+    ...(ms === 0 ? [] : [["All work", formatTime(ms * 1000 * PS_PER_US)] as [string, string]]),
+  ];
+}

@@ -1,0 +1,71 @@
+import type { Failure } from "../protocol.ts";
+import { trouble, unread } from "../state/store.ts";
+
+/** Where on the page a failure is shown: beside the field that caused it, or in the alert at the top. */
+
+/** Returns a failure as a sentence with a capital and an end. */
+export function sentenceOf({ message }: Pick<Failure, "message">): string {
+  const text = message.trim();
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?^]$/.test(begun) ? begun : `${begun}.`;
+}
+
+/** Returns the name of an option as the command line writes it: "--time-limit" for "timeLimit". */
+export const flagOf = (option: string): string =>
+  `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+/** Options that have a field, as the command line writes them. */
+const WITH_FIELD = new Set(
+  [
+    "collective",
+    "size",
+    "algorithm",
+    "chunks",
+    "root",
+    "group",
+    "outsiders",
+    "seed",
+    "trials",
+    "k",
+    "policy",
+    "switchDegree",
+    "timeLimit",
+    "offload",
+    "eulerian",
+    "switching",
+  ].map(flagOf),
+);
+const OF_FILES = new Set(["gpu", "assume", "nodes", "profileSize", "profileScale"].map(flagOf));
+
+export type Spot = `--${string}` | "network" | "file" | "export" | "alert";
+
+/** Returns where a failure is shown. `hasFile`: fields that say how a file is read are there. */
+export function spotOf(about: string, { kind, place }: Failure, hasFile: boolean): Spot {
+  if (kind !== "input") return about === "export" ? "export" : "alert";
+  const [flag = ""] = (place ?? "").split(" ", 1);
+  if (about === "export") return "export";
+  if (WITH_FIELD.has(flag) || (hasFile && OF_FILES.has(flag))) return flag as Spot;
+  if (about === "open") return "file";
+  return about === "network" ? "network" : "alert";
+}
+
+/** Returns where what went wrong last is shown; null where nothing did. */
+export function troubleSpot(hasFile: boolean): Spot | null {
+  const wrong = trouble.value;
+  return wrong === null ? null : spotOf(wrong.about, wrong.failure, hasFile || unread.value !== null);
+}
+
+/** Returns what is to be said at a spot; null: nothing. */
+export function failureAt(spot: Spot, hasFile = false): string | null {
+  const wrong = trouble.value;
+  return wrong !== null && troubleSpot(hasFile) === spot ? sentenceOf(wrong.failure) : null;
+}
+
+/** Returns what the user can do about a failure that no field caused, a sentence; null where the message says it. */
+export function adviceFor({ kind }: Pick<Failure, "kind">): string | null {
+  if (kind === "memory")
+    return "A fresh worker has taken its place; what you set is still here. Try fewer chunks, a smaller network, or the command line.";
+  if (kind === "internal")
+    return "This is a mistake of Banyan, not yours. What you set is still here; other options may work. Please report it with the sentence above.";
+  return null;
+}

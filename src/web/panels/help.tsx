@@ -1,0 +1,79 @@
+import { Dialog } from "../parts/dialog.tsx";
+import { welcome } from "../state/store.ts";
+import { isHelpShown } from "./shortcuts.ts";
+import "./help.css";
+
+/** Keys, by where they work. */
+const KEYS: readonly { readonly where: string; readonly keys: readonly (readonly [keys: string, does: string])[] }[] = [
+  {
+    where: "Everywhere",
+    keys: [
+      ["Ctrl Enter", "synthesize (on a Mac also with Command)"],
+      ["Esc", "cancel what is under way; close a window or a list"],
+      ["/", "go to the network"],
+      ["Ctrl V", "open what was copied: a file, or a text such as that of nvidia-smi topo -m"],
+      ["?", "this help"],
+    ],
+  },
+  {
+    where: "Tabs of views",
+    keys: [
+      ["Left Right", "the tab before or after"],
+      ["Home End", "the first or last tab"],
+      ["Enter", "show its view"],
+    ],
+  },
+  {
+    where: "A drawn network",
+    keys: [
+      ["+ -", "closer, farther"],
+      ["0", "all of it"],
+      ["Arrows", "move"],
+    ],
+  },
+  {
+    where: "The schedule in time",
+    keys: [
+      ["Space", "play or pause"],
+      [". ,", "the next or last event"],
+      ["Home End", "the beginning or end"],
+    ],
+  },
+];
+
+/** What this is, in a few sentences, and its keys. */
+export function Help() {
+  return (
+    <Dialog title="Help" onClose={() => (isHelpShown.value = false)}>
+      <p>
+        Choose a network or drop a file of one, say what is to be communicated, and synthesize. The schedule that comes
+        out was judged by code that shares nothing with what made it, simulated on the network, and is compared with a
+        proved limit: no algorithm can be faster than that.
+      </p>
+      <p>
+        In the views, choose a link or an NPU to fail or slow it down: a new schedule follows, with the difference. All
+        of it happens in this tab; your files are not sent anywhere.
+      </p>
+      <div class="help-keys">
+        {KEYS.map(({ where, keys }) => (
+          <section key={where}>
+            <h3>{where}</h3>
+            <dl>
+              {keys.map(([names, does]) => (
+                <div key={names}>
+                  <dt>
+                    {names.split(" ").map((name) => (
+                      <kbd key={name}>{name}</kbd>
+                    ))}
+                  </dt>
+                  <dd>{does}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+      <p class="soft">Banyan {welcome.value?.version}</p>
+    </Dialog>
+  );
+}

@@ -1,0 +1,54 @@
+import { useComputed } from "@preact/signals";
+import type { ChoiceGroup } from "../parts/choices.ts";
+import { Combobox } from "../parts/combobox.tsx";
+import { Field } from "../parts/field.tsx";
+import type { Welcome } from "../protocol.ts";
+import { typeNetwork } from "../state/actions.ts";
+import { network, welcome, words } from "../state/store.ts";
+import { failureAt } from "./failures.ts";
+import { NETWORK_EXAMPLES } from "./network-examples.ts";
+
+/** Returns the presets as choices: examples with the form that they follow and what it describes. */
+export function networkChoices(presets: Welcome["presets"]): ChoiceGroup[] {
+  const known = new Map(presets.map((preset) => [preset.name, preset]));
+  return NETWORK_EXAMPLES.map(({ title, of }) => ({
+    title,
+    choices: Object.entries(of).flatMap(([name, examples]) => {
+      const preset = known.get(name);
+      if (preset === undefined) return [];
+      const { form, description } = preset;
+      return examples.map((value, i) => ({
+        value,
+        detail: i > 0 || form === value ? description : `${description} (${form})`,
+      }));
+    }),
+  }));
+}
+
+/** The network as a preset: a text, chosen or typed. */
+export function NetworkField() {
+  const groups = useComputed(() => networkChoices(welcome.value?.presets ?? []));
+  const { topology, file } = words.value;
+  const error = failureAt("network", file !== null);
+  const view = network.value;
+  return (
+    <Field
+      label="Network"
+      flag="TOPO"
+      error={error === null || view === null ? error : `${error}\nStill shown: ${view.name}.`}
+      hint={view === null ? "Reading the network..." : view.sizeText}
+    >
+      {(control) => (
+        <Combobox
+          control={control}
+          value={topology}
+          placeholder={file === null ? "dgx-a100:2, mesh:4x4, ..." : "the file below"}
+          groups={groups.value}
+          openLabel="Networks to choose from"
+          onType={(text) => typeNetwork(text)}
+          onChoose={(value) => typeNetwork(value, true)}
+        />
+      )}
+    </Field>
+  );
+}

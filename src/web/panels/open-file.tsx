@@ -1,0 +1,104 @@
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import { Dialog } from "../parts/dialog.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { openFile, typeNetwork } from "../state/actions.ts";
+import { unread, welcome, words } from "../state/store.ts";
+import { FIRST_WORDS } from "../state/words.ts";
+import { failureAt } from "./failures.ts";
+import { fileOfText } from "./given-text.ts";
+import { ReadingOptions } from "./reading-options.tsx";
+import "./open-file.css";
+
+/** Files instead of presets: chosen, pasted or dropped; what was said of one that could not be read, and how one is read. */
+export function OpenFile() {
+  const input = useRef<HTMLInputElement>(null);
+  const isPasting = useSignal(false);
+  const { file } = words.value;
+  const error = failureAt("file", file !== null);
+  const shown = unread.value?.file ?? file;
+  return (
+    <div class="open-file">
+      <div class="open-file-buttons">
+        <button type="button" onClick={() => input.current?.click()}>
+          <Icon name="open" /> Open a file
+        </button>
+        <button type="button" onClick={() => (isPasting.value = true)}>
+          <Icon name="paste" /> Paste text
+        </button>
+        <input
+          ref={input}
+          type="file"
+          hidden
+          aria-label="File to open"
+          onChange={({ currentTarget }) => {
+            const [chosen] = currentTarget.files ?? [];
+            if (chosen !== undefined) void openFile(chosen);
+            currentTarget.value = "";
+          }}
+        />
+      </div>
+      {shown === null && (
+        <p class="field-hint">
+          Or drop one anywhere: nvidia-smi topo -m, NCCL XML, TACCL, ASTRA-sim, JSON, schedules, programs.
+        </p>
+      )}
+      {file !== null && (
+        <p class="open-file-name">
+          <Icon name="open" /> <b>{file.name}</b>
+          <button type="button" class="quiet" onClick={() => typeNetwork(FIRST_WORDS.topology, true)}>
+            Close
+          </button>
+        </p>
+      )}
+      <div class="field-error" role="alert">
+        {error !== null && unread.value !== null && `${unread.value.file.name} was not opened. `}
+        {error}
+      </div>
+      {shown !== null && <ReadingOptions />}
+      {isPasting.value && <PasteDialog onClose={() => (isPasting.value = false)} />}
+    </div>
+  );
+}
+
+/** A text to paste or type, opened as a file. */
+function PasteDialog({ onClose }: { readonly onClose: () => void }) {
+  const text = useSignal("");
+  return (
+    <Dialog title="Paste a network, a schedule or a program" onClose={onClose}>
+      <form
+        class="open-file-paste"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onClose();
+          void openFile(fileOfText(text.value));
+        }}
+      >
+        <label for="pasted-text">For example what `nvidia-smi topo -m` prints</label>
+        <textarea
+          id="pasted-text"
+          rows={14}
+          spellcheck={false}
+          value={text.value}
+          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        />
+        <button type="submit" class="primary" disabled={text.value.trim() === ""}>
+          Open it
+        </button>
+      </form>
+      <details>
+        <summary>What can be read</summary>
+        <ul class="open-file-formats">
+          {welcome.value?.formats.map(({ name, description }) => (
+            <li key={name}>
+              <b>{name}</b>: {description}
+            </li>
+          ))}
+          <li>
+            <b>schedules and programs</b>: banyan-schedule JSON, .bys, trees, MSCCL XML, MSCCL++ plans
+          </li>
+        </ul>
+      </details>
+    </Dialog>
+  );
+}

@@ -1,0 +1,91 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { cancel, synthesize } from "../state/actions.ts";
+import { busy, network, trouble, welcome, words } from "../state/store.ts";
+import { troubleSpot } from "./failures.ts";
+import "./run.css";
+
+/** What is under way where the worker does not say it. */
+const DOING = {
+  make: "Synthesizing",
+  open: "Reading the file",
+  export: "Writing the file",
+  compare: "Comparing",
+  network: "Reading the network",
+} as const;
+
+/** Returns seconds since something began, a number that grows. */
+function useSeconds(of: unknown): number {
+  const seconds = useSignal(0);
+  useEffect(() => {
+    const begun = performance.now();
+    seconds.value = 0;
+    const timer = setInterval(() => {
+      seconds.value = (performance.now() - begun) / 1000;
+    }, 100);
+    return () => clearInterval(timer);
+  }, [of]);
+  return seconds.value;
+}
+
+/** What the user waits for, how far it is, and how to stop it. */
+function Progress() {
+  const { what = "make", progress = null } = busy.value ?? {};
+  const seconds = useSeconds(what);
+  const step = progress?.what ?? DOING[what];
+  const text = step.charAt(0).toUpperCase() + step.slice(1);
+  const { done, total, unit = "" } = progress ?? {};
+  const isCounted = done !== undefined && total !== undefined && total > 0;
+  return (
+    <div class="run-progress">
+      <div class="run-line">
+        <span role="status">{text}</span>
+        <span class="soft">
+          {isCounted && (unit === "%" ? `${done} %, ` : `${done} of ${total} ${unit}, `)}
+          {seconds.toFixed(1)} s
+        </span>
+      </div>
+      {isCounted ? <progress aria-label={text} value={done} max={total} /> : <progress aria-label={text} />}
+    </div>
+  );
+}
+
+/** Moves to the field that made a synthesis fail. */
+function useBlame(): void {
+  const wrong = trouble.value;
+  useEffect(() => {
+    const spot = troubleSpot(words.value.file !== null);
+    if (wrong?.about !== "make" || spot === null || !spot.startsWith("--")) return;
+    // the field may be in a part that folds out now
+    const timer = setTimeout(() => document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), 50);
+    return () => clearTimeout(timer);
+  }, [wrong]);
+}
+
+/** The button that everything leads to, and what it is busy with. */
+export function Run() {
+  const bar = useRef<HTMLDivElement>(null);
+  useBlame();
+  const isBusy = busy.value !== null && busy.value.what !== "network";
+  const isReady = welcome.value !== null && network.value !== null;
+  return (
+    <div class="run" ref={bar}>
+      {isBusy && <Progress />}
+      {isBusy ? (
+        <button type="button" class="run-button" aria-keyshortcuts="Escape" onClick={cancel}>
+          Cancel <kbd>Esc</kbd>
+        </button>
+      ) : (
+        <button
+          type="button"
+          class="run-button primary"
+          aria-keyshortcuts="Control+Enter Meta+Enter"
+          disabled={!isReady}
+          onClick={() => void synthesize()}
+        >
+          {isReady ? "Synthesize" : "Starting..."}
+        </button>
+      )}
+    </div>
+  );
+}

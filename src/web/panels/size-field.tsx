@@ -1,0 +1,70 @@
+import { formatSize, parseSize } from "../../model/units.ts";
+import { Field } from "../parts/field.tsx";
+import { changeOptions } from "../state/actions.ts";
+import { words } from "../state/store.ts";
+import { failureAt } from "./failures.ts";
+
+/** The slider's ends, as powers of two: 1 KiB and 4 GiB. */
+const LEAST = 10;
+const MOST = 32;
+const SUFFIX = ["", "KiB", "MiB", "GiB"];
+
+/** Returns 2^power bytes as an option's text: "256MiB". */
+export const sizeOfPower = (power: number): string => `${2 ** (power % 10)}${SUFFIX[Math.floor(power / 10)]}`;
+
+/** Returns the power of two that is nearest to a size, within the slider; null for a text that is no size. */
+export function powerOfSize(text: string): number | null {
+  try {
+    return Math.min(MOST, Math.max(LEAST, Math.round(Math.log2(parseSize(text)))));
+  } catch {
+    return null;
+  }
+}
+
+/** Returns a size in whole bytes for people; "" for a text that is no size. */
+function inBytes(text: string): string {
+  try {
+    const bytes = parseSize(text);
+    return `${formatSize(bytes)}, ${bytes.toLocaleString("en")} bytes`;
+  } catch {
+    return "";
+  }
+}
+
+/** How much is communicated, as nccl-tests count it: typed, or by a slider over powers of two. */
+export function SizeField() {
+  const size = String(words.value.options["size"] ?? "");
+  const power = powerOfSize(size === "" ? "1GiB" : size);
+  const change = (value: string): void => void changeOptions({ size: value });
+  return (
+    <Field
+      label="Size"
+      flag="--size"
+      hint={inBytes(size === "" ? "1GiB" : size)}
+      error={failureAt("--size", words.value.file !== null)}
+    >
+      {(control) => (
+        <div class="setup-size">
+          <input
+            {...control}
+            type="text"
+            spellcheck={false}
+            autocapitalize="off"
+            placeholder="1GiB"
+            value={size}
+            onInput={({ currentTarget }) => change(currentTarget.value)}
+          />
+          <input
+            type="range"
+            aria-label="Size, in powers of two"
+            aria-valuetext={power === null ? "no size" : sizeOfPower(power)}
+            min={LEAST}
+            max={MOST}
+            value={power ?? LEAST}
+            onInput={({ currentTarget }) => change(sizeOfPower(Number(currentTarget.value)))}
+          />
+        </div>
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,125 @@
+import { useSignal } from "@preact/signals";
+import type { FunctionComponent } from "preact";
+import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
+import { showView, synthesize } from "../state/actions.ts";
+import { busy, made, network, words } from "../state/store.ts";
+import { VIEWS, type ViewName } from "../state/words.ts";
+import { VIEW_ENTRIES, type ViewProps } from "../views/registry.ts";
+import { sentenceOf } from "./failures.ts";
+import "./views.css";
+
+/** In the order in which the registry lists them. */
+const ORDER = Object.keys(VIEW_ENTRIES).filter((name): name is ViewName => VIEWS.some((view) => view === name));
+
+/** Returns the tab that a key leads to from one; null for other keys. */
+export function tabAfter(key: string, at: number, count: number): number | null {
+  if (key === "ArrowRight") return (at + 1) % count;
+  if (key === "ArrowLeft") return (at + count - 1) % count;
+  if (key === "Home") return 0;
+  return key === "End" ? count - 1 : null;
+}
+
+function Tabs() {
+  const list = useRef<HTMLDivElement>(null);
+  const { view } = words.value;
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [view]);
+  const walk = (event: KeyboardEvent, at: number): void => {
+    const to = tabAfter(event.key, at, ORDER.length);
+    if (to === null) return;
+    event.preventDefault();
+    list.current?.querySelectorAll<HTMLElement>('[role="tab"]')[to].focus();
+  };
+  return (
+    <div class="views-tabs" role="tablist" aria-label="Views" ref={list}>
+      {ORDER.map((name, at) => (
+        <button
+          key={name}
+          id={`tab-${name}`}
+          type="button"
+          role="tab"
+          class="views-tab"
+          aria-selected={name === view}
+          aria-controls="view"
+          tabIndex={name === view ? 0 : -1}
+          onClick={() => showView(name)}
+          onKeyDown={(event) => walk(event, at)}
+        >
+          {VIEW_ENTRIES[name].title}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** A view's code, once it is there; a sentence where it could not be loaded. */
+function useView(name: ViewName): FunctionComponent<ViewProps> | string | null {
+  const loaded = useSignal<{ name: ViewName; view: FunctionComponent<ViewProps> | string } | null>(null);
+  useEffect(() => {
+    let isWanted = true;
+    const show = (view: FunctionComponent<ViewProps> | string): void => {
+      if (isWanted) loaded.value = { name, view };
+    };
+    VIEW_ENTRIES[name].load().then(
+      ({ View }) => show(View),
+      () => show("This view could not be loaded. Is the network there? Loading the page again may help."),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [name]);
+  return loaded.value?.name === name ? loaded.value.view : null;
+}
+
+/** Shows a view; where it breaks, it says so and the rest of the page goes on. */
+function Shown({ View, view }: { readonly View: FunctionComponent<ViewProps>; readonly view: ViewName }) {
+  const [error, again] = useErrorBoundary();
+  const shown = network.value;
+  if (error !== undefined)
+    return (
+      <div class="views-empty" role="alert">
+        <p>
+          <b>This view broke.</b> {sentenceOf(error instanceof Error ? error : { message: String(error) })} The others
+          still work.
+        </p>
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      </div>
+    );
+  if (shown === null) return <p class="views-empty soft">Reading the network...</p>;
+  if (VIEW_ENTRIES[view].needsSchedule && made.value === null)
+    return (
+      <div class="views-empty">
+        <p>This view shows a schedule, and there is none yet.</p>
+        <button type="button" class="primary" disabled={busy.value !== null} onClick={() => void synthesize()}>
+          Synthesize
+        </button>
+      </div>
+    );
+  return <View network={shown} made={made.value} />;
+}
+
+/** The views as tabs, the question that the chosen one answers, and the view. */
+export function Views() {
+  const { view } = words.value;
+  const View = useView(view);
+  return (
+    <div class="views">
+      <div class="views-head">
+        <Tabs />
+        <p class="views-question">{VIEW_ENTRIES[view].question}</p>
+      </div>
+      <div class="views-panel" id="view" role="tabpanel" aria-labelledby={`tab-${view}`}>
+        {View === null && <p class="views-empty soft">Loading the view...</p>}
+        {typeof View === "string" && (
+          <p class="views-empty" role="alert">
+            {View}
+          </p>
+        )}
+        {View !== null && typeof View !== "string" && <Shown key={view} View={View} view={view} />}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,172 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { type ChoiceGroup, matching } from "./choices.ts";
+import type { ControlProps } from "./field.tsx";
+import { Icon } from "./icon.tsx";
+import "./combobox.css";
+
+export interface ComboboxProps {
+  readonly control: ControlProps;
+  readonly value: string;
+  readonly placeholder: string;
+  readonly groups: readonly ChoiceGroup[];
+  /** Of the button that opens the list. */
+  readonly openLabel: string;
+  readonly onType: (text: string) => void;
+  readonly onChoose: (value: string) => void;
+}
+
+/** A text to type, or to choose from a list that it filters: arrows walk, Enter chooses, Escape closes. */
+export function Combobox({ control, value, placeholder, groups, openLabel, onType, onChoose }: ComboboxProps) {
+  const id = useId();
+  const input = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const isOpen = useSignal(false);
+  const filter = useSignal("");
+  const at = useSignal(-1);
+  const shown = isOpen.value ? matching(groups, filter.value) : [];
+  const flat = shown.flatMap(({ choices }) => choices);
+  const isShown = flat.length > 0;
+
+  const open = (): void => {
+    filter.value = "";
+    at.value = matching(groups, "")
+      .flatMap(({ choices }) => choices)
+      .findIndex((choice) => choice.value === value);
+    isOpen.value = true;
+  };
+  const close = (): void => {
+    isOpen.value = false;
+  };
+  const choose = (chosen: string): void => {
+    close();
+    onChoose(chosen);
+  };
+  const walk = (to: number): void => {
+    at.value = Math.max(0, Math.min(flat.length - 1, to));
+  };
+
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+  }, [at.value, isShown]);
+  useEffect(() => {
+    if (!isShown) return;
+    const leave = (event: Event): void => {
+      if (!(event.target instanceof Node && list.current?.contains(event.target))) close();
+    };
+    addEventListener("resize", leave);
+    document.addEventListener("scroll", leave, true);
+    return () => {
+      removeEventListener("resize", leave);
+      document.removeEventListener("scroll", leave, true);
+    };
+  }, [isShown]);
+
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const keys: Record<string, () => void> = {
+      ArrowDown: () => (isShown ? walk(at.value + 1) : open()),
+      ArrowUp: () => (isShown ? walk(at.value - 1) : open()),
+      ...(isShown ? { PageDown: () => walk(at.value + 8), PageUp: () => walk(at.value - 8), Escape: close } : {}),
+      ...(isShown && at.value >= 0 ? { Enter: () => choose(flat[at.value].value) } : {}),
+    };
+    const act = event.ctrlKey || event.metaKey ? undefined : keys[event.key];
+    if (act === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  };
+
+  return (
+    <div class="combobox">
+      <input
+        ref={input}
+        {...control}
+        type="text"
+        role="combobox"
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        aria-autocomplete="list"
+        aria-expanded={isShown}
+        aria-controls={`${id}-list`}
+        aria-activedescendant={isShown && at.value >= 0 ? `${id}-${at.value}` : undefined}
+        placeholder={placeholder}
+        value={value}
+        onInput={({ currentTarget }) => {
+          filter.value = currentTarget.value;
+          at.value = -1;
+          isOpen.value = currentTarget.value !== "";
+          onType(currentTarget.value);
+        }}
+        onKeyDown={onKeyDown}
+        onBlur={close}
+      />
+      <button
+        type="button"
+        class="combobox-open icon quiet"
+        tabIndex={-1}
+        aria-label={openLabel}
+        onMouseDown={(event) => event.preventDefault()}
+        onClick={() => {
+          if (isOpen.value) close();
+          else open();
+          input.current?.focus();
+        }}
+      >
+        <Icon name="down" />
+      </button>
+      <div
+        id={`${id}-list`}
+        ref={list}
+        role="listbox"
+        aria-label={openLabel}
+        class="combobox-list"
+        hidden={!isShown}
+        style={isShown ? placeUnder(input.current) : undefined}
+      >
+        {shown.map(({ title, choices }) => (
+          // biome-ignore lint/a11y/useSemanticElements: a fieldset groups controls, this groups options
+          <div key={title} role="group" aria-label={title}>
+            <div class="combobox-title" aria-hidden="true">
+              {title}
+            </div>
+            {choices.map((choice) => {
+              const place = flat.indexOf(choice);
+              return (
+                // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the input's
+                <div
+                  key={choice.value}
+                  id={`${id}-${place}`}
+                  role="option"
+                  tabIndex={-1}
+                  aria-selected={place === at.value}
+                  class="combobox-option"
+                  onMouseDown={(event) => event.preventDefault()}
+                  onClick={() => choose(choice.value)}
+                >
+                  <span class="mono">{choice.value}</span> <span class="soft">{choice.detail}</span>
+                </div>
+              );
+            })}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+const WIDTH = 440;
+const MARGIN = 8;
+
+/** Returns where a list stands under its input, above the edges of the window. */
+function placeUnder(input: HTMLElement | null): Record<string, string> {
+  if (input === null) return {};
+  const { left, bottom } = input.getBoundingClientRect();
+  const width = Math.min(WIDTH, innerWidth - 2 * MARGIN);
+  return {
+    left: `${Math.max(MARGIN, Math.min(left, innerWidth - width - MARGIN))}px`,
+    top: `${bottom + 4}px`,
+    width: `${width}px`,
+    maxHeight: `${Math.max(160, Math.min(420, innerHeight - bottom - 4 - MARGIN))}px`,
+  };
+}

@@ -1,0 +1,38 @@
+import { effect, signal } from "@preact/signals";
+
+/** Light, dark, or as the system has it; kept in this browser where it lets us. */
+
+export const SCHEMES = ["auto", "light", "dark"] as const;
+export type Scheme = (typeof SCHEMES)[number];
+
+const KEY = "banyan.scheme";
+
+function kept(): Scheme {
+  try {
+    const value = localStorage.getItem(KEY);
+    return SCHEMES.find((scheme) => scheme === value) ?? "auto";
+  } catch {
+    return "auto";
+  }
+}
+
+export const scheme = signal<Scheme>(kept());
+
+/** Shows the scheme on the page, now and whenever it changes. */
+export const followScheme = (): (() => void) =>
+  effect(() => {
+    const { value } = scheme;
+    if (value === "auto") delete document.documentElement.dataset["scheme"];
+    else document.documentElement.dataset["scheme"] = value;
+  });
+
+/** Takes a scheme and keeps it. */
+export function chooseScheme(chosen: Scheme): void {
+  scheme.value = chosen;
+  try {
+    if (chosen === "auto") localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, chosen);
+  } catch {
+    // a browser that keeps nothing shows it for now
+  }
+}
