@@ -1,5 +1,222 @@
+import { useSignal } from "@preact/signals";
+import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
+import { PS_PER_US } from "../../../model/units.ts";
+import { onScheme, paletteOf } from "../../draw/palette.ts";
+import { useAnswer } from "../../parts/use-answer.ts";
+import type { HopsView, TimelineView } from "../../protocol.ts";
+import { type Made, selection } from "../../state/store.ts";
 import type { ViewProps } from "../registry.ts";
+import { ChartPanel } from "./chart-panel.tsx";
+import { chunkPalette } from "./chunk-colours.ts";
+import { ChunkPanel } from "./chunk-panel.tsx";
+import { Fill } from "./fill.ts";
+import { holdingsOf } from "./holdings.ts";
+import { NpuPanel } from "./npu-panel.tsx";
+import { Picture } from "./picture.tsx";
+import { usePlayer } from "./player.ts";
+import { TransfersTable } from "./transfers-table.tsx";
+import { Transport } from "./transport.tsx";
+import { UnderWay } from "./under-way.ts";
+import "./view.css";
 
-export function View({ network }: ViewProps) {
-  return <p>{network.name}</p>;
+/** The schedule in time: on the network, as a chart, and as tables. */
+export function View({ made }: ViewProps) {
+  const timeline = useAnswer("timeline", made?.schedule ?? null).value;
+  const hops = useAnswer("hops", made?.schedule ?? null).value;
+  if (made === null) return <p>There is no schedule yet.</p>;
+  if (timeline.kind === "waiting" || hops.kind === "waiting")
+    return <p role="status">Laying out the schedule in time ...</p>;
+  if (timeline.kind === "failed" && hops.kind === "failed")
+    return <Refused messages={[timeline.message, hops.message]} />;
+  return (
+    <Shown
+      made={made}
+      timeline={timeline.kind === "here" ? timeline.value : timeline.message}
+      hops={hops.kind === "here" ? hops.value : hops.message}
+    />
+  );
+}
+
+const Refused = ({ messages }: { readonly messages: readonly string[] }) => (
+  <div class="time-refused" role="note">
+    {[...new Set(messages)].map((message) => (
+      <p key={message}>{message}</p>
+    ))}
+  </div>
+);
+
+interface ShownProps {
+  readonly made: Made;
+  /** Or why they cannot be shown. */
+  readonly timeline: TimelineView | string;
+  readonly hops: HopsView | string;
+}
+
+function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
+  const root = useRef<HTMLDivElement>(null);
+  const isDark = useSignal(paletteOf(document.documentElement).isDark);
+  useEffect(
+    () =>
+      onScheme(() => {
+        isDark.value = paletteOf(document.documentElement).isDark;
+      }),
+    [isDark],
+  );
+  const chunk = useSignal<number | null>(null);
+  const view = typeof hops === "string" ? null : hops;
+  const chunkCount = view?.chunkCount ?? schedule.chunkCount;
+  const world = useMemo(() => {
+    if (view === null) return null;
+    const holdings = holdingsOf(view, network.npuCount);
+    return { holdings, fill: new Fill(holdings), underWay: new UnderWay(view) };
+  }, [view, network]);
+  const palette = useMemo(() => chunkPalette(chunkCount, isDark.value), [chunkCount, isDark.value]);
+  const totalPs = view?.totalPs ?? (timeline as TimelineView).totalPs;
+  const owns = useCallback(
+    (target: EventTarget | null): boolean =>
+      target === document.body ||
+      (target instanceof Element &&
+        root.current?.contains(target) === true &&
+        target.closest("input, select, textarea") === null),
+    [],
+  );
+  const player = usePlayer(totalPs, world?.underWay ?? null, owns);
+  const slow = player.slowTime.value;
+  const active = useMemo(() => world?.underWay.at(slow) ?? [], [world, slow]);
+
+  // chunks of another schedule are others
+  useEffect(() => {
+    chunk.value = null;
+  }, [schedule, chunk]);
+  const chosen = selection.value;
+  const npu = chosen?.kind === "node" && chosen.node < network.npuCount ? chosen.node : null;
+  const choose = (next: number): void => {
+    chunk.value = next === chunk.value ? null : next;
+  };
+  const chooseNpu = (node: number): void => {
+    selection.value = { kind: "node", node };
+  };
+  const boundPs = Math.max(schedule.report.limit.us, schedule.report.bound.us) * PS_PER_US;
+
+  return (
+    <div class="time" ref={root}>
+      {world === null ? (
+        <Refused messages={[hops as string]} />
+      ) : (
+        <div class="time-top">
+          <div class="time-picture">
+            <Picture
+              network={network}
+              {...world}
+              palette={palette}
+              time={player.time}
+              slowTime={player.slowTime}
+              chunk={chunk.value}
+              selection={chosen}
+              onSelect={(next) => {
+                selection.value = next;
+              }}
+            />
+          </div>
+          <aside class="time-side" aria-label="Who holds what">
+            <div class="time-choice">
+              <label>
+                Chunk
+                <input
+                  type="number"
+                  min="0"
+                  max={chunkCount - 1}
+                  placeholder="all"
+                  value={chunk.value ?? ""}
+                  onInput={({ currentTarget: { valueAsNumber: next } }) => {
+                    chunk.value = Number.isInteger(next) && next >= 0 && next < chunkCount ? next : null;
+                  }}
+                />
+              </label>
+              <button type="button" disabled={chunk.value === null} onClick={() => (chunk.value = null)}>
+                All chunks
+              </button>
+              <label>
+                NPU
+                <select
+                  value={npu ?? ""}
+                  onChange={({ currentTarget: { value } }) => {
+                    selection.value = value === "" ? null : { kind: "node", node: Number(value) };
+                  }}
+                >
+                  <option value="">none</option>
+                  {network.nodeNames.slice(0, network.npuCount).map((name, node) => (
+                    <option key={name} value={node}>
+                      {name}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            </div>
+            {chunk.value === null && npu === null && (
+              <p class="soft">
+                NPUs fill up with what they are to have in the end. Choose a chunk (a bar below, or its number) to see
+                who holds it and how it came there; choose an NPU (in the network) to see what it holds, sends and
+                receives.
+              </p>
+            )}
+            {chunk.value !== null && (
+              <ChunkPanel
+                network={network}
+                holdings={world.holdings}
+                palette={palette}
+                time={slow}
+                chunk={chunk.value}
+                onNpu={chooseNpu}
+              />
+            )}
+            {npu !== null && (
+              <NpuPanel
+                network={network}
+                holdings={world.holdings}
+                palette={palette}
+                active={active}
+                time={slow}
+                npu={npu}
+                chunk={chunk.value}
+                onChunk={choose}
+                onNpu={chooseNpu}
+              />
+            )}
+          </aside>
+        </div>
+      )}
+      <Transport {...player} />
+      {typeof timeline === "string" ? (
+        <Refused messages={[timeline]} />
+      ) : (
+        <ChartPanel
+          network={network}
+          timeline={timeline}
+          hops={view}
+          chunkCount={chunkCount}
+          player={player}
+          boundPs={boundPs}
+          isDark={isDark.value}
+          chunk={chunk.value}
+          npu={npu}
+          onChoose={choose}
+        />
+      )}
+      {world !== null && (
+        <details class="time-table">
+          <summary>Transfers under way as a table</summary>
+          <TransfersTable
+            network={network}
+            holdings={world.holdings}
+            palette={palette}
+            hops={active}
+            time={slow}
+            chunk={chunk.value}
+            onChoose={choose}
+          />
+        </details>
+      )}
+    </div>
+  );
 }

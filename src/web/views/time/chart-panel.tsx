@@ -1,0 +1,177 @@
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import { formatTime } from "../../../model/units.ts";
+import type { HopsView, NetworkView, TimelineView } from "../../protocol.ts";
+import { chunkPalette } from "./chunk-colours.ts";
+import { Gantt } from "./gantt.tsx";
+import { ROW_KINDS, type RowKind, rowsOf } from "./gantt-rows.ts";
+import type { Chart, ChartLine } from "./gantt-stage.ts";
+import { COLOURINGS, type Colouring, colourCount, sliceColours } from "./slice-colours.ts";
+import type { Player } from "./transport.tsx";
+
+interface Props {
+  readonly network: NetworkView;
+  readonly timeline: TimelineView;
+  readonly hops: HopsView | null;
+  readonly chunkCount: number;
+  readonly player: Player;
+  readonly boundPs: number;
+  readonly isDark: boolean;
+  readonly chunk: number | null;
+  readonly npu: number | null;
+  readonly onChoose: (chunk: number) => void;
+}
+
+const ROW_NAMES: Readonly<Record<RowKind, string>> = {
+  links: "Links",
+  wires: "Wires, both ways",
+  sent: "Nodes, what they send",
+  received: "Nodes, what they receive",
+  boxes: "Boxes, what they send",
+};
+const COLOUR_NAMES: Readonly<Record<Colouring, string>> = {
+  chunk: "Chunk",
+  origin: "NPU of the chunk",
+  class: "Bandwidth of the link",
+  sum: "Copy or sum",
+};
+const HEIGHTS = [
+  ["Thin", 4],
+  ["Normal", 16],
+  ["Tall", 28],
+] as const;
+
+/** The chart in time with what can be chosen of it. */
+export function ChartPanel(props: Props) {
+  const { network, timeline, hops, chunkCount, player, boundPs, isDark, chunk, npu, onChoose } = props;
+  const kind = useSignal<RowKind>("links");
+  const colouring = useSignal<Colouring>("chunk");
+  const rowHeight = useSignal(16);
+  const onlyOfNpu = useSignal(false);
+  const { linkSource, linkTarget, linkBytesPerSecond, nodeNames } = network;
+
+  const only = onlyOfNpu.value ? npu : null;
+  const rows = useMemo(
+    () =>
+      rowsOf(
+        network,
+        timeline,
+        kind.value,
+        (link) => only === null || linkSource[link] === only || linkTarget[link] === only,
+      ),
+    [network, timeline, kind.value, only, linkSource, linkTarget],
+  );
+  const palette = useMemo(
+    () => chunkPalette(colourCount(colouring.value, network, chunkCount), isDark),
+    [colouring.value, network, chunkCount, isDark],
+  );
+  const colour = useMemo(
+    () =>
+      sliceColours(
+        rows,
+        network,
+        timeline,
+        hops?.chunkOrigin ?? null,
+        colouring.value,
+        palette,
+        (c) => chunk === null || c === chunk,
+      ),
+    [rows, network, timeline, hops, colouring.value, palette, chunk],
+  );
+  const chart = useMemo<Chart>(() => {
+    const lines: ChartLine[] = boundPs > 0 ? [{ ps: boundPs, colour: "--cut" }] : [];
+    return { rows, rowHeight: rowHeight.value, colour, pixel: palette.pixel, lines };
+  }, [rows, rowHeight.value, colour, palette, boundPs]);
+  const kinds = ROW_KINDS.filter((name) => name !== "boxes" || network.groups.length > 0);
+
+  const tell = (i: number): readonly string[] => {
+    const slice = rows.slice[i];
+    const link = timeline.link[slice];
+    const [start, lasts] = [timeline.startPs[slice], timeline.lastsPs[slice]];
+    const share = timeline.share[slice];
+    return [
+      `Chunk ${timeline.chunk[slice]}${timeline.reduces[slice] === 1 ? ", added to the sum" : ""}`,
+      `${nodeNames[linkSource[link]]} > ${nodeNames[linkTarget[link]]}, ${Number((linkBytesPerSecond[link] / 1e9).toPrecision(4))} GB/s`,
+      `${formatTime(start)} to ${formatTime(start + lasts)} (${formatTime(lasts)})`,
+      ...(share < 0.9999 ? [`${(100 * share).toFixed(0)} % of the link`] : []),
+    ];
+  };
+  const label = `${rows.names.length.toLocaleString("en")} rows (${ROW_NAMES[kind.value].toLowerCase()}), ${rows.slice.length.toLocaleString("en")} bars over ${formatTime(player.totalPs)}.`;
+  return (
+    <section class="chart-panel" aria-label="Chart in time">
+      <div class="chart-panel-tools">
+        <Choice label="Rows" value={kind} options={kinds.map((name) => [name, ROW_NAMES[name]])} />
+        <Choice label="Colour" value={colouring} options={COLOURINGS.map((name) => [name, COLOUR_NAMES[name]])} />
+        <label>
+          Height
+          <select
+            value={rowHeight.value}
+            onChange={({ currentTarget }) => (rowHeight.value = Number(currentTarget.value))}
+          >
+            {HEIGHTS.map(([name, pixels]) => (
+              <option key={name} value={pixels}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class={npu === null ? "soft" : ""}>
+          <input
+            type="checkbox"
+            disabled={npu === null}
+            checked={onlyOfNpu.value && npu !== null}
+            onChange={({ currentTarget }) => (onlyOfNpu.value = currentTarget.checked)}
+          />
+          Only links of {npu === null ? "the chosen NPU" : nodeNames[npu]}
+        </label>
+      </div>
+      <Gantt
+        chart={chart}
+        lastsPs={Math.max(1, Math.max(player.totalPs, boundPs) * 1.01)}
+        time={player.time}
+        isPlaying={player.isPlaying}
+        label={label}
+        tell={tell}
+        onSeek={player.seek}
+        onChoose={(i) => onChoose(timeline.chunk[rows.slice[i]])}
+      />
+      <p class="chart-panel-notes soft">
+        {boundPs > 0 && (
+          <span>
+            <span class="chart-panel-bound" aria-hidden="true" /> It cannot end before {formatTime(boundPs)}.{" "}
+          </span>
+        )}
+        {rows.idle > 0 && <span>{idleText(kind.value, rows.idle)} </span>}
+        {timeline.planned && <span>Times are those of the plan. </span>}
+        {timeline.note !== "" && <span>{timeline.note}</span>}
+      </p>
+    </section>
+  );
+}
+
+const idleText = (kind: RowKind, count: number): string => {
+  const noun = { links: "link", wires: "wire", sent: "node", received: "node", boxes: "box" }[kind];
+  const nouns = count === 1 ? noun : noun === "box" ? "boxes" : `${noun}s`;
+  return `${count.toLocaleString("en")} ${nouns} without traffic ${count === 1 ? "is" : "are"} left out.`;
+};
+
+interface ChoiceProps<Value extends string> {
+  readonly label: string;
+  readonly value: { value: Value };
+  readonly options: readonly (readonly [Value, string])[];
+}
+
+function Choice<Value extends string>({ label, value, options }: ChoiceProps<Value>) {
+  return (
+    <label>
+      {label}
+      <select value={value.value} onChange={({ currentTarget }) => (value.value = currentTarget.value as Value)}>
+        {options.map(([name, text]) => (
+          <option key={name} value={name}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,187 @@
+import { onScheme, type Palette, paletteOf } from "../../draw/palette.ts";
+import { paintRows } from "./gantt-paint.ts";
+import type { Rows } from "./gantt-rows.ts";
+import { timeTicks } from "./ticks.ts";
+
+/** What the chart shows. */
+export interface Chart {
+  readonly rows: Rows;
+  readonly rowHeight: number;
+  /** [slices of rows] index of `pixel`. */
+  readonly colour: Uint8Array;
+  readonly pixel: Uint32Array;
+  /** Times that have a line of their own. */
+  readonly lines: readonly ChartLine[];
+}
+
+export interface ChartLine {
+  readonly ps: number;
+  readonly colour: string;
+}
+
+/** What of it is in sight: times, pixels above the first row in sight; width of the names beside the plot. */
+export interface Sight {
+  readonly from: number;
+  readonly to: number;
+  readonly top: number;
+}
+
+export const RULER = 26;
+const FONT = 11;
+/** Names take up to so much of the width, and so many pixels. */
+const NAMES_SHARE = 0.3;
+const MOST_NAMES = 150;
+const CHARACTER = 6.1;
+/** Pixels between two marks of the ruler. */
+const TICK_APART = 90;
+
+/** Returns how wide the names of rows are drawn in a chart of a width. */
+export function namesWidth({ names }: Rows, width: number): number {
+  const longest = names.reduce((most, name) => Math.max(most, name.length), 2);
+  return Math.round(Math.min(MOST_NAMES, width * NAMES_SHARE, longest * CHARACTER + 12));
+}
+
+/** Returns a name in so many characters, without its middle where it is longer. */
+export function shortened(name: string, characters: number): string {
+  if (name.length <= characters) return name;
+  const kept = Math.max(1, characters - 1);
+  return `${name.slice(0, Math.ceil(kept / 2))}\u2026${name.slice(name.length - Math.floor(kept / 2))}`;
+}
+
+/** Paints the rows and the ruler above them, in the next frame after something changed. */
+export class GanttStage {
+  readonly #rows: HTMLCanvasElement;
+  readonly #ruler: HTMLCanvasElement;
+  readonly #endScheme: () => void;
+  #palette: Palette;
+  #chart: Chart | null = null;
+  #sight: Sight = { from: 0, to: 1, top: 0 };
+  #width = 0;
+  #height = 0;
+  #frame = 0;
+  #image: ImageData | null = null;
+
+  constructor(rows: HTMLCanvasElement, ruler: HTMLCanvasElement) {
+    this.#rows = rows;
+    this.#ruler = ruler;
+    this.#palette = paletteOf(rows);
+    this.#endScheme = onScheme(() => {
+      this.#palette = paletteOf(rows);
+      this.#ask();
+    });
+  }
+
+  show(chart: Chart): void {
+    this.#chart = chart;
+    this.#ask();
+  }
+
+  look(sight: Sight): void {
+    this.#sight = sight;
+    this.#ask();
+  }
+
+  /** Gives the canvases their size in CSS pixels. */
+  resize(width: number, height: number): void {
+    this.#width = width;
+    this.#height = height;
+    const ratio = window.devicePixelRatio || 1;
+    for (const [canvas, tall] of [
+      [this.#rows, height],
+      [this.#ruler, RULER],
+    ] as const) {
+      canvas.width = Math.max(1, Math.round(width * ratio));
+      canvas.height = Math.max(1, Math.round(tall * ratio));
+      canvas.style.width = `${width}px`;
+      canvas.style.height = `${tall}px`;
+    }
+    if (this.#chart !== null) this.#paint(this.#chart);
+  }
+
+  end(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#endScheme();
+  }
+
+  #ask(): void {
+    if (this.#frame !== 0) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      if (this.#chart !== null && this.#width > 0) this.#paint(this.#chart);
+    });
+  }
+
+  #paint(chart: Chart): void {
+    const left = namesWidth(chart.rows, this.#width);
+    this.#paintRows(chart, left);
+    this.#paintRuler(left);
+  }
+
+  #paintRows(chart: Chart, left: number): void {
+    const context = this.#rows.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
+    const ratio = this.#rows.width / this.#width;
+    const palette = this.#palette;
+    const { rows, rowHeight, lines } = chart;
+    const { from, to, top } = this.#sight;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.fillStyle = palette("--panel");
+    context.fillRect(0, 0, this.#rows.width, this.#rows.height);
+    const [width, height] = [Math.max(1, this.#rows.width - Math.round(left * ratio)), this.#rows.height];
+    if (this.#image?.width !== width || this.#image.height !== height) this.#image = new ImageData(width, height);
+    const [ground, empty] = [pixelOf(palette("--panel")), pixelOf(palette("--sunk"))];
+    const gap = rowHeight >= 6 ? Math.max(1, Math.round(ratio)) : 0;
+    const scaled = { top: Math.round(top * ratio), rowHeight: rowHeight * ratio, gap };
+    const frame = { width, height, from, to, ...scaled, colour: chart.colour, pixel: chart.pixel, ground, empty };
+    paintRows(rows, frame, new Uint32Array(this.#image.data.buffer));
+    context.putImageData(this.#image, Math.round(left * ratio), 0);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.font = `${FONT}px ${getComputedStyle(this.#rows).fontFamily}`;
+    context.textBaseline = "middle";
+    context.textAlign = "right";
+    context.fillStyle = palette("--soft");
+    const every = Math.max(1, Math.ceil((FONT + 2) / rowHeight));
+    const first = Math.floor(top / rowHeight / every) * every;
+    for (let row = first; row < rows.names.length && row * rowHeight < top + this.#height; row += every) {
+      const name = shortened(rows.names[row], Math.floor((left - 10) / CHARACTER));
+      context.fillText(name, left - 6, (row + 0.5) * rowHeight - top);
+    }
+    for (const { ps, colour } of lines) {
+      if (ps < from || ps > to) continue;
+      context.fillStyle = palette(colour);
+      context.fillRect(left + ((ps - from) / (to - from)) * (this.#width - left) - 1, 0, 2, this.#height);
+    }
+  }
+
+  #paintRuler(left: number): void {
+    const context = this.#ruler.getContext("2d") as CanvasRenderingContext2D;
+    const ratio = this.#ruler.width / this.#width;
+    const palette = this.#palette;
+    const { from, to } = this.#sight;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, this.#width, RULER);
+    context.font = `${FONT}px ${getComputedStyle(this.#ruler).fontFamily}`;
+    context.textBaseline = "middle";
+    context.textAlign = "left";
+    const plot = this.#width - left;
+    for (const { ps, text } of timeTicks(from, to, plot / TICK_APART)) {
+      const x = left + ((ps - from) / (to - from)) * plot;
+      context.fillStyle = palette("--line");
+      context.fillRect(x, RULER - 8, 1, 8);
+      context.fillStyle = palette("--soft");
+      const wide = context.measureText(text).width;
+      context.fillText(text, Math.min(x + 4, this.#width - wide - 2), RULER / 2 - 2);
+    }
+  }
+}
+
+let reader: CanvasRenderingContext2D | null = null;
+
+/** Returns a CSS colour as a pixel of an image in memory. */
+function pixelOf(colour: string): number {
+  reader ??= document
+    .createElement("canvas")
+    .getContext("2d", { willReadFrequently: true }) as CanvasRenderingContext2D;
+  reader.fillStyle = colour;
+  reader.fillRect(0, 0, 1, 1);
+  return new Uint32Array(reader.getImageData(0, 0, 1, 1).data.buffer)[0];
+}
