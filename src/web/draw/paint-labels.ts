@@ -7,15 +7,17 @@ import { shapesOf } from "./shapes.ts";
 /** Smaller letters (pixels) are left out, greater ones are not needed. */
 const LEAST_TYPE = 7;
 const MOST_TYPE = 15;
+/** Names of boxes have so much room below them, in the network's units. */
+const BOX_TYPE = 22;
 const FONT = "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 /** A letter is about so wide, in its own size. */
 const LETTER = 0.6;
 
-/** Returns a text of at most `most` letters, "" where not even two fit. */
+/** Returns the last letters of a text, at most `most`, for names differ there; "" where hardly any fit. */
 export function shortened(text: string, most: number): string {
   const letters = [...text];
   if (letters.length <= most) return text;
-  return most < 3 ? "" : `${letters.slice(0, most - 1).join("")}…`;
+  return most < 3 ? "" : `…${letters.slice(letters.length - most + 1).join("")}`;
 }
 
 /** Paints names: of boxes below them, of nodes inside them where there is room, and the texts of marks beside their nodes. */
@@ -43,11 +45,13 @@ function paintBoxNames(
   palette: Palette,
 ): void {
   context.fillStyle = palette("--soft");
-  context.font = `12px ${FONT}`;
+  const type = Math.min(12, BOX_TYPE * k);
+  if (type < LEAST_TYPE) return;
+  context.font = `${type}px ${FONT}`;
   for (const { x, y, width, height, name } of boxes) {
-    if (width * k < 22 || !meets(region, { left: x, top: y, right: x + width, bottom: y + height + 20 })) continue;
-    const text = shortened(name, Math.floor((width * k) / (12 * LETTER)));
-    if (text !== "") context.fillText(text, (x + width / 2) * k + left, (y + height) * k + top + 10);
+    if (width * k < 16 || !meets(region, { left: x, top: y, right: x + width, bottom: y + height + 20 })) continue;
+    const text = shortened(name, Math.floor((width * k) / (type * LETTER)));
+    if (text !== "") context.fillText(text, (x + width / 2) * k + left, (y + height) * k + top + 0.75 * type);
   }
 }
 

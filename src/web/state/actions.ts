@@ -3,6 +3,7 @@ import type { Options, Progress } from "../../words/options.ts";
 import type { NetworkView, Opened, Subject } from "../protocol.ts";
 import { ask, RequestError } from "./client.ts";
 import { saveFile } from "./save.ts";
+import { selectedIn } from "./selected.ts";
 import { before, busy, hovered, made, network, notes, program, selection, trouble, unread, words } from "./store.ts";
 import { makeWish, networkWish, type ViewName, type Words, withNetwork, withOptions } from "./words.ts";
 
@@ -57,8 +58,9 @@ export async function readNetwork(): Promise<boolean> {
 
 function showNetwork(view: NetworkView): void {
   batch(() => {
-    if (view.hash !== network.value?.hash) {
-      selection.value = null;
+    const last = network.value;
+    if (last !== null && view.hash !== last.hash) {
+      selection.value = selectedIn(view, last, selection.value);
       hovered.value = null;
     }
     network.value = view;

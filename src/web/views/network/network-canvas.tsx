@@ -159,7 +159,14 @@ export function NetworkCanvas(props: NetworkCanvasProps) {
   const isOn = props.onSelect !== undefined && pointed.value !== null;
   const cursor = props.isBoxing === true ? "network-canvas-boxing" : isOn ? "network-canvas-on" : "";
   return (
-    <div class="network-canvas" style={height === undefined ? { aspectRatio: "1", maxHeight: "78vh" } : { height }}>
+    <div
+      class="network-canvas"
+      style={
+        height === undefined
+          ? { aspectRatio: "1", maxHeight: "78vh" }
+          : { height: typeof height === "number" ? `${height}px` : height }
+      }
+    >
       <canvas
         ref={canvas}
         class={cursor}
@@ -201,10 +208,10 @@ export function NetworkCanvas(props: NetworkCanvasProps) {
 
 function BandBox({ x, y, toX, toY }: Band) {
   const style = {
-    left: Math.min(x, toX),
-    top: Math.min(y, toY),
-    width: Math.abs(toX - x),
-    height: Math.abs(toY - y),
+    left: `${Math.min(x, toX)}px`,
+    top: `${Math.min(y, toY)}px`,
+    width: `${Math.abs(toX - x)}px`,
+    height: `${Math.abs(toY - y)}px`,
   };
   return <div class="network-canvas-band" style={style} />;
 }
