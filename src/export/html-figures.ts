@@ -55,11 +55,14 @@ export function figuresOf(report: ReportFigures): Figure[] {
     {
       name: "Of the bound",
       value: percent(optimality),
-      note: throughput === undefined ? `${us(bound.us)}, same routes and chunks` : "the rate of the trees",
+      note:
+        throughput === undefined
+          ? `${us(bound.us)} of the planned ${us(time.us)}; same routes and chunks`
+          : "the rate of the trees",
     },
     ...(ofLimit === null
       ? []
-      : [{ name: "Of the limit", value: percent(ofLimit), note: `${us(limit.us)}, any algorithm` }]),
+      : [{ name: "Of the limit", value: percent(ofLimit), note: `${us(limit.us)}; any algorithm` }]),
     { name: "Verified", value: verified ? "yes" : "no", note: "by a judge that shares no code with the maker" },
   ];
 }
