@@ -18,7 +18,7 @@ interface HeatMapProps {
   readonly onPick: (place: Place) => void;
 }
 
-const MOST_HEIGHT = 640;
+const MOST_HEIGHT = 520;
 /** Zoomed in, a cell is as large. */
 const LARGE_CELL = 26;
 

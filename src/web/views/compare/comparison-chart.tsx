@@ -1,0 +1,61 @@
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { Comparison, ComparisonRow } from "../../../compare.ts";
+import { Chart } from "../../parts/chart.tsx";
+import { ChartLegend } from "../../parts/chart-legend.tsx";
+import { useHidden } from "../../parts/use-hidden.ts";
+import { axesOf, linesOf, MEASURE_NAMES, MEASURES, type Measure, sizesIn } from "./series.ts";
+
+interface ComparisonChartProps {
+  readonly comparison: Comparison;
+  /** Algorithms in an order that stays, for their colours. */
+  readonly order: readonly string[];
+  readonly onMake: (row: ComparisonRow) => void;
+}
+
+/** A measure over size, a line for each algorithm. */
+export function ComparisonChart({ comparison, order, onMake }: ComparisonChartProps) {
+  const measure = useSignal<Measure>("time");
+  const { hidden, toggle } = useHidden();
+  const sizes = useMemo(() => sizesIn(comparison), [comparison]);
+  const lines = useMemo(() => linesOf(comparison, measure.value, order), [comparison, measure.value, order]);
+  const shown = useMemo(() => lines.filter(({ name }) => !hidden.has(name)), [lines, hidden]);
+  const { x, y } = useMemo(() => axesOf(measure.value), [measure.value]);
+  const pick = (line: number, index: number): void => {
+    const name = shown[line]?.name;
+    const row = comparison.rows.find(({ algorithm, sizeBytes }) => algorithm === name && sizeBytes === sizes[index]);
+    if (row !== undefined) onMake(row);
+  };
+  return (
+    <div class="compare-chart">
+      <div class="compare-chart-bar">
+        <fieldset class="compare-measures" aria-label="What is shown">
+          {MEASURES.map((name) => (
+            <label key={name}>
+              <input
+                type="radio"
+                name="compare-measure"
+                checked={measure.value === name}
+                onChange={() => {
+                  measure.value = name;
+                }}
+              />
+              {MEASURE_NAMES[name]}
+            </label>
+          ))}
+        </fieldset>
+        <ChartLegend label="Lines: press to hide and show" lines={lines} hidden={hidden} onToggle={toggle} />
+      </div>
+      <Chart
+        label={`${MEASURE_NAMES[measure.value]} over size, a line for each algorithm; the table below has the figures`}
+        height={380}
+        x={x}
+        y={y}
+        at={sizes}
+        lines={shown}
+        onPick={pick}
+        pickHint="make this schedule"
+      />
+    </div>
+  );
+}

@@ -1,0 +1,122 @@
+import { formatSize } from "../../../model/units.ts";
+import { welcome } from "../../state/store.ts";
+import { failure, makersOf, range, runComparison, running, stopComparison, tried } from "./run.ts";
+import { LEAST, MOST, STEPS, sizesOf, withEnd } from "./sizes.ts";
+
+const POWERS = Array.from({ length: MOST - LEAST + 1 }, (_, i) => LEAST + i);
+
+/** Sizes, algorithms, start and stop. */
+export function Controls() {
+  const { from, to, step } = range.value;
+  const now = running.value;
+  const sizes = sizesOf(range.value).length;
+  return (
+    <div class="compare-controls">
+      <SizeSelect label="From" value={from} onChange={(power) => setEnd("from", power)} />
+      <SizeSelect label="to" value={to} onChange={(power) => setEnd("to", power)} />
+      <label>
+        times
+        <select
+          value={step}
+          onChange={({ currentTarget }) => {
+            range.value = { ...range.value, step: Number(currentTarget.value) };
+          }}
+        >
+          {STEPS.map((doublings) => (
+            <option key={doublings} value={doublings}>
+              {2 ** doublings}
+            </option>
+          ))}
+        </select>
+      </label>
+      <span class="soft">{`${sizes} ${sizes === 1 ? "size" : "sizes"}`}</span>
+      {now === null ? (
+        <button type="button" class="primary" disabled={welcome.value === null} onClick={() => void runComparison()}>
+          Compare
+        </button>
+      ) : (
+        <button type="button" onClick={stopComparison}>
+          Stop
+        </button>
+      )}
+      <Tried />
+      {now !== null && (
+        <p class="compare-progress" aria-live="off">
+          <progress
+            {...(now.progress?.total === undefined ? {} : { value: now.progress.done ?? 0, max: now.progress.total })}
+            aria-label="Comparison"
+          />
+          <span>{now.progress?.what ?? "reading the network"}</span>
+        </p>
+      )}
+      {failure.value !== null && (
+        <p class="compare-failure" role="alert">
+          {failure.value.place === null ? "" : `${failure.value.place}: `}
+          {failure.value.message}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function setEnd(end: "from" | "to", power: number): void {
+  range.value = withEnd(range.value, end, power);
+}
+
+interface SizeSelectProps {
+  readonly label: string;
+  readonly value: number;
+  readonly onChange: (power: number) => void;
+}
+
+function SizeSelect({ label, value, onChange }: SizeSelectProps) {
+  return (
+    <label>
+      {label}
+      <select value={value} onChange={({ currentTarget }) => onChange(Number(currentTarget.value))}>
+        {POWERS.map((power) => (
+          <option key={power} value={power}>
+            {formatSize(2 ** power)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Which algorithms are tried. */
+function Tried() {
+  const makers = makersOf();
+  const usual = new Set(makers.filter(({ solves }) => !solves).map(({ name }) => name));
+  const now = tried.value ?? usual;
+  const toggle = (name: string): void => {
+    const next = new Set(now);
+    if (!next.delete(name)) next.add(name);
+    const isUsual = next.size === usual.size && [...usual].every((one) => next.has(one));
+    tried.value = isUsual || next.size === 0 ? null : next;
+  };
+  return (
+    <details class="compare-tried">
+      <summary>{tried.value === null ? "All algorithms that apply" : `${now.size} algorithms`}</summary>
+      <fieldset aria-label="Algorithms to compare">
+        {makers.map(({ name, description, solves }) => (
+          <label key={name} title={description}>
+            <input type="checkbox" checked={now.has(name)} onChange={() => toggle(name)} />
+            {name}
+            {solves && <span class="soft">solves programs: slow</span>}
+          </label>
+        ))}
+      </fieldset>
+      {tried.value !== null && (
+        <button
+          type="button"
+          onClick={() => {
+            tried.value = null;
+          }}
+        >
+          All that apply
+        </button>
+      )}
+    </details>
+  );
+}

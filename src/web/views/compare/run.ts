@@ -1,0 +1,82 @@
+import { batch, signal } from "@preact/signals";
+import type { Comparison } from "../../../compare.ts";
+import type { Progress } from "../../../words/options.ts";
+import { failureOf } from "../../parts/use-answer.ts";
+import type { AlgorithmLine, Failure, MakeWish } from "../../protocol.ts";
+import { ask } from "../../state/client.ts";
+import { welcome, words } from "../../state/store.ts";
+import { makeWish } from "../../state/words.ts";
+import { FIRST_RANGE, type SizeRange, sizesOf, sizeWord } from "./sizes.ts";
+
+/** The comparison that runs or was made last; it goes on while other views are shown. */
+
+export const range = signal<SizeRange>(FIRST_RANGE);
+/** Algorithms to try; null: all that apply and solve no integer programs. */
+export const tried = signal<ReadonlySet<string> | null>(null);
+export const comparison = signal<Comparison | null>(null);
+/** What it was made from. */
+export const asked = signal("");
+/** Null while nothing runs. */
+export const running = signal<{ readonly progress: Progress | null } | null>(null);
+export const failure = signal<Failure | null>(null);
+
+let controller: AbortController | null = null;
+
+/** What every algorithm is asked, without size and algorithm; the group and other options stay. */
+function wishNow(): MakeWish {
+  const { network, options } = makeWish(words.value);
+  const { size: _, algorithm: _a, ...rest } = options;
+  const names = tried.value === null ? {} : { algorithms: [...tried.value].join(",") };
+  return { network, options: { ...rest, ...names } };
+}
+
+/** Returns what decides what a comparison says, but for the sizes, as a text. */
+export const wishText = (): string => JSON.stringify(wishNow());
+
+/** Returns the algorithms that make the collective of the words. */
+export function makersOf(): AlgorithmLine[] {
+  const collective = String(words.value.options["collective"] ?? "allgather");
+  return (welcome.value?.algorithms ?? []).filter(({ collectives }) => collectives.includes(collective));
+}
+
+/** Compares; what there is after each size is shown at once. What was shown before stays where it fails. */
+export async function runComparison(): Promise<void> {
+  controller?.abort();
+  const own = new AbortController();
+  controller = own;
+  const wish = wishNow();
+  const text = wishText();
+  const show = (found: Comparison): void => {
+    if (controller !== own) return;
+    batch(() => {
+      comparison.value = found;
+      asked.value = text;
+    });
+  };
+  batch(() => {
+    running.value = { progress: null };
+    failure.value = null;
+  });
+  try {
+    const sizes = sizesOf(range.value).map(sizeWord);
+    const onProgress = (progress: Progress): void => {
+      if (controller === own) running.value = { progress };
+    };
+    show(await ask("compare", { wish, sizes }, { signal: own.signal, onProgress, onPartial: show }));
+  } catch (error) {
+    const found = failureOf(error);
+    if (controller === own && found.kind !== "cancelled") failure.value = found;
+  } finally {
+    if (controller === own) {
+      controller = null;
+      running.value = null;
+    }
+  }
+}
+
+/** Stops the comparison; the sizes that are done stay. */
+export function stopComparison(): void {
+  controller?.abort();
+  controller = null;
+  running.value = null;
+}
