@@ -1,0 +1,180 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { describeApp, PATIENCE } from "./with-app.ts";
+
+const SMI = readFileSync(new URL("../../fixtures/two-boards.nvidia-smi.txt", import.meta.url), "utf8");
+const BOXES = readFileSync(new URL("../../fixtures/two-boxes.topology.json", import.meta.url), "utf8");
+const RING = "#topology=ring:4&collective=allgather&size=1MiB&algorithm=tacos";
+
+/** A ring whose bandwidths do not pack into an address. */
+function largeNetwork(): string {
+  const nodes = Array.from({ length: 2000 }, (_, i) => ({ id: `n${i}`, kind: "npu" }));
+  const links = nodes.map(({ id }, i) => {
+    const bandwidthGBps = 10 + (Math.imul(i + 1, 0x9e3779b1) >>> 0) / 1e9;
+    return { from: id, to: nodes[(i + 1) % nodes.length]?.id, bandwidthGBps, latencyUs: 0.5, bidirectional: true };
+  });
+  return JSON.stringify({ format: "banyan-topology", version: 1, name: "large", nodes, links });
+}
+
+describeApp("addresses of the app", (tools) => {
+  it("says all that is shown, and Back returns to views and schedules", PATIENCE, async () => {
+    const app = await tools().open(RING);
+    const ring = await app.synthesize();
+    await app.page.waitForURL(`**/${RING}&run=1`);
+    await app.showView("Bound");
+    await app.page.waitForURL(`**/${RING}&view=bound&run=1`);
+    await app.typeNetwork("mesh:3x3");
+    await app.shows(/^9 NPUs/);
+    const mesh = await app.synthesize();
+    expect(mesh).not.toBe(ring);
+    await app.page.waitForURL(/#topology=mesh:3x3&.*&view=bound&run=1$/);
+    await app.page.goBack();
+    await app.page.waitForURL(`**/${RING}&view=bound&run=1`);
+    await expect.poll(() => app.answer()).toBe(ring);
+    await app.page.goBack();
+    await app.page.waitForURL(`**/${RING}&run=1`);
+    expect(await app.page.getByRole("tab", { name: "Network", exact: true }).getAttribute("aria-selected")).toBe(
+      "true",
+    );
+    await app.page.goForward();
+    await app.page.goForward();
+    await expect.poll(() => app.answer()).toBe(mesh);
+    await app.close();
+  });
+
+  it(
+    "makes the schedule of a link that says run=1, and follows the address that is typed later",
+    PATIENCE,
+    async () => {
+      const app = await tools().open(`${RING}&run=1`);
+      const ring = await app.answer();
+      await app.page.goto(`${tools().host.url}#topology=ring:5&collective=allgather&size=1MiB&algorithm=tacos&run=1`);
+      await expect.poll(() => app.answer()).not.toBe(ring);
+      await app.close();
+    },
+  );
+
+  it("uses what can be used and says what cannot", PATIENCE, async () => {
+    const app = await tools().open("#topology=ring:6&size=lots&view=inside-out&colour=red");
+    await app.shows(/^6 NPUs/);
+    const alert = app.page.getByRole("alert").filter({ hasText: "address" });
+    for (const text of ["--size", "inside-out", "colour"]) expect(await alert.innerText()).toContain(text);
+    expect(await app.synthesize()).toMatch(/^The all-gather of 256 MiB/);
+    await app.close();
+  });
+
+  it(
+    "shows a network where the address has none that can be read, and says so beside the field",
+    PATIENCE,
+    async () => {
+      const app = await tools().open("#topology=mesh:4xx");
+      const field = app.page.getByRole("combobox", { name: "Network" });
+      expect([await field.inputValue(), await field.getAttribute("aria-invalid")]).toEqual(["mesh:4xx", "true"]);
+      await app.page.getByText("mesh:4xx but received").waitFor();
+      await app.close();
+    },
+  );
+
+  it("holds a small file, for other browsers too", PATIENCE, async () => {
+    const app = await tools().open();
+    await app.drop("two-boxes.json", BOXES);
+    await app.shows(/^4 NPUs/);
+    await app.page.waitForURL(/#file=two-boxes\.json~[\w-]+&/);
+    const link = app.page.url();
+    await app.close();
+    const other = await tools().open(`#${link.split("#")[1]}`);
+    await other.shows("two-boxes.json");
+    await other.shows(/^4 NPUs/);
+    await other.close();
+    const cut = await tools().open(`#${link.split("#")[1]?.replace(/~([\w-]{80})[\w-]+/, "~$1")}`);
+    expect(await cut.page.getByRole("alert").filter({ hasText: "address" }).innerText()).toContain(
+      "a link that was cut short",
+    );
+    await cut.close();
+  });
+
+  it("mentions a large file, which this browser keeps and others ask for", PATIENCE, async () => {
+    const large = largeNetwork();
+    const app = await tools().open();
+    await app.drop("large.json", large);
+    await app.shows("large.json");
+    await app.page.waitForURL(/#file=large\.json~kept\.[\w-]+&/);
+    await app.page.waitForTimeout(500);
+    await app.page.reload();
+    await app.ready();
+    await app.shows("large.json");
+    const fragment = app.page.url().split("#")[1];
+    await app.close();
+    const other = await tools().open(`#${fragment}`);
+    const alert = other.page.getByRole("alert").filter({ hasText: "address" });
+    expect(await alert.innerText()).toContain("a file that this browser has kept (open it again)");
+    await other.close();
+  });
+
+  it("opens a file that the server offers, and says where it does not", PATIENCE, async () => {
+    const { host, files, open } = tools();
+    host.offer(new Map<string, string | Uint8Array>([...files, ["/inside/two boards.txt", SMI]]));
+    const app = await open("#open=two%20boards.txt&gpu=a100&view=links");
+    await app.shows(/^4 NPUs/);
+    await app.page.waitForURL(/#file=two%20boards.txt~.*&gpu=a100&.*view=links/);
+    await app.close();
+    const lost = await open("#open=lost.txt", { excused: /404/ });
+    expect(await lost.page.getByRole("alert").filter({ hasText: "address" }).innerText()).toContain(
+      "banyan serve FILE",
+    );
+    await lost.close();
+    host.offer(files);
+  });
+
+  it("keeps the last state for a visit without an address, until it is forgotten", PATIENCE, async () => {
+    const app = await tools().open("#topology=torus:3x3&collective=allreduce&size=8MiB&view=compare");
+    await app.page.waitForURL(/collective=allreduce/);
+    await app.page.waitForTimeout(600);
+    await app.page.goto("about:blank");
+    await app.page.goto(tools().host.url);
+    await app.ready();
+    await app.page.waitForURL(/#topology=torus:3x3&collective=allreduce&size=8MiB&.*view=compare/);
+    await app.page.getByRole("button", { name: "Forget everything kept here" }).click();
+    await app.shows("Forgotten.");
+    const left =
+      "Promise.all([caches.keys(), navigator.serviceWorker.getRegistrations()]).then((all) => all.flat().length)";
+    expect(await app.page.evaluate(`${left}.then((rest) => [rest, Object.keys(localStorage)])`)).toEqual([0, []]);
+    await app.page.goto("about:blank");
+    await app.page.goto(tools().host.url);
+    await app.ready();
+    await app.page.waitForURL(/#topology=dgx-a100:2&/);
+    await app.close();
+  });
+
+  it("works where the browser keeps nothing", PATIENCE, async () => {
+    const app = await tools().open("", { awaited: false });
+    await app.page.addInitScript(() => {
+      const refuse = (): never => {
+        throw new DOMException("denied", "SecurityError");
+      };
+      for (const name of ["localStorage", "sessionStorage", "indexedDB", "caches"]) {
+        Object.defineProperty(globalThis, name, { get: refuse });
+      }
+    });
+    await app.page.reload();
+    await app.ready();
+    expect(await app.synthesize()).toMatch(/verified/);
+    await app.close();
+  });
+
+  it("gives a link to what is shown, which makes the same", PATIENCE, async () => {
+    const app = await tools().open(RING, { permissions: ["clipboard-read", "clipboard-write"] });
+    const ring = await app.synthesize();
+    await app.page.getByRole("button", { name: "Copy link" }).click();
+    await app.page
+      .getByText(/link is on the clipboard/)
+      .first()
+      .waitFor();
+    const link = (await app.page.evaluate("navigator.clipboard.readText()")) as string;
+    expect(link).toBe(`${tools().host.url}${RING}&run=1`);
+    await app.close();
+    const other = await tools().open(new URL(link).hash);
+    expect(await other.answer()).toBe(ring);
+    await other.close();
+  });
+});
