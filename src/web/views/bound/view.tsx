@@ -1,5 +1,216 @@
+import { useSignal } from "@preact/signals";
+import { useId, useMemo } from "preact/hooks";
+import { formatBandwidth, formatSize, formatTime, PS_PER_US } from "../../../model/units.ts";
+import type { NetworkMarks, NodeMark } from "../../draw/marks.ts";
+import { nodeTitle } from "../../draw/tips.ts";
+import type { AnyReport, NetworkView } from "../../protocol.ts";
+import type { Made } from "../../state/store.ts";
+import { NetworkCanvas } from "../network/network-canvas.tsx";
 import type { ViewProps } from "../registry.ts";
+import { crossingClasses, crossingsOf, type Proof, proofsOf } from "./witness.ts";
+import "./view.css";
 
-export function View({ network }: ViewProps) {
-  return <p>{network.name}</p>;
+/** Why it cannot be faster: what proves the limit, drawn where it can be, and in words. */
+export function View({ made }: ViewProps) {
+  return made === null ? <p>Synthesize first: the bound is proved for what is asked.</p> : <Proved made={made} />;
+}
+
+function Proved({ made }: { readonly made: Made }) {
+  const { report } = made.schedule;
+  const network = made.schedule.network ?? made.network;
+  const which = useSignal<"limit" | "bound">("limit");
+  const index = useSignal(0);
+  const id = useId();
+  const areAlike = report.limit.because === report.bound.because && report.limit.us === report.bound.us;
+  const shown = areAlike ? report.limit : report[which.value];
+  const proofs = useMemo(() => proofsOf(network, shown), [network, shown]);
+  const proof = proofs[Math.min(index.value, proofs.length - 1)];
+  const marks = useMemo(() => (proof === undefined ? undefined : marksOf(network, proof)), [network, proof]);
+  const crossings = useMemo(
+    () => (proof?.kind === "cut" ? crossingsOf(network, proof.nodes, proof.direction) : []),
+    [network, proof],
+  );
+  return (
+    <div class="bound-view">
+      <div class="bound-words">
+        <p class="bound-sentence">
+          No schedule {shown === report.limit ? "on this network" : "that sends whole chunks over these routes"} takes
+          less than <b>{formatTime(shown.us * PS_PER_US)}</b>, because {shown.because}.
+        </p>
+        {!areAlike && (
+          <fieldset class="bound-choice">
+            <legend>Proved for</legend>
+            {(["limit", "bound"] as const).map((name) => (
+              <label key={name} for={`${id}-${name}`}>
+                <input
+                  id={`${id}-${name}`}
+                  type="radio"
+                  name={`${id}-which`}
+                  checked={which.value === name}
+                  onChange={() => {
+                    which.value = name;
+                    index.value = 0;
+                  }}
+                />
+                {name === "limit" ? "any algorithm" : "whole chunks over these routes"}:{" "}
+                {formatTime(report[name].us * PS_PER_US)}
+              </label>
+            ))}
+          </fieldset>
+        )}
+        {proofs.length > 1 && (
+          <label class="bound-choice" for={`${id}-cut`}>
+            Cut{" "}
+            <select
+              id={`${id}-cut`}
+              value={index.value}
+              onChange={(event) => (index.value = Number(event.currentTarget.value))}
+            >
+              {proofs.map((cut, i) => (
+                <option key={i} value={i}>
+                  {i + 1} of {proofs.length}
+                  {cut.kind === "cut"
+                    ? `: ${cutTitle(network, cut)}${cut.weight === "" ? "" : `, weight ${cut.weight}`}`
+                    : ""}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <Figures report={report} shown={shown} network={network} proof={proof} across={total(crossings)} />
+      </div>
+      <NetworkCanvas
+        network={network}
+        label={`${made.schedule.report.topology.name}: ${proof === undefined ? "nothing to draw of this proof" : proofText(network, proof)}`}
+        height="clamp(300px, 50vh, 620px)"
+        {...(marks === undefined ? {} : { marks })}
+      />
+      <p class="bound-caption">{proof === undefined ? undrawn(shown.kind) : proofText(network, proof)}</p>
+      {crossings.length > 0 && <Crossings crossings={crossings} />}
+    </div>
+  );
+}
+
+const total = (crossings: readonly { readonly bytesPerSecond: number }[]): number =>
+  crossings.reduce((sum, { bytesPerSecond }) => sum + bytesPerSecond, 0);
+
+function Figures(props: {
+  readonly report: AnyReport;
+  readonly shown: AnyReport["limit"];
+  readonly network: NetworkView;
+  readonly proof: Proof | undefined;
+  readonly across: number;
+}) {
+  const { report, shown, network, proof, across } = props;
+  const { demand } = shown.witness;
+  const took = (report.simulated ?? report.time).us;
+  const rows: [string, string][] = [
+    ["proved least time", formatTime(shown.us * PS_PER_US)],
+    [
+      report.simulated === null ? "this schedule, as planned" : "this schedule, simulated",
+      formatTime(took * PS_PER_US),
+    ],
+    ...(took > 0
+      ? ([["share of what is possible", `${Math.round((1000 * shown.us) / took) / 10} %`]] as [string, string][])
+      : []),
+    ...(proof?.kind === "cut" ? ([["inside", cutTitle(network, proof)]] as [string, string][]) : []),
+    ...(typeof demand === "string" ? ([["must cross", bytesText(demand)]] as [string, string][]) : []),
+    ...(across > 0 ? ([["bandwidth across", formatBandwidth(across)]] as [string, string][]) : []),
+  ];
+  return (
+    <dl class="bound-figures">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Returns "64 MiB" for "67108864 bytes"; other amounts as they are. */
+function bytesText(demand: string): string {
+  const bytes = /^(\d+) bytes$/.exec(demand);
+  return bytes === null ? demand : formatSize(Number(bytes[1]));
+}
+
+function Crossings({ crossings }: { readonly crossings: ReturnType<typeof crossingsOf> }) {
+  const classes = crossingClasses(crossings);
+  return (
+    <table class="bound-crossings">
+      <caption>What crosses the cut, in the direction that counts</caption>
+      <thead>
+        <tr>
+          <th>bandwidth</th>
+          <th>pairs of nodes</th>
+          <th>together</th>
+        </tr>
+      </thead>
+      <tbody>
+        {classes.map(({ bytesPerSecond, count, total: sum }) => (
+          <tr key={bytesPerSecond}>
+            <td>{formatBandwidth(bytesPerSecond)}</td>
+            <td>{count}</td>
+            <td>{formatBandwidth(sum)}</td>
+          </tr>
+        ))}
+      </tbody>
+      <tfoot>
+        <tr>
+          <th scope="row">all</th>
+          <td>{crossings.length}</td>
+          <td>{formatBandwidth(total(crossings))}</td>
+        </tr>
+      </tfoot>
+    </table>
+  );
+}
+
+function cutTitle(network: NetworkView, { nodes }: Extract<Proof, { kind: "cut" }>): string {
+  const npus = nodes.filter((node) => node < network.npuCount);
+  const switches = nodes.length - npus.length;
+  const first = npus.length === 1 ? nodeTitle(network, npus[0]) : `${npus.length} NPUs`;
+  return switches === 0 ? first : `${first} and ${switches} ${switches === 1 ? "switch" : "switches"}`;
+}
+
+function proofText(network: NetworkView, proof: Proof): string {
+  if (proof.kind === "cut") {
+    const verb = proof.direction === "in" ? "Into" : "Out of";
+    return `${verb} the marked set (${cutTitle(network, proof)}) all must pass over the links drawn strongly: this is why it cannot be faster.`;
+  }
+  if (proof.kind === "path") {
+    const links = `${proof.steps.length} ${proof.steps.length === 1 ? "link" : "links"}`;
+    return `A way of least latency is drawn: ${links}, ${formatTime(proof.latencyPs)} before the first byte arrives.`;
+  }
+  return `The colour is each link's length in the proof; ${proof.used} links have one. What is sent takes up the distance that it goes, and there is only so much length times bandwidth.`;
+}
+
+function undrawn(kind: string): string {
+  if (kind === "work") return "All links together are the bottleneck, so no part of the picture stands out.";
+  if (kind === "program") return "A program without a solution proves it: there is nothing to draw.";
+  if (kind === "nothing") return "Nothing has to be sent.";
+  return "What proves it is too large to be drawn, or has no place on the network.";
+}
+
+function marksOf(network: NetworkView, proof: Proof): NetworkMarks {
+  if (proof.kind === "lengths") return { heat: proof.ofWire };
+  if (proof.kind === "cut") {
+    const mark: NodeMark = { colour: "--cut" };
+    const wires = crossingsOf(network, proof.nodes, proof.direction);
+    return {
+      nodes: new Map(proof.nodes.map((node) => [node, mark])),
+      wires: wires.map(({ wire, forward }) => ({ wire, forward, colour: "--cut" })),
+      fadeOthers: true,
+    };
+  }
+  const ends = proof.steps.flatMap(({ wire, forward }) => {
+    const { a, b } = network.wires;
+    return forward ? [a[wire], b[wire]] : [b[wire], a[wire]];
+  });
+  return {
+    nodes: new Map([ends[0], ends[ends.length - 1]].map((node) => [node, { colour: "--cut" }])),
+    wires: proof.steps.map((step) => ({ ...step, colour: "--cut", width: 3 })),
+    fadeOthers: true,
+  };
 }
