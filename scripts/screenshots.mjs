@@ -1,0 +1,84 @@
+// Takes the pictures of the app in docs/images/app/: each view at 1280x800 and at a phone's width, as `banyan serve` shows it.
+import { spawn } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { chromium } from "playwright-core";
+import { at } from "./paths.mjs";
+import { setup } from "./setup.mjs";
+import { findCommand } from "./toolchain.mjs";
+
+const FOLDER = "docs/images/app";
+const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+
+const press = (name) => async (page) => {
+  await page.getByRole("button", { name }).first().click();
+  await page.waitForTimeout(2500);
+};
+
+/** What is shown; `act` is done before the picture is taken. */
+const SCENES = [
+  { name: "network", address: "topology=dgx-a100:2&collective=allreduce&size=256MiB&algorithm=auto" },
+  {
+    name: "bound",
+    address: "topology=dgx-h100:4&without=0-rail0&collective=allgather&size=1GiB&algorithm=forestcoll",
+  },
+  {
+    name: "time",
+    address: "topology=mesh:4x4&collective=allgather&size=64MiB&algorithm=tacos",
+    act: press(/^play/i),
+  },
+  { name: "trees", address: "topology=dgx-a100:2&collective=allgather&size=1GiB&algorithm=forestcoll" },
+  { name: "links", address: "topology=mesh:8x8&collective=allgather&size=64MiB&algorithm=tacos" },
+  { name: "steps", address: "topology=mesh:3x3&collective=allgather&size=9MiB&algorithm=tacos" },
+  {
+    name: "compare",
+    address: "topology=dgx-a100:2&collective=allreduce&size=256MiB&algorithm=auto",
+    act: async (page) => {
+      await press(/^compare/i)(page);
+      await page.getByRole("button", { name: /cancel/i }).waitFor({ state: "hidden", timeout: 120_000 });
+      await page.waitForTimeout(500);
+    },
+  },
+  {
+    name: "dark",
+    view: "time",
+    colorScheme: "dark",
+    address: "topology=torus:8x8&collective=allreduce&size=64MiB&algorithm=tacos",
+    act: press(/^play/i),
+  },
+];
+
+function serve() {
+  const child = spawn(process.execPath, [at("dist/cli/main.js"), "serve", "--port", "0"]);
+  return new Promise((resolve, reject) => {
+    child.stdout.on("data", (part) => {
+      const url = /http:\/\/[^\s#]+/.exec(String(part))?.[0];
+      if (url !== undefined) resolve({ url, end: () => child.kill() });
+    });
+    child.on("exit", (code) => reject(new Error(`banyan serve ended with status ${code}`)));
+  });
+}
+
+if (!(await setup({ forApp: true }))) process.exit(1);
+mkdirSync(at(FOLDER), { recursive: true });
+const executablePath = findCommand("chromium", process.env) ?? findCommand("google-chrome", process.env);
+const server = await serve();
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+const wanted = process.argv.slice(2);
+for (const { name, view = name, address, colorScheme = "light", act } of SCENES) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    const page = await browser.newPage({ viewport, colorScheme, reducedMotion: "no-preference" });
+    page.on("pageerror", (error) => console.error(`${name}: ${error.message}`));
+    await page.goto(`${server.url}#${address}&view=${view}&run=1`);
+    await page.getByText("was verified").first().waitFor({ timeout: 60_000 });
+    await page.waitForTimeout(1500);
+    await act?.(page);
+    if (size === "phone") await page.getByRole("tablist").first().scrollIntoViewIfNeeded();
+    const file = `${FOLDER}/${name}-${size}.png`;
+    await page.screenshot({ path: at(file) });
+    console.log(file);
+    await page.close();
+  }
+}
+await browser.close();
+server.end();
