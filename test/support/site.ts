@@ -27,8 +27,15 @@ function filesUnder(folder: string): SiteFiles {
   );
 }
 
-/** Returns the app's files by path ("/index.html"): those of set-up where they are of these sources, else built now. */
-export async function siteFiles(): Promise<SiteFiles> {
+let built: Promise<SiteFiles> | null = null;
+
+/** Returns the app's files by path ("/index.html"): those of set-up where they are of these sources, else built now, once. */
+export function siteFiles(): Promise<SiteFiles> {
+  built ??= readOrBuild();
+  return built;
+}
+
+async function readOrBuild(): Promise<SiteFiles> {
   if (existsSync(paths.web) && readStamp("web")?.hash === stepHash.web()) return filesUnder(paths.web);
   const folder = mkdtempSync(join(tmpdir(), "banyan-site-"));
   try {

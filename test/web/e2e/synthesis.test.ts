@@ -90,6 +90,7 @@ describeApp(
     it("works with one thread", PATIENCE, async () => {
       const app = await tools().open("#topology=dgx-a100:2&collective=allreduce&size=64MiB&algorithm=forestcoll", {
         serviceWorkers: "block",
+        excused: /registration blocked by Playwright/,
       });
       expect(await app.page.evaluate("crossOriginIsolated")).toBe(false);
       expect(await app.synthesize()).toMatch(/verified/);

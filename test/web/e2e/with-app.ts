@@ -9,8 +9,8 @@ export interface AppTools {
   readonly files: SiteFiles;
   readonly browser: Browser;
   readonly host: Host;
-  /** Opens the app with a fragment; pages are closed, and their complaints looked at, by whoever opened them. */
-  open(fragment?: string, options?: AppOptions): Promise<AppPage>;
+  /** Opens the app with a fragment, from this host or another; whoever opened it closes it. */
+  open(fragment?: string, options?: AppOptions, from?: Host): Promise<AppPage>;
 }
 
 const why = [chromiumPath === undefined ? "no Chromium on PATH" : "", whyNoSite]
@@ -25,7 +25,8 @@ export function describeApp(title: string, suite: (tools: () => AppTools) => voi
       const files = await siteFiles();
       const served = await host(files, headers);
       const browser = await launchChromium();
-      const open = (fragment = "", options: AppOptions = {}) => openApp(browser, served.url + fragment, options);
+      const open: AppTools["open"] = (fragment = "", options = {}, from = served) =>
+        openApp(browser, from.url + fragment, options);
       tools = { files, browser, host: served, open };
     }, 180_000);
     afterAll(async () => {
