@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { type SynthesizeRequest, synthesize } from "../../src/index.ts";
 import { bundle, chromiumPath, ISOLATING, launchChromium, serve } from "../support/chromium.ts";
 import { scheduleText } from "../support/schedule-text.ts";
@@ -12,6 +12,8 @@ const missing = [
   [existsSync(new URL("../../wasm/build/banyan.wasm", import.meta.url)), "no WebAssembly module"],
 ] as const;
 const why = missing.flatMap(([ready, reason]) => (ready ? [] : [reason])).join(", ");
+
+vi.setConfig({ testTimeout: 90_000 });
 
 /** Large enough for threads, but the last, which is solved on one. */
 const REQUESTS: readonly SynthesizeRequest[] = [
@@ -104,6 +106,14 @@ describe.runIf(why === "")(`Web Workers${why && ` (skipped: ${why})`}`, () => {
     expect(await call<Made>("synthesizeHere", tacos, { threads: 1 })).toMatchObject({ threads: 1, startedWorkers: 1 });
     expect(await call<Made>("synthesizeHere", tacos, { threads: 0 })).toMatchObject({ threads: 1, startedWorkers: 0 });
     expect(await call<Made>("synthesizeHere", phases, { threads: 2 })).toMatchObject({ startedWorkers: 0 });
+  });
+
+  it("serve an engine inside a worker as well", async () => {
+    const [request] = REQUESTS;
+    await open(isolated);
+    const { hash } = await call<Made>("synthesizeHere", request, { threads: 0 });
+    expect(await call("synthesizeInWorker", request)).toEqual({ hash, startedWorkers: 2 });
+    expect(complaints).toEqual([]);
   });
 
   it("are not started where the page cannot share memory, and the bytes are the same", async () => {

@@ -37,6 +37,17 @@ Object.assign(globalThis, {
     return { hash, verified: report.verified, threads: engine.pool().threads, startedWorkers };
   },
 
+  async synthesizeInWorker(request: SynthesizeRequest): Promise<unknown> {
+    const worker = new Worker(new URL("./pool-nested.ts", import.meta.url), { type: "module" });
+    const { text, startedWorkers } = await new Promise<{ text: string; startedWorkers: number }>((resolve, reject) => {
+      worker.onmessage = ({ data }) => resolve(data);
+      worker.onerror = ({ message }) => reject(new Error(message));
+      worker.postMessage(request);
+    });
+    worker.terminate();
+    return { hash: await hashOf(text), startedWorkers };
+  },
+
   async cancelled(request: SynthesizeRequest, afterMs: number): Promise<unknown> {
     const engine = await openEngine({ threads: 2 });
     const signal = AbortSignal.timeout(afterMs);
