@@ -56,7 +56,7 @@ export function NpuPanel({ network, holdings, palette, active, time, npu, chunk,
   );
   return (
     <section class="holdings-part" aria-label={`Chunks of ${network.nodeNames[npu]}`}>
-      <h3>{network.nodeNames[npu]}</h3>
+      <h3>NPU {network.nodeNames[npu]}</h3>
       <p>
         {sentence}
         {missing.length > 0 && ` It misses ${missing.length === 1 ? "chunk" : "chunks"} ${rangesText(missing)}.`}

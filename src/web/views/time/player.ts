@@ -26,9 +26,23 @@ export function usePlayer(
   const loops = useSignal(false);
 
   const player = useMemo<Playing>(() => {
+    let waiting: ReturnType<typeof setTimeout> | undefined;
+    let toldAt = Number.NEGATIVE_INFINITY;
+    // at once, and then at intervals while the slider is dragged
+    const tellSoon = (): void => {
+      if (waiting !== undefined) return;
+      const tell = (): void => {
+        waiting = undefined;
+        toldAt = performance.now();
+        slowTime.value = time.value;
+      };
+      const wait = toldAt + WORDS_MS - performance.now();
+      if (wait <= 0) tell();
+      else waiting = setTimeout(tell, wait);
+    };
     const seek = (ps: number): void => {
       time.value = within(ps, totalPs);
-      slowTime.value = time.value;
+      tellSoon();
     };
     return {
       time,

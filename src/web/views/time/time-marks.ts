@@ -18,6 +18,8 @@ export interface Moment {
 
 /** More things on their way than this are told by their wires only. */
 const MOST_DOTS = 5000;
+/** And the arrows of more are left out: at that size they hide what they stand on. */
+const MOST_ARROWS = 1200;
 const CHOSEN_WIDTH = 3.5;
 
 /** Calls back for each wire of a hop from its source on: whether it is passed from a to b, and its place among `count`. */
@@ -81,6 +83,7 @@ function dotsOf(moment: Moment, hops: readonly number[]): Dot[] {
 function wiresOf({ network, holdings, palette }: Moment, hops: readonly number[], width?: number): WireMark[] {
   const { chunk, reduces } = holdings.hops;
   const byColour = new Map<number, WireMark[]>();
+  const hasArrows = hops.length <= MOST_ARROWS;
   for (const hop of hops) {
     const index = palette.ofChunk(chunk[hop]);
     const key = 2 * index + reduces[hop];
@@ -88,7 +91,13 @@ function wiresOf({ network, holdings, palette }: Moment, hops: readonly number[]
     byColour.set(key, alike);
     const colour = palette.css[index];
     alongHop(network, holdings, hop, (wire, forward) => {
-      alike.push({ wire, forward, colour, dashed: reduces[hop] === 1, ...(width === undefined ? {} : { width }) });
+      alike.push({
+        wire,
+        forward: hasArrows ? forward : null,
+        colour,
+        dashed: reduces[hop] === 1,
+        ...(width === undefined ? {} : { width }),
+      });
     });
   }
   return [...byColour.keys()].sort((x, y) => x - y).flatMap((key) => byColour.get(key) as WireMark[]);

@@ -96,7 +96,7 @@ function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
   const chooseNpu = (node: number): void => {
     selection.value = { kind: "node", node };
   };
-  const boundPs = Math.max(schedule.report.limit.us, schedule.report.bound.us) * PS_PER_US;
+  const boundPs = schedule.report.limit.us * PS_PER_US;
 
   return (
     <div class="time" ref={root}>
