@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import { presetTopology } from "../../../src/model/presets/preset.ts";
+import type { HopsView } from "../../../src/web/protocol.ts";
+import type { Options } from "../../../src/words/options.ts";
+import { ask, shown, wishOf } from "../../support/worker-asks.ts";
+
+/** One schedule of every kind and of every way through the network. */
+const CASES: readonly (readonly [topology: string, options: Options])[] = [
+  ["mesh:3x3", { collective: "allgather", size: "9MiB" }],
+  ["mesh:3x3", { collective: "allreduce", size: "9MiB" }],
+  ["dgx-a100:2", { collective: "alltoall", size: "16MiB" }],
+  ["mesh:2x3", { collective: "allgather", algorithm: "direct", size: "6MiB" }],
+  ["dgx1", { collective: "allgather", algorithm: "forestcoll", size: "64MiB" }],
+  ["dgx-a100:2", { collective: "reducescatter", algorithm: "forestcoll", size: "64MiB" }],
+  ["dgx-a100:2", { collective: "allreduce", algorithm: "forestcoll", size: "64MiB" }],
+  ["torus:4x4", { collective: "allreduce", algorithm: "themis", size: "64MiB" }],
+  ["mesh:2x2", { collective: "allgather", algorithm: "taccl", size: "1KiB" }],
+];
+
+/** Plays hops in the order of their ends: a copy must have its chunk when it starts, all must have what they want at the end. */
+function expectPlayable(view: HopsView, npus: number, reduces: boolean): void {
+  const arrival = new Map<number, number>();
+  const key = (npu: number, chunk: number): number => npu * view.chunkCount + chunk;
+  for (let npu = 0; npu < npus; npu++)
+    for (let i = view.heldOffset[npu]; i < view.heldOffset[npu + 1]; i++) arrival.set(key(npu, view.held[i]), 0);
+  let [early, unsorted] = [0, 0];
+  for (let i = 0; i < view.chunk.length; i++) {
+    if (i > 0 && view.endPs[i] < view.endPs[i - 1]) unsorted++;
+    const since = arrival.get(key(view.source[i], view.chunk[i])) ?? Number.POSITIVE_INFINITY;
+    if (since > (reduces ? view.endPs[i] : view.startPs[i])) early++;
+    const at = key(view.target[i], view.chunk[i]);
+    if (!arrival.has(at)) arrival.set(at, view.endPs[i]);
+  }
+  let missing = 0;
+  for (let npu = 0; npu < npus; npu++)
+    for (let i = view.wantedOffset[npu]; i < view.wantedOffset[npu + 1]; i++)
+      if (!arrival.has(key(npu, view.wanted[i]))) missing++;
+  expect({ early, unsorted, missing }).toEqual({ early: 0, unsorted: 0, missing: 0 });
+}
+
+describe("views of a schedule in time", () => {
+  it.each(CASES)("%s %o", async (topology, options) => {
+    const schedule = await ask("make", { wish: wishOf(topology, options) });
+    const { npuCount } = presetTopology(topology);
+    const timeline = shown(await ask("timeline", { schedule: schedule.ref }));
+    const hops = shown(await ask("hops", { schedule: schedule.ref }));
+    const loads = shown(await ask("loads", { schedule: schedule.ref }));
+    expect([timeline.totalPs, hops.totalPs, loads.totalPs].map(Math.round)).toEqual(
+      Array(3).fill(Math.round(schedule.totalPs)),
+    );
+    expectPlayable(hops, npuCount, options["collective"] === "allreduce" || options["collective"] === "reducescatter");
+    // each link is held in the timeline for as long as the simulation says
+    const busy = new Float64Array(loads.busyPs.length);
+    timeline.link.forEach((link, i) => {
+      busy[link] += (timeline.lastsPs[i] as number) * (timeline.share[i] as number);
+    });
+    busy.forEach((ps, link) => {
+      expect(ps).toBeCloseTo(loads.busyPs[link] as number, -Math.log10((loads.busyPs[link] as number) * 1e-5 + 1));
+    });
+    expect(timeline.startPs.every((ps, i) => i === 0 || ps >= (timeline.startPs[i - 1] as number))).toBe(true);
+    // use over time is the same, spread out
+    const { linkBytesPerSecond } = presetTopology(topology);
+    const all = linkBytesPerSecond.reduce((a, b) => a + b);
+    const used = loads.busyPs.reduce((sum, ps, link) => sum + ps * (linkBytesPerSecond[link] as number), 0);
+    const mean = loads.overTime.reduce((a, b) => a + b) / loads.overTime.length;
+    expect(loads.overTime).toHaveLength(400);
+    expect(mean).toBeCloseTo(used / all / loads.totalPs, 4);
+    expect(loads.overTime.every((share) => share >= 0 && share < 1.0001)).toBe(true);
+  });
+
+  it("keeps pieces of trees together where they are many, and says so", async () => {
+    const wish = wishOf("dgx-a100:4", { collective: "allgather", algorithm: "forestcoll", size: "64GiB" });
+    const schedule = await ask("make", { wish });
+    const hops = shown(await ask("hops", { schedule: schedule.ref }));
+    expect(hops.note).toBe("");
+    const many = await ask("make", {
+      wish: wishOf("dgx-h100:16", { collective: "allgather", algorithm: "forestcoll", size: "64GiB" }),
+    });
+    const copies = shown(await ask("hops", { schedule: many.ref }));
+    expect(copies.note).toContain("shown as one transfer");
+    expect(copies.totalPs).toBe(Math.round(many.totalPs));
+    expect(copies.chunk).toHaveLength(128 * 127 * (many.report.throughput?.treesPerRoot ?? 0));
+    expect(copies.chunkBytes).toBeCloseTo(2 ** 36 / copies.chunkCount);
+  });
+
+  it("refuses what cannot be shown in a sentence", async () => {
+    const phases = wishOf("torus:60x60", { collective: "allreduce", algorithm: "themis", chunks: "8" });
+    const { ref, kind } = await ask("make", { wish: phases });
+    expect(kind).toBe("phases");
+    expect(await ask("timeline", { schedule: ref })).toEqual({
+      refusal: expect.stringMatching(/^The schedule has [\d,]+ transfers; at most 4,000,000 are shown one by one\./),
+    });
+    const loads = shown(await ask("loads", { schedule: ref }));
+    expect(loads.overTime).toHaveLength(0);
+    expect(Math.max(...loads.busyPs) / loads.totalPs).toBeGreaterThan(0.5);
+    expect(Math.max(...loads.busyPs) / loads.totalPs).toBeLessThanOrEqual(1);
+    expect(await ask("trees", { schedule: ref })).toEqual({ refusal: "The schedule is not one of trees." });
+  });
+
+  it("has no transfers where switches sum", async () => {
+    const wish = wishOf("gb200-nvl72", { collective: "allreduce", algorithm: "nvls" });
+    const { ref } = await ask("make", { wish });
+    expect(await ask("hops", { schedule: ref })).toEqual({ refusal: expect.stringContaining("Switches duplicate") });
+    expect(Math.max(...shown(await ask("loads", { schedule: ref })).busyPs)).toBeGreaterThan(0);
+  });
+});
+
+describe("trees", () => {
+  it("are listed with their images, and each reaches everyone", async () => {
+    const wish = wishOf("dgx-h100:2", { collective: "allreduce", algorithm: "forestcoll" });
+    const { ref, report } = await ask("make", { wish });
+    const { forests, rate, because } = shown(await ask("trees", { schedule: ref }));
+    expect(forests.map(({ direction }) => direction)).toEqual(["in", "out"]);
+    expect(rate).toMatch(/GB\/s$/);
+    expect(because).toBe(report.bound.because);
+    expect(forests.flatMap(({ root }) => [...root])).toHaveLength(report.throughput?.distinctTrees ?? 0);
+    const { wires } = await ask("network", { wish: wish.network });
+    for (const [forest, { root, height, copies }] of forests.entries()) {
+      for (const tree of [0, root.length - 1]) {
+        const view = await ask("tree", { schedule: ref, forest, tree });
+        expect([view.root, view.copies, Math.max(...view.depth)]).toEqual([root[tree], copies[tree], height[tree]]);
+        expect(new Set([view.root, ...view.to]).size).toBe(16);
+        view.from.forEach((from, edge) => {
+          let node = from;
+          for (let i = view.wireOffset[edge] as number; i < (view.wireOffset[edge + 1] as number); i++) {
+            const wire = view.wires[i] as number;
+            const [a, b] = [wires.a[wire], wires.b[wire]];
+            expect([a, b]).toContain(node);
+            node = (node === a ? b : a) as number;
+          }
+          expect(node).toBe(view.to[edge]);
+        });
+      }
+    }
+    await expect(ask("tree", { schedule: ref, forest: 2, tree: 0 })).rejects.toThrow("one of the schedule's");
+  });
+});
