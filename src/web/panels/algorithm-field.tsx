@@ -25,7 +25,7 @@ export function AlgorithmField() {
   const { algorithms = [], collectives = [] } = welcome.value ?? {};
   const collective = collectives.find((one) => one.kind === kind)?.name ?? kind;
   const chosen = chosenAlgorithm();
-  const auto = "The fastest of those that apply, by simulated time, within the time limit (10 s).";
+  const auto = "The fastest of those that apply, by simulated time, within the time limit (10\u00a0s).";
   return (
     <Field
       label="Algorithm"

@@ -86,7 +86,7 @@ function Rivals({ report, auto }: { readonly report: AnyReport; readonly auto: N
             <tr key={algorithm} aria-current={algorithm === report.algorithm ? "true" : undefined}>
               <th scope="row">{algorithm}</th>
               <td>{time(us)}</td>
-              <td>{`${(100 * ofLimit).toFixed(1)} %`}</td>
+              <td>{`${(100 * ofLimit).toFixed(1)}%`}</td>
             </tr>
           ))}
         </tbody>

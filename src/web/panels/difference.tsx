@@ -1,4 +1,5 @@
 import { formatTime, PS_PER_US } from "../../model/units.ts";
+import { percent } from "../parts/percent.ts";
 import { before, busy, type Made, made, trouble, words } from "../state/store.ts";
 import { changes, comparing, isChanged, makeBefore, restoreAll, sameButChanges, setGroup } from "../state/what-if.ts";
 import { changeText } from "../state/what-if-changes.ts";
@@ -84,7 +85,6 @@ export function linesOf(past: Made, after: Made): Line[] {
     isWorse: from === to ? null : to > from,
   });
   const share = (made: Made["schedule"]): number => made.report.ofLimit ?? made.report.optimality;
-  const percent = (value: number): string => `${Math.round(value * 1000) / 10} %`;
   const [shareBefore, shareAfter] = [share(one), share(other)];
   const points = Math.round((shareAfter - shareBefore) * 1000) / 10;
   return [

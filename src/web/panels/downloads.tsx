@@ -6,7 +6,7 @@ import { cancel, exportTo, say } from "../state/actions.ts";
 import { busy, isStale, made, network, notes, program, welcome, words } from "../state/store.ts";
 import { networkWish } from "../state/words.ts";
 import { VIEW_ENTRIES } from "../views/registry.ts";
-import { exportGroups, PROGRAM_FORMATS } from "./export-groups.ts";
+import { exportGroups, optionsFor, PROGRAM_FORMATS } from "./export-groups.ts";
 import { failureAt } from "./failures.ts";
 import { ProgramOptions } from "./program-options.tsx";
 import { savePicture } from "./view-picture.ts";
@@ -68,7 +68,7 @@ function Formats({ subject }: { readonly subject: Subject }) {
     <>
       {exportGroups(formats, subject.kind).map(({ title, formats }) => (
         <section key={title} class="downloads-group">
-          <h3>{subject.kind === "network" && title !== "The network" ? `${title}, of the network` : title}</h3>
+          <h3>{subject.kind === "network" && !title.startsWith("The network") ? `${title}, of the network` : title}</h3>
           {formats.some(({ name }) => PROGRAM_FORMATS.includes(name)) && (
             <ProgramOptions options={options} isProgram={subject.kind === "program"} />
           )}
@@ -79,16 +79,6 @@ function Formats({ subject }: { readonly subject: Subject }) {
       ))}
     </>
   );
-}
-
-/** Options that a plan of MSCCL++ does not take. */
-const OF_XML: readonly string[] = ["dialect", "parts", "threadBlocks"];
-
-/** Returns the options that go to a format. */
-export function optionsFor(format: string, options: Options): Options {
-  if (!PROGRAM_FORMATS.includes(format)) return {};
-  if (format === "msccl-xml") return options;
-  return Object.fromEntries(Object.entries(options).filter(([name]) => !OF_XML.includes(name)));
 }
 
 const VIEWS_OF: Readonly<Record<Subject["kind"], readonly string[]>> = {

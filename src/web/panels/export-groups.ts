@@ -1,12 +1,16 @@
+import type { Options } from "../../words/options.ts";
 import type { Subject, Welcome } from "../protocol.ts";
 
 type Format = Welcome["exports"][number];
+
+const NETWORKS = "The network, for other tools";
 
 /** Formats that belong together for people; what is named nowhere is of the subject itself. */
 const GROUPS = [
   { title: "Programs for runtimes", names: ["msccl-xml", "mscclpp-json", "forestcoll-xml", "jax", "torch"] },
   { title: "Pictures and pages", names: ["svg", "dot", "html", "report", "perfetto"] },
   { title: "For simulators and other tools", names: ["chakra", "astra-sim", "nccl-graph", "taccl-sketches"] },
+  { title: NETWORKS, names: ["astra-network", "ns3", "simai", "te-ccl", "forestcoll-json"] },
 ] as const;
 
 const TITLES: Readonly<Record<Subject["kind"], string>> = {
@@ -15,7 +19,7 @@ const TITLES: Readonly<Record<Subject["kind"], string>> = {
   network: "The network",
 };
 
-/** Returns what can be written of a kind of subject, in groups; those without a member are left out. */
+/** Returns what can be written of a kind of subject, in groups with members; a schedule's network is a subject of its own. */
 export function exportGroups(
   formats: readonly Format[],
   kind: Subject["kind"],
@@ -29,8 +33,18 @@ export function exportGroups(
   return [
     { title: TITLES[kind], formats: fitting.filter(({ name }) => !known.includes(name)) },
     ...GROUPS.map(({ title, names }) => named(title, names)),
-  ].filter(({ formats: found }) => found.length > 0);
+  ].filter(({ title, formats: found }) => found.length > 0 && !(kind === "schedule" && title === NETWORKS));
 }
 
 /** Formats of programs, which take the options of programs. */
 export const PROGRAM_FORMATS: readonly string[] = ["msccl-xml", "mscclpp-json"];
+
+/** Options that a plan of MSCCL++ does not take. */
+const OF_XML: readonly string[] = ["dialect", "parts", "threadBlocks"];
+
+/** Returns the options that go to a format. */
+export function optionsFor(format: string, options: Options): Options {
+  if (!PROGRAM_FORMATS.includes(format)) return {};
+  if (format === "msccl-xml") return options;
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !OF_XML.includes(name)));
+}

@@ -1,18 +1,15 @@
 import type { Failure } from "../protocol.ts";
 import { trouble, unread } from "../state/store.ts";
+import { flagOf } from "../state/words.ts";
 
 /** Where on the page a failure is shown: beside the field that caused it, or in the alert at the top. */
 
-/** Returns a failure as a sentence with a capital and an end. */
+/** Returns a failure as a sentence with an end, and a capital unless it begins with a name such as mesh:4x4. */
 export function sentenceOf({ message }: Pick<Failure, "message">): string {
   const text = message.trim();
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  const begun = /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return /[.!?^]$/.test(begun) ? begun : `${begun}.`;
 }
-
-/** Returns the name of an option as the command line writes it: "--time-limit" for "timeLimit". */
-export const flagOf = (option: string): string =>
-  `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Options that have a field, as the command line writes them. */
 const WITH_FIELD = new Set(

@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { network, trouble, welcome, words } from "../state/store.ts";
-import { MAKE_OPTIONS } from "../state/words.ts";
+import { flagOf, MAKE_OPTIONS } from "../state/words.ts";
 import { chosenAlgorithm } from "./algorithm-field.tsx";
-import { flagOf, troubleSpot } from "./failures.ts";
+import { troubleSpot } from "./failures.ts";
 import { OptionCheck, OptionSelect, OptionText } from "./option-fields.tsx";
 
 /** Options that stand beside the network and not in "More". */
@@ -66,17 +66,22 @@ export function MoreOptions() {
     >
       <summary>More options{set.length > 0 && ` (${set.length} set)`}</summary>
       <div class="setup-fields">
-        <OptionText name="root" label="Root" placeholder={first} idle={idle.root} />
+        <OptionText name="root" label="Root" placeholder={`usual: ${first}`} idle={idle.root} />
         <OptionText
           name="group"
           label="Group"
-          placeholder={`${first},${second},...`}
+          placeholder={`all; or ${first},${second},...`}
           hint="Only these NPUs take part, in this order; several groups: a,b;c,d"
         />
         <OptionSelect name="outsiders" label="NPUs outside the group" choices={OUTSIDERS} idle={idle.group} />
-        <OptionText name="timeLimit" label="Time limit" placeholder="10s" idle={idle.timeLimit} />
-        <OptionText name="seed" label="Seed" placeholder="1" />
-        <OptionText name="trials" label="Trials" placeholder="min(64, 1e7 / transfers)" />
+        <OptionText
+          name="timeLimit"
+          label="Time limit"
+          placeholder="usual: 10s with auto, else 60s"
+          idle={idle.timeLimit}
+        />
+        <OptionText name="seed" label="Seed" placeholder="usual: 1" />
+        <OptionText name="trials" label="Trials" placeholder="usual: up to 64" />
         <OptionSelect
           name="policy"
           label="Policy"
@@ -86,13 +91,13 @@ export function MoreOptions() {
         <OptionText
           name="switchDegree"
           label="Through switches"
-          placeholder="what is best"
+          placeholder="usual: what is best"
           hint={'"ports" (matched slot by slot), or a degree of unwinding'}
         />
         <OptionText
           name="k"
           label="Trees per root"
-          placeholder="as many as the optimum needs"
+          placeholder="usual: as the optimum needs"
           hint={idle.k ?? 'A number, or "auto": what is fastest at this size'}
           idle={idle.k}
         />

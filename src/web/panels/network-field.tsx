@@ -1,29 +1,10 @@
 import { useComputed } from "@preact/signals";
-import type { ChoiceGroup } from "../parts/choices.ts";
 import { Combobox } from "../parts/combobox.tsx";
 import { Field } from "../parts/field.tsx";
-import type { Welcome } from "../protocol.ts";
 import { typeNetwork } from "../state/actions.ts";
 import { network, welcome, words } from "../state/store.ts";
 import { failureAt } from "./failures.ts";
-import { NETWORK_EXAMPLES } from "./network-examples.ts";
-
-/** Returns the presets as choices: examples with the form that they follow and what it describes. */
-export function networkChoices(presets: Welcome["presets"]): ChoiceGroup[] {
-  const known = new Map(presets.map((preset) => [preset.name, preset]));
-  return NETWORK_EXAMPLES.map(({ title, of }) => ({
-    title,
-    choices: Object.entries(of).flatMap(([name, examples]) => {
-      const preset = known.get(name);
-      if (preset === undefined) return [];
-      const { form, description } = preset;
-      return examples.map((value, i) => ({
-        value,
-        detail: i > 0 || form === value ? description : `${description} (${form})`,
-      }));
-    }),
-  }));
-}
+import { networkChoices } from "./network-choices.ts";
 
 /** The network as a preset: a text, chosen or typed. */
 export function NetworkField() {

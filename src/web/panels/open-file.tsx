@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { openFile, typeNetwork } from "../state/actions.ts";
+import { leaveUnread, openFile, typeNetwork } from "../state/actions.ts";
 import { unread, welcome, words } from "../state/store.ts";
 import { FIRST_WORDS } from "../state/words.ts";
 import { failureAt } from "./failures.ts";
@@ -40,7 +40,8 @@ export function OpenFile() {
       </div>
       {shown === null && (
         <p class="field-hint">
-          Or drop one anywhere: nvidia-smi topo -m, NCCL XML, TACCL, ASTRA-sim, JSON, schedules, programs.
+          Or drop one anywhere: <span class="open-file-whole">nvidia-smi topo -m</span>, NCCL XML, TACCL, ASTRA-sim,
+          JSON, schedules, programs.
         </p>
       )}
       {file !== null && (
@@ -55,6 +56,11 @@ export function OpenFile() {
         {error !== null && unread.value !== null && `${unread.value.file.name} was not opened. `}
         {error}
       </div>
+      {unread.value !== null && (
+        <button type="button" class="quiet" onClick={leaveUnread}>
+          Leave {unread.value.file.name}
+        </button>
+      )}
       {shown !== null && <ReadingOptions />}
       {isPasting.value && <PasteDialog onClose={() => (isPasting.value = false)} />}
     </div>

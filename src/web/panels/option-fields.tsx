@@ -2,7 +2,8 @@ import type { ComponentChildren } from "preact";
 import { Field } from "../parts/field.tsx";
 import { changeOptions } from "../state/actions.ts";
 import { words } from "../state/store.ts";
-import { failureAt, flagOf } from "./failures.ts";
+import { flagOf } from "../state/words.ts";
+import { failureAt } from "./failures.ts";
 
 /** Fields of options: each keeps its value in the words, says its name on the command line, and shows what is wrong with it. */
 

@@ -4,15 +4,15 @@ import type { Options } from "../../words/options.ts";
 import { Field } from "../parts/field.tsx";
 import { openFile } from "../state/actions.ts";
 import { trouble, unread, words } from "../state/store.ts";
-import { READING_OPTIONS } from "../state/words.ts";
-import { failureAt, flagOf } from "./failures.ts";
+import { flagOf, READING_OPTIONS } from "../state/words.ts";
+import { failureAt } from "./failures.ts";
 
 const FIELDS: Readonly<Record<(typeof READING_OPTIONS)[number], { label: string; placeholder: string }>> = {
   gpu: { label: "Model of the GPUs", placeholder: "a100, h100, mi250, ..." },
   assume: { label: "Figures that it lacks", placeholder: "nic=200Gbps, latency=1us" },
-  nodes: { label: "Number of boxes", placeholder: "1" },
-  profileSize: { label: "Size of a TACCL profile", placeholder: "1MB" },
-  profileScale: { label: "Costs are in 1/n us", placeholder: "1" },
+  nodes: { label: "Number of boxes", placeholder: "usual: 1" },
+  profileSize: { label: "Size of a TACCL profile", placeholder: "usual: 1MB" },
+  profileScale: { label: "Costs are in 1/n us", placeholder: "usual: 1" },
 };
 
 /** What a file leaves open; it is read again with what was given. */

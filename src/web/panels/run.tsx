@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { cancel, synthesize } from "../state/actions.ts";
 import { busy, network, trouble, welcome, words } from "../state/store.ts";
 import { troubleSpot } from "./failures.ts";
@@ -57,19 +57,22 @@ function useBlame(): void {
     const spot = troubleSpot(words.value.file !== null);
     if (wrong?.about !== "make" || spot === null || !spot.startsWith("--")) return;
     // the field may be in a part that folds out now
-    const timer = setTimeout(() => document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), 50);
+    const timer = setTimeout(() => {
+      const field = document.querySelector<HTMLElement>('[aria-invalid="true"]');
+      field?.focus({ preventScroll: true });
+      field?.scrollIntoView({ block: "center" });
+    }, 50);
     return () => clearTimeout(timer);
   }, [wrong]);
 }
 
 /** The button that everything leads to, and what it is busy with. */
 export function Run() {
-  const bar = useRef<HTMLDivElement>(null);
   useBlame();
   const isBusy = busy.value !== null && busy.value.what !== "network";
   const isReady = welcome.value !== null && network.value !== null;
   return (
-    <div class="run" ref={bar}>
+    <div class="run">
       {isBusy && <Progress />}
       {isBusy ? (
         <button type="button" class="run-button" aria-keyshortcuts="Escape" onClick={cancel}>

@@ -35,7 +35,7 @@ function Fields() {
       />
       <SizeField />
       <AlgorithmField />
-      <OptionText name="chunks" label="Chunks" placeholder="1" hint={'Per NPU; "auto" tries 1, 2, 4, ...'} />
+      <OptionText name="chunks" label="Chunks" placeholder="usual: 1" hint={'Per NPU; "auto" tries 1, 2, 4, ...'} />
       <MoreOptions />
     </>
   );

@@ -3,23 +3,7 @@ import { Field } from "../parts/field.tsx";
 import { changeOptions } from "../state/actions.ts";
 import { words } from "../state/store.ts";
 import { failureAt } from "./failures.ts";
-
-/** The slider's ends, as powers of two: 1 KiB and 4 GiB. */
-const LEAST = 10;
-const MOST = 32;
-const SUFFIX = ["", "KiB", "MiB", "GiB"];
-
-/** Returns 2^power bytes as an option's text: "256MiB". */
-export const sizeOfPower = (power: number): string => `${2 ** (power % 10)}${SUFFIX[Math.floor(power / 10)]}`;
-
-/** Returns the power of two that is nearest to a size, within the slider; null for a text that is no size. */
-export function powerOfSize(text: string): number | null {
-  try {
-    return Math.min(MOST, Math.max(LEAST, Math.round(Math.log2(parseSize(text)))));
-  } catch {
-    return null;
-  }
-}
+import { LEAST, MOST, powerOfSize, sizeOfPower } from "./sizes.ts";
 
 /** Returns a size in whole bytes for people; "" for a text that is no size. */
 function inBytes(text: string): string {
@@ -50,7 +34,7 @@ export function SizeField() {
             type="text"
             spellcheck={false}
             autocapitalize="off"
-            placeholder="1GiB"
+            placeholder="usual: 1GiB"
             value={size}
             onInput={({ currentTarget }) => change(currentTarget.value)}
           />

@@ -6,18 +6,11 @@ import { busy, made, network, words } from "../state/store.ts";
 import { VIEWS, type ViewName } from "../state/words.ts";
 import { VIEW_ENTRIES, type ViewProps } from "../views/registry.ts";
 import { sentenceOf } from "./failures.ts";
+import { tabAfter } from "./tabs.ts";
 import "./views.css";
 
 /** In the order in which the registry lists them. */
 const ORDER = Object.keys(VIEW_ENTRIES).filter((name): name is ViewName => VIEWS.some((view) => view === name));
-
-/** Returns the tab that a key leads to from one; null for other keys. */
-export function tabAfter(key: string, at: number, count: number): number | null {
-  if (key === "ArrowRight") return (at + 1) % count;
-  if (key === "ArrowLeft") return (at + count - 1) % count;
-  if (key === "Home") return 0;
-  return key === "End" ? count - 1 : null;
-}
 
 function Tabs() {
   const list = useRef<HTMLDivElement>(null);

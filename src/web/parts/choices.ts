@@ -1,7 +1,9 @@
-/** Something to choose in a list; `words` are found too. */
+/** Something to choose in a list; its form and the title of its group are searched too. */
 export interface Choice {
   readonly value: string;
   readonly detail: string;
+  /** How values like it are written. */
+  readonly form?: string;
 }
 
 export interface ChoiceGroup {
@@ -9,14 +11,25 @@ export interface ChoiceGroup {
   readonly choices: readonly Choice[];
 }
 
-/** Returns the groups with the choices that contain every word of a text, in their value or detail; all for an empty text. */
+const wordsOf = (text: string): string[] => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+/**
+ * Returns the groups with the choices that contain every word of a text; groups with values that begin with it come first, and
+ * in each group such values. All of them, as they are, for an empty text.
+ */
 export function matching(groups: readonly ChoiceGroup[], text: string): ChoiceGroup[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const fits = ({ value, detail }: Choice, title: string): boolean => {
-    const all = `${value} ${detail} ${title}`.toLowerCase();
+  const words = wordsOf(text);
+  const [first = ""] = words;
+  const isBegun = ({ value }: Choice): number => Number(!value.toLowerCase().startsWith(first));
+  const fits = ({ value, detail, form = "" }: Choice, title: string): boolean => {
+    const all = `${value} ${detail} ${form} ${title}`.toLowerCase();
     return words.every((word) => all.includes(word));
   };
   return groups
-    .map(({ title, choices }) => ({ title, choices: choices.filter((choice) => fits(choice, title)) }))
-    .filter(({ choices }) => choices.length > 0);
+    .map(({ title, choices }) => ({
+      title,
+      choices: choices.filter((choice) => fits(choice, title)).toSorted((a, b) => isBegun(a) - isBegun(b)),
+    }))
+    .filter(({ choices }) => choices.length > 0)
+    .toSorted((a, b) => isBegun(a.choices[0]) - isBegun(b.choices[0]));
 }

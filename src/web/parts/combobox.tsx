@@ -145,6 +145,7 @@ export function Combobox({ control, value, placeholder, groups, openLabel, onTyp
                   onClick={() => choose(choice.value)}
                 >
                   <span class="mono">{choice.value}</span> <span class="soft">{choice.detail}</span>
+                  {choice.form !== undefined && <span class="combobox-form soft">{choice.form}</span>}
                 </div>
               );
             })}

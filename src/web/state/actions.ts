@@ -5,7 +5,7 @@ import { ask, RequestError } from "./client.ts";
 import { saveFile } from "./save.ts";
 import { selectedIn } from "./selected.ts";
 import { before, busy, hovered, made, network, notes, program, selection, trouble, unread, words } from "./store.ts";
-import { makeWish, networkWish, type ViewName, type Words, withNetwork, withOptions } from "./words.ts";
+import { flagOf, makeWish, networkWish, type ViewName, type Words, withNetwork, withOptions } from "./words.ts";
 
 /** All that changes the page's state. */
 
@@ -16,6 +16,10 @@ let reading: AbortController | null = null;
 let awaited: AbortController | null = null;
 let noteId = 0;
 
+/** A sentence stays for as long as it takes to read. */
+const NOTE_MS = 4000;
+const NOTE_MS_PER_LETTER = 50;
+
 /** Typing a network's name pauses for so long before it is read. */
 const TYPING_MS = 300;
 let typing: ReturnType<typeof setTimeout> | undefined;
@@ -24,9 +28,12 @@ let typing: ReturnType<typeof setTimeout> | undefined;
 export function say(text: string): void {
   const id = ++noteId;
   notes.value = [...notes.value, { id, text }];
-  setTimeout(() => {
-    notes.value = notes.value.filter((note) => note.id !== id);
-  }, 6000);
+  setTimeout(
+    () => {
+      notes.value = notes.value.filter((note) => note.id !== id);
+    },
+    NOTE_MS + NOTE_MS_PER_LETTER * text.length,
+  );
 }
 
 /** Shows what went wrong, beside what caused it; nothing where it was cancelled. */
@@ -69,6 +76,8 @@ function showNetwork(view: NetworkView): void {
 
 /** Changes options; undefined takes one away. What concerns the network is read again. */
 export async function changeOptions(changes: Options): Promise<boolean> {
+  const [flag] = (trouble.value?.failure.place ?? "").split(" ", 1);
+  if (Object.keys(changes).some((name) => flagOf(name) === flag)) trouble.value = null;
   return changeWords(withOptions(words.value, changes));
 }
 
@@ -84,11 +93,17 @@ export function showView(view: ViewName): void {
   words.value = { ...words.value, view };
 }
 
+/** Forgets the file that could not be read. */
+export function leaveUnread(): void {
+  unread.value = null;
+  if (trouble.value?.about === "open") trouble.value = null;
+}
+
 /** Takes another preset for the network, as it is typed: it is read when the typing pauses, or `atOnce`. */
 export function typeNetwork(topology: string, atOnce = false): void {
   words.value = withNetwork(words.value, topology, null);
-  unread.value = null;
   program.value = null;
+  leaveUnread();
   clearTimeout(typing);
   if (atOnce) void readNetwork();
   else typing = setTimeout(() => void readNetwork(), TYPING_MS);

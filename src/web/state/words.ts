@@ -78,3 +78,7 @@ export function withOptions(words: Words, changes: Options): Words {
   );
   return { ...words, options };
 }
+
+/** Returns the name of an option as the command line writes it: "--time-limit" for "timeLimit". */
+export const flagOf = (option: string): string =>
+  `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
