@@ -40,6 +40,8 @@ export function paintNodes(brush: Brush, shown: readonly number[], marks: Networ
   const isPale = marks?.fadeOthers === true;
   context.lineWidth = Math.max(0.8, Math.min(1.5, 0.12 * network.placement.radius * camera.k)) / camera.k;
   const paint = (nodes: readonly number[], fill: string, edge: string): void => {
+    // wires must not shine through pale nodes
+    if (isPale) paintAlike(brush, nodes, palette("--panel"), palette("--panel"));
     context.globalAlpha = isPale ? FADED : 1;
     paintAlike(brush, nodes, palette(fill), palette(edge));
     context.globalAlpha = 1;

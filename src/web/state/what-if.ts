@@ -1,6 +1,6 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { Options } from "../../words/options.ts";
-import { changeOptions, synthesize } from "./actions.ts";
+import { cancel, changeOptions, synthesize } from "./actions.ts";
 import { ask, RequestError } from "./client.ts";
 import { before, busy, made, words } from "./store.ts";
 import { type Change, changesOf, optionsOf, withDegraded, withFailed, withoutChange } from "./what-if-changes.ts";
@@ -35,6 +35,8 @@ async function change(options: Options): Promise<void> {
   const last = made.value;
   if (last !== null && !isChanged(last.words)) before.value = last;
   const doesFollow = follows();
+  // what is being made is of no use any more
+  if (busy.value?.what === "make") cancel();
   const wasRead = await changeOptions(options);
   if (!isChanged(words.value)) before.value = null;
   if (wasRead && doesFollow) await synthesize();

@@ -3,6 +3,7 @@ import { useId, useMemo } from "preact/hooks";
 import { formatBandwidth, formatSize, formatTime, PS_PER_US } from "../../../model/units.ts";
 import type { NetworkMarks, NodeMark } from "../../draw/marks.ts";
 import { nodeTitle } from "../../draw/tips.ts";
+import { percent } from "../../parts/percent.ts";
 import type { AnyReport, NetworkView } from "../../protocol.ts";
 import type { Made } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
@@ -32,11 +33,20 @@ function Proved({ made }: { readonly made: Made }) {
   );
   return (
     <div class="bound-view">
-      <div class="bound-words">
-        <p class="bound-sentence">
-          No schedule {shown === report.limit ? "on this network" : "that sends whole chunks over these routes"} takes
-          less than <b>{formatTime(shown.us * PS_PER_US)}</b>, because {shown.because}.
-        </p>
+      <p class="bound-sentence">
+        No schedule {shown === report.limit ? "on this network" : "that sends whole chunks over these routes"} takes
+        less than <b>{formatTime(shown.us * PS_PER_US)}</b>, because {shown.because}.
+      </p>
+      <div class="bound-main">
+        <NetworkCanvas
+          network={network}
+          label={`${made.schedule.report.topology.name}: ${proof === undefined ? "nothing to draw of this proof" : proofText(network, proof)}`}
+          height="clamp(300px, 50vh, 620px)"
+          {...(marks === undefined ? {} : { marks })}
+        />
+        <p class="bound-caption">{proof === undefined ? undrawn(shown.kind) : proofText(network, proof)}</p>
+      </div>
+      <aside class="bound-side" aria-label="Figures of the proof">
         {!areAlike && (
           <fieldset class="bound-choice">
             <legend>Proved for</legend>
@@ -78,15 +88,8 @@ function Proved({ made }: { readonly made: Made }) {
           </label>
         )}
         <Figures report={report} shown={shown} network={network} proof={proof} across={total(crossings)} />
-      </div>
-      <NetworkCanvas
-        network={network}
-        label={`${made.schedule.report.topology.name}: ${proof === undefined ? "nothing to draw of this proof" : proofText(network, proof)}`}
-        height="clamp(300px, 50vh, 620px)"
-        {...(marks === undefined ? {} : { marks })}
-      />
-      <p class="bound-caption">{proof === undefined ? undrawn(shown.kind) : proofText(network, proof)}</p>
-      {crossings.length > 0 && <Crossings crossings={crossings} />}
+        {crossings.length > 0 && <Crossings crossings={crossings} />}
+      </aside>
     </div>
   );
 }
@@ -110,9 +113,7 @@ function Figures(props: {
       report.simulated === null ? "this schedule, as planned" : "this schedule, simulated",
       formatTime(took * PS_PER_US),
     ],
-    ...(took > 0
-      ? ([["share of what is possible", `${Math.round((1000 * shown.us) / took) / 10} %`]] as [string, string][])
-      : []),
+    ...(took > 0 ? ([["share of what is possible", percent(shown.us / took)]] as [string, string][]) : []),
     ...(proof?.kind === "cut" ? ([["inside", cutTitle(network, proof)]] as [string, string][]) : []),
     ...(typeof demand === "string" ? ([["must cross", bytesText(demand)]] as [string, string][]) : []),
     ...(across > 0 ? ([["bandwidth across", formatBandwidth(across)]] as [string, string][]) : []),
