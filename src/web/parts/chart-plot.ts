@@ -109,7 +109,7 @@ export function drawPlot(
         stroke: colour(name),
         width: width ?? 2,
         ...(dash === undefined ? {} : { dash: [...dash] }),
-        ...(filled ? { fill: `color-mix(in srgb, ${colour(name)} 18%, transparent)`, fillTo: low } : {}),
+        ...(filled ? { fill: `color-mix(in srgb, ${colour(name)} 9%, transparent)`, fillTo: low } : {}),
         points: { show: false },
         spanGaps: false,
       })),

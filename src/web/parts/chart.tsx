@@ -81,7 +81,8 @@ export function Chart({ label, height, x, y, at, lines, onPick, pickHint }: Char
   }
   function moveTo(index: number, line: number): void {
     const there = linesAt(lines, index);
-    const kept = there.some((one) => one.line === line) ? line : (there[0]?.line ?? -1);
+    const first = there.find((one) => lines[one.line]?.marker !== undefined) ?? there[0];
+    const kept = there.some((one) => one.line === line) ? line : (first?.line ?? -1);
     cursor.value = { index, line: kept };
     plot.current?.setCursor(
       { left: plot.current.valToPos(placeOn(x.scale, at[index] as number), "x"), top: -10 },
@@ -140,7 +141,7 @@ export function Chart({ label, height, x, y, at, lines, onPick, pickHint }: Char
   );
 }
 
-const MOST_READ = 12;
+const MOST_READ = 16;
 
 interface ReadoutProps {
   readonly plot: Plot;
@@ -157,7 +158,7 @@ function Readout({ plot: { x, y, at, lines }, cursor: { index, line }, place, hi
     <div
       class="chart-readout"
       aria-hidden="true"
-      style={isRight ? { right: place.width - place.x + 12 } : { left: place.x + 12 }}
+      style={isRight ? { right: `${place.width - place.x + 12}px` } : { left: `${place.x + 12}px` }}
     >
       <strong>{x.text(at[index] as number)}</strong>
       <ul>
@@ -169,7 +170,7 @@ function Readout({ plot: { x, y, at, lines }, cursor: { index, line }, place, hi
           </li>
         ))}
       </ul>
-      {hint !== undefined && line >= 0 && <small>{`Click or Enter: ${hint}`}</small>}
+      {hint !== undefined && lines[line]?.marker !== undefined && <small>{`Click or Enter: ${hint}`}</small>}
     </div>
   );
 }

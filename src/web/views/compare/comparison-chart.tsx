@@ -8,7 +8,7 @@ import { axesOf, linesOf, MEASURE_NAMES, MEASURES, type Measure, sizesIn } from 
 
 interface ComparisonChartProps {
   readonly comparison: Comparison;
-  /** Algorithms in an order that stays, for their colours. */
+  /** Names of all algorithms, in the order of the legend. */
   readonly order: readonly string[];
   readonly onMake: (row: ComparisonRow) => void;
 }

@@ -40,8 +40,8 @@ export const algorithmsIn = ({ rows }: Pick<Comparison, "rows">): string[] => [
 ];
 
 /**
- * Returns the lines of a comparison at its sizes: algorithms with markers, the limit dotted, models of others dashed. `order` names
- * algorithms whose colours are kept from comparison to comparison. O(rows).
+ * Returns the lines of a comparison at its sizes: algorithms with markers, the limit dotted, models of others dashed. Algorithms
+ * come in `order`. O(rows).
  */
 export function linesOf(comparison: Comparison, measure: Measure, order: readonly string[]): ChartLine[] {
   const sizes = sizesIn(comparison);
@@ -51,10 +51,9 @@ export function linesOf(comparison: Comparison, measure: Measure, order: readonl
     for (const [size, value] of points) values[placeOf.get(size) ?? -1] = value;
     return values;
   };
-  const known = [...order, ...algorithmsIn(comparison).filter((name) => !order.includes(name))];
-  const own = algorithmsIn(comparison).map((name): ChartLine => {
+  const names = algorithmsIn(comparison).sort((a, b) => order.indexOf(a) - order.indexOf(b));
+  const own = names.map((name, at): ChartLine => {
     const rows = comparison.rows.filter(({ algorithm }) => algorithm === name);
-    const at = known.indexOf(name);
     const values = places(rows.map((row) => [row.sizeBytes, measured(row, measure)]));
     return { name, colour: lineColour(at), marker: at, values };
   });
@@ -63,8 +62,8 @@ export function linesOf(comparison: Comparison, measure: Measure, order: readonl
     const busbwGBps = algbwGBps === null ? null : algbwGBps * factor;
     return [sizeBytes, measured({ us, busbwGBps, ofLimit: 1 }, measure)] as const;
   });
-  const names = [...new Set(comparison.references.map(({ name }) => name))];
-  const references = names.map((name): ChartLine => {
+  const others = [...new Set(comparison.references.map(({ name }) => name))];
+  const references = others.map((name): ChartLine => {
     const rows = comparison.references.filter((row) => row.name === name);
     const values = places(rows.map((row) => [row.sizeBytes, measured(row, measure)]));
     return { name, colour: "--soft", dash: [8, 4], values };

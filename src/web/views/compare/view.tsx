@@ -1,6 +1,7 @@
 import { useMemo } from "preact/hooks";
 import "./compare.css";
 import type { Comparison, ComparisonRow } from "../../../compare.ts";
+import { formatSize } from "../../../model/units.ts";
 import { count } from "../../../words/amounts.ts";
 import { changeOptions, say, synthesize } from "../../state/actions.ts";
 import { saveFile } from "../../state/save.ts";
@@ -34,6 +35,7 @@ export function View() {
 
 function Found({ found }: { readonly found: Comparison }) {
   const order = useMemo(() => (welcome.value?.algorithms ?? []).map(({ name }) => name), [welcome.value]);
+  const collective = welcome.value?.collectives.find(({ kind }) => kind === found.collective)?.name ?? found.collective;
   const isOld = asked.value !== wishText();
   const make = async ({ sizeBytes, algorithm, chunks }: ComparisonRow): Promise<void> => {
     if (isOld) {
@@ -54,7 +56,7 @@ function Found({ found }: { readonly found: Comparison }) {
   return (
     <>
       <p>
-        <strong>{`${found.collective} on ${found.topology.name || "the network"}.`}</strong> {bestText(found)}
+        <strong>{`${collective} on ${found.topology.name || "the network"}.`}</strong> {bestText(found)}
         {isOld && <span class="compare-old">made for another network or request</span>}
       </p>
       <ComparisonChart comparison={found} order={order} onMake={(row) => void make(row)} />
@@ -89,7 +91,7 @@ function Found({ found }: { readonly found: Comparison }) {
 function bestText(found: Comparison): string {
   const best = found.rows.filter((row) => row.best).sort((a, b) => a.sizeBytes - b.sizeBytes);
   const wins = algorithmsIn({ rows: best }).map((name) => {
-    const sizes = best.filter(({ algorithm }) => algorithm === name).map(({ sizeBytes }) => sizeWord(sizeBytes));
+    const sizes = best.filter(({ algorithm }) => algorithm === name).map(({ sizeBytes }) => formatSize(sizeBytes));
     return `${name} at ${sizes.join(", ")}`;
   });
   const all = sizesIn(found).length;

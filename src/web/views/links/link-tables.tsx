@@ -12,10 +12,15 @@ interface LinkTablesProps {
 }
 
 const ROWS = 10;
+/** Shares that differ by less are the same to the eye. */
+const SAME = 5e-5;
 
 /** The busiest and the idlest links. */
 export function LinkTables(props: LinkTablesProps) {
   const { busiest, idlest } = extremes(props.shares, ROWS);
+  const [first, last] = [busiest[0], idlest[0] ?? busiest[busiest.length - 1]];
+  if (first !== undefined && last !== undefined && props.shares[first] - props.shares[last] < SAME)
+    return <LinkTable {...props} caption={`All links are equally busy; the first ${busiest.length}`} links={busiest} />;
   return (
     <div class="links-pair">
       <LinkTable {...props} caption={`The ${busiest.length} busiest links`} links={busiest} />

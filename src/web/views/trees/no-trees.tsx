@@ -23,7 +23,7 @@ export function NoTrees({ made }: { readonly made: Made }) {
           <p>{`Trees for ${collective} are made by ${listed(makers.map(({ name }) => name))}.`}</p>
           <button
             type="button"
-            class="trees-make"
+            class="primary"
             disabled={busy.value !== null}
             onClick={async () => {
               if (await changeOptions({ algorithm: maker.name })) await synthesize();

@@ -88,7 +88,7 @@ function marksOf(network: NetworkView, tree: TreeView): NetworkMarks {
   return {
     fadeOthers: true,
     nodes: new Map<number, NodeMark>([
-      [tree.root, { colour: "--accent", ring: true, text: "root" }],
+      [tree.root, { colour: "--text" }],
       ...Array.from(
         tree.to,
         (node, edge) => [node, { colour: colourOf(tree.depth[edge] as number, deepest) }] as const,
@@ -108,7 +108,11 @@ function DepthLegend({ deepest }: { readonly deepest: number }) {
   const first = (step: number): number => (deepest <= DEPTHS ? step + 1 : Math.ceil((step * deepest) / DEPTHS) + 1);
   return (
     <p class="tree-legend">
-      <span>edges from the root</span>
+      <span class="tree-legend-step">
+        <span class="tree-legend-root" aria-hidden="true" />
+        root
+      </span>
+      <span>edges from it:</span>
       {Array.from({ length: shown }, (_, step) => (
         <span key={first(step)} class="tree-legend-step">
           <span style={{ background: `var(--tree-${step + 1})` }} aria-hidden="true" />

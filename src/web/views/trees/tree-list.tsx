@@ -79,9 +79,9 @@ export function TreeList({ forest, rows, nameOf, current, chosen, onShow, onTogg
         act();
       }}
     >
-      <div class="tree-list-all" style={{ height: rows.length * ROW }}>
+      <div class="tree-list-all" style={{ height: `${rows.length * ROW}px` }}>
         {rows.slice(first, last).map((row, i) => {
-          const style = { top: (first + i) * ROW, height: ROW };
+          const style = { top: `${(first + i) * ROW}px`, height: `${ROW}px` };
           if (row.kind === "root")
             return (
               <div key={`root ${row.root}`} class="tree-list-root" style={style} role="presentation">

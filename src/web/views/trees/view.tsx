@@ -28,7 +28,8 @@ function Forests({ made, trees: { forests, rate, because } }: { readonly made: M
   return (
     <div class="trees">
       <p class="trees-rate">
-        {rate === "-" ? "" : <strong>{`All trees together: ${rate}.`}</strong>} {sentence(because)}
+        {rate === "-" ? "" : <strong>{`All trees together: ${rate}.`}</strong>} No trees can beat this:{" "}
+        {sentence(because)}
       </p>
       {forests.length > 1 && (
         <fieldset class="trees-forests">
@@ -53,6 +54,5 @@ function Forests({ made, trees: { forests, rate, because } }: { readonly made: M
   );
 }
 
-/** Returns a text as a sentence: a capital first, a full stop last. */
-const sentence = (text: string): string =>
-  text === "" ? "" : `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+/** Returns a text with a full stop last. */
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
