@@ -68,7 +68,7 @@ function paintNodeNames(
   const { x, y, radius } = placement;
   if (Math.max(radius * 0.95, halfHeight) * k < LEAST_TYPE) return;
   let font = 0;
-  context.globalAlpha = marks?.fadeOthers === true ? 0.5 : 1;
+  const paleness = marks?.fadeOthers === true ? 0.5 : 1;
   for (const node of shown) {
     const isNpu = node < npuCount;
     const wide = (isNpu ? 1.8 * radius : 2 * halfWidth[node] - 4) * k;
@@ -85,7 +85,8 @@ function paintNodeNames(
     }
     const mark = marks?.nodes?.get(node);
     const pen = mark === undefined || mark.ring === true ? palette("--text") : palette.on(mark.colour);
-    if (context.fillStyle !== pen) context.fillStyle = pen;
+    context.globalAlpha = mark === undefined ? paleness : 1;
+    context.fillStyle = pen;
     context.fillText(text, x[node] * k + left, y[node] * k + top + 0.5);
   }
   context.globalAlpha = 1;

@@ -104,15 +104,21 @@ export function linesOf(past: Made, after: Made): Line[] {
 function Comparison({ past, after }: { readonly past: Made; readonly after: Made }) {
   const lines = linesOf(past, after);
   const [{ change, isWorse }] = lines;
+  const times = after.schedule.totalPs / past.schedule.totalPs;
   const sentence =
-    isWorse === null ? "takes as long as before" : `takes ${change.slice(1)} ${isWorse ? "longer" : "less"}`;
+    isWorse === null
+      ? "takes as long as before"
+      : times >= 2
+        ? `takes ${Number(times.toPrecision(3))} times as long`
+        : `takes ${change.slice(1)} ${isWorse ? "longer" : "less"}`;
   return (
     <>
       <p class="difference-sentence" role="status">
         It {sentence}: {lines[0].past} before, <b>{lines[0].after}</b> now. The limit was {lines[1].past} and is{" "}
         {lines[1].after}.
       </p>
-      <div class="difference-scroll">
+      <details class="difference-scroll">
+        <summary>Before and now in figures</summary>
         <table>
           <thead>
             <tr>
@@ -135,7 +141,7 @@ function Comparison({ past, after }: { readonly past: Made; readonly after: Made
             ))}
           </tbody>
         </table>
-      </div>
+      </details>
     </>
   );
 }
