@@ -111,6 +111,18 @@ describe.runIf(compiled)("worker threads", () => {
     expect((await pool.run({ kind: "match", problem })).chunk.length).toBe(30 * 60 - 60);
   });
 
+  it("start ahead of their first task, and end before it comes", async () => {
+    for (const threads of [0, 1, 2]) {
+      const pool = await threadPool(threads);
+      pool.prepare();
+      pool.prepare();
+      expect(await pool.run({ kind: "match", problem })).toEqual(jsKernels.match(problem));
+      const unused = await openEngine({ threads });
+      unused.pool().prepare();
+      await unused.close();
+    }
+  });
+
   it("do not start a task whose flag is already set", async () => {
     const pool = await threadPool(1);
     await expect(pool.run({ kind: "match", problem }, Int32Array.of(1))).rejects.toThrow(CancelledError);
