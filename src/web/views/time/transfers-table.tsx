@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { formatSize, formatTime } from "../../../model/units.ts";
+import { formatTime } from "../../../model/units.ts";
 import type { NetworkView } from "../../protocol.ts";
 import type { ChunkPalette } from "./chunk-colours.ts";
 import type { Holdings } from "./holdings.ts";
@@ -11,7 +11,7 @@ interface Props {
   readonly holdings: Holdings;
   readonly palette: ChunkPalette;
   readonly hops: readonly number[];
-  readonly time: number;
+  readonly caption: string;
   readonly chunk: number | null;
   readonly onChoose: (chunk: number) => void;
 }
@@ -25,8 +25,8 @@ const COLUMNS: readonly (readonly [Column, string])[] = [
   ["end", "Ends"],
 ];
 
-/** The transfers under way as a table: sorted by its heads, walked by arrow keys, a chunk chosen by its button. */
-export function TransfersTable({ network, holdings, palette, hops, time, chunk, onChoose }: Props) {
+/** Transfers as a table: sorted by its heads, walked by arrow keys, a chunk chosen by its button. */
+export function TransfersTable({ network, holdings, palette, hops, caption, chunk, onChoose }: Props) {
   const column = useSignal<Column>("end");
   const isDown = useSignal(false);
   const page = useSignal(0);
@@ -52,11 +52,7 @@ export function TransfersTable({ network, holdings, palette, hops, time, chunk, 
   return (
     <div class="transfers">
       <table>
-        <caption>
-          {sorted.length === 0
-            ? `Nothing is under way at ${formatTime(Math.round(time))}.`
-            : `${sorted.length.toLocaleString("en")} ${sorted.length === 1 ? "transfer is" : "transfers are"} under way at ${formatTime(Math.round(time))}, of ${formatSize(Math.round(view.chunkBytes))} each.`}
-        </caption>
+        <caption>{caption}</caption>
         <thead>
           <tr>
             {COLUMNS.map(([name, title]) => (

@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
-import { PS_PER_US } from "../../../model/units.ts";
-import { onScheme, paletteOf } from "../../draw/palette.ts";
+import { formatSize, formatTime, PS_PER_US } from "../../../model/units.ts";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { HopsView, TimelineView } from "../../protocol.ts";
 import { type Made, selection } from "../../state/store.ts";
@@ -17,6 +16,7 @@ import { usePlayer } from "./player.ts";
 import { TransfersTable } from "./transfers-table.tsx";
 import { Transport } from "./transport.tsx";
 import { UnderWay } from "./under-way.ts";
+import { useColours } from "./use-colours.ts";
 import "./view.css";
 
 /** The schedule in time: on the network, as a chart, and as tables. */
@@ -45,6 +45,13 @@ const Refused = ({ messages }: { readonly messages: readonly string[] }) => (
   </div>
 );
 
+function underWayText(count: number, time: number, bytes: number): string {
+  const at = formatTime(Math.round(time));
+  if (count === 0) return `Nothing is under way at ${at}.`;
+  const are = count === 1 ? "transfer is" : "transfers are";
+  return `${count.toLocaleString("en")} ${are} under way at ${at}, of ${formatSize(Math.round(bytes))} each.`;
+}
+
 interface ShownProps {
   readonly made: Made;
   /** Or why they cannot be shown. */
@@ -54,14 +61,7 @@ interface ShownProps {
 
 function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
   const root = useRef<HTMLDivElement>(null);
-  const isDark = useSignal(paletteOf(document.documentElement).isDark);
-  useEffect(
-    () =>
-      onScheme(() => {
-        isDark.value = paletteOf(document.documentElement).isDark;
-      }),
-    [isDark],
-  );
+  const { isDark } = useColours().value;
   const chunk = useSignal<number | null>(null);
   const view = typeof hops === "string" ? null : hops;
   const chunkCount = view?.chunkCount ?? schedule.chunkCount;
@@ -70,7 +70,7 @@ function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
     const holdings = holdingsOf(view, network.npuCount);
     return { holdings, fill: new Fill(holdings), underWay: new UnderWay(view) };
   }, [view, network]);
-  const palette = useMemo(() => chunkPalette(chunkCount, isDark.value), [chunkCount, isDark.value]);
+  const palette = useMemo(() => chunkPalette(chunkCount, isDark), [chunkCount, isDark]);
   const totalPs = view?.totalPs ?? (timeline as TimelineView).totalPs;
   const owns = useCallback(
     (target: EventTarget | null): boolean =>
@@ -197,7 +197,7 @@ function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
           chunkCount={chunkCount}
           player={player}
           boundPs={boundPs}
-          isDark={isDark.value}
+          isDark={isDark}
           chunk={chunk.value}
           npu={npu}
           onChoose={choose}
@@ -211,7 +211,7 @@ function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
             holdings={world.holdings}
             palette={palette}
             hops={active}
-            time={slow}
+            caption={underWayText(active.length, slow, world.holdings.hops.chunkBytes)}
             chunk={chunk.value}
             onChoose={choose}
           />
