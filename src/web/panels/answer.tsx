@@ -19,6 +19,7 @@ export function Answer() {
   );
   return (
     <section class="answer" aria-label="Result">
+      <h2 class="unseen">Result</h2>
       {last === null ? (
         <div class="answer-head">
           <p class="answer-sentence soft">

@@ -1,5 +1,4 @@
-import { formatTime, PS_PER_US } from "../../model/units.ts";
-import { percent } from "../parts/percent.ts";
+import { linesOf, sentenceOf } from "../state/difference.ts";
 import { before, busy, type Made, made, trouble, words } from "../state/store.ts";
 import { changes, comparing, isChanged, makeBefore, restoreAll, sameButChanges, setGroup } from "../state/what-if.ts";
 import { changeText } from "../state/what-if-changes.ts";
@@ -58,64 +57,13 @@ function Unknown() {
   );
 }
 
-interface Line {
-  readonly name: string;
-  readonly past: string;
-  readonly after: string;
-  readonly change: string;
-  readonly isWorse: boolean | null;
-}
-
-/** Returns "+12.5 %", "-3 %", "the same". */
-export function changeShare(past: number, after: number): string {
-  if (past === after || past === 0) return "the same";
-  const percent = (after / past - 1) * 100;
-  const text = Math.abs(percent) < 0.05 ? "0" : `${Math.round(Math.abs(percent) * 10) / 10}`;
-  return `${percent > 0 ? "+" : "−"}${text} %`;
-}
-
-/** Returns the figures of two schedules beside each other. */
-export function linesOf(past: Made, after: Made): Line[] {
-  const [one, other] = [past.schedule, after.schedule];
-  const time = (name: string, from: number, to: number): Line => ({
-    name,
-    past: formatTime(from),
-    after: formatTime(to),
-    change: changeShare(from, to),
-    isWorse: from === to ? null : to > from,
-  });
-  const share = (made: Made["schedule"]): number => made.report.ofLimit ?? made.report.optimality;
-  const [shareBefore, shareAfter] = [share(one), share(other)];
-  const points = Math.round((shareAfter - shareBefore) * 1000) / 10;
-  return [
-    time(one.report.simulated === null ? "time, planned" : "time, simulated", one.totalPs, other.totalPs),
-    time("limit for any algorithm", one.report.limit.us * PS_PER_US, other.report.limit.us * PS_PER_US),
-    time("bound of its routes", one.report.bound.us * PS_PER_US, other.report.bound.us * PS_PER_US),
-    {
-      name: "share of the limit",
-      past: percent(shareBefore),
-      after: percent(shareAfter),
-      change: points === 0 ? "the same" : `${points > 0 ? "+" : "−"}${Math.abs(points)} points`,
-      isWorse: points === 0 ? null : points < 0,
-    },
-  ];
-}
-
 function Comparison({ past, after }: { readonly past: Made; readonly after: Made }) {
   const lines = linesOf(past, after);
-  const [{ change, isWorse }] = lines;
-  const times = after.schedule.totalPs / past.schedule.totalPs;
-  const sentence =
-    isWorse === null
-      ? "takes as long as before"
-      : times >= 2
-        ? `takes ${Number(times.toPrecision(3))} times as long`
-        : `takes ${change.slice(1)} ${isWorse ? "longer" : "less"}`;
   return (
     <>
       <p class="difference-sentence" role="status">
-        It {sentence}: {lines[0].past} before, <b>{lines[0].after}</b> now. The limit was {lines[1].past} and is{" "}
-        {lines[1].after}.
+        It {sentenceOf(past, after)}: {lines[0].past} before, <b>{lines[0].after}</b> now. The limit was {lines[1].past}{" "}
+        and is {lines[1].after}.
       </p>
       <details class="difference-scroll">
         <summary>Before and now in figures</summary>

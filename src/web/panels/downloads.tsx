@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import type { Options } from "../../words/options.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import type { Subject, Welcome } from "../protocol.ts";
@@ -6,7 +7,7 @@ import { cancel, exportTo, say } from "../state/actions.ts";
 import { busy, isStale, made, network, notes, program, welcome, words } from "../state/store.ts";
 import { networkWish } from "../state/words.ts";
 import { VIEW_ENTRIES } from "../views/registry.ts";
-import { exportGroups, optionsFor, PROGRAM_FORMATS } from "./export-groups.ts";
+import { BRIEFLY, exportGroups, optionsFor, PICTURES, PROGRAM_FORMATS } from "./export-groups.ts";
 import { failureAt } from "./failures.ts";
 import { ProgramOptions } from "./program-options.tsx";
 import { savePicture } from "./view-picture.ts";
@@ -81,42 +82,33 @@ function Formats({ subject }: { readonly subject: Subject }) {
   );
 }
 
-const VIEWS_OF: Readonly<Record<Subject["kind"], readonly string[]>> = {
-  schedule: ["topology", "trees", "links", "time"],
-  network: ["topology"],
-  program: [],
-};
-
-function Row({
-  format: { name, description, folder },
-  subject,
-  options,
-}: {
-  readonly format: Format;
-  readonly subject: Subject;
-  readonly options: Options;
-}) {
-  const isBusy = busy.value !== null;
-  const save = (chosen: Options): void => void exportTo(subject, name, chosen);
+/** One format; a picture for each of its views. */
+function Row({ format, subject, options }: { format: Format; subject: Subject; options: Options }) {
+  const { name, description, folder } = format;
   const hasTrees = made.value?.schedule.kind === "trees";
-  const views = name === "svg" ? VIEWS_OF[subject.kind].filter((view) => view !== "trees" || hasTrees) : [];
+  const save = (chosen: Options): void => void exportTo(subject, name, chosen);
+  if (name === "svg")
+    return PICTURES[subject.kind]
+      .filter(([view]) => view !== "trees" || hasTrees)
+      .map(([view, what]) => (
+        <Line key={view} label={`svg: ${view}`} onSave={() => save({ view })}>
+          {what}
+        </Line>
+      ));
+  return (
+    <Line label={folder ? `${name} (zip)` : name} onSave={() => save(optionsFor(name, options))}>
+      {BRIEFLY[name] ?? description}
+    </Line>
+  );
+}
+
+function Line({ label, onSave, children }: { label: string; onSave: () => void; children: ComponentChildren }) {
   return (
     <div class="downloads-row">
-      <div class="downloads-buttons">
-        {views.length === 0 ? (
-          <button type="button" disabled={isBusy} onClick={() => save(optionsFor(name, options))}>
-            {name}
-            {folder && " (zip)"}
-          </button>
-        ) : (
-          views.map((view) => (
-            <button key={view} type="button" disabled={isBusy} onClick={() => save({ view })}>
-              svg: {view}
-            </button>
-          ))
-        )}
-      </div>
-      <p class="soft">{description}</p>
+      <button type="button" disabled={busy.value !== null} onClick={onSave}>
+        {label}
+      </button>
+      <p class="soft">{children}</p>
     </div>
   );
 }
@@ -136,14 +128,9 @@ function CurrentView() {
   return (
     <section class="downloads-group">
       <h3>What is on the screen</h3>
-      <div class="downloads-row">
-        <div class="downloads-buttons">
-          <button type="button" onClick={() => void save()}>
-            png
-          </button>
-        </div>
-        <p class="soft">the view "{title}" as it is shown now, with its zoom and colours</p>
-      </div>
+      <Line label="png" onSave={() => void save()}>
+        the view "{title}" as it is shown now, with its zoom and colours
+      </Line>
     </section>
   );
 }

@@ -48,3 +48,20 @@ export function optionsFor(format: string, options: Options): Options {
   if (format === "msccl-xml") return options;
   return Object.fromEntries(Object.entries(options).filter(([name]) => !OF_XML.includes(name)));
 }
+
+/** What is said of a format here, where the description names options of the command line. */
+export const BRIEFLY: Readonly<Record<string, string>> = {
+  "msccl-xml": "a program for microsoft/msccl, Azure's executor or RCCL",
+};
+
+/** Views of pictures, with what they show. */
+export const PICTURES: Readonly<Record<Subject["kind"], readonly (readonly [view: string, what: string])[]>> = {
+  schedule: [
+    ["topology", "the network, with what limits the schedule"],
+    ["trees", "the trees on the network"],
+    ["links", "how busy every link is"],
+    ["time", "which link is held when"],
+  ],
+  network: [["topology", "the network"]],
+  program: [],
+};

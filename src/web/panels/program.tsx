@@ -12,6 +12,7 @@ export function Program({ opened }: { readonly opened: OpenedProgram }) {
   const { name, explanation, verified, violations } = opened;
   return (
     <section class="answer program" aria-label={`Program ${name}`}>
+      <h2 class="unseen">Program</h2>
       <div class="answer-head">
         <p class="answer-sentence" role="status">
           <b>{name}</b>: <span class={verified ? "program-good" : "program-bad"}>{verdictOf(opened)}</span>

@@ -105,6 +105,7 @@ export function Views() {
         <p class="views-question">{VIEW_ENTRIES[view].question}</p>
       </div>
       <div class="views-panel" id="view" role="tabpanel" aria-labelledby={`tab-${view}`}>
+        <h2 class="unseen">{VIEW_ENTRIES[view].title}</h2>
         {View === null && <p class="views-empty soft">Loading the view...</p>}
         {typeof View === "string" && (
           <p class="views-empty" role="alert">
