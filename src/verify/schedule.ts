@@ -30,8 +30,8 @@ export interface Verification {
  * 4. the postcondition holds at the end, and in reductions each contribution is in each sum exactly once.
  *
  * Rows may come in any order. Throws InputError for a limit that is no whole number; never for a schedule, however wrong.
- * About linear in the transfers. Memory: 4 bytes a transfer, O(NPUs + route links + chunks), and in reductions about 40
- * bytes for each transfer of the chunk that has most.
+ * About linear in the transfers. Memory: 4 bytes a transfer, O(NPUs + route links + chunks), 28 bytes for each of at most 4e6
+ * transfers (or of the chunk that has more), and in reductions about 40 bytes for each transfer of the chunk that has most.
  */
 export function verifySchedule(schedule: StepSchedule, options: { readonly limit?: number } = {}): Verification {
   const limit = options.limit ?? 100;
