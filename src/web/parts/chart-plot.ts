@@ -40,7 +40,7 @@ function axisOf(axis: ChartAxis, isX: boolean, colour: (name: string) => string)
       ? 26
       : (_, texts) => 12 + TEXT_WIDTH * (texts ?? []).reduce((longest, { length }) => Math.max(longest, length), 3),
     splits: (plot, _, low, high) => {
-      const room = isX ? plot.bbox.width / devicePixelRatio / 84 : plot.bbox.height / devicePixelRatio / 36;
+      const room = isX ? plot.bbox.width / devicePixelRatio / 76 : plot.bbox.height / devicePixelRatio / 36;
       return ticksOf(axis.scale, low, high, Math.max(2, Math.floor(room)));
     },
     values: (_, places) => places.map(textOf),

@@ -6,7 +6,7 @@ import { paletteOf } from "../../draw/palette.ts";
 import { scheme } from "../../parts/chart-scheme.ts";
 import { type Place, paintMarks, paintMatrix } from "./heat-canvas.ts";
 import { cameraOf, type Frame, frameOf } from "./heat-paint.ts";
-import type { Matrix } from "./matrix.ts";
+import { entryBeside, type Matrix } from "./matrix.ts";
 
 interface HeatMapProps {
   readonly matrix: Matrix;
@@ -23,8 +23,8 @@ const MOST_HEIGHT = 520;
 const LARGE_CELL = 26;
 
 /**
- * Shares by source and destination. The pointer or, with the focus, the arrow keys choose a cell (Shift: ten further), Enter picks
- * it; + and - zoom, 0 shows all.
+ * Shares by source and destination. The pointer or, with the focus, the arrow keys choose a cell (Shift: ten further; PageUp, PageDown: with
+ * links), Enter picks it; + and - zoom, 0 shows all.
  */
 export function HeatMap({ matrix, label, chosen, onPoint, onPick }: HeatMapProps) {
   const box = useRef<HTMLDivElement>(null);
@@ -132,6 +132,14 @@ export function HeatMap({ matrix, label, chosen, onPoint, onPick }: HeatMapProps
     point(next);
     follow(next);
   }
+  /** Goes to the next cell with links, row by row. */
+  function jump(by: 1 | -1): void {
+    const entry = entryBeside(matrix, pointed.peek(), by);
+    if (entry < 0) return;
+    const next = { row: matrix.row[entry] as number, column: matrix.column[entry] as number };
+    point(next);
+    follow(next);
+  }
   /** Moves the picture so that a cell is seen. */
   function follow({ row, column }: Place): void {
     const { left, top, cell } = camera();
@@ -157,6 +165,8 @@ export function HeatMap({ matrix, label, chosen, onPoint, onPick }: HeatMapProps
       ArrowDown: () => move(far, 0),
       ArrowLeft: () => move(0, -far),
       ArrowRight: () => move(0, far),
+      PageDown: () => jump(1),
+      PageUp: () => jump(-1),
       Enter: () => pointed.peek() !== null && onPick(pointed.peek() as Place),
       "+": () => scale(1.6),
       "=": () => scale(1.6),

@@ -34,7 +34,7 @@ export function MatrixPanel({ network, shares, chosenWire, onWire }: MatrixPanel
       inside.value = { matrix: insideOf(network, matrix, row, column, shares), name: nameAt(matrix, row, column) };
     else onWire(network.wires.ofLink[matrix.link[entry]]);
   }
-  const label = `Share of the time that links were busy: ${matrix.rows.names.length} sources by ${matrix.columns.names.length} destinations. Arrow keys walk through it, Enter ${isCoarse ? "looks inside" : "selects the wire"}.`;
+  const label = `Share of the time that links were busy: ${matrix.rows.names.length} sources by ${matrix.columns.names.length} destinations. Arrow keys walk through it, PageUp and PageDown from link to link, Enter ${isCoarse ? "looks inside" : "selects the wire"}.`;
   return (
     <div class="matrix-panel">
       <div class="matrix-panel-head">

@@ -68,3 +68,18 @@ export function insideOf(
 /** Returns the entry at a row and column; -1 where there is no link. */
 export const entryAt = ({ columns, entryOf }: Matrix, row: number, column: number): number =>
   entryOf.get(row * columns.names.length + column) ?? -1;
+
+/** Returns the next entry after a place (1) or the one before it (-1), row by row; -1 where there is none. O(entries). */
+export function entryBeside(
+  { columns, row, column }: Matrix,
+  from: { readonly row: number; readonly column: number } | null,
+  by: 1 | -1,
+): number {
+  const width = columns.names.length;
+  const keyOf = (entry: number): number => (row[entry] as number) * width + (column[entry] as number);
+  if (from === null) return by === 1 ? Math.min(0, row.length - 1) : row.length - 1;
+  const key = from.row * width + from.column;
+  const after = [...row.keys()].findIndex((entry) => (by === 1 ? keyOf(entry) > key : keyOf(entry) >= key));
+  if (by === 1) return after;
+  return after < 0 ? row.length - 1 : after - 1;
+}

@@ -81,10 +81,14 @@ export function SingleTree({ made, network, forest, number, tree }: SingleTreePr
   );
 }
 
+/** Trees over more wires are drawn in thinner lines. */
+const MANY_STEPS = 120;
+
 const colourOf = (depth: number, deepest: number): string => `--tree-${depthStep(depth, deepest) + 1}`;
 
 function marksOf(network: NetworkView, tree: TreeView): NetworkMarks {
   const deepest = tree.depth.reduce((most, depth) => Math.max(most, depth), 1);
+  const steps = stepsOf(network.wires, tree);
   return {
     fadeOthers: true,
     nodes: new Map<number, NodeMark>([
@@ -94,11 +98,11 @@ function marksOf(network: NetworkView, tree: TreeView): NetworkMarks {
         (node, edge) => [node, { colour: colourOf(tree.depth[edge] as number, deepest) }] as const,
       ),
     ]),
-    wires: stepsOf(network.wires, tree).map(({ wire, forward, depth }) => ({
+    wires: steps.map(({ wire, forward, depth }) => ({
       wire,
       forward,
       colour: colourOf(depth, deepest),
-      width: 2.5,
+      width: steps.length > MANY_STEPS ? 1.4 : 2.5,
     })),
   };
 }
