@@ -24,6 +24,8 @@ export interface AppPage {
   /** Lets a file fall onto the page. */
   drop(name: string, text: string): Promise<void>;
   showView(title: string): Promise<void>;
+  /** Selects what is named in the view of the network. */
+  find(name: string): Promise<void>;
   /** Returns the SHA-256 of the schedule's file, as the page tells it. */
   sha256(): Promise<string>;
   /** Saves a download and returns its name and text. */
@@ -88,7 +90,7 @@ function appOn(page: Page, context: BrowserContext, origin: string, excused?: Re
       await page.getByRole("button", { name: /^Cancel/ }).waitFor({ state: "detached", timeout: LONG });
     },
     async answer(like = /./) {
-      const sentence = result.getByRole("status").filter({ hasText: like });
+      const sentence = result.getByRole("status").filter({ hasText: like }).first();
       await sentence.waitFor({ timeout: LONG });
       return sentence.innerText();
     },
@@ -111,6 +113,14 @@ function appOn(page: Page, context: BrowserContext, origin: string, excused?: Re
     },
     async showView(title) {
       await page.getByRole("tab", { name: title, exact: true }).click();
+    },
+    async find(name) {
+      await page
+        .getByRole("searchbox", { name: "Find" })
+        .or(page.getByLabel("Find", { exact: true }))
+        .first()
+        .fill(name);
+      await page.keyboard.press("Enter");
     },
     async sha256() {
       const sum = page.getByText(/^[0-9a-f]{64}$/);

@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { expect, it } from "vitest";
+import { describeApp, PATIENCE } from "./with-app.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+const SCHEMES = ["light", "dark"] as const;
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
+}
+
+describeApp("accessibility of the app", (tools) => {
+  it.each(
+    SCHEMES.flatMap(
+      (colorScheme) => (["desktop", "phone"] as const).map((device) => ({ colorScheme, device })), // every view of each
+    ),
+  )(
+    "breaks no rule of WCAG 2 A and AA in any view: $colorScheme, $device",
+    { timeout: 300_000 },
+    async ({ colorScheme, device }) => {
+      const app = await tools().open("#topology=dgx-a100:2&collective=allreduce&size=64MiB&algorithm=forestcoll", {
+        colorScheme,
+        viewport: SIZES[device],
+        bypassCSP: true,
+      });
+      const broken: string[] = [];
+      const look = async (where: string): Promise<void> => {
+        const { violations, passes } = (await app.page.evaluate(
+          `${AXE}; axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] })`,
+        )) as { readonly violations: readonly Violation[]; readonly passes: readonly { readonly id: string }[] };
+        expect(passes.map(({ id }) => id)).toContain("color-contrast");
+        for (const { id, nodes } of violations) {
+          for (const { target, failureSummary } of nodes)
+            broken.push(`${where}: ${id} at ${target}: ${failureSummary}`);
+        }
+        const overflow = await app.page.evaluate("document.documentElement.scrollWidth - innerWidth");
+        if ((overflow as number) > 0) broken.push(`${where}: the page is ${overflow} px too wide`);
+      };
+      await look("without a schedule");
+      await app.synthesize();
+      for (const tab of await app.page.getByRole("tab").all()) {
+        await tab.click();
+        await app.page.getByRole("tabpanel").locator(":scope > *").first().waitFor();
+        await app.page.waitForTimeout(500);
+        await look(await tab.innerText());
+      }
+      expect(broken).toEqual([]);
+      await app.close();
+    },
+  );
+
+  it("can be used by keys alone: from the network's field to a schedule and through the views", PATIENCE, async () => {
+    const app = await tools().open();
+    const { page } = app;
+    await page.keyboard.press("/");
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type("ring:5");
+    await page.keyboard.press("Escape");
+    await app.shows(/^5 NPUs/);
+    await page.keyboard.press("Control+Enter");
+    await app.answer();
+    await page.getByRole("tab", { name: "Network", exact: true }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    expect(await page.locator('[role="tab"]:focus').getAttribute("aria-selected")).toBe("true");
+    await page.waitForURL(/view=bound/);
+    await app.close();
+  });
+});

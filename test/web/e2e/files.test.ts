@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { commandsHere } from "../../support/cli-here.ts";
+import { sharedFiles, sharedText } from "../../support/shared-data.ts";
+import { describeApp, PATIENCE } from "./with-app.ts";
+
+const here = commandsHere();
+const fixture = (name: string): string => readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), "utf8");
+
+const REAL = "nccl-topo/nvidia-smi";
+/** With the model that the table does not tell. */
+const tables: readonly (readonly [name: string, text: string, gpu: string | null, npus: number])[] = [
+  ["two-boards.txt", fixture("two-boards.nvidia-smi.txt"), "a100", 4],
+  ...sharedFiles(REAL)
+    .filter((name) => name === "hgx-h100-8gpu.txt")
+    .map((name) => [name, sharedText(`${REAL}/${name}`), null, 8] as const),
+];
+
+describeApp("files in the app", (tools) => {
+  it.each(tables)(
+    "takes what nvidia-smi prints (%s) to a program that banyan verify accepts",
+    PATIENCE,
+    async (name, text, gpu, npus) => {
+      const app = await tools().open("#topology=ring:4&collective=allreduce&size=16MiB&algorithm=forestcoll");
+      await app.drop(name, text);
+      if (gpu !== null) {
+        await app.shows(new RegExp(`--gpu.*${name}`));
+        await app.page.getByLabel("Model of the GPUs").fill(gpu);
+        await app.page.getByRole("button", { name: "Read it again" }).click();
+      }
+      await app.shows(new RegExp(`^${npus} NPUs`));
+      expect(await app.synthesize()).toMatch(/^The all-reduce of 16 MiB by forestcoll .* verified/);
+      const saved = await app.download(/^msccl-xml$/);
+      expect(saved.name).toMatch(/\.xml$/);
+      here.put("program.xml", saved.text);
+      expect(await here.run("verify program.xml")).toMatch(/^correct: .* allreduce of /);
+      await app.close();
+    },
+  );
+
+  it("opens the schedule that it saved, as another browser's user would", PATIENCE, async () => {
+    const app = await tools().open("#topology=mesh:3x3&collective=allgather&size=9MiB&algorithm=tacos");
+    const sentence = await app.synthesize();
+    const { name, text } = await app.download(/^(json|schedule|banyan)\b/);
+    await app.close();
+    const other = await tools().open();
+    await other.drop(name, text);
+    expect(await other.answer(/all-gather/)).toContain(
+      sentence
+        .replace(/ by \w+/, "")
+        .split(" takes ")[1]
+        ?.split(" (")[0] ?? "-",
+    );
+    await other.close();
+  });
+
+  it.each([
+    ["no-network.json", '{"format": "banyan-topology", "version": 1}'],
+    ["cut.json", fixture("two-boxes.topology.json").slice(0, 300)],
+    ["noise.bin", "\u0000\u0001\u0002 nothing that is known"],
+    ["empty.txt", ""],
+  ])("says what is wrong with %s beside the files, and keeps what was there", PATIENCE, async (name, text) => {
+    const app = await tools().open("#topology=ring:6&collective=allgather&size=1MiB&algorithm=tacos");
+    const sentence = await app.synthesize();
+    await app.drop(name, text);
+    const alert = app.page.getByRole("alert").filter({ hasText: `${name} was not opened` });
+    expect((await alert.innerText()).length).toBeGreaterThan(name.length + 30);
+    expect(await app.answer()).toBe(sentence);
+    await app.shows(/^6 NPUs/);
+    await app.close();
+  });
+
+  it("shows a program with its verdict", PATIENCE, async () => {
+    const app = await tools().open();
+    await app.drop("msccl-fused.xml", fixture("msccl-fused.xml"));
+    await app.page.getByRole("region", { name: /^Program / }).waitFor();
+    await app.shows(/verified|violation/);
+    await app.close();
+  });
+});
