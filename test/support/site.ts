@@ -6,7 +6,7 @@ import { extname, join } from "node:path";
 import { buildWeb } from "../../scripts/build-web.mjs";
 import { paths } from "../../scripts/paths.mjs";
 import { readStamp, stepHash } from "../../scripts/stamp.mjs";
-import { ISOLATING } from "./chromium.ts";
+import { COMMON_HEADERS } from "../../src/cli/serve/headers.ts";
 
 /** The browser app for tests: built, and served from memory by a host that can change, fail and go away. */
 
@@ -57,14 +57,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** What `banyan serve` sends. */
-export const STRICT: Readonly<Record<string, string>> = {
-  ...ISOLATING,
-  "cross-origin-resource-policy": "same-origin",
-  "x-content-type-options": "nosniff",
-  "content-security-policy":
-    "default-src 'self'; worker-src 'self' blob:; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; " +
-    "img-src 'self' blob: data:; connect-src 'self'; frame-ancestors 'none'",
-};
+export const STRICT = COMMON_HEADERS;
 
 export interface Host {
   readonly url: string;

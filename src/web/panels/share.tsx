@@ -56,7 +56,7 @@ export function Share() {
       )}
       <p class="soft">{keepingText()}</p>
       {isKeeping.value && (
-        <button type="button" class="quiet" onClick={() => void forget()}>
+        <button type="button" onClick={() => void forget()}>
           Forget everything kept here
         </button>
       )}
