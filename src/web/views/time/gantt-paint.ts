@@ -71,7 +71,7 @@ function paintBars(
     const start = (rows.startPs[i] - from) * perPs;
     const stop = start + rows.lastsPs[i] * perPs;
     if (stop <= 0 || start >= width) continue;
-    const left = Math.max(0, Math.round(start));
+    const left = Math.min(width - 1, Math.max(0, Math.round(start)));
     let right = Math.min(width, Math.max(left + 1, Math.round(stop)));
     if (right - left >= SEPARATED && right < width) right--;
     const low = Math.round((1 - rows.low[i] - rows.share[i]) * tall);
