@@ -147,8 +147,12 @@ export class GanttStage {
     }
     for (const { ps, colour } of lines) {
       if (ps < from || ps > to) continue;
+      const x = left + ((ps - from) / (to - from)) * (this.#width - left);
+      // set off from bars of a like colour
+      context.fillStyle = palette("--panel");
+      context.fillRect(x - 3, 0, 6, this.#height);
       context.fillStyle = palette(colour);
-      context.fillRect(left + ((ps - from) / (to - from)) * (this.#width - left) - 1, 0, 2, this.#height);
+      context.fillRect(x - 1, 0, 2, this.#height);
     }
   }
 
