@@ -5,6 +5,9 @@ import type { Pool } from "./pool/pool.ts";
 import { webWorkerPool } from "./pool/web-worker.ts";
 import type { Engine, EngineOptions } from "./types.ts";
 
+/** What a module of WebAssembly can address; no browser tells what a page may still take. */
+const MOST_BYTES = 2 ** 32;
+
 /** Whether this page or worker can share memory with workers that it starts. */
 const canShare = (): boolean =>
   globalThis.crossOriginIsolated === true && typeof SharedArrayBuffer === "function" && typeof Worker === "function";
@@ -25,8 +28,7 @@ export async function openEngine(options: EngineOptions = {}): Promise<Engine> {
       pool ??= threads > 0 && canShare() ? webWorkerPool(kernels, threads, options.startWorker) : inlinePool(kernels);
       return pool;
     },
-    // No browser tells what a page may still take.
-    freeMemory: () => null,
+    freeMemory: () => MOST_BYTES,
     close: async () => pool?.close(),
   };
 }
