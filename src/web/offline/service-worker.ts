@@ -33,13 +33,19 @@ const folder = scope.registration.scope;
 const ownCache = `${CACHE_PREFIX}${folder} ${BANYAN_BUILD}`;
 /** A page is known by its folder: hosts may send those who ask for index.html there. */
 const plain = (url: string): string => url.replace(/\/index\.html$/, "/");
+/** The app as one page: hosts may leave it away, and only a download asks for it. */
+const onePage = new URL("banyan.html", folder).href;
 const ownFiles = new Set(BANYAN_FILES.map((path) => plain(new URL(path, folder).href)));
 
-/** Fetches every file of the build, all or none; those whose names say what is in them may come from the browser's cache. */
+/**
+ * Fetches every file of the build, all or none, and the app as one page where it is there. Files whose names say what is in them
+ * may come from the browser's cache.
+ */
 async function fill(): Promise<void> {
   const cache = await caches.open(ownCache);
   const mode = (url: string): RequestCache => (url.startsWith(`${folder}assets/`) ? "default" : "no-cache");
   await cache.addAll([...ownFiles].map((url) => new Request(url, { cache: mode(url), credentials: "same-origin" })));
+  await cache.add(new Request(onePage, { cache: "no-cache" })).catch(() => undefined);
 }
 
 /** Removes the caches of other builds in this folder. */
@@ -54,7 +60,7 @@ function fileOf(request: Request): string | null {
   url.search = "";
   url.hash = "";
   const file = plain(url.href);
-  return ownFiles.has(file) ? file : null;
+  return ownFiles.has(file) || file === onePage ? file : null;
 }
 
 async function answer(request: Request, file: string): Promise<Response> {

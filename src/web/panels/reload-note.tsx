@@ -3,7 +3,7 @@ import "./reload-note.css";
 
 const REASONS = {
   version: "A new version is ready.",
-  threads: "Loaded again, this page may use all processor cores.",
+  threads: "Reload once to use all processor cores instead of one.",
 };
 
 /** Offers to load the page again, where that brings something. */
@@ -13,7 +13,7 @@ export function ReloadNote() {
     <div class="reload-note" role="status">
       {why !== null && (
         <p>
-          {REASONS[why]} What you see comes back.
+          {REASONS[why]} What is shown stays.
           <button type="button" onClick={reload}>
             Reload
           </button>

@@ -30,6 +30,8 @@ describeApp(
         await app.page.getByRole("tabpanel").locator(":scope > *").first().waitFor();
         expect(await app.page.getByText("could not be loaded").count()).toBe(0);
       }
+      const { text } = await app.download(/^html$/);
+      expect(text).toContain('id="banyan-inside">{');
       await app.close();
     });
 
