@@ -5,11 +5,11 @@ import { exportInMemory, type MadeFile } from "../../exporters/in-memory.ts";
 import type { Subject as Exported } from "../../exporters/subject.ts";
 import type { Options } from "../../words/options.ts";
 import type { Exported as Answer, GivenFile, Subject, Welcome } from "../protocol.ts";
+import { subjectOf } from "./file-form.ts";
 import { programIn } from "./given-subject.ts";
 import type { Tools } from "./handlers.ts";
 import { keptFor } from "./kept.ts";
 import { networkOf } from "./networks.ts";
-import { subjectOf } from "./written.ts";
 
 /** Whether the app was opened as one file, from which nothing more can be had. */
 const isOneFile = (): boolean => globalThis.location?.protocol === "blob:";

@@ -5,12 +5,12 @@ import { progressOf, synthesisOptions, withoutAuto } from "../../words/synthesis
 import { textOf } from "../../words/values.ts";
 import type { MakeWish, ScheduleRef, ScheduleView } from "../protocol.ts";
 import { commandOf } from "./command-line.ts";
+import { fileNameFor } from "./file-form.ts";
 import type { Tools } from "./handlers.ts";
 import { networkView } from "./network-view.ts";
 import { type PartAndWhole, partAndWholeOf } from "./networks.ts";
 import { scheduleView } from "./schedule-view.ts";
 import { type Kept, keep } from "./shelf.ts";
-import { fileNameFor } from "./written.ts";
 
 /** Returns what options ask for on a network. Throws as synthesize does. */
 function madeOn(topology: Topology, { options }: MakeWish, { engine, signal, progress }: Tools): Promise<Kept> {
