@@ -17,6 +17,9 @@ export interface Zooming {
 }
 
 const LONGEST_MS = 260;
+/** Room for buttons at the right, and for the legend below, in pixels. */
+const TOOLS = 44;
+const LEGEND = 26;
 /** Nodes are drawn at most so large (pixels, radius). */
 const MOST_RADIUS = 70;
 
@@ -33,7 +36,13 @@ export function zooming(
   let view: Extent = { width: canvas.clientWidth || 1, height: canvas.clientHeight || 1 };
   let going = 0;
   const node = select(canvas);
-  const fit = (): Camera => fitted(whole, view);
+  const fit = (): Camera => {
+    const [width, height] = [
+      Math.max(view.width / 2, view.width - TOOLS),
+      Math.max(view.height / 2, view.height - LEGEND),
+    ];
+    return fitted(whole, { width, height });
+  };
   const now = (): Camera => zoomTransform(canvas);
   const isFit = (): boolean => Math.abs(Math.log(now().k / fit().k)) < 0.02;
   const behaviour = zoom<HTMLCanvasElement, unknown>()

@@ -2,8 +2,9 @@ import type { Layout } from "../../export/pictures/layout.ts";
 import { nodeCount, type Topology } from "../../model/topology.ts";
 
 const CELL = 26;
-/** Between slabs, in cells. */
-const GAP = 1.4;
+/** From the last column or row of a slab to the first of the next, in cells; names stand below. */
+const GAP_ACROSS = 1.5;
+const GAP_BELOW = 2.3;
 /** Slabs of one dimension stand in rows where a single one would be so many times as wide as it is high. */
 const WIDEST = 3.2;
 /** Of pictures, width to height. */
@@ -19,8 +20,8 @@ export function slabLayout(topology: Topology): Layout {
   const nodes = nodeCount(topology);
   const x = new Float64Array(nodes);
   const y = new Float64Array(nodes);
-  const slabWidth = shape[0] - 1 + GAP;
-  const slabHeight = shape[1] - 1 + GAP;
+  const slabWidth = shape[0] - 1 + GAP_ACROSS;
+  const slabHeight = shape[1] - 1 + GAP_BELOW;
   const perRow = shape.length === 3 ? rowOf(shape[2], slabWidth, slabHeight) : shape[2];
   const [right, down] = stepsOf(shape, slabWidth, slabHeight);
   for (let node = 0; node < nodes; node++) {
@@ -48,7 +49,7 @@ export function slabLayout(topology: Topology): Layout {
       y: y[first] - 0.55 * CELL,
       width: (shape[0] + 0.1) * CELL,
       height: (shape[1] + 0.1) * CELL,
-      name: `( · , · , ${coordinates(first / inSlab, shape.slice(2)).join(", ")})`,
+      name: `(x, y, ${coordinates(first / inSlab, shape.slice(2)).join(", ")})`,
     });
   }
   const bend = (a: number, b: number): number => {
@@ -58,7 +59,7 @@ export function slabLayout(topology: Topology): Layout {
     return 0.42 * CELL;
   };
   const most = (values: Float64Array): number => values.reduce((a, b) => Math.max(a, b)) + room;
-  return { x, y, radius, width: most(x), height: most(y) + 10, bend, boxes };
+  return { x, y, radius, width: most(x), height: most(y) + 0.5 * CELL, bend, boxes };
 }
 
 /** Returns how many of the slabs stand in a row: rows of equal length first, then an even number of them, then the best proportions. */

@@ -19,6 +19,7 @@ const MOST_IN_ROW = 24;
 /** Tiers of switches are drawn over so many nodes; springs take too long for more. */
 const MOST_IN_TIERS = 1200;
 const MOST_BY_SPRINGS = 700;
+const MOST_WIRES_BY_SPRINGS = 8000;
 /** A picture in depth is read up to so many NPUs. */
 const MOST_IN_DEPTH = 64;
 
@@ -85,8 +86,16 @@ function shownAs(topology: Topology, wires: readonly Wire[]): Shown {
   if (hasBoxes && blocks.length > 1 && nodes > 16) {
     return { layout: blockLayout(topology, wires, blocks), caption: inBoxes };
   }
-  if (nodes > MOST_BY_SPRINGS) {
-    return { layout: circleLayout(nodes), caption: `${nodes} NPUs on a circle, in the order of their ids` };
-  }
-  return { layout: layoutOf(topology, wires), caption: "NPUs placed so that linked ones are near each other" };
+  const isLarge = nodes > MOST_BY_SPRINGS || wires.length > MOST_WIRES_BY_SPRINGS;
+  const layout = isLarge ? circleLayout(nodes) : layoutOf(topology, wires);
+  const caption = isRound(layout)
+    ? "NPUs on a circle, in the order of their ids"
+    : "NPUs placed so that linked ones are near each other";
+  return { layout, caption };
+}
+
+/** Returns whether all nodes are as far from the middle. O(nodes). */
+function isRound({ x, y, width, height }: Layout): boolean {
+  const off = (node: number): number => Math.hypot(x[node] - width / 2, y[node] - height / 2);
+  return x.every((_, node) => Math.abs(off(node) - off(0)) < 0.5);
 }

@@ -1,0 +1,62 @@
+import { formatTime, PS_PER_US } from "../../model/units.ts";
+import { percent } from "../parts/percent.ts";
+import type { ScheduleView } from "../protocol.ts";
+
+/** A figure of two schedules beside each other. */
+export interface Line {
+  readonly name: string;
+  readonly past: string;
+  readonly after: string;
+  readonly change: string;
+  readonly isWorse: boolean | null;
+}
+
+/** Returns "+12.5 %", "-3 %", "the same". */
+export function changeShare(past: number, after: number): string {
+  if (past === after || past === 0) return "the same";
+  const percent = (after / past - 1) * 100;
+  const text = Math.abs(percent) < 0.05 ? "0" : `${Math.round(Math.abs(percent) * 10) / 10}`;
+  return `${percent > 0 ? "+" : "−"}${text} %`;
+}
+
+/** Returns the figures of two schedules beside each other. */
+export function linesOf(past: Compared, after: Compared): Line[] {
+  const [one, other] = [past.schedule, after.schedule];
+  const time = (name: string, from: number, to: number): Line => ({
+    name,
+    past: formatTime(from),
+    after: formatTime(to),
+    change: changeShare(from, to),
+    isWorse: from === to ? null : to > from,
+  });
+  const share = (made: Compared["schedule"]): number => made.report.ofLimit ?? made.report.optimality;
+  const [shareBefore, shareAfter] = [share(one), share(other)];
+  const points = Math.round((shareAfter - shareBefore) * 1000) / 10;
+  return [
+    time(one.report.simulated === null ? "time, planned" : "time, simulated", one.totalPs, other.totalPs),
+    time("limit for any algorithm", one.report.limit.us * PS_PER_US, other.report.limit.us * PS_PER_US),
+    time("bound of its routes", one.report.bound.us * PS_PER_US, other.report.bound.us * PS_PER_US),
+    {
+      name: "share of the limit",
+      past: percent(shareBefore),
+      after: percent(shareAfter),
+      change: points === 0 ? "the same" : `${points > 0 ? "+" : "−"}${Math.abs(points)} points`,
+      isWorse: points === 0 ? null : points < 0,
+    },
+  ];
+}
+
+/** What is compared of a schedule that was made. */
+export interface Compared {
+  readonly schedule: Pick<ScheduleView, "totalPs"> & {
+    readonly report: Pick<ScheduleView["report"], "simulated" | "limit" | "bound" | "ofLimit" | "optimality">;
+  };
+}
+
+/** Returns "takes as long as before", "takes 12 % longer", "takes 3.1 times as long". */
+export function sentenceOf(past: Compared, after: Compared): string {
+  const [from, to] = [past.schedule.totalPs, after.schedule.totalPs];
+  if (from === to) return "takes as long as before";
+  if (from > 0 && to >= 2 * from) return `takes ${Number((to / from).toPrecision(3))} times as long`;
+  return `takes ${changeShare(from, to).slice(1)} ${to > from ? "longer" : "less"}`;
+}

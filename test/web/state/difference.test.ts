@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { type Compared, changeShare, linesOf, sentenceOf } from "../../../src/web/state/difference.ts";
+
+const compared = (totalPs: number, limitUs: number, ofLimit: number): Compared =>
+  ({
+    schedule: {
+      totalPs,
+      report: {
+        simulated: { us: totalPs / 1e6 },
+        limit: { us: limitUs },
+        bound: { us: limitUs },
+        ofLimit,
+        optimality: 1,
+      },
+    },
+  }) as unknown as Compared;
+
+describe("the difference", () => {
+  it("states time, limit, bound and share before and after", () => {
+    const lines = linesOf(compared(100e6, 90, 0.9), compared(150e6, 120, 0.8));
+    expect(lines.map(({ past, after, change, isWorse }) => [past, after, change, isWorse])).toEqual([
+      ["100 us", "150 us", "+50 %", true],
+      ["90 us", "120 us", "+33.3 %", true],
+      ["90 us", "120 us", "+33.3 %", true],
+      ["90 %", "80 %", "−10 points", true],
+    ]);
+  });
+
+  it("says so where nothing changed, or it got better", () => {
+    const one = compared(100e6, 90, 0.9);
+    expect(linesOf(one, one).map(({ change, isWorse }) => [change, isWorse])).toEqual(
+      Array(4).fill(["the same", null]),
+    );
+    expect(linesOf(one, compared(80e6, 80, 1))[0]).toMatchObject({ change: "−20 %", isWorse: false });
+    expect(changeShare(100, 100.01)).toBe("+0 %");
+  });
+
+  it("is one sentence", () => {
+    const one = compared(100e6, 90, 0.9);
+    expect(sentenceOf(one, one)).toBe("takes as long as before");
+    expect(sentenceOf(one, compared(112e6, 90, 0.9))).toBe("takes 12 % longer");
+    expect(sentenceOf(one, compared(75e6, 70, 0.9))).toBe("takes 25 % less");
+    expect(sentenceOf(one, compared(310e6, 90, 0.9))).toBe("takes 3.1 times as long");
+  });
+});
