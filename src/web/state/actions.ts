@@ -145,12 +145,12 @@ export async function synthesize(): Promise<boolean> {
   let about: About = "network";
   try {
     const wish = makeWish(asked);
-    // the view of the network that the schedule runs on: it may have been changed since
+    // the network that was asked for: it may have been changed since
     const view = await ask("network", { wish: wish.network }, { signal });
     about = "make";
     const schedule = await ask("make", { wish }, { signal, onProgress: showing(controller) });
     batch(() => {
-      made.value = { schedule, network: view, words: asked };
+      made.value = { schedule, network: schedule.network ?? view, words: asked };
       program.value = null;
     });
     noteShown(asking);
