@@ -51,11 +51,14 @@ export async function openApp(
 ): Promise<AppPage> {
   const context = await browser.newContext({ acceptDownloads: true, ...options });
   const page = await context.newPage();
-  const app = appOn(page, context, new URL(url).origin, excused);
+  const app = appOn(page, context, originOf(url), excused);
   await page.goto(url);
   if (awaited) await app.ready();
   return app;
 }
+
+/** Returns what the addresses of all that a page may load begin with. */
+const originOf = (url: string): string => (url.startsWith("file:") ? url.replace(/#.*/, "") : new URL(url).origin);
 
 function appOn(page: Page, context: BrowserContext, origin: string, excused?: RegExp): AppPage {
   const complaints: string[] = [];

@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { type Host, host } from "../../support/site.ts";
-import type { AppPage } from "./app-page.ts";
+import { type AppPage, openApp } from "./app-page.ts";
 import { describeApp, PATIENCE } from "./with-app.ts";
 
 const RING = "#topology=ring:4&collective=allgather&size=1MiB&algorithm=tacos";
@@ -100,6 +104,25 @@ describeApp("the app in one file", (tools) => {
     expect(await app.page.evaluate("navigator.serviceWorker.getRegistrations().then(({ length }) => length)")).toBe(0);
     await app.close();
     own.close();
+  });
+
+  it("runs from the disk", PATIENCE, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "banyan-page-"));
+    try {
+      const file = join(folder, "banyan.html");
+      writeFileSync(file, tools().files.get("/banyan.html") as Uint8Array);
+      const app = await openApp(tools().browser, pathToFileURL(file).href + RING);
+      expect(await app.synthesize()).toMatch(/verified/);
+      await app.showView("Time");
+      await app.page.waitForURL(/view=time&run=1$/);
+      await app.page.reload();
+      expect(await app.answer()).toMatch(/verified/);
+      await app.page.goBack();
+      await app.page.waitForURL(/tacos&run=1$/);
+      await app.close();
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it("shows what is inside, keeps nothing of it, and has it after a reload", PATIENCE, async () => {
