@@ -12,7 +12,7 @@ export interface Cells {
 }
 
 /** A matrix has as many cells on a side at most. */
-export const MOST_CELLS = 1000;
+export const MOST_CELLS = 1024;
 
 type Nodes = Pick<NetworkView, "nodeNames" | "npuCount" | "groups" | "nodeGroup">;
 

@@ -6,7 +6,6 @@ import { type Outline, outlineOf } from "./tree-outline.ts";
 interface OutlineListProps {
   readonly tree: TreeView;
   readonly nameOf: (node: number) => string;
-  readonly height: number;
 }
 
 /** Deeper branches than this are not set further in. */

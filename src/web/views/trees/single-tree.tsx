@@ -1,4 +1,4 @@
-import { useSignal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { formatBandwidth } from "../../../model/units.ts";
 import { count } from "../../../words/amounts.ts";
@@ -8,6 +8,7 @@ import type { NetworkView, TreeView } from "../../protocol.ts";
 import { type Made, selection } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
 import { copyBytesPerSecond } from "./copy-rate.ts";
+import { LevelPicture } from "./level-picture.tsx";
 import { loadTree } from "./load-trees.ts";
 import { OutlineList } from "./outline-list.tsx";
 import type { ForestView } from "./tree-rows.ts";
@@ -20,6 +21,13 @@ interface SingleTreeProps {
   readonly number: number;
   readonly tree: number;
 }
+
+/** Stays from tree to tree. */
+const drawn = signal<"network" | "levels">("network");
+const DRAWN = [
+  ["network", "On the network"],
+  ["levels", "By itself"],
+] as const;
 
 /** A tree on the network: arrows as the data runs, coloured by how far from the root they are. */
 export function SingleTree({ made, network, forest, number, tree }: SingleTreeProps) {
@@ -41,6 +49,7 @@ export function SingleTree({ made, network, forest, number, tree }: SingleTreePr
   // while the next one comes the last stays, so that nothing flickers
   const shown = view.value;
   const marks = useMemo(() => (shown === null ? {} : marksOf(network, shown)), [network, shown]);
+  const nameOf = (node: number): string => network.nodeNames[node] ?? "";
   const into = forest.direction === "in";
   const [root, copies, height] = [
     forest.root[tree] as number,
@@ -62,21 +71,40 @@ export function SingleTree({ made, network, forest, number, tree }: SingleTreePr
         {into ? "Data runs to the root and is summed on the way." : "Data runs from the root to all."}
       </p>
       {trouble.value !== "" && <p class="trees-none">{trouble.value}</p>}
-      <div class="tree-picture-canvas">
-        <NetworkCanvas
-          network={network}
-          label={`${sentence} The list below says the same in words.`}
-          marks={marks}
-          hasLegend={false}
-          selection={selection.value}
-          onSelect={(next) => {
-            selection.value = next;
-          }}
-          height="100%"
-        />
-      </div>
+      <fieldset class="trees-forests" aria-label="How the tree is drawn">
+        {DRAWN.map(([way, text]) => (
+          <label key={way}>
+            <input
+              type="radio"
+              name="trees-drawn"
+              checked={drawn.value === way}
+              onChange={() => {
+                drawn.value = way;
+              }}
+            />
+            {text}
+          </label>
+        ))}
+      </fieldset>
+      {drawn.value === "network" ? (
+        <div class="tree-picture-canvas">
+          <NetworkCanvas
+            network={network}
+            label={`${sentence} The list below says the same in words.`}
+            marks={marks}
+            hasLegend={false}
+            selection={selection.value}
+            onSelect={(next) => {
+              selection.value = next;
+            }}
+            height="100%"
+          />
+        </div>
+      ) : (
+        shown !== null && <LevelPicture tree={shown} nameOf={nameOf} label={sentence} />
+      )}
       <DepthLegend deepest={height} />
-      {shown !== null && <OutlineList tree={shown} nameOf={(node) => network.nodeNames[node] ?? ""} height={height} />}
+      {shown !== null && <OutlineList tree={shown} nameOf={nameOf} />}
     </div>
   );
 }
