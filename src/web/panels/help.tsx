@@ -26,17 +26,27 @@ const KEYS: readonly { readonly where: string; readonly keys: readonly (readonly
   {
     where: "A drawn network",
     keys: [
-      ["+ -", "closer, farther"],
-      ["0", "all of it"],
+      ["+ - 0", "closer, farther, all of it"],
       ["Arrows", "move"],
+      ["Shift Arrows", "select the next node that way"],
     ],
   },
   {
     where: "The schedule in time",
     keys: [
       ["Space", "play or pause"],
-      [". ,", "the next or last event"],
+      [", .", "the event before or after"],
       ["Home End", "the beginning or end"],
+      ["Arrows", "on the chart: earlier, later"],
+      ["+ - 0", "on the chart: closer, farther, all of it"],
+    ],
+  },
+  {
+    where: "Trees, tables of cells and charts",
+    keys: [
+      ["[ ]", "the tree before or after"],
+      ["Arrows", "from cell to cell, point to point, line to line"],
+      ["Enter", "choose it"],
     ],
   },
 ];

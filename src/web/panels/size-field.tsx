@@ -34,7 +34,7 @@ export function SizeField() {
             type="text"
             spellcheck={false}
             autocapitalize="off"
-            placeholder="usual: 1GiB"
+            placeholder="1GiB"
             value={size}
             onInput={({ currentTarget }) => change(currentTarget.value)}
           />

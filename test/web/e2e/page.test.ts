@@ -31,7 +31,7 @@ describeApp("the page around the views", (tools) => {
   );
 
   it("unfolds the options that a mistake is in", PATIENCE, async () => {
-    const app = await tools().open(`${SMALL}&root=1`);
+    const app = await tools().open("#topology=ring:4&collective=broadcast&size=1MiB&algorithm=tacos&root=nobody");
     await app.page.getByRole("button", { name: "Synthesize", exact: true }).click();
     const field = app.page.getByLabel("Root", { exact: true });
     await field.and(app.page.locator(":focus")).waitFor();
