@@ -78,7 +78,7 @@ export function Group({ network, choosing }: GroupProps) {
 }
 
 /** Returns the NPUs of a group as it is written, those of all groups where there are several; none for what is not there. */
-function membersOf({ nodeNames, npuCount }: NetworkView, group: string): number[] {
+export function membersOf({ nodeNames, npuCount }: NetworkView, group: string): number[] {
   const names = group.split(/[,;]/).map((name) => name.trim());
   return names.map((name) => nodeNames.indexOf(name)).filter((npu) => npu >= 0 && npu < npuCount);
 }

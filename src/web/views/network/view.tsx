@@ -3,10 +3,10 @@ import type { Focus, NetworkMarks, NodeMark } from "../../draw/marks.ts";
 import { Inspector } from "../../panels/inspector.tsx";
 import { Changes, WhatIf } from "../../panels/what-if.tsx";
 import type { NetworkView } from "../../protocol.ts";
-import { type Selection, selection } from "../../state/store.ts";
+import { type Selection, selection, words } from "../../state/store.ts";
 import type { ViewProps } from "../registry.ts";
 import { Classes } from "./classes.tsx";
-import { Group } from "./group.tsx";
+import { Group, membersOf } from "./group.tsx";
 import { NetworkCanvas } from "./network-canvas.tsx";
 import { Search } from "./search.tsx";
 import "./view.css";
@@ -31,7 +31,11 @@ export function View({ network }: ViewProps) {
     choosing.value = isFull ? now.filter((npu) => !npus.includes(npu)) : [...new Set([...now, ...npus])];
   };
   const members = choosing.value;
-  const marks = useMemo(() => marksOf(members), [members]);
+  const { group } = words.value.options;
+  const marks = useMemo(
+    () => (members === null ? groupMarks(network, group) : choiceMarks(members)),
+    [members, network, group],
+  );
   return (
     <div class="network-view">
       <div class="network-main">
@@ -83,12 +87,18 @@ export function View({ network }: ViewProps) {
   );
 }
 
-function marksOf(members: readonly number[] | null): NetworkMarks | undefined {
-  if (members === null) return undefined;
+/** Members that are being chosen, with their ranks. */
+function choiceMarks(members: readonly number[]): NetworkMarks {
   const nodes = new Map<number, NodeMark>(
     members.map((npu, rank) => [npu, { colour: "--chosen", ...(members.length <= 64 ? { text: `${rank}` } : {}) }]),
   );
   return { nodes };
+}
+
+/** The process group of the words, ringed; nothing where all NPUs take part. */
+function groupMarks(network: NetworkView, group: unknown): NetworkMarks | undefined {
+  if (typeof group !== "string") return undefined;
+  return { nodes: new Map(membersOf(network, group).map((npu) => [npu, { colour: "--accent", ring: true }])) };
 }
 
 const labelOf = ({ name, sizeText, placement, gone }: NetworkView): string =>
