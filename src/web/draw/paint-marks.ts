@@ -6,6 +6,9 @@ import { pointOn } from "./shapes.ts";
 import { bandsOf, trace } from "./wire-paths.ts";
 
 const LEAST_WIDTH = 1.6;
+/** More wires than this are a pixel wide while NPUs are smaller (pixels, radius). */
+const MOST_WIDE = 1200;
+const LEAST_ROOMY = 8;
 /** More dots than this are squares. */
 const MOST_ROUND = 600;
 
@@ -19,8 +22,10 @@ export function paintWireMarks(
 ): void {
   const bands = bandsOf(network);
   const { bandwidthClass } = network.wires;
+  // many lines a pixel wide are painted several times as fast as wider ones
+  const isCrowded = marks.length > MOST_WIDE && network.placement.radius * k < LEAST_ROOMY;
   const widthOf = ({ wire, width }: WireMark): number =>
-    Math.max(LEAST_WIDTH, width ?? Math.min(6, bands[bandwidthClass[wire]].width * k + 1)) / k;
+    isCrowded ? 1 / k : Math.max(LEAST_WIDTH, width ?? Math.min(6, bands[bandwidthClass[wire]].width * k + 1)) / k;
   for (let from = 0; from < marks.length; ) {
     const { colour, dashed = false } = marks[from];
     const width = widthOf(marks[from]);

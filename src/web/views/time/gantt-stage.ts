@@ -77,6 +77,8 @@ export class GanttStage {
   }
 
   look(sight: Sight): void {
+    const { from, to, top } = this.#sight;
+    if (sight.from === from && sight.to === to && sight.top === top) return;
     this.#sight = sight;
     this.#ask();
   }
