@@ -145,10 +145,11 @@ async function meet(): Promise<void> {
 /** Starts the worker, shows what is asked for or was kept, and writes the address from then on. */
 export async function begin(): Promise<void> {
   void meet();
+  let broken = "";
   try {
     within = fileWithin();
   } catch (error) {
-    complain("open", error);
+    broken = (error as Error).message;
   }
   if (within !== null) pauseKeeping();
   listen();
@@ -156,4 +157,5 @@ export async function begin(): Promise<void> {
   const kept = within === null && saysNothing(readAddress(location.hash)) ? keptAddress() : null;
   if (kept === null) await follow(location.hash);
   else await show(readAddress(kept), true);
+  if (broken !== "") trouble.value = { about: "address", failure: { kind: "input", place: null, message: broken } };
 }

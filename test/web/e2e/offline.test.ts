@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
-import { type Host, host } from "../../support/site.ts";
+import { type Host, host, type SiteFiles } from "../../support/site.ts";
 import { type AppPage, openApp } from "./app-page.ts";
 import { describeApp, PATIENCE } from "./with-app.ts";
 
@@ -125,12 +125,19 @@ describeApp("the app in one file", (tools) => {
     }
   });
 
+  it("says that what is inside is damaged, and works", PATIENCE, async () => {
+    const own = await host(new Map([["/index.html", pageWith(tools().files, '{"name": "cut.json", "te')]]), {});
+    const app = await tools().open("", { excused: /404/ }, own);
+    await app.page.getByRole("alert").filter({ hasText: "what this page has inside" }).waitFor();
+    expect(await app.synthesize()).toMatch(/verified/);
+    await app.close();
+    own.close();
+  });
+
   it("shows what is inside, keeps nothing of it, and has it after a reload", PATIENCE, async () => {
     const inside = { name: "inner <b>.json", kind: "network", text: NETWORK };
     const json = JSON.stringify(inside).replaceAll("<", "\\u003c");
-    const page = Buffer.from(tools().files.get("/banyan.html") as Uint8Array)
-      .toString()
-      .replace(/(id="banyan-inside">)null/, (_, head: string) => head + json);
+    const page = pageWith(tools().files, json);
     const own = await host(new Map([["/index.html", page]]), {});
     const app = await tools().open("", { excused: /404/ }, own);
     await app.shows("inner <b>.json");
@@ -144,6 +151,12 @@ describeApp("the app in one file", (tools) => {
     own.close();
   });
 });
+
+/** Returns the page in one file with a text inside. */
+function pageWith(files: SiteFiles, json: string): Buffer {
+  const page = Buffer.from(files.get("/banyan.html") as Uint8Array).toString();
+  return Buffer.from(page.replace(/(id="banyan-inside">)null/, (_, head: string) => head + json));
+}
 
 const NETWORK = JSON.stringify({
   format: "banyan-topology",
