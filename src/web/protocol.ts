@@ -80,6 +80,8 @@ export type Order =
 
 /** From the worker. */
 export type Message =
+  /** It is worked on; one that was cancelled while it waited behind others never is. */
+  | { readonly kind: "begun"; readonly id: number }
   | { readonly kind: "answer"; readonly id: number; readonly answer: Answer<RequestName> }
   | { readonly kind: "failed"; readonly id: number; readonly failure: Failure }
   | { readonly kind: "progress"; readonly id: number; readonly progress: Progress }
@@ -300,6 +302,8 @@ export interface HopsView {
   /** Chunks that NPUs want in the end. */
   readonly wantedOffset: Int32Array;
   readonly wanted: Int32Array;
+  /** NPUs pass on what is still coming in: a hop stands for many pieces, and brings all that its source has when it ends. */
+  readonly isPipelined: boolean;
   readonly totalPs: number;
   /** What the user should know of what is shown, a sentence; "" where there is nothing to say. */
   readonly note: string;

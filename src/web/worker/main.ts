@@ -1,4 +1,5 @@
 import { openEngine } from "../../engine/engine.browser.ts";
+import { CancelledError } from "../../errors.ts";
 import type { Answer, Message, Order, RequestName } from "../protocol.ts";
 import { failureOf } from "./failure.ts";
 import { HANDLERS, type Tools } from "./handlers.ts";
@@ -14,12 +15,19 @@ const scope = globalThis as unknown as {
 const engine = openEngine();
 const running = new Map<number, AbortController>();
 
+/** Lets orders that came in the meantime be heard. */
+const listened = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+
 async function answer({ id, name, ask }: Extract<Order, { kind: "ask" }>): Promise<void> {
   const controller = new AbortController();
   running.set(id, controller);
   try {
+    const opened = await engine;
+    await listened();
+    if (controller.signal.aborted) throw new CancelledError();
+    scope.postMessage({ kind: "begun", id });
     const tools: Tools = {
-      engine: await engine,
+      engine: opened,
       signal: controller.signal,
       progress: (progress) => scope.postMessage({ kind: "progress", id, progress }),
       partial: (answer) => scope.postMessage({ kind: "partial", id, answer }),

@@ -44,6 +44,8 @@ export interface Moves {
    * null: all links of a way at once.
    */
   readonly hops: { readonly startPs: Float64Array; readonly serialPs: Float64Array } | null;
+  /** A move stands for many pieces, of which the first are passed on before the last arrive. */
+  readonly isPipelined: boolean;
   readonly totalPs: number;
   /** [links] how long links are held, times the share that is. */
   readonly linkBusyPs: Float64Array;
@@ -115,6 +117,7 @@ function stepMoves(steps: StepSchedule, stores: boolean, replay: Replay, note: s
     ways: routes,
     latencyPs: routeTimes(topology, routes, collective.chunkBytes).latencyPs,
     hops: simulated.hopStartPs === undefined ? null : { startPs: simulated.hopStartPs, serialPs: serialOfLinks(steps) },
+    isPipelined: false,
     totalPs: simulated.ps,
     linkBusyPs: simulated.linkBusyPs,
     note,

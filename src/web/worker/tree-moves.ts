@@ -157,6 +157,7 @@ export function treeMoves(flow: TreeFlow, pieces: number, most: number): Moves |
     ways,
     latencyPs,
     hops: null,
+    isPipelined: grain !== "piece",
     totalPs,
     linkBusyPs: simulateTreeFlow(flow, pieces).linkBusyPs,
     note: NOTES[grain],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { HopsView } from "../../../src/web/protocol.ts";
+import { heldBy, holdingsOf } from "../../../src/web/views/time/holdings.ts";
 import type { Options } from "../../../src/words/options.ts";
 import { ask, shown, wishOf } from "../../support/worker-asks.ts";
 
@@ -81,6 +82,30 @@ describe("views of a schedule in time", () => {
     expect(copies.totalPs).toBe(Math.round(many.totalPs));
     expect(copies.chunk).toHaveLength(128 * 127 * (many.report.throughput?.treesPerRoot ?? 0));
     expect(copies.chunkBytes).toBeCloseTo(2 ** 36 / copies.chunkCount);
+  });
+
+  it.each([
+    ["mesh:4x4", "allgather", "5GiB"],
+    ["mesh:4x4", "allreduce", "5GiB"],
+    ["dgx-h100:16", "allgather", "64GiB"],
+    ["dgx-h100:16", "reducescatter", "64GiB"],
+    ["dgx-h100:16", "allreduce", "64GiB"],
+  ])("give everyone what they want in the end, however coarse: %s %s", async (topology, collective, size) => {
+    const { ref } = await ask("make", { wish: wishOf(topology, { collective, algorithm: "forestcoll", size }) });
+    const hops = shown(await ask("hops", { schedule: ref }));
+    const { npuCount } = presetTopology(topology);
+    const holdings = holdingsOf(hops, npuCount);
+    const isWhole = (npu: number): boolean => {
+      const held = heldBy(holdings, npu, hops.totalPs);
+      const wanted = hops.wanted.subarray(hops.wantedOffset[npu], hops.wantedOffset[npu + 1]);
+      return wanted.every((chunk) => held[chunk] === holdings.whole[chunk]);
+    };
+    expect(hops.isPipelined).toBe(topology.startsWith("dgx"));
+    expect(Array.from({ length: npuCount }, (_, npu) => npu).filter((npu) => !isWhole(npu))).toEqual([]);
+    // none is empty, and no contribution comes twice
+    expect(
+      holdings.amount.filter((amount, hop) => amount <= 0 || amount > holdings.whole[hops.chunk[hop]]),
+    ).toHaveLength(0);
   });
 
   it("refuses what cannot be shown in a sentence", async () => {

@@ -67,7 +67,7 @@ class ChunkReplay {
 
   run(chunk: number): void {
     const { hops, ofChunk, starters, wanters, whole, amount, gain, atStart } = this.#holdings;
-    const { source, target, startPs, reduces, wantedOffset } = hops;
+    const { source, target, startPs, endPs, reduces, wantedOffset, isPipelined } = hops;
     const rows = ofChunk.items.subarray(ofChunk.offset[chunk], ofChunk.offset[chunk + 1]);
     const owners = starters.items.subarray(starters.offset[chunk], starters.offset[chunk + 1]);
     const ends = wanters.items.subarray(wanters.offset[chunk], wanters.offset[chunk + 1]);
@@ -78,7 +78,7 @@ class ChunkReplay {
       atStart[npu] += this.#own[npu] * this.#worth[npu];
     }
     for (const hop of rows) {
-      const sent = this.#heldBy(source[hop], startPs[hop]);
+      const sent = this.#heldBy(source[hop], isPipelined ? endPs[hop] : startPs[hop]);
       const there = this.#heldBy(target[hop], Number.POSITIVE_INFINITY);
       amount[hop] = reduces[hop] === 1 ? there + sent : sent;
       gain[hop] = (amount[hop] - there) * this.#worth[target[hop]];

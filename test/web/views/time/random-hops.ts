@@ -77,6 +77,7 @@ export function randomHops(random: Random, npus: number, chunks: number): HopsVi
     held: Int32Array.from(held.flat()),
     wantedOffset: offsets(wanted),
     wanted: Int32Array.from(wanted.flat()),
+    isPipelined: false,
     note: "",
     totalPs: rows.reduce((last, row) => Math.max(last, row.end), 0),
   };
