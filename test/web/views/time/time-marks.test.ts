@@ -36,6 +36,7 @@ const HOPS: HopsView = {
   wantedOffset: Int32Array.of(0, 2, 4, 5),
   wanted: Int32Array.of(0, 1, 0, 1, 0),
   totalPs: 20,
+  isPipelined: false,
   note: "",
 };
 const holdings = holdingsOf(HOPS, 3);
