@@ -65,7 +65,7 @@ function Result({ last, save }: { readonly last: Made; readonly save: preact.Com
             <div key={name}>
               <dt>{name}</dt>
               <dd>
-                <b>{value}</b> <span>{note}</span>
+                <b>{value}</b> <span title={note}>{note}</span>
               </dd>
             </div>
           ))}

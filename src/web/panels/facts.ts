@@ -5,12 +5,13 @@ const count = (value: number): string => value.toLocaleString("en");
 
 /** Returns how a schedule was made, as names and values. `ms`: what the worker took for all of it, 0 for a file. */
 export function factsOf(
-  { algorithm, schedule, collective, synthesis, topology }: AnyReport,
+  { algorithm, schedule, collective, synthesis, topology, simulated, time }: AnyReport,
   ms: number,
 ): [string, string][] {
   const { kind, trees, pieces, transfers, phases } = schedule;
   return [
     ["Algorithm", algorithm],
+    ["Time", `by the model ${(simulated ?? time).model}`],
     ["Schedule", trees === undefined ? kind : `${count(trees)} trees, ${count(pieces ?? 1)} pieces a copy`],
     ...(transfers === null ? [] : [["Transfers", count(transfers)] as [string, string]]),
     ...(phases === undefined ? [] : [["Phases", count(phases)] as [string, string]]),

@@ -35,7 +35,7 @@ function Proved({ made }: { readonly made: Made }) {
     <div class="bound-view">
       <p class="bound-sentence">
         No schedule {shown === report.limit ? "on this network" : "that sends whole chunks over these routes"} takes
-        less than <b>{formatTime(shown.us * PS_PER_US)}</b>, because {shown.because}.
+        less than <b>{formatTime(shown.us * PS_PER_US)}</b>: {shown.because}.
       </p>
       <div class="bound-main">
         <NetworkCanvas
@@ -108,15 +108,15 @@ function Figures(props: {
   const { demand } = shown.witness;
   const took = (report.simulated ?? report.time).us;
   const rows: [string, string][] = [
-    ["proved least time", formatTime(shown.us * PS_PER_US)],
+    ["Proved least time", formatTime(shown.us * PS_PER_US)],
     [
-      report.simulated === null ? "this schedule, as planned" : "this schedule, simulated",
+      report.simulated === null ? "This schedule, as planned" : "This schedule, simulated",
       formatTime(took * PS_PER_US),
     ],
-    ...(took > 0 ? ([["share of what is possible", percent(shown.us / took)]] as [string, string][]) : []),
-    ...(proof?.kind === "cut" ? ([["inside", cutTitle(network, proof)]] as [string, string][]) : []),
-    ...(typeof demand === "string" ? ([["must cross", bytesText(demand)]] as [string, string][]) : []),
-    ...(across > 0 ? ([["bandwidth across", formatBandwidth(across)]] as [string, string][]) : []),
+    ...(took > 0 ? ([["Of what is possible", percent(shown.us / took)]] as [string, string][]) : []),
+    ...(proof?.kind === "cut" ? ([["Inside", cutTitle(network, proof)]] as [string, string][]) : []),
+    ...(typeof demand === "string" ? ([["Must cross", bytesText(demand)]] as [string, string][]) : []),
+    ...(across > 0 ? ([["Bandwidth across", formatBandwidth(across)]] as [string, string][]) : []),
   ];
   return (
     <dl class="bound-figures">
@@ -143,9 +143,9 @@ function Crossings({ crossings }: { readonly crossings: ReturnType<typeof crossi
       <caption>What crosses the cut, in the direction that counts</caption>
       <thead>
         <tr>
-          <th>bandwidth</th>
-          <th>pairs of nodes</th>
-          <th>together</th>
+          <th>Bandwidth</th>
+          <th>Pairs of nodes</th>
+          <th>Together</th>
         </tr>
       </thead>
       <tbody>
@@ -159,7 +159,7 @@ function Crossings({ crossings }: { readonly crossings: ReturnType<typeof crossi
       </tbody>
       <tfoot>
         <tr>
-          <th scope="row">all</th>
+          <th scope="row">All</th>
           <td>{crossings.length}</td>
           <td>{formatBandwidth(total(crossings))}</td>
         </tr>

@@ -10,6 +10,8 @@ export interface Place {
   readonly column: number;
 }
 
+/** Half the height of a name, pixels. */
+const HALF_LINE = 6;
 const FONT = '11px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
 /** Returns the cells as an image of so many device pixels; what has no link is transparent. */
@@ -98,7 +100,7 @@ function paintNames(
     const x = left + (column + 0.5 - camera.left) * camera.cell;
     if (x < left || x > left + width) continue;
     pen.save();
-    pen.translate(x, top - 6);
+    pen.translate(Math.min(x, left + width - HALF_LINE), top - 6);
     pen.rotate(-Math.PI / 2);
     pen.fillText(short(columns.names[column] as string), 0, 0);
     pen.restore();
