@@ -1,88 +1,24 @@
 // The browser app in headless Chromium, served by `banyan serve`: syntheses, frames, first load, accessibility, sizes.
-import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { brotliCompressSync } from "node:zlib";
+import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
+import { CHROMIUM_ARGUMENTS, chromiumPath, serveApp } from "../scripts/browser.mjs";
 import { at, paths } from "../scripts/paths.mjs";
-import { findCommand } from "../scripts/toolchain.mjs";
-import { figure, machine, median, progress, publish, reportHead, table } from "./support.mjs";
+import { webSizes } from "../scripts/web-sizes.mjs";
+import { machine, median, progress, publish } from "./support.mjs";
 import { DRAWN, LEAST_FRAMES, PLAYED, SYNTHESES, VIEWS } from "./web-cases.mjs";
+import { lighthouse } from "./web-lighthouse.mjs";
+import { frames, handled, opened } from "./web-page.mjs";
+import { report } from "./web-report.mjs";
 
-const ABOUT = [
-  "Headless Chromium without a GPU (drawing is software), the page served by `banyan serve`. Syntheses: seconds from the click to",
-  "the frame that shows the answer, which is verified, simulated and bounded by then; median of 3, the worker running. With",
-  "threads: cross-origin isolated. Frames: while the network is dragged, zoomed and pointed at, or the schedule plays.",
-];
 const ROUNDS = 3;
-const ARGUMENTS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-sync",
-];
-const ISOLATING = /^cross-origin-(opener|embedder)-policy$/i;
-
 const addressOf = (options, view = "network") =>
   `#${new URLSearchParams({ ...options, view }).toString().replaceAll("%3A", ":").replaceAll("%2C", ",")}`;
 const optionsOf = ({ topology, collective, size, algorithm }) => ({ topology, collective, size, algorithm });
 
-/** Starts `banyan serve`; resolves to its address. */
-function serve() {
-  const child = spawn(process.execPath, [at("dist/cli/main.js"), "serve", "--port", "0"]);
-  return new Promise((resolve, reject) => {
-    child.stdout.on("data", (part) => {
-      const url = /http:\/\/[^\s#]+/.exec(String(part))?.[0];
-      if (url !== undefined) resolve({ url, end: () => child.kill() });
-    });
-    child.on("exit", (code) => reject(new Error(`banyan serve ended with status ${code}`)));
-  });
-}
-
-/** Opens a page of its own at an address; without `isolated` the headers that isolate it are taken away. */
-async function opened(browser, url, { isolated = true, ...options } = {}) {
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 800 },
-    serviceWorkers: "block",
-    ...options,
-  });
-  if (!isolated) {
-    await context.route("**", async (route) => {
-      const response = await route.fetch();
-      const headers = Object.entries(response.headers()).filter(([name]) => !ISOLATING.test(name));
-      await route.fulfill({ response, headers: Object.fromEntries(headers) });
-    });
-  }
-  const page = await context.newPage();
-  await page.addInitScript(watch);
-  await page.goto(url);
-  await page.getByRole("button", { name: "Synthesize" }).and(page.locator(":enabled")).waitFor({ timeout: 60_000 });
-  return { page, close: () => context.close() };
-}
-
-/** In the page, before anything else: what Lighthouse looks at. */
-function watch() {
-  const seen = { largestPaint: 0, shift: 0, blocking: 0 };
-  Object.assign(globalThis, { seen });
-  const observe = (type, note) =>
-    new PerformanceObserver((list) => list.getEntries().forEach(note)).observe({ type, buffered: true });
-  observe("largest-contentful-paint", ({ startTime }) => {
-    seen.largestPaint = startTime;
-  });
-  observe("layout-shift", ({ value, hadRecentInput }) => {
-    if (!hadRecentInput) seen.shift += value;
-  });
-  observe("longtask", ({ duration }) => {
-    seen.blocking += Math.max(0, duration - 50);
-  });
-}
-
 /** Returns the seconds that a synthesis took on an opened page. */
 async function synthesized(page) {
   await page.evaluate(() => performance.clearMeasures("synthesis shown"));
-  await page.getByRole("button", { name: "Synthesize" }).click();
+  await runButton(page).click();
   const found = await page.waitForFunction(
     () =>
       performance.getEntriesByName("synthesis shown").at(-1)?.duration ??
@@ -112,44 +48,6 @@ async function synthesisRow(browser, url, given) {
     await close();
   }
   return row;
-}
-
-/** Returns frames a second, the median and the slowest twentieth, while `act` does something with the page. */
-async function frames(page, act) {
-  await page.evaluate(() => {
-    const times = [];
-    const state = { times, runs: true };
-    const note = (now) => {
-      times.push(now);
-      if (state.runs) requestAnimationFrame(note);
-    };
-    requestAnimationFrame(note);
-    Object.assign(globalThis, { noted: state });
-  });
-  await act();
-  const times = await page.evaluate(() => {
-    globalThis.noted.runs = false;
-    return globalThis.noted.times;
-  });
-  const gaps = times.slice(1).map((time, i) => time - times[i]);
-  const sorted = gaps.toSorted((a, b) => a - b);
-  return { median: 1000 / median(gaps), slowest: 1000 / sorted[Math.floor(0.95 * (sorted.length - 1))] };
-}
-
-/** Points at, drags and zooms the largest canvas for about three seconds. */
-async function handled(page) {
-  const boxes = await Promise.all((await page.locator("canvas").all()).map((canvas) => canvas.boundingBox()));
-  const { x, y, width, height } = boxes.filter(Boolean).toSorted((a, b) => b.width * b.height - a.width * a.height)[0];
-  const [cx, cy] = [x + width / 2, y + height / 2];
-  await page.mouse.move(cx, cy);
-  const end = performance.now() + 3000;
-  for (let step = 0; performance.now() < end; step++) {
-    if (step % 40 === 10) await page.mouse.down();
-    if (step % 40 === 30) await page.mouse.up();
-    if (step % 40 >= 30) await page.mouse.wheel(0, step % 80 >= 40 ? 60 : -60);
-    await page.mouse.move(cx + 0.3 * width * Math.sin(step / 9), cy + 0.3 * height * Math.cos(step / 7));
-  }
-  await page.mouse.up();
 }
 
 async function drawnRow(browser, url, { topology, required }) {
@@ -209,7 +107,7 @@ async function accessibility(browser, url) {
   ]) {
     for (const colorScheme of ["light", "dark"]) {
       const { page, close } = await opened(browser, url, { viewport, colorScheme, bypassCSP: true });
-      await page.getByRole("button", { name: "Synthesize" }).click();
+      await runButton(page).click();
       await page.getByText("was verified").first().waitFor();
       const found = {};
       for (const view of VIEWS) {
@@ -231,111 +129,18 @@ async function accessibility(browser, url) {
   return rows;
 }
 
-/** Returns the scores of Lighthouse, where it is on PATH (or in LIGHTHOUSE_BIN); null where it is not. */
-function lighthouse(url, chrome) {
-  const tool = process.env.LIGHTHOUSE_BIN ?? findCommand("lighthouse", process.env);
-  if (tool === undefined) return null;
-  const folder = mkdtempSync(join(tmpdir(), "banyan-lighthouse-"));
-  try {
-    return ["mobile", "desktop"].map((form) => {
-      progress(`web: Lighthouse, ${form}`);
-      const file = join(folder, `${form}.json`);
-      const flags = [
-        "--quiet",
-        "--output",
-        "json",
-        "--output-path",
-        file,
-        `--chrome-flags=--headless ${ARGUMENTS.join(" ")}`,
-      ];
-      const env = { ...process.env, CHROME_PATH: chrome };
-      spawnSync(tool, [url, ...flags, ...(form === "desktop" ? ["--preset=desktop"] : [])], { env, stdio: "ignore" });
-      const { categories, lighthouseVersion } = JSON.parse(readFileSync(file, "utf8"));
-      const scores = Object.values(categories).map(({ title, score }) => [title, Math.round(100 * score)]);
-      return { form, version: lighthouseVersion, ...Object.fromEntries(scores) };
-    });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** Returns how large the files of the built app are. */
-function sizes() {
-  const index = readFileSync(join(paths.web, "index.html"), "utf8");
-  return readdirSync(paths.web, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => {
-      const bytes = readFileSync(join(parentPath, name));
-      const first = name === "index.html" || index.includes(name);
-      return {
-        file: name.replace(/-[\w-]{8}(?=\.\w+$)/, ""),
-        bytes: bytes.length,
-        brotli: brotliCompressSync(bytes).length,
-        first,
-      };
-    })
+/** Returns how large the files of the built app are, the first load first; names without the hash of their content. */
+const sizes = () =>
+  webSizes(paths.web)
+    .map(({ file, ...rest }) => ({ file: file.replace(/-[\w-]{8}(?=\.\w+$)/, ""), ...rest }))
     .sort((a, b) => Number(b.first) - Number(a.first) || b.brotli - a.brotli);
-}
-
-const kB = (bytes) => figure(bytes / 1000, 3);
-
-function report({ machine: where, syntheses, motion, first, axe, scores, files }) {
-  const lines = reportHead("web", "The app in a tab", ABOUT, where);
-  lines.push(
-    table(
-      ["network", "collective", "size", "algorithm", "with threads s", "without s", "required s"],
-      syntheses.map((row) => [
-        row.topology,
-        row.collective,
-        row.size,
-        row.algorithm,
-        figure(row.threadsSeconds, 3),
-        figure(row.aloneSeconds, 3),
-        row.mostSeconds ?? "",
-      ]),
-    ),
-    "",
-    table(
-      ["network", "while", "frames/s", "slowest twentieth", "required"],
-      motion.map((row) => [
-        row.topology,
-        row.what,
-        figure(row.median, 3),
-        figure(row.slowest, 3),
-        row.required ? LEAST_FRAMES : "",
-      ]),
-    ),
-    "",
-    `First load: first paint ${figure(first.firstPaintMs, 3)} ms, largest ${figure(first.largestPaintMs, 3)} ms, blocking ${figure(first.blockingMs, 3)} ms, layout shift ${figure(first.layoutShift, 3)}; ${first.requests} requests, ${kB(first.bytes)} kB with the worker and its WebAssembly.`,
-    "",
-    `Accessibility (axe, WCAG 2.1 A and AA): ${axe.every(({ found }) => Object.values(found).every((ids) => ids.length === 0)) ? `no violation in ${VIEWS.length} views, light and dark, 1280x800 and 390x844` : JSON.stringify(axe)}.`,
-    "",
-    ...(scores === null
-      ? []
-      : scores.map(
-          ({ form, version, ...rest }) =>
-            `Lighthouse ${version}, ${form}: ${Object.entries(rest)
-              .map(([name, score]) => `${name} ${score}`)
-              .join(", ")}.`,
-        )),
-    "",
-    table(
-      ["file", "kB", "kB brotli", "first load"],
-      files.map(({ file, bytes, brotli, first: isFirst }) => [file, kB(bytes), kB(brotli), isFirst ? "yes" : ""]),
-    ),
-  );
-  return lines.join("\n");
-}
 
 /** Measures, prints and writes; returns how many requirements were missed. */
 export async function run() {
   const where = machine();
-  const chrome = ["chromium", "chromium-browser", "google-chrome"]
-    .map((name) => findCommand(name, process.env))
-    .find(Boolean);
-  if (chrome === undefined) throw new Error("there is no Chromium on PATH");
-  const server = await serve();
-  const browser = await chromium.launch({ executablePath: chrome, args: ARGUMENTS });
+  if (chromiumPath === undefined) throw new Error("there is no Chromium on PATH");
+  const server = await serveApp();
+  const browser = await chromium.launch({ executablePath: chromiumPath, args: CHROMIUM_ARGUMENTS });
   try {
     const first = await load(browser, server.url);
     const syntheses = [];
@@ -351,7 +156,7 @@ export async function run() {
       motion,
       first,
       axe,
-      scores: lighthouse(server.url, chrome),
+      scores: lighthouse(server.url),
       files: sizes(),
     };
     publish("web", data, report(data));

@@ -1,38 +1,29 @@
 // Builds the app of src/web/ into dist-web/: the site, its service worker, and the page in one file (banyan.html); prints how
 // large they are. Beside the old one first, then swapped in, so that a failed build leaves the old one.
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join, relative, sep } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import { build } from "vite";
 import { at, paths } from "./paths.mjs";
 import { stepHash, writeStamp } from "./stamp.mjs";
 import { pageConfig, scriptConfig, siteConfig } from "./web-config.mjs";
+import { filesBelow, webSizes } from "./web-sizes.mjs";
 
 const SERVICE_WORKER = "src/web/offline/service-worker.ts";
 
 const read = (folder, name) => readFileSync(join(folder, name), "utf8");
 
-function filesOf(folder) {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"))
-    .sort();
-}
-
-/** Builds the site; returns its files. */
+/** Builds the site and its service worker, which keeps the site's files. */
 async function buildSite(folder) {
   await build(siteConfig(folder));
-  const files = filesOf(folder);
-  if (existsSync(at(SERVICE_WORKER))) {
-    const hash = createHash("sha256");
-    for (const file of files) hash.update(file).update(readFileSync(join(folder, file)));
-    const kept = { BANYAN_FILES: JSON.stringify(files), BANYAN_BUILD: JSON.stringify(hash.digest("hex").slice(0, 16)) };
-    await build(scriptConfig({ entry: SERVICE_WORKER, file: "service-worker.js", outDir: folder, define: kept }));
-  }
-  return files;
+  const files = filesBelow(folder);
+  const hash = createHash("sha256");
+  for (const file of files) hash.update(file).update(readFileSync(join(folder, file)));
+  const kept = { BANYAN_FILES: JSON.stringify(files), BANYAN_BUILD: JSON.stringify(hash.digest("hex").slice(0, 16)) };
+  await build(scriptConfig({ entry: SERVICE_WORKER, file: "service-worker.js", outDir: folder, define: kept }));
 }
 
 /** What must not end a script element early. */
@@ -44,7 +35,7 @@ async function buildOneFile(folder) {
   const packed = gzipSync(readFileSync(join(folder, "maker.js")), { level: 9 }).toString("base64");
   const page = join(folder, "page");
   await build(pageConfig(page));
-  const assets = filesOf(page).filter((file) => file !== "index.html");
+  const assets = filesBelow(page).filter((file) => file !== "index.html");
   const script = assets.filter((file) => file.endsWith(".js"));
   const styles = assets.filter((file) => file.endsWith(".css"));
   if (script.length !== 1) throw new Error(`the page in one file has ${script.length} scripts: ${script.join(", ")}`);
@@ -61,19 +52,11 @@ async function buildOneFile(folder) {
 const kB = (bytes) => `${(bytes / 1000).toFixed(1)} kB`;
 
 function printSizes(folder) {
+  const sizes = webSizes(folder);
   console.log("file                                             size     brotli");
-  let first = 0;
-  const index = read(folder, "index.html");
-  for (const file of filesOf(folder)) {
-    const bytes = readFileSync(join(folder, file));
-    const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
-    const packed = brotliCompressSync(bytes, quality).length;
-    const isFirst = file === "index.html" || index.includes(basename(file));
-    if (isFirst) first += packed;
-    console.log(
-      `${isFirst ? "*" : " "} ${file.padEnd(40)} ${kB(bytes.length).padStart(11)} ${kB(packed).padStart(10)}`,
-    );
-  }
+  for (const { file, bytes, brotli, first } of sizes)
+    console.log(`${first ? "*" : " "} ${file.padEnd(40)} ${kB(bytes).padStart(11)} ${kB(brotli).padStart(10)}`);
+  const first = sizes.reduce((sum, size) => sum + (size.first ? size.brotli : 0), 0);
   console.log(
     `* the first load: ${kB(first)} of brotli; the worker and its WebAssembly follow, views when they are shown`,
   );

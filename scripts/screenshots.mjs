@@ -1,10 +1,9 @@
 // Takes the pictures of the app in docs/images/app/: each view at 1280x800 and at a phone's width, as `banyan serve` shows it.
-import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { chromium } from "playwright-core";
+import { CHROMIUM_ARGUMENTS, chromiumPath, serveApp } from "./browser.mjs";
 import { at } from "./paths.mjs";
 import { setup } from "./setup.mjs";
-import { findCommand } from "./toolchain.mjs";
 
 const FOLDER = "docs/images/app";
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
@@ -47,22 +46,10 @@ const SCENES = [
   },
 ];
 
-function serve() {
-  const child = spawn(process.execPath, [at("dist/cli/main.js"), "serve", "--port", "0"]);
-  return new Promise((resolve, reject) => {
-    child.stdout.on("data", (part) => {
-      const url = /http:\/\/[^\s#]+/.exec(String(part))?.[0];
-      if (url !== undefined) resolve({ url, end: () => child.kill() });
-    });
-    child.on("exit", (code) => reject(new Error(`banyan serve ended with status ${code}`)));
-  });
-}
-
 if (!(await setup({ forApp: true }))) process.exit(1);
 mkdirSync(at(FOLDER), { recursive: true });
-const executablePath = findCommand("chromium", process.env) ?? findCommand("google-chrome", process.env);
-const server = await serve();
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+const server = await serveApp();
+const browser = await chromium.launch({ executablePath: chromiumPath, args: CHROMIUM_ARGUMENTS });
 const wanted = process.argv.slice(2);
 for (const { name, view = name, address, colorScheme = "light", act } of SCENES) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;

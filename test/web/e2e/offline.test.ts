@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
-import { type Host, host, type SiteFiles } from "../../support/site.ts";
+import { type Host, host } from "../../support/host.ts";
+import type { SiteFiles } from "../../support/site.ts";
 import { type AppPage, openApp } from "./app-page.ts";
 import { describeApp, PATIENCE } from "./with-app.ts";
 

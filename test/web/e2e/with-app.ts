@@ -1,7 +1,8 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, type SuiteFactory } from "vitest";
 import { chromiumPath, launchChromium } from "../../support/chromium.ts";
-import { type Host, host, type SiteFiles, STRICT, siteFiles, whyNoSite } from "../../support/site.ts";
+import { type Host, host, STRICT } from "../../support/host.ts";
+import { type SiteFiles, siteFiles, whyNoSite } from "../../support/site.ts";
 import { type AppOptions, type AppPage, openApp } from "./app-page.ts";
 
 /** What the tests of a file have: the app, built, and a browser. */
