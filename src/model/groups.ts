@@ -7,7 +7,8 @@ export type NpuResolver = (nameOrId: string | number, place: string) => number;
 
 /**
  * Returns a function from names and ids to NPUs. A text is a node's name first and an NPU id second, so networks whose
- * NPUs are named otherwise than by their ids keep their names. O(nodes) once, O(1) a call.
+ * NPUs are named otherwise than by their ids keep their names. A text that is the id of an NPU whose name is another number is
+ * refused: what it names has failed or was left out. O(nodes) once, O(1) a call.
  */
 export function npuResolver(topology: Topology): NpuResolver {
   const byName = new Map<string, number>();
@@ -18,7 +19,11 @@ export function npuResolver(topology: Topology): NpuResolver {
     const text = typeof nameOrId === "string" ? nameOrId.trim() : nameOrId;
     const isId = typeof text === "number" || /^\d{1,9}$/.test(text);
     const node = (typeof text === "string" ? byName.get(text) : undefined) ?? (isId ? Number(text) : -1);
-    if (Number.isInteger(node) && node >= 0 && node < topology.npuCount) return node;
+    if (Number.isInteger(node) && node >= 0 && node < topology.npuCount) {
+      const name = topology.nodeNames[node];
+      if (typeof text === "number" || name === text || !/^\d+$/.test(name) || Number(name) === node) return node;
+      throw new InputError(place, `the name of an NPU that is there (the one of id ${text} is called ${name})`, text);
+    }
     const named = typeof text === "string" && byName.has(text);
     throw new InputError(
       place,

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { npuResolver, parseGroups } from "../../src/model/groups.ts";
+import { without } from "../../src/model/modify.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
 import { topologyBuilder } from "../../src/model/topology-builder.ts";
 
 const builder = topologyBuilder("t");
@@ -43,6 +45,16 @@ describe("parseGroups", () => {
 });
 
 describe("npuResolver", () => {
+  it("takes no NPU for one that failed, whose number is now the id of another", () => {
+    const rest = without(presetTopology("mesh:2x2"), ["1"]);
+    const resolve = npuResolver(rest);
+    expect([resolve("0", "x"), resolve("3", "x"), resolve(1, "x")]).toEqual([0, 2, 1]);
+    expect(() => resolve("1", "--root")).toThrow(
+      'expected the name of an NPU that is there (the one of id 1 is called 2) for --root but received "1"',
+    );
+    expect(() => parseGroups(rest, "0,1,2")).toThrow('for --group but received "1"');
+  });
+
   it("takes numbers as ids only", () => {
     const resolve = npuResolver(topology);
     expect([resolve(0, "x"), resolve("0", "x"), resolve("1", "x")]).toEqual([0, 2, 1]);

@@ -36,8 +36,7 @@ function onlyAt({ collective }: Moves, placement: Placement): Int32Array {
 
 /** Returns the moves in the order in which they arrive, for the page. O(moves x links of a way). */
 export function hopsView(moves: Moves): HopsView {
-  const { topology, collective, chunk, way, startPs, endPs, reduces, ways, chunkBytes, isPipelined, totalPs, note } =
-    moves;
+  const { topology, collective, chunk, way, startPs, endPs, reduces, ways, chunkBytes, heldPs, totalPs, note } = moves;
   const { pre, post } = collective;
   const { ofLink } = linkWires(topology);
   const order = orderByTime(endPs);
@@ -80,7 +79,7 @@ export function hopsView(moves: Moves): HopsView {
     held: held.chunk,
     wantedOffset: wanted.offset,
     wanted: wanted.chunk,
-    isPipelined,
+    isPipelined: heldPs !== null,
     totalPs,
     note,
   };

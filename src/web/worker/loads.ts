@@ -99,7 +99,8 @@ class OverTime {
     let rate = 0;
     return this.rest.map((partly, bin) => {
       rate += this.change[bin];
-      return whole > 0 ? (rate + partly) / whole : 0;
+      // moves at their mean share may seem to meet where their pieces do not
+      return whole > 0 ? Math.min(1, (rate + partly) / whole) : 0;
     });
   }
 }

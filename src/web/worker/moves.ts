@@ -44,8 +44,11 @@ export interface Moves {
    * null: all links of a way at once.
    */
   readonly hops: { readonly startPs: Float64Array; readonly serialPs: Float64Array } | null;
-  /** A move stands for many pieces, of which the first are passed on before the last arrive. */
-  readonly isPipelined: boolean;
+  /**
+   * [moves] how long a move that stands for many pieces holds its links in all, between its start and its end; the first pieces
+   * are passed on before the last arrive. Null: all the time.
+   */
+  readonly heldPs: Float64Array | null;
   readonly totalPs: number;
   /** [links] how long links are held, times the share that is. */
   readonly linkBusyPs: Float64Array;
@@ -117,7 +120,7 @@ function stepMoves(steps: StepSchedule, stores: boolean, replay: Replay, note: s
     ways: routes,
     latencyPs: routeTimes(topology, routes, collective.chunkBytes).latencyPs,
     hops: simulated.hopStartPs === undefined ? null : { startPs: simulated.hopStartPs, serialPs: serialOfLinks(steps) },
-    isPipelined: false,
+    heldPs: null,
     totalPs: simulated.ps,
     linkBusyPs: simulated.linkBusyPs,
     note,

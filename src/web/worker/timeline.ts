@@ -24,7 +24,7 @@ export function sliceCount({ way, ways: { linkOffset } }: Moves): number {
 
 /** Returns when links are held; null where that is too much. O(slices). */
 export function slicesOf(moves: Moves): Slices | null {
-  const { way, startPs, endPs, ways, latencyPs, hops } = moves;
+  const { way, startPs, endPs, ways, latencyPs, heldPs, hops } = moves;
   const { linkOffset, links, shareNum, shareDen } = ways;
   const count = sliceCount(moves);
   if (count > MOST_SLICES) return null;
@@ -38,13 +38,14 @@ export function slicesOf(moves: Moves): Slices | null {
   let slice = 0;
   for (let i = 0; i < way.length; i++) {
     const lasts = endPs[i] - latencyPs[way[i]] - startPs[i];
+    const part = heldPs === null || lasts <= 0 ? 1 : Math.min(1, heldPs[i] / lasts);
     for (let p = linkOffset[way[i]]; p < linkOffset[way[i] + 1]; p++, slice++) {
       slices.link[slice] = links[p];
       slices.move[slice] = i;
       // what is stored takes one link after the other, each as a whole
       slices.startPs[slice] = hops === null ? startPs[i] : hops.startPs[slice];
       slices.lastsPs[slice] = hops === null ? lasts : hops.serialPs[links[p]];
-      slices.share[slice] = hops === null ? shareNum[p] / shareDen[p] : 1;
+      slices.share[slice] = hops === null ? (part * shareNum[p]) / shareDen[p] : 1;
     }
   }
   return slices;

@@ -93,8 +93,8 @@ function collectiveOf(flow: TreeFlow, pieces: number, grain: Grain): Moves["coll
 
 const NOTES: Readonly<Record<Grain, string>> = {
   piece: "",
-  copy: "All pieces of a copy of a tree are shown as one transfer, from when the first leaves to when the last arrives.",
-  tree: "All that a tree carries is shown as one transfer over each edge, from when the first piece leaves to when the last arrives.",
+  copy: "All pieces of a copy of a tree are shown as one transfer, from when the first leaves to when the last arrives, at their mean share of the bandwidth.",
+  tree: "All that a tree carries is shown as one transfer over each edge, from when the first piece leaves to when the last arrives, at its mean share of the bandwidth.",
 };
 
 /** Bytes that the flow's collective carries in all. */
@@ -126,6 +126,7 @@ export function treeMoves(flow: TreeFlow, pieces: number, most: number): Moves |
     endPs: new Float64Array(count),
     reduces: new Uint8Array(count),
   };
+  const heldPs = new Float64Array(grain === "piece" ? 0 : count);
   const latencyPs = new Float64Array(ways.source.length);
   const edges = collective.groupSize - 1;
   let [row, firstWay, begin, totalPs] = [0, 0, 0, 0];
@@ -135,11 +136,13 @@ export function treeMoves(flow: TreeFlow, pieces: number, most: number): Moves |
     for (let edge = 0; edge < time.near.length; edge++) {
       const tree = Math.floor(edge / edges);
       const latency = time.latencyPs[edge];
+      const sentPieces = grain === "tree" ? pieces * time.forest.copies[tree] : pieces;
       latencyPs[firstWay + edge] = latency;
       for (let i = offset[tree]; i < offset[tree + 1]; i++, row++) {
         moves.chunk[row] = chunk[i];
         moves.way[row] = firstWay + edge;
         moves.startPs[row] = begin + firstPs[i] + time.offsetPs[edge];
+        if (grain !== "piece") heldPs[row] = sentPieces * time.serialPs[tree];
         moves.endPs[row] = begin + lastPs[i] + time.offsetPs[edge] + time.serialPs[tree] + latency;
         if (moves.endPs[row] > totalPs) totalPs = moves.endPs[row];
       }
@@ -157,7 +160,7 @@ export function treeMoves(flow: TreeFlow, pieces: number, most: number): Moves |
     ways,
     latencyPs,
     hops: null,
-    isPipelined: grain !== "piece",
+    heldPs: grain === "piece" ? null : heldPs,
     totalPs,
     linkBusyPs: simulateTreeFlow(flow, pieces).linkBusyPs,
     note: NOTES[grain],

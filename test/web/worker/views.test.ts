@@ -84,6 +84,21 @@ describe("views of a schedule in time", () => {
     expect(copies.chunkBytes).toBeCloseTo(2 ** 36 / copies.chunkCount);
   });
 
+  it("hold links no longer where pieces are kept together: many copies of a tree share its rate", async () => {
+    const options = { collective: "allreduce", algorithm: "forestcoll", size: "1GiB" };
+    const { ref } = await ask("make", { wish: wishOf("dgx-a100:2", options, { without: "2" }) });
+    const timeline = shown(await ask("timeline", { schedule: ref }));
+    const loads = shown(await ask("loads", { schedule: ref }));
+    expect(timeline.note).toContain("shown as one transfer");
+    const busy = new Float64Array(loads.busyPs.length);
+    timeline.link.forEach((link, i) => {
+      busy[link] += timeline.lastsPs[i] * timeline.share[i];
+    });
+    const off = busy.map((ps, link) => Math.abs(ps - loads.busyPs[link]) / loads.totalPs);
+    expect(Math.max(...off)).toBeLessThan(1e-4);
+    expect(Math.max(...loads.overTime)).toBeLessThanOrEqual(1);
+  });
+
   it.each([
     ["mesh:4x4", "allgather", "5GiB"],
     ["mesh:4x4", "allreduce", "5GiB"],
