@@ -3,6 +3,9 @@ import { median } from "./support.mjs";
 
 const ISOLATING = /^cross-origin-(opener|embedder)-policy$/i;
 
+/** Returns the button beneath what is asked; empty views have one too. */
+export const runButton = (page) => page.locator(".run-button");
+
 /** Opens a page of its own at an address; without `isolated` the headers that isolate it are taken away. */
 export async function opened(browser, url, { isolated = true, ...options } = {}) {
   const context = await browser.newContext({
@@ -20,7 +23,7 @@ export async function opened(browser, url, { isolated = true, ...options } = {})
   const page = await context.newPage();
   await page.addInitScript(watch);
   await page.goto(url);
-  await page.getByRole("button", { name: "Synthesize" }).and(page.locator(":enabled")).waitFor({ timeout: 60_000 });
+  await runButton(page).and(page.locator(":enabled")).waitFor({ timeout: 60_000 });
   return { page, close: () => context.close() };
 }
 

@@ -7,7 +7,7 @@ import { webSizes } from "../scripts/web-sizes.mjs";
 import { machine, median, progress, publish } from "./support.mjs";
 import { DRAWN, LEAST_FRAMES, PLAYED, SYNTHESES, VIEWS } from "./web-cases.mjs";
 import { lighthouse } from "./web-lighthouse.mjs";
-import { frames, handled, opened } from "./web-page.mjs";
+import { frames, handled, opened, runButton } from "./web-page.mjs";
 import { report } from "./web-report.mjs";
 
 const ROUNDS = 3;
