@@ -4,7 +4,7 @@ import type { ReadScheduleOptions } from "../import/schedule-header.ts";
 import { isJoint, readScheduleText } from "../import/schedule-text.ts";
 import type { JointSchedule } from "../model/joint-schedule.ts";
 import type { AnySchedule } from "../model/schedule.ts";
-import { NETWORK_OPTIONS } from "../words/topology-options.ts";
+import { NETWORK_OPTIONS } from "../words/options.ts";
 import { refuseOptions, textOf } from "../words/values.ts";
 import type { Context } from "./context.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";

@@ -6,17 +6,6 @@ import { parseBandwidth, parseTime } from "../model/units.ts";
 import type { Options } from "./options.ts";
 import { listOf, textOf, wholeNumber } from "./values.ts";
 
-/** Options that say what a network is, beside its name. */
-export const NETWORK_OPTIONS: readonly string[] = [
-  "without",
-  "degrade",
-  "gpu",
-  "assume",
-  "nodes",
-  "profileSize",
-  "profileScale",
-];
-
 /** Returns the figures of `--assume nvlink=25GB/s,latency=1us`. Throws InputError. */
 function assumptions(text: string): Pick<TopologyOptions, "bandwidth" | "latencyPs"> {
   const bandwidth: Partial<Record<LinkKind, number>> = {};

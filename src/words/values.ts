@@ -2,7 +2,7 @@ import { InputError } from "../errors.ts";
 import { didYouMean } from "../model/closest.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../model/collective.ts";
 import type { SwitchDegree } from "../model/routing.ts";
-import type { Options } from "./options.ts";
+import { flagOf, type Options } from "./options.ts";
 
 /** Returns an option's text; undefined where it is not given. */
 export function textOf(options: Options, name: string): string | undefined {
@@ -15,7 +15,7 @@ export function refuseOptions(options: Options, names: readonly string[], expect
   for (const name of names) {
     const value = options[name];
     if (value === undefined) continue;
-    throw new InputError(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, expected, value);
+    throw new InputError(flagOf(name), expected, value);
   }
 }
 

@@ -15,7 +15,7 @@ import { formatSize, formatTime, parseSize } from "../../model/units.ts";
 import { limitViolations } from "../../programs.ts";
 import { simulateProgram } from "../../simulate/program.ts";
 import { verifyProgram } from "../../verify/program.ts";
-import { NETWORK_OPTIONS } from "../../words/topology-options.ts";
+import { NETWORK_OPTIONS } from "../../words/options.ts";
 import { oneOf, refuseOptions, textOf } from "../../words/values.ts";
 import { type Context, outJson } from "../context.ts";
 import { readText } from "../input-file.ts";

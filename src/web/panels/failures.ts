@@ -1,6 +1,7 @@
+import { flagOf, READING_OPTIONS } from "../../words/options.ts";
 import type { Failure } from "../protocol.ts";
 import { trouble, unread } from "../state/store.ts";
-import { flagOf } from "../state/words.ts";
+import { MAKE_OPTIONS } from "../state/words.ts";
 
 /** Where on the page a failure is shown: beside the field that caused it, or in the alert at the top. */
 
@@ -12,27 +13,8 @@ export function sentenceOf({ message }: Pick<Failure, "message">): string {
 }
 
 /** Options that have a field, as the command line writes them. */
-const WITH_FIELD = new Set(
-  [
-    "collective",
-    "size",
-    "algorithm",
-    "chunks",
-    "root",
-    "group",
-    "outsiders",
-    "seed",
-    "trials",
-    "k",
-    "policy",
-    "switchDegree",
-    "timeLimit",
-    "offload",
-    "eulerian",
-    "switching",
-  ].map(flagOf),
-);
-const OF_FILES = new Set(["gpu", "assume", "nodes", "profileSize", "profileScale"].map(flagOf));
+const WITH_FIELD: ReadonlySet<string> = new Set(MAKE_OPTIONS.map(flagOf));
+const OF_FILES: ReadonlySet<string> = new Set(READING_OPTIONS.map(flagOf));
 
 export type Spot = `--${string}` | "network" | "file" | "export" | "alert";
 

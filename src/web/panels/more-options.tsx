@@ -1,7 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { flagOf } from "../../words/options.ts";
 import { network, trouble, welcome, words } from "../state/store.ts";
-import { flagOf, MAKE_OPTIONS } from "../state/words.ts";
+import { MAKE_OPTIONS } from "../state/words.ts";
 import { chosenAlgorithm } from "./algorithm-field.tsx";
 import { troubleSpot } from "./failures.ts";
 import { OptionCheck, OptionSelect, OptionText } from "./option-fields.tsx";

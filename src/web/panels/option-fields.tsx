@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
+import { flagOf } from "../../words/options.ts";
 import { Field } from "../parts/field.tsx";
 import { changeOptions } from "../state/actions.ts";
 import { words } from "../state/store.ts";
-import { flagOf } from "../state/words.ts";
 import { failureAt } from "./failures.ts";
 
 /** Fields of options: each keeps its value in the words, says its name on the command line, and shows what is wrong with it. */

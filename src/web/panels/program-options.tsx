@@ -1,7 +1,6 @@
 import type { Signal } from "@preact/signals";
-import type { Options } from "../../words/options.ts";
+import { flagOf, type Options } from "../../words/options.ts";
 import { Field } from "../parts/field.tsx";
-import { flagOf } from "../state/words.ts";
 
 const CHOICES = [
   { name: "dialect", label: "Dialect of XML", values: ["azure", "msccl", "rccl"] },

@@ -1,10 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Options } from "../../words/options.ts";
+import { flagOf, type Options, READING_OPTIONS } from "../../words/options.ts";
 import { Field } from "../parts/field.tsx";
 import { openFile } from "../state/actions.ts";
 import { trouble, unread, words } from "../state/store.ts";
-import { flagOf, READING_OPTIONS } from "../state/words.ts";
 import { failureAt } from "./failures.ts";
 
 const FIELDS: Readonly<Record<(typeof READING_OPTIONS)[number], { label: string; placeholder: string }>> = {

@@ -1,11 +1,11 @@
 import { batch } from "@preact/signals";
-import type { Options, Progress } from "../../words/options.ts";
+import { flagOf, type Options, type Progress } from "../../words/options.ts";
 import type { NetworkView, Opened, Subject } from "../protocol.ts";
 import { ask, RequestError } from "./client.ts";
 import { saveFile } from "./save.ts";
 import { selectedIn } from "./selected.ts";
 import { before, busy, hovered, made, network, notes, program, selection, trouble, unread, words } from "./store.ts";
-import { flagOf, makeWish, networkWish, type ViewName, type Words, withNetwork, withOptions } from "./words.ts";
+import { makeWish, networkWish, type ViewName, type Words, withNetwork, withOptions } from "./words.ts";
 
 /** All that changes the page's state. */
 
@@ -61,6 +61,13 @@ export async function readNetwork(): Promise<boolean> {
     if (reading === controller) complain("network", error);
     return false;
   }
+}
+
+/** Lets go of the network that is read, or would be when the typing pauses: another one is there. */
+function stopReading(): void {
+  clearTimeout(typing);
+  reading?.abort();
+  reading = null;
 }
 
 function showNetwork(view: NetworkView): void {
@@ -180,6 +187,7 @@ export async function openFile(file: File, options: Options = {}): Promise<Opene
       { file: given, options },
       { signal: controller.signal, onProgress: showing(controller) },
     );
+    if (opened.kind !== "program") stopReading();
     batch(() => {
       before.value = null;
       unread.value = null;

@@ -1,6 +1,6 @@
-import type { Options } from "../../words/options.ts";
+import { flagOf, NETWORK_OPTIONS, type Options } from "../../words/options.ts";
 import { optionComplaint } from "./address-options.ts";
-import { MAKE_OPTIONS, NETWORK_OPTIONS, VIEWS, type ViewName, type Words } from "./words.ts";
+import { MAKE_OPTIONS, VIEWS, type ViewName, type Words } from "./words.ts";
 
 /**
  * The fragment of the page's address, which browsers send to nobody: `#topology=mesh:4x4&collective=allgather&view=time`.
@@ -26,14 +26,10 @@ const FLAGS: Readonly<Record<string, readonly [name: string, value: boolean]>> =
   offload: ["offload", true],
   "no-nvls": ["nvls", false],
 };
-const VALUED = new Map([...NETWORK_OPTIONS, ...MAKE_OPTIONS].map((name) => [kebab(name), name] as const));
+/** Options with a value, by their names on the command line. */
+const VALUED = new Map([...NETWORK_OPTIONS, ...MAKE_OPTIONS].map((name) => [flagOf(name).slice(2), name] as const));
 VALUED.delete("offload");
 VALUED.delete("nvls");
-
-/** Returns an option's name on the command line: "switch-degree" for "switchDegree". */
-function kebab(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
 
 /** Returns what a value of an address stands for; null for a broken one. */
 function decoded(text: string): string | null {

@@ -1,4 +1,4 @@
-import type { Options } from "../../words/options.ts";
+import { NETWORK_OPTIONS, type Options } from "../../words/options.ts";
 import type { GivenFile, MakeWish, NetworkWish } from "../protocol.ts";
 
 /** What the page shows, in words: the whole of what an address says, and all that is kept. */
@@ -14,9 +14,6 @@ export interface Words {
 export const VIEWS = ["network", "time", "trees", "links", "steps", "bound", "compare"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
-/** Say what a network's file leaves open. */
-export const READING_OPTIONS = ["gpu", "assume", "nodes", "profileSize", "profileScale"] as const;
-export const NETWORK_OPTIONS = ["without", "degrade", ...READING_OPTIONS] as const;
 export const MAKE_OPTIONS = [
   "collective",
   "size",
@@ -78,7 +75,3 @@ export function withOptions(words: Words, changes: Options): Words {
   );
   return { ...words, options };
 }
-
-/** Returns the name of an option as the command line writes it: "--time-limit" for "timeLimit". */
-export const flagOf = (option: string): string =>
-  `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -6,8 +6,8 @@ import { isJoint, isScheduleText, readScheduleText } from "../../import/schedule
 import type { Program } from "../../model/program.ts";
 import type { AnySchedule } from "../../model/schedule.ts";
 import type { Topology } from "../../model/topology.ts";
-import type { Options } from "../../words/options.ts";
-import { NETWORK_OPTIONS, topologyOptions } from "../../words/topology-options.ts";
+import { NETWORK_OPTIONS, type Options } from "../../words/options.ts";
+import { topologyOptions } from "../../words/topology-options.ts";
 import { refuseOptions } from "../../words/values.ts";
 import type { GivenFile } from "../protocol.ts";
 import { bytesOf, textIn } from "./given-file.ts";

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readAddress, saysNothing, writeAddress } from "../../../src/web/state/address.ts";
-import { MAKE_OPTIONS, NETWORK_OPTIONS, VIEWS, type Words } from "../../../src/web/state/words.ts";
+import { MAKE_OPTIONS, VIEWS, type Words } from "../../../src/web/state/words.ts";
+import { NETWORK_OPTIONS } from "../../../src/words/options.ts";
 
 const wordsWith = (given: Partial<Words>): Words => ({
   topology: "mesh:4x4",
