@@ -171,7 +171,9 @@ function placeSwitches(
       return below.length === 0 ? span / 2 : below.reduce((sum, v) => sum + x[v], 0) / below.length;
     };
     const wishes = new Map(members[level].map((node) => [node, wish(node)]));
-    const order = members[level].sort((a, b) => (wishes.get(a) as number) - (wishes.get(b) as number) || a - b);
+    // switches of like wishes (rails) stand in their order
+    const near = (node: number): number => Math.round((wishes.get(node) as number) / LEAST_GAP);
+    const order = members[level].sort((a, b) => near(a) - near(b) || a - b);
     const gap = Math.max(LEAST_GAP, Math.min(104, Math.max(span, 300) / order.length));
     const places = spreadOut(
       order.map((node) => wishes.get(node) as number),

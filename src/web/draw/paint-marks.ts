@@ -79,7 +79,9 @@ export function paintDots(
     // squares are painted several times as fast
     const isSquare = dots.length > MOST_ROUND;
     for (const { wire, forward, at } of alike) {
-      const along = forward ? at : 1 - at;
+      const rim = rimOf(network, wire);
+      const way = rim + at * (1 - 2 * rim);
+      const along = forward ? way : 1 - way;
       const { x, y } = pointOn(network, wire, along);
       const [dx, dy] = direction(network, wire, along, forward);
       const [centreX, centreY] = [x - dy * size * 0.7, y + dx * size * 0.7];
@@ -92,6 +94,12 @@ export function paintDots(
     }
     if (!isSquare) context.fill();
   }
+}
+
+/** Returns the share of a wire that lies under the node at each of its ends, so that nothing covers a node's name. */
+function rimOf({ placement: { x, y, radius }, wires: { a, b } }: NetworkView, wire: number): number {
+  const length = Math.hypot(x[a[wire]] - x[b[wire]], y[a[wire]] - y[b[wire]]);
+  return length > 0 ? Math.min(0.3, radius / length) : 0;
 }
 
 /** Returns whether marks change what lies under them. */

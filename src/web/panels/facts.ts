@@ -15,7 +15,10 @@ export function factsOf(
     ["Schedule", trees === undefined ? kind : `${count(trees)} trees, ${count(pieces ?? 1)} pieces a copy`],
     ...(transfers === null ? [] : [["Transfers", count(transfers)] as [string, string]]),
     ...(phases === undefined ? [] : [["Phases", count(phases)] as [string, string]]),
-    ["Size", `${formatSize(collective.sizeBytes)}, ${count(collective.chunksPerNpu)} chunks per NPU`],
+    [
+      "Size",
+      `${formatSize(collective.sizeBytes)}, ${count(collective.chunksPerNpu)} ${collective.chunksPerNpu === 1 ? "chunk" : "chunks"} per NPU`,
+    ],
     ["Network", `${topology.name || "unnamed"}, ${count(topology.npus)} NPUs, ${count(topology.links)} links`],
     ...(synthesis === null
       ? []
