@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { formatTime, PS_PER_US } from "../../model/units.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import type { AnyReport, ScheduleView } from "../protocol.ts";
@@ -133,16 +133,22 @@ function Notes({ schedule: { report, violations } }: { readonly schedule: Schedu
 /** The fingerprint of the schedule's file: worked out when asked, for the file has to be written. */
 function Sha256({ schedule: { ref } }: { readonly schedule: ScheduleView }) {
   const told = useSignal<string | null>(null);
+  const asked = useRef("");
   useEffect(() => {
     told.value = null;
-  }, [ref.id]);
+    asked.current = "";
+  }, [ref.id, told]);
   const find = async (): Promise<void> => {
     told.value = "...";
+    asked.current = ref.id;
+    const tell = (text: string): void => {
+      if (asked.current === ref.id) told.value = text;
+    };
     try {
       const { sha256 } = await ask("file", { schedule: ref });
-      told.value = sha256 ?? "This page is not in a secure context (https or localhost), where browsers hash nothing.";
+      tell(sha256 ?? "This page is not in a secure context (https or localhost), where browsers hash nothing.");
     } catch (error) {
-      told.value = sentenceOf(error as Error);
+      tell(sentenceOf(error as Error));
     }
   };
   return (

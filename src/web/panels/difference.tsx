@@ -1,5 +1,5 @@
 import { linesOf, sentenceOf } from "../state/difference.ts";
-import { before, busy, type Made, made, trouble, words } from "../state/store.ts";
+import { before, busy, isStale, type Made, made, trouble, words } from "../state/store.ts";
 import { changes, comparing, isChanged, makeBefore, restoreAll, sameButChanges, setGroup } from "../state/what-if.ts";
 import { changeText } from "../state/what-if-changes.ts";
 import "./difference.css";
@@ -10,7 +10,7 @@ const MOST_NAMED = 4;
 export function Difference() {
   if (!isChanged(words.value)) return null;
   const failure = trouble.value?.failure;
-  const after = made.value !== null && isChanged(made.value.words) ? made.value : null;
+  const after = made.value !== null && !isStale.value && isChanged(made.value.words) ? made.value : null;
   const past = before.value !== null && sameButChanges(before.value.words, words.value) ? before.value : null;
   return (
     <section class="difference" aria-label="What if">
@@ -28,8 +28,12 @@ export function Difference() {
         <>
           {after !== null && past !== null && <Comparison past={past} after={after} />}
           {after !== null && past === null && <Unknown />}
-          {after === null && busy.value === null && (
-            <p class="soft">Synthesize to see what it makes of the schedule.</p>
+          {after === null && (
+            <p class="soft">
+              {busy.value?.what === "make"
+                ? "The schedule follows ..."
+                : "Synthesize to see what it makes of the schedule."}
+            </p>
           )}
         </>
       )}

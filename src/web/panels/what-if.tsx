@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useEffect, useId } from "preact/hooks";
 import { formatBandwidth } from "../../model/units.ts";
 import { nodeFigures, nodeTitle, wayOf } from "../draw/tips.ts";
 import type { NetworkView } from "../protocol.ts";
@@ -97,6 +97,9 @@ function Bandwidth({ target }: { readonly target: Target }) {
   const factor = factorOf(changes.value, target.names);
   // what is dragged is shown at once, the network follows
   const wished = useSignal<number | null>(null);
+  useEffect(() => {
+    wished.value = null;
+  }, [factor, wished]);
   const shown = wished.value ?? factor;
   const set = (percent: number, atOnce: boolean): void => {
     if (!(percent > 0)) return;

@@ -39,15 +39,36 @@ export function optionsOf(changes: readonly Change[]): Options {
 function isPartOf(name: string, whole: string): boolean {
   const link = name.replace(/#\d+$/, "");
   return (
+    name === whole ||
     link === whole ||
     ["-", ">"].some((joint) => link.startsWith(whole + joint) || link.endsWith(joint + whole)) ||
-    (whole.includes("-") && link.replace(">", "-") === whole)
+    waysOf(whole).includes(name)
   );
 }
 
+/** Returns both directions of a link that a name means both ways, "a>b#2" and "b>a#2" of "a-b#2", wherever it may be cut. */
+function waysOf(name: string): string[] {
+  const [, link, number] = /^(.*?)(#\d+)?$/s.exec(name) as unknown as [string, string, string | undefined];
+  return Array.from(link, (letter, at) => (letter === "-" ? at : -1))
+    .filter((at) => at > 0)
+    .flatMap((at) => [`${link.slice(0, at)}>${link.slice(at + 1)}`, `${link.slice(at + 1)}>${link.slice(0, at)}`])
+    .map((way) => way + (number ?? ""));
+}
+
+/** Returns changes in which a link that was degraded both ways is degraded each way by itself, where one way is named. */
+const split = (changes: readonly Change[], names: readonly string[]): Change[] =>
+  changes.flatMap((change) => {
+    const way = change.factor === 0 ? undefined : waysOf(change.name).findIndex((one) => names.includes(one));
+    if (way === undefined || way < 0) return [change];
+    const pair = way - (way % 2);
+    return waysOf(change.name)
+      .slice(pair, pair + 2)
+      .map((name) => ({ name, factor: change.factor }));
+  });
+
 /** Returns the changes with more failures; what was degraded of them is gone with them. */
 export function withFailed(changes: readonly Change[], names: readonly string[]): Change[] {
-  const rest = changes.filter(
+  const rest = split(changes, names).filter(
     ({ name, factor }) => !names.some((gone) => (factor === 0 ? name === gone : isPartOf(name, gone))),
   );
   return [...rest, ...names.map((name) => ({ name, factor: 0 }))];
@@ -55,7 +76,10 @@ export function withFailed(changes: readonly Change[], names: readonly string[])
 
 /** Returns the changes with links or nodes degraded to a factor instead of what they were; 1 restores them. */
 export function withDegraded(changes: readonly Change[], names: readonly string[], factor: number): Change[] {
-  const rest = changes.filter((change) => change.factor === 0 || !names.includes(change.name));
+  const both = names.flatMap(waysOf);
+  const rest = split(changes, names).filter(
+    (change) => change.factor === 0 || ![...names, ...both].includes(change.name),
+  );
   return factor === 1 ? rest : [...rest, ...names.map((name) => ({ name, factor }))];
 }
 
@@ -64,7 +88,7 @@ export const withoutChange = (changes: readonly Change[], { name, factor }: Chan
 
 /** Returns the factor that names were degraded to; 1 where they were not. */
 export const factorOf = (changes: readonly Change[], names: readonly string[]): number =>
-  changes.find(({ name, factor }) => factor !== 0 && names.includes(name))?.factor ?? 1;
+  split(changes, names).find(({ name, factor }) => factor !== 0 && names.includes(name))?.factor ?? 1;
 
 /** Returns a change in words: "7 failed", "a-b at 50 %". */
 export const changeText = ({ name, factor }: Change): string =>

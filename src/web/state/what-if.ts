@@ -17,6 +17,9 @@ export const changes = computed<readonly Change[]>(() => changesOf(words.value.o
 /** Whether a schedule follows each change: there was one, or the user waits for one. */
 const follows = (): boolean => made.value !== null || busy.value?.what === "make";
 
+/** Whether a schedule is to follow when the network was read, of this change or of one that comes before that. */
+let willFollow = false;
+
 /** The words without what was changed. */
 const unchanged = (given: Words): Words =>
   withOptions(given, { without: undefined, degrade: undefined, group: undefined, outsiders: undefined });
@@ -33,13 +36,16 @@ export const isChanged = (given: Words): boolean =>
 async function change(options: Options): Promise<void> {
   clearTimeout(pause);
   const last = made.value;
-  if (last !== null && !isChanged(last.words)) before.value = last;
-  const doesFollow = follows();
+  // a schedule that was opened is of other words: its collective and size are those of its file
+  if (last !== null && last.schedule.ref.wish !== null && !isChanged(last.words)) before.value = last;
+  willFollow ||= follows();
   // what is being made is of no use any more
   if (busy.value?.what === "make") cancel();
   const wasRead = await changeOptions(options);
   if (!isChanged(words.value)) before.value = null;
-  if (wasRead && doesFollow) await synthesize();
+  if (!wasRead || !willFollow) return;
+  willFollow = false;
+  await synthesize();
 }
 
 let pause: ReturnType<typeof setTimeout> | undefined;

@@ -51,6 +51,27 @@ describe("changes of a network", () => {
     expect(factorOf([], ["0-1"])).toBe(1);
   });
 
+  it("lose one of several degraded links", () => {
+    const all = ["0-1", "0-1#2", "0-1#3"];
+    const changes = withFailed(withDegraded([], all, 0.5), ["0-1#3"]);
+    expect(optionsOf(changes)).toEqual({ without: "0-1#3", degrade: "0-1=0.5,0-1#2=0.5" });
+  });
+
+  it("tell the ways of a link apart: none is degraded twice", () => {
+    const both = withDegraded([], ["0-1", "0-1#2"], 0.5);
+    expect(factorOf(both, ["1>0", "1>0#2"])).toBe(0.5);
+    const one = withDegraded(both, ["1>0"], 0.25);
+    expect(optionsOf(one)["degrade"]).toBe("0>1=0.5,0-1#2=0.5,1>0=0.25");
+    expect(optionsOf(withDegraded(one, ["0-1", "0-1#2"], 0.75))["degrade"]).toBe("0-1=0.75,0-1#2=0.75");
+    expect(optionsOf(withDegraded(one, ["0-1", "0-1#2"], 1))["degrade"]).toBeUndefined();
+    const cut = withFailed(withFailed(withDegraded([], ["0-1"], 0.5), ["0>1"]), ["1>0"]);
+    expect(optionsOf(cut)).toEqual({ without: "0>1,1>0", degrade: undefined });
+    expect(optionsOf(withFailed(withDegraded([], ["1>0"], 0.5), ["0-1"]))["degrade"]).toBeUndefined();
+    expect(optionsOf(withDegraded(withDegraded([], ["a-b-c"], 0.5), ["b-c>a"], 0.1))["degrade"]).toBe(
+      "a>b-c=0.5,b-c>a=0.1",
+    );
+  });
+
   it("are taken back one by one", () => {
     const changes = withFailed(withDegraded([], ["2-3"], 0.5), ["0-1"]);
     expect(withoutChange(changes, { name: "0-1", factor: 0 })).toEqual([{ name: "2-3", factor: 0.5 }]);
