@@ -9,6 +9,7 @@ import { formatSize, parseSize } from "../../model/units.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
 import { count, percent, significant, timeText } from "../../words/amounts.ts";
 import { membershipOf } from "../../words/collective-options.ts";
+import { comparisonCsv } from "../../words/comparison-csv.ts";
 import { synthesisOptions, withoutAuto } from "../../words/synthesis-options.ts";
 import { listOf, namedCollective, oneOf, textOf } from "../../words/values.ts";
 import type { Context } from "../context.ts";
@@ -80,7 +81,7 @@ function textIn(
     case "json":
       return `${JSON.stringify(comparison, null, 2)}\n`;
     case "csv":
-      return csv(rows);
+      return comparisonCsv(rows);
     case "nccl-tests":
       return ncclTestsTable(run);
     case "nccl-tests-json":
@@ -123,24 +124,6 @@ const ranksOf = ({ options }: Context, { npuCount }: Topology): number => {
 /** Boxes of GPUs, by the groups of the network; 1 where there are none. */
 const boxesOf = ({ nodeTraits, npuCount }: Topology): number =>
   new Set(nodeTraits.slice(0, npuCount).map(({ group }) => group ?? "")).size;
-
-const COLUMNS = [
-  "sizeBytes",
-  "algorithm",
-  "us",
-  "algbwGBps",
-  "busbwGBps",
-  "ofLimit",
-  "synthesisMs",
-  "best",
-  "chunks",
-  "verified",
-] as const;
-
-function csv(rows: readonly ComparisonRow[]): string {
-  const lines = rows.map((row) => COLUMNS.map((column) => row[column] ?? "").join(","));
-  return `${[COLUMNS.join(","), ...lines].join("\n")}\n`;
-}
 
 const gbps = (value: number | null): string => (value === null ? "-" : significant(value));
 

@@ -3,7 +3,7 @@ import type { Comparison, ComparisonRow } from "../../../src/compare.ts";
 import type { ChartLine } from "../../../src/web/parts/chart-model.ts";
 import { algorithmsIn, axesOf, linesOf, sizesIn } from "../../../src/web/views/compare/series.ts";
 import { sizesOf, sizeWord, withEnd } from "../../../src/web/views/compare/sizes.ts";
-import { csvOf, fileStem, jsonOf } from "../../../src/web/views/compare/table-text.ts";
+import { fileStem, jsonOf } from "../../../src/web/views/compare/table-text.ts";
 
 describe("sizes", () => {
   it("go from one to another, the last included", () => {
@@ -85,16 +85,6 @@ describe("the lines of a comparison", () => {
 });
 
 describe("a comparison as files", () => {
-  it("is CSV with a line for each row", () => {
-    expect(csvOf(comparison).split("\n")).toEqual([
-      "sizeBytes,algorithm,us,algbwGBps,busbwGBps,ofLimit,synthesisMs,best,chunks,verified",
-      "1024,ring,8,0.128,0.256,0.25,1,false,1,true",
-      "1024,tacos,4,0.256,0.512,0.5,1,true,1,true",
-      "4096,tacos,5,0.8192,1.6384,0.4,1,true,1,true",
-      "",
-    ]);
-    expect(csvOf({ rows: [{ ...row(8, "ring", 0), algbwGBps: null, busbwGBps: null }] })).toContain("8,ring,0,,,");
-  });
   it("is JSON that says the same", () => expect(JSON.parse(jsonOf(comparison))).toEqual(comparison));
   it("is named after network and collective", () => {
     expect(fileStem(comparison)).toBe("dgx-a100-2.allgather.comparison");

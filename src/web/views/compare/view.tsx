@@ -3,6 +3,7 @@ import "./compare.css";
 import type { Comparison, ComparisonRow } from "../../../compare.ts";
 import { formatSize } from "../../../model/units.ts";
 import { count } from "../../../words/amounts.ts";
+import { comparisonCsv } from "../../../words/comparison-csv.ts";
 import { changeOptions, say, synthesize } from "../../state/actions.ts";
 import { saveFile } from "../../state/save.ts";
 import { busy, welcome, words } from "../../state/store.ts";
@@ -12,7 +13,7 @@ import { Controls } from "./controls.tsx";
 import { asked, comparison, running, wishText } from "./run.ts";
 import { algorithmsIn, sizesIn } from "./series.ts";
 import { sizeWord } from "./sizes.ts";
-import { csvOf, fileStem, jsonOf } from "./table-text.ts";
+import { fileStem, jsonOf } from "./table-text.ts";
 
 /** Which algorithm is best at which size. */
 export function View() {
@@ -61,7 +62,7 @@ function Found({ found }: { readonly found: Comparison }) {
       </p>
       <ComparisonChart comparison={found} order={order} onMake={(row) => void make(row)} />
       <div class="compare-files">
-        <button type="button" onClick={() => save(csvOf(found), "csv", "text/csv")}>
+        <button type="button" onClick={() => save(comparisonCsv(found.rows), "csv", "text/csv")}>
           Save as CSV
         </button>
         <button type="button" onClick={() => save(jsonOf(found), "json", "application/json")}>

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { plainName } from "../../../words/file-name.ts";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { HopsView } from "../../protocol.ts";
 import { saveFile } from "../../state/save.ts";
@@ -50,7 +51,7 @@ function Shown({ made: { network, words }, hops }: { readonly made: Made; readon
     const text = new XMLSerializer().serializeToString(drawing.current as SVGSVGElement);
     const name = [words.topology, words.options["collective"], "expanded"].filter(Boolean).join("-");
     const content = new Blob([text], { type: "image/svg+xml" });
-    saveFile({ name: `${name.replace(/[^A-Za-z0-9.]+/g, "-")}.svg`, content });
+    saveFile({ name: `${plainName(name)}.svg`, content });
   };
   const listed = chosen.value === null ? all : all.filter((hop) => hops.chunk[hop] === chosen.value);
   return (
