@@ -1,7 +1,7 @@
-import { isUtf8 } from "node:buffer";
 import { fstatSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { InputError } from "../errors.ts";
 import type { ByteSource } from "../import/bys-blocks.ts";
+import { utf8Text } from "../import/utf8.ts";
 
 /** V8's longest text, about; a larger file cannot be read at once. */
 const MOST_BYTES = 2 ** 29 - 25;
@@ -79,22 +79,7 @@ export const headOf = (source: ByteSource): Uint8Array => source.read(0, Math.mi
 export function textFrom(source: ByteSource, path: string, place: string): string {
   const { size } = source;
   if (size > MOST_BYTES) throw new InputError(place, `a file below ${MOST_BYTES} bytes`, `${path} of ${size} bytes`);
-  const { buffer, byteOffset, length } = source.read(0, size);
-  const bytes = Buffer.from(buffer, byteOffset, length);
-  if (isUtf16(bytes))
-    throw new InputError(nameOf(path), "a text in UTF-8 (`iconv -f UTF-16 -t UTF-8` makes one)", "UTF-16");
-  const text = bytes.toString("utf8");
-  if (isUtf8(bytes)) return text;
-  const at = text.indexOf("\ufffd");
-  const line = text.slice(0, at).split("\n");
-  const before = (line.at(-1) as string).slice(-20);
-  throw new InputError(`${nameOf(path)} line ${line.length}`, "a text in UTF-8", `${before}\ufffd, not UTF-8`);
-}
-
-/** Whether bytes are of UTF-16: they begin with its mark, or with one zero in two bytes. */
-function isUtf16(bytes: Uint8Array): boolean {
-  const [first = 1, second = 1] = bytes;
-  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff) || (first === 0) !== (second === 0);
+  return utf8Text(source.read(0, size), nameOf(path));
 }
 
 /** Returns a file's text. Throws InputError, which names `place`. */

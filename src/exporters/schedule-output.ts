@@ -7,7 +7,7 @@ import { aboutBytes, bysBytesOf, type Estimate, jsonBytesOf } from "../model/est
 import type { PhaseSchedule } from "../model/phase-schedule.ts";
 import type { Schedule } from "../model/slot-schedule.ts";
 import type { TreeFlow } from "../model/tree-flow.ts";
-import { expanded } from "./steps.ts";
+import { canExpand, expanded } from "./steps.ts";
 import type { OutputFile, World } from "./world.ts";
 
 /** Who is shown how far the work is. */
@@ -22,6 +22,9 @@ const MB = 1e6;
 
 /** Returns the format that a name asks for. */
 export const formatOf = (path: string): ScheduleFormat => (path.endsWith(".bys") ? "bys" : "json");
+
+/** Returns whether the JSON of a schedule can be written, and read back. */
+export const fitsJson = (schedule: Schedule): boolean => canExpand(schedule) && jsonBytesOf(schedule) <= MOST_JSON;
 
 /** Throws InputError where a file of that size would have no room, or could not be read back. */
 function refuse(output: OutputFile, format: ScheduleFormat, bytes: number): void {

@@ -19,13 +19,15 @@ const MOST_EXPANDED = 2e7;
 /** Phases of more transfers are not written as steps. */
 const MOST_OF_PHASES = 4e6;
 
+/** Returns whether a schedule can be written out transfer by transfer. */
+export const canExpand = (schedule: Schedule): boolean =>
+  !isSlotSchedule(schedule) || transfersOf(schedule) <= MOST_EXPANDED;
+
 /** Returns a schedule transfer by transfer. Throws InputError, which names `place`, where arrival logs have too many. */
 export function expanded(schedule: Schedule, place: string): StepSchedule {
-  const transfers = transfersOf(schedule);
-  if (isSlotSchedule(schedule) && transfers > MOST_EXPANDED) {
-    throw new InputError(place, `a schedule of at most ${MOST_EXPANDED.toExponential()} transfers`, transfers);
-  }
-  return stepsOf(schedule);
+  if (canExpand(schedule)) return stepsOf(schedule);
+  const most = `a schedule of at most ${MOST_EXPANDED.toExponential()} transfers`;
+  throw new InputError(place, most, transfersOf(schedule));
 }
 
 /** Returns the number of pieces of --chunks, or the best. Throws InputError. */

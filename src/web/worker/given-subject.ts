@@ -3,6 +3,7 @@ import { bytesSource, looksLikeBys, readBys } from "../../import/bys.ts";
 import { looksLikeProgram, readProgram } from "../../import/program.ts";
 import { formatOf, readTopology } from "../../import/recognise.ts";
 import { isJoint, isScheduleText, readScheduleText } from "../../import/schedule-text.ts";
+import { utf8Text } from "../../import/utf8.ts";
 import type { Program } from "../../model/program.ts";
 import type { AnySchedule } from "../../model/schedule.ts";
 import type { Topology } from "../../model/topology.ts";
@@ -10,7 +11,7 @@ import { NETWORK_OPTIONS, type Options } from "../../words/options.ts";
 import { topologyOptions } from "../../words/topology-options.ts";
 import { refuseOptions } from "../../words/values.ts";
 import type { GivenFile } from "../protocol.ts";
-import { bytesOf, textIn } from "./given-file.ts";
+import { bytesOf } from "./given-file.ts";
 
 /** What a file is, read. */
 export type Read =
@@ -30,7 +31,7 @@ export async function readGiven(file: GivenFile, options: Options = {}): Promise
     refuseOptions(options, NETWORK_OPTIONS, itself);
     return { kind: "schedule", schedule: readBys(bytesSource(bytes), name) };
   }
-  const text = textIn(bytes, name);
+  const text = utf8Text(bytes, name);
   if (looksLikeProgram(text)) {
     refuseOptions(options, NETWORK_OPTIONS, itself);
     return { kind: "program", program: readProgram(text, name) };

@@ -11,20 +11,16 @@ import { scheduleIn } from "./given-subject.ts";
 import type { Tools } from "./handlers.ts";
 import { madeFor } from "./make.ts";
 import { find, type Kept, put } from "./shelf.ts";
+import { toldOf } from "./told.ts";
 
 /** So many violations of a file are told. */
 const MOST_TOLD = 20;
 
 /** Returns what the judge finds wrong with a schedule, in sentences; the first few. */
-export function violationsOf(schedule: AnySchedule): readonly string[] {
+function violationsOf(schedule: AnySchedule): readonly string[] {
   const limit = { limit: MOST_TOLD };
-  const { violations, violationCount } = isPhaseSchedule(schedule)
-    ? verifyPhases(schedule, limit)
-    : isTreeFlow(schedule)
-      ? verifyTreeFlow(schedule, limit)
-      : verify(schedule, limit);
-  const told = violations.map(({ message }) => message);
-  return violationCount > told.length ? [...told, `... and ${violationCount - told.length} more`] : told;
+  if (isPhaseSchedule(schedule)) return toldOf(verifyPhases(schedule, limit));
+  return toldOf(isTreeFlow(schedule) ? verifyTreeFlow(schedule, limit) : verify(schedule, limit));
 }
 
 /** Returns a schedule that was read, judged, simulated and bounded. Throws InputError where it is too wrong for that. */

@@ -9,6 +9,7 @@ import { judged } from "./kept.ts";
 import { networkView } from "./network-view.ts";
 import { scheduleView } from "./schedule-view.ts";
 import { keep } from "./shelf.ts";
+import { toldOf } from "./told.ts";
 
 /** So many violations of a program are told. */
 const MOST_TOLD = 50;
@@ -33,16 +34,15 @@ export async function open(
 }
 
 function openedProgram(name: string, program: Program, { progress }: Tools): Opened {
-  const { violations, violationCount } = verifyProgram(program, {
+  const verdict = verifyProgram(program, {
     limit: MOST_TOLD,
     onProgress: (done, total) => progress({ what: "verifying", done, total, unit: "GPUs" }),
   });
-  const told = violations.map(({ message }) => message);
   return {
     kind: "program",
     name,
     explanation: explainProgram(program).join("\n"),
-    verified: violationCount === 0,
-    violations: violationCount > told.length ? [...told, `... and ${violationCount - told.length} more`] : told,
+    verified: verdict.violationCount === 0,
+    violations: toldOf(verdict),
   };
 }
