@@ -15,7 +15,7 @@ export const chosenAlgorithm = (): AlgorithmLine | null =>
   welcome.value?.algorithms.find(({ name }) => name === (words.value.options["algorithm"] ?? "tacos")) ?? null;
 
 /** Returns why an algorithm cannot be chosen for a collective; null where it can. */
-export const refusalFor = ({ collectives }: Pick<AlgorithmLine, "collectives">, kind: string, name: string) =>
+const refusalFor = ({ collectives }: Pick<AlgorithmLine, "collectives">, kind: string, name: string) =>
   collectives.includes(kind) ? null : `makes no ${name}`;
 
 /** Which algorithm, or the best of those that apply. */

@@ -3,7 +3,7 @@ import { formatTime } from "../../model/units.ts";
 import { busy, made, network, program } from "../state/store.ts";
 
 /** Returns what the window is called now. */
-export function titleNow(): string {
+function titleNow(): string {
   const name = "Banyan";
   if (busy.value?.what === "make") return `Synthesizing... - ${name}`;
   if (program.value !== null) return `${program.value.name} - ${name}`;

@@ -26,10 +26,8 @@ export interface ChartLine {
 }
 
 /** Colours that lines take in turns (chart.css has them for both schemes). */
-export const LINE_COLOURS = 8;
+const LINE_COLOURS = 8;
 export const lineColour = (line: number): string => `--chart-${(line % LINE_COLOURS) + 1}`;
-/** Shapes that markers take in turns, so that lines differ without their colours. */
-export const MARKER_SHAPES = 6;
 
 /** Returns the ends of an axis as places on it, a little apart where all values are the same. */
 export function endsOf(axis: ChartAxis, values: Iterable<number | null>): readonly [number, number] {

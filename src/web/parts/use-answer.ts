@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Answer, Failure, Refusal, ScheduleView } from "../protocol.ts";
-import { ask, RequestError } from "../state/client.ts";
+import type { Answer, Refusal, ScheduleView } from "../protocol.ts";
+import { ask, failureOf } from "../state/client.ts";
 
 /** Requests about a schedule as it is. */
 export type AboutSchedule = "loads" | "trees" | "timeline" | "hops";
@@ -13,10 +13,6 @@ export type Waiting<Value> =
 
 /** Answers by schedule, so that a view that is shown again need not ask again. */
 const known = new WeakMap<ScheduleView, Map<AboutSchedule, unknown>>();
-
-/** Returns what to say of a failed request. */
-export const failureOf = (error: unknown): Failure =>
-  error instanceof RequestError ? error.failure : { kind: "internal", place: null, message: (error as Error).message };
 
 /**
  * Returns what the worker answers about a schedule; "waiting" until then, "failed" with a sentence where it refuses or fails.

@@ -1,7 +1,7 @@
 import { batch } from "@preact/signals";
 import { flagOf, type Options, type Progress } from "../../words/options.ts";
 import type { NetworkView, Opened, Subject } from "../protocol.ts";
-import { ask, RequestError } from "./client.ts";
+import { ask, failureOf } from "./client.ts";
 import { saveFile } from "./save.ts";
 import { selectedIn } from "./selected.ts";
 import { before, busy, hovered, made, network, notes, program, selection, trouble, unread, words } from "./store.ts";
@@ -38,10 +38,7 @@ export function say(text: string): void {
 
 /** Shows what went wrong, beside what caused it; nothing where it was cancelled. */
 export function complain(about: About, error: unknown): void {
-  const failure =
-    error instanceof RequestError
-      ? error.failure
-      : { kind: "internal" as const, place: null, message: error instanceof Error ? error.message : String(error) };
+  const failure = failureOf(error);
   if (failure.kind !== "cancelled") trouble.value = { about, failure };
 }
 

@@ -25,6 +25,12 @@ export class RequestError extends Error {
   }
 }
 
+/** Returns what to say of an error: of a request, or of the page's own. */
+export const failureOf = (error: unknown): Failure =>
+  error instanceof RequestError
+    ? error.failure
+    : { kind: "internal", place: null, message: error instanceof Error ? error.message : String(error) };
+
 interface Pending {
   readonly order: Extract<Order, { readonly kind: "ask" }>;
   readonly settle: (answer: Answer<RequestName>) => void;

@@ -1,7 +1,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { Options } from "../../words/options.ts";
 import { cancel, changeOptions, synthesize } from "./actions.ts";
-import { ask, RequestError } from "./client.ts";
+import { ask, failureOf } from "./client.ts";
 import { before, busy, made, words } from "./store.ts";
 import { type Change, changesOf, optionsOf, withDegraded, withFailed, withoutChange } from "./what-if-changes.ts";
 import { makeWish, type Words, withOptions } from "./words.ts";
@@ -90,7 +90,7 @@ export async function makeBefore(): Promise<void> {
       comparing.value = { isBusy: false, trouble: "" };
     });
   } catch (error) {
-    const text = error instanceof RequestError ? error.failure.message : String(error);
+    const text = failureOf(error).message;
     comparing.value = { isBusy: false, trouble: text };
   }
 }

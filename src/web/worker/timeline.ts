@@ -16,7 +16,7 @@ export interface Slices {
 }
 
 /** Returns how many links all moves take. */
-export function sliceCount({ way, ways: { linkOffset } }: Moves): number {
+function sliceCount({ way, ways: { linkOffset } }: Moves): number {
   let slices = 0;
   for (let i = 0; i < way.length; i++) slices += linkOffset[way[i] + 1] - linkOffset[way[i]];
   return slices;

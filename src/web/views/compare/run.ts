@@ -1,9 +1,8 @@
 import { batch, signal } from "@preact/signals";
 import type { Comparison } from "../../../compare.ts";
 import type { Progress } from "../../../words/options.ts";
-import { failureOf } from "../../parts/use-answer.ts";
 import type { AlgorithmLine, Failure, MakeWish } from "../../protocol.ts";
-import { ask } from "../../state/client.ts";
+import { ask, failureOf } from "../../state/client.ts";
 import { welcome, words } from "../../state/store.ts";
 import { makeWish } from "../../state/words.ts";
 import { FIRST_RANGE, type SizeRange, sizesOf, sizeWord } from "./sizes.ts";

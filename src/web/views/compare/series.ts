@@ -13,7 +13,7 @@ export const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
   share: "Share of the limit",
 };
 
-export const LIMIT = "limit";
+const LIMIT = "limit";
 
 interface Measured {
   readonly us: number;

@@ -38,7 +38,7 @@ const STEPS = 40;
 type Rgb = readonly [number, number, number];
 
 /** Returns a colour of OKLCH in sRGB, 0 .. 255; chroma is reduced until it fits. */
-export function oklch(lightness: number, chroma: number, hue: number): Rgb {
+function oklch(lightness: number, chroma: number, hue: number): Rgb {
   const angle = (hue * Math.PI) / 180;
   for (let c = chroma; ; c *= 0.9) {
     const rgb = linearRgb(lightness, c * Math.cos(angle), c * Math.sin(angle));
