@@ -22,7 +22,7 @@ export function Answer() {
       <h2 class="unseen">Result</h2>
       {last === null ? (
         <div class="answer-head">
-          <p class="answer-sentence soft">
+          <p class="answer-sentence answer-before soft">
             {view === null
               ? "Reading the network..."
               : `${view.name || "The network"}: ${view.sizeText}. Synthesize to get a verified schedule and how close it is to what is possible.`}

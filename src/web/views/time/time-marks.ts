@@ -80,7 +80,9 @@ function dotsOf(moment: Moment, hops: readonly number[]): Dot[] {
 }
 
 /** Returns the wires of hops in the colours of their chunks, those alike together; sums are dashed. */
-function wiresOf({ network, holdings, palette }: Moment, hops: readonly number[], width?: number): WireMark[] {
+function wiresOf(moment: Moment, hops: readonly number[], width?: number): WireMark[] {
+  if (hops.length > MOST_DOTS) return topmostOf(moment, hops, width);
+  const { network, holdings, palette } = moment;
   const { chunk, reduces } = holdings.hops;
   const byColour = new Map<number, WireMark[]>();
   const hasArrows = hops.length <= MOST_ARROWS;
@@ -101,6 +103,26 @@ function wiresOf({ network, holdings, palette }: Moment, hops: readonly number[]
     });
   }
   return [...byColour.keys()].sort((x, y) => x - y).flatMap((key) => byColour.get(key) as WireMark[]);
+}
+
+/** Returns each wire once, as the hop that would be painted last shows it: more hops than there are wires hide each other. */
+function topmostOf({ network, holdings, palette }: Moment, hops: readonly number[], width?: number): WireMark[] {
+  const { chunk, reduces, wires, wireOffset } = holdings.hops;
+  const top = new Int32Array(network.wires.a.length).fill(-1);
+  for (const hop of hops) {
+    const key = 2 * palette.ofChunk(chunk[hop]) + reduces[hop];
+    for (let i = wireOffset[hop]; i < wireOffset[hop + 1]; i++) if (top[wires[i]] < key) top[wires[i]] = key;
+  }
+  const used = Array.from(top.keys()).filter((wire) => top[wire] >= 0);
+  return used
+    .sort((x, y) => top[x] - top[y])
+    .map((wire) => ({
+      wire,
+      forward: null,
+      colour: palette.css[top[wire] >> 1],
+      dashed: (top[wire] & 1) === 1,
+      ...(width === undefined ? {} : { width }),
+    }));
 }
 
 /** The way of a chunk so far, what is under way of it, and where it began (or is summed). */

@@ -48,6 +48,29 @@ function moment(time: number, chunk: number | null = null, npu: number | null = 
   return { network: NETWORK, holdings, palette, time, active: new UnderWay(HOPS).at(time), shares, chunk, npu };
 }
 
+describe("what the network shows of thousands of hops", () => {
+  const many: HopsView = {
+    ...HOPS,
+    chunk: Int32Array.from({ length: 9000 }, (_, hop) => hop % 2),
+    source: new Int32Array(9000).fill(0),
+    target: new Int32Array(9000).fill(1),
+    startPs: new Float64Array(9000),
+    endPs: new Float64Array(9000).fill(20),
+    reduces: Uint8Array.from({ length: 9000 }, (_, hop) => (hop === 8999 ? 1 : 0)),
+    wireOffset: Int32Array.from({ length: 9001 }, (_, hop) => hop),
+    wires: Int32Array.from({ length: 9000 }, (_, hop) => (hop === 0 ? 2 : 3)),
+  };
+
+  it("is each wire once, as the hop that covers the others shows it", () => {
+    const active = Array.from({ length: 9000 }, (_, hop) => hop);
+    const { wires } = marksAt({ ...moment(5), holdings: holdingsOf(many, 3), active });
+    expect(wires).toEqual([
+      { wire: 2, forward: null, colour: palette.css[palette.ofChunk(0)], dashed: false },
+      { wire: 3, forward: null, colour: palette.css[palette.ofChunk(1)], dashed: true },
+    ]);
+  });
+});
+
 describe("what the network shows at a time", () => {
   it("follows a hop over its wires, each in its direction", () => {
     const seen: [number, boolean][] = [];
