@@ -34,12 +34,14 @@ export interface MakeWish {
 
 /**
  * A schedule that was made or opened. The worker finds it by `id` while it lives; another worker reads the file again, or makes
- * it again from the wish: the same words give the same bytes.
+ * it again from the wish: the same words give the same bytes, but where a limit on time decides.
  */
 export interface ScheduleRef {
   readonly id: string;
   readonly file: GivenFile | null;
   readonly wish: MakeWish | null;
+  /** How long it takes in microseconds, where a limit on time decided which one was found: another run may find another. */
+  readonly us: number | null;
 }
 
 /** What an export is about. */

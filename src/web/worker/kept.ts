@@ -9,7 +9,7 @@ import { verify } from "../../verify/verify.ts";
 import type { ScheduleRef } from "../protocol.ts";
 import { scheduleIn } from "./given-subject.ts";
 import type { Tools } from "./handlers.ts";
-import { madeFor } from "./make.ts";
+import { madeFor, usOf } from "./make.ts";
 import { find, type Kept, put } from "./shelf.ts";
 import { toldOf } from "./told.ts";
 
@@ -49,8 +49,15 @@ export async function keptFor(ref: ScheduleRef, tools: Tools): Promise<Kept> {
   return kept;
 }
 
-async function again({ file, wish }: ScheduleRef, tools: Tools): Promise<Kept> {
+async function again({ file, wish, us }: ScheduleRef, tools: Tools): Promise<Kept> {
   if (file !== null) return judged(await scheduleIn(file), file.name, tools);
-  if (wish !== null) return madeFor(wish, tools);
+  if (wish !== null) {
+    const made = await madeFor(wish, tools);
+    if (us === null || usOf(made.report) === us) return made;
+    throw new InputError(
+      "the schedule",
+      "the one that is shown (its maker ended, and the limit on time found another one this time: synthesize again)",
+    );
+  }
   throw new InputError("the schedule", "one that was made or opened");
 }

@@ -21,6 +21,9 @@ function madeOn(topology: Topology, { options }: MakeWish, { engine, signal, pro
   return synthesize(engine, topology, { ...request, signal, onProgress: (step) => progress(progressOf(step)) });
 }
 
+/** Returns how long a schedule takes, in microseconds. */
+export const usOf = ({ simulated, time }: Kept["report"]): number => (simulated ?? time).us;
+
 /** Returns what a wish asks for: synthesized, verified, simulated, bounded. Throws as synthesize does. */
 export async function madeFor(wish: MakeWish, tools: Tools): Promise<Kept> {
   const { topology } = await partAndWholeOf(wish.network);
@@ -36,7 +39,8 @@ export async function make({ wish }: { readonly wish: MakeWish }, tools: Tools):
   const started = performance.now();
   const networks = await partAndWholeOf(wish.network);
   const made = await madeOn(networks.topology, wish, tools);
-  const ref: ScheduleRef = { id: keep(made), file: null, wish };
+  const us = made.report.deterministic ? null : usOf(made.report);
+  const ref: ScheduleRef = { id: keep(made), file: null, wish, us };
   const ms = performance.now() - started;
   return {
     ...scheduleView(ref, made, ms),

@@ -25,7 +25,7 @@ export async function open(
   if (read.kind === "program") return openedProgram(file.name, read.program, tools);
   const started = performance.now();
   const { violations, ...kept } = judged(read.schedule, file.name, tools);
-  const ref = { id: keep(kept), file, wish: null };
+  const ref = { id: keep(kept), file, wish: null, us: null };
   return {
     kind: "schedule",
     network: networkView(read.schedule.topology),

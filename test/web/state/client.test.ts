@@ -47,7 +47,7 @@ let starting: () => Promise<unknown> = async () => new FakeWorker();
 vi.mock("../../../src/web/state/start-maker.ts", () => ({ startMaker: () => starting() }));
 
 const wish = { topology: "ring:4", file: null, options: {} };
-const schedule = { id: "1", file: null, wish: null };
+const schedule = { id: "1", file: null, wish: null, us: null };
 const newest = (): FakeWorker => FakeWorker.all.at(-1) as FakeWorker;
 const soon = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
 

@@ -25,7 +25,8 @@ vi.mock("../../../src/web/state/client.ts", () => {
       };
       asked.push({ name, given, signal, answer });
     });
-  return { ask, RequestError };
+  const failureOf = (error: RequestError): RequestError["failure"] => error.failure;
+  return { ask, failureOf, RequestError };
 });
 vi.stubGlobal("requestAnimationFrame", (): number => 0);
 

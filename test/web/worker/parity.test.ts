@@ -47,6 +47,13 @@ describe("file: the bytes of the command line", () => {
     expect(again.sha256).toBe(first.sha256);
   });
 
+  it("of a worker that finds another one, as a limit on time decided, is none", async () => {
+    const { ref } = await ask("make", { wish: wishOf("mesh:3x3", { collective: "allgather", size: "9MiB" }) });
+    expect(ref.us).toBeNull();
+    const other = { ...ref, id: "of another worker", us: 1 };
+    await expect(ask("file", { schedule: other })).rejects.toThrow("the one that is shown");
+  });
+
   it("of one that was opened is itself", async () => {
     const { ref } = await ask("make", { wish: wishOf("mesh:3x3", { collective: "allgather", size: "9MiB" }) });
     const { file, sha256: told } = await ask("file", { schedule: ref });
