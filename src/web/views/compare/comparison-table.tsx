@@ -1,6 +1,7 @@
 import type { Comparison, ComparisonRow } from "../../../compare.ts";
 import { formatSize } from "../../../model/units.ts";
 import { gbpsText, percent, timeText } from "../../../words/amounts.ts";
+import { ColumnHeads } from "../../parts/column-heads.tsx";
 
 interface ComparisonTableProps {
   readonly comparison: Comparison;
@@ -14,29 +15,9 @@ export function ComparisonTable({ comparison: { rows, references, limits }, onMa
     <div class="compare-scroll">
       <table class="compare-table">
         <caption class="unseen">Time, bandwidth and share of the limit by size and algorithm</caption>
-        <thead>
-          <tr>
-            <th scope="col">Algorithm</th>
-            <th scope="col" class="n">
-              Time
-            </th>
-            <th scope="col" class="n">
-              Alg. bandwidth
-            </th>
-            <th scope="col" class="n">
-              Bus bandwidth
-            </th>
-            <th scope="col" class="n">
-              Of the limit
-            </th>
-            <th scope="col" class="n">
-              Chunks
-            </th>
-            <th scope="col" class="n">
-              Synthesis
-            </th>
-          </tr>
-        </thead>
+        <ColumnHeads
+          names={["Algorithm", "Time", "Alg. bandwidth", "Bus bandwidth", "Of the limit", "Chunks", "Synthesis"]}
+        />
         {limits.map(({ sizeBytes, limit }) => (
           <tbody key={sizeBytes}>
             <tr class="compare-size">

@@ -1,5 +1,6 @@
 import { formatBandwidth, formatTime } from "../../../model/units.ts";
 import { percent } from "../../../words/amounts.ts";
+import { ColumnHeads } from "../../parts/column-heads.tsx";
 import type { LoadsView, NetworkView } from "../../protocol.ts";
 import { extremes, type Spread } from "./figures.ts";
 
@@ -40,20 +41,7 @@ function LinkTable({ network, loads, shares, chosenWire, onWire, caption, links 
     <div class="links-scroll">
       <table class="links-table">
         <caption>{caption}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Link</th>
-            <th scope="col" class="n">
-              Bandwidth
-            </th>
-            <th scope="col" class="n">
-              Busy for
-            </th>
-            <th scope="col" class="n">
-              Share
-            </th>
-          </tr>
-        </thead>
+        <ColumnHeads names={["Link", "Bandwidth", "Busy for", "Share"]} />
         <tbody>
           {links.map((link) => (
             <tr key={link} data-chosen={wires.ofLink[link] === chosenWire}>
@@ -94,23 +82,7 @@ export function ClassTable({
     <div class="links-scroll">
       <table class="links-table">
         <caption>By class of bandwidth</caption>
-        <thead>
-          <tr>
-            <th scope="col">Class</th>
-            <th scope="col" class="n">
-              Links
-            </th>
-            <th scope="col" class="n">
-              Mean
-            </th>
-            <th scope="col" class="n">
-              Busiest
-            </th>
-            <th scope="col" class="n">
-              Unused
-            </th>
-          </tr>
-        </thead>
+        <ColumnHeads names={["Class", "Links", "Mean", "Busiest", "Unused"]} />
         <tbody>
           {spreads.map(({ links, mean, most, idle }, i) => (
             <tr key={network.classes[i]?.text}>

@@ -3,8 +3,8 @@ import { formatTime } from "../../../model/units.ts";
 import { percent } from "../../../words/amounts.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { ChartLegend } from "../../parts/chart-legend.tsx";
-import type { ChartAxis, ChartLine } from "../../parts/chart-model.ts";
-import { lineColour } from "../../parts/chart-model.ts";
+import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
+import { ColumnHeads } from "../../parts/column-heads.tsx";
 import { useHidden } from "../../parts/use-hidden.ts";
 import type { LoadsView, NetworkView } from "../../protocol.ts";
 
@@ -61,16 +61,7 @@ function TimeTable({ lines, at }: { readonly lines: readonly ChartLine[]; readon
   return (
     <div class="links-scroll">
       <table class="links-table">
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            {lines.map(({ name }) => (
-              <th key={name} scope="col" class="n">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <ColumnHeads names={["Time", ...lines.map(({ name }) => name)]} />
         <tbody>
           {bins.map((bin) => (
             <tr key={bin}>

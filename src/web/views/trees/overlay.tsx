@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { count, percent } from "../../../words/amounts.ts";
 import { HeatLegend } from "../../parts/chart-heat-legend.tsx";
+import { ColumnHeads } from "../../parts/column-heads.tsx";
 import type { NetworkView } from "../../protocol.ts";
 import { failureOf } from "../../state/client.ts";
 import { type Made, selection } from "../../state/store.ts";
@@ -107,20 +108,7 @@ function UsesTable({ network: { nodeNames, wires }, uses, shares }: UsesTablePro
   return (
     <table class="trees-table">
       <caption>Used most</caption>
-      <thead>
-        <tr>
-          <th scope="col">Wire</th>
-          <th scope="col" class="n">
-            Trees
-          </th>
-          <th scope="col" class="n">
-            Copies
-          </th>
-          <th scope="col" class="n">
-            Share
-          </th>
-        </tr>
-      </thead>
+      <ColumnHeads names={["Wire", "Trees", "Copies", "Share"]} />
       <tbody>
         {busiestWays(shares, ROWS).map((way) => {
           const ends = [nodeNames[wires.a[way >> 1] as number], nodeNames[wires.b[way >> 1] as number]];
