@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { FunctionComponent } from "preact";
 import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
 import { showView, synthesize } from "../state/actions.ts";
-import { busy, made, network, words } from "../state/store.ts";
+import { busy, type Made, made, network, words } from "../state/store.ts";
 import { VIEWS, type ViewName } from "../state/words.ts";
 import { VIEW_ENTRIES, type ViewProps } from "../views/registry.ts";
 import { sentenceOf } from "./failures.ts";
@@ -91,7 +91,7 @@ function Shown({ View, view }: { readonly View: FunctionComponent<ViewProps>; re
         </button>
       </div>
     );
-  return <View network={shown} made={made.value} />;
+  return <View network={shown} made={made.value as Made} />;
 }
 
 /** The views as tabs, the question that the chosen one answers, and the view. */

@@ -3,10 +3,11 @@ import type { NetworkView } from "../protocol.ts";
 import type { Made } from "../state/store.ts";
 import type { ViewName } from "../state/words.ts";
 
-/** What every view is given: the network of the words, and the last schedule, which may run on another network. */
+/** What views are given: the network of the words, and the last schedule, which may run on another network. */
 export interface ViewProps {
   readonly network: NetworkView;
-  readonly made: Made | null;
+  /** There is one where the view needs it (`needsSchedule`); other views take the network only. */
+  readonly made: Made;
 }
 
 export interface ViewEntry {

@@ -5,7 +5,6 @@ import type { NetworkMarks, NodeMark } from "../../draw/marks.ts";
 import { nodeTitle } from "../../draw/tips.ts";
 import { percent } from "../../parts/percent.ts";
 import type { AnyReport, NetworkView } from "../../protocol.ts";
-import type { Made } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
 import type { ViewProps } from "../registry.ts";
 import { crossingClasses, crossingsOf, type Proof, proofsOf } from "./witness.ts";
@@ -13,10 +12,6 @@ import "./view.css";
 
 /** Why it cannot be faster: what proves the limit, drawn where it can be, and in words. */
 export function View({ made }: ViewProps) {
-  return made === null ? <p>Synthesize first: the bound is proved for what is asked.</p> : <Proved made={made} />;
-}
-
-function Proved({ made }: { readonly made: Made }) {
   const { report } = made.schedule;
   const network = made.schedule.network ?? made.network;
   const which = useSignal<"limit" | "bound">("limit");

@@ -14,8 +14,7 @@ import { OverTime } from "./over-time.tsx";
 
 /** How busy every link is. */
 export function View({ made }: ViewProps) {
-  const loads = useAnswer("loads", made?.schedule ?? null).value;
-  if (made === null) return <p class="links-none">There is no schedule yet: synthesize one, or open a file of one.</p>;
+  const loads = useAnswer("loads", made.schedule).value;
   if (loads.kind === "waiting") return <p class="links-none">Adding up the use of the links…</p>;
   if (loads.kind === "failed") return <p class="links-none">{loads.message}</p>;
   return <Links network={made.schedule.network ?? made.network} loads={loads.value} />;

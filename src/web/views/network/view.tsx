@@ -13,7 +13,7 @@ import "./view.css";
 import { useMemo } from "preact/hooks";
 
 /** The network: found, looked into, failed, slowed down, and the group chosen on it. */
-export function View({ network }: ViewProps) {
+export function View({ network }: Pick<ViewProps, "network">) {
   const focus = useSignal<Focus | null>(null);
   const choosing = useSignal<readonly number[] | null>(null);
   const chosen = selection.value;

@@ -16,8 +16,7 @@ import "./view.css";
 
 /** The time-expanded network of a small schedule. */
 export function View({ made }: ViewProps) {
-  const hops = useAnswer("hops", made?.schedule ?? null).value;
-  if (made === null) return <p class="steps-note">There is no schedule yet.</p>;
+  const hops = useAnswer("hops", made.schedule).value;
   if (hops.kind === "waiting") {
     return (
       <p class="steps-note" role="status">

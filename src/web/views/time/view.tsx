@@ -21,9 +21,8 @@ import "./view.css";
 
 /** The schedule in time: on the network, as a chart, and as tables. */
 export function View({ made }: ViewProps) {
-  const timeline = useAnswer("timeline", made?.schedule ?? null).value;
-  const hops = useAnswer("hops", made?.schedule ?? null).value;
-  if (made === null) return <p>There is no schedule yet.</p>;
+  const timeline = useAnswer("timeline", made.schedule).value;
+  const hops = useAnswer("hops", made.schedule).value;
   if (timeline.kind === "waiting" || hops.kind === "waiting")
     return <p role="status">Laying out the schedule in time ...</p>;
   if (timeline.kind === "failed" && hops.kind === "failed")

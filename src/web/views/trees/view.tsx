@@ -9,9 +9,8 @@ import { NoTrees } from "./no-trees.tsx";
 
 /** The trees along which the data flows. */
 export function View({ made }: ViewProps) {
-  const schedule = made?.schedule.kind === "trees" ? made.schedule : null;
+  const schedule = made.schedule.kind === "trees" ? made.schedule : null;
   const answer = useAnswer("trees", schedule).value;
-  if (made === null) return <p class="trees-none">There is no schedule yet: synthesize one, or open a file of one.</p>;
   if (schedule === null) return <NoTrees made={made} />;
   if (answer.kind === "waiting") return <p class="trees-none">Listing the trees…</p>;
   if (answer.kind === "failed") return <p class="trees-none">{answer.message}</p>;
