@@ -80,11 +80,15 @@ async function showFirstNetwork(): Promise<void> {
   }
 }
 
-/** Shows what an address says. `isOurs`: it was not typed or sent by anybody, so nothing is said of what is missing. */
-async function show(address: Address, isOurs = false): Promise<void> {
+/**
+ * Shows what an address says, and returns whether its file could be had. `isOurs`: it was not typed or sent by anybody, so nothing
+ * is said of what is missing.
+ */
+async function show(address: Address, isOurs = false): Promise<boolean> {
   const turn = ++turns;
   const release = holdAddress();
   const complaints = [...address.complaints];
+  let hasFile = true;
   trouble.value = null;
   try {
     const next = wordsOf(address);
@@ -92,9 +96,10 @@ async function show(address: Address, isOurs = false): Promise<void> {
     try {
       file = (await fileOf(address)) ?? (namesNetwork(address) ? null : within);
     } catch (error) {
+      hasFile = false;
       complaints.push((error as Error).message);
     }
-    if (turn !== turns) return;
+    if (turn !== turns) return hasFile;
     const shown = program.value?.file ?? words.value.file;
     if (file === null || address.topology !== null) {
       if (file === null) program.value = null;
@@ -108,13 +113,14 @@ async function show(address: Address, isOurs = false): Promise<void> {
     release();
   }
   if (!isOurs) complainOf(complaints);
+  return hasFile;
 }
 
-/** Shows what an address says, and makes or recalls its schedule. */
+/** Shows what an address says, and makes or recalls its schedule; none of another network where its file is missing. */
 async function follow(fragment: string): Promise<void> {
   noteAddress(fragment);
   const address = readAddress(fragment);
-  await show(address);
+  if (!(await show(address))) return;
   if (!address.run || fragment !== lastAddress() || trouble.value?.about === "network") return;
   const last = recall(fragment);
   if (last !== undefined) made.value = last;

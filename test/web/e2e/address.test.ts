@@ -118,7 +118,10 @@ describeApp("addresses of the app", (tools) => {
     await app.shows(/^4 NPUs/);
     await app.page.waitForURL(/#file=two%20boards.txt~.*&gpu=a100&.*view=links/);
     await app.close();
-    const lost = await open("#open=lost.txt", { excused: /404/ });
+    // a schedule of some other network is not made in its place
+    const lost = await open("#open=lost.txt&run=1", { excused: /404/ });
+    await lost.idle();
+    await lost.shows(/Synthesize to get/);
     expect(await lost.page.getByRole("alert").filter({ hasText: "address" }).innerText()).toContain(
       "banyan serve FILE",
     );
