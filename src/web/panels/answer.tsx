@@ -72,7 +72,7 @@ function Result({ last, save }: { readonly last: Made; readonly save: preact.Com
         <div class={verified ? "answer-good" : "answer-bad"}>
           <dt>{verified ? "Verified" : "Not verified"}</dt>
           <dd>
-            <b>{verified ? "yes" : "no"}</b> <span>by the independent judge</span>
+            <b>{verified ? "yes" : "no"}</b> <span title="by the independent judge">by the independent judge</span>
           </dd>
         </div>
       </dl>
