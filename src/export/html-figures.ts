@@ -1,8 +1,7 @@
 import { collectiveName } from "../model/collective.ts";
 import type { Topology } from "../model/topology.ts";
-import { formatSize, formatTime, PS_PER_US } from "../model/units.ts";
+import { formatShare, formatSize, formatTime, PS_PER_US } from "../model/units.ts";
 import type { ReportFigures } from "./html-report.ts";
-import { percent } from "./pictures/svg.ts";
 
 const nameOf = (kind: string): string => (kind === "custom" ? "custom collective" : collectiveName(kind));
 
@@ -24,7 +23,7 @@ export function answerOf({ synthesis, ...report }: ReportFigures): string {
   const distance =
     share >= 1
       ? "which is as fast as any algorithm can be"
-      : `which is ${percent(share)} of what any algorithm can reach`;
+      : `which is ${formatShare(share)} of what any algorithm can reach`;
   const checked = verified ? "The schedule was verified." : "The schedule was not verified.";
   return `The ${nameOf(collective.kind)} of ${formatSize(collective.sizeBytes)}${by} takes ${us(timing.us)} (bus bandwidth ${gbps(timing.busbwGBps)}), ${distance}. ${checked}`;
 }
@@ -54,7 +53,7 @@ export function figuresOf(report: ReportFigures): Figure[] {
         ]),
     {
       name: "Of the bound",
-      value: percent(optimality),
+      value: formatShare(optimality),
       note:
         throughput === undefined
           ? `${us(bound.us)} of the planned ${us(time.us)}; same routes and chunks`
@@ -62,7 +61,7 @@ export function figuresOf(report: ReportFigures): Figure[] {
     },
     ...(ofLimit === null
       ? []
-      : [{ name: "Of the limit", value: percent(ofLimit), note: `${us(limit.us)}; any algorithm` }]),
+      : [{ name: "Of the limit", value: formatShare(ofLimit), note: `${us(limit.us)}; any algorithm` }]),
     { name: "Verified", value: verified ? "yes" : "no", note: "by a judge that shares no code with the maker" },
   ];
 }

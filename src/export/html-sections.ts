@@ -1,10 +1,10 @@
 import { InputError } from "../errors.ts";
 import { linkNames, type Topology } from "../model/topology.ts";
-import { formatBandwidth, formatTime } from "../model/units.ts";
+import { formatBandwidth, formatShare, formatTime } from "../model/units.ts";
 import { boundText, madeOf } from "./html-figures.ts";
 import type { ReportData, ReportFigures } from "./html-report.ts";
 import type { Cut } from "./pictures/network.ts";
-import { escaped, framed, type Picture, percent } from "./pictures/svg.ts";
+import { escaped, framed, type Picture } from "./pictures/svg.ts";
 import { heatMapPicture } from "./svg-heat-map.ts";
 import { topologyPicture } from "./svg-topology.ts";
 
@@ -69,7 +69,7 @@ export function* utilisationSection(topology: Topology, linkBusyPs: Float64Array
     for (const link of links) {
       const share = totalPs > 0 ? linkBusyPs[link] / totalPs : 0;
       yield `<tr><td>${escaped(names[link].replace(">", " → "))}</td><td class="n">${formatBandwidth(topology.linkBytesPerSecond[link])}</td>`;
-      yield `<td class="n">${formatTime(Math.round(linkBusyPs[link]))}</td><td class="n bar" style="--share:${percent(share).replace("<", "")}">${escaped(percent(share))}</td></tr>\n`;
+      yield `<td class="n">${formatTime(Math.round(linkBusyPs[link]))}</td><td class="n bar" style="--share:${formatShare(share).replace("<", "")}">${escaped(formatShare(share))}</td></tr>\n`;
     }
     yield "</tbody></table>\n";
   }

@@ -1,8 +1,8 @@
 import { InputError } from "../errors.ts";
-import { formatSize, formatTime, PS_PER_US } from "../model/units.ts";
+import { formatShare, formatSize, formatTime, PS_PER_US } from "../model/units.ts";
 import { type ComparedLine, drawnLines, namesOf } from "./pictures/compared-lines.ts";
 import { type Place, wayOf } from "./pictures/shared-lines.ts";
-import { at, framed, label, type Picture, type PictureOptions, percent } from "./pictures/svg.ts";
+import { at, framed, label, type Picture, type PictureOptions } from "./pictures/svg.ts";
 
 /** A measurement of the plot; the rows of a comparison have these fields. */
 export interface ComparedRow {
@@ -160,7 +160,7 @@ function sharePanel(limits: readonly ComparedRow[], rows: readonly ComparedRow[]
     least: false,
     ticks,
     place: (value) => value / most,
-    text: percent,
+    text: formatShare,
   };
 }
 

@@ -1,9 +1,9 @@
 import { InputError } from "../errors.ts";
 import { linkCount, type Topology } from "../model/topology.ts";
-import { formatTime } from "../model/units.ts";
+import { formatShare, formatTime } from "../model/units.ts";
 import { type Coarse, coarseView } from "./pictures/coarse.ts";
 import { shareColour } from "./pictures/scale.ts";
-import { at, escaped, framed, label, type Picture, type PictureOptions, percent, short } from "./pictures/svg.ts";
+import { at, escaped, framed, label, type Picture, type PictureOptions, short } from "./pictures/svg.ts";
 
 const MOST_CELLS = 1000;
 const MOST_PAIRS = 40_000;
@@ -89,7 +89,7 @@ export function heatMapPicture(topology: Topology, linkBusyPs: Float64Array, tot
     yield `<text class="soft" text-anchor="middle" transform="translate(-6 ${at(margin + side / 2)}) rotate(-90)">source</text>`;
   }
   const note = view.note === null ? "" : ` ${view.note}`;
-  const sentence = `Links are busy ${percent(mean)} of ${formatTime(totalPs)} in the mean, the busiest ${percent(most)}.${note}`;
+  const sentence = `Links are busy ${formatShare(mean)} of ${formatTime(totalPs)} in the mean, the busiest ${formatShare(most)}.${note}`;
   const title = "Link utilisation";
   return { title, sentence, width: margin + side + 90, height: margin + side + 24, parts: parts() };
 }
@@ -98,7 +98,7 @@ function* pointedCells({ names }: Coarse, { from, to, share }: Cells, size: numb
   const gap = size > 8 ? 1 : 0;
   for (let i = 0; i < share.length; i++) {
     const [x, y] = [margin + to[i] * size, margin + from[i] * size];
-    const title = escaped(`${names[from[i]]} to ${names[to[i]]}: ${percent(share[i])}`);
+    const title = escaped(`${names[from[i]]} to ${names[to[i]]}: ${formatShare(share[i])}`);
     yield `<rect x="${at(x)}" y="${at(y)}" width="${at(size - gap)}" height="${at(size - gap)}" fill="${shareColour(share[i])}"><title>${title}</title></rect>`;
   }
 }
@@ -124,5 +124,5 @@ function* scale(x: number, y: number, height: number): Generator<string> {
     yield `<rect x="${at(x)}" y="${at(top)}" width="14" height="${at(height / steps + 0.5)}" fill="${shareColour(i / (steps - 1))}"/>`;
   }
   for (const share of [0, 0.25, 0.5, 0.75, 1])
-    yield label(x + 20, y + height * (1 - share) + 4, percent(share), "small", "start");
+    yield label(x + 20, y + height * (1 - share) + 4, formatShare(share), "small", "start");
 }

@@ -1,8 +1,8 @@
 import { InputError } from "../errors.ts";
 import { linkCount, linkNames, type Topology } from "../model/topology.ts";
-import { formatTime } from "../model/units.ts";
+import { formatShare, formatTime } from "../model/units.ts";
 import { ticks } from "./pictures/scale.ts";
-import { at, escaped, framed, label, type Picture, type PictureOptions, percent, short } from "./pictures/svg.ts";
+import { at, escaped, framed, label, type Picture, type PictureOptions, short } from "./pictures/svg.ts";
 import type { Timeline } from "./pictures/timeline.ts";
 
 const MOST_ROWS = 64;
@@ -109,7 +109,7 @@ function busyChart(timeline: Timeline, links: number, totalPs: number): Picture 
   function* parts(): Generator<string> {
     yield* timeAxis(totalPs, left, CHART);
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
-      yield `<path d="M${left} ${at(y(share))}h${PLOT}" class="axis"/>${label(left - 8, y(share) + 4, percent(share), "small", "end")}`;
+      yield `<path d="M${left} ${at(y(share))}h${PLOT}" class="axis"/>${label(left - 8, y(share) + 4, formatShare(share), "small", "end")}`;
     }
     const steps = [...busy].map(
       (share, bin) => `L${at(left + (bin * PLOT) / BINS)} ${at(y(share))}h${at(PLOT / BINS)}`,
@@ -117,7 +117,7 @@ function busyChart(timeline: Timeline, links: number, totalPs: number): Picture 
     yield `<path d="M${left} ${CHART}${steps.join("")}V${CHART}z" class="copy" fill-opacity="0.85"/>`;
   }
   const mean = busy.reduce((sum, share) => sum + share, 0) / BINS;
-  const sentence = `Share of all links that is busy at a time, ${percent(mean)} in the mean; ${formatTime(totalPs)} in all.`;
+  const sentence = `Share of all links that is busy at a time, ${formatShare(mean)} in the mean; ${formatTime(totalPs)} in all.`;
   return { title: "Links busy over time", sentence, width: left + PLOT + 10, height: CHART + 22, parts: parts() };
 }
 

@@ -163,3 +163,10 @@ export function formatTime(ps: number): string {
 /** Returns "50 GB/s" with at most five significant digits. */
 export const formatBandwidth = (bytesPerSecond: number): string =>
   `${Number(toGBps(bytesPerSecond).toPrecision(5))} GB/s`;
+
+/** Returns a share as a percentage for people: "97.3 %", "100 %", "<0.1 %"; never 100 % for less than all. */
+export function formatShare(share: number): string {
+  if (share > 0 && share < 0.0005) return "<0.1 %";
+  if (share < 1 && share >= 0.9995) return "99.9 %";
+  return `${Math.round(share * 1000) / 10} %`;
+}

@@ -40,9 +40,9 @@ describe("a plot of several algorithms", () => {
     const references = [row(1, "model", 40), row(16, "model", 40)];
     const elements = elementsOf([...comparisonSvg(rows, { title: "t", limits, references })].join(""));
     const texts = elements.map(({ text }) => text);
-    for (const text of ["Share of the limit", "limit", "model", "a, 1 B: 50%", "b, 16 B: 100%", "b, 16 B: 50 us"])
+    for (const text of ["Share of the limit", "limit", "model", "a, 1 B: 50 %", "b, 16 B: 100 %", "b, 16 B: 50 us"])
       expect(texts).toContain(text);
-    expect(texts.filter((text) => text === "120%")).toHaveLength(1);
+    expect(texts.filter((text) => text === "120 %")).toHaveLength(1);
     const bands = elements.filter(({ attributes }) => attributes["stroke-width"] === "13");
     expect(bands).toHaveLength(2);
     const dashed = elements.filter(({ attributes }) => attributes["stroke-dasharray"] !== undefined);

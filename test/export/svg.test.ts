@@ -147,7 +147,7 @@ describe("a heat map", () => {
           expected.set(key, [...(expected.get(key) ?? []), busy[link]]);
         });
         expect(cells).toHaveLength(expected.size);
-        const shares = cells.map((cell) => Number(/([\d.]+)%$/.exec(cell)?.[1]));
+        const shares = cells.map((cell) => Number(/([\d.]+) %$/.exec(cell)?.[1]));
         const means = [...expected.values()].map((all) => all.reduce((sum, ps) => sum + ps, 0) / all.length / 10);
         shares.forEach((share, i) => {
           expect(Math.abs(share - means[i])).toBeLessThan(0.11);
@@ -161,7 +161,7 @@ describe("a heat map", () => {
     const grouped = text(heatMapSvg(boxes, new Float64Array(boxes.linkSource.length).fill(5), 10));
     checked(grouped);
     expect(grouped).toContain("Each cell stands for all nodes of a group.");
-    expect(grouped).toContain("busy 50% of 0.01 ns in the mean");
+    expect(grouped).toContain("busy 50 % of 0.01 ns in the mean");
     const mesh = presetTopology("mesh:50x50");
     const runs = text(heatMapSvg(mesh, new Float64Array(mesh.linkSource.length), 10));
     checked(runs);
@@ -238,7 +238,7 @@ describe("a picture of a schedule over time", () => {
       }),
     );
     checked(svg);
-    expect(svg).toContain("33.3% in the mean");
+    expect(svg).toContain("33.3 % in the mean");
     expect(() => timelineSvg(schedule.topology, { ...timeline, link: Int32Array.of(3) })).toThrow(
       "expected a link in 0 .. 2 for timeline.link but received 3",
     );

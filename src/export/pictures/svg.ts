@@ -22,13 +22,6 @@ export const at = (value: number): string => String(Math.round(value * 10) / 10 
 export const short = (text: string, most: number): string =>
   text.length > most ? `${[...text].slice(0, most - 1).join("")}…` : text;
 
-/** Returns a share as a percentage: "97.3%", "100%", "<0.1%". */
-export function percent(share: number): string {
-  if (share > 0 && share < 0.0005) return "<0.1%";
-  if (share < 1 && share >= 0.9995) return "99.9%";
-  return `${Math.round(share * 1000) / 10}%`;
-}
-
 export interface PictureOptions {
   /** The picture stands in a page that has PICTURE_STYLE and a heading of its own. */
   readonly embedded?: boolean;

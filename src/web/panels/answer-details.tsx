@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { formatTime, PS_PER_US } from "../../model/units.ts";
+import { formatShare, formatTime, PS_PER_US } from "../../model/units.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import type { AnyReport, ScheduleView } from "../protocol.ts";
 import { ask } from "../state/client.ts";
@@ -86,7 +86,7 @@ function Rivals({ report, auto }: { readonly report: AnyReport; readonly auto: N
             <tr key={algorithm} aria-current={algorithm === report.algorithm ? "true" : undefined}>
               <th scope="row">{algorithm}</th>
               <td>{time(us)}</td>
-              <td>{`${(100 * ofLimit).toFixed(1)}%`}</td>
+              <td>{formatShare(ofLimit)}</td>
             </tr>
           ))}
         </tbody>

@@ -1,5 +1,4 @@
-import { formatTime, PS_PER_US } from "../../model/units.ts";
-import { percent } from "../parts/percent.ts";
+import { formatShare, formatTime, PS_PER_US } from "../../model/units.ts";
 import type { ScheduleView } from "../protocol.ts";
 
 /** A figure of two schedules beside each other. */
@@ -38,8 +37,8 @@ export function linesOf(past: Compared, after: Compared): Line[] {
     time("bound of its routes", one.report.bound.us * PS_PER_US, other.report.bound.us * PS_PER_US),
     {
       name: "share of the limit",
-      past: percent(shareBefore),
-      after: percent(shareAfter),
+      past: formatShare(shareBefore),
+      after: formatShare(shareAfter),
       change: points === 0 ? "the same" : `${points > 0 ? "+" : "−"}${Math.abs(points)} points`,
       isWorse: points === 0 ? null : points < 0,
     },

@@ -1,9 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { useId, useMemo } from "preact/hooks";
-import { formatBandwidth, formatSize, formatTime, PS_PER_US } from "../../../model/units.ts";
+import { formatBandwidth, formatShare, formatSize, formatTime, PS_PER_US } from "../../../model/units.ts";
 import type { NetworkMarks, NodeMark } from "../../draw/marks.ts";
 import { nodeTitle } from "../../draw/tips.ts";
-import { percent } from "../../parts/percent.ts";
 import type { AnyReport, NetworkView } from "../../protocol.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
 import type { ViewProps } from "../registry.ts";
@@ -108,7 +107,7 @@ function Figures(props: {
       report.simulated === null ? "This schedule, as planned" : "This schedule, simulated",
       formatTime(took * PS_PER_US),
     ],
-    ...(took > 0 ? ([["Of what is possible", percent(shown.us / took)]] as [string, string][]) : []),
+    ...(took > 0 ? ([["Of what is possible", formatShare(shown.us / took)]] as [string, string][]) : []),
     ...(proof?.kind === "cut" ? ([["Inside", cutTitle(network, proof)]] as [string, string][]) : []),
     ...(typeof demand === "string" ? ([["Must cross", bytesText(demand)]] as [string, string][]) : []),
     ...(across > 0 ? ([["Bandwidth across", formatBandwidth(across)]] as [string, string][]) : []),
