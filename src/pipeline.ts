@@ -99,7 +99,8 @@ async function make(
   const { collective } = problem;
   const inSlots = synthesizer.makesLogs === true && options.switchDegree !== "ports";
   if (!inSlots || !canBeSlots(problem.topology, collective)) checkSize(collective);
-  refuseWithoutMemory(estimateOf(problem.topology, collective), engine.freeMemory(), "--collective");
+  const cause = collective.chunksPerNpu > 1 ? "--chunks" : "--collective";
+  refuseWithoutMemory(estimateOf(problem.topology, collective), engine.freeMemory(), cause);
   if (hasNothingToSend(problem)) {
     return {
       problem,

@@ -2,7 +2,7 @@ import { useComputed } from "@preact/signals";
 import { Combobox } from "../parts/combobox.tsx";
 import { Field } from "../parts/field.tsx";
 import { typeNetwork } from "../state/actions.ts";
-import { network, welcome, words } from "../state/store.ts";
+import { isReading, network, welcome, words } from "../state/store.ts";
 import { failureAt } from "./failures.ts";
 import { networkChoices } from "./network-choices.ts";
 
@@ -17,7 +17,7 @@ export function NetworkField() {
       label="Network"
       flag="TOPO"
       error={error === null || view === null ? error : `${error}\nStill shown: ${view.name}.`}
-      hint={view === null ? "Reading the network..." : view.sizeText}
+      hint={view === null || isReading.value ? "Reading the network..." : view.sizeText}
     >
       {(control) => (
         <Combobox

@@ -4,7 +4,20 @@ import type { NetworkView, Opened, Subject } from "../protocol.ts";
 import { ask, failureOf } from "./client.ts";
 import { saveFile } from "./save.ts";
 import { selectedIn } from "./selected.ts";
-import { before, busy, hovered, made, network, notes, program, selection, trouble, unread, words } from "./store.ts";
+import {
+  before,
+  busy,
+  hovered,
+  isReading,
+  made,
+  network,
+  notes,
+  program,
+  selection,
+  trouble,
+  unread,
+  words,
+} from "./store.ts";
 import { makeWish, networkWish, type ViewName, type Words, withNetwork, withOptions } from "./words.ts";
 
 /** All that changes the page's state. */
@@ -47,6 +60,7 @@ export async function readNetwork(): Promise<boolean> {
   reading?.abort();
   const controller = new AbortController();
   reading = controller;
+  isReading.value = true;
   const asked = words.value;
   try {
     const view = await ask("network", { wish: networkWish(asked) }, { signal: controller.signal });
@@ -57,6 +71,8 @@ export async function readNetwork(): Promise<boolean> {
   } catch (error) {
     if (reading === controller) complain("network", error);
     return false;
+  } finally {
+    if (reading === controller) isReading.value = false;
   }
 }
 
@@ -65,6 +81,7 @@ function stopReading(): void {
   clearTimeout(typing);
   reading?.abort();
   reading = null;
+  isReading.value = false;
 }
 
 function showNetwork(view: NetworkView): void {

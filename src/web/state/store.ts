@@ -10,6 +10,8 @@ export const welcome = signal<Welcome | null>(null);
 
 /** The network of the words, once it was read; the last good one while there is a mistake in them. */
 export const network = signal<NetworkView | null>(null);
+/** Whether another network is being read; the last one is still shown. */
+export const isReading = signal(false);
 /** The last schedule, with the network that it runs on and the words it was made from. */
 export const made = signal<Made | null>(null);
 /** The schedule before something failed or was changed, for the difference. */

@@ -13,14 +13,16 @@ export function NoTrees({ made }: { readonly made: Made }) {
   const maker = makers.find(({ name }) => name === FIRST) ?? makers[0];
   const { algorithm, collective: done } = made.schedule.report;
   const kind = KINDS[made.schedule.kind];
+  const nameOf = (kind: string): string =>
+    welcome.value?.collectives.find((known) => known.kind === kind)?.name ?? `${kind} collective`;
   return (
     <div class="trees-none">
-      <p>{`This ${done.kind} (algorithm: ${algorithm}) is made of ${kind}, not of trees.`}</p>
+      <p>{`This ${nameOf(done.kind)} (algorithm: ${algorithm}) is made of ${kind}, not of trees.`}</p>
       {maker === undefined ? (
-        <p>{`No algorithm makes trees for ${collective}.`}</p>
+        <p>{`No algorithm makes trees for the ${nameOf(collective)}.`}</p>
       ) : (
         <>
-          <p>{`Trees for ${collective} are made by ${listed(makers.map(({ name }) => name))}.`}</p>
+          <p>{`Trees for the ${nameOf(collective)} are made by ${listed(makers.map(({ name }) => name))}.`}</p>
           <button
             type="button"
             class="primary"
