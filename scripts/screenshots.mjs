@@ -33,7 +33,7 @@ const SCENES = [
     address: "topology=dgx-a100:2&collective=allreduce&size=256MiB&algorithm=auto",
     act: async (page) => {
       await press(/^compare/i)(page);
-      await page.getByRole("button", { name: /cancel/i }).waitFor({ state: "hidden", timeout: 120_000 });
+      await page.getByRole("button", { name: "Stop" }).waitFor({ state: "hidden", timeout: 120_000 });
       await page.waitForTimeout(500);
     },
   },

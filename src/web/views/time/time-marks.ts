@@ -105,8 +105,13 @@ function wiresOf(moment: Moment, hops: readonly number[], width?: number): WireM
   return [...byColour.keys()].sort((x, y) => x - y).flatMap((key) => byColour.get(key) as WireMark[]);
 }
 
+/** The wires of the hops that were shown last: many hops under way are often the same for many frames. */
+let lastTop: { readonly hops: readonly number[]; readonly palette: ChunkPalette; readonly marks: WireMark[] } | null =
+  null;
+
 /** Returns each wire once, as the hop that would be painted last shows it: more hops than there are wires hide each other. */
 function topmostOf({ network, holdings, palette }: Moment, hops: readonly number[], width?: number): WireMark[] {
+  if (lastTop?.hops === hops && lastTop.palette === palette) return lastTop.marks;
   const { chunk, reduces, wires, wireOffset } = holdings.hops;
   const top = new Int32Array(network.wires.a.length).fill(-1);
   for (const hop of hops) {
@@ -114,7 +119,7 @@ function topmostOf({ network, holdings, palette }: Moment, hops: readonly number
     for (let i = wireOffset[hop]; i < wireOffset[hop + 1]; i++) if (top[wires[i]] < key) top[wires[i]] = key;
   }
   const used = Array.from(top.keys()).filter((wire) => top[wire] >= 0);
-  return used
+  const marks = used
     .sort((x, y) => top[x] - top[y])
     .map((wire) => ({
       wire,
@@ -123,6 +128,8 @@ function topmostOf({ network, holdings, palette }: Moment, hops: readonly number
       dashed: (top[wire] & 1) === 1,
       ...(width === undefined ? {} : { width }),
     }));
+  lastTop = { hops, palette, marks };
+  return marks;
 }
 
 /** The way of a chunk so far, what is under way of it, and where it began (or is summed). */

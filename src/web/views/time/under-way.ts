@@ -8,6 +8,8 @@ export class UnderWay {
   readonly #earliest: Float64Array;
   /** All starts, ascending. */
   readonly #starts: Float64Array;
+  /** The last answer, which holds until the next hop starts or ends. */
+  #last = { from: 0, until: 0, found: [] as readonly number[] };
 
   /** O(hops log hops). */
   constructor(hops: HopsView) {
@@ -19,8 +21,17 @@ export class UnderWay {
     }
   }
 
-  /** Returns the hops with start <= time < end, in the order of their ends. Looks at no hop beyond the last of them. */
-  at(time: number): number[] {
+  /**
+   * Returns the hops with start <= time < end, in the order of their ends: the same list while none starts or ends. Looks at no
+   * hop beyond the last of them.
+   */
+  at(time: number): readonly number[] {
+    if (time < this.#last.from || time >= this.#last.until)
+      this.#last = { from: time, until: this.next(time) ?? Number.POSITIVE_INFINITY, found: this.#found(time) };
+    return this.#last.found;
+  }
+
+  #found(time: number): number[] {
     const { startPs, endPs } = this.#hops;
     const found: number[] = [];
     for (let hop = after(endPs, time); hop < endPs.length && this.#earliest[hop] <= time; hop++) {
