@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../../src/errors.ts";
 import { fingerprintOf, isOnlyMentioned, packFile, unpackFile } from "../../../src/web/state/address-file.ts";
@@ -6,6 +7,24 @@ import { fingerprintOf, isOnlyMentioned, packFile, unpackFile } from "../../../s
 const given = (name: string, ...parts: (string | Uint8Array<ArrayBuffer>)[]) => ({ name, content: new Blob(parts) });
 
 describe("files in addresses", () => {
+  it("that are damaged in any way are refused in a sentence, or hold something", async () => {
+    const whole = await packFile(given("box.json", '{"links": [1, 2, 3]}'.repeat(30)));
+    const damaged = fc
+      .tuple(fc.nat(whole.length - 1), fc.string({ maxLength: 6 }), fc.nat(4))
+      .map(([at, put, cut]) => whole.slice(0, at) + put + whole.slice(at + cut));
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.string(), damaged), async (packed) => {
+        try {
+          const mention = await unpackFile(packed);
+          expect("given" in mention ? mention.given.content : mention.fingerprint).toBeTruthy();
+        } catch (error) {
+          expect(error).toBeInstanceOf(InputError);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   it.each([
     ["two-boxes.json", '{"links": []}'.repeat(100)],
     ["a~b & c=d.txt", "é\u0000\n"],

@@ -15,6 +15,23 @@ const written = (given: Partial<Words>, file: string | null = null, run = false)
   writeAddress(wordsWith(given), file, run);
 
 describe("addresses", () => {
+  it("may be anything: what cannot be read is complained of, and nothing is thrown", () => {
+    const field = fc.tuple(
+      fc.constantFrom("topology", "file", "k", "view", "run", "without", "open", "x"),
+      fc.string(),
+    );
+    const fields = fc.array(field).map((all) => all.map(([name, value]) => `${name}=${value}`).join("&"));
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: "binary" }), fields), (text) => {
+        const { complaints, topology, view } = readAddress(`#${text}`);
+        expect(complaints.every((sentence) => sentence.length > 10)).toBe(true);
+        expect(view === null || (VIEWS as readonly string[]).includes(view)).toBe(true);
+        expect(topology).not.toBe("");
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   it("have the names of the command line and stay readable", () => {
     const options = {
       collective: "allreduce",
