@@ -4,6 +4,7 @@ import type { ScheduleSubject, Subject } from "../exporters/subject.ts";
 import { looksLikeProgram, readProgram } from "../import/program.ts";
 import { isScheduleText } from "../import/schedule-text.ts";
 import type { Topology } from "../model/topology.ts";
+import { MAKING_OPTIONS } from "../words/options.ts";
 import { refuseOptions, textOf } from "../words/values.ts";
 import type { Context } from "./context.ts";
 import { nameOf, STANDARD_INPUT } from "./input-file.ts";
@@ -11,26 +12,9 @@ import { networkOf } from "./network.ts";
 import { refuseNetwork, textUnlessBys } from "./program-files.ts";
 import { scheduleOf } from "./schedule-file.ts";
 
-/** Options that say how a schedule is made; they mean nothing beside one that is there. */
-const MAKING = [
-  "size",
-  "algorithm",
-  "chunks",
-  "root",
-  "group",
-  "outsiders",
-  "seed",
-  "trials",
-  "policy",
-  "switchDegree",
-  "k",
-  "eulerian",
-  "offload",
-];
-
 /** Throws InputError where options of synthesis are given and nothing is to be synthesized. */
 const refuseMaking = (context: Context, file: string): void =>
-  refuseOptions(context.options, ["collective", ...MAKING], `a network in place of ${nameOf(file)}`);
+  refuseOptions(context.options, ["collective", ...MAKING_OPTIONS], `a network in place of ${nameOf(file)}`);
 
 /**
  * Returns what the first argument names: a file of a schedule or program, or a network; with --collective, the schedule that is
@@ -58,6 +42,6 @@ export async function subjectOf(
     throw new InputError("--topology", "a file of a schedule beside it", argument);
   const topology = await networkOf(argument, context.options);
   if (textOf(context.options, "collective") !== undefined) return make(topology);
-  refuseOptions(context.options, MAKING, "--collective beside it");
+  refuseOptions(context.options, MAKING_OPTIONS, "--collective beside it");
   return { kind: "network", topology };
 }

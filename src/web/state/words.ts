@@ -1,4 +1,4 @@
-import { NETWORK_OPTIONS, type Options } from "../../words/options.ts";
+import { MAKING_OPTIONS, NETWORK_OPTIONS, type Options } from "../../words/options.ts";
 import type { GivenFile, MakeWish, NetworkWish } from "../protocol.ts";
 
 /** What the page shows, in words: the whole of what an address says, and all that is kept. */
@@ -14,25 +14,7 @@ export interface Words {
 export const VIEWS = ["network", "time", "trees", "links", "steps", "bound", "compare"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
-export const MAKE_OPTIONS = [
-  "collective",
-  "size",
-  "algorithm",
-  "chunks",
-  "root",
-  "group",
-  "outsiders",
-  "seed",
-  "trials",
-  "policy",
-  "switchDegree",
-  "k",
-  "eulerian",
-  "offload",
-  "nvls",
-  "timeLimit",
-  "switching",
-] as const;
+export const MAKE_OPTIONS = ["collective", ...MAKING_OPTIONS, "nvls", "timeLimit", "switching"] as const;
 
 /** What a first visit shows. */
 export const FIRST_WORDS: Words = {
