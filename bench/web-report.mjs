@@ -7,6 +7,9 @@ const ABOUT = [
   "the frame that shows the answer, which is verified, simulated and bounded by then; median of 3, the worker running. With",
   "threads: cross-origin isolated. Frames: while the network is dragged, zoomed and pointed at, or the schedule plays.",
 ];
+/** Returns a file's name without the hash of its content. */
+const unhashed = (file) => file.replace(/-[\w-]{8}(?=\.\w+$)/, "");
+
 const kB = (bytes) => figure(bytes / 1000, 3);
 
 export function report({ machine: where, syntheses, motion, first, axe, scores, files }) {
