@@ -11,13 +11,12 @@ import { Share } from "./panels/share.tsx";
 import { isDropping, isHelpShown, listen } from "./panels/shortcuts.ts";
 import { followTitle } from "./panels/title.ts";
 import { Views } from "./panels/views.tsx";
-import { followScheme } from "./parts/scheme.ts";
 import { program } from "./state/store.ts";
 
 /** The whole page: what is asked at the left, what came out at the top, and views of it beneath. */
 export function App() {
   useEffect(() => {
-    const ends = [listen(), followTitle(), followScheme()];
+    const ends = [listen(), followTitle()];
     return () => {
       for (const end of ends) end();
     };

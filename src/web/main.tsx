@@ -1,11 +1,13 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { followScheme } from "./parts/scheme.ts";
 import { begin } from "./state/begin.ts";
 import { missingParts, sayMissing } from "./unsupported.ts";
 import "./style/base.css";
 import "./style/controls.css";
 import "./style/page.css";
 
+followScheme();
 const place = document.getElementById("app") as HTMLElement;
 const missing = missingParts();
 if (missing.length > 0) sayMissing(missing, place);

@@ -1,4 +1,5 @@
 import type { Comparison } from "../compare.ts";
+import type { Layout } from "../export/pictures/layout.ts";
 import type { NamedCollective } from "../model/collective.ts";
 import type { FileReport } from "../report-file.ts";
 import type { Report } from "../result.ts";
@@ -211,13 +212,7 @@ export interface Placement {
   readonly height: number;
   /** [wires] how far the middle of the line from a to b stands off the straight one, to its left. */
   readonly bend: Float32Array;
-  readonly boxes: readonly {
-    readonly x: number;
-    readonly y: number;
-    readonly width: number;
-    readonly height: number;
-    readonly name: string;
-  }[];
+  readonly boxes: Layout["boxes"];
   /** What the layout shows ("8 boxes of 8", "32 x 32 mesh"), for people. */
   readonly caption: string;
 }

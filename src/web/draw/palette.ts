@@ -47,12 +47,7 @@ function lightness(colour: string): number {
 
 /** Calls back when the page turns light or dark; returns what ends that. */
 export function onScheme(changed: () => void): () => void {
-  const wish = matchMedia("(prefers-color-scheme: dark)");
   const observer = new MutationObserver(changed);
-  wish.addEventListener("change", changed);
   observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-scheme"] });
-  return () => {
-    wish.removeEventListener("change", changed);
-    observer.disconnect();
-  };
+  return () => observer.disconnect();
 }

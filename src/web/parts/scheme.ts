@@ -18,13 +18,18 @@ function kept(): Scheme {
 
 export const scheme = signal<Scheme>(kept());
 
-/** Shows the scheme on the page, now and whenever it changes. */
-export const followScheme = (): (() => void) =>
-  effect(() => {
-    const { value } = scheme;
-    if (value === "auto") delete document.documentElement.dataset["scheme"];
-    else document.documentElement.dataset["scheme"] = value;
+/** Shows the scheme on the page, now and whenever it changes, here or in the system: styles and canvases look at one place. */
+export function followScheme(): void {
+  const wish = matchMedia("(prefers-color-scheme: dark)");
+  const isWished = signal(wish.matches);
+  wish.addEventListener("change", () => {
+    isWished.value = wish.matches;
   });
+  effect(() => {
+    const system = isWished.value ? "dark" : "light";
+    document.documentElement.dataset["scheme"] = scheme.value === "auto" ? system : scheme.value;
+  });
+}
 
 /** Takes a scheme and keeps it. */
 export function chooseScheme(chosen: Scheme): void {
