@@ -5,6 +5,9 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     // A crash in native code then ends one fork, not the whole run.
     pool: "forks",
-    testTimeout: 30_000,
+    // Vitest would leave one core to itself: on two cores the tests would then take twice as long.
+    maxWorkers: "100%",
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
   },
 });

@@ -12,6 +12,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const yowasp = join(root, ".setup/yowasp");
 const fetched = existsSync(join(yowasp, "node_modules"));
 const LEFT_OUT = /^(node_modules|\.git|\.setup|build(-[a-z-]+)?|coverage)$/;
+/** At the top only: what neither the set-up nor the main job reads. */
+const NOT_NEEDED = ["bench", "dist-web", "docs", "test"].map((name) => join(root, name));
 let home: string;
 let tree: string;
 let env: NodeJS.ProcessEnv;
@@ -19,7 +21,8 @@ let env: NodeJS.ProcessEnv;
 beforeAll(() => {
   home = mkdtempSync(join(tmpdir(), "banyan-bare-"));
   tree = join(home, "tree");
-  cpSync(root, tree, { recursive: true, filter: (path) => path === root || !LEFT_OUT.test(basename(path)) });
+  const isTaken = (path: string) => !LEFT_OUT.test(basename(path)) && !NOT_NEEDED.includes(path);
+  cpSync(root, tree, { recursive: true, filter: (path) => path === root || isTaken(path) });
   symlinkSync(join(root, "node_modules"), join(tree, "node_modules"));
   // A compiled dist/ is taken along, so that this test does not wait for tsc.
   const stamp = join(root, ".setup/dist.stamp");
