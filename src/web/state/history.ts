@@ -1,8 +1,9 @@
 import { effect } from "@preact/signals";
-import { readAddress, writeAddress } from "./address.ts";
+import { type Address, readAddress, writeAddress } from "./address.ts";
 import { isOnlyMentioned, packFile } from "./address-file.ts";
 import { keepAddress, keepFile } from "./keep.ts";
 import { isStale, type Made, made, program, words } from "./store.ts";
+import { FIRST_WORDS, type ViewName } from "./words.ts";
 
 /**
  * Writes the state into the page's address and keeps it, as it changes. Back returns to the view before, and to the words of the
@@ -27,12 +28,17 @@ const recalled = new Map<string, Made>();
 /** Returns a fragment's words, whatever the view and whether there is a schedule. */
 const withoutView = (fragment: string): string => fragment.replace(/&view=\w+/, "").replace(/&run=1$/, "");
 
-/** How an entry follows another: "push" where Back should return to the one before, null where they are the same. */
-export function followUp(before: string, next: string): "push" | "replace" | null {
+const viewOf = ({ view }: Address): ViewName => view ?? FIRST_WORDS.view;
+
+/**
+ * How an entry follows another: "push" where Back should return to the one before, null where they are the same. `inOtherWords`:
+ * the one before was not written here, and may say the same in other words.
+ */
+export function followUp(before: string, next: string, inOtherWords = false): "push" | "replace" | null {
   if (before === next) return null;
   const [old, fresh] = [readAddress(before), readAddress(next)];
-  if (before !== "" && old.view !== fresh.view) return "push";
-  return old.run && withoutView(before) !== withoutView(next) ? "push" : "replace";
+  if (before !== "" && viewOf(old) !== viewOf(fresh)) return "push";
+  return old.run && !inOtherWords && withoutView(before) !== withoutView(next) ? "push" : "replace";
 }
 
 /** Whether the schedule that is shown was made here, from the words as they stand. */
@@ -78,8 +84,8 @@ async function write(): Promise<void> {
   const last = made.value;
   const next = await presentAddress();
   if (turn !== turns || holds > 0) return;
-  const how = followUp(written, next);
-  if (how !== null) enter(isNoted ? "replace" : how, next);
+  const how = followUp(written, next, isNoted);
+  if (how !== null) enter(how, next);
   isNoted = false;
   if (last !== null && last === made.value && hasSchedule()) remember(next, last);
   keepAddress(next);

@@ -13,7 +13,9 @@ export interface AppPage {
   ready(): Promise<void>;
   /** Waits until a text is there. */
   shows(text: string | RegExp): Promise<void>;
-  /** Presses Synthesize and returns the sentence of the result. */
+  /** Presses Synthesize. */
+  begin(): Promise<void>;
+  /** Synthesizes and returns the sentence of the result. */
   synthesize(): Promise<string>;
   /** Waits until nothing is made. */
   idle(): Promise<void>;
@@ -72,18 +74,28 @@ function appOn(page: Page, context: BrowserContext, origin: string, excused?: Re
   });
   page.setDefaultTimeout(SOON);
   const result = page.getByRole("region", { name: "Result" });
+  // empty views have a button of that name too
+  const synthesize = page
+    .getByRole("complementary", { name: "What is asked" })
+    .getByRole("button", { name: "Synthesize" });
   const app: AppPage = {
     page,
     context,
     complaints,
     async ready() {
-      await page.getByRole("button", { name: "Synthesize", exact: true }).and(page.locator(":enabled")).waitFor();
+      await synthesize.and(page.locator(":enabled")).waitFor();
     },
     async shows(text) {
       await page.getByText(text).first().waitFor();
     },
+    async begin() {
+      await synthesize.click();
+    },
     async synthesize() {
-      await page.getByRole("button", { name: "Synthesize", exact: true }).click();
+      const shown = (): Promise<number> => page.evaluate(() => performance.getEntriesByName("synthesis shown").length);
+      const before = await shown();
+      await app.begin();
+      await expect.poll(shown, { timeout: LONG }).toBeGreaterThan(before);
       await app.idle();
       return app.answer();
     },

@@ -12,7 +12,9 @@ const RING = "#topology=ring:4&collective=allgather&size=1MiB&algorithm=tacos";
 
 /** Waits until the page has a copy of all its files. */
 const isKept = (app: AppPage): Promise<unknown> =>
-  app.page.waitForFunction("navigator.serviceWorker.ready.then(({ active }) => active?.state === 'activated')");
+  expect
+    .poll(() => app.page.evaluate("navigator.serviceWorker.ready.then(({ active }) => active?.state)"))
+    .toBe("activated");
 
 /** Returns the build of the service worker that is in charge, and the caches that there are. */
 const caches = (app: AppPage): Promise<string[]> => app.page.evaluate("caches.keys()");
@@ -44,7 +46,7 @@ describeApp(
       const app = await tools().open(RING);
       expect(await app.page.evaluate("crossOriginIsolated")).toBe(false);
       await app.page.getByRole("button", { name: "Reload", exact: true }).click();
-      await app.page.waitForFunction("crossOriginIsolated && document.readyState === 'complete'");
+      await expect.poll(() => app.page.evaluate("crossOriginIsolated && document.readyState")).toBe("complete");
       await app.ready();
       expect(await app.synthesize()).toMatch(/verified/);
       expect(await app.page.getByRole("button", { name: "Reload", exact: true }).count()).toBe(0);

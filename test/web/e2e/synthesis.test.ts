@@ -57,7 +57,7 @@ describeApp("syntheses in the app", (tools) => {
       `${tools().host.url}#topology=mesh:40x40&collective=allreduce&size=1GiB&algorithm=tacos&trials=1000`,
     );
     await app.shows("1600 NPUs");
-    await app.page.getByRole("button", { name: "Synthesize", exact: true }).click();
+    await app.begin();
     await app.page.getByRole("progressbar").first().waitFor();
     await app.page.waitForTimeout(1000);
     await app.page.keyboard.press("Escape");
@@ -71,7 +71,7 @@ describeApp("syntheses in the app", (tools) => {
 
   it("says that its worker died, and works on with a new one", PATIENCE, async () => {
     const app = await tools().open("#topology=mesh:40x40&collective=allreduce&size=1GiB&algorithm=tacos&trials=1000");
-    await app.page.getByRole("button", { name: "Synthesize", exact: true }).click();
+    await app.begin();
     await app.page.getByRole("progressbar").first().waitFor();
     const maker = app.page.workers().find((worker) => /main/.test(worker.url()));
     await maker?.evaluate("setTimeout(() => { throw new Error('struck by lightning'); })");

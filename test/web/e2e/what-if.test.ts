@@ -14,10 +14,10 @@ describeApp("what if, in the app", (tools) => {
       .click();
     await app.page.waitForURL(/without=0-1&.*run=1$/);
     const difference = app.page.getByRole("region", { name: "What if" });
-    const sentence = difference.getByRole("status");
-    expect(await sentence.innerText()).toMatch(
-      /^It takes [\d.]+ % longer: .+ before, .+ now\. The limit was .+ and is .+\.$/,
-    );
+    await difference
+      .getByRole("status")
+      .getByText(/^It takes [\d.]+ % longer: .+ before, .+ now\. The limit was .+ and is .+\.$/)
+      .waitFor();
     expect(await app.answer()).not.toBe(whole);
     await difference.getByRole("button", { name: /^Restore all/ }).click();
     await difference.waitFor({ state: "detached" });

@@ -20,4 +20,12 @@ describe("entries of the browser's history", () => {
   ] as const)("%s", (_, before, next, how) => {
     expect(followUp(before, next)).toBe(how);
   });
+
+  it.each([
+    ["the same schedule", "#topology=ring:4&run=1", `${A}&run=1`, "replace"],
+    ["the first view, which goes without saying", `${A}&view=network`, A, "replace"],
+    ["another view, chosen at once", A, `${A}&view=time&run=1`, "push"],
+  ] as const)("%s after words that were not written here", (_, before, next, how) => {
+    expect(followUp(before, next, true)).toBe(how);
+  });
 });
