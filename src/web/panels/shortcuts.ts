@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { isCovered } from "../parts/covered.ts";
 import { cancel, openFile, say, synthesize } from "../state/actions.ts";
 import { busy, network } from "../state/store.ts";
 import { fileOfText, looksLikeFile } from "./given-text.ts";
@@ -12,9 +13,6 @@ export const isDropping = signal(false);
 /** Returns whether an event is meant for something that takes text. */
 const isTyping = ({ target }: Event): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
-
-/** Returns whether a window lies over the page, which then has the keys. */
-const isCovered = (): boolean => document.querySelector("dialog[open]") !== null;
 
 function onKey(event: KeyboardEvent): void {
   if (event.defaultPrevented) return;

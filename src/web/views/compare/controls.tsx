@@ -1,5 +1,7 @@
+import { useEffect } from "preact/hooks";
 import { formatSize } from "../../../model/units.ts";
-import { welcome } from "../../state/store.ts";
+import { isCovered } from "../../parts/covered.ts";
+import { busy, welcome } from "../../state/store.ts";
 import { failure, makersOf, range, runComparison, running, stopComparison, tried } from "./run.ts";
 import { LEAST, MOST, STEPS, sizesOf, withEnd } from "./sizes.ts";
 
@@ -10,6 +12,7 @@ export function Controls() {
   const { from, to, step } = range.value;
   const now = running.value;
   const sizes = sizesOf(range.value).length;
+  useEscape(now !== null);
   return (
     <div class="compare-controls">
       <SizeSelect label="From" value={from} onChange={(power) => setEnd("from", power)} />
@@ -35,8 +38,8 @@ export function Controls() {
           Compare
         </button>
       ) : (
-        <button type="button" onClick={stopComparison}>
-          Stop
+        <button type="button" aria-keyshortcuts="Escape" onClick={stopComparison}>
+          Stop <kbd>Esc</kbd>
         </button>
       )}
       <Tried />
@@ -57,6 +60,20 @@ export function Controls() {
       )}
     </div>
   );
+}
+
+/** Escape stops the comparison that is looked at, where nothing else is under way that it would cancel. */
+function useEscape(isRunning: boolean): void {
+  useEffect(() => {
+    if (!isRunning) return;
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== "Escape" || event.defaultPrevented || isCovered() || busy.value !== null) return;
+      event.preventDefault();
+      stopComparison();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [isRunning]);
 }
 
 function setEnd(end: "from" | "to", power: number): void {
