@@ -315,6 +315,15 @@ export interface LoadsView {
   readonly overTime: Float64Array;
   /** The same for each class of bandwidth of NetworkView, [classes][bins]. */
   readonly overTimeOfClass: readonly Float64Array[];
+  /** What NPUs send each other; null where the transfers are not known one by one. */
+  readonly traffic: TrafficView | null;
+}
+
+/** Pair i of NPUs: source[i] sends bytes[i] to target[i], over whatever links and switches; ascending, none twice. */
+export interface TrafficView {
+  readonly source: Int32Array;
+  readonly target: Int32Array;
+  readonly bytes: Float64Array;
 }
 
 export interface TreesView {

@@ -14,6 +14,7 @@ import { linkWires } from "./link-wires.ts";
 import { type Moves, movesOf } from "./moves.ts";
 import type { Kept } from "./shelf.ts";
 import { slicesOf } from "./timeline.ts";
+import { trafficView } from "./traffic.ts";
 
 const BINS = 400;
 
@@ -134,10 +135,10 @@ export function loadsView(kept: Kept, replay: Replay): LoadsView | Refusal {
   const moves = movesOf(kept, replay);
   if (!("refusal" in moves)) {
     const { linkBusyPs, totalPs } = moves;
-    return { busyPs: linkBusyPs.slice(), totalPs, ...useOverTime(moves) };
+    return { busyPs: linkBusyPs.slice(), totalPs, ...useOverTime(moves), traffic: trafficView(moves) };
   }
   const many = busyOfMany(kept, replay);
   return many === null
     ? { refusal: "The schedule has too many transfers for a simulation in the page." }
-    : { ...many, overTime: new Float64Array(0), overTimeOfClass: [] };
+    : { ...many, overTime: new Float64Array(0), overTimeOfClass: [], traffic: null };
 }

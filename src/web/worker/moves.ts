@@ -27,6 +27,8 @@ export interface Moves {
   >;
   /** Bytes of a chunk, on average. */
   readonly chunkBytes: number;
+  /** [chunks] bytes of each over `chunkBytes`; null: all are alike. */
+  readonly weight: Float64Array | null;
   /** [moves] */
   readonly chunk: IndexColumn;
   readonly way: IndexColumn;
@@ -112,6 +114,7 @@ function stepMoves(steps: StepSchedule, stores: boolean, replay: Replay, note: s
     topology,
     collective,
     chunkBytes: toNumber(collective.chunkBytes),
+    weight: null,
     chunk,
     way: route,
     startPs: simulated.startPs as Float64Array,

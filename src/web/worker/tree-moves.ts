@@ -97,6 +97,12 @@ const NOTES: Readonly<Record<Grain, string>> = {
   tree: "All that a tree carries is shown as one transfer over each edge, from when the first piece leaves to when the last arrives, at its mean share of the bandwidth.",
 };
 
+/** Returns [trees] what each tree of the one forest carries, over the mean: its copies. */
+function weightsOf({ forests: [{ copies }] }: TreeFlow): Float64Array {
+  const mean = copies.reduce((all, some) => all + some, 0) / copies.length;
+  return Float64Array.from(copies, (some) => some / mean);
+}
+
 /** Bytes that the flow's collective carries in all. */
 const bytesOf = ({ chunkBytes, chunkCount }: Collective): number => toNumber(chunkBytes) * chunkCount;
 
@@ -156,6 +162,7 @@ export function treeMoves(flow: TreeFlow, pieces: number, most: number): Moves |
     topology,
     collective: shown,
     chunkBytes: bytesOf(collective) / Math.max(1, shown.chunkCount),
+    weight: grain === "tree" ? weightsOf(whole) : null,
     ...moves,
     ways,
     latencyPs,

@@ -2,15 +2,31 @@ import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { random } from "../../../src/random.ts";
 import type { NetworkView } from "../../../src/web/protocol.ts";
+import { ABOUT_LINKS, ABOUT_TRAFFIC, trafficText } from "../../../src/web/views/links/about.ts";
 import { cellsFor, nodesIn, single } from "../../../src/web/views/links/cells.ts";
 import { extremes, heatOfWires, sharesOf, spreadByClass, spreadOf } from "../../../src/web/views/links/figures.ts";
 import { cameraOf, everyName, frameOf, shadesOf, short } from "../../../src/web/views/links/heat-paint.ts";
-import { entryAt, entryBeside, insideOf, matrixOf, wholeMatrix } from "../../../src/web/views/links/matrix.ts";
+import {
+  entryAt,
+  entryBeside,
+  insideOf,
+  matrixOf,
+  npusOf,
+  type Pairs,
+  wholeMatrix,
+} from "../../../src/web/views/links/matrix.ts";
 import { networkView } from "../../../src/web/worker/network-view.ts";
 
 const viewOf = (preset: string): NetworkView => networkView(presetTopology(preset));
 const mesh = viewOf("mesh:4x4");
 const boxes = viewOf("dgx-a100:2");
+
+const linksOf = ({ linkSource, linkTarget }: NetworkView, value: Float64Array): Pairs => ({
+  source: linkSource,
+  target: linkTarget,
+  value,
+  together: "mean",
+});
 
 function someShares({ linkSource }: NetworkView, seed: number): Float64Array {
   const draws = random(seed);
@@ -88,7 +104,7 @@ describe("the matrix", () => {
     ] as const) {
       const shares = someShares(view, 7);
       const cells = cellsFor(view, most);
-      const matrix = matrixOf(view, cells, cells, shares);
+      const matrix = matrixOf(linksOf(view, shares), cells, cells);
       for (let row = 0; row < cells.names.length; row++) {
         for (let column = 0; column < cells.names.length; column++) {
           const links = [...view.linkSource.keys()].filter(
@@ -97,7 +113,7 @@ describe("the matrix", () => {
           const entry = entryAt(matrix, row, column);
           expect(entry >= 0).toBe(links.length > 0);
           if (entry < 0) continue;
-          expect(matrix.links[entry]).toBe(links.length);
+          expect(matrix.pairs[entry]).toBe(links.length);
           expect(matrix.share[entry]).toBeCloseTo(links.reduce((sum, l) => sum + shares[l], 0) / links.length, 6);
         }
       }
@@ -105,13 +121,13 @@ describe("the matrix", () => {
   });
   it("shows what is inside a coarse entry", () => {
     const shares = someShares(boxes, 1);
-    const coarse = matrixOf(boxes, cellsFor(boxes, 10), cellsFor(boxes, 10), shares);
-    const inside = insideOf(boxes, coarse, 0, 0, shares);
+    const coarse = matrixOf(linksOf(boxes, shares), cellsFor(boxes, 10), cellsFor(boxes, 10));
+    const inside = insideOf(boxes, linksOf(boxes, shares), coarse, 0, 0);
     expect(inside.rows.note).toBeNull();
-    expect(inside.links.reduce((sum, links) => sum + links, 0)).toBe(coarse.links[entryAt(coarse, 0, 0)]);
+    expect(inside.pairs.reduce((sum, links) => sum + links, 0)).toBe(coarse.pairs[entryAt(coarse, 0, 0)]);
   });
   it("is walked from link to link, there and back", () => {
-    const matrix = wholeMatrix(mesh, someShares(mesh, 2));
+    const matrix = wholeMatrix(mesh, linksOf(mesh, someShares(mesh, 2)));
     const visited: number[] = [];
     let at: { row: number; column: number } | null = null;
     for (let entry = entryBeside(matrix, at, 1); entry >= 0; entry = entryBeside(matrix, at, 1)) {
@@ -125,9 +141,45 @@ describe("the matrix", () => {
   });
 });
 
+describe("traffic between NPUs", () => {
+  const npus = npusOf(boxes);
+  const traffic: Pairs = {
+    source: Int32Array.of(0, 0, 1, 9),
+    target: Int32Array.of(1, 9, 0, 0),
+    value: Float64Array.of(1024, 2048, 1024, 4096),
+    together: "sum",
+  };
+  it("is between NPUs only, in shares of the largest", () => {
+    const matrix = wholeMatrix(npus, traffic);
+    expect(matrix.rows.names).toEqual(boxes.nodeNames.slice(0, boxes.npuCount));
+    expect([...matrix.value]).toEqual([1024, 2048, 1024, 4096]);
+    expect([...matrix.share]).toEqual([0.25, 0.5, 0.25, 1]);
+    expect(ABOUT_TRAFFIC.most(matrix)).toBe("4 KiB");
+  });
+  it("adds up where cells are coarse, and is found again inside", () => {
+    const cells = cellsFor(npus, 4);
+    const coarse = matrixOf(traffic, cells, cells);
+    expect(cells.names).toHaveLength(2);
+    expect([...coarse.value]).toEqual([2048, 2048, 4096]);
+    const inside = insideOf(npus, traffic, coarse, 0, 0);
+    expect([...inside.value]).toEqual([1024, 1024]);
+    expect([...inside.first]).toEqual([0, 2]);
+  });
+  it("is said in a sentence, and each entry in a few words", () => {
+    const named = (bytes: Float64Array) => trafficText({ ...traffic, bytes }, boxes.nodeNames);
+    const [from, to] = [boxes.nodeNames[9], boxes.nodeNames[0]];
+    expect(named(traffic.value)).toBe(`4 pairs of NPUs: 8 KiB in all, 4 KiB at most (from ${from} to ${to}).`);
+    expect(named(new Float64Array(4).fill(512))).toBe("4 pairs of NPUs: 2 KiB in all, 512 B each.");
+    const none = new Int32Array();
+    expect(trafficText({ source: none, target: none, bytes: new Float64Array() }, [])).toBe("Nothing is sent.");
+    expect(ABOUT_TRAFFIC.textOf(3072, 2)).toBe("3 KiB (2 pairs)");
+    expect(ABOUT_LINKS.textOf(0.5, 4)).toBe("50 % busy (mean of 4 links)");
+  });
+});
+
 describe("the picture of the matrix", () => {
   const shares = someShares(mesh, 5);
-  const matrix = matrixOf(mesh, single(mesh, [0, 1, 2]), single(mesh, [0, 1, 2, 3]), shares);
+  const matrix = matrixOf(linksOf(mesh, shares), single(mesh, [0, 1, 2]), single(mesh, [0, 1, 2, 3]));
 
   it("has each cell where it belongs, with a gap between large ones", () => {
     const shades = shadesOf(matrix, { left: 0, top: 0, cell: 10 }, 40, 30);
@@ -141,7 +193,7 @@ describe("the picture of the matrix", () => {
     }
   });
   it("loses nothing where cells are smaller than pixels: the busiest of a pixel is seen", () => {
-    const whole = wholeMatrix(mesh, shares);
+    const whole = wholeMatrix(mesh, linksOf(mesh, shares));
     const shades = shadesOf(whole, { left: 0, top: 0, cell: 0.25 }, 4, 4);
     const expected = new Uint8Array(16);
     for (const [entry, share] of whole.share.entries()) {
@@ -159,7 +211,7 @@ describe("the picture of the matrix", () => {
     expect(shades[0]).toBe(entry < 0 ? 0 : 1 + Math.round(matrix.share[entry] * 254));
   });
   it("fits its room", () => {
-    const whole = wholeMatrix(viewOf("mesh:16x16"), new Float64Array(4096));
+    const whole = wholeMatrix(viewOf("mesh:16x16"), { ...linksOf(viewOf("mesh:16x16"), new Float64Array(4096)) });
     const frame = frameOf(whole, 500, 300);
     expect(frame.left + frame.width).toBeLessThanOrEqual(500);
     expect(frame.top + frame.height).toBeLessThanOrEqual(300 + 1e-9);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import type { HopsView } from "../../../src/web/protocol.ts";
+import type { HopsView, TrafficView } from "../../../src/web/protocol.ts";
 import { heldBy, holdingsOf } from "../../../src/web/views/time/holdings.ts";
 import type { Options } from "../../../src/words/options.ts";
-import { ask, shown, wishOf } from "../../support/worker-asks.ts";
+import { ask, networkWish, shown, wishOf } from "../../support/worker-asks.ts";
 
 /** One schedule of every kind and of every way through the network. */
 const CASES: readonly (readonly [topology: string, options: Options])[] = [
@@ -39,6 +39,20 @@ function expectPlayable(view: HopsView, npus: number, reduces: boolean): void {
   expect({ early, unsorted, missing }).toEqual({ early: 0, unsorted: 0, missing: 0 });
 }
 
+/** Adds up what the hops carry, one by one. */
+function expectTraffic(traffic: TrafficView | null, { source, target, chunkBytes }: HopsView): void {
+  const bytes = new Map<number, number>();
+  const pairOf = (from: number, to: number): number => from * 1e6 + to;
+  source.forEach((from, hop) => {
+    const pair = pairOf(from, target[hop]);
+    bytes.set(pair, (bytes.get(pair) ?? 0) + chunkBytes);
+  });
+  expect(traffic?.bytes).toHaveLength(bytes.size);
+  traffic?.bytes.forEach((some, pair) => {
+    expect(some / (bytes.get(pairOf(traffic.source[pair], traffic.target[pair])) ?? 0)).toBeCloseTo(1, 9);
+  });
+}
+
 describe("views of a schedule in time", () => {
   it.each(CASES)("%s %o", async (topology, options) => {
     const schedule = await ask("make", { wish: wishOf(topology, options) });
@@ -67,6 +81,31 @@ describe("views of a schedule in time", () => {
     expect(loads.overTime).toHaveLength(400);
     expect(mean).toBeCloseTo(used / all / loads.totalPs, 4);
     expect(loads.overTime.every((share) => share >= 0 && share < 1.0001)).toBe(true);
+    expectTraffic(loads.traffic, hops);
+  });
+
+  it("adds up traffic where all of a tree is one transfer: what NPUs send is what their links carry", async () => {
+    const options = { collective: "allgather", algorithm: "forestcoll", size: "64GiB" };
+    const { ref } = await ask("make", { wish: wishOf("dgx-h100:48", options, { without: "3" }) });
+    const { note } = shown(await ask("hops", { schedule: ref }));
+    expect(note).toMatch(/^All that a tree carries is shown as one transfer/);
+    const { forests } = shown(await ask("trees", { schedule: ref }));
+    expect(new Set(forests[0]?.copies).size).toBeGreaterThan(1);
+    const { traffic, busyPs } = shown(await ask("loads", { schedule: ref }));
+    const { npuCount, linkSource, linkBytesPerSecond } = await ask("network", {
+      wish: networkWish("dgx-h100:48", { without: "3" }),
+    });
+    const sent = new Float64Array(npuCount);
+    traffic?.bytes.forEach((bytes, pair) => {
+      sent[traffic.source[pair]] += bytes;
+    });
+    const carried = new Float64Array(npuCount);
+    linkSource.forEach((node, link) => {
+      if (node < npuCount) carried[node] += (busyPs[link] / 1e12) * linkBytesPerSecond[link];
+    });
+    sent.forEach((bytes, npu) => {
+      expect(bytes / carried[npu]).toBeCloseTo(1, 4);
+    });
   });
 
   it("keeps pieces of trees together where they are many, and says so", async () => {

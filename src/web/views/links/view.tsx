@@ -9,7 +9,7 @@ import { NetworkCanvas } from "../network/network-canvas.tsx";
 import type { ViewProps } from "../registry.ts";
 import { heatOfWires, sharesOf, spreadByClass, spreadOf } from "./figures.ts";
 import { ClassTable, LinkTables } from "./link-tables.tsx";
-import { MatrixPanel } from "./matrix-panel.tsx";
+import { Matrices } from "./matrices.tsx";
 import { OverTime } from "./over-time.tsx";
 
 /** How busy every link is. */
@@ -36,7 +36,7 @@ function Links({ network, loads }: { readonly network: NetworkView; readonly loa
       <div class="links-pictures">
         <section aria-labelledby="links-matrix">
           <h3 id="links-matrix">From each node to each</h3>
-          <MatrixPanel network={network} shares={shares} chosenWire={chosenWire} onWire={onWire} />
+          <Matrices network={network} loads={loads} shares={shares} chosenWire={chosenWire} onWire={onWire} />
         </section>
         <section aria-labelledby="links-network">
           <h3 id="links-network">On the network</h3>

@@ -1,0 +1,54 @@
+import { count, percent, roundedSize } from "../../../words/amounts.ts";
+import type { TrafficView } from "../../protocol.ts";
+import type { Matrix } from "./matrix.ts";
+
+/** What a matrix tells, in words. */
+export interface About {
+  /** "Share of the time that links were busy". */
+  readonly title: string;
+  /** What the colours stand for, what the strongest is, and what is there without any. */
+  readonly colours: string;
+  most(matrix: Matrix): string;
+  readonly none: string;
+  /** What is walked through, "link", and what choosing it does. */
+  readonly pair: string;
+  readonly pick: string;
+  /** Returns what an entry of one or more pairs has. */
+  textOf(value: number, pairs: number): string;
+}
+
+export const ABOUT_LINKS: About = {
+  title: "Share of the time that links were busy",
+  colours: "share of the time that a link is busy",
+  most: () => "100 %",
+  none: "no link",
+  pair: "link",
+  pick: "selects the wire",
+  textOf: (value, pairs) => `${percent(value)} busy${pairs > 1 ? ` (mean of ${pairs} links)` : ""}`,
+};
+
+export const ABOUT_TRAFFIC: About = {
+  title: "What NPUs send each other",
+  colours: "what one sends the other",
+  most: ({ value }) => roundedSize(value.reduce((most, bytes) => Math.max(most, bytes), 1)),
+  none: "nothing",
+  pair: "pair",
+  pick: "selects the NPU that sends",
+  textOf: (value, pairs) => `${roundedSize(value)}${pairs > 1 ? ` (${pairs} pairs)` : ""}`,
+};
+
+/** Returns how many pairs send how much, and who sends most. */
+export function trafficText({ source, target, bytes }: TrafficView, names: readonly string[]): string {
+  if (bytes.length === 0) return "Nothing is sent.";
+  const [all, most, least] = bytes.reduce(
+    ([sum, high, low], some) => [sum + some, Math.max(high, some), Math.min(low, some)],
+    [0, 0, Number.POSITIVE_INFINITY],
+  ) as [number, number, number];
+  const pair = bytes.indexOf(most);
+  // sums of the same parts in another order
+  const each =
+    most - least <= 1e-9 * most
+      ? `${roundedSize(most)} each`
+      : `${roundedSize(most)} at most (from ${names[source[pair]]} to ${names[target[pair]]})`;
+  return `${count(bytes.length, "pair")} of NPUs: ${roundedSize(all)} in all, ${each}.`;
+}

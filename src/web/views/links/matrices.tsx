@@ -1,0 +1,99 @@
+import { useSignal } from "@preact/signals";
+import { useId, useMemo } from "preact/hooks";
+import type { LoadsView, NetworkView, TrafficView } from "../../protocol.ts";
+import { selection } from "../../state/store.ts";
+import { ABOUT_LINKS, ABOUT_TRAFFIC, trafficText } from "./about.ts";
+import { npusOf, type Pairs } from "./matrix.ts";
+import { MatrixPanel } from "./matrix-panel.tsx";
+
+interface MatricesProps {
+  readonly network: NetworkView;
+  readonly loads: LoadsView;
+  readonly shares: Float64Array;
+  readonly chosenWire: number | null;
+  readonly onWire: (wire: number) => void;
+}
+
+const TITLES = { traffic: "What NPUs send each other", links: "Use of the links" };
+
+/** The heat maps from each node to each. Where switches are between NPUs, links alone say little of who talks to whom. */
+export function Matrices(props: MatricesProps) {
+  const { network, loads } = props;
+  const id = useId();
+  const chosen = useSignal<keyof typeof TITLES | null>(null);
+  const hasSwitches = network.nodeNames.length > network.npuCount;
+  const shown = loads.traffic === null ? "links" : (chosen.value ?? (hasSwitches ? "traffic" : "links"));
+  return (
+    <>
+      {loads.traffic !== null && (
+        <fieldset class="matrix-choice" aria-label="What the matrix shows">
+          {(["traffic", "links"] as const).map((name) => (
+            <label key={name} for={`${id}-${name}`}>
+              <input
+                id={`${id}-${name}`}
+                type="radio"
+                name={`${id}-matrix`}
+                checked={shown === name}
+                onChange={() => {
+                  chosen.value = name;
+                }}
+              />
+              {TITLES[name]}
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {shown === "traffic" && loads.traffic !== null ? (
+        <TrafficMatrix network={network} traffic={loads.traffic} />
+      ) : (
+        <LinkMatrix {...props} />
+      )}
+    </>
+  );
+}
+
+function LinkMatrix({ network, shares, chosenWire, onWire }: MatricesProps) {
+  const { linkSource, linkTarget, wires } = network;
+  const pairs = useMemo<Pairs>(
+    () => ({ source: linkSource, target: linkTarget, value: shares, together: "mean" }),
+    [linkSource, linkTarget, shares],
+  );
+  const chosen = useMemo(() => {
+    if (chosenWire === null) return [];
+    const [a, b] = [wires.a[chosenWire] as number, wires.b[chosenWire] as number];
+    return [[a, b] as const, [b, a] as const];
+  }, [wires, chosenWire]);
+  return (
+    <MatrixPanel
+      nodes={network}
+      pairs={pairs}
+      about={ABOUT_LINKS}
+      chosen={chosen}
+      onPick={(link) => onWire(wires.ofLink[link] as number)}
+    />
+  );
+}
+
+const NONE: readonly never[] = [];
+
+function TrafficMatrix({ network, traffic }: { readonly network: NetworkView; readonly traffic: TrafficView }) {
+  const nodes = useMemo(() => npusOf(network), [network]);
+  const pairs = useMemo<Pairs>(
+    () => ({ source: traffic.source, target: traffic.target, value: traffic.bytes, together: "sum" }),
+    [traffic],
+  );
+  return (
+    <>
+      <p class="links-note">{trafficText(traffic, network.nodeNames)}</p>
+      <MatrixPanel
+        nodes={nodes}
+        pairs={pairs}
+        about={ABOUT_TRAFFIC}
+        chosen={NONE}
+        onPick={(pair) => {
+          selection.value = { kind: "node", node: traffic.source[pair] as number };
+        }}
+      />
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { describeApp, PATIENCE } from "./with-app.ts";
+
+describeApp("views of the app", (tools) => {
+  it(
+    "show what NPUs send each other where switches are between them, and the use of links besides",
+    PATIENCE,
+    async () => {
+      const app = await tools().open("#topology=dgx-a100:2&collective=allgather&size=16MiB&view=links&run=1");
+      const { page } = app;
+      await app.shows(/^\d+ pairs of NPUs: 240 MiB in all, /);
+      const traffic = page.getByRole("application", { name: /^What NPUs send each other: 16 sources by 16/ });
+      await traffic.focus();
+      await page.keyboard.press("PageDown");
+      await app.shows(/^0 → \d+: [\d.]+ MiB$/);
+      await page.keyboard.press("Enter");
+      await page.getByLabel("Use of the links").check();
+      await page.getByRole("application", { name: /^Share of the time .*: 19 sources by 19/ }).waitFor();
+      expect(await page.getByText(/pairs of NPUs/).count()).toBe(0);
+      await page.getByRole("tab", { name: "Network", exact: true }).click();
+      await page.getByRole("heading", { name: "0", exact: true }).waitFor();
+      await app.close();
+    },
+  );
+
+  it("compare algorithms until Escape stops them, and keep the sizes that are done", PATIENCE, async () => {
+    const app = await tools().open("#topology=mesh:16x16&collective=allreduce&view=compare");
+    const { page } = app;
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+    await page.getByRole("table").first().waitFor({ timeout: 90_000 });
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Compare", exact: true }).waitFor();
+    expect(await page.getByRole("button", { name: /^Stop/ }).count()).toBe(0);
+    expect(await page.getByRole("table").count()).toBeGreaterThan(0);
+    await app.close();
+  });
+});
