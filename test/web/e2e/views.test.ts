@@ -18,7 +18,11 @@ describeApp("views of the app", (tools) => {
       await page.getByRole("application", { name: /^Share of the time .*: 19 sources by 19/ }).waitFor();
       expect(await page.getByText(/pairs of NPUs/).count()).toBe(0);
       await page.getByRole("tab", { name: "Network", exact: true }).click();
-      await page.getByRole("heading", { name: "0", exact: true }).waitFor();
+      await page
+        .getByRole("complementary", { name: "Selection" })
+        .getByText(/^NPU 0/)
+        .first()
+        .waitFor();
       await app.close();
     },
   );
