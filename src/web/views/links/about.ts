@@ -40,15 +40,15 @@ export const ABOUT_TRAFFIC: About = {
 /** Returns how many pairs send how much, and who sends most. */
 export function trafficText({ source, target, bytes }: TrafficView, names: readonly string[]): string {
   if (bytes.length === 0) return "Nothing is sent.";
-  const [all, most, least] = bytes.reduce(
-    ([sum, high, low], some) => [sum + some, Math.max(high, some), Math.min(low, some)],
-    [0, 0, Number.POSITIVE_INFINITY],
-  ) as [number, number, number];
-  const pair = bytes.indexOf(most);
+  let [all, first, least] = [0, 0, 0];
+  for (let pair = 0; pair < bytes.length; pair++) {
+    all += bytes[pair];
+    if (bytes[pair] > bytes[first]) first = pair;
+    if (bytes[pair] < bytes[least]) least = pair;
+  }
+  const most = bytes[first];
   // sums of the same parts in another order
-  const each =
-    most - least <= 1e-9 * most
-      ? `${roundedSize(most)} each`
-      : `${roundedSize(most)} at most (from ${names[source[pair]]} to ${names[target[pair]]})`;
-  return `${count(bytes.length, "pair")} of NPUs: ${roundedSize(all)} in all, ${each}.`;
+  const areAlike = most - bytes[least] <= 1e-9 * most;
+  const each = areAlike ? "each" : `at most (from ${names[source[first]]} to ${names[target[first]]})`;
+  return `${count(bytes.length, "pair")} of NPUs: ${roundedSize(all)} in all, ${roundedSize(most)} ${each}.`;
 }

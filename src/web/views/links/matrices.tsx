@@ -14,7 +14,7 @@ interface MatricesProps {
   readonly onWire: (wire: number) => void;
 }
 
-const TITLES = { traffic: "What NPUs send each other", links: "Use of the links" };
+const TITLES = { traffic: ABOUT_TRAFFIC.title, links: "Use of the links" };
 
 /** The heat maps from each node to each. Where switches are between NPUs, links alone say little of who talks to whom. */
 export function Matrices(props: MatricesProps) {
@@ -82,9 +82,10 @@ function TrafficMatrix({ network, traffic }: { readonly network: NetworkView; re
     () => ({ source: traffic.source, target: traffic.target, value: traffic.bytes, together: "sum" }),
     [traffic],
   );
+  const sentence = useMemo(() => trafficText(traffic, network.nodeNames), [traffic, network]);
   return (
     <>
-      <p class="links-note">{trafficText(traffic, network.nodeNames)}</p>
+      <p class="links-note">{sentence}</p>
       <MatrixPanel
         nodes={nodes}
         pairs={pairs}
