@@ -26,6 +26,11 @@ export const PLAYED = [
   { topology: "mesh:32x32", collective: "allgather", size: "1GiB", algorithm: "tacos", required: true },
 ];
 
+/** Schedules whose matrix of what NPUs send each other is pointed at and zoomed: 1M pairs. */
+export const MATRICES = [
+  { topology: "dgx-h100:125", collective: "alltoall", size: "1GiB", algorithm: "direct", required: true },
+];
+
 export const LEAST_FRAMES = 30;
 
 /** Views that are checked for accessibility. */

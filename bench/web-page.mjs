@@ -66,9 +66,9 @@ export async function frames(page, act) {
   return { median: 1000 / median(gaps), slowest: 1000 / sorted[Math.floor(0.95 * (sorted.length - 1))] };
 }
 
-/** Points at, drags and zooms the largest canvas for about three seconds. */
-export async function handled(page) {
-  const boxes = await Promise.all((await page.locator("canvas").all()).map((canvas) => canvas.boundingBox()));
+/** Points at, drags and zooms the largest canvas of those for about three seconds. */
+export async function handled(page, canvases = "canvas") {
+  const boxes = await Promise.all((await page.locator(canvases).all()).map((canvas) => canvas.boundingBox()));
   const { x, y, width, height } = boxes.filter(Boolean).toSorted((a, b) => b.width * b.height - a.width * a.height)[0];
   const [cx, cy] = [x + width / 2, y + height / 2];
   await page.mouse.move(cx, cy);

@@ -5,11 +5,9 @@ import { LEAST_FRAMES, VIEWS } from "./web-cases.mjs";
 const ABOUT = [
   "Headless Chromium without a GPU (drawing is software), the page served by `banyan serve`. Syntheses: seconds from the click to",
   "the frame that shows the answer, which is verified, simulated and bounded by then; median of 3, the worker running. With",
-  "threads: cross-origin isolated. Frames: while the network is dragged, zoomed and pointed at, or the schedule plays.",
+  "threads: cross-origin isolated. Frames: while the network or the matrix is dragged, zoomed and pointed at, or",
+  "the schedule plays.",
 ];
-/** Returns a file's name without the hash of its content. */
-const unhashed = (file) => file.replace(/-[\w-]{8}(?=\.\w+$)/, "");
-
 const kB = (bytes) => figure(bytes / 1000, 3);
 
 export function report({ machine: where, syntheses, motion, first, axe, scores, files }) {
@@ -54,12 +52,7 @@ export function report({ machine: where, syntheses, motion, first, axe, scores, 
     "",
     table(
       ["file", "kB", "kB brotli", "first load"],
-      files.map(({ file, bytes, brotli, first: isFirst }) => [
-        unhashed(file),
-        kB(bytes),
-        kB(brotli),
-        isFirst ? "yes" : "",
-      ]),
+      files.map(({ file, bytes, brotli, first: isFirst }) => [file, kB(bytes), kB(brotli), isFirst ? "yes" : ""]),
     ),
   );
   return lines.join("\n");

@@ -5,7 +5,7 @@ import { CHROMIUM_ARGUMENTS, chromiumPath, serveApp } from "../scripts/browser.m
 import { at, paths } from "../scripts/paths.mjs";
 import { webSizes } from "../scripts/web-sizes.mjs";
 import { machine, median, progress, publish } from "./support.mjs";
-import { DRAWN, LEAST_FRAMES, PLAYED, SYNTHESES, VIEWS } from "./web-cases.mjs";
+import { DRAWN, LEAST_FRAMES, MATRICES, PLAYED, SYNTHESES, VIEWS } from "./web-cases.mjs";
 import { lighthouse } from "./web-lighthouse.mjs";
 import { frames, handled, opened, runButton } from "./web-page.mjs";
 import { report } from "./web-report.mjs";
@@ -59,22 +59,31 @@ async function drawnRow(browser, url, { topology, required }) {
   return row;
 }
 
-async function playedRow(browser, url, given) {
-  progress(`web: frames of the schedule on ${given.topology}`);
-  const { page, close } = await opened(browser, url + addressOf(optionsOf(given), "time"));
+/** Returns the frames of a view of a schedule; `begin` starts what is measured and returns what goes on meanwhile. */
+async function viewRow(browser, url, given, view, what, begin) {
+  const { topology, required } = given;
+  progress(`web: frames of ${topology}, ${what}`);
+  const { page, close } = await opened(browser, url + addressOf(optionsOf(given), view));
   await synthesized(page);
-  const play = page.getByRole("button", { name: /^play/i });
-  await play.waitFor({ timeout: 60_000 });
-  await play.click();
-  const row = {
-    topology: given.topology,
-    what: "schedule playing",
-    required: given.required,
-    ...(await frames(page, () => page.waitForTimeout(3000))),
-  };
+  const act = await begin(page);
+  const row = { topology, what, required, ...(await frames(page, act)) };
   await close();
   return row;
 }
+
+const playedRow = (browser, url, given) =>
+  viewRow(browser, url, given, "time", "schedule playing", async (page) => {
+    const play = page.getByRole("button", { name: /^play/i });
+    await play.waitFor({ timeout: 60_000 });
+    await play.click();
+    return () => page.waitForTimeout(3000);
+  });
+
+const matrixRow = (browser, url, given) =>
+  viewRow(browser, url, given, "links", "who sends whom", async (page) => {
+    await page.locator(".heat-map canvas").first().waitFor({ timeout: 60_000 });
+    return () => handled(page, ".heat-map canvas");
+  });
 
 /** Returns what a first visit costs. */
 async function load(browser, url) {
@@ -148,6 +157,7 @@ export async function run() {
     const motion = [];
     for (const given of DRAWN) motion.push(await drawnRow(browser, server.url, given));
     for (const given of PLAYED) motion.push(await playedRow(browser, server.url, given));
+    for (const given of MATRICES) motion.push(await matrixRow(browser, server.url, given));
     const axe = await accessibility(browser, server.url);
     await browser.close();
     const data = {
