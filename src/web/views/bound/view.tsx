@@ -3,6 +3,7 @@ import { useId, useMemo } from "preact/hooks";
 import { formatBandwidth, formatShare, formatSize, formatTime, PS_PER_US } from "../../../model/units.ts";
 import type { NetworkMarks, NodeMark } from "../../draw/marks.ts";
 import { nodeTitle } from "../../draw/tips.ts";
+import { OneOf } from "../../parts/one-of.tsx";
 import type { AnyReport, NetworkView } from "../../protocol.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
 import type { ViewProps } from "../registry.ts";
@@ -42,25 +43,18 @@ export function View({ made }: ViewProps) {
       </div>
       <aside class="bound-side" aria-label="Figures of the proof">
         {!areAlike && (
-          <fieldset class="bound-choice">
-            <legend>Proved for</legend>
-            {(["limit", "bound"] as const).map((name) => (
-              <label key={name} for={`${id}-${name}`}>
-                <input
-                  id={`${id}-${name}`}
-                  type="radio"
-                  name={`${id}-which`}
-                  checked={which.value === name}
-                  onChange={() => {
-                    which.value = name;
-                    index.value = 0;
-                  }}
-                />
-                {name === "limit" ? "any algorithm" : "whole chunks over these routes"}:{" "}
-                {formatTime(report[name].us * PS_PER_US)}
-              </label>
-            ))}
-          </fieldset>
+          <OneOf
+            title="Proved for"
+            choices={[
+              ["limit", `any algorithm: ${formatTime(report.limit.us * PS_PER_US)}`],
+              ["bound", `whole chunks over these routes: ${formatTime(report.bound.us * PS_PER_US)}`],
+            ]}
+            value={which.value}
+            onChange={(name) => {
+              which.value = name;
+              index.value = 0;
+            }}
+          />
         )}
         {proofs.length > 1 && (
           <label class="bound-choice" for={`${id}-cut`}>

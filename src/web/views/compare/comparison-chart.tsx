@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Comparison, ComparisonRow } from "../../../compare.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { ChartLegend } from "../../parts/chart-legend.tsx";
+import { OneOf } from "../../parts/one-of.tsx";
 import { useHidden } from "../../parts/use-hidden.ts";
 import { axesOf, linesOf, MEASURE_NAMES, MEASURES, type Measure, sizesIn } from "./series.ts";
 
@@ -29,21 +30,15 @@ export function ComparisonChart({ comparison, order, onMake }: ComparisonChartPr
   return (
     <div class="compare-chart">
       <div class="compare-chart-bar">
-        <fieldset class="compare-measures" aria-label="What is shown">
-          {MEASURES.map((name) => (
-            <label key={name}>
-              <input
-                type="radio"
-                name="compare-measure"
-                checked={measure.value === name}
-                onChange={() => {
-                  measure.value = name;
-                }}
-              />
-              {MEASURE_NAMES[name]}
-            </label>
-          ))}
-        </fieldset>
+        <OneOf
+          title="What is shown"
+          isUntitled
+          choices={MEASURES.map((name) => [name, MEASURE_NAMES[name]] as const)}
+          value={measure.value}
+          onChange={(name) => {
+            measure.value = name;
+          }}
+        />
         <ChartLegend label="Lines: press to hide and show" lines={lines} hidden={hidden} onToggle={toggle} />
       </div>
       <Chart

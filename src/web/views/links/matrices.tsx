@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { useId, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
+import { OneOf } from "../../parts/one-of.tsx";
 import type { LoadsView, NetworkView, TrafficView } from "../../protocol.ts";
 import { selection } from "../../state/store.ts";
 import { ABOUT_LINKS, ABOUT_TRAFFIC, trafficText } from "./about.ts";
@@ -14,34 +15,29 @@ interface MatricesProps {
   readonly onWire: (wire: number) => void;
 }
 
-const TITLES = { traffic: ABOUT_TRAFFIC.title, links: "Use of the links" };
+const CHOICES = [
+  ["traffic", ABOUT_TRAFFIC.title],
+  ["links", "Use of the links"],
+] as const;
 
 /** The heat maps from each node to each. Where switches are between NPUs, links alone say little of who talks to whom. */
 export function Matrices(props: MatricesProps) {
   const { network, loads } = props;
-  const id = useId();
-  const chosen = useSignal<keyof typeof TITLES | null>(null);
+  const chosen = useSignal<"traffic" | "links" | null>(null);
   const hasSwitches = network.nodeNames.length > network.npuCount;
   const shown = loads.traffic === null ? "links" : (chosen.value ?? (hasSwitches ? "traffic" : "links"));
   return (
     <>
       {loads.traffic !== null && (
-        <fieldset class="matrix-choice" aria-label="What the matrix shows">
-          {(["traffic", "links"] as const).map((name) => (
-            <label key={name} for={`${id}-${name}`}>
-              <input
-                id={`${id}-${name}`}
-                type="radio"
-                name={`${id}-matrix`}
-                checked={shown === name}
-                onChange={() => {
-                  chosen.value = name;
-                }}
-              />
-              {TITLES[name]}
-            </label>
-          ))}
-        </fieldset>
+        <OneOf
+          title="What the matrix shows"
+          isUntitled
+          choices={CHOICES}
+          value={shown}
+          onChange={(name) => {
+            chosen.value = name;
+          }}
+        />
       )}
       {shown === "traffic" && loads.traffic !== null ? (
         <TrafficMatrix network={network} traffic={loads.traffic} />

@@ -3,6 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { formatBandwidth } from "../../../model/units.ts";
 import { count } from "../../../words/amounts.ts";
 import type { NetworkMarks, NodeMark } from "../../draw/marks.ts";
+import { OneOf } from "../../parts/one-of.tsx";
 import type { NetworkView, TreeView } from "../../protocol.ts";
 import { failureOf } from "../../state/client.ts";
 import { type Made, selection } from "../../state/store.ts";
@@ -71,21 +72,15 @@ export function SingleTree({ made, network, forest, number, tree }: SingleTreePr
         {into ? "Data runs to the root and is summed on the way." : "Data runs from the root to all."}
       </p>
       {trouble.value !== "" && <p class="trees-none">{trouble.value}</p>}
-      <fieldset class="trees-forests" aria-label="How the tree is drawn">
-        {DRAWN.map(([way, text]) => (
-          <label key={way}>
-            <input
-              type="radio"
-              name="trees-drawn"
-              checked={drawn.value === way}
-              onChange={() => {
-                drawn.value = way;
-              }}
-            />
-            {text}
-          </label>
-        ))}
-      </fieldset>
+      <OneOf
+        title="How the tree is drawn"
+        isUntitled
+        choices={DRAWN}
+        value={drawn.value}
+        onChange={(way) => {
+          drawn.value = way;
+        }}
+      />
       {drawn.value === "network" ? (
         <div class="tree-picture-canvas">
           <NetworkCanvas

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import "./trees.css";
+import { OneOf } from "../../parts/one-of.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { TreesView } from "../../protocol.ts";
 import type { Made } from "../../state/store.ts";
@@ -31,22 +32,14 @@ function Forests({ made, trees: { forests, rate, because } }: { readonly made: M
         {sentence(because)}
       </p>
       {forests.length > 1 && (
-        <fieldset class="trees-forests">
-          <legend>Trees</legend>
-          {forests.map(({ direction }, i) => (
-            <label key={direction}>
-              <input
-                type="radio"
-                name="trees-forest"
-                checked={i === number}
-                onChange={() => {
-                  chosen.value = i;
-                }}
-              />
-              {NAMES[direction]}
-            </label>
-          ))}
-        </fieldset>
+        <OneOf
+          title="Trees"
+          choices={forests.map(({ direction }, i) => [i, NAMES[direction]] as const)}
+          value={number}
+          onChange={(i) => {
+            chosen.value = i;
+          }}
+        />
       )}
       <ForestPanel key={`${made.schedule.ref.id} ${number}`} made={made} forest={forest} number={number} />
     </div>
