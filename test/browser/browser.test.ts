@@ -20,7 +20,7 @@ describe.runIf(why === "")(`the package in Chromium${why && ` (skipped: ${why})`
   beforeAll(async () => {
     server = await serve(await bundle(fileURLToPath(new URL("page.ts", import.meta.url))));
     browser = await launchChromium();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -39,7 +39,7 @@ describe.runIf(why === "")(`the package in Chromium${why && ` (skipped: ${why})`
       const errors: string[] = [];
       page.on("pageerror", (error) => errors.push(error.message));
       await page.goto(server.url);
-      await page.waitForFunction("globalThis.synthesizeHere !== undefined", undefined, { timeout: 10_000 });
+      await page.waitForFunction("globalThis.synthesizeHere !== undefined", undefined, { timeout: 30_000 });
       const result = await page.evaluate(`synthesizeHere(${JSON.stringify(request)})`);
       const { report, schedule } = await synthesize(request);
       const { chunk, route, startPs, endPs } = stepsOf(schedule);

@@ -60,7 +60,7 @@ describe.runIf(why === "")(`Web Workers${why && ` (skipped: ${why})`}`, () => {
     isolated = await serve(files, { headers: ISOLATING });
     plain = await serve(files);
     browser = await launchChromium();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -69,7 +69,7 @@ describe.runIf(why === "")(`Web Workers${why && ` (skipped: ${why})`}`, () => {
   });
 
   afterEach(async () => {
-    await expect.poll(() => page.workers().length, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => page.workers().length, { timeout: 30_000 }).toBe(0);
     await page.close();
   });
 
@@ -79,7 +79,7 @@ describe.runIf(why === "")(`Web Workers${why && ` (skipped: ${why})`}`, () => {
     page.on("pageerror", (error) => complaints.push(error.message));
     page.on("console", (message) => complaints.push(message.text()));
     await page.goto(url);
-    await page.waitForFunction("globalThis.synthesizeHere !== undefined", undefined, { timeout: 10_000 });
+    await page.waitForFunction("globalThis.synthesizeHere !== undefined", undefined, { timeout: 30_000 });
   }
   const call = <T>(name: string, ...args: unknown[]): Promise<T> =>
     page.evaluate(`${name}(${args.map((arg) => JSON.stringify(arg)).join()})`);

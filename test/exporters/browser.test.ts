@@ -34,7 +34,7 @@ describe.runIf(why === "")(`formats in Chromium${why && ` (skipped: ${why})`}`, 
   beforeAll(async () => {
     server = await serve(await bundle(fileURLToPath(new URL("page.ts", import.meta.url))), { headers: STRICT });
     browser = await launchChromium();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -53,7 +53,7 @@ describe.runIf(why === "")(`formats in Chromium${why && ` (skipped: ${why})`}`, 
     page.on("pageerror", (error) => errors.push(error.message));
     page.on("console", (line) => errors.push(line.text()));
     await page.goto(server.url);
-    await page.waitForFunction("globalThis.exportedHere !== undefined", undefined, { timeout: 10_000 });
+    await page.waitForFunction("globalThis.exportedHere !== undefined", undefined, { timeout: 30_000 });
     const there = await page.evaluate(`exportedHere(${JSON.stringify(given)})`);
     expect(there).toEqual(await exportedHere(given));
     expect(errors).toEqual([]);

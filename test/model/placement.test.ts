@@ -59,5 +59,5 @@ describe("switchPlacement", () => {
       expect(nodes.length).toBe(9);
     }
     expect(nodeCount(topology)).toBe(45_008);
-  }, 5_000);
+  });
 });

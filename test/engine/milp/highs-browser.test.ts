@@ -11,7 +11,7 @@ describe.runIf(chromiumPath !== undefined)("HiGHS in Chromium", () => {
   beforeAll(async () => {
     server = await serve(await bundle(fileURLToPath(new URL("highs-page.ts", import.meta.url))));
     browser = await launchChromium();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -25,7 +25,7 @@ describe.runIf(chromiumPath !== undefined)("HiGHS in Chromium", () => {
       const errors: string[] = [];
       page.on("pageerror", (error) => errors.push(error.message));
       await page.goto(server.url);
-      await page.waitForFunction("globalThis.solveHere !== undefined", undefined, { timeout: 10_000 });
+      await page.waitForFunction("globalThis.solveHere !== undefined", undefined, { timeout: 30_000 });
       const result = await page.evaluate(`solveHere(${JSON.stringify(name)})`);
       expect(errors).toEqual([]);
       expect(result).toEqual(await solveHere(name));

@@ -11,7 +11,7 @@ describe.runIf(chromiumPath !== undefined)("integer programs in Chromium", () =>
   beforeAll(async () => {
     server = await serve(await bundle(fileURLToPath(new URL("milp-page.ts", import.meta.url))));
     browser = await launchChromium();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -23,7 +23,7 @@ describe.runIf(chromiumPath !== undefined)("integer programs in Chromium", () =>
     const errors: string[] = [];
     page.on("pageerror", (error) => errors.push(error.message));
     await page.goto(server.url);
-    await page.waitForFunction("globalThis.solveProgramsHere !== undefined", undefined, { timeout: 10_000 });
+    await page.waitForFunction("globalThis.solveProgramsHere !== undefined", undefined, { timeout: 30_000 });
     const result = await page.evaluate("solveProgramsHere()");
     expect(errors).toEqual([]);
     expect(result).toEqual(await solveProgramsHere());
