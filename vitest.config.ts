@@ -5,7 +5,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     // A crash in native code then ends one fork, not the whole run.
     pool: "forks",
-    // Vitest would leave one core to itself: on two cores the tests would then take twice as long.
+    // Vitest would leave one core to itself: on two cores the tests would then take half as long again.
     maxWorkers: "100%",
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -65,13 +65,13 @@ describe.skipIf(process.platform === "win32")("without compilers", () => {
     );
     expect(status, stderr).toBe(0);
     expect(JSON.parse(readFileSync(join(tree, "schedule.json"), "utf8"))).toBeTypeOf("object");
-  }, 60_000);
+  });
 
   it("does nothing the second time but say so", () => {
     const { lines } = run("setup.mjs");
     expect(lines[0]).toBe("setup: everything is up to date");
     expect(lines.filter((line) => line !== "")).toHaveLength(2);
-  }, 60_000);
+  });
 
   // The compiler to WebAssembly that npm serves weighs 100 MB: this runs in CI, and where it has been fetched before.
   it.runIf(fetched || process.env["CI"])(
@@ -88,5 +88,5 @@ describe.skipIf(process.platform === "win32")("without compilers", () => {
   it("refuses to go on when the native add-on is required", () => {
     const { status, stderr } = run("setup.mjs", { ...env, BANYAN_REQUIRE_NATIVE: "1" });
     expect([status, stderr]).toEqual([1, "setup: no C++ compiler found\n"]);
-  }, 60_000);
+  });
 });

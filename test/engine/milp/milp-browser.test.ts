@@ -32,5 +32,5 @@ describe.runIf(chromiumPath !== undefined)("integer programs in Chromium", () =>
       limited: "limit",
       cancelled: "CancelledError",
     });
-  }, 60_000);
+  });
 });

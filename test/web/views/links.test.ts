@@ -154,7 +154,7 @@ describe("traffic between NPUs", () => {
     expect(matrix.rows.names).toEqual(boxes.nodeNames.slice(0, boxes.npuCount));
     expect([...matrix.value]).toEqual([1024, 2048, 1024, 4096]);
     expect([...matrix.share]).toEqual([0.25, 0.5, 0.25, 1]);
-    expect(ABOUT_TRAFFIC.most(matrix)).toBe("4 KiB");
+    expect([0, matrix.whole].map(ABOUT_TRAFFIC.amount)).toEqual(["0 B", "4 KiB"]);
   });
   it("adds up where cells are coarse, and is found again inside", () => {
     const cells = cellsFor(npus, 4);
@@ -173,6 +173,7 @@ describe("traffic between NPUs", () => {
     const none = new Int32Array();
     expect(trafficText({ source: none, target: none, bytes: new Float64Array() }, [])).toBe("Nothing is sent.");
     expect(ABOUT_TRAFFIC.textOf(3072, 2)).toBe("3 KiB (2 pairs)");
+    expect([0, 1].map(ABOUT_LINKS.amount)).toEqual(["0 %", "100 %"]);
     expect(ABOUT_LINKS.textOf(0.5, 4)).toBe("50 % busy (mean of 4 links)");
   });
 });

@@ -1,18 +1,18 @@
 import { count, percent, roundedSize } from "../../../words/amounts.ts";
 import type { TrafficView } from "../../protocol.ts";
-import type { Matrix } from "./matrix.ts";
 
 /** What a matrix tells, in words. */
 export interface About {
   /** "Share of the time that links were busy". */
   readonly title: string;
-  /** What the colours stand for, what the strongest is, and what is there without any. */
+  /** What the colours stand for, and what is there without any. */
   readonly colours: string;
-  most(matrix: Matrix): string;
   readonly none: string;
   /** What is walked through, "link", and what choosing it does. */
   readonly pair: string;
   readonly pick: string;
+  /** Returns a value with its unit. */
+  amount(value: number): string;
   /** Returns what an entry of one or more pairs has. */
   textOf(value: number, pairs: number): string;
 }
@@ -20,20 +20,20 @@ export interface About {
 export const ABOUT_LINKS: About = {
   title: "Share of the time that links were busy",
   colours: "share of the time that a link is busy",
-  most: () => "100 %",
   none: "no link",
   pair: "link",
   pick: "selects the wire",
+  amount: percent,
   textOf: (value, pairs) => `${percent(value)} busy${pairs > 1 ? ` (mean of ${pairs} links)` : ""}`,
 };
 
 export const ABOUT_TRAFFIC: About = {
   title: "What NPUs send each other",
   colours: "what one sends the other",
-  most: ({ value }) => roundedSize(value.reduce((most, bytes) => Math.max(most, bytes), 1)),
   none: "nothing",
   pair: "pair",
   pick: "selects the NPU that sends",
+  amount: roundedSize,
   textOf: (value, pairs) => `${roundedSize(value)}${pairs > 1 ? ` (${pairs} pairs)` : ""}`,
 };
 

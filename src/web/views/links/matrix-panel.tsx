@@ -63,7 +63,7 @@ export function MatrixPanel({ nodes, pairs, about, chosen, onPick }: MatrixPanel
       <p class="matrix-panel-said" aria-live="polite">
         {spoken.value || "Point at a cell, or walk with the arrow keys."}
       </p>
-      <HeatLegend label={about.colours} low="0" high={about.most(matrix)} none={about.none} />
+      <HeatLegend label={about.colours} low={about.amount(0)} high={about.amount(matrix.whole)} none={about.none} />
       {matrix.rows.note !== null && <p class="links-note">{matrix.rows.note}</p>}
     </div>
   );

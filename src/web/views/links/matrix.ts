@@ -21,7 +21,9 @@ export interface Matrix {
   readonly column: Int32Array;
   /** [entries] mean or sum over its pairs. */
   readonly value: Float64Array;
-  /** [entries] 0 .. 1: means as they are, sums over the largest. */
+  /** The value of a share of 1: 1 for means, the largest of sums. */
+  readonly whole: number;
+  /** [entries] value over the whole, 0 .. 1. */
   readonly share: Float32Array;
   readonly pairs: Int32Array;
   /** [entries] the first of its pairs. */
@@ -61,6 +63,7 @@ export function matrixOf({ source, target, value, together }: Pairs, rows: Cells
     row: Int32Array.from(keys, (key) => Math.floor(key / width)),
     column: Int32Array.from(keys, (key) => key % width),
     value: values,
+    whole,
     share: Float32Array.from(values, (one) => (whole > 0 ? one / whole : 0)),
     pairs,
     first,
