@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    setupFiles: ["test/support/seeded.ts"],
     // A crash in native code then ends one fork, not the whole run.
     pool: "forks",
     // Vitest would leave one core to itself: on two cores the tests would then take half as long again.
