@@ -1,6 +1,7 @@
 import { batch } from "@preact/signals";
 import { flagOf, type Options, type Progress } from "../../words/options.ts";
 import type { NetworkView, Opened, Subject } from "../protocol.ts";
+import { withChoices } from "./choices.ts";
 import { ask, failureOf } from "./client.ts";
 import { saveFile } from "./save.ts";
 import { selectedIn } from "./selected.ts";
@@ -112,6 +113,11 @@ export async function changeWords(next: Words): Promise<boolean> {
 
 export function showView(view: ViewName): void {
   words.value = { ...words.value, view };
+}
+
+/** Changes what views let one choose; undefined: what they show by themselves. */
+export function choose(changes: Parameters<typeof withChoices>[1]): void {
+  words.value = { ...words.value, choices: withChoices(words.value.choices, changes) };
 }
 
 /** Forgets the file that could not be read. */

@@ -1,7 +1,9 @@
 import { parseSize, parseTime } from "../../model/units.ts";
 import { degradations, listOf, namedCollective, oneOf, switchDegree, wholeNumber } from "../../words/values.ts";
+import { MATRICES, MEASURES } from "./choices.ts";
+import { readRange } from "./size-range.ts";
 
-/** What can be said of an option's text before the worker sees it. */
+/** What can be said of the text of an option or a choice before the worker sees it. */
 
 type Check = (text: string) => unknown;
 
@@ -26,9 +28,13 @@ const CHECKS: Readonly<Record<string, Check>> = {
   switching: (text) => oneOf(text, ["cut-through", "store-and-forward"], "--switching"),
   degrade: degradations,
   without: (text) => listOf(text, "--without", "names of NPUs, switches and links"),
+  sizes: readRange,
+  algorithms: (text) => listOf(text, "--algorithms", "names"),
+  measure: (text) => oneOf(text, MEASURES, "measure"),
+  matrix: (text) => oneOf(text, MATRICES, "matrix"),
 };
 
-/** Returns what is wrong with an option's text, a sentence; null where nothing is, or only the worker can tell. */
+/** Returns what is wrong with such a text, a sentence; null where nothing is, or only the worker can tell. */
 export function optionComplaint(option: string, text: string): string | null {
   try {
     CHECKS[option]?.(text);

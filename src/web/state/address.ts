@@ -1,11 +1,12 @@
 import { flagOf, NETWORK_OPTIONS, type Options } from "../../words/options.ts";
 import { optionComplaint } from "./address-options.ts";
+import { CHOICES, type Choices } from "./choices.ts";
 import { MAKE_OPTIONS, VIEWS, type ViewName, type Words } from "./words.ts";
 
 /**
  * The fragment of the page's address, which browsers send to nobody: `#topology=mesh:4x4&collective=allgather&view=time`.
- * Options have the names of the command line, those without a value no "="; `run` says that there was a schedule, `open` that
- * the server holds a file, `file` what address-file.ts packs.
+ * Options have the names of the command line, those without a value no "="; choices.ts has what views let one choose. `run` says
+ * that there was a schedule, `open` that the server holds a file, `file` what address-file.ts packs.
  */
 export interface Address {
   readonly topology: string | null;
@@ -16,6 +17,8 @@ export interface Address {
   /** Those that can be used. */
   readonly options: Options;
   readonly view: ViewName | null;
+  /** Those that can be used. */
+  readonly choices: Choices;
   readonly run: boolean;
   /** What cannot be used, a sentence each. */
   readonly complaints: readonly string[];
@@ -67,10 +70,22 @@ export function readAddress(fragment: string): Address {
   const named = take("view");
   const view = VIEWS.find((known) => known === named) ?? null;
   if (named !== null && view === null) complaints.push(`there is no view "${named}", but ${VIEWS.join(", ")}`);
+  const choices = choicesOf(take, complaints);
   const [topology, file, open] = [take("topology"), take("file"), take("open")];
   const run = take("run");
   if (run !== null && run !== "1") complaints.push(`"run" is 1 or is left out, but not "${run}"`);
-  return { topology, file, open, options: optionsOf(given, complaints), view, run: run === "1", complaints };
+  return { topology, file, open, options: optionsOf(given, complaints), view, choices, run: run === "1", complaints };
+}
+
+function choicesOf(take: (name: string) => string | null, complaints: string[]): Choices {
+  const choices: Record<string, string> = {};
+  for (const name of CHOICES) {
+    const value = take(name);
+    const complaint = value === null ? null : optionComplaint(name, value);
+    if (complaint !== null) complaints.push(complaint);
+    else if (value !== null) choices[name] = value;
+  }
+  return choices;
 }
 
 function optionsOf(given: ReadonlyMap<string, string>, complaints: string[]): Options {
@@ -92,7 +107,7 @@ function optionsOf(given: ReadonlyMap<string, string>, complaints: string[]): Op
 }
 
 /** Returns the fragment that says words, from which readAddress reads the same; `file` is packed. */
-export function writeAddress({ topology, options, view }: Words, file: string | null, run: boolean): string {
+export function writeAddress({ topology, options, view, choices }: Words, file: string | null, run: boolean): string {
   const fields = topology === "" ? [] : [`topology=${encoded(topology)}`];
   if (file !== null) fields.push(`file=${encoded(file)}`);
   // without a collective the address would mean the first visit's options
@@ -103,6 +118,7 @@ export function writeAddress({ topology, options, view }: Words, file: string | 
   }
   for (const [flag, [name, value]] of Object.entries(FLAGS)) if (said[name] === value) fields.push(flag);
   if (view !== "network") fields.push(`view=${view}`);
+  for (const name of CHOICES) if (choices[name] !== undefined) fields.push(`${name}=${encoded(choices[name])}`);
   if (run) fields.push("run=1");
   return `#${fields.join("&")}`;
 }
@@ -113,4 +129,7 @@ export const namesNetwork = ({ topology, file, open }: Address): boolean =>
 
 /** Whether an address says nothing of what is to be shown. */
 export const saysNothing = (address: Address): boolean =>
-  !namesNetwork(address) && address.view === null && !address.run && Object.keys(address.options).length === 0;
+  !namesNetwork(address) &&
+  address.view === null &&
+  !address.run &&
+  [address.options, address.choices].every((said) => Object.keys(said).length === 0);

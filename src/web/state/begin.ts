@@ -18,13 +18,14 @@ let turns = 0;
 let within: GivenFile | null = null;
 
 /** Returns the words of an address but for its file; what it does not say is taken from a first visit's. */
-export function wordsOf({ topology, options, view }: Address): Words {
+export function wordsOf({ topology, options, view, choices }: Address): Words {
   return {
     topology: topology ?? FIRST_WORDS.topology,
     file: null,
     // an address of ours names the collective, and then says all; one by hand may say a little
     options: options["collective"] === undefined ? { ...FIRST_WORDS.options, ...options } : options,
     view: view ?? FIRST_WORDS.view,
+    choices,
   };
 }
 
@@ -56,17 +57,17 @@ async function fileOf({ file: packed, open }: Address): Promise<GivenFile | null
   throw new InputError("the file of the address", "a file that this browser has kept (open it again)", name);
 }
 
-/** Opens a file with the options and the view of words; without success there is at least a network. */
-async function openWith(file: GivenFile, { options, view }: Words): Promise<void> {
+/** Opens a file with the options, the view and the choices of words; without success there is at least a network. */
+async function openWith(file: GivenFile, { options, view, choices }: Words): Promise<void> {
   const asFile = file.content instanceof File ? file.content : new File([file.content], file.name);
   words.value = { ...words.value, options };
-  const opened = await openFile(asFile, networkWish({ topology: "", file, options, view }, true).options);
+  const opened = await openFile(asFile, networkWish({ topology: "", file, options, view, choices }, true).options);
   if (opened === null || opened.kind === "program") {
     if (network.value === null) await readNetwork();
-    words.value = { ...words.value, view };
+    words.value = { ...words.value, view, choices };
     return;
   }
-  await changeWords({ ...words.value, options, view });
+  await changeWords({ ...words.value, options, view, choices });
   const last = made.value;
   if (last !== null && last.schedule.ref.wish === null) made.value = { ...last, words: words.value };
 }

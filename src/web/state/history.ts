@@ -1,6 +1,7 @@
 import { effect } from "@preact/signals";
 import { type Address, readAddress, writeAddress } from "./address.ts";
 import { isOnlyMentioned, packFile } from "./address-file.ts";
+import { CHOICES } from "./choices.ts";
 import { keepAddress, keepFile } from "./keep.ts";
 import { isStale, type Made, made, program, words } from "./store.ts";
 import { FIRST_WORDS, type ViewName } from "./words.ts";
@@ -25,8 +26,10 @@ let written = "";
 let isNoted = false;
 const recalled = new Map<string, Made>();
 
-/** Returns a fragment's words, whatever the view and whether there is a schedule. */
-const withoutView = (fragment: string): string => fragment.replace(/&view=\w+/, "").replace(/&run=1$/, "");
+const OF_VIEWS = new RegExp(`&(view|${CHOICES.join("|")})=[^&]*`, "g");
+
+/** Returns a fragment's words, whatever the view and what is chosen there, and whether there is a schedule. */
+const withoutView = (fragment: string): string => fragment.replace(OF_VIEWS, "").replace(/&run=1$/, "");
 
 const viewOf = ({ view }: Address): ViewName => view ?? FIRST_WORDS.view;
 

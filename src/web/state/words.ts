@@ -1,5 +1,6 @@
 import { MAKING_OPTIONS, NETWORK_OPTIONS, type Options } from "../../words/options.ts";
 import type { GivenFile, MakeWish, NetworkWish } from "../protocol.ts";
+import type { Choices } from "./choices.ts";
 
 /** What the page shows, in words: the whole of what an address says, and all that is kept. */
 export interface Words {
@@ -9,6 +10,7 @@ export interface Words {
   /** As on the command line; only what differs from the defaults there. */
   readonly options: Options;
   readonly view: ViewName;
+  readonly choices: Choices;
 }
 
 export const VIEWS = ["network", "time", "trees", "links", "steps", "bound", "compare"] as const;
@@ -22,6 +24,7 @@ export const FIRST_WORDS: Words = {
   file: null,
   options: { collective: "allgather", size: "256MiB", algorithm: "auto" },
   view: "network",
+  choices: {},
 };
 
 /** In the order of the names, so that equal options are equal as JSON. */

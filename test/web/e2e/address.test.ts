@@ -52,11 +52,66 @@ describeApp("addresses of the app", (tools) => {
     },
   );
 
+  it("says which sizes, algorithms and figures are compared, and waits to compare them again", PATIENCE, async () => {
+    const app = await tools().open("#topology=ring:4&collective=allgather&view=compare");
+    const { page } = app;
+    const compare = page.getByRole("button", { name: "Compare", exact: true });
+    await page.getByRole("combobox", { name: "to", exact: true }).selectOption("16 KiB");
+    await page.getByRole("combobox", { name: "times" }).selectOption("4");
+    await page.getByText("All algorithms that apply").click();
+    const tried = page.getByRole("group", { name: "Algorithms to compare" });
+    await tried.getByRole("checkbox", { name: "ring", exact: true }).uncheck();
+    await page.waitForURL(/&view=compare&sizes=1KiB\.\.16KiB\*4&algorithms=(?!.*\bring\b)[\w,-]+$/);
+    await compare.click();
+    await page.getByLabel("Bus bandwidth").check();
+    await page.waitForURL(/&measure=busbw$/);
+    const chosen = page.url();
+    await app.showView("Network");
+    await page.waitForURL(chosen.replace("&view=compare", ""));
+    await page.goBack();
+    await page.waitForURL(chosen);
+    await page.getByRole("tab", { name: "Compare", selected: true }).waitFor();
+    await page.reload();
+    await app.ready();
+    await app.shows(/Nothing was compared yet/);
+    await app.shows("3 sizes");
+    await page.getByText(/^\d+ algorithms$/).click();
+    expect(await tried.getByRole("checkbox", { name: "ring", exact: true }).isChecked()).toBe(false);
+    expect(page.url()).toBe(chosen);
+    await compare.click();
+    await page.getByLabel("Bus bandwidth").and(page.locator(":checked")).waitFor();
+    await page.getByRole("combobox", { name: "to", exact: true }).selectOption("1 GiB");
+    await page.getByRole("combobox", { name: "times" }).selectOption("16");
+    await page.getByRole("button", { name: "All that apply" }).click();
+    await page.getByLabel("Time", { exact: true }).check();
+    await page.waitForURL(/&view=compare$/);
+    await app.close();
+  });
+
+  it("says which matrix of the links is shown, where it is not the usual one", PATIENCE, async () => {
+    const app = await tools().open("#topology=dgx-a100:2&collective=allgather&size=16MiB&view=links&run=1");
+    const { page } = app;
+    const shown = (label: string) => page.getByLabel(label, { exact: true }).and(page.locator(":checked")).waitFor();
+    await shown("What NPUs send each other");
+    await page.getByLabel("Use of the links").check();
+    await page.waitForURL(/&view=links&matrix=links&run=1$/);
+    await app.showView("Bound");
+    await page.waitForURL(/&view=bound&matrix=links&run=1$/);
+    await page.goBack();
+    await shown("Use of the links");
+    await page.reload();
+    await shown("Use of the links");
+    await page.getByLabel("What NPUs send each other").check();
+    await page.waitForURL(/&view=links&run=1$/);
+    await app.close();
+  });
+
   it("uses what can be used and says what cannot", PATIENCE, async () => {
-    const app = await tools().open("#topology=ring:6&size=lots&view=inside-out&colour=red");
+    const app = await tools().open("#topology=ring:6&size=lots&view=inside-out&colour=red&sizes=1KiB&matrix=links");
     await app.shows(/^6 NPUs/);
     const alert = app.page.getByRole("alert").filter({ hasText: "address" });
-    for (const text of ["--size", "inside-out", "colour"]) expect(await alert.innerText()).toContain(text);
+    for (const text of ["--size", "inside-out", "colour", "1KiB..1GiB*16"])
+      expect(await alert.innerText()).toContain(text);
     expect(await app.synthesize()).toMatch(/^The all-gather of 256 MiB/);
     await app.close();
   });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readAddress, saysNothing, writeAddress } from "../../../src/web/state/address.ts";
+import { MATRICES, MEASURES } from "../../../src/web/state/choices.ts";
 import { MAKE_OPTIONS, VIEWS, type Words } from "../../../src/web/state/words.ts";
 import { NETWORK_OPTIONS } from "../../../src/words/options.ts";
 
@@ -9,6 +10,7 @@ const wordsWith = (given: Partial<Words>): Words => ({
   file: null,
   options: { collective: "allgather" },
   view: "network",
+  choices: {},
   ...given,
 });
 const written = (given: Partial<Words>, file: string | null = null, run = false): string =>
@@ -17,7 +19,7 @@ const written = (given: Partial<Words>, file: string | null = null, run = false)
 describe("addresses", () => {
   it("may be anything: what cannot be read is complained of, and nothing is thrown", () => {
     const field = fc.tuple(
-      fc.constantFrom("topology", "file", "k", "view", "run", "without", "open", "x"),
+      fc.constantFrom("topology", "file", "k", "view", "run", "without", "open", "sizes", "matrix", "x"),
       fc.string(),
     );
     const fields = fc.array(field).map((all) => all.map(([name, value]) => `${name}=${value}`).join("&"));
@@ -50,6 +52,15 @@ describe("addresses", () => {
     );
   });
 
+  it("say what views let one choose, but nothing of what goes without saying", () => {
+    const choices = { sizes: "1MiB..1GiB*4", algorithms: "tacos,ring", measure: "busbw", matrix: "links" } as const;
+    expect(written({ view: "compare", choices }, null, true)).toBe(
+      "#topology=mesh:4x4&collective=allgather&view=compare" +
+        "&sizes=1MiB..1GiB*4&algorithms=tacos,ring&measure=busbw&matrix=links&run=1",
+    );
+    expect(readAddress(written({})).choices).toEqual({});
+  });
+
   it("read back what was written", () => {
     const text = fc.string({ minLength: 1, unit: "grapheme" });
     const valued = ["gpu", "assume", "root", "group", "policy", "algorithm", "profileSize"];
@@ -59,22 +70,32 @@ describe("addresses", () => {
       options: fc.dictionary(fc.constantFrom(...valued), text),
       flags: fc.subarray(["offload", "nvls"] as const),
       view: fc.constantFrom(...VIEWS),
+      choices: fc.record(
+        {
+          sizes: fc.constantFrom("1KiB..1GiB*2", "256B..256B*32"),
+          algorithms: fc.constantFrom("tacos", "ring,direct"),
+          measure: fc.constantFrom(...MEASURES),
+          matrix: fc.constantFrom(...MATRICES),
+        },
+        { requiredKeys: [] },
+      ),
       run: fc.boolean(),
     });
     fc.assert(
-      fc.property(model, ({ topology, file, options, flags, view, run }) => {
+      fc.property(model, ({ topology, file, options, flags, view, choices, run }) => {
         const all = {
           collective: "broadcast",
           ...options,
           ...Object.fromEntries(flags.map((flag) => [flag, flag === "offload"])),
         };
-        const address = readAddress(writeAddress({ topology, file: null, options: all, view }, file, run));
+        const address = readAddress(writeAddress({ topology, file: null, options: all, view, choices }, file, run));
         expect(address).toEqual({
           topology,
           file,
           open: null,
           options: all,
           view: view === "network" ? null : view,
+          choices,
           run,
           complaints: [],
         });
@@ -114,6 +135,11 @@ describe("addresses", () => {
     ["#timeLimit=5s", 'nothing is called "timeLimit"'],
     ["#nvls=1", 'nothing is called "nvls"'],
     ["#topology=%E0%A4%A", 'the value of "topology" is cut short'],
+    ["#sizes=1KiB,1MiB", "a range such as 1KiB..1GiB*16"],
+    ["#algorithms=tacos,", "separated by commas"],
+    ["#measure=buswb", 'one of time, busbw, share (did you mean "busbw"?) for measure'],
+    ["#matrix=bytes", "one of traffic, links for matrix"],
+    ["#matrix", '"matrix" has no value'],
     ["#run=yes", '"run" is 1'],
   ])("tell what is wrong with %s, and use the rest", (fragment, sentence) => {
     const address = readAddress(`${fragment}&algorithm=tacos`);
@@ -135,8 +161,10 @@ describe("addresses", () => {
       true,
       true,
     ]);
-    expect(["#view=time", "#size=1MiB", "#open=a.xml"].some((fragment) => saysNothing(readAddress(fragment)))).toBe(
-      false,
-    );
+    expect(
+      ["#view=time", "#size=1MiB", "#open=a.xml", "#matrix=links"].some((fragment) =>
+        saysNothing(readAddress(fragment)),
+      ),
+    ).toBe(false);
   });
 });

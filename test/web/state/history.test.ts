@@ -15,6 +15,10 @@ describe("entries of the browser's history", () => {
     ["words that leave a schedule", `${A}&run=1`, B, "push"],
     ["a schedule after a schedule", `${A}&run=1`, `${B}&run=1`, "push"],
     ["another view", A, `${A}&view=time`, "push"],
+    ["what a view lets one choose", `${A}&view=links&run=1`, `${A}&view=links&matrix=links&run=1`, "replace"],
+    ["another choice", `${A}&view=compare&sizes=1KiB..1GiB*2`, `${A}&view=compare&sizes=1KiB..4KiB*2`, "replace"],
+    ["a choice and other words", `${A}&matrix=links&run=1`, `${B}&run=1`, "push"],
+    ["another view, with a choice", `${A}&matrix=links&run=1`, `${A}&view=compare&matrix=links&run=1`, "push"],
     ["the first view again", `${A}&view=time&run=1`, `${A}&run=1`, "push"],
     ["a schedule in a view", `${A}&view=time`, `${A}&view=time&run=1`, "replace"],
   ] as const)("%s", (_, before, next, how) => {

@@ -2,25 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Comparison, ComparisonRow } from "../../../src/compare.ts";
 import type { ChartLine } from "../../../src/web/parts/chart-model.ts";
 import { algorithmsIn, axesOf, linesOf, sizesIn } from "../../../src/web/views/compare/series.ts";
-import { sizesOf, sizeWord, withEnd } from "../../../src/web/views/compare/sizes.ts";
 import { fileStem, jsonOf } from "../../../src/web/views/compare/table-text.ts";
-
-describe("sizes", () => {
-  it("go from one to another, the last included", () => {
-    expect(sizesOf({ from: 10, to: 14, step: 2 })).toEqual([1024, 4096, 16384]);
-    expect(sizesOf({ from: 10, to: 13, step: 2 })).toEqual([1024, 4096, 8192]);
-    expect(sizesOf({ from: 20, to: 20, step: 5 })).toEqual([2 ** 20]);
-  });
-  it("push the other end along", () => {
-    const range = { from: 10, to: 20, step: 4 };
-    expect(withEnd(range, "from", 25)).toEqual({ from: 25, to: 25, step: 4 });
-    expect(withEnd(range, "to", 8)).toEqual({ from: 8, to: 8, step: 4 });
-    expect(withEnd(range, "to", 30)).toEqual({ from: 10, to: 30, step: 4 });
-  });
-  it("are written as options write them", () => {
-    expect([256, 1024, 2 ** 20, 2 ** 31].map(sizeWord)).toEqual(["256B", "1KiB", "1MiB", "2GiB"]);
-  });
-});
 
 const row = (sizeBytes: number, algorithm: string, us: number, best = false): ComparisonRow => ({
   sizeBytes,

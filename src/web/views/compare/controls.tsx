@@ -1,11 +1,11 @@
 import { useEffect } from "preact/hooks";
 import { formatSize } from "../../../model/units.ts";
+import { count } from "../../../words/amounts.ts";
 import { isCovered } from "../../parts/covered.ts";
+import { choose } from "../../state/actions.ts";
+import { FIRST_RANGE, POWERS, rangeText, type SizeRange, STEPS, sizesOf, withEnd } from "../../state/size-range.ts";
 import { busy, welcome } from "../../state/store.ts";
 import { failure, makersOf, range, runComparison, running, stopComparison, tried } from "./run.ts";
-import { LEAST, MOST, STEPS, sizesOf, withEnd } from "./sizes.ts";
-
-const POWERS = Array.from({ length: MOST - LEAST + 1 }, (_, i) => LEAST + i);
 
 /** Sizes, algorithms, start and stop. */
 export function Controls() {
@@ -15,15 +15,13 @@ export function Controls() {
   useEscape(now !== null);
   return (
     <div class="compare-controls">
-      <SizeSelect label="From" value={from} onChange={(power) => setEnd("from", power)} />
-      <SizeSelect label="to" value={to} onChange={(power) => setEnd("to", power)} />
+      <SizeSelect label="From" value={from} onChange={(power) => setRange(withEnd(range.value, "from", power))} />
+      <SizeSelect label="to" value={to} onChange={(power) => setRange(withEnd(range.value, "to", power))} />
       <label>
         times
         <select
           value={step}
-          onChange={({ currentTarget }) => {
-            range.value = { ...range.value, step: Number(currentTarget.value) };
-          }}
+          onChange={({ currentTarget }) => setRange({ ...range.value, step: Number(currentTarget.value) })}
         >
           {STEPS.map((doublings) => (
             <option key={doublings} value={doublings}>
@@ -76,8 +74,9 @@ function useEscape(isRunning: boolean): void {
   }, [isRunning]);
 }
 
-function setEnd(end: "from" | "to", power: number): void {
-  range.value = withEnd(range.value, end, power);
+function setRange(range: SizeRange): void {
+  const sizes = rangeText(range);
+  choose({ sizes: sizes === rangeText(FIRST_RANGE) ? undefined : sizes });
 }
 
 interface SizeSelectProps {
@@ -106,15 +105,14 @@ function Tried() {
   const makers = makersOf();
   const usual = new Set(makers.filter(({ solves }) => !solves).map(({ name }) => name));
   const now = tried.value ?? usual;
-  const toggle = (name: string): void => {
-    const next = new Set(now);
-    if (!next.delete(name)) next.add(name);
-    const isUsual = next.size === usual.size && [...usual].every((one) => next.has(one));
-    tried.value = isUsual || next.size === 0 ? null : next;
+  const toggle = (toggled: string): void => {
+    const next = makers.map(({ name }) => name).filter((name) => now.has(name) !== (name === toggled));
+    const isUsual = next.length === usual.size && next.every((name) => usual.has(name));
+    choose({ algorithms: isUsual || next.length === 0 ? undefined : next.join(",") });
   };
   return (
     <details class="compare-tried">
-      <summary>{tried.value === null ? "All algorithms that apply" : `${now.size} algorithms`}</summary>
+      <summary>{tried.value === null ? "All algorithms that apply" : count(now.size, "algorithm")}</summary>
       <fieldset aria-label="Algorithms to compare">
         {makers.map(({ name, description, solves }) => (
           <label key={name} title={description}>
@@ -125,12 +123,7 @@ function Tried() {
         ))}
       </fieldset>
       {tried.value !== null && (
-        <button
-          type="button"
-          onClick={() => {
-            tried.value = null;
-          }}
-        >
+        <button type="button" onClick={() => choose({ algorithms: undefined })}>
           All that apply
         </button>
       )}

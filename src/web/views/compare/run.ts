@@ -1,17 +1,24 @@
-import { batch, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import type { Comparison } from "../../../compare.ts";
 import type { Progress } from "../../../words/options.ts";
+import { listOf } from "../../../words/values.ts";
 import type { AlgorithmLine, Failure, MakeWish } from "../../protocol.ts";
 import { ask, failureOf } from "../../state/client.ts";
+import { FIRST_RANGE, readRange, type SizeRange, sizesOf, sizeWord } from "../../state/size-range.ts";
 import { welcome, words } from "../../state/store.ts";
 import { makeWish } from "../../state/words.ts";
-import { FIRST_RANGE, type SizeRange, sizesOf, sizeWord } from "./sizes.ts";
 
 /** The comparison that runs or was made last; it goes on while other views are shown. */
 
-export const range = signal<SizeRange>(FIRST_RANGE);
+export const range = computed<SizeRange>(() => {
+  const { sizes } = words.value.choices;
+  return sizes === undefined ? FIRST_RANGE : readRange(sizes);
+});
 /** Algorithms to try; null: all that apply and solve no integer programs. */
-export const tried = signal<ReadonlySet<string> | null>(null);
+export const tried = computed<ReadonlySet<string> | null>(() => {
+  const { algorithms } = words.value.choices;
+  return algorithms === undefined ? null : new Set(listOf(algorithms, "--algorithms", "names"));
+});
 export const comparison = signal<Comparison | null>(null);
 /** What it was made from. */
 export const asked = signal("");

@@ -2,11 +2,10 @@ import type { Comparison } from "../../../compare.ts";
 import { formatSize } from "../../../model/units.ts";
 import { percent, significant, timeText } from "../../../words/amounts.ts";
 import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
+import type { Measure } from "../../state/choices.ts";
 
 /** A comparison as lines of a chart. */
 
-export const MEASURES = ["time", "busbw", "share"] as const;
-export type Measure = (typeof MEASURES)[number];
 export const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
   time: "Time",
   busbw: "Bus bandwidth",

@@ -6,13 +6,13 @@ import { count } from "../../../words/amounts.ts";
 import { comparisonCsv } from "../../../words/comparison-csv.ts";
 import { changeOptions, say, synthesize } from "../../state/actions.ts";
 import { saveFile } from "../../state/save.ts";
+import { sizeWord } from "../../state/size-range.ts";
 import { busy, welcome, words } from "../../state/store.ts";
 import { ComparisonChart } from "./comparison-chart.tsx";
 import { ComparisonTable } from "./comparison-table.tsx";
 import { Controls } from "./controls.tsx";
 import { asked, comparison, running, wishText } from "./run.ts";
 import { algorithmsIn, sizesIn } from "./series.ts";
-import { sizeWord } from "./sizes.ts";
 import { fileStem, jsonOf } from "./table-text.ts";
 
 /** Which algorithm is best at which size. */

@@ -1,8 +1,9 @@
-import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { OneOf } from "../../parts/one-of.tsx";
 import type { LoadsView, NetworkView, TrafficView } from "../../protocol.ts";
-import { selection } from "../../state/store.ts";
+import { choose } from "../../state/actions.ts";
+import { MATRICES, type MatrixName } from "../../state/choices.ts";
+import { selection, words } from "../../state/store.ts";
 import { ABOUT_LINKS, ABOUT_TRAFFIC, trafficText } from "./about.ts";
 import { npusOf, type Pairs } from "./matrix.ts";
 import { MatrixPanel } from "./matrix-panel.tsx";
@@ -15,28 +16,26 @@ interface MatricesProps {
   readonly onWire: (wire: number) => void;
 }
 
-const CHOICES = [
-  ["traffic", ABOUT_TRAFFIC.title],
-  ["links", "Use of the links"],
-] as const;
+const MATRIX_NAMES: Readonly<Record<MatrixName, string>> = {
+  traffic: ABOUT_TRAFFIC.title,
+  links: "Use of the links",
+};
 
 /** The heat maps from each node to each. Where switches are between NPUs, links alone say little of who talks to whom. */
 export function Matrices(props: MatricesProps) {
   const { network, loads } = props;
-  const chosen = useSignal<"traffic" | "links" | null>(null);
   const hasSwitches = network.nodeNames.length > network.npuCount;
-  const shown = loads.traffic === null ? "links" : (chosen.value ?? (hasSwitches ? "traffic" : "links"));
+  const usual = hasSwitches ? "traffic" : "links";
+  const shown = loads.traffic === null ? "links" : (words.value.choices.matrix ?? usual);
   return (
     <>
       {loads.traffic !== null && (
         <OneOf
           title="What the matrix shows"
           isUntitled
-          choices={CHOICES}
+          choices={MATRICES.map((name) => [name, MATRIX_NAMES[name]] as const)}
           value={shown}
-          onChange={(name) => {
-            chosen.value = name;
-          }}
+          onChange={(name) => choose({ matrix: name === usual ? undefined : name })}
         />
       )}
       {shown === "traffic" && loads.traffic !== null ? (

@@ -1,0 +1,26 @@
+/** What views let one choose, as an address writes it; what they show by themselves goes without saying. */
+export interface Choices {
+  /** Of a comparison, as size-range.ts writes them. */
+  readonly sizes?: string;
+  /** Of a comparison, as on the command line. */
+  readonly algorithms?: string;
+  /** What the chart of a comparison shows over size. */
+  readonly measure?: Measure;
+  /** What the matrix of the links shows. */
+  readonly matrix?: MatrixName;
+}
+
+export const CHOICES = ["sizes", "algorithms", "measure", "matrix"] as const satisfies readonly (keyof Choices)[];
+
+/** The first one is shown where none is chosen. */
+export const MEASURES = ["time", "busbw", "share"] as const;
+export type Measure = (typeof MEASURES)[number];
+
+export const MATRICES = ["traffic", "links"] as const;
+export type MatrixName = (typeof MATRICES)[number];
+
+/** Returns choices with some of them changed; undefined takes one away. */
+export const withChoices = (
+  choices: Choices,
+  changes: { readonly [Name in keyof Choices]: Choices[Name] | undefined },
+): Choices => Object.fromEntries(Object.entries({ ...choices, ...changes }).filter(([, value]) => value !== undefined));
