@@ -4,6 +4,6 @@ import fc from "fast-check";
  * Before each test file: its properties draw from BANYAN_TEST_SEED, 1 where none is set, so a run of the tests can be
  * repeated; a property that names a seed keeps it.
  */
-const given = process.env.BANYAN_TEST_SEED ?? "1";
+const given = process.env["BANYAN_TEST_SEED"] ?? "1";
 if (!/^-?\d{1,9}$/.test(given)) throw new Error(`BANYAN_TEST_SEED: expected an integer, received ${given}`);
 fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(given) });
