@@ -1,5 +1,4 @@
 import { chooseKernels, type LoadedKernels, parseBackend } from "./choose.ts";
-import { jsKernels } from "./js/kernels.ts";
 import type { Backend, Kernels } from "./kernels.ts";
 import { wasmKernels } from "./wasm.ts";
 
@@ -15,7 +14,7 @@ export async function loadKernels(wanted?: Backend): Promise<LoadedKernels> {
   return chooseKernels(
     [
       { backend: "wasm", load: loadWasm, remedy: "serve banyan.wasm beside the bundle" },
-      { backend: "js", load: async () => jsKernels, remedy: "it is always there" },
+      { backend: "js", load: async () => (await import("./js/kernels.ts")).jsKernels, remedy: "it is always there" },
     ],
     wanted === undefined ? undefined : { backend: parseBackend(wanted, "backend"), place: "backend" },
   );

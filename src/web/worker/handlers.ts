@@ -8,8 +8,7 @@ import { keptFor } from "./kept.ts";
 import { loadsView } from "./loads.ts";
 import { make } from "./make.ts";
 import { type Moves, movesOf } from "./moves.ts";
-import { networkView } from "./network-view.ts";
-import { partAndWholeOf } from "./networks.ts";
+import { network } from "./network.ts";
 import { open } from "./open.ts";
 import { timelineView } from "./timeline.ts";
 import { treesView, treeView } from "./trees.ts";
@@ -38,10 +37,7 @@ const ofMoves =
 /** Every request and what answers it. */
 export const HANDLERS: { readonly [Name in RequestName]: Handler<Name> } = {
   welcome: async (_, { engine }) => welcome(engine),
-  network: async ({ wish }) => {
-    const { topology, whole } = await partAndWholeOf(wish);
-    return networkView(topology, whole);
-  },
+  network,
   open,
   make,
   file,

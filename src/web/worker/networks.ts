@@ -1,27 +1,18 @@
 import { InputError } from "../../errors.ts";
-import { bytesSource, looksLikeBys, readBysTopology } from "../../import/bys.ts";
-import { readTopology, refuseOptions } from "../../import/recognise.ts";
-import { utf8Text } from "../../import/utf8.ts";
 import { degrade, without } from "../../model/modify.ts";
 import { presetTopology } from "../../model/presets/preset.ts";
 import type { Topology } from "../../model/topology.ts";
 import { topologyOptions } from "../../words/topology-options.ts";
 import { degradations, listOf, textOf } from "../../words/values.ts";
 import type { NetworkWish } from "../protocol.ts";
-import { bytesOf } from "./given-file.ts";
 
 /** Returns the network of a wish as it stands in its file or preset, whole. Throws InputError. */
 async function wholeNetworkOf({ topology, file, options }: NetworkWish): Promise<Topology> {
   const open = topologyOptions(options);
-  if (file === null) {
-    if (topology.trim() === "") throw new InputError("the topology", "a preset or a file");
-    refuseOptions(open, topology);
-    return presetTopology(topology);
-  }
-  const bytes = await bytesOf(file);
-  if (!looksLikeBys(bytes)) return readTopology(utf8Text(bytes, file.name), file.name, open);
-  refuseOptions(open, file.name);
-  return readBysTopology(bytesSource(bytes), file.name);
+  if (file !== null) return (await import("./network-file.ts")).networkIn(file, open);
+  if (topology.trim() === "") throw new InputError("the topology", "a preset or a file");
+  if (Object.keys(open).length > 0) (await import("./network-file.ts")).refuseOptions(open, topology);
+  return presetTopology(topology);
 }
 
 /** A network with what failed or was degraded, and as it was before. */
