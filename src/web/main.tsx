@@ -12,7 +12,10 @@ const place = document.getElementById("app") as HTMLElement;
 const missing = missingParts();
 if (missing.length > 0) sayMissing(missing, place);
 else {
-  place.replaceChildren();
-  render(<App />, place);
   void begin();
+  // a task of its own, so that the worker starts and input is heard meanwhile
+  setTimeout(() => {
+    place.replaceChildren();
+    render(<App />, place);
+  });
 }

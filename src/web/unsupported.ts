@@ -5,30 +5,12 @@ interface Need {
   readonly isThere: () => boolean;
 }
 
-/** Browsers that know workers of modules read the property, others never ask; the worker does nothing and ends at once. */
-function hasModuleWorkers(): boolean {
-  let isAsked = false;
-  const asked = {
-    get type(): "module" {
-      isAsked = true;
-      return "module";
-    },
-  };
-  const address = URL.createObjectURL(new Blob([""], { type: "text/javascript" }));
-  try {
-    new Worker(address, asked).terminate();
-  } catch {
-    // what counts is whether the property was read
-  }
-  URL.revokeObjectURL(address);
-  return isAsked;
-}
-
 const NEEDS: readonly Need[] = [
   { name: "WebAssembly", isThere: () => typeof WebAssembly === "object" },
   { name: "integers of any size (BigInt)", isThere: () => typeof BigInt === "function" },
-  { name: "workers of modules", isThere: () => typeof Worker === "function" && hasModuleWorkers() },
+  { name: "workers", isThere: () => typeof Worker === "function" },
   { name: "copies of structured values (structuredClone)", isThere: () => typeof structuredClone === "function" },
+  // every browser had workers of modules before these
   { name: "signals that end work (AbortSignal.any)", isThere: () => typeof AbortSignal.any === "function" },
   { name: "windows over the page (dialog)", isThere: () => typeof HTMLDialogElement === "function" },
   { name: "drawing (canvas, Path2D)", isThere: () => typeof Path2D === "function" },

@@ -9,7 +9,7 @@ import { progressDisplay, progressLine } from "../../src/cli/progress.ts";
 import { showsColors, styleOf } from "../../src/cli/style.ts";
 import { aligned } from "../../src/cli/text.ts";
 import { InfeasibleError } from "../../src/errors.ts";
-import { percent, roundedSize, significant } from "../../src/words/amounts.ts";
+import { grouped, percent, roundedSize, significant } from "../../src/words/amounts.ts";
 import { degradations, wholeNumber } from "../../src/words/values.ts";
 
 describe("wholeNumber", () => {
@@ -37,6 +37,10 @@ describe("degradations", () => {
 });
 
 describe("words and numbers", () => {
+  it("groups the digits of whole numbers as people of English do", () => {
+    const numbers = [0, 7, 999, 1000, 12345, 123456, 1234567, 1073741824, -1, -1000, -123456];
+    expect(numbers.map(grouped)).toEqual(numbers.map((number) => number.toLocaleString("en")));
+  });
   it("rounds shares down, so that 100 % means all of it", () => {
     expect([percent(1), percent(0.99999), percent(0.123456), percent(0)]).toEqual([
       "100 %",

@@ -1,7 +1,6 @@
 import { formatSize, formatTime, PS_PER_US } from "../../model/units.ts";
+import { grouped } from "../../words/amounts.ts";
 import type { AnyReport } from "../protocol.ts";
-
-const count = (value: number): string => value.toLocaleString("en");
 
 /** Returns how a schedule was made, as names and values. `ms`: what the worker took for all of it, 0 for a file. */
 export function factsOf(
@@ -12,19 +11,19 @@ export function factsOf(
   return [
     ["Algorithm", algorithm],
     ["Time", `by the model ${(simulated ?? time).model}`],
-    ["Schedule", trees === undefined ? kind : `${count(trees)} trees, ${count(pieces ?? 1)} pieces a copy`],
-    ...(transfers === null ? [] : [["Transfers", count(transfers)] as [string, string]]),
-    ...(phases === undefined ? [] : [["Phases", count(phases)] as [string, string]]),
+    ["Schedule", trees === undefined ? kind : `${grouped(trees)} trees, ${grouped(pieces ?? 1)} pieces a copy`],
+    ...(transfers === null ? [] : [["Transfers", grouped(transfers)] as [string, string]]),
+    ...(phases === undefined ? [] : [["Phases", grouped(phases)] as [string, string]]),
     [
       "Size",
-      `${formatSize(collective.sizeBytes)}, ${count(collective.chunksPerNpu)} ${collective.chunksPerNpu === 1 ? "chunk" : "chunks"} per NPU`,
+      `${formatSize(collective.sizeBytes)}, ${grouped(collective.chunksPerNpu)} ${collective.chunksPerNpu === 1 ? "chunk" : "chunks"} per NPU`,
     ],
-    ["Network", `${topology.name || "unnamed"}, ${count(topology.npus)} NPUs, ${count(topology.links)} links`],
+    ["Network", `${topology.name || "unnamed"}, ${grouped(topology.npus)} NPUs, ${grouped(topology.links)} links`],
     ...(synthesis === null
       ? []
       : ([
           ["Policy", synthesis.policy],
-          ["Seed, trials", `${synthesis.seed}, ${count(synthesis.trials)}`],
+          ["Seed, trials", `${synthesis.seed}, ${grouped(synthesis.trials)}`],
           ["Kernels", `${synthesis.backend}, ${synthesis.threads === 1 ? "1 thread" : `${synthesis.threads} threads`}`],
           ["Synthesis", formatTime(synthesis.ms * 1000 * PS_PER_US)],
         ] as [string, string][])),

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { flagOf } from "../../words/options.ts";
+import { Fold } from "../parts/fold.tsx";
 import { network, trouble, welcome, words } from "../state/store.ts";
 import { MAKE_OPTIONS } from "../state/words.ts";
 import { chosenAlgorithm } from "./algorithm-field.tsx";
@@ -60,12 +61,11 @@ export function MoreOptions() {
   const [first = "0", second = "1"] = names;
   const policies = chosenAlgorithm()?.policies ?? [];
   return (
-    <details
+    <Fold
       class="setup-more"
-      open={isOpen.value}
-      onToggle={({ currentTarget }) => (isOpen.value = currentTarget.open)}
+      isOpen={isOpen}
+      summary={set.length > 0 ? `More options (${set.length} set)` : "More options"}
     >
-      <summary>More options{set.length > 0 && ` (${set.length} set)`}</summary>
       <div class="setup-fields">
         <OptionText name="root" label="Root" placeholder={`usual: ${first}`} idle={idle.root} />
         <OptionText
@@ -120,6 +120,6 @@ export function MoreOptions() {
           idle={idle.k}
         />
       </div>
-    </details>
+    </Fold>
   );
 }

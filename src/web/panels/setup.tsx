@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { Fold } from "../parts/fold.tsx";
 import { isNarrow } from "../parts/media.ts";
 import { trouble, welcome, words } from "../state/store.ts";
 import { AlgorithmField } from "./algorithm-field.tsx";
@@ -54,14 +55,16 @@ export function Setup() {
         <Fields />
       </div>
     );
+  const summary = (
+    <>
+      <b>Setup</b> <span class="soft">{inShort()}</span>
+    </>
+  );
   return (
-    <details class="setup" open={isOpen.value} onToggle={({ currentTarget }) => (isOpen.value = currentTarget.open)}>
-      <summary>
-        <b>Setup</b> <span class="soft">{inShort()}</span>
-      </summary>
+    <Fold class="setup" isOpen={isOpen} summary={summary}>
       <div class="setup-fields">
         <Fields />
       </div>
-    </details>
+    </Fold>
   );
 }

@@ -1,4 +1,5 @@
 import { formatSize, parseSize } from "../../model/units.ts";
+import { grouped } from "../../words/amounts.ts";
 import { Field } from "../parts/field.tsx";
 import { changeOptions } from "../state/actions.ts";
 import { words } from "../state/store.ts";
@@ -9,7 +10,7 @@ import { LEAST, MOST, powerOfSize, sizeOfPower } from "./sizes.ts";
 function inBytes(text: string): string {
   try {
     const bytes = parseSize(text);
-    return `${formatSize(bytes)}, ${bytes.toLocaleString("en")} bytes`;
+    return `${formatSize(bytes)}, ${grouped(bytes)} bytes`;
   } catch {
     return "";
   }

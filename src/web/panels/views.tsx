@@ -16,7 +16,11 @@ function Tabs() {
   const list = useRef<HTMLDivElement>(null);
   const { view } = words.value;
   useEffect(() => {
-    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    // with the frame, which lays the page out anyway
+    const frame = requestAnimationFrame(() => {
+      list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    });
+    return () => cancelAnimationFrame(frame);
   }, [view]);
   const walk = (event: KeyboardEvent, at: number): void => {
     const to = tabAfter(event.key, at, ORDER.length);
