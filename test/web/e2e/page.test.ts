@@ -150,6 +150,24 @@ describeApp("the page around the views", (tools) => {
     await app.close();
   });
 
+  it("moves nothing that is seen while it loads on a phone", PATIENCE, async () => {
+    const app = await tools().open("", { viewport: { width: 412, height: 823 } });
+    await app.shows("16 NPUs, 3 switches, 64 links");
+    const moved = await app.page.evaluate(
+      () =>
+        new Promise<number>((resolve) => {
+          let sum = 0;
+          new PerformanceObserver((list) => {
+            for (const entry of list.getEntries())
+              sum += (entry as PerformanceEntry & { readonly value: number }).value;
+          }).observe({ type: "layout-shift", buffered: true });
+          requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+        }),
+    );
+    expect(moved).toBeLessThan(0.01);
+    await app.close();
+  });
+
   it("tells a browser what it lacks", PATIENCE, async () => {
     const app = await tools().open("#", { awaited: false });
     await app.page.addInitScript(() => Reflect.deleteProperty(globalThis, "structuredClone"));
