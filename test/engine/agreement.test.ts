@@ -123,7 +123,7 @@ describe(`the backends ${names} give the same bits`, () => {
       }),
       { numRuns: 200 },
     );
-  }, 120_000);
+  });
 
   it.each([0, 1, 2, 3, 4])("for a mesh and a torus in slots, choice %i, with one to three threads", (choice) => {
     for (const network of [mesh(13, 11), torus(8, 8)]) {

@@ -152,9 +152,7 @@ describe("allReduceRates", () => {
       );
     });
 
-  it("equals the dissertation's program with flows on random networks, exactly solved and proved", {
-    timeout: 120_000,
-  }, async () => {
+  it("equals the dissertation's program with flows on random networks, exactly solved and proved", async () => {
     let optimal = 0;
     let solved = 0;
     await fc.assert(

@@ -40,19 +40,24 @@ export interface AppOptions extends BrowserContextOptions {
   readonly awaited?: boolean;
   /** Complaints that are no mistake, as a 404 that was asked for. */
   readonly excused?: RegExp;
+  /** Cores that the page is told of, whatever the machine has. */
+  readonly cores?: number;
 }
 
-const SOON = 30_000;
-const LONG = 90_000;
+const SOON = 60_000;
+const LONG = 120_000;
 
 /** Opens an address of the app in a context of its own. */
 export async function openApp(
   browser: Browser,
   url: string,
-  { awaited = true, excused, ...options }: AppOptions = {},
+  { awaited = true, excused, cores, ...options }: AppOptions = {},
 ): Promise<AppPage> {
   const context = await browser.newContext({ acceptDownloads: true, ...options });
   const page = await context.newPage();
+  if (cores !== undefined) {
+    await page.addInitScript((value) => Object.defineProperty(navigator, "hardwareConcurrency", { value }), cores);
+  }
   const app = appOn(page, context, originOf(url), excused);
   await page.goto(url);
   if (awaited) await app.ready();

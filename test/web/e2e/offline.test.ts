@@ -43,7 +43,7 @@ describeApp(
     });
 
     it("offers once to be loaded again for threads, and has them then", PATIENCE, async () => {
-      const app = await tools().open(RING);
+      const app = await tools().open(RING, { cores: 2 });
       expect(await app.page.evaluate("crossOriginIsolated")).toBe(false);
       await app.page.getByRole("button", { name: "Reload", exact: true }).click();
       await expect.poll(() => app.page.evaluate("crossOriginIsolated && document.readyState")).toBe("complete");
@@ -54,7 +54,7 @@ describeApp(
     });
 
     it("offers nothing twice where a reload brings no threads", PATIENCE, async () => {
-      const app = await tools().open(RING);
+      const app = await tools().open(RING, { cores: 2 });
       await app.page.getByRole("button", { name: "Reload", exact: true }).waitFor();
       await app.page.evaluate("sessionStorage.setItem('banyan.reloaded-for-threads', '1')");
       await app.page.evaluate(

@@ -29,7 +29,7 @@ export function describeApp(title: string, suite: (tools: () => AppTools) => voi
       const open: AppTools["open"] = (fragment = "", options = {}, from = served) =>
         openApp(browser, from.url + fragment, options);
       tools = { files, browser, host: served, open };
-    }, 180_000);
+    });
     afterAll(async () => {
       await tools?.browser.close();
       tools?.host.close();
@@ -39,5 +39,5 @@ export function describeApp(title: string, suite: (tools: () => AppTools) => voi
   describe.runIf(why === "")(title + (why && ` (skipped: ${why})`), factory);
 }
 
-/** A test in a browser, on a machine that is busy with others. */
-export const PATIENCE = { timeout: 120_000 };
+/** A test in a browser, of several steps that may each be waited for, on a machine that is busy with others. */
+export const PATIENCE = { timeout: 300_000 };
