@@ -1,14 +1,14 @@
 import { linkNames, type Topology, topologyHash } from "../model/topology.ts";
 import { formatTime, toUs } from "../model/units.ts";
 import type { Verification } from "../verify/schedule.ts";
-import type { Violation } from "../verify/violation.ts";
+import { KEPT, type Violation } from "../verify/violation.ts";
 import { count } from "../words/amounts.ts";
 import { type Context, outJson } from "./context.ts";
 
 /** The first so many violations are shown; --json has more. */
 const SHOWN = 20;
-/** Violations that --json has at most. */
-export const KEPT = 1000;
+
+export { KEPT };
 
 /** What was judged, of one collective or of several. */
 export interface Judged {

@@ -3,7 +3,9 @@ import type { NamedCollective } from "../model/collective.ts";
 import type { Program } from "../model/program.ts";
 import { programBuilder } from "../model/program-builder.ts";
 import { partsPerSize } from "../model/runtimes.ts";
+import { type SkippedPart, skippedText } from "../model/skipped-part.ts";
 import { byId, bytesOf, childrenNamed, flagOf, numberOf, oneOf } from "./msccl-xml-fields.ts";
+import { skippedOf } from "./msccl-xml-skipped.ts";
 import { addGpu } from "./msccl-xml-steps.ts";
 import { readXml, type XmlElement, xmlPlace } from "./xml.ts";
 
@@ -45,7 +47,7 @@ export function looksLikeMscclXml(text: string): boolean {
  * outofplace it is the opposite of inplace, without minBytes or maxBytes the bound is null; <copy> elements become a block -1;
  * sizes and nchunksperloop of gather and scatter, which runtimes count for one rank, become those of all;
  * `root`, which runtimes ignore, is the root of broadcast, reduce, gather and scatter, 0 without it; other elements and attributes are
- * skipped. What breaks only a runtime's limits, or is wrong only when it runs, is left to the judges. Throws InputError with
+ * skipped, as runtimes do, and `skipped` has those that may be a mistake. What breaks only a runtime's limits, or is wrong only when it runs, is left to the judges. Throws InputError with
  * file and line. O(text).
  */
 export function readMscclXml(text: string, fileName: string): Program {
@@ -53,6 +55,18 @@ export function readMscclXml(text: string, fileName: string): Program {
   if (algo.name !== "algo") {
     throw new InputError(`the root element at ${xmlPlace(fileName, algo)}`, "<algo>", `<${algo.name}>`);
   }
+  const skipped = skippedOf(algo);
+  try {
+    return programOf(algo, skipped, fileName);
+  } catch (error) {
+    // what was skipped may be what is missing
+    const [first] = skipped;
+    if (error instanceof InputError && first !== undefined) error.message += ` (${skippedText(first)})`;
+    throw error;
+  }
+}
+
+function programOf(algo: XmlElement, skipped: readonly SkippedPart[], fileName: string): Program {
   const gpus = gpusOf(algo, fileName);
   const builder = programBuilder();
   for (const [rank, gpu] of gpus.entries()) addGpu(builder, gpu, rank, gpus.length, fileName);
@@ -77,6 +91,7 @@ export function readMscclXml(text: string, fileName: string): Program {
     outputChunks: chunks("o_chunks"),
     scratchChunks: chunks("s_chunks"),
     channelCount: numberOf(algo, "nchannels", fileName, [1, 2 ** 31 - 1]),
+    ...(skipped.length === 0 ? {} : { skipped }),
   });
 }
 

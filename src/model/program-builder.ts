@@ -74,6 +74,7 @@ export type ProgramHeader = Pick<
   | "outputChunks"
   | "scratchChunks"
   | "channelCount"
+  | "skipped"
 >;
 
 /** Collects a program rank by rank, block by block, instruction by instruction. */

@@ -1,4 +1,5 @@
 import type { NamedCollective } from "./collective.ts";
+import type { SkippedPart } from "./skipped-part.ts";
 
 /** Buffers of a rank. */
 export const INPUT = 0;
@@ -76,6 +77,8 @@ export interface Program {
   readonly outputChunks: Int32Array;
   readonly scratchChunks: Int32Array;
   readonly channelCount: number;
+  /** What its file has besides, and runtimes pass over; not there where there is nothing. */
+  readonly skipped?: readonly SkippedPart[];
 
   /** [ranks + 1] blocks of rank r: blockOffset[r] .. blockOffset[r + 1]. */
   readonly blockOffset: Int32Array;

@@ -1,5 +1,6 @@
 import { InputError } from "../errors.ts";
 import { blockCount, instructionCount, type Program } from "../model/program.ts";
+import { skippedText } from "../model/skipped-part.ts";
 import { checkBounds } from "./program-bounds.ts";
 import { stuckBlocks, waitWords } from "./program-deadlock.ts";
 import { checkForm, mostOf } from "./program-form.ts";
@@ -73,6 +74,8 @@ export interface ProgramVerifyOptions {
  * microsoft/msccl), 1 with LL and LL128; so they hold 2 and 8 messages. A message takes as many chunks of an instruction as
  * fit at the greatest size that the program is for, which needs the most room (see program-messages.ts).
  *
+ * What a file has besides, and runtimes pass over, is a warning each, the first of all.
+ *
  * What may differ in the runtimes and is not judged: slices of a chunk, which follow each other like the chunks of a message;
  * transfers that a proxy carries out late (mscclpp's port channels without flush); memory order weaker than program order; a
  * second call that begins before the first has ended everywhere. Throws InputError for options out of range; never for a
@@ -109,7 +112,7 @@ export function verifyProgram(program: Program, options: ProgramVerifyOptions = 
   return {
     violations: found.errors,
     violationCount,
-    warnings: found.warnings,
+    warnings: [...skippedWarnings(program), ...found.warnings].slice(0, limit),
     truncated: violationCount > found.errors.length,
     collective: program.collective,
     modes,
@@ -168,6 +171,9 @@ function judgeMode(
   if (program.collective !== "custom") checkOutcome(program, wiring, memory, values, found);
   return program.collective === "custom" ? resultOf(program, memory, values, limit) : [];
 }
+
+const skippedWarnings = ({ skipped = [] }: Program): ProgramViolation[] =>
+  skipped.map((part) => ({ kind: "skipped", severity: "warning", message: skippedText(part), line: part.line }));
 
 /** Words of 4 bytes that memory and values may take. */
 const MOST_WORDS = 2 ** 27;

@@ -61,6 +61,9 @@ export interface Violation {
   readonly message: string;
 }
 
+/** So many violations are kept for people and files, on the command line as in the app: both count the same. */
+export const KEPT = 1000;
+
 /** Counts violations and keeps the first of them. */
 export interface Recorder {
   /** Counts one violation; `describe` runs only where it is kept. */

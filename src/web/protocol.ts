@@ -70,6 +70,11 @@ export interface Requests {
   /** Edges of one tree of one forest. */
   tree: { ask: { readonly schedule: ScheduleRef; readonly forest: number; readonly tree: number }; answer: TreeView };
   compare: { ask: { readonly wish: MakeWish; readonly sizes: readonly string[] }; answer: Comparison };
+  /** How long a program takes on a network that has as many NPUs as it has ranks. `options`: size, group. */
+  programTime: {
+    ask: { readonly file: GivenFile; readonly network: NetworkWish; readonly options: Options };
+    answer: ProgramTime | Refusal;
+  };
   export: { ask: { readonly subject: Subject; readonly to: string; readonly options: Options }; answer: Exported };
 }
 export type RequestName = keyof Requests;
@@ -225,8 +230,13 @@ export type Opened =
       readonly kind: "program";
       readonly name: string;
       readonly explanation: string;
+      readonly rankCount: number;
       readonly verified: boolean;
+      readonly violationCount: number;
+      /** The first of them, in sentences. */
       readonly violations: readonly string[];
+      /** What is no mistake of the program itself but worth knowing: the first few. */
+      readonly warnings: readonly string[];
     };
 
 /** The report of the command line, as it stands in `synth --json`. */
@@ -350,6 +360,15 @@ export interface TreeView {
   readonly depth: Int32Array;
   readonly wireOffset: Int32Array;
   readonly wires: Int32Array;
+}
+
+/** A program carried out on a network, as `banyan simulate FILE --topology TOPO` tells it. */
+export interface ProgramTime {
+  readonly ps: number;
+  readonly sizeBytes: number;
+  readonly algbwGBps: number | null;
+  readonly busbwGBps: number | null;
+  readonly model: string;
 }
 
 export interface Exported {

@@ -380,3 +380,27 @@ describe.skipIf(!hasSharedData)("real files", () => {
     expect(seen).toBe(rows.length);
   });
 });
+
+describe("what runtimes pass over in an MSCCL XML", () => {
+  const lineOf = (text: string, part: string): number => text.slice(0, text.indexOf(part)).split("\n").length;
+
+  it("is told with its line and what may have been meant, and nothing of the files of others is", () => {
+    for (const text of [copies, scratch, fused]) expect(readMscclXml(text, "known.xml").skipped).toBeUndefined();
+    const odd = scratch
+      .replace(/<gpu /, "<note/>\n<gpu ")
+      .replace(/(<tb [^>]*>)/, "$1<stepp/>")
+      .replace(/minBytes=/, "minbytes=");
+    expect(readMscclXml(odd, "odd.xml").skipped).toEqual([
+      { kind: "attribute", name: "minbytes", parent: "algo", line: lineOf(odd, "<algo"), meant: "minBytes" },
+      { kind: "element", name: "note", parent: "algo", line: lineOf(odd, "<note"), meant: null },
+      { kind: "element", name: "stepp", parent: "tb", line: lineOf(odd, "<stepp"), meant: "step" },
+    ]);
+  });
+
+  it("is named where a file cannot be read without it", () => {
+    const text = scratch.replace(/<gpu /, "<gup ").replace("</gpu>", "</gup>");
+    expect(sentenceOf(() => readMscclXml(text, "gup.xml"))).toMatch(
+      /attribute ngpus .* \(line \d+: <gup> in <algo> is unknown and was skipped, as runtimes do; did you mean <gpu>\?\)$/,
+    );
+  });
+});

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { FunctionComponent } from "preact";
 import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
 import { showView, synthesize } from "../state/actions.ts";
-import { busy, type Made, made, network, words } from "../state/store.ts";
+import { busy, type Made, made, network, program, words } from "../state/store.ts";
 import { VIEWS, type ViewName } from "../state/words.ts";
 import { VIEW_ENTRIES, type ViewProps } from "../views/registry.ts";
 import { sentenceOf } from "./failures.ts";
@@ -89,7 +89,11 @@ function Shown({ View, view }: { readonly View: FunctionComponent<ViewProps>; re
   if (VIEW_ENTRIES[view].needsSchedule && made.value === null)
     return (
       <div class="views-empty">
-        <p>This view shows a schedule, and there is none yet.</p>
+        <p>
+          {program.value === null
+            ? "This view shows a schedule, and there is none yet."
+            : `This view shows a schedule of ${shown.name || "the network"}, not ${program.value.name}; there is none yet.`}
+        </p>
         <button type="button" class="primary" disabled={busy.value !== null} onClick={() => void synthesize()}>
           Synthesize
         </button>

@@ -129,7 +129,6 @@ export function leaveUnread(): void {
 /** Takes another preset for the network, as it is typed: it is read when the typing pauses, or `atOnce`. */
 export function typeNetwork(topology: string, atOnce = false): void {
   words.value = withNetwork(words.value, topology, null);
-  program.value = null;
   leaveUnread();
   clearTimeout(typing);
   if (atOnce) void readNetwork();
@@ -211,7 +210,9 @@ export async function openFile(file: File, options: Options = {}): Promise<Opene
     batch(() => {
       before.value = null;
       unread.value = null;
-      program.value = opened.kind === "program" ? { ...opened, file: given } : null;
+      // a program runs on whatever network is shown
+      if (opened.kind === "program") program.value = { ...opened, file: given };
+      else if (opened.kind === "schedule") program.value = null;
       if (opened.kind === "program") return;
       words.value = { ...withNetwork(words.value, "", given, options), view: "network" };
       showNetwork(opened.network);

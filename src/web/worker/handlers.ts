@@ -10,6 +10,7 @@ import { make } from "./make.ts";
 import { type Moves, movesOf } from "./moves.ts";
 import { network } from "./network.ts";
 import { open } from "./open.ts";
+import { programTime } from "./program-time.ts";
 import { timelineView } from "./timeline.ts";
 import { treesView, treeView } from "./trees.ts";
 import { welcome } from "./welcome.ts";
@@ -47,5 +48,6 @@ export const HANDLERS: { readonly [Name in RequestName]: Handler<Name> } = {
   trees: async ({ schedule }, tools) => treesView(await keptFor(schedule, tools)),
   tree: async ({ schedule, forest, tree }, tools) => treeView(await keptFor(schedule, tools), forest, tree),
   compare,
+  programTime,
   export: exportSubject,
 };

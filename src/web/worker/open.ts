@@ -1,6 +1,7 @@
 import { explainProgram } from "../../explain/program.ts";
 import type { Program } from "../../model/program.ts";
 import { verifyProgram } from "../../verify/program.ts";
+import { KEPT } from "../../verify/violation.ts";
 import type { Options } from "../../words/options.ts";
 import type { GivenFile, Opened } from "../protocol.ts";
 import { readGiven } from "./given-subject.ts";
@@ -35,14 +36,20 @@ export async function open(
 
 function openedProgram(name: string, program: Program, { progress }: Tools): Opened {
   const verdict = verifyProgram(program, {
-    limit: MOST_TOLD,
+    limit: KEPT,
     onProgress: (done, total) => progress({ what: "verifying", done, total, unit: "GPUs" }),
   });
   return {
     kind: "program",
     name,
     explanation: explainProgram(program).join("\n"),
+    rankCount: program.rankCount,
     verified: verdict.violationCount === 0,
-    violations: toldOf(verdict),
+    violationCount: verdict.violationCount,
+    violations: verdict.violations.slice(0, MOST_TOLD).map(({ message }) => message),
+    warnings: toldOf({
+      violations: verdict.warnings.slice(0, MOST_TOLD),
+      violationCount: verdict.warnings.length,
+    }),
   };
 }

@@ -77,4 +77,24 @@ describeApp("files in the app", (tools) => {
     await app.shows(/verified|violation/);
     await app.close();
   });
+
+  it("simulates a program on the network that is shown, and offers one that has as many NPUs", PATIENCE, async () => {
+    const app = await tools().open("#topology=ring:4&collective=allgather&size=3MiB");
+    await app.drop("msccl-fused.xml", fixture("msccl-fused.xml"));
+    const opened = app.page.getByRole("region", { name: "Program msccl-fused.xml" });
+    await opened.getByText("It is for 3 GPUs, but ring:4 has 4 NPUs.").waitFor();
+    await opened.getByText("The views below show ring:4, not this program.").waitFor();
+    await opened.getByRole("button", { name: "ring:3" }).click();
+    const time = await opened.getByText(/^On ring:3 it takes /).innerText();
+    here.put("fused.xml", fixture("msccl-fused.xml"));
+    const told = await here.run("simulate fused.xml --topology ring:3 --size 3MiB");
+    expect(time).toContain(/simulated +([\d.]+ \w+)/.exec(told)?.[1]);
+    await app.drop("wrong.xml", fixture("msccl-fused.xml").replace("<step ", "<stp "));
+    const wrong = app.page.getByRole("region", { name: "Program wrong.xml" });
+    await wrong.getByText(/<stp> in <tb> is unknown/).waitFor();
+    await wrong.getByText("A program that is wrong is not simulated on ring:3.").waitFor();
+    await app.showView("Time");
+    await app.shows("This view shows a schedule of ring:3, not wrong.xml; there is none yet.");
+    await app.close();
+  });
 });

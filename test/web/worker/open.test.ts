@@ -1,8 +1,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { InputError, InternalError } from "../../../src/errors.ts";
+import { readMscclXml } from "../../../src/import/msccl-xml.ts";
+import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { simulateProgram } from "../../../src/simulate/program.ts";
+import { verifyProgram } from "../../../src/verify/program.ts";
+import { KEPT } from "../../../src/verify/violation.ts";
 import { commandOf } from "../../../src/web/worker/command-line.ts";
 import { failureOf } from "../../../src/web/worker/failure.ts";
+import type { Options } from "../../../src/words/options.ts";
 import { ask, fileOf, type Heard, networkWish, wishOf } from "../../support/worker-asks.ts";
 
 /** Returns a file of a schedule that is made as the options say. */
@@ -68,6 +74,44 @@ describe("open", () => {
     const bad = await ask("open", { file: fileOf("bad.xml", text), options: {} });
     expect(bad).toMatchObject({ kind: "program", verified: false });
     await expect(ask("open", { file, options: { without: "0" } })).rejects.toThrow("--without");
+  });
+
+  it("counts a program's violations as banyan verify does, and tells what runtimes pass over", async () => {
+    const subject = { kind: "network", wish: networkWish("dgx-a100:1") } as const;
+    const { file } = await ask("export", { subject, to: "msccl-xml", options: { collective: "allreduce" } });
+    const text = await file.content.text();
+    const sumless = text.replaceAll('type="rrc"', 'type="r"').replaceAll('type="rrs"', 'type="rcs"');
+    const wrong = await ask("open", { file: fileOf("wrong.xml", sumless), options: {} });
+    const { violationCount } = verifyProgram(readMscclXml(sumless, "wrong.xml"), { limit: KEPT });
+    expect(violationCount).toBeGreaterThan(50);
+    expect(wrong).toMatchObject({ violationCount, violations: { length: 50 }, rankCount: 8 });
+    const misspelt = await ask("open", { file: fileOf("stp.xml", text.replace("<step ", "<stp ")), options: {} });
+    expect(misspelt).toMatchObject({ verified: false, warnings: { length: 1 } });
+    if (misspelt.kind === "program")
+      expect(misspelt.warnings[0]).toMatch(/^line 4: <stp> in <tb> .* did you mean <step>\?$/);
+  });
+});
+
+describe("programTime", () => {
+  it("is the simulated time on a network or a group with an NPU for each rank", async () => {
+    const subject = { kind: "network", wish: networkWish("dgx-a100:1") } as const;
+    const { file } = await ask("export", { subject, to: "msccl-xml", options: { collective: "allreduce" } });
+    const timeOn = (topology: string, options: Options = {}) =>
+      ask("programTime", { file, network: networkWish(topology), options });
+    const size = "16MiB";
+    const { ps } = simulateProgram(readMscclXml(await file.content.text(), "p.xml"), presetTopology("dgx-a100:1"), {
+      sizeBytes: 2 ** 24,
+    });
+    expect(await timeOn("dgx-a100:1", { size })).toMatchObject({ ps, sizeBytes: 2 ** 24 });
+    expect(await timeOn("dgx-a100:1")).toMatchObject({ sizeBytes: 2 ** 30 });
+    expect(await timeOn("dgx-a100:2", { size, group: "8,9,10,11,12,13,14,15" })).toMatchObject({ ps });
+    expect(await timeOn("dgx-a100:2", { size })).toEqual({
+      refusal: "it is for 8 GPUs, and dgx-a100:2 has 16 NPUs",
+    });
+    expect(await timeOn("dgx-a100:2", { group: "0,1" })).toEqual({
+      refusal: "it is for 8 GPUs, and its group has 2 NPUs",
+    });
+    await expect(timeOn("dgx-a100:1", { size: "much" })).rejects.toThrow("size");
   });
 });
 
