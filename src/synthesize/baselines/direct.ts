@@ -2,20 +2,61 @@ import { COLLECTIVE_KINDS, type Collective, membersOf } from "../../model/collec
 import { listSchedule } from "../../model/list-schedule.ts";
 import { type Messages, messages } from "../../model/messages.ts";
 import { orderByTime } from "../../model/ordering.ts";
+import { boxesOf } from "../../model/ring-order-boxes.ts";
+import type { Topology } from "../../model/topology.ts";
 import type { Synthesizer } from "../synthesizer.ts";
 
+/** Rounds in each of which an NPU has one target, another than any other NPU. */
+interface Rounds {
+  readonly policy: string;
+  readonly count: number;
+  /** The round from a source to a target; 0: to itself. */
+  readonly of: (source: number, target: number) => number;
+}
+
+/** In round k an NPU sends to the k-th after it. */
+const rotated = (npuCount: number): Rounds => ({
+  policy: "rotated",
+  count: npuCount,
+  of: (source, target) => (target - source + npuCount) % npuCount,
+});
+
 /**
- * Issues every message straight from where a chunk is to where it must go, contributions before copies, round by round: in
- * round k an NPU sends to the k-th after it, so that no two start with the same target.
+ * Returns rounds that rotate over the boxes and, for each, over the places in them, as NCCL schedules its sends and receives:
+ * one rotation over all NPUs would have a whole box begin with the same NPU of the next.
  */
-function issue(list: Messages, collective: Collective, npuCount: number): void {
+function rotatedOverBoxes(boxes: readonly Int32Array[]): Rounds {
+  const size = (boxes[0] as Int32Array).length;
+  const count = boxes.length * size;
+  const [boxOf, placeOf] = [new Int32Array(count), new Int32Array(count)];
+  boxes.forEach((npus, box) => {
+    npus.forEach((npu, place) => {
+      boxOf[npu] = box;
+      placeOf[npu] = place;
+    });
+  });
+  const after = (column: Int32Array, source: number, target: number, around: number): number =>
+    (column[target] - column[source] + around) % around;
+  return {
+    policy: "rotated over boxes",
+    count,
+    of: (source, target) => after(boxOf, source, target, boxes.length) * size + after(placeOf, source, target, size),
+  };
+}
+
+function roundsOf(topology: Topology): Rounds {
+  const boxes = boxesOf(topology);
+  return boxes === null || boxes.length === 1 ? rotated(topology.npuCount) : rotatedOverBoxes(boxes);
+}
+
+/** Issues every message straight from where a chunk is to where it must go, contributions before copies, round by round. */
+function issue(list: Messages, collective: Collective, rounds: Rounds): void {
   const drafts = messages();
   const keys: number[] = [];
   const draft = (phase: number, chunk: number, source: number, target: number): void => {
     if (source === target) return;
     drafts.add(chunk, source, target, collective.reduces && phase === 0);
-    const round = (target - source + npuCount) % npuCount;
-    keys.push((phase * npuCount + round) * collective.chunkCount + chunk);
+    keys.push((phase * rounds.count + rounds.of(source, target)) * collective.chunkCount + chunk);
   };
   for (let c = 0; c < collective.chunkCount; c++) {
     const owner = ownerOf(collective, c);
@@ -48,7 +89,8 @@ export const direct: Synthesizer = {
   policies: [],
   async synthesize({ topology, collective }) {
     const list = messages();
-    issue(list, collective, topology.npuCount);
-    return { schedule: listSchedule(topology, collective, list), policy: "rotated", trials: 1 };
+    const rounds = roundsOf(topology);
+    issue(list, collective, rounds);
+    return { schedule: listSchedule(topology, collective, list), policy: rounds.policy, trials: 1 };
   },
 };

@@ -217,3 +217,21 @@ describe("rings that share no link", () => {
     expect(ps).toBeLessThan(1.01 * leastPs);
   });
 });
+
+describe("direct", () => {
+  it.each([
+    ["dgx-a100:2", "alltoall"],
+    ["dgx-a100:2", "allgather"],
+    ["dgx-a100:8", "alltoall"],
+    ["dgx-a100:8", "reducescatter"],
+  ] as const)("keeps the NICs of all GPUs of %s busy: %s", async (network, kind) => {
+    const sizeBytes = 2 ** 30;
+    const schedule = await baselineSchedule({ algorithm: "direct", network, kind, sizeBytes });
+    const { npuCount, linkBytesPerSecond } = schedule.topology;
+    const outside = (npuCount - 8) / npuCount;
+    const leastPs = ((outside * sizeBytes) / Math.min(...linkBytesPerSecond)) * 1e12;
+    const { ps } = simulateSchedule(schedule);
+    expect(ps).toBeGreaterThanOrEqual(leastPs);
+    expect(ps).toBeLessThan(1.01 * leastPs);
+  });
+});
