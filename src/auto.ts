@@ -8,6 +8,7 @@ import type { SynthesizeOptions } from "./options.ts";
 import { problemOf } from "./problem.ts";
 import type { Report } from "./result.ts";
 import { ALGORITHMS } from "./synthesize/catalog.ts";
+import { couldBeLower, QUICK } from "./synthesize/forestcoll/pack-trees.ts";
 
 /** How the algorithm of a schedule was chosen (`--algorithm auto`). */
 export interface AutoReport {
@@ -31,6 +32,9 @@ const PROMISING = ["forestcoll", "nvls", "themis", "bfb", "expand"];
 /** From so many transfers on baselines that list them take longer than searches do. */
 const MANY_TRANSFERS = 1e5;
 
+/** Made quickly at first; if its trees could be lower, made in full once the others were tried. */
+const QUICK_AT_FIRST = "forestcoll";
+
 /** Returns the order of trial: cheap and promising first. */
 function trialOrder(candidates: readonly Algorithm[], transfers: number): Algorithm[] {
   const rank = ({ name }: Algorithm): number => {
@@ -51,6 +55,7 @@ function refuseOwnOptions({ policy, repair }: SynthesizeOptions): void {
 
 /** What trials have found so far. */
 interface Trials<Result> {
+  /** One of each algorithm. */
   readonly reports: Report[];
   readonly leftOut: LeftOut[];
   best: Result | null;
@@ -59,6 +64,12 @@ interface Trials<Result> {
 }
 
 const OUT_OF_TIME = "not tried: the time limit was reached";
+
+/** An algorithm to be tried, or to be made in full where `quick` was made of it. */
+interface Attempt {
+  readonly algorithm: Algorithm;
+  readonly quick?: Report;
+}
 
 /** Runs the candidates in order until the time is over or one meets the limit. */
 async function trials<Result extends { readonly report: Report }>(
@@ -71,32 +82,44 @@ async function trials<Result extends { readonly report: Report }>(
   const { onProgress, signal } = options;
   const deadline = performance.now() + budgetMs;
   const found: Trials<Result> = { reports: [], leftOut: [], best: null, cut: false };
-  for (const [i, algorithm] of candidates.entries()) {
+  const attempts: Attempt[] = candidates.map((algorithm) => ({ algorithm }));
+  for (const [i, { algorithm, quick }] of attempts.entries()) {
     const { name } = algorithm;
+    const leaveOut = (reason: string): void => {
+      const what = quick === undefined ? "" : "its highest trees packed anew: ";
+      found.leftOut.push({ algorithm: name, reason: `${what}${reason}` });
+    };
     const remaining = deadline - performance.now();
     if (found.best?.report.ofLimit === 1) {
-      found.leftOut.push({ algorithm: name, reason: `not tried: ${found.best.report.algorithm} meets the limit` });
+      if (quick === undefined) leaveOut(`not tried: ${found.best.report.algorithm} meets the limit`);
       continue;
     }
     if (found.best !== null && remaining <= 0) {
       found.cut = true;
-      found.leftOut.push({ algorithm: name, reason: OUT_OF_TIME });
+      leaveOut(OUT_OF_TIME);
       continue;
     }
-    onProgress?.({ phase: `try ${name}`, done: i, total: candidates.length });
+    onProgress?.({ phase: `try ${name}`, done: i, total: attempts.length });
     const timer = found.best === null ? undefined : AbortSignal.timeout(Math.ceil(remaining));
     const either = [signal, timer].filter((one) => one !== undefined);
     try {
       const stopped = either.length === 0 ? {} : { signal: AbortSignal.any(either) };
       const rivalUs = found.best === null ? undefined : usOf(found.best.report);
-      const result = await contender(algorithm, topology, { ...options, ...stopped }, make, rivalUs);
-      found.reports.push(result.report);
-      if (found.best === null || isBetter(result.report, found.best.report)) found.best = result;
+      const isQuick = name === QUICK_AT_FIRST && quick === undefined;
+      const asked = { ...options, ...stopped, ...(isQuick && { policy: QUICK }) };
+      const result = await contender(algorithm, topology, asked, make, rivalUs);
+      const { report } = result;
+      if (isQuick && couldBeLower(report.synthesis.policy)) attempts.push({ algorithm, quick: report });
+      if (quick === undefined) found.reports.push(report);
+      else if (usOf(report) > usOf(quick)) continue;
+      else found.reports.splice(found.reports.indexOf(quick), 1, report);
+      if (found.best === null || found.best.report === quick || isBetter(report, found.best.report))
+        found.best = result;
     } catch (error) {
       const isLate = error instanceof CancelledError && timer?.aborted === true && signal?.aborted !== true;
       if (!isLate && !isOwnFailure(error)) throw error;
       if (isLate) found.cut = true;
-      found.leftOut.push({ algorithm: name, reason: isLate ? "stopped: the time limit was reached" : error.message });
+      leaveOut(isLate ? "stopped: the time limit was reached" : error.message);
     }
   }
   return found;

@@ -7,6 +7,9 @@ import type { TreeKernels } from "./synthesize/tree-maker.ts";
 /** From so many edges of trees on, packing runs on the pool, so that the calling thread stays free to cancel. */
 const POOL_FROM = 200_000;
 
+/** Packing trees anew takes about as long as this counts, far longer than packing them. */
+const REPAIRS_POOL_FROM = 1e6;
+
 const isLarge = (copies: Float64Array, npuCount: number): boolean => rootCount(copies) * npuCount >= POOL_FROM;
 
 /** Returns where the kernels of trees run. */
@@ -20,7 +23,8 @@ export function treeRunnerFor(
       rate: async (problem) => engine.kernels.rate(problem, flag),
       async pack(problem) {
         const task = { kind: "pack" as const, problem };
-        return isLarge(problem.copies, problem.npuCount)
+        const { copies, npuCount, repairs } = problem;
+        return isLarge(copies, npuCount) || repairs * npuCount ** 2 >= REPAIRS_POOL_FROM
           ? engine.pool().run(task, flag)
           : runTask(engine.kernels, task, flag);
       },

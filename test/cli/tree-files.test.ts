@@ -64,7 +64,7 @@ describe("a file of trees", () => {
     ]);
     const { items } = await here.json("list algorithms");
     const found = items.find(({ name }: { name: string }) => name === "forestcoll");
-    expect(found).toMatchObject({ policies: ["shallow", "even"] });
+    expect(found).toMatchObject({ policies: ["shallow", "even", "quick"] });
     expect(found.collectives).toContain("allreduce");
   });
 

@@ -107,7 +107,7 @@ describe("a request that trees cannot serve", () => {
     [
       "an unknown policy",
       gather("ring:4", " --policy oldest"),
-      'expected one of shallow, even for --policy but received "oldest"',
+      'expected one of shallow, even, quick for --policy but received "oldest"',
     ],
     [
       "a policy where there is none",

@@ -3,7 +3,7 @@ import type { DualCertificate, Forest } from "../../model/tree-flow.ts";
 import type { TreeContext, TreeRequest, TreeSynthesis } from "../tree-maker.ts";
 import { type AllReduceRates, allReduceRates } from "./allreduce-rates.ts";
 import type { Grown } from "./grow.ts";
-import { packTrees } from "./pack-trees.ts";
+import { couldBeLower, packTrees } from "./pack-trees.ts";
 import { forestFrom, packingNetwork } from "./packing-network.ts";
 
 /** Above so many members the linear program is tried only where symmetry makes it small, above more of them never. */
@@ -64,6 +64,7 @@ export async function allReduceTogether(
   const out = await forestOf(request, kernels, "out", rates);
   const back = await forestOf(request, kernels, "in", rates);
   if (out === null || back === null) return without("trees side by side could not be packed");
+  const { policy } = couldBeLower(back.policy) ? back : out;
   const gain = toNumber(multiply(rates.rate, divide(rational(1), phases)));
   return {
     synthesis: {
@@ -76,7 +77,7 @@ export async function allReduceTogether(
         symmetry: null,
         certificate: rates.certificate,
       },
-      policy: `reduction and broadcast side by side, ${rates.uniform ? "equal" : "unequal"} roots, packed, ${out.policy}`,
+      policy: `reduction and broadcast side by side, ${rates.uniform ? "equal" : "unequal"} roots, packed, ${policy}`,
       trials: grown.trials + out.trials + back.trials,
       repaired: null,
       notes: [`${Number(gain.toPrecision(4))} times as fast as reduce-scatter and then all-gather`, ...gapNote(rates)],

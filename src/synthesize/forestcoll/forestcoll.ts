@@ -4,7 +4,7 @@ import type { TreeContext, TreeMaker, TreeRequest, TreeSynthesis } from "../tree
 import { allReduceTogether } from "./allreduce-forests.ts";
 import { type Grown, growBack, growForest } from "./grow.ts";
 import { refuseSeveralGroups } from "./one-group.ts";
-import { PACK_POLICIES } from "./pack-trees.ts";
+import { couldBeLower, PACK_POLICIES } from "./pack-trees.ts";
 import { contributions } from "./shards.ts";
 
 /**
@@ -58,8 +58,9 @@ async function allReduce(request: TreeRequest, context: TreeContext, weight: Flo
   const back = await growBack(request, context, weight, grown);
   const notes = [...grown.notes, ...back.notes, ...together.notes];
   const trials = grown.trials + back.trials;
+  const { policy } = couldBeLower(back.policy) ? back : grown;
   return synthesisOf(
-    { ...grown, trials, notes },
+    { ...grown, policy, trials, notes },
     {
       ...flowFrame(request),
       forests: [back.forest, grown.forest],

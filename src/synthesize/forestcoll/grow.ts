@@ -9,7 +9,7 @@ import { type FixedPacking, fixedCopies, nextCopies } from "./fixed-k.ts";
 import { mirroredForest } from "./mirrored.ts";
 import { type Optimum, optimumOf, type Packing, packable } from "./optimum.ts";
 import { symmetricForest } from "./orbits.ts";
-import { packTrees } from "./pack-trees.ts";
+import { packTrees, triesAll } from "./pack-trees.ts";
 import { forestFrom, type PackingNetwork, packingNetwork } from "./packing-network.ts";
 import { paperForest } from "./paper-forest.ts";
 import { regrown } from "./regrow.ts";
@@ -87,9 +87,9 @@ export async function growBack(
   context: TreeContext,
   weight: Float64Array,
   out: Grown,
-): Promise<Pick<Grown, "forest" | "trials" | "notes">> {
+): Promise<Pick<Grown, "forest" | "trials" | "notes" | "policy">> {
   const mirrored = mirroredForest(request.topology, request.usable, out.forest);
-  if (mirrored !== null) return { forest: mirrored, trials: 0, notes: [] };
+  if (mirrored !== null) return { forest: mirrored, trials: 0, notes: [], policy: out.policy };
   return growForest(request, context, "in", weight);
 }
 
@@ -152,7 +152,7 @@ const isWhole = ({ topology, collective, usable }: TreeRequest, weight: Float64A
 
 /** Trees of NPU 0 that stand for those of all, where the network has the maps and the trees exist. */
 function symmetric(request: TreeRequest, direction: "out" | "in", weight: Float64Array, packing: Packing): Part | null {
-  if (!isWhole(request, weight) || request.policy !== null || packable(packing) === null) return null;
+  if (!isWhole(request, weight) || !triesAll(request.policy) || packable(packing) === null) return null;
   const topology = direction === "out" ? request.topology : reversed(request.topology);
   const symmetry = networkSymmetry(topology);
   if (symmetry === null) return null;

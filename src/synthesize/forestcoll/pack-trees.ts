@@ -18,7 +18,17 @@ const SETTINGS: readonly Setting[] = [
   { name: "shallow", depthPrice: 10, loadPrice: 2, scheduled: false },
   { name: "even", depthPrice: 10, loadPrice: 40, scheduled: true },
 ];
-export const PACK_POLICIES: readonly string[] = SETTINGS.map(({ name }) => name);
+/** All settings in turn, and no tree is packed anew to make it lower: that takes nearly all of the time. */
+export const QUICK = "quick";
+export const PACK_POLICIES: readonly string[] = [...SETTINGS.map(({ name }) => name), QUICK];
+
+const AS_PACKED = "not packed anew";
+
+/** Whether what was found so could be lower if its deepest trees were packed anew (`QUICK` left that out). */
+export const couldBeLower = (policy: string): boolean => policy.endsWith(AS_PACKED);
+
+/** Whether a policy leaves the settings to the packing. */
+export const triesAll = (policy: string | null): boolean => policy === null || policy === QUICK;
 
 /** Work of all repairs of one packing: an attempt costs about NPUs x NPUs. */
 const REPAIR_WORK = 8e6;
@@ -41,7 +51,7 @@ export type Outcome = Packed | { readonly cut: Uint8Array } | null;
 
 export interface PackOptions {
   readonly seed: number;
-  /** One of PACK_POLICIES; null: all in turn until trees are as low as can be. */
+  /** One of PACK_POLICIES; null: all settings in turn until trees are as low as can be. */
   readonly policy: string | null;
   /** Trees that are too high are not packed anew. */
   readonly hasty?: boolean;
@@ -67,7 +77,7 @@ export async function packTrees(
 ): Promise<Outcome> {
   refuseVast(network, copies);
   const least = leastHeight(network, copies);
-  const settings = SETTINGS.filter(({ name }) => policy === null || name === policy).slice(0, hasty ? 1 : undefined);
+  const settings = SETTINGS.filter(({ name }) => triesAll(policy) || name === policy).slice(0, hasty ? 1 : undefined);
   const pack = (setting: Setting, repairs: number): Promise<PackOutcome> =>
     packOnce(network, capacity, copies, kernels, { setting, seed, repairs, enoughHeight: least });
   const atOnce = kernels.width(copies, network.npuCount) > 1 ? settings.map((setting) => pack(setting, 0)) : [];
@@ -89,6 +99,7 @@ export async function packTrees(
   const repaired = hasty || network.npuCount > MOST_REPAIRED ? [] : network.npuCount > FEW ? [best.setting] : settings;
   for (const setting of repaired) {
     if (best.heights.greatest <= least) break;
+    if (policy === QUICK) return { trees: best.trees, policy: `${best.setting.name}, ${AS_PACKED}`, trials };
     const outcome = await pack(setting, repairs);
     trials++;
     if (outcome.kind !== "packed") continue;
