@@ -6,7 +6,8 @@ import { setup } from "./setup.mjs";
 const MAIN_JOB = "synth dgx-a100:2 --collective allreduce --size 256MiB --chunks 4 -o schedule.json".split(" ");
 
 const args = process.argv.length > 2 ? process.argv.slice(2) : MAIN_JOB;
-const forApp = args[0] === "serve" || args.includes("html");
+const isAnswered = ["--help", "-h", "--version"].some((option) => args.includes(option));
+const forApp = !isAnswered && (args[0] === "serve" || args.includes("html"));
 if (!(await setup({ forApp }))) process.exit(1);
 console.log(`banyan ${args.join(" ")}\n`);
 const { status } = spawnSync(process.execPath, [at("dist/cli/main.js"), ...args], { stdio: "inherit" });
