@@ -1,4 +1,4 @@
-import { linesOf, sentenceOf } from "../state/difference.ts";
+import { linesOf, remarksOf, sentenceOf } from "../state/difference.ts";
 import { before, busy, isStale, type Made, made, trouble, words } from "../state/store.ts";
 import { changes, comparing, isChanged, makeBefore, restoreAll, sameButChanges, setGroup } from "../state/what-if.ts";
 import { changeText } from "../state/what-if-changes.ts";
@@ -67,7 +67,7 @@ function Comparison({ past, after }: { readonly past: Made; readonly after: Made
     <>
       <p class="difference-sentence" role="status">
         It {sentenceOf(past, after)}: {lines[0].past} before, <b>{lines[0].after}</b> now. The limit was {lines[1].past}{" "}
-        and is {lines[1].after}.
+        and is {lines[1].after}.{remarksOf(past, after).map((remark) => ` ${remark}`)}
       </p>
       <details class="difference-scroll">
         <summary>Before and now in figures</summary>

@@ -1,4 +1,5 @@
 import { formatShare, formatTime, PS_PER_US } from "../../model/units.ts";
+import { count } from "../../words/amounts.ts";
 import type { ScheduleView } from "../protocol.ts";
 
 /** A figure of two schedules beside each other. */
@@ -18,7 +19,7 @@ export function changeShare(past: number, after: number): string {
   return `${percent > 0 ? "+" : "−"}${text} %`;
 }
 
-/** Returns the figures of two schedules beside each other. */
+/** Returns the figures of two schedules beside each other; bounds of routes only where one algorithm made both. */
 export function linesOf(past: Compared, after: Compared): Line[] {
   const [one, other] = [past.schedule, after.schedule];
   const time = (name: string, from: number, to: number): Line => ({
@@ -34,7 +35,9 @@ export function linesOf(past: Compared, after: Compared): Line[] {
   return [
     time(one.report.simulated === null ? "time, planned" : "time, simulated", one.totalPs, other.totalPs),
     time("limit for any algorithm", one.report.limit.us * PS_PER_US, other.report.limit.us * PS_PER_US),
-    time("bound of its routes", one.report.bound.us * PS_PER_US, other.report.bound.us * PS_PER_US),
+    ...(one.report.algorithm === other.report.algorithm
+      ? [time("bound of its routes", one.report.bound.us * PS_PER_US, other.report.bound.us * PS_PER_US)]
+      : []),
     {
       name: "share of the limit",
       past: formatShare(shareBefore),
@@ -48,7 +51,10 @@ export function linesOf(past: Compared, after: Compared): Line[] {
 /** What is compared of a schedule that was made. */
 export interface Compared {
   readonly schedule: Pick<ScheduleView, "totalPs"> & {
-    readonly report: Pick<ScheduleView["report"], "simulated" | "limit" | "bound" | "ofLimit" | "optimality">;
+    readonly report: Pick<
+      ScheduleView["report"],
+      "algorithm" | "auto" | "deterministic" | "simulated" | "limit" | "bound" | "ofLimit" | "optimality"
+    >;
   };
 }
 
@@ -58,4 +64,20 @@ export function sentenceOf(past: Compared, after: Compared): string {
   if (from === to) return "takes as long as before";
   if (from > 0 && to >= 2 * from) return `takes ${Number((to / from).toPrecision(3))} times as long`;
   return `takes ${changeShare(from, to).slice(1)} ${to > from ? "longer" : "less"}`;
+}
+
+/** Returns what else decides the difference: another algorithm, a choice that the clock ended. */
+export function remarksOf(past: Compared, after: Compared): string[] {
+  const [one, other] = [past.schedule.report, after.schedule.report];
+  const isOther = one.algorithm !== other.algorithm;
+  return [
+    ...(isOther ? [`The algorithm is another: ${one.algorithm} before, ${other.algorithm} now.`] : []),
+    ...[clockRemark("before", one), clockRemark("now", other)].filter((text) => text !== null),
+  ];
+}
+
+function clockRemark(when: string, { auto, deterministic }: Compared["schedule"]["report"]): string | null {
+  if (auto === undefined || deterministic) return null;
+  const seconds = formatTime(auto.budgetMs * 1000 * PS_PER_US);
+  return `The time limit (${seconds}) ended the choice ${when}, after ${count(auto.tried.length, "algorithm")}.`;
 }

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type Compared, changeShare, linesOf, sentenceOf } from "../../../src/web/state/difference.ts";
+import { type Compared, changeShare, linesOf, remarksOf, sentenceOf } from "../../../src/web/state/difference.ts";
 
 const compared = (totalPs: number, limitUs: number, ofLimit: number): Compared =>
   ({
     schedule: {
       totalPs,
       report: {
+        algorithm: "forestcoll",
+        deterministic: true,
         simulated: { us: totalPs / 1e6 },
         limit: { us: limitUs },
         bound: { us: limitUs },
@@ -33,6 +35,25 @@ describe("the difference", () => {
     );
     expect(linesOf(one, compared(80e6, 80, 1))[0]).toMatchObject({ change: "−20 %", isWorse: false });
     expect(changeShare(100, 100.01)).toBe("+0 %");
+  });
+
+  it("compares bounds of routes of one algorithm only, and says where another made the schedule", () => {
+    const one = compared(100e6, 90, 0.9);
+    const by = (algorithm: string, more = {}): Compared => ({
+      schedule: { ...one.schedule, report: { ...one.schedule.report, algorithm, ...more } },
+    });
+    expect(linesOf(by("nvls"), one).map(({ name }) => name)).toEqual([
+      "time, simulated",
+      "limit for any algorithm",
+      "share of the limit",
+    ]);
+    expect(remarksOf(one, one)).toEqual([]);
+    expect(remarksOf(by("nvls"), one)).toEqual(["The algorithm is another: nvls before, forestcoll now."]);
+    const auto = { budgetMs: 10_000, tried: [{}], leftOut: [], because: "" };
+    expect(remarksOf(one, by("forestcoll", { auto, deterministic: true }))).toEqual([]);
+    expect(remarksOf(one, by("forestcoll", { auto, deterministic: false }))).toEqual([
+      "The time limit (10 s) ended the choice now, after 1 algorithm.",
+    ]);
   });
 
   it("is one sentence", () => {
