@@ -1,4 +1,5 @@
-import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut, usOf } from "./candidates.ts";
+import { isBetter, lessSent, placeOf, usOf } from "./best.ts";
+import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut } from "./candidates.ts";
 import { contender, SEARCHES } from "./chunk-trials.ts";
 import { CancelledError, InputError } from "./errors.ts";
 import { leastTransfers } from "./model/estimate.ts";
@@ -7,7 +8,6 @@ import { formatTime, PS_PER_US } from "./model/units.ts";
 import type { SynthesizeOptions } from "./options.ts";
 import { problemOf } from "./problem.ts";
 import type { Report } from "./result.ts";
-import { ALGORITHMS } from "./synthesize/catalog.ts";
 import { couldBeLower, QUICK } from "./synthesize/forestcoll/pack-trees.ts";
 
 /** How the algorithm of a schedule was chosen (`--algorithm auto`). */
@@ -125,12 +125,6 @@ async function trials<Result extends { readonly report: Report }>(
   return found;
 }
 
-const placeOf = (name: string): number => ALGORITHMS.findIndex((algorithm) => algorithm.name === name);
-
-/** Shorter, or as long and earlier in the catalogue. */
-const isBetter = (a: Report, b: Report): boolean =>
-  usOf(a) < usOf(b) || (usOf(a) === usOf(b) && placeOf(a.algorithm) < placeOf(b.algorithm));
-
 /** Returns a report with a limit that is at least as great as its own. */
 function withLimit(report: Report, limit: Report["limit"]): Report {
   if (limit.us <= report.limit.us) return report;
@@ -153,15 +147,16 @@ function reasonFor(best: Report, reports: readonly Report[]): string {
   if (second === undefined) return "the only one that was tried";
   const longer =
     usOf(second) === usOf(best)
-      ? "takes as long and comes later in the list"
+      ? `takes as long and ${lessSent(best, second) < 0 ? "sends more" : "comes later in the list"}`
       : `takes ${usOf(best) > 0 ? `${percentMore(usOf(second), usOf(best))} longer` : "longer"} (${formatTime(usOf(second) * PS_PER_US)})`;
   return `the fastest of ${reports.length} in simulated time; ${second.algorithm} ${longer}`;
 }
 
 /**
  * Returns what the best algorithm makes of a request: those that apply are tried, cheap and promising ones first, and the one of
- * least simulated time is kept (the first in the catalogue among equals). The first is always tried to its end; after `timeLimitMs`
- * (10 s) no further one is, and the result says that it depends on the clock. Throws as synthesize does where none can do it.
+ * least simulated time is kept (among equals what sends least, then the first in the catalogue). The first is always tried to
+ * its end; after `timeLimitMs` (10 s) no further one is, and the result says that it depends on the clock. Throws as synthesize
+ * does where none can do it.
  */
 export async function synthesizeBest<Result extends { readonly report: Report }>(
   topology: Topology,
@@ -177,7 +172,7 @@ export async function synthesizeBest<Result extends { readonly report: Report }>
     throw new InputError("--algorithm", `one that can do it (${found.leftOut[0]?.reason})`, "auto");
   const { best, reports } = found;
   const limit = reports.map((report) => report.limit).reduce((a, b) => (b.us > a.us ? b : a));
-  const inOrder = [...reports].sort((a, b) => placeOf(a.algorithm) - placeOf(b.algorithm));
+  const inOrder = [...reports].sort((a, b) => placeOf(a) - placeOf(b));
   const report: Report = {
     ...withLimit(best.report, limit),
     deterministic: best.report.deterministic && !found.cut,

@@ -3,7 +3,6 @@ import { leastTransfers } from "./model/estimate.ts";
 import type { Topology } from "./model/topology.ts";
 import type { SynthesizeOptions } from "./options.ts";
 import { hasNothingToSend, problemOf } from "./problem.ts";
-import type { Report } from "./result.ts";
 import { applicableTo, refusalOf } from "./synthesize/applicable.ts";
 import { ALGORITHMS, type Algorithm, algorithmNamed, isPhaseMaker, isTreeMaker } from "./synthesize/catalog.ts";
 
@@ -112,9 +111,6 @@ function inapplicable(
   const others = applicableTo(topology, collective).join(", ");
   return new InputError(place, `one that ${network} can have (${others}; ${name} needs ${needed})`, name);
 }
-
-/** Returns the microseconds by which algorithms are compared: simulated, or planned where nothing was simulated. */
-export const usOf = ({ simulated, time }: Report): number => (simulated ?? time).us;
 
 /** Returns whether an error says that one algorithm could not do what was asked, so that others may be used in its place. */
 export const isOwnFailure = (error: unknown): error is Error =>

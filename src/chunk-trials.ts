@@ -1,4 +1,5 @@
-import { type Algorithm, optionsFor, usOf, wholeProblem } from "./candidates.ts";
+import { usOf } from "./best.ts";
+import { type Algorithm, optionsFor, wholeProblem } from "./candidates.ts";
 import { leastTransfers } from "./model/estimate.ts";
 import type { Topology } from "./model/topology.ts";
 import type { SynthesizeOptions } from "./options.ts";

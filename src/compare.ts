@@ -1,5 +1,6 @@
 import { limitWithFlow } from "./all-to-all.ts";
-import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut, usOf } from "./candidates.ts";
+import { isBetter, usOf } from "./best.ts";
+import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut } from "./candidates.ts";
 import { contender, SEARCHES } from "./chunk-trials.ts";
 import type { Engine } from "./engine/types.ts";
 import { InputError } from "./errors.ts";
@@ -107,9 +108,8 @@ async function limitOfSize(
 }
 
 function rowsOf(reports: readonly Report[], limit: BoundReport, sizeBytes: number): ComparisonRow[] {
-  const least = Math.min(...reports.map(usOf));
-  const best = reports.findIndex((report) => usOf(report) === least);
-  return reports.map((report, i) => {
+  const best = reports.reduce((a, b) => (isBetter(b, a) ? b : a));
+  return reports.map((report) => {
     const { us, algbwGBps, busbwGBps } = report.simulated ?? report.time;
     return {
       sizeBytes,
@@ -121,7 +121,7 @@ function rowsOf(reports: readonly Report[], limit: BoundReport, sizeBytes: numbe
       chunks: report.schedule.pieces ?? report.collective.chunksPerNpu,
       verified: true,
       synthesisMs: report.synthesis.ms,
-      best: i === best,
+      best: report === best,
     };
   });
 }

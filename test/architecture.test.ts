@@ -11,6 +11,7 @@ const COMPOSERS = [
   "api",
   "calibrate",
   "auto",
+  "best",
   "candidates",
   "chunk-trials",
   "compare",

@@ -66,6 +66,19 @@ describe("auto", () => {
     expect(report.auto?.because).toMatch(/^the fastest of \d in simulated time; .* takes/);
   });
 
+  it("keeps what sends least of those that are equally fast", async () => {
+    const { report } = await auto("dgx-a100:2", { collective: "alltoall", sizeBytes: 240 * 2 ** 20 });
+    const { us } = report.simulated as { us: number };
+    expect(report.auto?.tried.filter((one) => one.us === us).map(({ algorithm }) => algorithm)).toEqual([
+      "tacos",
+      "direct",
+      "mcf",
+    ]);
+    // a message from each NPU to each other
+    expect([report.algorithm, report.schedule.transfers]).toEqual(["direct", 16 * 15]);
+    expect(report.auto?.because).toMatch(/; mcf takes as long and comes later in the list$/);
+  });
+
   it("tries one where there is no time, and says that the clock decided", async () => {
     const { report } = await auto("dgx-a100:2", { collective: "allreduce", sizeBytes: 2 ** 20, timeLimitMs: 0 });
     expect(report.auto?.tried.map(({ algorithm }) => algorithm)).toEqual([report.algorithm]);
