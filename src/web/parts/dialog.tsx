@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 import "./dialog.css";
 
@@ -9,12 +9,18 @@ export interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A window over the page, open while it is there: Escape, its button or a click beside it close it. */
+/**
+ * A window over the page, open while it is there: Escape, its button or a click beside it close it. What had the focus before it
+ * has it then.
+ */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    dialog.current?.showModal();
+  useLayoutEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
+    // while it is still there: taken away open, it would take the focus along
+    return () => shown?.close();
   }, []);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog

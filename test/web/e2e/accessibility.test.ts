@@ -69,4 +69,32 @@ describeApp("accessibility of the app", (tools) => {
     await page.waitForURL(/view=bound/);
     await app.close();
   });
+
+  it("has the focus where it was, however a window was closed", PATIENCE, async () => {
+    const app = await tools().open("#topology=ring:4&collective=allgather&size=1MiB");
+    const { page } = app;
+    const dialog = page.getByRole("dialog");
+    const ways: readonly (readonly [string, () => Promise<void>])[] = [
+      ["Downloads", () => page.keyboard.press("Escape")],
+      ["Downloads", () => dialog.getByRole("button", { name: "Close" }).press("Enter")],
+      ["Downloads", () => page.mouse.click(2, 2)],
+      ["Paste text", () => dialog.getByRole("button", { name: "Close" }).click()],
+      [
+        "Paste text",
+        async () => {
+          await dialog.getByRole("textbox").fill("no network");
+          await dialog.getByRole("button", { name: "Open it" }).click();
+        },
+      ],
+    ];
+    for (const [name, close] of ways) {
+      const button = page.getByRole("button", { name });
+      await button.press("Enter");
+      await dialog.waitFor();
+      await close();
+      await dialog.waitFor({ state: "detached" });
+      expect(await button.evaluate((element) => element === document.activeElement), `${name}: ${close}`).toBe(true);
+    }
+    await app.close();
+  });
 });
