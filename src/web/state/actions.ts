@@ -19,7 +19,7 @@ import {
   unread,
   words,
 } from "./store.ts";
-import { makeWish, networkWish, type ViewName, type Words, withNetwork, withOptions } from "./words.ts";
+import { makeWish, networkWish, sameNetwork, type ViewName, type Words, withNetwork, withOptions } from "./words.ts";
 
 /** All that changes the page's state. */
 
@@ -105,8 +105,7 @@ export async function changeOptions(changes: Options): Promise<boolean> {
 
 /** Changes the words, and reads the network again where it is another one. */
 export async function changeWords(next: Words): Promise<boolean> {
-  const isOther =
-    JSON.stringify(networkWish(next)) !== JSON.stringify(networkWish(words.value)) || next.file !== words.value.file;
+  const isOther = !sameNetwork(networkWish(next), networkWish(words.value));
   words.value = next;
   return isOther ? readNetwork() : true;
 }
@@ -128,6 +127,7 @@ export function leaveUnread(): void {
 
 /** Takes another preset for the network, as it is typed: it is read when the typing pauses, or `atOnce`. */
 export function typeNetwork(topology: string, atOnce = false): void {
+  cancelOnly("open");
   words.value = withNetwork(words.value, topology, null);
   leaveUnread();
   clearTimeout(typing);
@@ -194,6 +194,11 @@ export function cancel(): void {
   awaited?.abort();
   awaited = null;
   busy.value = null;
+}
+
+/** Stops that, where it is what the user waits for. */
+export function cancelOnly(what: NonNullable<typeof busy.value>["what"]): void {
+  if (busy.value?.what === what) cancel();
 }
 
 /** Opens a file that was dropped, pasted or chosen: a network, a schedule or a program. `options`: what it leaves open. */

@@ -1,14 +1,15 @@
+import { batch } from "@preact/signals";
 import { InputError } from "../../errors.ts";
 import { goOffline } from "../offline/register.ts";
 import type { GivenFile } from "../protocol.ts";
-import { changeWords, complain, openFile, readNetwork, synthesize } from "./actions.ts";
+import { cancelOnly, changeWords, complain, openFile, readNetwork, synthesize } from "./actions.ts";
 import { type Address, namesNetwork, readAddress, saysNothing } from "./address.ts";
 import { fingerprintOf, packFile, unpackFile } from "./address-file.ts";
 import { ask } from "./client.ts";
 import { followWords, hasSchedule, holdAddress, lastAddress, noteAddress, recall } from "./history.ts";
 import { fileOffered, fileWithin } from "./inside.ts";
 import { keptAddress, keptFile, pauseKeeping } from "./keep.ts";
-import { made, network, program, trouble, welcome, words } from "./store.ts";
+import { type Made, made, network, program, trouble, welcome, words } from "./store.ts";
 import { FIRST_WORDS, networkWish, type Words } from "./words.ts";
 
 /** How the page begins and follows its address: what is inside the page, what the address says, what was kept, a first visit. */
@@ -58,10 +59,11 @@ async function fileOf({ file: packed, open }: Address): Promise<GivenFile | null
 }
 
 /** Opens a file with the options, the view and the choices of words; without success there is at least a network. */
-async function openWith(file: GivenFile, { options, view, choices }: Words): Promise<void> {
+async function openWith(file: GivenFile, { options, view, choices }: Words, turn: number): Promise<void> {
   const asFile = file.content instanceof File ? file.content : new File([file.content], file.name);
   words.value = { ...words.value, options };
   const opened = await openFile(asFile, networkWish({ topology: "", file, options, view, choices }, true).options);
+  if (turn !== turns) return;
   if (opened === null || opened.kind === "program") {
     if (network.value === null) await readNetwork();
     words.value = { ...words.value, view, choices };
@@ -108,7 +110,7 @@ async function show(address: Address, isOurs = false): Promise<boolean> {
       if (network.value === null && trouble.value === null) await readNetwork();
       if (network.value === null) await showFirstNetwork();
     }
-    if (file !== null && file !== shown) await openWith(file, next);
+    if (file !== null && file !== shown) await openWith(file, next, turn);
     else if (file !== null && program.value === null) await changeWords({ ...next, topology: "", file });
   } finally {
     release();
@@ -117,15 +119,29 @@ async function show(address: Address, isOurs = false): Promise<boolean> {
   return hasFile;
 }
 
+/** Shows a schedule that was shown under this address before. */
+function showAgain(last: Made): void {
+  batch(() => {
+    // a file that was read from the address is another object
+    const { file } = words.value;
+    if (file !== null && program.value === null) words.value = { ...words.value, file: last.words.file };
+    made.value = last;
+  });
+}
+
 /** Shows what an address says, and makes or recalls its schedule; none of another network where its file is missing. */
 async function follow(fragment: string): Promise<void> {
   noteAddress(fragment);
+  cancelOnly("open");
   const address = readAddress(fragment);
   if (!(await show(address))) return;
   if (!address.run || fragment !== lastAddress() || trouble.value?.about === "network") return;
   const last = recall(fragment);
-  if (last !== undefined) made.value = last;
-  if (hasSchedule()) return;
+  if (last !== undefined) showAgain(last);
+  if (hasSchedule()) {
+    cancelOnly("make");
+    return;
+  }
   await synthesize();
   complainOf(address.complaints);
 }

@@ -44,6 +44,14 @@ export const makeWish = (words: Words): MakeWish => ({
   options: only(words.options, MAKE_OPTIONS),
 });
 
+/** Whether two wishes name the same network; files are the same where they are one object: as JSON all of a name are alike. */
+export const sameNetwork = (one: NetworkWish, other: NetworkWish): boolean =>
+  one.file === other.file && JSON.stringify(one) === JSON.stringify(other);
+
+/** Whether two wishes ask for the same of the same network. */
+export const sameWish = (one: MakeWish, other: MakeWish): boolean =>
+  sameNetwork(one.network, other.network) && JSON.stringify(one.options) === JSON.stringify(other.options);
+
 /** Options that name nodes of a network or say how its file is read: they mean nothing for another one. */
 const OF_ONE_NETWORK: readonly string[] = [...NETWORK_OPTIONS, "root", "group"];
 

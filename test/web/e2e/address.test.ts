@@ -40,6 +40,24 @@ describeApp("addresses of the app", (tools) => {
     await app.close();
   });
 
+  it("goes back to a schedule for good while another one is made", PATIENCE, async () => {
+    const app = await tools().open(RING);
+    const ring = await app.synthesize();
+    await app.page.waitForURL(`**/${RING}&run=1`);
+    await app.typeNetwork("mesh:24x24");
+    await app.shows(/^576 NPUs/);
+    await app.page.waitForURL(/mesh:24x24/);
+    await app.begin();
+    await app.page.getByRole("progressbar").first().waitFor();
+    await app.page.goBack();
+    await app.shows(/^4 NPUs/);
+    await app.page.getByRole("button", { name: /^Cancel/ }).waitFor({ state: "detached" });
+    expect(await app.answer()).toBe(ring);
+    expect(await app.page.getByText("Out of date").count()).toBe(0);
+    await app.page.waitForURL(`**/${RING}&run=1`);
+    await app.close();
+  });
+
   it(
     "makes the schedule of a link that says run=1, and follows the address that is typed later",
     PATIENCE,
