@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import type { Options, Progress } from "../../words/options.ts";
 import type { Failure, GivenFile, NetworkView, Opened, ScheduleView, Welcome } from "../protocol.ts";
-import { FIRST_WORDS, makeWish, type Words } from "./words.ts";
+import { FIRST_WORDS, makeWish, sameWish, type Words } from "./words.ts";
 
 /** The page's state. Views read it; only actions.ts writes it (but for `selection`, `hovered` and what a view keeps for itself). */
 
@@ -55,5 +55,5 @@ export const notes = signal<readonly { readonly id: number; readonly text: strin
 /** Whether what is shown was made from other words than those that stand there now. */
 export const isStale = computed(() => {
   const last = made.value;
-  return last !== null && JSON.stringify(makeWish(last.words)) !== JSON.stringify(makeWish(words.value));
+  return last !== null && !sameWish(makeWish(last.words), makeWish(words.value));
 });

@@ -4,7 +4,7 @@ import { cancel, changeOptions, synthesize } from "./actions.ts";
 import { ask, failureOf } from "./client.ts";
 import { before, busy, made, words } from "./store.ts";
 import { type Change, changesOf, optionsOf, withDegraded, withFailed, withoutChange } from "./what-if-changes.ts";
-import { makeWish, type Words, withOptions } from "./words.ts";
+import { makeWish, networkWish, sameNetwork, sameWish, type Words, withOptions } from "./words.ts";
 
 /** What fails, is degraded or left out of the group; after each change the schedule follows by itself. */
 
@@ -26,7 +26,7 @@ const unchanged = (given: Words): Words =>
 
 /** Returns whether two words ask for the same but for what was changed. */
 export const sameButChanges = (one: Words, other: Words): boolean =>
-  JSON.stringify(makeWish(unchanged(one))) === JSON.stringify(makeWish(unchanged(other))) && one.file === other.file;
+  sameWish(makeWish(unchanged(one)), makeWish(unchanged(other)));
 
 /** Whether anything was changed in the words: a failure, a bandwidth, the group. */
 export const isChanged = (given: Words): boolean =>
@@ -58,7 +58,10 @@ export function degrade(names: readonly string[], factor: number, atOnce = false
   clearTimeout(pause);
   const go = (): void => void change(optionsOf(withDegraded(changes.value, names, factor)));
   if (atOnce) go();
-  else pause = setTimeout(go, PAUSE_MS);
+  else {
+    const meant = networkWish(words.value);
+    pause = setTimeout(() => sameNetwork(meant, networkWish(words.value)) && go(), PAUSE_MS);
+  }
 }
 
 /** Takes one change back. */

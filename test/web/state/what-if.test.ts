@@ -1,51 +1,14 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { AskOptions } from "../../../src/web/state/client.ts";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Made } from "../../../src/web/state/store.ts";
+import { asked, last, makes, scheduleOf, viewOf } from "./fake-client.ts";
 
-/** What the page asked, to be answered by a test. */
-interface Asked {
-  readonly name: string;
-  readonly given: { readonly wish?: unknown };
-  readonly signal: AbortSignal | undefined;
-  answer(answer: unknown): Promise<void>;
-}
-
-const asked: Asked[] = [];
-const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
-
-vi.mock("../../../src/web/state/client.ts", () => {
-  class RequestError extends Error {
-    readonly failure = { kind: "cancelled", place: null, message: "cancelled" };
-  }
-  const ask = (name: string, given: Asked["given"], { signal }: AskOptions<"make"> = {}): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      signal?.addEventListener("abort", () => reject(new RequestError()));
-      const answer = async (value: unknown): Promise<void> => {
-        resolve(value);
-        await settled();
-      };
-      asked.push({ name, given, signal, answer });
-    });
-  const failureOf = (error: RequestError): RequestError["failure"] => error.failure;
-  return { ask, failureOf, RequestError };
-});
+vi.mock("../../../src/web/state/client.ts", () => import("./fake-client.ts"));
 vi.stubGlobal("requestAnimationFrame", (): number => 0);
 
 const { openFile, synthesize, typeNetwork } = await import("../../../src/web/state/actions.ts");
-const { before, busy, made, network, words } = await import("../../../src/web/state/store.ts");
-const { fail, restoreAll } = await import("../../../src/web/state/what-if.ts");
+const { before, busy, isStale, made, network, words } = await import("../../../src/web/state/store.ts");
+const { degrade, fail, restoreAll } = await import("../../../src/web/state/what-if.ts");
 const { FIRST_WORDS } = await import("../../../src/web/state/words.ts");
-
-const viewOf = (name: string) => ({ name, hash: name, nodeNames: ["0", "1"], wires: { a: [0], b: [1] } });
-const scheduleOf = (name: string, wish: unknown = {}) => ({ answer: name, ref: { id: name, wish, file: null } });
-
-/** Returns what was asked last and not given up, of a name. */
-const last = (name: string): Asked =>
-  asked.findLast((one) => one.name === name && one.signal?.aborted !== true) as Asked;
-
-async function makes(name: string): Promise<void> {
-  await last("network").answer(viewOf(name));
-  await last("make").answer(scheduleOf(name));
-}
 
 beforeEach(() => {
   asked.length = 0;
@@ -87,7 +50,57 @@ describe("what if", () => {
   });
 });
 
+describe("a bandwidth that is dragged", () => {
+  afterEach(() => vi.useRealTimers());
+
+  it.each([
+    ["changes the network that it was dragged in", undefined, "0-1=0.5"],
+    ["changes no network that was typed since", "mesh:4x4", undefined],
+  ])("%s", (_, typed, degraded) => {
+    vi.useFakeTimers();
+    degrade(["0-1"], 0.5);
+    if (typed !== undefined) typeNetwork(typed);
+    vi.runAllTimers();
+    expect(words.value.options["degrade"]).toBe(degraded);
+  });
+
+  it("changes no other file of the same name", async () => {
+    const open = async (): Promise<void> => {
+      void openFile(new File(["{}"], "network.json"));
+      await last("open").answer({ kind: "network", format: "", network: viewOf("file") });
+    };
+    await open();
+    vi.useFakeTimers();
+    degrade(["0-1"], 0.5);
+    const opened = open();
+    await vi.runAllTimersAsync();
+    await opened;
+    expect(words.value.options["degrade"]).toBeUndefined();
+  });
+});
+
+describe("a schedule that is shown", () => {
+  it("is out of date once another file of the same name is there", () => {
+    const file = (text: string) => ({ name: "network.json", content: new Blob([text]) });
+    words.value = { ...FIRST_WORDS, topology: "", file: file("10 GB/s") };
+    made.value = { schedule: scheduleOf("file"), network: viewOf("file"), words: words.value } as unknown as Made;
+    expect(isStale.value).toBe(false);
+    words.value = { ...words.value, file: file("1 GB/s") };
+    expect(isStale.value).toBe(true);
+  });
+});
+
 describe("a file that is opened", () => {
+  it("gives way to a network that is typed later", async () => {
+    void openFile(new File(["{}"], "network.json"));
+    const opening = last("open");
+    typeNetwork("mesh:8x8", true);
+    expect([opening.signal?.aborted, busy.value]).toEqual([true, null]);
+    await opening.answer({ kind: "network", format: "", network: viewOf("file") });
+    await last("network").answer(viewOf("mesh:8x8"));
+    expect([words.value.topology, words.value.file, network.value?.name]).toEqual(["mesh:8x8", null, "mesh:8x8"]);
+  });
+
   it("stays, whatever network was read or typed before", async () => {
     typeNetwork("mesh:9x9", true);
     const late = last("network");

@@ -6,7 +6,7 @@ import type { AlgorithmLine, Failure, MakeWish } from "../../protocol.ts";
 import { ask, failureOf } from "../../state/client.ts";
 import { FIRST_RANGE, readRange, type SizeRange, sizesOf, sizeWord } from "../../state/size-range.ts";
 import { welcome, words } from "../../state/store.ts";
-import { makeWish } from "../../state/words.ts";
+import { makeWish, sameWish } from "../../state/words.ts";
 
 /** The comparison that runs or was made last; it goes on while other views are shown. */
 
@@ -21,7 +21,7 @@ export const tried = computed<ReadonlySet<string> | null>(() => {
 });
 export const comparison = signal<Comparison | null>(null);
 /** What it was made from. */
-export const asked = signal("");
+const asked = signal<MakeWish | null>(null);
 /** Null while nothing runs. */
 export const running = signal<{ readonly progress: Progress | null } | null>(null);
 export const failure = signal<Failure | null>(null);
@@ -36,8 +36,8 @@ function wishNow(): MakeWish {
   return { network, options: { ...rest, ...names } };
 }
 
-/** Returns what decides what a comparison says, but for the sizes, as a text. */
-export const wishText = (): string => JSON.stringify(wishNow());
+/** Whether the comparison was made for another network or request than those of the words; its sizes do not count. */
+export const isOld = computed(() => asked.value !== null && !sameWish(asked.value, wishNow()));
 
 /** Returns the algorithms that make the collective of the words. */
 export function makersOf(): AlgorithmLine[] {
@@ -51,12 +51,11 @@ export async function runComparison(): Promise<void> {
   const own = new AbortController();
   controller = own;
   const wish = wishNow();
-  const text = wishText();
   const show = (found: Comparison): void => {
     if (controller !== own) return;
     batch(() => {
       comparison.value = found;
-      asked.value = text;
+      asked.value = wish;
     });
   };
   batch(() => {

@@ -11,7 +11,7 @@ import { busy, welcome, words } from "../../state/store.ts";
 import { ComparisonChart } from "./comparison-chart.tsx";
 import { ComparisonTable } from "./comparison-table.tsx";
 import { Controls } from "./controls.tsx";
-import { asked, comparison, running, wishText } from "./run.ts";
+import { comparison, isOld, running } from "./run.ts";
 import { algorithmsIn, sizesIn } from "./series.ts";
 import { fileStem, jsonOf } from "./table-text.ts";
 
@@ -37,9 +37,8 @@ export function View() {
 function Found({ found }: { readonly found: Comparison }) {
   const order = useMemo(() => (welcome.value?.algorithms ?? []).map(({ name }) => name), [welcome.value]);
   const collective = welcome.value?.collectives.find(({ kind }) => kind === found.collective)?.name ?? found.collective;
-  const isOld = asked.value !== wishText();
   const make = async ({ sizeBytes, algorithm, chunks }: ComparisonRow): Promise<void> => {
-    if (isOld) {
+    if (isOld.value) {
       say("The network or the request was changed since: compare again first");
       return;
     }
@@ -58,7 +57,7 @@ function Found({ found }: { readonly found: Comparison }) {
     <>
       <p>
         <strong>{`${collective} on ${found.topology.name || "the network"}.`}</strong> {bestText(found)}
-        {isOld && <span class="compare-old">made for another network or request</span>}
+        {isOld.value && <span class="compare-old">made for another network or request</span>}
       </p>
       <ComparisonChart comparison={found} order={order} onMake={(row) => void make(row)} />
       <div class="compare-files">
