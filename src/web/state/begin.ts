@@ -37,18 +37,21 @@ function complainOf(sentences: readonly string[]): void {
   trouble.value = { about: "address", failure: { kind: "input", place: null, message } };
 }
 
-/** Returns the file that is shown, where an address means that. */
-async function shownFile(packed: string): Promise<GivenFile | null> {
+/** Returns the file that is shown, or was with the schedule of the address, where the address means that. */
+async function fileAtHand(packed: string): Promise<GivenFile | null> {
   const shown = program.value?.file ?? words.value.file;
-  return shown !== null && (await packFile(shown)) === packed ? shown : null;
+  for (const file of [shown, recall(lastAddress())?.words.file ?? null]) {
+    if (file !== null && (await packFile(file)) === packed) return file;
+  }
+  return null;
 }
 
 /** Returns the file of an address; null where it names none. Throws InputError where it cannot be had. */
 async function fileOf({ file: packed, open }: Address): Promise<GivenFile | null> {
   if (open !== null) return fileOffered(open);
   if (packed === null) return null;
-  const shown = await shownFile(packed);
-  if (shown !== null) return shown;
+  const atHand = await fileAtHand(packed);
+  if (atHand !== null) return atHand;
   const mention = await unpackFile(packed);
   if ("given" in mention) return mention.given;
   const { name, fingerprint } = mention;

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { asked, last, makes, settled, viewOf } from "./fake-client.ts";
 
@@ -102,17 +103,21 @@ describe("Back", () => {
     expect([made.value?.network.name, network.value?.name, words.value.file]).toEqual(["ring:5", "ring:5", null]);
   });
 
-  it("to a file's schedule shows it as it was, not out of date", async () => {
-    void openFile(new File(["{}"], "small.json"));
-    await last("open").answer({ kind: "network", format: "", network: viewOf("small") });
-    await synthesizes("small");
-    await says(/file=small.*run=1/);
+  it.each([
+    ["small", "{}"],
+    ["large", randomBytes(20_000).toString("hex")],
+  ])("to the schedule of a %s file shows it as it was, not out of date", async (name, text) => {
+    void openFile(new File([text], name));
+    await last("open").answer({ kind: "network", format: "", network: viewOf(name) });
+    await synthesizes(name);
+    await says(new RegExp(`file=${name}.*run=1`));
     await type("ring:7");
     await says("ring:7");
     await goBack();
     await expect.poll(() => last("open"), PATIENCE).toBeDefined();
-    await last("open").answer({ kind: "network", format: "", network: viewOf("small") });
-    await says(/file=small.*run=1/);
-    expect([made.value?.network.name, isStale.value, busy.value]).toEqual(["small", false, null]);
+    await last("open").answer({ kind: "network", format: "", network: viewOf(name) });
+    await says(new RegExp(`file=${name}.*run=1`));
+    expect([made.value?.network.name, isStale.value, busy.value]).toEqual([name, false, null]);
+    expect(await words.value.file?.content.text()).toBe(text);
   });
 });
