@@ -23,3 +23,14 @@ it.each([
     /expected a text in UTF-8 .*for net but received "UTF-16"/,
   );
 });
+it("tells what is no text from UTF-16", () => {
+  for (const bytes of [
+    [0, 1, 2],
+    [0, 1, 2, 0x20],
+    [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0],
+    [0x50, 0x4b, 3, 4, 0x14, 0, 0, 0],
+  ])
+    expect(() => utf8Text(Uint8Array.from(bytes), "net")).toThrow(
+      'expected a text in UTF-8 for net but received "bytes that are no text"',
+    );
+});

@@ -5,9 +5,15 @@ import { MAKE_OPTIONS } from "../state/words.ts";
 
 /** Where on the page a failure is shown: beside the field that caused it, or in the alert at the top. */
 
+/** What is on the command line only, in the words of the page. */
+const HERE = [
+  ["a network in a format of `banyan list formats`", "a network, a schedule or a program in a format that can be read"],
+  ["(`iconv -f UTF-16 -t UTF-8` makes one)", "(save it in that encoding)"],
+] as const;
+
 /** Returns a failure as a sentence with an end, and a capital unless it begins with a name such as mesh:4x4. */
 export function sentenceOf({ message }: Pick<Failure, "message">): string {
-  const text = message.trim();
+  const text = HERE.reduce((said, [there, here]) => said.replace(there, here), message.trim());
   const begun = /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return /[.!?^]$/.test(begun) ? begun : `${begun}.`;
 }

@@ -17,14 +17,17 @@ const HEADINGS = {
 /** What went wrong and no field caused. */
 export function Alert() {
   const wrong = trouble.value;
-  const isHere = wrong !== null && troubleSpot(words.value.file !== null) === "alert";
+  const isAlone = troubleSpot(words.value.file !== null) === "alert";
+  const isOfAddress = wrong?.isOfAddress === true && !isAlone;
+  const isHere = wrong !== null && (isAlone || isOfAddress);
   const advice = wrong === null ? null : adviceFor(wrong.failure);
   return (
     <div role="alert">
       {isHere && (
         <div class="alert">
           <p>
-            <b>{HEADINGS[wrong.failure.kind]}</b> {sentenceOf(wrong.failure)}
+            <b>{isOfAddress ? "The address asks for what cannot be." : HEADINGS[wrong.failure.kind]}</b>{" "}
+            {sentenceOf(wrong.failure)}
             {advice !== null && <span class="alert-advice"> {advice}</span>}
           </p>
           <button

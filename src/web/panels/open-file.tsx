@@ -3,10 +3,11 @@ import { useRef } from "preact/hooks";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { leaveUnread, openFile, typeNetwork } from "../state/actions.ts";
-import { unread, welcome, words } from "../state/store.ts";
+import { unread, words } from "../state/store.ts";
 import { FIRST_WORDS } from "../state/words.ts";
 import { failureAt } from "./failures.ts";
 import { fileOfText } from "./given-text.ts";
+import { Readable } from "./readable.tsx";
 import { ReadingOptions } from "./reading-options.tsx";
 import "./open-file.css";
 
@@ -14,6 +15,7 @@ import "./open-file.css";
 export function OpenFile() {
   const input = useRef<HTMLInputElement>(null);
   const isPasting = useSignal(false);
+  const isAsking = useSignal(false);
   const { file } = words.value;
   const error = failureAt("file", file !== null);
   const shown = unread.value?.file ?? file;
@@ -23,7 +25,13 @@ export function OpenFile() {
         <button type="button" onClick={() => input.current?.click()}>
           <Icon name="open" /> Open a file
         </button>
-        <button type="button" onClick={() => (isPasting.value = true)}>
+        <button
+          type="button"
+          onClick={() => {
+            leaveUnread();
+            isPasting.value = true;
+          }}
+        >
           <Icon name="paste" /> Paste text
         </button>
         <input
@@ -57,9 +65,19 @@ export function OpenFile() {
         {error}
       </div>
       {unread.value !== null && (
-        <button type="button" class="quiet" onClick={leaveUnread}>
-          Leave {unread.value.file.name}
-        </button>
+        <div class="open-file-unread">
+          <button type="button" onClick={() => (isAsking.value = true)}>
+            What can be read
+          </button>
+          <button type="button" class="quiet" onClick={leaveUnread}>
+            Leave {unread.value.file.name}
+          </button>
+        </div>
+      )}
+      {isAsking.value && (
+        <Dialog title="What can be read" onClose={() => (isAsking.value = false)}>
+          <Readable />
+        </Dialog>
       )}
       {shown !== null && <ReadingOptions />}
       {isPasting.value && <PasteDialog onClose={() => (isPasting.value = false)} />}
@@ -94,16 +112,7 @@ function PasteDialog({ onClose }: { readonly onClose: () => void }) {
       </form>
       <details>
         <summary>What can be read</summary>
-        <ul class="open-file-formats">
-          {welcome.value?.formats.map(({ name, description }) => (
-            <li key={name}>
-              <b>{name}</b>: {description}
-            </li>
-          ))}
-          <li>
-            <b>schedules and programs</b>: banyan-schedule JSON, .bys, trees, MSCCL XML, MSCCL++ plans
-          </li>
-        </ul>
+        <Readable />
       </details>
     </Dialog>
   );

@@ -77,13 +77,22 @@ async function openWith(file: GivenFile, { options, view, choices }: Words, turn
   if (last !== null && last.schedule.ref.wish === null) made.value = { ...last, words: words.value };
 }
 
-/** Shows a first visit's network where the address has none that can be read; its words and what is wrong stay. */
-async function showFirstNetwork(): Promise<void> {
-  try {
-    network.value = await ask("network", { wish: networkWish(FIRST_WORDS) });
-  } catch (error) {
-    complain("network", error);
+/** Shows a network where the one of the words cannot be: without its changes, or a first visit's; words and what is wrong stay. */
+async function showOtherNetwork(asked: Words): Promise<void> {
+  for (const wish of [networkWish(asked, true), networkWish(FIRST_WORDS)]) {
+    try {
+      network.value = await ask("network", { wish });
+      return;
+    } catch (error) {
+      if (trouble.value === null) complain("network", error);
+    }
   }
+}
+
+/** Marks an option that cannot be as the address's: it is told at the top, too, for its field may be out of sight. */
+function blameAddress(): void {
+  const wrong = trouble.value;
+  if (wrong?.failure.place?.startsWith("--") === true) trouble.value = { ...wrong, isOfAddress: true };
 }
 
 /**
@@ -111,14 +120,17 @@ async function show(address: Address, isOurs = false): Promise<boolean> {
       if (file === null) program.value = null;
       await changeWords(next);
       if (network.value === null && trouble.value === null) await readNetwork();
-      if (network.value === null) await showFirstNetwork();
+      if (network.value === null) await showOtherNetwork(next);
     }
     if (file !== null && file !== shown) await openWith(file, next, turn);
     else if (file !== null && program.value === null) await changeWords({ ...next, topology: "", file });
   } finally {
     release();
   }
-  if (!isOurs) complainOf(complaints);
+  if (!isOurs) {
+    blameAddress();
+    complainOf(complaints);
+  }
   return hasFile;
 }
 
@@ -146,6 +158,7 @@ async function follow(fragment: string): Promise<void> {
     return;
   }
   await synthesize();
+  blameAddress();
   complainOf(address.complaints);
 }
 

@@ -47,6 +47,8 @@ export const busy = signal<{
 export const trouble = signal<{
   readonly about: "network" | "make" | "compare" | "export" | "open" | "address";
   readonly failure: Failure;
+  /** Words of the address caused it. */
+  readonly isOfAddress?: boolean;
 } | null>(null);
 
 /** Sentences that pass: "network.json saved". */

@@ -147,6 +147,17 @@ describeApp("addresses of the app", (tools) => {
     },
   );
 
+  it.each([
+    ["without=0-99", "--without", /^mesh:4x4: 16 NPUs/],
+    ["group=0,99&run=1", "--group", /^mesh:4x4: 16 NPUs/],
+  ])("says at the top that %s cannot be, and shows the network without it", PATIENCE, async (said, flag, shown) => {
+    const app = await tools().open(`#topology=mesh:4x4&collective=allgather&${said}`);
+    const alert = app.page.getByRole("alert").filter({ hasText: "The address asks for what cannot be." });
+    expect(await alert.innerText()).toContain(`for ${flag} but received`);
+    await app.shows(shown);
+    await app.close();
+  });
+
   it("holds a small file, for other browsers too", PATIENCE, async () => {
     const app = await tools().open();
     await app.drop("two-boxes.json", BOXES);

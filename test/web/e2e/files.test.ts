@@ -70,6 +70,24 @@ describeApp("files in the app", (tools) => {
     await app.close();
   });
 
+  it(
+    "says what can be read where a file cannot be, and lets go of it when a text is to be pasted",
+    PATIENCE,
+    async () => {
+      const app = await tools().open();
+      await app.drop("tool.bin", "\u0000\u0001\u0002");
+      await app.shows(/tool\.bin was not opened\. Expected a text in UTF-8 .*bytes that are no text/);
+      await app.page.getByRole("button", { name: "What can be read" }).click();
+      const told = app.page.getByRole("dialog", { name: "What can be read" });
+      await told.getByText('"format": "banyan-topology"').waitFor();
+      await app.page.keyboard.press("Escape");
+      await app.page.getByRole("button", { name: "Paste text" }).click();
+      await app.page.keyboard.press("Escape");
+      await app.page.getByText("tool.bin").waitFor({ state: "detached" });
+      await app.close();
+    },
+  );
+
   it("shows a program with its verdict", PATIENCE, async () => {
     const app = await tools().open();
     await app.drop("msccl-fused.xml", fixture("msccl-fused.xml"));

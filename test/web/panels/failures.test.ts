@@ -48,6 +48,13 @@ test("sentences begin with a capital and end, names stay as they are", () => {
   expect(sentenceOf({ message: 'expected ","\n  K(3\n     ^' })).toBe('Expected ","\n  K(3\n     ^');
 });
 
+test("sentences name what the page has, not commands", () => {
+  const unknown = "expected a network in a format of `banyan list formats` for x.txt but received nothing";
+  expect(sentenceOf({ message: unknown })).toBe(
+    "Expected a network, a schedule or a program in a format that can be read for x.txt but received nothing.",
+  );
+});
+
 test("advice is given where the sentence alone does not tell what to do", () => {
   expect(adviceFor({ kind: "memory" })).toMatch(/still here/);
   expect(adviceFor({ kind: "internal" })).toMatch(/report/);
