@@ -6,7 +6,7 @@ import { leastTransfers } from "./model/estimate.ts";
 import type { Topology } from "./model/topology.ts";
 import { formatTime, PS_PER_US } from "./model/units.ts";
 import type { SynthesizeOptions } from "./options.ts";
-import { problemOf } from "./problem.ts";
+import { problemOf, refuseTinyChunks } from "./problem.ts";
 import type { Report } from "./result.ts";
 import { couldBeLower, QUICK } from "./synthesize/forestcoll/pack-trees.ts";
 
@@ -59,6 +59,8 @@ interface Trials<Result> {
   readonly reports: Report[];
   readonly leftOut: LeftOut[];
   best: Result | null;
+  /** What the size asked for made impossible: no algorithm is to blame. */
+  ofSize: Error | null;
   /** The time was over before all were tried. */
   cut: boolean;
 }
@@ -81,7 +83,7 @@ async function trials<Result extends { readonly report: Report }>(
 ): Promise<Trials<Result>> {
   const { onProgress, signal } = options;
   const deadline = performance.now() + budgetMs;
-  const found: Trials<Result> = { reports: [], leftOut: [], best: null, cut: false };
+  const found: Trials<Result> = { reports: [], leftOut: [], best: null, ofSize: null, cut: false };
   const attempts: Attempt[] = candidates.map((algorithm) => ({ algorithm }));
   for (const [i, { algorithm, quick }] of attempts.entries()) {
     const { name } = algorithm;
@@ -119,6 +121,7 @@ async function trials<Result extends { readonly report: Report }>(
       const isLate = error instanceof CancelledError && timer?.aborted === true && signal?.aborted !== true;
       if (!isLate && !isOwnFailure(error)) throw error;
       if (isLate) found.cut = true;
+      if (error instanceof InputError && error.place === "--size") found.ofSize = error;
       leaveOut(isLate ? "stopped: the time limit was reached" : error.message);
     }
   }
@@ -165,11 +168,13 @@ export async function synthesizeBest<Result extends { readonly report: Report }>
 ): Promise<Result> {
   refuseOwnOptions(options);
   const { timeLimitMs: budgetMs = DEFAULT_BUDGET_MS, ...asked } = options;
+  const { chunks } = asked;
+  const { collective } = problemOf(topology, { ...asked, chunks: typeof chunks === "number" ? chunks : 1 });
+  refuseTinyChunks(collective);
   const { candidates, leftOut } = candidatesFor(topology, asked);
-  const { collective } = problemOf(topology, { ...asked, chunks: 1 });
   const found = await trials(trialOrder(candidates, leastTransfers(collective)), topology, asked, budgetMs, make);
   if (found.best === null)
-    throw new InputError("--algorithm", `one that can do it (${found.leftOut[0]?.reason})`, "auto");
+    throw found.ofSize ?? new InputError("--algorithm", `one that can do it (${found.leftOut[0]?.reason})`, "auto");
   const { best, reports } = found;
   const limit = reports.map((report) => report.limit).reduce((a, b) => (b.us > a.us ? b : a));
   const inOrder = [...reports].sort((a, b) => placeOf(a) - placeOf(b));

@@ -60,7 +60,9 @@ export function candidatesFor(
   const problem = wholeProblem(topology, options);
   const candidates: Algorithm[] = [];
   const leftOut: LeftOut[] = [];
-  const transfers = leastTransfers(problem.collective);
+  const { chunks, collective } = options;
+  const cut = typeof chunks === "number" && typeof collective === "string" ? chunks : 1;
+  const transfers = cut * leastTransfers(problem.collective);
   for (const algorithm of named) {
     if (names === undefined && transfers > MOST_LISTED && listsTransfers(algorithm)) {
       const reason = `tried only where it is named: it would list ${transfers.toExponential(1)} transfers`;

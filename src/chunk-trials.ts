@@ -1,6 +1,7 @@
 import { usOf } from "./best.ts";
 import { type Algorithm, optionsFor, wholeProblem } from "./candidates.ts";
 import { leastTransfers } from "./model/estimate.ts";
+import { toNumber } from "./model/rational.ts";
 import type { Topology } from "./model/topology.ts";
 import type { SynthesizeOptions } from "./options.ts";
 import type { Report } from "./result.ts";
@@ -38,8 +39,10 @@ export async function contender<Result extends { readonly report: Report }>(
   const asked = optionsFor(algorithm, options);
   if (!SEARCHED.includes(algorithm.name) || options.chunks !== undefined || typeof options.collective !== "string")
     return make(asked);
-  const transfers = leastTransfers(wholeProblem(topology, options).collective);
-  const affordable = CHUNKS_TRIED.filter((chunks) => chunks * transfers <= MOST_TRANSFERS);
+  const { collective } = wholeProblem(topology, options);
+  const transfers = leastTransfers(collective);
+  const bytes = toNumber(collective.chunkBytes);
+  const affordable = CHUNKS_TRIED.filter((chunks) => chunks * transfers <= MOST_TRANSFERS && chunks <= bytes);
   if (affordable.length < 2) return make(asked);
   const trials = Math.min(TRIALS_EACH, options.trials ?? TRIALS_EACH);
   const tried: number[] = [];

@@ -10,7 +10,7 @@ import type { StepSchedule } from "./model/step-schedule.ts";
 import type { Topology } from "./model/topology.ts";
 import { checkOptions, type SynthesizeOptions } from "./options.ts";
 import { perDimensionOf, phasesReport } from "./phases-result.ts";
-import { problemOf } from "./problem.ts";
+import { problemOf, refuseTinyChunks } from "./problem.ts";
 import { type Report, reportOf, transfersBound } from "./result.ts";
 import { simulatePhases } from "./simulate/phases.ts";
 import { simulateSchedule } from "./simulate/replay.ts";
@@ -121,8 +121,9 @@ function withSteps(engine: Engine, found: PhaseSynthesis, options: SynthesizeOpt
 function made(given: Topology, options: SynthesizeOptions, maker: PhaseMaker): PhaseSynthesis {
   const { chunks = "auto", policy = null, offload = false } = options;
   const requestOf = (chunks: number) => ({ ...problemOf(given, { ...options, chunks }), policy, offload });
-  const own = chunks === "auto" ? maker.ownChunks(requestOf(1)) : chunks;
-  return maker.makePhases(requestOf(own));
+  const request = requestOf(chunks === "auto" ? maker.ownChunks(requestOf(1)) : chunks);
+  if (chunks !== "auto") refuseTinyChunks(request.collective);
+  return maker.makePhases(request);
 }
 
 const greater = (a: Bound, b: Bound): Bound => (compare(b.ps, a.ps) > 0 ? b : a);

@@ -10,7 +10,7 @@ import { type Bound, referencePs } from "./model/bounds.ts";
 import { COLLECTIVE_KINDS } from "./model/collective.ts";
 import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "./model/estimate.ts";
 import { isPhaseSchedule } from "./model/phase-schedule.ts";
-import { compare } from "./model/rational.ts";
+import { compare, toNumber } from "./model/rational.ts";
 import { NO_ROUTES, routeCount } from "./model/routes.ts";
 import { type AnySchedule, makespanOf, transfersOf } from "./model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
@@ -19,7 +19,15 @@ import { isNpu, type Topology } from "./model/topology.ts";
 import { isTreeFlow } from "./model/tree-flow.ts";
 import { checkOptions, type SynthesizeOptions } from "./options.ts";
 import { synthesizePhases } from "./phases.ts";
-import { checkSize, hasNothingToSend, type Problem, problemOf } from "./problem.ts";
+import {
+  blameSize,
+  checkSize,
+  hasNothingToSend,
+  type Problem,
+  problemOf,
+  refuseTinyChunks,
+  tooLong,
+} from "./problem.ts";
 import { type Report, ratio, reportOf, transfersBound, withTransfersBound } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
@@ -185,6 +193,7 @@ async function makeWithBestChunks(
     const chunks = CHUNKS_TRIED[tried.length] as number;
     const problem = problemOf(topology, { ...options, chunks });
     if (best !== null && leastTransfers(problem.collective) > MOST_TRIED_TRANSFERS) break;
+    if (best !== null && toNumber(problem.collective.chunkBytes) < 1) break;
     const made = await make(engine, synthesizer, problem, options);
     tried.push(chunks);
     ms += made.ms;
@@ -248,10 +257,15 @@ export async function synthesize(
       "an algorithm beside it that makes phases (themis, blueconnect)",
       synthesizer.name,
     );
-  if (isTreeMaker(synthesizer)) return synthesizeTrees(engine, topology, options, synthesizer);
-  if (isPhaseMaker(synthesizer)) return synthesizePhases(engine, topology, options, synthesizer, bounded);
+  if (isTreeMaker(synthesizer) || isPhaseMaker(synthesizer)) {
+    const made = isTreeMaker(synthesizer)
+      ? synthesizeTrees(engine, topology, options, synthesizer)
+      : synthesizePhases(engine, topology, options, synthesizer, bounded);
+    return made.catch((error) => blameSize(error, options));
+  }
   refuseTreeOptions(options);
   const first = problemOf(topology, { ...options, chunks: chunks === "auto" ? 1 : chunks });
+  refuseTinyChunks(first.collective);
   const begin = (phase: string): void => options.onProgress?.({ phase, done: 0, total: 1 });
   const stepOf =
     (phase: string) =>
@@ -259,6 +273,7 @@ export async function synthesize(
       options.onProgress?.({ phase, done, total });
   begin("limit");
   const firstLimit = limitWithBottleneck(engine.kernels, first.topology, first.collective);
+  if (toNumber(firstLimit.ps) > Number.MAX_SAFE_INTEGER) throw tooLong(first.collective);
   begin("synthesize");
   const ownChunks = synthesizer.ownChunks !== undefined && (chunks === "auto" || options.chunks === undefined);
   const made = ownChunks

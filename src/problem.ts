@@ -77,6 +77,23 @@ export function checkSize(collective: Collective, place: PlaceOf = onCommandLine
   );
 }
 
+/** Throws InputError where the caller cuts data into so many chunks that each has less than a byte. */
+export function refuseTinyChunks({ kind, sizeBytes, chunksPerNpu, chunkBytes }: Collective): void {
+  if (kind === "custom" || chunksPerNpu === 1 || chunkBytes.num >= chunkBytes.den) return;
+  const most = Math.max(1, Math.floor((chunksPerNpu * Number(chunkBytes.num)) / Number(chunkBytes.den)));
+  const expected = `at most ${most}, so that a chunk of ${formatSize(sizeBytes)} has a byte or more,`;
+  throw new InputError("--chunks", expected, chunksPerNpu);
+}
+
+/** Returns the error for a collective that takes so long that its times are no exact doubles. */
+export const tooLong = ({ sizeBytes = DEFAULT_SIZE_BYTES }: Pick<CollectiveOptions, "sizeBytes">): InputError =>
+  new InputError("--size", "so little data that it takes less than 2^53 ps (2.5 hours)", formatSize(sizeBytes));
+
+/** Throws `tooLong` in the place of errors that say so of a time that was found. */
+export function blameSize(error: unknown, options: Pick<CollectiveOptions, "sizeBytes">): never {
+  throw error instanceof InputError && error.place === "the simulated time" ? tooLong(options) : error;
+}
+
 function namedCollective(
   topology: Topology,
   kind: NamedCollective,

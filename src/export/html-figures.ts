@@ -78,7 +78,7 @@ export function madeOf(
       "Schedule",
       trees === undefined
         ? `${(transfers ?? 0).toLocaleString("en")} transfers`
-        : `${trees} trees, ${pieces ?? 1} pieces a copy`,
+        : `${trees} ${trees === 1 ? "tree" : "trees"}, ${pieces ?? 1} ${(pieces ?? 1) === 1 ? "piece" : "pieces"} a copy`,
     ],
     ["Chunks per NPU", String(collective.chunksPerNpu)],
     ...(synthesis === null ? [] : synthesisRows(synthesis)),

@@ -143,13 +143,13 @@ export const toUs = (ps: number): number => ps / PS_PER_US;
 
 /** Returns "1 GiB", "1.5 MiB", "64 MB", "1000 B": the binary unit where it divides evenly, else the decimal one, else MiB. */
 export function formatSize(bytes: number): string {
-  const units = ["GiB", "GB", "MiB", "MB", "KiB", "KB"];
+  const units = ["TiB", "TB", "GiB", "GB", "MiB", "MB", "KiB", "KB"];
   for (const unit of units) {
     const scale = Number(BYTE_UNITS[unit]);
     if (bytes >= scale && (bytes * 100) % scale === 0) return `${bytes / scale} ${unit}`;
   }
   if (bytes < 1024) return `${bytes} B`;
-  const binary = ["GiB", "MiB", "KiB"].find((unit) => bytes >= Number(BYTE_UNITS[unit])) as string;
+  const binary = ["TiB", "GiB", "MiB", "KiB"].find((unit) => bytes >= Number(BYTE_UNITS[unit])) as string;
   return `${(bytes / Number(BYTE_UNITS[binary])).toFixed(2)} ${binary}`;
 }
 

@@ -269,6 +269,26 @@ describe("a request that cannot be", () => {
       'expected "ports" or a degree of 1 or more for --switch-degree but received "0"',
     ],
     [
+      "chunks of less than a byte",
+      "--collective allgather --size 9KB --chunks 2000 --algorithm auto",
+      "expected at most 1000, so that a chunk of 9 KB has a byte or more, for --chunks but received 2000",
+    ],
+    [
+      "chunks of less than a byte for one algorithm",
+      "--collective allgather --size 9KB --chunks 2000 --algorithm ring",
+      "expected at most 1000, so that a chunk of 9 KB has a byte or more, for --chunks but received 2000",
+    ],
+    [
+      "so much data that its time is no exact number",
+      "--collective allreduce --size 999TiB --algorithm auto",
+      'expected so little data that it takes less than 2^53 ps (2.5 hours) for --size but received "999 TiB"',
+    ],
+    [
+      "the same for one algorithm",
+      "--collective allreduce --size 999TiB --algorithm ring",
+      'expected so little data that it takes less than 2^53 ps (2.5 hours) for --size but received "999 TiB"',
+    ],
+    [
       "a custom collective that is not there",
       "--collective custom:no.json",
       'expected a file that exists for --collective but received "no.json"',

@@ -2,6 +2,8 @@ import { formatSize, formatTime, PS_PER_US } from "../../model/units.ts";
 import { grouped } from "../../words/amounts.ts";
 import type { AnyReport } from "../protocol.ts";
 
+const several = (number: number, one: string): string => `${grouped(number)} ${number === 1 ? one : `${one}s`}`;
+
 /** Returns how a schedule was made, as names and values. `ms`: what the worker took for all of it, 0 for a file. */
 export function factsOf(
   { algorithm, schedule, collective, synthesis, topology, simulated, time }: AnyReport,
@@ -11,13 +13,10 @@ export function factsOf(
   return [
     ["Algorithm", algorithm],
     ["Time", `by the model ${(simulated ?? time).model}`],
-    ["Schedule", trees === undefined ? kind : `${grouped(trees)} trees, ${grouped(pieces ?? 1)} pieces a copy`],
+    ["Schedule", trees === undefined ? kind : `${several(trees, "tree")}, ${several(pieces ?? 1, "piece")} a copy`],
     ...(transfers === null ? [] : [["Transfers", grouped(transfers)] as [string, string]]),
     ...(phases === undefined ? [] : [["Phases", grouped(phases)] as [string, string]]),
-    [
-      "Size",
-      `${formatSize(collective.sizeBytes)}, ${grouped(collective.chunksPerNpu)} ${collective.chunksPerNpu === 1 ? "chunk" : "chunks"} per NPU`,
-    ],
+    ["Size", `${formatSize(collective.sizeBytes)}, ${several(collective.chunksPerNpu, "chunk")} per NPU`],
     ["Network", `${topology.name || "unnamed"}, ${grouped(topology.npus)} NPUs, ${grouped(topology.links)} links`],
     ...(synthesis === null
       ? []

@@ -14,7 +14,7 @@ const HERE = [
 /** Returns a failure as a sentence with an end, and a capital unless it begins with a name such as mesh:4x4. */
 export function sentenceOf({ message }: Pick<Failure, "message">): string {
   const text = HERE.reduce((said, [there, here]) => said.replace(there, here), message.trim());
-  const begun = /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  const begun = /^(?!\S+ is not connected)[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return /[.!?^]$/.test(begun) ? begun : `${begun}.`;
 }
 

@@ -10,7 +10,7 @@ import { LEAST, MOST, powerOfSize, sizeOfPower } from "./sizes.ts";
 function inBytes(text: string): string {
   try {
     const bytes = parseSize(text);
-    return `${formatSize(bytes)}, ${grouped(bytes)} bytes`;
+    return bytes === 1 ? "1 byte" : `${formatSize(bytes)}, ${grouped(bytes)} bytes`;
   } catch {
     return "";
   }

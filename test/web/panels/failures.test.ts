@@ -44,6 +44,7 @@ test("a failure is told at its spot and nowhere else", () => {
 
 test("sentences begin with a capital and end, names stay as they are", () => {
   expect(sentenceOf({ message: "the worker failed" })).toBe("The worker failed.");
+  expect(sentenceOf({ message: "split is not connected" })).toBe("split is not connected.");
   expect(sentenceOf({ message: "ring:4 without 0,2 is not connected" })).toBe("ring:4 without 0,2 is not connected.");
   expect(sentenceOf({ message: 'expected ","\n  K(3\n     ^' })).toBe('Expected ","\n  K(3\n     ^');
 });
