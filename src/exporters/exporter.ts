@@ -1,5 +1,7 @@
 import { InputError } from "../errors.ts";
+import type { AnySchedule } from "../model/schedule.ts";
 import type { Topology } from "../model/topology.ts";
+import { demandForwarding, isTreeFlow } from "../model/tree-flow.ts";
 import { type ProgramOption, refuseProgramOptions } from "../words/program-options.ts";
 import type { NetworkSubject, ProgramSubject, ScheduleSubject, Subject } from "./subject.ts";
 import type { World } from "./world.ts";
@@ -15,6 +17,13 @@ export interface Written {
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
+/** Switches that duplicate and sum leave no messages between NPUs; transfers and phases have no trees. */
+export type Lack = "messages" | "trees";
+
+/** Returns the lack of a schedule in formats of messages between NPUs. */
+export const lacksMessages = (schedule: AnySchedule): Lack | null =>
+  isTreeFlow(schedule) && schedule.inNetwork === true ? "messages" : null;
+
 /** A format that `banyan export` and the page write; `path` is where to. */
 export interface Exporter {
   readonly name: string;
@@ -29,6 +38,8 @@ export interface Exporter {
   ready?(world: World): Promise<void>;
   /** Makes the schedule that suits the format best; without it, the one that `synth` makes. */
   synthesize?(world: World, topology: Topology): Promise<ScheduleSubject>;
+  /** Returns what the format is made of and a schedule has none of; without it, every schedule can be written. */
+  lacks?(schedule: AnySchedule): Lack | null;
   fromSchedule?(world: World, subject: ScheduleSubject, path: string): Promise<Written> | Written;
   fromProgram?(world: World, subject: ProgramSubject, path: string): Promise<Written> | Written;
   fromNetwork?(world: World, subject: NetworkSubject, path: string): Promise<Written> | Written;
@@ -40,8 +51,12 @@ export async function exportTo(exporter: Exporter, world: World, subject: Subjec
   if (subject.kind === "program" && takes.length > 0)
     refuseProgramOptions(world, ["dialect", "minBytes", "maxBytes"], `${subject.name}, which is a program already,`);
   else refuseProgramOptions(world, takes, `--to ${exporter.name}`);
-  if (subject.kind === "schedule" && exporter.fromSchedule !== undefined)
+  if (subject.kind === "schedule" && exporter.fromSchedule !== undefined) {
+    const { schedule } = subject;
+    if (isTreeFlow(schedule) && exporter.lacks?.(schedule) === "messages")
+      demandForwarding(schedule, `--to ${exporter.name}`);
     return exporter.fromSchedule(world, subject, path);
+  }
   if (subject.kind === "program" && exporter.fromProgram !== undefined)
     return exporter.fromProgram(world, subject, path);
   if (subject.kind === "network") {

@@ -1,5 +1,6 @@
 import { InputError } from "../errors.ts";
 import { mscclXmlParts } from "../export/msccl-xml.ts";
+import { goesThroughSwitch } from "../lower/plan.ts";
 import { isPhaseSchedule } from "../model/phase-schedule.ts";
 import type { Program } from "../model/program.ts";
 import type { Topology } from "../model/topology.ts";
@@ -13,7 +14,7 @@ import { count, timeText } from "../words/amounts.ts";
 import { dialectOf, programOptions, rangeOf } from "../words/program-options.ts";
 import { programSizeText, programText } from "../words/program-text.ts";
 import { progressOf, synthesisOptions } from "../words/synthesis-options.ts";
-import type { Exporter, Written } from "./exporter.ts";
+import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { type ScheduleSubject, synthesized } from "./subject.ts";
 import type { World } from "./world.ts";
 
@@ -104,6 +105,7 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     extension: ".xml",
     description: "a program for microsoft/msccl, Azure's executor or RCCL: --dialect; several by size: --sizes",
     takes: ["dialect", "placement", "instances", "parts", "threadBlocks", "protocol", "minBytes", "maxBytes"],
+    lacks: lacksMessages,
     synthesize: synthesizeTrees,
     fromSchedule(world, { schedule, note, parts }, path) {
       const options = programOptions(world, dialectOf(world));
@@ -119,6 +121,10 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     extension: ".json",
     description: "an execution plan for MSCCL++",
     takes: ["placement", "instances", "protocol", "minBytes", "maxBytes"],
+    lacks: (schedule) => {
+      const lack = lacksMessages(schedule);
+      return lack !== null && isTreeFlow(schedule) && goesThroughSwitch(schedule) ? null : lack;
+    },
     fromSchedule: (world, { schedule }, path) =>
       write(world, programOf(schedule, programOptions(world, "mscclpp")), path),
   },

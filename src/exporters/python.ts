@@ -3,7 +3,7 @@ import { torchProgram } from "../export/torch-program.ts";
 import { transfersOf } from "../model/schedule.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import { count } from "../words/amounts.ts";
-import type { Exporter } from "./exporter.ts";
+import { type Exporter, lacksMessages } from "./exporter.ts";
 import { stepsFor } from "./steps.ts";
 
 /** A format that writes a schedule as a Python program. */
@@ -16,6 +16,7 @@ function pythonExporter(
     name,
     description,
     extension: ".py",
+    lacks: lacksMessages,
     fromSchedule(world, subject, path) {
       const output = world.file(path);
       const steps = stepsFor(subject, name);

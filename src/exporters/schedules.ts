@@ -8,7 +8,7 @@ import { linkCount } from "../model/topology.ts";
 import { isTreeFlow, listedTrees } from "../model/tree-flow.ts";
 import { count } from "../words/amounts.ts";
 import { aboutOf } from "../words/synthesis-options.ts";
-import type { Exporter, Written } from "./exporter.ts";
+import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import {
   refuseSchedule,
   type ScheduleFormat,
@@ -61,18 +61,21 @@ export const SCHEDULE_EXPORTERS: readonly Exporter[] = [
     name: "bys",
     extension: ".bys",
     description: "a schedule in little space, with checksums",
+    lacks: lacksMessages,
     fromSchedule: (world, subject, path) => writeAs(world, subject, path, "bys", "bys"),
   },
   {
     name: "steps",
     extension: ".json",
     description: "trees or phases transfer by transfer, JSON",
+    lacks: lacksMessages,
     fromSchedule: (world, subject, path) => writeAs(world, subject, path, "steps", "json"),
   },
   {
     name: "perfetto",
     extension: ".json",
     description: "a trace of the plan for ui.perfetto.dev",
+    lacks: lacksMessages,
     fromSchedule(world, subject, path) {
       const output = world.file(path);
       const schedule = asSteps(subject, "perfetto");

@@ -8,7 +8,7 @@ import { teCclTopology } from "../export/te-ccl.ts";
 import { linkCount, type Topology } from "../model/topology.ts";
 import { isTreeFlow, listedTrees } from "../model/tree-flow.ts";
 import { count } from "../words/amounts.ts";
-import type { Exporter, Written } from "./exporter.ts";
+import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { stepsFor } from "./steps.ts";
 import type { World } from "./world.ts";
 
@@ -51,6 +51,7 @@ export const SIMULATOR_EXPORTERS: readonly Exporter[] = [
     extension: "",
     folder: true,
     description: "a folder of Chakra execution traces, one for each NPU, and the workload that starts them",
+    lacks: lacksMessages,
     fromSchedule(world, subject, path) {
       const steps = stepsFor(subject, "chakra");
       return writeFolder(world, path, function* () {
@@ -64,6 +65,7 @@ export const SIMULATOR_EXPORTERS: readonly Exporter[] = [
     extension: "",
     folder: true,
     description: "a folder of all that ASTRA-sim needs to run a schedule: traces, network, system, memory, command",
+    lacks: lacksMessages,
     fromSchedule: (world, subject, path) =>
       writeFolder(world, path, () => astraFiles(stepsFor(subject, "astra-sim"), "collective")),
   },
@@ -81,6 +83,7 @@ export const SIMULATOR_EXPORTERS: readonly Exporter[] = [
     name: "forestcoll-xml",
     extension: ".xml",
     description: "trees as ForestColl's XML",
+    lacks: (schedule) => (isTreeFlow(schedule) ? null : "trees"),
     fromSchedule(world, { schedule }, path) {
       if (!isTreeFlow(schedule))
         throw new InputError("--to forestcoll-xml", "trees (--algorithm forestcoll)", "a schedule of transfers");

@@ -48,11 +48,20 @@ export function lowerToPlan(schedule: Schedule | TreeFlow, options: PlanOptions)
   checkOptions(options);
   const { placement, instances, name = collective.kind, throughSwitch = true } = options;
   const nodeOf = options.nodeOf ?? boxesOf(topology, collective.groupMembers);
-  const oneBox = collective.groupMembers.every((_, rank) => nodeOf(rank) === nodeOf(0));
-  const shares = throughSwitch && oneBox && isTreeFlow(schedule) ? switchShares(schedule) : null;
+  const shares = throughSwitch && isTreeFlow(schedule) ? sharesThroughSwitch(schedule, nodeOf) : null;
   if (shares === null) return planOf(movesOf(schedule), { ...options, name, nodeOf });
   return switchPlan(collective, shares, { name, inPlace: placement === "in", blocks: instances ?? USUAL_BLOCKS });
 }
+
+/** Returns the shares of trees that one switch's multicasts can stand for; null where there are none. */
+function sharesThroughSwitch(flow: TreeFlow, nodeOf: (rank: number) => unknown): Int32Array | null {
+  const oneBox = flow.collective.groupMembers.every((_, rank) => nodeOf(rank) === nodeOf(0));
+  return oneBox ? switchShares(flow) : null;
+}
+
+/** Returns whether trees become multicasts of one switch in an MSCCL++ plan. O(links of all edges of all images). */
+export const goesThroughSwitch = (flow: TreeFlow): boolean =>
+  sharesThroughSwitch(flow, boxesOf(flow.topology, flow.collective.groupMembers)) !== null;
 
 function checkOptions({ instances, protocol }: PlanOptions): void {
   if (instances !== undefined && !(Number.isSafeInteger(instances) && instances >= 1)) {

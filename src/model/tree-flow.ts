@@ -119,7 +119,8 @@ export function copiesPerRoot({ collective, forests, symmetry }: Omit<TreeFlow, 
 /** Throws InputError for a flow whose switches duplicate or sum, where NPUs must do all that. */
 export function demandForwarding({ inNetwork }: Pick<TreeFlow, "inNetwork">, place: string): void {
   if (inNetwork !== true) return;
-  throw new InputError(place, "trees whose switches only forward", "trees whose switches duplicate and sum (NVLS)");
+  const expected = "trees whose switches only forward (--algorithm forestcoll)";
+  throw new InputError(place, expected, "trees whose switches duplicate and sum (NVLS)");
 }
 
 /** Returns whether a schedule is a tree flow. */

@@ -1,5 +1,6 @@
 import type { Comparison } from "../compare.ts";
 import type { Layout } from "../export/pictures/layout.ts";
+import type { Lack } from "../exporters/exporter.ts";
 import type { NamedCollective } from "../model/collective.ts";
 import type { FileReport } from "../report-file.ts";
 import type { Report } from "../result.ts";
@@ -259,6 +260,8 @@ export interface ScheduleView {
   readonly command: string;
   /** The network that it runs on, where that is not the wish's: NPUs outside the group were left out. Node ids are of it. */
   readonly network: NetworkView | null;
+  /** What formats of exports need and the schedule has none of, by format; pictures as "svg: time". */
+  readonly lacks: Readonly<Record<string, Lack>>;
   /** What is wrong with a file, in sentences: the first few. */
   readonly violations: readonly string[];
   /** How long it took in the worker: read, made, verified, simulated, bounded; 0 for a file. */
@@ -344,9 +347,14 @@ export interface TreesView {
     readonly copies: Float64Array;
     readonly height: Int32Array;
   }[];
-  /** Rate of all trees, "1.2 TB/s", and why no trees are faster. */
+  /** Rate of all trees, "1.2 TB/s", and the one that the bound allows, for this reason. */
   readonly rate: string;
+  readonly boundRate: string;
+  /** Part of the bound's rate that the trees reach. */
+  readonly share: number;
   readonly because: string;
+  /** Which links the trees fill most: what holds them back. */
+  readonly fullest: string;
 }
 
 /** Edge i goes from[i] > to[i] over wires[wireOffset[i] .. wireOffset[i + 1]]; from the root outwards, data as `direction` says. */

@@ -2,7 +2,9 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Options } from "../../words/options.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import type { Subject, Welcome } from "../protocol.ts";
+import { FORWARDING, hasNoMessages } from "../parts/no-messages.tsx";
+import { SynthesizeWith } from "../parts/synthesize-with.tsx";
+import type { ScheduleView, Subject, Welcome } from "../protocol.ts";
 import { cancel, exportTo, say } from "../state/actions.ts";
 import { busy, isStale, made, network, notes, program, welcome, words } from "../state/store.ts";
 import { networkWish } from "../state/words.ts";
@@ -14,6 +16,13 @@ import { savePicture } from "./view-picture.ts";
 import "./downloads.css";
 
 type Format = Welcome["exports"][number];
+type Lacks = ScheduleView["lacks"];
+type Lack = Lacks[string];
+
+const LACKS: Readonly<Record<Lack, string>> = {
+  messages: "this schedule has no messages",
+  trees: `this schedule has no trees; ${FORWARDING} makes some`,
+};
 
 /** Everything that can be written of what is shown. */
 export function Downloads({ onClose }: { readonly onClose: () => void }) {
@@ -29,7 +38,8 @@ export function Downloads({ onClose }: { readonly onClose: () => void }) {
           {isStale.value && (
             <p class="soft">The schedule is the one that is shown, made before you changed what is asked.</p>
           )}
-          <Formats subject={{ kind: "schedule", schedule: last.schedule.ref }} />
+          {hasNoMessages(last) && <WithoutMessages onClose={onClose} />}
+          <Formats subject={{ kind: "schedule", schedule: last.schedule.ref }} lacks={last.schedule.lacks} />
         </>
       )}
       {opened === null && network.value !== null && <Formats subject={{ kind: "network", wish }} />}
@@ -62,7 +72,7 @@ function State() {
 }
 
 /** The formats of a subject. */
-function Formats({ subject }: { readonly subject: Subject }) {
+function Formats({ subject, lacks = {} }: { readonly subject: Subject; readonly lacks?: Lacks }) {
   const options = useSignal<Options>({});
   const formats = welcome.value?.exports ?? [];
   return (
@@ -74,7 +84,7 @@ function Formats({ subject }: { readonly subject: Subject }) {
             <ProgramOptions options={options} isProgram={subject.kind === "program"} />
           )}
           {formats.map((format) => (
-            <Row key={format.name} format={format} subject={subject} options={options.value} />
+            <Row key={format.name} format={format} subject={subject} options={options.value} lacks={lacks} />
           ))}
         </section>
       ))}
@@ -82,8 +92,27 @@ function Formats({ subject }: { readonly subject: Subject }) {
   );
 }
 
+/** Why many formats cannot be written of switches that sum, and what makes a schedule of which they can. */
+function WithoutMessages({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <div class="downloads-lack" role="note">
+      <p>
+        {`Switches duplicate and sum what passes them in this schedule (NVLS): it has no messages from NPU to NPU, which some formats are made of. With ${FORWARDING}, switches only forward, and every format can be written.`}
+      </p>
+      <SynthesizeWith algorithm={FORWARDING} onBegin={onClose} />
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly format: Format;
+  readonly subject: Subject;
+  readonly options: Options;
+  readonly lacks: Lacks;
+}
+
 /** One format; a picture for each of its views. */
-function Row({ format, subject, options }: { format: Format; subject: Subject; options: Options }) {
+function Row({ format, subject, options, lacks }: RowProps) {
   const { name, description, folder } = format;
   const hasTrees = made.value?.schedule.kind === "trees";
   const save = (chosen: Options): void => void exportTo(subject, name, chosen);
@@ -91,24 +120,35 @@ function Row({ format, subject, options }: { format: Format; subject: Subject; o
     return PICTURES[subject.kind]
       .filter(([view]) => view !== "trees" || hasTrees)
       .map(([view, what]) => (
-        <Line key={view} label={`svg: ${view}`} onSave={() => save({ view })}>
+        <Line key={view} label={`svg: ${view}`} lack={lacks[`svg: ${view}`]} onSave={() => save({ view })}>
           {what}
         </Line>
       ));
   return (
-    <Line label={folder ? `${name} (zip)` : name} onSave={() => save(optionsFor(name, options))}>
+    <Line label={folder ? `${name} (zip)` : name} lack={lacks[name]} onSave={() => save(optionsFor(name, options))}>
       {BRIEFLY[name] ?? description}
     </Line>
   );
 }
 
-function Line({ label, onSave, children }: { label: string; onSave: () => void; children: ComponentChildren }) {
+interface LineProps {
+  readonly label: string;
+  /** What it is made of, where the schedule has none. */
+  readonly lack?: Lack | undefined;
+  readonly onSave: () => void;
+  readonly children: ComponentChildren;
+}
+
+function Line({ label, lack, onSave, children }: LineProps) {
   return (
     <div class="downloads-row">
-      <button type="button" disabled={busy.value !== null} onClick={onSave}>
+      <button type="button" disabled={lack !== undefined || busy.value !== null} onClick={onSave}>
         {label}
       </button>
-      <p class="soft">{children}</p>
+      <p class="soft">
+        {children}
+        {lack !== undefined && ` – ${LACKS[lack]}`}
+      </p>
     </div>
   );
 }

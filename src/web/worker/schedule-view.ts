@@ -3,6 +3,7 @@ import { cutOf } from "../../export/html-sections.ts";
 import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import { PS_PER_US } from "../../model/units.ts";
 import type { ScheduleRef, ScheduleView } from "../protocol.ts";
+import { lacksOf } from "./lacks.ts";
 import type { Kept } from "./shelf.ts";
 
 /** Returns a schedule as the page tells of it. */
@@ -20,6 +21,7 @@ export function scheduleView(ref: ScheduleRef, { schedule, report }: Kept, ms: n
     cut: cut === null ? null : { nodes: Int32Array.from(cut.nodes), direction: cut.direction },
     command: "",
     network: null,
+    lacks: lacksOf(schedule),
     violations: [],
     ms,
   };

@@ -217,7 +217,7 @@ describe("a flow whose switches duplicate and sum", () => {
     const plan = lowerToPlan(box, { placement: "in" });
     expect(new Set(Array.from(plan.op, (op) => OPS[op]))).toContain("glres");
     expect(() => stepsOfTrees(box, 1)).toThrow(
-      "expected trees whose switches only forward for the steps of a tree flow",
+      "expected trees whose switches only forward (--algorithm forestcoll) for the steps of a tree flow",
     );
     expect(() => lowerToPlan(box, { placement: "in", throughSwitch: false })).toThrow("whose switches only forward");
     const two = await made("dgx-h100:2", "allreduce");

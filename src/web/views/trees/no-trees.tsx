@@ -1,5 +1,5 @@
-import { changeOptions, synthesize } from "../../state/actions.ts";
-import { busy, type Made, welcome, words } from "../../state/store.ts";
+import { SynthesizeWith } from "../../parts/synthesize-with.tsx";
+import { type Made, welcome, words } from "../../state/store.ts";
 
 const FIRST = "forestcoll";
 const FALLBACK = "allgather";
@@ -23,16 +23,7 @@ export function NoTrees({ made }: { readonly made: Made }) {
       ) : (
         <>
           <p>{`Trees for the ${nameOf(collective)} are made by ${listed(makers.map(({ name }) => name))}.`}</p>
-          <button
-            type="button"
-            class="primary"
-            disabled={busy.value !== null}
-            onClick={async () => {
-              if (await changeOptions({ algorithm: maker.name })) await synthesize();
-            }}
-          >
-            {`Synthesize with ${maker.name}`}
-          </button>
+          <SynthesizeWith algorithm={maker.name} />
         </>
       )}
     </div>

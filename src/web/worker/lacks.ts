@@ -1,0 +1,13 @@
+import type { Lack } from "../../exporters/exporter.ts";
+import { EXPORTERS } from "../../exporters/exporters.ts";
+import type { AnySchedule } from "../../model/schedule.ts";
+
+/** Returns what formats need and a schedule has none of, by format; pictures as "svg: time". */
+export function lacksOf(schedule: AnySchedule): Record<string, Lack> {
+  const found = EXPORTERS.flatMap(({ name, lacks }) => {
+    const lack = lacks?.(schedule) ?? null;
+    return lack === null ? [] : [[name, lack] as const];
+  });
+  const inTime = found.some(([, lack]) => lack === "messages") ? [["svg: time", "messages"] as const] : [];
+  return Object.fromEntries([...found, ...inTime]);
+}
