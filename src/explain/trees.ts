@@ -32,18 +32,23 @@ export function explainTrees(flow: TreeFlow): string[] {
       lines.push(...drawTree(topology, forest, tree, collective.groupSize - 1));
     if (listed > TREES) lines.push(`  ... and ${listed - TREES} more trees`);
   }
+  lines.push("");
+  for (const { phase, links } of fullestLinks(flow))
+    lines.push(`limit${phase === null ? "" : ` of the ${phase}`}: ${links}`);
+  return lines;
+}
+
+/** Returns which links the trees fill most: of each phase where one follows the other. O(links of all edges). */
+export function fullestLinks(flow: TreeFlow): { readonly phase: string | null; readonly links: string }[] {
+  const { topology, forests, concurrent } = flow;
   const { copies } = trafficOf(flow, flow.inNetwork === true);
   const rates = forests.map(({ copyBytesPerSecond }) => copyBytesPerSecond);
-  lines.push("");
-  if (concurrent || forests.length === 1) {
-    lines.push(`limit: ${busiestLinks(topology, usesOfLoads(topology, copies, rates), "full")}`);
-  } else {
-    forests.forEach((forest, f) => {
-      const use = usesOfLoads(topology, [copies[f]], [rates[f]]);
-      lines.push(`limit of the ${PHASE[forest.direction]}: ${busiestLinks(topology, use, "full")}`);
-    });
-  }
-  return lines;
+  if (concurrent || forests.length === 1)
+    return [{ phase: null, links: busiestLinks(topology, usesOfLoads(topology, copies, rates), "full") }];
+  return forests.map(({ direction }, f) => ({
+    phase: PHASE[direction],
+    links: busiestLinks(topology, usesOfLoads(topology, [copies[f]], [rates[f]]), "full"),
+  }));
 }
 
 /** Draws a tree with box characters: each NPU below the one it is fed by (or, of sums, feeds), with the switches between. */

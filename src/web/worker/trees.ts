@@ -1,4 +1,5 @@
 import { InputError } from "../../errors.ts";
+import { fullestLinks } from "../../explain/trees.ts";
 import type { Topology } from "../../model/topology.ts";
 import { expandTrees } from "../../model/tree-expansion.ts";
 import { type Forest, isTreeFlow, type TreeFlow, treeCount } from "../../model/tree-flow.ts";
@@ -58,6 +59,7 @@ export function treesView({ schedule, report }: Kept): TreesView | Refusal {
   if (!isTreeFlow(schedule)) return NO_TREES;
   try {
     const whole = wholeFlow(schedule);
+    const rate = report.throughput?.algbwGBps ?? null;
     return {
       forests: whole.forests.map((forest) => ({
         direction: forest.direction,
@@ -65,8 +67,13 @@ export function treesView({ schedule, report }: Kept): TreesView | Refusal {
         copies: forest.copies.slice(),
         height: heights(whole, forest),
       })),
-      rate: gbpsText(report.throughput?.algbwGBps ?? null),
+      rate: gbpsText(rate),
+      boundRate: gbpsText(rate === null ? null : rate / report.optimality),
+      share: report.optimality,
       because: report.bound.because,
+      fullest: fullestLinks(schedule)
+        .map(({ phase, links }) => (phase === null ? links : `${phase}: ${links}`))
+        .join("; "),
     };
   } catch (error) {
     if (error instanceof InputError) return { refusal: `The trees cannot be listed: ${error.message}.` };

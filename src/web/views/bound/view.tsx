@@ -4,9 +4,12 @@ import { formatBandwidth, formatShare, formatSize, formatTime, PS_PER_US } from 
 import type { NetworkMarks, NodeMark } from "../../draw/marks.ts";
 import { nodeTitle } from "../../draw/tips.ts";
 import { OneOf } from "../../parts/one-of.tsx";
+import { useAnswer } from "../../parts/use-answer.ts";
 import type { AnyReport, NetworkView } from "../../protocol.ts";
+import type { Made } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
 import type { ViewProps } from "../registry.ts";
+import { heldBack } from "../trees/rate-sentences.ts";
 import { crossingClasses, crossingsOf, type Proof, proofsOf } from "./witness.ts";
 import "./view.css";
 
@@ -32,6 +35,7 @@ export function View({ made }: ViewProps) {
         No schedule {shown === report.limit ? "on this network" : "that sends whole chunks over these routes"} takes
         less than <b>{formatTime(shown.us * PS_PER_US)}</b>: {shown.because}.
       </p>
+      {report.optimality < 1 && made.schedule.kind === "trees" && <HeldBack made={made} />}
       <div class="bound-main">
         <NetworkCanvas
           network={network}
@@ -79,6 +83,18 @@ export function View({ made }: ViewProps) {
         {crossings.length > 0 && <Crossings crossings={crossings} />}
       </aside>
     </div>
+  );
+}
+
+/** Why trees that do not reach the bound take longer than it. */
+function HeldBack({ made: { schedule } }: { readonly made: Made }) {
+  const answer = useAnswer("trees", schedule).value;
+  if (answer.kind !== "here") return null;
+  const { us } = schedule.report.simulated ?? schedule.report.time;
+  return (
+    <p class="bound-sentence">
+      {`This schedule takes ${formatTime(us * PS_PER_US)}. ${heldBack(answer.value.fullest)}`}
+    </p>
   );
 }
 

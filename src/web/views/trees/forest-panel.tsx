@@ -12,13 +12,15 @@ interface ForestPanelProps {
   readonly made: Made;
   readonly forest: ForestView;
   readonly number: number;
+  /** Trees of all forests. */
+  readonly allTrees: number;
 }
 
 /** More roots than this can be searched. */
 const MANY_ROOTS = 16;
 
 /** One tree at a time, or several over each other. */
-export function ForestPanel({ made, forest, number }: ForestPanelProps) {
+export function ForestPanel({ made, forest, number, allTrees }: ForestPanelProps) {
   const network: NetworkView = made.schedule.network ?? made.network;
   const current = useSignal(0);
   const chosen = useSignal<ReadonlySet<number>>(new Set());
@@ -73,7 +75,7 @@ export function ForestPanel({ made, forest, number }: ForestPanelProps) {
           </label>
         )}
         <p class="forest-panel-count">
-          {`${count(trees, "tree")}, ${count(roots, "root")}${rows.length === 0 ? "; none has that name" : ""}`}
+          {`${trees === allTrees ? count(trees, "tree") : `${trees} of ${allTrees} trees`}, ${count(roots, "root")}${rows.length === 0 ? "; none has that name" : ""}`}
         </p>
         <TreeList
           forest={forest}

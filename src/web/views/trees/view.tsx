@@ -7,6 +7,7 @@ import type { Made } from "../../state/store.ts";
 import type { ViewProps } from "../registry.ts";
 import { ForestPanel } from "./forest-panel.tsx";
 import { NoTrees } from "./no-trees.tsx";
+import { rateSentences } from "./rate-sentences.ts";
 
 /** The trees along which the data flows. */
 export function View({ made }: ViewProps) {
@@ -20,17 +21,15 @@ export function View({ made }: ViewProps) {
 
 const NAMES = { out: "From the roots to all", in: "From all to the roots" } as const;
 
-function Forests({ made, trees: { forests, rate, because } }: { readonly made: Made; readonly trees: TreesView }) {
+function Forests({ made, trees }: { readonly made: Made; readonly trees: TreesView }) {
+  const { forests } = trees;
   const chosen = useSignal(0);
   const number = Math.min(chosen.value, forests.length - 1);
   const forest = forests[number];
   if (forest === undefined) return <p class="trees-none">The schedule has no trees.</p>;
   return (
     <div class="trees">
-      <p class="trees-rate">
-        {rate === "-" ? "" : <strong>{`All trees together: ${rate}.`}</strong>} No trees can beat this:{" "}
-        {sentence(because)}
-      </p>
+      <Rate trees={trees} />
       {forests.length > 1 && (
         <OneOf
           title="Trees"
@@ -41,10 +40,24 @@ function Forests({ made, trees: { forests, rate, because } }: { readonly made: M
           }}
         />
       )}
-      <ForestPanel key={`${made.schedule.ref.id} ${number}`} made={made} forest={forest} number={number} />
+      <ForestPanel
+        key={`${made.schedule.ref.id} ${number}`}
+        made={made}
+        forest={forest}
+        number={number}
+        allTrees={forests.reduce((sum, { root }) => sum + root.length, 0)}
+      />
     </div>
   );
 }
 
-/** Returns a text with a full stop last. */
-const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+/** How fast the trees are, and why not faster: a proof where there is one, else how far they are from the bound. */
+function Rate({ trees: { rate, boundRate, share, because, fullest } }: { readonly trees: TreesView }) {
+  if (rate === "-") return null;
+  const parts = rateSentences({ boundRate, share, because, fullest });
+  return (
+    <p class="trees-rate">
+      <strong>{`All trees together: ${rate}.`}</strong> {parts.join(" ")}
+    </p>
+  );
+}
