@@ -28,10 +28,10 @@ describeApp("views of the app", (tools) => {
   );
 
   it("compare algorithms until Escape stops them, and keep the sizes that are done", PATIENCE, async () => {
-    const app = await tools().open("#topology=mesh:16x16&collective=allreduce&view=compare");
+    const app = await tools().open("#topology=mesh:8x8&collective=allreduce&view=compare&sizes=1KiB..64GiB*2");
     const { page } = app;
     await page.getByRole("button", { name: "Compare", exact: true }).click();
-    await page.getByRole("table").first().waitFor({ timeout: 90_000 });
+    await page.getByRole("table").first().waitFor({ timeout: 240_000 });
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Compare", exact: true }).waitFor();
     expect(await page.getByRole("button", { name: /^Stop/ }).count()).toBe(0);
