@@ -103,7 +103,7 @@ export function simulateTreesFile(context: Context, file: string, flow: TreeFlow
   const { ps, model, linkBusyPs } = simulateTreeFlow(flow, pieces);
   const simulated = { ...timingOf(collective, ps), model };
   const links = utilisation(topology, ps, linkBusyPs);
-  const transfers = treeTransfers(flow, pieces);
+  const transfers = flow.inNetwork === true ? null : treeTransfers(flow, pieces);
   const achieved = toExactGBps(verdict.achieved);
   const code = violationCount === 0 ? 0 : 1;
   if (json) {
@@ -134,7 +134,10 @@ export function simulateTreesFile(context: Context, file: string, flow: TreeFlow
     "",
     labelled("topology", networkText(topologySummary(topology))),
     labelled("trees", `${treesText(flow)}, height ${heightsOf(flow).greatest}, ${verified}`),
-    labelled("pipeline", `${count(pieces, "piece")} of each tree's part, ${count(transfers, "transfer")}`),
+    labelled(
+      "pipeline",
+      `${count(pieces, "piece")} of each tree's part${transfers === null ? "" : `, ${count(transfers, "transfer")}`}`,
+    ),
     "",
     style.dim(head as string),
     ...rows,

@@ -67,23 +67,23 @@ export function figuresOf(report: ReportFigures): Figure[] {
 }
 
 /** Returns names and values of how the schedule was made. */
-export function madeOf(
-  { algorithm, schedule, collective, synthesis }: ReportFigures,
-  version: string,
-): [string, string][] {
-  const { trees, pieces, transfers } = schedule;
+export function madeOf(report: ReportFigures, version: string): [string, string][] {
+  const { algorithm, collective, synthesis } = report;
   return [
     ["Algorithm", algorithm],
-    [
-      "Schedule",
-      trees === undefined
-        ? `${(transfers ?? 0).toLocaleString("en")} transfers`
-        : `${trees} ${trees === 1 ? "tree" : "trees"}, ${pieces ?? 1} ${(pieces ?? 1) === 1 ? "piece" : "pieces"} a copy`,
-    ],
+    ["Schedule", scheduleOf(report)],
     ["Chunks per NPU", String(collective.chunksPerNpu)],
     ...(synthesis === null ? [] : synthesisRows(synthesis)),
     ["Banyan", version],
   ];
+}
+
+/** Returns how much a schedule is: all trees, also those that symmetry spares a file. */
+function scheduleOf({ schedule: { trees, pieces = 1, transfers }, throughput }: ReportFigures): string {
+  const number = (count: number, name: string): string =>
+    `${count.toLocaleString("en")} ${count === 1 ? name : `${name}s`}`;
+  if (trees === undefined) return number(transfers ?? 0, "transfer");
+  return `${number(throughput?.distinctTrees ?? trees, "tree")}, ${number(pieces, "piece")} a copy`;
 }
 
 const synthesisRows = ({

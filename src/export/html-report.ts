@@ -38,7 +38,12 @@ export interface ReportFigures {
   readonly simulated: TimingFigures | null;
   readonly bound: BoundFigures;
   readonly limit: BoundFigures;
-  readonly throughput?: { readonly algbwGBps: number; readonly busbwGBps: number; readonly height: number };
+  readonly throughput?: {
+    readonly algbwGBps: number;
+    readonly busbwGBps: number;
+    readonly height: number;
+    readonly distinctTrees: number;
+  };
   readonly optimality: number;
   readonly ofLimit: number | null;
   readonly verified: boolean;

@@ -31,3 +31,15 @@ export const grouped = (number: number): string => String(number).replace(/\B(?=
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
 }
+
+/** Returns "64 trees, 154 pieces a copy": all trees, also those that symmetry spares a file. */
+export function treeCounts({
+  schedule: { trees, pieces },
+  throughput,
+}: {
+  readonly schedule: { readonly trees?: number | undefined; readonly pieces?: number | undefined };
+  readonly throughput?: { readonly distinctTrees: number } | undefined;
+}): string {
+  const [all, parts] = [throughput?.distinctTrees ?? trees ?? 0, pieces ?? 1];
+  return `${grouped(all)} ${all === 1 ? "tree" : "trees"}, ${grouped(parts)} ${parts === 1 ? "piece" : "pieces"} a copy`;
+}

@@ -1,19 +1,17 @@
 import { formatSize, formatTime, PS_PER_US } from "../../model/units.ts";
-import { grouped } from "../../words/amounts.ts";
+import { grouped, treeCounts } from "../../words/amounts.ts";
 import type { AnyReport } from "../protocol.ts";
 
 const several = (number: number, one: string): string => `${grouped(number)} ${number === 1 ? one : `${one}s`}`;
 
 /** Returns how a schedule was made, as names and values. `ms`: what the worker took for all of it, 0 for a file. */
-export function factsOf(
-  { algorithm, schedule, collective, synthesis, topology, simulated, time }: AnyReport,
-  ms: number,
-): [string, string][] {
-  const { kind, trees, pieces, transfers, phases } = schedule;
+export function factsOf(report: AnyReport, ms: number): [string, string][] {
+  const { algorithm, schedule, collective, synthesis, topology, simulated, time } = report;
+  const { kind, transfers, phases } = schedule;
   return [
     ["Algorithm", algorithm],
     ["Time", `by the model ${(simulated ?? time).model}`],
-    ["Schedule", trees === undefined ? kind : `${several(trees, "tree")}, ${several(pieces ?? 1, "piece")} a copy`],
+    ["Schedule", kind === "trees" ? treeCounts(report) : kind],
     ...(transfers === null ? [] : [["Transfers", grouped(transfers)] as [string, string]]),
     ...(phases === undefined ? [] : [["Phases", grouped(phases)] as [string, string]]),
     ["Size", `${formatSize(collective.sizeBytes)}, ${several(collective.chunksPerNpu, "chunk")} per NPU`],

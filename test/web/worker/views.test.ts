@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { HopsView, TrafficView } from "../../../src/web/protocol.ts";
 import { heldBy, holdingsOf } from "../../../src/web/views/time/holdings.ts";
+import { rateSentences } from "../../../src/web/views/trees/rate-sentences.ts";
+import { treeCounts } from "../../../src/words/amounts.ts";
 import type { Options } from "../../../src/words/options.ts";
 import { ask, networkWish, shown, wishOf } from "../../support/worker-asks.ts";
 
@@ -178,7 +180,9 @@ describe("views of a schedule in time", () => {
 
   it("has no transfers where switches sum", async () => {
     const wish = wishOf("gb200-nvl72", { collective: "allreduce", algorithm: "nvls" });
-    const { ref } = await ask("make", { wish });
+    const { ref, report, lacks } = await ask("make", { wish });
+    expect(report.schedule.transfers).toBeNull();
+    expect(lacks["svg: time"]).toBe("messages");
     expect(await ask("hops", { schedule: ref })).toEqual({ refusal: expect.stringContaining("Switches duplicate") });
     expect(Math.max(...shown(await ask("loads", { schedule: ref })).busyPs)).toBeGreaterThan(0);
   });
@@ -212,5 +216,28 @@ describe("trees", () => {
       }
     }
     await expect(ask("tree", { schedule: ref, forest: 2, tree: 0 })).rejects.toThrow("one of the schedule's");
+  });
+
+  it("say what holds them back where they do not reach the bound, which then proves nothing of them", async () => {
+    const nvls = await ask("make", { wish: wishOf("dgx-h100:4", { collective: "allreduce", algorithm: "nvls" }) });
+    const slow = shown(await ask("trees", { schedule: nvls.ref }));
+    expect(slow).toMatchObject({ rate: "266.7 GB/s", boundRate: "400 GB/s" });
+    const [bound, held, ...more] = rateSentences(slow);
+    expect(bound).toMatch(/^The bound is 400 GB\/s \(66\.\d+ % reached\): the 8 NPUs of box0 send /);
+    expect(held).toMatch(/^What holds these trees back: 0>rail0 \(50 GB\/s\), .* and 60 more are 100 % full; .*\.$/);
+    expect(more).toEqual([]);
+    const best = await ask("make", { wish: wishOf("dgx-h100:1", { collective: "allreduce", algorithm: "nvls" }) });
+    const fast = shown(await ask("trees", { schedule: best.ref }));
+    expect(fast.boundRate).toBe(fast.rate);
+    expect(rateSentences(fast)).toEqual([expect.stringMatching(/^No trees can beat this: /)]);
+  });
+
+  it("are counted alike wherever they are counted", async () => {
+    const wish = wishOf("dgx-h100:4", { collective: "allreduce", algorithm: "nvls", size: "256MiB" });
+    const { ref, report } = await ask("make", { wish });
+    const { forests } = shown(await ask("trees", { schedule: ref }));
+    expect(forests.map(({ root }) => root.length)).toEqual([32, 32]);
+    expect(treeCounts(report)).toBe(`64 trees, ${report.schedule.pieces} pieces a copy`);
+    expect(treeCounts({ schedule: { trees: 1, pieces: 1 } })).toBe("1 tree, 1 piece a copy");
   });
 });

@@ -5,19 +5,23 @@ import { Chart } from "../../parts/chart.tsx";
 import { ChartLegend } from "../../parts/chart-legend.tsx";
 import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
+import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
 import { useHidden } from "../../parts/use-hidden.ts";
 import type { LoadsView, NetworkView } from "../../protocol.ts";
+import type { Made } from "../../state/store.ts";
 
 interface OverTimeProps {
+  readonly made: Made;
   readonly network: NetworkView;
   readonly loads: LoadsView;
 }
 
 /** How much of the links' bandwidth is in use over time, of all and by class. */
-export function OverTime({ network, loads }: OverTimeProps) {
+export function OverTime({ made, network, loads }: OverTimeProps) {
   const { hidden, toggle } = useHidden();
   const { lines, at, x, y } = useMemo(() => chartOf(network, loads), [network, loads]);
   const shown = useMemo(() => lines.filter(({ name }) => !hidden.has(name)), [lines, hidden]);
+  if (hasNoMessages(made)) return <NoMessages />;
   if (loads.overTime.length === 0)
     return <p class="links-none">There are too many transfers to draw the use of links over time.</p>;
   return (

@@ -4,7 +4,7 @@ import { formatTime } from "../../../model/units.ts";
 import { count, percent } from "../../../words/amounts.ts";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { LoadsView, NetworkView } from "../../protocol.ts";
-import { selection } from "../../state/store.ts";
+import { type Made, selection } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
 import type { ViewProps } from "../registry.ts";
 import { heatOfWires, sharesOf, spreadByClass, spreadOf } from "./figures.ts";
@@ -17,10 +17,16 @@ export function View({ made }: ViewProps) {
   const loads = useAnswer("loads", made.schedule).value;
   if (loads.kind === "waiting") return <p class="links-none">Adding up the use of the links…</p>;
   if (loads.kind === "failed") return <p class="links-none">{loads.message}</p>;
-  return <Links network={made.schedule.network ?? made.network} loads={loads.value} />;
+  return <Links made={made} network={made.schedule.network ?? made.network} loads={loads.value} />;
 }
 
-function Links({ network, loads }: { readonly network: NetworkView; readonly loads: LoadsView }) {
+interface LinksProps {
+  readonly made: Made;
+  readonly network: NetworkView;
+  readonly loads: LoadsView;
+}
+
+function Links({ made, network, loads }: LinksProps) {
   const shares = useMemo(() => sharesOf(loads), [loads]);
   const marks = useMemo(() => ({ heat: heatOfWires(network, shares) }), [network, shares]);
   const spreads = useMemo(() => spreadByClass(network, shares), [network, shares]);
@@ -57,7 +63,7 @@ function Links({ network, loads }: { readonly network: NetworkView; readonly loa
       </div>
       <section aria-labelledby="links-time">
         <h3 id="links-time">Over time</h3>
-        <OverTime network={network} loads={loads} />
+        <OverTime made={made} network={network} loads={loads} />
       </section>
       {network.classes.length > 1 && <ClassTable network={network} spreads={spreads} />}
       <LinkTables network={network} loads={loads} shares={shares} chosenWire={chosenWire} onWire={onWire} />

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { plainName } from "../../../words/file-name.ts";
+import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { HopsView } from "../../protocol.ts";
 import { saveFile } from "../../state/save.ts";
@@ -16,6 +17,10 @@ import "./view.css";
 
 /** The time-expanded network of a small schedule. */
 export function View({ made }: ViewProps) {
+  return hasNoMessages(made) ? <NoMessages /> : <Expanded made={made} />;
+}
+
+function Expanded({ made }: { readonly made: Made }) {
   const hops = useAnswer("hops", made.schedule).value;
   if (hops.kind === "waiting") {
     return (

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
 import { formatSize, formatTime, PS_PER_US } from "../../../model/units.ts";
+import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { HopsView, TimelineView } from "../../protocol.ts";
 import { type Made, selection } from "../../state/store.ts";
@@ -21,10 +22,18 @@ import "./view.css";
 
 /** The schedule in time: on the network, as a chart, and as tables. */
 export function View({ made }: ViewProps) {
+  return hasNoMessages(made) ? <NoMessages /> : <InTime made={made} />;
+}
+
+function InTime({ made }: { readonly made: Made }) {
   const timeline = useAnswer("timeline", made.schedule).value;
   const hops = useAnswer("hops", made.schedule).value;
   if (timeline.kind === "waiting" || hops.kind === "waiting")
-    return <p role="status">Laying out the schedule in time ...</p>;
+    return (
+      <p class="time-wait" role="status">
+        Laying out the schedule in time ...
+      </p>
+    );
   if (timeline.kind === "failed" && hops.kind === "failed")
     return <Refused messages={[timeline.message, hops.message]} />;
   return (
