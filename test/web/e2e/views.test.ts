@@ -27,6 +27,36 @@ describeApp("views of the app", (tools) => {
     },
   );
 
+  it(
+    "lead on from switches that sum, which leave nothing to draw in time, to a schedule that can be",
+    PATIENCE,
+    async () => {
+      const app = await tools().open(
+        "#topology=dgx-h100:1&collective=allreduce&size=16MiB&algorithm=nvls&view=time&run=1",
+      );
+      const { page } = app;
+      const way = page.getByRole("button", { name: "Synthesize with forestcoll" });
+      for (const view of ["Time", "Expanded", "Links"]) {
+        await app.showView(view);
+        await way.waitFor();
+      }
+      await page.getByRole("button", { name: "Show the trees" }).click();
+      await app.shows(/^8 of 16 trees, 8 roots$/);
+      await page.getByRole("button", { name: "Downloads" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("this schedule has no messages").first().waitFor();
+      expect(await dialog.getByRole("button", { name: "msccl-xml" }).isDisabled()).toBe(true);
+      expect(await dialog.getByRole("button", { name: "mscclpp-json" }).isEnabled()).toBe(true);
+      await dialog.getByRole("button", { name: "Synthesize with forestcoll" }).click();
+      await app.answer(/by forestcoll/);
+      await app.idle();
+      const { name, text } = await app.download(/^msccl-xml/);
+      expect(name).toMatch(/\.xml$/);
+      expect(text).toContain("<algo");
+      await app.close();
+    },
+  );
+
   it("compare algorithms until Escape stops them, and keep the sizes that are done", PATIENCE, async () => {
     const app = await tools().open("#topology=mesh:8x8&collective=allreduce&view=compare&sizes=1KiB..64GiB*2");
     const { page } = app;
