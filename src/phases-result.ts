@@ -1,4 +1,5 @@
 import type { Bound } from "./model/bounds.ts";
+import { withOptimism } from "./model/optimism.ts";
 import type { PhaseSchedule } from "./model/phase-schedule.ts";
 import { phaseTransfers } from "./model/phase-steps.ts";
 import { type Rational, toNumber } from "./model/rational.ts";
@@ -51,6 +52,7 @@ export function phasesReport(judged: JudgedPhases): Report {
   const { topology, collective } = schedule;
   const { kind, sizeBytes, chunksPerNpu } = collective;
   const transfers = phaseTransfers(schedule);
+  const notes = withOptimism(schedule, judged.notes);
   const timing = { ...timingOf(collective, simulated.ps), model: simulated.model };
   return {
     schema: "banyan/result@1",
@@ -73,7 +75,7 @@ export function phasesReport(judged: JudgedPhases): Report {
     ofLimit: ratio(limit.ps, simulated.ps),
     verified: judged.verified,
     deterministic: true,
-    ...(judged.notes.length === 0 ? {} : { notes: judged.notes }),
+    ...(notes.length === 0 ? {} : { notes }),
     synthesis: judged.synthesis,
   };
 }

@@ -1,6 +1,7 @@
 import { roundedBytes } from "./model/bounds/limit.ts";
 import type { Bound, Witness } from "./model/bounds.ts";
 import { busFactor } from "./model/collective.ts";
+import { withOptimism } from "./model/optimism.ts";
 import { divide, format, multiply, type Rational, rational, toNumber } from "./model/rational.ts";
 import { nodeCount, type Topology } from "./model/topology.ts";
 import { type Certificate, copiesOf, groupOrder, listedTrees, type TreeFlow } from "./model/tree-flow.ts";
@@ -110,6 +111,7 @@ export function treesReport(judged: JudgedTrees): Report {
   const { topology, collective } = flow;
   const { kind, sizeBytes, groupCount, groupSize } = collective;
   const trees = listedTrees(flow);
+  const notes = withOptimism(flow, judged.notes);
   const best = divide(rational(BigInt(sizeBytes) * BigInt(PS_PER_SECOND)), achieved);
   return {
     schema: "banyan/result@1",
@@ -140,7 +142,7 @@ export function treesReport(judged: JudgedTrees): Report {
     deterministic: true,
     ...(judged.traffic === null || judged.traffic === undefined ? {} : { traffic: judged.traffic }),
     ...(judged.repaired === null ? {} : { repaired: judged.repaired }),
-    ...(judged.notes.length === 0 ? {} : { notes: judged.notes }),
+    ...(notes.length === 0 ? {} : { notes }),
     synthesis: judged.synthesis,
   };
 }

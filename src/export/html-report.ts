@@ -1,3 +1,4 @@
+import { optimismOf } from "../model/optimism.ts";
 import type { Topology } from "../model/topology.ts";
 import { listedTrees, type TreeFlow } from "../model/tree-flow.ts";
 import { answerOf, figuresOf, titleOf } from "./html-figures.ts";
@@ -75,6 +76,9 @@ export interface ReportData {
   readonly command: string | null;
 }
 
+/** Returns a remark as a sentence. */
+const sentence = (remark: string): string => escaped(`${remark.charAt(0).toUpperCase()}${remark.slice(1)}.`);
+
 /**
  * Yields the parts of a web page about a result: one file, nothing loaded, no scripts. The answer in a sentence, figures, the
  * bound with what proves it, the network, trees, the schedule over time, how busy links are, how it was made, and the data.
@@ -83,16 +87,19 @@ export interface ReportData {
 export function* htmlReport(data: ReportData): Generator<string> {
   const { topology, report, busy, trees, timeline } = data;
   const title = titleOf(report, topology);
+  const optimism = trees === null ? null : optimismOf(trees);
   yield `<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title>\n`;
   yield '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="generator" content="Banyan">\n';
   yield `<style>${HTML_STYLE}</style></head>\n<body><main>\n<header><p class="brand">Banyan</p><h1>${escaped(title)}</h1>\n`;
-  yield `<p class="answer">${escaped(answerOf(report))}</p></header>\n`;
+  yield `<p class="answer">${escaped(answerOf(report))}</p>\n`;
+  if (optimism !== null) yield `<p class="remark">${sentence(optimism)}</p>\n`;
+  yield "</header>\n";
   yield '<dl class="figures">\n';
   for (const { name, value, note } of figuresOf(report)) {
     yield `<div><dt>${escaped(name)}</dt><dd>${escaped(value)}</dd><dd class="note">${escaped(note)}</dd></div>\n`;
   }
   yield "</dl>\n";
-  for (const note of report.notes ?? []) yield `<p class="remark">${escaped(note)}</p>\n`;
+  for (const note of report.notes ?? []) if (note !== optimism) yield `<p class="remark">${escaped(note)}</p>\n`;
   yield* networkSections(topology, report);
   if (trees !== null && listedTrees(trees) > 0) {
     yield* section("Trees", "Every tree carries a part of the data at a constant rate, along the arrows.", () =>

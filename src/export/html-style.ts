@@ -8,7 +8,7 @@ export const HTML_STYLE = [
   "main{max-width:1120px;margin:0 auto;padding:28px 24px 64px}",
   ".brand{margin:0;color:var(--soft);font-size:14px;letter-spacing:.08em;text-transform:uppercase}",
   "h1{margin:2px 0 10px;font-size:30px;line-height:1.2;font-weight:650;overflow-wrap:anywhere}h2{margin:0 0 6px;font-size:20px;font-weight:650}",
-  ".answer{font-size:18px;max-width:62em;margin:0 0 22px}",
+  ".answer{font-size:18px;max-width:62em;margin:0 0 22px}header .remark{max-width:62em;margin:0 0 22px}",
   ".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(140px,1fr));gap:1px;margin:0;background:var(--rule);border:1px solid var(--rule);border-radius:10px;overflow:hidden}",
   ".figures>div{background:var(--paper);padding:12px}dt{color:var(--soft);font-size:13px}dd{margin:0;font-size:20px;white-space:nowrap;font-weight:600;font-variant-numeric:tabular-nums}",
   ".figures .note,.made dd{white-space:normal}.figures .note{font-size:12px;font-weight:400;color:var(--soft)}.remark{border-left:3px solid var(--accent);padding:2px 12px;margin:16px 0}",

@@ -249,6 +249,8 @@ export interface ScheduleView {
   readonly report: AnyReport;
   /** The result in one sentence. */
   readonly answer: string;
+  /** How far measurements stay behind the answer, where some are known to. */
+  readonly optimism: string | null;
   readonly figures: readonly { readonly name: string; readonly value: string; readonly note: string }[];
   readonly kind: "steps" | "slots" | "trees" | "phases";
   readonly chunkCount: number;

@@ -68,15 +68,10 @@ export const nvls: TreeMaker = {
     const first = topology.nodeNames[boxes.hub[0]];
     const notes = [
       `switches ${able} at the rate of their links: ${first}${count === 1 ? "" : ` and ${count - 1} more`}`,
-      ...(collective.kind === "allreduce" ? [PUBLISHED] : []),
     ];
     return { flow: { ...flow, certificate }, policy, trials: 1, repaired: null, notes };
   },
 };
-
-/** 482 GB/s bus bandwidth, 16 GiB, links of 450 GB/s (ml-engineering, network benchmarks). */
-const PUBLISHED =
-  "an all-reduce measured on 8 H200 reached 275 GB/s where this model says 446: the switches do less than their links";
 
 const traitsFor = (collective: Collective): SwitchTrait[] =>
   (["multicast", "aggregation"] as const).filter((trait) =>

@@ -107,9 +107,9 @@ function Rivals({ report, auto }: { readonly report: AnyReport; readonly auto: N
   );
 }
 
-function Notes({ schedule: { report, violations } }: { readonly schedule: ScheduleView }) {
+function Notes({ schedule: { report, violations, optimism } }: { readonly schedule: ScheduleView }) {
   const notes = [
-    ...(report.notes ?? []),
+    ...(report.notes ?? []).filter((text) => text !== optimism),
     ...(report.deterministic ? [] : ["the time limit decided what was tried, so another run may choose otherwise"]),
   ];
   if (notes.length + violations.length === 0) return null;

@@ -5,6 +5,7 @@ import { busy, isStale, type Made, made, network } from "../state/store.ts";
 import { AnswerDetails } from "./answer-details.tsx";
 import { Difference } from "./difference.tsx";
 import { Downloads } from "./downloads.tsx";
+import { sentenceOf } from "./failures.ts";
 import "./answer.css";
 
 /** What came out: one sentence, its figures, and all that belongs to it. */
@@ -50,6 +51,7 @@ function Result({ last, save }: { readonly last: Made; readonly save: preact.Com
         </p>
         {save}
       </div>
+      {schedule.optimism !== null && <p class="answer-optimism">{sentenceOf({ message: schedule.optimism })}</p>}
       {isStale.value && (
         <p class="answer-stale">
           <b>Out of date:</b> this was made before you changed what is asked.

@@ -1,5 +1,6 @@
 import { answerOf, figuresOf } from "../../export/html-figures.ts";
 import { cutOf } from "../../export/html-sections.ts";
+import { optimismOf } from "../../model/optimism.ts";
 import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import { PS_PER_US } from "../../model/units.ts";
 import type { ScheduleRef, ScheduleView } from "../protocol.ts";
@@ -14,6 +15,7 @@ export function scheduleView(ref: ScheduleRef, { schedule, report }: Kept, ms: n
     ref,
     report,
     answer: answerOf(report),
+    optimism: optimismOf(schedule),
     figures: figuresOf(report),
     kind: report.schedule.kind,
     chunkCount: isPhaseSchedule(schedule) ? 0 : collective.chunkCount,
