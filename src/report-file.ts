@@ -27,28 +27,38 @@ const MAKING: Report["synthesis"] = {
   trials: 0,
   policy: "read from a file",
 };
-const ALGORITHM = "not told by the file";
+
+/** Returns what reports say of the algorithm of a schedule that was read; `told`: the one that its file names. */
+export const algorithmOfFile = (told: string | null): string =>
+  told === null ? "not told by the file" : `${told}, as the file says`;
 
 /** A report without what only the maker knows. */
 export type FileReport = Omit<Report, "synthesis"> & { readonly synthesis: null };
 
-/** Returns the report of a schedule that was read: judged, simulated (`replay`: the kernel that does it) and bounded anew. */
-export function reportOfFile(schedule: AnySchedule, replay?: Replay): FileReport {
+/**
+ * Returns the report of a schedule that was read: judged, simulated (`replay`: the kernel that does it) and bounded anew.
+ * `algorithm`: as algorithmOfFile has it.
+ */
+export function reportOfFile(
+  schedule: AnySchedule,
+  replay?: Replay,
+  algorithm: string = algorithmOfFile(null),
+): FileReport {
   const report = isPhaseSchedule(schedule)
-    ? reportOfPhases(schedule)
+    ? reportOfPhases(schedule, algorithm)
     : isTreeFlow(schedule)
-      ? reportOfTrees(schedule)
-      : reportOfSteps(schedule, replay);
+      ? reportOfTrees(schedule, algorithm)
+      : reportOfSteps(schedule, algorithm, replay);
   return { ...report, synthesis: null };
 }
 
-function reportOfPhases(schedule: PhaseSchedule): Report {
+function reportOfPhases(schedule: PhaseSchedule, algorithm: string): Report {
   const { topology, collective } = schedule;
   const limit = limitOf(topology, collective);
   const ofPhases = phasesBound(schedule);
   return phasesReport({
     schedule,
-    algorithm: ALGORITHM,
+    algorithm,
     bound: compare(ofPhases.ps, limit.ps) > 0 ? ofPhases : limit,
     limit,
     reference: referencePs(topology, collective),
@@ -59,7 +69,7 @@ function reportOfPhases(schedule: PhaseSchedule): Report {
   });
 }
 
-function reportOfSteps(schedule: Schedule, replay?: Replay): Report {
+function reportOfSteps(schedule: Schedule, algorithm: string, replay?: Replay): Report {
   const { topology, collective } = schedule;
   const { ps, model } = simulate(schedule, {
     switching: switchingFor(schedule),
@@ -67,7 +77,7 @@ function reportOfSteps(schedule: Schedule, replay?: Replay): Report {
   });
   return reportOf({
     schedule,
-    algorithm: ALGORITHM,
+    algorithm,
     bound: transfersBound(schedule),
     limit: limitOf(topology, collective),
     reference: referencePs(topology, collective),
@@ -77,14 +87,14 @@ function reportOfSteps(schedule: Schedule, replay?: Replay): Report {
   });
 }
 
-function reportOfTrees(flow: TreeFlow): Report {
+function reportOfTrees(flow: TreeFlow, algorithm: string): Report {
   const { topology, collective, certificate } = flow;
   const pieces = bestPieces(flow, collective.sizeBytes, treeFlowClock(flow));
   const { achieved, proof } = judgeCertificate(flow);
   const limit = limitOf(topology, collective);
   const report = treesReport({
     flow,
-    algorithm: ALGORITHM,
+    algorithm,
     pieces,
     achieved,
     bound: certificate === null || proof === null ? limit : boundOfCertificate(flow, certificate, proof.bound),

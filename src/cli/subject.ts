@@ -1,13 +1,15 @@
 import { statSync } from "node:fs";
 import { InputError } from "../errors.ts";
 import type { ScheduleSubject, Subject } from "../exporters/subject.ts";
+import { algorithmTold } from "../import/made-by.ts";
 import { looksLikeProgram, readProgram } from "../import/program.ts";
 import { isScheduleText } from "../import/schedule-text.ts";
 import type { Topology } from "../model/topology.ts";
+import { algorithmOfFile } from "../report-file.ts";
 import { MAKING_OPTIONS } from "../words/options.ts";
 import { refuseOptions, textOf } from "../words/values.ts";
 import type { Context } from "./context.ts";
-import { nameOf, STANDARD_INPUT } from "./input-file.ts";
+import { nameOf, openSource, STANDARD_INPUT } from "./input-file.ts";
 import { networkOf } from "./network.ts";
 import { refuseNetwork, textUnlessBys } from "./program-files.ts";
 import { scheduleOf } from "./schedule-file.ts";
@@ -35,7 +37,8 @@ export async function subjectOf(
     }
     if (text === null || isScheduleText(text)) {
       refuseMaking(context, argument);
-      return { kind: "schedule", schedule: await scheduleOf(context, argument), report: null };
+      const algorithm = algorithmOfFile(algorithmTold(openSource(argument, "the file")));
+      return { kind: "schedule", schedule: await scheduleOf(context, argument), report: null, algorithm };
     }
   }
   if (textOf(context.options, "topology") !== undefined)

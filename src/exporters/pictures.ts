@@ -44,13 +44,13 @@ export const PICTURE_EXPORTERS: readonly Exporter[] = [
     extension: ".html",
     description:
       "a report on one page without scripts, nothing loaded: answer, proof, network, trees, time, links, data",
-    fromSchedule(world, { schedule: given, report }, path) {
+    fromSchedule(world, { schedule: given, report, algorithm }, path) {
       const schedule = withoutPhases(given, "--to report");
       const output = world.file(path);
       world.progress({ what: "drawing" });
       const page = htmlReport({
         topology: schedule.topology,
-        report: report ?? reportOfFile(schedule),
+        report: report ?? reportOfFile(schedule, undefined, algorithm),
         busy: busyOf(schedule),
         trees: isTreeFlow(schedule) ? schedule : null,
         timeline: timelineFor(schedule),

@@ -11,6 +11,8 @@ export interface ScheduleSubject {
   readonly kind: "schedule";
   readonly schedule: AnySchedule;
   readonly report: Report | null;
+  /** Read from a file: what reports say of its algorithm. */
+  readonly algorithm?: string;
   /** Parts into which each tree's data is best cut for the runtime. */
   readonly parts?: number;
   /** What the user should know of its making. */

@@ -226,7 +226,13 @@ export interface Placement {
 /** Tells what a file was. */
 export type Opened =
   | { readonly kind: "network"; readonly format: string; readonly network: NetworkView }
-  | { readonly kind: "schedule"; readonly network: NetworkView; readonly schedule: ScheduleView }
+  | {
+      readonly kind: "schedule";
+      readonly network: NetworkView;
+      readonly schedule: ScheduleView;
+      /** Options that ask for its collective, of its algorithm where the file names it; null for a custom collective. */
+      readonly asked: Options | null;
+    }
   | {
       readonly kind: "program";
       readonly name: string;

@@ -29,6 +29,7 @@ describe("pictures and reports", () => {
       [...written(name).matchAll(/<dd>([^<]*)<\/dd>/g)].map(([, value]) => value as string).slice(0, FIGURES);
     expect(figures("file.html")).toHaveLength(FIGURES);
     expect(figures("file.html")).toEqual(figures("made.html"));
+    expect(written("file.html")).toContain("<dd>ring, as the file says</dd>");
     expect(written("file.html")).not.toMatch(/<script src|https?:\/\/(?!www\.w3\.org)/);
   });
 

@@ -201,6 +201,15 @@ export function cancelOnly(what: NonNullable<typeof busy.value>["what"]): void {
   if (busy.value?.what === what) cancel();
 }
 
+/** Returns what is to be said of a file that was opened, sentences. */
+function remarksOn(opened: Opened, name: string): string[] {
+  if (opened.kind === "schedule")
+    return opened.asked === null ? [`${name} is of a custom collective, for which the form cannot ask.`] : [];
+  if (opened.kind === "program" || opened.network.sources.length < 2) return [];
+  const { sizeText, sources } = opened.network;
+  return [`${name}: ${sizeText}. ${sources.length} remarks below its name say how it was read and what was assumed.`];
+}
+
 /** Opens a file that was dropped, pasted or chosen: a network, a schedule or a program. `options`: what it leaves open. */
 export async function openFile(file: File, options: Options = {}): Promise<Opened | null> {
   const controller = begun("open");
@@ -219,11 +228,13 @@ export async function openFile(file: File, options: Options = {}): Promise<Opene
       if (opened.kind === "program") program.value = { ...opened, file: given };
       else if (opened.kind === "schedule") program.value = null;
       if (opened.kind === "program") return;
-      words.value = { ...withNetwork(words.value, "", given, options), view: "network" };
+      const read = { ...withNetwork(words.value, "", given, options), view: "network" } as const;
+      words.value = opened.kind === "schedule" ? withOptions(read, opened.asked ?? {}) : read;
       showNetwork(opened.network);
       made.value =
         opened.kind === "schedule" ? { schedule: opened.schedule, network: opened.network, words: words.value } : null;
     });
+    for (const text of remarksOn(opened, file.name)) say(text);
     return opened;
   } catch (error) {
     if (awaited !== controller) return null;

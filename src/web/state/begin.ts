@@ -1,5 +1,6 @@
 import { batch } from "@preact/signals";
 import { InputError } from "../../errors.ts";
+import type { Options } from "../../words/options.ts";
 import { goOffline } from "../offline/register.ts";
 import type { GivenFile } from "../protocol.ts";
 import { cancelOnly, changeWords, complain, openFile, readNetwork, synthesize } from "./actions.ts";
@@ -61,8 +62,16 @@ async function fileOf({ file: packed, open }: Address): Promise<GivenFile | null
   throw new InputError("the file of the address", "a file that this browser has kept (open it again)", name);
 }
 
-/** Opens a file with the options, the view and the choices of words; without success there is at least a network. */
-async function openWith(file: GivenFile, { options, view, choices }: Words, turn: number): Promise<void> {
+/**
+ * Opens a file with the options, the view and the choices of words; without success there is at least a network. `said`: the
+ * address's options; what it leaves open a schedule's file says.
+ */
+async function openWith(
+  file: GivenFile,
+  { options, view, choices }: Words,
+  said: Options,
+  turn: number,
+): Promise<void> {
   const asFile = file.content instanceof File ? file.content : new File([file.content], file.name);
   words.value = { ...words.value, options };
   const opened = await openFile(asFile, networkWish({ topology: "", file, options, view, choices }, true).options);
@@ -72,9 +81,13 @@ async function openWith(file: GivenFile, { options, view, choices }: Words, turn
     words.value = { ...words.value, view, choices };
     return;
   }
-  await changeWords({ ...words.value, options, view, choices });
-  const last = made.value;
-  if (last !== null && last.schedule.ref.wish === null) made.value = { ...last, words: words.value };
+  const saysAll = said["collective"] !== undefined;
+  await changeWords({
+    ...words.value,
+    options: saysAll ? options : { ...words.value.options, ...said },
+    view,
+    choices,
+  });
 }
 
 /** Shows a network where the one of the words cannot be: without its changes, or a first visit's; words and what is wrong stay. */
@@ -122,7 +135,7 @@ async function show(address: Address, isOurs = false): Promise<boolean> {
       if (network.value === null && trouble.value === null) await readNetwork();
       if (network.value === null) await showOtherNetwork(next);
     }
-    if (file !== null && file !== shown) await openWith(file, next, turn);
+    if (file !== null && file !== shown) await openWith(file, next, address.options, turn);
     else if (file !== null && program.value === null) await changeWords({ ...next, topology: "", file });
   } finally {
     release();

@@ -36,7 +36,7 @@ export const isChanged = (given: Words): boolean =>
 async function change(options: Options): Promise<void> {
   clearTimeout(pause);
   const last = made.value;
-  // a schedule that was opened is of other words: its collective and size are those of its file
+  // a schedule that was opened may be of other words: its file does not tell all of them
   if (last !== null && last.schedule.ref.wish !== null && !isChanged(last.words)) before.value = last;
   willFollow ||= follows();
   // what is being made is of no use any more

@@ -12,6 +12,7 @@ export const subjectOf = ({ schedule, report }: Kept): ScheduleSubject => ({
   kind: "schedule",
   schedule,
   report: report.synthesis === null ? null : (report as Report),
+  algorithm: report.algorithm,
 });
 
 /** Returns the format in which a schedule is written: JSON, unless that is too long. */

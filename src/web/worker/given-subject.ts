@@ -1,5 +1,6 @@
 import { InputError } from "../../errors.ts";
 import { bytesSource, looksLikeBys, readBys } from "../../import/bys.ts";
+import { algorithmTold } from "../../import/made-by.ts";
 import { looksLikeProgram, readProgram } from "../../import/program.ts";
 import { formatOf, readTopology } from "../../import/recognise.ts";
 import { isJoint, isScheduleText, readScheduleText } from "../../import/schedule-text.ts";
@@ -13,10 +14,17 @@ import { refuseOptions } from "../../words/values.ts";
 import type { GivenFile } from "../protocol.ts";
 import { bytesOf } from "./given-file.ts";
 
+/** A schedule that was read, with the algorithm that its file names. */
+export interface GivenSchedule {
+  readonly kind: "schedule";
+  readonly schedule: AnySchedule;
+  readonly algorithm: string | null;
+}
+
 /** What a file is, read. */
 export type Read =
   | { readonly kind: "network"; readonly format: string; readonly topology: Topology }
-  | { readonly kind: "schedule"; readonly schedule: AnySchedule }
+  | GivenSchedule
   | { readonly kind: "program"; readonly program: Program };
 
 /**
@@ -29,7 +37,11 @@ export async function readGiven(file: GivenFile, options: Options = {}): Promise
   const itself = `nothing beside ${name}, which says it`;
   if (looksLikeBys(bytes)) {
     refuseOptions(options, NETWORK_OPTIONS, itself);
-    return { kind: "schedule", schedule: readBys(bytesSource(bytes), name) };
+    return {
+      kind: "schedule",
+      schedule: readBys(bytesSource(bytes), name),
+      algorithm: algorithmTold(bytesSource(bytes)),
+    };
   }
   const text = utf8Text(bytes, name);
   if (looksLikeProgram(text)) {
@@ -39,7 +51,7 @@ export async function readGiven(file: GivenFile, options: Options = {}): Promise
   if (isScheduleText(text)) {
     refuseOptions(options, NETWORK_OPTIONS, itself);
     const schedule = readScheduleText(text, name);
-    if (!isJoint(schedule)) return { kind: "schedule", schedule };
+    if (!isJoint(schedule)) return { kind: "schedule", schedule, algorithm: algorithmTold(bytesSource(bytes)) };
     throw new InputError(name, "a schedule of one collective", `one of ${schedule.tenants.length} at once`);
   }
   return {
@@ -57,8 +69,8 @@ export async function programIn(file: GivenFile): Promise<Program> {
 }
 
 /** Returns the schedule of a file. Throws InputError. */
-export async function scheduleIn(file: GivenFile): Promise<AnySchedule> {
+export async function scheduleIn(file: GivenFile): Promise<GivenSchedule> {
   const read = await readGiven(file);
-  if (read.kind === "schedule") return read.schedule;
+  if (read.kind === "schedule") return read;
   throw new InputError(file.name, "a schedule", `a ${read.kind}`);
 }

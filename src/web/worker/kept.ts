@@ -2,12 +2,12 @@ import { InputError } from "../../errors.ts";
 import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import type { AnySchedule } from "../../model/schedule.ts";
 import { isTreeFlow } from "../../model/tree-flow.ts";
-import { reportOfFile } from "../../report-file.ts";
+import { algorithmOfFile, reportOfFile } from "../../report-file.ts";
 import { verifyPhases } from "../../verify/phases.ts";
 import { verifyTreeFlow } from "../../verify/tree-flow.ts";
 import { verify } from "../../verify/verify.ts";
 import type { ScheduleRef } from "../protocol.ts";
-import { scheduleIn } from "./given-subject.ts";
+import { type GivenSchedule, scheduleIn } from "./given-subject.ts";
 import type { Tools } from "./handlers.ts";
 import { madeFor, usOf } from "./make.ts";
 import { find, type Kept, put } from "./shelf.ts";
@@ -25,7 +25,7 @@ function violationsOf(schedule: AnySchedule): readonly string[] {
 
 /** Returns a schedule that was read, judged, simulated and bounded. Throws InputError where it is too wrong for that. */
 export function judged(
-  schedule: AnySchedule,
+  { schedule, algorithm }: Pick<GivenSchedule, "schedule" | "algorithm">,
   name: string,
   { engine, progress }: Pick<Tools, "engine" | "progress">,
 ): Kept & { readonly violations: readonly string[] } {
@@ -33,7 +33,7 @@ export function judged(
   const violations = violationsOf(schedule);
   progress({ what: "simulating" });
   try {
-    return { schedule, report: reportOfFile(schedule, engine.kernels.replay), violations };
+    return { schedule, report: reportOfFile(schedule, engine.kernels.replay, algorithmOfFile(algorithm)), violations };
   } catch (error) {
     if (!(error instanceof InputError) || violations.length === 0) throw error;
     throw new InputError(name, "a schedule that can be carried out", violations[0]);

@@ -4,6 +4,7 @@ import { verifyProgram } from "../../verify/program.ts";
 import { KEPT } from "../../verify/violation.ts";
 import type { Options } from "../../words/options.ts";
 import type { GivenFile, Opened } from "../protocol.ts";
+import { askedBy } from "./asked-by.ts";
 import { readGiven } from "./given-subject.ts";
 import type { Tools } from "./handlers.ts";
 import { judged } from "./kept.ts";
@@ -25,12 +26,13 @@ export async function open(
   if (read.kind === "network") return { kind: "network", format: read.format, network: networkView(read.topology) };
   if (read.kind === "program") return openedProgram(file.name, read.program, tools);
   const started = performance.now();
-  const { violations, ...kept } = judged(read.schedule, file.name, tools);
+  const { violations, ...kept } = judged(read, file.name, tools);
   const ref = { id: keep(kept), file, wish: null, us: null };
   return {
     kind: "schedule",
     network: networkView(read.schedule.topology),
     schedule: { ...scheduleView(ref, kept, performance.now() - started), violations },
+    asked: askedBy(read),
   };
 }
 

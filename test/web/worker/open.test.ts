@@ -46,6 +46,52 @@ describe("open", () => {
     expect(network.npuCount).toBe(made.report.topology.npus);
   });
 
+  it.each([
+    ["dgx-h100:1", { collective: "allreduce", size: "256MiB", algorithm: "nvls" }],
+    ["ring:8", { collective: "broadcast", size: "1KB", algorithm: "tacos", chunks: "4", root: "3" }],
+    ["mesh:3x3", { collective: "allgather", size: "12345678", algorithm: "tacos", group: "0,1,2,5" }],
+    ["torus:60x60", { collective: "allreduce", size: "1GiB", algorithm: "themis", chunks: "4" }],
+  ] as const)("tells the options that a schedule on %s answers, its algorithm included", async (topology, options) => {
+    const { ref } = await ask("make", { wish: wishOf(topology, options) });
+    const { file } = await ask("file", { schedule: ref });
+    const opened = await ask("open", { file, options: {} });
+    if (opened.kind !== "schedule") throw new Error(opened.kind);
+    const asked = Object.entries(opened.asked ?? {}).filter(([, value]) => value !== undefined);
+    expect(Object.fromEntries(asked)).toEqual(options);
+    expect(opened.schedule.report.algorithm).toBe(`${options.algorithm}, as the file says`);
+  });
+
+  it("tells the algorithm of a .bys file, and of none that does not name one of ours", async () => {
+    const { ref } = await ask("make", { wish: wishOf("ring:4", { collective: "allgather", size: "4MiB" }) });
+    const bys = await ask("export", { subject: { kind: "schedule", schedule: ref }, to: "bys", options: {} });
+    expect(await ask("open", { file: bys.file, options: {} })).toMatchObject({ asked: { algorithm: "tacos" } });
+    const { file } = await ask("file", { schedule: ref });
+    const text = (await file.content.text()).replace('"tacos"', '"theirs"');
+    const other = await ask("open", { file: fileOf("other.json", text), options: {} });
+    if (other.kind !== "schedule") throw new Error(other.kind);
+    expect(other.asked).toMatchObject({ collective: "allgather", size: "4MiB" });
+    expect(other.asked).not.toHaveProperty("algorithm");
+    const unsaid = text.replace(/"about": \{[^}]*\},/, "");
+    const silent = await ask("open", { file: fileOf("silent.json", unsaid), options: {} });
+    expect(silent).toMatchObject({ schedule: { report: { algorithm: "not told by the file" } } });
+  });
+
+  it("says of switches that sum that measurements stay behind, of what is opened too, and in its report", async () => {
+    const made = await ask("make", { wish: wishOf("dgx-h100:1", { collective: "allreduce", algorithm: "nvls" }) });
+    expect(made.optimism).toContain("482 GB/s where this model says 781");
+    const { file } = await ask("file", { schedule: made.ref });
+    const opened = await ask("open", { file, options: {} });
+    if (opened.kind !== "schedule") throw new Error(opened.kind);
+    expect(opened.schedule).toMatchObject({ optimism: made.optimism, report: { notes: [made.optimism] } });
+    const subject = { kind: "schedule", schedule: opened.schedule.ref } as const;
+    const report = await ask("export", { subject, to: "report", options: {} });
+    const [head, rest] = (await report.file.content.text()).split("</header>");
+    expect(head).toContain(made.optimism?.slice(1));
+    expect(rest).toContain("<dd>nvls, as the file says</dd>");
+    const gather = await ask("make", { wish: wishOf("dgx-h100:1", { collective: "allgather", algorithm: "nvls" }) });
+    expect(gather.optimism).toBeNull();
+  });
+
   it("says what is wrong with a schedule", async () => {
     const file = await scheduleFile("ring:4", { collective: "allgather", size: "4MiB" });
     const value = JSON.parse(await file.content.text());
