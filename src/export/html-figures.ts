@@ -19,13 +19,15 @@ export function answerOf({ synthesis, ...report }: ReportFigures): string {
   const { collective, algorithm, simulated, time, limit, ofLimit, verified } = report;
   const by = synthesis === null ? "" : ` by ${algorithm}`;
   const timing = simulated ?? time;
-  const share = ofLimit ?? (timing.us > 0 ? limit.us / timing.us : 1);
+  const checked = verified ? "The schedule was verified." : "The schedule was not verified.";
+  const what = `The ${nameOf(collective.kind)} of ${formatSize(collective.sizeBytes)}${by}`;
+  if (timing.us === 0) return `${what} takes no time: nothing has to be sent. ${checked}`;
+  const share = ofLimit ?? limit.us / timing.us;
   const distance =
     share >= 1
       ? "which is as fast as any algorithm can be"
       : `which is ${formatShare(share)} of what any algorithm can reach`;
-  const checked = verified ? "The schedule was verified." : "The schedule was not verified.";
-  return `The ${nameOf(collective.kind)} of ${formatSize(collective.sizeBytes)}${by} takes ${us(timing.us)} (bus bandwidth ${gbps(timing.busbwGBps)}), ${distance}. ${checked}`;
+  return `${what} takes ${us(timing.us)} (bus bandwidth ${gbps(timing.busbwGBps)}), ${distance}. ${checked}`;
 }
 
 export interface Figure {

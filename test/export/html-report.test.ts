@@ -55,6 +55,12 @@ describe("the report of a result", () => {
     );
   });
 
+  it("says that nothing takes no time", () => {
+    const none = { ...timing, us: 0, algbwGBps: null, busbwGBps: null };
+    const html = page({ report: { ...report, time: none, simulated: none, synthesis: null } });
+    expect(html).toContain("The all-gather of 3 MB takes no time: nothing has to be sent. The schedule was verified.");
+  });
+
   it("draws the network, the cut of the limit, the schedule and how busy links are", () => {
     const titles = elements(page()).filter(({ name }) => name === "desc");
     expect(titles.map(({ text }) => text)).toEqual([

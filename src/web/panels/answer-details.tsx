@@ -4,13 +4,16 @@ import { formatShare, formatTime, PS_PER_US } from "../../model/units.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import type { AnyReport, ScheduleView } from "../protocol.ts";
 import { ask } from "../state/client.ts";
-import type { Made } from "../state/store.ts";
+import { saveFile } from "../state/save.ts";
+import { type Made, welcome } from "../state/store.ts";
 import { factsOf } from "./facts.ts";
 import { sentenceOf } from "./failures.ts";
 
 /** All that is behind the answer: why it is not faster, who else was tried, how it was made, and how to make it elsewhere. */
-export function AnswerDetails({ last: { schedule } }: { readonly last: Made }) {
+export function AnswerDetails({ last: { schedule, words } }: { readonly last: Made }) {
+  const { file } = words;
   const { report, command } = schedule;
+  const isSame = report.deterministic && report.auto === undefined;
   return (
     <details class="answer-details">
       <summary>
@@ -24,7 +27,7 @@ export function AnswerDetails({ last: { schedule } }: { readonly last: Made }) {
         <section>
           <h3>Made</h3>
           <dl class="answer-facts">
-            {factsOf(report, schedule.ms).map(([name, value]) => (
+            {factsOf(report, schedule.ms, welcome.value?.threads).map(([name, value]) => (
               <div key={name}>
                 <dt>{name}</dt>
                 <dd>{value}</dd>
@@ -33,14 +36,25 @@ export function AnswerDetails({ last: { schedule } }: { readonly last: Made }) {
           </dl>
         </section>
         <section class="answer-wide">
-          <h3>The same file on the command line</h3>
+          <h3>{isSame ? "The same file on the command line" : "On the command line"}</h3>
           {command === "" ? (
             <p class="soft">It was read from a file.</p>
           ) : (
-            <p class="answer-command">
-              <code>{command}</code>
-              <CopyButton text={command} what="command" />
-            </p>
+            <>
+              <p class="answer-command">
+                <code>{command}</code>
+                <CopyButton text={command} what="command" />
+              </p>
+              {!isSame && <p class="soft">{whyNotSame(report)}</p>}
+              {file !== null && (
+                <p class="answer-command">
+                  <span class="soft">It reads {file.name}, which this page has:</span>
+                  <button type="button" onClick={() => saveFile(file)}>
+                    Save {file.name}
+                  </button>
+                </p>
+              )}
+            </>
           )}
           <Sha256 schedule={schedule} />
         </section>
@@ -48,6 +62,12 @@ export function AnswerDetails({ last: { schedule } }: { readonly last: Made }) {
     </details>
   );
 }
+
+/** Returns why the command may make another file, a sentence. */
+const whyNotSame = ({ auto, algorithm }: AnyReport): string =>
+  auto === undefined
+    ? "What it finds within its time limit depends on the machine."
+    : `What auto tries within its time limit depends on the machine; here it chose ${algorithm}.`;
 
 const time = (us: number): string => formatTime(us * PS_PER_US);
 

@@ -1,11 +1,12 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { Dialog } from "../parts/dialog.tsx";
+import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { leaveUnread, openFile, typeNetwork } from "../state/actions.ts";
-import { unread, words } from "../state/store.ts";
+import { network, unread, words } from "../state/store.ts";
 import { FIRST_WORDS } from "../state/words.ts";
-import { failureAt } from "./failures.ts";
+import { failureAt, sentenceOf } from "./failures.ts";
 import { fileOfText } from "./given-text.ts";
 import { Readable } from "./readable.tsx";
 import { ReadingOptions } from "./reading-options.tsx";
@@ -70,7 +71,7 @@ export function OpenFile() {
             What can be read
           </button>
           <button type="button" class="quiet" onClick={leaveUnread}>
-            Leave {unread.value.file.name}
+            Forget {unread.value.file.name}
           </button>
         </div>
       )}
@@ -79,9 +80,26 @@ export function OpenFile() {
           <Readable />
         </Dialog>
       )}
+      {file !== null && unread.value === null && <HowItWasRead />}
       {shown !== null && <ReadingOptions />}
       {isPasting.value && <PasteDialog onClose={() => (isPasting.value = false)} />}
     </div>
+  );
+}
+
+/** What the file said, and what was assumed where it did not: what `banyan topology` calls sources. */
+function HowItWasRead() {
+  const isOpen = useSignal(false);
+  const sources = network.value?.sources ?? [];
+  if (sources.length === 0) return null;
+  return (
+    <Fold class="open-file-read" isOpen={isOpen} summary={`How it was read, and what was assumed (${sources.length})`}>
+      <ul class="open-file-formats">
+        {sources.map((text) => (
+          <li key={text}>{sentenceOf({ message: text })}</li>
+        ))}
+      </ul>
+    </Fold>
   );
 }
 

@@ -29,7 +29,16 @@ describeApp("files in the app", (tools) => {
         await app.page.getByRole("button", { name: "Read it again" }).click();
       }
       await app.shows(new RegExp(`^${npus} NPUs`));
+      await app.page.getByText(/^How it was read, and what was assumed \(\d+\)$/).click();
+      await app.shows(/^GPUs taken as|^Each NVLink/);
       expect(await app.synthesize()).toMatch(/^The all-reduce of 16 MiB by forestcoll .* verified/);
+      await app.page.getByText(/^Why, how, and the same/).click();
+      await app.page.getByRole("heading", { name: "The same file on the command line" }).waitFor();
+      const [input] = await Promise.all([
+        app.page.waitForEvent("download"),
+        app.page.getByRole("button", { name: `Save ${name}` }).click(),
+      ]);
+      expect(readFileSync(await input.path(), "utf8")).toBe(text);
       const saved = await app.download(/^msccl-xml$/);
       expect(saved.name).toMatch(/\.xml$/);
       here.put("program.xml", saved.text);
@@ -52,6 +61,26 @@ describeApp("files in the app", (tools) => {
         ?.split(" (")[0] ?? "-",
     );
     await other.close();
+  });
+
+  it("asks in its form for what a schedule is that was opened, also after a reload", PATIENCE, async () => {
+    await here.run("synth dgx-h100:1 --collective allreduce --size 16MiB --algorithm nvls --quiet -o nvls.json");
+    const app = await tools().open();
+    await app.drop("nvls.json", readFileSync(here.at("nvls.json"), "utf8"));
+    const follows = async (): Promise<void> => {
+      await app.answer(/^nvls\.json: The all-reduce of 16 MiB takes /);
+      await app.shows(/^Expect less of real switches that sum: /);
+      const form = app.page.getByRole("complementary", { name: "What is asked" });
+      await expect.poll(() => form.getByLabel("Collective").inputValue()).toBe("allreduce");
+      await expect.poll(() => form.getByRole("textbox", { name: "Size" }).inputValue()).toBe("16MiB");
+      await expect.poll(() => form.getByLabel("Algorithm").inputValue()).toBe("nvls");
+      expect(await app.page.getByText("Out of date").count()).toBe(0);
+    };
+    await follows();
+    await expect.poll(() => app.page.evaluate(() => location.hash)).toContain("collective=allreduce&size=16MiB");
+    await app.page.reload();
+    await follows();
+    await app.close();
   });
 
   it.each([

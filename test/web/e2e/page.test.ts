@@ -109,7 +109,7 @@ describeApp("the page around the views", (tools) => {
       );
     }, TWO_BOARDS);
     await app.shows(/pasted\.txt was not opened/);
-    await app.page.getByRole("button", { name: "Leave pasted.txt" }).click();
+    await app.page.getByRole("button", { name: "Forget pasted.txt" }).click();
     await app.page.getByText(/was not opened/).waitFor({ state: "detached" });
     await app.close();
   });
@@ -131,7 +131,7 @@ describeApp("the page around the views", (tools) => {
       .first()
       .waitFor();
     await app.page
-      .getByRole("button", { name: /^(Close|Leave wrong\.xml)$/ })
+      .getByRole("button", { name: /^(Close|Forget wrong\.xml)$/ })
       .first()
       .click();
     await app.close();

@@ -80,6 +80,15 @@ describeApp("syntheses in the app", (tools) => {
     expect(await app.synthesize()).toMatch(/verified/);
     await app.close();
   });
+
+  it("promises no same file where a time limit decides what is tried", PATIENCE, async () => {
+    const app = await tools().open("#topology=mesh:2x2&collective=allgather&size=1MiB&algorithm=auto");
+    await app.synthesize();
+    await app.page.getByText(/^Why, how, and the same/).click();
+    await app.shows(/^What auto tries within its time limit depends on the machine; here it chose [\w-]+\.$/);
+    expect(await app.page.getByRole("heading", { name: "The same file on the command line" }).count()).toBe(0);
+    await app.close();
+  });
 });
 
 describeApp(

@@ -1,10 +1,13 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { parseSize } from "../../../src/model/units.ts";
+import type { Report } from "../../../src/result.ts";
 import { exportGroups, optionsFor } from "../../../src/web/panels/export-groups.ts";
+import { factsOf } from "../../../src/web/panels/facts.ts";
 import { fileOfText, looksLikeFile } from "../../../src/web/panels/given-text.ts";
 import { LEAST, MOST, powerOfSize, sizeOfPower } from "../../../src/web/panels/sizes.ts";
 import { tabAfter } from "../../../src/web/panels/tabs.ts";
 import { exportsOf } from "../../../src/web/worker/export.ts";
+import { ask, wishOf } from "../../support/worker-asks.ts";
 
 describe("sizes", () => {
   test("every place of the slider is a size that is read as such", () => {
@@ -32,6 +35,16 @@ describe("pasted texts", () => {
     expect(looksLikeFile("\tGPU0\nGPU0\tX")).toBe(true);
     expect(looksLikeFile('{"format":"banyan-topology"}')).toBe(true);
   });
+});
+
+it("says how many of the threads that there are made a schedule", async () => {
+  const { report } = await ask("make", { wish: wishOf("ring:2", { collective: "allgather", size: "4MiB" }) });
+  const facts = (threads: number, lent: number) =>
+    new Map(factsOf({ ...report, synthesis: { ...(report as Report).synthesis, threads } }, 1, lent));
+  expect(facts(1, 2).get("Kernels")).toMatch(/, 1 of 2 threads$/);
+  expect(facts(2, 2).get("Kernels")).toMatch(/, 2 threads$/);
+  expect(facts(1, 1).get("Kernels")).toMatch(/, 1 thread$/);
+  expect(facts(1, 1).get("Size")).toBe("4 MiB, 1 chunk per NPU");
 });
 
 describe("downloads", () => {

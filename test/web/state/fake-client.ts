@@ -36,7 +36,13 @@ export function ask(name: string, given: Asked["given"], { signal }: AskOptions<
   });
 }
 
-export const viewOf = (name: string) => ({ name, hash: name, nodeNames: ["0", "1"], wires: { a: [0], b: [1] } });
+export const viewOf = (name: string) => ({
+  name,
+  sources: [],
+  hash: name,
+  nodeNames: ["0", "1"],
+  wires: { a: [0], b: [1] },
+});
 export const scheduleOf = (name: string, wish: unknown = {}) => ({ answer: name, ref: { id: name, wish, file: null } });
 
 /** Answers a synthesis that was begun. */
