@@ -9,9 +9,11 @@ import { exportInMemory, type InMemoryOptions, type MadeFile } from "../../src/e
 import type { Subject } from "../../src/exporters/subject.ts";
 import { bytesSource, readBys } from "../../src/import/bys.ts";
 import { readAnySchedule } from "../../src/import/joint-schedule-json.ts";
+import { algorithmTold } from "../../src/import/made-by.ts";
 import { readProgram } from "../../src/import/program.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { AnySchedule } from "../../src/model/schedule.ts";
+import { algorithmOfFile } from "../../src/report-file.ts";
 import type { Progress } from "../../src/words/options.ts";
 import { commandsHere } from "../support/cli-here.ts";
 import { PHASE_NETWORKS, type PhaseNetwork } from "../support/phase-cases.ts";
@@ -30,6 +32,7 @@ const schedule = (name: string): Subject => ({
     ? readBys(bytesSource(bytesOf(name)), name)
     : (readAnySchedule(readFileSync(here.at(name), "utf8"), name) as AnySchedule),
   report: null,
+  algorithm: algorithmOfFile(algorithmTold(bytesSource(bytesOf(name)))),
 });
 const program = (name: string): Subject => ({
   kind: "program",
