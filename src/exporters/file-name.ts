@@ -8,6 +8,11 @@ function titleOf(subject: Subject): string {
   return `${subject.schedule.collective.kind} ${subject.schedule.topology.name}`;
 }
 
-/** Returns a name for the file, or for the folder, that a format makes of a subject: "allgather-mesh-3x3.json". */
-export const fileNameOf = ({ extension }: Exporter, subject: Subject): string =>
-  `${plainName(titleOf(subject)) || "banyan"}${extension}`;
+/**
+ * Returns a name for the file, or for the folder, that a format makes of a subject, another for each format:
+ * "allgather-mesh-3x3.json", "allgather-mesh-3x3-msccl.xml", "allgather-mesh-3x3-report.html".
+ */
+export function fileNameOf({ name, extension }: Exporter, subject: Subject): string {
+  const kind = name === extension.slice(1) ? "" : `-${name.replace(new RegExp(`-${extension.slice(1)}$`), "")}`;
+  return `${plainName(titleOf(subject)) || "banyan"}${kind}${extension}`;
+}

@@ -5,6 +5,7 @@ import { openEngine } from "../../src/engine/engine.ts";
 import { CancelledError, InputError } from "../../src/errors.ts";
 import { phasesToJson } from "../../src/export/phases-json.ts";
 import { EXPORTERS, exporterNamed } from "../../src/exporters/exporters.ts";
+import { fileNameOf } from "../../src/exporters/file-name.ts";
 import { exportInMemory, type InMemoryOptions, type MadeFile } from "../../src/exporters/in-memory.ts";
 import type { Subject } from "../../src/exporters/subject.ts";
 import { bytesSource, readBys } from "../../src/import/bys.ts";
@@ -157,7 +158,16 @@ describe("what is made in memory", () => {
     expect(await names("json", { kind: "network", topology })).toEqual(["mesh-3x3-50GiB-s-0.5us.json"]);
     expect(await names("json", { kind: "network", topology: { ...topology, name: "../.." } })).toEqual(["banyan.json"]);
     await here.run("synth ring:3 --collective allgather --algorithm ring --quiet -o named.json");
-    expect(await names("chakra", schedule("named.json"))).toContain("allgather-ring-3/collective.0.et");
+    expect(await names("chakra", schedule("named.json"))).toContain("allgather-ring-3-chakra/collective.0.et");
+  });
+
+  it("names the files of each format differently", () => {
+    const subject: Subject = { kind: "network", topology: presetTopology("mesh:3x3") };
+    const names = EXPORTERS.map((exporter) => fileNameOf(exporter, subject));
+    expect(new Set(names).size).toBe(EXPORTERS.length);
+    expect(names).toEqual(
+      expect.arrayContaining(["mesh-3x3.json", "mesh-3x3-msccl.xml", "mesh-3x3-perfetto.json", "mesh-3x3-report.html"]),
+    );
   });
 
   it("shows how far it is, and stops where nobody waits any more", async () => {

@@ -57,6 +57,32 @@ describeApp("views of the app", (tools) => {
     },
   );
 
+  it(
+    "play and step by key from the slider, the list of speeds and the tab, and name the chunks there are",
+    PATIENCE,
+    async () => {
+      const app = await tools().open("#topology=ring:4&collective=allgather&size=1MiB&algorithm=tacos&view=time&run=1");
+      const { page } = app;
+      const slider = page.getByRole("slider", { name: "Time" });
+      await slider.waitFor();
+      for (const place of [slider, page.getByLabel("Speed"), page.getByRole("tab", { name: "Time", exact: true })]) {
+        await page.getByRole("button", { name: "To the start" }).click();
+        await expect.poll(() => slider.inputValue()).toBe("0");
+        await place.press(".");
+        await expect.poll(() => slider.inputValue()).not.toBe("0");
+      }
+      await slider.press(" ");
+      await page.getByRole("button", { name: "Pause" }).waitFor();
+      await slider.press(" ");
+      const chunk = page.getByRole("complementary", { name: "Who holds what" }).getByLabel("Chunk");
+      await chunk.fill("99");
+      await app.shows("There is no chunk 99: they are 0 to 3.");
+      await page.getByRole("button", { name: "All chunks" }).click();
+      expect(await chunk.inputValue()).toBe("");
+      await app.close();
+    },
+  );
+
   it("compare algorithms until Escape stops them, and keep the sizes that are done", PATIENCE, async () => {
     const app = await tools().open("#topology=mesh:8x8&collective=allreduce&view=compare&sizes=1KiB..64GiB*2");
     const { page } = app;

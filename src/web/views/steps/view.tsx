@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { plainName } from "../../../words/file-name.ts";
+import { ChunkField } from "../../parts/chunk-field.tsx";
 import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { HopsView } from "../../protocol.ts";
@@ -61,28 +62,7 @@ function Shown({ made: { network, words }, hops }: { readonly made: Made; readon
   return (
     <div class="steps">
       <div class="steps-tools">
-        <label>
-          Chunk
-          <input
-            type="number"
-            min="0"
-            max={hops.chunkCount - 1}
-            placeholder="all"
-            value={chosen.value ?? ""}
-            onInput={({ currentTarget: { valueAsNumber: next } }) => {
-              chosen.value = Number.isInteger(next) && next >= 0 && next < hops.chunkCount ? next : null;
-            }}
-          />
-        </label>
-        <button
-          type="button"
-          disabled={chosen.value === null}
-          onClick={() => {
-            chosen.value = null;
-          }}
-        >
-          All chunks
-        </button>
+        <ChunkField chunkCount={hops.chunkCount} chosen={chosen} />
         <label>
           <input
             type="checkbox"

@@ -1,5 +1,6 @@
 import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
+import { isPlayersKey } from "./own-keys.ts";
 import { advance, within } from "./playback.ts";
 import type { Player } from "./transport.tsx";
 import type { UnderWay } from "./under-way.ts";
@@ -102,8 +103,8 @@ export function usePlayer(
     };
     const onKeyDown = (event: KeyboardEvent): void => {
       const act = acts[event.key];
-      if (act === undefined || event.ctrlKey || event.metaKey || event.altKey || !owns(event.target)) return;
-      if (event.key === " " && event.target instanceof Element && event.target.closest("button, summary, a")) return;
+      if (act === undefined || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      if (!owns(event.target) || !isPlayersKey(event.key, event.target as Element)) return;
       event.preventDefault();
       act();
     };

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
 import { formatSize, formatTime, PS_PER_US } from "../../../model/units.ts";
+import { ChunkField } from "../../parts/chunk-field.tsx";
 import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { HopsView, TimelineView } from "../../protocol.ts";
@@ -82,10 +83,8 @@ function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
   const totalPs = view?.totalPs ?? (timeline as TimelineView).totalPs;
   const owns = useCallback(
     (target: EventTarget | null): boolean =>
-      target === document.body ||
-      (target instanceof Element &&
-        root.current?.contains(target) === true &&
-        target.closest("input, select, textarea") === null),
+      target instanceof Element &&
+      (target === document.body || target.id === "tab-time" || root.current?.contains(target) === true),
     [],
   );
   const player = usePlayer(totalPs, world?.underWay ?? null, owns);
@@ -128,22 +127,7 @@ function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
           </div>
           <aside class="time-side" aria-label="Who holds what">
             <div class="time-choice">
-              <label>
-                Chunk
-                <input
-                  type="number"
-                  min="0"
-                  max={chunkCount - 1}
-                  placeholder="all"
-                  value={chunk.value ?? ""}
-                  onInput={({ currentTarget: { valueAsNumber: next } }) => {
-                    chunk.value = Number.isInteger(next) && next >= 0 && next < chunkCount ? next : null;
-                  }}
-                />
-              </label>
-              <button type="button" disabled={chunk.value === null} onClick={() => (chunk.value = null)}>
-                All chunks
-              </button>
+              <ChunkField key={schedule.ref.id} chunkCount={chunkCount} chosen={chunk} />
               <label>
                 NPU
                 <select
