@@ -29,7 +29,7 @@ function Tabs() {
     list.current?.querySelectorAll<HTMLElement>('[role="tab"]')[to].focus();
   };
   return (
-    <div class="views-tabs" role="tablist" aria-label="Views" ref={list}>
+    <div class="views-tabs sideways" role="tablist" aria-label="Views" ref={list}>
       {ORDER.map((name, at) => (
         <button
           key={name}

@@ -12,7 +12,7 @@ interface ComparisonTableProps {
 /** All rows, by size and time, the best of each size marked; the limit and models of others between them. */
 export function ComparisonTable({ comparison: { rows, references, limits }, onMake, isBusy }: ComparisonTableProps) {
   return (
-    <div class="compare-scroll">
+    <div class="sideways">
       <table class="compare-table">
         <caption class="unseen">Time, bandwidth and share of the limit by size and algorithm</caption>
         <ColumnHeads

@@ -11,6 +11,7 @@ import { busy, welcome, words } from "../../state/store.ts";
 import { ComparisonChart } from "./comparison-chart.tsx";
 import { ComparisonTable } from "./comparison-table.tsx";
 import { Controls } from "./controls.tsx";
+import { GainTable } from "./gain-table.tsx";
 import { comparison, isOld, running } from "./run.ts";
 import { algorithmsIn, sizesIn } from "./series.ts";
 import { fileStem, jsonOf } from "./table-text.ts";
@@ -69,6 +70,7 @@ function Found({ found }: { readonly found: Comparison }) {
         </button>
         <span class="soft">as `banyan compare` writes them</span>
       </div>
+      <GainTable rows={found.rows} />
       <ComparisonTable comparison={found} onMake={(row) => void make(row)} isBusy={busy.value !== null} />
       {found.leftOut.length > 0 && (
         <details class="compare-left-out">

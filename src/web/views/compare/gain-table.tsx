@@ -1,0 +1,31 @@
+import type { ComparisonRow } from "../../../compare.ts";
+import { formatSize } from "../../../model/units.ts";
+import { timeText } from "../../../words/amounts.ts";
+import { gainsOf } from "../../../words/gains.ts";
+import { ColumnHeads } from "../../parts/column-heads.tsx";
+
+/** What the fastest gains over what libraries have, size by size; nothing where nothing can be said. */
+export function GainTable({ rows }: { readonly rows: readonly ComparisonRow[] }) {
+  const gains = gainsOf(rows);
+  if (gains.length === 0) return null;
+  return (
+    <div class="sideways">
+      <table class="compare-table compare-gains">
+        <caption>Gain over the fastest of libraries, simulated</caption>
+        <ColumnHeads names={["Size", "Gain", "Fastest", "Time", "Of libraries", "Library's time"]} />
+        <tbody>
+          {gains.map(({ best, library, text }) => (
+            <tr key={best.sizeBytes}>
+              <th scope="row">{formatSize(best.sizeBytes)}</th>
+              <td class="n">{text}</td>
+              <td class="n">{best.algorithm}</td>
+              <td class="n">{timeText(best.us)}</td>
+              <td class="n">{library.algorithm}</td>
+              <td class="n">{timeText(library.us)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
