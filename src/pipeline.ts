@@ -119,7 +119,7 @@ async function make(
   }
   return runOn(engine, problem, options, async (request, context, threads) => {
     const started = performance.now();
-    const found = await synthesizer.synthesize(request, context);
+    const found = await synthesizer.synthesize(request, context).catch((error) => blameSize(error, options));
     return { problem, found, ms: performance.now() - started, threads };
   });
 }

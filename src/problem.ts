@@ -89,9 +89,10 @@ export function refuseTinyChunks({ kind, sizeBytes, chunksPerNpu, chunkBytes }: 
 export const tooLong = ({ sizeBytes = DEFAULT_SIZE_BYTES }: Pick<CollectiveOptions, "sizeBytes">): InputError =>
   new InputError("--size", "so little data that it takes less than 2^53 ps (2.5 hours)", formatSize(sizeBytes));
 
-/** Throws `tooLong` in the place of errors that say so of a time that was found. */
+/** Throws `tooLong` in the place of errors that say so of a time that was planned or simulated. */
 export function blameSize(error: unknown, options: Pick<CollectiveOptions, "sizeBytes">): never {
-  throw error instanceof InputError && error.place === "the simulated time" ? tooLong(options) : error;
+  const isOfTime = error instanceof InputError && ["the planned time", "the simulated time"].includes(error.place);
+  throw isOfTime ? tooLong(options) : error;
 }
 
 function namedCollective(

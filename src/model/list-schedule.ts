@@ -1,3 +1,4 @@
+import { InputError } from "../errors.ts";
 import { arrivalTable } from "./arrival-table.ts";
 import type { Collective } from "./collective.ts";
 import { firstFreeRoute, type MessageRoutes, shortestRoutes } from "./list-routes.ts";
@@ -11,7 +12,7 @@ import { linkCount, type Topology } from "./topology.ts";
  * Returns the schedule of messages issued in order: each starts when its chunk is at its source, everything the source
  * must add to it has arrived, and the links of its way (by default the shortest) are free (of equal links the first that is); it
  * holds all of them for latency + serialisation (link-busy model). Replays show what a network with store-and-forward makes of
- * it. O(message hops).
+ * it. Throws InputError for times that leave 2^53 ps. O(message hops).
  */
 export function listSchedule(
   topology: Topology,
@@ -26,6 +27,7 @@ export function listSchedule(
   const linkFree = new Float64Array(linkCount(topology));
   const arrived = arrivalTable(topology.npuCount, collective.chunkCount, count);
   const startPs = new Float64Array(count);
+  let latest = 0;
   for (let i = 0; i < count; i++) {
     const route = firstFreeRoute(ways, routeOf[i], linkFree);
     routeOf[i] = route;
@@ -37,8 +39,12 @@ export function listSchedule(
     }
     startPs[i] = start;
     const done = start + slotPs[route];
+    if (done > latest) latest = done;
     for (let k = routes.linkOffset[route]; k < end; k++) linkFree[routes.links[k]] = done;
     arrived.raise(list.chunk[i], list.target[i], done);
+  }
+  if (latest > Number.MAX_SAFE_INTEGER) {
+    throw new InputError("the planned time", "less than 2^53 ps (2.5 hours)", latest);
   }
   const order = orderByTime(startPs);
   const chunk = indexColumn(count, collective.chunkCount);

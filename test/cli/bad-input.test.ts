@@ -289,6 +289,11 @@ describe("a request that cannot be", () => {
       'expected so little data that it takes less than 2^53 ps (2.5 hours) for --size but received "999 TiB"',
     ],
     [
+      "the same for one whose schedule alone is so long",
+      "--collective alltoall --size 999TiB --algorithm direct",
+      'expected so little data that it takes less than 2^53 ps (2.5 hours) for --size but received "999 TiB"',
+    ],
+    [
       "a custom collective that is not there",
       "--collective custom:no.json",
       'expected a file that exists for --collective but received "no.json"',
