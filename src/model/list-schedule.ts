@@ -1,6 +1,6 @@
-import { InputError } from "../errors.ts";
 import { arrivalTable } from "./arrival-table.ts";
 import type { Collective } from "./collective.ts";
+import { demandExactPs } from "./exact-ps.ts";
 import { firstFreeRoute, type MessageRoutes, shortestRoutes } from "./list-routes.ts";
 import type { Messages } from "./messages.ts";
 import { orderByTime } from "./ordering.ts";
@@ -43,9 +43,7 @@ export function listSchedule(
     for (let k = routes.linkOffset[route]; k < end; k++) linkFree[routes.links[k]] = done;
     arrived.raise(list.chunk[i], list.target[i], done);
   }
-  if (latest > Number.MAX_SAFE_INTEGER) {
-    throw new InputError("the planned time", "less than 2^53 ps (2.5 hours)", latest);
-  }
+  demandExactPs(latest, "the planned time");
   const order = orderByTime(startPs);
   const chunk = indexColumn(count, collective.chunkCount);
   const route = indexColumn(count, routes.source.length);

@@ -1,4 +1,5 @@
 import { InputError } from "../errors.ts";
+import { demandExactPs } from "./exact-ps.ts";
 import { orderByTime } from "./ordering.ts";
 import { type RouteSet, routeCount } from "./routes.ts";
 import { indexColumn, OP_COPY, OP_REDUCE, type StepSchedule } from "./step-schedule.ts";
@@ -58,9 +59,7 @@ export function stepsOfTrees(flow: TreeFlow, pieces: number): StepSchedule {
     if (!whole.concurrent) last = planRows(rows, linkCount(topology), from, row, last);
   });
   if (whole.concurrent) last = planRows(rows, linkCount(topology), 0, row, 0);
-  if (!(last <= Number.MAX_SAFE_INTEGER)) {
-    throw new InputError("the time of a tree flow's steps", "less than 2^53 ps (2.5 hours)", last);
-  }
+  demandExactPs(last, "the time of a tree flow's steps");
   const { routes, chunk, route, startPs, endPs } = rows;
   return inOrder({ topology, collective: chunking.collective, routes, chunk, route, startPs, endPs, op });
 }

@@ -1,4 +1,5 @@
 import { InputError } from "../errors.ts";
+import { demandExactPs } from "../model/exact-ps.ts";
 import { PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../model/phase-schedule.ts";
 import { type PhaseTimes, phaseLane, phaseTimes } from "../model/phase-times.ts";
 import { add, divide, multiply, type Rational, rational } from "../model/rational.ts";
@@ -68,9 +69,7 @@ export function simulatePhases(schedule: PhaseSchedule): PhaseSimulation {
     readyPs[c] = endPs[i];
     if (endPs[i] > ps) ps = endPs[i];
   }
-  if (ps > Number.MAX_SAFE_INTEGER) {
-    throw new InputError("the simulated time", "less than 2^53 ps (2.5 hours)", ps);
-  }
+  demandExactPs(ps, "the simulated time");
   const sent = dimensions.map(() => rational(0));
   for (const { times, phases, dimension: d } of kinds.values()) {
     sent[d] = add(sent[d], multiply(times.bytesSent, rational(phases)));

@@ -1,4 +1,5 @@
 import { InputError } from "../errors.ts";
+import { demandExactPs } from "../model/exact-ps.ts";
 import { blockOfInstructions, type Program, placeOfInstruction, rankOfBlocks } from "../model/program.ts";
 import type { Topology } from "../model/topology.ts";
 import { formatSize, PS_PER_SECOND } from "../model/units.ts";
@@ -85,7 +86,7 @@ export function simulateProgram(
   const { blockEndPs, instructions, stuck } = program.machine === "msccl" ? runMsccl(setup) : runMscclpp(setup);
   if (stuck.length > 0) throw stopped(program, sizes, sizeBytes, stuck);
   const ps = blockEndPs.reduce((last, end) => Math.max(last, end), network.lastArrivalPs);
-  if (ps > Number.MAX_SAFE_INTEGER) throw new InputError("the simulated time", "less than 2^53 ps (2.5 hours)", ps);
+  demandExactPs(ps, "the simulated time");
   const columns = draft.columns();
   const relayedPairs = routes.relayedPairs();
   return {

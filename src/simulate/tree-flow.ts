@@ -1,4 +1,4 @@
-import { InputError } from "../errors.ts";
+import { demandExactPs } from "../model/exact-ps.ts";
 import { linkOrbits } from "../model/network-maps.ts";
 import { multiply, rational, toNumber } from "../model/rational.ts";
 import { linkCount, type Topology } from "../model/topology.ts";
@@ -55,9 +55,7 @@ export function treeFlowClock(flow: TreeFlow): TreeFlowClock {
       handover === null
         ? forests.reduce((sum, forest, f) => sum + phasePs(forest, serials[f], pieces), 0)
         : sideBySidePs(forests, serials, handover, pieces);
-    if (!(ps <= Number.MAX_SAFE_INTEGER)) {
-      throw new InputError("the simulated time", "less than 2^53 ps (2.5 hours)", ps);
-    }
+    demandExactPs(ps, "the simulated time");
     return ps;
   };
 }

@@ -16,7 +16,7 @@ export function Readable() {
         </li>
       </ul>
       <p>A network as banyan-topology JSON:</p>
-      <pre class="open-file-example">{EXAMPLE}</pre>
+      <pre class="open-file-example lines">{EXAMPLE}</pre>
     </>
   );
 }

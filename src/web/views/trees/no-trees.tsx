@@ -1,7 +1,7 @@
+import { FORWARDING } from "../../parts/no-messages.tsx";
 import { SynthesizeWith } from "../../parts/synthesize-with.tsx";
 import { type Made, welcome, words } from "../../state/store.ts";
 
-const FIRST = "forestcoll";
 const FALLBACK = "allgather";
 
 /** Says which algorithms make trees, and makes a schedule of them. */
@@ -10,7 +10,7 @@ export function NoTrees({ made }: { readonly made: Made }) {
   const makers = (welcome.value?.algorithms ?? []).filter(
     ({ makes, collectives }) => makes === "trees" && collectives.includes(collective),
   );
-  const maker = makers.find(({ name }) => name === FIRST) ?? makers[0];
+  const maker = makers.find(({ name }) => name === FORWARDING) ?? makers[0];
   const { algorithm, collective: done } = made.schedule.report;
   const kind = KINDS[made.schedule.kind];
   const nameOf = (kind: string): string =>
