@@ -5,9 +5,11 @@ import {
   type CollectiveKind,
   chunkCountOf,
   collective,
+  collectiveName,
   type NamedCollective,
   type Placement,
 } from "../model/collective.ts";
+import { kindFault } from "../model/collective-definition.ts";
 import { groupsOf } from "../model/groups.ts";
 import { parseRational, type Rational, rational } from "../model/rational.ts";
 import type { Topology } from "../model/topology.ts";
@@ -33,6 +35,9 @@ interface PlacementFields {
   readonly members?: unknown;
 }
 
+/** What a named collective follows from; beside it a file may have the whole table, or nothing of it. */
+const TABLE = ["chunkCount", "chunkBytes", "reduces", "pre", "post"] as const;
+
 /**
  * Returns the collective of a schedule file. `chunkCount` is what the file's chunks section counts: it is checked before
  * anything of that size is built. Throws InputError with the place in the file.
@@ -51,7 +56,7 @@ export function collectiveFromJson(
   const rootRank = asInteger(fields.rootRank, at("rootRank"), 0, groupSize - 1);
   const sizeBytes = asInteger(fields.sizeBytes, at("sizeBytes"), 1);
   const chunksPerNpu = asInteger(fields.chunksPerNpu, at("chunksPerNpu"), 1);
-  if (kind !== "custom" && fields.pre === undefined) {
+  if (kind !== "custom" && TABLE.every((key) => fields[key] === undefined)) {
     const expected = chunkCountOf(kind, groupSize, groups.length, chunksPerNpu);
     checkCount(expected, chunkCount, fileName);
     return collective({ kind, groups, sizeBytes, chunksPerNpu, rootRank });
@@ -65,7 +70,7 @@ export function collectiveFromJson(
   groups.forEach((members, g) => {
     groupMembers.set(members, g * groupSize);
   });
-  return {
+  const table: Collective = {
     kind,
     groupCount: groups.length,
     groupSize,
@@ -79,6 +84,10 @@ export function collectiveFromJson(
     pre: placementFromJson(fields.pre, fileName, "collective.pre", topology, chunkCount),
     post: placementFromJson(fields.post, fileName, "collective.post", topology, chunkCount),
   };
+  const fault = kindFault(table);
+  if (fault === null) return table;
+  if (kind === "custom") throw new InputError(at("sizeBytes"), `what its chunks have at most (${fault})`, sizeBytes);
+  throw new InputError(at("kind"), `"custom", for its table makes no ${collectiveName(kind)} (${fault}),`, kind);
 }
 
 /** Returns a positive size in bytes: an integer, or a fraction as a text. */

@@ -1,4 +1,5 @@
-import type { Collective, Placement } from "../model/collective.ts";
+import { type Collective, collectiveName, type Placement } from "../model/collective.ts";
+import { kindFault } from "../model/collective-definition.ts";
 import { type RouteSet, routeCount } from "../model/routes.ts";
 import { OP_COPY, OP_REDUCE, type StepSchedule, transferCount } from "../model/step-schedule.ts";
 import { linkCount, nodeCount, type Topology } from "../model/topology.ts";
@@ -32,6 +33,7 @@ export function checkParts(
   const parts = [
     () => topologyFaults(topology),
     () => collectiveFaults(topology, collective),
+    () => kindFaults(collective),
     () => routeFaults(topology, routes),
     ownFaults,
   ];
@@ -87,6 +89,11 @@ function* collectiveFaults(topology: Topology, collective: Collective): Faults {
   }
   yield* placementFaults(topology, collective, collective.pre, "precondition");
   yield* placementFaults(topology, collective, collective.post, "postcondition");
+}
+
+function* kindFaults(collective: Collective): Faults {
+  const fault = kindFault(collective);
+  if (fault !== null) yield { message: `the collective is no ${collectiveName(collective.kind)}: ${fault}` };
 }
 
 function* placementFaults(topology: Topology, collective: Collective, placement: Placement, name: string): Faults {

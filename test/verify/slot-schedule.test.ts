@@ -202,12 +202,12 @@ const BROKEN: readonly (readonly [string, SlotSchedule, ...Violation[]])[] = [
   ],
   [
     "origins that are not the precondition",
-    lineWith("allgather", brokenCollective({ pre: { kind: "one", npu: Int32Array.of(0, 2, 1) } })),
+    lineWith("allgather", brokenCollective({ kind: "custom", pre: { kind: "one", npu: Int32Array.of(0, 2, 1) } })),
     malformed("the precondition of chunk 1 is not its origin a1 alone, as the passes make it", undefined, 1),
   ],
   [
     "an all-gather to some NPUs only",
-    lineWith("allgather", brokenCollective({ groupSize: 2, groupMembers: Int32Array.of(0, 1) })),
+    lineWith("allgather", brokenCollective({ kind: "custom", groupSize: 2, groupMembers: Int32Array.of(0, 1) })),
     malformed("the postcondition of chunk 0 is not every NPU, as the passes make it", undefined, 0),
   ],
   ["a log that is none", lineLog(null), malformed("the log of a1 is no pair of columns of whole numbers", 1)],

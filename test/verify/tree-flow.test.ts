@@ -276,7 +276,7 @@ const MALFORMED: readonly (readonly [(flow: ReturnType<typeof builtTrees>) => ob
   [() => ({ forests: [] }), "a tree flow has one forest or two, not 0"],
   [
     ({ collective: own }) => ({
-      collective: { ...own, groupCount: 2, groupMembers: Int32Array.of(0, 1, 2, 3), groupSize: 2 },
+      collective: { ...own, kind: "custom", groupCount: 2, groupMembers: Int32Array.of(0, 1, 2, 3), groupSize: 2 },
     }),
     "trees are for one group of NPUs, not for 2 of 2 with 4 chunks",
   ],
