@@ -5,7 +5,14 @@ export { type CalibrateOptions, type Calibration, calibrate } from "./calibrate.
 export type { Comparison, ComparisonRow, ReferenceRow } from "./compare.ts";
 export type { Backend, Kernels } from "./engine/kernels/kernels.ts";
 export type { Engine, EngineOptions } from "./engine/types.ts";
-export { CancelledError, DamagedFileError, InfeasibleError, InputError, InternalError } from "./errors.ts";
+export {
+  CancelledError,
+  DamagedFileError,
+  InfeasibleError,
+  InputError,
+  InternalError,
+  WrongScheduleError,
+} from "./errors.ts";
 export { type Execution, executeProgram } from "./execute/execute.ts";
 export { explainLog } from "./explain/log.ts";
 export { explainPhases } from "./explain/phases.ts";
@@ -33,8 +40,10 @@ export { readTopology } from "./import/recognise.ts";
 export { readSchedule } from "./import/schedule-json.ts";
 export { readSketch } from "./import/taccl-sketch.ts";
 export { readTreeFlow } from "./import/tree-flow-json.ts";
+export { readVerificationRecord } from "./import/verification-record.ts";
 export type { JointResult } from "./joint.ts";
 export type { JointReport } from "./joint-result.ts";
+export { judge } from "./judge.ts";
 export { jointBoundOf, jointLimitOf } from "./model/bounds/joint.ts";
 export type { Bound, Witness } from "./model/bounds.ts";
 export { boundOf, limitOf, referencePs } from "./model/bounds.ts";
@@ -84,6 +93,7 @@ export type { SynthesizeOptions } from "./options.ts";
 export type { SynthesizeResult } from "./pipeline.ts";
 export { limitViolations, type MadeProgram, type ProgramOptions, programOf } from "./programs.ts";
 export { programsBySize, type SizeRange } from "./programs-by-size.ts";
+export { type CollectiveFacts, compareRecords, recordOf, type VerificationRecord } from "./record.ts";
 export type { Report } from "./result.ts";
 export { type PhaseSimulation, simulatePhases } from "./simulate/phases.ts";
 export { simulateReference } from "./simulate/reference.ts";

@@ -1,3 +1,4 @@
+import { judgeTrees } from "./judge.ts";
 import { phasesBound } from "./model/bounds/phases.ts";
 import { limitOf, referencePs } from "./model/bounds.ts";
 import { isPhaseSchedule, type PhaseSchedule } from "./model/phase-schedule.ts";
@@ -14,9 +15,8 @@ import { simulatePhases } from "./simulate/phases.ts";
 import { simulate } from "./simulate/simulate.ts";
 import { simulateTreeFlow, treeFlowClock } from "./simulate/tree-flow.ts";
 import { boundOfCertificate, treesReport } from "./trees-result.ts";
-import { judgeCertificate } from "./verify/certificate.ts";
+import { throughputOf } from "./verify/certificate.ts";
 import { verifyPhases } from "./verify/phases.ts";
-import { verifyTreeFlow } from "./verify/tree-flow.ts";
 import { verify } from "./verify/verify.ts";
 
 const MAKING: Report["synthesis"] = {
@@ -90,7 +90,8 @@ function reportOfSteps(schedule: Schedule, algorithm: string, replay?: Replay): 
 function reportOfTrees(flow: TreeFlow, algorithm: string): Report {
   const { topology, collective, certificate } = flow;
   const pieces = bestPieces(flow, collective.sizeBytes, treeFlowClock(flow));
-  const { achieved, proof } = judgeCertificate(flow);
+  const { violationCount, certificate: judged } = judgeTrees(flow, { limit: 0 });
+  const [achieved, proof] = [judged?.achieved ?? throughputOf(flow), judged?.proof ?? null];
   const limit = limitOf(topology, collective);
   const report = treesReport({
     flow,
@@ -106,5 +107,5 @@ function reportOfTrees(flow: TreeFlow, algorithm: string): Report {
     notes: [],
     synthesis: MAKING,
   });
-  return { ...report, verified: verifyTreeFlow(flow, { limit: 1 }).violationCount === 0 };
+  return { ...report, verified: violationCount === 0 };
 }

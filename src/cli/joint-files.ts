@@ -11,9 +11,9 @@ import { verifyJoint } from "../verify/joint.ts";
 import { count } from "../words/amounts.ts";
 import { type Context, outJson, outLines } from "./context.ts";
 import { tenantLines, timeLines } from "./joint-report.ts";
-import { collectiveText, networkText } from "./synthesis-report.ts";
+import { networkText } from "./synthesis-report.ts";
 import { labelled, linksJson, linksText } from "./text.ts";
-import { KEPT, writeVerdict } from "./verdict.ts";
+import { KEPT, provedText, writeVerdict } from "./verdict.ts";
 
 const summaries = (joint: JointSchedule) => joint.tenants.map((_, t) => tenantReport(joint, t));
 
@@ -21,12 +21,11 @@ const summaries = (joint: JointSchedule) => joint.tenants.map((_, t) => tenantRe
 export function verifyJointFile(context: Context, file: string, joint: JointSchedule): number {
   const { topology } = joint;
   context.progress({ what: "verifying" });
-  const collectives = joint.tenants.map(({ collective }) => collectiveText(collective)).join("; ");
   const judged = {
     file,
-    topology,
+    schedule: joint,
     about: { collectives: summaries(joint) },
-    what: `${collectives} on ${topology.name}`,
+    what: joint.tenants.map(({ collective }) => provedText(topology, collective)).join("; "),
     transfers: jointTransferCount(joint),
     ps: jointEndPs(joint),
   };

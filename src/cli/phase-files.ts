@@ -2,6 +2,7 @@ import { explainPhases } from "../explain/phases.ts";
 import { phaseTransfersOrNull } from "../exporters/steps.ts";
 import type { PhaseSchedule } from "../model/phase-schedule.ts";
 import { perDimensionOf } from "../phases-result.ts";
+import { collectiveFacts } from "../record.ts";
 import { timingOf, topologySummary } from "../result.ts";
 import { simulatePhases } from "../simulate/phases.ts";
 import { verifyPhases } from "../verify/phases.ts";
@@ -10,7 +11,7 @@ import { type Context, outJson, outLines } from "./context.ts";
 import { dimensionLines } from "./dimension-lines.ts";
 import { networkText, sizedText } from "./synthesis-report.ts";
 import { labelled, labelledTable, timingCells } from "./text.ts";
-import { KEPT, writeVerdict } from "./verdict.ts";
+import { KEPT, provedText, writeVerdict } from "./verdict.ts";
 
 const phasesText = (schedule: PhaseSchedule): string =>
   `${count(schedule.chunk.length, "phase")} of ${count(schedule.collective.chunksPerNpu, "chunk")}`;
@@ -28,9 +29,9 @@ export function verifyPhasesFile(context: Context, file: string, schedule: Phase
   const verification = verifyPhases(schedule, { limit: KEPT });
   const judged = {
     file,
-    topology,
-    about: { collective: collectiveFields(schedule), phases: schedule.chunk.length },
-    what: `${sizedText(schedule.collective)} on ${topology.name}`,
+    schedule,
+    about: { collective: collectiveFacts(topology, schedule.collective), phases: schedule.chunk.length },
+    what: provedText(topology, schedule.collective),
     transfers: verification.violationCount === 0 ? phaseTransfersOrNull(schedule) : null,
     counted: phasesText(schedule),
     ps: endPs.reduce((last, end) => Math.max(last, end), 0),

@@ -4,6 +4,7 @@ import { looksLikeProgram, readProgram } from "../import/program.ts";
 import type { Program } from "../model/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../model/runtimes.ts";
 import { limitViolations } from "../programs.ts";
+import { recordOfProgram } from "../record.ts";
 import { type ProgramVerification, verifyProgram } from "../verify/program.ts";
 import type { ProgramViolation } from "../verify/program-violation.ts";
 import { count } from "../words/amounts.ts";
@@ -12,7 +13,9 @@ import { programSizeText, programText } from "../words/program-text.ts";
 import { oneOf, refuseOptions, textOf } from "../words/values.ts";
 import { type Context, outJson } from "./context.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
-import { KEPT } from "./verdict.ts";
+import { recording } from "./record-file.ts";
+import { KEPT, writeRecorded } from "./verdict.ts";
+import { version } from "./version.ts";
 
 /** A program with the text that it was read from. */
 export interface ProgramFile {
@@ -101,6 +104,7 @@ export function verifyProgramFile(context: Context, { file, text, program }: Pro
   const notes = all.filter(({ severity }) => severity === "warning");
   const errorCount = errors.length + Math.max(0, judged.violationCount - judged.violations.length);
   const correct = errorCount === 0;
+  const recorded = recording(context)(correct, () => recordOfProgram({ program, text }, judged.modes, target, version));
   if (json) {
     outJson(context, {
       schema: "banyan/verification@1",
@@ -108,13 +112,14 @@ export function verifyProgramFile(context: Context, { file, text, program }: Pro
       program: programJson(program),
       target,
       correct,
+      ...recorded.json,
       modes: judged.modes,
       facts: judged.facts,
       results: judged.results,
       violationCount: errorCount,
       violations: all.map(violationJson),
     });
-    return correct ? 0 : 1;
+    return writeRecorded(context, correct, recorded);
   }
   const lines = errors.slice(0, SHOWN).map(({ message }) => `  ${message}`);
   if (errorCount > lines.length)
@@ -133,5 +138,5 @@ export function verifyProgramFile(context: Context, { file, text, program }: Pro
       `${[`${style.bad("wrong")}: ${count(errorCount, "violation")} in ${nameOf(file)}`, ...lines, ...warnings].join("\n")}\n`,
     );
   }
-  return correct ? 0 : 1;
+  return writeRecorded(context, correct, recorded);
 }

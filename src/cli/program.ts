@@ -150,7 +150,9 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
   networkOptions(
     add("verify", "<FILE>", "judge a schedule or a program: exit code 1 and every violation where it is wrong")
       .option("--topology <TOPO>", `refuse a schedule for another network: ${TOPO}`)
-      .option("--target <runtime>", "programs: also hold it against the limits of msccl, azure, rccl or mscclpp"),
+      .option("--target <runtime>", "programs: also hold it against the limits of msccl, azure, rccl or mscclpp")
+      .option("--record <file>", "where it is correct, write down what was verified: kind, bytes, hashes, time, limit")
+      .option("--record-of <file>", "is it still what this record says? exit code 1 and every difference where not"),
   );
 
   networkOptions(

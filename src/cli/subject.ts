@@ -38,7 +38,8 @@ export async function subjectOf(
     if (text === null || isScheduleText(text)) {
       refuseMaking(context, argument);
       const algorithm = algorithmOfFile(algorithmTold(openSource(argument, "the file")));
-      return { kind: "schedule", schedule: await scheduleOf(context, argument), report: null, algorithm };
+      const schedule = await scheduleOf(context, argument);
+      return { kind: "schedule", schedule, report: null, name: nameOf(argument), algorithm };
     }
   }
   if (textOf(context.options, "topology") !== undefined)

@@ -1,36 +1,25 @@
 import { piecesOf } from "../exporters/steps.ts";
+import { judgeTrees } from "../judge.ts";
 import { describeWitness } from "../model/bounds.ts";
 import { format, toNumber } from "../model/rational.ts";
 import { listedTrees, type TreeFlow } from "../model/tree-flow.ts";
 import { treeTransfers } from "../model/tree-steps.ts";
 import { heightsOf } from "../model/tree-times.ts";
 import { toExactGBps } from "../model/units.ts";
+import { collectiveFacts, recordOfJudged } from "../record.ts";
 import { timingOf, topologySummary } from "../result.ts";
 import { simulateTreeFlow } from "../simulate/tree-flow.ts";
 import { utilisation } from "../simulate/utilisation.ts";
 import { boundOfCertificate } from "../trees-result.ts";
-import { type CertificateVerdict, judgeCertificate } from "../verify/certificate.ts";
-import { verifyTreeFlow } from "../verify/tree-flow.ts";
-import type { Violation } from "../verify/violation.ts";
+import type { CertificateVerdict } from "../verify/certificate.ts";
 import { count, gbpsText, percent } from "../words/amounts.ts";
 import { type Context, outJson, outLines } from "./context.ts";
+import { recording } from "./record-file.ts";
 import { networkText } from "./synthesis-report.ts";
 import { labelled, labelledTable, linksJson, linksText, timingCells } from "./text.ts";
 import { treesText } from "./trees-report.ts";
-import { KEPT, violationJson, violationLines } from "./verdict.ts";
-
-/** Trees and the certificate as their judges see them: faulty trees have no throughput. */
-function judged(flow: TreeFlow): {
-  readonly violations: readonly Violation[];
-  readonly violationCount: number;
-  readonly truncated: boolean;
-  readonly verdict: CertificateVerdict | null;
-} {
-  const trees = verifyTreeFlow(flow, { limit: KEPT });
-  if (trees.violationCount > 0) return { ...trees, verdict: null };
-  const verdict = judgeCertificate(flow);
-  return { violations: verdict.violations, violationCount: verdict.violations.length, truncated: false, verdict };
-}
+import { KEPT, provedNetworkText, provedText, violationJson, violationLines, writeRecorded } from "./verdict.ts";
+import { version } from "./version.ts";
 
 /** Returns what a certificate proves in a phrase. */
 function proofText(flow: TreeFlow, { proof }: CertificateVerdict): string {
@@ -47,18 +36,19 @@ export function verifyTreesFile(context: Context, file: string, flow: TreeFlow):
   const { json, quiet, style } = context;
   const { topology, collective } = flow;
   context.progress({ what: "verifying" });
-  const { violations, violationCount, truncated, verdict } = judged(flow);
+  const { violations, violationCount, truncated, certificate: verdict } = judgeTrees(flow, { limit: KEPT });
   const correct = violationCount === 0;
+  const recorded = recording(context)(correct, () => recordOfJudged(flow, version));
   if (json) {
-    const { kind, sizeBytes } = collective;
     const proof = verdict?.proof ?? null;
     outJson(context, {
       schema: "banyan/verification@1",
       file,
-      topology: { name: topology.name, hash: topologySummary(topology).hash },
-      collective: { kind, sizeBytes },
+      topology: topologySummary(topology),
+      collective: collectiveFacts(topology, collective),
       trees: listedTrees(flow),
       correct,
+      ...recorded.json,
       throughput:
         verdict === null
           ? null
@@ -79,14 +69,14 @@ export function verifyTreesFile(context: Context, file: string, flow: TreeFlow):
       violations: violationJson(topology, violations),
     });
   } else if (correct && verdict !== null) {
-    const what = `${treesText(flow)} make ${gbpsText(toNumber(toExactGBps(verdict.achieved)))} (${format(toExactGBps(verdict.achieved))})`;
+    const what = `${treesText(flow)} make ${provedText(topology, collective)} ${provedNetworkText(topology)} at ${gbpsText(toNumber(toExactGBps(verdict.achieved)))} (${format(toExactGBps(verdict.achieved))})`;
     if (!quiet) context.out(`${style.good("correct")}: ${what}; ${proofText(flow, verdict)}\n`);
   } else {
     context.out(
       `${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}\n${violationLines(violations, violationCount, truncated).join("\n")}\n`,
     );
   }
-  return correct ? 0 : 1;
+  return writeRecorded(context, correct, recorded);
 }
 
 /** `banyan simulate FILE` for a file of trees. */
@@ -94,7 +84,7 @@ export function simulateTreesFile(context: Context, file: string, flow: TreeFlow
   const { json, style } = context;
   const { topology, collective } = flow;
   context.progress({ what: "verifying" });
-  const { violationCount, verdict } = judged(flow);
+  const { violationCount, certificate: verdict } = judgeTrees(flow, { limit: 0 });
   if (violationCount > 0)
     context.note(`these trees are wrong (${count(violationCount, "violation")}; \`banyan verify ${file}\` lists them)`);
   if (verdict === null) return 1;

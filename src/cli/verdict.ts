@@ -1,9 +1,17 @@
-import { linkNames, type Topology, topologyHash } from "../model/topology.ts";
+import type { Collective } from "../model/collective.ts";
+import type { JointSchedule } from "../model/joint-schedule.ts";
+import type { AnySchedule } from "../model/schedule.ts";
+import { linkCount, linkNames, type Topology, topologyHash } from "../model/topology.ts";
 import { formatTime, toUs } from "../model/units.ts";
+import { collectiveFacts, recordOfJudged } from "../record.ts";
+import { topologySummary } from "../result.ts";
 import type { Verification } from "../verify/schedule.ts";
 import { KEPT, type Violation } from "../verify/violation.ts";
 import { count } from "../words/amounts.ts";
 import { type Context, outJson } from "./context.ts";
+import { type Recorded, recording } from "./record-file.ts";
+import { collectiveText } from "./synthesis-report.ts";
+import { version } from "./version.ts";
 
 /** The first so many violations are shown; --json has more. */
 const SHOWN = 20;
@@ -13,10 +21,10 @@ export { KEPT };
 /** What was judged, of one collective or of several. */
 export interface Judged {
   readonly file: string;
-  readonly topology: Topology;
+  readonly schedule: AnySchedule | JointSchedule;
   /** The collectives, as --json names them: `collective` or `collectives`. */
   readonly about: Readonly<Record<string, unknown>>;
-  /** The collectives and their network in words. */
+  /** The collectives and who takes part, in words. */
   readonly what: string;
   /** null where it has none: switches sum. */
   readonly transfers: number | null;
@@ -52,10 +60,22 @@ export function violationLines(violations: readonly Found[], violationCount: num
   return lines;
 }
 
-/** Writes the verdict; returns the exit code. */
+/** Returns "all-reduce of 9 MiB, 9 chunks of 1 MiB, among all 9 NPUs": what a schedule was proved to make. */
+export function provedText(topology: Topology, collective: Collective): string {
+  const { participants, deliveries } = collectiveFacts(topology, collective);
+  const who = participants === topology.npuCount ? "all" : `${participants} of`;
+  const custom = deliveries === undefined ? "" : `, ${count(deliveries, "delivery", "deliveries")}`;
+  return `${collectiveText(collective)}${custom}, among ${who} ${count(topology.npuCount, "NPU")}`;
+}
+
+/** Returns "of mesh:3x3 (24 links, hash ef1df2e5bb323451)": a name is what a file says, the hash is what it has. */
+export const provedNetworkText = (topology: Topology): string =>
+  `of ${topology.name} (${count(linkCount(topology), "link")}, hash ${topologyHash(topology)})`;
+
+/** Writes the verdict, and records where they are asked for; returns the exit code. */
 export function writeVerdict(
   context: Context,
-  { file, topology, about, what, transfers, counted, ps }: Judged,
+  { file, schedule, about, what, transfers, counted, ps }: Judged,
   {
     violations,
     violationCount,
@@ -63,25 +83,34 @@ export function writeVerdict(
   }: Omit<Verification, "violations"> & { readonly violations: readonly Found[] },
 ): number {
   const { json, quiet, style } = context;
+  const { topology } = schedule;
   const correct = violationCount === 0;
+  const recorded = recording(context)(correct, () => recordOfJudged(schedule, version));
   if (json) {
     outJson(context, {
       schema: "banyan/verification@1",
       file,
-      topology: { name: topology.name, hash: topologyHash(topology) },
+      topology: topologySummary(topology),
       ...about,
       transfers,
       correct,
+      ...recorded.json,
       violationCount,
       truncated,
       violations: violationJson(topology, violations),
     });
   } else if (correct) {
     const verdict = `${style.good("correct")}: ${counted ?? count(transfers ?? 0, "transfer")} make ${what}`;
-    if (!quiet) context.out(`${verdict} in ${formatTime(ps)}\n`);
+    if (!quiet) context.out(`${verdict} ${provedNetworkText(topology)} in ${formatTime(ps)}\n`);
   } else {
     const lines = violationLines(violations, violationCount, truncated);
     context.out(`${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}\n${lines.join("\n")}\n`);
   }
-  return correct ? 0 : 1;
+  return writeRecorded(context, correct, recorded);
+}
+
+/** Writes what records came to, below the verdict; returns the exit code. */
+export function writeRecorded({ json, quiet, out }: Context, correct: boolean, { lines, same }: Recorded): number {
+  if (!json && lines.length > 0 && !(quiet && same)) out(`${lines.join("\n")}\n`);
+  return correct && same ? 0 : 1;
 }

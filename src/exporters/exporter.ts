@@ -1,4 +1,5 @@
 import { InputError } from "../errors.ts";
+import { refuseWrong } from "../judge.ts";
 import type { AnySchedule } from "../model/schedule.ts";
 import type { Topology } from "../model/topology.ts";
 import { demandForwarding, isTreeFlow } from "../model/tree-flow.ts";
@@ -32,6 +33,8 @@ export interface Exporter {
   readonly extension: string;
   /** Options of programs that it takes. */
   readonly takes?: readonly ProgramOption[];
+  /** What it writes is carried out: of a file that is wrong nothing is written. */
+  readonly runs?: true;
   /** It writes a folder of files. */
   readonly folder?: true;
   /** Throws InputError where the world lacks what the format needs; asked before long work. */
@@ -55,6 +58,7 @@ export async function exportTo(exporter: Exporter, world: World, subject: Subjec
     const { schedule } = subject;
     if (isTreeFlow(schedule) && exporter.lacks?.(schedule) === "messages")
       demandForwarding(schedule, `--to ${exporter.name}`);
+    if (exporter.runs === true && subject.report === null) refuseWrong(schedule, subject.name ?? "the schedule");
     return exporter.fromSchedule(world, subject, path);
   }
   if (subject.kind === "program" && exporter.fromProgram !== undefined)

@@ -102,6 +102,7 @@ async function synthesizeTrees(world: World, topology: Topology): Promise<Schedu
 export const PROGRAM_EXPORTERS: readonly Exporter[] = [
   {
     name: "msccl-xml",
+    runs: true,
     extension: ".xml",
     description: "a program for microsoft/msccl, Azure's executor or RCCL: --dialect; several by size: --sizes",
     takes: ["dialect", "placement", "instances", "parts", "threadBlocks", "protocol", "minBytes", "maxBytes"],
@@ -118,6 +119,7 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
   },
   {
     name: "mscclpp-json",
+    runs: true,
     extension: ".json",
     description: "an execution plan for MSCCL++",
     takes: ["placement", "instances", "protocol", "minBytes", "maxBytes"],

@@ -16,6 +16,7 @@ function pythonExporter(
     name,
     description,
     extension: ".py",
+    runs: true,
     lacks: lacksMessages,
     fromSchedule(world, subject, path) {
       const output = world.file(path);

@@ -48,6 +48,7 @@ function networkExporter(
 export const SIMULATOR_EXPORTERS: readonly Exporter[] = [
   {
     name: "chakra",
+    runs: true,
     extension: "",
     folder: true,
     description: "a folder of Chakra execution traces, one for each NPU, and the workload that starts them",
@@ -62,6 +63,7 @@ export const SIMULATOR_EXPORTERS: readonly Exporter[] = [
   },
   {
     name: "astra-sim",
+    runs: true,
     extension: "",
     folder: true,
     description: "a folder of all that ASTRA-sim needs to run a schedule: traces, network, system, memory, command",
@@ -81,6 +83,7 @@ export const SIMULATOR_EXPORTERS: readonly Exporter[] = [
   networkExporter("forestcoll-json", ".json", "a network as ForestColl's graph of capacities", forestCapacity),
   {
     name: "forestcoll-xml",
+    runs: true,
     extension: ".xml",
     description: "trees as ForestColl's XML",
     lacks: (schedule) => (isTreeFlow(schedule) ? null : "trees"),

@@ -10,7 +10,10 @@ import type { World } from "./world.ts";
 export interface ScheduleSubject {
   readonly kind: "schedule";
   readonly schedule: AnySchedule;
+  /** Null where it was read: then nobody has judged it yet. */
   readonly report: Report | null;
+  /** What messages call it: its file. */
+  readonly name?: string;
   /** Read from a file: what reports say of its algorithm. */
   readonly algorithm?: string;
   /** Parts into which each tree's data is best cut for the runtime. */

@@ -1,4 +1,4 @@
-import type { Collective, NamedCollective, Placement } from "./collective.ts";
+import { type Collective, membersOf, type NamedCollective, type Placement } from "./collective.ts";
 import { ceil, compare, format, multiply, type Rational, rational } from "./rational.ts";
 
 /** Where a chunk stands: at the member of its block, at the block's target, at the root, or at every member of its group. */
@@ -128,3 +128,19 @@ const where = (place: Place): string =>
     : place === "root"
       ? "at the root alone"
       : `at its ${place} alone`;
+
+/**
+ * Returns how many (chunk, NPU) pairs of the postcondition need something from elsewhere: a chunk that the NPU does not have,
+ * or contributions of others. 0 means that there is nothing to do. The placements must be well-formed. O(members of placements).
+ */
+export function deliveryCount(collective: Collective): number {
+  const { chunkCount, reduces, pre, post } = collective;
+  let count = 0;
+  for (let chunk = 0; chunk < chunkCount; chunk++) {
+    const holders = membersOf(collective, pre, chunk);
+    for (const npu of membersOf(collective, post, chunk)) {
+      if (reduces ? holders.length > 1 || holders[0] !== npu : !holders.includes(npu)) count++;
+    }
+  }
+  return count;
+}

@@ -67,7 +67,7 @@ function anyCollective(topology: Topology): fc.Arbitrary<Collective> {
       groupSize: npus.length,
       groupMembers: Int32Array.from(npus),
       rootRank: 0,
-      sizeBytes: num + 1,
+      sizeBytes: Math.ceil(((num + 1) * lists.length) / 7),
       chunksPerNpu: 1,
       chunkCount: lists.length,
       chunkBytes: rational(num + 1, 7),

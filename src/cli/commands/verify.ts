@@ -3,22 +3,25 @@ import { isJoint } from "../../import/schedule-text.ts";
 import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
 import { isTreeFlow } from "../../model/tree-flow.ts";
+import { collectiveFacts } from "../../record.ts";
 import { verify } from "../../verify/verify.ts";
-import { textOf } from "../../words/values.ts";
+import { refuseOptions, textOf } from "../../words/values.ts";
 import type { Context } from "../context.ts";
 import { verifyJointFile } from "../joint-files.ts";
 import { verifyPhasesFile } from "../phase-files.ts";
 import { programFileOf, verifyProgramFile } from "../program-files.ts";
 import { isFolder, verifyProgramFolder } from "../program-folder.ts";
 import { anyScheduleOf } from "../schedule-file.ts";
-import { collectiveText } from "../synthesis-report.ts";
 import { verifyTreesFile } from "../tree-files.ts";
-import { KEPT, writeVerdict } from "../verdict.ts";
+import { KEPT, provedText, writeVerdict } from "../verdict.ts";
 
 /** `banyan verify FILE`: exit code 1 and the violations where the schedule or program is wrong. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const file = args[0] as string;
-  if (isFolder(file)) return verifyProgramFolder(context, file);
+  if (isFolder(file)) {
+    refuseOptions(context.options, ["record", "recordOf"], "a file of a schedule or program in place of a folder");
+    return verifyProgramFolder(context, file);
+  }
   const found = programFileOf(context, file);
   if (found !== null) return verifyProgramFile(context, found);
   const target = textOf(context.options, "target");
@@ -33,12 +36,11 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     onProgress: (done, total) => context.progress({ what: "verifying", done, total, unit: "NPUs" }),
   });
   const { topology, collective } = schedule;
-  const { kind, sizeBytes, chunksPerNpu } = collective;
   const judged = {
     file,
-    topology,
-    about: { collective: { kind, sizeBytes, chunksPerNpu } },
-    what: `${collectiveText(collective)} on ${topology.name}`,
+    schedule,
+    about: { collective: collectiveFacts(topology, collective) },
+    what: provedText(topology, collective),
     transfers: transfersOf(schedule),
     ps: makespanOf(schedule),
   };

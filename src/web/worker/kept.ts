@@ -1,11 +1,6 @@
 import { InputError } from "../../errors.ts";
-import { isPhaseSchedule } from "../../model/phase-schedule.ts";
-import type { AnySchedule } from "../../model/schedule.ts";
-import { isTreeFlow } from "../../model/tree-flow.ts";
+import { judge } from "../../judge.ts";
 import { algorithmOfFile, reportOfFile } from "../../report-file.ts";
-import { verifyPhases } from "../../verify/phases.ts";
-import { verifyTreeFlow } from "../../verify/tree-flow.ts";
-import { verify } from "../../verify/verify.ts";
 import type { ScheduleRef } from "../protocol.ts";
 import { type GivenSchedule, scheduleIn } from "./given-subject.ts";
 import type { Tools } from "./handlers.ts";
@@ -16,13 +11,6 @@ import { toldOf } from "./told.ts";
 /** So many violations of a file are told. */
 const MOST_TOLD = 20;
 
-/** Returns what the judge finds wrong with a schedule, in sentences; the first few. */
-function violationsOf(schedule: AnySchedule): readonly string[] {
-  const limit = { limit: MOST_TOLD };
-  if (isPhaseSchedule(schedule)) return toldOf(verifyPhases(schedule, limit));
-  return toldOf(isTreeFlow(schedule) ? verifyTreeFlow(schedule, limit) : verify(schedule, limit));
-}
-
 /** Returns a schedule that was read, judged, simulated and bounded. Throws InputError where it is too wrong for that. */
 export function judged(
   { schedule, algorithm }: Pick<GivenSchedule, "schedule" | "algorithm">,
@@ -30,7 +18,7 @@ export function judged(
   { engine, progress }: Pick<Tools, "engine" | "progress">,
 ): Kept & { readonly violations: readonly string[] } {
   progress({ what: "verifying" });
-  const violations = violationsOf(schedule);
+  const violations = toldOf(judge(schedule, { limit: MOST_TOLD }));
   progress({ what: "simulating" });
   try {
     return { schedule, report: reportOfFile(schedule, engine.kernels.replay, algorithmOfFile(algorithm)), violations };

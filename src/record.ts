@@ -1,0 +1,235 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
+import { scheduleBysParts } from "./export/bys.ts";
+import { jointScheduleJsonParts } from "./export/joint-schedule-json.ts";
+import { phasesJsonParts } from "./export/phases-json.ts";
+import { topologyToJson } from "./export/topology-json.ts";
+import { treeFlowJsonParts } from "./export/tree-flow-json.ts";
+import { isJoint } from "./import/schedule-text.ts";
+import { refuseWrong } from "./judge.ts";
+import { jointLimitOf } from "./model/bounds/joint.ts";
+import { type Bound, limitOf } from "./model/bounds.ts";
+import type { Collective } from "./model/collective.ts";
+import { deliveryCount } from "./model/collective-definition.ts";
+import { type JointSchedule, jointEndPs } from "./model/joint-schedule.ts";
+import { isPhaseSchedule } from "./model/phase-schedule.ts";
+import type { Program } from "./model/program.ts";
+import { format } from "./model/rational.ts";
+import { type AnySchedule, makespanOf } from "./model/schedule.ts";
+import { isSlotSchedule } from "./model/slot-schedule.ts";
+import type { Topology } from "./model/topology.ts";
+import { isTreeFlow, type TreeFlow } from "./model/tree-flow.ts";
+import { bestPieces } from "./model/tree-pieces.ts";
+import { toExactGBps } from "./model/units.ts";
+import { type BoundReport, boundReport, topologySummary } from "./result.ts";
+import { simulateTreeFlow, treeFlowClock } from "./simulate/tree-flow.ts";
+import { boundOfCertificate } from "./trees-result.ts";
+import { judgeCertificate } from "./verify/certificate.ts";
+
+export const RECORD_SCHEMA = "banyan/verification-record@1";
+
+/** What a collective was proved to be. */
+export interface CollectiveFacts {
+  readonly kind: string;
+  readonly sizeBytes: number;
+  readonly chunksPerNpu: number;
+  readonly chunks: number;
+  /** Exact bytes of a chunk, "1048576" or "2400/7". */
+  readonly chunkBytes: string;
+  readonly reduces: boolean;
+  readonly groups: number;
+  readonly groupSize: number;
+  /** Members over all groups. */
+  readonly participants: number;
+  /** Name of the root, where the kind has one. */
+  readonly root?: string;
+  /** Custom: (chunk, NPU) pairs that need something from elsewhere. */
+  readonly deliveries?: number;
+}
+
+/** What was verified, so that it can be told later whether it is still the same. Times are picoseconds. */
+export interface VerificationRecord {
+  readonly schema: typeof RECORD_SCHEMA;
+  /** The version of Banyan that verified it. */
+  readonly version: string;
+  readonly topology: { name: string; npus: number; switches: number; links: number; hash: string; sha256: string };
+  readonly collectives: readonly CollectiveFacts[];
+  readonly schedule: {
+    readonly kind: "steps" | "slots" | "trees" | "phases" | "joint";
+    /** The format whose bytes, as `banyan export FILE --to` it writes them, have this hash. */
+    readonly as: "bys" | "json";
+    readonly sha256: string;
+  };
+  readonly time: {
+    /** Planned; of trees simulated, with as many pieces as are fastest. */
+    readonly ps: number;
+    /** Trees: exact GB/s with ever more pieces. */
+    readonly throughputGBps?: string;
+  };
+  /** What no schedule beats, exact microseconds ("8005", "24015/3"), and why. */
+  readonly limit: Pick<BoundReport, "kind" | "witness" | "because"> & { readonly exactUs: string };
+}
+
+const ROOTED: readonly string[] = ["broadcast", "reduce", "gather", "scatter"];
+
+/** Returns what is said of a collective that was judged. O(chunks) for custom ones. */
+export function collectiveFacts(topology: Topology, collective: Collective): CollectiveFacts {
+  const { kind, sizeBytes, chunksPerNpu, chunkCount, chunkBytes, reduces, groupCount, groupSize } = collective;
+  const { groupMembers, rootRank } = collective;
+  return {
+    kind,
+    sizeBytes,
+    chunksPerNpu,
+    chunks: chunkCount,
+    chunkBytes: format(chunkBytes),
+    reduces,
+    groups: groupCount,
+    groupSize,
+    participants: new Set(groupMembers).size,
+    ...(ROOTED.includes(kind) && groupCount === 1
+      ? { root: topology.nodeNames[groupMembers[rootRank]] as string }
+      : {}),
+    ...(kind === "custom" ? { deliveries: deliveryCount(collective) } : {}),
+  };
+}
+
+/** Returns the SHA-256 of texts (as UTF-8) and bytes that follow each other, in hexadecimal. 200 MB/s. */
+export function sha256Of(parts: Iterable<string | Uint8Array>): string {
+  const hash = sha256.create();
+  const encoder = new TextEncoder();
+  for (const part of parts) hash.update(typeof part === "string" ? encoder.encode(part) : part);
+  return bytesToHex(hash.digest());
+}
+
+function scheduleFacts(schedule: AnySchedule | JointSchedule): VerificationRecord["schedule"] {
+  if (isJoint(schedule)) return { kind: "joint", as: "json", sha256: sha256Of(jointScheduleJsonParts(schedule)) };
+  if (isTreeFlow(schedule)) return { kind: "trees", as: "json", sha256: sha256Of(treeFlowJsonParts(schedule)) };
+  if (isPhaseSchedule(schedule)) return { kind: "phases", as: "json", sha256: sha256Of(phasesJsonParts(schedule)) };
+  const kind = isSlotSchedule(schedule) ? "slots" : "steps";
+  return { kind, as: "bys", sha256: sha256Of(scheduleBysParts(schedule)) };
+}
+
+/** Returns the least proved limit: that of the certificate of trees where it is tighter than the cuts that are tried. */
+function limitFor(schedule: AnySchedule | JointSchedule): Bound {
+  const { topology } = schedule;
+  if (isJoint(schedule)) {
+    return jointLimitOf(
+      topology,
+      schedule.tenants.map((tenant) => tenant.collective),
+    );
+  }
+  if (isTreeFlow(schedule) && schedule.certificate !== null) {
+    const { proof } = judgeCertificate(schedule);
+    if (proof?.holdsFor === "every schedule") return boundOfCertificate(schedule, schedule.certificate, proof.bound);
+  }
+  return limitOf(topology, schedule.collective);
+}
+
+function timeOf(schedule: AnySchedule | JointSchedule): VerificationRecord["time"] {
+  if (isJoint(schedule)) return { ps: jointEndPs(schedule) };
+  if (isPhaseSchedule(schedule)) return { ps: schedule.endPs.reduce((last, end) => Math.max(last, end), 0) };
+  return isTreeFlow(schedule) ? timeOfTrees(schedule) : { ps: makespanOf(schedule) };
+}
+
+function timeOfTrees(flow: TreeFlow): VerificationRecord["time"] {
+  const { ps } = simulateTreeFlow(flow, bestPieces(flow, flow.collective.sizeBytes, treeFlowClock(flow)));
+  return { ps, throughputGBps: format(toExactGBps(judgeCertificate(flow).achieved)) };
+}
+
+/**
+ * Returns the record of a correct schedule: what it is, hashes that others can compute (`sha256sum` of what `banyan export`
+ * writes), when it ends, and what no schedule beats. `version`: of the caller. Throws WrongScheduleError for one that is not
+ * correct. O(transfers + links), and as `verify` and `limitOf`.
+ */
+export function recordOf(schedule: AnySchedule | JointSchedule, version: string): VerificationRecord {
+  refuseWrong(schedule, "the schedule");
+  return recordOfJudged(schedule, version);
+}
+
+/** Returns the same of a schedule that was found correct. */
+export function recordOfJudged(schedule: AnySchedule | JointSchedule, version: string): VerificationRecord {
+  const { topology } = schedule;
+  const collectives = isJoint(schedule) ? schedule.tenants.map((tenant) => tenant.collective) : [schedule.collective];
+  const limit = limitFor(schedule);
+  const sizeBytes = collectives.reduce((sum, one) => sum + one.sizeBytes, 0);
+  const { exact, kind, witness, because } = boundReport(topology, { sizeBytes }, limit);
+  return {
+    schema: RECORD_SCHEMA,
+    version,
+    topology: { ...topologySummary(topology), sha256: sha256Of([topologyToJson(topology)]) },
+    collectives: collectives.map((one) => collectiveFacts(topology, one)),
+    schedule: scheduleFacts(schedule),
+    time: timeOf(schedule),
+    limit: { exactUs: exact, kind, witness, because },
+  };
+}
+
+/** What was verified of a program: its text, byte for byte. */
+export interface ProgramRecord {
+  readonly schema: typeof RECORD_SCHEMA;
+  readonly version: string;
+  readonly program: { name: string; machine: string; collective: string; ranks: number; chunks: number };
+  /** In place, out of place, or both. */
+  readonly modes: readonly string[];
+  /** The runtime whose limits it was held against. */
+  readonly target: string | null;
+  readonly sha256: string;
+}
+
+/** Returns the record of a correct program, whose file is `text`. */
+export function recordOfProgram(
+  { program, text }: { readonly program: Program; readonly text: string },
+  modes: readonly string[],
+  target: string | null,
+  version: string,
+): ProgramRecord {
+  const { name, machine, collective, rankCount, loopChunks } = program;
+  return {
+    schema: RECORD_SCHEMA,
+    version,
+    program: { name, machine, collective, ranks: rankCount, chunks: loopChunks },
+    modes,
+    target,
+    sha256: sha256Of([text]),
+  };
+}
+
+/** One thing that a record says otherwise. */
+export interface Difference {
+  /** "time.ps", "collectives[0].sizeBytes". */
+  readonly path: string;
+  readonly recorded: unknown;
+  readonly now: unknown;
+}
+
+/** Another version may prove a tighter limit of the same schedule, so these do not tell schedules apart. */
+const OF_THE_VERIFIER = /^(version|limit)\b/;
+
+/**
+ * Returns in what a record and a new one differ: `differences` say that something else was verified, `notes` that another
+ * version did, or proved another limit. Values are compared by what JSON keeps of them.
+ */
+export function compareRecords(
+  recorded: unknown,
+  now: VerificationRecord | ProgramRecord,
+): { readonly differences: readonly Difference[]; readonly notes: readonly Difference[] } {
+  const [before, after] = [leaves(recorded), leaves(now)];
+  const differing: Difference[] = [];
+  for (const path of new Set([...before.keys(), ...after.keys()])) {
+    const [old, own] = [before.get(path), after.get(path)];
+    if (old !== own) differing.push({ path, recorded: old, now: own });
+  }
+  const isNote = ({ path }: Difference): boolean => OF_THE_VERIFIER.test(path);
+  return { differences: differing.filter((one) => !isNote(one)), notes: differing.filter(isNote) };
+}
+
+/** Returns the texts, numbers, flags and nulls inside a value by their paths, and how long its lists are. */
+function leaves(value: unknown, path = "", found = new Map<string, unknown>()): Map<string, unknown> {
+  if (Array.isArray(value)) {
+    found.set(`${path}.length`, value.length);
+    for (const [i, entry] of value.entries()) leaves(entry, `${path}[${i}]`, found);
+  } else if (typeof value === "object" && value !== null) {
+    for (const [key, entry] of Object.entries(value)) leaves(entry, path === "" ? key : `${path}.${key}`, found);
+  } else if (value !== undefined) found.set(path, value);
+  return found;
+}
