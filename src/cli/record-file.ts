@@ -44,7 +44,10 @@ export function recording(
     output?.write([`${JSON.stringify(now, null, 2)}\n`]);
     const written = output === undefined ? [] : [`  record: ${output.path}`];
     if (recorded === undefined) return { json: { record: output?.path }, lines: written, same: true };
-    const { differences, notes } = compareRecords(recorded, now);
+    const wrongKind = "program" in recorded !== "program" in now;
+    const { differences, notes } = wrongKind
+      ? { differences: [{ path: "what was verified", recorded: kindOf(recorded), now: kindOf(now) }], notes: [] }
+      : compareRecords(recorded, now);
     const same = differences.length === 0;
     const verdict = same
       ? `${style.good("same")}: what ${nameOf(of as string)} records`
@@ -64,6 +67,7 @@ export function recording(
   };
 }
 
+const kindOf = (record: object): string => ("program" in record ? "a program" : "a schedule");
 const valueText = (value: unknown): string => (value === undefined ? "nothing" : shown(value));
 const differenceText = ({ path, recorded, now }: Difference): string =>
   `  ${path} was ${valueText(recorded)}, is ${valueText(now)}`;

@@ -181,7 +181,7 @@ describe("banyan verify", () => {
   it("says in one line that a schedule is correct, and nothing with --quiet", async () => {
     await run("synth ring:4@50GB/s,1us --collective allgather --size 4MB --quiet -o ok.json");
     expect(await run("verify ok.json --topology ring:4@50GB/s,1us")).toBe(
-      "correct: 12 transfers make all-gather of 4 MB, 4 chunks of 1 MB on ring:4@50GB/s,1us in 42 us\n",
+      "correct: 12 transfers make all-gather of 4 MB, 4 chunks of 1 MB, among all 4 NPUs of ring:4@50GB/s,1us (8 links, hash 707af383948390a5) in 42 us\n",
     );
     expect(await run("verify ok.json --quiet")).toBe("");
     expect(await json("verify ok.json")).toMatchObject({ correct: true, transfers: 12, violations: [] });
