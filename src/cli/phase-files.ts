@@ -1,4 +1,3 @@
-import { explainPhases } from "../explain/phases.ts";
 import { phaseTransfersOrNull } from "../exporters/steps.ts";
 import type { PhaseSchedule } from "../model/phase-schedule.ts";
 import { perDimensionOf } from "../phases-result.ts";
@@ -93,11 +92,4 @@ export function simulatePhasesFile(context: Context, file: string, schedule: Pha
     lines.map((line) => `  ${line}`),
   );
   return 0;
-}
-
-/** Returns what a file of phases does, in words; of wrong phases what is wrong. */
-export function phasesLines({ style }: Context, file: string, schedule: PhaseSchedule): string[] {
-  const { violations, violationCount } = verifyPhases(schedule, { limit: 1 });
-  if (violationCount === 0) return explainPhases(schedule);
-  return [`${style.bad("wrong")}: ${violations[0]?.message} (\`banyan verify ${file}\` says all)`];
 }

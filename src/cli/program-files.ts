@@ -128,10 +128,11 @@ export function verifyProgramFile(context: Context, { file, text, program }: Pro
   if (!quiet && notes.length > SHOWN) warnings.push(`  ... and ${notes.length - SHOWN} more notes (--json)`);
   if (correct && !quiet) {
     const fits = target === null ? "" : `; within the limits of ${RUNTIMES[target].title}`;
-    const unknown =
-      program.collective === "custom" ? "; a collective of its own: what it should compute is not known" : "";
+    // of a collective of its own nobody knows what it should compute
+    const verdict = program.collective === "custom" ? "sound, ends without deadlock or race" : "correct";
+    const unknown = program.collective === "custom" ? "; what it should compute is not known, nor proved" : "";
     context.out(
-      `${[`${style.good("correct")}: ${programSizeText(program)} make ${programText(program)}${unknown}${fits}`, ...warnings].join("\n")}\n`,
+      `${[`${style.good(verdict)}: ${programSizeText(program)} make ${programText(program)}${unknown}${fits}`, ...warnings].join("\n")}\n`,
     );
   } else if (!correct) {
     context.out(

@@ -120,7 +120,7 @@ describe("a file that is no good program", () => {
   it("is read with a mark of UTF-8, Windows line ends and tabs", async () => {
     here.put("good.xml", `\ufeff${SWAP.replaceAll("\n", "\r\n\t")}`);
     expect(await here.run("verify good.xml")).toMatch(
-      /^correct: 4 instructions in 4 thread blocks make custom of 2 GPUs/,
+      /^sound, ends without deadlock or race: 4 instructions in 4 thread blocks make custom of 2 GPUs/,
     );
   });
 

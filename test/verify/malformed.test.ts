@@ -42,6 +42,14 @@ const CASES: readonly (readonly [Partial<StepSchedule>, string])[] = [
     withTopology({ linkBytesPerSecond: Float64Array.of(0, 1, 1) }),
     "link number 0 has no whole bandwidth above 0 bytes/s and latency from 0 ps on",
   ],
+  [
+    withCollective({ kind: "broadcast" }),
+    "the collective is no broadcast: it has 3 chunks, which 1 per NPU do not make among 3 NPUs",
+  ],
+  [
+    withCollective({ sizeBytes: 1e15 }),
+    "the collective is no all-gather: its chunks have 1000000 bytes each, where 1000000000000000 bytes make chunks of 1000000000000000/3",
+  ],
   [withCollective({ chunkCount: -1 }), "the collective has -1 chunks"],
   [withCollective({ chunkBytes: rational(-1) }), "the collective's chunks have a negative size"],
   [withCollective({ groupSize: 2 }), "the collective does not have the members of 1 process groups of 2 NPUs"],

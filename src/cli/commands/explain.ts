@@ -1,15 +1,18 @@
 import { InputError } from "../../errors.ts";
 import { busiestLinks } from "../../explain/links.ts";
 import { explainLog } from "../../explain/log.ts";
+import { explainPhases } from "../../explain/phases.ts";
 import { explainProgram } from "../../explain/program.ts";
 import { type Selection, selectionOf } from "../../explain/selection.ts";
 import { explainSteps } from "../../explain/steps.ts";
 import { explainTrees } from "../../explain/trees.ts";
 import { expanded } from "../../exporters/steps.ts";
 import { readNcclLog } from "../../import/nccl-log.ts";
+import { judge } from "../../judge.ts";
 import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import type { Program } from "../../model/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/runtimes.ts";
+import type { AnySchedule } from "../../model/schedule.ts";
 import { isTreeFlow } from "../../model/tree-flow.ts";
 import { formatSize, formatTime, parseSize } from "../../model/units.ts";
 import { limitViolations } from "../../programs.ts";
@@ -20,7 +23,6 @@ import { oneOf, refuseOptions, textOf } from "../../words/values.ts";
 import { type Context, outJson } from "../context.ts";
 import { readText } from "../input-file.ts";
 import { networkOf } from "../network.ts";
-import { phasesLines } from "../phase-files.ts";
 import { type ProgramFile, programFileOf, targetOf } from "../program-files.ts";
 import { scheduleOf } from "../schedule-file.ts";
 
@@ -107,6 +109,15 @@ async function programLines(
   return { lines, selected: found };
 }
 
+/** Returns what a schedule does, in words, and what is wrong where it is; wrong phases do nothing that could be told. */
+function scheduleLines({ style }: Context, file: string, schedule: AnySchedule): string[] {
+  const { violations, violationCount } = judge(schedule, { limit: 1 });
+  const fault = `${style.bad("wrong")}: ${violations[0]?.message} (\`banyan verify ${file}\` says all)`;
+  if (isPhaseSchedule(schedule)) return violationCount > 0 ? [fault] : explainPhases(schedule);
+  const lines = isTreeFlow(schedule) ? explainTrees(schedule) : explainSteps(expanded(schedule, "explain"));
+  return violationCount > 0 ? [...lines, fault] : lines;
+}
+
 /** `banyan explain FILE`: what a schedule or program does, in words. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json } = context;
@@ -117,12 +128,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   if (found !== null) ({ lines, selected } = await programLines(context, found));
   else {
     refuseOptions(options, ["size", "dtype", "target", "log"], "a program beside it (MSCCL XML or MSCCL++ JSON)");
-    const schedule = await scheduleOf(context, file);
-    lines = isPhaseSchedule(schedule)
-      ? phasesLines(context, file, schedule)
-      : isTreeFlow(schedule)
-        ? explainTrees(schedule)
-        : explainSteps(expanded(schedule, "explain"));
+    lines = scheduleLines(context, file, await scheduleOf(context, file));
   }
   if (json) outJson(context, { schema: "banyan/explanation@1", file, lines, selected });
   else context.out(`${["", ...lines].map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
