@@ -98,6 +98,7 @@ export function sharedLink(shares: readonly (readonly [number, number])[]): Step
   const goal: Collective = {
     ...task("allgather", 2),
     kind: "custom",
+    sizeBytes: 1,
     chunkCount: chunks,
     chunkBytes: rational(1, 1e9),
     pre: { kind: "one", npu: new Int32Array(chunks) },
