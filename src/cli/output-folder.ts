@@ -114,7 +114,7 @@ function writeFiles(folder: string, files: Iterable<FolderFile>): number {
 function replaceFolder(fresh: string, folder: string, isThere: boolean): void {
   const isCurrent = isThere && folder === realpathSync(".");
   flushingFolder(dirname(folder), () => {
-    if (isThere && process.platform === "win32") rmdirSync(folder);
+    if (isThere && !isCurrent && process.platform === "win32") rmdirSync(folder);
     if (isCurrent || !isRenamed(fresh, folder)) fill(fresh, folder);
   });
 }
