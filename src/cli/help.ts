@@ -9,7 +9,7 @@ export const EXAMPLES: Readonly<Record<CommandName | "banyan", readonly string[]
     "  banyan compare dgx-a100:2 --collective allreduce --sizes 1MiB,1GiB",
     "  banyan list presets",
     "",
-    "Exit codes: 0 done; 1 a check failed; 2 bad input; 3 no schedule exists; 130 interrupted.",
+    "Exit codes: 0 done; 1 a check failed; 2 bad input, or output that cannot be written; 3 no schedule exists; 130 interrupted.",
   ],
   topology: [
     "banyan topology dgx-h100:2",

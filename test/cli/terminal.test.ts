@@ -155,7 +155,7 @@ describe.skipIf(process.platform === "win32")("Ctrl-C", () => {
     "dgx-h100:512 --without 0-rail0 --collective allgather --algorithm forestcoll --threads 2",
   ])("ends long work with exit code 130 and no file: %s", async (what) => {
     const before = visible();
-    const { atWork, interrupt, end } = start(`synth ${what} -o long.json`);
+    const { atWork, interrupt, end } = start(`synth ${what} --quiet -o long.json`);
     await atWork();
     interrupt();
     const { code, err } = await end;

@@ -55,6 +55,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const offered = path === undefined ? null : offeredFile(path);
   const server = createServer(siteListener({ folder, offered, localOnly: isLoopback(place.host) }));
   const port = await listen(server, place);
+  // a connection that the system cannot give: the next ones are served
+  server.on("error", (error) => context.note(error.message));
   const host = isEverywhere(place.host) ? "localhost" : isIPv6(place.host) ? `[${place.host}]` : place.host;
   const site = `http://${host}:${port}/`;
   const name = offered === null ? null : encodeURIComponent(offered.name);

@@ -70,11 +70,13 @@ export function siteListener({ folder, offered, localOnly }: Site): RequestListe
   async function sendOffered(request: IncomingMessage, response: ServerResponse, file: OfferedFile) {
     const stream = file.open();
     const headers = { ...COMMON_HEADERS, "cache-control": "no-store", "content-type": "application/octet-stream" };
-    response.writeHead(200, headers);
     if (request.method === "HEAD") {
-      stream.destroy();
-      response.end();
-    } else await pipeline(stream, response);
+      stream.on("error", () => {}).destroy();
+      response.writeHead(200, headers).end();
+      return;
+    }
+    response.writeHead(200, headers);
+    await pipeline(stream, response);
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -3,8 +3,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { formatShare, formatTime, PS_PER_US } from "../../model/units.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import type { AnyReport, ScheduleView } from "../protocol.ts";
+import { offerFile } from "../state/actions.ts";
 import { ask } from "../state/client.ts";
-import { saveFile } from "../state/save.ts";
 import { type Made, welcome } from "../state/store.ts";
 import { factsOf } from "./facts.ts";
 import { sentenceOf } from "./failures.ts";
@@ -49,7 +49,7 @@ export function AnswerDetails({ last: { schedule, words } }: { readonly last: Ma
               {file !== null && (
                 <p class="answer-command">
                   <span class="soft">It reads {file.name}, which this page has:</span>
-                  <button type="button" onClick={() => saveFile(file)}>
+                  <button type="button" onClick={() => void offerFile(file)}>
                     Save {file.name}
                   </button>
                 </p>

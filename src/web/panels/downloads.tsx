@@ -5,14 +5,14 @@ import { Dialog } from "../parts/dialog.tsx";
 import { FORWARDING, hasNoMessages } from "../parts/no-messages.tsx";
 import { SynthesizeWith } from "../parts/synthesize-with.tsx";
 import type { ScheduleView, Subject, Welcome } from "../protocol.ts";
-import { cancel, exportTo, say } from "../state/actions.ts";
+import { cancel, exportTo, offerFile, say } from "../state/actions.ts";
 import { busy, isStale, made, network, notes, program, welcome, words } from "../state/store.ts";
 import { networkWish } from "../state/words.ts";
 import { VIEW_ENTRIES } from "../views/registry.ts";
 import { BRIEFLY, exportGroups, optionsFor, PICTURES, PROGRAM_FORMATS } from "./export-groups.ts";
 import { failureAt } from "./failures.ts";
 import { ProgramOptions } from "./program-options.tsx";
-import { savePicture } from "./view-picture.ts";
+import { pictureFile } from "./view-picture.ts";
 import "./downloads.css";
 
 type Format = Welcome["exports"][number];
@@ -159,11 +159,13 @@ function CurrentView() {
   const { title } = VIEW_ENTRIES[view];
   const save = async (): Promise<void> => {
     const name = `banyan-${view}.png`;
-    say(
-      (await savePicture(name))
-        ? `${name}: what the view "${title}" shows now`
-        : `The view "${title}" has no picture; its table can be copied.`,
-    );
+    try {
+      const file = await pictureFile(name);
+      if (file === null) say(`The view "${title}" has no picture; its table can be copied.`);
+      else await offerFile(file, `${name}: what the view "${title}" shows now`);
+    } catch (error) {
+      say(`${name} could not be saved: ${(error as Error).message}`);
+    }
   };
   return (
     <section class="downloads-group">

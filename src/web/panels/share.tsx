@@ -4,7 +4,7 @@ import { Icon } from "../parts/icon.tsx";
 import { say } from "../state/actions.ts";
 import { isOnlyMentioned } from "../state/address-file.ts";
 import { presentAddress } from "../state/history.ts";
-import { forgetAll, isKeeping } from "../state/keep.ts";
+import { forgetAll, isKeeping, isRefused } from "../state/keep.ts";
 import { program, words } from "../state/store.ts";
 import "./share.css";
 
@@ -66,6 +66,8 @@ export function Share() {
 
 function keepingText(): string {
   if (!isKeeping.value) return "This browser keeps nothing of this page until it is loaded again.";
+  if (isRefused.value)
+    return "This browser did not keep all that was shown: it has no room, or its settings forbid it. Copy the link, and keep the file yourself.";
   return isOffline.value
     ? "This browser keeps what is shown for your next visit, and the page, which works without a network."
     : "This browser keeps what is shown for your next visit.";

@@ -1,4 +1,4 @@
-import { saveFile } from "../state/save.ts";
+import type { GivenFile } from "../protocol.ts";
 
 /** Returns the canvases of an element that are seen, as one picture on the page's colour; null where there are none. */
 function pictureOf(element: Element): HTMLCanvasElement | null {
@@ -23,13 +23,15 @@ function pictureOf(element: Element): HTMLCanvasElement | null {
   return picture;
 }
 
-/** Saves what the view that is shown has drawn, as PNG. Returns false where it has drawn nothing that is a picture. */
-export async function savePicture(name: string): Promise<boolean> {
+/**
+ * Returns what the view that is shown has drawn, as PNG; null where it has drawn nothing that is a picture. Rejects where the
+ * browser makes none of it, as of one that is too large.
+ */
+export async function pictureFile(name: string): Promise<GivenFile | null> {
   const view = document.querySelector('[role="tabpanel"]');
   const picture = view === null ? null : pictureOf(view);
-  if (picture === null) return false;
+  if (picture === null) return null;
   const content = await new Promise<Blob | null>((done) => picture.toBlob(done, "image/png"));
-  if (content === null) return false;
-  saveFile({ name, content });
-  return true;
+  if (content === null) throw new Error("the browser cannot make a picture of this size");
+  return { name, content };
 }

@@ -1,6 +1,6 @@
 import { batch } from "@preact/signals";
 import { flagOf, type Options, type Progress } from "../../words/options.ts";
-import type { NetworkView, Opened, Subject } from "../protocol.ts";
+import type { GivenFile, NetworkView, Opened, Subject } from "../protocol.ts";
 import { withChoices } from "./choices.ts";
 import { ask, failureOf } from "./client.ts";
 import { saveFile } from "./save.ts";
@@ -246,6 +246,16 @@ export async function openFile(file: File, options: Options = {}): Promise<Opene
   }
 }
 
+/** Saves a file and says so; says why where it cannot be saved. */
+export async function offerFile(file: GivenFile, text = `${file.name} saved`): Promise<void> {
+  try {
+    await saveFile(file);
+    say(text);
+  } catch (error) {
+    say(`${file.name} could not be saved, for the browser does not give its bytes: ${(error as Error).message}`);
+  }
+}
+
 /** Writes a subject in a format and saves the file. */
 export async function exportTo(subject: Subject, to: string, options: Options = {}): Promise<void> {
   const controller = begun("export");
@@ -253,8 +263,7 @@ export async function exportTo(subject: Subject, to: string, options: Options = 
     const asked = { subject, to, options };
     const { signal } = controller;
     const { file, what, notes: remarks } = await ask("export", asked, { signal, onProgress: showing(controller) });
-    saveFile(file);
-    say([`${file.name}: ${what}`, ...remarks].join(". "));
+    await offerFile(file, [`${file.name}: ${what}`, ...remarks].join(". "));
   } catch (error) {
     if (awaited === controller) complain("export", error);
   } finally {

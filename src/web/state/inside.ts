@@ -36,5 +36,9 @@ export async function fileOffered(name: string): Promise<GivenFile> {
     throw new InputError(place, "a server that answers (is banyan serve still running?)", name);
   }
   if (!response.ok) throw new InputError(place, "a file that this page's server offers (banyan serve FILE)", name);
-  return { name, content: await response.blob() };
+  try {
+    return { name, content: await response.blob() };
+  } catch {
+    throw new InputError(place, "a file that arrives whole (can banyan serve still read it?)", name);
+  }
 }

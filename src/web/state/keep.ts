@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { clear, createStore, get, set, type UseStore } from "idb-keyval";
 import { CACHE_PREFIX } from "../offline/names.ts";
 import type { GivenFile } from "../protocol.ts";
@@ -6,7 +6,7 @@ import { fingerprintOf } from "./address-file.ts";
 
 /**
  * What this browser keeps between visits: the last address in its local storage, the last file in its database. Either may be
- * refused (private windows, full disks, strict settings): then nothing is kept, and nothing else changes.
+ * refused (private windows, full disks, strict settings): then it is not kept, the page says so, and nothing else changes.
  */
 
 const PREFIX = "banyan.";
@@ -15,6 +15,10 @@ const FILE = "file";
 
 /** Whether anything is kept: not any more once it was forgotten, until the page is loaded again. */
 export const isKeeping = signal(true);
+const isAddressRefused = signal(false);
+const isFileRefused = signal(false);
+/** Whether the browser refused to keep the last address or file. */
+export const isRefused = computed(() => isAddressRefused.value || isFileRefused.value);
 let opened: UseStore | null = null;
 
 const store = (): UseStore => {
@@ -49,7 +53,11 @@ export const keptAddress = (): string | null => tried(() => localStorage.getItem
 
 /** Keeps a fragment instead of the last one. */
 export function keepAddress(fragment: string): void {
-  if (isKeeping.value) tried(() => localStorage.setItem(ADDRESS, fragment), undefined);
+  if (!isKeeping.value) return;
+  isAddressRefused.value = !tried(() => {
+    localStorage.setItem(ADDRESS, fragment);
+    return true;
+  }, false);
 }
 
 /** Returns the file that was kept; null: none, or one of another fingerprint. */
@@ -62,11 +70,13 @@ export async function keptFile(fingerprint: string): Promise<GivenFile | null> {
 /** Keeps a file instead of the last one. Returns whether it was kept. */
 export async function keepFile({ name, content }: GivenFile): Promise<boolean> {
   if (!isKeeping.value) return false;
-  return attempted(async () => {
+  const isKept = await attempted(async () => {
     // the bytes themselves: a file on a disk may change or go
     await set(FILE, { name, content: new Blob([await content.arrayBuffer()]) }, store());
     return true;
   }, false);
+  isFileRefused.value = !isKept;
+  return isKept;
 }
 
 /**

@@ -52,10 +52,11 @@ describe("what is kept", () => {
   });
 
   it("is nothing where the browser refuses, and nothing breaks", async () => {
-    const { keepAddress, keptAddress, keepFile, keptFile, forgetAll } = await fresh(refusing);
+    const { keepAddress, keptAddress, keepFile, keptFile, forgetAll, isRefused } = await fresh(refusing);
     keepAddress("#topology=ring:4");
     expect(keptAddress()).toBeNull();
     expect(await keepFile({ name: "a", content: new Blob(["x"]) })).toBe(false);
+    expect(isRefused.value).toBe(true);
     expect(await keptFile("1-00000000")).toBeNull();
     await forgetAll();
   });

@@ -4,8 +4,7 @@ import type { Comparison, ComparisonRow } from "../../../compare.ts";
 import { formatSize } from "../../../model/units.ts";
 import { count } from "../../../words/amounts.ts";
 import { comparisonCsv } from "../../../words/comparison-csv.ts";
-import { changeOptions, say, synthesize } from "../../state/actions.ts";
-import { saveFile } from "../../state/save.ts";
+import { changeOptions, offerFile, say, synthesize } from "../../state/actions.ts";
 import { sizeWord } from "../../state/size-range.ts";
 import { busy, welcome, words } from "../../state/store.ts";
 import { ComparisonChart } from "./comparison-chart.tsx";
@@ -51,8 +50,7 @@ function Found({ found }: { readonly found: Comparison }) {
   };
   const save = (text: string, ending: string, type: string): void => {
     const name = `${fileStem(found)}.${ending}`;
-    saveFile({ name, content: new Blob([text], { type }) });
-    say(`${name} saved`);
+    void offerFile({ name, content: new Blob([text], { type }) });
   };
   return (
     <>

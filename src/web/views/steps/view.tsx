@@ -5,7 +5,7 @@ import { ChunkField } from "../../parts/chunk-field.tsx";
 import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { HopsView } from "../../protocol.ts";
-import { saveFile } from "../../state/save.ts";
+import { offerFile } from "../../state/actions.ts";
 import type { Made } from "../../state/store.ts";
 import type { ViewProps } from "../registry.ts";
 import { chunkPalette } from "../time/chunk-colours.ts";
@@ -56,7 +56,7 @@ function Shown({ made: { network, words }, hops }: { readonly made: Made; readon
     const text = new XMLSerializer().serializeToString(drawing.current as SVGSVGElement);
     const name = [words.topology, words.options["collective"], "expanded"].filter(Boolean).join("-");
     const content = new Blob([text], { type: "image/svg+xml" });
-    saveFile({ name: `${plainName(name)}.svg`, content });
+    void offerFile({ name: `${plainName(name)}.svg`, content });
   };
   const listed = chosen.value === null ? all : all.filter((hop) => hops.chunk[hop] === chosen.value);
   return (
