@@ -71,6 +71,16 @@ export class InfeasibleError extends Error {
   }
 }
 
+/** A schedule that is asked about is wrong, and nothing can be said of it but that. Exit code 1. */
+export class WrongScheduleError extends Error {
+  readonly exitCode: number = 1;
+
+  constructor(message: string) {
+    super(message);
+    this.name = "WrongScheduleError";
+  }
+}
+
 /** The work was cancelled by its AbortSignal. Exit code 130. */
 export class CancelledError extends Error {
   readonly exitCode: number = 130;

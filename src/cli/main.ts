@@ -3,16 +3,23 @@
  * The `banyan` command. The work is done by a second thread, so that this one stays free for Ctrl-C and the progress line;
  * it is started first, and loads its code while the command line is read here.
  */
+import { failureOf } from "./failure.ts";
 import { COMMANDS, type CommandName } from "./protocol.ts";
-import { startWork, supervise } from "./supervise.ts";
+import { refuse, startWork, supervise } from "./supervise.ts";
 
 const argv = process.argv.slice(2);
 const informative = argv.some((arg) => ["--help", "-h", "--version", "-V"].includes(arg));
 const likely = informative ? undefined : argv.find((arg): arg is CommandName => Object.hasOwn(COMMANDS, arg));
 const early = likely === undefined ? undefined : startWork(likely);
 
-const { readCommandLine } = await import("./program.ts");
-const read = readCommandLine(argv);
-if (typeof read === "number") process.exit(read);
-const work = early?.command === read.command ? early : startWork(read.command);
-process.exit(await supervise(work, read));
+const [json, debug] = ["--json", "--debug"].map((option) => argv.includes(option)) as [boolean, boolean];
+try {
+  const { readCommandLine } = await import("./program.ts");
+  const read = readCommandLine(argv);
+  if (read === 0) process.exit(0);
+  if ("kind" in read) process.exit(refuse(read, json, debug));
+  const work = early?.command === read.command ? early : startWork(read.command);
+  process.exit(await supervise(work, read));
+} catch (error) {
+  process.exit(refuse(failureOf(error), json, debug));
+}

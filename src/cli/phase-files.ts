@@ -1,3 +1,4 @@
+import { WrongScheduleError } from "../errors.ts";
 import { explainPhases } from "../explain/phases.ts";
 import { phaseTransfersOrNull } from "../exporters/steps.ts";
 import type { PhaseSchedule } from "../model/phase-schedule.ts";
@@ -10,7 +11,7 @@ import { type Context, outJson, outLines } from "./context.ts";
 import { dimensionLines } from "./dimension-lines.ts";
 import { networkText, sizedText } from "./synthesis-report.ts";
 import { labelled, labelledTable, timingCells } from "./text.ts";
-import { KEPT, writeVerdict } from "./verdict.ts";
+import { KEPT, writeVerdict, wrongText } from "./verdict.ts";
 
 const phasesText = (schedule: PhaseSchedule): string =>
   `${count(schedule.chunk.length, "phase")} of ${count(schedule.collective.chunksPerNpu, "chunk")}`;
@@ -44,12 +45,7 @@ export function simulatePhasesFile(context: Context, file: string, schedule: Pha
   const { topology, collective } = schedule;
   context.progress({ what: "verifying" });
   const { violationCount } = verifyPhases(schedule, { limit: 0 });
-  if (violationCount > 0) {
-    context.note(
-      `these phases are wrong (${count(violationCount, "violation")}; \`banyan verify ${file}\` lists them)`,
-    );
-    return 1;
-  }
+  if (violationCount > 0) throw new WrongScheduleError(wrongText("these phases are", violationCount, file));
   context.progress({ what: "simulating" });
   const found = simulatePhases(schedule);
   const simulated = { ...timingOf(collective, found.ps), model: found.model };

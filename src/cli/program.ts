@@ -1,7 +1,8 @@
 import { Command, CommanderError, Option } from "commander";
 import type { Options } from "../words/options.ts";
+import { refusedCommandLine } from "./failure.ts";
 import { EXAMPLES, NOTES } from "./help.ts";
-import type { CommandName, Job } from "./protocol.ts";
+import type { CommandName, Failure, Job } from "./protocol.ts";
 import { showsColors } from "./style.ts";
 import { version } from "./version.ts";
 
@@ -296,6 +297,10 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
   return program;
 }
 
+/** Returns what commander's message is about: the option, argument or command that it quotes. */
+const placeIn = (message: string): string =>
+  /'(?:-\w, )?([^\s',]+)/.exec(message.replace(/^error: /, ""))?.[1] ?? "the command line";
+
 /** Returns commander's message as one line that says what to do. */
 function oneLine(message: string, program: Command, argv: readonly string[]): string {
   const command = program.commands.find((candidate) => argv.includes(candidate.name()));
@@ -308,31 +313,28 @@ function oneLine(message: string, program: Command, argv: readonly string[]): st
   return `${text}; see \`banyan ${command === undefined ? "" : `${command.name()} `}--help\``;
 }
 
-/**
- * Returns the job of a command line; where there is none (help, version, a mistake) the exit code, after writing what is to
- * be said.
- */
-export function readCommandLine(argv: readonly string[]): Job | number {
+/** Returns the job of a command line; 0 where it asked for help or the version, which are then written; or what is wrong with it. */
+export function readCommandLine(argv: readonly string[]): Job | Failure | 0 {
   let job: Job | undefined;
   const program = grammar((command, args, options) => {
     job = { command, args, options, colors: showsColors(process.stdout, process.env) };
   });
-  let said = "";
+  let help = "";
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({
       writeErr: (text) => {
-        said += text;
+        help += text;
       },
     });
   }
-  if (argv.length === 0) program.outputHelp({ error: true });
   try {
-    if (argv.length > 0) program.parse(argv, { from: "user" });
+    program.parse(argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
-    if (error.code !== "commander.help") said = `banyan: ${oneLine(error.message, program, argv)}\n`;
+    if (error.code !== "commander.help")
+      return refusedCommandLine(oneLine(error.message, program, argv), placeIn(error.message));
+    process.stderr.write(`${help}\n`);
   }
-  if (job === undefined) process.stderr.write(said);
-  return job ?? 2;
+  return job ?? refusedCommandLine("expected a command; see `banyan --help`", "the command");
 }

@@ -1,8 +1,17 @@
 import { rmSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import { failureOf } from "./failure.ts";
+import { InternalError } from "../errors.ts";
+import { failureJson, failureLines, failureOf, interrupted } from "./failure.ts";
 import { type ProgressDisplay, progressDisplay } from "./progress.ts";
-import { type CommandName, FLOW_CLOSED, FLOW_PENDING, type Job, type Message, type Order } from "./protocol.ts";
+import {
+  type CommandName,
+  type Failure,
+  FLOW_CLOSED,
+  FLOW_PENDING,
+  type Job,
+  type Message,
+  type Order,
+} from "./protocol.ts";
 import { isTerminal } from "./style.ts";
 
 /** A working thread that loads its command, and the memory it shares with this one. */
@@ -31,11 +40,17 @@ export function startWork(command: CommandName): Work {
 
 const say = (line: string): void => void process.stderr.write(`banyan: ${line}\n`);
 
-/** Shows a failure: one line, and with --debug where it came from. */
-export function sayFailure(error: unknown, debug: boolean): number {
-  const { line, stack, code } = failureOf(error);
-  say(debug ? `${line}\n${stack}` : line);
-  return code;
+/** Shows a failure on standard error: one line, and with --debug where it came from. */
+function sayFailure(failure: Failure, debug: boolean): void {
+  const lines = failureLines(failure);
+  say(debug ? `${lines}\n${failure.stack}` : lines);
+}
+
+/** Shows a failure before any thread works; returns its exit code. */
+export function refuse(failure: Failure, json: boolean, debug: boolean): number {
+  if (json) process.stdout.write(failureJson(failure));
+  sayFailure(failure, debug);
+  return failure.code;
 }
 
 /** Returns the exit code of a job, once it has run on its thread and all that it wrote has gone out. */
@@ -43,8 +58,10 @@ export function supervise({ worker, flow }: Work, job: Job): Promise<number> {
   const temporary = new Set<string>();
   const quiet = job.options["quiet"] === true;
   const debug = job.options["debug"] === true;
+  const json = job.options["json"] === true;
   let display: ProgressDisplay | undefined;
   let writing = 0;
+  let wrote = false;
   let ending: number | undefined;
   let interruption: number | undefined;
 
@@ -62,6 +79,7 @@ export function supervise({ worker, flow }: Work, job: Job): Promise<number> {
     };
     const write = (text: string): void => {
       writing++;
+      wrote = true;
       process.stdout.write(text, () => {
         writing--;
         Atomics.sub(flow, FLOW_PENDING, 1);
@@ -69,16 +87,19 @@ export function supervise({ worker, flow }: Work, job: Job): Promise<number> {
         finishWhenWritten();
       });
     };
+    const fail = (failure: Failure): void => {
+      if (ending !== undefined) return;
+      display?.erase();
+      // what has begun to be written is one object already, if not a whole one
+      if (json && !wrote) write(failureJson(failure));
+      sayFailure(failure, debug);
+      end(failure.code);
+    };
     const interrupt = (signal: NodeJS.Signals, code: number): void => {
       if (interruption !== undefined) return;
       interruption = code;
       worker.postMessage({ kind: "abort" } satisfies Order);
-      const stop = (): void => {
-        if (ending !== undefined) return;
-        display?.erase();
-        say("interrupted");
-        end(code);
-      };
+      const stop = (): void => fail(interrupted(code));
       setTimeout(() => void worker.terminate().then(stop), GRACE_MS);
       // A kernel in the middle of its work cannot be ended from outside: then the process goes as if it had no handler.
       setTimeout(() => {
@@ -110,20 +131,13 @@ export function supervise({ worker, flow }: Work, job: Job): Promise<number> {
           return void temporary.delete(message.path);
         case "done":
           return end(message.code);
-        case "failed": {
-          display?.erase();
-          if (interruption !== undefined) say("interrupted");
-          else say(debug ? `${message.line}\n${message.stack}` : message.line);
-          return end(interruption ?? message.code);
-        }
+        case "failed":
+          return fail(interruption === undefined ? message.failure : interrupted(interruption));
       }
     });
-    worker.on("error", (error) => {
-      display?.erase();
-      end(sayFailure(error, debug));
-    });
+    worker.on("error", (error) => fail(failureOf(error)));
     worker.on("exit", () => {
-      if (interruption === undefined) end(1);
+      if (interruption === undefined) fail(failureOf(new InternalError("the working thread ended without a word")));
     });
     worker.postMessage({ kind: "job", job } satisfies Order);
   });

@@ -1,3 +1,4 @@
+import { WrongScheduleError } from "../errors.ts";
 import { piecesOf } from "../exporters/steps.ts";
 import { describeWitness } from "../model/bounds.ts";
 import { format, toNumber } from "../model/rational.ts";
@@ -17,7 +18,7 @@ import { type Context, outJson, outLines } from "./context.ts";
 import { networkText } from "./synthesis-report.ts";
 import { labelled, labelledTable, linksJson, linksText, timingCells } from "./text.ts";
 import { treesText } from "./trees-report.ts";
-import { KEPT, violationJson, violationLines } from "./verdict.ts";
+import { KEPT, violationJson, violationLines, wrongText } from "./verdict.ts";
 
 /** Trees and the certificate as their judges see them: faulty trees have no throughput. */
 function judged(flow: TreeFlow): {
@@ -95,9 +96,9 @@ export function simulateTreesFile(context: Context, file: string, flow: TreeFlow
   const { topology, collective } = flow;
   context.progress({ what: "verifying" });
   const { violationCount, verdict } = judged(flow);
-  if (violationCount > 0)
-    context.note(`these trees are wrong (${count(violationCount, "violation")}; \`banyan verify ${file}\` lists them)`);
-  if (verdict === null) return 1;
+  const wrong = wrongText("these trees are", violationCount, file);
+  if (verdict === null) throw new WrongScheduleError(wrong);
+  if (violationCount > 0) context.note(wrong);
   context.progress({ what: "simulating" });
   const pieces = piecesOf(flow, chunks);
   const { ps, model, linkBusyPs } = simulateTreeFlow(flow, pieces);

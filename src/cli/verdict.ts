@@ -52,6 +52,10 @@ export function violationLines(violations: readonly Found[], violationCount: num
   return lines;
 }
 
+/** Returns what is said of a wrong schedule by those who were not asked to judge it. */
+export const wrongText = (what: string, violationCount: number, file: string): string =>
+  `${what} wrong (${count(violationCount, "violation")}; \`banyan verify ${file}\` lists them)`;
+
 /** Writes the verdict; returns the exit code. */
 export function writeVerdict(
   context: Context,

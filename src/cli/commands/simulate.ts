@@ -27,6 +27,7 @@ import { anyScheduleOf } from "../schedule-file.ts";
 import { collectiveText, networkText } from "../synthesis-report.ts";
 import { labelled, labelledTable, linksJson, linksText, timingCells } from "../text.ts";
 import { simulateTreesFile } from "../tree-files.ts";
+import { wrongText } from "../verdict.ts";
 
 /** What a replay gave: times in picoseconds. */
 interface Found {
@@ -109,10 +110,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     limit: 0,
     onProgress: (done, total) => context.progress({ what: "verifying", done, total, unit: "NPUs" }),
   });
-  if (violationCount > 0) {
-    const words = count(violationCount, "violation");
-    context.note(`this schedule is wrong (${words}; \`banyan verify ${file}\` lists them)`);
-  }
+  if (violationCount > 0) context.note(wrongText("this schedule is", violationCount, file));
   context.progress({ what: "simulating" });
   const code = violationCount === 0 ? 0 : 1;
   const switching = reference ? "reference" : (asked ?? switchingFor(schedule));
