@@ -21,7 +21,7 @@ const summaries = (joint: JointSchedule) => joint.tenants.map((_, t) => tenantRe
 export function verifyJointFile(context: Context, file: string, joint: JointSchedule): number {
   const { topology } = joint;
   context.progress({ what: "verifying" });
-  const collectives = joint.tenants.map(({ collective }) => collectiveText(collective)).join("; ");
+  const collectives = joint.tenants.map(({ collective }) => collectiveText(topology, collective)).join("; ");
   const judged = {
     file,
     topology,

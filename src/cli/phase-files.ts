@@ -3,7 +3,7 @@ import { explainPhases } from "../explain/phases.ts";
 import { phaseTransfersOrNull } from "../exporters/steps.ts";
 import type { PhaseSchedule } from "../model/phase-schedule.ts";
 import { perDimensionOf } from "../phases-result.ts";
-import { timingOf, topologySummary } from "../result.ts";
+import { collectiveSummary, timingOf, topologySummary } from "../result.ts";
 import { simulatePhases } from "../simulate/phases.ts";
 import { verifyPhases } from "../verify/phases.ts";
 import { count } from "../words/amounts.ts";
@@ -16,12 +16,6 @@ import { KEPT, writeVerdict, wrongText } from "./verdict.ts";
 const phasesText = (schedule: PhaseSchedule): string =>
   `${count(schedule.chunk.length, "phase")} of ${count(schedule.collective.chunksPerNpu, "chunk")}`;
 
-const collectiveFields = ({ collective: { kind, sizeBytes, chunksPerNpu } }: PhaseSchedule) => ({
-  kind,
-  sizeBytes,
-  chunksPerNpu,
-});
-
 /** `banyan verify FILE` for a file of phases. */
 export function verifyPhasesFile(context: Context, file: string, schedule: PhaseSchedule): number {
   context.progress({ what: "verifying" });
@@ -30,8 +24,8 @@ export function verifyPhasesFile(context: Context, file: string, schedule: Phase
   const judged = {
     file,
     topology,
-    about: { collective: collectiveFields(schedule), phases: schedule.chunk.length },
-    what: `${sizedText(schedule.collective)} on ${topology.name}`,
+    about: { collective: collectiveSummary(topology, schedule.collective), phases: schedule.chunk.length },
+    what: `${sizedText(topology, schedule.collective)} on ${topology.name}`,
     transfers: verification.violationCount === 0 ? phaseTransfersOrNull(schedule) : null,
     counted: phasesText(schedule),
     ps: endPs.reduce((last, end) => Math.max(last, end), 0),
@@ -55,7 +49,7 @@ export function simulatePhasesFile(context: Context, file: string, schedule: Pha
       schema: "banyan/simulation@1",
       file,
       topology: topologySummary(topology),
-      collective: collectiveFields(schedule),
+      collective: collectiveSummary(topology, collective),
       transfers: phaseTransfersOrNull(schedule),
       phases: schedule.chunk.length,
       verified: true,
@@ -75,7 +69,7 @@ export function simulatePhasesFile(context: Context, file: string, schedule: Pha
   const lines = [
     "",
     labelled("topology", networkText(topologySummary(topology))),
-    labelled("collective", sizedText(collective)),
+    labelled("collective", sizedText(topology, collective)),
     labelled("schedule", `${phasesText(schedule)}, ${style.good("verified")}`),
     "",
     ...dimensionLines(perDimension, style),

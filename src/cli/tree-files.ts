@@ -6,7 +6,7 @@ import { listedTrees, type TreeFlow } from "../model/tree-flow.ts";
 import { treeTransfers } from "../model/tree-steps.ts";
 import { heightsOf } from "../model/tree-times.ts";
 import { toExactGBps } from "../model/units.ts";
-import { timingOf, topologySummary } from "../result.ts";
+import { collectiveSummary, timingOf, topologySummary } from "../result.ts";
 import { simulateTreeFlow } from "../simulate/tree-flow.ts";
 import { utilisation } from "../simulate/utilisation.ts";
 import { boundOfCertificate } from "../trees-result.ts";
@@ -51,13 +51,12 @@ export function verifyTreesFile(context: Context, file: string, flow: TreeFlow):
   const { violations, violationCount, truncated, verdict } = judged(flow);
   const correct = violationCount === 0;
   if (json) {
-    const { kind, sizeBytes } = collective;
     const proof = verdict?.proof ?? null;
     outJson(context, {
       schema: "banyan/verification@1",
       file,
       topology: { name: topology.name, hash: topologySummary(topology).hash },
-      collective: { kind, sizeBytes },
+      collective: collectiveSummary(topology, collective),
       trees: listedTrees(flow),
       correct,
       throughput:
@@ -112,7 +111,7 @@ export function simulateTreesFile(context: Context, file: string, flow: TreeFlow
       schema: "banyan/simulation@1",
       file,
       topology: topologySummary(topology),
-      collective: { kind: collective.kind, sizeBytes: collective.sizeBytes },
+      collective: collectiveSummary(topology, collective),
       transfers,
       pieces,
       verified: code === 0,

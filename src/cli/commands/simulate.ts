@@ -9,7 +9,7 @@ import { makespanOf, transfersOf } from "../../model/schedule.ts";
 import type { Schedule } from "../../model/slot-schedule.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/tree-flow.ts";
 import { switchingFor } from "../../pipeline.ts";
-import { timingOf, topologySummary } from "../../result.ts";
+import { collectiveSummary, timingOf, topologySummary } from "../../result.ts";
 import { simulateReference } from "../../simulate/reference.ts";
 import { simulate } from "../../simulate/simulate.ts";
 import type { Switching } from "../../simulate/simulation.ts";
@@ -129,7 +129,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       schema: "banyan/simulation@1",
       file,
       topology: network,
-      collective: { kind: collective.kind, sizeBytes: collective.sizeBytes, chunksPerNpu: collective.chunksPerNpu },
+      collective: collectiveSummary(topology, collective),
       transfers: transfersOf(schedule),
       verified: violationCount === 0,
       time: planned,
@@ -150,7 +150,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const lines = [
     "",
     labelled("topology", networkText(network)),
-    labelled("collective", collectiveText(collective)),
+    labelled("collective", collectiveText(topology, collective)),
     labelled("schedule", `${count(transfersOf(schedule), "transfer")}, ${verdict}`),
     "",
     style.dim(head as string),

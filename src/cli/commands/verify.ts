@@ -3,6 +3,7 @@ import { isJoint } from "../../import/schedule-text.ts";
 import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
 import { isTreeFlow } from "../../model/tree-flow.ts";
+import { collectiveSummary } from "../../result.ts";
 import { verify } from "../../verify/verify.ts";
 import { textOf } from "../../words/values.ts";
 import type { Context } from "../context.ts";
@@ -33,12 +34,11 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     onProgress: (done, total) => context.progress({ what: "verifying", done, total, unit: "NPUs" }),
   });
   const { topology, collective } = schedule;
-  const { kind, sizeBytes, chunksPerNpu } = collective;
   const judged = {
     file,
     topology,
-    about: { collective: { kind, sizeBytes, chunksPerNpu } },
-    what: `${collectiveText(collective)} on ${topology.name}`,
+    about: { collective: collectiveSummary(topology, collective) },
+    what: `${collectiveText(topology, collective)} on ${topology.name}`,
     transfers: transfersOf(schedule),
     ps: makespanOf(schedule),
   };
