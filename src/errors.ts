@@ -59,18 +59,6 @@ export class DamagedFileError extends InputError {
   }
 }
 
-/** A schedule that was given is not correct, so nothing is made of it. Exit code 1. */
-export class WrongScheduleError extends Error {
-  readonly exitCode: number = 1;
-
-  /** @param name what messages call the schedule: its file */
-  constructor(name: string, violations: number, first: string) {
-    const many = violations === 1 ? "1 violation" : `${violations} violations, the first`;
-    super(`${name} is wrong, so nothing is made of it (${many}: ${first}); \`banyan verify\` says all`);
-    this.name = "WrongScheduleError";
-  }
-}
-
 /** No answer exists; `witness` shows why (an unreachable pair, a cut). Exit code 3. */
 export class InfeasibleError extends Error {
   readonly exitCode: number = 3;
@@ -80,6 +68,16 @@ export class InfeasibleError extends Error {
     super(message);
     this.name = "InfeasibleError";
     this.witness = witness;
+  }
+}
+
+/** A schedule that is asked about is wrong, and nothing can be said of it but that. Exit code 1. */
+export class WrongScheduleError extends Error {
+  readonly exitCode: number = 1;
+
+  constructor(message: string) {
+    super(message);
+    this.name = "WrongScheduleError";
   }
 }
 

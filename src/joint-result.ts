@@ -3,13 +3,20 @@ import type { Collective } from "./model/collective.ts";
 import { type JointSchedule, jointEndPs, jointTransferCount, tenantSchedule } from "./model/joint-schedule.ts";
 import { makespanPs } from "./model/step-schedule.ts";
 import { PS_PER_US } from "./model/units.ts";
-import { bandwidth, boundReport, type Report, ratio, type Timing, timingOf, topologySummary } from "./result.ts";
+import {
+  bandwidth,
+  boundReport,
+  collectiveSummary,
+  type Report,
+  ratio,
+  type Timing,
+  timingOf,
+  topologySummary,
+} from "./result.ts";
 import type { SolverFacts } from "./synthesize/solver-facts.ts";
 
 /** One of several collectives: what it is, and when its last transfer ends. */
 export type TenantReport = Report["collective"] & {
-  /** Name of the root, where the kind has one and there is one group. */
-  readonly root?: string;
   readonly chunks: number;
   readonly transfers: number;
   readonly time: Timing;
@@ -23,23 +30,13 @@ export interface JointReport extends Omit<Report, "collective"> {
   readonly collectives: readonly TenantReport[];
 }
 
-const ROOTED: readonly string[] = ["broadcast", "reduce", "gather", "scatter"];
-
 /** Returns what a report says of a tenant. */
 export function tenantReport(joint: JointSchedule, tenant: number): TenantReport {
   const schedule = tenantSchedule(joint, tenant);
   const { topology, collective } = schedule;
-  const { kind, sizeBytes, chunksPerNpu, chunkCount, groupCount, groupSize, groupMembers, rootRank } = collective;
-  const whole = groupCount === 1 && groupSize === topology.npuCount;
   return {
-    kind,
-    sizeBytes,
-    chunksPerNpu,
-    ...(whole ? {} : { groups: groupCount, groupSize }),
-    ...(ROOTED.includes(kind) && groupCount === 1
-      ? { root: topology.nodeNames[groupMembers[rootRank]] as string }
-      : {}),
-    chunks: chunkCount,
+    ...collectiveSummary(topology, collective),
+    chunks: collective.chunkCount,
     transfers: schedule.chunk.length,
     time: timingOf(collective, makespanPs(schedule)),
   };

@@ -43,5 +43,10 @@ export function judge(schedule: AnySchedule | JointSchedule, options: JudgeOptio
 /** Throws WrongScheduleError, which calls the schedule by that name, for one that is not correct. */
 export function refuseWrong(schedule: AnySchedule | JointSchedule, name: string): void {
   const { violations, violationCount } = judge(schedule, { limit: 1 });
-  if (violationCount > 0) throw new WrongScheduleError(name, violationCount, violations[0]?.message ?? "");
+  if (violationCount === 0) return;
+  const many = violationCount === 1 ? "1 violation" : `${violationCount} violations, the first`;
+  const first = violations[0]?.message ?? "";
+  throw new WrongScheduleError(
+    `${name} is wrong, so nothing is made of it (${many}: ${first}); \`banyan verify\` says all`,
+  );
 }

@@ -6,6 +6,7 @@ import { type Rational, toNumber } from "./model/rational.ts";
 import { toGBps, toUs } from "./model/units.ts";
 import {
   boundReport,
+  collectiveSummary,
   type PerDimension,
   type Report,
   ratio,
@@ -50,14 +51,13 @@ export interface JudgedPhases {
 export function phasesReport(judged: JudgedPhases): Report {
   const { schedule, bound, limit, simulated } = judged;
   const { topology, collective } = schedule;
-  const { kind, sizeBytes, chunksPerNpu } = collective;
   const transfers = phaseTransfers(schedule);
   const notes = withOptimism(schedule, judged.notes);
   const timing = { ...timingOf(collective, simulated.ps), model: simulated.model };
   return {
     schema: "banyan/result@1",
     topology: topologySummary(topology),
-    collective: { kind, sizeBytes, chunksPerNpu },
+    collective: collectiveSummary(topology, collective),
     algorithm: judged.algorithm,
     schedule: {
       kind: "phases",

@@ -28,15 +28,13 @@ export interface PhasesResult {
   readonly report: Report;
 }
 
-/** Throws InputError for options that only schedules of steps or trees have, and for a root. */
+/** Throws InputError for options that only schedules of steps or trees have. */
 function refuseOtherOptions({ name }: PhaseMaker, options: SynthesizeOptions): void {
-  const { trials, switchDegree, k, eulerian, repair, root } = options;
+  const { trials, switchDegree, k, eulerian, repair } = options;
   const ofOthers = Object.entries({ trials, "switch-degree": switchDegree, k, eulerian, repair });
   const given = ofOthers.find(([, value]) => value !== undefined)?.[0];
   if (given !== undefined)
     throw new InputError(`--${given}`, "an algorithm beside it that knows it, or nothing,", name);
-  if (root !== undefined)
-    throw new InputError("--root", "nothing beside a collective in which all NPUs do the same", root);
 }
 
 /**

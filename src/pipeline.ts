@@ -31,7 +31,7 @@ import {
 import { type Report, ratio, reportOf, transfersBound, withTransfersBound } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
-import { refuseSolverOptions } from "./solver-options.ts";
+import { refuseSolverOptions, sketchNotes, withSketchSize } from "./solver-options.ts";
 import { AUTO, algorithmNamed, checkPolicy, isPhaseMaker, isTreeMaker } from "./synthesize/catalog.ts";
 import type { SolverFacts } from "./synthesize/solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "./synthesize/synthesizer.ts";
@@ -228,9 +228,10 @@ function refuseTreeOptions({ algorithm = "tacos", k, eulerian, repair }: Synthes
 export async function synthesize(
   engine: Engine,
   topology: Topology,
-  options: SynthesizeOptions,
+  asked: SynthesizeOptions,
   bounded = true,
 ): Promise<SynthesizeResult> {
+  const options = withSketchSize(asked);
   checkOptions(options);
   refuseSolverOptions(options.algorithm ?? "tacos", options);
   if (options.algorithm === AUTO) {
@@ -311,6 +312,7 @@ export async function synthesize(
   const ofTransfers = bounded ? transfersBound(schedule) : limit;
   // what holds for any algorithm holds for whole transfers
   const bound = [limit, found.bound ?? limit].reduce((a, b) => (compare(b.ps, a.ps) > 0 ? b : a), ofTransfers);
+  const notes = [...(found.notes ?? []), ...sketchNotes(asked)];
   const report = reportOf({
     schedule,
     algorithm: synthesizer.name,
@@ -321,7 +323,7 @@ export async function synthesize(
     verified: true,
     ...(found.direct === undefined ? {} : { direct: found.direct }),
     ...(found.solver === undefined ? {} : { solver: provedBy(bound, schedule, found.solver) }),
-    ...(found.notes === undefined || found.notes.length === 0 ? {} : { notes: found.notes }),
+    ...(notes.length === 0 ? {} : { notes }),
     deterministic: found.deterministic ?? true,
     synthesis: {
       ms: Math.round(made.ms * 1000) / 1000,

@@ -3,6 +3,7 @@ import {
   COLLECTIVE_KINDS,
   type Collective,
   chunkCountOf,
+  hasRoot,
   collective as makeCollective,
   type NamedCollective,
 } from "./model/collective.ts";
@@ -95,6 +96,22 @@ export function blameSize(error: unknown, options: Pick<CollectiveOptions, "size
   throw isOfTime ? tooLong(options) : error;
 }
 
+/** Throws InputError for a root of a collective that has none. */
+function refuseRoot(kind: NamedCollective, root: CollectiveOptions["root"], place: string): void {
+  if (root === undefined || hasRoot(kind)) return;
+  const rooted = COLLECTIVE_KINDS.filter(hasRoot).join(", ");
+  throw new InputError(place, `nothing beside ${kind}, which has no root (${rooted} have one),`, root);
+}
+
+/** Throws InputError for what a collective of one's own says already. */
+function refuseBesideOwn(options: CollectiveOptions, place: PlaceOf): void {
+  for (const option of ["root", "group", "outsiders"] as const) {
+    const value = options[option];
+    if (value !== undefined)
+      throw new InputError(place(option), "nothing beside a collective of one's own, which says it all,", value);
+  }
+}
+
 function namedCollective(
   topology: Topology,
   kind: NamedCollective,
@@ -107,6 +124,7 @@ function namedCollective(
     throw new InputError(place("size"), "a positive whole number of bytes", sizeBytes);
   if (!Number.isSafeInteger(chunksPerNpu) || chunksPerNpu < 1)
     throw new InputError(place("chunks"), "a positive integer", chunksPerNpu);
+  refuseRoot(kind, options.root, place("root"));
   const groups = parseGroups(topology, options.group, place("group"));
   const first = groups[0] as Int32Array;
   checkChunks(kind, first.length, groups.length, chunksPerNpu, place("chunks"));
@@ -131,7 +149,10 @@ export function problemOf(topology: Topology, options: CollectiveOptions, place 
   const { collective, outsiders = "relay" } = options;
   if (outsiders !== "relay" && outsiders !== "none")
     throw new InputError(place("outsiders"), '"relay" or "none"', outsiders);
-  if (typeof collective !== "string") return { topology, collective };
+  if (typeof collective !== "string") {
+    refuseBesideOwn(options, place);
+    return { topology, collective };
+  }
   if (!COLLECTIVE_KINDS.includes(collective)) {
     throw new InputError(place("collective"), `one of ${COLLECTIVE_KINDS.join(", ")}, custom:FILE`, collective);
   }

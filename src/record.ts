@@ -9,7 +9,7 @@ import { isJoint } from "./import/schedule-text.ts";
 import { refuseWrong } from "./judge.ts";
 import { jointLimitOf } from "./model/bounds/joint.ts";
 import { type Bound, limitOf } from "./model/bounds.ts";
-import type { Collective } from "./model/collective.ts";
+import { type Collective, hasRoot } from "./model/collective.ts";
 import { deliveryCount } from "./model/collective-definition.ts";
 import { type JointSchedule, jointEndPs } from "./model/joint-schedule.ts";
 import { isPhaseSchedule } from "./model/phase-schedule.ts";
@@ -70,8 +70,6 @@ export interface VerificationRecord {
   readonly limit: Pick<BoundReport, "kind" | "witness" | "because"> & { readonly exactUs: string };
 }
 
-const ROOTED: readonly string[] = ["broadcast", "reduce", "gather", "scatter"];
-
 /** Returns what is said of a collective that was judged. O(chunks) for custom ones. */
 export function collectiveFacts(topology: Topology, collective: Collective): CollectiveFacts {
   const { kind, sizeBytes, chunksPerNpu, chunkCount, chunkBytes, reduces, groupCount, groupSize } = collective;
@@ -86,9 +84,7 @@ export function collectiveFacts(topology: Topology, collective: Collective): Col
     groups: groupCount,
     groupSize,
     participants: new Set(groupMembers).size,
-    ...(ROOTED.includes(kind) && groupCount === 1
-      ? { root: topology.nodeNames[groupMembers[rootRank]] as string }
-      : {}),
+    ...(hasRoot(kind) && groupCount === 1 ? { root: topology.nodeNames[groupMembers[rootRank]] as string } : {}),
     ...(kind === "custom" ? { deliveries: deliveryCount(collective) } : {}),
   };
 }

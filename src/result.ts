@@ -1,7 +1,7 @@
 import type { AutoReport } from "./auto.ts";
 import type { Backend } from "./engine/kernels/kernels.ts";
 import { type Bound, boundOf, describeWitness, mergedBoundOf } from "./model/bounds.ts";
-import { busFactor, type Collective } from "./model/collective.ts";
+import { busFactor, type Collective, hasRoot } from "./model/collective.ts";
 import type { DirectFacts } from "./model/direct/facts.ts";
 import { hasMergedSends } from "./model/merged-sends.ts";
 import { divide, format, multiply, type Rational, rational, toNumber } from "./model/rational.ts";
@@ -30,11 +30,23 @@ export interface BoundReport {
   readonly because: string;
 }
 
+/** What every report says of its collective. */
+export interface CollectiveSummary {
+  readonly kind: string;
+  readonly sizeBytes: number;
+  readonly chunksPerNpu: number;
+  /** Where not all NPUs are in one group: how many there are, and how many NPUs each has. */
+  readonly groups?: number;
+  readonly groupSize?: number;
+  /** Name of the root, where the kind has one and there is one group. */
+  readonly root?: string;
+}
+
 /** What `synth --json` prints: schema banyan/result@1. */
 export interface Report {
   readonly schema: "banyan/result@1";
   readonly topology: { name: string; npus: number; switches: number; links: number; hash: string };
-  readonly collective: { kind: string; sizeBytes: number; chunksPerNpu: number; groups?: number; groupSize?: number };
+  readonly collective: CollectiveSummary;
   readonly algorithm: string;
   readonly schedule: {
     kind: "steps" | "slots" | "trees" | "phases";
@@ -171,6 +183,18 @@ export const topologySummary = (topology: Topology): Report["topology"] => ({
   hash: topologyHash(topology),
 });
 
+/** Returns what every report says of its collective. */
+export function collectiveSummary(topology: Topology, collective: Collective): CollectiveSummary {
+  const { kind, sizeBytes, chunksPerNpu, groupCount, groupSize, groupMembers, rootRank } = collective;
+  return {
+    kind,
+    sizeBytes,
+    chunksPerNpu,
+    ...(groupCount === 1 && groupSize === topology.npuCount ? {} : { groups: groupCount, groupSize }),
+    ...(hasRoot(kind) && groupCount === 1 ? { root: topology.nodeNames[groupMembers[rootRank]] as string } : {}),
+  };
+}
+
 /** Returns the papers' ideal as the reports show it; null where they define none. */
 export const referenceReport = (ps: Rational | null): Report["reference"] =>
   ps === null ? null : { us: toNumber(divide(ps, rational(PS_PER_US))), name: "TACOS ideal" };
@@ -216,16 +240,10 @@ export function reportOf(judged: Judged): Report {
   const { schedule, bound, limit, simulated, reference } = judged;
   const { topology, collective } = schedule;
   const ps = makespanOf(schedule);
-  const whole = collective.groupCount === 1 && collective.groupSize === topology.npuCount;
   return {
     schema: "banyan/result@1",
     topology: topologySummary(topology),
-    collective: {
-      kind: collective.kind,
-      sizeBytes: collective.sizeBytes,
-      chunksPerNpu: collective.chunksPerNpu,
-      ...(whole ? {} : { groups: collective.groupCount, groupSize: collective.groupSize }),
-    },
+    collective: collectiveSummary(topology, collective),
     algorithm: judged.algorithm,
     schedule: { kind: isSlotSchedule(schedule) ? "slots" : "steps", transfers: transfersOf(schedule), file: null },
     time: { ...timingOf(collective, ps), model: "link-busy" },

@@ -10,6 +10,7 @@ import { heightsOf } from "./model/tree-times.ts";
 import { PS_PER_SECOND, toExactGBps, toGBps } from "./model/units.ts";
 import {
   boundReport,
+  collectiveSummary,
   type Report,
   ratio,
   referenceReport,
@@ -109,19 +110,14 @@ function throughputOf({ flow, achieved }: JudgedTrees): Throughput {
 export function treesReport(judged: JudgedTrees): Report {
   const { flow, bound, limit, simulated, pieces, achieved } = judged;
   const { topology, collective } = flow;
-  const { kind, sizeBytes, groupCount, groupSize } = collective;
+  const { sizeBytes } = collective;
   const trees = listedTrees(flow);
   const notes = withOptimism(flow, judged.notes);
   const best = divide(rational(BigInt(sizeBytes) * BigInt(PS_PER_SECOND)), achieved);
   return {
     schema: "banyan/result@1",
     topology: topologySummary(topology),
-    collective: {
-      kind,
-      sizeBytes,
-      chunksPerNpu: collective.chunksPerNpu,
-      ...(groupSize === topology.npuCount ? {} : { groups: groupCount, groupSize }),
-    },
+    collective: collectiveSummary(topology, collective),
     algorithm: judged.algorithm,
     schedule: {
       kind: "trees",

@@ -114,7 +114,10 @@ describe("a request for phases", () => {
     [{ switchDegree: "ports" }, `expected ${other} for --switch-degree but received "themis"`],
     [{ k: 2 }, `expected ${other} for --k but received "themis"`],
     [{ eulerian: "trim" }, `expected ${other} for --eulerian but received "themis"`],
-    [{ root: 3 }, "expected nothing beside a collective in which all NPUs do the same for --root but received 3"],
+    [
+      { root: 3 },
+      "expected nothing beside allreduce, which has no root (broadcast, reduce, gather, scatter have one), for --root but received 3",
+    ],
     [{ policy: "lifo" }, 'expected one of scf, fifo, best for --policy but received "lifo"'],
     [
       { collective: "broadcast" },

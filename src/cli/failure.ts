@@ -1,19 +1,71 @@
+import { CancelledError, InfeasibleError, InputError, WrongScheduleError } from "../errors.ts";
 import type { Failure } from "./protocol.ts";
 
-/** Returns an error as one line for people, followed by its excerpt of the input where it has one, with its exit code. */
+/** Returns an error as one sentence for people, with its exit code and what else it says. */
 export function failureOf(error: unknown): Failure {
   const { message, stack, exitCode, excerpt } = (error instanceof Error ? error : new Error(String(error))) as Error & {
     readonly exitCode?: unknown;
     readonly excerpt?: unknown;
   };
-  const failure = (line: string, code: number): Failure => ({
-    line: (line.split("\n", 1)[0] as string) + (typeof excerpt === "string" ? `\n${excerpt}` : ""),
+  const failure = (kind: Failure["kind"], sentence: string, code: number): Failure => ({
+    kind,
     code,
+    message: sentence.split("\n", 1)[0] as string,
+    place: error instanceof InputError ? error.place : null,
+    ...(typeof excerpt === "string" ? { excerpt } : {}),
+    ...(error instanceof InfeasibleError ? { witness: plain(error.witness) } : {}),
     stack: stack ?? message,
   });
-  if (typeof exitCode === "number") return failure(message, exitCode);
-  if (isOutOfMemory(error)) return failure(`out of memory: the network or the schedule is too large (${message})`, 1);
-  return failure(`internal error: ${message} (--debug shows where)`, 1);
+  if (typeof exitCode === "number") return failure(kindOf(error), message, exitCode);
+  if (isOutOfMemory(error))
+    return failure("memory", `out of memory: the network or the schedule is too large (${message})`, 1);
+  return failure("internal", `internal error: ${message} (--debug shows where)`, 1);
+}
+
+/** A command line that asks for nothing that can be done. */
+export const refusedCommandLine = (message: string, place: string): Failure => ({
+  kind: "input",
+  code: 2,
+  message,
+  place,
+  stack: message,
+});
+
+/** Ended by a signal. */
+export const interrupted = (code: number): Failure => ({
+  kind: "cancelled",
+  code,
+  message: "interrupted",
+  place: null,
+  stack: "interrupted",
+});
+
+/** Returns the lines of a failure for people: the sentence, and the excerpt of the input where it has one. */
+export const failureLines = ({ message, excerpt }: Failure): string =>
+  excerpt === undefined ? message : `${message}\n${excerpt}`;
+
+/** Returns what --json prints of a failure: schema banyan/error@1. */
+export function failureJson({ code, kind, message, place, excerpt, witness }: Failure): string {
+  const error = {
+    code,
+    kind,
+    message,
+    place,
+    ...(excerpt === undefined ? {} : { excerpt }),
+    ...(witness === undefined ? {} : { witness }),
+  };
+  return `${JSON.stringify({ schema: "banyan/error@1", error }, null, 2)}\n`;
+}
+
+/** Returns a value as JSON has it; integers of any size become texts. */
+const plain = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_, part) => (typeof part === "bigint" ? String(part) : part)));
+
+function kindOf(error: unknown): Failure["kind"] {
+  if (error instanceof InputError) return "input";
+  if (error instanceof InfeasibleError) return "infeasible";
+  if (error instanceof CancelledError) return "cancelled";
+  return error instanceof WrongScheduleError ? "wrong" : "internal";
 }
 
 function isOutOfMemory(error: unknown): boolean {

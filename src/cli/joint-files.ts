@@ -13,7 +13,7 @@ import { type Context, outJson, outLines } from "./context.ts";
 import { tenantLines, timeLines } from "./joint-report.ts";
 import { networkText } from "./synthesis-report.ts";
 import { labelled, linksJson, linksText } from "./text.ts";
-import { KEPT, provedText, writeVerdict } from "./verdict.ts";
+import { KEPT, provedText, writeVerdict, wrongText } from "./verdict.ts";
 
 const summaries = (joint: JointSchedule) => joint.tenants.map((_, t) => tenantReport(joint, t));
 
@@ -48,10 +48,7 @@ export function simulateJointFile(
   const { topology } = joint;
   context.progress({ what: "verifying" });
   const { violationCount } = verifyJoint(joint, { limit: 0 });
-  if (violationCount > 0) {
-    const words = count(violationCount, "violation");
-    context.note(`this schedule is wrong (${words}; \`banyan verify ${file}\` lists them)`);
-  }
+  if (violationCount > 0) context.note(wrongText("this schedule is", violationCount, file));
   context.progress({ what: "simulating" });
   const { ps, model, linkBusyPs } = simulateJoint(joint, { switching: asked ?? switchingFor(joint), replay });
   const planned = { ...jointTiming(joint, jointEndPs(joint)), model: "link-busy" };

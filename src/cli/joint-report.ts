@@ -14,7 +14,7 @@ const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
 export function tenantLines(joint: JointSchedule): string[] {
   return joint.tenants.map(({ collective }, t) => {
     const ends = timeText(tenantReport(joint, t).time.us);
-    return label(t === 0 ? "collectives" : "", `${t}  ${collectiveText(collective)}, done at ${ends}`);
+    return label(t === 0 ? "collectives" : "", `${t}  ${collectiveText(joint.topology, collective)}, done at ${ends}`);
   });
 }
 

@@ -1,8 +1,9 @@
+import { WrongScheduleError } from "../errors.ts";
 import { phaseTransfersOrNull } from "../exporters/steps.ts";
 import type { PhaseSchedule } from "../model/phase-schedule.ts";
 import { perDimensionOf } from "../phases-result.ts";
 import { collectiveFacts } from "../record.ts";
-import { timingOf, topologySummary } from "../result.ts";
+import { collectiveSummary, timingOf, topologySummary } from "../result.ts";
 import { simulatePhases } from "../simulate/phases.ts";
 import { verifyPhases } from "../verify/phases.ts";
 import { count } from "../words/amounts.ts";
@@ -10,16 +11,10 @@ import { type Context, outJson, outLines } from "./context.ts";
 import { dimensionLines } from "./dimension-lines.ts";
 import { networkText, sizedText } from "./synthesis-report.ts";
 import { labelled, labelledTable, timingCells } from "./text.ts";
-import { KEPT, provedText, writeVerdict } from "./verdict.ts";
+import { KEPT, provedText, writeVerdict, wrongText } from "./verdict.ts";
 
 const phasesText = (schedule: PhaseSchedule): string =>
   `${count(schedule.chunk.length, "phase")} of ${count(schedule.collective.chunksPerNpu, "chunk")}`;
-
-const collectiveFields = ({ collective: { kind, sizeBytes, chunksPerNpu } }: PhaseSchedule) => ({
-  kind,
-  sizeBytes,
-  chunksPerNpu,
-});
 
 /** `banyan verify FILE` for a file of phases. */
 export function verifyPhasesFile(context: Context, file: string, schedule: PhaseSchedule): number {
@@ -44,12 +39,7 @@ export function simulatePhasesFile(context: Context, file: string, schedule: Pha
   const { topology, collective } = schedule;
   context.progress({ what: "verifying" });
   const { violationCount } = verifyPhases(schedule, { limit: 0 });
-  if (violationCount > 0) {
-    context.note(
-      `these phases are wrong (${count(violationCount, "violation")}; \`banyan verify ${file}\` lists them)`,
-    );
-    return 1;
-  }
+  if (violationCount > 0) throw new WrongScheduleError(wrongText("these phases are", violationCount, file));
   context.progress({ what: "simulating" });
   const found = simulatePhases(schedule);
   const simulated = { ...timingOf(collective, found.ps), model: found.model };
@@ -59,7 +49,7 @@ export function simulatePhasesFile(context: Context, file: string, schedule: Pha
       schema: "banyan/simulation@1",
       file,
       topology: topologySummary(topology),
-      collective: collectiveFields(schedule),
+      collective: collectiveSummary(topology, collective),
       transfers: phaseTransfersOrNull(schedule),
       phases: schedule.chunk.length,
       verified: true,
@@ -79,7 +69,7 @@ export function simulatePhasesFile(context: Context, file: string, schedule: Pha
   const lines = [
     "",
     labelled("topology", networkText(topologySummary(topology))),
-    labelled("collective", sizedText(collective)),
+    labelled("collective", sizedText(topology, collective)),
     labelled("schedule", `${phasesText(schedule)}, ${style.good("verified")}`),
     "",
     ...dimensionLines(perDimension, style),

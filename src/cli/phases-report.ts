@@ -1,4 +1,4 @@
-import type { Collective } from "../model/collective.ts";
+import type { AnySchedule } from "../model/schedule.ts";
 import type { Report } from "../result.ts";
 import { count, significant } from "../words/amounts.ts";
 import { dimensionLines } from "./dimension-lines.ts";
@@ -8,7 +8,12 @@ import { networkText, sizedText } from "./synthesis-report.ts";
 import { labelled, timingCells } from "./text.ts";
 
 /** Returns the lines of the report of `banyan synth` for phases. */
-export function phasesReportLines(report: Report, collective: Collective, style: Style, fileBytes?: number): string[] {
+export function phasesReportLines(
+  report: Report,
+  { topology, collective }: Pick<AnySchedule, "topology" | "collective">,
+  style: Style,
+  fileBytes?: number,
+): string[] {
   const { simulated, perDimension, schedule } = report;
   if (perDimension === undefined || simulated === null) return [];
   const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
@@ -21,7 +26,7 @@ export function phasesReportLines(report: Report, collective: Collective, style:
   const lines = [
     "",
     label("topology", networkText(report.topology)),
-    label("collective", sizedText(collective)),
+    label("collective", sizedText(topology, collective)),
     label("schedule", `${phases} (${steps}), ${verdict}`),
     "",
     ...dimensionLines(perDimension, style).map((line) => `  ${line}`),

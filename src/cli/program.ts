@@ -1,7 +1,8 @@
 import { Command, CommanderError, Option } from "commander";
 import type { Options } from "../words/options.ts";
+import { refusedCommandLine } from "./failure.ts";
 import { EXAMPLES, NOTES } from "./help.ts";
-import type { CommandName, Job } from "./protocol.ts";
+import type { CommandName, Failure, Job } from "./protocol.ts";
 import { showsColors } from "./style.ts";
 import { version } from "./version.ts";
 
@@ -298,6 +299,10 @@ function grammar(chosen: (command: CommandName, args: string[], options: Options
   return program;
 }
 
+/** Returns what commander's message is about: the option, argument or command that it quotes. */
+const placeIn = (message: string): string =>
+  /'(?:-\w, )?([^\s',]+)/.exec(message.replace(/^error: /, ""))?.[1] ?? "the command line";
+
 /** Returns commander's message as one line that says what to do. */
 function oneLine(message: string, program: Command, argv: readonly string[]): string {
   const command = program.commands.find((candidate) => argv.includes(candidate.name()));
@@ -310,11 +315,11 @@ function oneLine(message: string, program: Command, argv: readonly string[]): st
   return `${text}; see \`banyan ${command === undefined ? "" : `${command.name()} `}--help\``;
 }
 
-/** What to say, and the exit code, where a command line asks for no work: help, version, a mistake. */
+/** What to say where a command line asks for no work: help, the version, or (`failure`) a mistake. */
 export interface Said {
-  readonly code: number;
   readonly out: string;
   readonly err: string;
+  readonly failure: Failure | null;
 }
 
 /** Returns the job of a command line, or what to say instead. */
@@ -334,13 +339,16 @@ export function readCommandLine(argv: readonly string[]): Job | Said {
       },
     });
   }
-  if (argv.length === 0) program.outputHelp({ error: true });
   try {
-    if (argv.length > 0) program.parse(argv, { from: "user" });
+    program.parse(argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return { code: 0, out, err };
-    if (error.code !== "commander.help") err = `banyan: ${oneLine(error.message, program, argv)}\n`;
+    if (error.exitCode === 0) return { out, err, failure: null };
+    if (error.code !== "commander.help") {
+      const failure = refusedCommandLine(oneLine(error.message, program, argv), placeIn(error.message));
+      return { out, err: "", failure };
+    }
+    err += "\n";
   }
-  return job ?? { code: 2, out, err };
+  return job ?? { out, err, failure: refusedCommandLine("expected a command; see `banyan --help`", "the command") };
 }

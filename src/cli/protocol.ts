@@ -55,11 +55,21 @@ export type Message =
   | { readonly kind: "temporary"; readonly path: string }
   | { readonly kind: "settled"; readonly path: string }
   | { readonly kind: "done"; readonly code: number }
-  | ({ readonly kind: "failed" } & Failure);
+  | { readonly kind: "failed"; readonly failure: Failure };
 
-/** An error as one line, its exit code, and for --debug where it came from. */
+/** An error: its exit code and what it says. */
 export interface Failure {
+  /** input: the caller's fault; wrong: a schedule that is wrong; infeasible: no answer exists. */
+  readonly kind: "input" | "wrong" | "infeasible" | "cancelled" | "memory" | "internal";
   readonly code: number;
-  readonly line: string;
+  /** One sentence. */
+  readonly message: string;
+  /** Where it is wrong: an option, a file with its line; null where there is no place. */
+  readonly place: string | null;
+  /** The part of the input that is wrong, as lines. */
+  readonly excerpt?: string;
+  /** What shows that no answer exists. */
+  readonly witness?: unknown;
+  /** For --debug: where it came from. */
   readonly stack: string;
 }

@@ -1,11 +1,12 @@
 import { rmSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { CancelledError, InternalError } from "../errors.ts";
-import { failureOf } from "./failure.ts";
+import { failureJson, failureLines, failureOf, interrupted } from "./failure.ts";
 import type { Said } from "./program.ts";
 import { type ProgressDisplay, progressDisplay } from "./progress.ts";
 import {
   type CommandName,
+  type Failure,
   FLOW_CLOSED,
   FLOW_PENDING,
   FLOW_STATE,
@@ -64,29 +65,31 @@ function removeFile(path: string): void {
 
 const say = (line: string): void => void process.stderr.write(`banyan: ${line}\n`);
 
-/** Shows a failure: one line, and with --debug where it came from. */
-export function sayFailure(error: unknown, debug: boolean): number {
-  const { line, stack, code } = failureOf(error);
-  say(debug ? `${line}\n${stack}` : line);
-  return code;
+/** Shows a failure on standard error: one line, and with --debug where it came from. */
+function sayFailure(failure: Failure, debug: boolean): void {
+  const lines = failureLines(failure);
+  say(debug ? `${lines}\n${failure.stack}` : lines);
 }
 
 /** Returns the exit code of a process that ends with `code`, once all that was said has gone out; 2 for 0 where some is lost. */
 async function finished(output: StandardOutput, code: number): Promise<number> {
   output.flush();
   const loss = output.loss();
-  const lossCode = loss === null ? 0 : sayFailure(loss, false);
+  const failure = loss === null ? null : failureOf(loss);
+  if (failure !== null) sayFailure(failure, false);
   await standardErrorTaken();
-  return code || lossCode;
+  return code || (failure?.code ?? 0);
 }
 
 /** Says what a command line without work asks for; returns the exit code. */
-export async function answer({ code, out, err }: Said): Promise<number> {
+export async function answer({ out, err, failure }: Said, json: boolean, debug: boolean): Promise<number> {
   const output = standardOutput();
   process.stderr.on("error", () => {});
   if (err !== "") process.stderr.write(err);
-  if (out !== "") await new Promise<void>((done) => output.write(out, done));
-  return finished(output, code);
+  if (failure !== null) sayFailure(failure, debug);
+  const text = failure !== null && json ? failureJson(failure) : out;
+  if (text !== "") await new Promise<void>((done) => output.write(text, done));
+  return finished(output, failure?.code ?? 0);
 }
 
 /** Returns the exit code of a job, once it has run on its thread and all that it wrote has gone out. */
@@ -95,8 +98,10 @@ export function supervise({ worker, flow, ended }: Work, job: Job): Promise<numb
   const temporary = new Set<string>();
   const quiet = job.options["quiet"] === true;
   const debug = job.options["debug"] === true;
+  const json = job.options["json"] === true;
   let display: ProgressDisplay | undefined;
   let writing = 0;
+  let wrote = false;
   let ending: number | undefined;
   let interruption: number | undefined;
 
@@ -119,6 +124,7 @@ export function supervise({ worker, flow, ended }: Work, job: Job): Promise<numb
     };
     const write = (text: string): void => {
       writing++;
+      wrote = true;
       output.write(text, () => {
         writing--;
         if (output.isClosed()) close();
@@ -126,6 +132,14 @@ export function supervise({ worker, flow, ended }: Work, job: Job): Promise<numb
         Atomics.notify(flow, FLOW_PENDING);
         finishWhenWritten();
       });
+    };
+    const fail = (failure: Failure): void => {
+      if (ending !== undefined) return;
+      display?.erase();
+      // what has begun to be written is one object already, if not a whole one
+      if (json && !wrote) write(failureJson(failure));
+      sayFailure(failure, debug);
+      end(failure.code);
     };
     /** Ends the thread's freedom to replace files, and its work on the one that it replaces just now comes first. */
     const onceFree = (work: () => void): void => {
@@ -137,12 +151,7 @@ export function supervise({ worker, flow, ended }: Work, job: Job): Promise<numb
       if (interruption !== undefined) return;
       interruption = code;
       worker.postMessage({ kind: "abort" } satisfies Order);
-      const stop = (): void => {
-        if (ending !== undefined) return;
-        display?.erase();
-        say("interrupted");
-        end(code);
-      };
+      const stop = (): void => fail(interrupted(code));
       setTimeout(() => onceFree(() => void worker.terminate().then(stop)), GRACE_MS);
       // A kernel in the middle of its work cannot be ended from outside: then the process goes as if it had no handler.
       const go = (): void => {
@@ -173,20 +182,15 @@ export function supervise({ worker, flow, ended }: Work, job: Job): Promise<numb
           return void temporary.delete(message.path);
         case "done":
           return end(message.code);
-        case "failed": {
-          display?.erase();
+        case "failed":
           // what was lost says why this was cancelled
-          if (interruption === undefined && output.loss() !== null && message.code === CANCELLED) return end(0);
-          if (interruption !== undefined) say("interrupted");
-          else say(debug ? `${message.line}\n${message.stack}` : message.line);
-          return end(interruption ?? message.code);
-        }
+          if (interruption === undefined && output.loss() !== null && message.failure.code === CANCELLED) return end(0);
+          return fail(interruption === undefined ? message.failure : interrupted(interruption));
       }
     });
     void ended.then((error) => {
-      if (ending !== undefined || (interruption !== undefined && error === null)) return;
-      display?.erase();
-      end(sayFailure(error ?? new InternalError("the working thread ended without a result"), debug));
+      if (interruption !== undefined && error === null) return;
+      fail(failureOf(error ?? new InternalError("the working thread ended without a result")));
     });
     worker.postMessage({ kind: "job", job } satisfies Order);
   });

@@ -1,6 +1,8 @@
-import { type Collective, collectiveName } from "../model/collective.ts";
+import { type Collective, collectiveName, hasRoot } from "../model/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
 import { toNumber } from "../model/rational.ts";
+import type { AnySchedule } from "../model/schedule.ts";
+import type { Topology } from "../model/topology.ts";
 import { formatSize } from "../model/units.ts";
 import type { BoundReport, Report } from "../result.ts";
 import { SYNTHESIZERS } from "../synthesize/catalog.ts";
@@ -11,20 +13,22 @@ import { solverLines } from "./solver-lines.ts";
 import type { Style } from "./style.ts";
 import { labelled, labelledTable, timingCells } from "./text.ts";
 
-/** Returns "all-reduce of 256 MiB". */
-export function sizedText({ kind, sizeBytes, groupCount, groupSize, groupMembers, rootRank }: Collective): string {
-  const rooted = ["broadcast", "reduce", "gather", "scatter"].includes(kind);
+/** Returns "all-reduce of 256 MiB"; a root by its name, for ids change where NPUs are left out. */
+export function sizedText(
+  { nodeNames }: Pick<Topology, "nodeNames">,
+  { kind, sizeBytes, groupCount, groupSize, groupMembers, rootRank }: Collective,
+): string {
   const name = collectiveName(kind);
   const groups = groupCount > 1 ? `, ${groupCount} groups of ${groupSize}` : "";
-  const root = rooted && groupCount === 1 ? `, root ${groupMembers[rootRank]}` : "";
+  const root = hasRoot(kind) && groupCount === 1 ? `, root ${nodeNames[groupMembers[rootRank]]}` : "";
   return `${name} of ${formatSize(sizeBytes)}${root}${groups}`;
 }
 
 /** Returns "all-reduce of 256 MiB, 16 chunks of 16 MiB". */
-export function collectiveText(collective: Collective): string {
+export function collectiveText(topology: Pick<Topology, "nodeNames">, collective: Collective): string {
   const { chunkCount, chunkBytes } = collective;
   const bytes = chunkBytes.den === 1n ? formatSize(toNumber(chunkBytes)) : `about ${roundedSize(toNumber(chunkBytes))}`;
-  return `${sizedText(collective)}, ${count(chunkCount, "chunk")} of ${bytes}`;
+  return `${sizedText(topology, collective)}, ${count(chunkCount, "chunk")} of ${bytes}`;
 }
 
 /** Returns "mesh:3x3: 9 NPUs, 24 links". */
@@ -56,8 +60,14 @@ function directLines(facts: DirectFacts): [string, string] {
 
 const isPlanner = (name: string): boolean => SYNTHESIZERS.some((one) => one.name === name && one.plans === true);
 
-/** Returns the lines of the report of `banyan synth`. */
-export function synthesisReport(report: Report, collective: Collective, style: Style, fileBytes?: number): string[] {
+/** Returns the lines of the report of `banyan synth`. `choseChunks`: by --chunks auto, which is then no hint. */
+export function synthesisReport(
+  report: Report,
+  { topology, collective }: Pick<AnySchedule, "topology" | "collective">,
+  style: Style,
+  fileBytes?: number,
+  choseChunks = false,
+): string[] {
   const { time, simulated, bound, limit, reference, optimality, ofLimit, schedule, synthesis } = report;
   const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
   const made = `${count(schedule.transfers ?? 0, "transfer")} by ${report.algorithm}`;
@@ -65,7 +75,7 @@ export function synthesisReport(report: Report, collective: Collective, style: S
   const lines = [
     "",
     label("topology", networkText(report.topology)),
-    label("collective", collectiveText(collective)),
+    label("collective", collectiveText(topology, collective)),
     label("schedule", `${made}, ${verdict}`),
     ...(report.direct === undefined ? [] : directLines(report.direct).map((text, i) => label(DIRECT_LABELS[i], text))),
     "",
@@ -98,6 +108,7 @@ export function synthesisReport(report: Report, collective: Collective, style: S
   if (
     report.direct === undefined &&
     collective.chunksPerNpu === 1 &&
+    !choseChunks &&
     ofLimit !== null &&
     ofLimit < WORTH_MORE_CHUNKS &&
     collective.kind !== "custom"

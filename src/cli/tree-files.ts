@@ -1,3 +1,4 @@
+import { WrongScheduleError } from "../errors.ts";
 import { piecesOf } from "../exporters/steps.ts";
 import { judgeTrees } from "../judge.ts";
 import { describeWitness } from "../model/bounds.ts";
@@ -7,7 +8,7 @@ import { treeTransfers } from "../model/tree-steps.ts";
 import { heightsOf } from "../model/tree-times.ts";
 import { toExactGBps } from "../model/units.ts";
 import { collectiveFacts, recordOfJudged } from "../record.ts";
-import { timingOf, topologySummary } from "../result.ts";
+import { collectiveSummary, timingOf, topologySummary } from "../result.ts";
 import { simulateTreeFlow } from "../simulate/tree-flow.ts";
 import { utilisation } from "../simulate/utilisation.ts";
 import { boundOfCertificate } from "../trees-result.ts";
@@ -18,7 +19,15 @@ import { recording } from "./record-file.ts";
 import { networkText } from "./synthesis-report.ts";
 import { labelled, labelledTable, linksJson, linksText, timingCells } from "./text.ts";
 import { treesText } from "./trees-report.ts";
-import { KEPT, provedNetworkText, provedText, violationJson, violationLines, writeRecorded } from "./verdict.ts";
+import {
+  KEPT,
+  provedNetworkText,
+  provedText,
+  violationJson,
+  violationLines,
+  writeRecorded,
+  wrongText,
+} from "./verdict.ts";
 import { version } from "./version.ts";
 
 /** Returns what a certificate proves in a phrase. */
@@ -85,9 +94,9 @@ export function simulateTreesFile(context: Context, file: string, flow: TreeFlow
   const { topology, collective } = flow;
   context.progress({ what: "verifying" });
   const { violationCount, certificate: verdict } = judgeTrees(flow, { limit: 0 });
-  if (violationCount > 0)
-    context.note(`these trees are wrong (${count(violationCount, "violation")}; \`banyan verify ${file}\` lists them)`);
-  if (verdict === null) return 1;
+  const wrong = wrongText("these trees are", violationCount, file);
+  if (verdict === null) throw new WrongScheduleError(wrong);
+  if (violationCount > 0) context.note(wrong);
   context.progress({ what: "simulating" });
   const pieces = piecesOf(flow, chunks);
   const { ps, model, linkBusyPs } = simulateTreeFlow(flow, pieces);
@@ -101,7 +110,7 @@ export function simulateTreesFile(context: Context, file: string, flow: TreeFlow
       schema: "banyan/simulation@1",
       file,
       topology: topologySummary(topology),
-      collective: { kind: collective.kind, sizeBytes: collective.sizeBytes },
+      collective: collectiveSummary(topology, collective),
       transfers,
       pieces,
       verified: code === 0,

@@ -1,4 +1,4 @@
-import type { Collective } from "../model/collective.ts";
+import type { AnySchedule } from "../model/schedule.ts";
 import { groupOrder, listedTrees, type TreeFlow } from "../model/tree-flow.ts";
 import type { Report } from "../result.ts";
 import { count, gbpsText, percent, significant } from "../words/amounts.ts";
@@ -15,7 +15,12 @@ export function treesText(flow: TreeFlow): string {
 }
 
 /** Returns the lines of the report of `banyan synth` for trees. */
-export function treesReportLines(report: Report, collective: Collective, style: Style, fileBytes?: number): string[] {
+export function treesReportLines(
+  report: Report,
+  { topology, collective }: Pick<AnySchedule, "topology" | "collective">,
+  style: Style,
+  fileBytes?: number,
+): string[] {
   const { simulated, throughput, schedule } = report;
   if (throughput === undefined || simulated === null) return [];
   const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
@@ -30,7 +35,7 @@ export function treesReportLines(report: Report, collective: Collective, style: 
   const lines = [
     "",
     label("topology", networkText(report.topology)),
-    label("collective", sizedText(collective)),
+    label("collective", sizedText(topology, collective)),
     label("schedule", `${made}, ${verdict}`),
     label("trees", `${height}; a copy holds ${gbpsText(throughput.copyGBps)} and is sent in ${count(pieces, "piece")}`),
     "",

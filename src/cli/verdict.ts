@@ -65,12 +65,16 @@ export function provedText(topology: Topology, collective: Collective): string {
   const { participants, deliveries } = collectiveFacts(topology, collective);
   const who = participants === topology.npuCount ? "all" : `${participants} of`;
   const custom = deliveries === undefined ? "" : `, ${count(deliveries, "delivery", "deliveries")}`;
-  return `${collectiveText(collective)}${custom}, among ${who} ${count(topology.npuCount, "NPU")}`;
+  return `${collectiveText(topology, collective)}${custom}, among ${who} ${count(topology.npuCount, "NPU")}`;
 }
 
 /** Returns "of mesh:3x3 (24 links, hash ef1df2e5bb323451)": a name is what a file says, the hash is what it has. */
 export const provedNetworkText = (topology: Topology): string =>
   `of ${topology.name} (${count(linkCount(topology), "link")}, hash ${topologyHash(topology)})`;
+
+/** Returns what is said of a wrong schedule by those who were not asked to judge it. */
+export const wrongText = (what: string, violationCount: number, file: string): string =>
+  `${what} wrong (${count(violationCount, "violation")}; \`banyan verify ${file}\` lists them)`;
 
 /** Writes the verdict, and records where they are asked for; returns the exit code. */
 export function writeVerdict(

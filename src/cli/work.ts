@@ -86,7 +86,7 @@ async function work(job: Job): Promise<void> {
     const { run } = await loading;
     send({ kind: "done", code: await run(contextOf(job), job.args) });
   } catch (error) {
-    send({ kind: "failed", ...failureOf(error) });
+    send({ kind: "failed", failure: failureOf(error) });
   }
 }
 

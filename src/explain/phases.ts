@@ -11,7 +11,7 @@ const OPS = ["reduce-scatter", "all-gather"] as const;
 /** What lanes are called, of one and of two. */
 const LANES = [[""], [" up", " down"]] as const;
 const percent = (share: number): string => `${Number((100 * share).toPrecision(4))} %`;
-const counted = (many: number, one: string): string => `${many} ${one}${many === 1 ? "" : "s"}`;
+export const counted = (many: number, one: string): string => `${many} ${one}${many === 1 ? "" : "s"}`;
 
 /** What a dimension does. */
 interface Load {

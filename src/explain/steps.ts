@@ -4,6 +4,7 @@ import { makespanPs, OP_REDUCE, type StepSchedule, transferCount } from "../mode
 import { formatTime } from "../model/units.ts";
 import { ringOf, ringText } from "./cycles.ts";
 import { busiestLinks } from "./links.ts";
+import { counted } from "./phases.ts";
 
 /** Chunks whose way is told. */
 const CHUNKS = 3;
@@ -17,7 +18,7 @@ export function explainSteps(schedule: StepSchedule): string[] {
   const merged = mergedCounts(schedule);
   const inMessages = merged === null ? "" : `, sent as ${messages(merged)} messages,`;
   const lines = [
-    `${collective.kind} in ${transferCount(schedule)} transfers of ${collective.chunkCount} chunks${inMessages} on ${topology.name}, planned for ${formatTime(total)}`,
+    `${collective.kind} in ${counted(transferCount(schedule), "transfer")} of ${counted(collective.chunkCount, "chunk")}${inMessages} on ${topology.name}, planned for ${formatTime(total)}`,
   ];
   const sums = op.reduce((count, kind) => count + (kind === OP_REDUCE ? 1 : 0), 0);
   if (sums > 0 && sums < op.length) {

@@ -36,7 +36,7 @@ export function* scheduleTopParts(
   yield `{\n  "format": "${fileFormat}",\n  "version": ${version},\n`;
   if (about !== undefined) yield `  "about": ${JSON.stringify(about, null, 2).replaceAll("\n", "\n  ")},\n`;
   yield '  "topology": ';
-  yield* topologyJsonParts(topology, "  ", topologyHash(topology));
+  yield* topologyJsonParts(topology, "  ", { hash: topologyHash(topology) });
   yield ",\n";
 }
 

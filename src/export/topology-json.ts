@@ -11,11 +11,17 @@ export function topologyToJson(topology: Topology): string {
 
 /**
  * Yields the parts of that text without the line break at the end. `indent` stands before every line but the first;
- * `hash`, where given, is written beside the name.
+ * `hash`, where given, is written beside the name; `schema` is what --json calls such objects.
  */
-export function* topologyJsonParts(topology: Topology, indent = "", hash?: string): Generator<string> {
+export function* topologyJsonParts(
+  topology: Topology,
+  indent = "",
+  { hash, schema }: { readonly hash?: string; readonly schema?: string } = {},
+): Generator<string> {
   const inner = `\n${indent}  `;
-  yield `{${inner}"format": "banyan-topology",${inner}"version": 1,${inner}"name": ${JSON.stringify(topology.name)},`;
+  yield "{";
+  if (schema !== undefined) yield `${inner}"schema": "${schema}",`;
+  yield `${inner}"format": "banyan-topology",${inner}"version": 1,${inner}"name": ${JSON.stringify(topology.name)},`;
   if (hash !== undefined) yield `${inner}"hash": "${hash}",`;
   if (topology.shape.length > 0) yield `${inner}"shape": [${topology.shape.join(", ")}],`;
   if (topology.sources.length > 0) {

@@ -71,6 +71,13 @@ export function fillIntegers(
 interface Header {
   readonly format?: unknown;
   readonly version?: unknown;
+  readonly schema?: unknown;
+}
+
+/** Returns what an object says that it is: by `format` and `version`, or, as `topology --json` does too, by its `schema`. */
+export function headerOf(value: Header): Pick<Header, "format" | "version"> {
+  if (value.format !== undefined || value.schema !== "banyan/topology@1") return value;
+  return { format: "banyan-topology", version: 1 };
 }
 
 /**
@@ -78,7 +85,7 @@ interface Header {
  * format or version.
  */
 export function checkHeader(value: unknown, fileName: string, path: string, format: string, newest = 1): void {
-  const header = asObject<Header>(value, placeIn(fileName, path));
+  const header = headerOf(asObject<Header>(value, placeIn(fileName, path)));
   if (header.format !== format) refuse(placeIn(fileName, below(path, "format")), `"${format}"`, header.format);
   if (!Number.isInteger(header.version) || (header.version as number) < 1 || (header.version as number) > newest) {
     const known = newest === 1 ? "version 1, the only one" : `version 1 to ${newest}, the only ones`;

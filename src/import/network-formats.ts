@@ -3,6 +3,7 @@ import { looksLikeAstraNetwork, looksLikeLogicalDims, readAstraNetwork, readLogi
 import { looksLikeEdgeList, readEdgeList } from "./edge-list.ts";
 import { looksLikeForestCapacity, readForestCapacity } from "./forest-capacity.ts";
 import { looksLikeIbnetdiscover, readIbnetdiscover } from "./ibnetdiscover.ts";
+import { headerOf } from "./json-value.ts";
 import { looksLikeMscclTools, readMscclTools } from "./msccl-tools.ts";
 import { looksLikeNcclTopology, readNcclTopology } from "./nccl-topology.ts";
 import { looksLikeNs3, readNs3 } from "./ns3.ts";
@@ -35,7 +36,7 @@ const MACHINE: readonly Option[] = ["gpu", ...FIGURES];
 const BOXES: readonly Option[] = [...MACHINE, "nodes"];
 
 /** Returns the value of "format" in a JSON value. */
-export const format = (value: unknown): unknown => (value as { readonly format?: unknown }).format;
+export const format = (value: unknown): unknown => headerOf(value as object).format;
 
 /** The first that looks right is asked; of JSON by its value. */
 export const JSON_FORMATS: readonly NetworkFormat<unknown>[] = [

@@ -1,5 +1,5 @@
 import type { InternodeSketch, Sketch, SymmetryOffset } from "../model/sketch.ts";
-import { boxCount } from "../model/sketch-boxes.ts";
+import { boxCount, whyNoBoxes } from "../model/sketch-boxes.ts";
 import { checkSketch } from "../model/sketch-check.ts";
 import type { Topology } from "../model/topology.ts";
 import { parseSize } from "../model/units.ts";
@@ -27,6 +27,12 @@ export function readSketch(text: string, fileName: string, topology: Topology): 
   const { npuCount } = topology;
   const known = boxCount(topology);
   const told = known ?? (fields.internode_sketch === undefined ? 1 : undefined);
+  if (fields.nnodes === undefined && told === undefined)
+    refuse(
+      placeIn(fileName, "nnodes"),
+      "how many nodes there are, which only networks of equal boxes tell,",
+      `${topology.name}, ${whyNoBoxes(topology)}`,
+    );
   const boxes = nodesOf(fields.nnodes ?? told, fileName);
   if (known !== null && boxes !== known)
     refuse(placeIn(fileName, "nnodes"), `${known}, the boxes of ${topology.name},`, boxes);

@@ -15,6 +15,9 @@ export const COLLECTIVE_KINDS = [
 export type NamedCollective = (typeof COLLECTIVE_KINDS)[number];
 export type CollectiveKind = NamedCollective | "custom";
 
+/** Returns whether one NPU of a collective is its root. */
+export const hasRoot = (kind: CollectiveKind): boolean => ["broadcast", "reduce", "gather", "scatter"].includes(kind);
+
 const HYPHENED: ReadonlyMap<string, string> = new Map([
   ["allgather", "all-gather"],
   ["reducescatter", "reduce-scatter"],

@@ -26,6 +26,18 @@ export function boxCount(topology: Topology): number | null {
   return npuCount / size;
 }
 
+/** Returns why a network has no number of boxes (`boxCount`), to be said of it: "whose boxes have 7 and 8 NPUs". O(NPUs). */
+export function whyNoBoxes({ npuCount, nodeTraits }: Topology): string {
+  const sizes = new Map<string, number>();
+  for (const { group } of nodeTraits.slice(0, npuCount))
+    if (group !== undefined) sizes.set(group, (sizes.get(group) ?? 0) + 1);
+  if (sizes.size === 0) return "whose NPUs have no groups";
+  const several = [...new Set(sizes.values())].sort((a, b) => a - b);
+  if (several.length === 1) return "whose groups are no boxes joined through switches";
+  const last = several.pop();
+  return `whose boxes have ${several.join(", ")} and ${last} NPUs`;
+}
+
 /**
  * Returns each NPU's box. Throws InputError where the sketch has other numbers of boxes or NPUs than the network. A network
  * whose NPUs have no groups, or groups that are no boxes, is divided as the sketch says, and any network may be one box of

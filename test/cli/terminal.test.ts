@@ -13,7 +13,10 @@ function start(line: string) {
     cwd: folder.at(),
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let err = "";
+  let [out, err] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    out += text;
+  });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     err += text;
   });
@@ -24,8 +27,8 @@ function start(line: string) {
       else while (child.exitCode === null && !isAtWork()) await sleep(20);
     },
     interrupt: () => child.kill("SIGINT"),
-    end: new Promise<{ code: number | null; err: string }>((resolve) =>
-      child.on("close", (code) => resolve({ code, err })),
+    end: new Promise<{ code: number | null; out: string; err: string }>((resolve) =>
+      child.on("close", (code) => resolve({ code, out, err })),
     ),
   };
 }
@@ -160,6 +163,15 @@ describe.skipIf(process.platform === "win32")("Ctrl-C", () => {
     interrupt();
     const { code, err } = await end;
     expect([code, err, visible()]).toEqual([130, "banyan: interrupted\n", before]);
+  });
+
+  it("leaves an object that says so under --json", async () => {
+    const { atWork, interrupt, end } = start("synth mesh:60x60 --collective allgather --trials 64 --json");
+    await atWork();
+    interrupt();
+    const { code, out } = await end;
+    expect(code).toBe(130);
+    expect(JSON.parse(out).error).toMatchObject({ code: 130, kind: "cancelled", message: "interrupted" });
   });
 
   it.each(["half.json", "half.bys"])("leaves a whole file or none when it comes while %s is written", async (name) => {

@@ -80,10 +80,14 @@ describe("words and numbers", () => {
 
 describe("failureOf", () => {
   it("takes message and exit code of our errors", () => {
-    expect(failureOf(new InfeasibleError("no way"))).toMatchObject({ code: 3, line: "no way" });
+    expect(failureOf(new InfeasibleError("no way"))).toMatchObject({ code: 3, kind: "infeasible", message: "no way" });
   });
   it("keeps any other error on one line, with exit code 1", () => {
-    expect(failureOf(new TypeError("x is\nundefined"))).toMatchObject({ code: 1, line: "internal error: x is" });
+    expect(failureOf(new TypeError("x is\nundefined"))).toMatchObject({
+      code: 1,
+      kind: "internal",
+      message: "internal error: x is",
+    });
   });
   it("says when memory ran out", () => {
     const error = (() => {
@@ -93,7 +97,11 @@ describe("failureOf", () => {
         return caught;
       }
     })();
-    expect(failureOf(error)).toMatchObject({ code: 1, line: expect.stringMatching(/^out of memory: /) });
+    expect(failureOf(error)).toMatchObject({
+      code: 1,
+      kind: "memory",
+      message: expect.stringMatching(/^out of memory: /),
+    });
   });
 });
 

@@ -119,7 +119,8 @@ describe("a verdict", () => {
 describe("what runs", () => {
   it("is not made of a schedule that is wrong", async () => {
     changed("steps.json", "wrong.json", ({ transfers }) => {
-      for (const column of ["chunk", "route", "startPs", "endPs", "op"]) ((transfers as Json)[column] as number[]).pop();
+      for (const column of ["chunk", "route", "startPs", "endPs", "op"])
+        ((transfers as Json)[column] as number[]).pop();
       (transfers as Json)["count"] = ((transfers as Json)["count"] as number) - 1;
     });
     for (const format of ["msccl-xml", "mscclpp-json", "chakra", "jax", "torch"]) {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect } from "vitest";
-import { failureOf } from "../../src/cli/failure.ts";
+import { failureJson, failureLines, failureOf } from "../../src/cli/failure.ts";
 import { readCommandLine } from "../../src/cli/program.ts";
 import { COMMANDS } from "../../src/cli/protocol.ts";
 import { styleOf } from "../../src/cli/style.ts";
@@ -18,7 +18,7 @@ async function banyanHere(argv: readonly string[]): Promise<Ran> {
     err += `banyan: ${text}\n`;
   };
   const job = readCommandLine(argv);
-  if ("code" in job) throw new Error(`no command line: ${argv.join(" ")}`);
+  if ("out" in job) throw new Error(`no command line: ${argv.join(" ")}`);
   const quiet = job.options["quiet"] === true;
   const context = {
     options: job.options,
@@ -41,9 +41,10 @@ async function banyanHere(argv: readonly string[]): Promise<Ran> {
     const { run } = await COMMANDS[job.command]();
     return { code: await run(context, job.args), out, err };
   } catch (error) {
-    const { code, line } = failureOf(error);
-    note(line);
-    return { code, out, err };
+    const failure = failureOf(error);
+    note(failureLines(failure));
+    if (context.json) out += failureJson(failure);
+    return { code: failure.code, out, err };
   }
 }
 

@@ -7,7 +7,7 @@ import { routeTimes } from "../../model/routes.ts";
 import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing.ts";
 import { switchCount, type Topology } from "../../model/topology.ts";
 import { problemOf } from "../../problem.ts";
-import { boundReport, referenceReport, topologySummary } from "../../result.ts";
+import { boundReport, collectiveSummary, referenceReport, topologySummary } from "../../result.ts";
 import { gbpsText, timeText } from "../../words/amounts.ts";
 import { switchDegree, textOf } from "../../words/values.ts";
 import { type Context, outJson, outLines } from "../context.ts";
@@ -34,11 +34,10 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const reference = referenceReport(referencePs(topology, collective));
   const network = topologySummary(topology);
   if (json) {
-    const { kind, sizeBytes, chunksPerNpu } = collective;
     outJson(context, {
       schema: "banyan/bound@1",
       topology: network,
-      collective: { kind, sizeBytes, chunksPerNpu },
+      collective: collectiveSummary(topology, collective),
       limit,
       bound,
       reference,
@@ -54,7 +53,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const text = [
     "",
     labelled("topology", networkText(network)),
-    labelled("collective", collectiveText(collective)),
+    labelled("collective", collectiveText(topology, collective)),
     "",
     style.dim(head as string),
     ...lines,

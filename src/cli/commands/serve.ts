@@ -61,7 +61,13 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const site = `http://${host}:${port}/`;
   const name = offered === null ? null : encodeURIComponent(offered.name);
   const address = name === null ? site : `${site}#open=${name}`;
-  if (json) outJson(context, { address, port, file: name === null ? null : `${site}${INSIDE}/${name}` });
+  if (json)
+    outJson(context, {
+      schema: "banyan/serve@1",
+      address,
+      port,
+      file: name === null ? null : `${site}${INSIDE}/${name}`,
+    });
   else outLines(context, [`  ${labelled("app", address)}`, `  ${labelled("", "Ctrl-C ends it")}`]);
   if (!isLoopback(place.host))
     context.note(

@@ -9,7 +9,7 @@ import { makespanOf, transfersOf } from "../../model/schedule.ts";
 import type { Schedule } from "../../model/slot-schedule.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/tree-flow.ts";
 import { switchingFor } from "../../pipeline.ts";
-import { timingOf, topologySummary } from "../../result.ts";
+import { collectiveSummary, timingOf, topologySummary } from "../../result.ts";
 import { simulateReference } from "../../simulate/reference.ts";
 import { simulate } from "../../simulate/simulate.ts";
 import type { Switching } from "../../simulate/simulation.ts";
@@ -27,6 +27,7 @@ import { anyScheduleOf } from "../schedule-file.ts";
 import { collectiveText, networkText } from "../synthesis-report.ts";
 import { labelled, labelledTable, linksJson, linksText, timingCells } from "../text.ts";
 import { simulateTreesFile } from "../tree-files.ts";
+import { wrongText } from "../verdict.ts";
 
 /** What a replay gave: times in picoseconds. */
 interface Found {
@@ -109,10 +110,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     limit: 0,
     onProgress: (done, total) => context.progress({ what: "verifying", done, total, unit: "NPUs" }),
   });
-  if (violationCount > 0) {
-    const words = count(violationCount, "violation");
-    context.note(`this schedule is wrong (${words}; \`banyan verify ${file}\` lists them)`);
-  }
+  if (violationCount > 0) context.note(wrongText("this schedule is", violationCount, file));
   context.progress({ what: "simulating" });
   const code = violationCount === 0 ? 0 : 1;
   const switching = reference ? "reference" : (asked ?? switchingFor(schedule));
@@ -131,7 +129,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       schema: "banyan/simulation@1",
       file,
       topology: network,
-      collective: { kind: collective.kind, sizeBytes: collective.sizeBytes, chunksPerNpu: collective.chunksPerNpu },
+      collective: collectiveSummary(topology, collective),
       transfers: transfersOf(schedule),
       verified: violationCount === 0,
       time: planned,
@@ -152,7 +150,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const lines = [
     "",
     labelled("topology", networkText(network)),
-    labelled("collective", collectiveText(collective)),
+    labelled("collective", collectiveText(topology, collective)),
     labelled("schedule", `${count(transfersOf(schedule), "transfer")}, ${verdict}`),
     "",
     style.dim(head as string),

@@ -12,13 +12,11 @@ import type { OutputFile } from "../../exporters/world.ts";
 import { estimateOf } from "../../model/estimate.ts";
 import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import type { AnySchedule } from "../../model/schedule.ts";
-import type { Sketch } from "../../model/sketch.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/tree-flow.ts";
-import type { SynthesizeOptions } from "../../options.ts";
 import { synthesize } from "../../pipeline.ts";
 import { problemOf } from "../../problem.ts";
 import type { Report } from "../../result.ts";
-import { refuseSolverOptions } from "../../solver-options.ts";
+import { refuseSolverOptions, withSketchSize } from "../../solver-options.ts";
 import { AUTO, algorithmNamed, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
 import { verifyTreeFlow } from "../../verify/tree-flow.ts";
 import { aboutOf, progressOf, synthesisOptions, withoutAuto } from "../../words/synthesis-options.ts";
@@ -72,16 +70,6 @@ function written(context: Context, output: OutputFile, schedule: AnySchedule, re
   return writeSchedule(context, output, format, schedule, aboutOf(report));
 }
 
-/** Returns the size that a sketch says, for its input is that of one NPU; nothing where it says none. */
-function sizeOfSketch(
-  sketch: Sketch | undefined,
-  { collective }: Pick<SynthesizeOptions, "collective">,
-): { readonly sizeBytes?: number } {
-  if (sketch === undefined || sketch.inputBytes === null) return {};
-  const isPart = collective === "allgather" || collective === "gather";
-  return { sizeBytes: sketch.inputBytes * (isPart ? sketch.boxes * sketch.npusPerBox : 1) };
-}
-
 /** `banyan synth TOPO --collective C`: a schedule, verified, simulated and bounded. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet, signal } = context;
@@ -97,12 +85,11 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const usual = boxes === null ? {} : { usualNodes: String(boxes) };
   const topology = await networkOf(args[0] as string, { ...options, ...usual });
   const sketch = sketchPath === undefined ? undefined : await readSketchFile(sketchPath, topology);
-  const asked = collectiveRequest(withoutAuto(options), topology);
-  const request = { ...sizeOfSketch(sketch, asked), ...asked };
+  const request = collectiveRequest(withoutAuto(options), topology);
   const old = textOf(options, "repair");
   const repair = old === undefined ? undefined : await treesToRepair(context, old);
   if (output !== undefined && makesTransfers(wanted.algorithm)) {
-    const problem = problemOf(topology, request);
+    const problem = problemOf(topology, withSketchSize({ ...request, ...(sketch && { sketch }) }));
     refuseBefore(output, estimateOf(problem.topology, problem.collective));
   }
   const { schedule, report } = await withEngine(context, (engine) =>
@@ -125,7 +112,10 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       : isPhaseSchedule(schedule)
         ? phasesReportLines
         : synthesisReport;
-    const report = [...lines(shown, schedule.collective, context.style, bytes), ...autoLines(shown, context.style)];
+    const report = [
+      ...lines(shown, schedule, context.style, bytes, textOf(options, "chunks") === "auto"),
+      ...autoLines(shown, context.style),
+    ];
     outLines(context, report);
   }
   return 0;

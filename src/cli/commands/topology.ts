@@ -16,13 +16,13 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const path = textOf(options, "output");
   const output = path === undefined ? undefined : outputFile(context, path, "-o");
   const topology = await networkOf(args[0] as string, options);
-  function* parts(): Generator<string> {
-    yield* topologyJsonParts(topology);
+  function* parts(names: { readonly schema?: string } = {}): Generator<string> {
+    yield* topologyJsonParts(topology, "", names);
     yield "\n";
   }
   output?.write(parts());
   if (json) {
-    for (const block of blocks(parts())) if (!context.out(block)) break;
+    for (const block of blocks(parts({ schema: "banyan/topology@1" }))) if (!context.out(block)) break;
   } else if (!(quiet && output !== undefined)) {
     const broadcast = await withEngine(context, async (engine) => {
       const { runner, dispose } = runnerFor(engine, topology.npuCount * linkCount(topology), context.signal, () => {});

@@ -58,10 +58,10 @@ function subject(topology: Topology, nodes: readonly number[], verb: string): st
     const whole = topology.nodeTraits.slice(0, topology.npuCount).filter((t) => t.group === group).length;
     if (whole === npus.length) return `${count} of ${group} ${verb}`;
   }
-  const consecutive = npus.length > 2 && npus.every((v, i) => v === npus[0] + i);
-  if (consecutive) {
-    return `${count} ${topology.nodeNames[npus[0]]} to ${topology.nodeNames[npus[npus.length - 1]]} ${verb}`;
-  }
-  const shown = npus.slice(0, 6).map((v) => topology.nodeNames[v]);
+  const names = npus.map((v) => topology.nodeNames[v]);
+  const follows = (name: string, i: number): boolean =>
+    npus[i] === npus[0] + i && (!/^\d+$/.test(name) || Number(name) === Number(names[0]) + i);
+  if (names.length > 2 && names.every(follows)) return `${count} ${names[0]} to ${names[names.length - 1]} ${verb}`;
+  const shown = names.slice(0, 6);
   return `${count} ${shown.join(", ")}${npus.length > 6 ? ", ..." : ""} ${verb}`;
 }

@@ -1,12 +1,10 @@
 import type { Engine } from "../../engine/types.ts";
 import { NETWORK_FORMATS } from "../../import/network-formats.ts";
-import { COLLECTIVE_KINDS, collectiveName } from "../../model/collective.ts";
+import { COLLECTIVE_KINDS, collectiveName, hasRoot } from "../../model/collective.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
 import { ALGORITHMS, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
 import type { Welcome } from "../protocol.ts";
 import { exportsOf } from "./export.ts";
-
-const ROOTED: readonly string[] = ["broadcast", "reduce", "gather", "scatter"];
 
 /** Returns what there is to choose from. */
 export function welcome(engine: Engine): Welcome {
@@ -15,7 +13,7 @@ export function welcome(engine: Engine): Welcome {
     backend: engine.backend,
     threads: engine.pool().threads,
     presets: PRESETS,
-    collectives: COLLECTIVE_KINDS.map((kind) => ({ kind, name: collectiveName(kind), hasRoot: ROOTED.includes(kind) })),
+    collectives: COLLECTIVE_KINDS.map((kind) => ({ kind, name: collectiveName(kind), hasRoot: hasRoot(kind) })),
     algorithms: ALGORITHMS.map((algorithm) => ({
       name: algorithm.name,
       description: algorithm.description,

@@ -31,7 +31,7 @@ describe("bfb asked for by name", () => {
 
   it("says in its report how good the comm steps are", async () => {
     const { schedule, report } = await run("torus:8x8", { sizeBytes: 2 ** 20 });
-    const lines = synthesisReport(report, schedule.collective, plain);
+    const lines = synthesisReport(report, schedule, plain);
     expect(lines).toContain(
       "  comm steps  8 (Moore bound 3, 4 where links come in pairs), T_B 0.9844 M/B (63/64), the least",
     );

@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { banyan, cliFolder } from "../support/cli.ts";
+
+/** Under --json every failure is one object on standard output, whatever it is and wherever it happens. */
+const folder = cliFolder();
+const run = (line: string, env?: NodeJS.ProcessEnv) =>
+  banyan(line.split(" "), { cwd: folder.at(), ...(env === undefined ? {} : { env }) });
+
+const VERBS: readonly (readonly [line: string, place: RegExp])[] = [
+  ["topology no-such", /the topology/],
+  ["bound mesh:3x3 --collective nothing", /^--collective$/],
+  ["synth mesh:3x3", /^--collective$/],
+  ["synth mesh:3x3 --collective allgather -o no/such/folder.json", /^-o$/],
+  ["verify cut.json", /^cut\.json line 2, column 1$/],
+  ["simulate cut.json", /^cut\.json line 2, column 1$/],
+  ["export cut.json --to dot -o out.dot", /^cut\.json line 2, column 1$/],
+  ["run cut.json", /cut\.json/],
+  ["explain cut.json", /cut\.json line 2/],
+  ["compare mesh:3x3 --collective allgather --sizes 1XB", /^--sizes$/],
+  ["calibrate mesh:3x3 no-such.log", /LOG/],
+  ["search --nodes 1 --degree 2", /^--nodes$/],
+  ["serve no-such.json", /FILE/],
+  ["list nothing", /what to list/],
+  ["snth mesh:3x3", /^snth$/],
+  ["synth mesh:3x3 --sise 3", /^--sise$/],
+  ["topology", /^TOPO$/],
+  ["bound mesh:3x3", /^--collective$/],
+  ["export mesh:3x3 --to dot", /^--output$/],
+  ["verify a.json b.json", /^verify$/],
+];
+
+describe("a failure under --json", () => {
+  it.each(VERBS)("%s", async (line, place) => {
+    folder.put("cut.json", '{"format":"banyan-schedule"\n');
+    const { code, out, err } = await run(`${line} --json`);
+    const { schema, error } = JSON.parse(out);
+    expect([code, schema, error.code, error.kind]).toEqual([2, "banyan/error@1", 2, "input"]);
+    expect(error.place).toMatch(place);
+    expect(err).toBe(`banyan: ${error.message}\n`);
+  });
+  it("is an object where no command is given, and where no word but --json is", async () => {
+    const { code, out } = await run("--json");
+    expect([code, JSON.parse(out).error.place]).toEqual([2, "the command"]);
+  });
+  it("of what cannot exist has its witness and exit code 3", async () => {
+    const { code, out } = await run("synth mesh:3x3 --without 0-1,0-3 --collective allgather --json");
+    expect(code).toBe(3);
+    expect(JSON.parse(out).error).toMatchObject({ code: 3, kind: "infeasible", witness: { from: "0", to: "1" } });
+  });
+  it("of a mistake of ours is an object with exit code 1", async () => {
+    folder.put("broken.mjs", "Int32Array.from = () => { throw new TypeError('no such thing'); };");
+    const preload = { NODE_OPTIONS: `--import=${folder.at("broken.mjs")}` };
+    const { code, out } = await run("topology mesh:3x3 --without 4 --json", preload);
+    expect(code).toBe(1);
+    expect(JSON.parse(out).error).toMatchObject({ code: 1, kind: "internal", place: null });
+  });
+  it("of phases that are wrong, which cannot be simulated, is an object with exit code 1", async () => {
+    const made = await run("synth torus:30x30 --collective allreduce --algorithm themis --chunks 4 -o p.json --json");
+    expect(made.code).toBe(0);
+    const file = JSON.parse(readFileSync(folder.at("p.json"), "utf8"));
+    expect(file.format).toBe("banyan-phases");
+    file.phases.endPs[0] = 1;
+    folder.put("wrong.json", file);
+    const { code, out } = await run("simulate wrong.json --json --quiet");
+    expect(code).toBe(1);
+    expect(JSON.parse(out).error).toMatchObject({ code: 1, kind: "wrong" });
+    expect(JSON.parse(out).error.message).toMatch(/these phases are wrong/);
+  });
+});
