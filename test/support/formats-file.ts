@@ -161,10 +161,7 @@ export function readScheduleFile(text: string): ScheduleFile {
   );
   rows.sort(
     (a, b) =>
-      a.startPs - b.startPs ||
-      a.route.id - b.route.id ||
-      a.chunk.tenant - b.chunk.tenant ||
-      a.chunk.id - b.chunk.id,
+      a.startPs - b.startPs || a.route.id - b.route.id || a.chunk.tenant - b.chunk.tenant || a.chunk.id - b.chunk.id,
   );
   const relays = routes.some(({ hops }) => hops.slice(1).some(({ link }) => npus.includes(link.from)));
   return { routes, chunks: chunks.flat(), rows, relays };
