@@ -68,7 +68,8 @@ export const routeSerialPs = ({ hops }: FileRoute, { bytes }: FileChunk): number
 
 export const routeLatencyPs = ({ hops }: FileRoute): number => hops.reduce((sum, { link }) => sum + link.latencyPs, 0);
 
-function linksOf(topology: Json): Map<string, FileLink> {
+/** Returns the links of a network by their names. */
+export function linksOf(topology: Json): Map<string, FileLink> {
   const links = new Map<string, FileLink>();
   const add = (from: string, to: string, bytesPerSecond: bigint, latencyPs: number): void => {
     let name = `${from}>${to}`;

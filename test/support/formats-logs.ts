@@ -1,3 +1,5 @@
+import { linksOf } from "./formats-file.ts";
+
 /** Logs of a `.bys` file from the words of FORMATS.md; nothing of src/ is used. Files are as the project writes them. */
 
 // biome-ignore lint/suspicious/noExplicitAny: a parsed header.
@@ -54,6 +56,12 @@ export function logsAsTransfers(bytes: Uint8Array): string {
 
   const chunksOf = ranked(origin.map(String));
   const routesOf = ranked(routeEnds.map(String));
+  const figures = linksOf(header.topology);
+  const alike = header.routes.map(({ links, share }: Json, r: number) => {
+    const way = links.map((name: string) => [figures.get(name)?.bytesPerSecond, figures.get(name)?.latencyPs]);
+    return `${routeEnds[r]} ${way} ${share}`;
+  });
+  const likeRoutes = ranked(alike);
   const all = symmetry === null ? arrivals : npus.flatMap((_, v) => arrivals.map((one) => moved(one, v)));
   function moved({ chunk, route, slot }: (typeof arrivals)[number], v: number) {
     const added = (npu: number): number => {
@@ -64,10 +72,11 @@ export function logsAsTransfers(bytes: Uint8Array): string {
       }
       return x;
     };
-    const ends = (routeEnds[route] as [number, number]).map(added);
+    const [ends, ...rest] = alike[route].split(" ");
+    const like = [ends.split(",").map((npu: string) => added(Number(npu))), ...rest].join(" ");
     return {
       chunk: chunksOf.at(String(added(origin[chunk])), chunksOf.rank[chunk] as number),
-      route: routesOf.at(String(ends), routesOf.rank[route] as number),
+      route: likeRoutes.at(like, likeRoutes.rank[route] as number),
       slot,
     };
   }
