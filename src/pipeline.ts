@@ -12,6 +12,7 @@ import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "./m
 import { isPhaseSchedule } from "./model/phase-schedule.ts";
 import { compare, toNumber } from "./model/rational.ts";
 import { NO_ROUTES, routeCount } from "./model/routes.ts";
+import { inRowOrder } from "./model/row-order.ts";
 import { type AnySchedule, makespanOf, transfersOf } from "./model/schedule.ts";
 import { isSlotSchedule, type Schedule } from "./model/slot-schedule.ts";
 import type { StepSchedule } from "./model/step-schedule.ts";
@@ -120,7 +121,9 @@ async function make(
   return runOn(engine, problem, options, async (request, context, threads) => {
     const started = performance.now();
     const found = await synthesizer.synthesize(request, context).catch((error) => blameSize(error, options));
-    return { problem, found, ms: performance.now() - started, threads };
+    const { schedule } = found;
+    const inOrder = isSlotSchedule(schedule) ? schedule : inRowOrder(schedule);
+    return { problem, found: { ...found, schedule: inOrder }, ms: performance.now() - started, threads };
   });
 }
 

@@ -1,11 +1,11 @@
 import { InputError } from "../errors.ts";
 import { indexView, ROWS, rowsLayout, widthFor } from "../model/bys-format.ts";
 import { routeCount } from "../model/routes.ts";
+import { inRowOrder } from "../model/row-order.ts";
 import type { ScheduleHeader } from "../model/schedule.ts";
 import { indexColumn, OP_REDUCE, type StepSchedule } from "../model/step-schedule.ts";
 import { type ByteSource, bysBlocks, bysPayload } from "./bys-blocks.ts";
 import { asInteger, asObject, placeIn, refuse } from "./json-value.ts";
-import { sortedRows } from "./schedule-json.ts";
 
 /** Returns the step schedule whose rows are in the blocks from `from` on. Throws InputError, DamagedFileError. O(rows). */
 export function stepsFromBlocks(
@@ -46,7 +46,7 @@ export function stepsFromBlocks(
   }
   const schedule: StepSchedule = { ...header, chunk, route, startPs, endPs, op };
   checkRows(schedule, placeIn(fileName, "transfers"), lastChunk, lastRoute);
-  return sortedRows(schedule);
+  return inRowOrder(schedule);
 }
 
 /** Checks every number of the columns, as the reader of JSON does. Throws InputError that names the first wrong one. */

@@ -1,5 +1,6 @@
 import { InputError } from "../errors.ts";
 import { routeCount } from "../model/routes.ts";
+import { inRowOrder } from "../model/row-order.ts";
 import type { ScheduleHeader } from "../model/schedule.ts";
 import { indexColumn, OP_REDUCE, type StepSchedule } from "../model/step-schedule.ts";
 import { parseJson } from "./json-text.ts";
@@ -59,24 +60,5 @@ export function transfersFromJson(value: unknown, fileName: string, header: Sche
     if (endPs[i] < startPs[i])
       throw new InputError(at(`endPs[${i}]`), `a time at or after startPs (${startPs[i]})`, endPs[i]);
   }
-  return sortedRows({ ...header, chunk, route, startPs, endPs, op });
-}
-
-/** Returns the schedule with its rows in ascending order of (startPs, route, chunk), rows that tie as they were. */
-export function sortedRows(schedule: StepSchedule): StepSchedule {
-  const { chunk, route, startPs, endPs, op } = schedule;
-  const before = (a: number, b: number): number =>
-    startPs[a] - startPs[b] || route[a] - route[b] || chunk[a] - chunk[b] || a - b;
-  let sorted = true;
-  for (let i = 1; i < chunk.length && sorted; i++) sorted = before(i - 1, i) < 0;
-  if (sorted) return schedule;
-  const order = Uint32Array.from(chunk, (_, i) => i).sort(before);
-  return {
-    ...schedule,
-    chunk: chunk.map((_, i) => chunk[order[i]]),
-    route: route.map((_, i) => route[order[i]]),
-    startPs: startPs.map((_, i) => startPs[order[i]]),
-    endPs: endPs.map((_, i) => endPs[order[i]]),
-    op: op.map((_, i) => op[order[i]]),
-  };
+  return inRowOrder({ ...header, chunk, route, startPs, endPs, op });
 }

@@ -5,6 +5,7 @@ import { firstFreeRoute, type MessageRoutes, shortestRoutes } from "./list-route
 import type { Messages } from "./messages.ts";
 import { orderByTime } from "./ordering.ts";
 import { routeTimes } from "./routes.ts";
+import { inRowOrder } from "./row-order.ts";
 import { indexColumn, OP_COPY, OP_REDUCE, type StepSchedule } from "./step-schedule.ts";
 import { linkCount, type Topology } from "./topology.ts";
 
@@ -58,5 +59,5 @@ export function listSchedule(
     sortedStart[row] = startPs[i];
     endPs[row] = startPs[i] + slotPs[routeOf[i]];
   }
-  return { topology, collective, routes, chunk, route, startPs: sortedStart, endPs, op };
+  return inRowOrder({ topology, collective, routes, chunk, route, startPs: sortedStart, endPs, op });
 }
