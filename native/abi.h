@@ -70,7 +70,7 @@ struct BanyanSpread {
   int32_t choice;       // as in BanyanMatchPolicy
   int32_t window;       // >= 1
   int32_t late_limit;   // >= 0
-  int32_t threads;      // >= 1
+  int32_t threads;      // >= 1, at most; one alone where so many cannot be started
   int32_t* progress;    // thousandths of the deliveries done, written now and then; or null
   int32_t map_count;    // maps of the network onto itself under which the schedule shall not change; 0: none
   const int32_t* maps;  // [map_count * npu_count] where each takes every NPU; a group, the first the identity
