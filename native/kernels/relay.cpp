@@ -118,6 +118,7 @@ class Relayer {
   // whose target looks for another at the next. Routes with resources are taken, never reassigned.
   bool Assign(std::int32_t npu, std::int32_t target) {
     std::int32_t depth = 0;
+    std::int32_t unvisited = 0;  // the first place of a route that has not been visited
     trail_[0] = 0;
     for (;;) {
       if (trail_[At(depth)] == free_count_) {
@@ -140,7 +141,8 @@ class Relayer {
         }
         resources_.Take(route);
       } else if (is_taken) {
-        trail_[At(++depth)] = 0;
+        while (unvisited < free_count_ && visited_[At(free_[At(unvisited)])] == stamp_) unvisited++;
+        trail_[At(++depth)] = unvisited;
         continue;
       }
       for (; depth > 0; depth--) {

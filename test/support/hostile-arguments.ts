@@ -1,5 +1,6 @@
 /// <reference lib="es2024.arraybuffer" />
 /// <reference lib="es2024.sharedmemory" />
+import { types } from "node:util";
 import type { Random } from "../../src/random.ts";
 
 export type Column = Int32Array | Uint32Array | Float64Array | Uint8Array | Uint16Array;
@@ -21,7 +22,9 @@ const FOREIGN = [
   ...[Int8Array, Uint8ClampedArray, Int16Array, Float32Array, BigInt64Array, BigUint64Array, ...KINDS],
 ] as readonly (new (length: number) => ArrayBufferView)[];
 
-export const isColumn = (value: unknown): value is Column => KINDS.some((Kind) => value instanceof Kind);
+/** Returns whether it is a column as kernels take them, of whatever memory. */
+export const isColumn = (value: unknown): value is Column =>
+  types.isTypedArray(value) && KINDS.some((Kind) => Object.getPrototypeOf(value) === Kind.prototype);
 const kindOf = (column: Column): ColumnKind => KINDS.find((Kind) => column instanceof Kind) as unknown as ColumnKind;
 
 const NUMBERS = [
@@ -169,6 +172,8 @@ function change(args: unknown[], at: number, draws: Random, memories: Memories):
     args[at] = pick([arg + 1, arg - 1, draws.below(9), pick(NUMBERS, draws)], draws);
   } else if (!isColumn(arg)) {
     args[at] = pick([null, arg], draws);
+  } else if (arg.length === 0) {
+    args[at] = new (kindOf(arg))(draws.below(4)); // perhaps detached or cut off: there is nothing to copy
   } else if (kind < 5) {
     args[at] = pick(MOVES, draws)(arg, draws, memories);
   } else if (kind < 9) {

@@ -80,6 +80,7 @@ export function relayJs(problem: RelayProblem, cancel?: CancelFlag): Transfers |
    */
   const assign = (npu: number, target: number): boolean => {
     let depth = 0;
+    let unvisited = 0; // the first place of a route that has not been visited
     trail[0] = 0;
     for (;;) {
       if (trail[depth] === freeCount) {
@@ -103,7 +104,8 @@ export function relayJs(problem: RelayProblem, cancel?: CancelFlag): Transfers |
         }
         resources.take(route);
       } else if (isTaken) {
-        trail[++depth] = 0;
+        while (unvisited < freeCount && visited[free[unvisited]] === stamp) unvisited++;
+        trail[++depth] = unvisited;
         continue;
       }
       for (; depth > 0; depth--) assigned[free[trail[depth]]] = assigned[free[trail[depth - 1]]];
