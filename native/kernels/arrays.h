@@ -36,8 +36,7 @@ inline bool NetworkArrays(Spans& spans, const BanyanNetwork* network) {
          spans.Reads(network->slot_ps, network->route_count) &&
          spans.Reads(network->use_offset, Behind(network->route_count)) &&
          spans.Reads(network->use_resource, network->use_count) &&
-         spans.Reads(network->use_units, network->use_count) &&
-         spans.Reads(network->capacity, network->resource_count);
+         spans.Reads(network->use_units, network->use_count) && spans.Reads(network->capacity, network->resource_count);
 }
 
 inline bool HoldingArrays(Spans& spans, std::int32_t npus, std::int32_t chunks, const std::int32_t* held_offset,
@@ -151,8 +150,7 @@ inline bool ReplayArrays(const BanyanReplay* problem, const BanyanReplayed* out)
   Spans spans;
   if (!spans.Reads(problem, 1) || problem->npu_count < 1 || problem->npu_count > kMostNodes) return false;
   const bool through = problem->mode == kBanyanCutThrough;
-  const std::int64_t timed =
-      Product(problem->collective_count, through ? problem->route_count : problem->link_count);
+  const std::int64_t timed = Product(problem->collective_count, through ? problem->route_count : problem->link_count);
   const std::int32_t rows = problem->row_count;
   return spans.Reads(problem->route_source, problem->route_count) &&
          spans.Reads(problem->route_target, problem->route_count) &&

@@ -81,7 +81,8 @@ bool Augment(MatchState<Entry>& state, std::int32_t port, std::int32_t level, Ti
       ports.trail[At(--depth)].place++;
       continue;
     }
-    const std::int32_t route = ports.port_routes.items[At(begin + (ports.rotation[At(turn.port)] + turn.place) % count)];
+    const std::int32_t route =
+        ports.port_routes.items[At(begin + (ports.rotation[At(turn.port)] + turn.place) % count)];
     const std::int32_t sender = SendPort(network, route);
     if (ports.visited[At(sender)] == ports.stamp || !Eligible(state, route, level, now)) {
       turn.place++;

@@ -63,7 +63,9 @@ class Thread {
 /// A thread. Not std::thread, which throws where none can be had.
 class Thread {
  public:
-  [[nodiscard]] bool Start(void* (*run)(void*), void* with) { return pthread_create(&thread_, nullptr, run, with) == 0; }
+  [[nodiscard]] bool Start(void* (*run)(void*), void* with) {
+    return pthread_create(&thread_, nullptr, run, with) == 0;
+  }
   void Join() { pthread_join(thread_, nullptr); }
 
  private:

@@ -330,7 +330,8 @@ int32_t Replay(Arguments& arguments) {
 template <int32_t (*kKernel)(Arguments&)>
 void Export(napi_env env, napi_value exports, const char* name) {
   napi_value function{};
-  if (napi_create_function(env, name, NAPI_AUTO_LENGTH, banyan_addon::Call<kKernel>, nullptr, &function) != napi_ok) return;
+  if (napi_create_function(env, name, NAPI_AUTO_LENGTH, banyan_addon::Call<kKernel>, nullptr, &function) != napi_ok)
+    return;
   napi_set_named_property(env, exports, name, function);
 }
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "run.h"
+#include "attack.h"
 
 namespace {
 
@@ -69,6 +69,15 @@ void RandomProblems(std::uint32_t count) {
   Expect(spanned > count / 4, "many random graphs have an arborescence", count);
   Expect(balanced > count / 2, "most random graphs can be balanced", count);
   Expect(solved > count, "most random problems have an answer", count);
+}
+
+void HostileCalls(std::uint32_t count) {
+  for (std::uint32_t seed = 0; seed < count; seed++) {
+    const std::vector<std::uint8_t> bytes = Bytes(seed);
+    banyan_test::Source random(bytes.data(), bytes.size());
+    const char* fault = banyan_test::Attack(random);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+  }
 }
 
 void Statuses() {
@@ -279,6 +288,7 @@ void ReplayStatuses() {
 
 int main() {
   RandomProblems(3000);
+  HostileCalls(30000);
   Statuses();
   RateStatuses();
   SweepStatuses();
