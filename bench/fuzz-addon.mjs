@@ -71,7 +71,8 @@ async function campaign(args) {
     faults.push(...found.faults, ...(found.end === null ? [] : [found.end]));
     for (const [name, row] of found.rows) {
       const sum = rows.get(name) ?? { calls: 0, done: 0, otherStatus: 0, refused: 0, slowestMs: 0 };
-      for (const key of Object.keys(sum)) sum[key] = key === "slowestMs" ? Math.max(sum[key], row[key]) : sum[key] + row[key];
+      for (const key of Object.keys(sum))
+        sum[key] = key === "slowestMs" ? Math.max(sum[key], row[key]) : sum[key] + row[key];
       rows.set(name, sum);
     }
     if (found.end !== null && !(found.end.call >= from)) break;

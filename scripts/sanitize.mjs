@@ -18,7 +18,13 @@ function nativeTests(folder, sanitizer) {
 }
 
 const addon = ["-O", at(FOLDER), "--config", "RelWithDebInfo", `--CDBANYAN_SANITIZE=${SANITIZE}`];
-const vitest = [at("node_modules/vitest/vitest.mjs"), "run", "test/engine/native.test.ts", "test/engine/addon.test.ts", ...process.argv.slice(2)];
+const vitest = [
+  at("node_modules/vitest/vitest.mjs"),
+  "run",
+  "test/engine/native.test.ts",
+  "test/engine/addon.test.ts",
+  ...process.argv.slice(2),
+];
 
 const ok =
   nativeTests(TESTS, SANITIZE) &&

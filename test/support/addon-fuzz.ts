@@ -51,7 +51,8 @@ export function goodCalls(count: number, seed: number): AddonCall[] {
   const calls: AddonCall[] = [];
   const flag = new Int32Array(2);
   const recorded = new Proxy({} as Addon, {
-    get: (_, name) =>
+    get:
+      (_, name) =>
       (...args: unknown[]) => {
         calls.push({ name: name as keyof Addon, args, cancelAt: args.indexOf(flag) });
         return 1;
@@ -167,9 +168,13 @@ function outcomeOf(run: () => unknown): number | string {
   }
 }
 
-function hostileArguments({ args, cancelAt }: AddonCall, flag: Int32Array, draws: Random, memories: Memories): unknown[] {
+function hostileArguments(
+  { args, cancelAt }: AddonCall,
+  flag: Int32Array,
+  draws: Random,
+  memories: Memories,
+): unknown[] {
   const own = hostile(copyOf(args).with(cancelAt, flag), draws, memories);
   if (own.includes(flag)) return own;
   return own.map((arg) => (typeof arg === "number" && arg > MOST_UNWATCHED ? MOST_UNWATCHED : arg));
 }
-

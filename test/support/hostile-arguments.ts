@@ -20,7 +20,9 @@ interface ColumnKind {
 const KINDS = [Int32Array, Uint32Array, Float64Array, Uint8Array, Uint16Array] as const;
 const FOREIGN = [
   ...[Int8Array, Uint8ClampedArray, Int16Array, Float32Array, BigInt64Array, BigUint64Array, ...KINDS],
-] as readonly (new (length: number) => ArrayBufferView)[];
+] as readonly (new (
+  length: number,
+) => ArrayBufferView)[];
 
 /** Returns whether it is a column as kernels take them, of whatever memory. */
 export const isColumn = (value: unknown): value is Column =>
