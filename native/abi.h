@@ -1,6 +1,7 @@
 // The C ABI of the kernels: flat arrays in, caller's arrays out, a status back. Array lengths stand in brackets.
 // Doubles hold exact integers (at most 2^53 - 1). The TypeScript twin is src/engine/kernels/kernels.ts.
-// Every index and length is checked here, once; the kernels behind it trust their input.
+// Every index and length is checked here, once; the kernels behind it trust their input. Arrays must have the lengths that
+// the counts say, and none that is written may overlap another: kBanyanBadArgument. Nothing may change during a call.
 #ifndef BANYAN_ABI_H_
 #define BANYAN_ABI_H_
 
@@ -84,7 +85,7 @@ struct BanyanLogs {
   void* chunk;                // [log_offset[npu_count]]
   const double* port_offset;  // [npu_count + 1] bytes of NPU v: max_slots times ceil(its routes in / 8)
   uint8_t* ports;             // [port_offset[npu_count]] zeros
-  int32_t* slots;             // [npu_count] zeros; out: slots until the NPU's last arrival
+  int32_t* slots;             // [npu_count] out: slots until the NPU's last arrival
   int32_t detail[2];          // out: see the statuses
 };
 

@@ -82,7 +82,8 @@ class HostileCall {
   template <typename T>
   void Add(T** at, std::function<std::int64_t()> count, bool is_written, bool may_miss) {
     const auto* begin = reinterpret_cast<const std::uint8_t*>(*at);
-    const std::size_t bytes = begin == nullptr ? 0 : static_cast<std::size_t>(count()) * sizeof(T);
+    const std::int64_t length = count();
+    const std::size_t bytes = begin == nullptr || length < 0 ? 0 : static_cast<std::size_t>(length) * sizeof(T);
     const auto place = [at](void* block) { *at = static_cast<T*>(block); };
     columns_.push_back({place, std::move(count), sizeof(T), is_written, may_miss, {}, nullptr, 0});
     if (bytes > 0) columns_.back().given.assign(begin, begin + bytes);
