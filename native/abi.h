@@ -1,6 +1,7 @@
 // The C ABI of the kernels: flat arrays in, caller's arrays out, a status back. Array lengths stand in brackets.
 // Doubles hold exact integers (at most 2^53 - 1). The TypeScript twin is src/engine/kernels/kernels.ts.
-// Every index and length is checked here, once; the kernels behind it trust their input.
+// Every index and length is checked here, once; the kernels behind it trust their input. Arrays must have the lengths that
+// the counts say, and none that is written may overlap another: kBanyanBadArgument. Nothing may change during a call.
 #ifndef BANYAN_ABI_H_
 #define BANYAN_ABI_H_
 
@@ -70,7 +71,7 @@ struct BanyanSpread {
   int32_t choice;       // as in BanyanMatchPolicy
   int32_t window;       // >= 1
   int32_t late_limit;   // >= 0
-  int32_t threads;      // >= 1
+  int32_t threads;      // >= 1, at most; one alone where so many cannot be started
   int32_t* progress;    // thousandths of the deliveries done, written now and then; or null
   int32_t map_count;    // maps of the network onto itself under which the schedule shall not change; 0: none
   const int32_t* maps;  // [map_count * npu_count] where each takes every NPU; a group, the first the identity
@@ -84,7 +85,7 @@ struct BanyanLogs {
   void* chunk;                // [log_offset[npu_count]]
   const double* port_offset;  // [npu_count + 1] bytes of NPU v: max_slots times ceil(its routes in / 8)
   uint8_t* ports;             // [port_offset[npu_count]] zeros
-  int32_t* slots;             // [npu_count] zeros; out: slots until the NPU's last arrival
+  int32_t* slots;             // [npu_count] out: slots until the NPU's last arrival
   int32_t detail[2];          // out: see the statuses
 };
 

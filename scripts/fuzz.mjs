@@ -11,7 +11,7 @@ if (!clang) {
   console.error("fuzz: clang++ is not installed (on Debian: clang-14 and libclang-rt-14-dev)");
   process.exit(1);
 }
-const options = ["-DBANYAN_ADDON=OFF", "-DBANYAN_FUZZ=ON", "-DBANYAN_SANITIZE=address,undefined"];
+const options = ["-DBANYAN_ADDON=OFF", "-DBANYAN_FUZZ=ON", "-DBANYAN_SANITIZE=address,undefined,float-cast-overflow"];
 const cmake = [
   "-S",
   ".",

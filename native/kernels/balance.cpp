@@ -16,7 +16,6 @@ namespace banyan {
 
 namespace {
 
-constexpr std::int32_t kMostMembers = 64;
 // Masks of all nodes have at most so many words of 64 bits, and 4 of a node at least.
 constexpr std::int64_t kMostWords = std::int64_t{1} << 28;
 
@@ -223,11 +222,12 @@ BanyanStatus BalanceWith(Work& work, BanyanCancelled cancelled, const void* cont
   const std::int32_t members = problem.threads < most ? problem.threads : most;
 #endif
   Found found[kMostMembers];
-  RunTeam(members, [&](std::int32_t member) {
+  const auto run = [&](std::int32_t member) {
     Member<Rows> own(work, found[member]);
     static_assert(sizeof(own) <= 65536, "members live on the stack, which is small in WebAssembly");
     own.Run(member == 0 ? cancelled : nullptr, context);
-  });
+  };
+  if (!RunTeam(members, run) && !RunTeam(1, run)) return kBanyanOutOfMemory;
   return Conclude(problem, work, found, members, out);
 }
 

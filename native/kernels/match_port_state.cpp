@@ -72,7 +72,8 @@ bool BuildPorts(const BanyanNetwork& network, const SlotRanks& ranks, PortState&
   const std::int32_t groups = NumberGroups(network, ports);
   return groups != kNone && BuildGroupPorts(network, ranks, groups, ports) && BuildNodeGroups(network, groups, ports) &&
          ports.tick.Allocate(At(groups)) && ports.matched.Allocate(resources) && ports.chosen.Allocate(resources) &&
-         ports.rotation.Allocate(resources) && ports.visited.Allocate(resources) && ports.open.Allocate(resources);
+         ports.rotation.Allocate(resources) && ports.visited.Allocate(resources) && ports.open.Allocate(resources) &&
+         ports.trail.Allocate(resources + 1);
 }
 
 }  // namespace banyan

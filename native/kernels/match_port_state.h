@@ -12,6 +12,13 @@
 
 namespace banyan {
 
+/// A receiving port that looks for a sending one: place in its list of routes, and the route there once it is tried.
+struct PortTurn {
+  std::int32_t port;
+  std::int32_t place;
+  std::int32_t route = kNone;
+};
+
 struct PortState {
   Buffer<std::int32_t> group_of_resource;  // [resources]
   Lists port_routes;                       // routes into each receiving port
@@ -24,6 +31,7 @@ struct PortState {
   Buffer<std::int32_t> rotation;           // [resources] where a receiving port's list starts
   Buffer<std::uint32_t> visited;           // [resources] stamp of the last augmenting step
   Buffer<std::int32_t> open;               // [resources] scratch: receiving ports not yet matched
+  Buffer<PortTurn> trail;                  // [resources + 1] scratch of an augmenting step
   std::uint32_t stamp = 0;
 };
 

@@ -64,26 +64,44 @@ std::int32_t MatchFirst(MatchState<Entry>& state, std::int32_t group, std::int32
   return open_count;
 }
 
-// Kuhn's augmenting step for one receiving port.
+// Kuhn's augmenting step for one receiving port, without recursion: at trail[0 .. depth] stand ports, each of which looks
+// for another sender than the one before took from it, and the place in its list where it is.
 template <typename Entry>
 bool Augment(MatchState<Entry>& state, std::int32_t port, std::int32_t level, Time now) {
   const BanyanNetwork& network = state.problem.network;
   PortState& ports = state.ports;
-  const std::int32_t begin = ports.port_routes.Begin(port);
-  const std::int32_t count = ports.port_routes.End(port) - begin;
-  for (std::int32_t k = 0; k < count; k++) {
-    const std::int32_t route = ports.port_routes.items[At(begin + (ports.rotation[At(port)] + k) % count)];
-    const std::int32_t sender = SendPort(network, route);
-    if (ports.visited[At(sender)] == ports.stamp || !Eligible(state, route, level, now)) continue;
-    ports.visited[At(sender)] = ports.stamp;
-    const std::int32_t rival = ports.matched[At(sender)];
-    if (rival == kNone || Augment(state, ReceivePort(network, rival), level, now)) {
-      ports.matched[At(sender)] = route;
-      ports.chosen[At(port)] = route;
-      return true;
+  std::int32_t depth = 0;
+  ports.trail[0] = {port, 0};
+  for (;;) {
+    PortTurn& turn = ports.trail[At(depth)];
+    const std::int32_t begin = ports.port_routes.Begin(turn.port);
+    const std::int32_t count = ports.port_routes.End(turn.port) - begin;
+    if (turn.place == count) {
+      if (depth == 0) return false;
+      ports.trail[At(--depth)].place++;
+      continue;
     }
+    const std::int32_t route =
+        ports.port_routes.items[At(begin + (ports.rotation[At(turn.port)] + turn.place) % count)];
+    const std::int32_t sender = SendPort(network, route);
+    if (ports.visited[At(sender)] == ports.stamp || !Eligible(state, route, level, now)) {
+      turn.place++;
+      continue;
+    }
+    ports.visited[At(sender)] = ports.stamp;
+    turn.route = route;
+    const std::int32_t rival = ports.matched[At(sender)];
+    if (rival != kNone) {
+      ports.trail[At(++depth)] = {ReceivePort(network, rival), 0};
+      continue;
+    }
+    for (; depth >= 0; depth--) {
+      const PortTurn& taken = ports.trail[At(depth)];
+      ports.matched[At(SendPort(network, taken.route))] = taken.route;
+      ports.chosen[At(taken.port)] = taken.route;
+    }
+    return true;
   }
-  return false;
 }
 
 // One round of matching at one level; returns whether anything departed.

@@ -11,14 +11,16 @@ namespace {
 
 class Relayer {
  public:
-  Relayer(const RelayProblem& problem, BanyanTransfers* out)
+  Relayer(const RelayProblem& problem, BanyanCancelled cancelled, const void* context, BanyanTransfers* out)
       : problem_(problem),
+        cancelled_(cancelled),
+        context_(context),
         network_(problem.network),
         npus_(problem.network.npu_count),
         words_((At(problem.network.npu_count) + 31) / 32),
         out_(out) {}
 
-  [[nodiscard]] BanyanStatus Run(BanyanCancelled cancelled, const void* context) {
+  [[nodiscard]] BanyanStatus Run() {
     if (!Build()) return kBanyanOutOfMemory;
     for (std::int32_t c = 0; c < problem_.chunk_count; c++) {
       if (problem_.chunk_source[c] == problem_.chunk_target[c]) continue;
@@ -31,11 +33,11 @@ class Relayer {
     for (;;) {
       for (std::int32_t i = 0; i < nodes_.count; i++) {
         nodes_.marks[At(nodes_.list[At(i)])] = 0;
-        Serve(nodes_.list[At(i)], now);
+        if (!Serve(nodes_.list[At(i)], now)) return kBanyanCancelled;
       }
       nodes_.count = 0;
       if (failed_) return kBanyanOutOfMemory;
-      if ((polls++ & 63) == 0 && cancelled != nullptr && cancelled(context) != 0) return kBanyanCancelled;
+      if ((polls++ & 63) == 0 && Cancelled()) return kBanyanCancelled;
       now = queue_.NextTime();
       if (now == kNever) break;
       if (now > kLatest) return kBanyanTimeOverflow;
@@ -57,7 +59,8 @@ class Relayer {
     if (!position_.Allocate(npus * npus) || !head_.Allocate(npus * npus) || !tail_.Allocate(npus * npus)) return false;
     if (!next_.Allocate(At(problem_.chunk_count)) || !waiting_.Allocate(npus * words_)) return false;
     if (!carried_.Allocate(routes) || !start_.Allocate(routes) || !free_.Allocate(routes) ||
-        !assigned_.Allocate(routes) || !visited_.Allocate(routes) || !nodes_.Allocate(npus)) {
+        !assigned_.Allocate(routes) || !visited_.Allocate(routes) || !trail_.Allocate(routes + 1) ||
+        !nodes_.Allocate(npus)) {
       return false;
     }
     carried_.Fill(kNone);
@@ -111,22 +114,43 @@ class Relayer {
     return problem_.distance_ps[Pair(network_.route_target[route], target)] < problem_.distance_ps[Pair(npu, target)];
   }
 
-  // Kuhn's augmenting step for one waiting chunk; routes with resources are taken, never reassigned.
+  // Kuhn's augmenting step for one waiting chunk, without recursion: trail_[0 .. depth] are places in free_, each of a route
+  // whose target looks for another at the next. Routes with resources are taken, never reassigned.
   bool Assign(std::int32_t npu, std::int32_t target) {
-    for (std::int32_t i = 0; i < free_count_; i++) {
-      const std::int32_t route = free_[At(i)];
-      if (visited_[At(route)] == stamp_ || !Closer(route, npu, target)) continue;
-      visited_[At(route)] = stamp_;
-      if (Shared(network_, route)) {
-        if (assigned_[At(route)] != kNone || !resources_.Free(route)) continue;
-        resources_.Take(route);
-      } else if (assigned_[At(route)] != kNone && !Assign(npu, assigned_[At(route)])) {
+    std::int32_t depth = 0;
+    std::int32_t unvisited = 0;  // the first place of a route that has not been visited
+    trail_[0] = 0;
+    for (;;) {
+      if (trail_[At(depth)] == free_count_) {
+        if (depth == 0) return false;
+        trail_[At(--depth)]++;
         continue;
       }
-      assigned_[At(route)] = target;
+      const std::int32_t route = free_[At(trail_[At(depth)])];
+      const std::int32_t seeking = depth == 0 ? target : assigned_[At(free_[At(trail_[At(depth - 1)])])];
+      if (visited_[At(route)] == stamp_ || !Closer(route, npu, seeking)) {
+        trail_[At(depth)]++;
+        continue;
+      }
+      visited_[At(route)] = stamp_;
+      const bool is_taken = assigned_[At(route)] != kNone;
+      if (Shared(network_, route)) {
+        if (is_taken || !resources_.Free(route)) {
+          trail_[At(depth)]++;
+          continue;
+        }
+        resources_.Take(route);
+      } else if (is_taken) {
+        while (unvisited < free_count_ && visited_[At(free_[At(unvisited)])] == stamp_) unvisited++;
+        trail_[At(++depth)] = unvisited;
+        continue;
+      }
+      for (; depth > 0; depth--) {
+        assigned_[At(free_[At(trail_[At(depth)])])] = assigned_[At(free_[At(trail_[At(depth - 1)])])];
+      }
+      assigned_[At(free_[At(trail_[0])])] = target;
       return true;
     }
-    return false;
   }
 
   void CollectFree(std::int32_t npu) {
@@ -148,9 +172,12 @@ class Relayer {
     return open;
   }
 
-  void Serve(std::int32_t npu, Time now) {
+  [[nodiscard]] bool Cancelled() const { return cancelled_ != nullptr && cancelled_(context_) != 0; }
+
+  // False when it was asked to stop.
+  [[nodiscard]] bool Serve(std::int32_t npu, Time now) {
     CollectFree(npu);
-    if (free_count_ == 0) return;
+    if (free_count_ == 0) return true;
     std::int32_t unassigned = free_count_;
     for (std::size_t word = 0; word < words_ && unassigned > 0; word++) {
       std::uint32_t bits = waiting_[At(npu) * words_ + word];
@@ -160,7 +187,7 @@ class Relayer {
         const std::int32_t target = problem_.order[Pair(npu, position)];
         for (std::int32_t chunk = head_[Pair(npu, target)]; chunk != kNone && unassigned > 0;
              chunk = next_[At(chunk)]) {
-          stamp_++;
+          if ((++stamp_ & 1023) == 0 && Cancelled()) return false;
           if (!Assign(npu, target)) break;
           unassigned = CountOpen();
         }
@@ -176,6 +203,7 @@ class Relayer {
       const std::int32_t rank = ranks_.rank[At(route)];
       if (!queue_.Push(rank, Arrival{now + ranks_.slot[At(rank)], route, 0})) failed_ = true;
     }
+    return true;
   }
 
   [[nodiscard]] bool Arrive(std::int32_t route) {
@@ -216,6 +244,8 @@ class Relayer {
   }
 
   const RelayProblem& problem_;
+  BanyanCancelled cancelled_;
+  const void* context_;
   const BanyanNetwork& network_;
   const std::int32_t npus_;
   const std::size_t words_;  // 32-bit words per row of targets
@@ -238,6 +268,7 @@ class Relayer {
   Buffer<std::int32_t> free_;      // [routes] scratch: free routes of the NPU being served
   Buffer<std::int32_t> assigned_;  // [routes] scratch: target assigned to a free route
   Buffer<std::uint32_t> visited_;  // [routes] stamp of the last augmenting step
+  Buffer<std::int32_t> trail_;     // [routes + 1] scratch of it
   std::int32_t free_count_ = 0;
   std::uint32_t stamp_ = 0;
   std::uint32_t serves_ = 0;
@@ -251,8 +282,8 @@ class Relayer {
 }  // namespace
 
 BanyanStatus Relay(const RelayProblem& problem, BanyanCancelled cancelled, const void* context, BanyanTransfers* out) {
-  Relayer relayer(problem, out);
-  return relayer.Run(cancelled, context);
+  Relayer relayer(problem, cancelled, context, out);
+  return relayer.Run();
 }
 
 }  // namespace banyan

@@ -16,10 +16,11 @@ inline bool ValidReplay(const BanyanReplay& problem) {
   const bool through = problem.mode == kBanyanCutThrough;
   const std::int32_t collectives = problem.collective_count;
   for (const std::int32_t count : {problem.route_count, problem.route_link_count, problem.link_count, problem.set_count,
-                                   problem.member_count, problem.chunk_count, problem.row_count}) {
-    if (count < 0 || count == INT32_MAX) return false;
+                                   problem.member_count, problem.chunk_count}) {
+    if (count == INT32_MAX) return false;
   }
-  if (problem.mode < 0 || problem.mode > kBanyanFirstCome || problem.npu_count < 1 || collectives < 1) return false;
+  if (problem.row_count > INT32_MAX / 2) return false;  // a row has two places
+  if (problem.mode < 0 || problem.mode > kBanyanFirstCome || collectives < 1) return false;
   if (!InRange(problem.route_source, problem.route_count, problem.npu_count)) return false;
   if (!InRange(problem.route_target, problem.route_count, problem.npu_count)) return false;
   if (!Ascending(problem.link_offset, problem.route_count, problem.route_link_count)) return false;

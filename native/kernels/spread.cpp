@@ -8,8 +8,6 @@
 namespace banyan {
 namespace {
 
-constexpr std::int32_t kMostMembers = 64;
-
 /// One thread's share, in a cache line of its own.
 struct alignas(64) Share {
   Served served;
@@ -22,7 +20,7 @@ struct alignas(64) Share {
   std::int64_t arrivals = 0;  // in this slot
 };
 
-enum class Stop : std::int32_t { kNo, kDone, kCancelled, kNoRoom };
+enum class Stop : std::int32_t { kNo, kDone, kCancelled, kNoRoom, kNoTeam };
 
 template <typename Entry>
 class SpreadRun {
@@ -65,8 +63,8 @@ class SpreadRun {
   }
 
   Stop Run() {
-    RunTeam(members_, [this](std::int32_t member) { Work(member); });
-    return stop_;
+    const bool ran = RunTeam(members_, [this](std::int32_t member) { Work(member); });
+    return ran ? stop_ : Stop::kNoTeam;
   }
 
   [[nodiscard]] std::int64_t delivered() const { return delivered_; }
@@ -175,6 +173,19 @@ BanyanStatus ReportUnreachable(SpreadState<Entry>& state, BanyanLogs* out) {
 }
 
 template <typename Entry>
+BanyanStatus RunSpread(SpreadState<Entry>& state, std::int32_t members, BanyanCancelled cancelled, const void* context,
+                       BanyanLogs* out) {
+  SpreadRun<Entry> run(state, members, cancelled, context);
+  if (!run.Build()) return kBanyanOutOfMemory;
+  const Stop stop = run.Run();
+  if (stop == Stop::kNoTeam) return RunSpread(state, 1, cancelled, context, out);
+  if (stop == Stop::kCancelled) return kBanyanCancelled;
+  if (stop == Stop::kNoRoom) return kBanyanOutputTooSmall;
+  if (run.delivered() != state.expected) return ReportUnreachable(state, out);
+  return state.fold.Folded() ? UnfoldLogs(state, members, cancelled, context) : kBanyanOk;
+}
+
+template <typename Entry>
 BanyanStatus SpreadWith(const BanyanSpread& problem, BanyanCancelled cancelled, const void* context, BanyanLogs* out) {
   SpreadState<Entry> state(problem, *out);
   const BanyanStatus built = BuildSpread(state);
@@ -185,13 +196,7 @@ BanyanStatus SpreadWith(const BanyanSpread& problem, BanyanCancelled cancelled, 
   const std::int32_t most = problem.npu_count < kMostMembers ? problem.npu_count : kMostMembers;
   const std::int32_t members = problem.threads < most ? problem.threads : most;
 #endif
-  SpreadRun<Entry> run(state, members, cancelled, context);
-  if (!run.Build()) return kBanyanOutOfMemory;
-  const Stop stop = run.Run();
-  if (stop == Stop::kCancelled) return kBanyanCancelled;
-  if (stop == Stop::kNoRoom) return kBanyanOutputTooSmall;
-  if (run.delivered() != state.expected) return ReportUnreachable(state, out);
-  return state.fold.Folded() ? UnfoldLogs(state, members, cancelled, context) : kBanyanOk;
+  return RunSpread(state, members, cancelled, context, out);
 }
 
 }  // namespace

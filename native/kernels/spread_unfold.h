@@ -52,7 +52,7 @@ BanyanStatus UnfoldLogs(SpreadState<Entry>& state, std::int32_t members, BanyanC
   if (!taken.Allocate(At(members) * At(most_ports))) return kBanyanOutOfMemory;
   taken.Fill(kNone);
   std::int32_t stopped = 0;
-  RunTeam(members, [&](std::int32_t member) {
+  const bool ran = RunTeam(members, [&](std::int32_t member) {
     for (std::int32_t v = member; v < npus; v += members) {
       if (state.fold.Represents(v)) continue;
       if (cancelled != nullptr && cancelled(context) != 0) {
@@ -62,6 +62,7 @@ BanyanStatus UnfoldLogs(SpreadState<Entry>& state, std::int32_t members, BanyanC
       UnfoldLog(state, v, taken.data() + At(member) * At(most_ports));
     }
   });
+  if (!ran) return UnfoldLogs(state, 1, cancelled, context);
   return stopped != 0 ? kBanyanCancelled : kBanyanOk;
 }
 

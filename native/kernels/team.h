@@ -5,10 +5,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "buffer.h"
-
-#if !defined(__wasm__)
+#if defined(_WIN32)
 #include <thread>
+#elif !defined(__wasm__)
+#include <pthread.h>
 #endif
 
 namespace banyan {
@@ -44,22 +44,72 @@ class Barrier {
   std::atomic<std::uint32_t> round_{0};
 };
 
-/// Runs work(member) for members 0 .. members - 1 at the same time, member 0 on the calling thread.
-template <typename Work>
-void RunTeam(std::int32_t members, const Work& work) {
-#if !defined(__wasm__)
-  if (members > 1) {
-    auto* threads = new std::thread[static_cast<std::size_t>(members - 1)];
-    for (std::int32_t member = 1; member < members; member++) {
-      threads[member - 1] = std::thread([&work, member] { work(member); });
-    }
-    work(0);
-    for (std::int32_t member = 1; member < members; member++) threads[member - 1].join();
-    delete[] threads;
-    return;
+constexpr std::int32_t kMostMembers = 64;
+
+#if defined(_WIN32)
+/// A thread.
+class Thread {
+ public:
+  [[nodiscard]] bool Start(void* (*run)(void*), void* with) {
+    thread_ = std::thread([run, with] { run(with); });
+    return true;
   }
+  void Join() { thread_.join(); }
+
+ private:
+  std::thread thread_;
+};
+#elif !defined(__wasm__)
+/// A thread. Not std::thread, which throws where none can be had.
+class Thread {
+ public:
+  [[nodiscard]] bool Start(void* (*run)(void*), void* with) {
+    return pthread_create(&thread_, nullptr, run, with) == 0;
+  }
+  void Join() { pthread_join(thread_, nullptr); }
+
+ private:
+  pthread_t thread_{};
+};
 #endif
+
+/// Runs work(member) for members 0 .. members - 1, at most kMostMembers, at the same time, member 0 on the calling thread.
+/// False where so many threads cannot be had; nothing has been done then.
+template <typename Work>
+[[nodiscard]] bool RunTeam(std::int32_t members, const Work& work) {
+#if !defined(__wasm__)
+  enum Gate : std::int32_t { kShut, kOpen, kCalledOff };
+  struct Member {
+    const Work* work = nullptr;
+    std::atomic<std::int32_t>* gate = nullptr;
+    std::int32_t number = 0;
+    Thread thread;
+  };
+  const auto run = [](void* with) -> void* {
+    const auto& member = *static_cast<Member*>(with);
+    member.gate->wait(kShut, std::memory_order_acquire);
+    if (member.gate->load(std::memory_order_acquire) == kOpen) (*member.work)(member.number);
+    return nullptr;
+  };
+  std::atomic<std::int32_t> gate{kShut};
+  Member team[kMostMembers];
+  std::int32_t started = 1;
+  for (; started < members; started++) {
+    Member& member = team[started];
+    member.work = &work;
+    member.gate = &gate;
+    member.number = started;
+    if (!member.thread.Start(run, &member)) break;
+  }
+  gate.store(started == members ? kOpen : kCalledOff, std::memory_order_release);
+  gate.notify_all();
+  if (started == members) work(0);
+  for (std::int32_t member = 1; member < started; member++) team[member].thread.Join();
+  return started == members;
+#else
   for (std::int32_t member = 0; member < members; member++) work(member);
+  return true;
+#endif
 }
 
 }  // namespace banyan

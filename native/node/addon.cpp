@@ -1,9 +1,8 @@
 // The Node-API shell: checks the kind and the length of every typed array, then calls the C ABI on their memory.
 // Results go straight into the caller's arrays; the return value is the status. A wrong type throws a TypeError.
 // There is no state here: the add-on is loaded once per process and shared by all its threads.
-#include <napi.h>
+#include <node_api.h>
 
-#include <cmath>
 #include <cstdint>
 
 #include "abi.h"
@@ -11,33 +10,31 @@
 
 namespace {
 
+using banyan::Behind;
+using banyan::Length;
+using banyan::Product;
+using banyan::WordsOf;
 using banyan_addon::Arguments;
-
-int32_t FlagIsSet(const void* flag) { return __atomic_load_n(static_cast<const int32_t*>(flag), __ATOMIC_RELAXED); }
+using banyan_addon::Watch;
 
 BanyanNetwork ReadNetwork(Arguments& arguments) {
   BanyanNetwork network{};
-  network.npu_count = arguments.Integer("npuCount");
-  network.route_source = arguments.Int32("routeSource", Arguments::kAnyLength);
-  network.route_count = arguments.Count("routeSource");
-  const double routes = network.route_count;
-  network.route_target = arguments.Int32("routeTarget", routes);
-  network.slot_ps = arguments.Float64("slotPs", routes);
-  network.use_offset = arguments.Int32("useOffset", routes + 1);
-  network.use_resource = arguments.Int32("useResource", Arguments::kAnyLength);
-  network.use_count = arguments.Count("useResource");
-  network.use_units = arguments.Int32("useUnits", network.use_count);
-  network.capacity = arguments.Int32("capacity", Arguments::kAnyLength);
-  network.resource_count = arguments.Count("capacity");
+  network.npu_count = arguments.Count("npuCount");
+  network.route_source = arguments.In<int32_t>("routeSource", &network.route_count);
+  network.route_target = arguments.In<int32_t>("routeTarget", network.route_count);
+  network.slot_ps = arguments.In<double>("slotPs", network.route_count);
+  network.use_offset = arguments.In<int32_t>("useOffset", Behind(network.route_count));
+  network.use_resource = arguments.In<int32_t>("useResource", &network.use_count);
+  network.use_units = arguments.In<int32_t>("useUnits", network.use_count);
+  network.capacity = arguments.In<int32_t>("capacity", &network.resource_count);
   return network;
 }
 
 BanyanTransfers ReadOutputs(Arguments& arguments) {
   BanyanTransfers out{};
-  out.chunk = arguments.Int32("chunk", Arguments::kAnyLength);
-  out.room = arguments.length();
-  out.route = arguments.Int32("route", out.room);
-  out.start_ps = arguments.Float64("startPs", out.room);
+  out.chunk = arguments.Out<int32_t>("chunk", &out.room);
+  out.route = arguments.Out<int32_t>("route", Length(out.room));
+  out.start_ps = arguments.Out<double>("startPs", Length(out.room));
   return out;
 }
 
@@ -51,15 +48,13 @@ void WriteSummary(double* summary, const BanyanTransfers& out) {
 // match(npuCount, routeSource, routeTarget, slotPs, useOffset, useResource, useUnits, capacity, chunkCount, heldOffset,
 //       heldChunk, wanted | null, seed, choice, window, lateLimit, novelty, overtaking, mapCount, maps | null,
 //       cancel | null, chunk, route, startPs, summary[3]) -> status
-Napi::Value Match(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
+int32_t Match(Arguments& arguments) {
   const BanyanNetwork network = ReadNetwork(arguments);
-  const int32_t chunk_count = arguments.Integer("chunkCount");
-  const int32_t* held_offset = arguments.Int32("heldOffset", static_cast<double>(network.npu_count) + 1);
-  const int32_t* held_chunk = arguments.Int32("heldChunk", Arguments::kAnyLength);
-  const int32_t held_count = arguments.Count("heldChunk");
-  const double words = std::ceil(static_cast<double>(chunk_count) / 32);
-  const uint32_t* wanted = arguments.Uint32OrNull("wanted", words * network.npu_count);
+  const int32_t chunk_count = arguments.Count("chunkCount");
+  int32_t held_count = 0;
+  const int32_t* held_offset = arguments.In<int32_t>("heldOffset", Behind(network.npu_count));
+  const int32_t* held_chunk = arguments.In<int32_t>("heldChunk", &held_count);
+  const uint32_t* wanted = arguments.InOrNull<uint32_t>("wanted", Product(WordsOf(chunk_count), network.npu_count));
   BanyanMatchPolicy policy{};
   policy.seed = arguments.Unsigned("seed");
   policy.choice = arguments.Integer("choice");
@@ -67,332 +62,292 @@ Napi::Value Match(const Napi::CallbackInfo& info) {
   policy.late_limit = arguments.Integer("lateLimit");
   policy.novelty = arguments.Integer("novelty");
   policy.overtaking = arguments.Integer("overtaking");
-  const int32_t map_count = arguments.Integer("mapCount");
-  const int32_t* maps = arguments.Int32OrNull("maps", static_cast<double>(map_count) * network.npu_count);
-  const int32_t* flag = arguments.Flag();
+  const int32_t map_count = arguments.Count("mapCount");
+  const int32_t* maps = arguments.InOrNull<int32_t>("maps", Product(map_count, network.npu_count));
+  const Watch watch = arguments.Cancel();
   BanyanTransfers out = ReadOutputs(arguments);
-  double* summary = arguments.Float64("summary", 3);
+  double* summary = arguments.Out<double>("summary", 3);
   const int32_t status = banyan_match(&network, chunk_count, held_count, held_offset, held_chunk, wanted, &policy,
-                                      map_count, maps, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+                                      map_count, maps, Watch::Stops, &watch, &out);
   WriteSummary(summary, out);
-  return Napi::Number::New(info.Env(), status);
+  return status;
 }
 
 // spread(npuCount, chunkCount, routeSource, routeTarget, heldOffset, heldChunk, wanted | null, seed, choice, window,
 //        lateLimit, threads, cancel | null, maxSlots, logOffset, chunk, portOffset, ports, slots, mapCount,
 //        maps | null, summary[3]) -> status
 // A cancel flag of two elements gets the progress in its second.
-Napi::Value Spread(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
+int32_t Spread(Arguments& arguments) {
   BanyanSpread problem{};
-  problem.npu_count = arguments.Integer("npuCount");
-  problem.chunk_count = arguments.Integer("chunkCount");
-  problem.route_source = arguments.Int32("routeSource", Arguments::kAnyLength);
-  problem.route_count = arguments.Count("routeSource");
-  problem.route_target = arguments.Int32("routeTarget", problem.route_count);
-  problem.held_offset = arguments.Int32("heldOffset", static_cast<double>(problem.npu_count) + 1);
-  problem.held_chunk = arguments.Int32("heldChunk", Arguments::kAnyLength);
-  problem.held_count = arguments.Count("heldChunk");
-  const double words = std::ceil(static_cast<double>(problem.chunk_count) / 32);
-  problem.wanted = arguments.Uint32OrNull("wanted", words * problem.npu_count);
+  problem.npu_count = arguments.Count("npuCount");
+  problem.chunk_count = arguments.Count("chunkCount");
+  problem.route_source = arguments.In<int32_t>("routeSource", &problem.route_count);
+  problem.route_target = arguments.In<int32_t>("routeTarget", problem.route_count);
+  problem.held_offset = arguments.In<int32_t>("heldOffset", Behind(problem.npu_count));
+  problem.held_chunk = arguments.In<int32_t>("heldChunk", &problem.held_count);
+  problem.wanted = arguments.InOrNull<uint32_t>("wanted", Product(WordsOf(problem.chunk_count), problem.npu_count));
   problem.seed = arguments.Unsigned("seed");
   problem.choice = arguments.Integer("choice");
   problem.window = arguments.Integer("window");
   problem.late_limit = arguments.Integer("lateLimit");
   problem.threads = arguments.Integer("threads");
-  int32_t* flag = arguments.Flag();
-  if (flag != nullptr && arguments.length() >= 2) problem.progress = flag + 1;
+  const Watch watch = arguments.Cancel(&problem.progress);
   BanyanLogs out{};
   out.max_slots = arguments.Integer("maxSlots");
-  const double* log_offset = arguments.Float64("logOffset", static_cast<double>(problem.npu_count) + 1);
-  out.log_offset = log_offset;
-  out.chunk = arguments.Chunks("chunk", log_offset[problem.npu_count], &out.entry_bytes);
-  const double* port_offset = arguments.Float64("portOffset", static_cast<double>(problem.npu_count) + 1);
-  out.port_offset = port_offset;
-  out.ports = arguments.Uint8("ports", port_offset[problem.npu_count]);
-  out.slots = arguments.Int32("slots", problem.npu_count);
-  problem.map_count = arguments.Integer("mapCount");
-  problem.maps = arguments.Int32OrNull("maps", static_cast<double>(problem.map_count) * problem.npu_count);
-  double* summary = arguments.Float64("summary", 3);
-  const int32_t status = banyan_spread(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  out.log_offset = arguments.In<double>("logOffset", Behind(problem.npu_count));
+  out.chunk = arguments.Chunks("chunk", Length(out.log_offset[problem.npu_count]), &out.entry_bytes);
+  out.port_offset = arguments.In<double>("portOffset", Behind(problem.npu_count));
+  out.ports = arguments.Out<uint8_t>("ports", Length(out.port_offset[problem.npu_count]));
+  out.slots = arguments.Out<int32_t>("slots", problem.npu_count);
+  problem.map_count = arguments.Count("mapCount");
+  problem.maps = arguments.InOrNull<int32_t>("maps", Product(problem.map_count, problem.npu_count));
+  double* summary = arguments.Out<double>("summary", 3);
+  const int32_t status = banyan_spread(&problem, Watch::Stops, &watch, &out);
   summary[1] = out.detail[0];
   summary[2] = out.detail[1];
-  return Napi::Number::New(info.Env(), status);
+  return status;
 }
 
 // relay(npuCount, ..., capacity as above, chunkSource, chunkTarget, distancePs, order, seed, cancel | null,
 //       chunk, route, startPs, summary[3]) -> status
-Napi::Value Relay(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
+int32_t Relay(Arguments& arguments) {
   const BanyanNetwork network = ReadNetwork(arguments);
-  const double pairs = static_cast<double>(network.npu_count) * network.npu_count;
-  const int32_t* chunk_source = arguments.Int32("chunkSource", Arguments::kAnyLength);
-  const int32_t chunk_count = arguments.Count("chunkSource");
-  const int32_t* chunk_target = arguments.Int32("chunkTarget", chunk_count);
-  const double* distance_ps = arguments.Float64("distancePs", pairs);
-  const int32_t* order = arguments.Int32("order", pairs);
+  const int64_t pairs = Product(network.npu_count, network.npu_count);
+  int32_t chunk_count = 0;
+  const int32_t* chunk_source = arguments.In<int32_t>("chunkSource", &chunk_count);
+  const int32_t* chunk_target = arguments.In<int32_t>("chunkTarget", chunk_count);
+  const double* distance_ps = arguments.In<double>("distancePs", pairs);
+  const int32_t* order = arguments.In<int32_t>("order", pairs);
   const uint32_t seed = arguments.Unsigned("seed");
-  const int32_t* flag = arguments.Flag();
+  const Watch watch = arguments.Cancel();
   BanyanTransfers out = ReadOutputs(arguments);
-  double* summary = arguments.Float64("summary", 3);
+  double* summary = arguments.Out<double>("summary", 3);
   const int32_t status = banyan_relay(&network, chunk_count, chunk_source, chunk_target, distance_ps, order, seed,
-                                      flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+                                      Watch::Stops, &watch, &out);
   WriteSummary(summary, out);
-  return Napi::Number::New(info.Env(), status);
+  return status;
 }
 
 // place(npuCount, ..., capacity as above, route, successorOffset, successor, key, cancel | null, startPs) -> status
-Napi::Value Place(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
+int32_t Place(Arguments& arguments) {
   const BanyanNetwork network = ReadNetwork(arguments);
-  const int32_t* route = arguments.Int32("route", Arguments::kAnyLength);
-  const int32_t transfer_count = arguments.Count("route");
-  const double transfers = transfer_count;
-  const int32_t* successor_offset = arguments.Int32("successorOffset", transfers + 1);
-  const int32_t* successor = arguments.Int32("successor", Arguments::kAnyLength);
-  const int32_t successor_count = arguments.Count("successor");
-  const double* key = arguments.Float64("key", transfers);
-  const int32_t* flag = arguments.Flag();
-  double* start_ps = arguments.Float64("startPs", transfers);
-  const int32_t status = banyan_place(&network, transfer_count, successor_count, route, successor_offset, successor,
-                                      key, flag == nullptr ? nullptr : FlagIsSet, flag, start_ps);
-  return Napi::Number::New(info.Env(), status);
+  int32_t transfers = 0;
+  int32_t successors = 0;
+  const int32_t* route = arguments.In<int32_t>("route", &transfers);
+  const int32_t* successor_offset = arguments.In<int32_t>("successorOffset", Behind(transfers));
+  const int32_t* successor = arguments.In<int32_t>("successor", &successors);
+  const double* key = arguments.In<double>("key", transfers);
+  const Watch watch = arguments.Cancel();
+  double* start_ps = arguments.Out<double>("startPs", transfers);
+  return banyan_place(&network, transfers, successors, route, successor_offset, successor, key, Watch::Stops, &watch,
+                      start_ps);
 }
 
 // rate(nodeCount, npuCount, linkSource, linkTarget, capacity, weight, cancel | null, cut) -> status
-Napi::Value Rate(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
+int32_t Rate(Arguments& arguments) {
   BanyanRate problem{};
-  problem.node_count = arguments.Integer("nodeCount");
-  problem.npu_count = arguments.Integer("npuCount");
-  problem.link_source = arguments.Int32("linkSource", Arguments::kAnyLength);
-  problem.link_count = arguments.Count("linkSource");
-  const double links = problem.link_count;
-  problem.link_target = arguments.Int32("linkTarget", links);
-  problem.capacity = arguments.Float64("capacity", links);
-  problem.weight = arguments.Float64("weight", problem.npu_count);
-  const int32_t* flag = arguments.Flag();
-  uint8_t* cut = arguments.Uint8("cut", problem.node_count);
-  const int32_t status = banyan_rate(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, cut);
-  return Napi::Number::New(info.Env(), status);
+  problem.node_count = arguments.Count("nodeCount");
+  problem.npu_count = arguments.Count("npuCount");
+  problem.link_source = arguments.In<int32_t>("linkSource", &problem.link_count);
+  problem.link_target = arguments.In<int32_t>("linkTarget", problem.link_count);
+  problem.capacity = arguments.In<double>("capacity", problem.link_count);
+  problem.weight = arguments.In<double>("weight", problem.npu_count);
+  const Watch watch = arguments.Cancel();
+  uint8_t* cut = arguments.Out<uint8_t>("cut", problem.node_count);
+  return banyan_rate(&problem, Watch::Stops, &watch, cut);
 }
 
 // sweep(nodeCount, linkSource, linkTarget, capacity, supply, sinks, cancel | null, flow) -> status
-Napi::Value Sweep(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
+int32_t Sweep(Arguments& arguments) {
   BanyanSweep problem{};
-  problem.node_count = arguments.Integer("nodeCount");
-  problem.link_source = arguments.Int32("linkSource", Arguments::kAnyLength);
-  problem.link_count = arguments.Count("linkSource");
-  const double links = problem.link_count;
-  problem.link_target = arguments.Int32("linkTarget", links);
-  problem.capacity = arguments.Float64("capacity", links);
-  problem.supply = arguments.Float64("supply", problem.node_count);
-  problem.sinks = arguments.Int32("sinks", Arguments::kAnyLength);
-  problem.sink_count = arguments.Count("sinks");
-  const int32_t* flag = arguments.Flag();
-  double* flow = arguments.Float64("flow", problem.sink_count);
-  const int32_t status = banyan_sweep(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, flow);
-  return Napi::Number::New(info.Env(), status);
+  problem.node_count = arguments.Count("nodeCount");
+  problem.link_source = arguments.In<int32_t>("linkSource", &problem.link_count);
+  problem.link_target = arguments.In<int32_t>("linkTarget", problem.link_count);
+  problem.capacity = arguments.In<double>("capacity", problem.link_count);
+  problem.supply = arguments.In<double>("supply", problem.node_count);
+  problem.sinks = arguments.In<int32_t>("sinks", &problem.sink_count);
+  const Watch watch = arguments.Cancel();
+  double* flow = arguments.Out<double>("flow", problem.sink_count);
+  return banyan_sweep(&problem, Watch::Stops, &watch, flow);
 }
 
 // arborescence(nodeCount, root, arcSource, arcTarget, cost, cancel | null, arc) -> status
-Napi::Value Arborescence(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
+int32_t Arborescence(Arguments& arguments) {
   BanyanArborescence problem{};
-  problem.node_count = arguments.Integer("nodeCount");
+  problem.node_count = arguments.Count("nodeCount");
   problem.root = arguments.Integer("root");
-  problem.arc_source = arguments.Int32("arcSource", Arguments::kAnyLength);
-  problem.arc_count = arguments.Count("arcSource");
-  const double arcs = problem.arc_count;
-  problem.arc_target = arguments.Int32("arcTarget", arcs);
-  problem.cost = arguments.Float64("cost", arcs);
-  const int32_t* flag = arguments.Flag();
-  int32_t* arc = arguments.Int32("arc", problem.node_count);
-  const int32_t status = banyan_arborescence(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, arc);
-  return Napi::Number::New(info.Env(), status);
+  problem.arc_source = arguments.In<int32_t>("arcSource", &problem.arc_count);
+  problem.arc_target = arguments.In<int32_t>("arcTarget", problem.arc_count);
+  problem.cost = arguments.In<double>("cost", problem.arc_count);
+  const Watch watch = arguments.Cancel();
+  int32_t* arc = arguments.Out<int32_t>("arc", problem.node_count);
+  return banyan_arborescence(&problem, Watch::Stops, &watch, arc);
 }
 
 // concurrent(nodeCount, arcOffset, arcTarget, arcClass, capacity, sources, sourceWeight, demand | null, terminals, gap[1],
 //            maxRounds, cancel | null, length, flow | null, summary[3]) -> status
 // The summary is rate, bound, rounds.
-Napi::Value Concurrent(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
+int32_t Concurrent(Arguments& arguments) {
   BanyanConcurrent problem{};
-  problem.node_count = arguments.Integer("nodeCount");
-  problem.arc_offset = arguments.Int32("arcOffset", static_cast<double>(problem.node_count) + 1);
-  problem.arc_target = arguments.Int32("arcTarget", Arguments::kAnyLength);
-  problem.arc_count = arguments.Count("arcTarget");
-  problem.arc_class = arguments.Int32("arcClass", problem.arc_count);
-  problem.capacity = arguments.Float64("capacity", Arguments::kAnyLength);
-  problem.class_count = arguments.Count("capacity");
-  problem.sources = arguments.Int32("sources", Arguments::kAnyLength);
-  problem.source_count = arguments.Count("sources");
-  const double sources = problem.source_count;
-  problem.source_weight = arguments.Float64("sourceWeight", sources);
-  problem.demand = arguments.Float64OrNull("demand", sources * problem.node_count);
-  problem.terminals = arguments.Uint8("terminals", problem.node_count);
-  problem.gap = *arguments.Float64("gap", 1);
+  problem.node_count = arguments.Count("nodeCount");
+  problem.arc_offset = arguments.In<int32_t>("arcOffset", Behind(problem.node_count));
+  problem.arc_target = arguments.In<int32_t>("arcTarget", &problem.arc_count);
+  problem.arc_class = arguments.In<int32_t>("arcClass", problem.arc_count);
+  problem.capacity = arguments.In<double>("capacity", &problem.class_count);
+  problem.sources = arguments.In<int32_t>("sources", &problem.source_count);
+  problem.source_weight = arguments.In<double>("sourceWeight", problem.source_count);
+  problem.demand = arguments.InOrNull<double>("demand", Product(problem.source_count, problem.node_count));
+  problem.terminals = arguments.In<uint8_t>("terminals", problem.node_count);
+  problem.gap = *arguments.In<double>("gap", 1);
   problem.max_rounds = arguments.Integer("maxRounds");
-  const int32_t* flag = arguments.Flag();
+  const Watch watch = arguments.Cancel();
   BanyanConcurrentFlow out{};
-  out.length = arguments.Int32("length", problem.class_count);
-  out.flow = arguments.Float64OrNull("flow", sources * problem.arc_count);
-  double* summary = arguments.Float64("summary", 3);
-  const int32_t status = banyan_concurrent(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  out.length = arguments.Out<int32_t>("length", problem.class_count);
+  out.flow = arguments.OutOrNull<double>("flow", Product(problem.source_count, problem.arc_count));
+  double* summary = arguments.Out<double>("summary", 3);
+  const int32_t status = banyan_concurrent(&problem, Watch::Stops, &watch, &out);
   summary[0] = out.rate;
   summary[1] = out.bound;
   summary[2] = out.rounds;
-  return Napi::Number::New(info.Env(), status);
+  return status;
 }
 
 // pack(nodeCount, npuCount, linkSource, linkTarget, capacity, copies, depthPrice, loadPrice, scheduled, seed, repairs,
 //      enoughHeight, cancel | null, root, copies, linkOffset, links, cut, summary[4]) -> status
 // The summary is trees, outcome, sweeps, rollbacks.
-Napi::Value Pack(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
+int32_t Pack(Arguments& arguments) {
   BanyanPack problem{};
-  problem.node_count = arguments.Integer("nodeCount");
-  problem.npu_count = arguments.Integer("npuCount");
-  problem.link_source = arguments.Int32("linkSource", Arguments::kAnyLength);
-  problem.link_count = arguments.Count("linkSource");
-  const double links = problem.link_count;
-  problem.link_target = arguments.Int32("linkTarget", links);
-  problem.capacity = arguments.Float64("capacity", links);
-  problem.copies = arguments.Float64("copies", problem.npu_count);
+  problem.node_count = arguments.Count("nodeCount");
+  problem.npu_count = arguments.Count("npuCount");
+  problem.link_source = arguments.In<int32_t>("linkSource", &problem.link_count);
+  problem.link_target = arguments.In<int32_t>("linkTarget", problem.link_count);
+  problem.capacity = arguments.In<double>("capacity", problem.link_count);
+  problem.copies = arguments.In<double>("copies", problem.npu_count);
   problem.depth_price = arguments.Integer("depthPrice");
   problem.load_price = arguments.Integer("loadPrice");
   problem.scheduled = arguments.Integer("scheduled");
   problem.seed = arguments.Unsigned("seed");
   problem.repairs = arguments.Integer("repairs");
   problem.enough_height = arguments.Integer("enoughHeight");
-  const int32_t* flag = arguments.Flag();
+  const Watch watch = arguments.Cancel();
   BanyanTrees out{};
-  out.root = arguments.Int32("root", Arguments::kAnyLength);
-  out.max_trees = arguments.Count("root");
-  const double trees = out.max_trees;
-  out.copies = arguments.Float64("copies", trees);
-  out.link_offset = arguments.Float64("linkOffset", trees * (static_cast<double>(problem.npu_count) - 1) + 1);
-  out.links = arguments.Int32("links", Arguments::kAnyLength);
-  out.max_links = arguments.length();
-  out.cut = arguments.Uint8("cut", problem.node_count);
-  double* summary = arguments.Float64("summary", 4);
-  const int32_t status = banyan_pack(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  out.root = arguments.Out<int32_t>("root", &out.max_trees);
+  out.copies = arguments.Out<double>("copies", out.max_trees);
+  out.link_offset = arguments.Out<double>("linkOffset", banyan::TreeOffsets(out.max_trees, problem.npu_count));
+  out.links = arguments.Out<int32_t>("links", &out.max_links);
+  out.cut = arguments.Out<uint8_t>("cut", problem.node_count);
+  double* summary = arguments.Out<double>("summary", 4);
+  const int32_t status = banyan_pack(&problem, Watch::Stops, &watch, &out);
   summary[0] = out.tree_count;
   summary[1] = out.outcome;
   summary[2] = out.sweeps;
   summary[3] = out.rollbacks;
-  return Napi::Number::New(info.Env(), status);
+  return status;
 }
 
 // balance(nodeCount, inOffset, inSource, targets, parts, wantsShares, threads, cancel | null, loadNum, loadDen, worst,
 //         rowOffset, step, port, source, from, to, summary[3]) -> status
 // The summary is steps, detail[0], detail[1].
-Napi::Value Balance(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
+int32_t Balance(Arguments& arguments) {
   BanyanBalance problem{};
-  problem.node_count = arguments.Integer("nodeCount");
-  problem.in_offset = arguments.Int32("inOffset", static_cast<double>(problem.node_count) + 1);
-  problem.in_source = arguments.Int32("inSource", Arguments::kAnyLength);
-  problem.arc_count = arguments.Count("inSource");
-  problem.targets = arguments.Int32("targets", Arguments::kAnyLength);
-  problem.target_count = arguments.Count("targets");
+  problem.node_count = arguments.Count("nodeCount");
+  problem.in_offset = arguments.In<int32_t>("inOffset", Behind(problem.node_count));
+  problem.in_source = arguments.In<int32_t>("inSource", &problem.arc_count);
+  problem.targets = arguments.In<int32_t>("targets", &problem.target_count);
   problem.parts = arguments.Integer("parts");
   problem.wants_shares = arguments.Integer("wantsShares");
   problem.threads = arguments.Integer("threads");
-  const int32_t* flag = arguments.Flag();
+  const Watch watch = arguments.Cancel();
   BanyanBalanced out{};
-  out.load_num = arguments.Int32("loadNum", Arguments::kAnyLength);
-  out.max_steps = arguments.Count("loadNum");
-  out.load_den = arguments.Int32("loadDen", out.max_steps);
-  out.worst = arguments.Int32("worst", out.max_steps);
-  out.row_offset = arguments.Float64("rowOffset", static_cast<double>(problem.target_count) + 1);
-  out.step = arguments.Uint16("step", Arguments::kAnyLength);
-  out.max_rows = arguments.length();
-  out.port = arguments.Uint16("port", out.max_rows);
-  out.source = arguments.Int32("source", out.max_rows);
-  out.from = arguments.Uint16("from", out.max_rows);
-  out.to = arguments.Uint16("to", out.max_rows);
-  double* summary = arguments.Float64("summary", 3);
-  const int32_t status = banyan_balance(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  out.load_num = arguments.Out<int32_t>("loadNum", &out.max_steps);
+  out.load_den = arguments.Out<int32_t>("loadDen", out.max_steps);
+  out.worst = arguments.Out<int32_t>("worst", out.max_steps);
+  out.row_offset = arguments.Out<double>("rowOffset", Behind(problem.target_count));
+  out.step = arguments.Out<uint16_t>("step", &out.max_rows);
+  out.port = arguments.Out<uint16_t>("port", Length(out.max_rows));
+  out.source = arguments.Out<int32_t>("source", Length(out.max_rows));
+  out.from = arguments.Out<uint16_t>("from", Length(out.max_rows));
+  out.to = arguments.Out<uint16_t>("to", Length(out.max_rows));
+  double* summary = arguments.Out<double>("summary", 3);
+  const int32_t status = banyan_balance(&problem, Watch::Stops, &watch, &out);
   summary[0] = out.steps;
   summary[1] = out.detail[0];
   summary[2] = out.detail[1];
-  return Napi::Number::New(info.Env(), status);
+  return status;
 }
 
 // replay(mode, npuCount, linkCount, routeSource, routeTarget, linkOffset, links, firstChunk, reduces, serial, delay,
 //        cost | null, capacity | null, holders, setOffset, setMembers, chunk, route, plannedStart, plannedEnd,
 //        cancel | null, linkBusy, start | null, end | null, hopStart | null, summary[3]) -> status
 // The summary is last, outcome, row.
-Napi::Value Replay(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
+int32_t Replay(Arguments& arguments) {
   BanyanReplay problem{};
+  int32_t first_chunks = 0;
+  int32_t set_offsets = 0;
   problem.mode = arguments.Integer("mode");
-  problem.npu_count = arguments.Integer("npuCount");
-  problem.link_count = arguments.Integer("linkCount");
-  problem.route_source = arguments.Int32("routeSource", Arguments::kAnyLength);
-  problem.route_count = arguments.Count("routeSource");
-  problem.route_target = arguments.Int32("routeTarget", problem.route_count);
-  problem.link_offset = arguments.Int32("linkOffset", static_cast<double>(problem.route_count) + 1);
-  problem.links = arguments.Int32("links", Arguments::kAnyLength);
-  problem.route_link_count = arguments.Count("links");
-  problem.first_chunk = arguments.Int32("firstChunk", Arguments::kAnyLength);
-  problem.collective_count = arguments.Count("firstChunk") - 1;
-  const double collectives = problem.collective_count;
-  problem.reduces = arguments.Uint8("reduces", collectives);
-  const double timed = problem.mode == kBanyanCutThrough ? problem.route_count : problem.link_count;
-  problem.serial = arguments.Float64("serial", collectives * timed);
-  problem.delay = arguments.Float64("delay", collectives * timed);
-  if (problem.mode == kBanyanCutThrough) {
-    problem.cost = arguments.Float64("cost", problem.route_link_count);
-    problem.capacity = arguments.Float64("capacity", problem.link_count);
+  problem.npu_count = arguments.Count("npuCount");
+  problem.link_count = arguments.Count("linkCount");
+  problem.route_source = arguments.In<int32_t>("routeSource", &problem.route_count);
+  problem.route_target = arguments.In<int32_t>("routeTarget", problem.route_count);
+  problem.link_offset = arguments.In<int32_t>("linkOffset", Behind(problem.route_count));
+  problem.links = arguments.In<int32_t>("links", &problem.route_link_count);
+  problem.first_chunk = arguments.In<int32_t>("firstChunk", &first_chunks);
+  problem.collective_count = first_chunks - 1;
+  problem.reduces = arguments.In<uint8_t>("reduces", problem.collective_count);
+  const bool through = problem.mode == kBanyanCutThrough;
+  const int64_t times = Product(problem.collective_count, through ? problem.route_count : problem.link_count);
+  problem.serial = arguments.In<double>("serial", times);
+  problem.delay = arguments.In<double>("delay", times);
+  if (through) {
+    problem.cost = arguments.In<double>("cost", problem.route_link_count);
+    problem.capacity = arguments.In<double>("capacity", problem.link_count);
   } else {
-    problem.cost = arguments.Float64OrNull("cost", 0);
-    problem.capacity = arguments.Float64OrNull("capacity", 0);
+    problem.cost = arguments.InOrNull<double>("cost", 0);
+    problem.capacity = arguments.InOrNull<double>("capacity", 0);
   }
-  problem.holders = arguments.Int32("holders", Arguments::kAnyLength);
-  problem.chunk_count = arguments.Count("holders");
-  problem.set_offset = arguments.Int32("setOffset", Arguments::kAnyLength);
-  problem.set_count = arguments.Count("setOffset") - 1;
-  problem.set_members = arguments.Int32("setMembers", Arguments::kAnyLength);
-  problem.member_count = arguments.Count("setMembers");
-  problem.chunk = arguments.Int32("chunk", Arguments::kAnyLength);
-  problem.row_count = arguments.Count("chunk");
-  const double rows = problem.row_count;
-  problem.route = arguments.Int32("route", rows);
-  problem.planned_start = arguments.Float64("plannedStart", rows);
-  problem.planned_end = arguments.Float64("plannedEnd", rows);
-  const int32_t* flag = arguments.Flag();
+  problem.holders = arguments.In<int32_t>("holders", &problem.chunk_count);
+  problem.set_offset = arguments.In<int32_t>("setOffset", &set_offsets);
+  problem.set_count = set_offsets - 1;
+  problem.set_members = arguments.In<int32_t>("setMembers", &problem.member_count);
+  problem.chunk = arguments.In<int32_t>("chunk", &problem.row_count);
+  problem.route = arguments.In<int32_t>("route", problem.row_count);
+  problem.planned_start = arguments.In<double>("plannedStart", problem.row_count);
+  problem.planned_end = arguments.In<double>("plannedEnd", problem.row_count);
+  const Watch watch = arguments.Cancel();
   BanyanReplayed out{};
-  out.link_busy = arguments.Float64("linkBusy", problem.link_count);
-  out.start = arguments.Float64OrNull("start", rows);
-  out.end = arguments.Float64OrNull("end", rows);
-  out.hop_start = arguments.Float64OrNull("hopStart", Arguments::kAnyLength);
-  if (out.hop_start != nullptr) out.hop_room = arguments.length();
-  double* summary = arguments.Float64("summary", 3);
-  const int32_t status = banyan_replay(&problem, flag == nullptr ? nullptr : FlagIsSet, flag, &out);
+  out.link_busy = arguments.Out<double>("linkBusy", problem.link_count);
+  out.start = arguments.OutOrNull<double>("start", problem.row_count);
+  out.end = arguments.OutOrNull<double>("end", problem.row_count);
+  out.hop_start = arguments.OutOrNull<double>("hopStart", &out.hop_room);
+  double* summary = arguments.Out<double>("summary", 3);
+  const int32_t status = banyan_replay(&problem, Watch::Stops, &watch, &out);
   summary[0] = out.last;
   summary[1] = out.outcome;
   summary[2] = out.row;
-  return Napi::Number::New(info.Env(), status);
+  return status;
 }
 
-Napi::Object Init(Napi::Env env, Napi::Object exports) {
-  exports.Set("match", Napi::Function::New(env, Match, "match"));
-  exports.Set("spread", Napi::Function::New(env, Spread, "spread"));
-  exports.Set("relay", Napi::Function::New(env, Relay, "relay"));
-  exports.Set("place", Napi::Function::New(env, Place, "place"));
-  exports.Set("rate", Napi::Function::New(env, Rate, "rate"));
-  exports.Set("sweep", Napi::Function::New(env, Sweep, "sweep"));
-  exports.Set("pack", Napi::Function::New(env, Pack, "pack"));
-  exports.Set("concurrent", Napi::Function::New(env, Concurrent, "concurrent"));
-  exports.Set("arborescence", Napi::Function::New(env, Arborescence, "arborescence"));
-  exports.Set("replay", Napi::Function::New(env, Replay, "replay"));
-  exports.Set("balance", Napi::Function::New(env, Balance, "balance"));
-  return exports;
+template <int32_t (*kKernel)(Arguments&)>
+void Export(napi_env env, napi_value exports, const char* name) {
+  napi_value function{};
+  if (napi_create_function(env, name, NAPI_AUTO_LENGTH, banyan_addon::Call<kKernel>, nullptr, &function) != napi_ok)
+    return;
+  napi_set_named_property(env, exports, name, function);
 }
 
 }  // namespace
 
-NODE_API_MODULE(banyan, Init)
+NAPI_MODULE_INIT() {
+  Export<Match>(env, exports, "match");
+  Export<Spread>(env, exports, "spread");
+  Export<Relay>(env, exports, "relay");
+  Export<Place>(env, exports, "place");
+  Export<Rate>(env, exports, "rate");
+  Export<Sweep>(env, exports, "sweep");
+  Export<Pack>(env, exports, "pack");
+  Export<Concurrent>(env, exports, "concurrent");
+  Export<Arborescence>(env, exports, "arborescence");
+  Export<Replay>(env, exports, "replay");
+  Export<Balance>(env, exports, "balance");
+  return exports;
+}

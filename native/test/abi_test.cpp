@@ -3,7 +3,31 @@
 #include <cstdio>
 #include <vector>
 
-#include "run.h"
+#include "attack.h"
+
+#if defined(BANYAN_REFUSES_THREADS)
+#include <pthread.h>
+
+#include <cerrno>
+
+namespace {
+
+std::uint32_t threads_asked = 0;
+std::uint32_t refuse_every = 0;  // 0: never
+
+}  // namespace
+
+extern "C" {
+
+int __real_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* with);
+
+int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* with) {
+  if (refuse_every != 0 && ++threads_asked % refuse_every == 0) return EAGAIN;
+  return __real_pthread_create(thread, attributes, run, with);
+}
+
+}  // extern "C"
+#endif
 
 namespace {
 
@@ -69,6 +93,37 @@ void RandomProblems(std::uint32_t count) {
   Expect(spanned > count / 4, "many random graphs have an arborescence", count);
   Expect(balanced > count / 2, "most random graphs can be balanced", count);
   Expect(solved > count, "most random problems have an answer", count);
+}
+
+void HostileCalls(std::uint32_t count) {
+  for (std::uint32_t seed = 0; seed < count; seed++) {
+    const std::vector<std::uint8_t> bytes = Bytes(seed);
+    banyan_test::Source random(bytes.data(), bytes.size());
+    const char* fault = banyan_test::Attack(random);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+  }
+}
+
+// Whatever threads can be had, answers are those of one.
+void RefusedThreads(std::uint32_t count) {
+#if defined(BANYAN_REFUSES_THREADS)
+  for (std::uint32_t seed = 0; seed < count; seed++) {
+    const std::vector<std::uint8_t> bytes = Bytes(seed);
+    banyan_test::Source random(bytes.data(), bytes.size());
+    std::int32_t status = 0;
+    refuse_every = 1 + seed % 3;
+    const char* fault = banyan_test::RunSpread(banyan_test::RandomMatch(random, 8, 40), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    fault = banyan_test::RunFolded(random, &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    fault = banyan_test::RunBalance(banyan_test::RandomBalance(random, 9), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+  }
+  Expect(threads_asked > count, "threads were asked for", count);
+  refuse_every = 0;
+#else
+  static_cast<void>(count);
+#endif
 }
 
 void Statuses() {
@@ -279,6 +334,8 @@ void ReplayStatuses() {
 
 int main() {
   RandomProblems(3000);
+  HostileCalls(30000);
+  RefusedThreads(300);
   Statuses();
   RateStatuses();
   SweepStatuses();

@@ -1,15 +1,17 @@
-// libFuzzer: problems from its bytes through the C ABI; a crash, a sanitizer report or an unlawful answer is a find.
+// libFuzzer: problems from its bytes through the C ABI, half of them by a caller that breaks its contract; a crash, a
+// sanitizer report or an unlawful answer is a find.
 #include <cstdio>
 #include <cstdlib>
 
-#include "run.h"
+#include "attack.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   banyan_test::Source random(data, size);
   std::int32_t status = 0;
   std::size_t replayed = 0;
-  const std::int32_t kernel = random.Below(12);
-  const char* fault = kernel == 0    ? banyan_test::RunRelay(banyan_test::RandomRelay(random, 7, 24), &status)
+  const std::int32_t kernel = random.Below(24);
+  const char* fault = kernel >= 12   ? banyan_test::Attack(random)
+                      : kernel == 0  ? banyan_test::RunRelay(banyan_test::RandomRelay(random, 7, 24), &status)
                       : kernel == 1  ? banyan_test::RunMatch(banyan_test::RandomMatch(random, 7, 36), &status)
                       : kernel == 2  ? banyan_test::RunSpread(banyan_test::RandomMatch(random, 7, 36), &status)
                       : kernel == 3  ? banyan_test::RunFolded(random, &status)

@@ -150,6 +150,18 @@ export function inRange(values: Int32Array, below: number): boolean {
   return true;
 }
 
+/** Returns whether every row of `count` values has each of 0 .. count - 1. */
+function arePermutations(rows: Int32Array, count: number): boolean {
+  if (!inRange(rows, count)) return false;
+  const lastRow = new Int32Array(count);
+  for (let i = 0; i < rows.length; i++) {
+    const row = Math.floor(i / count) + 1;
+    if (lastRow[rows[i]] === row) return false;
+    lastRow[rows[i]] = row;
+  }
+  return true;
+}
+
 export function ascending(offset: Int32Array, end: number): boolean {
   if (offset[0] !== 0 || offset[offset.length - 1] !== end) return false;
   for (let i = 1; i < offset.length; i++) if (offset[i - 1] > offset[i]) return false;
@@ -200,7 +212,7 @@ function checkMapValues(
   { policy, wanted }: Pick<SpreadProblem, "policy" | "wanted">,
 ): void {
   if (maps === null) return;
-  require(policy.choice === 0 && wanted === null && inRange(maps, npuCount));
+  require(policy.choice === 0 && wanted === null && arePermutations(maps, npuCount));
   for (let v = 0; v < maps.length && v < npuCount; v++) require(maps[v] === v);
 }
 
@@ -209,7 +221,7 @@ export function checkRelayValues(problem: RelayProblem): void {
   const { network, distancePs, order } = problem;
   checkNetworkValues(network);
   require(inRange(problem.chunkSource, network.npuCount) && inRange(problem.chunkTarget, network.npuCount));
-  require(inRange(order, network.npuCount) && distancePs.every((time) => time >= 0));
+  require(arePermutations(order, network.npuCount) && distancePs.every((time) => time >= 0));
 }
 
 /** Throws when an index or a key of a place problem is out of range; the shapes have been checked. */
@@ -272,8 +284,12 @@ export function checkConcurrentValues(problem: ConcurrentProblem): void {
   const positive = (value: number): boolean => value >= LEAST_FLOW && value <= Number.MAX_SAFE_INTEGER;
   require(capacity.every(positive) && problem.sourceWeight.every(positive));
   require(demand === null || demand.every((value) => value === 0 || positive(value)));
-  const wants = (s: number, v: number): boolean => (demand === null ? terminals[v] : demand[s * nodeCount + v]) > 0;
-  require(sources.some((source, s) => terminals.some((_, v) => v !== source && wants(s, v))));
+  const terminalCount = terminals.reduce((sum, terminal) => sum + terminal, 0);
+  const wants = (source: number, s: number): boolean =>
+    demand === null
+      ? terminalCount > terminals[source]
+      : demand.subarray(s * nodeCount, (s + 1) * nodeCount).some((value, v) => v !== source && value > 0);
+  require(sources.some(wants));
 }
 
 /** Throws when an index of a balance problem is out of range; the shapes have been checked. */

@@ -92,7 +92,7 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
     }
   };
 
-  /** Runs one kernel call; the instance does not outlive an error, nor a call that made it big. */
+  /** Runs one kernel call; the instance does not outlive an error of ours, nor a call that made it big. */
   const call = (work: (raw: WasmExports, heap: WasmHeap) => number): number => {
     const raw = exports ?? fresh();
     const heap = new WasmHeap(raw);
@@ -100,7 +100,8 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
     try {
       const status = work(raw, heap);
       heap.freeAll();
-      if (status !== STATUS.outOfMemory && raw.memory.buffer.byteLength <= KEEP_BYTES) exports = raw;
+      const failed = status === STATUS.outOfMemory || status === STATUS.badArgument;
+      if (!failed && raw.memory.buffer.byteLength <= KEEP_BYTES) exports = raw;
       return status;
     } catch (error) {
       if (error instanceof WebAssembly.RuntimeError) {

@@ -25,6 +25,8 @@ export interface PortState {
   readonly visited: Int32Array;
   /** [resources] scratch: receiving ports not yet matched. */
   readonly open: Int32Array;
+  /** [resources + 1] scratch of an augmenting step: ports, places in their lists of routes, and the routes tried there. */
+  readonly trail: { readonly port: Int32Array; readonly place: Int32Array; readonly route: Int32Array };
   stamp: number;
 }
 
@@ -100,6 +102,11 @@ export function buildPorts(network: TenNetwork, ranks: SlotRanks): PortState {
     rotation: new Int32Array(resources),
     visited: new Int32Array(resources),
     open: new Int32Array(resources),
+    trail: {
+      port: new Int32Array(resources + 1),
+      place: new Int32Array(resources + 1),
+      route: new Int32Array(resources + 1),
+    },
     stamp: 0,
   };
 }

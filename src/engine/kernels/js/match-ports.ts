@@ -55,26 +55,47 @@ function matchFirst(state: MatchState, group: number, level: number, now: number
   return openCount;
 }
 
-/** Kuhn's augmenting step for one receiving port. */
+/**
+ * Kuhn's augmenting step for one receiving port, without recursion: at trail[0 .. depth] stand ports, each of which looks
+ * for another sender than the one before took from it, and the place in its list where it is.
+ */
 function augment(state: MatchState, port: number, level: number, now: number): boolean {
   const { ports } = state;
   const { network } = state.problem;
-  const { portRoutes, rotation, visited, matched, chosen } = ports;
-  const begin = portRoutes.offset[port];
-  const count = portRoutes.offset[port + 1] - begin;
-  for (let k = 0; k < count; k++) {
-    const route = portRoutes.items[begin + ((rotation[port] + k) % count)];
-    const sender = sendPort(network, route);
-    if (visited[sender] === ports.stamp || !eligible(state, route, level, now)) continue;
-    visited[sender] = ports.stamp;
-    const rival = matched[sender];
-    if (rival === NONE || augment(state, receivePort(network, rival), level, now)) {
-      matched[sender] = route;
-      chosen[port] = route;
-      return true;
+  const { portRoutes, rotation, visited, matched, chosen, trail } = ports;
+  let depth = 0;
+  trail.port[0] = port;
+  trail.place[0] = 0;
+  for (;;) {
+    const at = trail.port[depth];
+    const begin = portRoutes.offset[at];
+    const count = portRoutes.offset[at + 1] - begin;
+    if (trail.place[depth] === count) {
+      if (depth === 0) return false;
+      trail.place[--depth]++;
+      continue;
     }
+    const route = portRoutes.items[begin + ((rotation[at] + trail.place[depth]) % count)];
+    const sender = sendPort(network, route);
+    if (visited[sender] === ports.stamp || !eligible(state, route, level, now)) {
+      trail.place[depth]++;
+      continue;
+    }
+    visited[sender] = ports.stamp;
+    trail.route[depth] = route;
+    const rival = matched[sender];
+    if (rival !== NONE) {
+      trail.port[++depth] = receivePort(network, rival);
+      trail.place[depth] = 0;
+      continue;
+    }
+    for (; depth >= 0; depth--) {
+      const taken = trail.route[depth];
+      matched[sendPort(network, taken)] = taken;
+      chosen[trail.port[depth]] = taken;
+    }
+    return true;
   }
-  return false;
 }
 
 /** One round of matching at one level; returns whether anything departed. */

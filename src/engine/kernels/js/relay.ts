@@ -43,6 +43,7 @@ export function relayJs(problem: RelayProblem, cancel?: CancelFlag): Transfers |
   const free = new Int32Array(routes);
   const assigned = new Int32Array(routes).fill(NONE);
   const visited = new Int32Array(routes);
+  const trail = new Int32Array(routes + 1);
   const nodes = touched(npus);
   const outChunk = new Int32Array(maxTransfers);
   const outRoute = new Int32Array(maxTransfers);
@@ -73,23 +74,44 @@ export function relayJs(problem: RelayProblem, cancel?: CancelFlag): Transfers |
     return chunk;
   };
 
-  /** Kuhn's augmenting step for one waiting chunk; routes with resources are taken, never reassigned. */
+  /**
+   * Kuhn's augmenting step for one waiting chunk, without recursion: trail[0 .. depth] are places in free, each of a route
+   * whose target looks for another at the next. Routes with resources are taken, never reassigned.
+   */
   const assign = (npu: number, target: number): boolean => {
-    for (let i = 0; i < freeCount; i++) {
-      const route = free[i];
-      if (visited[route] === stamp) continue;
-      if (!(distancePs[routeTarget[route] * npus + target] < distancePs[npu * npus + target])) continue;
-      visited[route] = stamp;
-      if (shared(network, route)) {
-        if (assigned[route] !== NONE || !resources.free(route)) continue;
-        resources.take(route);
-      } else if (assigned[route] !== NONE && !assign(npu, assigned[route])) {
+    let depth = 0;
+    let unvisited = 0; // the first place of a route that has not been visited
+    trail[0] = 0;
+    for (;;) {
+      if (trail[depth] === freeCount) {
+        if (depth === 0) return false;
+        trail[--depth]++;
         continue;
       }
-      assigned[route] = target;
+      const route = free[trail[depth]];
+      const seeking = depth === 0 ? target : assigned[free[trail[depth - 1]]];
+      const closer = distancePs[routeTarget[route] * npus + seeking] < distancePs[npu * npus + seeking];
+      if (visited[route] === stamp || !closer) {
+        trail[depth]++;
+        continue;
+      }
+      visited[route] = stamp;
+      const isTaken = assigned[route] !== NONE;
+      if (shared(network, route)) {
+        if (isTaken || !resources.free(route)) {
+          trail[depth]++;
+          continue;
+        }
+        resources.take(route);
+      } else if (isTaken) {
+        while (unvisited < freeCount && visited[free[unvisited]] === stamp) unvisited++;
+        trail[++depth] = unvisited;
+        continue;
+      }
+      for (; depth > 0; depth--) assigned[free[trail[depth]]] = assigned[free[trail[depth - 1]]];
+      assigned[free[trail[0]]] = target;
       return true;
     }
-    return false;
   };
 
   const collectFree = (npu: number): void => {
@@ -107,6 +129,10 @@ export function relayJs(problem: RelayProblem, cancel?: CancelFlag): Transfers |
     return open;
   };
 
+  const throwIfCancelled = (): void => {
+    if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
+  };
+
   const serve = (npu: number, now: number): void => {
     collectFree(npu);
     if (freeCount === 0) return;
@@ -118,7 +144,7 @@ export function relayJs(problem: RelayProblem, cancel?: CancelFlag): Transfers |
         bits &= bits - 1;
         const target = order[npu * npus + word * 32 + (31 - Math.clz32(lowest))];
         for (let c = head[npu * npus + target]; c !== NONE && unassigned > 0; c = next[c]) {
-          stamp++;
+          if ((++stamp & 1023) === 0) throwIfCancelled();
           if (!assign(npu, target)) break;
           unassigned = countOpen();
         }
@@ -171,7 +197,7 @@ export function relayJs(problem: RelayProblem, cancel?: CancelFlag): Transfers |
       serve(nodes.list[i], now);
     }
     nodes.count = 0;
-    if ((polls & 63) === 0 && cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
+    if ((polls & 63) === 0) throwIfCancelled();
     now = queue.nextTime();
     if (now === Number.POSITIVE_INFINITY) break;
     if (now > LATEST) throwForStatus(STATUS.timeOverflow, 0, 0);
