@@ -88,19 +88,21 @@ bool ValidSpread(const BanyanSpread& problem) {
   return ValidMaps(problem.map_count, problem.maps, problem.npu_count, problem.choice, problem.wanted);
 }
 
-// Whether the rows of the offsets are as long as the problem needs them.
-bool FittingLogs(const BanyanSpread& problem, const BanyanLogs& out) {
-  if (out.entry_bytes != 4 && (out.entry_bytes != 2 || problem.chunk_count > 65536)) return false;
-  if (out.max_slots < 0 || out.log_offset[0] != 0 || out.port_offset[0] != 0) return false;
+// Ok where the rows of the offsets are as long as the problem needs them.
+BanyanStatus FittingLogs(const BanyanSpread& problem, const BanyanLogs& out) {
+  if (out.entry_bytes != 4 && (out.entry_bytes != 2 || problem.chunk_count > 65536)) return kBanyanBadArgument;
+  if (out.max_slots < 0 || out.log_offset[0] != 0 || out.port_offset[0] != 0) return kBanyanBadArgument;
   banyan::Lists in;
-  if (!in.Group(problem.route_target, problem.route_count, problem.npu_count)) return false;
+  if (!in.Group(problem.route_target, problem.route_count, problem.npu_count)) return kBanyanOutOfMemory;
   for (int32_t v = 0; v < problem.npu_count; v++) {
     const int32_t slot_bytes = (in.End(v) - in.Begin(v) + 7) / 8;
     const double bytes = static_cast<double>(slot_bytes) * out.max_slots;
-    if (out.log_offset[v + 1] - out.log_offset[v] != static_cast<double>(banyan::LogEntries(problem, v))) return false;
-    if (out.port_offset[v + 1] - out.port_offset[v] != bytes) return false;
+    if (out.log_offset[v + 1] - out.log_offset[v] != static_cast<double>(banyan::LogEntries(problem, v))) {
+      return kBanyanBadArgument;
+    }
+    if (out.port_offset[v + 1] - out.port_offset[v] != bytes) return kBanyanBadArgument;
   }
-  return true;
+  return kBanyanOk;
 }
 
 // Keys are compared as 64-bit integers.
@@ -262,8 +264,9 @@ int32_t banyan_match(const BanyanNetwork* network, int32_t chunk_count, int32_t 
 int32_t banyan_spread(const BanyanSpread* problem, BanyanCancelled cancelled, const void* context, BanyanLogs* out) {
   out->detail[0] = 0;
   out->detail[1] = 0;
-  if (!ValidSpread(*problem) || !FittingLogs(*problem, *out)) return kBanyanBadArgument;
-  return banyan::Spread(*problem, cancelled, context, out);
+  if (!ValidSpread(*problem)) return kBanyanBadArgument;
+  const BanyanStatus fitting = FittingLogs(*problem, *out);
+  return fitting != kBanyanOk ? fitting : banyan::Spread(*problem, cancelled, context, out);
 }
 
 int32_t banyan_relay(const BanyanNetwork* network, int32_t chunk_count, const int32_t* chunk_source,

@@ -13,10 +13,8 @@
 #include "team.h"
 
 namespace banyan {
-
 namespace {
 
-constexpr std::int32_t kMostMembers = 64;
 // Masks of all nodes have at most so many words of 64 bits, and 4 of a node at least.
 constexpr std::int64_t kMostWords = std::int64_t{1} << 28;
 
@@ -215,20 +213,16 @@ BanyanStatus Conclude(const BanyanBalance& problem, const Work& work, Found* fou
 template <typename Rows>
 BanyanStatus BalanceWith(Work& work, BanyanCancelled cancelled, const void* context, BanyanBalanced* out) {
   const BanyanBalance& problem = work.problem;
-#if defined(__wasm__)
-  const std::int32_t members = 1;
-#else
   const std::int32_t blocks = (problem.target_count - 1) / Rows::kLanes + 1;
   const std::int32_t most = blocks < kMostMembers ? blocks : kMostMembers;
-  const std::int32_t members = problem.threads < most ? problem.threads : most;
-#endif
+  Team team(problem.threads < most ? problem.threads : most);
   Found found[kMostMembers];
-  RunTeam(members, [&](std::int32_t member) {
+  team.Run([&](std::int32_t member) {
     Member<Rows> own(work, found[member]);
     static_assert(sizeof(own) <= 65536, "members live on the stack, which is small in WebAssembly");
     own.Run(member == 0 ? cancelled : nullptr, context);
   });
-  return Conclude(problem, work, found, members, out);
+  return Conclude(problem, work, found, team.members(), out);
 }
 
 }  // namespace

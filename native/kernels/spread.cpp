@@ -8,8 +8,6 @@
 namespace banyan {
 namespace {
 
-constexpr std::int32_t kMostMembers = 64;
-
 /// One thread's share, in a cache line of its own.
 struct alignas(64) Share {
   Served served;
@@ -27,8 +25,13 @@ enum class Stop : std::int32_t { kNo, kDone, kCancelled, kNoRoom };
 template <typename Entry>
 class SpreadRun {
  public:
-  SpreadRun(SpreadState<Entry>& state, std::int32_t members, BanyanCancelled cancelled, const void* context)
-      : state_(state), cancelled_(cancelled), context_(context), members_(members), barrier_(members) {}
+  SpreadRun(SpreadState<Entry>& state, Team& team, BanyanCancelled cancelled, const void* context)
+      : state_(state),
+        team_(team),
+        cancelled_(cancelled),
+        context_(context),
+        members_(team.members()),
+        barrier_(members_) {}
   SpreadRun(const SpreadRun&) = delete;
   SpreadRun& operator=(const SpreadRun&) = delete;
 
@@ -65,7 +68,7 @@ class SpreadRun {
   }
 
   Stop Run() {
-    RunTeam(members_, [this](std::int32_t member) { Work(member); });
+    team_.Run([this](std::int32_t member) { Work(member); });
     return stop_;
   }
 
@@ -155,6 +158,7 @@ class SpreadRun {
 
   Share shares_[kMostMembers];
   SpreadState<Entry>& state_;
+  Team& team_;
   BanyanCancelled cancelled_;
   const void* context_;
   std::int64_t delivered_ = 0;
@@ -179,19 +183,15 @@ BanyanStatus SpreadWith(const BanyanSpread& problem, BanyanCancelled cancelled, 
   SpreadState<Entry> state(problem, *out);
   const BanyanStatus built = BuildSpread(state);
   if (built != kBanyanOk) return built;
-#if defined(__wasm__)
-  const std::int32_t members = 1;
-#else
   const std::int32_t most = problem.npu_count < kMostMembers ? problem.npu_count : kMostMembers;
-  const std::int32_t members = problem.threads < most ? problem.threads : most;
-#endif
-  SpreadRun<Entry> run(state, members, cancelled, context);
+  Team team(problem.threads < most ? problem.threads : most);
+  SpreadRun<Entry> run(state, team, cancelled, context);
   if (!run.Build()) return kBanyanOutOfMemory;
   const Stop stop = run.Run();
   if (stop == Stop::kCancelled) return kBanyanCancelled;
   if (stop == Stop::kNoRoom) return kBanyanOutputTooSmall;
   if (run.delivered() != state.expected) return ReportUnreachable(state, out);
-  return state.fold.Folded() ? UnfoldLogs(state, members, cancelled, context) : kBanyanOk;
+  return state.fold.Folded() ? UnfoldLogs(state, team, cancelled, context) : kBanyanOk;
 }
 
 }  // namespace
