@@ -38,7 +38,7 @@ struct Page {
   int64_t how;     // an errno, or one of the ways below
   int64_t calls;   // numbered so far
   int64_t fired;   // failed so far
-  int64_t open;    // watched descriptors that are open
+  int64_t open;    // watched descriptors that are open for writing
   int64_t blocks;  // of the add-on's memory that are not freed
   char what[64];   // the call that failed first
 };
@@ -53,16 +53,29 @@ Page* page = nullptr;
 const char* paths[kMostPaths];
 size_t path_lengths[kMostPaths];
 int path_count = 0;
-bool watched[kMostDescriptors];
+enum Watch : uint8_t { kNot, kRead, kWritten };
+Watch watched[kMostDescriptors];
 uintptr_t addon_first = 0, addon_last = 0;
+
+template <typename Function>
+Function Next(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+/// The system's own call.
+template <typename... Arguments>
+long Raw(long number, Arguments... arguments) {
+  static const auto next = Next<decltype(&syscall)>("syscall");
+  return next(number, arguments...);
+}
 
 __attribute__((constructor)) void Start() {
   const char* file = getenv("BANYAN_FAULTS");
   if (file == nullptr) return;
-  const int descriptor = static_cast<int>(syscall(SYS_openat, AT_FDCWD, file, O_RDWR | O_CLOEXEC));
+  const int descriptor = static_cast<int>(Raw(SYS_openat, AT_FDCWD, file, O_RDWR | O_CLOEXEC));
   if (descriptor < 0) return;
   void* memory = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  syscall(SYS_close, descriptor);
+  Raw(SYS_close, descriptor);
   if (memory == MAP_FAILED) return;
   const char* at = getenv("BANYAN_FAULTS_PATHS");
   while (at != nullptr && *at != '\0' && path_count < kMostPaths) {
@@ -81,12 +94,15 @@ bool IsWatched(const char* path) {
   return false;
 }
 
-bool IsWatched(int descriptor) { return descriptor >= 0 && descriptor < kMostDescriptors && watched[descriptor]; }
+bool IsWatched(int descriptor) {
+  return descriptor >= 0 && descriptor < kMostDescriptors && watched[descriptor] != kNot;
+}
 
-int Opened(int descriptor) {
+int Opened(int descriptor, int flags) {
   if (descriptor >= 0 && descriptor < kMostDescriptors) {
-    watched[descriptor] = true;
-    __atomic_add_fetch(&page->open, 1, __ATOMIC_SEQ_CST);
+    const bool writes = (flags & O_ACCMODE) != O_RDONLY;
+    watched[descriptor] = writes ? kWritten : kRead;
+    if (writes) __atomic_add_fetch(&page->open, 1, __ATOMIC_SEQ_CST);
   }
   return descriptor;
 }
@@ -131,11 +147,11 @@ ssize_t DoBytes(const char* what, int descriptor, size_t size, const Call& call)
 int Close(int descriptor) {
   const bool was = IsWatched(descriptor);
   if (was) {
-    watched[descriptor] = false;
-    __atomic_sub_fetch(&page->open, 1, __ATOMIC_SEQ_CST);
+    if (watched[descriptor] == kWritten) __atomic_sub_fetch(&page->open, 1, __ATOMIC_SEQ_CST);
+    watched[descriptor] = kNot;
   }
   const int64_t fault = was ? FaultOf(kFiles, "close") : 0;
-  const int result = static_cast<int>(syscall(SYS_close, descriptor));
+  const int result = static_cast<int>(Raw(SYS_close, descriptor));
   if (fault == kKillAfter) raise(SIGKILL);
   if (fault <= 0) return result;
   errno = static_cast<int>(fault);
@@ -158,11 +174,6 @@ int FindAddon(struct dl_phdr_info* info, size_t, void*) {
     addon_last = addon_first + info->dlpi_phdr[i].p_memsz;
   }
   return 1;
-}
-
-template <typename Function>
-Function Next(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
 void Count(void* block) {
@@ -235,9 +246,9 @@ int open64(const char* path, int flags, ...) {
   va_end(rest);
   const bool is_watched = IsWatched(path);
   const int descriptor = Do("open", -1, is_watched, [&] {
-    return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags | O_LARGEFILE, mode));
+    return static_cast<int>(Raw(SYS_openat, AT_FDCWD, path, flags | O_LARGEFILE, mode));
   });
-  return is_watched ? Opened(descriptor) : descriptor;
+  return is_watched ? Opened(descriptor, flags) : descriptor;
 }
 
 int open(const char* path, int flags, ...) {
@@ -249,31 +260,30 @@ int open(const char* path, int flags, ...) {
 }
 
 ssize_t read(int descriptor, void* to, size_t size) {
-  return DoBytes("read", descriptor, size, [&](size_t some) { return syscall(SYS_read, descriptor, to, some); });
+  return DoBytes("read", descriptor, size, [&](size_t some) { return Raw(SYS_read, descriptor, to, some); });
 }
 
 ssize_t write(int descriptor, const void* from, size_t size) {
-  return DoBytes("write", descriptor, size, [&](size_t some) { return syscall(SYS_write, descriptor, from, some); });
+  return DoBytes("write", descriptor, size, [&](size_t some) { return Raw(SYS_write, descriptor, from, some); });
 }
 
 ssize_t pread64(int descriptor, void* to, size_t size, off64_t at) {
-  return DoBytes("pread", descriptor, size,
-                 [&](size_t some) { return syscall(SYS_pread64, descriptor, to, some, at); });
+  return DoBytes("pread", descriptor, size, [&](size_t some) { return Raw(SYS_pread64, descriptor, to, some, at); });
 }
 
 ssize_t pwrite64(int descriptor, const void* from, size_t size, off64_t at) {
   return DoBytes("pwrite", descriptor, size,
-                 [&](size_t some) { return syscall(SYS_pwrite64, descriptor, from, some, at); });
+                 [&](size_t some) { return Raw(SYS_pwrite64, descriptor, from, some, at); });
 }
 
 ssize_t readv(int descriptor, const struct iovec* parts, int count) {
   return DoBytes("readv", descriptor, static_cast<size_t>(count),
-                 [&](size_t some) { return syscall(SYS_readv, descriptor, parts, static_cast<int>(some)); });
+                 [&](size_t some) { return Raw(SYS_readv, descriptor, parts, static_cast<int>(some)); });
 }
 
 ssize_t writev(int descriptor, const struct iovec* parts, int count) {
   return DoBytes("writev", descriptor, static_cast<size_t>(count),
-                 [&](size_t some) { return syscall(SYS_writev, descriptor, parts, static_cast<int>(some)); });
+                 [&](size_t some) { return Raw(SYS_writev, descriptor, parts, static_cast<int>(some)); });
 }
 
 int close(int descriptor) { return Close(descriptor); }
@@ -322,16 +332,17 @@ int scandir64(const char* __restrict path, struct dirent64*** __restrict found, 
 }
 
 long syscall(long number, ...) noexcept {
-  NEXT(syscall)
   va_list rest;
   va_start(rest, number);
   long a[6];
   for (long& argument : a) argument = va_arg(rest, long);
   va_end(rest);
-  const auto raw = [&] { return next(number, a[0], a[1], a[2], a[3], a[4], a[5]); };
+  const auto raw = [&] { return Raw(number, a[0], a[1], a[2], a[3], a[4], a[5]); };
   if (page == nullptr) return raw();
   const auto* path = reinterpret_cast<const char*>(a[1]);
   switch (number) {
+    case SYS_close:
+      return Close(static_cast<int>(a[0]));
     case SYS_statx:
       return Do("stat", -1L, *path == '\0' ? IsWatched(static_cast<int>(a[0])) : IsWatched(path), raw);
     case SYS_renameat2:
