@@ -18,6 +18,8 @@ export interface Context {
   note(line: string): void;
   /** Shows how far the work is, on standard error, unless --quiet. */
   progress(progress: Progress): void;
+  /** Returns what work returns that must not be cut in two. Throws CancelledError, without it, after an interruption. */
+  uninterrupted<T>(work: () => T): T;
   /** Remembers files that an interruption must remove. */
   readonly temporary: { add(path: string): void; remove(path: string): void };
 }

@@ -1,29 +1,34 @@
 import {
   accessSync,
-  closeSync,
   constants,
+  lstatSync,
   openSync,
+  readlinkSync,
   realpathSync,
-  renameSync,
   rmSync,
+  type Stats,
   statfsSync,
   statSync,
-  writeSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import { InputError } from "../errors.ts";
 import { blocks } from "../exporters/blocks.ts";
 import type { OutputFile } from "../exporters/world.ts";
 import { aboutBytes } from "../model/estimate.ts";
 import type { Context } from "./context.ts";
+import { closing, flush, writeAll } from "./descriptor.ts";
+import { nameBeside, OWN_EYES, replaceFile, takeRights } from "./replace-file.ts";
 
 /** Throws InputError for "-", which is standard input elsewhere. */
 export function refuseDash(path: string, place: string): void {
   if (path === "-") throw new InputError(place, "a name (/dev/stdout, with --quiet, is standard output)", path);
 }
 
-/** Bytes per call of the system. */
-const MOST_AT_ONCE = 2 ** 24;
+/** How many links are followed, as the system does. */
+const MOST_LINKS = 40;
+
+/** The code where a folder refuses the file beside the result. */
+const CLOSED_FOLDER = "EFOLDER";
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "a file in a folder that exists",
@@ -31,37 +36,100 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: "a file, not a folder,",
   EACCES: "a file that may be written",
   EPERM: "a file that may be written",
+  EBADF: "a file that may be written",
+  ELOOP: "a file, not links in a circle,",
+  [CLOSED_FOLDER]: "a file in a folder that may be written",
   EROFS: "a file on a disk that may be written",
   ENOSPC: "a file on a disk with room",
   EDQUOT: "a file on a disk with room",
+  EFBIG: "a file within the limit of what a file may hold (ulimit -f)",
   ENAMETOOLONG: "a shorter name of a file",
 };
 
 function refusal(error: unknown, path: string, place: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === undefined) return error;
+  if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) return error;
   return new InputError(place, REASONS[code] ?? `a file that can be written (${message})`, path);
 }
 
-/** Returns the file behind links, and whether it is a device or pipe, which is written to as it is. */
-function targetOf(path: string): { readonly file: string; readonly asItIs: boolean } {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) {
-    if (/[\\/]$/.test(path) || path === "") throw Object.assign(new Error(), { code: "EISDIR" });
-    return { file: path, asItIs: false };
+const failed = (code: string): Error => Object.assign(new Error(code), { code });
+
+/** What the process was started with under a name of its own: /dev/stdout leads there. */
+const OWN_DESCRIPTOR = new RegExp(`^/(?:dev|proc/(?:self|${process.pid}))/fd/(\\d+)$`);
+
+/**
+ * Returns the name that links lead to, whether or not something is there. The name of a descriptor of this process stays, for what
+ * it leads to has been opened already. Throws the system's error for a folder that is not there, and for links in a circle.
+ */
+export function behindLinks(path: string): string {
+  let at = path;
+  for (let hop = 0; hop <= MOST_LINKS; hop++) {
+    const folder = realpathSync(dirname(at));
+    const name = join(folder, basename(at));
+    if (OWN_DESCRIPTOR.test(name) || lstatSync(name, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return name;
+    const next = readlinkSync(name);
+    at = isAbsolute(next) ? next : `${folder}/${next}`;
   }
-  if (stats.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
-  accessSync(path, constants.W_OK);
-  return stats.isFile() ? { file: realpathSync(path), asItIs: false } : { file: path, asItIs: true };
+  throw failed("ELOOP");
+}
+
+const STANDARD_ERROR = 2;
+
+/** Where a result goes. */
+type Target =
+  /** A file that is replaced, or not there yet. */
+  | { readonly kind: "file"; readonly file: string; readonly before: Stats | undefined }
+  /** A device or a pipe: written to as it is. */
+  | { readonly kind: "device"; readonly file: string }
+  /** An open file of this process, as a shell gives it: written to where it stands. */
+  | { readonly kind: "descriptor"; readonly descriptor: number };
+
+/** Throws the system's error where nothing can be written. */
+function targetOf(path: string): Target {
+  if (/[\\/]$/.test(path) || path === "") throw failed("EISDIR");
+  const file = behindLinks(path);
+  const before = statSync(file, { throwIfNoEntry: false });
+  if (before === undefined) return { kind: "file", file, before };
+  if (before.isDirectory()) throw failed("EISDIR");
+  const descriptor = Number(OWN_DESCRIPTOR.exec(file)?.[1]);
+  if (descriptor <= STANDARD_ERROR || (descriptor >= 0 && before.isFile())) return { kind: "descriptor", descriptor };
+  accessSync(file, constants.W_OK);
+  return before.isFile() ? { kind: "file", file, before } : { kind: "device", file };
+}
+
+/** Returns a new, empty file beside another one: its name and an open descriptor. */
+function besideFile(
+  { temporary }: Context,
+  file: string,
+  mode?: number,
+): { readonly name: string; readonly descriptor: number } {
+  const name = nameBeside(file, "tmp");
+  temporary.add(name);
+  try {
+    return { name, descriptor: openSync(name, "wx", mode) };
+  } catch (error) {
+    temporary.remove(name);
+    throw ["EACCES", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "") ? failed(CLOSED_FOLDER) : error;
+  }
+}
+
+/** Removes a file of ours; one that cannot be removed stays known to the end, which tries again. */
+function remove({ temporary }: Context, name: string): void {
+  try {
+    rmSync(name, { force: true });
+  } catch {
+    return;
+  }
+  temporary.remove(name);
 }
 
 /**
  * Returns the place for a result, after trying that it can be written; so long work does not end in a surprise. What is
- * written is first a file beside it, which then takes its place. Throws InputError, which names `place`.
+ * written is first a file beside it, flushed to the disk, which then takes its place with the rights of what was there. Throws
+ * InputError, which names `place`.
  */
 export function outputFile(context: Context, path: string, place: string): OutputFile {
   refuseDash(path, place);
-  const { temporary } = context;
   const attempt = <T>(work: () => T): T => {
     try {
       return work();
@@ -69,65 +137,61 @@ export function outputFile(context: Context, path: string, place: string): Outpu
       throw refusal(error, path, place);
     }
   };
-  const { file, asItIs } = attempt(() => targetOf(path));
-  const beside = join(dirname(file), `.${basename(file).slice(0, 200)}.${process.pid}.tmp`);
-  const create = (): number => {
-    temporary.add(beside);
-    return openSync(beside, "wx");
-  };
-  const remove = (): void => {
-    rmSync(beside, { force: true });
-    temporary.remove(beside);
-  };
-  if (!asItIs) {
-    attempt(() => closeSync(create()));
-    remove();
-  }
+  const tried = attempt(() => {
+    const target = targetOf(path);
+    if (target.kind === "file") {
+      const { name, descriptor } = besideFile(context, target.file);
+      closing(descriptor, () => remove(context, name));
+    }
+    return target;
+  });
   return {
     path,
     refuseWithoutRoom(bytes) {
-      if (asItIs) return;
-      const { bavail, bsize } = attempt(() => statfsSync(dirname(file)));
+      if (tried.kind !== "file") return;
+      const { bavail, bsize } = attempt(() => statfsSync(dirname(tried.file)));
       const free = bavail * bsize;
       if (free >= bytes) return;
       const needs = `a file on a disk with room for about ${aboutBytes(bytes)}`;
       throw new InputError(place, needs, `${path} where ${aboutBytes(free)} are free`);
     },
-    write: (parts, onBytes) =>
-      attempt(() => {
-        const descriptor = asItIs ? openSync(file, "w") : create();
-        let open = true;
-        try {
-          const bytes = writeParts(descriptor, parts, onBytes);
-          closeSync(descriptor);
-          open = false;
-          if (!asItIs) {
-            renameSync(beside, file);
-            temporary.remove(beside);
-          }
-          return bytes;
-        } catch (error) {
-          if (open) closeSync(descriptor);
-          if (!asItIs) remove();
-          throw error;
-        }
-      }),
+    // The target is looked up again: hours may have passed.
+    write: (parts, onBytes) => attempt(() => writeTo(context, targetOf(path), parts, onBytes)),
   };
 }
 
-/** Writes texts in large blocks, and bytes as they come, through one descriptor; returns how many bytes. */
-function writeParts(
-  descriptor: number,
-  parts: Iterable<string | Uint8Array>,
-  onBytes?: (bytes: number) => void,
-): number {
+type Written = Parameters<OutputFile["write"]>;
+
+/** Writes parts to a target and returns how many bytes; where it throws, what was there is as it was. */
+function writeTo(context: Context, target: Target, ...[parts, onBytes]: Written): number {
+  if (target.kind === "descriptor") return writeFlushed(target.descriptor, parts, onBytes);
+  if (target.kind === "device")
+    return closing(openSync(target.file, "w"), (descriptor) => writeFlushed(descriptor, parts, onBytes));
+  const { file, before } = target;
+  const { name, descriptor } = besideFile(context, file, before && OWN_EYES);
+  try {
+    const bytes = closing(descriptor, () => {
+      if (before !== undefined) takeRights(descriptor, before);
+      return writeFlushed(descriptor, parts, onBytes);
+    });
+    context.uninterrupted(() => replaceFile(name, file));
+    context.temporary.remove(name);
+    return bytes;
+  } catch (error) {
+    remove(context, name);
+    throw error;
+  }
+}
+
+/** Writes texts in large blocks, and bytes as they come; returns how many bytes, once they are on the disk. */
+export function writeFlushed(descriptor: number, ...[parts, onBytes]: Written): number {
   let total = 0;
   for (const block of blocks(parts)) {
     const bytes = typeof block === "string" ? Buffer.from(block) : block;
-    for (let at = 0; at < bytes.length; )
-      at += writeSync(descriptor, bytes, at, Math.min(bytes.length - at, MOST_AT_ONCE));
+    writeAll(descriptor, bytes);
     total += bytes.length;
     onBytes?.(total);
   }
+  flush(descriptor);
   return total;
 }

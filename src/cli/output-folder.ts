@@ -1,25 +1,49 @@
-import { chmodSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  constants,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { InputError } from "../errors.ts";
-import type { OutputFolder } from "../exporters/world.ts";
+import type { FolderFile, OutputFolder } from "../exporters/world.ts";
 import type { Context } from "./context.ts";
-import { refuseDash } from "./output-file.ts";
+import { closing, flush, flushingFolder } from "./descriptor.ts";
+import { behindLinks, refuseDash, writeFlushed } from "./output-file.ts";
 
 /** Rights of a folder that anyone may read, where the user's mask does not say otherwise. */
 const OPEN = 0o777;
+/** What a folder has of the one it is in: that its files are its group's. */
+const INHERITED = 0o7000;
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "a folder in a folder that exists",
   ENOTDIR: "a folder in a folder that exists",
-  EACCES: "a folder that may be written",
-  EPERM: "a folder that may be written",
+  EACCES: "a folder in a folder that may be written",
+  EPERM: "a folder in a folder that may be written",
+  ELOOP: "a folder, not links in a circle,",
   EROFS: "a folder on a disk that may be written",
   ENOSPC: "a folder on a disk with room",
+  EDQUOT: "a folder on a disk with room",
+  EFBIG: "a folder for files within the limit of what a file may hold (ulimit -f)",
+  ENAMETOOLONG: "a shorter name of a folder",
+  EEXIST: "an empty folder, or a new one,",
+  ENOTEMPTY: "an empty folder, or a new one,",
 };
 
 /**
- * Returns the place for several files, written into a folder beside it which then takes its place: a folder that is not there yet, or is empty, for runtimes read every file that they find
- * in one. Throws InputError, which names `place`.
+ * Returns the place for several files, written into a folder beside it and flushed to the disk, which then takes its place: a
+ * folder that is not there yet, or is empty, for runtimes read every file that they find in one. Throws InputError, which names
+ * `place`.
  */
 export function outputFolder(context: Context, path: string, place: string): OutputFolder {
   refuseDash(path, place);
@@ -32,42 +56,94 @@ export function outputFolder(context: Context, path: string, place: string): Out
       throw new InputError(place, REASONS[code] ?? `a folder that can be written (${message})`, path);
     }
   };
-  const folder = path.replace(/[\\/]+$/, "") || path;
-  const prepare = (): boolean => {
-    const stats = statSync(folder, { throwIfNoEntry: false });
-    if (stats === undefined) return false;
-    if (!stats.isDirectory()) throw new InputError(place, "a folder, for there are several files,", path);
-    if (readdirSync(folder).length > 0) throw new InputError(place, "an empty folder, or a new one,", path);
-    return true;
+  /** Returns the folder behind links, and what is known of it where it is there. */
+  const look = (): { readonly folder: string; readonly before: Stats | undefined } => {
+    const folder = behindLinks(path.replace(/[\\/]+$/, "") || path);
+    const before = statSync(folder, { throwIfNoEntry: false });
+    if (before?.isDirectory() === false) throw new InputError(place, "a folder, for there are several files,", path);
+    if (before !== undefined && readdirSync(folder).length > 0)
+      throw new InputError(place, "an empty folder, or a new one,", path);
+    return { folder, before };
   };
-  const beside = (): string => mkdtempSync(join(dirname(folder), `.${basename(folder).slice(0, 200)}.`));
-  attempt(() => {
-    prepare();
-    rmdirSync(beside());
-  });
+  attempt(() => rmdirSync(besideFolder(look().folder)));
   return {
     path,
     write: (files) =>
       attempt(() => {
-        const temporary = beside();
+        const { folder, before } = look();
+        const temporary = besideFolder(folder);
         context.temporary.add(temporary);
-        let bytes = 0;
         try {
-          chmodSync(temporary, OPEN & ~process.umask());
-          for (const { name, parts } of files) {
-            const content = Buffer.concat([...parts].map((part) => Buffer.from(part as string)));
-            writeFileSync(join(temporary, name), content);
-            bytes += content.length;
-          }
-          if (prepare()) rmdirSync(folder);
-          renameSync(temporary, folder);
-        } catch (error) {
-          rmSync(temporary, { recursive: true, force: true });
-          throw error;
+          takeRights(temporary, before);
+          const bytes = writeFiles(temporary, files);
+          context.uninterrupted(() => replaceFolder(temporary, folder, before !== undefined));
+          return bytes;
         } finally {
+          rmSync(temporary, { recursive: true, force: true });
           context.temporary.remove(temporary);
         }
-        return bytes;
       }),
   };
+}
+
+/** Returns a new folder beside another one, under a name that nobody can foresee. */
+const besideFolder = (folder: string): string =>
+  mkdtempSync(join(dirname(folder), `.${basename(folder).slice(0, 40)}.`));
+
+/** Gives a folder the rights of the one it replaces, and its owner and group where one may; else the usual rights. */
+function takeRights(folder: string, before: Stats | undefined): void {
+  chmodSync(folder, before?.mode ?? (statSync(folder).mode & INHERITED) | (OPEN & ~process.umask()));
+  if (before === undefined) return;
+  try {
+    chownSync(folder, before.uid, before.gid);
+  } catch {
+    // then it is the user's own
+  }
+}
+
+function writeFiles(folder: string, files: Iterable<FolderFile>): number {
+  let bytes = 0;
+  flushingFolder(folder, () => {
+    for (const { name, parts } of files)
+      bytes += closing(openSync(join(folder, name), "wx"), (descriptor) => writeFlushed(descriptor, parts));
+  });
+  return bytes;
+}
+
+/** Puts a folder in the place of an empty one, or where there is none; the current folder and mount points are filled instead. */
+function replaceFolder(fresh: string, folder: string, isThere: boolean): void {
+  const isCurrent = isThere && folder === realpathSync(".");
+  flushingFolder(dirname(folder), () => {
+    if (isThere && process.platform === "win32") rmdirSync(folder);
+    if (isCurrent || !isRenamed(fresh, folder)) fill(fresh, folder);
+  });
+}
+
+/** Renames a folder; false where the other one is a mount point. */
+function isRenamed(fresh: string, folder: string): boolean {
+  try {
+    renameSync(fresh, folder);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EBUSY") return false;
+    throw error;
+  }
+}
+
+/** Copies the files of a folder into an empty one: all, or none where that fails. */
+function fill(fresh: string, folder: string): void {
+  const copied: string[] = [];
+  try {
+    flushingFolder(folder, () => {
+      for (const name of readdirSync(fresh)) {
+        const file = join(folder, name);
+        copyFileSync(join(fresh, name), file, constants.COPYFILE_EXCL);
+        copied.push(file);
+        closing(openSync(file, "r+"), flush);
+      }
+    });
+  } catch (error) {
+    for (const file of copied) rmSync(file, { force: true });
+    throw error;
+  }
 }

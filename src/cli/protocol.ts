@@ -32,11 +32,16 @@ export interface Job {
 /** What the working thread is started with. */
 export interface WorkSetup {
   readonly command: CommandName;
-  /** [2] shared: texts on their way to standard output; 1 once nobody reads it any more. */
+  /** [3] shared: texts on their way to standard output; 1 once nobody reads it any more; what the thread may do. */
   readonly flow: Int32Array<SharedArrayBuffer>;
 }
 export const FLOW_PENDING = 0;
 export const FLOW_CLOSED = 1;
+export const FLOW_STATE = 2;
+/** The thread may be ended; it may not, for it replaces a file; it is about to be, and replaces none any more. */
+export const STATE_FREE = 0;
+export const STATE_REPLACING = 1;
+export const STATE_ENDING = 2;
 
 /** To the working thread. */
 export type Order = { readonly kind: "job"; readonly job: Job } | { readonly kind: "abort" };

@@ -2,7 +2,18 @@ import { rmSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { failureOf } from "./failure.ts";
 import { type ProgressDisplay, progressDisplay } from "./progress.ts";
-import { type CommandName, FLOW_CLOSED, FLOW_PENDING, type Job, type Message, type Order } from "./protocol.ts";
+import {
+  type CommandName,
+  FLOW_CLOSED,
+  FLOW_PENDING,
+  FLOW_STATE,
+  type Job,
+  type Message,
+  type Order,
+  STATE_ENDING,
+  STATE_FREE,
+  STATE_REPLACING,
+} from "./protocol.ts";
 import { isTerminal } from "./style.ts";
 
 /** A working thread that loads its command, and the memory it shares with this one. */
@@ -20,10 +31,11 @@ const SIGNALS: readonly (readonly [NodeJS.Signals, number])[] = [
 /** How long an interrupted command may take to end by itself, and how long its thread may take to be ended. */
 const GRACE_MS = 200;
 const LAST_MS = 1500;
+const AGAIN_MS = 20;
 
 /** Starts the thread that will work on a command; it loads the command's code meanwhile. */
 export function startWork(command: CommandName): Work {
-  const flow = new Int32Array(new SharedArrayBuffer(8));
+  const flow = new Int32Array(new SharedArrayBuffer(12));
   // This module lies beside work.js in dist/, and beside work.ts in src/.
   const file = new URL(import.meta.url.endsWith(".ts") ? "./work.ts" : "./work.js", import.meta.url);
   return { command, worker: new Worker(file, { workerData: { command, flow } }), flow };
@@ -69,6 +81,12 @@ export function supervise({ worker, flow }: Work, job: Job): Promise<number> {
         finishWhenWritten();
       });
     };
+    /** Ends the thread's freedom to replace files, and its work on the one that it replaces just now comes first. */
+    const onceFree = (work: () => void): void => {
+      const state = Atomics.compareExchange(flow, FLOW_STATE, STATE_FREE, STATE_ENDING);
+      if (state === STATE_REPLACING) setTimeout(() => onceFree(work), AGAIN_MS);
+      else work();
+    };
     const interrupt = (signal: NodeJS.Signals, code: number): void => {
       if (interruption !== undefined) return;
       interruption = code;
@@ -79,13 +97,14 @@ export function supervise({ worker, flow }: Work, job: Job): Promise<number> {
         say("interrupted");
         end(code);
       };
-      setTimeout(() => void worker.terminate().then(stop), GRACE_MS);
+      setTimeout(() => onceFree(() => void worker.terminate().then(stop)), GRACE_MS);
       // A kernel in the middle of its work cannot be ended from outside: then the process goes as if it had no handler.
-      setTimeout(() => {
+      const go = (): void => {
         stop();
         process.removeAllListeners(signal);
         process.kill(process.pid, signal);
-      }, LAST_MS);
+      };
+      setTimeout(() => onceFree(go), LAST_MS);
     };
 
     // Nobody reads any more (`| head`): the command goes on and its exit code stands.

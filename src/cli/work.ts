@@ -1,8 +1,20 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { CancelledError } from "../errors.ts";
 import type { Progress } from "../words/options.ts";
 import type { Context } from "./context.ts";
 import { failureOf } from "./failure.ts";
-import { COMMANDS, FLOW_CLOSED, FLOW_PENDING, type Job, type Message, type Order, type WorkSetup } from "./protocol.ts";
+import {
+  COMMANDS,
+  FLOW_CLOSED,
+  FLOW_PENDING,
+  FLOW_STATE,
+  type Job,
+  type Message,
+  type Order,
+  STATE_FREE,
+  STATE_REPLACING,
+  type WorkSetup,
+} from "./protocol.ts";
 import { styleOf } from "./style.ts";
 
 /** The working thread: loads one command at once, then waits for its job. The main thread stays free for Ctrl-C. */
@@ -30,6 +42,15 @@ function out(text: string): boolean {
   return Atomics.load(flow, FLOW_CLOSED) === 0;
 }
 
+function uninterrupted<T>(work: () => T): T {
+  if (Atomics.compareExchange(flow, FLOW_STATE, STATE_FREE, STATE_REPLACING) !== STATE_FREE) throw new CancelledError();
+  try {
+    return work();
+  } finally {
+    Atomics.store(flow, FLOW_STATE, STATE_FREE);
+  }
+}
+
 function contextOf({ options, colors }: Job): Context {
   const quiet = options["quiet"] === true;
   let shown = Number.NEGATIVE_INFINITY;
@@ -52,6 +73,7 @@ function contextOf({ options, colors }: Job): Context {
       if (!quiet) send({ kind: "note", text });
     },
     progress,
+    uninterrupted,
     temporary: {
       add: (path) => send({ kind: "temporary", path }),
       remove: (path) => send({ kind: "settled", path }),

@@ -141,6 +141,7 @@ describe("outputFile", () => {
   let folder: string;
   const temporary = new Set<string>();
   const context = {
+    uninterrupted: (work) => work(),
     temporary: {
       add: (path: string) => void temporary.add(path),
       remove: (path: string) => void temporary.delete(path),

@@ -34,6 +34,7 @@ async function banyanHere(argv: readonly string[]): Promise<Ran> {
       if (!quiet) note(text);
     },
     progress: () => undefined,
+    uninterrupted: <T>(work: () => T): T => work(),
     temporary: { add: () => undefined, remove: () => undefined },
   };
   try {
