@@ -173,10 +173,10 @@ export const KILLS = ["killBefore", "killAfter"].map((way) => ({ way, isForever:
 /**
  * Runs a command with the n-th of its calls failing, for every n that `picks` wants, in each of `ways`; gives each run that
  * is not as it should be to `onFault`. Returns how many runs there were, and how many calls one run makes. The page steers
- * faults in the process of `run`, on files below `root`/work.
+ * faults in the process of `run`, on files below `root`/work; `calm` runs commands without faults.
  */
-export async function failFiles(command, { root, page, run, ways, picks = () => true, onFault, onRun = () => {} }) {
-  const place = await prepared(command, root, run);
+export async function failFiles(command, { root, page, run, calm = run, ways, picks = () => true, onFault }) {
+  const place = await prepared(command, root, calm);
   let [runs, most] = [0, 0];
   for (const { way, isForever } of ways) {
     for (let n = 1; ; n++) {
@@ -188,7 +188,6 @@ export async function failFiles(command, { root, page, run, ways, picks = () => 
       const { fired, calls, what } = page.read();
       runs++;
       most = Math.max(most, calls);
-      onRun(command.name, way, n);
       const which = `call ${n} (${what}) and ${isForever ? "all behind it" : "no other"} by ${way}`;
       const say = (why) => onFault(`${command.name}, ${which}: ${why}`);
       const isKilled = way.startsWith("kill") && fired > 0;
@@ -200,13 +199,35 @@ export async function failFiles(command, { root, page, run, ways, picks = () => 
       const isDone = isSame(now, place.after, [...place.after.keys()]);
       if (result.code === 0 && !isDone && !(command.keeps && /cache|kept/.test(result.err)))
         say("ends with 0 without its files");
-      if (isKilled) {
-        const next = await run(place.command.args, { env: place.command.env });
-        if (next.code !== 0) say(`the next run ends with ${next.code}: ${next.err}`);
-        else if (!isSame(snapshot(place.folder), place.after, [...place.after.keys()])) say("the next run gives something else");
-      }
+      if (isKilled) await runNext(place, calm, say);
       if (fired === 0) break;
     }
   }
   return { runs, calls: most };
+}
+
+/** Says what is wrong with the run behind one that was killed: it gives what it should, and files left behind stop nobody. */
+async function runNext(place, calm, say) {
+  const { code, err } = await calm(place.command.args, { env: place.command.env });
+  if (code !== 0) say(`the next run ends with ${code}: ${err}`);
+  else if (!isSame(snapshot(place.folder), place.after, [...place.after.keys()])) say("the next run gives something else");
+}
+
+/** Kills a command `times` times at random moments; `draw` gives random numbers in [0, 1). Returns how many were killed. */
+export async function killAtRandom(command, { root, calm, times, draw, onFault }) {
+  const place = await prepared(command, root, calm);
+  place.again();
+  const { ms } = await ran(place.command.args, { env: place.command.env });
+  let killed = 0;
+  for (let i = 0; i < times; i++) {
+    place.again();
+    const killAfterMs = draw() * ms;
+    const { signal } = await ran(place.command.args, { env: place.command.env, killAfterMs });
+    if (signal === "SIGKILL") killed++;
+    const say = (why) => onFault(`${command.name}, killed after ${killAfterMs.toFixed(0)} of ${ms.toFixed(0)} ms: ${why}`);
+    const files = filesFault(place, command, snapshot(place.folder), { mayLeave: true });
+    if (files !== null) say(files);
+    await runNext(place, calm, say);
+  }
+  return { times, killed };
 }

@@ -34,6 +34,7 @@ async function here(argv, { env = {} } = {}) {
     note: say,
     progress: () => {},
     temporary: { add: (path) => temporary.add(path), remove: (path) => temporary.delete(path) },
+    uninterrupted: (work) => work(),
   };
   let code;
   try {
