@@ -29,6 +29,9 @@ function scheduleText(schedule) {
   return isPhaseSchedule(schedule) ? phasesToJson(schedule) : scheduleToJson(schedule);
 }
 
+/** Returns the hash of a schedule. */
+export const scheduleHash = (schedule) => hash(scheduleText(schedule));
+
 /** A value as text without what clocks said. */
 const timeless = (value) =>
   JSON.stringify(value, (key, part) =>
@@ -38,7 +41,7 @@ const timeless = (value) =>
 const sizeBytes = 2 ** 20;
 const schedule = (name, request) => ({
   name,
-  run: async (hooks) => hash(scheduleText((await synthesize({ sizeBytes, ...request, ...hooks })).schedule)),
+  run: async (hooks) => scheduleHash((await synthesize({ sizeBytes, ...request, ...hooks })).schedule),
 });
 const unlike = degrade(topology("mesh:3x3"), [["0-1", 0.5]]);
 

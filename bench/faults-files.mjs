@@ -177,7 +177,7 @@ export const KILLS = ["killBefore", "killAfter"].map((way) => ({ way, isForever:
  */
 export async function failFiles(command, { root, page, run, calm = run, ways, picks = () => true, onFault }) {
   const place = await prepared(command, root, calm);
-  let [runs, most] = [0, 0];
+  let [runs, calls, killed] = [0, 0, 0];
   for (const { way, isForever } of ways) {
     for (let n = 1; ; n++) {
       if (!picks(n, way)) continue;
@@ -185,9 +185,9 @@ export async function failFiles(command, { root, page, run, calm = run, ways, pi
       page.arm(KINDS.files, { first: n, last: isForever ? FOREVER : n, how: WAYS[way] });
       const result = await run(place.command.args, { env: place.command.env });
       page.disarm();
-      const { fired, calls, what } = page.read();
+      const { fired, calls: made, what } = page.read();
       runs++;
-      most = Math.max(most, calls);
+      calls = Math.max(calls, made);
       const which = `call ${n} (${what}) and ${isForever ? "all behind it" : "no other"} by ${way}`;
       const say = (why) => onFault(`${command.name}, ${which}: ${why}`);
       const isKilled = way.startsWith("kill") && fired > 0;
@@ -199,11 +199,14 @@ export async function failFiles(command, { root, page, run, calm = run, ways, pi
       const isDone = isSame(now, place.after, [...place.after.keys()]);
       if (result.code === 0 && !isDone && !(command.keeps && /cache|kept/.test(result.err)))
         say("ends with 0 without its files");
-      if (isKilled) await runNext(place, calm, say);
+      if (isKilled) {
+        killed++;
+        await runNext(place, calm, say);
+      }
       if (fired === 0) break;
     }
   }
-  return { runs, calls: most };
+  return { runs, calls, killed };
 }
 
 /** Says what is wrong with the run behind one that was killed: it gives what it should, and files left behind stop nobody. */

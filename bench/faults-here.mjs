@@ -1,19 +1,26 @@
-// A process of bench/faults.mjs, with the library of faults loaded: runs commands one after the other in this thread, each
-// with its n-th call on files failing. A command line as a process of its own takes forty times as long.
-// Prints one JSON object. Arguments: a folder, the names of commands (a pattern), every how manieth n.
+// A process of bench/faults.mjs, with the library of faults loaded. Prints one JSON object. Arguments: what to do, a folder,
+// the names of commands (a pattern), how many of the runs (a share from 0 to 1), a seed.
+//   files  runs commands one after the other in this thread, each with its n-th call on files failing: a command line as a
+//          process of its own takes forty times as long
+//   kills  runs them as processes, killed before and behind their n-th call and at random moments
 import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { failureOf } from "../dist/cli/failure.js";
 import { readCommandLine } from "../dist/cli/program.js";
 import { COMMANDS as MODULES } from "../dist/cli/protocol.js";
 import { styleOf } from "../dist/cli/style.js";
-import { COMMANDS, ERRORS, failFiles } from "./faults-files.mjs";
+import { random } from "../dist/random.js";
+import { COMMANDS, ERRORS, failFiles, KILLS, killAtRandom, ran } from "./faults-files.mjs";
 import { FaultPage } from "./faults-page.mjs";
 
-const [root, pattern = ".", step = "1"] = process.argv.slice(2);
+const [part, root, pattern, share, seed] = process.argv.slice(2);
+const draws = random(Number(seed), 19);
+const draw = () => draws.below(1e6) / 1e6;
+const picks = () => draw() < Number(share);
+const RANDOM_KILLS = 20;
 
 /** Runs a command line as dist/cli/main.js does, without its second thread. */
 async function here(argv, { env = {} } = {}) {
-  const start = performance.now();
   Object.assign(process.env, env);
   const job = readCommandLine(argv);
   let [out, err] = ["", ""];
@@ -33,8 +40,8 @@ async function here(argv, { env = {} } = {}) {
     },
     note: say,
     progress: () => {},
-    temporary: { add: (path) => temporary.add(path), remove: (path) => temporary.delete(path) },
     uninterrupted: (work) => work(),
+    temporary: { add: (path) => temporary.add(path), remove: (path) => temporary.delete(path) },
   };
   let code;
   try {
@@ -47,16 +54,32 @@ async function here(argv, { env = {} } = {}) {
   }
   try {
     for (const path of temporary) rmSync(path, { recursive: true, force: true });
-  } catch {}
-  return { code, signal: null, hung: false, ms: performance.now() - start, out, err };
+  } catch {
+    // The judge sees what is left.
+  }
+  return { code, signal: null, hung: false, out, err };
 }
 
-const page = new FaultPage(process.env.BANYAN_FAULTS);
 const faults = [];
+const onFault = (what) => faults.push(what);
 const rows = [];
+const page = new FaultPage(process.env.BANYAN_FAULTS);
+const childPage = join(root, "child");
+const child = new FaultPage(childPage);
+const asProcess = (args, { env = {}, ...options } = {}) => ran(args, { ...options, env: { ...env, BANYAN_FAULTS: childPage } });
 for (const command of COMMANDS.filter(({ name }) => new RegExp(pattern).test(name))) {
-  const picks = (n) => n % Number(step) === 0;
-  const options = { root, page, run: here, ways: ERRORS, picks, onFault: (what) => faults.push(what) };
-  rows.push({ name: command.name, ...(await failFiles(command, options)), open: page.read().open });
+  const { name } = command;
+  if (part === "files") {
+    const made = await failFiles(command, { root, page, run: here, ways: ERRORS, picks, onFault });
+    const { open } = page.read();
+    if (open !== 0) onFault(`${name}: ${open} files stay open for writing`);
+    rows.push({ name, ...made });
+  } else if (command.writes.length > 0) {
+    const made = await failFiles(command, { root, page: child, run: asProcess, calm: here, ways: KILLS, picks, onFault });
+    child.disarm();
+    const times = Math.ceil(RANDOM_KILLS * Number(share));
+    const { killed } = await killAtRandom(command, { root, calm: here, times, draw, onFault });
+    rows.push({ name, ...made, runs: made.runs + times, killed: made.killed + killed });
+  }
 }
 console.log(JSON.stringify({ rows, faults }));

@@ -2,6 +2,24 @@ import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 
 /** Open files: nothing that was to be written is taken for written before the system has said so. */
 
+/** What a file would have to be, by what the system says against writing to it. */
+export const WRITABLE: Readonly<Record<string, string>> = {
+  ENOENT: "a file in a folder that exists",
+  ENOTDIR: "a file in a folder that exists",
+  EISDIR: "a file, not a folder,",
+  EACCES: "a file that may be written",
+  EPERM: "a file that may be written",
+  EBADF: "a file that may be written",
+  ELOOP: "a file, not links in a circle,",
+  /** Ours: the folder refuses the file that is to be beside it. */
+  EFOLDER: "a file in a folder that may be written",
+  EROFS: "a file on a disk that may be written",
+  ENOSPC: "a file on a disk with room",
+  EDQUOT: "a file on a disk with room",
+  EFBIG: "a file below the limit for sizes of files (ulimit -f)",
+  ENAMETOOLONG: "a shorter name of a file",
+};
+
 /** Bytes per call of the system. */
 const MOST_AT_ONCE = 2 ** 24;
 /** How long a pipe that takes nothing just now is left alone. */

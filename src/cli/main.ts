@@ -4,7 +4,7 @@
  * it is started first, and loads its code while the command line is read here.
  */
 import { COMMANDS, type CommandName } from "./protocol.ts";
-import { startWork, supervise } from "./supervise.ts";
+import { answer, startWork, supervise } from "./supervise.ts";
 
 const argv = process.argv.slice(2);
 const informative = argv.some((arg) => ["--help", "-h", "--version", "-V"].includes(arg));
@@ -13,6 +13,6 @@ const early = likely === undefined ? undefined : startWork(likely);
 
 const { readCommandLine } = await import("./program.ts");
 const read = readCommandLine(argv);
-if (typeof read === "number") process.exit(read);
+if ("code" in read) process.exit(await answer(read));
 const work = early?.command === read.command ? early : startWork(read.command);
 process.exit(await supervise(work, read));

@@ -16,7 +16,7 @@ import { blocks } from "../exporters/blocks.ts";
 import type { OutputFile } from "../exporters/world.ts";
 import { aboutBytes } from "../model/estimate.ts";
 import type { Context } from "./context.ts";
-import { closing, flush, writeAll } from "./descriptor.ts";
+import { closing, flush, WRITABLE, writeAll } from "./descriptor.ts";
 import { nameBeside, OWN_EYES, removeStaleFor, replaceFile, takeRights } from "./replace-file.ts";
 
 /** Throws InputError for "-", which is standard input elsewhere. */
@@ -27,29 +27,10 @@ export function refuseDash(path: string, place: string): void {
 /** How many links are followed, as the system does. */
 const MOST_LINKS = 40;
 
-/** The code where a folder refuses the file beside the result. */
-const CLOSED_FOLDER = "EFOLDER";
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: "a file in a folder that exists",
-  ENOTDIR: "a file in a folder that exists",
-  EISDIR: "a file, not a folder,",
-  EACCES: "a file that may be written",
-  EPERM: "a file that may be written",
-  EBADF: "a file that may be written",
-  ELOOP: "a file, not links in a circle,",
-  [CLOSED_FOLDER]: "a file in a folder that may be written",
-  EROFS: "a file on a disk that may be written",
-  ENOSPC: "a file on a disk with room",
-  EDQUOT: "a file on a disk with room",
-  EFBIG: "a file within the limit of what a file may hold (ulimit -f)",
-  ENAMETOOLONG: "a shorter name of a file",
-};
-
 function refusal(error: unknown, path: string, place: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) return error;
-  return new InputError(place, REASONS[code] ?? `a file that can be written (${message})`, path);
+  return new InputError(place, WRITABLE[code] ?? `a file that can be written (${message})`, path);
 }
 
 const failed = (code: string): Error => Object.assign(new Error(code), { code });
@@ -109,7 +90,7 @@ function besideFile(
     return { name, descriptor: openSync(name, "wx", mode) };
   } catch (error) {
     temporary.remove(name);
-    throw ["EACCES", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "") ? failed(CLOSED_FOLDER) : error;
+    throw ["EACCES", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "") ? failed("EFOLDER") : error;
   }
 }
 

@@ -35,7 +35,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: "a folder on a disk that may be written",
   ENOSPC: "a folder on a disk with room",
   EDQUOT: "a folder on a disk with room",
-  EFBIG: "a folder for files within the limit of what a file may hold (ulimit -f)",
+  EFBIG: "a folder for files below the limit for their sizes (ulimit -f)",
   ENAMETOOLONG: "a shorter name of a folder",
   EEXIST: "an empty folder, or a new one,",
   ENOTEMPTY: "an empty folder, or a new one,",

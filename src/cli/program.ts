@@ -308,20 +308,27 @@ function oneLine(message: string, program: Command, argv: readonly string[]): st
   return `${text}; see \`banyan ${command === undefined ? "" : `${command.name()} `}--help\``;
 }
 
-/**
- * Returns the job of a command line; where there is none (help, version, a mistake) the exit code, after writing what is to
- * be said.
- */
-export function readCommandLine(argv: readonly string[]): Job | number {
+/** What to say, and the exit code, where a command line asks for no work: help, version, a mistake. */
+export interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Returns the job of a command line, or what to say instead. */
+export function readCommandLine(argv: readonly string[]): Job | Said {
   let job: Job | undefined;
   const program = grammar((command, args, options) => {
     job = { command, args, options, colors: showsColors(process.stdout, process.env) };
   });
-  let said = "";
+  let [out, err] = ["", ""];
   for (const command of [program, ...program.commands]) {
     command.exitOverride().configureOutput({
+      writeOut: (text) => {
+        out += text;
+      },
       writeErr: (text) => {
-        said += text;
+        err += text;
       },
     });
   }
@@ -330,9 +337,8 @@ export function readCommandLine(argv: readonly string[]): Job | number {
     if (argv.length > 0) program.parse(argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return 0;
-    if (error.code !== "commander.help") said = `banyan: ${oneLine(error.message, program, argv)}\n`;
+    if (error.exitCode === 0) return { code: 0, out, err };
+    if (error.code !== "commander.help") err = `banyan: ${oneLine(error.message, program, argv)}\n`;
   }
-  if (job === undefined) process.stderr.write(said);
-  return job ?? 2;
+  return job ?? { code: 2, out, err };
 }

@@ -1,6 +1,8 @@
 import { rmSync } from "node:fs";
 import { Worker } from "node:worker_threads";
+import { CancelledError, InternalError } from "../errors.ts";
 import { failureOf } from "./failure.ts";
+import type { Said } from "./program.ts";
 import { type ProgressDisplay, progressDisplay } from "./progress.ts";
 import {
   type CommandName,
@@ -14,6 +16,7 @@ import {
   STATE_FREE,
   STATE_REPLACING,
 } from "./protocol.ts";
+import { type StandardOutput, standardErrorTaken, standardOutput } from "./standard-output.ts";
 import { isTerminal } from "./style.ts";
 
 /** A working thread that loads its command, and the memory it shares with this one. */
@@ -21,6 +24,8 @@ export interface Work {
   readonly command: CommandName;
   readonly worker: Worker;
   readonly flow: Int32Array<SharedArrayBuffer>;
+  /** Resolves when the thread is no more, with the error that ended it or null. */
+  readonly ended: Promise<Error | null>;
 }
 
 const SIGNALS: readonly (readonly [NodeJS.Signals, number])[] = [
@@ -32,13 +37,29 @@ const SIGNALS: readonly (readonly [NodeJS.Signals, number])[] = [
 const GRACE_MS = 200;
 const LAST_MS = 1500;
 const AGAIN_MS = 20;
+/** The exit code of work that its signal cancelled. */
+const CANCELLED = new CancelledError().exitCode;
 
 /** Starts the thread that will work on a command; it loads the command's code meanwhile. */
 export function startWork(command: CommandName): Work {
   const flow = new Int32Array(new SharedArrayBuffer(12));
   // This module lies beside work.js in dist/, and beside work.ts in src/.
   const file = new URL(import.meta.url.endsWith(".ts") ? "./work.ts" : "./work.js", import.meta.url);
-  return { command, worker: new Worker(file, { workerData: { command, flow } }), flow };
+  const worker = new Worker(file, { workerData: { command, flow } });
+  const ended = new Promise<Error | null>((resolve) => {
+    worker.once("error", resolve);
+    worker.once("exit", () => resolve(null));
+  });
+  return { command, worker, flow, ended };
+}
+
+/** Removes what must not stay behind; says where it must. */
+function removeFile(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    say(`${path} stays behind: ${(error as Error).message}`);
+  }
 }
 
 const say = (line: string): void => void process.stderr.write(`banyan: ${line}\n`);
@@ -50,8 +71,27 @@ export function sayFailure(error: unknown, debug: boolean): number {
   return code;
 }
 
+/** Returns the exit code of a process that ends with `code`, once all that was said has gone out; 2 for 0 where some is lost. */
+async function finished(output: StandardOutput, code: number): Promise<number> {
+  output.flush();
+  const loss = output.loss();
+  const lossCode = loss === null ? 0 : sayFailure(loss, false);
+  await standardErrorTaken();
+  return code || lossCode;
+}
+
+/** Says what a command line without work asks for; returns the exit code. */
+export async function answer({ code, out, err }: Said): Promise<number> {
+  const output = standardOutput();
+  process.stderr.on("error", () => {});
+  if (err !== "") process.stderr.write(err);
+  if (out !== "") await new Promise<void>((done) => output.write(out, done));
+  return finished(output, code);
+}
+
 /** Returns the exit code of a job, once it has run on its thread and all that it wrote has gone out. */
-export function supervise({ worker, flow }: Work, job: Job): Promise<number> {
+export function supervise({ worker, flow, ended }: Work, job: Job): Promise<number> {
+  const output = standardOutput();
   const temporary = new Set<string>();
   const quiet = job.options["quiet"] === true;
   const debug = job.options["debug"] === true;
@@ -63,8 +103,8 @@ export function supervise({ worker, flow }: Work, job: Job): Promise<number> {
   return new Promise((resolve) => {
     const finishWhenWritten = (): void => {
       if (ending === undefined || writing > 0) return;
-      for (const path of temporary) rmSync(path, { recursive: true, force: true });
-      resolve(ending);
+      for (const path of temporary) removeFile(path);
+      resolve(finished(output, ending));
     };
     const end = (code: number): void => {
       if (ending !== undefined) return;
@@ -72,10 +112,16 @@ export function supervise({ worker, flow }: Work, job: Job): Promise<number> {
       ending = code;
       finishWhenWritten();
     };
+    /** The command writes nothing more; where that is a loss, one that would go on for ever (serve) ends. */
+    const close = (): void => {
+      Atomics.store(flow, FLOW_CLOSED, 1);
+      if (output.loss() !== null) worker.postMessage({ kind: "abort" } satisfies Order);
+    };
     const write = (text: string): void => {
       writing++;
-      process.stdout.write(text, () => {
+      output.write(text, () => {
         writing--;
+        if (output.isClosed()) close();
         Atomics.sub(flow, FLOW_PENDING, 1);
         Atomics.notify(flow, FLOW_PENDING);
         finishWhenWritten();
@@ -107,8 +153,6 @@ export function supervise({ worker, flow }: Work, job: Job): Promise<number> {
       setTimeout(() => onceFree(go), LAST_MS);
     };
 
-    // Nobody reads any more (`| head`): the command goes on and its exit code stands.
-    process.stdout.on("error", () => Atomics.store(flow, FLOW_CLOSED, 1));
     process.stderr.on("error", () => {});
     for (const [signal, code] of SIGNALS) process.on(signal, () => interrupt(signal, code));
     worker.on("message", (message: Message) => {
@@ -131,18 +175,18 @@ export function supervise({ worker, flow }: Work, job: Job): Promise<number> {
           return end(message.code);
         case "failed": {
           display?.erase();
+          // what was lost says why this was cancelled
+          if (interruption === undefined && output.loss() !== null && message.code === CANCELLED) return end(0);
           if (interruption !== undefined) say("interrupted");
           else say(debug ? `${message.line}\n${message.stack}` : message.line);
           return end(interruption ?? message.code);
         }
       }
     });
-    worker.on("error", (error) => {
+    void ended.then((error) => {
+      if (ending !== undefined || (interruption !== undefined && error === null)) return;
       display?.erase();
-      end(sayFailure(error, debug));
-    });
-    worker.on("exit", () => {
-      if (interruption === undefined) end(1);
+      end(sayFailure(error ?? new InternalError("the working thread ended without a result"), debug));
     });
     worker.postMessage({ kind: "job", job } satisfies Order);
   });

@@ -18,7 +18,7 @@ async function banyanHere(argv: readonly string[]): Promise<Ran> {
     err += `banyan: ${text}\n`;
   };
   const job = readCommandLine(argv);
-  if (typeof job === "number") throw new Error(`no command line: ${argv.join(" ")}`);
+  if ("code" in job) throw new Error(`no command line: ${argv.join(" ")}`);
   const quiet = job.options["quiet"] === true;
   const context = {
     options: job.options,

@@ -61,7 +61,7 @@ export interface Pool {
   prepare(): void;
   /** Returns a copy whose columns lie in shared memory, so that a task does not copy them; the value itself where tasks copy nothing. */
   share<T extends object>(value: T): T;
-  /** Ends the threads; tasks that still run are abandoned. */
+  /** Ends the threads; tasks that still run are abandoned, with CancelledError. */
   close(): Promise<void>;
 }
 
