@@ -122,7 +122,8 @@ export async function cancelAll({ times, threads, draw, names = /./, onFault, on
           ? { step: 1 + Math.floor(draw() * steps) }
           : { ms: draw() < 0.05 ? 0 : Math.max(0.01, draw() * 1.1 * wholeMs) };
         const { end, lateMs } = await cancelled(work, engine, expected, when);
-        const say = (what) => onFault(`${work.name} with ${threads} threads, cancelled at ${JSON.stringify(when)}: ${what}`);
+        const say = (what) =>
+          onFault(`${work.name} with ${threads} threads, cancelled at ${JSON.stringify(when)}: ${what}`);
         if (end === "done" || end === "cancelled") row[end]++;
         else say(end);
         row.latestMs = Math.max(row.latestMs, lateMs);

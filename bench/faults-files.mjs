@@ -21,7 +21,10 @@ export function ran(args, { env = {}, killAfterMs, mostMs = MOST_MS } = {}) {
       stdio: ["ignore", "pipe", "pipe"],
     });
     const texts = { out: "", err: "" };
-    for (const [name, stream] of [["out", child.stdout], ["err", child.stderr]])
+    for (const [name, stream] of [
+      ["out", child.stdout],
+      ["err", child.stderr],
+    ])
       stream.setEncoding("utf8").on("data", (text) => {
         texts[name] += text;
       });
@@ -67,9 +70,19 @@ const SEARCH = () => ["search", "--nodes", "6", "--degree", "2", "--threads", "0
  * that only keeps something for later (`keeps`) succeeds where that fails.
  */
 export const COMMANDS = [
-  { name: "synth over json", before: ["old.json"], args: (at) => SYNTH(at, "old.json", "--chunks", "2"), writes: ["old.json"] },
+  {
+    name: "synth over json",
+    before: ["old.json"],
+    args: (at) => SYNTH(at, "old.json", "--chunks", "2"),
+    writes: ["old.json"],
+  },
   { name: "synth to json", before: [], args: (at) => SYNTH(at, "new.json"), writes: ["new.json"] },
-  { name: "synth over bys", before: ["old.bys"], args: (at) => SYNTH(at, "old.bys", "--chunks", "2"), writes: ["old.bys"] },
+  {
+    name: "synth over bys",
+    before: ["old.bys"],
+    args: (at) => SYNTH(at, "old.bys", "--chunks", "2"),
+    writes: ["old.bys"],
+  },
   { name: "synth to bys", before: [], args: (at) => SYNTH(at, "new.bys"), writes: ["new.bys"] },
   {
     name: "export to a folder",
@@ -213,7 +226,8 @@ export async function failFiles(command, { root, page, run, calm = run, ways, pi
 async function runNext(place, calm, say) {
   const { code, err } = await calm(place.command.args, { env: place.command.env });
   if (code !== 0) say(`the next run ends with ${code}: ${err}`);
-  else if (!isSame(snapshot(place.folder), place.after, [...place.after.keys()])) say("the next run gives something else");
+  else if (!isSame(snapshot(place.folder), place.after, [...place.after.keys()]))
+    say("the next run gives something else");
 }
 
 /** Kills a command `times` times at random moments; `draw` gives random numbers in [0, 1). Returns how many were killed. */
@@ -227,7 +241,8 @@ export async function killAtRandom(command, { root, calm, times, draw, onFault }
     const killAfterMs = draw() * ms;
     const { signal } = await ran(place.command.args, { env: place.command.env, killAfterMs });
     if (signal === "SIGKILL") killed++;
-    const say = (why) => onFault(`${command.name}, killed after ${killAfterMs.toFixed(0)} of ${ms.toFixed(0)} ms: ${why}`);
+    const say = (why) =>
+      onFault(`${command.name}, killed after ${killAfterMs.toFixed(0)} of ${ms.toFixed(0)} ms: ${why}`);
     const files = filesFault(place, command, snapshot(place.folder), { mayLeave: true });
     if (files !== null) say(files);
     await runNext(place, calm, say);

@@ -66,7 +66,8 @@ const rows = [];
 const page = new FaultPage(process.env.BANYAN_FAULTS);
 const childPage = join(root, "child");
 const child = new FaultPage(childPage);
-const asProcess = (args, { env = {}, ...options } = {}) => ran(args, { ...options, env: { ...env, BANYAN_FAULTS: childPage } });
+const asProcess = (args, { env = {}, ...options } = {}) =>
+  ran(args, { ...options, env: { ...env, BANYAN_FAULTS: childPage } });
 for (const command of COMMANDS.filter(({ name }) => new RegExp(pattern).test(name))) {
   const { name } = command;
   if (part === "files") {
@@ -75,7 +76,15 @@ for (const command of COMMANDS.filter(({ name }) => new RegExp(pattern).test(nam
     if (open !== 0) onFault(`${name}: ${open} files stay open for writing`);
     rows.push({ name, ...made });
   } else if (command.writes.length > 0) {
-    const made = await failFiles(command, { root, page: child, run: asProcess, calm: here, ways: KILLS, picks, onFault });
+    const made = await failFiles(command, {
+      root,
+      page: child,
+      run: asProcess,
+      calm: here,
+      ways: KILLS,
+      picks,
+      onFault,
+    });
     child.disarm();
     const times = Math.ceil(RANDOM_KILLS * Number(share));
     const { killed } = await killAtRandom(command, { root, calm: here, times, draw, onFault });

@@ -25,7 +25,8 @@ export async function endWorkers({ times, draw, onFault }) {
     await new Promise((resolve) => setTimeout(resolve, 300 + draw() * 1200));
     if (failed !== undefined) onFault(`worker ${i}: ${failed.message}`);
     await worker.terminate();
-    if (scheduleHash((await synthesize({ ...SMALL, engine })).schedule) !== expected) onFault(`worker ${i}: another answer behind it`);
+    if (scheduleHash((await synthesize({ ...SMALL, engine })).schedule) !== expected)
+      onFault(`worker ${i}: another answer behind it`);
   }
   await engine.close();
   return { ended: times };

@@ -34,9 +34,12 @@ export async function withFaults(library, root, script, args) {
 
 /** The parts: each returns { rows, faults }. */
 const PARTS = {
-  kernels: ({ library, root, share }) => withFaults(library, root, "faults-kernels.mjs", [String(Math.ceil(4 * share))]),
-  files: ({ library, root, share, seed }) => withFaults(library, root, "faults-here.mjs", ["files", root, ".", share, seed]),
-  kills: ({ library, root, share, seed }) => withFaults(library, root, "faults-here.mjs", ["kills", root, ".", share, seed]),
+  kernels: ({ library, root, share }) =>
+    withFaults(library, root, "faults-kernels.mjs", [String(Math.ceil(4 * share))]),
+  files: ({ library, root, share, seed }) =>
+    withFaults(library, root, "faults-here.mjs", ["files", root, ".", share, seed]),
+  kills: ({ library, root, share, seed }) =>
+    withFaults(library, root, "faults-here.mjs", ["kills", root, ".", share, seed]),
   async cancel({ share, draw }) {
     const faults = [];
     const onFault = (what) => faults.push(what);
@@ -53,7 +56,9 @@ const PARTS = {
   },
   async cache({ root, share, draw }) {
     const faults = [];
-    const rows = [await shareCache({ root, rounds: Math.ceil(25 * share), draw, onFault: (what) => faults.push(what) })];
+    const rows = [
+      await shareCache({ root, rounds: Math.ceil(25 * share), draw, onFault: (what) => faults.push(what) }),
+    ];
     return { rows, faults };
   },
 };
@@ -75,9 +80,16 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const { rows, faults } = await PARTS[name]({ library, root, share: Number(share), seed, draw });
     rmSync(root, { recursive: true, force: true });
     const heads = Object.keys(rows[0]);
-    console.log(table(heads, rows.map((row) => heads.map((head) => row[head]))));
+    console.log(
+      table(
+        heads,
+        rows.map((row) => heads.map((head) => row[head])),
+      ),
+    );
     for (const what of faults) console.log(`FAULT: ${what}`);
-    console.log(`${name}, seed ${seed}: ${faults.length} faults, ${((performance.now() - start) / 1000).toFixed(0)} s\n`);
+    console.log(
+      `${name}, seed ${seed}: ${faults.length} faults, ${((performance.now() - start) / 1000).toFixed(0)} s\n`,
+    );
     count += faults.length;
   }
   process.exitCode = count === 0 ? 0 : 1;

@@ -45,7 +45,8 @@ export function removeStale(folder: string, start: string, rest: RegExp): void {
 }
 
 /** The same for files that were to take the place of one; old texts that were kept beside it (`.old`) stay. */
-export const removeStaleFor = (file: string): void => removeStale(dirname(file), hiddenName(file), /^[0-9a-f]{12}\.tmp$/);
+export const removeStaleFor = (file: string): void =>
+  removeStale(dirname(file), hiddenName(file), /^[0-9a-f]{12}\.tmp$/);
 
 /** Gives a new file the rights of the one it replaces, and its owner and group as far as one may. */
 export function takeRights(descriptor: number, { uid, gid, mode }: Stats): void {
