@@ -98,7 +98,7 @@ export class InternalError extends Error {
   readonly outOfMemory: boolean;
 
   constructor(message: string, outOfMemory = false) {
-    super(`internal error: ${message}`);
+    super(outOfMemory ? message : `internal error: ${message}`);
     this.name = "InternalError";
     this.outOfMemory = outOfMemory;
   }

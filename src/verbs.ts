@@ -8,7 +8,7 @@ import { looksLikePreset, presetTopology } from "./model/presets/preset.ts";
 import type { Topology } from "./model/topology.ts";
 import type { SynthesizeOptions } from "./options.ts";
 import { type SynthesizeResult, synthesize as synthesizeOn } from "./pipeline.ts";
-import { type SearchOptions, type SearchReport, search as searchOn } from "./search.ts";
+import { type SearchHooks, type SearchOptions, type SearchReport, search as searchOn } from "./search.ts";
 import type { AllToAllFlow } from "./synthesize/alltoall/flow.ts";
 
 /** Returns the network that a preset expression, or the text of a topology file, describes. Throws InputError. */
@@ -26,7 +26,7 @@ export type CompareRequest = CompareOptions &
 
 export type AllToAllRequest = AllToAllOptions &
   EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
-export type SearchRequest = SearchOptions & EngineOptions & { readonly engine?: Engine };
+export type SearchRequest = SearchOptions & SearchHooks & EngineOptions & { readonly engine?: Engine };
 
 const network = (given: Topology | string | undefined): Topology => {
   if (given === undefined) throw new InputError("topology", "a network or a preset, as in { topology }", given);
@@ -63,6 +63,6 @@ export function verbs(openEngine: (options?: EngineOptions) => Promise<Engine>) 
       withEngine(request, (engine) => allToAllOn(engine, network(request.topology), request)),
     /** Returns the efficient networks of so many nodes and ports; see search.ts. */
     search: (request: SearchRequest): Promise<SearchReport> =>
-      withEngine(request, (engine) => searchOn(engine, request)),
+      withEngine(request, (engine) => searchOn(engine, request, request)),
   };
 }

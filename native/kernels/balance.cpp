@@ -13,7 +13,6 @@
 #include "team.h"
 
 namespace banyan {
-
 namespace {
 
 // Masks of all nodes have at most so many words of 64 bits, and 4 of a node at least.
@@ -214,21 +213,16 @@ BanyanStatus Conclude(const BanyanBalance& problem, const Work& work, Found* fou
 template <typename Rows>
 BanyanStatus BalanceWith(Work& work, BanyanCancelled cancelled, const void* context, BanyanBalanced* out) {
   const BanyanBalance& problem = work.problem;
-#if defined(__wasm__)
-  const std::int32_t members = 1;
-#else
   const std::int32_t blocks = (problem.target_count - 1) / Rows::kLanes + 1;
   const std::int32_t most = blocks < kMostMembers ? blocks : kMostMembers;
-  const std::int32_t members = problem.threads < most ? problem.threads : most;
-#endif
+  Team team(problem.threads < most ? problem.threads : most);
   Found found[kMostMembers];
-  const auto run = [&](std::int32_t member) {
+  team.Run([&](std::int32_t member) {
     Member<Rows> own(work, found[member]);
     static_assert(sizeof(own) <= 65536, "members live on the stack, which is small in WebAssembly");
     own.Run(member == 0 ? cancelled : nullptr, context);
-  };
-  if (!RunTeam(members, run) && !RunTeam(1, run)) return kBanyanOutOfMemory;
-  return Conclude(problem, work, found, members, out);
+  });
+  return Conclude(problem, work, found, team.members(), out);
 }
 
 }  // namespace

@@ -20,13 +20,18 @@ struct alignas(64) Share {
   std::int64_t arrivals = 0;  // in this slot
 };
 
-enum class Stop : std::int32_t { kNo, kDone, kCancelled, kNoRoom, kNoTeam };
+enum class Stop : std::int32_t { kNo, kDone, kCancelled, kNoRoom };
 
 template <typename Entry>
 class SpreadRun {
  public:
-  SpreadRun(SpreadState<Entry>& state, std::int32_t members, BanyanCancelled cancelled, const void* context)
-      : state_(state), cancelled_(cancelled), context_(context), members_(members), barrier_(members) {}
+  SpreadRun(SpreadState<Entry>& state, Team& team, BanyanCancelled cancelled, const void* context)
+      : state_(state),
+        team_(team),
+        cancelled_(cancelled),
+        context_(context),
+        members_(team.members()),
+        barrier_(members_) {}
   SpreadRun(const SpreadRun&) = delete;
   SpreadRun& operator=(const SpreadRun&) = delete;
 
@@ -63,8 +68,8 @@ class SpreadRun {
   }
 
   Stop Run() {
-    const bool ran = RunTeam(members_, [this](std::int32_t member) { Work(member); });
-    return ran ? stop_ : Stop::kNoTeam;
+    team_.Run([this](std::int32_t member) { Work(member); });
+    return stop_;
   }
 
   [[nodiscard]] std::int64_t delivered() const { return delivered_; }
@@ -153,6 +158,7 @@ class SpreadRun {
 
   Share shares_[kMostMembers];
   SpreadState<Entry>& state_;
+  Team& team_;
   BanyanCancelled cancelled_;
   const void* context_;
   std::int64_t delivered_ = 0;
@@ -173,30 +179,19 @@ BanyanStatus ReportUnreachable(SpreadState<Entry>& state, BanyanLogs* out) {
 }
 
 template <typename Entry>
-BanyanStatus RunSpread(SpreadState<Entry>& state, std::int32_t members, BanyanCancelled cancelled, const void* context,
-                       BanyanLogs* out) {
-  SpreadRun<Entry> run(state, members, cancelled, context);
-  if (!run.Build()) return kBanyanOutOfMemory;
-  const Stop stop = run.Run();
-  if (stop == Stop::kNoTeam) return RunSpread(state, 1, cancelled, context, out);
-  if (stop == Stop::kCancelled) return kBanyanCancelled;
-  if (stop == Stop::kNoRoom) return kBanyanOutputTooSmall;
-  if (run.delivered() != state.expected) return ReportUnreachable(state, out);
-  return state.fold.Folded() ? UnfoldLogs(state, members, cancelled, context) : kBanyanOk;
-}
-
-template <typename Entry>
 BanyanStatus SpreadWith(const BanyanSpread& problem, BanyanCancelled cancelled, const void* context, BanyanLogs* out) {
   SpreadState<Entry> state(problem, *out);
   const BanyanStatus built = BuildSpread(state);
   if (built != kBanyanOk) return built;
-#if defined(__wasm__)
-  const std::int32_t members = 1;
-#else
   const std::int32_t most = problem.npu_count < kMostMembers ? problem.npu_count : kMostMembers;
-  const std::int32_t members = problem.threads < most ? problem.threads : most;
-#endif
-  return RunSpread(state, members, cancelled, context, out);
+  Team team(problem.threads < most ? problem.threads : most);
+  SpreadRun<Entry> run(state, team, cancelled, context);
+  if (!run.Build()) return kBanyanOutOfMemory;
+  const Stop stop = run.Run();
+  if (stop == Stop::kCancelled) return kBanyanCancelled;
+  if (stop == Stop::kNoRoom) return kBanyanOutputTooSmall;
+  if (run.delivered() != state.expected) return ReportUnreachable(state, out);
+  return state.fold.Folded() ? UnfoldLogs(state, team, cancelled, context) : kBanyanOk;
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ void UnfoldLog(SpreadState<Entry>& state, std::int32_t npu, std::int32_t* taken)
 
 /// Writes the logs of all NPUs that are not matched.
 template <typename Entry>
-BanyanStatus UnfoldLogs(SpreadState<Entry>& state, std::int32_t members, BanyanCancelled cancelled,
-                        const void* context) {
+BanyanStatus UnfoldLogs(SpreadState<Entry>& state, Team& team, BanyanCancelled cancelled, const void* context) {
+  const std::int32_t members = team.members();
   const std::int32_t npus = state.problem.npu_count;
   std::int32_t most_ports = 0;
   for (std::int32_t v = 0; v < npus; v++)
@@ -52,7 +52,7 @@ BanyanStatus UnfoldLogs(SpreadState<Entry>& state, std::int32_t members, BanyanC
   if (!taken.Allocate(At(members) * At(most_ports))) return kBanyanOutOfMemory;
   taken.Fill(kNone);
   std::int32_t stopped = 0;
-  const bool ran = RunTeam(members, [&](std::int32_t member) {
+  team.Run([&](std::int32_t member) {
     for (std::int32_t v = member; v < npus; v += members) {
       if (state.fold.Represents(v)) continue;
       if (cancelled != nullptr && cancelled(context) != 0) {
@@ -62,7 +62,6 @@ BanyanStatus UnfoldLogs(SpreadState<Entry>& state, std::int32_t members, BanyanC
       UnfoldLog(state, v, taken.data() + At(member) * At(most_ports));
     }
   });
-  if (!ran) return UnfoldLogs(state, 1, cancelled, context);
   return stopped != 0 ? kBanyanCancelled : kBanyanOk;
 }
 

@@ -5,7 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
-#if defined(_WIN32)
+#if defined(_MSC_VER)
+#include <system_error>
 #include <thread>
 #elif !defined(__wasm__)
 #include <pthread.h>
@@ -44,73 +45,137 @@ class Barrier {
   std::atomic<std::uint32_t> round_{0};
 };
 
+/// Most members of a team.
 constexpr std::int32_t kMostMembers = 64;
 
-#if defined(_WIN32)
-/// A thread.
-class Thread {
- public:
-  [[nodiscard]] bool Start(void* (*run)(void*), void* with) {
-    thread_ = std::thread([run, with] { run(with); });
-    return true;
-  }
-  void Join() { thread_.join(); }
-
- private:
-  std::thread thread_;
-};
-#elif !defined(__wasm__)
-/// A thread. Not std::thread, which throws where none can be had.
-class Thread {
- public:
-  [[nodiscard]] bool Start(void* (*run)(void*), void* with) {
-    return pthread_create(&thread_, nullptr, run, with) == 0;
-  }
-  void Join() { pthread_join(thread_, nullptr); }
-
- private:
-  pthread_t thread_{};
-};
-#endif
-
-/// Runs work(member) for members 0 .. members - 1, at most kMostMembers, at the same time, member 0 on the calling thread.
-/// False where so many threads cannot be had; nothing has been done then.
-template <typename Work>
-[[nodiscard]] bool RunTeam(std::int32_t members, const Work& work) {
 #if !defined(__wasm__)
-  enum Gate : std::int32_t { kShut, kOpen, kCalledOff };
-  struct Member {
-    const Work* work = nullptr;
-    std::atomic<std::int32_t>* gate = nullptr;
-    std::int32_t number = 0;
-    Thread thread;
-  };
-  const auto run = [](void* with) -> void* {
-    const auto& member = *static_cast<Member*>(with);
-    member.gate->wait(kShut, std::memory_order_acquire);
-    if (member.gate->load(std::memory_order_acquire) == kOpen) (*member.work)(member.number);
-    return nullptr;
-  };
-  std::atomic<std::int32_t> gate{kShut};
-  Member team[kMostMembers];
-  std::int32_t started = 1;
-  for (; started < members; started++) {
-    Member& member = team[started];
-    member.work = &work;
-    member.gate = &gate;
-    member.number = started;
-    if (!member.thread.Start(run, &member)) break;
-  }
-  gate.store(started == members ? kOpen : kCalledOff, std::memory_order_release);
-  gate.notify_all();
-  if (started == members) work(0);
-  for (std::int32_t member = 1; member < started; member++) team[member].thread.Join();
-  return started == members;
+/// A thread whose start may fail: std::thread would throw, and nobody here could catch it.
+class Thread {
+ public:
+  /// Starts run(argument); false when the system gives no more threads.
+  [[nodiscard]] bool Start(void (*run)(void*), void* argument) {
+    run_ = run;
+    argument_ = argument;
+#if defined(_MSC_VER)
+    try {
+      thread_ = std::thread(run, argument);
+    } catch (const std::system_error&) {
+      return false;
+    }
+    return true;
 #else
-  for (std::int32_t member = 0; member < members; member++) work(member);
-  return true;
+    return pthread_create(&thread_, nullptr, Main, this) == 0;
 #endif
-}
+  }
+
+  void Join() {
+#if defined(_MSC_VER)
+    thread_.join();
+#else
+    pthread_join(thread_, nullptr);
+#endif
+  }
+
+ private:
+#if defined(_MSC_VER)
+  std::thread thread_;
+#else
+  static void* Main(void* self) {
+    const auto* thread = static_cast<Thread*>(self);
+    thread->run_(thread->argument_);
+    return nullptr;
+  }
+
+  pthread_t thread_{};
+#endif
+  void (*run_)(void*) = nullptr;
+  void* argument_ = nullptr;
+};
+#endif
+
+/// Threads that do a work together, the calling one as member 0. They live as long as the team.
+class Team {
+ public:
+  /// Gathers so many members, 1 .. kMostMembers; fewer where the system gives no more threads.
+  explicit Team(std::int32_t wanted) {
+#if !defined(__wasm__)
+    while (members_ < wanted && seats_[members_].Take(*this, members_)) members_++;
+#else
+    static_cast<void>(wanted);
+#endif
+  }
+
+  ~Team() {
+    Begin(nullptr, nullptr);
+#if !defined(__wasm__)
+    for (std::int32_t member = 1; member < members_; member++) seats_[member].thread.Join();
+#endif
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  [[nodiscard]] std::int32_t members() const { return members_; }
+
+  /// Runs work(member) for members 0 .. members() - 1 at the same time; returns when all are done.
+  template <typename Work>
+  void Run(const Work& work) {
+    Begin([](const void* of, std::int32_t member) { (*static_cast<const Work*>(of))(member); }, &work);
+    work(0);
+#if !defined(__wasm__)
+    for (std::int32_t left = busy_.load(std::memory_order_acquire); left != 0;
+         left = busy_.load(std::memory_order_acquire)) {
+      busy_.wait(left, std::memory_order_acquire);
+    }
+#endif
+  }
+
+ private:
+  using Call = void (*)(const void* work, std::int32_t member);
+
+  // Hands a work to all threads; without one they end.
+  void Begin(Call call, const void* work) {
+#if !defined(__wasm__)
+    call_ = call;
+    work_ = work;
+    busy_.store(members_ - 1, std::memory_order_relaxed);
+    round_.fetch_add(1, std::memory_order_release);
+    round_.notify_all();
+#else
+    static_cast<void>(call);
+    static_cast<void>(work);
+#endif
+  }
+
+  std::int32_t members_ = 1;
+#if !defined(__wasm__)
+  struct Seat {
+    Thread thread;
+    Team* team = nullptr;
+    std::int32_t member = 0;
+
+    [[nodiscard]] bool Take(Team& of, std::int32_t as) {
+      team = &of;
+      member = as;
+      return thread.Start([](void* self) { static_cast<Seat*>(self)->Serve(); }, this);
+    }
+
+    void Serve() const {
+      for (std::uint32_t round = 0;; round++) {
+        team->round_.wait(round, std::memory_order_acquire);
+        if (team->call_ == nullptr) return;
+        team->call_(team->work_, member);
+        if (team->busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) team->busy_.notify_all();
+      }
+    }
+  };
+
+  Seat seats_[kMostMembers];
+  Call call_ = nullptr;
+  const void* work_ = nullptr;
+  std::atomic<std::uint32_t> round_{0};
+  std::atomic<std::int32_t> busy_{0};
+#endif
+};
 
 }  // namespace banyan
 

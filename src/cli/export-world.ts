@@ -15,7 +15,7 @@ const PAGE = fileURLToPath(new URL("../../dist-web/banyan.html", import.meta.url
 
 /** Returns the text of the built app. Throws InputError where it is not built. */
 async function builtPage(): Promise<string> {
-  if (existsSync(PAGE)) return readFileSync(PAGE, "utf8");
+  if (existsSync(PAGE)) return readFileSync(PAGE).toString();
   throw new InputError(
     "--to html",
     "the app, which `npm run build:web` builds (`--to report` writes a page without scripts),",

@@ -1,4 +1,4 @@
-import { fstatSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { fstatSync, openSync, readFileSync, readSync, type Stats, statSync } from "node:fs";
 import { InputError } from "../errors.ts";
 import type { ByteSource } from "../import/bys-blocks.ts";
 import { utf8Text } from "../import/utf8.ts";
@@ -41,6 +41,19 @@ function attempt<T>(path: string, place: string, work: () => T): T {
     if (code === undefined) throw error;
     throw new InputError(place, REASONS[code] ?? `a file that can be read (${message})`, path);
   }
+}
+
+/** Returns what the system knows of a file, links followed; undefined where there is none of that name. Throws InputError. */
+export function statOf(path: string, place: string): Stats | undefined {
+  return attempt(path, place, () => {
+    try {
+      return statSync(path, { throwIfNoEntry: false });
+    } catch (error) {
+      // a preset may be longer than any name of a file
+      if ((error as NodeJS.ErrnoException).code === "ENAMETOOLONG") return undefined;
+      throw error;
+    }
+  });
 }
 
 /**

@@ -17,7 +17,7 @@ import type { OutputFile } from "../exporters/world.ts";
 import { aboutBytes } from "../model/estimate.ts";
 import type { Context } from "./context.ts";
 import { closing, flush, WRITABLE, writeAll } from "./descriptor.ts";
-import { nameBeside, OWN_EYES, replaceFile, takeRights } from "./replace-file.ts";
+import { nameBeside, OWN_EYES, removeStaleFor, replaceFile, takeRights } from "./replace-file.ts";
 
 /** Throws InputError for "-", which is standard input elsewhere. */
 export function refuseDash(path: string, place: string): void {
@@ -121,6 +121,7 @@ export function outputFile(context: Context, path: string, place: string): Outpu
   const tried = attempt(() => {
     const target = targetOf(path);
     if (target.kind === "file") {
+      removeStaleFor(target.file);
       const { name, descriptor } = besideFile(context, target.file);
       closing(descriptor, () => remove(context, name));
     }

@@ -19,6 +19,7 @@ import type { FolderFile, OutputFolder } from "../exporters/world.ts";
 import type { Context } from "./context.ts";
 import { closing, flush, flushingFolder } from "./descriptor.ts";
 import { behindLinks, refuseDash, writeFlushed } from "./output-file.ts";
+import { removeStale } from "./replace-file.ts";
 
 /** Rights of a folder that anyone may read, where the user's mask does not say otherwise. */
 const OPEN = 0o777;
@@ -65,7 +66,12 @@ export function outputFolder(context: Context, path: string, place: string): Out
       throw new InputError(place, "an empty folder, or a new one,", path);
     return { folder, before };
   };
-  attempt(() => rmdirSync(besideFolder(look().folder)));
+  attempt(() => {
+    const tried = besideFolder(look().folder);
+    context.temporary.add(tried);
+    rmdirSync(tried);
+    context.temporary.remove(tried);
+  });
   return {
     path,
     write: (files) =>
@@ -86,9 +92,12 @@ export function outputFolder(context: Context, path: string, place: string): Out
   };
 }
 
-/** Returns a new folder beside another one, under a name that nobody can foresee. */
-const besideFolder = (folder: string): string =>
-  mkdtempSync(join(dirname(folder), `.${basename(folder).slice(0, 40)}.`));
+/** Returns a new folder beside another one, under a name that nobody can foresee. What a killed process left goes. */
+function besideFolder(folder: string): string {
+  const name = `.${basename(folder).slice(0, 40)}.banyan-`;
+  removeStale(dirname(folder), name, /^[A-Za-z0-9]{6}$/);
+  return mkdtempSync(join(dirname(folder), name));
+}
 
 /** Gives a folder the rights of the one it replaces, and its owner and group where one may; else the usual rights. */
 function takeRights(folder: string, before: Stats | undefined): void {

@@ -4,7 +4,9 @@ import {
   fchownSync,
   fstatSync,
   ftruncateSync,
+  lstatSync,
   openSync,
+  readdirSync,
   readSync,
   renameSync,
   rmSync,
@@ -20,9 +22,31 @@ const RIGHTS = 0o777;
 /** Rights of a file that may hold what others must not read. */
 export const OWN_EYES = 0o600;
 
+const hiddenName = (file: string): string => `.${basename(file).slice(0, 40)}.`;
+
 /** Returns a hidden name beside a file that nobody can foresee. */
 export const nameBeside = (file: string, suffix: string): string =>
-  join(dirname(file), `.${basename(file).slice(0, 40)}.${randomBytes(6).toString("hex")}.${suffix}`);
+  join(dirname(file), `${hiddenName(file)}${randomBytes(6).toString("hex")}.${suffix}`);
+
+/** Nobody writes for so long without a pause. */
+const STALE_MS = 24 * 3600 * 1000;
+
+/** Removes what processes that were killed left in a folder a day ago or more, as far as that is possible. */
+export function removeStale(folder: string, start: string, rest: RegExp): void {
+  try {
+    for (const name of readdirSync(folder)) {
+      if (!name.startsWith(start) || !rest.test(name.slice(start.length))) continue;
+      const path = join(folder, name);
+      if (Date.now() - lstatSync(path).mtimeMs > STALE_MS) rmSync(path, { recursive: true, force: true });
+    }
+  } catch {
+    // they are in nobody's way
+  }
+}
+
+/** The same for files that were to take the place of one; old texts that were kept beside it (`.old`) stay. */
+export const removeStaleFor = (file: string): void =>
+  removeStale(dirname(file), hiddenName(file), /^[0-9a-f]{12}\.tmp$/);
 
 /** Gives a new file the rights of the one it replaces, and its owner and group as far as one may. */
 export function takeRights(descriptor: number, { uid, gid, mode }: Stats): void {

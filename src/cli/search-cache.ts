@@ -23,20 +23,25 @@ export interface SearchCache {
   save(): void;
 }
 
-/** Returns what is kept; nothing with --no-cache, and, with a note, where the file is damaged. */
+/** Returns what is kept; nothing with --no-cache, and, with a note, where the file is damaged or cannot be read. */
 export function openSearchCache(context: Context): SearchCache {
   if (context.options["cache"] === false) return { evaluations: new Map(), save: () => undefined };
   const folder = cacheFolder(process.env, process.platform);
   const path = join(folder, `networks-${EVALUATIONS_VERSION}.json`);
-  const evaluations = readCache(context, path);
+  const evaluations = readCache(path, context.note);
+  // What cannot be read now may be read by the next one.
+  if (evaluations === null) return { evaluations: new Map(), save: () => undefined };
   const before = evaluations.size;
   return {
     evaluations,
     save() {
       if (evaluations.size === before) return;
+      // Others may have kept something meanwhile.
+      const others = readCache(path, () => undefined);
       try {
+        if (others === null) throw new Error("the cache cannot be read");
         mkdirSync(folder, { recursive: true });
-        outputFile(context, path, "the cache").write([cacheText(evaluations)]);
+        outputFile(context, path, "the cache").write([cacheText(new Map([...others, ...evaluations]))]);
       } catch (error) {
         context.note(`what was found is not kept: ${(error as Error).message}`);
       }
@@ -44,18 +49,20 @@ export function openSearchCache(context: Context): SearchCache {
   };
 }
 
-function readCache(context: Context, path: string): Evaluations {
-  let text: string;
+/** Returns what a file keeps; null, with a note, where it cannot be read. */
+function readCache(path: string, note: (line: string) => void): Evaluations | null {
+  let bytes: Uint8Array;
   try {
-    text = readFileSync(path, "utf8");
+    // Not as "utf8": Node then ends the process where the file cannot be closed.
+    bytes = readFileSync(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-      context.note(`the cache ${path} cannot be read: ${(error as Error).message}`);
-    return new Map();
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map();
+    note(`the cache ${path} cannot be read: ${(error as Error).message}`);
+    return null;
   }
-  const evaluations = evaluationsOf(text);
+  const evaluations = evaluationsOf(new TextDecoder().decode(bytes));
   if (evaluations !== null) return evaluations;
-  context.note(`the cache ${path} is damaged and not used`);
+  note(`the cache ${path} is damaged and not used`);
   return new Map();
 }
 

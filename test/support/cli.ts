@@ -52,7 +52,7 @@ export const banyan = (args: readonly string[], options?: RunOptions): Promise<R
   nodeRun([MAIN, ...args], options);
 
 /** Compiles src/ where dist/ is not what src/ says. */
-async function compile(): Promise<void> {
+export async function compile(): Promise<void> {
   const stale = (): boolean => {
     const stamp = readStamp("dist");
     return stamp?.ok !== true || stamp.hash !== stepHash.dist();

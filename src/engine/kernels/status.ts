@@ -21,7 +21,7 @@ export function throwForStatus(status: number, npu: number, chunk: number): void
     case STATUS.cancelled:
       throw new CancelledError();
     case STATUS.outOfMemory:
-      throw new InternalError("a kernel ran out of memory", true);
+      throw new InternalError("a kernel ran out of memory: the network or the schedule is too large", true);
     case STATUS.timeOverflow:
       throw new InputError(
         "the network",

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Piscina } from "piscina";
-import { InternalError } from "../../errors.ts";
+import { CancelledError, InternalError } from "../../errors.ts";
 import type { Backend, CancelFlag, Kernels } from "../kernels/kernels.ts";
 import type { JobWatch, MilpJob } from "../milp/job.ts";
 import type { MilpSolution } from "../milp/milp.ts";
@@ -36,17 +36,27 @@ export function piscinaPool({ backend, module }: Kernels, threads: number): Pool
     const { Piscina } = createRequire(import.meta.url)("piscina") as typeof import("piscina");
     return new Piscina({ filename: workerFile(), minThreads: 0, maxThreads: threads, idleTimeout: 1000, workerData });
   };
+  let closed = false;
+  const answered = async (request: WorkerRequest, signal: AbortSignal | null): Promise<WorkerReply> => {
+    try {
+      if (closed) throw new CancelledError();
+      started ??= start();
+      // A task that waits in the queue would start a second thread.
+      await starting;
+      return await started.run(request, { signal });
+    } catch (error) {
+      throw closed ? new CancelledError() : error;
+    }
+  };
   const sent = async (request: WorkerRequest, signal: AbortSignal | null = null): Promise<WorkerResult> => {
-    started ??= start();
-    // A task that waits in the queue would start a second thread.
-    await starting;
-    const reply = await started.run(request, { signal });
+    const reply = await answered(request, signal);
     if ("failure" in reply) throw fromFailure(reply.failure);
     return reply.result;
   };
   return {
     threads,
     prepare() {
+      if (closed) return;
       started ??= start();
       // What hinders a thread hinders its first task too, which says so.
       if (started.threads.length === 0) starting = started.run(null).catch(() => {});
@@ -62,7 +72,10 @@ export function piscinaPool({ backend, module }: Kernels, threads: number): Pool
       }
     },
     share: shareColumns,
-    close: async () => started?.destroy(),
+    async close() {
+      closed = true;
+      await started?.destroy();
+    },
   };
 }
 

@@ -18,6 +18,7 @@ import type {
   SweepProblem,
   Transfers,
 } from "../kernels/kernels.ts";
+import { STATUS, throwForStatus } from "../kernels/status.ts";
 import type { JobWatch, MilpJob } from "../milp/job.ts";
 import type { MilpSolution } from "../milp/milp.ts";
 
@@ -61,14 +62,21 @@ export interface Pool {
   prepare(): void;
   /** Returns a copy whose columns lie in shared memory, so that a task does not copy them; the value itself where tasks copy nothing. */
   share<T extends object>(value: T): T;
-  /** Ends the threads; tasks that still run are abandoned. */
+  /** Ends the threads; tasks that still run are abandoned, with CancelledError. */
   close(): Promise<void>;
 }
 
 /** Runs one task on kernels at hand. */
 export function runTask<T extends PoolTask>(kernels: Kernels, task: T, cancel?: CancelFlag): PoolResult<T> {
   if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
-  return call(kernels, task, cancel) as PoolResult<T>;
+  try {
+    return call(kernels, task, cancel) as PoolResult<T>;
+  } catch (error) {
+    // Columns that cannot be allocated are want of memory as well, and so are those of kernels in JavaScript.
+    if (error instanceof RangeError && /allocation failed/i.test(error.message))
+      throwForStatus(STATUS.outOfMemory, 0, 0);
+    throw error;
+  }
 }
 
 function call(kernels: Kernels, task: PoolTask, cancel: CancelFlag | undefined): PoolResult<PoolTask> {
