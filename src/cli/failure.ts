@@ -1,3 +1,4 @@
+import { visible, visibleLines } from "../visible.ts";
 import type { Failure } from "./protocol.ts";
 
 /** Returns an error as one line for people, followed by its excerpt of the input where it has one, with its exit code. */
@@ -7,9 +8,9 @@ export function failureOf(error: unknown): Failure {
     readonly excerpt?: unknown;
   };
   const failure = (line: string, code: number): Failure => ({
-    line: (line.split("\n", 1)[0] as string) + (typeof excerpt === "string" ? `\n${excerpt}` : ""),
+    line: visible(line.split("\n", 1)[0] as string) + (typeof excerpt === "string" ? `\n${visibleLines(excerpt)}` : ""),
     code,
-    stack: stack ?? message,
+    stack: visibleLines(stack ?? message),
   });
   if (typeof exitCode === "number") return failure(message, exitCode);
   if (isOutOfMemory(error)) return failure(`out of memory: the network or the schedule is too large (${message})`, 1);

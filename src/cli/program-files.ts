@@ -10,7 +10,7 @@ import { count } from "../words/amounts.ts";
 import { NETWORK_OPTIONS } from "../words/options.ts";
 import { programSizeText, programText } from "../words/program-text.ts";
 import { oneOf, refuseOptions, textOf } from "../words/values.ts";
-import { type Context, outJson } from "./context.ts";
+import { type Context, outJson, outRows } from "./context.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
 import { KEPT } from "./verdict.ts";
 
@@ -125,13 +125,11 @@ export function verifyProgramFile(context: Context, { file, text, program }: Pro
     const fits = target === null ? "" : `; within the limits of ${RUNTIMES[target].title}`;
     const unknown =
       program.collective === "custom" ? "; a collective of its own: what it should compute is not known" : "";
-    context.out(
-      `${[`${style.good("correct")}: ${programSizeText(program)} make ${programText(program)}${unknown}${fits}`, ...warnings].join("\n")}\n`,
-    );
+    const verdict = `${style.good("correct")}: ${programSizeText(program)} make ${programText(program)}${unknown}${fits}`;
+    outRows(context, [verdict, ...warnings]);
   } else if (!correct) {
-    context.out(
-      `${[`${style.bad("wrong")}: ${count(errorCount, "violation")} in ${nameOf(file)}`, ...lines, ...warnings].join("\n")}\n`,
-    );
+    const verdict = `${style.bad("wrong")}: ${count(errorCount, "violation")} in ${nameOf(file)}`;
+    outRows(context, [verdict, ...lines, ...warnings]);
   }
   return correct ? 0 : 1;
 }

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from "commander";
+import { visible } from "../visible.ts";
 import type { Options } from "../words/options.ts";
 import { EXAMPLES, NOTES } from "./help.ts";
 import type { CommandName, Job } from "./protocol.ts";
@@ -331,7 +332,7 @@ export function readCommandLine(argv: readonly string[]): Job | number {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
-    if (error.code !== "commander.help") said = `banyan: ${oneLine(error.message, program, argv)}\n`;
+    if (error.code !== "commander.help") said = `banyan: ${visible(oneLine(error.message, program, argv))}\n`;
   }
   if (job === undefined) process.stderr.write(said);
   return job ?? 2;

@@ -13,7 +13,7 @@ import { type CertificateVerdict, judgeCertificate } from "../verify/certificate
 import { verifyTreeFlow } from "../verify/tree-flow.ts";
 import type { Violation } from "../verify/violation.ts";
 import { count, gbpsText, percent } from "../words/amounts.ts";
-import { type Context, outJson, outLines } from "./context.ts";
+import { type Context, outJson, outLines, outRows } from "./context.ts";
 import { networkText } from "./synthesis-report.ts";
 import { labelled, labelledTable, linksJson, linksText, timingCells } from "./text.ts";
 import { treesText } from "./trees-report.ts";
@@ -80,11 +80,12 @@ export function verifyTreesFile(context: Context, file: string, flow: TreeFlow):
     });
   } else if (correct && verdict !== null) {
     const what = `${treesText(flow)} make ${gbpsText(toNumber(toExactGBps(verdict.achieved)))} (${format(toExactGBps(verdict.achieved))})`;
-    if (!quiet) context.out(`${style.good("correct")}: ${what}; ${proofText(flow, verdict)}\n`);
+    if (!quiet) outRows(context, [`${style.good("correct")}: ${what}; ${proofText(flow, verdict)}`]);
   } else {
-    context.out(
-      `${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}\n${violationLines(violations, violationCount, truncated).join("\n")}\n`,
-    );
+    outRows(context, [
+      `${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}`,
+      ...violationLines(violations, violationCount, truncated),
+    ]);
   }
   return correct ? 0 : 1;
 }

@@ -3,7 +3,7 @@ import { formatTime, toUs } from "../model/units.ts";
 import type { Verification } from "../verify/schedule.ts";
 import { KEPT, type Violation } from "../verify/violation.ts";
 import { count } from "../words/amounts.ts";
-import { type Context, outJson } from "./context.ts";
+import { type Context, outJson, outRows } from "./context.ts";
 
 /** The first so many violations are shown; --json has more. */
 const SHOWN = 20;
@@ -78,10 +78,10 @@ export function writeVerdict(
     });
   } else if (correct) {
     const verdict = `${style.good("correct")}: ${counted ?? count(transfers ?? 0, "transfer")} make ${what}`;
-    if (!quiet) context.out(`${verdict} in ${formatTime(ps)}\n`);
+    if (!quiet) outRows(context, [`${verdict} in ${formatTime(ps)}`]);
   } else {
     const lines = violationLines(violations, violationCount, truncated);
-    context.out(`${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}\n${lines.join("\n")}\n`);
+    outRows(context, [`${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}`, ...lines]);
   }
   return correct ? 0 : 1;
 }

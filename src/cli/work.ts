@@ -1,4 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { visible } from "../visible.ts";
 import type { Progress } from "../words/options.ts";
 import type { Context } from "./context.ts";
 import { failureOf } from "./failure.ts";
@@ -32,6 +33,7 @@ function out(text: string): boolean {
 
 function contextOf({ options, colors }: Job): Context {
   const quiet = options["quiet"] === true;
+  const json = options["json"] === true;
   let shown = Number.NEGATIVE_INFINITY;
   let what = "";
   const progress = (next: Progress): void => {
@@ -43,13 +45,13 @@ function contextOf({ options, colors }: Job): Context {
   };
   return {
     options,
-    json: options["json"] === true,
+    json,
     quiet,
-    style: styleOf(colors),
+    style: styleOf(colors && !json),
     signal: interruption.signal,
     out,
     note: (text) => {
-      if (!quiet) send({ kind: "note", text });
+      if (!quiet) send({ kind: "note", text: visible(text) });
     },
     progress,
     temporary: {
