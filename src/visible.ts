@@ -40,7 +40,7 @@ const WIDE =
 
 /** Returns how many columns of a terminal a visible text takes. O(text). */
 export function textWidth(text: string): number {
-  if (/^[\0-\x7f]*$/.test(text)) return text.length;
+  if (/^[ -~]*$/.test(text)) return text.length;
   let width = 0;
   for (const character of text) width += COMBINING.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
   return width;

@@ -28,31 +28,35 @@ const run = (args: readonly string[], code = 0): Promise<Ran> => harmless(banyan
 const runAlone = (args: readonly string[], code: number): Promise<Ran> => harmless(banyan(args, { cwd }), args, code);
 
 describe("reports of hostile networks", () => {
-  it.each([0, 8, 16])("show them escaped, each line our own: names from %i on", async (first) => {
-    const net = put(PATHS[first % PATHS.length] as string, hostileNetwork(first));
-    const schedule = `s${first}.json`;
-    const [node = "", next = ""] = [HOSTILE[first], HOSTILE[first + 1]];
-    await run(["synth", net, "--collective", "allgather", "-o", schedule]);
-    const readAgain = readFileSync(join(cwd, schedule), "utf8");
-    expect(JSON.parse(readAgain).topology.nodes[0].id).toBe(node);
-    const lines: (readonly string[])[] = [
-      ["topology", net],
-      ["bound", net, "--collective", "allreduce"],
-      ["synth", net, "--collective", "allgather", "--algorithm", "forestcoll", "--json"],
-      ["verify", schedule],
-      ["simulate", schedule, "--trace", `t${first}.json`],
-      ["explain", schedule],
-      ["compare", net, "--collective", "allgather", "--sizes", "1MiB", "--algorithms", "ring,direct"],
-      ["list", "algorithms", "--topology", net, "--collective", "allreduce"],
-    ];
-    for (const line of lines) await run(line);
-    // refused, or cannot exist
-    if (!/[,;>\0]|\p{Cs}/u.test(node + next)) {
-      await run(["synth", net, "--collective", "broadcast", "--root", `${node}!`], 2);
-      await run(["topology", net, "--without", `${node}>${next}!`], 2);
-    }
-    for (const file of [schedule, `t${first}.json`]) expectVisible(readFileSync(join(cwd, file), "utf8"), file);
-  }, 300_000);
+  it.each([0, 8, 16])(
+    "show them escaped, each line our own: names from %i on",
+    async (first) => {
+      const net = put(PATHS[first % PATHS.length] as string, hostileNetwork(first));
+      const schedule = `s${first}.json`;
+      const [node = "", next = ""] = [HOSTILE[first], HOSTILE[first + 1]];
+      await run(["synth", net, "--collective", "allgather", "-o", schedule]);
+      const readAgain = readFileSync(join(cwd, schedule), "utf8");
+      expect(JSON.parse(readAgain).topology.nodes[0].id).toBe(node);
+      const lines: (readonly string[])[] = [
+        ["topology", net],
+        ["bound", net, "--collective", "allreduce"],
+        ["synth", net, "--collective", "allgather", "--algorithm", "forestcoll", "--json"],
+        ["verify", schedule],
+        ["simulate", schedule, "--trace", `t${first}.json`],
+        ["explain", schedule],
+        ["compare", net, "--collective", "allgather", "--sizes", "1MiB", "--algorithms", "ring,direct"],
+        ["list", "algorithms", "--topology", net, "--collective", "allreduce"],
+      ];
+      for (const line of lines) await run(line);
+      // refused, or cannot exist
+      if (!/[,;>\0]|\p{Cs}/u.test(node + next)) {
+        await run(["synth", net, "--collective", "broadcast", "--root", `${node}!`], 2);
+        await run(["topology", net, "--without", `${node}>${next}!`], 2);
+      }
+      for (const file of [schedule, `t${first}.json`]) expectVisible(readFileSync(join(cwd, file), "utf8"), file);
+    },
+    300_000,
+  );
 });
 
 describe("words of the command line", () => {

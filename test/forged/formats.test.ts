@@ -34,7 +34,11 @@ ${[0, 1]
 async function subjects(first: number): Promise<Subject[]> {
   const topology = readTopology(hostileNetwork(first, NPUS), `net${HOSTILE[first]}.json`);
   const steps = await synthesize(engine, topology, { collective: "allgather", sizeBytes: 2 ** 20, algorithm: "ring" });
-  const trees = await synthesize(engine, topology, { collective: "allgather", sizeBytes: 2 ** 20, algorithm: "forestcoll" });
+  const trees = await synthesize(engine, topology, {
+    collective: "allgather",
+    sizeBytes: 2 ** 20,
+    algorithm: "forestcoll",
+  });
   const text = program.replace("NAME", "a&#9;b&#10;banyan: forged&#x202e;&#x9b;31m&lt;script>alert(1)");
   const read = readProgram(text, "program.xml");
   return [

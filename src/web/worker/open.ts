@@ -1,8 +1,8 @@
-import { visible } from "../../visible.ts";
 import { explainProgram } from "../../explain/program.ts";
 import type { Program } from "../../model/program.ts";
 import { verifyProgram } from "../../verify/program.ts";
 import { KEPT } from "../../verify/violation.ts";
+import { visible } from "../../visible.ts";
 import type { Options } from "../../words/options.ts";
 import type { GivenFile, Opened } from "../protocol.ts";
 import { askedBy } from "./asked-by.ts";

@@ -11,12 +11,15 @@ it("makes shown texts and attributes visible, and leaves what people type and wh
     const button = h("button", { title: "a\u202eb\n", "aria-label": "\u200b", value: "\u202e" }, "x");
     expect(button.props).toMatchObject({ title: "a\\u202eb\\n", "aria-label": "\\u200b", value: "\u202e" });
     // how the library makes the node of a text
-    const text = h("p", {}, "\u202e\u001b\n").props;
-    const node = { type: null, props: text.children as string } as unknown as VNode;
+    const node = { type: null, props: "\u202e\u001b\n" } as unknown as VNode;
     options.vnode?.(node);
     expect(node.props).toBe("\\u202e\\u001b\n");
     expect(h(Fragment, {}, "\u202e").props.children).toBe("\u202e");
-    expect(seen.length).toBe(4);
+    expect(seen.length).toBe(3);
+    const [list, kept] = [h("p", {}, "a\n", ["\u202e"], 7), h("pre", {}, "a\n")];
+    expect(list.props.children).toEqual(["a\\n", ["\\u202e"], 7]);
+    expect(kept.props.children).toBe("a\n");
+    expect(h("p", { "data-lines": true }, "a\n").props.children).toBe("a\n");
   } finally {
     if (before === undefined) delete options.vnode;
     else options.vnode = before;
