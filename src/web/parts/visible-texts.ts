@@ -18,7 +18,7 @@ export function showVisibleTexts(): void {
   const before = options.vnode;
   options.vnode = (node: VNode<unknown>) => {
     // texts that no element has for a child; what is visible already stays as it is
-    if (typeof node.props === "string") node.props = visibleLines(node.props);
+    if (typeof node.props === "string") Object.assign(node, { props: visibleLines(node.props) });
     else if (typeof node.type === "string") {
       const props = node.props as Record<string, unknown>;
       for (const name of SHOWN) {
