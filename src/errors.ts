@@ -1,3 +1,5 @@
+import { visible } from "./visible.ts";
+
 /** Returns a value as JSON; "an object" where it cannot be (cycles, thousands of levels). */
 function objectText(value: object): string {
   try {
@@ -7,7 +9,7 @@ function objectText(value: object): string {
   }
 }
 
-/** Returns a short printable form of a value for an error sentence: strings quoted, long text cut. */
+/** Returns a short printable form of a value for an error sentence: strings quoted, long text cut, nothing hidden in it. */
 export function shown(value: unknown): string {
   const text =
     typeof value === "string"
@@ -15,7 +17,7 @@ export function shown(value: unknown): string {
       : typeof value === "object" && value !== null
         ? objectText(value)
         : String(value);
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+  return text.length > 80 ? `${visible(text.slice(0, 77).replace(/[\ud800-\udbff]$/, ""))}...` : visible(text);
 }
 
 /** The caller's fault. One sentence: "expected X for PLACE but received VALUE". Exit code 2. */
@@ -30,11 +32,8 @@ export class InputError extends Error {
    * @param received the offending value, or nothing when it is missing
    */
   constructor(place: string, expected: string, ...received: [unknown?]) {
-    super(
-      received.length === 0
-        ? `expected ${expected} for ${place} but received nothing`
-        : `expected ${expected} for ${place} but received ${shown(received[0])}`,
-    );
+    const what = received.length === 0 ? "nothing" : shown(received[0]);
+    super(visible(`expected ${expected} for ${place} but received ${what}`));
     this.name = "InputError";
     this.place = place;
   }
@@ -54,7 +53,7 @@ export function unlessRefused<T>(made: () => T): T | null {
 export class DamagedFileError extends InputError {
   constructor(what: string, why: string) {
     super(what, "undamaged bytes", why);
-    this.message = `${what} is damaged: ${why}`;
+    this.message = visible(`${what} is damaged: ${why}`);
     this.name = "DamagedFileError";
   }
 }
@@ -65,7 +64,7 @@ export class InfeasibleError extends Error {
   readonly witness: Readonly<Record<string, unknown>>;
 
   constructor(message: string, witness: Readonly<Record<string, unknown>> = {}) {
-    super(message);
+    super(visible(message));
     this.name = "InfeasibleError";
     this.witness = witness;
   }
@@ -98,7 +97,7 @@ export class InternalError extends Error {
   readonly outOfMemory: boolean;
 
   constructor(message: string, outOfMemory = false) {
-    super(outOfMemory ? message : `internal error: ${message}`);
+    super(visible(outOfMemory ? message : `internal error: ${message}`));
     this.name = "InternalError";
     this.outOfMemory = outOfMemory;
   }

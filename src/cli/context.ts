@@ -1,5 +1,6 @@
+import { jsonText } from "../visible.ts";
 import type { Options, Progress } from "../words/options.ts";
-import type { Style } from "./style.ts";
+import { finished, type Style } from "./style.ts";
 import { fitted } from "./text.ts";
 
 /** What a command has of the world. */
@@ -12,7 +13,7 @@ export interface Context {
   readonly style: Style;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
-  /** Writes to standard output. Returns false once nobody reads it any more. */
+  /** Writes a file's text to standard output as it is; lines for people go through those below. Returns false once nobody reads it any more. */
   out(text: string): boolean;
   /** Writes a line to standard error, unless --quiet. */
   note(line: string): void;
@@ -27,12 +28,13 @@ export interface Context {
 /** A command: exit code 0, or 1 where a check failed. Throws InputError and its kin. */
 export type Run = (context: Context, args: readonly string[]) => Promise<number>;
 
+/** Writes lines for people: one each, whatever names are in them. */
+export const outRows = (context: Context, lines: readonly string[]): boolean =>
+  context.out(`${lines.map(finished).join("\n")}\n`);
+
 /** Writes the lines of a report, none wider than 120 columns where words allow. */
-export function outLines(context: Context, lines: readonly string[]): void {
-  context.out(`${lines.flatMap(fitted).join("\n")}\n`);
-}
+export const outLines = (context: Context, lines: readonly string[]): boolean =>
+  context.out(`${lines.map(finished).flatMap(fitted).join("\n")}\n`);
 
 /** Writes a value as the one JSON object of --json. */
-export function outJson(context: Context, value: unknown): void {
-  context.out(`${JSON.stringify(value, null, 2)}\n`);
-}
+export const outJson = (context: Context, value: unknown): boolean => context.out(`${jsonText(value, 2)}\n`);

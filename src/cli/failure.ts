@@ -1,4 +1,5 @@
 import { CancelledError, InfeasibleError, InputError, WrongScheduleError } from "../errors.ts";
+import { jsonText, visible, visibleLines } from "../visible.ts";
 import type { Failure } from "./protocol.ts";
 
 /** Returns an error as one sentence for people, with its exit code and what else it says. */
@@ -10,11 +11,11 @@ export function failureOf(error: unknown): Failure {
   const failure = (kind: Failure["kind"], sentence: string, code: number): Failure => ({
     kind,
     code,
-    message: sentence.split("\n", 1)[0] as string,
+    message: visible(sentence.split("\n", 1)[0] as string),
     place: error instanceof InputError ? error.place : null,
-    ...(typeof excerpt === "string" ? { excerpt } : {}),
+    ...(typeof excerpt === "string" ? { excerpt: visibleLines(excerpt) } : {}),
     ...(error instanceof InfeasibleError ? { witness: plain(error.witness) } : {}),
-    stack: stack ?? message,
+    stack: visibleLines(stack ?? message),
   });
   if (typeof exitCode === "number") return failure(kindOf(error), message, exitCode);
   if (isOutOfMemory(error))
@@ -26,9 +27,9 @@ export function failureOf(error: unknown): Failure {
 export const refusedCommandLine = (message: string, place: string): Failure => ({
   kind: "input",
   code: 2,
-  message,
+  message: visible(message),
   place,
-  stack: message,
+  stack: visible(message),
 });
 
 /** Ended by a signal. */
@@ -54,7 +55,7 @@ export function failureJson({ code, kind, message, place, excerpt, witness }: Fa
     ...(excerpt === undefined ? {} : { excerpt }),
     ...(witness === undefined ? {} : { witness }),
   };
-  return `${JSON.stringify({ schema: "banyan/error@1", error }, null, 2)}\n`;
+  return `${jsonText({ schema: "banyan/error@1", error }, 2)}\n`;
 }
 
 /** Returns a value as JSON has it; integers of any size become texts. */

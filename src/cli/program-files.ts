@@ -11,7 +11,7 @@ import { count } from "../words/amounts.ts";
 import { NETWORK_OPTIONS } from "../words/options.ts";
 import { programSizeText, programText } from "../words/program-text.ts";
 import { oneOf, refuseOptions, textOf } from "../words/values.ts";
-import { type Context, outJson } from "./context.ts";
+import { type Context, outJson, outRows } from "./context.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
 import { recording } from "./record-file.ts";
 import { KEPT, writeRecorded } from "./verdict.ts";
@@ -129,15 +129,15 @@ export function verifyProgramFile(context: Context, { file, text, program }: Pro
   if (correct && !quiet) {
     const fits = target === null ? "" : `; within the limits of ${RUNTIMES[target].title}`;
     // of a collective of its own nobody knows what it should compute
-    const verdict = program.collective === "custom" ? "sound, ends without deadlock or race" : "correct";
-    const unknown = program.collective === "custom" ? "; what it should compute is not known, nor proved" : "";
-    context.out(
-      `${[`${style.good(verdict)}: ${programSizeText(program)} make ${programText(program)}${unknown}${fits}`, ...warnings].join("\n")}\n`,
-    );
+    const [judgement, unknown] =
+      program.collective === "custom"
+        ? ["sound, ends without deadlock or race", "; what it should compute is not known, nor proved"]
+        : ["correct", ""];
+    const verdict = `${style.good(judgement)}: ${programSizeText(program)} make ${programText(program)}${unknown}${fits}`;
+    outRows(context, [verdict, ...warnings]);
   } else if (!correct) {
-    context.out(
-      `${[`${style.bad("wrong")}: ${count(errorCount, "violation")} in ${nameOf(file)}`, ...lines, ...warnings].join("\n")}\n`,
-    );
+    const verdict = `${style.bad("wrong")}: ${count(errorCount, "violation")} in ${nameOf(file)}`;
+    outRows(context, [verdict, ...lines, ...warnings]);
   }
   return writeRecorded(context, correct, recorded);
 }

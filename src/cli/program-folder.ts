@@ -9,7 +9,7 @@ import { sizeRangeViolations } from "../verify/program-limits-sizes.ts";
 import type { ProgramViolation } from "../verify/program-violation.ts";
 import { count } from "../words/amounts.ts";
 import { programText } from "../words/program-text.ts";
-import { type Context, outJson } from "./context.ts";
+import { type Context, outJson, outRows } from "./context.ts";
 import { statOf } from "./input-file.ts";
 import { programJson, refuseNetwork, targetOf, textUnlessBys } from "./program-files.ts";
 
@@ -61,6 +61,6 @@ export function verifyProgramFolder(context: Context, folder: string): number {
     return [`  ${name}: ${verdict}, ${programText(program)}`, ...listed.slice(0, SHOWN).map(line), ...rest];
   });
   const head = `${correct ? style.good("correct") : style.bad("wrong")}: ${count(files.length, "file")} held against ${RUNTIMES[target].title}`;
-  if (!quiet || !correct) context.out(`${[head, ...lines, ...together.map(line)].join("\n")}\n`);
+  if (!quiet || !correct) outRows(context, [head, ...lines, ...together.map(line)]);
   return correct ? 0 : 1;
 }

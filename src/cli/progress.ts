@@ -1,3 +1,4 @@
+import { textWidth, visible } from "../visible.ts";
 import type { Progress } from "../words/options.ts";
 
 /** Shows how far the work is: one line that is written again on a terminal, else a plain line every few seconds. */
@@ -26,8 +27,8 @@ export function duration(seconds: number): string {
 
 /** Returns the line: what, how far, elapsed, rate, time left. `seconds` since this phase began. */
 export function progressLine({ what, done, total, unit = "steps" }: Progress, seconds: number): string {
-  const parts = [what];
-  if (done !== undefined && total !== undefined && total > 1) parts.push(`${done} of ${total} ${unit}`);
+  const parts = [visible(what)];
+  if (done !== undefined && total !== undefined && total > 1) parts.push(visible(`${done} of ${total} ${unit}`));
   parts.push(duration(seconds));
   if (done !== undefined && total !== undefined && done > 0 && done < total && seconds > 0) {
     const rate = done / seconds;
@@ -35,6 +36,17 @@ export function progressLine({ what, done, total, unit = "steps" }: Progress, se
     parts.push(`about ${duration((total - done) / rate)} left`);
   }
   return parts.join("  ");
+}
+
+/** Returns what of a line is no wider than so many columns. */
+function cut(line: string, columns: number): string {
+  let [end, width] = [0, 0];
+  for (const character of line) {
+    width += textWidth(character);
+    if (width > columns) break;
+    end += character.length;
+  }
+  return line.slice(0, end);
 }
 
 /** Returns the display on a stream. `now` in milliseconds; for tests. */
@@ -52,7 +64,7 @@ export function progressDisplay(
     if (current === null || now() - started < FIRST_AFTER_MS) return;
     const line = progressLine(current, (now() - phaseStarted) / 1000);
     if (terminal) {
-      stream.write(`\r\u001b[2K${line.slice(0, (stream.columns || 80) - 1)}`);
+      stream.write(`\r\u001b[2K${cut(line, (stream.columns || 80) - 1)}`);
       drawn = true;
     } else if (now() - lastLine >= LINE_EVERY_MS) {
       stream.write(`${line}\n`);

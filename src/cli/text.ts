@@ -1,5 +1,6 @@
 import type { Timing } from "../result.ts";
 import type { Utilisation } from "../simulate/utilisation.ts";
+import { textWidth, visible } from "../visible.ts";
 import { gbpsText, percent, timeText } from "../words/amounts.ts";
 
 /** Words of the reports. */
@@ -35,20 +36,23 @@ export function leftOutLines(leftOut: readonly { readonly algorithm: string; rea
 
 export type Align = "left" | "right";
 
+/** Returns the blanks that a visible text lacks to a width. */
+const blanksTo = (width: number, text: string): string => " ".repeat(Math.max(0, width - textWidth(text)));
+
 /** Returns rows as lines with aligned columns, two blanks apart; the last column is not padded. */
 export function aligned(rows: readonly (readonly string[])[], align: readonly Align[] = []): string[] {
+  const cells = rows.map((row) => row.map(visible));
   const widths: number[] = [];
-  for (const row of rows) {
+  for (const row of cells) {
     row.forEach((cell, i) => {
-      widths[i] = Math.max(widths[i] ?? 0, i === row.length - 1 && align[i] !== "right" ? 0 : cell.length);
+      widths[i] = Math.max(widths[i] ?? 0, i === row.length - 1 && align[i] !== "right" ? 0 : textWidth(cell));
     });
   }
-  return rows.map((row) =>
-    row
-      .map((cell, i) => (align[i] === "right" ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number)))
-      .join("  ")
-      .trimEnd(),
-  );
+  const padded = (cell: string, i: number): string => {
+    const blanks = blanksTo(widths[i] as number, cell);
+    return align[i] === "right" ? blanks + cell : cell + blanks;
+  };
+  return cells.map((row) => row.map(padded).join("  ").trimEnd());
 }
 
 /** Width of the first column of every report, with the blanks behind it. */
@@ -64,16 +68,20 @@ export const labelledTable = (rows: readonly (readonly string[])[], align: reado
 /** Returns a line of a report: a label, then the text. */
 export const labelled = (label: string, text: string): string => `${label.padEnd(LABEL_WIDTH)}${text}`;
 
-/** Returns a text in lines of at most so many characters, broken between words. */
+/** Returns a text in lines of at most so many columns, broken between words. */
 export function wrapped(text: string, width: number): string[] {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const line = lines[lines.length - 1] as string;
-    if (line === "") lines[lines.length - 1] = word;
-    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
+  const lines: string[] = [];
+  let [line, taken] = ["", 0];
+  for (const word of visible(text).split(" ")) {
+    const needed = textWidth(word);
+    if (line === "") [line, taken] = [word, needed];
+    else if (taken + 1 + needed <= width) [line, taken] = [`${line} ${word}`, taken + 1 + needed];
+    else {
+      lines.push(line);
+      [line, taken] = [word, needed];
+    }
   }
-  return lines;
+  return [...lines, line];
 }
 
 /** Columns of a report. */
@@ -81,13 +89,14 @@ export const REPORT_WIDTH = 120;
 /** A last column narrower than this is not wrapped below itself. */
 const LEAST_COLUMN = 40;
 
-/** Returns a line of a report in lines of at most 120 characters: what is too long goes on below its last column. */
+/** Returns a line of a report in lines of at most 120 columns: what is too long goes on below its last column. */
 export function fitted(line: string): string[] {
   const text = line.trimEnd();
-  if (text.length <= REPORT_WIDTH || text.includes("\u001b")) return [text];
+  if (text.includes("\u001b") || textWidth(text) <= REPORT_WIDTH) return [text];
+  const columnOf = (at: number): number => textWidth(text.slice(0, at));
   const starts = [...text.matchAll(/(?:^|(?<= {2}))(?=\S)/g)].map(({ index }) => index);
-  const start = starts.filter((at) => at <= REPORT_WIDTH - LEAST_COLUMN).at(-1) ?? 0;
-  const below = " ".repeat(start === starts[0] ? start + 2 : start);
+  const start = starts.filter((at) => columnOf(at) <= REPORT_WIDTH - LEAST_COLUMN).at(-1) ?? 0;
+  const below = " ".repeat(columnOf(start) + (start === starts[0] ? 2 : 0));
   const [first = "", ...rest] = wrapped(text.slice(start), REPORT_WIDTH - below.length);
   return [text.slice(0, start) + first, ...rest.map((one) => below + one)];
 }

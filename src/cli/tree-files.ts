@@ -14,7 +14,7 @@ import { utilisation } from "../simulate/utilisation.ts";
 import { boundOfCertificate } from "../trees-result.ts";
 import type { CertificateVerdict } from "../verify/certificate.ts";
 import { count, gbpsText, percent } from "../words/amounts.ts";
-import { type Context, outJson, outLines } from "./context.ts";
+import { type Context, outJson, outLines, outRows } from "./context.ts";
 import { recording } from "./record-file.ts";
 import { networkText } from "./synthesis-report.ts";
 import { labelled, labelledTable, linksJson, linksText, timingCells } from "./text.ts";
@@ -79,11 +79,12 @@ export function verifyTreesFile(context: Context, file: string, flow: TreeFlow):
     });
   } else if (correct && verdict !== null) {
     const what = `${treesText(flow)} make ${provedText(topology, collective)} ${provedNetworkText(topology)} at ${gbpsText(toNumber(toExactGBps(verdict.achieved)))} (${format(toExactGBps(verdict.achieved))})`;
-    if (!quiet) context.out(`${style.good("correct")}: ${what}; ${proofText(flow, verdict)}\n`);
+    if (!quiet) outRows(context, [`${style.good("correct")}: ${what}; ${proofText(flow, verdict)}`]);
   } else {
-    context.out(
-      `${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}\n${violationLines(violations, violationCount, truncated).join("\n")}\n`,
-    );
+    outRows(context, [
+      `${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}`,
+      ...violationLines(violations, violationCount, truncated),
+    ]);
   }
   return writeRecorded(context, correct, recorded);
 }

@@ -8,7 +8,7 @@ import { topologySummary } from "../result.ts";
 import type { Verification } from "../verify/schedule.ts";
 import { KEPT, type Violation } from "../verify/violation.ts";
 import { count } from "../words/amounts.ts";
-import { type Context, outJson } from "./context.ts";
+import { type Context, outJson, outRows } from "./context.ts";
 import { type Recorded, recording } from "./record-file.ts";
 import { collectiveText } from "./synthesis-report.ts";
 import { version } from "./version.ts";
@@ -105,16 +105,16 @@ export function writeVerdict(
     });
   } else if (correct) {
     const verdict = `${style.good("correct")}: ${counted ?? count(transfers ?? 0, "transfer")} make ${what}`;
-    if (!quiet) context.out(`${verdict} ${provedNetworkText(topology)} in ${formatTime(ps)}\n`);
+    if (!quiet) outRows(context, [`${verdict} ${provedNetworkText(topology)} in ${formatTime(ps)}`]);
   } else {
     const lines = violationLines(violations, violationCount, truncated);
-    context.out(`${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}\n${lines.join("\n")}\n`);
+    outRows(context, [`${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}`, ...lines]);
   }
   return writeRecorded(context, correct, recorded);
 }
 
 /** Writes what records came to, below the verdict; returns the exit code. */
-export function writeRecorded({ json, quiet, out }: Context, correct: boolean, { lines, same }: Recorded): number {
-  if (!json && lines.length > 0 && !(quiet && same)) out(`${lines.join("\n")}\n`);
+export function writeRecorded(context: Context, correct: boolean, { lines, same }: Recorded): number {
+  if (!context.json && lines.length > 0 && !(context.quiet && same)) outRows(context, lines);
   return correct && same ? 0 : 1;
 }

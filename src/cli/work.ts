@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { CancelledError } from "../errors.ts";
+import { visible } from "../visible.ts";
 import type { Progress } from "../words/options.ts";
 import type { Context } from "./context.ts";
 import { failureOf } from "./failure.ts";
@@ -53,6 +54,7 @@ function uninterrupted<T>(work: () => T): T {
 
 function contextOf({ options, colors }: Job): Context {
   const quiet = options["quiet"] === true;
+  const json = options["json"] === true;
   let shown = Number.NEGATIVE_INFINITY;
   let what = "";
   const progress = (next: Progress): void => {
@@ -64,13 +66,13 @@ function contextOf({ options, colors }: Job): Context {
   };
   return {
     options,
-    json: options["json"] === true,
+    json,
     quiet,
-    style: styleOf(colors),
+    style: styleOf(colors && !json),
     signal: interruption.signal,
     out,
     note: (text) => {
-      if (!quiet) send({ kind: "note", text });
+      if (!quiet) send({ kind: "note", text: visible(text) });
     },
     progress,
     uninterrupted,

@@ -1,6 +1,7 @@
 import { InputError } from "../errors.ts";
 import type { StepSchedule } from "../model/step-schedule.ts";
 import type { Topology } from "../model/topology.ts";
+import { jsonText } from "../visible.ts";
 import { productDimensions } from "./astra-product.ts";
 import { carrierOf, chakraFiles, chakraWorkload, type OutputFile } from "./chakra.ts";
 
@@ -63,8 +64,8 @@ export function* astraFiles(schedule: StepSchedule, name: string): Generator<Out
     [`${key}-implementation-custom`]: [name],
     "local-mem-bw": 50,
   };
-  yield text("system.json", `${JSON.stringify(system, null, 2)}\n`);
-  yield text("memory.json", `${JSON.stringify({ "memory-type": "NO_MEMORY_EXPANSION" })}\n`);
+  yield text("system.json", `${jsonText(system, 2)}\n`);
+  yield text("memory.json", `${jsonText({ "memory-type": "NO_MEMORY_EXPANSION" })}\n`);
   yield text(
     "run.txt",
     `${[

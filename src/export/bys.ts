@@ -21,6 +21,7 @@ import { crc32 } from "../model/checksum.ts";
 import { routeCount } from "../model/routes.ts";
 import { type ArrivalLog, isSlotSchedule, type Schedule, type SlotSchedule } from "../model/slot-schedule.ts";
 import { type StepSchedule, transferCount } from "../model/step-schedule.ts";
+import { jsonText } from "../visible.ts";
 import { scheduleHeaderParts } from "./schedule-header.ts";
 
 /** Rows per block, and bytes of logs: small enough to be read at once, large enough to be read fast. */
@@ -109,7 +110,7 @@ function bodyOf(schedule: Schedule, compact: boolean): string {
     `"slotPs": ${slotPs}`,
     `"count": ${slots}`,
     `"passes": [${passes.map(({ reversed, reduces }) => `{ "reversed": ${reversed}, "reduces": ${reduces} }`).join(", ")}]`,
-    `"symmetry": ${compact ? JSON.stringify(symmetry) : "null"}`,
+    `"symmetry": ${compact ? jsonText(symmetry) : "null"}`,
     `"origin": [${origin.join(",")}]`,
   ];
   return `  "slots": {\n${fields.map((field) => `    ${field}`).join(",\n")}\n  }\n`;

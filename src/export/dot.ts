@@ -2,6 +2,7 @@ import { InputError } from "../errors.ts";
 import { nodeCount, type Topology } from "../model/topology.ts";
 import { type TreeFlow, treeCount } from "../model/tree-flow.ts";
 import { formatBandwidth } from "../model/units.ts";
+import { visible } from "../visible.ts";
 import { edgesOf } from "./pictures/tree-edges.ts";
 import { type Wire, widthOf, wiresOf } from "./pictures/wires.ts";
 
@@ -9,13 +10,12 @@ const MOST_NODES = 5000;
 const MOST_EDGES = 200_000;
 const TREE_COLOURS = ["#4b2991", "#a3319f", "#dc4f7c", "#e8743f", "#b98612", "#7d8416"];
 
-/** Returns a text as DOT's quoted string; line breaks become its escapes. */
+/** Returns a text as DOT's quoted string; Graphviz resolves entities in labels, which texts must not bring. */
 const quoted = (text: string): string =>
-  `"${text
+  `"${visible(text)
     .replaceAll("\\", "\\\\")
     .replaceAll('"', '\\"')
-    .replace(/\r\n?|\n/g, "\\n")
-    .replaceAll("\0", "")}"`;
+    .replace(/&(?=#?\w+;)/g, "&amp;")}"`;
 
 const times = (links: number): string => (links === 1 ? "" : ` ×${links}`);
 

@@ -1,5 +1,6 @@
 import { linkCount, nodeCount, type Topology } from "../model/topology.ts";
 import { BYTES_PER_GB } from "../model/units.ts";
+import { jsonText } from "../visible.ts";
 
 /**
  * Returns the text of a graph of capacities as ForestColl's topologies have them: compute and switch nodes, directed edges
@@ -10,7 +11,7 @@ export function forestCapacity(topology: Topology): string {
   const whole = linkBytesPerSecond.every((rate) => rate % BYTES_PER_GB === 0);
   const scale = whole ? BYTES_PER_GB : 1;
   const lines = (count: number, line: (i: number) => object): string =>
-    Array.from({ length: count }, (_, i) => `\n  ${JSON.stringify(line(i))}`).join(",");
+    Array.from({ length: count }, (_, i) => `\n  ${jsonText(line(i))}`).join(",");
   const nodes = lines(nodeCount(topology), (node) => ({
     id: nodeNames[node],
     kind: node < npuCount ? "compute" : "switch",
@@ -20,6 +21,6 @@ export function forestCapacity(topology: Topology): string {
     dst: nodeNames[linkTarget[link]],
     capacity: linkBytesPerSecond[link] / scale,
   }));
-  const head = `{\n "name": ${JSON.stringify(name)},\n "unit": "${whole ? "GB/s" : "B/s"}",\n "directed": true,`;
+  const head = `{\n "name": ${jsonText(name)},\n "unit": "${whole ? "GB/s" : "B/s"}",\n "directed": true,`;
   return `${head}\n "nodes": [${nodes}\n ],\n "edges": [${edges}\n ]\n}\n`;
 }

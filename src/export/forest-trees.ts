@@ -1,14 +1,6 @@
 import { expandTrees } from "../model/tree-expansion.ts";
 import { type Forest, type TreeFlow, treeCount } from "../model/tree-flow.ts";
-
-const MARKS: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "\n": "&#10;",
-};
-const quoted = (text: string): string => text.replace(/[&<>"\n]/g, (mark) => MARKS[mark]);
+import { xmlAttribute } from "./xml-attribute.ts";
 
 /**
  * Yields the parts of ForestColl's tree XML: a `trees` element for each forest, in it a `tree` (root, number among the trees
@@ -42,11 +34,11 @@ function* forestParts(flow: TreeFlow, forest: Forest): Generator<string> {
       const level = (depth.get(near as number) ?? 0) + 1;
       depth.set(far as number, level);
       height = Math.max(height, level);
-      const [src, ...rest] = nodes.map((node) => quoted(nodeNames[node]));
+      const [src, ...rest] = nodes.map((node) => xmlAttribute(nodeNames[node]));
       const dst = rest.pop();
       lines.push(`   <send src="${src}" dst="${dst}" path="${rest.join(",")}"/>\n`);
     }
-    yield `  <tree root="${quoted(nodeNames[root])}" index="${index}" nchunks="${forest.copies[tree]}" height="${height}">\n`;
+    yield `  <tree root="${xmlAttribute(nodeNames[root])}" index="${index}" nchunks="${forest.copies[tree]}" height="${height}">\n`;
     yield `${lines.join("")}  </tree>\n`;
   }
   yield " </trees>\n";

@@ -1,10 +1,11 @@
 import { InputError } from "../errors.ts";
 import { linkNames, type Topology } from "../model/topology.ts";
 import { formatBandwidth, formatShare, formatTime } from "../model/units.ts";
+import { jsonText } from "../visible.ts";
 import { boundText, madeOf } from "./html-figures.ts";
 import type { ReportData, ReportFigures } from "./html-report.ts";
 import type { Cut } from "./pictures/network.ts";
-import { escaped, framed, type Picture } from "./pictures/svg.ts";
+import { escaped, escapedLines, framed, type Picture } from "./pictures/svg.ts";
 import { heatMapPicture } from "./svg-heat-map.ts";
 import { topologyPicture } from "./svg-topology.ts";
 
@@ -97,9 +98,9 @@ function base64(text: string): string {
 
 /** Yields the result as JSON, to be stored and to be read. */
 export function* dataSection(report: ReportFigures, title: string): Generator<string> {
-  const json = JSON.stringify(report, null, 2);
+  const json = jsonText(report, 2);
   const file = `${title.replace(/[^A-Za-z0-9.]+/g, "-")}.json`;
   yield '<section class="data"><h2>Data</h2>\n';
   yield `<p><a download="${file}" href="data:application/json;base64,${base64(json)}">Download the result as JSON</a></p>\n`;
-  yield `<details><summary>Show it</summary><pre><code>${escaped(json)}</code></pre></details></section>\n`;
+  yield `<details><summary>Show it</summary><pre><code>${escapedLines(json)}</code></pre></details></section>\n`;
 }

@@ -2,6 +2,7 @@ import { InputError } from "../errors.ts";
 import { type Program, rankOfBlocks } from "../model/program.ts";
 import { MSCCL_RUNTIMES, type MscclRuntime, partsPerSize } from "../model/runtimes.ts";
 import { copyLines, stepLines, stepNumbers } from "./msccl-xml-steps.ts";
+import { xmlAttribute } from "./xml-attribute.ts";
 
 export interface MscclXmlOptions {
   /** Whose names of collectives, and whose reading of maxBytes. */
@@ -73,7 +74,7 @@ function algoAttributes(program: Program, options: MscclXmlOptions): string {
   }
   const { minBytes, maxBytes } = range(program, options, runtime);
   const attributes: readonly (readonly [string, string | number])[] = [
-    ["name", escaped(program.name)],
+    ["name", xmlAttribute(program.name)],
     ["proto", program.protocol],
     ["nchannels", program.channelCount],
     ["nchunksperloop", loopChunksOf(program)],
@@ -123,17 +124,3 @@ function loopChunksOf({ collective, rankCount, loopChunks }: Program): number {
     loopChunks,
   );
 }
-
-const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-
-/** What XML 1.0 cannot hold: controls, two noncharacters, halves of characters. */
-const FOREIGN = /[\p{Cc}\ufffe\uffff\p{Cs}]/gu;
-const WRITTEN_AS_NUMBERS = "\t\n\r";
-
-/** Returns a text as an attribute's value; what XML cannot hold becomes U+FFFD. */
-const escaped = (text: string): string =>
-  text
-    .replace(/[&<>"]/g, (character) => ENTITIES[character] as string)
-    .replace(FOREIGN, (character) =>
-      WRITTEN_AS_NUMBERS.includes(character) ? `&#${character.charCodeAt(0)};` : "\ufffd",
-    );

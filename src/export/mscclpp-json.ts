@@ -1,6 +1,7 @@
 import { InputError } from "../errors.ts";
 import { BUFFER_LETTERS, type Program } from "../model/program.ts";
 import { MSCCLPP_RUNTIME } from "../model/runtimes.ts";
+import { jsonText } from "../visible.ts";
 import { type BlockTables, blockTables } from "./mscclpp-json-blocks.ts";
 import { type GpuTables, gpuTables, PEER_VIAS, type PeerVia } from "./mscclpp-json-gpus.ts";
 import { operationsOf } from "./mscclpp-json-operations.ts";
@@ -63,7 +64,7 @@ function sizeText(bytes: number): string {
 
 function fields(indent: string, values: Readonly<Record<string, unknown>>): string {
   return Object.entries(values)
-    .map(([key, value]) => `${indent}"${key}": ${JSON.stringify(value)},\n`)
+    .map(([key, value]) => `${indent}"${key}": ${jsonText(value)},\n`)
     .join("");
 }
 
@@ -116,8 +117,8 @@ function blockText(program: Program, gpu: GpuTables, block: number): string {
   return `        {
           "id": ${program.blockId[block]},
           "ops": ${list(operations, "          ")},
-          "channels": ${JSON.stringify(channels)},
-          "remote_buffer_refs": ${JSON.stringify(remotes)}
+          "channels": ${jsonText(channels)},
+          "remote_buffer_refs": ${jsonText(remotes)}
         }`;
 }
 
@@ -128,6 +129,6 @@ function named(tables: BlockTables["channels"]): [PeerVia, number[]][] {
 /** Returns a list with an element to a line. */
 function list(elements: readonly object[], indent = "      "): string {
   if (elements.length === 0) return "[]";
-  const lines = elements.map((element) => `${indent}  ${JSON.stringify(element)}`);
+  const lines = elements.map((element) => `${indent}  ${jsonText(element)}`);
   return `[\n${lines.join(",\n")}\n${indent}]`;
 }

@@ -1,6 +1,7 @@
 import { InputError } from "../errors.ts";
 import { busFactor, type CollectiveKind } from "../model/collective.ts";
 import { formatSize } from "../model/units.ts";
+import { jsonText, visible } from "../visible.ts";
 
 /** A prediction for one size; the rows of a comparison have these fields. */
 export interface PredictedRow {
@@ -93,7 +94,7 @@ export function ncclTestsTable(run: PredictedRun): string {
   };
   const measured = ["time", "algbw", "busbw", "#wrong"];
   const units = ["(us)", "(GB/s)", "(GB/s)", ""];
-  const comment = (text: string): string => `# ${text.replace(/[\r\n]+/g, " ")}\n`;
+  const comment = (text: string): string => `# ${visible(text)}\n`;
   let text = comment(
     `Predicted by Banyan ${run.version} for ${run.ranks} ranks on ${run.network || "a network"}; nothing was measured`,
   );
@@ -160,5 +161,5 @@ export function ncclTestsJson(run: PredictedRun): string {
     out_of_bounds: { count: 0, okay: true },
     average_bus_bandwidth: { bandwidth: mean(lines), okay: "unchecked" },
   };
-  return `${JSON.stringify(json, null, 2)}\n`;
+  return `${jsonText(json, 2)}\n`;
 }

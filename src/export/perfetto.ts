@@ -6,6 +6,7 @@ import { routeTimes, serializationPs } from "../model/routes.ts";
 import { OP_REDUCE, type StepSchedule, transferCount } from "../model/step-schedule.ts";
 import { linkCount, linkNames, type Topology } from "../model/topology.ts";
 import { toUs } from "../model/units.ts";
+import { jsonText } from "../visible.ts";
 
 /** Characters after which a part of the text is handed on. */
 const PART_LENGTH = 65_536;
@@ -83,7 +84,7 @@ function* processNames(topology: Topology): Generator<string> {
   for (let node = 0; node < sends.length; node++) {
     if (sends[node] === 0) continue;
     const kind = node < topology.npuCount ? "NPU" : "switch";
-    const name = JSON.stringify(`${kind} ${topology.nodeNames[node]}`);
+    const name = jsonText(`${kind} ${topology.nodeNames[node]}`);
     yield `{"ph":"M","pid":${node + 1},"name":"process_name","args":{"name":${name}}}`;
     yield `{"ph":"M","pid":${node + 1},"name":"process_sort_index","args":{"sort_index":${node}}}`;
   }
@@ -123,7 +124,7 @@ function* sliceEvents(schedule: StepSchedule, endPs: Float64Array, slices: Slice
     const { lane, isNew } = laneOf(link, start, start + slices.lastsPs[k]);
     const track = `"pid":${topology.linkSource[link] + 1},"tid":${link + 1 + lane * links}`;
     if (isNew) {
-      const name = JSON.stringify(lane === 0 ? names[link] : `${names[link]} (${lane + 1})`);
+      const name = jsonText(lane === 0 ? names[link] : `${names[link]} (${lane + 1})`);
       yield `{"ph":"M",${track},"name":"thread_name","args":{"name":${name}}}`;
       yield `{"ph":"M",${track},"name":"thread_sort_index","args":{"sort_index":${link}}}`;
     }

@@ -1,5 +1,6 @@
 import type { PhaseSchedule } from "../model/phase-schedule.ts";
 import { format } from "../model/rational.ts";
+import { jsonText } from "../visible.ts";
 import { collectiveJson } from "./schedule-collective.ts";
 import { scheduleTopParts } from "./schedule-header.ts";
 
@@ -23,7 +24,7 @@ export function* phasesJsonParts(
   yield `  "chunks": { "count": ${collective.chunkCount}, "bytes": "${format(collective.chunkBytes)}" },\n`;
   const rows = dimensions.map(({ kind, size, bytesPerSecond, stepPs, inNetwork }, d) => {
     const line = { kind, size, bytesPerSecond, stepPs, inNetwork, algorithm: algorithms[d] };
-    return `    ${JSON.stringify(line)}`;
+    return `    ${jsonText(line)}`;
   });
   yield `  "dimensions": [\n${rows.join(",\n")}\n  ],\n  "phases": {\n    "count": ${chunk.length}`;
   for (const [name, column] of Object.entries({ chunk, dimension, op, startPs, endPs }))

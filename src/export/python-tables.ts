@@ -2,6 +2,7 @@ import { InputError } from "../errors.ts";
 import { type Collective, membersOf, type Placement } from "../model/collective.ts";
 import { type Rounds, roundCount, roundsOf } from "../model/rounds.ts";
 import { OP_REDUCE, type StepSchedule } from "../model/step-schedule.ts";
+import { escapeOf, replaceHidden } from "../visible.ts";
 
 /** What programs in Python have in common. */
 export interface PythonSubject {
@@ -66,6 +67,13 @@ const RESERVED = new Set(
   tables tempfile torch x bool dict enumerate int len list max next print range sum tuple zip`.split(/\s+/),
 );
 
+/** Returns a text as a string of Python, whose escapes are JSON's but for characters beyond 16 bits. */
+const pythonString = (text: string): string =>
+  replaceHidden(JSON.stringify(text), (character) => {
+    const code = character.codePointAt(0) as number;
+    return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : escapeOf(character);
+  });
+
 /** Returns a text for comments and strings of any kind: other characters than those of our own names become ?. */
 const oneLine = (text: string): string => text.replace(/[^A-Za-z0-9_ .,:;@*+=<>()/-]/g, "?").slice(0, 200);
 
@@ -75,7 +83,7 @@ const oneLine = (text: string): string => text.replace(/[^A-Za-z0-9_ .,:;@*+=<>(
  */
 export function* pythonTables({ schedule, rounds, ranks, chunksPerBlock }: PythonSubject): Generator<string> {
   const { collective, topology } = schedule;
-  const names = Array.from(collective.groupMembers, (npu) => JSON.stringify(topology.nodeNames[npu]));
+  const names = Array.from(collective.groupMembers, (npu) => pythonString(topology.nodeNames[npu]));
   yield `# Rank r is the r-th of these NPUs.\nNPUS = [${names.join(", ")}]\n`;
   yield `RANKS = ${ranks}\nROOT = ${collective.rootRank}\nREDUCES = ${collective.reduces ? "True" : "False"}\n`;
   yield "# Buffers are blocks, of equal size, one after the other; a block is cut into so many chunks.\n";

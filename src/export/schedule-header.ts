@@ -3,6 +3,7 @@ import { format } from "../model/rational.ts";
 import { linksOfRoute, type RouteSet, routeCount } from "../model/routes.ts";
 import type { ScheduleHeader } from "../model/schedule.ts";
 import { linkNames, type Topology, topologyHash } from "../model/topology.ts";
+import { jsonText } from "../visible.ts";
 import { collectiveJson } from "./schedule-collective.ts";
 import { topologyJsonParts } from "./topology-json.ts";
 
@@ -34,7 +35,7 @@ export function* scheduleTopParts(
   fileFormat = "banyan-schedule",
 ): Generator<string> {
   yield `{\n  "format": "${fileFormat}",\n  "version": ${version},\n`;
-  if (about !== undefined) yield `  "about": ${JSON.stringify(about, null, 2).replaceAll("\n", "\n  ")},\n`;
+  if (about !== undefined) yield `  "about": ${jsonText(about, 2).replaceAll("\n", "\n  ")},\n`;
   yield '  "topology": ';
   yield* topologyJsonParts(topology, "  ", { hash: topologyHash(topology) });
   yield ",\n";
@@ -87,7 +88,7 @@ function originOf(collective: Collective, chunk: number): string {
 }
 
 function* routeLines(topology: Topology, routes: RouteSet): Generator<string> {
-  const names = linkNames(topology).map((name) => JSON.stringify(name));
+  const names = linkNames(topology).map((name) => jsonText(name));
   const byName = new Set(names).size === names.length;
   for (let route = 0; route < routeCount(routes); route++) {
     const links = Array.from(linksOfRoute(routes, route), (link) => (byName ? names[link] : String(link)));

@@ -1,4 +1,5 @@
 import type { InternodeSketch, IntranodeSketch, Sketch } from "../model/sketch.ts";
+import { jsonText } from "../visible.ts";
 
 /**
  * Returns a sketch as TACCL's JSON; read again for a network of as many NPUs it is the same but for its name. Relays are
@@ -16,7 +17,7 @@ export function sketchToJson(sketch: Sketch): string {
       ...(inputBytes === null ? {} : { input_size: String(inputBytes) }),
     },
   };
-  return `${JSON.stringify(file, null, 2)}\n`;
+  return `${jsonText(file, 2)}\n`;
 }
 
 function intranodeFields({ strategy, switches, policies, connections }: IntranodeSketch) {

@@ -1,6 +1,7 @@
 import { InputError } from "../errors.ts";
 import { linkCount, nodeCount, type Topology } from "../model/topology.ts";
 import { PS_PER_SECOND, toGBps } from "../model/units.ts";
+import { jsonText } from "../visible.ts";
 
 /** More nodes make a file of more than 100 MB. */
 const MAX_NODES = 4096;
@@ -33,7 +34,7 @@ export function teCclTopology(topology: Topology): string {
   const params = { name, chassis: 1, chunk_size: 1 };
   const switches = Array.from({ length: count - npuCount }, (_, i) => npuCount + i);
   return [
-    `{\n "TopologyParams": ${JSON.stringify(params)},`,
+    `{\n "TopologyParams": ${jsonText(params)},`,
     ` "capacity": [${matrix(rate, toGBps)}\n ],`,
     ` "alpha": [${matrix(latency, (ps) => (ps < 0 ? -1 : ps / PS_PER_SECOND))}\n ],`,
     ` "switch_indices": [${switches.join(", ")}]\n}\n`,

@@ -1,5 +1,6 @@
 import { linkCount, type Topology } from "../model/topology.ts";
 import { PS_PER_US, toGBps, toUs } from "../model/units.ts";
+import { jsonText } from "../visible.ts";
 
 /**
  * Returns the text of a `banyan-topology` file (version 1) that reads back to the same network, links in the same order.
@@ -21,11 +22,11 @@ export function* topologyJsonParts(
   const inner = `\n${indent}  `;
   yield "{";
   if (schema !== undefined) yield `${inner}"schema": "${schema}",`;
-  yield `${inner}"format": "banyan-topology",${inner}"version": 1,${inner}"name": ${JSON.stringify(topology.name)},`;
+  yield `${inner}"format": "banyan-topology",${inner}"version": 1,${inner}"name": ${jsonText(topology.name)},`;
   if (hash !== undefined) yield `${inner}"hash": "${hash}",`;
   if (topology.shape.length > 0) yield `${inner}"shape": [${topology.shape.join(", ")}],`;
   if (topology.sources.length > 0) {
-    yield `${inner}"sources": [${topology.sources.map((source) => `${inner}  ${JSON.stringify(source)}`).join(",")}${inner}],`;
+    yield `${inner}"sources": [${topology.sources.map((source) => `${inner}  ${jsonText(source)}`).join(",")}${inner}],`;
   }
   yield* block(inner, "nodes", nodeLines(topology), ",");
   yield* block(inner, "links", linkLines(topology), "");
@@ -46,8 +47,8 @@ function* block(inner: string, name: string, entries: Iterable<string>, end: str
 function* nodeLines(topology: Topology): Generator<string> {
   for (const [node, name] of topology.nodeNames.entries()) {
     const { group, multicast, aggregation } = topology.nodeTraits[node];
-    const fields = [`"id": ${JSON.stringify(name)}`, `"kind": "${node < topology.npuCount ? "npu" : "switch"}"`];
-    if (group !== undefined) fields.push(`"group": ${JSON.stringify(group)}`);
+    const fields = [`"id": ${jsonText(name)}`, `"kind": "${node < topology.npuCount ? "npu" : "switch"}"`];
+    if (group !== undefined) fields.push(`"group": ${jsonText(group)}`);
     if (multicast !== undefined) fields.push(`"multicast": ${multicast}`);
     if (aggregation !== undefined) fields.push(`"aggregation": ${aggregation}`);
     yield `{ ${fields.join(", ")} }`;
@@ -67,7 +68,7 @@ function* linkLines(topology: Topology): Generator<string> {
       linkTarget[next] === from &&
       linkBytesPerSecond[next] === linkBytesPerSecond[link] &&
       linkLatencyPs[next] === linkLatencyPs[link];
-    const ends = `"from": ${JSON.stringify(nodeNames[from])}, "to": ${JSON.stringify(nodeNames[to])}`;
+    const ends = `"from": ${jsonText(nodeNames[from])}, "to": ${jsonText(nodeNames[to])}`;
     const figures = `${bandwidthField(linkBytesPerSecond[link])}, ${latencyField(linkLatencyPs[link])}`;
     yield `{ ${ends}, ${figures}${both ? ', "bidirectional": true' : ""} }`;
     if (both) link++;

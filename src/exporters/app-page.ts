@@ -5,6 +5,7 @@ import { treeFlowJsonParts } from "../export/tree-flow-json.ts";
 import { aboutBytes, jsonBytesOf } from "../model/estimate.ts";
 import { withoutPhases } from "../model/schedule.ts";
 import { isTreeFlow } from "../model/tree-flow.ts";
+import { jsonText } from "../visible.ts";
 import { aboutOf } from "../words/synthesis-options.ts";
 import type { Exporter, Written } from "./exporter.ts";
 import { treesJsonBytesOf, writeShown } from "./schedule-output.ts";
@@ -31,7 +32,7 @@ interface Inside {
 }
 
 /** Returns a text as a page may hold it between the quotes of a JSON text: no `<` that could end or open an element. */
-const quoted = (text: string): string => JSON.stringify(text).slice(1, -1).replaceAll("<", "\\u003c");
+const quoted = (text: string): string => jsonText(text).slice(1, -1).replaceAll("<", "\\u003c");
 
 /** Yields the page with something inside; nothing of that is held but one part. */
 function* filled([head, tail]: readonly [string, string], { name, kind, parts }: Inside): Generator<string> {

@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { followScheme } from "./parts/scheme.ts";
+import { showVisibleTexts } from "./parts/visible-texts.ts";
 import { begin } from "./state/begin.ts";
 import { missingParts, sayMissing } from "./unsupported.ts";
 import "./style/base.css";
@@ -8,6 +9,7 @@ import "./style/controls.css";
 import "./style/page.css";
 
 followScheme();
+showVisibleTexts();
 const place = document.getElementById("app") as HTMLElement;
 const missing = missingParts();
 if (missing.length > 0) sayMissing(missing, place);

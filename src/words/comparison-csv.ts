@@ -1,4 +1,5 @@
 import type { ComparisonRow } from "../compare.ts";
+import { csvCell } from "./csv-cell.ts";
 
 const COLUMNS = [
   "sizeBytes",
@@ -15,6 +16,6 @@ const COLUMNS = [
 
 /** Returns the rows of a comparison as CSV; what there is not is empty. */
 export function comparisonCsv(rows: readonly ComparisonRow[]): string {
-  const lines = rows.map((row) => COLUMNS.map((column) => row[column] ?? "").join(","));
+  const lines = rows.map((row) => COLUMNS.map((column) => csvCell(row[column])).join(","));
   return `${[COLUMNS.join(","), ...lines].join("\n")}\n`;
 }

@@ -6,7 +6,7 @@ import type { Context } from "../../src/cli/context.ts";
 import { failureOf } from "../../src/cli/failure.ts";
 import { outputFile } from "../../src/cli/output-file.ts";
 import { progressDisplay, progressLine } from "../../src/cli/progress.ts";
-import { showsColors, styleOf } from "../../src/cli/style.ts";
+import { finished, showsColors, styleOf } from "../../src/cli/style.ts";
 import { aligned } from "../../src/cli/text.ts";
 import { InfeasibleError } from "../../src/errors.ts";
 import { grouped, percent, roundedSize, significant } from "../../src/words/amounts.ts";
@@ -74,7 +74,13 @@ describe("words and numbers", () => {
     expect(showsColors({ isTTY: false }, {})).toBe(false);
     expect(showsColors({ isTTY: true }, { NO_COLOR: "1" })).toBe(false);
     expect(showsColors({ isTTY: true }, { TERM: "dumb" })).toBe(false);
-    expect([styleOf(false).good("x"), styleOf(true).good("x")]).toEqual(["x", "\u001b[32mx\u001b[39m"]);
+    const shown = [false, true].map((colors) => finished(styleOf(colors).good("x")));
+    expect(shown).toEqual(["x", "\u001b[32mx\u001b[39m"]);
+  });
+  it("lets no name bring colours of its own, on a terminal with colours either", () => {
+    const name = "\u001b[32mcorrect\u001b[39m\nx";
+    const escaped = "\\u001b[32mcorrect\\u001b[39m\\nx";
+    expect(finished(`${styleOf(true).bad(name)} ${name}`)).toBe(`\u001b[31m${escaped}\u001b[39m ${escaped}`);
   });
 });
 

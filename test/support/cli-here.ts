@@ -6,13 +6,14 @@ import { failureJson, failureLines, failureOf } from "../../src/cli/failure.ts";
 import { readCommandLine } from "../../src/cli/program.ts";
 import { COMMANDS } from "../../src/cli/protocol.ts";
 import { styleOf } from "../../src/cli/style.ts";
+import { visible } from "../../src/visible.ts";
 import type { Ran } from "./cli.ts";
 
 /**
  * Runs command lines in this process, without the threads of the command (cli.ts starts it as a process of its own): 0.3 s
  * sooner each. Progress is not shown.
  */
-async function banyanHere(argv: readonly string[]): Promise<Ran> {
+export async function banyanHere(argv: readonly string[]): Promise<Ran> {
   let [out, err] = ["", ""];
   const note = (text: string): void => {
     err += `banyan: ${text}\n`;
@@ -31,7 +32,7 @@ async function banyanHere(argv: readonly string[]): Promise<Ran> {
       return true;
     },
     note: (text: string) => {
-      if (!quiet) note(text);
+      if (!quiet) note(visible(text));
     },
     progress: () => undefined,
     uninterrupted: <T>(work: () => T): T => work(),

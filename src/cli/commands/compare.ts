@@ -7,6 +7,7 @@ import { busFactor, collectiveName, type NamedCollective } from "../../model/col
 import type { Topology } from "../../model/topology.ts";
 import { formatSize, parseSize } from "../../model/units.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
+import { jsonText } from "../../visible.ts";
 import { count, percent, significant, timeText } from "../../words/amounts.ts";
 import { membershipOf } from "../../words/collective-options.ts";
 import { comparisonCsv } from "../../words/comparison-csv.ts";
@@ -17,7 +18,7 @@ import { withEngine } from "../engine.ts";
 import { gainLines } from "../gain-lines.ts";
 import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
-import type { Style } from "../style.ts";
+import { finished, type Style } from "../style.ts";
 import { networkText } from "../synthesis-report.ts";
 import { table } from "../table.ts";
 import { fitted, labelled, leftOutLines } from "../text.ts";
@@ -79,7 +80,7 @@ function textIn(
   const run = { collective, ranks: ranksOf(context, topology), network: topology.name, version, rows };
   switch (format) {
     case "json":
-      return `${JSON.stringify(comparison, null, 2)}\n`;
+      return `${jsonText(comparison, 2)}\n`;
     case "csv":
       return comparisonCsv(rows);
     case "nccl-tests":
@@ -95,7 +96,7 @@ function textIn(
       return text;
     }
     case "table":
-      return `${report(comparison, context).flatMap(fitted).join("\n")}\n`;
+      return `${report(comparison, context).map(finished).flatMap(fitted).join("\n")}\n`;
   }
 }
 

@@ -20,7 +20,7 @@ import { simulateProgram } from "../../simulate/program.ts";
 import { verifyProgram } from "../../verify/program.ts";
 import { NETWORK_OPTIONS } from "../../words/options.ts";
 import { oneOf, refuseOptions, textOf } from "../../words/values.ts";
-import { type Context, outJson } from "../context.ts";
+import { type Context, outJson, outRows } from "../context.ts";
 import { readText } from "../input-file.ts";
 import { networkOf } from "../network.ts";
 import { type ProgramFile, programFileOf, targetOf } from "../program-files.ts";
@@ -131,6 +131,10 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     lines = scheduleLines(context, file, await scheduleOf(context, file));
   }
   if (json) outJson(context, { schema: "banyan/explanation@1", file, lines, selected });
-  else context.out(`${["", ...lines].map((line) => `  ${line}`.trimEnd()).join("\n")}\n`);
+  else
+    outRows(
+      context,
+      ["", ...lines].map((line) => `  ${line}`.trimEnd()),
+    );
   return 0;
 }

@@ -4,7 +4,7 @@ import { sizesAsked, writeSizes } from "../../exporters/sizes.ts";
 import { synthesized } from "../../exporters/subject.ts";
 import { roundedSize } from "../../words/amounts.ts";
 import { textOf } from "../../words/values.ts";
-import { type Context, outJson } from "../context.ts";
+import { type Context, outJson, outRows } from "../context.ts";
 import { worldOf } from "../export-world.ts";
 import { networkOf } from "../network.ts";
 import { subjectOf } from "../subject.ts";
@@ -32,7 +32,6 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     : await exportTo(exporter, world, await subjectOf(context, file, (topology) => make(world, topology)), path);
   if (json)
     outJson(context, { schema: "banyan/export@1", file, to: exporter.name, output: path, ...facts, bytes, notes });
-  else if (!quiet)
-    context.out([`${path}: ${what}, ${roundedSize(bytes)}`, ...notes.map((note) => `  ${note}`), ""].join("\n"));
+  else if (!quiet) outRows(context, [`${path}: ${what}, ${roundedSize(bytes)}`, ...notes.map((note) => `  ${note}`)]);
   return 0;
 }

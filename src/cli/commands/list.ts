@@ -4,9 +4,10 @@ import { didYouMean } from "../../model/closest.ts";
 import { CONSTRUCTION_FORMS } from "../../model/direct/parse.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
 import { formatBandwidth } from "../../model/units.ts";
+import { textWidth } from "../../visible.ts";
 import { refuseOptions, textOf } from "../../words/values.ts";
 import { ALGORITHM_LISTING } from "../algorithm-listing.ts";
-import { type Context, outJson } from "../context.ts";
+import { type Context, outJson, outRows } from "../context.ts";
 import type { Listing, Row } from "../listing.ts";
 import { networkOf } from "../network.ts";
 import { table } from "../table.ts";
@@ -134,7 +135,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     outJson(context, { schema: "banyan/list@1", what, items: found });
     return 0;
   }
-  context.out(`${linesOf(listing, found, context).join("\n")}\n`);
+  outRows(context, linesOf(listing, found, context));
   return 0;
 }
 
@@ -170,6 +171,6 @@ function tableOf({ columns, widths }: Listing, rows: readonly Row[], { style }: 
   return lines.map((line) => `  ${line}`.trimEnd());
 }
 
-const lengthsOf = (cell = ""): number[] => cell.split("\n").map((line) => line.length);
+const lengthsOf = (cell = ""): number[] => cell.split("\n").map(textWidth);
 
 const wrappedCell = (text: string, width = Number.POSITIVE_INFINITY): string => wrapped(text, width).join("\n");

@@ -7,7 +7,7 @@ import { parseSize } from "../../model/units.ts";
 import { count, roundedSize, timeText } from "../../words/amounts.ts";
 import { programText } from "../../words/program-text.ts";
 import { oneOf, textOf, wholeNumber } from "../../words/values.ts";
-import { type Context, outJson } from "../context.ts";
+import { type Context, outJson, outRows } from "../context.ts";
 import { nameOf } from "../input-file.ts";
 import { programFile, programJson } from "../program-files.ts";
 import { MOST_THREADS, runProgram } from "../run-program.ts";
@@ -55,7 +55,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     });
   } else if (!context.quiet || !good) {
     const title = `${nameOf(file)}: ${programText(program)}, ${roundedSize(sizeBytes)} of ${type}`;
-    context.out(`${[title, ...calls.flatMap((call) => callLines(context, program, call))].join("\n")}\n`);
+    outRows(context, [title, ...calls.flatMap((call) => callLines(context, program, call))]);
   }
   return good ? 0 : 1;
 }

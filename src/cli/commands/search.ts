@@ -1,8 +1,9 @@
 import { frontierSvg } from "../../export/svg-frontier.ts";
 import { type SearchReport, search } from "../../search.ts";
 import { type SweepRow, sweep } from "../../search-sweep.ts";
+import { jsonText } from "../../visible.ts";
 import { textOf } from "../../words/values.ts";
-import { type Context, outJson } from "../context.ts";
+import { type Context, outJson, outRows } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { outputFile } from "../output-file.ts";
 import { openSearchCache } from "../search-cache.ts";
@@ -31,9 +32,9 @@ async function runSearch(context: Context): Promise<number> {
   );
   cache.save();
   for (const { isPlot, file } of outputs)
-    file.write(isPlot ? frontierSvg(plotOf(report), {}) : [`${JSON.stringify(report, null, 2)}\n`]);
+    file.write(isPlot ? frontierSvg(plotOf(report), {}) : [`${jsonText(report, 2)}\n`]);
   if (json) outJson(context, report);
-  else if (!quiet || outputs.length === 0) context.out(`${searchReport(report, context).join("\n")}\n`);
+  else if (!quiet || outputs.length === 0) outRows(context, searchReport(report, context));
   return report.rows.some(({ verdict }) => verdict?.outcome === "worse") ? 1 : 0;
 }
 
@@ -60,9 +61,9 @@ async function runSweep(context: Context): Promise<number> {
     for await (const row of sweep(engine, degrees, maxNodes, bidirectional, hooks)) rows.push(row);
   }).finally(cache.save); // an interrupted sweep goes on where it was
   const report = { schema: "banyan/networks@1", degrees, maxNodes, bidirectional, rows };
-  if (output !== undefined) output.write([`${JSON.stringify(report)}\n`]);
+  if (output !== undefined) output.write([`${jsonText(report)}\n`]);
   if (json) outJson(context, report);
-  else if (!quiet || output === undefined) context.out(`${sweepReport(degrees, maxNodes, rows).join("\n")}\n`);
+  else if (!quiet || output === undefined) outRows(context, sweepReport(degrees, maxNodes, rows));
   return 0;
 }
 

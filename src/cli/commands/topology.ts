@@ -4,7 +4,7 @@ import { linkCount } from "../../model/topology.ts";
 import { runnerFor } from "../../runner.ts";
 import { bfbFacts } from "../../synthesize/bfb/facts.ts";
 import { textOf } from "../../words/values.ts";
-import type { Context } from "../context.ts";
+import { type Context, outRows } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { outputFile } from "../output-file.ts";
@@ -32,7 +32,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
         dispose();
       }
     });
-    context.out(`${describeTopology(topology, context.style, { file: output?.path, broadcast }).join("\n")}\n`);
+    outRows(context, describeTopology(topology, context.style, { file: output?.path, broadcast }));
   }
   return 0;
 }

@@ -1,12 +1,15 @@
+import { visible, visibleLines } from "../../visible.ts";
+
 /** Text of SVG: escaping, numbers, and the frame that all pictures share. */
 
-/** Returns the text with what XML and HTML reserve escaped, and characters that XML forbids replaced. */
-export function escaped(text: string): string {
-  return text.replace(RESERVED, (character) => ENTITIES[character] ?? "\ufffd");
-}
+/** Returns a text in one line for people as SVG and HTML hold it, hidden characters as their escapes. */
+export const escaped = (text: string): string => entities(visible(text));
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what XML forbids
-const RESERVED = /[&<>"'\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+/** Returns the same of a text of several lines. */
+export const escapedLines = (text: string): string => entities(visibleLines(text));
+
+const entities = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]);
+
 const ENTITIES: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",

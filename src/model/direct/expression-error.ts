@@ -1,4 +1,5 @@
 import { InputError } from "../../errors.ts";
+import { replaceHidden, textWidth } from "../../visible.ts";
 
 /** Characters of an expression that are shown before and after the place of a mistake. */
 const AROUND = 50;
@@ -33,6 +34,8 @@ function caretUnder(text: string, at: number): string {
   const from = Math.max(0, at - AROUND);
   const to = Math.min(text.length, at + AROUND);
   const before = from > 0 ? "..." : "";
-  const line = text.slice(from, to).replace(/[\p{Cc}\s]/gu, " ");
-  return `  ${before}${line}${to < text.length ? "..." : ""}\n  ${" ".repeat(before.length + at - from)}^`;
+  const blank = (part: string): string => replaceHidden(part, () => " ").replace(/\s/g, " ");
+  const [left, right] = [blank(text.slice(from, at)), blank(text.slice(at, to))];
+  const after = to < text.length ? "..." : "";
+  return `  ${before}${left}${right}${after}\n  ${" ".repeat(before.length + textWidth(left))}^`;
 }

@@ -1,3 +1,4 @@
+import { visible } from "../../visible.ts";
 import type { NetworkView } from "../protocol.ts";
 import { type Camera, meets, type Region } from "./camera.ts";
 import type { NetworkMarks } from "./marks.ts";
@@ -15,8 +16,9 @@ const LETTER = 0.6;
 
 /** Returns the last letters of a text, at most `most`, for names differ there; "" where hardly any fit. */
 export function shortened(text: string, most: number): string {
-  const letters = [...text];
-  if (letters.length <= most) return text;
+  const shown = visible(text);
+  const letters = [...shown];
+  if (letters.length <= most) return shown;
   return most < 3 ? "" : `…${letters.slice(letters.length - most + 1).join("")}`;
 }
 
@@ -73,7 +75,7 @@ function paintNodeNames(
     const isNpu = node < npuCount;
     const wide = (isNpu ? 1.8 * radius : 2 * halfWidth[node] - 4) * k;
     const tall = (isNpu ? 0.95 * radius : halfHeight) * k;
-    const name = nodeNames[node];
+    const name = visible(nodeNames[node]);
     const type = Math.min(MOST_TYPE, tall, Math.max(LEAST_TYPE, wide / (LETTER * [...name].length)));
     if (type < LEAST_TYPE) continue;
     const text = shortened(name, Math.floor(wide / (LETTER * type) + 0.3));
@@ -112,7 +114,7 @@ function paintTexts(
     const text = marked.get(node)?.text;
     if (text === undefined || text === "") continue;
     const [atX, atY] = [(x[node] + halfWidth[node]) * k + left + 4, y[node] * k + top];
-    context.strokeText(text, atX, atY);
-    context.fillText(text, atX, atY);
+    context.strokeText(visible(text), atX, atY);
+    context.fillText(visible(text), atX, atY);
   }
 }

@@ -25,7 +25,7 @@ export function Alert() {
     <div role="alert">
       {isHere && (
         <div class="alert">
-          <p>
+          <p data-lines>
             <b>{isOfAddress ? "The address asks for what cannot be." : HEADINGS[wrong.failure.kind]}</b>{" "}
             {sentenceOf(wrong.failure)}
             {advice !== null && <span class="alert-advice"> {advice}</span>}

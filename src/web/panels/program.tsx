@@ -42,7 +42,7 @@ export function Program({ opened }: { readonly opened: OpenedProgram }) {
       )}
       <ProgramOnNetwork opened={opened} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys */}
-      <section class="program-words lines" tabIndex={0} aria-label="What the program does">
+      <section class="program-words lines" data-lines tabIndex={0} aria-label="What the program does">
         {explanation}
       </section>
       {isSaving.value && <Downloads onClose={() => (isSaving.value = false)} />}

@@ -1,5 +1,6 @@
 import { effect } from "@preact/signals";
 import { formatTime } from "../../model/units.ts";
+import { visible } from "../../visible.ts";
 import { busy, made, network, program } from "../state/store.ts";
 
 /** Returns what the window is called now. */
@@ -19,5 +20,5 @@ function titleNow(): string {
 /** Keeps the window's name; returns what ends that. */
 export const followTitle = (): (() => void) =>
   effect(() => {
-    document.title = titleNow();
+    document.title = visible(titleNow());
   });

@@ -29,7 +29,7 @@ export function Field({ label, flag, hint, error = null, children }: FieldProps)
         {flag !== undefined && <span class="field-flag">{flag}</span>}
       </div>
       {children({ id, "aria-describedby": `${id}-error ${id}-hint`, "aria-invalid": error !== null })}
-      <div id={`${id}-error`} class="field-error" aria-live="polite">
+      <div id={`${id}-error`} class="field-error" data-lines aria-live="polite">
         {error}
       </div>
       {hint !== undefined && (

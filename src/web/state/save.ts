@@ -1,3 +1,4 @@
+import { visible } from "../../visible.ts";
 import type { GivenFile } from "../protocol.ts";
 
 /**
@@ -9,7 +10,7 @@ export async function saveFile({ name, content }: GivenFile): Promise<void> {
   const address = URL.createObjectURL(content);
   const link = document.createElement("a");
   link.href = address;
-  link.download = name;
+  link.download = visible(name);
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

@@ -1,11 +1,20 @@
+import { escapeOf, replaceHidden, visible } from "../../visible.ts";
 import type { Options } from "../../words/options.ts";
 import type { MakeWish } from "../protocol.ts";
 
 /** What no shell takes for anything but itself. */
 const PLAIN = /^[\w@%+=:,./-]+$/;
 
-/** Returns a word as a shell takes it. */
-const quoted = (word: string): string => (PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+/** Returns a hidden character as bash and zsh have it between $' and '. */
+const shellEscape = (character: string): string =>
+  character.length > 1 ? `\\U${character.codePointAt(0)?.toString(16).padStart(8, "0")}` : escapeOf(character);
+
+/** Returns a word as a shell takes it, hidden characters as escapes: what is pasted must not end the line. */
+function quoted(word: string): string {
+  if (PLAIN.test(word)) return word;
+  if (visible(word) === word) return `'${word.replaceAll("'", "'\\''")}'`;
+  return `$'${replaceHidden(word.replace(/['\\]/g, "\\$&"), shellEscape)}'`;
+}
 
 /** "timeLimit" is --time-limit. */
 const optionName = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

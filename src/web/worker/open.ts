@@ -2,6 +2,7 @@ import { explainProgram } from "../../explain/program.ts";
 import type { Program } from "../../model/program.ts";
 import { verifyProgram } from "../../verify/program.ts";
 import { KEPT } from "../../verify/violation.ts";
+import { visible } from "../../visible.ts";
 import type { Options } from "../../words/options.ts";
 import type { GivenFile, Opened } from "../protocol.ts";
 import { askedBy } from "./asked-by.ts";
@@ -44,7 +45,7 @@ function openedProgram(name: string, program: Program, { progress }: Tools): Ope
   return {
     kind: "program",
     name,
-    explanation: explainProgram(program).join("\n"),
+    explanation: explainProgram(program).map(visible).join("\n"),
     rankCount: program.rankCount,
     verified: verdict.violationCount === 0,
     violationCount: verdict.violationCount,

@@ -1,8 +1,9 @@
 import type { Comparison } from "../../../compare.ts";
+import { jsonText } from "../../../visible.ts";
 import { plainName } from "../../../words/file-name.ts";
 
 /** Returns a comparison as `banyan compare --json` prints it. */
-export const jsonOf = (comparison: Comparison): string => `${JSON.stringify(comparison, null, 2)}\n`;
+export const jsonOf = (comparison: Comparison): string => `${jsonText(comparison, 2)}\n`;
 
 /** Returns a file's name without its ending: "dgx-a100-2.allgather.comparison". */
 export const fileStem = ({ topology: { name }, collective }: Pick<Comparison, "topology" | "collective">): string =>

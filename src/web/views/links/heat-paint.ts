@@ -1,3 +1,4 @@
+import { visible } from "../../../visible.ts";
 import type { Matrix } from "./matrix.ts";
 
 /** Part of the matrix that is shown: cells from `left` and `top` on (fractions too), `cell` pixels each. */
@@ -52,9 +53,11 @@ const MOST_CELL = 34;
 const NAME_PIXELS = 6.4;
 const MOST_NAME = 14;
 
-/** Returns a name cut in its middle, so that its number is seen. */
-export const short = (name: string): string =>
-  name.length <= MOST_NAME ? name : `${name.slice(0, MOST_NAME - 6)}…${name.slice(-5)}`;
+/** Returns a name to be drawn, cut in its middle, so that its number is seen. */
+export function short(name: string): string {
+  const text = visible(name);
+  return text.length <= MOST_NAME ? text : `${text.slice(0, MOST_NAME - 6)}…${text.slice(-5)}`;
+}
 
 /** Returns how a matrix is laid out in a picture so wide, at most so high. */
 export function frameOf({ rows, columns }: Matrix, width: number, mostHeight: number): Frame {

@@ -1,3 +1,4 @@
+import { visible } from "../../../visible.ts";
 import { onScheme, type Palette, paletteOf } from "../../draw/palette.ts";
 import { paintRows } from "./gantt-paint.ts";
 import type { Rows } from "./gantt-rows.ts";
@@ -37,15 +38,16 @@ const TICK_APART = 90;
 
 /** Returns how wide the names of rows are drawn in a chart of a width. */
 export function namesWidth({ names }: Rows, width: number): number {
-  const longest = names.reduce((most, name) => Math.max(most, name.length), 2);
+  const longest = names.reduce((most, name) => Math.max(most, visible(name).length), 2);
   return Math.round(Math.min(MOST_NAMES, width * NAMES_SHARE, longest * CHARACTER + 12));
 }
 
-/** Returns a name in so many characters, without its middle where it is longer. */
+/** Returns a name to be drawn in so many characters, without its middle where it is longer. */
 export function shortened(name: string, characters: number): string {
-  if (name.length <= characters) return name;
+  const text = visible(name);
+  if (text.length <= characters) return text;
   const kept = Math.max(1, characters - 1);
-  return `${name.slice(0, Math.ceil(kept / 2))}\u2026${name.slice(name.length - Math.floor(kept / 2))}`;
+  return `${text.slice(0, Math.ceil(kept / 2))}\u2026${text.slice(text.length - Math.floor(kept / 2))}`;
 }
 
 /** Paints the rows and the ruler above them, in the next frame after something changed. */
