@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { InputError } from "../errors.ts";
 import { closest } from "../model/closest.ts";
@@ -8,7 +8,7 @@ import type { Topology } from "../model/topology.ts";
 import type { Options } from "../words/options.ts";
 import { topologyOptions } from "../words/topology-options.ts";
 import { degradations, listOf, textOf } from "../words/values.ts";
-import { headOf, nameOf, openSource, STANDARD_INPUT, textFrom } from "./input-file.ts";
+import { headOf, nameOf, openSource, STANDARD_INPUT, statOf, textFrom } from "./input-file.ts";
 
 /** Returns what a text that is neither a file nor a preset was perhaps meant to be: a file's or a preset's name. */
 function near(text: string): string {
@@ -36,7 +36,7 @@ function near(text: string): string {
 async function given(text: string, options: Options): Promise<Topology> {
   const open = topologyOptions(options);
   const preset = looksLikePreset(text);
-  const stats = text === STANDARD_INPUT ? null : statSync(text, { throwIfNoEntry: false });
+  const stats = text === STANDARD_INPUT ? null : statOf(text, "the topology");
   if (stats !== null && (stats === undefined ? !preset : stats.isDirectory() && !preset)) {
     if (stats !== undefined) throw new InputError("the topology", "a file or a preset, not a folder,", text);
     const expected = `a file that exists or a preset (see \`banyan list presets\`${near(text)})`;

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { InputError } from "../errors.ts";
 import { readProgram } from "../import/program.ts";
@@ -10,10 +10,11 @@ import type { ProgramViolation } from "../verify/program-violation.ts";
 import { count } from "../words/amounts.ts";
 import { programText } from "../words/program-text.ts";
 import { type Context, outJson } from "./context.ts";
+import { statOf } from "./input-file.ts";
 import { programJson, refuseNetwork, targetOf, textUnlessBys } from "./program-files.ts";
 
 /** Whether a name is that of a folder. */
-export const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+export const isFolder = (path: string): boolean => statOf(path, "the file")?.isDirectory() === true;
 
 /** Violations of one file that are shown; --json has all. */
 const SHOWN = 5;

@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "../model/checksum.ts";
 import { EVALUATIONS_VERSION, type Evaluated, type Evaluations } from "../synthesize/finder/evaluated.ts";
 import type { Context } from "./context.ts";
+import { readText, statOf } from "./input-file.ts";
 import { outputFile } from "./output-file.ts";
 
 /** What searches for networks evaluated, kept on disk for the next ones. A cache never is a reason to fail. */
@@ -47,10 +48,10 @@ export function openSearchCache(context: Context): SearchCache {
 function readCache(context: Context, path: string): Evaluations {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    if (statOf(path, "the cache") === undefined) return new Map();
+    text = readText(path, "the cache");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-      context.note(`the cache ${path} cannot be read: ${(error as Error).message}`);
+    context.note(`the cache ${path} cannot be read: ${(error as Error).message}`);
     return new Map();
   }
   const evaluations = evaluationsOf(text);

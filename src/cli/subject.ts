@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import { InputError } from "../errors.ts";
 import type { ScheduleSubject, Subject } from "../exporters/subject.ts";
 import { algorithmTold } from "../import/made-by.ts";
@@ -9,7 +8,7 @@ import { algorithmOfFile } from "../report-file.ts";
 import { MAKING_OPTIONS } from "../words/options.ts";
 import { refuseOptions, textOf } from "../words/values.ts";
 import type { Context } from "./context.ts";
-import { nameOf, openSource, STANDARD_INPUT } from "./input-file.ts";
+import { nameOf, openSource, STANDARD_INPUT, statOf } from "./input-file.ts";
 import { networkOf } from "./network.ts";
 import { refuseNetwork, textUnlessBys } from "./program-files.ts";
 import { scheduleOf } from "./schedule-file.ts";
@@ -27,7 +26,7 @@ export async function subjectOf(
   argument: string,
   make: (topology: Topology) => Promise<ScheduleSubject>,
 ): Promise<Subject> {
-  const isFile = argument === STANDARD_INPUT || statSync(argument, { throwIfNoEntry: false })?.isFile() === true;
+  const isFile = argument === STANDARD_INPUT || statOf(argument, "the file")?.isDirectory() === false;
   if (isFile) {
     const text = textUnlessBys(argument, "the file");
     if (text !== null && looksLikeProgram(text)) {

@@ -1,0 +1,101 @@
+// Numbers and lists on the command line that stand for more than anybody means.
+const NINES = "9".repeat(190);
+const SYNTH = "banyan synth mesh:3x3 --collective allgather";
+const list = (count, of) => Array.from({ length: count }, (_, i) => of(i)).join(",");
+/** A list too long for one argument of a system goes through xargs' limit: 120,000 characters. */
+const LONG = 20_000;
+
+const presets = [
+  ...["mesh", "torus", "grid", "ring", "line", "fc", "switch", "hypercube", "shifted-ring", "dbt", "dgx2", "ndv2", "p5", "hgx-b300"].map(
+    (name) => `${name}:${NINES}`,
+  ),
+  ...["ring:1e9", "ring:999999999", "line:999999999", "mesh:100000x100000", "torus:46341x46341", "mesh:65536x65536x65536"],
+  ...["hypercube:40", "hypercube:31", "hypercube:64", "fc:100000", "fc:1000000", "fc:30000", "switch:999999999", "dgx-a100:100000000"],
+  ...["circulant:1000000000,1", "circulant:100000,1,2", `circulant:100,${list(LONG, (i) => i + 1)}`, "dragonfly:100000x100000"],
+  ...["dragonfly:1000x1000000000", "fat-tree:100000x100000", "fat-tree:1000000000x8,leaf=1", "fat-tree:8x1000000000", "dbt:1000000000"],
+  ...["shifted-ring:1000000000", "mi250:1000000000", "tpu-v4:10000x10000x10000", "tpu-v3:100000x100000", "ring:1000*ring:1000*ring:1000"],
+  ...["ring:100000*fc:100000", "fc:5000*fc:5000", `mesh:${Array.from({ length: 500 }, () => 2).join("x")}`, `mesh:${Array.from({ length: 2000 }, () => 1).join("x")}`],
+  ...[Array.from({ length: 2000 }, () => "ring:2").join("*"), `ring:4@${NINES}GB/s`, `ring:4@1e-${NINES}`, `ring:4@50GB/s,${NINES}s`],
+].map((preset) => ({ name: `preset ${preset.slice(0, 30)}`, command: `banyan topology '${preset}'` }));
+
+const constructions = [
+  ...["L40(K(4,4))", "L30(K(4))", "L999999999(K(4,4))", "K(4)^40", "K(4)^999999999", "K(2)^30", "K(100000)", "K(100000,100000)"],
+  ...["K(4)*1000000000", "H(40,4)", "H(2,100000)", "Kautz(4,40)", "Kautz(100000,2)", "Kautz(2,999999999)", "Pi(4,1000000000)"],
+  ...["Pi(100000,1000000)", "C(1000000000,{1,2})", `C(100,{${list(LONG, (i) => i + 1)}})`, "MultiC(1000000000,100,{1})", "DC(1000000000,{1})"],
+  ...["Cayley(1000000,1000000,1,{1})", "Cayley(7,3,2,{1,2})", "BiRing(1000000000,4)", "UniRing(1000000000,1000000000)", "DBJ(2,40)", "DBJ(1000000,3)"],
+  ...["Paley(1000000007)", "Paley(1000003)", "J(40,20)", "J(1000000,2)", "J(1000000000,500000000)", "Odd(30)", "Odd(999999999)", "DoubledOdd(40)"],
+  ...["PG(2,1000003)", "PG(2,65537)", "AG(2,1000003)", "GQ(10007,10007)", "GH(1009,1009)", "Crown(1000000000)", "Q(40)", "Q(999999999)", "TQ(40)"],
+  ...["Torus(100000,100000)", `Torus(${list(300, () => 2)})`, "TwistedTorus(100000,200000)", "SkewTorus(100000,100000,{1})"],
+  ...["K(1000) x K(1000) x K(1000)", "T(T(K(100000)))", "Bi(L30(K(4)))", "C(1000003,{1,2})^2", "K(3)*100000", "(((K(4)^5)^5)^5)^5"],
+  ...[`${"L(".repeat(10_000)}K(4)${")".repeat(10_000)}`, `${"T(".repeat(30_000)}K(4)${")".repeat(30_000)}`, Array.from({ length: 5000 }, () => "K(2)").join(" x ")],
+  ...[`${"(".repeat(50_000)}`, `K(${NINES})`, `L${NINES}(K(4))`, `K(4)^${NINES}`, `Diamond${"^2".repeat(100)}`, `K(1)^${"9".repeat(15)}`, `K(2)*${"9".repeat(15)}`],
+].map((text) => ({ name: `construction ${text.slice(0, 30)}`, command: `banyan topology '${text}'` }));
+
+const numbers = [
+  ...["chunks", "size", "root", "group", "seed", "trials", "switch-degree", "k", "time-limit", "without"].map((o) => `${SYNTH} --${o} ${NINES}`),
+  ...["1e9", "2147483647", "1000000", "9007199254740991"].map((n) => `${SYNTH} --chunks ${n}`),
+  ...["ring", "direct", "rhd", "bruck", "nccl", "bfb", "themis", "mcf", "sccl", "taccl", "tacos-ilp", "forestcoll", "blink", "multitree"].map(
+    (algorithm) => `${SYNTH} --chunks 1000000000 --algorithm ${algorithm}`,
+  ),
+  "banyan synth ring:8 --collective allreduce --algorithm forestcoll --chunks 1000000000",
+  "banyan synth ring:8 --collective allreduce --algorithm forestcoll --k 1000000000",
+  "banyan synth ring:8 --collective allreduce --algorithm forestcoll --k 999999",
+  "banyan synth ring:8 --collective allgather --algorithm themis --chunks 999999999",
+  "banyan synth dgx2:2 --collective allgather --algorithm sccl --chunks 10000",
+  "banyan synth dgx2:2 --collective allgather --switch-degree 999999999",
+  "banyan synth switch:2000 --collective broadcast --switch-degree 1999",
+  "banyan bound mesh:3x3 --collective allgather --chunks 1000000000",
+  "banyan bound mesh:3x3 --collective alltoall --chunks 238609294",
+  `banyan bound mesh:3x3 --collective allgather --group ${list(LONG, () => 1)}`,
+  `banyan bound mesh:100x100 --collective allgather --group '${Array.from({ length: 5000 }, (_, i) => `${2 * i},${2 * i + 1}`).join(";")}'`,
+  `banyan bound mesh:3x3 --collective allgather --group '${";".repeat(100_000)}'`,
+  `banyan topology mesh:3x3 --without ${list(LONG, (i) => i)}`,
+  `banyan topology mesh:100x100 --without ${list(9000, (i) => i)}`,
+  `banyan topology mesh:100x100 --without ${list(9000, (i) => `${i}>${i + 1}`)}`,
+  `banyan topology mesh:150x150 --degrade ${list(9000, (i) => `${i}=0.5`)}`,
+  `banyan topology fc:300 --degrade ${list(9000, (i) => `${i % 300}=0.5`)}`,
+  `banyan topology ring:4 --degrade ${list(LONG, () => "0=0.999")}`,
+  `banyan topology ring:4 --degrade 0=1e-${NINES}`,
+  `banyan topology ring:4 --degrade 0=0.${NINES}`,
+  `banyan topology ring:4 --assume ${list(10_000, () => "nic=1GB/s")}`,
+  `banyan compare mesh:3x3 --collective allgather --sizes ${list(LONG, () => "1MiB")}`,
+  `banyan compare mesh:3x3 --collective allgather --sizes ${list(LONG, (i) => i + 1)}`,
+  `banyan compare mesh:3x3 --collective allgather --sizes 1MiB --algorithms ${list(LONG, () => "ring")}`,
+  `banyan compare mesh:3x3 --collective allgather --sizes ${NINES}`,
+  "banyan compare mesh:3x3 --collective allgather --sizes 1MiB --chunks 1000000000",
+  "banyan search --nodes 1000000000 --degree 4",
+  `banyan search --nodes ${NINES} --degree 4`,
+  "banyan search --nodes 100 --degree 1000000000",
+  "banyan search --nodes 10000 --degree 9999",
+  "banyan search --all --max-nodes 1000000000",
+  `banyan search --all --degrees ${list(LONG, (i) => i + 1)}`,
+  `banyan search --nodes 8 --degree 2 --size ${list(LONG, (i) => `${i + 1}:1`)}`,
+  `banyan search --nodes 8 --degree 2 --size 1MiB:${NINES}`,
+  `banyan search --nodes 8 --degree 2 --alpha ${NINES}us`,
+  `banyan run p.json --size ${NINES}`,
+  "banyan run p.json --size 1000GiB",
+  "banyan run s.xml --size 999TiB",
+  "banyan simulate s.xml --topology ring:3 --size 999TiB",
+  `banyan simulate s.xml --topology ring:3 --size ${NINES}`,
+  "banyan simulate f.json --chunks 1000000000",
+  "banyan simulate f.json --chunks 9007199254740991",
+  "banyan export s.json --to msccl-xml -o x.xml --instances 1000000000",
+  "banyan export s.json --to mscclpp-json -o x.json --instances 1000000000",
+  "banyan export f.json --to msccl-xml -o x.xml --parts 1000000000",
+  "banyan export f.json --to msccl-xml -o x.xml --thread-blocks 1000000000",
+  "banyan export f.json --to steps -o x.json --chunks 1000000000",
+  "banyan export fc:3000 --to svg -o x.svg --collective allgather --algorithm direct",
+  "banyan export torus:300x300 --to dot -o x.dot",
+  `banyan serve --port ${NINES}`,
+  `banyan serve s.json --port 0 --host ${"a".repeat(100_000)}`,
+  `banyan ${"x".repeat(100_000)}`,
+  `banyan synth ${"x".repeat(100_000)}`,
+  `banyan synth mesh:3x3 --collective ${"x".repeat(100_000)}`,
+  `banyan synth mesh:3x3 --algorithm ${"x".repeat(100_000)} --collective allgather`,
+  `banyan synth mesh:3x3 --collective allgather --${"x".repeat(100_000)}`,
+  `banyan synth mesh:3x3 --collective allgather --threads ${NINES}`,
+  `banyan synth mesh:3x3 --collective allgather --threads 999999999`,
+  `banyan synth torus:40x40 --collective allgather --size 1B`,
+].map((command) => ({ name: command.replace("banyan ", "").slice(0, 60), command }));
+
+export const optionCases = [...presets, ...constructions, ...numbers];
