@@ -1,3 +1,7 @@
+/** Returns a sentence with its longest numbers cut: nobody reads 190 digits. */
+const withShortNumbers = (sentence: string): string =>
+  sentence.replace(/\d{40,}/g, (digits) => `${digits.slice(0, 12)}... (${digits.length} digits)`);
+
 /** Returns a value as JSON; "an object" where it cannot be (cycles, thousands of levels). */
 function objectText(value: object): string {
   try {
@@ -9,12 +13,13 @@ function objectText(value: object): string {
 
 /** Returns a short printable form of a value for an error sentence: strings quoted, long text cut. */
 export function shown(value: unknown): string {
-  const text =
+  const whole =
     typeof value === "string"
       ? JSON.stringify(value)
       : typeof value === "object" && value !== null
         ? objectText(value)
         : String(value);
+  const text = withShortNumbers(whole);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 
@@ -30,11 +35,8 @@ export class InputError extends Error {
    * @param received the offending value, or nothing when it is missing
    */
   constructor(place: string, expected: string, ...received: [unknown?]) {
-    super(
-      received.length === 0
-        ? `expected ${expected} for ${place} but received nothing`
-        : `expected ${expected} for ${place} but received ${shown(received[0])}`,
-    );
+    const what = received.length === 0 ? "nothing" : shown(received[0]);
+    super(withShortNumbers(`expected ${expected} for ${place} but received ${what}`));
     this.name = "InputError";
     this.place = place;
   }
@@ -65,7 +67,7 @@ export class InfeasibleError extends Error {
   readonly witness: Readonly<Record<string, unknown>>;
 
   constructor(message: string, witness: Readonly<Record<string, unknown>> = {}) {
-    super(message);
+    super(withShortNumbers(message));
     this.name = "InfeasibleError";
     this.witness = witness;
   }

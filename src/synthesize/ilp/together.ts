@@ -6,7 +6,7 @@ import { type RouteSet, routeTimes } from "../../model/routes.ts";
 import { routesOf } from "../../model/routing.ts";
 import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import { type JointContext, type JointRequest, type JointSynthesis, synthesizeJoint } from "../joint/joint.ts";
-import { sizeClasses } from "../joint/merge.ts";
+import { sizeClasses } from "../../model/repeated-collectives.ts";
 import type { SolverFacts } from "../solver-facts.ts";
 import { boundBy, contains, degreeFor, gap, MOST_TRANSFERS, skipped, TRYING, WHOLE_CHUNKS } from "./facts.ts";
 import { flowsOf } from "./problem.ts";
