@@ -19,7 +19,7 @@ const SOURCES = {
   "a pipe of brackets": "mkfifo x; (yes '[' > x) &",
   "a pipe of .bys": "mkfifo x; ((printf '\\x89BYS\\r\\n\\x1a\\n'; cat /dev/zero) > x) &",
   "a socket": `"$NODE" -e 'require("net").createServer().listen("x", () => process.exit())'; [ -e x ] || python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("x")';`,
-  "a block device": "ln -sf \"$(ls /dev/loop0 /dev/sda /dev/vda /dev/nvme0n1 2>/dev/null | head -1)\" x;",
+  "a block device": 'ln -sf "$(ls /dev/loop0 /dev/sda /dev/vda /dev/nvme0n1 2>/dev/null | head -1)" x;',
 };
 const DOORS = {
   verify: "banyan verify x",
@@ -38,10 +38,15 @@ const AT_ALL = ["a link to /dev/zero", "a folder"];
 
 const everywhere = Object.entries(SOURCES).flatMap(([source, make], i) =>
   Object.entries(DOORS).flatMap(([door, command], j) =>
-    !AT_ALL.includes(source) && i % 2 !== j ? [] : [{
-    name: `${source}: ${door}`,
-    command: `${cleanUp}; ${make} (${command}); s=$?; kill %1 2>/dev/null; ${cleanUp}; exit $s`,
-  }]),
+    !AT_ALL.includes(source) && i % 2 !== j
+      ? []
+      : [
+          {
+            name: `${source}: ${door}`,
+            command: `${cleanUp}; ${make} (${command}); s=$?; kill %1 2>/dev/null; ${cleanUp}; exit $s`,
+          },
+        ],
+  ),
 );
 
 const standardInput = [
@@ -66,7 +71,8 @@ const others = [
   },
   {
     name: "a cache that is /dev/zero",
-    command: "rm -rf cache; mkdir cache; for v in 1 2 3 4 5 6 7 8 9; do ln -s /dev/zero cache/networks-$v.json; done; (banyan search --nodes 8 --degree 2); s=$?; rm -rf cache; mkdir cache; exit $s",
+    command:
+      "rm -rf cache; mkdir cache; for v in 1 2 3 4 5 6 7 8 9; do ln -s /dev/zero cache/networks-$v.json; done; (banyan search --nodes 8 --degree 2); s=$?; rm -rf cache; mkdir cache; exit $s",
   },
   {
     name: "a log that is /dev/zero",
@@ -84,11 +90,13 @@ const others = [
   },
   {
     name: "a file that shrinks",
-    command: "(yes '# a long line of a table' | head -c 200000000 > x; (sleep 0.25; : > x) & banyan topology x); s=$?; rm -f x; exit $s",
+    command:
+      "(yes '# a long line of a table' | head -c 200000000 > x; (sleep 0.25; : > x) & banyan topology x); s=$?; rm -f x; exit $s",
   },
   {
     name: "a file that grows",
-    command: "echo '#' > x; (while :; do head -c 1000000 /dev/zero | tr '\\0' '#' >> x; done) & (sleep 0.2; banyan topology x); s=$?; kill %1; rm -f x; exit $s",
+    command:
+      "echo '#' > x; (while :; do head -c 1000000 /dev/zero | tr '\\0' '#' >> x; done) & (sleep 0.2; banyan topology x); s=$?; kill %1; rm -f x; exit $s",
   },
 ];
 

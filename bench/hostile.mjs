@@ -1,4 +1,4 @@
-// Small inputs that ask for much, each as a process of its own: node bench/hostile.mjs [part of a name]. Limits: MOST_CPU_S of
+// Small inputs that ask for much, each as a process of its own: node bench/hostile.mjs [pattern of names]. Limits: MOST_CPU_S of
 // processor time, MOST_WALL_S waiting, MOST_MIB of memory; an end in one sentence. Prints what went beyond and a line of counts;
 // ends with status 1 where anything did. Needs /proc (Linux) and dist/ built.
 import { spawn } from "node:child_process";
@@ -22,7 +22,7 @@ const TICKS_PER_SECOND = 100;
 const PAGE_MIB = 4096 / 2 ** 20;
 
 const MAIN = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
-const only = process.argv[2] ?? "";
+const only = new RegExp(process.argv[2] ?? "");
 const folder = mkdtempSync(join(tmpdir(), "banyan-hostile-"));
 mkdirSync(join(folder, "cache"));
 
@@ -31,7 +31,9 @@ function usage(group) {
   let [seconds, mib] = [0, 0];
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
     try {
-      const fields = readFileSync(`/proc/${pid}/stat`, "latin1").replace(/^.*\) /, "").split(" ");
+      const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
+        .replace(/^.*\) /, "")
+        .split(" ");
       if (Number(fields[2]) !== group) continue;
       seconds += (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
       mib += Number(fields[21]) * PAGE_MIB;
@@ -87,9 +89,10 @@ function faultOf({ why, code, err }) {
   if (why !== "") return `beyond the limit of ${why}`;
   if (![0, 1, 2, 3].includes(code)) return `exit code ${code}`;
   const said = err.split("\n").filter((line) => line.startsWith("banyan:"));
-  if (/internal error|out of memory|FATAL|    at /.test(err)) return "no clean end";
+  if (/internal error|out of memory|FATAL| {4}at /.test(err)) return "no clean end";
   if (code > 1 && said.length === 0) return "no sentence";
-  if (said.some((line) => line.length > MOST_LINE)) return `a line of ${Math.max(...said.map((l) => l.length))} characters`;
+  if (said.some((line) => line.length > MOST_LINE))
+    return `a line of ${Math.max(...said.map((l) => l.length))} characters`;
   if (/\d{60}/.test(err)) return "a number of 60 digits";
   return "";
 }
@@ -118,7 +121,7 @@ for (const command of GOOD) {
   if (code !== 0) throw new Error(`${command}: ${err}`);
 }
 const cases = [...networkCases, ...fileCases, ...optionCases, ...sourceCases].filter(({ name, command }) =>
-  `${name} ${command}`.includes(only),
+  only.test(`${name} ${command}`),
 );
 const faults = [];
 let [slowest, largest] = [0, 0];

@@ -54,11 +54,14 @@ export function statOf(path: string, place: string): Stats | undefined {
   });
 }
 
-/** Throws InputError for what has no bytes to read as a file: a folder, a socket, a block device. */
+/**
+ * Throws InputError for what has no bytes to read as a file: a folder, a block device, a socket other than standard input
+ * (programs start others with one).
+ */
 function refuseSpecial(stats: Stats, path: string, place: string): void {
   const what = stats.isDirectory()
     ? "folder"
-    : stats.isSocket()
+    : stats.isSocket() && path !== STANDARD_INPUT
       ? "socket"
       : stats.isBlockDevice()
         ? "block device"
@@ -155,7 +158,11 @@ export function openSource(path: string, place: string): FileSource {
         const { size, mtimeMs } = attempt(path, place, () => fstatSync(descriptor));
         if (size === opened.size && mtimeMs === opened.mtimeMs) return;
         const change = size === opened.size ? "was written to" : size < opened.size ? "became shorter" : "grew";
-        throw new InputError(place, "a file that nobody writes meanwhile", `${path}, which ${change} while it was read`);
+        throw new InputError(
+          place,
+          "a file that nobody writes meanwhile",
+          `${path}, which ${change} while it was read`,
+        );
       },
     };
   });
@@ -167,7 +174,8 @@ export const headOf = (source: ByteSource): Uint8Array => source.read(0, Math.mi
 /** Returns the text of a source. Throws InputError, which names `place`, for one too long, or changed while it was read. */
 export function textFrom(source: FileSource, path: string, place: string): string {
   const { size } = source;
-  if (size > MOST_BYTES) throw new InputError(place, `a file of at most ${MOST_BYTES} bytes`, `${path} of ${size} bytes`);
+  if (size > MOST_BYTES)
+    throw new InputError(place, `a file of at most ${MOST_BYTES} bytes`, `${path} of ${size} bytes`);
   const bytes = source.read(0, size);
   source.refuseChanged();
   return utf8Text(bytes, nameOf(path));

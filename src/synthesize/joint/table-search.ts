@@ -18,6 +18,8 @@ const ATTEMPTS = { bound: 12, other: 4 };
 const TABLE_COST = 3;
 /** Array cells that the repairs of one attempt may read: about a second. */
 const MOST_STEPS = 1.5e8;
+/** The same for filling the table once, before any repair. */
+const MOST_FILLING = 3e8;
 /** Repairs of one attempt: so many, and more for each place that is wanted. */
 const FEWEST_REPAIRS = 1000;
 const REPAIRS_EACH = 4;
@@ -197,7 +199,9 @@ function attempt(problem: TableProblem, cells: number, k: number, seed: number, 
   if (found === null) return null;
   const { pieces, errands } = found;
   const table = cellTable(problem.network, errands, cells);
-  allowance.left -= firstFitCost(table) + TABLE_COST * (table.arrival.length + table.owner.length);
+  const filling = firstFitCost(table) + TABLE_COST * (table.arrival.length + table.owner.length);
+  allowance.left -= filling;
+  if (filling > MOST_FILLING) return null;
   firstFit(table, own, k % 4 < 2 ? 0.5 : 3, k % 2 === 0);
   const cost = repairCost(table);
   const wanted = errands.reduce((sum, errand) => sum + errand.wanted.length, 0);

@@ -81,7 +81,12 @@ export async function slotSynthesis(
   const attempt = logsAttempts(request, task, context);
   const { best, ran } = await bestOf(
     attempt,
-    () => request.trials ?? defaultTrials(transfersOfPhases(request, [phase]), { npuCount: request.topology.npuCount, chunkCount: collective.chunkCount }),
+    () =>
+      request.trials ??
+      defaultTrials(transfersOfPhases(request, [phase]), {
+        npuCount: request.topology.npuCount,
+        chunkCount: collective.chunkCount,
+      }),
     targetPs,
     1,
     (done, total) => context.onProgress?.({ phase: phase.name, done, total }),
