@@ -173,9 +173,11 @@ const changed = {
     "simulate",
     "ph.json",
     (t) =>
-      t.replace(/"chunksPerNpu": \d+/, '"chunksPerNpu": 1000000000').replace(/"count": 25600/, '"count": 400000000000'),
+      t
+        .replace(/"chunksPerNpu": \d+/, '"chunksPerNpu": 1000000000')
+        .replace(/"count": 32768/, '"count": 4096000000000'),
   ],
-  "phases: a dimension of 1e9": ["verify", "ph.json", (t) => t.replace(/"size": ?20/, '"size": 1000000000')],
+  "phases: a dimension of 1e9": ["verify", "ph.json", (t) => t.replace(/"size": ?\d+/, '"size": 1000000000')],
   "program: 1e9 chunks": [
     "verify",
     "s.xml",

@@ -13,7 +13,7 @@ import { sourceCases } from "./hostile-sources.mjs";
 import { progress, progressDone, table } from "./support.mjs";
 
 const MOST_CPU_S = 5;
-const MOST_WALL_S = 40;
+const MOST_WALL_S = 60;
 const MOST_MIB = 2048;
 const EVERY_MS = 50;
 /** A line longer than this is no sentence. */
@@ -101,7 +101,7 @@ function faultOf({ why, code, err }) {
 const GOOD = [
   "banyan synth ring:3 --collective allgather -o s.json --quiet",
   "banyan synth ring:3 --collective allgather --algorithm forestcoll -o f.json --quiet",
-  "banyan synth mesh:20x20 --collective allreduce --algorithm themis -o ph.json --quiet",
+  "banyan synth torus:64x64 --collective allreduce --algorithm themis --chunks 8 -o ph.json --quiet",
   "banyan topology ndv2:2 -o n.json --quiet",
   "banyan export s.json --to bys -o s.bys --quiet",
   "banyan export s.json --to msccl-xml -o s.xml --quiet",

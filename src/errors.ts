@@ -23,6 +23,14 @@ export function shown(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 
+const LONGEST_PLACE = 400;
+
+/** Returns a place with its middle cut where it is longer than any name: a whole command line may be one. */
+function shortPlace(place: string): string {
+  if (place.length <= LONGEST_PLACE) return place;
+  return `${place.slice(0, LONGEST_PLACE / 2)} ... ${place.slice(-LONGEST_PLACE / 4)}`;
+}
+
 /** The caller's fault. One sentence: "expected X for PLACE but received VALUE". Exit code 2. */
 export class InputError extends Error {
   readonly exitCode: number = 2;
@@ -36,7 +44,7 @@ export class InputError extends Error {
    */
   constructor(place: string, expected: string, ...received: [unknown?]) {
     const what = received.length === 0 ? "nothing" : shown(received[0]);
-    super(withShortNumbers(`expected ${expected} for ${place} but received ${what}`));
+    super(withShortNumbers(`expected ${expected} for ${shortPlace(place)} but received ${what}`));
     this.name = "InputError";
     this.place = place;
   }
