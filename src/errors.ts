@@ -1,5 +1,9 @@
 import { visible } from "./visible.ts";
 
+/** Returns a sentence with its longest numbers cut: nobody reads 190 digits. */
+const withShortNumbers = (sentence: string): string =>
+  sentence.replace(/\d{40,}/g, (digits) => `${digits.slice(0, 12)}... (${digits.length} digits)`);
+
 /** Returns a value as JSON; "an object" where it cannot be (cycles, thousands of levels). */
 function objectText(value: object): string {
   try {
@@ -11,13 +15,22 @@ function objectText(value: object): string {
 
 /** Returns a short printable form of a value for an error sentence: strings quoted, long text cut, nothing hidden in it. */
 export function shown(value: unknown): string {
-  const text =
+  const whole =
     typeof value === "string"
       ? JSON.stringify(value)
       : typeof value === "object" && value !== null
         ? objectText(value)
         : String(value);
+  const text = withShortNumbers(whole);
   return text.length > 80 ? `${visible(text.slice(0, 77).replace(/[\ud800-\udbff]$/, ""))}...` : visible(text);
+}
+
+const LONGEST_PLACE = 400;
+
+/** Returns a place with its middle cut where it is longer than any name: a whole command line may be one. */
+function shortPlace(place: string): string {
+  if (place.length <= LONGEST_PLACE) return place;
+  return `${place.slice(0, LONGEST_PLACE / 2)} ... ${place.slice(-LONGEST_PLACE / 4)}`;
 }
 
 /** The caller's fault. One sentence: "expected X for PLACE but received VALUE". Exit code 2. */
@@ -33,7 +46,7 @@ export class InputError extends Error {
    */
   constructor(place: string, expected: string, ...received: [unknown?]) {
     const what = received.length === 0 ? "nothing" : shown(received[0]);
-    super(visible(`expected ${expected} for ${place} but received ${what}`));
+    super(visible(withShortNumbers(`expected ${expected} for ${shortPlace(place)} but received ${what}`)));
     this.name = "InputError";
     this.place = place;
   }
@@ -64,7 +77,7 @@ export class InfeasibleError extends Error {
   readonly witness: Readonly<Record<string, unknown>>;
 
   constructor(message: string, witness: Readonly<Record<string, unknown>> = {}) {
-    super(visible(message));
+    super(visible(withShortNumbers(message)));
     this.name = "InfeasibleError";
     this.witness = witness;
   }

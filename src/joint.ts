@@ -8,6 +8,7 @@ import type { Collective } from "./model/collective.ts";
 import { leastTransfers, refuseWithoutMemory, stepsEstimate } from "./model/estimate.ts";
 import { type JointSchedule, jointTransferCount, type Tenant } from "./model/joint-schedule.ts";
 import { compare } from "./model/rational.ts";
+import { MOST_COLLECTIVES } from "./model/repeated-collectives.ts";
 import { routesOf } from "./model/routing.ts";
 import type { Topology } from "./model/topology.ts";
 import { checkOptions, type SynthesizeOptions } from "./options.ts";
@@ -56,6 +57,8 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
   const { signal, onProgress } = options;
   const placeOf = options.placeOf ?? ((i) => (option) => `collectives[${i}].${option}`);
   if (options.collectives.length === 0) throw new InputError("collectives", "at least one collective", []);
+  if (options.collectives.length > MOST_COLLECTIVES)
+    throw new InputError("collectives", `at most ${MOST_COLLECTIVES} collectives`, options.collectives.length);
   const { algorithm = "tacos", timeLimitMs } = options;
   if (algorithm !== "tacos" && algorithm !== "tacos-ilp")
     throw new InputError("--algorithm", "tacos, tacos-ilp or nothing for several collectives at once", algorithm);
@@ -64,10 +67,16 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
   if (options.sketch !== undefined)
     throw new InputError("--sketch", "nothing beside several collectives at once", options.sketch.name);
   let free = engine.freeMemory();
-  const collectives = options.collectives.map((one, i) => {
+  const checked = (one: (typeof options.collectives)[number], i: number) => {
     const { collective } = problemOf(topology, one, placeOf(i));
     checkSize(collective, placeOf(i));
-    const estimate = stepsEstimate(topology, collective, leastTransfers(collective));
+    return { collective, estimate: stepsEstimate(topology, collective, leastTransfers(collective)) };
+  };
+  const known = new Map<string, ReturnType<typeof checked>>();
+  const collectives = options.collectives.map((one, i) => {
+    const asked = typeof one.collective === "string" ? JSON.stringify(one) : `${i}`;
+    const { collective, estimate } = known.get(asked) ?? checked(one, i);
+    known.set(asked, { collective, estimate });
     refuseWithoutMemory(estimate, free, placeOf(i)("collective"));
     if (free !== null) free -= estimate.memoryBytes;
     return collective;
@@ -79,7 +88,7 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
   begin("synthesize");
   const started = performance.now();
   const busy = collectives.filter(hasWork);
-  const deliveries = Math.max(...collectives.map(({ chunkCount, groupSize }) => chunkCount * groupSize));
+  const deliveries = collectives.reduce((most, { chunkCount, groupSize }) => Math.max(most, chunkCount * groupSize), 0);
   const { runner, dispose } = runnerFor(engine, deliveries, signal, (done) =>
     onProgress?.({ phase: "matching", done, total: 1000 }),
   );

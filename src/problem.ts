@@ -132,7 +132,7 @@ function namedCollective(
   if (options.root !== undefined) {
     const npu = npuResolver(topology)(options.root, place("root"));
     const ranks = groups.map((members) => members.indexOf(npu));
-    rootRank = Math.max(...ranks);
+    rootRank = ranks.reduce((most, rank) => Math.max(most, rank), -1);
     if (rootRank < 0) throw new InputError(place("root"), "an NPU of the group", options.root);
     if (groups.length > 1)
       throw new InputError(place("root"), "nothing with several groups (each has its first NPU as root)", options.root);

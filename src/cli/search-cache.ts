@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "../model/checksum.ts";
 import { EVALUATIONS_VERSION, type Evaluated, type Evaluations } from "../synthesize/finder/evaluated.ts";
 import type { Context } from "./context.ts";
+import { openSource, statOf } from "./input-file.ts";
 import { outputFile } from "./output-file.ts";
 
 /** What searches for networks evaluated, kept on disk for the next ones. A cache never is a reason to fail. */
@@ -53,10 +54,10 @@ export function openSearchCache(context: Context): SearchCache {
 function readCache(path: string, note: (line: string) => void): Evaluations | null {
   let bytes: Uint8Array;
   try {
-    // Not as "utf8": Node then ends the process where the file cannot be closed.
-    bytes = readFileSync(path);
+    if (statOf(path, "the cache") === undefined) return new Map();
+    const source = openSource(path, "the cache");
+    bytes = source.read(0, source.size);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map();
     note(`the cache ${path} cannot be read: ${(error as Error).message}`);
     return null;
   }

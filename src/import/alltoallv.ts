@@ -91,11 +91,11 @@ function matrixOf(text: string, fileName: string, npus: number, sizeBytes: numbe
     .replace(/^\ufeff/, "")
     .split("\n")
     .entries()) {
-    const entries = entriesOf(line);
-    if (entries.length === 0) continue;
+    const { entries, count } = entriesOf(line, npus);
+    if (count === 0) continue;
     const place = `${fileName} line ${i + 1}`;
     if (row === npus) throw new InputError(place, `no more than ${npus} rows, one for each NPU,`, line.trim());
-    if (entries.length !== npus) throw new InputError(place, `${npus} entries, one for each NPU,`, entries.length);
+    if (count !== npus) throw new InputError(place, `${npus} entries, one for each NPU,`, count);
     for (const [column, entry] of entries.entries()) {
       const where = `${place} column ${entry.at + 1}`;
       bytes[row * npus + column] =
@@ -113,14 +113,16 @@ interface Entry {
   readonly at: number;
 }
 
-/** Returns the entries of a line; between two commas there is one, if an empty one. */
-function entriesOf(line: string): Entry[] {
+/** Returns the first entries of a line, and how many there are; between two commas there is one, if an empty one. */
+function entriesOf(line: string, most: number): { readonly entries: readonly Entry[]; readonly count: number } {
   const comment = line.indexOf("#");
   const content = comment < 0 ? line : line.slice(0, comment);
-  return [...content.matchAll(/[^\s,]+|,(?=\s*,)|^\s*,/g)].map(({ 0: text, index }) => ({
-    text: text.endsWith(",") ? "" : text,
-    at: index,
-  }));
+  const entries: Entry[] = [];
+  let count = 0;
+  for (const { 0: text, index } of content.matchAll(/[^\s,]+|,(?=\s*,)|^\s*,/g)) {
+    if (count++ < most) entries.push({ text: text.endsWith(",") ? "" : text, at: index });
+  }
+  return { entries, count };
 }
 
 function bytesOf(text: string, place: string): number {

@@ -1,6 +1,7 @@
 import { InputError } from "../errors.ts";
 import { didYouMean } from "../model/closest.ts";
 import { COLLECTIVE_KINDS, type Collective, type NamedCollective } from "../model/collective.ts";
+import { MOST_COLLECTIVES } from "../model/repeated-collectives.ts";
 import type { Topology } from "../model/topology.ts";
 import { parseSize } from "../model/units.ts";
 import { collectiveTable } from "./collective-json.ts";
@@ -38,6 +39,8 @@ export function readCollectives(text: string, fileName: string, topology: Topolo
   const place = bare ? fileName : placeIn(fileName, "collectives");
   const list = asList(listed, place, "a list of collectives");
   if (list.length === 0) throw new InputError(place, "at least one collective", list);
+  if (list.length > MOST_COLLECTIVES)
+    throw new InputError(place, `at most ${MOST_COLLECTIVES} collectives`, list.length);
   return {
     entries: list.map((entry, i) => entryOf(entry, fileName, pathOf(i), topology)),
     placeOf: (i) => (option) => placeIn(fileName, `${pathOf(i)}.${option === "collective" ? "kind" : option}`),

@@ -33,7 +33,7 @@ interface Preamble {
 
 const DEFAULT_LATENCY = "0.5us";
 const SWITCH_NAME = /^(sw|switch|spine|leaf|nvsw|ib)/i;
-const MAX_LINKS = 2 ** 26;
+const MAX_LINKS = 2 ** 24;
 
 /**
  * Returns the network of a CSV edge list: a header, then one link a line; commas, semicolons or tabs between the cells,

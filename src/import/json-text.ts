@@ -1,12 +1,17 @@
 import { InputError } from "../errors.ts";
+import { refuseHugeJson } from "./json-size.ts";
 
 const VALUE_START = /[-0-9tfn"[{]/;
 const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const SPACE = /[ \t\r\n]*/y;
 
-/** Returns the value that a JSON text holds. Throws InputError with the line and column of the first mistake. */
+/**
+ * Returns the value that a JSON text holds. Throws InputError with the line and column of the first mistake, and for a text
+ * that would take too much memory (`refuseHugeJson`).
+ */
 export function parseJson(text: string, fileName: string): unknown {
   const body = text.startsWith("\ufeff") ? text.slice(1) : text;
+  refuseHugeJson(body, fileName);
   try {
     return JSON.parse(body);
   } catch {

@@ -34,7 +34,7 @@ interface LinkFields {
 }
 
 /** More links than this are refused: a mistyped `count` must not exhaust the memory. */
-const MAX_LINKS = 2 ** 26;
+const MAX_LINKS = 2 ** 24;
 
 const NODE_KEYS = ["id", "kind", "group", "multicast", "aggregation"];
 const LINK_KEYS = ["from", "to", "bandwidthGBps", "bandwidth", "latencyUs", "latency", "bidirectional", "count", "id"];

@@ -4,7 +4,7 @@ import { InputError } from "../errors.ts";
 const MOST_SHOWN = 20;
 
 /** Bytes that tell text in UTF-16 from what is no text. */
-const HEAD = 1024;
+export const HEAD_BYTES = 1024;
 /** The least byte of a text. */
 const TAB = 9;
 
@@ -12,14 +12,20 @@ const TAB = 9;
 function isUtf16(bytes: Uint8Array): boolean {
   const [first = 1, second = 1] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
-  const head = bytes.subarray(0, Math.min(HEAD, bytes.length & ~1));
+  const head = bytes.subarray(0, Math.min(HEAD_BYTES, bytes.length & ~1));
   return head.length > 0 && [0, 1].some((side) => head.every((byte, i) => (i % 2 === side ? byte === 0 : byte >= TAB)));
+}
+
+/** Throws InputError where the first bytes of a file show that it is no text in UTF-8. */
+export function refuseNoText(bytes: Uint8Array, name: string): void {
+  if (isUtf16(bytes)) throw new InputError(name, "a text in UTF-8 (`iconv -f UTF-16 -t UTF-8` makes one)", "UTF-16");
+  if (bytes.subarray(0, HEAD_BYTES).includes(0))
+    throw new InputError(name, "a text in UTF-8", "bytes that are no text");
 }
 
 /** Returns the text that bytes are. `name` is the file's, for messages. Throws InputError where they are not UTF-8. */
 export function utf8Text(bytes: Uint8Array, name: string): string {
-  if (isUtf16(bytes)) throw new InputError(name, "a text in UTF-8 (`iconv -f UTF-16 -t UTF-8` makes one)", "UTF-16");
-  if (bytes.subarray(0, HEAD).includes(0)) throw new InputError(name, "a text in UTF-8", "bytes that are no text");
+  refuseNoText(bytes, name);
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

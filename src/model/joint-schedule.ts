@@ -1,3 +1,4 @@
+import { orderByTime } from "./ordering.ts";
 import { type RouteSet, routeCount } from "./routes.ts";
 import { makespanPs, type StepSchedule } from "./step-schedule.ts";
 import type { Topology } from "./topology.ts";
@@ -48,33 +49,48 @@ export interface JointRows {
   readonly op: Uint8Array;
 }
 
-/** Returns the rows of all tenants together. O(n log n). */
+/** Returns the rows of all tenants together. About linear. */
 export function jointRows(joint: JointSchedule): JointRows {
-  const { tenants } = joint;
   const count = jointTransferCount(joint);
-  const tenantOf = new Int32Array(count);
-  const rowOf = new Int32Array(count);
-  let at = 0;
-  tenants.forEach(({ chunk }, t) => {
-    for (let row = 0; row < chunk.length; row++, at++) {
-      tenantOf[at] = t;
-      rowOf[at] = row;
-    }
-  });
-  const column = (name: "chunk" | "route" | "startPs" | "endPs" | "op", i: number): number =>
-    (tenants[tenantOf[i]] as Tenant)[name][rowOf[i]];
-  const order = Uint32Array.from(tenantOf, (_, i) => i).sort(
-    (a, b) => column("startPs", a) - column("startPs", b) || column("route", a) - column("route", b) || a - b,
-  );
-  return {
-    tenant: Int32Array.from(order, (i) => tenantOf[i]),
-    row: Int32Array.from(order, (i) => rowOf[i]),
-    chunk: Int32Array.from(order, (i) => column("chunk", i)),
-    route: Int32Array.from(order, (i) => column("route", i)),
-    startPs: Float64Array.from(order, (i) => column("startPs", i)),
-    endPs: Float64Array.from(order, (i) => column("endPs", i)),
-    op: Uint8Array.from(order, (i) => column("op", i)),
+  const all = {
+    tenant: new Int32Array(count),
+    row: new Int32Array(count),
+    chunk: new Int32Array(count),
+    route: new Int32Array(count),
+    startPs: new Float64Array(count),
+    endPs: new Float64Array(count),
+    op: new Uint8Array(count),
   };
+  let at = 0;
+  joint.tenants.forEach(({ chunk, route, startPs, endPs, op }, t) => {
+    all.tenant.fill(t, at, at + chunk.length);
+    for (let row = 0; row < chunk.length; row++) all.row[at + row] = row;
+    all.chunk.set(chunk, at);
+    all.route.set(route, at);
+    all.startPs.set(startPs, at);
+    all.endPs.set(endPs, at);
+    all.op.set(op, at);
+    at += chunk.length;
+  });
+  const byRoute = orderByTime(Float64Array.from(all.route));
+  const order = orderByTime(ordered(all.startPs, byRoute));
+  for (let i = 0; i < count; i++) order[i] = byRoute[order[i]];
+  return {
+    tenant: ordered(all.tenant, order),
+    row: ordered(all.row, order),
+    chunk: ordered(all.chunk, order),
+    route: ordered(all.route, order),
+    startPs: ordered(all.startPs, order),
+    endPs: ordered(all.endPs, order),
+    op: ordered(all.op, order),
+  };
+}
+
+/** Returns a column in another order. */
+function ordered<Column extends Int32Array | Float64Array | Uint8Array>(column: Column, order: Uint32Array): Column {
+  const moved = column.slice() as Column;
+  for (let i = 0; i < order.length; i++) moved[i] = column[order[i]];
+  return moved;
 }
 
 /**
@@ -84,15 +100,20 @@ export function jointRows(joint: JointSchedule): JointRows {
 export function unitedRoutes(sets: readonly RouteSet[]): { routes: RouteSet; places: readonly Int32Array[] } {
   const known = new Map<string, number>();
   const kept: { set: RouteSet; route: number }[] = [];
-  const places = sets.map((set) =>
+  const placesOf = (set: RouteSet): Int32Array =>
     Int32Array.from({ length: routeCount(set) }, (_, route) => {
       const [from, to] = [set.linkOffset[route], set.linkOffset[route + 1]];
       const key = [set.links, set.shareNum, set.shareDen].map((column) => column.subarray(from, to).join()).join(";");
       const place = known.get(key) ?? kept.push({ set, route }) - 1;
       known.set(key, place);
       return place;
-    }),
-  );
+    });
+  const placesOfSet = new Map<RouteSet, Int32Array>();
+  const places = sets.map((set) => {
+    const own = placesOfSet.get(set) ?? placesOf(set);
+    placesOfSet.set(set, own);
+    return own;
+  });
   const linkOffset = new Int32Array(kept.length + 1);
   kept.forEach(({ set, route }, i) => {
     linkOffset[i + 1] = linkOffset[i] + set.linkOffset[route + 1] - set.linkOffset[route];

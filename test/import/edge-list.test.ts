@@ -112,7 +112,7 @@ describe("reading an edge list", () => {
     ],
     [
       `${header}\na,b,1,1,,99999999`,
-      "expected at most 67108864 links in all for dir/net.csv line 2 but received 99999999",
+      "expected at most 16777216 links in all for dir/net.csv line 2 but received 99999999",
     ],
     ["from,to\na,b", 'expected a column bandwidthGBps for dir/net.csv line 1 but received "from,to"'],
     ["from,src,to,bandwidthGBps\n", 'expected one column from for dir/net.csv line 1 but received "from,src"'],

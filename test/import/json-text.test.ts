@@ -58,7 +58,8 @@ describe("parseJson", () => {
     );
   });
 
-  it("survives a hundred thousand open brackets", () => {
-    expect(sentenceOf(() => parseJson("[".repeat(100_000), "f"))).toMatch(/column 100001/);
+  it("tells where a thousand open brackets stop; more levels are refused", () => {
+    expect(sentenceOf(() => parseJson("[".repeat(1000), "f"))).toMatch(/column 1001/);
+    expect(sentenceOf(() => parseJson("[".repeat(100_000), "f"))).toMatch(/at most 1000 levels/);
   });
 });

@@ -148,7 +148,7 @@ describe("reading banyan-topology", () => {
     [
       "huge count",
       file({ links: [link("a", "b", { count: 1e9 })] }),
-      "expected at most 67108864 links in all for topo.json: links[0].count but received 1000000000",
+      "expected at most 16777216 links in all for topo.json: links[0].count but received 1000000000",
     ],
     [
       "bidirectional",

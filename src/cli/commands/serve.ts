@@ -1,4 +1,4 @@
-import { accessSync, constants, createReadStream, existsSync, statSync } from "node:fs";
+import { accessSync, constants, createReadStream, existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { isIPv6 } from "node:net";
 import { basename, join } from "node:path";
@@ -8,7 +8,7 @@ import { InputError } from "../../errors.ts";
 import type { Options } from "../../words/options.ts";
 import { textOf, wholeNumber } from "../../words/values.ts";
 import { type Context, outJson, outLines } from "../context.ts";
-import { openSource, STANDARD_INPUT } from "../input-file.ts";
+import { openSource, STANDARD_INPUT, statOf } from "../input-file.ts";
 import { listen, type Place } from "../serve/listen.ts";
 import { INSIDE, type OfferedFile, siteListener } from "../serve/site.ts";
 import { labelled } from "../text.ts";
@@ -35,7 +35,7 @@ function placeOf(options: Options): Place {
 function offeredFile(path: string): OfferedFile {
   const source = openSource(path, "FILE");
   const name = path === STANDARD_INPUT ? "input" : basename(path);
-  const canReopen = path !== STANDARD_INPUT && statSync(path).isFile();
+  const canReopen = path !== STANDARD_INPUT && statOf(path, "FILE")?.isFile() === true;
   const reopened = (): Readable => {
     accessSync(path, constants.R_OK);
     return createReadStream(path);

@@ -83,7 +83,7 @@ export function siteListener({ folder, offered, localOnly }: Site): RequestListe
     if (localOnly && !isLocalName(request.headers.host))
       return refuse(response, 403, "this server is for localhost only");
     if (request.method !== "GET" && request.method !== "HEAD")
-      return refuse(response, 405, "only GET and HEAD", { allow: "GET, HEAD" });
+      return refuse(response, 405, "only GET and HEAD", { allow: "GET, HEAD", connection: "close" });
     const path = decoded((request.url ?? "").split(/[?#]/, 1)[0] as string);
     if (offered !== null && path === `/${INSIDE}/${offered.name}`) return sendOffered(request, response, offered);
     const segments = segmentsOf(path === "/" ? "/index.html" : path);

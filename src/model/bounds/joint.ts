@@ -2,6 +2,7 @@ import { boundOf, limitOf } from "../bounds.ts";
 import type { Collective } from "../collective.ts";
 import { gcd } from "../integers.ts";
 import { compare, type Rational, rational } from "../rational.ts";
+import { repeatedCollectives, sizeClasses } from "../repeated-collectives.ts";
 import { type RouteSet, routeCount, routeTimes } from "../routes.ts";
 import type { Topology } from "../topology.ts";
 import { PS_PER_SECOND, toGBps } from "../units.ts";
@@ -15,13 +16,26 @@ import { crossingBandwidth, crossingRoutes, markSet, type Ports, portsOf, type S
 import type { Bound, Witness } from "./witness.ts";
 import { worstCuts } from "./worst-cuts.ts";
 
-/** A weight for each tenant's chunks is tried for so many different routes over a border. */
+/** A weight for each size of chunks is tried for so many different routes over a border. */
 const MOST_WEIGHTS = 4;
+/** So many different collectives, those of most bytes, are bounded by themselves as well. */
+const MOST_ALONE = 200;
+/** Array cells that a cut costs for each size of chunks: sums of large integers. */
+const COST_OF_SIZE = 30;
+/** More parts of a demand are told by kind. */
+const MOST_PARTS = 8;
 
-/** What the cuts of several tenants share. */
+/** What the cuts of several tenants share. Demands are listed by different collective: equal ones add up. */
 interface Cuts {
   readonly topology: Topology;
-  readonly collectives: readonly Collective[];
+  readonly distinct: readonly Collective[];
+  /** [distinct] how many tenants are alike. */
+  readonly times: readonly number[];
+  /** Those that are bounded by themselves. */
+  readonly alone: readonly Collective[];
+  /** One collective of each size of chunks, and [distinct] which. */
+  readonly sizes: readonly Collective[];
+  readonly sizeOf: readonly number[];
   readonly ports: Ports;
   readonly sides: Sides;
   readonly budget: Budget;
@@ -38,20 +52,21 @@ interface Cuts {
  * and weight at most that times the largest w(t) / slot(t, r). The weights of all chunks that must cross are no more than
  * the sum over the routes. (Routes that share a link by halves and more count as its lanes; see `capacityOf`.) The weights
  * tried are the slots on the routes themselves; with equal slots the bound is the count of whole transfers.
- * Throws InfeasibleError. Cost as of `boundOf`, times the tenants.
+ * Equal tenants, and chunks of equal size, count as one. Throws InfeasibleError. Cost as of `boundOf`, for at most 200 of the
+ * different collectives, and of the cuts, whose number shrinks with what each costs.
  */
 export function jointBoundOf(topology: Topology, collectives: readonly Collective[], routes: RouteSet): Bound {
   const cuts = cutsOf(topology, collectives);
-  const slots = collectives.map((collective) => {
-    const times = routeTimes(topology, routes, collective.chunkBytes);
-    offer(cuts, boundOf(topology, collective, routes, times));
-    return times.slotPs;
-  });
+  const slots = cuts.sizes.map(({ chunkBytes }) => routeTimes(topology, routes, chunkBytes).slotPs);
+  for (const collective of cuts.alone) {
+    offer(cuts, boundOf(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes)));
+  }
   const view = routeView(topology, routes, routeTimes(topology, routes, collectives[0].chunkBytes));
-  const tryMachines = (charged: Charged, demand: readonly number[], witness: () => Witness): void => {
-    if (demand.every((chunks) => chunks === 0)) return;
+  const tryMachines = (charged: Charged, demands: readonly number[], witness: () => Witness): void => {
+    if (demands.every((chunks) => chunks === 0)) return;
+    const demand = bySize(cuts, demands);
     const machines = machinesOf(view, charged, slots, demand);
-    cuts.budget.left -= 8 * machines.length;
+    cuts.budget.left -= machines.length * (8 + COST_OF_SIZE * (slots.length - 1));
     for (const weights of machines.slice(0, MOST_WEIGHTS).map(({ slot }) => slot)) {
       const terms = termsOf(machines, weights, demand);
       const needed = demand.reduce((sum, chunks, t) => sum + BigInt(chunks) * BigInt(weights[t]), 0n);
@@ -66,7 +81,9 @@ export function jointBoundOf(topology: Topology, collectives: readonly Collectiv
       cutWitness({ view, ...cuts }, set, direction, demandText(cuts, demand)),
     );
   });
-  const work = collectives.map((collective) => transfersNeeded(collective, routes, topology.npuCount));
+  const work = cuts.distinct.map(
+    (collective, i) => cuts.times[i] * transfersNeeded(collective, routes, topology.npuCount),
+  );
   const every = Array.from({ length: routeCount(routes) }, (_, route) => route);
   tryMachines({ route: every, position: Array.from(routes.linkOffset.subarray(0, -1)) }, work, () => ({
     kind: "work",
@@ -82,14 +99,15 @@ export function jointBoundOf(topology: Topology, collectives: readonly Collectiv
  */
 export function jointLimitOf(topology: Topology, collectives: readonly Collective[]): Bound {
   const cuts = cutsOf(topology, collectives);
-  for (const collective of collectives) offer(cuts, limitOf(topology, collective));
+  for (const collective of cuts.alone) offer(cuts, limitOf(topology, collective));
   eachCut(cuts, null, (set, direction, demand) => {
     const width = crossingBandwidth(topology, cuts.ports, cuts.sides, set);
     const bandwidth = direction === "in" ? width.into : width.outOf;
     if (bandwidth === 0) return;
     let bytes = rational(0);
-    demand.forEach((chunks, t) => {
-      const { num, den } = collectives[t].chunkBytes;
+    cuts.budget.left -= COST_OF_SIZE * (cuts.sizes.length - 1);
+    bySize(cuts, demand).forEach((chunks, size) => {
+      const { num, den } = cuts.sizes[size].chunkBytes;
       bytes = rational(bytes.num * den + BigInt(chunks) * num * bytes.den, bytes.den * den);
     });
     const ps: Rational = rational(bytes.num * BigInt(PS_PER_SECOND), bytes.den * BigInt(bandwidth));
@@ -100,9 +118,16 @@ export function jointLimitOf(topology: Topology, collectives: readonly Collectiv
 }
 
 function cutsOf(topology: Topology, collectives: readonly Collective[]): Cuts {
+  const { distinct, times } = repeatedCollectives(collectives);
+  const { classes, of } = sizeClasses(distinct);
+  const largest = distinct.toSorted((a, b) => b.sizeBytes - a.sizeBytes);
   return {
     topology,
-    collectives,
+    distinct,
+    times,
+    alone: distinct.length <= MOST_ALONE ? distinct : largest.slice(0, MOST_ALONE),
+    sizes: classes,
+    sizeOf: of,
     ports: portsOf(topology),
     sides: sidesOf(topology),
     budget: { left: BUDGET },
@@ -114,22 +139,31 @@ function offer(cuts: Cuts, bound: Bound): void {
   if (compare(bound.ps, cuts.best.ps) > 0) cuts.best = bound;
 }
 
+/** Returns the sums of what the collectives of each size of chunks demand. */
+function bySize({ sizes, sizeOf }: Cuts, demands: readonly number[]): number[] {
+  const sums = sizes.map(() => 0);
+  demands.forEach((chunks, i) => {
+    sums[sizeOf[i]] += chunks;
+  });
+  return sums;
+}
+
 /** Calls `visit` for each set and direction in which chunks of two tenants or more must cross, with the set marked. */
 function eachCut(
   cuts: Cuts,
   view: RouteView | null,
   visit: (set: Int32Array, direction: "in" | "out", demand: readonly number[]) => void,
 ): void {
-  const { topology, collectives, sides, budget } = cuts;
-  const busy = collectives.map((c) => c.chunkCount > 0 && (c.kind === "custom" || c.groupSize > 1));
-  const demands = collectives.map((collective) => demandOf(collective, topology.npuCount));
-  const cost = collectives.reduce((sum, collective) => sum + demandCost(collective), 0);
+  const { topology, distinct, times, alone, sides, budget } = cuts;
+  const busy = distinct.map((c) => c.chunkCount > 0 && (c.kind === "custom" || c.groupSize > 1));
+  const demands = distinct.map((collective) => demandOf(collective, topology.npuCount));
+  const cost = distinct.reduce((sum, collective) => sum + demandCost(collective), 0);
   const trySet = (set: Int32Array): void => {
-    budget.left -= collectives.length * set.length + cost;
+    budget.left -= distinct.length * set.length + cost;
     const both = demands.map((of, t) => (busy[t] ? of(set) : { into: 0, outOf: 0 }));
     for (const direction of ["in", "out"] as const) {
-      const demand = both.map(({ into, outOf }) => (direction === "in" ? into : outOf));
-      if (demand.filter((chunks) => chunks > 0).length < 2) continue;
+      const demand = both.map(({ into, outOf }, i) => times[i] * (direction === "in" ? into : outOf));
+      if (demand.reduce((tenants, chunks, i) => (chunks > 0 ? tenants + times[i] : tenants), 0) < 2) continue;
       markSet(sides, set);
       visit(set, direction, demand);
     }
@@ -142,14 +176,17 @@ function eachCut(
     prefixes: () => null,
   };
   visitSets(topology, view, budget, visitor);
-  for (const collective of collectives) for (const set of worstCuts(topology, collective)) trySet(set);
+  for (const collective of alone) {
+    if (budget.left <= 0) return;
+    for (const set of worstCuts(topology, collective)) trySet(set);
+  }
 }
 
 /** Something that carries one transfer at a time: a route over the border, or a lane of a link that routes share. */
 interface Machine {
-  /** [tenants] the shortest slot of the tenant's chunks. */
+  /** [sizes] the shortest slot of chunks of the size. */
   readonly slot: readonly number[];
-  /** Divides every slot of the tenants that cross. */
+  /** Divides every slot of the chunks that cross. */
   readonly unit: number;
   count: number;
 }
@@ -219,8 +256,12 @@ function carried(terms: readonly Term[], time: number): bigint {
   return sum;
 }
 
-/** Returns "71 chunks (35 of allgather, 36 of broadcast)". */
-function demandText({ collectives }: Cuts, demand: readonly number[], what = "chunks"): string {
-  const parts = demand.flatMap((chunks, t) => (chunks > 0 ? [`${chunks} of ${collectives[t].kind}`] : []));
+/** Returns "71 chunks (35 of allgather, 36 of broadcast)"; where the collectives are many, by kind. */
+function demandText({ distinct }: Cuts, demand: readonly number[], what = "chunks"): string {
+  const crossing = demand.flatMap((chunks, i) => (chunks > 0 ? [{ chunks, kind: distinct[i].kind }] : []));
+  const kinds = new Map<string, number>();
+  for (const { chunks, kind } of crossing) kinds.set(kind, (kinds.get(kind) ?? 0) + chunks);
+  const told = crossing.length <= MOST_PARTS ? crossing : [...kinds].map(([kind, chunks]) => ({ chunks, kind }));
+  const parts = told.map(({ chunks, kind }) => `${chunks} of ${kind}`);
   return `${demand.reduce((a, b) => a + b, 0)} ${what} (${parts.join(", ")})`;
 }

@@ -15,6 +15,7 @@ export type Balancer = (problem: Omit<BalanceProblem, "threads">) => Promise<Bal
 
 /** Comm steps are counted in 16 bits. */
 const MOST_STEPS = 65_535;
+const MOST_LINKS_IN = 65_535;
 /** Parts of a shard, too. */
 export const MOST_PARTS = 32_767;
 
@@ -24,6 +25,8 @@ type Network = Pick<BalanceProblem, "nodeCount" | "inOffset" | "inSource" | "tar
 function networkOf(graph: Digraph): Network {
   const tail = arcSources(graph);
   const into = groupedBy(graph.target, graph.nodes);
+  const most = into.offset.reduce((links, end, v) => (v === 0 ? 0 : Math.max(links, end - into.offset[v - 1])), 0);
+  if (most > MOST_LINKS_IN) throw new InputError("bfb", `at most ${MOST_LINKS_IN} links into an NPU`, most);
   return {
     nodeCount: graph.nodes,
     inOffset: into.offset,

@@ -1,9 +1,11 @@
+import { InputError } from "../../errors.ts";
 import { directNetworkOf } from "../../model/comm-network.ts";
 import { timesOfLoads } from "../../model/comm-times.ts";
 import { arcCount } from "../../model/direct/digraph.ts";
 import { type DirectFacts, directFacts } from "../../model/direct/facts.ts";
 import { commonValue } from "../../model/graph.ts";
 import { unreachablePair } from "../../model/modify.ts";
+import type { Rational } from "../../model/rational.ts";
 import type { Topology } from "../../model/topology.ts";
 import { type Balancer, bfbLoads } from "./broadcast.ts";
 
@@ -13,7 +15,7 @@ const MOST_VISITS = 1e9;
 /**
  * Returns the facts of the best breadth-first broadcast on a network, shards cut anywhere, without its schedule: T_L, which is
  * the diameter (Zhao 2026, theorem 15), and T_B. Null where there are switches or unequal links, an NPU that another cannot
- * reach, or too much to search. O(NPUs * links), O(links) where translations leave the network as it is.
+ * reach, too many hops or links for the kernel, or too much to search. O(NPUs * links), O(links) where translations leave the network as it is.
  */
 export async function bfbFacts(
   topology: Topology,
@@ -26,7 +28,14 @@ export async function bfbFacts(
   if (network === null || unreachablePair(topology) !== null) return null;
   const { graph } = network;
   if ((graph.translations === null ? graph.nodes : 1) * arcCount(graph) > MOST_VISITS) return null;
-  const times = timesOfLoads(graph, await bfbLoads(graph, balance));
+  let loads: Rational[];
+  try {
+    loads = await bfbLoads(graph, balance);
+  } catch (error) {
+    if (error instanceof InputError) return null;
+    throw error;
+  }
+  const times = timesOfLoads(graph, loads);
   const { predictedUs: _ofNothing, ...facts } = directFacts(graph, [times], { bytesPerSecond, latencyPs }, 0);
   return facts;
 }

@@ -3,6 +3,7 @@ import { jointBoundOf } from "../../model/bounds/joint.ts";
 import type { Collective } from "../../model/collective.ts";
 import { type JointSchedule, jointEndPs } from "../../model/joint-schedule.ts";
 import { ceil } from "../../model/rational.ts";
+import { repeatedCollectives, sizeClasses } from "../../model/repeated-collectives.ts";
 import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing.ts";
 import { expandSlots } from "../../model/slot-expansion.ts";
 import { isSlotSchedule } from "../../model/slot-schedule.ts";
@@ -10,7 +11,7 @@ import type { StepSchedule } from "../../model/step-schedule.ts";
 import { switchCount, type Topology } from "../../model/topology.ts";
 import type { SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
 import { synthesizeByMatching } from "../tacos/tacos.ts";
-import { inSequence, packed, sizeClasses } from "./merge.ts";
+import { inSequence, packed } from "./merge.ts";
 import { stepsFor } from "./refine.ts";
 import { searchTable, tableProblem } from "./table-search.ts";
 
@@ -57,12 +58,16 @@ export async function synthesizeJoint(request: JointRequest, context: JointConte
   const { runner, onProgress } = context;
   let trials = 0;
   const alone: StepSchedule[] = [];
-  for (const collective of collectives) {
+  const { distinct, of } = repeatedCollectives(collectives);
+  for (const collective of distinct) {
     const own = await synthesizeByMatching({ ...request, collective, trials: request.trials ?? TRIALS_ALONE }, context);
     trials += own.trials;
     alone.push(isSlotSchedule(own.schedule) ? expandSlots(own.schedule) : own.schedule);
   }
-  const sequence = inSequence(topology, alone);
+  const sequence = inSequence(
+    topology,
+    of.map((index) => alone[index] as StepSchedule),
+  );
   const targetPs = Number(ceil(jointBoundOf(topology, collectives, sequence.routes).ps));
   const merged = await packed(sequence, {
     targetPs,

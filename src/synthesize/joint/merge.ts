@@ -1,5 +1,4 @@
 import type { TenNetwork } from "../../engine/kernels/kernels.ts";
-import type { Collective } from "../../model/collective.ts";
 import { groupedBy } from "../../model/graph.ts";
 import {
   type JointSchedule,
@@ -8,7 +7,7 @@ import {
   type Tenant,
   unitedRoutes,
 } from "../../model/joint-schedule.ts";
-import { compare } from "../../model/rational.ts";
+import { sizeClasses } from "../../model/repeated-collectives.ts";
 import { type RouteSet, routeCount, routeTimes } from "../../model/routes.ts";
 import { indexColumn, makespanPs, type StepSchedule } from "../../model/step-schedule.ts";
 import type { Topology } from "../../model/topology.ts";
@@ -17,16 +16,6 @@ import { type OverlapOptions, overlapped } from "../tacos/overlap.ts";
 
 /** List scheduling takes no more transfers than this. */
 const MOST_TRANSFERS = 5e6;
-
-/** Returns for each collective the number of its chunk size among the different ones, in order of appearance. */
-export function sizeClasses(collectives: readonly Collective[]): { classes: readonly Collective[]; of: number[] } {
-  const classes: Collective[] = [];
-  const of = collectives.map((collective) => {
-    const known = classes.findIndex((other) => compare(other.chunkBytes, collective.chunkBytes) === 0);
-    return known >= 0 ? known : classes.push(collective) - 1;
-  });
-  return { classes, of };
-}
 
 /** Returns the schedules one after the other, on the routes of all of them. */
 export function inSequence(topology: Topology, schedules: readonly StepSchedule[]): JointSchedule {
@@ -82,12 +71,11 @@ function combine(joint: JointSchedule): Combined {
     op: rows.op,
   };
   const split = (found: StepSchedule): JointSchedule => {
-    const tenantOf = (chunk: number): number => {
-      let t = 0;
-      while (chunk >= chunkBase[t + 1]) t++;
-      return t;
-    };
-    const owner = Int32Array.from(found.chunk, tenantOf);
+    const tenantOf = new Int32Array(chunkBase.at(-1) as number);
+    tenants.forEach((_, t) => {
+      tenantOf.fill(t, chunkBase[t], chunkBase[t + 1]);
+    });
+    const owner = Int32Array.from(found.chunk, (chunk) => tenantOf[chunk]);
     const { offset, items } = groupedBy(owner, tenants.length);
     return {
       topology,

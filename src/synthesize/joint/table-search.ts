@@ -1,6 +1,7 @@
 import { type Collective, membersOf } from "../../model/collective.ts";
 import type { JointSchedule, Tenant } from "../../model/joint-schedule.ts";
 import { orderByTime } from "../../model/ordering.ts";
+import { sizeClasses } from "../../model/repeated-collectives.ts";
 import { type RouteSet, routeCount, routeTimes } from "../../model/routes.ts";
 import { indexColumn, OP_COPY, OP_REDUCE } from "../../model/step-schedule.ts";
 import { linkCount, type Topology } from "../../model/topology.ts";
@@ -9,18 +10,22 @@ import { allTimes } from "../tacos/distances.ts";
 import { type Phase, phasesOf } from "../tacos/phases.ts";
 import { type CellNetwork, type CellTable, cellTable, type Errand } from "./cell-table.ts";
 import { firstFit, firstFitCost } from "./first-fit.ts";
-import { sizeClasses } from "./merge.ts";
 import { negotiate, repairCost } from "./negotiate.ts";
 
 /** Attempts (seeds) at the bound, and at every other number of cells. */
 const ATTEMPTS = { bound: 12, other: 4 };
+/** Array cells that count for each place and each cell of a table, to make and fill it. */
+const TABLE_COST = 3;
 /** Array cells that the repairs of one attempt may read: about a second. */
 const MOST_STEPS = 1.5e8;
+/** The same for filling the table once, before any repair. */
+const MOST_FILLING = 3e8;
 /** Repairs of one attempt: so many, and more for each place that is wanted. */
 const FEWEST_REPAIRS = 1000;
 const REPAIRS_EACH = 4;
 /** Larger tables are not tried. */
 const MOST_PLACES = 4e6;
+const MOST_DISTANCES = 16e6;
 const MOST_CELLS = 4e6;
 /** A transfer of the shortest slot is at most so many cells long. */
 const FINEST = 12;
@@ -60,17 +65,18 @@ export function tableProblem(
   const { classes, of } = sizeClasses(collectives);
   const slots = classes.map(({ chunkBytes }) => routeTimes(topology, routes, chunkBytes).slotPs);
   const distinct = [...new Set(slots.flatMap((column) => [...column]))];
-  const shortest = Math.min(...distinct);
+  const shortest = distinct.reduce((least, slot) => Math.min(least, slot));
   const phases = collectives.reduce((sum, { chunkCount, reduces }) => sum + chunkCount * (reduces ? 2 : 1), 0);
   const links = linkCount(topology);
   if (phases * topology.npuCount > MOST_PLACES) return null;
+  if (classes.length * topology.npuCount ** 2 > MOST_DISTANCES) return null;
   let unitPs = 0;
   let leastWaste = Number.POSITIVE_INFINITY;
   for (let fine = 1; fine <= FINEST; fine++) {
     const unit = Math.ceil(shortest / fine);
     const cells = Math.ceil(longestPs / unit);
     if (cells * Math.max(links, topology.npuCount) > MOST_CELLS) break;
-    const waste = Math.max(...distinct.map((slot) => (Math.ceil(slot / unit) * unit) / slot));
+    const waste = distinct.reduce((most, slot) => Math.max(most, (Math.ceil(slot / unit) * unit) / slot), 0);
     // a finer table must be worth its size
     if (waste >= leastWaste - 0.01) continue;
     leastWaste = waste;
@@ -193,7 +199,9 @@ function attempt(problem: TableProblem, cells: number, k: number, seed: number, 
   if (found === null) return null;
   const { pieces, errands } = found;
   const table = cellTable(problem.network, errands, cells);
-  allowance.left -= firstFitCost(table);
+  const filling = firstFitCost(table) + TABLE_COST * (table.arrival.length + table.owner.length);
+  allowance.left -= filling;
+  if (filling > MOST_FILLING) return null;
   firstFit(table, own, k % 4 < 2 ? 0.5 : 3, k % 2 === 0);
   const cost = repairCost(table);
   const wanted = errands.reduce((sum, errand) => sum + errand.wanted.length, 0);

@@ -66,6 +66,7 @@ export function multicastAttempts(
       seed: request.seed,
       wanted: request.policy,
       variants: variants.length,
+      npuCount: npus,
       chunkCount: collective.chunkCount,
       oneSource,
       heterogeneous: slots.some((slot) => slot !== slots[0]),

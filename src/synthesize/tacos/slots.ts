@@ -81,7 +81,12 @@ export async function slotSynthesis(
   const attempt = logsAttempts(request, task, context);
   const { best, ran } = await bestOf(
     attempt,
-    () => request.trials ?? defaultTrials(transfersOfPhases(request, [phase])),
+    () =>
+      request.trials ??
+      defaultTrials(transfersOfPhases(request, [phase]), {
+        npuCount: request.topology.npuCount,
+        chunkCount: collective.chunkCount,
+      }),
     targetPs,
     1,
     (done, total) => context.onProgress?.({ phase: phase.name, done, total }),
@@ -122,6 +127,7 @@ function logsAttempts(request: SynthesisRequest, task: SlotTask, context: Synthe
       seed: request.seed,
       wanted: request.policy,
       variants: 1,
+      npuCount,
       chunkCount,
       oneSource: held.offset.some((end, v) => v > 0 && end - held.offset[v - 1] === held.chunk.length),
       heterogeneous: false,

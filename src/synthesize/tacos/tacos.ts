@@ -60,7 +60,12 @@ export async function synthesizeByMatching(request: SynthesisRequest, context: S
     const attempts = (phase.unicast ? unicastAttempts : multicastAttempts)(phase, networks, request, context, target);
     const { best, ran } = await bestOf(
       attempts,
-      (first) => request.trials ?? defaultTrials(first.transfers.chunk.length),
+      (first) =>
+        request.trials ??
+        defaultTrials(first.transfers.chunk.length, {
+          npuCount: phase.unicast ? Number.POSITIVE_INFINITY : topology.npuCount,
+          chunkCount: phase.collective.chunkCount,
+        }),
       target,
       context.runner.width,
       (count, total) => context.onProgress?.({ phase: phase.name, done: count, total }),

@@ -12,6 +12,30 @@ interface MulticastPolicy {
 }
 
 const WHOLE = 0x7fffffff;
+/** Candidates that the choices of one trial may look at, about a second, and those of all trials together. */
+const MOST_LOOKS = 4e8;
+const MOST_LOOKS_OF_ALL = 1.6e9;
+/** A window of so many chunks for each NPU chooses as well as one over all of them. */
+const CHUNKS_PER_NPU = 8;
+/** What one look costs: bits of the neighbours, and of those around, are read as well. */
+const COST: Readonly<Record<number, number>> = { [CHOICE.neighbour]: 4, [CHOICE.around]: 8 };
+
+/** The size of a multicast phase. */
+export interface MulticastSize {
+  readonly npuCount: number;
+  readonly chunkCount: number;
+}
+
+/** Returns what all windows over all chunks of one trial look at, where the chunks are many for the NPUs; 0 where they are few. */
+const looksOf = ({ npuCount, chunkCount }: MulticastSize): number =>
+  chunkCount <= CHUNKS_PER_NPU * npuCount ? 0 : npuCount * chunkCount ** 2;
+
+/** Returns the window of a policy, narrowed where one over all chunks would take quadratic time in many chunks. */
+function windowFor({ window, choice }: MulticastPolicy, size: MulticastSize): number {
+  const most = MOST_LOOKS / (COST[choice] ?? 1);
+  if (window < WHOLE || looksOf(size) <= most) return window;
+  return Math.max(CHUNKS_PER_NPU * size.npuCount, Math.floor(most / (size.npuCount * size.chunkCount)));
+}
 
 const OLDEST: MulticastPolicy = { name: "oldest", choice: CHOICE.oldest, window: 1, lateShare: 1 };
 const NEIGHBOUR_LATE: MulticastPolicy = {
@@ -73,10 +97,9 @@ export function multicastTrial(
     readonly seed: number;
     readonly wanted: string | null;
     readonly variants: number;
-    readonly chunkCount: number;
     readonly oneSource: boolean;
     readonly heterogeneous: boolean;
-  },
+  } & MulticastSize,
 ): MulticastTrial {
   const { wanted, variants, oneSource, chunkCount } = options;
   const forced = wanted === null ? [] : FIRST_PASS.filter((policy) => policy.name === wanted);
@@ -94,7 +117,7 @@ export function multicastTrial(
     policy: {
       seed: (options.seed + k) >>> 0,
       choice: chosen.choice,
-      window: chosen.window,
+      window: windowFor(chosen, options),
       lateLimit: chosen.lateShare === 1 ? chunkCount : Math.max(32, Math.ceil(chunkCount * chosen.lateShare)),
       novelty: mixed,
       overtaking: mixed,
@@ -119,7 +142,12 @@ export function unicastTrial(k: number, seed: number, wanted: string | null, var
   return { name: order, order, variant: k % variants, seed: (seed + k) >>> 0 };
 }
 
-/** Returns how many trials a phase of so many transfers gets by default: min(64, 1e7 / transfers), at least 1. */
-export function defaultTrials(transfers: number): number {
-  return Math.max(1, Math.min(64, Math.floor(1e7 / Math.max(1, transfers))));
+/**
+ * Returns how many trials a phase of so many transfers gets by default: min(64, 1e7 / transfers), at least 1; fewer where a
+ * multicast phase has so many chunks that choosing among them takes longer than sending them.
+ */
+export function defaultTrials(transfers: number, size: MulticastSize): number {
+  const looks = Math.min(MOST_LOOKS, looksOf(size));
+  const affordable = looks === 0 ? 64 : Math.floor(MOST_LOOKS_OF_ALL / looks);
+  return Math.max(1, Math.min(64, Math.floor(1e7 / Math.max(1, transfers)), affordable));
 }

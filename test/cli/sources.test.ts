@@ -1,0 +1,137 @@
+import { execFileSync, spawn } from "node:child_process";
+import { closeSync, openSync, symlinkSync, truncateSync, utimesSync, writeFileSync, writeSync } from "node:fs";
+import { createServer } from "node:net";
+import { describe, expect, it } from "vitest";
+import { openSource, readText, textFrom } from "../../src/cli/input-file.ts";
+import { cliFolder, MAIN } from "../support/cli.ts";
+import { commandsHere } from "../support/cli-here.ts";
+
+const { at, put, refuses } = commandsHere();
+const { at: inFolder } = cliFolder();
+const onUnix = process.platform !== "win32";
+
+describe.runIf(onUnix)("what is no plain file", () => {
+  it("/dev/zero and /dev/urandom, also through a link, are refused after their first bytes", async () => {
+    symlinkSync("/dev/zero", at("zero"));
+    for (const line of ["verify zero", "topology zero", "verify /dev/zero"]) {
+      await refuses(line, /^banyan: expected a text in UTF-8 for \S+ but received "bytes that are no text"\n$/);
+    }
+    await refuses("synth ring:4 --collective custom:zero", /received "bytes that are no text"\n$/);
+    await refuses("synth ring:4 --collectives zero", /received "bytes that are no text"\n$/);
+    await refuses("calibrate ring:4 zero --collective allreduce", /received "bytes that are no text"\n$/);
+  });
+
+  it("links that lead to each other, folders, sockets and block devices get a sentence each", async () => {
+    symlinkSync(at("there"), at("here"));
+    symlinkSync(at("here"), at("there"));
+    const loop = "a file, not links that lead to each other,";
+    await refuses("verify here", `expected ${loop} for the file but received "here"`);
+    await refuses("topology here", `expected ${loop} for the topology but received "here"`);
+    await refuses("export here --to svg -o x.svg", `expected ${loop} for the file but received "here"`);
+    const server = createServer();
+    await new Promise<void>((resolve) => {
+      server.listen(at("socket"), resolve);
+    });
+    await refuses("topology socket", 'expected a file, not a socket, for the topology but received "socket"');
+    server.close();
+    expect(() => readText("/", "the file")).toThrow('expected a file, not a folder, for the file but received "/"');
+  });
+
+  it("a name longer than the system allows is a preset that does not exist", async () => {
+    await refuses(`topology ${"a".repeat(5000)}`, /^banyan: expected a file that exists or a preset/);
+  });
+
+  it("files of /proc, whose size is 0, are read", () => {
+    if (process.platform !== "linux") return;
+    expect(readText("/proc/self/status", "the file")).toContain("VmRSS");
+  });
+
+  /** Returns how `banyan verify -` ends where its standard input is what a shell makes of it. */
+  const fromShell = async (before: string): Promise<readonly [unknown, string]> => {
+    const shell = spawn("sh", ["-c", `${before} | "$0" "$1" verify - --quiet`, process.execPath, MAIN]);
+    let err = "";
+    shell.stderr.setEncoding("utf8").on("data", (text: string) => {
+      err += text;
+    });
+    return [await new Promise((resolve) => shell.on("close", resolve)), err];
+  };
+
+  it("an endless pipe is read to 512 MiB and no further", async () => {
+    expect(await fromShell("yes")).toEqual([
+      2,
+      'banyan: expected at most 536870887 bytes of what is no plain file for the schedule or program but received "standard input"\n',
+    ]);
+  }, 120_000);
+
+  it("a slow pipe is waited for, and so is the socket that a program gives as standard input", async () => {
+    expect((await fromShell("(sleep 0.3; echo '{}'; sleep 0.3)"))[1]).toContain("for standard input: format");
+    const banyan = spawn(process.execPath, [MAIN, "verify", "-", "--quiet"], { stdio: ["pipe", "pipe", "pipe"] });
+    let err = "";
+    banyan.stderr.setEncoding("utf8").on("data", (text: string) => {
+      err += text;
+    });
+    const ended = new Promise((resolve) => {
+      banyan.on("close", resolve);
+    });
+    setTimeout(() => banyan.stdin.end("{}"), 500);
+    expect(await ended).toBe(2);
+    expect(err).toContain("for standard input: format");
+  }, 120_000);
+
+  it("a pipe that nobody writes to waits until Ctrl-C", async () => {
+    const pipe = inFolder("pipe");
+    execFileSync("mkfifo", [pipe]);
+    const banyan = spawn(process.execPath, [MAIN, "verify", pipe], { stdio: ["ignore", "pipe", "pipe"] });
+    const ended = new Promise((resolve) => {
+      banyan.on("close", (code, signal) => resolve(code ?? signal));
+    });
+    let asked = false;
+    banyan.stderr.once("data", () => {
+      asked = true;
+    });
+    for (let waited = 0; !asked && waited < 600; waited++) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      if (waited >= 30) break;
+    }
+    banyan.kill("SIGINT");
+    expect([130, "SIGINT"]).toContain(await ended);
+  }, 120_000);
+});
+
+describe("a file that changes while it is read", () => {
+  const changed = (change: (path: string) => void): (() => string) => {
+    const path = at(put("file.txt", "some text"));
+    utimesSync(path, 1, 1);
+    const source = openSource(path, "the file");
+    change(path);
+    return () => textFrom(source, "file.txt", "the file");
+  };
+
+  it("is refused where it grew, became shorter or was written to", () => {
+    const sentence = (what: string): string =>
+      `expected a file that nobody writes meanwhile for the file but received "${at("file.txt")}, which ${what} while it was read"`;
+    expect(changed((path) => writeFileSync(path, "some text and more"))).toThrow(sentence("grew"));
+    expect(changed((path) => truncateSync(path, 4))).toThrow(sentence("became shorter"));
+    const overwrite = (path: string): void => {
+      const file = openSync(path, "r+");
+      writeSync(file, "SOME");
+      closeSync(file);
+    };
+    expect(changed(overwrite)).toThrow(sentence("was written to"));
+    expect(changed(() => undefined)()).toBe("some text");
+  });
+});
+
+describe("numbers of 190 digits", () => {
+  const nines = "9".repeat(190);
+  it("are cut in sentences", async () => {
+    await refuses(
+      `topology mesh:${nines}`,
+      'expected a whole number, 1 or more for a size of mesh in mesh:999999999999... (190 digits) but received "999999999999... (190 digits)"',
+    );
+    await refuses(
+      `synth ring:4 --collective allgather --chunks ${nines}`,
+      'expected a whole number, 1 or more for --chunks but received "999999999999... (190 digits)"',
+    );
+  });
+});
