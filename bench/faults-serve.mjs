@@ -79,7 +79,10 @@ export async function serveWithFaults({ library, root, share = 1, onFault }) {
         if (answer.status === 404) say("is called missing");
         if (answer.status === 500) counts.told++;
         if (answer.status === 0) counts.ended++;
-        if (server.exitCode !== null) return onFault(`serve ends: ${err}`), counts;
+        if (server.exitCode !== null) {
+          onFault(`serve ends: ${err}`);
+          return counts;
+        }
         const next = await asked(`http://127.0.0.1:${port}${path}`);
         if (next.text !== text) say(`the next request is answered with ${next.status}`);
         if (fired === 0) break;
