@@ -81,7 +81,7 @@ export async function serveWithFaults({ library, root, share = 1, onFault }) {
         if (answer.status === 0) counts.ended++;
         if (server.exitCode !== null) {
           onFault(`serve ends: ${err}`);
-          return counts;
+          return { ...counts, code: server.exitCode };
         }
         const next = await asked(`http://127.0.0.1:${port}${path}`);
         if (next.text !== text) say(`the next request is answered with ${next.status}`);
