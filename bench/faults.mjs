@@ -1,8 +1,9 @@
 // Faults on purpose: node bench/faults.mjs [part [share [seed]]], all parts, 1 and 1 where nothing is given; a share of 0.1 is a
-// tenth of the runs. Linux with glibc and a C++ compiler for the first three.
+// tenth of the runs. Linux with glibc and a C++ compiler for the first four.
 //   kernels  the n-th allocation, and the n-th thread, of every native kernel fails, for every n
 //   files    the n-th call of the system on the files of eleven commands fails, for every n, in nine ways
 //   kills    commands that write are killed (SIGKILL) before and behind their n-th call, and at random moments
+//   serve    the n-th call of the system on the files that `banyan serve` serves fails, for every n, in five ways
 //   cancel   fourteen kinds of work are cancelled at random moments, 1,000 times, on threads and on the calling one
 //   threads  workers are ended and engines closed in the middle of native calls
 //   cache    several searches work on one cache, one of them killed
@@ -17,6 +18,7 @@ import { random } from "../dist/random.js";
 import { shareCache } from "./faults-cache.mjs";
 import { cancelAll } from "./faults-cancel.mjs";
 import { FaultPage, faultLibrary } from "./faults-page.mjs";
+import { serveWithFaults } from "./faults-serve.mjs";
 import { closeEngines, endWorkers } from "./faults-threads.mjs";
 import { table } from "./support.mjs";
 
@@ -40,6 +42,11 @@ const PARTS = {
     withFaults(library, root, "faults-here.mjs", ["files", root, ".", share, seed]),
   kills: ({ library, root, share, seed }) =>
     withFaults(library, root, "faults-here.mjs", ["kills", root, ".", share, seed]),
+  async serve({ library, root, share }) {
+    const faults = [];
+    const rows = [await serveWithFaults({ library, root, share, onFault: (what) => faults.push(what) })];
+    return { rows, faults };
+  },
   async cancel({ share, draw }) {
     const faults = [];
     const onFault = (what) => faults.push(what);
@@ -62,7 +69,7 @@ const PARTS = {
     return { rows, faults };
   },
 };
-const NEED_LIBRARY = ["kernels", "files", "kills"];
+const NEED_LIBRARY = ["kernels", "files", "kills", "serve"];
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [part = "all", share = "1", seed = "1"] = process.argv.slice(2);

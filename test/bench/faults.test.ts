@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { withFaults } from "../../bench/faults.mjs";
 import { cancelAll } from "../../bench/faults-cancel.mjs";
 import { faultLibrary } from "../../bench/faults-page.mjs";
+import { serveWithFaults } from "../../bench/faults-serve.mjs";
 import { closeEngines } from "../../bench/faults-threads.mjs";
 import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import { runTask } from "../../src/engine/pool/pool.ts";
@@ -44,6 +45,15 @@ describe.skipIf(reason !== "")(`faults of the system${reason && ` (skipped: ${re
     expect(faults).toEqual([]);
     expect(rows.length).toBe(4);
     for (const { name, runs } of rows) expect(runs, name).toBeGreaterThan(9);
+  });
+
+  it("in files that are served end in an answer, never in wrong bytes or a lasting fault", async () => {
+    const faults: string[] = [];
+    const onFault = (what: string): unknown => faults.push(what);
+    const served = mkdtempSync(join(root, "serve-"));
+    const { met, code } = await serveWithFaults({ library, root: served, share: 0.2, onFault });
+    expect([faults, code]).toEqual([[], 0]);
+    expect(met).toBeGreaterThan(8);
   });
 });
 

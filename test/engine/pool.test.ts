@@ -42,6 +42,23 @@ describe.runIf(compiled)("worker threads", () => {
     }
   });
 
+  it("may answer after they were given up: nothing is thrown at the program", async () => {
+    for (let round = 0; round < 12; round++) {
+      const engine = await openEngine({ threads: 2 });
+      const pool = engine.pool();
+      const tasks = Array.from({ length: 4 }, async () => {
+        const flag = newCancelFlag();
+        const end = pool.run({ kind: "match", problem }, flag).catch((error: unknown) => error);
+        cancel(flag);
+        return end;
+      });
+      await Promise.race(tasks);
+      await engine.close();
+      for (const end of await Promise.all(tasks)) expect(end).toBeInstanceOf(CancelledError);
+    }
+    await expect((await threadPool()).close()).resolves.toBeUndefined();
+  });
+
   it("run relay tasks and say when the room was too small", async () => {
     const pool = await threadPool();
     const relay = relayOf(mesh(3, 3), [[0, 8]]);

@@ -40,7 +40,8 @@ function offeredFile(path: string): OfferedFile {
     accessSync(path, constants.R_OK);
     return createReadStream(path);
   };
-  return { name, open: () => (canReopen ? reopened() : Readable.from([source.read(0, source.size)])) };
+  const size = (): number => (canReopen ? statSync(path).size : source.size);
+  return { name, size, open: () => (canReopen ? reopened() : Readable.from([source.read(0, source.size)])) };
 }
 
 const isLoopback = (host: string): boolean => /^(?:127\.|::1$|localhost$)/.test(host);

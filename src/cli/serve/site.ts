@@ -11,6 +11,8 @@ const NOT_FOUND = "no such file";
 /** A file of the user's; read anew for each request. */
 export interface OfferedFile {
   readonly name: string;
+  /** Bytes, so that a browser sees where not all of them came. Throws as `open` does. */
+  size(): number;
   /** Throws the system's error where it is there no longer. */
   open(): Readable;
 }
@@ -68,8 +70,14 @@ export function siteListener({ folder, offered, localOnly }: Site): RequestListe
   }
 
   async function sendOffered(request: IncomingMessage, response: ServerResponse, file: OfferedFile) {
+    const size = file.size();
     const stream = file.open();
-    const headers = { ...COMMON_HEADERS, "cache-control": "no-store", "content-type": "application/octet-stream" };
+    const headers = {
+      ...COMMON_HEADERS,
+      "cache-control": "no-store",
+      "content-type": "application/octet-stream",
+      "content-length": size,
+    };
     if (request.method === "HEAD") {
       stream.on("error", () => {}).destroy();
       response.writeHead(200, headers).end();

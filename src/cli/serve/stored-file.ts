@@ -10,6 +10,17 @@ const COMPRESS_FROM = 512;
 /** A tenth of a second for a megabyte: the browser that waits for it is near. */
 const BROTLI_QUALITY = 5;
 
+/** What the system says of names that lead to no file of the folder; all else is a fault of this machine. */
+const NO_FILE: ReadonlySet<string | undefined> = new Set([
+  "ENOENT",
+  "ENOTDIR",
+  "EISDIR",
+  "ELOOP",
+  "ENAMETOOLONG",
+  "EACCES",
+  "EPERM",
+]);
+
 /** A file in memory; what is compressed is made at the first request for it. */
 export interface StoredFile {
   readonly type: string;
@@ -45,6 +56,7 @@ function storedFile(name: string, plain: Uint8Array): StoredFile {
     encoded(encoding) {
       const known = made.get(encoding) ?? compress(encoding);
       made.set(encoding, known);
+      known.catch(() => made.delete(encoding));
       return known;
     },
   };
@@ -65,12 +77,15 @@ export function folderStore(folder: string): (segments: readonly string[]) => Pr
       const stamp = `${facts.mtimeMs} ${facts.size}`;
       const before = known.get(path);
       if (before?.stamp === stamp) return before.file;
-      const file = storedFile(path, await readFile(path));
+      const plain = await readFile(path);
+      // Node takes a read that is cut short for the end of the file.
+      if (plain.length !== facts.size) throw new Error(`${segments.join("/")} was not read to its end; try again`);
+      const file = storedFile(path, plain);
       known.set(path, { stamp, file });
       return file;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === undefined) throw error;
-      return null;
+      if (NO_FILE.has((error as NodeJS.ErrnoException).code)) return null;
+      throw error;
     }
   };
 }

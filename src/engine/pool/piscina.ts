@@ -34,7 +34,9 @@ export function piscinaPool({ backend, module }: Kernels, threads: number): Pool
   const start = (): Piscina<WorkerRequest | null, WorkerReply> => {
     // Loaded at once, so that a thread starts while the caller goes on without a turn of the event loop.
     const { Piscina } = createRequire(import.meta.url)("piscina") as typeof import("piscina");
-    return new Piscina({ filename: workerFile(), minThreads: 0, maxThreads: threads, idleTimeout: 1000, workerData });
+    const options = { filename: workerFile(), minThreads: 0, maxThreads: threads, idleTimeout: 1000, workerData };
+    // Errors that belong to no task (the late answer to one that was given up, say) would end the process.
+    return new Piscina(options).on("error", () => {});
   };
   let closed = false;
   const answered = async (request: WorkerRequest, signal: AbortSignal | null): Promise<WorkerReply> => {
