@@ -25,8 +25,7 @@ inline std::int64_t Product(std::int64_t a, std::int32_t b) { return a < 0 || b 
 
 /// Offsets of all edges of trees of so many NPUs.
 inline std::int64_t TreeOffsets(std::int32_t trees, std::int32_t npus) {
-  const std::int64_t edges = Product(trees, npus - 1);
-  return edges < 0 ? -1 : edges + 1;
+  return trees < 0 || npus < 1 ? -1 : Product(trees, npus - 1) + 1;
 }
 
 inline bool NetworkArrays(Spans& spans, const BanyanNetwork* network) {

@@ -104,10 +104,10 @@ inline std::int32_t NextCandidate(SpreadState<Entry>& state, Port<Entry>& port, 
                                   const std::int32_t* length) {
   for (;;) {
     std::int32_t at = port.pointer;
-    const Entry* copy = port.copy - port.copied_from;
-    while (at < port.copied_to && Bit(hi, copy[at])) at++;
+    const std::int32_t from = port.copied_from;
+    while (at < port.copied_to && Bit(hi, port.copy[at - from])) at++;
     port.pointer = at;
-    if (at < port.copied_to) return copy[at];
+    if (at < port.copied_to) return port.copy[at - from];
     CopyEntries(state, port, length[port.source]);
     if (port.copied_to == port.copied_from) return kNone;
   }

@@ -54,16 +54,20 @@ struct Watch {
   napi_env env;
   napi_value number;
   std::thread::id owner;
+  mutable std::uint32_t polls;  // of the owner
 
   /// Also stops where the worker that made the call is being ended: its environment then refuses what may run JavaScript.
-  /// Only its own thread may ask that.
+  /// Only its own thread may ask that, which costs more than the flag.
   static std::int32_t Stops(const void* context) {
     const auto& watch = *static_cast<const Watch*>(context);
     if (watch.flag != nullptr && __atomic_load_n(watch.flag, __ATOMIC_RELAXED) != 0) return 1;
-    if (std::this_thread::get_id() != watch.owner) return 0;
+    if (std::this_thread::get_id() != watch.owner || ++watch.polls % kAskEvery != 0) return 0;
     napi_value ignored{};
     return napi_coerce_to_bool(watch.env, watch.number, &ignored) == napi_ok ? 0 : 1;
   }
+
+ private:
+  static constexpr std::uint32_t kAskEvery = 16;
 };
 
 /// Walks the arguments of one call in order. Whatever does not fit throws a TypeError.
@@ -140,7 +144,7 @@ class Arguments {
   /// The cancel flag or null: a watch of it for the kernel. Where `progress` is given, it gets the flag's second element, or
   /// null. The flag is what other threads write to, so it is used where it lies.
   Watch Cancel(std::int32_t** progress = nullptr) {
-    Watch watch{nullptr, env_, nullptr, std::this_thread::get_id()};
+    Watch watch{nullptr, env_, nullptr, std::this_thread::get_id(), 0};
     if (napi_create_int32(env_, 0, &watch.number) != napi_ok) throw Refused{};
     if (TakesNull()) return watch;
     const View flag = ViewOf<std::int32_t>("cancel");

@@ -57,7 +57,7 @@ class HostileCall {
 
  private:
   static constexpr std::int64_t kMostElements = 4096;
-  static constexpr std::int32_t kMostPolls = 300;
+  static constexpr std::int32_t kMostPolls = 30;
 
   struct Setting {
     std::int32_t* number;

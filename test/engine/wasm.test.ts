@@ -135,7 +135,7 @@ describe.runIf(module !== undefined)("WebAssembly, called with what no caller sh
     (k) => k.replay(replayProblemOf({ mode: 1, rows: 9, seed: 1 })),
   ];
 
-  it("gives an error or an answer to 600 calls with one wrong number or address, and the right answers afterwards", () => {
+  it("gives an error or an answer to 200 calls with one wrong number or address, and the right answers afterwards", () => {
     const draws = random(1);
     let armed = false;
     const Real = WebAssembly.Instance;
@@ -168,7 +168,7 @@ describe.runIf(module !== undefined)("WebAssembly, called with what no caller sh
     const kernels = wasmKernels(module as WebAssembly.Module);
     const expected = calls.map((call) => call(kernels));
     const outcomes = { answers: 0, errors: 0 };
-    for (let i = 0; i < 600; i++) {
+    for (let i = 0; i < 200; i++) {
       armed = true;
       try {
         (calls[i % calls.length] as (kernels: Kernels) => unknown)(kernels);
@@ -185,7 +185,7 @@ describe.runIf(module !== undefined)("WebAssembly, called with what no caller sh
       expect((calls[checked] as (kernels: Kernels) => unknown)(kernels)).toEqual(expected[checked]);
     }
     made.mockRestore();
-    expect(outcomes.answers).toBeGreaterThan(60);
-    expect(outcomes.errors).toBeGreaterThan(200);
+    expect(outcomes.answers).toBeGreaterThan(20);
+    expect(outcomes.errors).toBeGreaterThan(60);
   }, 60_000);
 });
