@@ -12,7 +12,10 @@ import { filesBelow } from "./web-sizes.mjs";
 const commit = process.argv[2] ?? "HEAD";
 const work = mkdtempSync(join(tmpdir(), "banyan-pack-"));
 
-/** How the two differ; `umask` and what a machine says of itself. */
+/** Differences that are shown. */
+const MOST_SHOWN = 100;
+
+/** Where and how the two are packed. */
 const PLACES = [
   { folder: "a", umask: "022", env: { TZ: "UTC", LC_ALL: "C" } },
   {
@@ -28,7 +31,7 @@ function run(command, args, options = {}) {
   throw new Error(`${command} ${args.join(" ")} ended with status ${ran.status}:\n${ran.stdout}\n${ran.stderr}`);
 }
 
-/** A folder of dependencies as it is here, without reading it again where the disk allows. */
+/** Copies what is not in the commit, where it is here. */
 function copied(from, to) {
   if (existsSync(from)) cpSync(from, to, { recursive: true, verbatimSymlinks: true });
 }
@@ -65,9 +68,12 @@ try {
   if (a.equals(b)) console.log(`two packs of ${commit} are the same ${a.length} bytes, sha256 ${hash}`);
   else {
     const [ofOne, ofOther] = [one, other].map(entriesOf);
-    for (const line of ofOne) if (!ofOther.has(line)) console.log(`- ${line}`);
-    for (const line of ofOther) if (!ofOne.has(line)) console.log(`+ ${line}`);
-    console.error("two packs of one commit differ");
+    const differences = [
+      ...[...ofOne].filter((line) => !ofOther.has(line)).map((line) => `- ${line}`),
+      ...[...ofOther].filter((line) => !ofOne.has(line)).map((line) => `+ ${line}`),
+    ];
+    console.log(differences.slice(0, MOST_SHOWN).join("\n"));
+    console.error(`two packs of one commit differ in ${differences.length} lines of their lists`);
     process.exitCode = 1;
   }
 } finally {
