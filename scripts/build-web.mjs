@@ -23,7 +23,9 @@ async function buildServiceWorker(folder, modules) {
   const hash = createHash("sha256");
   for (const file of files) hash.update(file).update(readFileSync(join(folder, file)));
   const kept = { BANYAN_FILES: JSON.stringify(files), BANYAN_BUILD: JSON.stringify(hash.digest("hex").slice(0, 16)) };
-  await build(scriptConfig({ entry: SERVICE_WORKER, file: "service-worker.js", outDir: folder, modules, define: kept }));
+  await build(
+    scriptConfig({ entry: SERVICE_WORKER, file: "service-worker.js", outDir: folder, modules, define: kept }),
+  );
 }
 
 /** What must not end a script element early. */
@@ -40,15 +42,17 @@ async function buildOneFile(folder, modules) {
   const script = assets.filter((file) => file.endsWith(".js"));
   const styles = assets.filter((file) => file.endsWith(".css"));
   if (script.length !== 1) throw new Error(`the page in one file has ${script.length} scripts: ${script.join(", ")}`);
-  const parts = (licences) => [
-    ...styles.map((file) => `<style>${read(page, file)}</style>`),
-    `<script type="text/plain" id="banyan-maker">${packed}</script>`,
-    `<script type="text/plain" id="banyan-licences">${inScript(licences)}</script>`,
-  ].join("\n");
-  return (licences) => read(page, "index.html")
-    .replace(/\s*<link rel="(stylesheet|manifest|icon|modulepreload)"[^>]*>/g, "")
-    .replace(/\s*<script type="module"[^>]*><\/script>/, () => `\n${parts(licences)}`)
-    .replace("</body>", () => `<script type="module">${inScript(read(page, script[0]))}</script>\n</body>`);
+  const parts = (licences) =>
+    [
+      ...styles.map((file) => `<style>${read(page, file)}</style>`),
+      `<script type="text/plain" id="banyan-maker">${packed}</script>`,
+      `<script type="text/plain" id="banyan-licences">${inScript(licences)}</script>`,
+    ].join("\n");
+  return (licences) =>
+    read(page, "index.html")
+      .replace(/\s*<link rel="(stylesheet|manifest|icon|modulepreload)"[^>]*>/g, "")
+      .replace(/\s*<script type="module"[^>]*><\/script>/, () => `\n${parts(licences)}`)
+      .replace("</body>", () => `<script type="module">${inScript(read(page, script[0]))}</script>\n</body>`);
 }
 
 const kB = (bytes) => `${(bytes / 1000).toFixed(1)} kB`;

@@ -73,7 +73,8 @@ export function componentsOf(modules) {
     .map((id) => basename(id.replace(/\?.*$/, "")))
     .filter((file) => file.endsWith(".wasm"))
     .flatMap((file) => {
-      if (INSIDE[file] === undefined) throw new Error(`${file} is bundled, but scripts/notice.mjs does not say what is in it`);
+      if (INSIDE[file] === undefined)
+        throw new Error(`${file} is bundled, but scripts/notice.mjs does not say what is in it`);
       return INSIDE[file];
     });
   const found = new Map([...[...folders].map(componentOf), ...parts].map((one) => [one.name, one]));
@@ -95,8 +96,10 @@ export function noticeOf(modules) {
   }
   const rule = "=".repeat(80);
   const sections = [...byText].map(([body, names]) => `${rule}\n${names.join("\n")}\n${rule}\n\n${body}`);
-  return `${[HEAD, ...sections].join("\n\n").replaceAll("\r\n", "\n").replace(/[ \t]+$/gm, "")}\n`;
+  return `${[HEAD, ...sections]
+    .join("\n\n")
+    .replaceAll("\r\n", "\n")
+    .replace(/[ \t]+$/gm, "")}\n`;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href)
-  copyFileSync(join(paths.web, LICENCES), at("NOTICE"));
+if (import.meta.url === pathToFileURL(process.argv[1]).href) copyFileSync(join(paths.web, LICENCES), at("NOTICE"));

@@ -17,12 +17,14 @@ const stale = [
   ["NOTICE", readFileSync(join(paths.web, LICENCES), "utf8"), "npm run notice"],
   [SBOM, sbomHere(), "npm run sbom"],
 ].filter(([file, text]) => !existsSync(at(file)) || readFileSync(at(file), "utf8") !== text);
-for (const [file, , command] of stale) console.error(`prepack: ${file} is not what the package holds; \`${command}\` writes it`);
+for (const [file, , command] of stale)
+  console.error(`prepack: ${file} is not what the package holds; \`${command}\` writes it`);
 if (stale.length > 0) process.exit(1);
 
 // npm takes modes as they are, and they are as the umask was when the files were written
 const { files } = JSON.parse(readFileSync(at("package.json"), "utf8"));
 for (const entry of [...files, "package.json", "README.md", "LICENSE"]) {
   const isFolder = statSync(at(entry)).isDirectory();
-  for (const file of isFolder ? filesBelow(at(entry)).map((name) => join(entry, name)) : [entry]) chmodSync(at(file), 0o644);
+  for (const file of isFolder ? filesBelow(at(entry)).map((name) => join(entry, name)) : [entry])
+    chmodSync(at(file), 0o644);
 }

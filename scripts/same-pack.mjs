@@ -56,8 +56,15 @@ function entriesOf(file) {
   const into = `${file}.entries`;
   mkdirSync(into);
   run("tar", ["xzf", file, "-C", into]);
-  const modes = run("tar", ["tvzf", file], { env: { ...process.env, TZ: "UTC", LC_ALL: "C" } }).trim().split("\n");
-  const hashes = filesBelow(into).map((name) => [name, createHash("sha256").update(readFileSync(join(into, name))).digest("hex")]);
+  const modes = run("tar", ["tvzf", file], { env: { ...process.env, TZ: "UTC", LC_ALL: "C" } })
+    .trim()
+    .split("\n");
+  const hashes = filesBelow(into).map((name) => [
+    name,
+    createHash("sha256")
+      .update(readFileSync(join(into, name)))
+      .digest("hex"),
+  ]);
   return new Set([...modes, ...hashes.map(([name, hash]) => `${name} ${hash}`)]);
 }
 

@@ -14,12 +14,16 @@ const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Returns an SPDX expression, or the id of a licence, as CycloneDX wants it. */
 const licencesOf = (license) =>
-  license === undefined ? {} : { licenses: [/\s/.test(license) ? { expression: license } : { license: { id: license } }] };
+  license === undefined
+    ? {}
+    : { licenses: [/\s/.test(license) ? { expression: license } : { license: { id: license } }] };
 
 /** Returns the hash of a package's file in the lock, in hex. */
 function hashesOf(integrity) {
   const [, sha512] = /^sha512-(\S+)$/.exec(integrity ?? "") ?? [];
-  return sha512 === undefined ? {} : { hashes: [{ alg: "SHA-512", content: Buffer.from(sha512, "base64").toString("hex") }] };
+  return sha512 === undefined
+    ? {}
+    : { hashes: [{ alg: "SHA-512", content: Buffer.from(sha512, "base64").toString("hex") }] };
 }
 
 /** Returns the path in the lock of what a package means by a name: the nearest one up the folders. */
@@ -44,8 +48,11 @@ export function sbomOf(lock, notice) {
   const bundled = new Set(named.map(([one]) => one));
   const isBundled = (path) => bundled.has(`${nameOf(path)} ${packages[path].version}`);
   // what only some platforms or builds need is left out: optional parts of development tools
-  const paths = Object.keys(packages).filter((path) => path !== "" && (packages[path].dev !== true || isBundled(path))).sort(order);
-  const refOf = (path) => (path === "" ? purlOf(name, version) : `${purlOf(nameOf(path), packages[path].version)}#${path}`);
+  const paths = Object.keys(packages)
+    .filter((path) => path !== "" && (packages[path].dev !== true || isBundled(path)))
+    .sort(order);
+  const refOf = (path) =>
+    path === "" ? purlOf(name, version) : `${purlOf(nameOf(path), packages[path].version)}#${path}`;
   const component = (path) => ({
     type: "library",
     "bom-ref": refOf(path),
@@ -77,7 +84,9 @@ export function sbomOf(lock, notice) {
   const dependsOn = (path) => {
     const { dependencies = {}, optionalDependencies = {}, peerDependencies = {} } = packages[path];
     const names = Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies });
-    const found = names.map((one) => resolved(packages, path, one)).filter((one) => one !== undefined && paths.includes(one));
+    const found = names
+      .map((one) => resolved(packages, path, one))
+      .filter((one) => one !== undefined && paths.includes(one));
     const own = path === "" ? paths.filter((one) => packages[one].dev === true && isBundled(one)) : [];
     const parts = path === "" ? linked.map((one) => one["bom-ref"]) : [];
     return [...new Set([...[...found, ...own].map(refOf), ...parts])].sort(order);
@@ -88,7 +97,14 @@ export function sbomOf(lock, notice) {
     specVersion: "1.6",
     version: 1,
     metadata: {
-      component: { type: "application", "bom-ref": refOf(""), name, version, ...licencesOf(packages[""].license), purl: refOf("") },
+      component: {
+        type: "application",
+        "bom-ref": refOf(""),
+        name,
+        version,
+        ...licencesOf(packages[""].license),
+        purl: refOf(""),
+      },
     },
     components: [...paths.map(component), ...linked],
     dependencies: ["", ...paths].map((path) => ({ ref: refOf(path), dependsOn: dependsOn(path) })),

@@ -129,11 +129,10 @@ describe("a sketch beside options that say otherwise", () => {
 
 describe("the hint at --chunks auto", () => {
   it("is not given to those who have just used it", async () => {
-    // cut in two it has as many bytes to send over the slowest link, so auto keeps one chunk per NPU
-    const line = "synth fc:3 --collective alltoall --size 3 --trials 1";
+    const line = "synth mesh:3x3 --collective allreduce --algorithm ring --size 9";
     const [without, chosen] = [await here.run(line), await here.run(`${line} --chunks auto`)];
     expect(without).toMatch(/hint {8}--chunks auto/);
-    expect(chosen).toMatch(/1 of 1/);
+    expect(chosen).toMatch(/9 chunks of 1 B/);
     expect(chosen).not.toMatch(/hint/);
   });
 });
