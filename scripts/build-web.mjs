@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "vite";
+import { LICENCES, noticeOf } from "./notice.mjs";
 import { at, paths } from "./paths.mjs";
 import { stepHash, writeStamp } from "./stamp.mjs";
 import { pageConfig, scriptConfig, siteConfig } from "./web-config.mjs";
@@ -16,37 +17,42 @@ const SERVICE_WORKER = "src/web/offline/service-worker.ts";
 
 const read = (folder, name) => readFileSync(join(folder, name), "utf8");
 
-/** Builds the site and its service worker, which keeps the site's files. */
-async function buildSite(folder) {
-  await build(siteConfig(folder));
+/** Builds the service worker, which keeps the site's files. */
+async function buildServiceWorker(folder, modules) {
   const files = filesBelow(folder);
   const hash = createHash("sha256");
   for (const file of files) hash.update(file).update(readFileSync(join(folder, file)));
   const kept = { BANYAN_FILES: JSON.stringify(files), BANYAN_BUILD: JSON.stringify(hash.digest("hex").slice(0, 16)) };
-  await build(scriptConfig({ entry: SERVICE_WORKER, file: "service-worker.js", outDir: folder, define: kept }));
+  await build(
+    scriptConfig({ entry: SERVICE_WORKER, file: "service-worker.js", outDir: folder, modules, define: kept }),
+  );
 }
 
 /** What must not end a script element early. */
 const inScript = (text) => text.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
 
-/** Builds the page in one file: script and style within, the worker packed. Returns its text. */
-async function buildOneFile(folder) {
-  await build(scriptConfig({ entry: "src/web/worker/main.ts", file: "maker.js", outDir: folder, inOneFile: true }));
+/** Builds the page in one file: script and style within, the worker packed. Returns its text, which needs the licences. */
+async function buildOneFile(folder, modules) {
+  const maker = { entry: "src/web/worker/main.ts", file: "maker.js", outDir: folder, modules, inOneFile: true };
+  await build(scriptConfig(maker));
   const packed = gzipSync(readFileSync(join(folder, "maker.js")), { level: 9 }).toString("base64");
   const page = join(folder, "page");
-  await build(pageConfig(page));
+  await build(pageConfig(page, modules));
   const assets = filesBelow(page).filter((file) => file !== "index.html");
   const script = assets.filter((file) => file.endsWith(".js"));
   const styles = assets.filter((file) => file.endsWith(".css"));
   if (script.length !== 1) throw new Error(`the page in one file has ${script.length} scripts: ${script.join(", ")}`);
-  const parts = [
-    ...styles.map((file) => `<style>${read(page, file)}</style>`),
-    `<script type="text/plain" id="banyan-maker">${packed}</script>`,
-  ].join("\n");
-  return read(page, "index.html")
-    .replace(/\s*<link rel="(stylesheet|manifest|icon|modulepreload)"[^>]*>/g, "")
-    .replace(/\s*<script type="module"[^>]*><\/script>/, () => `\n${parts}`)
-    .replace("</body>", () => `<script type="module">${inScript(read(page, script[0]))}</script>\n</body>`);
+  const parts = (licences) =>
+    [
+      ...styles.map((file) => `<style>${read(page, file)}</style>`),
+      `<script type="text/plain" id="banyan-maker">${packed}</script>`,
+      `<script type="text/plain" id="banyan-licences">${inScript(licences)}</script>`,
+    ].join("\n");
+  return (licences) =>
+    read(page, "index.html")
+      .replace(/\s*<link rel="(stylesheet|manifest|icon|modulepreload)"[^>]*>/g, "")
+      .replace(/\s*<script type="module"[^>]*><\/script>/, () => `\n${parts(licences)}`)
+      .replace("</body>", () => `<script type="module">${inScript(read(page, script[0]))}</script>\n</body>`);
 }
 
 const kB = (bytes) => `${(bytes / 1000).toFixed(1)} kB`;
@@ -66,8 +72,14 @@ function printSizes(folder) {
 export async function buildWeb(folder) {
   const work = mkdtempSync(join(tmpdir(), "banyan-web-"));
   try {
-    await buildSite(folder);
-    writeFileSync(join(folder, "banyan.html"), await buildOneFile(work));
+    const modules = new Set();
+    await build(siteConfig(folder, modules));
+    const page = await buildOneFile(work, modules);
+    const licences = noticeOf(modules);
+    writeFileSync(join(folder, LICENCES), licences);
+    await buildServiceWorker(folder, modules);
+    if (noticeOf(modules) !== licences) throw new Error("the service worker holds a package that nothing else does");
+    writeFileSync(join(folder, "banyan.html"), page(licences));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

@@ -68,7 +68,15 @@ export const stepHash = {
   dist: () => hashOf(["src", "tsconfig.json", "package-lock.json", "scripts/build-ts.mjs"]),
   web: () =>
     hashOf(
-      ["src", "package-lock.json", "scripts/build-web.mjs", "scripts/web-config.mjs"],
+      [
+        "src",
+        "package-lock.json",
+        "LICENSE",
+        "scripts/build-web.mjs",
+        "scripts/licences",
+        "scripts/notice.mjs",
+        "scripts/web-config.mjs",
+      ],
       [readStamp("wasm")?.ok === true ? readStamp("wasm").hash : "no WebAssembly module"],
     ),
 };

@@ -51,6 +51,12 @@ const KEYS: readonly { readonly where: string; readonly keys: readonly (readonly
   },
 ];
 
+/** Where the licences are: a file of the site, or inside of the page in one file. */
+function licencesAddress(): string {
+  const inside = document.getElementById("banyan-licences")?.textContent;
+  return inside == null ? "licences.txt" : URL.createObjectURL(new Blob([inside], { type: "text/plain" }));
+}
+
 /** What this is, in a few sentences, and its keys. */
 export function Help() {
   return (
@@ -83,7 +89,12 @@ export function Help() {
           </section>
         ))}
       </div>
-      <p class="soft">Banyan {welcome.value?.version}</p>
+      <p class="soft">
+        Banyan {welcome.value?.version},{" "}
+        <a href={licencesAddress()} target="_blank" rel="noopener">
+          licences of all that is in it
+        </a>
+      </p>
     </Dialog>
   );
 }
