@@ -1,12 +1,16 @@
 import { calibrate } from "../../../src/calibrate.ts";
 import { unlessRefused } from "../../../src/errors.ts";
+import { bytesSource, readBysTopology } from "../../../src/import/bys.ts";
 import { readCollective } from "../../../src/import/collective.ts";
 import { readCollectives } from "../../../src/import/collectives-json.ts";
 import { readNcclLog } from "../../../src/import/nccl-log.ts";
 import { readMeasurements } from "../../../src/import/nccl-tests.ts";
 import { NETWORK_FORMATS } from "../../../src/import/network-formats.ts";
+import { readPhases } from "../../../src/import/phases-json.ts";
 import { formatOf } from "../../../src/import/recognise.ts";
-import { isScheduleText } from "../../../src/import/schedule-text.ts";
+import { readSchedule } from "../../../src/import/schedule-json.ts";
+import { readScheduleText } from "../../../src/import/schedule-text.ts";
+import { readTreeFlow } from "../../../src/import/tree-flow-json.ts";
 import { utf8Text } from "../../../src/import/utf8.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { SlotSchedule } from "../../../src/model/slot-schedule.ts";
@@ -28,18 +32,22 @@ const plain = (name: string): string =>
 
 export const targetOfFormat = (name: string): string => `network-${plain(name)}`;
 
+/** Model of the GPUs, for formats that leave it open; another one stands before a "|". */
+const USUAL_GPU = "a100";
+
 /** Returns a target for every format of networks: one without seeds of its own is told of by the tests. */
 function networkTargets(own: readonly ReaderSource[]): FuzzTarget[] {
   const texts = own.filter(({ reader }) => reader === "network" || reader === "schedule");
   return NETWORK_FORMATS.map(({ name, takes }) => ({
     name: targetOfFormat(name),
     seeds: () =>
-      texts.filter(({ text }) => unlessRefused(() => formatOf(text, "file")) === name).map(({ text }) => text),
+      texts
+        .filter(({ text }) => unlessRefused(() => formatOf(text, "file")) === name)
+        .map(({ text, gpu }) => (gpu === undefined || gpu === USUAL_GPU ? text : `${gpu}|${text}`)),
     check(text) {
       if (!takes.includes("gpu")) return judgeNetworkText(text, {});
-      // the model of the GPUs stands before a "|", for formats that leave it open
-      const [, gpu, rest] = /^([a-z0-9]{1,8})\|(.*)$/s.exec(text) ?? [];
-      return judgeNetworkText(rest ?? text, { gpu: gpu ?? "a100" });
+      const [, gpu = USUAL_GPU, rest = text] = /^([a-z0-9]{1,8})\|(.*)$/s.exec(text) ?? [];
+      return judgeNetworkText(rest, { gpu });
     },
   }));
 }
@@ -63,15 +71,27 @@ const SLOTS = (): SlotSchedule[] => [
   ringSlots(presetTopology("ring:3"), "reducescatter"),
 ];
 
+/** Returns a file of trees with a certificate of the other kind; it proves nothing. */
+function withDualCertificate(text: string): string {
+  const potentials = [{ node: 0, out: "1/2", in: "-1/3" }];
+  const cuts = [{ nodes: [0, 1], direction: "out", weight: "1" }];
+  return JSON.stringify({ ...JSON.parse(text), certificate: { kind: "dual", potentials, cuts } });
+}
+
 export function fileTargets(): FuzzTarget[] {
   const own = ownSources();
   const textsOf = (...formats: string[]): string[] =>
     own.filter(({ format }) => formats.includes(format)).map(({ text }) => text);
-  const scheduleTarget = (name: string, ...formats: string[]): FuzzTarget => ({
+  const scheduleTarget = (
+    name: string,
+    read: (text: string, fileName: string) => unknown,
+    seeds: () => readonly string[],
+  ): FuzzTarget => ({
     name,
-    seeds: () => textsOf(...formats),
-    check: (text) => {
-      isScheduleText(text);
+    seeds,
+    check(text) {
+      // the reader of this kind alone, then that of all kinds
+      unlessRefused(() => read(text, "file"));
       judgeScheduleText(text);
     },
   });
@@ -82,10 +102,13 @@ export function fileTargets(): FuzzTarget[] {
   });
   return [
     ...networkTargets(own),
-    scheduleTarget("schedule-steps", "banyan-schedule"),
-    scheduleTarget("schedule-trees", "trees"),
-    scheduleTarget("schedule-phases", "phases"),
-    scheduleTarget("schedule-sccl", "SCCL algorithm"),
+    scheduleTarget("schedule-steps", readSchedule, () => textsOf("banyan-schedule")),
+    scheduleTarget("schedule-trees", readTreeFlow, () => {
+      const texts = textsOf("trees");
+      return [...texts, withDualCertificate(texts[0] as string)];
+    }),
+    scheduleTarget("schedule-phases", readPhases, () => textsOf("phases")),
+    scheduleTarget("schedule-sccl", readScheduleText, () => textsOf("SCCL algorithm")),
     {
       name: "schedule-bys",
       seeds: () => [letters(joined(ringSchedule())), ...SLOTS().map((slots) => letters(joined(slots)))],
@@ -93,6 +116,7 @@ export function fileTargets(): FuzzTarget[] {
         const bytes = bytesOf(input);
         // most changes stop at a checksum, so it is made right
         unlessRefused(() => judgeBys(bytes));
+        unlessRefused(() => readBysTopology(bytesSource(bytes), "file.bys"));
         judgeBys(resealed(bytes));
       },
     },
@@ -106,7 +130,7 @@ export function fileTargets(): FuzzTarget[] {
     },
     {
       name: "collective-matrix-of-parts",
-      seeds: () => ["0,0.5\n1,0\n", "0 1 .25 1\n1 0 1 1\n1 1 0 1e-3\n0 0 0 0\n"],
+      seeds: () => ["0,0.5,0,1\n1,0,0,0\n0,0,0,0\n0,0,1,0\n", "0 1 .25 1\n1 0 1 1\n1 1 0 1e-3\n0 0 0 0\n"],
       check: (text) => readCollective(text, "file", RING, { sizeBytes: 2 ** 20 }),
     },
     {

@@ -1,4 +1,5 @@
 import { InfeasibleError, InputError } from "../../../src/errors.ts";
+import { ExpressionError } from "../../../src/model/direct/expression-error.ts";
 import type { FuzzTarget } from "./target.ts";
 
 /** The law for every input of every reader: a value, or one sentence to the user, and nothing else is changed. */
@@ -26,10 +27,18 @@ function ofError(error: unknown): Outcome {
     const place = stack?.split("\n").find((line) => /\/src\//.test(line)) ?? "";
     return broken(`${name}${place.replace(/^.*\/src\//, " in ").replace(/:\d+\)?$/, "")}`, stack ?? message);
   }
-  const { message } = error;
+  const { message } = error instanceof ExpressionError ? withoutExcerpt(error) : error;
   if (/[\n\r]/.test(message)) return broken("a sentence of several lines", JSON.stringify(message));
   if (message.length <= MOST_SENTENCE) return REFUSED;
   return broken("a long sentence", `${message.length} characters: ${message.slice(0, 200)}`);
+}
+
+/** Returns an error without the two lines below its sentence that point at the place. */
+function withoutExcerpt({ message, excerpt }: ExpressionError): { readonly message: string } {
+  const end = `\n${excerpt}`;
+  return {
+    message: message.endsWith(end) && /^[^\n]*\n[^\n]*$/.test(excerpt) ? message.slice(0, -end.length) : message,
+  };
 }
 
 /** Returns what became of an input. Never rejects. */

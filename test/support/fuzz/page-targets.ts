@@ -89,7 +89,11 @@ async function checkRequest(text: string): Promise<void> {
   const request = names.find((name) => name === wish.request) ?? "open";
   const topology = textOf(wish.topology ?? "ring:4");
   if (!isSmall(topology)) throw new InputError("the topology", "a small one", topology);
-  const file = wish.file === undefined ? null : fileOf(textOf(wish.name ?? "file"), textOf(wish.file));
+  // names of files are the user's, and quoted whole
+  const name = textOf(wish.name ?? "file")
+    .replace(/[^\w.]/g, "")
+    .slice(0, 40);
+  const file = wish.file === undefined ? null : fileOf(name, textOf(wish.file));
   const given = file ?? fileOf("file", "");
   const options = optionsOf(wish.options);
   const network = { topology, file: request === "programTime" ? null : file, options: optionsOf(wish.network) };

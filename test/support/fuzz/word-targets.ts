@@ -1,6 +1,7 @@
 import { EXAMPLES } from "../../../src/cli/help.ts";
 import { readCommandLine } from "../../../src/cli/program.ts";
 import { searchOptions, sweepOptions } from "../../../src/cli/search-options.ts";
+import { parseBackend } from "../../../src/engine/kernels/choose.ts";
 import { InputError, unlessRefused } from "../../../src/errors.ts";
 import { parseProfileSize } from "../../../src/import/taccl-topology.ts";
 import { constructionText } from "../../../src/model/direct/construction-text.ts";
@@ -60,6 +61,7 @@ function checkAmount(text: string): void {
     () => whole(wholeNumber(text, "--seed", 0), 0, "a seed"),
     () => whole(wholeNumber(text, "--chunks", 1), 1, "a number of chunks"),
     () => switchDegree(text),
+    () => parseBackend(text, "--backend"),
     () => same(rangeText(readRange(text)), rangeText(readRange(rangeText(readRange(text)))), "a range of sizes"),
     () => {
       const value = parseRational(text);
