@@ -21,7 +21,7 @@ const NUMBERS = [
 /** Names that every object has without being asked. */
 const NAMES = ["__proto__", "constructor", "prototype", "toString", "valueOf", "hasOwnProperty", "length", "then", ""];
 const LETTERS = "\0\t\n\r \"'#%&()*+,-./0123456789:;<=>?@[\\]^_`{|}~aexNÿ\u2028\ufeff\ud800";
-const MOST_LENGTH = 2 ** 16;
+const MOST_LENGTH = 2 ** 14;
 
 const wordOf = (draws: Random, { words }: Material): string =>
   words.length > 0 && draws.below(4) > 0 ? pick(words, draws) : pick(NAMES, draws);
@@ -96,7 +96,10 @@ const anyValue = (draws: Random, material: Material): Json =>
 
 function changeSlot(root: Json, draws: Random, material: Material): void {
   const slots = slotsOf(root);
-  if (slots.length === 0) return;
+  if (slots.length === 0) {
+    if (typeof root === "object" && root !== null) put(root, Array.isArray(root) ? "0" : wordOf(draws, material), 0);
+    return;
+  }
   const { holder, key } = pick(slots, draws);
   const list = Array.isArray(holder) ? holder : null;
   const value = (holder as { [key: string]: Json })[key] as Json;

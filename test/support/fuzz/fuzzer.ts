@@ -78,21 +78,27 @@ export async function search(coverage: Coverage, { given, seed, goesOn, run }: S
   return { runs, read, corpus, branches: new Set([...seen].map(branchOf)), findings: shortened };
 }
 
-/** Returns an input to change: every other time one of the newest, which stand where something new was found. */
-const chosen = (corpus: readonly string[], draws: Random): string => {
-  const newest = corpus.slice(-Math.max(1, corpus.length >> 3));
-  return pick(draws.below(2) === 0 ? newest : corpus, draws);
-};
+/** Returns an input to change, the shorter of two: every other time of the newest, which stand where something new was found. */
+function chosen(corpus: readonly string[], draws: Random): string {
+  const among = draws.below(2) === 0 ? corpus.slice(-Math.max(1, corpus.length >> 3)) : corpus;
+  const [one, other] = [pick(among, draws), pick(among, draws)];
+  return one.length <= other.length ? one : other;
+}
 
-/** Trials of leaving something out of an input. */
+/** Trials of leaving something out of an input: of one that breaks the law, and of one that is kept. */
 const MOST_TRIALS = 400;
+const MOST_TRIALS_KEPT = 80;
 
-/** Returns a shorter input for which `holds` too, by leaving out ever smaller parts. O(MOST_TRIALS) trials. */
-export async function shortest(input: string, holds: (input: string) => Promise<boolean>): Promise<string> {
+/** Returns a shorter input for which `holds` too, by leaving out ever smaller parts. O(most) trials. */
+export async function shortest(
+  input: string,
+  holds: (input: string) => Promise<boolean>,
+  most = MOST_TRIALS,
+): Promise<string> {
   let short = input;
   let trials = 0;
   for (let part = Math.ceil(short.length / 2); part >= 1; part = part === 1 ? 0 : Math.ceil(part / 2)) {
-    for (let at = 0; at < short.length && trials < MOST_TRIALS; ) {
+    for (let at = 0; at < short.length && trials < most; ) {
       const less = short.slice(0, at) + short.slice(at + part);
       trials++;
       if (await holds(less)) short = less;
@@ -141,10 +147,14 @@ export async function fewest(
     }
     const needed = [...(reach.get(best) as ReadonlySet<number>)].filter((branch) => open.delete(branch));
     kept.push(
-      await shortest(best, async (input) => {
-        const branches = await branchesOf(input);
-        return branches !== null && needed.every((branch) => branches.has(branch));
-      }),
+      await shortest(
+        best,
+        async (input) => {
+          const branches = await branchesOf(input);
+          return branches !== null && needed.every((branch) => branches.has(branch));
+        },
+        MOST_TRIALS_KEPT,
+      ),
     );
   }
   return kept;
