@@ -162,6 +162,13 @@ function lastInput(path) {
   return bytes.toString("utf16le", 8, 8 + Number(bytes.readBigUInt64LE(0)));
 }
 
+/** Returns the targets that were asked for; all where none was. */
+function chosen(all) {
+  const unknown = positionals.find((name) => !all.includes(name));
+  if (unknown !== undefined) throw new Error(`no target is called ${unknown}, but ${all.join(", ")}`);
+  return positionals.length > 0 ? positionals : all;
+}
+
 /** Hands the targets to one process after another: one that ends or falls silent loses its target only. */
 async function campaign() {
   const last = join(tmpdir(), `banyan-fuzz-${process.pid}`);
@@ -181,7 +188,7 @@ async function campaign() {
       };
       child.on("message", (told) => {
         listen();
-        if (told.names !== undefined) names ??= positionals.length > 0 ? positionals : told.names;
+        if (told.names !== undefined) names ??= chosen(told.names);
         if (told.runs !== undefined) return;
         if (told.done !== undefined) {
           done.set(name, told.done);
@@ -202,8 +209,10 @@ async function campaign() {
         resolve();
       });
     });
-  do await start();
-  while (names === undefined || names.some((name) => !done.has(name)));
+  do {
+    await start();
+    if (names === undefined) throw new Error("the targets cannot be loaded");
+  } while (names.some((name) => !done.has(name)));
   rmSync(last, { force: true });
   progressDone();
   return done;
