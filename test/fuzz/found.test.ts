@@ -85,6 +85,13 @@ describe("sentences", () => {
     expect(sentence).toMatch(/^expected 3008 columns \(size count .* \.\.\.\) for log\.txt line 2/);
   });
 
+  it("of a preset are of one line, whatever stands in it", () => {
+    for (const text of ["@\n@", "mesh:4x4@\n50", "ring:\t4"])
+      expect(sentenceOf(() => presetTopology(text))).toBe(
+        `expected a preset expression in one line for the topology but received ${JSON.stringify(text)}`,
+      );
+  });
+
   it("of a preset quote at most 500 characters", () => {
     expect(sentenceOf(() => presetTopology(`r${"e".repeat(600)}:4`))).toMatch(
       /^expected at most 500 characters for the topology but received "re.{1,80}$/,

@@ -61,6 +61,7 @@ function figures(list: string, text: string): { bandwidths: number[]; latencies:
 export function parseExpression(expression: string): Expression {
   const text = expression.trim();
   if (text === "") throw new InputError("the topology", "a preset expression such as mesh:4x4", expression);
+  if (/\p{Cc}/u.test(text)) throw new InputError("the topology", "a preset expression in one line", text);
   if (text.length > LONGEST) throw new InputError("the topology", `at most ${LONGEST} characters`, text);
   const at = text.indexOf("@");
   const head = at < 0 ? text : text.slice(0, at);
