@@ -2,6 +2,8 @@ import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "../model/checksum.ts";
+import { familyNamed } from "../model/direct/families.ts";
+import { parseRational } from "../model/rational.ts";
 import { EVALUATIONS_VERSION, type Evaluated, type Evaluations } from "../synthesize/finder/evaluated.ts";
 import type { Context } from "./context.ts";
 import { openSource, statOf } from "./input-file.ts";
@@ -80,5 +82,41 @@ export function evaluationsOf(text: string): Evaluations | null {
   const cut = text.indexOf("\n");
   const entries = text.slice(cut + 1).trimEnd();
   if (text.slice(0, cut) !== `banyan networks ${EVALUATIONS_VERSION} ${checksumOf(entries)}`) return null;
-  return new Map(JSON.parse(entries) as [string, readonly Evaluated[]][]);
+  const value = parsed(entries);
+  return Array.isArray(value) && value.every(isEntry) ? new Map(value) : null;
+}
+
+/** Returns the value of a JSON text; null for others. A checksum tells damage, not who wrote it. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const isEntry = (value: unknown): value is [string, readonly Evaluated[]] =>
+  Array.isArray(value) &&
+  value.length === 2 &&
+  typeof value[0] === "string" &&
+  Array.isArray(value[1]) &&
+  value[1].every(isEvaluated);
+
+/** Most that numbers of a graph can be; searches are for far smaller ones. */
+const MOST = 1e9;
+const isCount = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MOST;
+
+function isEvaluated(value: unknown): value is Evaluated {
+  const { family, parameters, lines, steps, bandwidth } = (value ?? {}) as Partial<Record<keyof Evaluated, unknown>>;
+  return (
+    typeof family === "string" &&
+    familyNamed(family) !== null &&
+    Array.isArray(parameters) &&
+    parameters.every(isCount) &&
+    isCount(lines) &&
+    isCount(steps) &&
+    typeof bandwidth === "string" &&
+    parseRational(bandwidth) !== null
+  );
 }

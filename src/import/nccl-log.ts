@@ -5,16 +5,18 @@ import type { LoggedCall, LoggedPrograms } from "../model/debug-log.ts";
 /** A call while its like are counted. */
 type CountedCall = Omit<LoggedCall, "times"> & { times: number };
 
-const COLLECTIVES: Readonly<Record<string, NamedCollective>> = {
-  allreduce: "allreduce",
-  allgather: "allgather",
-  reducescatter: "reducescatter",
-  broadcast: "broadcast",
-  reduce: "reduce",
-  alltoall: "alltoall",
-  gather: "gather",
-  scatter: "scatter",
-};
+const COLLECTIVES: ReadonlyMap<string, NamedCollective> = new Map(
+  Object.entries({
+    allreduce: "allreduce",
+    allgather: "allgather",
+    reducescatter: "reducescatter",
+    broadcast: "broadcast",
+    reduce: "reduce",
+    alltoall: "alltoall",
+    gather: "gather",
+    scatter: "scatter",
+  }),
+);
 /** Bytes of the library's data types, by number: int8, uint8, int32, uint32, int64, uint64, f16, f32, f64, bf16, two of 8 bits. */
 const TYPE_BYTES = [1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1];
 /** Calls of which the count is per rank. */
@@ -98,7 +100,7 @@ function callOf(line: string, number: number): CountedCall | null {
   if (match === null) return null;
   const [, name = "", send = "", receive = "", count, type, operation, nranks] = match;
   const ranBy = name.startsWith("mscclFunc") ? "msccl" : name.startsWith("mscclpp_") ? "mscclpp" : "library";
-  const collective = COLLECTIVES[name.replace(/^mscclFunc|^mscclpp_nccl|^nccl/, "").toLowerCase()];
+  const collective = COLLECTIVES.get(name.replace(/^mscclFunc|^mscclpp_nccl|^nccl/, "").toLowerCase());
   const elementBytes = TYPE_BYTES[Number(type)];
   if (collective === undefined || elementBytes === undefined) return null;
   const ranks = Number(nranks);

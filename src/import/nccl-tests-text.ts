@@ -122,6 +122,15 @@ export function readNcclTestsText(
   return tables;
 }
 
+const MOST_LISTED = 20;
+const MOST_LETTERS = 200;
+
+/** Returns the words of a header as a sentence has them: the first ones of very many. */
+function listed(words: readonly string[]): string {
+  const first = words.slice(0, MOST_LISTED).join(" ");
+  return words.length <= MOST_LISTED && first.length <= MOST_LETTERS ? first : `${first.slice(0, MOST_LETTERS)} ...`;
+}
+
 /** Adds a row; see `Columns`. Rows may lack the operation or the root, or the whole group out of place. */
 function addRow(open: Draft, columns: Columns, line: string, place: string): void {
   const { words, figures, group, groups } = columns;
@@ -131,7 +140,7 @@ function addRow(open: Draft, columns: Columns, line: string, place: string): voi
   const missing = words.length - row.length;
   const onlyInPlace = groups === 2 && missing === group && GAP.test(line);
   if (missing < 0 || (missing > Math.max(0, figures - 3) && !onlyInPlace))
-    throw new InputError(place, `${words.length} columns (${words.join(" ")})`, `${row.length}: ${row.join(" ")}`);
+    throw new InputError(place, `${words.length} columns (${listed(words)})`, `${row.length}: ${row.join(" ")}`);
   const sizeBytes = Number(row[0]);
   if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0)
     throw new InputError(place, "a size in whole bytes, 0 or more,", row[0]);

@@ -17,25 +17,29 @@ export interface XmlLinks {
 }
 
 /** By CUDA's compute capability and by AMD's gfx number: models with the same links. */
-const BY_SM: Readonly<Record<string, string>> = {
-  60: "p100",
-  70: "v100",
-  80: "a100",
-  86: "rtx-a6000",
-  90: "h100",
-  100: "b200",
-  103: "b300",
-};
-const BY_GFX: Readonly<Record<string, string>> = {
-  906: "mi60",
-  908: "mi100",
-  910: "mi250",
-  "90a": "mi250",
-  940: "mi300x",
-  941: "mi300x",
-  942: "mi300x",
-  950: "mi355x",
-};
+const BY_SM: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    60: "p100",
+    70: "v100",
+    80: "a100",
+    86: "rtx-a6000",
+    90: "h100",
+    100: "b200",
+    103: "b300",
+  }),
+);
+const BY_GFX: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    906: "mi60",
+    908: "mi100",
+    910: "mi250",
+    "90a": "mi250",
+    940: "mi300x",
+    941: "mi300x",
+    942: "mi300x",
+    950: "mi355x",
+  }),
+);
 const NVSWITCH = /^0x0680(00)?$/i;
 const CPU_CLASS = /^0x068001$/i;
 const VIRTUAL_SWITCH = /^f+:f+:f+/i;
@@ -52,7 +56,7 @@ interface Bundle {
 function toldModel(gpu: XmlElement): GpuModel | null {
   const gcn = gpu.attributes.get("gcn");
   const name =
-    gcn === undefined ? BY_SM[gpu.attributes.get("sm") ?? ""] : BY_GFX[gcn.toLowerCase().replace(/^gfx/, "")];
+    gcn === undefined ? BY_SM.get(gpu.attributes.get("sm") ?? "") : BY_GFX.get(gcn.toLowerCase().replace(/^gfx/, ""));
   return name === undefined ? null : gpuModel(name);
 }
 

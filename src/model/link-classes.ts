@@ -24,13 +24,15 @@ export interface LinkClasses {
 }
 
 /** Switches by the stem of their names, as the presets give them. */
-const SWITCHES: Readonly<Record<string, string>> = {
-  nvsw: "NVSwitch",
-  nic: "NIC",
-  rail: "rail",
-  ib: "IB switch",
-  sw: "switch",
-};
+const SWITCHES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    nvsw: "NVSwitch",
+    nic: "NIC",
+    rail: "rail",
+    ib: "IB switch",
+    sw: "switch",
+  }),
+);
 
 /** Returns what a node is, its number left out. */
 function kindOf(topology: Topology, node: number): string {
@@ -39,7 +41,7 @@ function kindOf(topology: Topology, node: number): string {
   const name = topology.nodeNames[node] as string;
   const own = group !== undefined && name.endsWith(group) ? name.slice(0, name.length - group.length) : name;
   const stem = own.replace(/[\d\s.,:_/-]+/g, "");
-  return SWITCHES[stem] ?? (stem === "" ? "switch" : stem);
+  return SWITCHES.get(stem) ?? (stem === "" ? "switch" : stem);
 }
 
 /** Returns the classes of a network's links in the order of their first links. O(nodes + links). */

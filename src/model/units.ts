@@ -10,41 +10,49 @@ import { divide, type Rational, rational } from "./rational.ts";
 export const PS_PER_US = 1_000_000;
 export const PS_PER_SECOND = 1_000_000_000_000;
 
-const BYTE_UNITS: Readonly<Record<string, bigint>> = {
-  B: 1n,
-  KB: 10n ** 3n,
-  kB: 10n ** 3n,
-  MB: 10n ** 6n,
-  GB: 10n ** 9n,
-  TB: 10n ** 12n,
-  KiB: 1n << 10n,
-  MiB: 1n << 20n,
-  GiB: 1n << 30n,
-  TiB: 1n << 40n,
-};
+const BYTE_UNITS: ReadonlyMap<string, bigint> = new Map(
+  Object.entries({
+    B: 1n,
+    KB: 10n ** 3n,
+    kB: 10n ** 3n,
+    MB: 10n ** 6n,
+    GB: 10n ** 9n,
+    TB: 10n ** 12n,
+    KiB: 1n << 10n,
+    MiB: 1n << 20n,
+    GiB: 1n << 30n,
+    TiB: 1n << 40n,
+  }),
+);
 /** Sizes as nccl-tests write them: powers of two. */
-const NCCL_TESTS_UNITS: Readonly<Record<string, bigint>> = {
-  "": 1n,
-  K: 1n << 10n,
-  M: 1n << 20n,
-  G: 1n << 30n,
-  T: 1n << 40n,
-};
-const BIT_UNITS: Readonly<Record<string, bigint>> = {
-  bps: 1n,
-  Kbps: 10n ** 3n,
-  Mbps: 10n ** 6n,
-  Gbps: 10n ** 9n,
-  Tbps: 10n ** 12n,
-};
-const TIME_UNITS_PS: Readonly<Record<string, bigint>> = {
-  ps: 1n,
-  ns: 10n ** 3n,
-  us: 10n ** 6n,
-  µs: 10n ** 6n,
-  ms: 10n ** 9n,
-  s: 10n ** 12n,
-};
+const NCCL_TESTS_UNITS: ReadonlyMap<string, bigint> = new Map(
+  Object.entries({
+    "": 1n,
+    K: 1n << 10n,
+    M: 1n << 20n,
+    G: 1n << 30n,
+    T: 1n << 40n,
+  }),
+);
+const BIT_UNITS: ReadonlyMap<string, bigint> = new Map(
+  Object.entries({
+    bps: 1n,
+    Kbps: 10n ** 3n,
+    Mbps: 10n ** 6n,
+    Gbps: 10n ** 9n,
+    Tbps: 10n ** 12n,
+  }),
+);
+const TIME_UNITS_PS: ReadonlyMap<string, bigint> = new Map(
+  Object.entries({
+    ps: 1n,
+    ns: 10n ** 3n,
+    us: 10n ** 6n,
+    µs: 10n ** 6n,
+    ms: 10n ** 9n,
+    s: 10n ** 12n,
+  }),
+);
 
 /** Returns a non-negative decimal ("12.5", "1e3") as an exact fraction, or null. */
 function decimal(text: string): Rational | null {
@@ -76,8 +84,8 @@ export function parseBandwidth(text: string, place = "bandwidth"): number {
   const expected = 'a positive bandwidth such as "25GB/s", "50GiB/s" or "400Gbps"';
   const parts = split(text);
   if (parts === null) throw new InputError(place, expected, text);
-  const bytes = parts.unit.endsWith("/s") ? BYTE_UNITS[parts.unit.slice(0, -2)] : undefined;
-  const bits = BIT_UNITS[parts.unit];
+  const bytes = parts.unit.endsWith("/s") ? BYTE_UNITS.get(parts.unit.slice(0, -2)) : undefined;
+  const bits = BIT_UNITS.get(parts.unit);
   if (bytes === undefined && bits === undefined) throw new InputError(place, expected, text);
   const scale = bytes !== undefined ? rational(bytes) : rational(bits as bigint, 8n);
   const perSecond = wholeNumber(
@@ -94,7 +102,7 @@ export function parseBandwidth(text: string, place = "bandwidth"): number {
 export function parseTime(text: string, place = "latency"): number {
   const expected = 'a time such as "0.5us" or "700ns"';
   const parts = split(text);
-  const scale = parts === null ? undefined : TIME_UNITS_PS[parts.unit];
+  const scale = parts === null ? undefined : TIME_UNITS_PS.get(parts.unit);
   if (parts === null || scale === undefined) throw new InputError(place, expected, text);
   return wholeNumber(rational(parts.value.num * scale, parts.value.den), place, expected, text);
 }
@@ -103,7 +111,7 @@ export function parseTime(text: string, place = "latency"): number {
 export function parseSize(text: string, place = "--size"): number {
   const expected = 'a positive size such as "1GiB", "64MB" or "4096"';
   const parts = split(text);
-  const scale = parts === null ? undefined : (NCCL_TESTS_UNITS[parts.unit] ?? BYTE_UNITS[parts.unit]);
+  const scale = parts === null ? undefined : (NCCL_TESTS_UNITS.get(parts.unit) ?? BYTE_UNITS.get(parts.unit));
   if (parts === null || scale === undefined) throw new InputError(place, expected, text);
   const bytes = wholeNumber(rational(parts.value.num * scale, parts.value.den), place, expected, text);
   if (bytes < 1) throw new InputError(place, expected, text);
@@ -145,12 +153,12 @@ export const toUs = (ps: number): number => ps / PS_PER_US;
 export function formatSize(bytes: number): string {
   const units = ["TiB", "TB", "GiB", "GB", "MiB", "MB", "KiB", "KB"];
   for (const unit of units) {
-    const scale = Number(BYTE_UNITS[unit]);
+    const scale = Number(BYTE_UNITS.get(unit));
     if (bytes >= scale && (bytes * 100) % scale === 0) return `${bytes / scale} ${unit}`;
   }
   if (bytes < 1024) return `${bytes} B`;
-  const binary = ["TiB", "GiB", "MiB", "KiB"].find((unit) => bytes >= Number(BYTE_UNITS[unit])) as string;
-  return `${(bytes / Number(BYTE_UNITS[binary])).toFixed(2)} ${binary}`;
+  const binary = ["TiB", "GiB", "MiB", "KiB"].find((unit) => bytes >= Number(BYTE_UNITS.get(unit))) as string;
+  return `${(bytes / Number(BYTE_UNITS.get(binary))).toFixed(2)} ${binary}`;
 }
 
 /** Returns "812.5 us", "3.21 ms", "700 ns": four significant digits in the unit that suits. */

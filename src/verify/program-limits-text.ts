@@ -10,11 +10,13 @@ interface Tag {
 }
 
 /** What the runtimes look up. */
-const LOOKED_UP: Readonly<Record<string, readonly string[]>> = {
-  gpu: ["id", "i_chunks", "o_chunks", "s_chunks"],
-  tb: ["id", "send", "recv", "chan"],
-  step: ["s", "type", "srcbuf", "srcoff", "dstbuf", "dstoff", "cnt", "depid", "deps", "hasdep"],
-};
+const LOOKED_UP: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    gpu: ["id", "i_chunks", "o_chunks", "s_chunks"],
+    tb: ["id", "send", "recv", "chan"],
+    step: ["s", "type", "srcbuf", "srcoff", "dstbuf", "dstoff", "cnt", "depid", "deps", "hasdep"],
+  }),
+);
 
 const algoAttributes = (runtime: MscclRuntime): readonly string[] => [
   ...["proto", "nchannels", "nchunksperloop", "ngpus", "coll", "inplace"],
@@ -145,7 +147,7 @@ function readTag(
 const utf8Length = (text: string): number => new TextEncoder().encode(text).length;
 
 function reportTag(tag: Tag, runtime: MscclRuntime, report: LimitReport, line: number): void {
-  const needed = tag.name === "algo" ? algoAttributes(runtime) : (LOOKED_UP[tag.name] ?? []);
+  const needed = tag.name === "algo" ? algoAttributes(runtime) : (LOOKED_UP.get(tag.name) ?? []);
   const missing = needed.filter((name) => !tag.attributes.has(name));
   if (missing.length > 0) {
     const kept =

@@ -3,10 +3,10 @@ import { executeProgram } from "../../src/execute/execute.ts";
 import type { CallPlacement } from "../../src/execute/layout.ts";
 import { RANDOM_ORDER } from "../../src/execute/order.ts";
 import type { Program } from "../../src/model/program.ts";
-import { random } from "../../src/random.ts";
+import { type Random, random } from "../../src/random.ts";
 import { verifyProgram } from "../../src/verify/program.ts";
 import { pick } from "./draws.ts";
-import { mutantOf } from "./program-mutants.ts";
+import { mutantsOf } from "./program-mutants.ts";
 import { someOrder } from "./some-order.ts";
 
 export interface NamedProgram {
@@ -63,25 +63,53 @@ export function wrongUnder(program: Program, interleavings: number, seed: number
   return null;
 }
 
-/** Returns what became of mutants of the programs, in turn, and those that the verifier should have rejected. */
+/** Of so many programs drawn the smallest is changed: small ones are judged quickly, large ones have their turn. */
+const DRAWN = 3;
+
+function drawn(programs: readonly NamedProgram[], draws: Random): NamedProgram {
+  let smallest = pick(programs, draws);
+  for (let more = 1; more < DRAWN; more++) {
+    const other = pick(programs, draws);
+    if (other.program.op.length < smallest.program.op.length) smallest = other;
+  }
+  return smallest;
+}
+
+/** What a tally is of: the runtime, and one mutation or that there are two. */
+const kindOf = (machine: Program["machine"], what: string): string =>
+  `${machine}: ${what.includes(", then ") ? "two mutations" : what}`;
+
+export interface CampaignOptions {
+  readonly count: number;
+  readonly interleavings: number;
+  readonly seed: number;
+  /** Number of the first mutant; mutant k is the same in every campaign of its seed. */
+  readonly from?: number;
+}
+
+/** Returns what became of mutants of the programs, by kind, and those that the verifier should have rejected. */
 export function campaign(
   programs: readonly NamedProgram[],
-  { count, interleavings, seed }: { readonly count: number; readonly interleavings: number; readonly seed: number },
+  { count, interleavings, seed, from = 0 }: CampaignOptions,
   onMutant: (done: number) => void = () => {},
 ): { readonly kinds: Map<string, Tally>; readonly missed: readonly Missed[] } {
   const kinds = new Map<string, Tally>();
   const missed: Missed[] = [];
-  for (let mutant = 0; mutant < count; mutant++) {
+  const ofMachine = (["msccl", "mscclpp"] as const)
+    .map((machine) => programs.filter(({ program }) => program.machine === machine))
+    .filter((alike) => alike.length > 0);
+  for (let mutant = from; mutant < from + count; mutant++) {
     const draws = random(seed, mutant);
-    const { name, program } = pick(programs, draws);
-    const { what, program: changed } = mutantOf(program, draws);
+    const { name, program } = drawn(pick(ofMachine, draws), draws);
+    const { what, program: changed } = mutantsOf(program, draws);
     const { violationCount, facts } = verifyProgram(changed, { limit: 1 });
     const room = { messages: facts.capacity, chunks: facts.messageChunks };
     // What it accepts is tried longer: a mutant that it should have rejected is among these.
     const turns = violationCount > 0 ? interleavings : LONGER * interleavings;
     const how = wrongUnder(changed, turns, draws.next(), room);
-    const tally = kinds.get(what) ?? { mutants: 0, changed: 0, rejected: 0, conservative: 0, missed: 0 };
-    kinds.set(what, tally);
+    const kind = kindOf(program.machine, what);
+    const tally = kinds.get(kind) ?? { mutants: 0, changed: 0, rejected: 0, conservative: 0, missed: 0 };
+    kinds.set(kind, tally);
     tally.mutants++;
     if (how !== null) tally.changed++;
     if (how !== null && violationCount > 0) tally.rejected++;
@@ -90,7 +118,7 @@ export function campaign(
       tally.missed++;
       missed.push({ name, what, mutant, how });
     }
-    onMutant(mutant + 1);
+    onMutant(mutant + 1 - from);
   }
   return { kinds, missed };
 }

@@ -187,9 +187,17 @@ export interface ProgramMutant {
 
 /** Returns a program with one random change. O(operands). */
 export function mutantOf(program: Program, draws: Random): ProgramMutant {
+  const plain = plainProgram(program);
   for (;;) {
     const what = pick(Object.keys(PROGRAM_MUTATIONS), draws);
-    const plain = plainProgram(program);
     if (PROGRAM_MUTATIONS[what](plain, draws)) return { what, program: programOfPlain(plain) };
   }
+}
+
+/** Returns a program with one random change, or, one time in four, with two. */
+export function mutantsOf(program: Program, draws: Random): ProgramMutant {
+  const first = mutantOf(program, draws);
+  if (draws.below(4) > 0) return first;
+  const second = mutantOf(first.program, draws);
+  return { what: `${first.what}, then ${second.what}`, program: second.program };
 }

@@ -68,6 +68,7 @@ const NETWORK_TEXTS: readonly (readonly [format: string, text: string])[] = [
     "msccl-tools",
     '{"name": "s", "links": [[0, 1, 0], [1, 0, 2], [0, 2, 0]], "switches": [[[0], [1], 1, "a"], [[1], [0], 1, "b"]]}',
   ],
+  ["ASTRA-sim logical dimensions", '{"logical-dims": ["2", "4"]}'],
   [
     "ForestColl",
     '{"unit": "GB/s", "nodes": [{"id": "a", "tuple": [0, "GPU", 0], "kind": "compute"}, {"id": "s", "kind": "switch"}, {"id": "b", "kind": "compute"}], "edges": [{"src": "a", "dst": "s", "capacity": 3}, {"src": "s", "dst": "b", "capacity": 3}, {"src": "b", "dst": "a", "capacity": 3}]}',

@@ -26,6 +26,9 @@ export const DEFAULT_LATENCY_PS = PS_PER_US / 2;
 /** Largest network a preset builds; beyond it the expression is refused with its estimate. */
 export const MAX_LINKS = 1e7;
 
+/** Longer expressions are refused: sentences quote them. */
+const LONGEST = 500;
+
 const TIME_UNITS = new Set(["ps", "ns", "us", "µs", "ms", "s"]);
 
 /**
@@ -58,6 +61,8 @@ function figures(list: string, text: string): { bandwidths: number[]; latencies:
 export function parseExpression(expression: string): Expression {
   const text = expression.trim();
   if (text === "") throw new InputError("the topology", "a preset expression such as mesh:4x4", expression);
+  if (/\p{Cc}/u.test(text)) throw new InputError("the topology", "a preset expression in one line", text);
+  if (text.length > LONGEST) throw new InputError("the topology", `at most ${LONGEST} characters`, text);
   const at = text.indexOf("@");
   const head = at < 0 ? text : text.slice(0, at);
   const factors = head.split("*").map((part) => {

@@ -1,4 +1,4 @@
-import { InputError } from "../../errors.ts";
+import { InputError, shown } from "../../errors.ts";
 import { didYouMean } from "../closest.ts";
 import { CONSTRUCTION_FORMS } from "../direct/parse.ts";
 import type { Topology } from "../topology.ts";
@@ -104,7 +104,7 @@ export function looksLikePreset(text: string): boolean {
 
 function unknown(name: string, text: string): InputError {
   const expected = `a preset of \`banyan list presets\`${didYouMean(name, NAMES)}`;
-  return new InputError(name === text ? "the topology" : `${JSON.stringify(name)} in the topology`, expected, text);
+  return new InputError(name === text ? "the topology" : `${shown(name)} in the topology`, expected, text);
 }
 
 /** Returns the sizes of the dimensions of one factor of a product. Throws InputError. */

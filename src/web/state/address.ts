@@ -1,3 +1,4 @@
+import { shown } from "../../errors.ts";
 import { flagOf, NETWORK_OPTIONS, type Options } from "../../words/options.ts";
 import { optionComplaint } from "./address-options.ts";
 import { CHOICES, type Choices } from "./choices.ts";
@@ -25,10 +26,10 @@ export interface Address {
 }
 
 /** Options that have no value on the command line, and what they set. */
-const FLAGS: Readonly<Record<string, readonly [name: string, value: boolean]>> = {
-  offload: ["offload", true],
-  "no-nvls": ["nvls", false],
-};
+const FLAGS: ReadonlyMap<string, readonly [name: string, value: boolean]> = new Map([
+  ["offload", ["offload", true]],
+  ["no-nvls", ["nvls", false]],
+]);
 /** Options with a value, by their names on the command line. */
 const VALUED = new Map([...NETWORK_OPTIONS, ...MAKE_OPTIONS].map((name) => [flagOf(name).slice(2), name] as const));
 VALUED.delete("offload");
@@ -43,9 +44,14 @@ function decoded(text: string): string | null {
   }
 }
 
-/** Returns a value as it stands in an address: with percent signs for what would end a field, or a link in running text. */
+/**
+ * Returns a value as it stands in an address: with percent signs for what would end a field, or a link in running text, and
+ * U+FFFD for halves of characters, which no address can have.
+ */
 const encoded = (text: string): string =>
-  encodeURIComponent(text).replace(/%(3A|2C|40|2F|3D|3B)/g, (code) => decodeURIComponent(code));
+  encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\ufffd")).replace(/%(3A|2C|40|2F|3D|3B)/g, (code) =>
+    decodeURIComponent(code),
+  );
 
 /** Returns what a fragment says, with or without its "#". Never throws: what is wrong is left out and told of. O(length). */
 export function readAddress(fragment: string): Address {
@@ -56,8 +62,8 @@ export function readAddress(fragment: string): Address {
     const cut = field.indexOf("=");
     const name = cut < 0 ? field : field.slice(0, cut);
     const value = cut < 0 ? "" : decoded(field.slice(cut + 1));
-    if (value === null) complaints.push(`the value of "${name}" is cut short or has a stray "%"`);
-    else if (given.has(name)) complaints.push(`"${name}" stands there twice, and the first counts`);
+    if (value === null) complaints.push(`the value of ${shown(name)} is cut short or has a stray "%"`);
+    else if (given.has(name)) complaints.push(`${shown(name)} stands there twice, and the first counts`);
     else given.set(name, value);
   }
   const take = (name: string): string | null => {
@@ -69,11 +75,11 @@ export function readAddress(fragment: string): Address {
   };
   const named = take("view");
   const view = VIEWS.find((known) => known === named) ?? null;
-  if (named !== null && view === null) complaints.push(`there is no view "${named}", but ${VIEWS.join(", ")}`);
+  if (named !== null && view === null) complaints.push(`there is no view ${shown(named)}, but ${VIEWS.join(", ")}`);
   const choices = choicesOf(take, complaints);
   const [topology, file, open] = [take("topology"), take("file"), take("open")];
   const run = take("run");
-  if (run !== null && run !== "1") complaints.push(`"run" is 1 or is left out, but not "${run}"`);
+  if (run !== null && run !== "1") complaints.push(`"run" is 1 or is left out, but not ${shown(run)}`);
   return { topology, file, open, options: optionsOf(given, complaints), view, choices, run: run === "1", complaints };
 }
 
@@ -91,12 +97,12 @@ function choicesOf(take: (name: string) => string | null, complaints: string[]):
 function optionsOf(given: ReadonlyMap<string, string>, complaints: string[]): Options {
   const options: Record<string, string | boolean> = {};
   for (const [name, value] of given) {
-    const flag = FLAGS[name];
+    const flag = FLAGS.get(name);
     const option = VALUED.get(name);
     if (flag !== undefined) {
       if (value === "") options[flag[0]] = flag[1];
       else complaints.push(`"${name}" takes no value`);
-    } else if (option === undefined) complaints.push(`nothing is called "${name}"`);
+    } else if (option === undefined) complaints.push(`nothing is called ${shown(name)}`);
     else {
       const complaint = value === "" ? `"${name}" has no value` : optionComplaint(option, value);
       if (complaint === null) options[option] = value;
@@ -116,7 +122,7 @@ export function writeAddress({ topology, options, view, choices }: Words, file: 
     const value = said[option];
     if (typeof value === "string") fields.push(`${name}=${encoded(value)}`);
   }
-  for (const [flag, [name, value]] of Object.entries(FLAGS)) if (said[name] === value) fields.push(flag);
+  for (const [flag, [name, value]] of FLAGS) if (said[name] === value) fields.push(flag);
   if (view !== "network") fields.push(`view=${view}`);
   for (const name of CHOICES) if (choices[name] !== undefined) fields.push(`${name}=${encoded(choices[name])}`);
   if (run) fields.push("run=1");

@@ -1,0 +1,135 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { cacheText, evaluationsOf } from "../../src/cli/search-cache.ts";
+import { contentTypeOf } from "../../src/cli/serve/content-types.ts";
+import { mscclXmlParts } from "../../src/export/msccl-xml.ts";
+import { readCollective } from "../../src/import/collective.ts";
+import { readNcclLog } from "../../src/import/nccl-log.ts";
+import { readMeasurements } from "../../src/import/nccl-tests.ts";
+import { readTopology } from "../../src/import/recognise.ts";
+import { crc32 } from "../../src/model/checksum.ts";
+import { linkClasses } from "../../src/model/link-classes.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
+import { topologyBuilder } from "../../src/model/topology-builder.ts";
+import { parseBandwidth, parseSize, parseTime } from "../../src/model/units.ts";
+import { limitViolations } from "../../src/programs.ts";
+import { EVALUATIONS_VERSION } from "../../src/synthesize/finder/evaluated.ts";
+import { readAddress, writeAddress } from "../../src/web/state/address.ts";
+import { FIRST_WORDS } from "../../src/web/state/words.ts";
+import { sentenceOf } from "../import/support.ts";
+import { ringAllGather } from "../support/executable-programs.ts";
+
+/** What fuzzing found, and what was found beside it. */
+
+describe("names that every object has", () => {
+  it.each(["valueOf", "constructor", "toString", "hasOwnProperty"])("are no units: %s", (name) => {
+    expect(sentenceOf(() => parseSize(`5${name}`))).toBe(
+      `expected a positive size such as "1GiB", "64MB" or "4096" for --size but received "5${name}"`,
+    );
+    expect(sentenceOf(() => parseTime(`5${name}`))).toMatch(/^expected a time such as .* but received "5/);
+    expect(sentenceOf(() => parseBandwidth(`5${name}/s`))).toMatch(/^expected a positive bandwidth .* received "5/);
+    expect(sentenceOf(() => presetTopology(`ring:4@5${name}`))).toMatch(
+      /^expected a positive bandwidth .* received "5/,
+    );
+    expect(sentenceOf(() => readCollective(`0 5${name}\n1 0`, "m.txt", presetTopology("ring:2")))).toMatch(
+      /^expected .* for m\.txt line 1/,
+    );
+  });
+
+  it("are no elements that runtimes look up", () => {
+    const program = ringAllGather(3);
+    const text = [...mscclXmlParts(program, { dialect: "azure" })].join("");
+    const more = text.replace("<tb ", '<toString i="0"/><constructor/><tb ');
+    expect(more).not.toBe(text);
+    expect(limitViolations(program, "azure", more)).toEqual(limitViolations(program, "azure", text));
+  });
+
+  it("are no models of GPUs, no kinds of switches and no calls", () => {
+    const box = readFileSync(new URL("../fixtures/four-gpus.nccl-topology.xml", import.meta.url), "utf8");
+    const untold = sentenceOf(() => readTopology(box.replaceAll(/ sm="\d+"/g, ' sm="unknown"'), "box.xml"));
+    const named = sentenceOf(() => readTopology(box.replaceAll(/ sm="\d+"/g, ' sm="constructor"'), "box.xml"));
+    expect(named).toBe(untold.replaceAll("unknown", "constructor"));
+    const builder = topologyBuilder("named");
+    for (const name of ["a", "b"]) builder.addNpu(name);
+    builder.addSwitch("constructor");
+    for (const npu of [0, 1]) {
+      builder.addLink(npu, 2, 1e9, 1);
+      builder.addLink(2, npu, 1e9, 1);
+    }
+    expect(linkClasses(builder.build()).classes.map(({ name }) => name)).toEqual([
+      expect.stringContaining("constructor"),
+    ]);
+    const log =
+      "h:1:1 [0] NCCL INFO constructor: opCount 1 sendbuff 0x7 recvbuff 0x7 count 4 datatype 7 op 0 root 0 comm 0x5 [nranks=8] stream 0x1\n";
+    expect(readNcclLog(log, "log").calls).toEqual([]);
+  });
+
+  it("are no types of files and no words of an address", () => {
+    expect(contentTypeOf("page.constructor")).toBe("application/octet-stream");
+    const { options, complaints } = readAddress("#constructor&toString");
+    expect(options).toEqual({});
+    expect(complaints).toEqual(['nothing is called "constructor"', 'nothing is called "toString"']);
+  });
+});
+
+describe("sentences", () => {
+  it("of an address are of one line, whatever stands in it", () => {
+    for (const { complaints } of [readAddress("#\n=1"), readAddress("view=a%0Ab"), readAddress("run=%0A")])
+      expect(complaints.join("")).toMatch(/^[^\n]+$/);
+  });
+
+  it("of a table of nccl-tests list some of its columns", () => {
+    const header = `# size count type redop root time algbw busbw ${"#wrong ".repeat(3000)}`;
+    const sentence = sentenceOf(() => readMeasurements(`${header}\n 8 2 float sum -1 1 2 3 4\n`, "log.txt"));
+    expect(sentence.length).toBeLessThan(400);
+    expect(sentence).toMatch(/^expected 3008 columns \(size count .* \.\.\.\) for log\.txt line 2/);
+  });
+
+  it("of a preset are of one line, whatever stands in it", () => {
+    for (const text of ["@\n@", "mesh:4x4@\n50", "ring:\t4"])
+      expect(sentenceOf(() => presetTopology(text))).toBe(
+        `expected a preset expression in one line for the topology but received ${JSON.stringify(text)}`,
+      );
+  });
+
+  it("of a preset quote at most 500 characters", () => {
+    expect(sentenceOf(() => presetTopology(`r${"e".repeat(600)}:4`))).toMatch(
+      /^expected at most 500 characters for the topology but received "re.{1,80}$/,
+    );
+    expect(sentenceOf(() => presetTopology(`r${"e".repeat(400)}:4`)).length).toBeLessThan(300);
+  });
+});
+
+describe("half a character", () => {
+  it("is written in an address as U+FFFD", () => {
+    const words = { ...FIRST_WORDS, topology: "ring:\ud800" };
+    expect(readAddress(writeAddress(words, null, false)).topology).toBe("ring:\ufffd");
+    expect(readAddress(writeAddress({ ...words, topology: "\u{1f600}" }, null, false)).topology).toBe("\u{1f600}");
+  });
+});
+
+describe("a cache with the right checksum", () => {
+  const cached = (entries: string): string =>
+    `banyan networks ${EVALUATIONS_VERSION} ${crc32(new TextEncoder().encode(entries))}\n${entries}\n`;
+  const graph = { family: "Pi", parameters: [2, 9], lines: 0, steps: 3, bandwidth: "1" };
+
+  it("is used where its entries are what searches keep", () => {
+    const text = cached(JSON.stringify([["Pi 9 2", [graph]]]));
+    expect(cacheText(evaluationsOf(text) ?? new Map())).toBe(text);
+  });
+
+  it.each([
+    "",
+    "{",
+    "null",
+    "[null]",
+    '[["Pi 9 2",true]]',
+    '[["Pi 9 2",[{}]]]',
+    "[[1,[]]]",
+    JSON.stringify([["Pi 9 2", [{ ...graph, bandwidth: "1/0" }]]]),
+    JSON.stringify([["Pi 9 2", [{ ...graph, parameters: [1e300] }]]]),
+    JSON.stringify([["Pi 9 2", [{ ...graph, family: "constructor" }]]]),
+  ])("is not used where they are not: %s", (entries) => {
+    expect(evaluationsOf(cached(entries))).toBeNull();
+  });
+});

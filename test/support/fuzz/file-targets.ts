@@ -1,0 +1,156 @@
+import { calibrate } from "../../../src/calibrate.ts";
+import { unlessRefused } from "../../../src/errors.ts";
+import { bytesSource, readBysTopology } from "../../../src/import/bys.ts";
+import { readCollective } from "../../../src/import/collective.ts";
+import { readCollectives } from "../../../src/import/collectives-json.ts";
+import { readNcclLog } from "../../../src/import/nccl-log.ts";
+import { readMeasurements } from "../../../src/import/nccl-tests.ts";
+import { NETWORK_FORMATS } from "../../../src/import/network-formats.ts";
+import { readPhases } from "../../../src/import/phases-json.ts";
+import { formatOf } from "../../../src/import/recognise.ts";
+import { readSchedule } from "../../../src/import/schedule-json.ts";
+import { readScheduleText } from "../../../src/import/schedule-text.ts";
+import { readTreeFlow } from "../../../src/import/tree-flow-json.ts";
+import { utf8Text } from "../../../src/import/utf8.ts";
+import { presetTopology } from "../../../src/model/presets/preset.ts";
+import type { SlotSchedule } from "../../../src/model/slot-schedule.ts";
+import { joined, resealed } from "../bys-files.ts";
+import { greedySlots, ringSlots } from "../greedy-slots.ts";
+import { ownSources, type ReaderSource } from "../reader-sources.ts";
+import { ringSchedule } from "../ring-schedule.ts";
+import { judgeBys, judgeNetworkText, judgeProgramText, judgeScheduleText, judgeSketchText } from "./judges.ts";
+import { bytesOf, type FuzzTarget, letters } from "./target.ts";
+
+/** Readers of files. */
+
+/** Returns a name as part of a file's. */
+const plain = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+
+export const targetOfFormat = (name: string): string => `network-${plain(name)}`;
+
+/** Model of the GPUs, for formats that leave it open; another one stands before a "|". */
+const USUAL_GPU = "a100";
+
+/** Returns a target for every format of networks: one without seeds of its own is told of by the tests. */
+function networkTargets(own: readonly ReaderSource[]): FuzzTarget[] {
+  const texts = own.filter(({ reader }) => reader === "network" || reader === "schedule");
+  return NETWORK_FORMATS.map(({ name, takes }) => ({
+    name: targetOfFormat(name),
+    seeds: () =>
+      texts
+        .filter(({ text }) => unlessRefused(() => formatOf(text, "file")) === name)
+        .map(({ text, gpu }) => (gpu === undefined || gpu === USUAL_GPU ? text : `${gpu}|${text}`)),
+    check(text) {
+      if (!takes.includes("gpu")) return judgeNetworkText(text, {});
+      const [, gpu = USUAL_GPU, rest = text] = /^([a-z0-9]{1,8})\|(.*)$/s.exec(text) ?? [];
+      return judgeNetworkText(rest, { gpu });
+    },
+  }));
+}
+
+const RING = presetTopology("ring:4");
+const BOX = presetTopology("dgx-a100:1");
+
+const COLLECTIVES = [
+  '{"format":"banyan-collective","version":1,"chunkBytes":"1KiB","chunks":[{"pre":["0"],"post":["1"]},{"pre":[1],"post":[0,2]}]}',
+  '{"format":"banyan-collectives","version":1,"collectives":[{"kind":"allreduce","size":"1MiB","group":"0,1;2,3"},{"kind":"broadcast","root":1,"group":[0,1],"chunks":2}]}',
+  '[{"kind":"allgather"},{"kind":"alltoall","size":4096,"group":[[0,1],[2,3]]}]',
+];
+const MATRICES = [
+  "# bytes\n0 4MiB 4096 1\n512K 0 1M 0\n4096 8192 0 5\n1 1 1 0\n",
+  "0,1,2,3\n3,0,4,1\n5,6,0,1\n0,0,0,0\n",
+];
+
+const SLOTS = (): SlotSchedule[] => [
+  greedySlots(presetTopology("mesh:2x2"), "allgather", 1, 5),
+  greedySlots(presetTopology("mesh:2x2"), "allreduce", 2, 5),
+  ringSlots(presetTopology("ring:3"), "reducescatter"),
+];
+
+/** Returns a file of trees with a certificate of the other kind; it proves nothing. */
+function withDualCertificate(text: string): string {
+  const potentials = [{ node: 0, out: "1/2", in: "-1/3" }];
+  const cuts = [{ nodes: [0, 1], direction: "out", weight: "1" }];
+  return JSON.stringify({ ...JSON.parse(text), certificate: { kind: "dual", potentials, cuts } });
+}
+
+export function fileTargets(): FuzzTarget[] {
+  const own = ownSources();
+  const textsOf = (...formats: string[]): string[] =>
+    own.filter(({ format }) => formats.includes(format)).map(({ text }) => text);
+  const scheduleTarget = (
+    name: string,
+    read: (text: string, fileName: string) => unknown,
+    seeds: () => readonly string[],
+  ): FuzzTarget => ({
+    name,
+    seeds,
+    check(text) {
+      // the reader of this kind alone, then that of all kinds
+      unlessRefused(() => read(text, "file"));
+      judgeScheduleText(text);
+    },
+  });
+  const programTarget = (name: string, format: string): FuzzTarget => ({
+    name,
+    seeds: () => textsOf(format),
+    check: judgeProgramText,
+  });
+  return [
+    ...networkTargets(own),
+    scheduleTarget("schedule-steps", readSchedule, () => textsOf("banyan-schedule")),
+    scheduleTarget("schedule-trees", readTreeFlow, () => {
+      const texts = textsOf("trees");
+      return [...texts, withDualCertificate(texts[0] as string)];
+    }),
+    scheduleTarget("schedule-phases", readPhases, () => textsOf("phases")),
+    scheduleTarget("schedule-sccl", readScheduleText, () => textsOf("SCCL algorithm")),
+    {
+      name: "schedule-bys",
+      seeds: () => [letters(joined(ringSchedule())), ...SLOTS().map((slots) => letters(joined(slots)))],
+      check(input) {
+        const bytes = bytesOf(input);
+        // most changes stop at a checksum, so it is made right
+        unlessRefused(() => judgeBys(bytes));
+        unlessRefused(() => readBysTopology(bytesSource(bytes), "file.bys"));
+        judgeBys(resealed(bytes));
+      },
+    },
+    programTarget("program-msccl-xml", "MSCCL XML"),
+    programTarget("program-mscclpp-json", "MSCCL++ plan"),
+    { name: "sketch", seeds: () => textsOf("TACCL sketch"), check: judgeSketchText },
+    {
+      name: "collective",
+      seeds: () => [...COLLECTIVES.slice(0, 1), ...MATRICES],
+      check: (text) => readCollective(text, "file", RING),
+    },
+    {
+      name: "collective-matrix-of-parts",
+      seeds: () => ["0,0.5,0,1\n1,0,0,0\n0,0,0,0\n0,0,1,0\n", "0 1 .25 1\n1 0 1 1\n1 1 0 1e-3\n0 0 0 0\n"],
+      check: (text) => readCollective(text, "file", RING, { sizeBytes: 2 ** 20 }),
+    },
+    {
+      name: "collectives",
+      seeds: () => COLLECTIVES.slice(1),
+      check: (text) => readCollectives(text, "file", RING),
+    },
+    { name: "nccl-log", seeds: () => textsOf("NCCL log"), check: (text) => readNcclLog(text, "file") },
+    {
+      name: "measurements",
+      seeds: () => textsOf("nccl-tests"),
+      check(text) {
+        readMeasurements(text, "file");
+        unlessRefused(() => calibrate(BOX, [{ name: "file", text }]));
+      },
+    },
+    {
+      name: "utf8",
+      seeds: () => ["text", letters(new TextEncoder().encode("µs, Π, \u{1f600}")), "\xff\xfea\0b\0", "\xef\xbb\xbf{}"],
+      check: (input) => utf8Text(bytesOf(input), "file"),
+    },
+  ];
+}

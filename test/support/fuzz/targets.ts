@@ -1,0 +1,13 @@
+import { fileTargets } from "./file-targets.ts";
+import { pageTargets } from "./page-targets.ts";
+import { serverTargets } from "./server-targets.ts";
+import type { FuzzTarget } from "./target.ts";
+import { wordTargets } from "./word-targets.ts";
+
+/** Returns a target for every reader. */
+export const fuzzTargets = (): FuzzTarget[] => [
+  ...fileTargets(),
+  ...wordTargets(),
+  ...pageTargets(),
+  ...serverTargets(),
+];
