@@ -35,12 +35,14 @@ function placeOf(options: Options): Place {
 function offeredFile(path: string): OfferedFile {
   const source = openSource(path, "FILE");
   const name = path === STANDARD_INPUT ? "input" : basename(path);
-  const canReopen = path !== STANDARD_INPUT && statOf(path, "FILE")?.isFile() === true;
+  const sizeNow = (): number => statOf(path, "FILE")?.size ?? 0;
+  // files of /proc are of no size
+  const canReopen = path !== STANDARD_INPUT && statOf(path, "FILE")?.isFile() === true && sizeNow() > 0;
   const reopened = (): Readable => {
     accessSync(path, constants.R_OK);
     return createReadStream(path);
   };
-  const size = (): number => (canReopen ? statSync(path).size : source.size);
+  const size = (): number => (canReopen ? sizeNow() : source.size);
   return { name, size, open: () => (canReopen ? reopened() : Readable.from([source.read(0, source.size)])) };
 }
 

@@ -132,7 +132,8 @@ const KEPT = [
 export function serverTargets(): FuzzTarget[] {
   let listener: ReturnType<typeof siteListener> | undefined;
   const listening = (): ReturnType<typeof siteListener> => {
-    const offered = { name: "my topo.json", open: () => Readable.from([OFFERED]) };
+    const size = () => Buffer.byteLength(OFFERED);
+    const offered = { name: "my topo.json", size, open: () => Readable.from([OFFERED]) };
     listener ??= siteListener({ folder: servedFolder(), offered, localOnly: true });
     return listener;
   };

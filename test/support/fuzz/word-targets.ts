@@ -108,25 +108,6 @@ function checkConstruction(text: string): void {
   if (nodes * degree <= MOST_PRODUCT && isSmall(text)) graphOf(construction);
 }
 
-/** Runs with what the command line says gathered instead of written. */
-function silently<T>(run: () => T): { readonly value: T; readonly said: string } {
-  let said = "";
-  const [out, err] = [process.stdout.write, process.stderr.write];
-  const gather = (text: string | Uint8Array): boolean => {
-    said += String(text);
-    return true;
-  };
-  process.stdout.write = gather as typeof out;
-  process.stderr.write = gather as typeof err;
-  try {
-    const value = run();
-    return { value, said };
-  } finally {
-    process.stdout.write = out;
-    process.stderr.write = err;
-  }
-}
-
 function optionsRead(options: Options): void {
   const holder = { options };
   const readers: readonly (() => unknown)[] = [
@@ -145,14 +126,15 @@ function optionsRead(options: Options): void {
 /** A command line: an argument a line. */
 function checkCommandLine(text: string): void {
   const argv = text.split("\n").slice(0, 100);
-  const { value: job, said } = silently(() => readCommandLine(argv));
-  if (typeof job !== "number") {
-    optionsRead(job.options);
+  const read = readCommandLine(argv);
+  if ("options" in read) {
+    optionsRead(read.options);
     return;
   }
-  if (job !== 0 && job !== 2) throw new LawBroken(`exit code ${job}`);
-  if (job === 2 && argv.length > 0 && said.startsWith("banyan: ") && !/^[^\n]*\n$/.test(said))
-    throw new LawBroken(`several lines: ${said}`);
+  const { failure } = read;
+  if (failure === null) return;
+  if (failure.code !== 2) throw new LawBroken(`exit code ${failure.code}`);
+  if (/\n/.test(failure.message)) throw new LawBroken(`several lines: ${failure.message}`);
 }
 
 const AMOUNTS = [
