@@ -222,12 +222,16 @@ export async function failFiles(command, { root, page, run, calm = run, ways, pi
   return { runs, calls, killed };
 }
 
-/** Says what is wrong with the run behind one that was killed: it gives what it should, and files left behind stop nobody. */
+/**
+ * Says what is wrong with the run behind one that was killed: it gives what it should, and files left behind stop nobody. Where
+ * the killed one had done its work there is none: a folder that is full is refused.
+ */
 async function runNext(place, calm, say) {
+  const isDone = () => isSame(snapshot(place.folder), place.after, [...place.after.keys()]);
+  if (isDone()) return;
   const { code, err } = await calm(place.command.args, { env: place.command.env });
   if (code !== 0) say(`the next run ends with ${code}: ${err}`);
-  else if (!isSame(snapshot(place.folder), place.after, [...place.after.keys()]))
-    say("the next run gives something else");
+  else if (!isDone()) say("the next run gives something else");
 }
 
 /** Kills a command `times` times at random moments; `draw` gives random numbers in [0, 1). Returns how many were killed. */
