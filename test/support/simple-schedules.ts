@@ -182,7 +182,7 @@ export function simpleCollective(topology: Topology, random: Random, mostChunks 
     groupSize: npus.length,
     groupMembers: Int32Array.from(npus),
     rootRank: 0,
-    sizeBytes: 2000,
+    sizeBytes: Math.ceil((2000 * chunkCount) / 3),
     chunksPerNpu: 1,
     chunkCount,
     chunkBytes: rational(2000, 3),

@@ -143,7 +143,11 @@ describe("the log of one NPU and its translations", () => {
     const swapped = Int32Array.from(schedule.origin);
     [swapped[0], swapped[2]] = [1, 0];
     const pre = { kind: "one" as const, npu: swapped };
-    const { violations } = verifySlots({ ...schedule, origin: swapped, collective: { ...schedule.collective, pre } });
+    const { violations } = verifySlots({
+      ...schedule,
+      origin: swapped,
+      collective: { ...schedule.collective, kind: "custom", pre },
+    });
     expect(violations.map((v) => v.message)).toEqual([
       "chunks are not numbered by their origins, the same number for each, as translations need it",
     ]);
