@@ -4,6 +4,7 @@ import { MSCCLPP_RUNTIME } from "../model/runtimes.ts";
 import type { Schedule } from "../model/slot-schedule.ts";
 import type { Topology } from "../model/topology.ts";
 import { isTreeFlow, type TreeFlow } from "../model/tree-flow.ts";
+import { MOST_INSTANCES } from "./limits.ts";
 import type { Moves } from "./moves.ts";
 import { movesOf } from "./moves-of.ts";
 import { instancesOf } from "./plan-instances.ts";
@@ -64,8 +65,8 @@ export const goesThroughSwitch = (flow: TreeFlow): boolean =>
   sharesThroughSwitch(flow, boxesOf(flow.topology, flow.collective.groupMembers)) !== null;
 
 function checkOptions({ instances, protocol }: PlanOptions): void {
-  if (instances !== undefined && !(Number.isSafeInteger(instances) && instances >= 1)) {
-    throw new InputError("instances", "a positive integer", instances);
+  if (instances !== undefined && !(Number.isSafeInteger(instances) && instances >= 1 && instances <= MOST_INSTANCES)) {
+    throw new InputError("--instances", `an integer in 1 .. ${MOST_INSTANCES}`, instances);
   }
   if (protocol !== undefined && protocol !== "Simple") throw new InputError("protocol", '"Simple"', protocol);
 }
