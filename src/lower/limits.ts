@@ -12,9 +12,6 @@ export interface Excess {
   readonly help: string;
 }
 
-/** Chunks are cut in at most so many. */
-export const MOST_INSTANCES = 128;
-
 /** Elements of a file that are neither thread blocks nor steps: <algo> and the <gpu> itself. */
 const NODES_AROUND = 2;
 

@@ -6,7 +6,7 @@ import type { TreeFlow } from "../model/tree-flow.ts";
 import { type Attempt, attemptWith, isAttempt, type Layout, layoutOf } from "./attempt.ts";
 import type { CallPlacement } from "./buffers.ts";
 import { codeOfLanes } from "./lane-code.ts";
-import { type Excess, limitError, MOST_INSTANCES } from "./limits.ts";
+import { type Excess, limitError } from "./limits.ts";
 import { movesOf } from "./moves-of.ts";
 import { type Pace, type Parts, partsOf } from "./parts.ts";
 import { programOfCode } from "./program-of-code.ts";
@@ -36,6 +36,7 @@ export interface MscclLowering {
 const USUAL_BLOCKS = 100;
 /** Above so many, blocks of steps are joined, for a model's own kernels want some multiprocessors. */
 const ENOUGH_BLOCKS = 64;
+const MOST_INSTANCES = 128;
 /**
  * Of a tree's data: more cost latency where calls are small, fewer cost bandwidth where they are large. All-gather on 2 x DGX A100
  * with 11 and 2 copies a root, 1 MiB and 1 GiB simulated: in one part 11 us and 3.49 ms, in 6 28 us and 3.19 ms, in 11 57 us and

@@ -4,7 +4,6 @@ import { MSCCLPP_RUNTIME } from "../model/runtimes.ts";
 import type { Schedule } from "../model/slot-schedule.ts";
 import type { Topology } from "../model/topology.ts";
 import { isTreeFlow, type TreeFlow } from "../model/tree-flow.ts";
-import { MOST_INSTANCES } from "./limits.ts";
 import type { Moves } from "./moves.ts";
 import { movesOf } from "./moves-of.ts";
 import { instancesOf } from "./plan-instances.ts";
@@ -17,6 +16,9 @@ import { dealt, unitsOf } from "./plan-slices.ts";
 import type { Problem } from "./plan-state.ts";
 import { switchShares } from "./plan-switch.ts";
 import { switchPlan } from "./plan-switch-program.ts";
+
+/** Far more than an executor has room for; what is within is refused with what helps. */
+const MOST_INSTANCES = 1024;
 
 export interface PlanOptions {
   /** Whether input and output are the same memory. */
