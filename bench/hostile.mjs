@@ -17,7 +17,7 @@ const MOST_WALL_S = 60;
 const MOST_MIB = 2048;
 const EVERY_MS = 50;
 /** A line longer than this is no sentence. */
-const MOST_LINE = 600;
+const MOST_LINE = 2600;
 const TICKS_PER_SECOND = 100;
 const PAGE_MIB = 4096 / 2 ** 20;
 

@@ -55,7 +55,7 @@ export function candidatesFor(
 ): { readonly candidates: readonly Algorithm[]; readonly leftOut: readonly LeftOut[] } {
   const kind = typeof options.collective === "string" ? options.collective : options.collective.kind;
   const named =
-    names?.map((name) => algorithmNamed(name, [], "--algorithms")) ??
+    (names && [...new Set(names)])?.map((name) => algorithmNamed(name, [], "--algorithms")) ??
     ALGORITHMS.filter(({ collectives }) => collectives.includes(kind));
   const problem = wholeProblem(topology, options);
   const candidates: Algorithm[] = [];

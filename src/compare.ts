@@ -13,6 +13,9 @@ import { synthesize } from "./pipeline.ts";
 import { problemOf } from "./problem.ts";
 import { type BoundReport, bandwidth, boundReport, type Report } from "./result.ts";
 
+/** A table of more lines is for nobody to read. */
+const MOST_SIZES = 256;
+
 export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "sizeBytes" | "timeLimitMs"> {
   readonly sizesBytes: readonly number[];
   /** Names from the catalogue; without it all that make the collective and apply to the network. */
@@ -156,6 +159,8 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
   const { sizesBytes, algorithms, onLine, onSize, ...rest } = options;
   if (!Array.isArray(sizesBytes) || sizesBytes.length === 0)
     throw new InputError("sizesBytes (--sizes)", "at least one size, as in [1024, 1048576]", sizesBytes);
+  if (sizesBytes.length > MOST_SIZES)
+    throw new InputError("sizesBytes (--sizes)", `at most ${MOST_SIZES} sizes`, sizesBytes.length);
   const firstSize = sizesBytes[0] as number;
   const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes: firstSize }, algorithms);
   const rows: ComparisonRow[] = [];

@@ -26,11 +26,11 @@ export function shown(value: unknown): string {
 }
 
 const LONGEST_PLACE = 400;
+const LONGEST_EXPECTATION = 2000;
 
-/** Returns a place with its middle cut where it is longer than any name: a whole command line may be one. */
-function shortPlace(place: string): string {
-  if (place.length <= LONGEST_PLACE) return place;
-  return `${place.slice(0, LONGEST_PLACE / 2)} ... ${place.slice(-LONGEST_PLACE / 4)}`;
+/** Returns a text with its middle cut where it is longer than any sentence: a whole command line may be a place. */
+function cutTo(most: number, text: string): string {
+  return text.length <= most ? text : `${text.slice(0, most / 2)} ... ${text.slice(-most / 4)}`;
 }
 
 /** The caller's fault. One sentence: "expected X for PLACE but received VALUE". Exit code 2. */
@@ -46,7 +46,8 @@ export class InputError extends Error {
    */
   constructor(place: string, expected: string, ...received: [unknown?]) {
     const what = received.length === 0 ? "nothing" : shown(received[0]);
-    super(visible(withShortNumbers(`expected ${expected} for ${shortPlace(place)} but received ${what}`)));
+    const expectation = `expected ${cutTo(LONGEST_EXPECTATION, expected)} for ${cutTo(LONGEST_PLACE, place)}`;
+    super(visible(withShortNumbers(`${expectation} but received ${what}`)));
     this.name = "InputError";
     this.place = place;
   }

@@ -311,6 +311,7 @@ function oneLine(message: string, program: Command, argv: readonly string[]): st
     .replaceAll("\n", " ")
     .replace("(Did you mean", "(did you mean")
     .replace(/(Expected \d+ arguments?) but got (\d+): .*$/s, "$1 but got $2")
+    .replace(/'([^']{80})[^']*'/g, "'$1...'")
     .replace(/\.$/, "");
   return `${text}; see \`banyan ${command === undefined ? "" : `${command.name()} `}--help\``;
 }

@@ -17,6 +17,9 @@ import type { Problem } from "./plan-state.ts";
 import { switchShares } from "./plan-switch.ts";
 import { switchPlan } from "./plan-switch-program.ts";
 
+/** Far more than an executor has room for; what is within is refused with what helps. */
+const MOST_INSTANCES = 1024;
+
 export interface PlanOptions {
   /** Whether input and output are the same memory. */
   readonly placement: "in" | "out";
@@ -64,8 +67,8 @@ export const goesThroughSwitch = (flow: TreeFlow): boolean =>
   sharesThroughSwitch(flow, boxesOf(flow.topology, flow.collective.groupMembers)) !== null;
 
 function checkOptions({ instances, protocol }: PlanOptions): void {
-  if (instances !== undefined && !(Number.isSafeInteger(instances) && instances >= 1)) {
-    throw new InputError("instances", "a positive integer", instances);
+  if (instances !== undefined && !(Number.isSafeInteger(instances) && instances >= 1 && instances <= MOST_INSTANCES)) {
+    throw new InputError("--instances", `an integer in 1 .. ${MOST_INSTANCES}`, instances);
   }
   if (protocol !== undefined && protocol !== "Simple") throw new InputError("protocol", '"Simple"', protocol);
 }

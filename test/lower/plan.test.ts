@@ -192,7 +192,7 @@ describe("planOf", () => {
   });
 
   it.each([
-    [{ instances: 0 }, "expected a positive integer for instances but received 0"],
+    [{ instances: 0 }, "expected an integer in 1 .. 1024 for --instances but received 0"],
     [{ protocol: "LL" }, 'expected "Simple" for protocol but received "LL"'],
   ] as const)("refuses %o", async (options, message) => {
     const moves = movesOf(await ringOf("ring:3", "allgather"));
