@@ -198,6 +198,8 @@ int32_t banyan_match(const BanyanNetwork* network, int32_t chunk_count, int32_t 
   if (checked != kBanyanOk) return checked;
   if (!Ascending(held_offset, network->npu_count, held_count)) return kBanyanBadArgument;
   if (!InRange(held_chunk, held_count, chunk_count)) return kBanyanBadArgument;
+  // A log may hold all chunks and, as they stand there, those that are held twice.
+  if (held_count > INT32_MAX - chunk_count) return kBanyanBadArgument;
   if (policy->choice < 0 || policy->choice > 4 || policy->window < 1 || policy->late_limit < 0 || policy->novelty < 0 ||
       policy->novelty > 1 || policy->overtaking < 0 || policy->overtaking > 1) {
     return kBanyanBadArgument;

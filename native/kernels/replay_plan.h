@@ -95,7 +95,6 @@ struct ReplayPlan {
     if (!last_place.Allocate(At(problem.collective_count))) return false;
     if (problem.collective_count > 1 && !collective.Allocate(rows)) return false;
     if (!next.Allocate(chunks + 1) || !by_chunk.Allocate(rows) || !marks.Allocate(At(problem.npu_count))) return false;
-    marks.Fill(Mark{kNone, kNone});
     for (std::size_t i = 0; i < rows; i++) next[At(problem.chunk[i]) + 1]++;
     for (std::size_t c = 0; c < chunks; c++) next[c + 1] += next[c];
     for (std::size_t i = 0; i < rows; i++) {
@@ -126,15 +125,16 @@ struct ReplayPlan {
     std::int32_t row;
     std::int32_t route;
   };
+  // Zeros before a chunk has come to the NPU: NPUs without routes cost no memory.
   struct Mark {
-    std::int32_t chunk;
+    std::int32_t behind_chunk;  // the chunk, plus 1
     std::int32_t place;
   };
 
   std::int32_t PlaceOf(const BanyanReplay& problem, Buffer<Mark>& marks, std::int32_t chunk, std::int32_t npu) {
     Mark& mark = marks[At(npu)];
-    if (mark.chunk != chunk) {
-      mark = Mark{chunk, places++};
+    if (mark.behind_chunk != chunk + 1) {
+      mark = Mark{chunk + 1, places++};
       const std::int32_t set = problem.holders[chunk];
       const std::int32_t* begin = problem.set_members + problem.set_offset[set];
       const std::int32_t* end = problem.set_members + problem.set_offset[set + 1];

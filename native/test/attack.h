@@ -342,11 +342,12 @@ inline const char* AttackReplay(Source& random) {
     return problem.mode == kBanyanCutThrough ? static_cast<std::int64_t>(count) : std::int64_t{0};
   };
   HostileCall call(random);
-  for (std::int32_t* number : {&problem.mode, &problem.npu_count, &problem.link_count, &problem.route_count,
-                               &problem.route_link_count, &problem.collective_count, &problem.chunk_count,
-                               &problem.set_count, &problem.member_count, &problem.row_count}) {
+  for (std::int32_t* number :
+       {&problem.mode, &problem.link_count, &problem.route_count, &problem.route_link_count, &problem.collective_count,
+        &problem.chunk_count, &problem.set_count, &problem.member_count, &problem.row_count}) {
     call.Number(number);
   }
+  call.Amount(&problem.npu_count);
   call.In(&problem.route_source, [&] { return static_cast<std::int64_t>(problem.route_count); });
   call.In(&problem.route_target, [&] { return static_cast<std::int64_t>(problem.route_count); });
   call.In(&problem.link_offset, [&] { return Behind(problem.route_count); });

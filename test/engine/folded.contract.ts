@@ -70,6 +70,7 @@ export function foldedContract(kernels: Kernels): void {
     ["maps of another length", { maps: flips.slice(0, 7) }],
     ["maps that do not begin with the identity", { maps: flips.slice(4) }],
     ["a map out of range", { maps: Int32Array.of(0, 1, 2, 3, 1, 0, 3, 4) }],
+    ["a map that leads two NPUs to one", { maps: Int32Array.of(0, 1, 2, 3, 1, 1, 3, 2) }],
     ["a map that does not take routes to routes", { maps: Int32Array.of(0, 1, 2, 3, 0, 1, 3, 2) }],
     ["a map that takes routes to longer ones", { maps: flips, network: { ...problem.network, slotPs: uneven } }],
     ["maps with a choice besides the oldest", { maps: flips, policy: { ...problem.policy, choice: 2 } }],

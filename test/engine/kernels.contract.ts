@@ -364,6 +364,7 @@ function badRelayProblems(kernels: Kernels): void {
     ["a NaN distance", { distancePs: new Float64Array(16).fill(Number.NaN) }],
     ["a distance column that is too short", { distancePs: new Float64Array(15) }],
     ["an order out of range", { order: new Int32Array(16).fill(4) }],
+    ["an order that names a target twice", { order: new Int32Array(16).fill(1) }],
     ["negative room", { maxTransfers: -1 }],
   ])("refuses %s", (_, part) => {
     expect(() => kernels.relay({ ...good, ...part })).toThrow(InternalError);

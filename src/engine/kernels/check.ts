@@ -43,7 +43,7 @@ function checkNetworkShapes(network: TenNetwork): void {
 export function checkMatchShapes(problem: MatchProblem): void {
   const { network, chunkCount, policy } = problem;
   checkNetworkShapes(network);
-  require(isInteger(chunkCount, 0, INT32_MAX) && problem.heldChunk.length < INT32_MAX);
+  require(isInteger(chunkCount, 0, INT32_MAX) && problem.heldChunk.length <= INT32_MAX - chunkCount);
   require(problem.heldOffset.length === network.npuCount + 1);
   const words = Math.ceil(chunkCount / 32);
   require(problem.wanted === null || problem.wanted.length === network.npuCount * words);
