@@ -21,11 +21,16 @@ export function optionsFor(
   algorithm: Algorithm,
   options: Omit<SynthesizeOptions, "algorithm" | "timeLimitMs">,
 ): SynthesizeOptions {
-  const { trials, switchDegree, chunks, k, eulerian, offload, ...both } = options;
-  const ofTrees = { ...(k !== undefined && { k }), ...(eulerian !== undefined && { eulerian }) };
+  const { trials, switchDegree, chunks, k, eulerian, offload, nvls, ...both } = options;
+  const ofTrees = {
+    ...(k !== undefined && { k }),
+    ...(eulerian !== undefined && { eulerian }),
+    ...(nvls !== undefined && { nvls }),
+  };
+  const heeded = "heeds" in algorithm ? (algorithm.heeds ?? []) : [];
   const ofSteps = {
-    ...(trials !== undefined && { trials }),
-    ...(switchDegree !== undefined && { switchDegree }),
+    ...(trials !== undefined && heeded.includes("trials") && { trials }),
+    ...(switchDegree !== undefined && heeded.includes("switchDegree") && { switchDegree }),
     ...(chunks !== undefined && { chunks }),
   };
   const ofPhases = { ...(chunks !== undefined && { chunks }), ...(offload !== undefined && { offload }) };
@@ -83,8 +88,30 @@ export function candidatesFor(
     const needed = refusalOf(first, problem.topology, problem.collective) ?? "fewer NPUs";
     throw inapplicable(names === undefined ? "--algorithm" : "--algorithms", first.name, needed, problem);
   }
+  refuseUnheededByAll(candidates, options);
   return { candidates, leftOut };
 }
+
+/** Throws InputError for an option that none of the algorithms is asked with. */
+function refuseUnheededByAll(
+  candidates: readonly Algorithm[],
+  options: Omit<SynthesizeOptions, "algorithm" | "timeLimitMs">,
+): void {
+  const flags = {
+    trials: "trials",
+    switchDegree: "switch-degree",
+    k: "k",
+    eulerian: "eulerian",
+    offload: "offload",
+  } as const;
+  for (const [option, flag] of Object.entries(flags) as [keyof typeof flags, string][]) {
+    const value = options[option];
+    if (value === undefined || candidates.some((one) => optionsFor(one, options)[option] !== undefined)) continue;
+    throw new InputError(`--${flag}`, `an algorithm that heeds it among those tried (${namesOf(candidates)})`, value);
+  }
+}
+
+const namesOf = (algorithms: readonly Algorithm[]): string => algorithms.map(({ name }) => name).join(", ");
 
 /** Throws InputError for an algorithm that cannot be used: what it needs, and which algorithms can be. */
 export function refuseInapplicable(

@@ -30,8 +30,8 @@ export interface PhasesResult {
 
 /** Throws InputError for options that only schedules of steps or trees have. */
 function refuseOtherOptions({ name }: PhaseMaker, options: SynthesizeOptions): void {
-  const { trials, switchDegree, k, eulerian, repair } = options;
-  const ofOthers = Object.entries({ trials, "switch-degree": switchDegree, k, eulerian, repair });
+  const { trials, switchDegree, k, eulerian, repair, nvls } = options;
+  const ofOthers = Object.entries({ trials, "switch-degree": switchDegree, k, eulerian, repair, "no-nvls": nvls });
   const given = ofOthers.find(([, value]) => value !== undefined)?.[0];
   if (given !== undefined)
     throw new InputError(`--${given}`, "an algorithm beside it that knows it, or nothing,", name);

@@ -156,6 +156,12 @@ export function problemOf(topology: Topology, options: CollectiveOptions, place 
   if (!COLLECTIVE_KINDS.includes(collective)) {
     throw new InputError(place("collective"), `one of ${COLLECTIVE_KINDS.join(", ")}, custom:FILE`, collective);
   }
+  if (options.outsiders !== undefined && options.group === undefined)
+    throw new InputError(
+      place("outsiders"),
+      `${place("group")} beside it, for without one all NPUs take part,`,
+      outsiders,
+    );
   let network = topology;
   if (outsiders === "none" && options.group !== undefined) {
     const members = new Set(parseGroups(topology, options.group, place("group")).flatMap((group) => [...group]));

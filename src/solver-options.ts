@@ -26,6 +26,18 @@ export function refuseSolverOptions(name: string, { timeLimitMs, sketch }: Solve
   }
 }
 
+/** Throws InputError for options that a synthesizer of steps has no use for. */
+export function refuseUnheeded({ name, heeds = [] }: Synthesizer, options: SynthesizeOptions): void {
+  for (const option of ["trials", "switchDegree"] as const) {
+    if (options[option] === undefined || heeds.includes(option)) continue;
+    const able = SYNTHESIZERS.filter((one) => one.heeds?.includes(option) === true).map((one) => one.name);
+    const flag = option === "trials" ? "--trials" : "--switch-degree";
+    throw new InputError(flag, `an algorithm beside it that heeds it (${[AUTO, ...able].join(", ")})`, name);
+  }
+  if (options.nvls === false)
+    throw new InputError("--no-nvls", "an algorithm that makes trees (forestcoll) beside it", name);
+}
+
 /** Returns the nccl-tests size that a sketch says of a collective, for its input is that of one NPU; null where it says none. */
 function sizeOfSketch({ sketch, collective }: SketchOptions): number | null {
   if (sketch === undefined || sketch.inputBytes === null || typeof collective !== "string") return null;

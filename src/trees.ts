@@ -49,9 +49,11 @@ function usableOf(
 }
 
 /** Throws InputError for options that only schedules of steps have. */
-function refuseStepOptions({ name }: TreeMaker, { trials, switchDegree }: SynthesizeOptions): void {
+function refuseStepOptions({ name }: TreeMaker, { trials, switchDegree, switching }: SynthesizeOptions): void {
   const given = trials !== undefined ? "trials" : switchDegree !== undefined ? "switch-degree" : null;
   if (given !== null) throw new InputError(`--${given}`, "an algorithm that makes steps (tacos) beside it", name);
+  if (switching === "store-and-forward")
+    throw new InputError("--switching", "cut-through, or nothing, for trees", switching);
 }
 
 /** Throws InputError where switches that duplicate and sum are left out and the algorithm is nothing without them. */

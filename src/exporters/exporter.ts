@@ -48,12 +48,20 @@ export interface Exporter {
   fromNetwork?(world: World, subject: NetworkSubject, path: string): Promise<Written> | Written;
 }
 
+/** Throws InputError for --no-nvls where neither trees are reported nor a plan is made. */
+function refuseNvls({ name }: Exporter, { options }: World, subject: Subject): void {
+  const reportsTrees = subject.kind === "schedule" && subject.report !== null && isTreeFlow(subject.schedule);
+  if (options["nvls"] !== false || reportsTrees || (name === "mscclpp-json" && subject.kind === "schedule")) return;
+  throw new InputError("--no-nvls", "--to mscclpp-json, or an algorithm that makes trees, beside it", name);
+}
+
 /** Writes a subject in a format that takes it. Throws InputError where it does not. */
 export async function exportTo(exporter: Exporter, world: World, subject: Subject, path: string): Promise<Written> {
   const takes = exporter.takes ?? [];
   if (subject.kind === "program" && takes.length > 0)
     refuseProgramOptions(world, ["dialect", "minBytes", "maxBytes"], `${subject.name}, which is a program already,`);
   else refuseProgramOptions(world, takes, `--to ${exporter.name}`);
+  refuseNvls(exporter, world, subject);
   if (subject.kind === "schedule" && exporter.fromSchedule !== undefined) {
     const { schedule } = subject;
     if (isTreeFlow(schedule) && exporter.lacks?.(schedule) === "messages")

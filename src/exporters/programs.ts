@@ -14,6 +14,7 @@ import { count, timeText } from "../words/amounts.ts";
 import { dialectOf, programOptions, rangeOf } from "../words/program-options.ts";
 import { programSizeText, programText } from "../words/program-text.ts";
 import { progressOf, synthesisOptions } from "../words/synthesis-options.ts";
+import { refuseOptions } from "../words/values.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { type ScheduleSubject, synthesized } from "./subject.ts";
 import type { World } from "./world.ts";
@@ -109,6 +110,8 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     lacks: lacksMessages,
     synthesize: synthesizeTrees,
     fromSchedule(world, { schedule, note, parts }, path) {
+      if (!isTreeFlow(schedule))
+        refuseOptions(world.options, ["parts", "threadBlocks"], "a schedule of trees beside it");
       const options = programOptions(world, dialectOf(world));
       const made = programOf(schedule, parts === undefined ? options : { ...options, parts });
       const written = write(world, made, path);

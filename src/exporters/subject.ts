@@ -3,6 +3,7 @@ import type { AnySchedule } from "../model/schedule.ts";
 import type { Topology } from "../model/topology.ts";
 import { synthesize } from "../pipeline.ts";
 import type { Report } from "../result.ts";
+import { AUTO, algorithmNamed, isTreeMaker } from "../synthesize/catalog.ts";
 import { progressOf, synthesisOptions } from "../words/synthesis-options.ts";
 import type { World } from "./world.ts";
 
@@ -38,7 +39,11 @@ export type Subject = ScheduleSubject | ProgramSubject | NetworkSubject;
 /** Returns the schedule that the options of synthesis ask for on a network. Throws as synthesize does. */
 export async function synthesized(world: World, topology: Topology): Promise<ScheduleSubject> {
   const { options, signal } = world;
-  const request = { ...world.collective(topology), ...synthesisOptions(options) };
+  // --no-nvls is also for the program that is made of steps
+  const { nvls, ...wanted } = synthesisOptions(options);
+  const makesTrees =
+    wanted.algorithm !== undefined && wanted.algorithm !== AUTO && isTreeMaker(algorithmNamed(wanted.algorithm));
+  const request = { ...world.collective(topology), ...wanted, ...(nvls !== undefined && makesTrees && { nvls }) };
   const { schedule, report } = await world.withEngine((engine) =>
     synthesize(engine, topology, { ...request, signal, onProgress: (step) => world.progress(progressOf(step)) }),
   );

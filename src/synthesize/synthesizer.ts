@@ -94,6 +94,8 @@ export interface Synthesizer {
   readonly makesLogs?: true;
   /** It solves integer programs, which takes seconds to minutes: only tried where it is asked for by name. */
   readonly solves?: true;
+  /** Options that it has a use for; the others are refused where it is asked for by name. */
+  readonly heeds?: readonly ("trials" | "switchDegree")[];
   /** It follows a sketch where there is one. */
   readonly takesSketch?: true;
   /**

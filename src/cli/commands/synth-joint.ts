@@ -5,7 +5,7 @@ import { readCollectives } from "../../import/collectives-json.ts";
 import { synthesizeJoint } from "../../joint.ts";
 import { jointTransferCount } from "../../model/joint-schedule.ts";
 import { aboutOf, progressOf, synthesisOptions } from "../../words/synthesis-options.ts";
-import { textOf } from "../../words/values.ts";
+import { refuseOptions, textOf } from "../../words/values.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { readText } from "../input-file.ts";
@@ -29,6 +29,9 @@ export async function synthesizeSeveral(context: Context, args: readonly string[
     if (value !== undefined)
       throw new InputError(`--${option}`, "nothing beside --collectives (it is for trees)", value);
   }
+  refuseOptions(options, ["offload"], "nothing beside --collectives (it is for phases)");
+  if (options["nvls"] === false)
+    throw new InputError("--no-nvls", "nothing beside --collectives (it is for trees)", true);
   const file = textOf(options, "collectives") as string;
   const path = textOf(options, "output");
   if (path !== undefined && formatOf(path) !== "json")

@@ -139,6 +139,7 @@ export const mcf: Synthesizer = {
   description: "all-to-all(v) along a maximum concurrent flow with a proved bound, one path per chunk",
   collectives: ["alltoall", "custom"],
   policies: [],
+  heeds: ["trials", "switchDegree"],
   ownChunks,
   synthesize,
 };

@@ -99,6 +99,7 @@ export const tacosIlp: Synthesizer = {
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: ["exact", "symmetric", "clustered"],
   solves: true,
+  heeds: ["trials", "switchDegree"],
   plans: true,
   synthesize,
 };

@@ -196,6 +196,7 @@ export const sccl: Synthesizer = {
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: ["latency", "bandwidth"],
   solves: true,
+  heeds: ["switchDegree"],
   plans: true,
   refuses,
   ownChunks,

@@ -107,6 +107,7 @@ export const tacos: Synthesizer = {
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [...MULTICAST_POLICIES, ...RELAY_POLICIES],
   makesLogs: true,
+  heeds: ["trials", "switchDegree"],
   plans: true,
   synthesize,
 };

@@ -1,0 +1,77 @@
+import { describe, it } from "vitest";
+import { commandsHere } from "../support/cli-here.ts";
+
+/** An option that nothing heeds is refused, whatever the verb, the collective and the algorithm. */
+const here = commandsHere();
+const BASELINES = ["ring", "rings", "direct", "rhd", "bruck", "pat", "bfb"];
+
+describe("an option that the algorithm has no use for", () => {
+  it.each(BASELINES)("is refused: %s", async (algorithm) => {
+    const make = `synth fc:4 --collective allgather --algorithm ${algorithm}`;
+    await here.refuses(
+      `${make} --trials 2`,
+      /an algorithm beside it that heeds it \(auto, tacos, mcf, tacos-ilp\) for --trials/,
+    );
+    await here.refuses(
+      `${make} --switch-degree 1`,
+      /heeds it \(auto, tacos, mcf, tacos-ilp, sccl\) for --switch-degree/,
+    );
+    await here.refuses(`${make} --no-nvls`, /an algorithm that makes trees \(forestcoll\) beside it for --no-nvls/);
+  });
+  it("is refused for phases and for trees", async () => {
+    await here.refuses("synth torus:4x4 --collective allreduce --algorithm themis --no-nvls", /for --no-nvls/);
+    const trees = "synth mesh:3x3 --collective allgather --algorithm forestcoll";
+    await here.refuses(`${trees} --switching store-and-forward`, /cut-through, or nothing, for trees for --switching/);
+    await here.run(`${trees} --switching cut-through`);
+  });
+  it("is refused where none of those compared heeds it, and taken where one does", async () => {
+    const compare = "compare fc:4 --collective allgather --sizes 1MiB --algorithms";
+    for (const option of ["--trials 2", "--switch-degree 1", "--k 2", "--eulerian trim"])
+      await here.refuses(
+        `${compare} ring,direct ${option}`,
+        /an algorithm that heeds it among those tried \(ring, direct\)/,
+      );
+    await here.run(`${compare} ring,tacos --trials 2`);
+    await here.run(`${compare} ring,forestcoll --k 2`);
+  });
+  it("is refused beside several collectives", async () => {
+    here.put("two.json", [
+      { kind: "allgather", size: "1MiB" },
+      { kind: "allgather", size: "1MiB" },
+    ]);
+    await here.refuses(
+      "synth mesh:3x3 --collectives two.json --offload",
+      /nothing beside --collectives \(it is for phases\)/,
+    );
+    await here.refuses(
+      "synth mesh:3x3 --collectives two.json --no-nvls",
+      /nothing beside --collectives \(it is for trees\)/,
+    );
+  });
+});
+
+describe("--outsiders without a group", () => {
+  it.each(["none", "relay"])("is refused: %s", async (what) => {
+    const sentence = `expected --group beside it, for without one all NPUs take part, for --outsiders but received "${what}"`;
+    await here.refuses(`synth mesh:3x3 --collective allgather --outsiders ${what}`, sentence);
+    await here.refuses(`bound mesh:3x3 --collective allgather --outsiders ${what}`, sentence);
+    await here.refuses(`compare mesh:3x3 --collective allgather --sizes 1MiB --outsiders ${what}`, sentence);
+  });
+});
+
+describe("an option that the written format has no use for", () => {
+  it("is refused", async () => {
+    await here.run("synth fc:4 --collective allgather --algorithm ring --quiet -o s.json");
+    await here.refuses(
+      "export s.json --to dot -o s.dot --no-nvls",
+      /--to mscclpp-json, or an algorithm that makes trees/,
+    );
+    await here.refuses("export fc:4 --to dot -o s.dot --no-nvls", /for --no-nvls/);
+    await here.refuses("export s.json --to msccl-xml -o s.xml --parts 2", /a schedule of trees beside it for --parts/);
+    await here.refuses(
+      "export s.json --to msccl-xml -o s.xml --thread-blocks 3",
+      /trees beside it for --thread-blocks/,
+    );
+    await here.run("export s.json --to mscclpp-json -o plan.json --no-nvls");
+  });
+});
