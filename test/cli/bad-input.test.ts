@@ -386,7 +386,7 @@ describe("a schedule file that does not fit", () => {
 });
 
 describe("a backend that cannot be had", () => {
-  const synth = "synth mesh:3x3 --collective allgather --json".split(" ");
+  const synth = "synth mesh:3x3 --collective allgather".split(" ");
 
   it("fails and says how to build it, forced by BANYAN_BACKEND", () =>
     refuses(
