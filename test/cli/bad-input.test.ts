@@ -405,9 +405,9 @@ describe("a backend that cannot be had", () => {
     ));
 
   it("falls back where it is not forced, and says so in one line, but not with --quiet", async () => {
-    const loud = await run(synth, NO_ADDON);
+    const loud = await run([...synth, "--json"], NO_ADDON);
     expect(loud.err).toMatch(/^banyan: (wasm|js) kernels, because the native add-on is not built[^\n]*\n$/);
-    const quiet = await run([...synth, "--quiet"], NO_ADDON);
+    const quiet = await run([...synth, "--json", "--quiet"], NO_ADDON);
     expect([quiet.code, quiet.err]).toEqual([0, ""]);
     const times = [loud, quiet].map(({ out }) => JSON.parse(out).time.us);
     expect(times[0]).toBe(times[1]);
