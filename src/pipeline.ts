@@ -32,7 +32,7 @@ import {
 import { type Report, ratio, reportOf, transfersBound, withTransfersBound } from "./result.ts";
 import { runnerFor } from "./runner.ts";
 import { simulate } from "./simulate/simulate.ts";
-import { refuseSolverOptions, refuseUnheeded, sketchNotes, withSketchSize } from "./solver-options.ts";
+import { refuseSolverOptions, sketchNotes, withSketchSize } from "./solver-options.ts";
 import { AUTO, algorithmNamed, checkPolicy, isPhaseMaker, isTreeMaker } from "./synthesize/catalog.ts";
 import type { SolverFacts } from "./synthesize/solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "./synthesize/synthesizer.ts";
@@ -268,7 +268,8 @@ export async function synthesize(
     return made.catch((error) => blameSize(error, options));
   }
   refuseTreeOptions(options);
-  refuseUnheeded(synthesizer, options);
+  if (options.nvls === false)
+    throw new InputError("--no-nvls", "an algorithm that makes trees (forestcoll) beside it", synthesizer.name);
   const first = problemOf(topology, { ...options, chunks: chunks === "auto" ? 1 : chunks });
   refuseTinyChunks(first.collective);
   const begin = (phase: string): void => options.onProgress?.({ phase, done: 0, total: 1 });

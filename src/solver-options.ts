@@ -26,16 +26,20 @@ export function refuseSolverOptions(name: string, { timeLimitMs, sketch }: Solve
   }
 }
 
-/** Throws InputError for options that a synthesizer of steps has no use for. */
-export function refuseUnheeded({ name, heeds = [] }: Synthesizer, options: SynthesizeOptions): void {
+/**
+ * Throws InputError for options that the chosen synthesizer of steps has no use for. People are asked what they meant; callers
+ * of the API may hand the same options to every algorithm.
+ */
+export function refuseUnheeded(options: Pick<SynthesizeOptions, "algorithm" | "trials" | "switchDegree">): void {
+  const chosen = SYNTHESIZERS.find((one) => one.name === options.algorithm);
+  if (chosen === undefined) return;
+  const { name, heeds = [] } = chosen;
   for (const option of ["trials", "switchDegree"] as const) {
     if (options[option] === undefined || heeds.includes(option)) continue;
     const able = SYNTHESIZERS.filter((one) => one.heeds?.includes(option) === true).map((one) => one.name);
     const flag = option === "trials" ? "--trials" : "--switch-degree";
     throw new InputError(flag, `an algorithm beside it that heeds it (${[AUTO, ...able].join(", ")})`, name);
   }
-  if (options.nvls === false)
-    throw new InputError("--no-nvls", "an algorithm that makes trees (forestcoll) beside it", name);
 }
 
 /** Returns the nccl-tests size that a sketch says of a collective, for its input is that of one NPU; null where it says none. */

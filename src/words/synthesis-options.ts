@@ -1,6 +1,7 @@
 import { PS_PER_US, parseTime } from "../model/units.ts";
 import type { SynthesizeOptions } from "../options.ts";
 import type { Report } from "../result.ts";
+import { refuseUnheeded } from "../solver-options.ts";
 import { algorithmOrAuto } from "../synthesize/catalog.ts";
 import type { Options, Progress } from "./options.ts";
 import { oneOf, switchDegree, textOf, wholeNumber } from "./values.ts";
@@ -25,7 +26,7 @@ export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "col
   const k = textOf(options, "k") === AUTO ? AUTO : wholeNumber(textOf(options, "k"), "--k", 1);
   const eulerian = oneOf(textOf(options, "eulerian"), ["trim", "switches"] as const, "--eulerian");
   const switching = oneOf(textOf(options, "switching"), ["cut-through", "store-and-forward"] as const, "--switching");
-  return {
+  const wanted: Omit<SynthesizeOptions, "collective"> = {
     ...(textOf(options, "chunks") === AUTO ? { chunks: AUTO } : {}),
     ...(algorithm === undefined ? {} : { algorithm: algorithmOrAuto(algorithm) }),
     ...(seed === undefined ? {} : { seed }),
@@ -39,6 +40,8 @@ export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "col
     ...(options["offload"] === true ? { offload: true } : {}),
     ...(switching === undefined ? {} : { switching }),
   };
+  refuseUnheeded(wanted);
+  return wanted;
 }
 
 const STEPS: Readonly<Record<string, string>> = {

@@ -98,6 +98,11 @@ describe("--json", () => {
     expect([whole, again]).toEqual([printed, printed]);
     expect((await here.json("list backends")).schema).toBe("banyan/list@1");
   });
+  it("prints the object also where it is written to a file", async () => {
+    const line = "compare ring:3 --collective allgather --sizes 1KiB --algorithms ring,direct -o c.json";
+    const printed = await here.json(line);
+    expect(JSON.parse(readFileSync(here.at("c.json"), "utf8"))).toEqual(printed);
+  });
 });
 
 describe("a sketch beside options that say otherwise", () => {

@@ -63,8 +63,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     }),
   );
   const text = textIn(context, json ? "json" : (format ?? "table"), comparison, topology);
-  if (output === undefined) context.out(text);
-  else output.write([text]);
+  output?.write([text]);
+  if (json || output === undefined) context.out(text);
   return 0;
 }
 

@@ -122,6 +122,10 @@ describeApp("the app in one file", (tools) => {
       expect(await app.answer()).toMatch(/verified/);
       await app.page.goBack();
       await app.page.waitForURL(/tacos&run=1$/);
+      await app.page.locator("body").press("?");
+      const address = await app.page.getByRole("link", { name: "licences of all that is in it" }).getAttribute("href");
+      const licences = await app.page.evaluate(async (url) => (await fetch(url)).text(), address ?? "");
+      expect(licences).toMatch(/^preact \d/m);
       await app.close();
     } finally {
       rmSync(folder, { recursive: true, force: true });

@@ -78,6 +78,8 @@ describeApp("the page around the views", (tools) => {
     await page.locator("body").press("?");
     const help = page.getByRole("dialog", { name: "Help" });
     await help.waitFor();
+    const address = await help.getByRole("link", { name: "licences of all that is in it" }).getAttribute("href");
+    expect(await page.evaluate(async (url) => (await fetch(url)).text(), address ?? "")).toMatch(/^preact \d/m);
     // what is under a window gets no keys
     await page.keyboard.press("Control+Enter");
     await page.keyboard.press("Escape");
