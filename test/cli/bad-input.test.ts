@@ -386,16 +386,11 @@ describe("a schedule file that does not fit", () => {
 });
 
 describe("a backend that cannot be had", () => {
-<<<<<<< HEAD
   const synth = "synth mesh:3x3 --collective allgather".split(" ");
-=======
-  const plain = "synth mesh:3x3 --collective allgather".split(" ");
-  const synth = [...plain, "--json"];
->>>>>>> small
 
   it("fails and says how to build it, forced by BANYAN_BACKEND", () =>
     refuses(
-      plain,
+      synth,
       'expected a backend that loads (the native add-on is not built: build it with `npm run build:native`) for BANYAN_BACKEND but received "native"',
       2,
       { ...NO_ADDON, BANYAN_BACKEND: "native" },
@@ -403,7 +398,7 @@ describe("a backend that cannot be had", () => {
 
   it("fails the same way, forced by --backend", () =>
     refuses(
-      [...plain, "--backend", "native"],
+      [...synth, "--backend", "native"],
       'expected a backend that loads (the native add-on is not built: build it with `npm run build:native`) for --backend but received "native"',
       2,
       NO_ADDON,
