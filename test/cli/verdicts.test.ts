@@ -126,7 +126,7 @@ describe("what runs", () => {
     for (const format of ["msccl-xml", "mscclpp-json", "chakra", "jax", "torch"]) {
       await here.refuses(
         `export wrong.json --to ${format} -o made`,
-        /^banyan: wrong.json is wrong, so nothing is made of it \(1 violation: rank 8 ends with/,
+        /^banyan: wrong.json is wrong, so nothing is made of it \(1 violation: rank \d+ /,
         1,
       );
       expect(existsSync(here.at("made"))).toBe(false);

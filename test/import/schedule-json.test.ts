@@ -263,8 +263,6 @@ describe("readSchedule", () => {
   it("answers a deep nest with one sentence", () => {
     const nest = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
     const text = scheduleToJson(ringSchedule()).replace(/"nodes": \[[^\]]*\]/, `"nodes": [${nest}]`);
-    expect(sentenceOf(() => readSchedule(text, "s.json"))).toMatch(
-      /^expected an object for s\.json: topology\.nodes\[0\] but/,
-    );
+    expect(sentenceOf(() => readSchedule(text, "s.json"))).toMatch(/^expected JSON of at most 1000 levels/);
   });
 });

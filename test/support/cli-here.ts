@@ -90,7 +90,9 @@ export function commandsHere(): CommandsHere {
     json: async (line, code) => JSON.parse(await run(`${line} --json`, code)),
     async refuses(line, sentence, code = 2) {
       const ran = await banyanHere(line.split(" "));
-      expect([ran.code, ran.out]).toEqual([code, ""]);
+      expect(ran.code).toBe(code);
+      if (line.includes(" --json")) expect(JSON.parse(ran.out)).toMatchObject({ error: { code } });
+      else expect(ran.out).toBe("");
       if (typeof sentence === "string") expect(ran.err).toBe(`banyan: ${sentence}\n`);
       else expect(ran.err).toMatch(sentence);
     },

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Kernels } from "../../src/engine/kernels/kernels.ts";
 import type { Engine } from "../../src/engine/types.ts";
-import { COLLECTIVE_KINDS } from "../../src/model/collective.ts";
+import { COLLECTIVE_KINDS, hasRoot } from "../../src/model/collective.ts";
 import { type JointSchedule, tenantSchedule } from "../../src/model/joint-schedule.ts";
 import type { Topology } from "../../src/model/topology.ts";
 import { connectedTopology } from "./connected-topology.ts";
@@ -51,7 +51,7 @@ const tenantOf = (topology: Topology): fc.Arbitrary<TenantAsked> =>
       parts: fc.constantFrom(0, 1, 2),
     })
     .map(({ members, parts, ...rest }) => {
-      if (parts === 0) return { ...rest, root: members[0] as number };
+      if (parts === 0) return hasRoot(rest.collective) ? { ...rest, root: members[0] as number } : rest;
       if (parts === 1 || members.length < 2) return { ...rest, group: members.join(",") };
       const half = Math.floor(members.length / 2);
       return { ...rest, group: `${members.slice(0, half).join(",")};${members.slice(half, 2 * half).join(",")}` };
