@@ -70,8 +70,8 @@ inline bool ValidArborescence(const BanyanArborescence& problem) {
   if (!InRange(&problem.root, 1, nodes)) return false;
   if (!InRange(problem.arc_source, problem.arc_count, nodes)) return false;
   if (!InRange(problem.arc_target, problem.arc_count, nodes)) return false;
-  return ExactIntegers(problem.cost, problem.arc_count, 0,
-                       static_cast<double>(static_cast<std::int64_t>(kMaxSafe) / nodes));
+  const std::int64_t most = static_cast<std::int64_t>(kMaxSafe) / nodes;
+  return ExactIntegers(problem.cost, problem.arc_count, 0, static_cast<double>(most));
 }
 
 }  // namespace banyan

@@ -25,6 +25,8 @@ class PackRepair {
     load_price_ = search_.grower.prices.load_price;
     search_.worth = &worth_;
     for (std::int32_t i = 0; i < repairs && Highest(0) > enough; i++) {
+      // One that finds no room for its trees ends before it has searched.
+      if ((i & 63) == 63 && search_.Cancelled()) return kBanyanCancelled;
       const BanyanStatus status = Repair(static_cast<std::uint32_t>(i));
       if (status != kBanyanOk) return status;
     }

@@ -32,6 +32,7 @@ class PackSearch {
     return true;
   }
   [[nodiscard]] BanyanStatus status() const { return status_; }
+  [[nodiscard]] bool Cancelled() const { return cancelled_ != nullptr && cancelled_(context_) != 0; }
 
   /// Lets the copies of roots [count] start in this order, in turn; the caller keeps the array.
   void SetRoots(const std::int32_t* roots, std::int32_t count) {

@@ -276,6 +276,15 @@ void PackStatuses() {
   };
   Expect(pack(nullptr, 1, 1) == kBanyanOk, "a tree", 0);
   Expect(pack(Stop, 1, 1) == kBanyanCancelled, "a tree cancelled", 0);
+  made.repairs = INT32_MAX;
+  std::int32_t polls = 0;
+  const auto later = [](const void* count) {
+    return ++*const_cast<std::int32_t*>(static_cast<const std::int32_t*>(count)) > 20 ? 1 : 0;
+  };
+  banyan_test::Trees full(made, 1, 1);
+  const BanyanPack endless = made.View();
+  Expect(banyan_pack(&endless, later, &polls, &full.view) == kBanyanCancelled, "repairs without room cancelled", 0);
+  made.repairs = 0;
   Expect(pack(nullptr, 0, 1) == kBanyanOutputTooSmall, "no room for a tree", 0);
   Expect(pack(nullptr, 1, 0) == kBanyanOutputTooSmall, "no room for a link", 0);
   made.depth_price = 1001;

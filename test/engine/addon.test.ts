@@ -49,12 +49,12 @@ describe.runIf(kernels !== undefined)(
     });
 
     it("refuses more chunks and holdings than a log has entries, for which its memory was too small", () => {
-    const network = [1, ints(), ints(), doubles(), ints(0), ...noUses];
-    const holdings = [2 ** 31 - 2, ints(0, 4), ints(0, 0, 0, 0), null, 1, 0, 1, 0, 0, 0];
-    expect(addon.match(...network, ...holdings, 0, null, null, ints(), ints(), doubles(), doubles(0, 0, 0))).toBe(1);
-  });
+      const network = [1, ints(), ints(), doubles(), ints(0), ...noUses];
+      const holdings = [2 ** 31 - 2, ints(0, 4), ints(0, 0, 0, 0), null, 1, 0, 1, 0, 0, 0];
+      expect(addon.match(...network, ...holdings, 0, null, null, ints(), ints(), doubles(), doubles(0, 0, 0))).toBe(1);
+    });
 
-  it("does not rely on slots that are to be zeros", () => {
+    it("does not rely on slots that are to be zeros", () => {
       const maps = ints(0, 1, 1, 0);
       const slots = ints(2 ** 31 - 1, 2 ** 31 - 1);
       const problem = [2, 0, ints(0, 1), ints(1, 0), ints(0, 0, 0), ints(), null, 1, 0, 1, 0, 1, null, 1];

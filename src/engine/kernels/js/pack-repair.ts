@@ -39,7 +39,11 @@ export class PackRepair {
   /** At most `repairs` repairs, until no tree is higher than `enough`. The packing is whole before and after. */
   run(repairs: number, enough: number): void {
     this.#search.worth = this.#worth;
-    for (let i = 0; i < repairs && this.#highest() > enough; i++) this.#repair(i);
+    for (let i = 0; i < repairs && this.#highest() > enough; i++) {
+      // One that finds no room for its trees ends before it has searched.
+      if ((i & 63) === 63) this.#search.throwIfCancelled();
+      this.#repair(i);
+    }
   }
 
   #repair(number: number): void {

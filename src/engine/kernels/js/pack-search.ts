@@ -1,3 +1,4 @@
+import { CancelledError } from "../../../errors.ts";
 import type { CancelFlag, PackProblem } from "../kernels.ts";
 import { range } from "./lists.ts";
 import { type Growth, TreeGrower } from "./pack-grow.ts";
@@ -36,6 +37,10 @@ export class PackSearch {
     this.#cancel = cancel;
     this.#roots = range(state.net.npus);
     this.#rootCount = state.net.npus;
+  }
+
+  throwIfCancelled(): void {
+    if (this.#cancel !== undefined && Atomics.load(this.#cancel, 0) !== 0) throw new CancelledError();
   }
 
   /** Lets the copies of roots [count] start in this order, in turn; the caller keeps the array. */
