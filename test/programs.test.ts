@@ -35,7 +35,7 @@ describe("a schedule's program", () => {
   );
 
   it("is refused with the limit, its value and what would help", async () => {
-    const request = { collective: "allgather", algorithm: "direct", sizeBytes: 2 ** 20, trials: 1 } as const;
+    const request = { collective: "allgather", algorithm: "direct", sizeBytes: 2 ** 20 } as const;
     const { schedule } = await synthesize(engine, presetTopology("switch:8"), request);
     expect(programOf(schedule, { runtime: "rccl", instances: 2 }).verification.violationCount).toBe(0);
     const refused = (): unknown => programOf(schedule, { runtime: "rccl", instances: 40 });
@@ -62,7 +62,7 @@ describe("a schedule's program", () => {
 describe("programsBySize", () => {
   it("covers every size once, each range with the fastest algorithm that fits", async () => {
     const sizesBytes = [2 ** 26, 2 ** 12, 2 ** 20];
-    const options = { collective: "allreduce", sizesBytes, algorithms: ["ring", "direct"], trials: 1 } as const;
+    const options = { collective: "allreduce", sizesBytes, algorithms: ["ring", "direct"] } as const;
     const ranges = await programsBySize(engine, presetTopology("ring:8"), options, { runtime: "azure" });
     expect(ranges[0]?.minBytes).toBe(0);
     expect(ranges.at(-1)?.maxBytes).toBeNull();

@@ -124,7 +124,7 @@ describe("standard output and standard error", () => {
   it.skipIf(process.platform === "win32")("is silent when the reader has gone", () => {
     const command = `"${process.execPath}" "${MAIN}" topology torus:40x40x20 --json | head -c 10`;
     const { stdout, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
-    expect([stdout, stderr]).toEqual(['{\n  "forma', ""]);
+    expect([stdout, stderr]).toEqual(['{\n  "schem', ""]);
   });
 });
 

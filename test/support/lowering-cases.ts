@@ -45,7 +45,8 @@ export const plainEngine = (): Promise<Engine> => openEngine({ backend: "js" });
 export async function scheduleOf(engine: Engine, what: LoweringCase): Promise<Schedule | TreeFlow> {
   const { network, algorithm, collective, chunks = 1 } = what;
   const kind = { collective, algorithm, sizeBytes: 2 ** 20 };
-  const options = algorithm === "forestcoll" ? kind : { ...kind, chunks, trials: 1 };
+  const search = algorithm === "tacos" ? { trials: 1 } : {};
+  const options = algorithm === "forestcoll" ? kind : { ...kind, chunks, ...search };
   const { schedule } = await synthesize(engine, topology(network), options);
   return withoutPhases(schedule, what.algorithm);
 }
