@@ -1,4 +1,7 @@
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { collective as makeCollective } from "../../src/model/collective.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
+import { problemOf } from "../../src/problem.ts";
 import { commandsHere } from "../support/cli-here.ts";
 
 /** An option that nothing heeds is refused, whatever the verb, the collective and the algorithm. */
@@ -74,4 +77,18 @@ describe("an option that the written format has no use for", () => {
     );
     await here.run("export s.json --to mscclpp-json -o plan.json --no-nvls");
   });
+});
+
+describe("the API beside a collective of one's own", () => {
+  const topology = presetTopology("fc:4");
+  const groups = [Int32Array.of(0, 1, 2, 3)];
+  const own = makeCollective({ kind: "broadcast", groups, sizeBytes: 64, chunksPerNpu: 1, rootRank: 2 });
+  it.each([{ root: 1 }, { group: "0,1" }, { outsiders: "none" as const }])(
+    "refuses %j, which it would ignore",
+    (options) => {
+      expect(() => problemOf(topology, { collective: own, ...options })).toThrow(
+        /nothing beside a collective of one's own/,
+      );
+    },
+  );
 });
