@@ -52,7 +52,8 @@ export async function scheduleFor(
   try {
     const named = algorithmNamed(algorithm);
     // of their own, phases have more chunks than a thread block has steps
-    const own = "heeds" in named && named.heeds?.includes("trials") ? { trials: 1 } : isPhaseMaker(named) ? { chunks: 4 } : {};
+    const own =
+      "heeds" in named && named.heeds?.includes("trials") ? { trials: 1 } : isPhaseMaker(named) ? { chunks: 4 } : {};
     return await synthesize(engine, presetTopology(topology), { collective, algorithm, sizeBytes: 2 ** 22, ...own });
   } catch (error) {
     if (isRefusal(error)) return null;
