@@ -101,7 +101,7 @@ export const anyPlan = ({ direct, reductions }: PlanLimits): fc.Arbitrary<StepSc
       groupSize: NPUS,
       groupMembers: Int32Array.of(0, 1, 2, 3),
       rootRank: 0,
-      sizeBytes: 3 * chunkCount,
+      sizeBytes: 1,
       chunksPerNpu: 1,
       chunkCount,
       chunkBytes: rational(1 + below(7), 1 + below(2)),
