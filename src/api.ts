@@ -40,10 +40,8 @@ export { readTopology } from "./import/recognise.ts";
 export { readSchedule } from "./import/schedule-json.ts";
 export { readSketch } from "./import/taccl-sketch.ts";
 export { readTreeFlow } from "./import/tree-flow-json.ts";
-export { readVerificationRecord } from "./import/verification-record.ts";
 export type { JointResult } from "./joint.ts";
 export type { JointReport } from "./joint-result.ts";
-export { judge } from "./judge.ts";
 export { jointBoundOf, jointLimitOf } from "./model/bounds/joint.ts";
 export type { Bound, Witness } from "./model/bounds.ts";
 export { boundOf, limitOf, referencePs } from "./model/bounds.ts";
@@ -93,8 +91,15 @@ export type { SynthesizeOptions } from "./options.ts";
 export type { SynthesizeResult } from "./pipeline.ts";
 export { limitViolations, type MadeProgram, type ProgramOptions, programOf } from "./programs.ts";
 export { programsBySize, type SizeRange } from "./programs-by-size.ts";
-export { type CollectiveFacts, compareRecords, recordOf, type VerificationRecord } from "./record.ts";
 export type { Report } from "./result.ts";
+export { judge } from "./run/judge.ts";
+export {
+  type CollectiveFacts,
+  compareRecords,
+  readVerificationRecord,
+  recordOf,
+  type VerificationRecord,
+} from "./run/record.ts";
 export { type PhaseSimulation, simulatePhases } from "./simulate/phases.ts";
 export { simulateReference } from "./simulate/reference.ts";
 export { simulateJoint } from "./simulate/replay.ts";

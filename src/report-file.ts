@@ -1,4 +1,3 @@
-import { judgeTrees } from "./judge.ts";
 import { phasesBound } from "./model/bounds/phases.ts";
 import { limitOf, referencePs } from "./model/bounds.ts";
 import { isPhaseSchedule, type PhaseSchedule } from "./model/phase-schedule.ts";
@@ -11,6 +10,7 @@ import { bestPieces } from "./model/tree-pieces.ts";
 import { phasesReport } from "./phases-result.ts";
 import { switchingFor } from "./pipeline.ts";
 import { type Report, reportOf, transfersBound } from "./result.ts";
+import { judgeTrees } from "./run/judge.ts";
 import { simulatePhases } from "./simulate/phases.ts";
 import { simulate } from "./simulate/simulate.ts";
 import { simulateTreeFlow, treeFlowClock } from "./simulate/tree-flow.ts";

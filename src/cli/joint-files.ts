@@ -11,6 +11,7 @@ import { verifyJoint } from "../verify/joint.ts";
 import { count } from "../words/amounts.ts";
 import { type Context, outJson, outLines } from "./context.ts";
 import { tenantLines, timeLines } from "./joint-report.ts";
+import type { Recording } from "./record-file.ts";
 import { networkText } from "./synthesis-report.ts";
 import { labelled, linksJson, linksText } from "./text.ts";
 import { KEPT, provedText, writeVerdict, wrongText } from "./verdict.ts";
@@ -18,7 +19,7 @@ import { KEPT, provedText, writeVerdict, wrongText } from "./verdict.ts";
 const summaries = (joint: JointSchedule) => joint.tenants.map((_, t) => tenantReport(joint, t));
 
 /** `banyan verify FILE` for a file of several collectives. */
-export function verifyJointFile(context: Context, file: string, joint: JointSchedule): number {
+export function verifyJointFile(context: Context, file: string, joint: JointSchedule, record: Recording): number {
   const { topology } = joint;
   context.progress({ what: "verifying" });
   const judged = {
@@ -29,7 +30,7 @@ export function verifyJointFile(context: Context, file: string, joint: JointSche
     transfers: jointTransferCount(joint),
     ps: jointEndPs(joint),
   };
-  return writeVerdict(context, judged, verifyJoint(joint, { limit: KEPT }));
+  return writeVerdict(context, judged, verifyJoint(joint, { limit: KEPT }), record);
 }
 
 /** `banyan simulate FILE` for a file of several collectives. Throws InputError for --reference and --trace. */

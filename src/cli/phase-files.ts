@@ -2,13 +2,14 @@ import { WrongScheduleError } from "../errors.ts";
 import { phaseTransfersOrNull } from "../exporters/steps.ts";
 import type { PhaseSchedule } from "../model/phase-schedule.ts";
 import { perDimensionOf } from "../phases-result.ts";
-import { collectiveFacts } from "../record.ts";
 import { collectiveSummary, timingOf, topologySummary } from "../result.ts";
+import { collectiveFacts } from "../run/record.ts";
 import { simulatePhases } from "../simulate/phases.ts";
 import { verifyPhases } from "../verify/phases.ts";
 import { count } from "../words/amounts.ts";
 import { type Context, outJson, outLines } from "./context.ts";
 import { dimensionLines } from "./dimension-lines.ts";
+import type { Recording } from "./record-file.ts";
 import { networkText, sizedText } from "./synthesis-report.ts";
 import { labelled, labelledTable, timingCells } from "./text.ts";
 import { KEPT, provedText, writeVerdict, wrongText } from "./verdict.ts";
@@ -17,7 +18,7 @@ const phasesText = (schedule: PhaseSchedule): string =>
   `${count(schedule.chunk.length, "phase")} of ${count(schedule.collective.chunksPerNpu, "chunk")}`;
 
 /** `banyan verify FILE` for a file of phases. */
-export function verifyPhasesFile(context: Context, file: string, schedule: PhaseSchedule): number {
+export function verifyPhasesFile(context: Context, file: string, schedule: PhaseSchedule, record: Recording): number {
   context.progress({ what: "verifying" });
   const { topology, endPs } = schedule;
   const verification = verifyPhases(schedule, { limit: KEPT });
@@ -30,7 +31,7 @@ export function verifyPhasesFile(context: Context, file: string, schedule: Phase
     counted: phasesText(schedule),
     ps: endPs.reduce((last, end) => Math.max(last, end), 0),
   };
-  return writeVerdict(context, judged, verification);
+  return writeVerdict(context, judged, verification, record);
 }
 
 /** `banyan simulate FILE` for a file of phases: dimension by dimension. */

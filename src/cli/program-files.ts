@@ -4,7 +4,7 @@ import { looksLikeProgram, readProgram } from "../import/program.ts";
 import type { Program } from "../model/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../model/runtimes.ts";
 import { limitViolations } from "../programs.ts";
-import { recordOfProgram } from "../record.ts";
+import { recordOfProgram } from "../run/record.ts";
 import { type ProgramVerification, verifyProgram } from "../verify/program.ts";
 import type { ProgramViolation } from "../verify/program-violation.ts";
 import { count } from "../words/amounts.ts";
@@ -13,7 +13,7 @@ import { programSizeText, programText } from "../words/program-text.ts";
 import { oneOf, refuseOptions, textOf } from "../words/values.ts";
 import { type Context, outJson, outRows } from "./context.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
-import { recording } from "./record-file.ts";
+import type { Recording } from "./record-file.ts";
 import { KEPT, writeRecorded } from "./verdict.ts";
 import { version } from "./version.ts";
 
@@ -89,7 +89,7 @@ const violationJson = ({ kind, severity, message, ...place }: ProgramViolation):
 });
 
 /** `banyan verify FILE` for a program: what it computes, and with --target the limits of a runtime. */
-export function verifyProgramFile(context: Context, { file, text, program }: ProgramFile): number {
+export function verifyProgramFile(context: Context, { file, text, program }: ProgramFile, record: Recording): number {
   const { json, quiet, style } = context;
   refuseNetwork(context, file);
   const target = targetOf(context);
@@ -104,7 +104,7 @@ export function verifyProgramFile(context: Context, { file, text, program }: Pro
   const notes = all.filter(({ severity }) => severity === "warning");
   const errorCount = errors.length + Math.max(0, judged.violationCount - judged.violations.length);
   const correct = errorCount === 0;
-  const recorded = recording(context)(correct, () => recordOfProgram({ program, text }, judged.modes, target, version));
+  const recorded = record(correct, () => recordOfProgram({ program, text }, judged.modes, target, version));
   if (json) {
     outJson(context, {
       schema: "banyan/verification@1",

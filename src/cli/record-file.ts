@@ -1,6 +1,11 @@
 import { shown } from "../errors.ts";
-import { readVerificationRecord } from "../import/verification-record.ts";
-import { compareRecords, type Difference, type ProgramRecord, type VerificationRecord } from "../record.ts";
+import {
+  compareRecords,
+  type Difference,
+  type ProgramRecord,
+  readVerificationRecord,
+  type VerificationRecord,
+} from "../run/record.ts";
 import { count } from "../words/amounts.ts";
 import { textOf } from "../words/values.ts";
 import type { Context } from "./context.ts";
@@ -16,16 +21,14 @@ export interface Recorded {
   readonly same: boolean;
 }
 
+/** Writes and compares records once something was judged; the record is made of what is correct only. */
+export type Recording = (correct: boolean, make: () => VerificationRecord | ProgramRecord) => Recorded;
+
 /** The first so many differences are shown; --json has all. */
 const SHOWN = 20;
 
-/**
- * Returns what is to be done with records once something was judged. Records are opened first, so that long work does not end
- * in a surprise. Throws InputError.
- */
-export function recording(
-  context: Context,
-): (correct: boolean, make: () => VerificationRecord | ProgramRecord) => Recorded {
+/** Returns what --record and --record-of ask for. Call it before long work, so that it does not end in a surprise. Throws InputError. */
+export function recording(context: Context): Recording {
   const { options, style } = context;
   const [path, of] = [textOf(options, "record"), textOf(options, "recordOf")];
   const output = path === undefined ? undefined : outputFile(context, path, "--record");

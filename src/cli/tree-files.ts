@@ -1,21 +1,21 @@
 import { WrongScheduleError } from "../errors.ts";
 import { piecesOf } from "../exporters/steps.ts";
-import { judgeTrees } from "../judge.ts";
 import { describeWitness } from "../model/bounds.ts";
 import { format, toNumber } from "../model/rational.ts";
 import { listedTrees, type TreeFlow } from "../model/tree-flow.ts";
 import { treeTransfers } from "../model/tree-steps.ts";
 import { heightsOf } from "../model/tree-times.ts";
 import { toExactGBps } from "../model/units.ts";
-import { collectiveFacts, recordOfJudged } from "../record.ts";
 import { collectiveSummary, timingOf, topologySummary } from "../result.ts";
+import { judgeTrees } from "../run/judge.ts";
+import { collectiveFacts, recordOfJudged } from "../run/record.ts";
 import { simulateTreeFlow } from "../simulate/tree-flow.ts";
 import { utilisation } from "../simulate/utilisation.ts";
 import { boundOfCertificate } from "../trees-result.ts";
 import type { CertificateVerdict } from "../verify/certificate.ts";
 import { count, gbpsText, percent } from "../words/amounts.ts";
 import { type Context, outJson, outLines, outRows } from "./context.ts";
-import { recording } from "./record-file.ts";
+import type { Recording } from "./record-file.ts";
 import { networkText } from "./synthesis-report.ts";
 import { labelled, labelledTable, linksJson, linksText, timingCells } from "./text.ts";
 import { treesText } from "./trees-report.ts";
@@ -41,13 +41,13 @@ function proofText(flow: TreeFlow, { proof }: CertificateVerdict): string {
 }
 
 /** `banyan verify FILE` for a file of trees: the trees, and independently of them the certificate. */
-export function verifyTreesFile(context: Context, file: string, flow: TreeFlow): number {
+export function verifyTreesFile(context: Context, file: string, flow: TreeFlow, record: Recording): number {
   const { json, quiet, style } = context;
   const { topology, collective } = flow;
   context.progress({ what: "verifying" });
   const { violations, violationCount, truncated, certificate: verdict } = judgeTrees(flow, { limit: KEPT });
   const correct = violationCount === 0;
-  const recorded = recording(context)(correct, () => recordOfJudged(flow, version));
+  const recorded = record(correct, () => recordOfJudged(flow, version));
   if (json) {
     const proof = verdict?.proof ?? null;
     outJson(context, {

@@ -3,13 +3,13 @@ import type { JointSchedule } from "../model/joint-schedule.ts";
 import type { AnySchedule } from "../model/schedule.ts";
 import { linkCount, linkNames, type Topology, topologyHash } from "../model/topology.ts";
 import { formatTime, toUs } from "../model/units.ts";
-import { collectiveFacts, recordOfJudged } from "../record.ts";
 import { topologySummary } from "../result.ts";
+import { collectiveFacts, recordOfJudged } from "../run/record.ts";
 import type { Verification } from "../verify/schedule.ts";
 import { KEPT, type Violation } from "../verify/violation.ts";
 import { count } from "../words/amounts.ts";
 import { type Context, outJson, outRows } from "./context.ts";
-import { type Recorded, recording } from "./record-file.ts";
+import type { Recorded, Recording } from "./record-file.ts";
 import { collectiveText } from "./synthesis-report.ts";
 import { version } from "./version.ts";
 
@@ -85,11 +85,12 @@ export function writeVerdict(
     violationCount,
     truncated,
   }: Omit<Verification, "violations"> & { readonly violations: readonly Found[] },
+  record: Recording,
 ): number {
   const { json, quiet, style } = context;
   const { topology } = schedule;
   const correct = violationCount === 0;
-  const recorded = recording(context)(correct, () => recordOfJudged(schedule, version));
+  const recorded = record(correct, () => recordOfJudged(schedule, version));
   if (json) {
     outJson(context, {
       schema: "banyan/verification@1",

@@ -1,8 +1,8 @@
 import { InputError } from "../errors.ts";
-import { refuseWrong } from "../judge.ts";
 import type { AnySchedule } from "../model/schedule.ts";
 import type { Topology } from "../model/topology.ts";
 import { demandForwarding, isTreeFlow } from "../model/tree-flow.ts";
+import { refuseWrong } from "../run/judge.ts";
 import { type ProgramOption, refuseProgramOptions } from "../words/program-options.ts";
 import type { NetworkSubject, ProgramSubject, ScheduleSubject, Subject } from "./subject.ts";
 import type { World } from "./world.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { commandsHere } from "../support/cli-here.ts";
 
@@ -167,6 +167,21 @@ describe("a record", () => {
       differences: [],
       notes: [],
     });
+  });
+
+  it("of a program has the hash of its file, byte for byte", async () => {
+    writeFileSync(
+      here.at("marked.xml"),
+      `\ufeff${readFileSync(here.at("program.xml"), "utf8").replaceAll("\n", "\r\n")}`,
+    );
+    await here.run("verify marked.xml --record marked.json --quiet");
+    expect(read("marked.json")["sha256"]).toBe(sha256("marked.xml"));
+  });
+
+  it("that cannot be written or read is told before the work", async () => {
+    const nowhere = 'expected a file in a folder that exists for --record but received "nowhere/r.json"';
+    await here.refuses("verify not-there.json --record nowhere/r.json", nowhere);
+    await here.refuses("verify not-there.json --record-of not-here.json", /not-here\.json/);
   });
 
   it("tells what is another schedule, another network, another kind", async () => {

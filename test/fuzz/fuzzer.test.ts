@@ -83,7 +83,11 @@ describe("an input", () => {
     };
     expect(await outcome(() => 1)).toEqual({ read: true, breach: null });
     expect(await outcome(refusal("a number"))).toEqual({ read: false, breach: null });
-    expect((await outcome(refusal("a\nnumber"))).breach?.kind).toBe("a sentence of several lines");
+    // what the class would show escaped, as an error whose message was set
+    const lines = () => {
+      throw Object.assign(new InputError("x", "a number"), { message: "a\nnumber" });
+    };
+    expect((await outcome(lines)).breach?.kind).toBe("a sentence of several lines");
     expect((await outcome(refusal("x".repeat(2000)))).breach?.kind).toBe("a long sentence");
     expect((await outcome(() => Promise.reject(new RangeError("deep")))).breach?.kind).toMatch(/^RangeError/);
     const polluted = Object.prototype as { fuzzed?: number };

@@ -3,7 +3,7 @@ import { isJoint } from "../../import/schedule-text.ts";
 import { isPhaseSchedule } from "../../model/phase-schedule.ts";
 import { makespanOf, transfersOf } from "../../model/schedule.ts";
 import { isTreeFlow } from "../../model/tree-flow.ts";
-import { collectiveFacts } from "../../record.ts";
+import { collectiveFacts } from "../../run/record.ts";
 import { verify } from "../../verify/verify.ts";
 import { refuseOptions, textOf } from "../../words/values.ts";
 import type { Context } from "../context.ts";
@@ -11,6 +11,7 @@ import { verifyJointFile } from "../joint-files.ts";
 import { verifyPhasesFile } from "../phase-files.ts";
 import { programFileOf, verifyProgramFile } from "../program-files.ts";
 import { isFolder, verifyProgramFolder } from "../program-folder.ts";
+import { recording } from "../record-file.ts";
 import { anyScheduleOf } from "../schedule-file.ts";
 import { verifyTreesFile } from "../tree-files.ts";
 import { KEPT, provedText, writeVerdict } from "../verdict.ts";
@@ -22,14 +23,15 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     refuseOptions(context.options, ["record", "recordOf"], "a file of a schedule or program in place of a folder");
     return verifyProgramFolder(context, file);
   }
+  const record = recording(context);
   const found = programFileOf(context, file);
-  if (found !== null) return verifyProgramFile(context, found);
+  if (found !== null) return verifyProgramFile(context, found, record);
   const target = textOf(context.options, "target");
   if (target !== undefined) throw new InputError("--target", "a program beside it, not a schedule,", file);
   const schedule = await anyScheduleOf(context, file);
-  if (isJoint(schedule)) return verifyJointFile(context, file, schedule);
-  if (isPhaseSchedule(schedule)) return verifyPhasesFile(context, file, schedule);
-  if (isTreeFlow(schedule)) return verifyTreesFile(context, file, schedule);
+  if (isJoint(schedule)) return verifyJointFile(context, file, schedule, record);
+  if (isPhaseSchedule(schedule)) return verifyPhasesFile(context, file, schedule, record);
+  if (isTreeFlow(schedule)) return verifyTreesFile(context, file, schedule, record);
   context.progress({ what: "verifying" });
   const verification = verify(schedule, {
     limit: KEPT,
@@ -44,5 +46,5 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     transfers: transfersOf(schedule),
     ps: makespanOf(schedule),
   };
-  return writeVerdict(context, judged, verification);
+  return writeVerdict(context, judged, verification, record);
 }

@@ -14,12 +14,13 @@ import { readTreeFlow } from "../../../src/import/tree-flow-json.ts";
 import { utf8Text } from "../../../src/import/utf8.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { SlotSchedule } from "../../../src/model/slot-schedule.ts";
+import { compareRecords, readVerificationRecord, recordOf } from "../../../src/run/record.ts";
 import { joined, resealed } from "../bys-files.ts";
 import { greedySlots, ringSlots } from "../greedy-slots.ts";
 import { ownSources, type ReaderSource } from "../reader-sources.ts";
 import { ringSchedule } from "../ring-schedule.ts";
 import { judgeBys, judgeNetworkText, judgeProgramText, judgeScheduleText, judgeSketchText } from "./judges.ts";
-import { bytesOf, type FuzzTarget, letters } from "./target.ts";
+import { bytesOf, type FuzzTarget, LawBroken, letters } from "./target.ts";
 
 /** Readers of files. */
 
@@ -64,6 +65,8 @@ const MATRICES = [
   "# bytes\n0 4MiB 4096 1\n512K 0 1M 0\n4096 8192 0 5\n1 1 1 0\n",
   "0,1,2,3\n3,0,4,1\n5,6,0,1\n0,0,0,0\n",
 ];
+
+const RECORD = recordOf(ringSchedule(), "0.1.0");
 
 const SLOTS = (): SlotSchedule[] => [
   greedySlots(presetTopology("mesh:2x2"), "allgather", 1, 5),
@@ -145,6 +148,16 @@ export function fileTargets(): FuzzTarget[] {
       check(text) {
         readMeasurements(text, "file");
         unlessRefused(() => calibrate(BOX, [{ name: "file", text }]));
+      },
+    },
+    {
+      name: "verification-record",
+      seeds: () => [JSON.stringify(RECORD)],
+      check(text) {
+        const read = readVerificationRecord(text, "file");
+        compareRecords(read, RECORD);
+        const { differences, notes } = compareRecords(read, structuredClone(read) as never);
+        if (differences.length + notes.length > 0) throw new LawBroken("a record differs from itself");
       },
     },
     {

@@ -1,38 +1,43 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { scheduleBysParts } from "./export/bys.ts";
-import { jointScheduleJsonParts } from "./export/joint-schedule-json.ts";
-import { phasesJsonParts } from "./export/phases-json.ts";
-import { topologyToJson } from "./export/topology-json.ts";
-import { treeFlowJsonParts } from "./export/tree-flow-json.ts";
-import { isJoint } from "./import/schedule-text.ts";
+import { scheduleBysParts } from "../export/bys.ts";
+import { jointScheduleJsonParts } from "../export/joint-schedule-json.ts";
+import { phasesJsonParts } from "../export/phases-json.ts";
+import { topologyToJson } from "../export/topology-json.ts";
+import { treeFlowJsonParts } from "../export/tree-flow-json.ts";
+import { parseJson } from "../import/json-text.ts";
+import { asObject, placeIn, refuse } from "../import/json-value.ts";
+import { isJoint } from "../import/schedule-text.ts";
+import { jointLimitOf } from "../model/bounds/joint.ts";
+import { type Bound, limitOf } from "../model/bounds.ts";
+import type { Collective } from "../model/collective.ts";
+import { deliveryCount } from "../model/collective-definition.ts";
+import { type JointSchedule, jointEndPs } from "../model/joint-schedule.ts";
+import { isPhaseSchedule } from "../model/phase-schedule.ts";
+import type { Program } from "../model/program.ts";
+import { compare, format } from "../model/rational.ts";
+import { type AnySchedule, makespanOf } from "../model/schedule.ts";
+import { isSlotSchedule } from "../model/slot-schedule.ts";
+import type { Topology } from "../model/topology.ts";
+import { isTreeFlow } from "../model/tree-flow.ts";
+import { bestPieces } from "../model/tree-pieces.ts";
+import { toExactGBps } from "../model/units.ts";
+import {
+  type BoundReport,
+  boundReport,
+  type CollectiveSummary,
+  collectiveSummary,
+  topologySummary,
+} from "../result.ts";
+import { simulateTreeFlow, treeFlowClock } from "../simulate/tree-flow.ts";
+import { boundOfCertificate } from "../trees-result.ts";
+import { type CertificateVerdict, judgeCertificate } from "../verify/certificate.ts";
 import { refuseWrong } from "./judge.ts";
-import { jointLimitOf } from "./model/bounds/joint.ts";
-import { type Bound, limitOf } from "./model/bounds.ts";
-import { type Collective, hasRoot } from "./model/collective.ts";
-import { deliveryCount } from "./model/collective-definition.ts";
-import { type JointSchedule, jointEndPs } from "./model/joint-schedule.ts";
-import { isPhaseSchedule } from "./model/phase-schedule.ts";
-import type { Program } from "./model/program.ts";
-import { format } from "./model/rational.ts";
-import { type AnySchedule, makespanOf } from "./model/schedule.ts";
-import { isSlotSchedule } from "./model/slot-schedule.ts";
-import type { Topology } from "./model/topology.ts";
-import { isTreeFlow, type TreeFlow } from "./model/tree-flow.ts";
-import { bestPieces } from "./model/tree-pieces.ts";
-import { toExactGBps } from "./model/units.ts";
-import { type BoundReport, boundReport, topologySummary } from "./result.ts";
-import { simulateTreeFlow, treeFlowClock } from "./simulate/tree-flow.ts";
-import { boundOfCertificate } from "./trees-result.ts";
-import { judgeCertificate } from "./verify/certificate.ts";
 
-export const RECORD_SCHEMA = "banyan/verification-record@1";
+const RECORD_SCHEMA = "banyan/verification-record@1";
 
 /** What a collective was proved to be. */
-export interface CollectiveFacts {
-  readonly kind: string;
-  readonly sizeBytes: number;
-  readonly chunksPerNpu: number;
+export interface CollectiveFacts extends CollectiveSummary {
   readonly chunks: number;
   /** Exact bytes of a chunk, "1048576" or "2400/7". */
   readonly chunkBytes: string;
@@ -41,8 +46,6 @@ export interface CollectiveFacts {
   readonly groupSize: number;
   /** Members over all groups. */
   readonly participants: number;
-  /** Name of the root, where the kind has one. */
-  readonly root?: string;
   /** Custom: (chunk, NPU) pairs that need something from elsewhere. */
   readonly deliveries?: number;
 }
@@ -72,25 +75,21 @@ export interface VerificationRecord {
 
 /** Returns what is said of a collective that was judged. O(chunks) for custom ones. */
 export function collectiveFacts(topology: Topology, collective: Collective): CollectiveFacts {
-  const { kind, sizeBytes, chunksPerNpu, chunkCount, chunkBytes, reduces, groupCount, groupSize } = collective;
-  const { groupMembers, rootRank } = collective;
+  const { kind, chunkCount, chunkBytes, reduces, groupCount, groupSize, groupMembers } = collective;
   return {
-    kind,
-    sizeBytes,
-    chunksPerNpu,
+    ...collectiveSummary(topology, collective),
     chunks: chunkCount,
     chunkBytes: format(chunkBytes),
     reduces,
     groups: groupCount,
     groupSize,
     participants: new Set(groupMembers).size,
-    ...(hasRoot(kind) && groupCount === 1 ? { root: topology.nodeNames[groupMembers[rootRank]] as string } : {}),
     ...(kind === "custom" ? { deliveries: deliveryCount(collective) } : {}),
   };
 }
 
-/** Returns the SHA-256 of texts (as UTF-8) and bytes that follow each other, in hexadecimal. 200 MB/s. */
-export function sha256Of(parts: Iterable<string | Uint8Array>): string {
+/** Returns the SHA-256 of texts (as UTF-8) and bytes that follow each other, in hexadecimal. O(bytes). */
+function sha256Of(parts: Iterable<string | Uint8Array>): string {
   const hash = sha256.create();
   const encoder = new TextEncoder();
   for (const part of parts) hash.update(typeof part === "string" ? encoder.encode(part) : part);
@@ -105,8 +104,7 @@ function scheduleFacts(schedule: AnySchedule | JointSchedule): VerificationRecor
   return { kind, as: "bys", sha256: sha256Of(scheduleBysParts(schedule)) };
 }
 
-/** Returns the least proved limit: that of the certificate of trees where it is tighter than the cuts that are tried. */
-function limitFor(schedule: AnySchedule | JointSchedule): Bound {
+function limitFor(schedule: AnySchedule | JointSchedule, certificate: CertificateVerdict | null): Bound {
   const { topology } = schedule;
   if (isJoint(schedule)) {
     return jointLimitOf(
@@ -114,22 +112,25 @@ function limitFor(schedule: AnySchedule | JointSchedule): Bound {
       schedule.tenants.map((tenant) => tenant.collective),
     );
   }
-  if (isTreeFlow(schedule) && schedule.certificate !== null) {
-    const { proof } = judgeCertificate(schedule);
-    if (proof?.holdsFor === "every schedule") return boundOfCertificate(schedule, schedule.certificate, proof.bound);
-  }
-  return limitOf(topology, schedule.collective);
+  const limit = limitOf(topology, schedule.collective);
+  const proof = certificate?.proof;
+  if (!isTreeFlow(schedule) || schedule.certificate === null || proof?.holdsFor !== "every schedule") return limit;
+  const proved = boundOfCertificate(schedule, schedule.certificate, proof.bound);
+  return compare(proved.ps, limit.ps) > 0 ? proved : limit;
 }
 
-function timeOf(schedule: AnySchedule | JointSchedule): VerificationRecord["time"] {
+function timeOf(
+  schedule: AnySchedule | JointSchedule,
+  certificate: CertificateVerdict | null,
+): VerificationRecord["time"] {
   if (isJoint(schedule)) return { ps: jointEndPs(schedule) };
   if (isPhaseSchedule(schedule)) return { ps: schedule.endPs.reduce((last, end) => Math.max(last, end), 0) };
-  return isTreeFlow(schedule) ? timeOfTrees(schedule) : { ps: makespanOf(schedule) };
-}
-
-function timeOfTrees(flow: TreeFlow): VerificationRecord["time"] {
-  const { ps } = simulateTreeFlow(flow, bestPieces(flow, flow.collective.sizeBytes, treeFlowClock(flow)));
-  return { ps, throughputGBps: format(toExactGBps(judgeCertificate(flow).achieved)) };
+  if (!isTreeFlow(schedule)) return { ps: makespanOf(schedule) };
+  const { ps } = simulateTreeFlow(
+    schedule,
+    bestPieces(schedule, schedule.collective.sizeBytes, treeFlowClock(schedule)),
+  );
+  return certificate === null ? { ps } : { ps, throughputGBps: format(toExactGBps(certificate.achieved)) };
 }
 
 /**
@@ -146,7 +147,8 @@ export function recordOf(schedule: AnySchedule | JointSchedule, version: string)
 export function recordOfJudged(schedule: AnySchedule | JointSchedule, version: string): VerificationRecord {
   const { topology } = schedule;
   const collectives = isJoint(schedule) ? schedule.tenants.map((tenant) => tenant.collective) : [schedule.collective];
-  const limit = limitFor(schedule);
+  const certificate = !isJoint(schedule) && isTreeFlow(schedule) ? judgeCertificate(schedule) : null;
+  const limit = limitFor(schedule, certificate);
   const sizeBytes = collectives.reduce((sum, one) => sum + one.sizeBytes, 0);
   const { exact, kind, witness, because } = boundReport(topology, { sizeBytes }, limit);
   return {
@@ -155,7 +157,7 @@ export function recordOfJudged(schedule: AnySchedule | JointSchedule, version: s
     topology: { ...topologySummary(topology), sha256: sha256Of([topologyToJson(topology)]) },
     collectives: collectives.map((one) => collectiveFacts(topology, one)),
     schedule: scheduleFacts(schedule),
-    time: timeOf(schedule),
+    time: timeOf(schedule, certificate),
     limit: { exactUs: exact, kind, witness, because },
   };
 }
@@ -188,6 +190,16 @@ export function recordOfProgram(
     target,
     sha256: sha256Of([text]),
   };
+}
+
+/**
+ * Returns the record that a text is, as it stands: what it says is compared, not believed. Throws InputError where it is none.
+ */
+export function readVerificationRecord(text: string, fileName: string): Readonly<Record<string, unknown>> {
+  const value = asObject<{ readonly schema?: unknown }>(parseJson(text, fileName), fileName);
+  if (value.schema !== RECORD_SCHEMA)
+    refuse(placeIn(fileName, "schema"), `"${RECORD_SCHEMA}" (\`banyan verify --record\`)`, value.schema);
+  return value as Readonly<Record<string, unknown>>;
 }
 
 /** One thing that a record says otherwise. */

@@ -1,15 +1,15 @@
-import { WrongScheduleError } from "./errors.ts";
-import { isJoint } from "./import/schedule-text.ts";
-import type { JointSchedule } from "./model/joint-schedule.ts";
-import { isPhaseSchedule } from "./model/phase-schedule.ts";
-import type { AnySchedule } from "./model/schedule.ts";
-import { isTreeFlow, type TreeFlow } from "./model/tree-flow.ts";
-import { type CertificateVerdict, judgeCertificate } from "./verify/certificate.ts";
-import { verifyJoint } from "./verify/joint.ts";
-import { verifyPhases } from "./verify/phases.ts";
-import type { Verification } from "./verify/schedule.ts";
-import { verifyTreeFlow } from "./verify/tree-flow.ts";
-import { verify } from "./verify/verify.ts";
+import { WrongScheduleError } from "../errors.ts";
+import { isJoint } from "../import/schedule-text.ts";
+import type { JointSchedule } from "../model/joint-schedule.ts";
+import { isPhaseSchedule } from "../model/phase-schedule.ts";
+import type { AnySchedule } from "../model/schedule.ts";
+import { isTreeFlow, type TreeFlow } from "../model/tree-flow.ts";
+import { type CertificateVerdict, judgeCertificate } from "../verify/certificate.ts";
+import { verifyJoint } from "../verify/joint.ts";
+import { verifyPhases } from "../verify/phases.ts";
+import type { Verification } from "../verify/schedule.ts";
+import { verifyTreeFlow } from "../verify/tree-flow.ts";
+import { verify } from "../verify/verify.ts";
 
 export interface JudgeOptions {
   /** Violations kept; 100 by default. */
