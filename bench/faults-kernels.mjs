@@ -4,72 +4,17 @@
 // Prints one JSON object. Arguments: calls of each kernel that are tried.
 import { isDeepStrictEqual } from "node:util";
 import { loadKernels } from "../dist/engine/kernels/load.js";
-import { inlinePool } from "../dist/engine/pool/inline.js";
-import { allToAll, degrade, synthesize, topology, without } from "../dist/index.js";
 import { FaultPage, KINDS, WAYS } from "./faults-page.mjs";
+import { kernelProblems, outcome } from "./faults-problems.mjs";
 
 const CALLS_PER_KERNEL = Number(process.argv[2] ?? 4);
-const KNOWN_PER_KERNEL = 60;
 const FOREVER = 2 ** 40;
 const THREADS = 4;
 
 const page = new FaultPage(process.env.BANYAN_FAULTS);
 const { kernels } = await loadKernels("native");
 
-/** The problems that syntheses put to each kernel. */
-const problems = new Map();
-const remembering = Object.fromEntries(
-  Object.entries(kernels).map(([name, kernel]) => {
-    if (typeof kernel !== "function") return [name, kernel];
-    problems.set(name, []);
-    const remember = (problem, cancel) => {
-      const known = problems.get(name);
-      if (known.length < KNOWN_PER_KERNEL) known.push(structuredClone(problem));
-      return kernel(problem, cancel);
-    };
-    return [name, remember];
-  }),
-);
-const engine = {
-  backend: "native",
-  kernels: remembering,
-  pool: () => inlinePool(remembering),
-  freeMemory: () => null,
-  close: async () => {},
-};
-const sizeBytes = 2 ** 20;
-for (const request of [
-  { topology: "mesh:3x3", collective: "allreduce" },
-  { topology: "mesh:4x4", collective: "allgather" },
-  { topology: "dgx-a100:2", collective: "alltoall", switches: "ports" },
-  { topology: "dgx-a100:2", collective: "allgather" },
-  { topology: "dgx-a100:2", collective: "allgather", algorithm: "forestcoll" },
-  { topology: "hypercube:4", collective: "allgather", algorithm: "bfb" },
-  { topology: without(topology("hypercube:5"), ["7"]), collective: "allgather", algorithm: "bfb" },
-  { topology: degrade(topology("mesh:3x3"), new Map([["0-1", 0.5]])), collective: "allreduce" },
-  { topology: degrade(topology("dgx-a100:2"), new Map([["0", 0.5]])), collective: "allgather" },
-  { topology: without(topology("mesh:3x3"), ["8"]), collective: "allgather", algorithm: "forestcoll" },
-])
-  await synthesize({ ...request, sizeBytes, simulate: true, engine });
-await allToAll({ topology: "mesh:3x3", engine });
-const ints = (...values) => Int32Array.from(values);
-remembering.arborescence({
-  ...{ nodeCount: 4, root: 0, arcSource: ints(0, 1, 2, 3, 0), arcTarget: ints(1, 2, 3, 1, 3) },
-  cost: Float64Array.of(5, 1, 1, 1, 4),
-});
-
-remembering.sweep({
-  ...{ nodeCount: 4, linkSource: ints(0, 0, 1, 2, 1), linkTarget: ints(1, 2, 3, 3, 2), sinks: ints(3, 2) },
-  ...{ capacity: Float64Array.of(5, 3, 2, 9, 1), supply: Float64Array.of(6, 0, 0, 0) },
-});
-
-const outcome = (kernel, problem) => {
-  try {
-    return { answer: kernel(problem) };
-  } catch (error) {
-    return { error };
-  }
-};
+const problems = await kernelProblems(kernels);
 const rows = [];
 const faults = [];
 

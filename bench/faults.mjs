@@ -1,6 +1,7 @@
 // Faults on purpose: node bench/faults.mjs [part [share [seed]]], all parts, 1 and 1 where nothing is given; a share of 0.1 is a
-// tenth of the runs. Linux with glibc and a C++ compiler for the first four.
+// tenth of the runs. Linux with glibc and a C++ compiler for kernels, files, kills and serve.
 //   kernels  the n-th allocation, and the n-th thread, of every native kernel fails, for every n
+//   wasm     the memory of WebAssembly cannot grow beyond n pages, for every n that is too few
 //   files    the n-th call of the system on the files of eleven commands fails, for every n, in nine ways
 //   kills    commands that write are killed (SIGKILL) before and behind their n-th call, and at random moments
 //   serve    the n-th call of the system on the files that `banyan serve` serves fails, for every n, in five ways
@@ -20,6 +21,7 @@ import { cancelAll } from "./faults-cancel.mjs";
 import { FaultPage, faultLibrary } from "./faults-page.mjs";
 import { serveWithFaults } from "./faults-serve.mjs";
 import { closeEngines, endWorkers } from "./faults-threads.mjs";
+import { growMemory } from "./faults-wasm.mjs";
 import { table } from "./support.mjs";
 
 const MOST_OUTPUT = 2 ** 26;
@@ -38,6 +40,10 @@ export async function withFaults(library, root, script, args) {
 const PARTS = {
   kernels: ({ library, root, share }) =>
     withFaults(library, root, "faults-kernels.mjs", [String(Math.ceil(4 * share))]),
+  async wasm({ share }) {
+    const faults = [];
+    return { rows: await growMemory({ share, onFault: (what) => faults.push(what) }), faults };
+  },
   files: ({ library, root, share, seed }) =>
     withFaults(library, root, "faults-here.mjs", ["files", root, ".", share, seed]),
   kills: ({ library, root, share, seed }) =>
