@@ -81,7 +81,7 @@ function distances(n, by) {
 /** Measures, prints and writes; returns the number of requirements missed: counterexamples to what is proved. */
 export async function run() {
   const { openEngine } = await import("../dist/index.js");
-  const { random } = await import("../dist/random.js");
+  const { random } = await import("../dist/base/random.js");
   const where = machine();
   const engine = await openEngine({ threads: 0 });
   const groups = [

@@ -1,7 +1,7 @@
 // Several searches on one cache at once, one of them killed: every answer is right, and the cache is whole.
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { evaluationsOf } from "../dist/cli/search-cache.js";
+import { evaluationsOf } from "../dist/cli/files/search-cache.js";
 import { ran } from "./faults-files.mjs";
 
 const SIZES = [5, 6, 7, 8];

@@ -5,11 +5,11 @@
 //   kills  runs them as processes, killed before and behind their n-th call and at random moments
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { random } from "../dist/base/random.js";
 import { failureOf } from "../dist/cli/failure.js";
 import { readCommandLine } from "../dist/cli/program.js";
 import { COMMANDS as MODULES } from "../dist/cli/protocol.js";
-import { styleOf } from "../dist/cli/style.js";
-import { random } from "../dist/random.js";
+import { styleOf } from "../dist/cli/reports/style.js";
 import { COMMANDS, ERRORS, failFiles, KILLS, killAtRandom, ran } from "./faults-files.mjs";
 import { FaultPage } from "./faults-page.mjs";
 

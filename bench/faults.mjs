@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { random } from "../dist/random.js";
+import { random } from "../dist/base/random.js";
 import { shareCache } from "./faults-cache.mjs";
 import { cancelAll } from "./faults-cancel.mjs";
 import { FaultPage, faultLibrary } from "./faults-page.mjs";

@@ -1,9 +1,9 @@
 // What `npm run bench -- forest` measures: whole commands, and the kernels on the problems that ForestColl hands to its runner.
 
-import { without } from "../dist/model/modify.js";
 import { presetTopology } from "../dist/model/presets/preset.js";
-import { nodeCount } from "../dist/model/topology.js";
-import { problemOf as requested } from "../dist/problem.js";
+import { without } from "../dist/model/topology/modify.js";
+import { nodeCount } from "../dist/model/topology/topology.js";
+import { problemOf as requested } from "../dist/request/problem.js";
 import { forestcoll } from "../dist/synthesize/forestcoll/forestcoll.js";
 import { optimumOf, packable } from "../dist/synthesize/forestcoll/optimum.js";
 import { packingNetwork } from "../dist/synthesize/forestcoll/packing-network.js";

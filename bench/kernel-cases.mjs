@@ -4,7 +4,7 @@ import { transpose } from "../dist/model/direct/expansions.js";
 import { graphOf } from "../dist/model/direct/graph-of.js";
 import { parseConstruction } from "../dist/model/direct/parse.js";
 import { presetTopology } from "../dist/model/presets/preset.js";
-import { problemOf as requested } from "../dist/problem.js";
+import { problemOf as requested } from "../dist/request/problem.js";
 import { synthesizerNamed } from "../dist/synthesize/catalog.js";
 
 /**

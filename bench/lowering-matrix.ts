@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { InputError } from "../src/base/errors.ts";
 import { openEngine } from "../src/engine/engine.ts";
 import { openHighs } from "../src/engine/milp/highs.ts";
-import { InputError } from "../src/errors.ts";
-import { readProgram } from "../src/import/program.ts";
-import type { NamedCollective } from "../src/model/collective.ts";
+import { readProgram } from "../src/import/programs/program.ts";
+import type { NamedCollective } from "../src/model/collective/collective.ts";
 import { presetTopology } from "../src/model/presets/preset.ts";
-import type { Program } from "../src/model/program.ts";
-import { programOf } from "../src/programs.ts";
-import { synthesizeForRuntime } from "../src/programs-by-size.ts";
-import { simulateProgram } from "../src/simulate/program.ts";
+import type { Program } from "../src/model/program/program.ts";
+import { programOf } from "../src/run/programs/programs.ts";
+import { synthesizeForRuntime } from "../src/run/programs/programs-by-size.ts";
+import { simulateProgram } from "../src/simulate/program/program.ts";
 import { lowered, loweringCases, scheduleFor, TARGETS } from "../test/support/lowering-matrix.ts";
 
 /** Every synthesizer and collective on 2 to 32 GPUs, odd numbers too: boxes with a switch, rings, fully connected. */

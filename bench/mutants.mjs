@@ -26,7 +26,7 @@ const NOT_VALID = new Set(["test-reduce_tbg.json", "legacy-allreduce.json"]);
 
 async function allPrograms() {
   const { smallPrograms } = await source("test/support/executable-programs.ts");
-  const { readProgram } = await source("src/import/program.ts");
+  const { readProgram } = await source("src/import/programs/program.ts");
   const { programs: lowered } = await source("bench/lowered-programs.ts");
   const real = ["msccl-xml", "mscclpp-json"].flatMap((folder) => {
     const path = `${root}../shared/data/${folder}/`;
@@ -42,7 +42,7 @@ async function allPrograms() {
 /** One of several processes: judges the mutants that it is handed. */
 async function judgeHanded() {
   const { campaign, wrongUnder } = await source("test/support/program-campaign.ts");
-  const { verifyProgram } = await source("src/verify/program.ts");
+  const { verifyProgram } = await source("src/verify/program/program.ts");
   const all = await allPrograms();
   const wrong = all.flatMap(({ name, program }) => {
     const { violationCount, violations, facts } = verifyProgram(program, { limit: 1 });

@@ -1,6 +1,6 @@
 // Quality: how far schedules are from their proved bounds, all networks in one table, the bad ones too.
 import { COLLECTIVE_KINDS, makespanPs, openEngine, synthesize, topology, without } from "../dist/index.js";
-import { routeTimes } from "../dist/model/routes.js";
+import { routeTimes } from "../dist/model/routes/routes.js";
 import { COLLECTIVE_NETWORKS, FAILED_MESH, NETWORKS, REQUIREMENTS } from "./quality-cases.mjs";
 import { policiesAlone, policyReport } from "./quality-policies.mjs";
 import { figure, machine, progress, progressDone, publish, reportHead, table } from "./support.mjs";

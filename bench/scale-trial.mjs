@@ -2,9 +2,9 @@
 // all maps of the network onto itself; answers with seconds, these included, and a digest of the logs.
 import { createHash } from "node:crypto";
 import { loadKernels } from "../dist/engine/kernels/load.js";
-import { automorphismsOf } from "../dist/model/automorphisms.js";
 import { presetTopology } from "../dist/model/presets/preset.js";
-import { routesOf } from "../dist/model/routing.js";
+import { routesOf } from "../dist/model/routes/routing.js";
+import { automorphismsOf } from "../dist/model/symmetry/automorphisms.js";
 import { answerWith } from "./support.mjs";
 
 const [expression, backend, threads, symmetric] = process.argv.slice(2);

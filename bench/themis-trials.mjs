@@ -1,9 +1,9 @@
 // One collective on one network by the baseline and by Themis, dimension by dimension; and what a dimension does that carries out several chunks at once.
-import { collective } from "../dist/model/collective.js";
-import { dimensionsOf } from "../dist/model/dimensions-of.js";
+import { collective } from "../dist/model/collective/collective.js";
+import { dimensionsOf } from "../dist/model/dimensions/dimensions-of.js";
+import { toNumber } from "../dist/model/numbers/rational.js";
 import { presetTopology } from "../dist/model/presets/preset.js";
-import { toNumber } from "../dist/model/rational.js";
-import { simulatePhases } from "../dist/simulate/phases.js";
+import { simulatePhases } from "../dist/simulate/phases/phases.js";
 import { executed } from "../dist/synthesize/themis/execute.js";
 import { baselineOrders, PUBLISHED, themisOrders } from "../dist/synthesize/themis/orders.js";
 import { opAt, problemOf } from "../dist/synthesize/themis/problem.js";

@@ -77,7 +77,7 @@ struct BanyanSpread {
   const int32_t* maps;  // [map_count * npu_count] where each takes every NPU; a group, the first the identity
 };
 
-// One arrival log per NPU; src/model/slot-schedule.ts has their form.
+// One arrival log per NPU; src/model/slots/slot-schedule.ts has their form.
 struct BanyanLogs {
   int32_t entry_bytes;        // 2 or 4: the width of a chunk; 2 for at most 65,536 chunks
   int32_t max_slots;          // room for so many slots

@@ -1,10 +1,5 @@
 /** The public API that both platforms share; index.ts and index.browser.ts add the engine. */
 
-export type { AutoReport } from "./auto.ts";
-export { type CalibrateOptions, type Calibration, calibrate } from "./calibrate.ts";
-export type { Comparison, ComparisonRow, ReferenceRow } from "./compare.ts";
-export type { Backend, Kernels } from "./engine/kernels/kernels.ts";
-export type { Engine, EngineOptions } from "./engine/types.ts";
 export {
   CancelledError,
   DamagedFileError,
@@ -12,7 +7,9 @@ export {
   InputError,
   InternalError,
   WrongScheduleError,
-} from "./errors.ts";
+} from "./base/errors.ts";
+export type { Backend, Kernels } from "./engine/kernels/kernels.ts";
+export type { Engine, EngineOptions } from "./engine/types.ts";
 export { type Execution, executeProgram } from "./execute/execute.ts";
 export { explainLog } from "./explain/log.ts";
 export { explainPhases } from "./explain/phases.ts";
@@ -20,33 +17,31 @@ export { explainProgram } from "./explain/program.ts";
 export { selectionOf } from "./explain/selection.ts";
 export { explainSteps } from "./explain/steps.ts";
 export { explainTrees } from "./explain/trees.ts";
-export { scheduleBysParts } from "./export/bys.ts";
-export { jointScheduleJsonParts } from "./export/joint-schedule-json.ts";
-export { perfettoTrace } from "./export/perfetto.ts";
-export { phasesJsonParts, phasesToJson } from "./export/phases-json.ts";
-export { scheduleJsonParts, scheduleToJson } from "./export/schedule-json.ts";
-export { sketchToJson } from "./export/taccl-sketch.ts";
-export { topologyToJson } from "./export/topology-json.ts";
-export { treeFlowJsonParts, treeFlowToJson } from "./export/tree-flow-json.ts";
-export { type ByteSource, bytesSource, readBys } from "./import/bys.ts";
-export { readCollective } from "./import/collective.ts";
-export { readCollectives } from "./import/collectives-json.ts";
-export { readAnySchedule } from "./import/joint-schedule-json.ts";
-export { readNcclLog } from "./import/nccl-log.ts";
-export { readMeasurements } from "./import/nccl-tests.ts";
-export { readPhases } from "./import/phases-json.ts";
-export { readProgram } from "./import/program.ts";
-export { readTopology } from "./import/recognise.ts";
-export { readSchedule } from "./import/schedule-json.ts";
-export { readSketch } from "./import/taccl-sketch.ts";
-export { readTreeFlow } from "./import/tree-flow-json.ts";
-export type { JointResult } from "./joint.ts";
-export type { JointReport } from "./joint-result.ts";
+export { sketchToJson } from "./export/networks/taccl-sketch.ts";
+export { topologyToJson } from "./export/networks/topology-json.ts";
+export { scheduleBysParts } from "./export/schedules/bys.ts";
+export { jointScheduleJsonParts } from "./export/schedules/joint-schedule-json.ts";
+export { perfettoTrace } from "./export/schedules/perfetto.ts";
+export { phasesJsonParts, phasesToJson } from "./export/schedules/phases-json.ts";
+export { scheduleJsonParts, scheduleToJson } from "./export/schedules/schedule-json.ts";
+export { treeFlowJsonParts, treeFlowToJson } from "./export/schedules/tree-flow-json.ts";
+export { readCollective } from "./import/collectives/collective.ts";
+export { readCollectives } from "./import/collectives/collectives-json.ts";
+export { readNcclLog } from "./import/logs/nccl-log.ts";
+export { readMeasurements } from "./import/logs/nccl-tests.ts";
+export { readTopology } from "./import/networks/recognise.ts";
+export { readProgram } from "./import/programs/program.ts";
+export { type ByteSource, bytesSource, readBys } from "./import/schedules/bys.ts";
+export { readAnySchedule } from "./import/schedules/joint-schedule-json.ts";
+export { readPhases } from "./import/schedules/phases-json.ts";
+export { readSchedule } from "./import/schedules/schedule-json.ts";
+export { readTreeFlow } from "./import/schedules/tree-flow-json.ts";
+export { readSketch } from "./import/sketches/taccl-sketch.ts";
+export type { Bound, Witness } from "./model/bounds/bounds.ts";
+export { boundOf, limitOf, referencePs } from "./model/bounds/bounds.ts";
 export { jointBoundOf, jointLimitOf } from "./model/bounds/joint.ts";
-export type { Bound, Witness } from "./model/bounds.ts";
-export { boundOf, limitOf, referencePs } from "./model/bounds.ts";
-export type { Collective, CollectiveKind, NamedCollective } from "./model/collective.ts";
-export { COLLECTIVE_KINDS } from "./model/collective.ts";
+export type { Collective, CollectiveKind, NamedCollective } from "./model/collective/collective.ts";
+export { COLLECTIVE_KINDS } from "./model/collective/collective.ts";
 export type { Construction } from "./model/direct/construction.ts";
 export { constructionText } from "./model/direct/construction-text.ts";
 export type { Digraph } from "./model/direct/digraph.ts";
@@ -61,38 +56,42 @@ export {
   mooreSteps,
 } from "./model/direct/optimality.ts";
 export { parseConstruction } from "./model/direct/parse.ts";
-export type { JointSchedule } from "./model/joint-schedule.ts";
-export { degrade, without } from "./model/modify.ts";
-export { type NcclEstimate, ncclEstimates } from "./model/nccl-model.ts";
-export type { PhaseSchedule } from "./model/phase-schedule.ts";
-export { isPhaseSchedule } from "./model/phase-schedule.ts";
-export { phaseTransfers, stepsOfPhases } from "./model/phase-steps.ts";
+export type { JointSchedule } from "./model/joint/joint-schedule.ts";
+export { type NcclEstimate, ncclEstimates } from "./model/nccl/model.ts";
+export type { PhaseSchedule } from "./model/phases/phase-schedule.ts";
+export { isPhaseSchedule } from "./model/phases/phase-schedule.ts";
+export { phaseTransfers, stepsOfPhases } from "./model/phases/phase-steps.ts";
 export { PRESETS } from "./model/presets/preset.ts";
-export type { Program } from "./model/program.ts";
-export type { RouteSet } from "./model/routes.ts";
-export type { RuntimeName } from "./model/runtimes.ts";
-export type { AnySchedule } from "./model/schedule.ts";
-export { makespanOf, stepsOf, transfersOf } from "./model/schedule.ts";
-export type { Sketch } from "./model/sketch.ts";
-export { type SketchNetwork, sketchNetwork } from "./model/sketch-network.ts";
-export { proposedSketches } from "./model/sketch-proposals.ts";
-export type { ArrivalLog, Schedule, SlotSchedule } from "./model/slot-schedule.ts";
-export { isSlotSchedule } from "./model/slot-schedule.ts";
-export { makespanPs, OP_COPY, OP_REDUCE, type StepSchedule } from "./model/step-schedule.ts";
-export type { Topology } from "./model/topology.ts";
-export { linkNames, topologyHash } from "./model/topology.ts";
-export { expandTrees } from "./model/tree-expansion.ts";
-export type { Certificate, Forest, NetworkSymmetry, TreeFlow } from "./model/tree-flow.ts";
-export { isTreeFlow } from "./model/tree-flow.ts";
-export { bestPieces } from "./model/tree-pieces.ts";
-export { stepsOfTrees } from "./model/tree-steps.ts";
-export { heightsOf } from "./model/tree-times.ts";
-export type { SynthesizeOptions } from "./options.ts";
-export type { SynthesizeResult } from "./pipeline.ts";
-export { limitViolations, type MadeProgram, type ProgramOptions, programOf } from "./programs.ts";
-export { programsBySize, type SizeRange } from "./programs-by-size.ts";
-export type { Report } from "./result.ts";
+export type { Program } from "./model/program/program.ts";
+export type { RuntimeName } from "./model/program/runtimes.ts";
+export type { RouteSet } from "./model/routes/routes.ts";
+export type { Sketch } from "./model/sketch/sketch.ts";
+export { type SketchNetwork, sketchNetwork } from "./model/sketch/sketch-network.ts";
+export { proposedSketches } from "./model/sketch/sketch-proposals.ts";
+export type { ArrivalLog, Schedule, SlotSchedule } from "./model/slots/slot-schedule.ts";
+export { isSlotSchedule } from "./model/slots/slot-schedule.ts";
+export type { AnySchedule } from "./model/steps/schedule.ts";
+export { makespanOf, stepsOf, transfersOf } from "./model/steps/schedule.ts";
+export { makespanPs, OP_COPY, OP_REDUCE, type StepSchedule } from "./model/steps/step-schedule.ts";
+export { degrade, without } from "./model/topology/modify.ts";
+export type { Topology } from "./model/topology/topology.ts";
+export { linkNames, topologyHash } from "./model/topology/topology.ts";
+export { expandTrees } from "./model/trees/tree-expansion.ts";
+export type { Certificate, Forest, NetworkSymmetry, TreeFlow } from "./model/trees/tree-flow.ts";
+export { isTreeFlow } from "./model/trees/tree-flow.ts";
+export { bestPieces } from "./model/trees/tree-pieces.ts";
+export { stepsOfTrees } from "./model/trees/tree-steps.ts";
+export { heightsOf } from "./model/trees/tree-times.ts";
+export type { SynthesizeOptions } from "./request/options.ts";
+export type { AutoReport } from "./run/auto/auto.ts";
+export { type CalibrateOptions, type Calibration, calibrate } from "./run/calibrate.ts";
+export type { Comparison, ComparisonRow, ReferenceRow } from "./run/compare.ts";
+export type { JointResult } from "./run/joint.ts";
+export type { JointReport } from "./run/joint-result.ts";
 export { judge } from "./run/judge.ts";
+export type { SynthesizeResult } from "./run/pipeline.ts";
+export { limitViolations, type MadeProgram, type ProgramOptions, programOf } from "./run/programs/programs.ts";
+export { programsBySize, type SizeRange } from "./run/programs/programs-by-size.ts";
 export {
   type CollectiveFacts,
   compareRecords,
@@ -100,19 +99,20 @@ export {
   recordOf,
   type VerificationRecord,
 } from "./run/record.ts";
-export { type PhaseSimulation, simulatePhases } from "./simulate/phases.ts";
-export { simulateReference } from "./simulate/reference.ts";
-export { simulateJoint } from "./simulate/replay.ts";
+export type { Report } from "./run/result.ts";
+export { type AllToAllRequest, type CompareRequest, type SynthesizeRequest, topology } from "./run/verbs.ts";
+export { type PhaseSimulation, simulatePhases } from "./simulate/phases/phases.ts";
 export { simulate } from "./simulate/simulate.ts";
-export { simulateTreeFlow, treeFlowClock } from "./simulate/tree-flow.ts";
+export { simulateReference } from "./simulate/steps/reference.ts";
+export { simulateJoint } from "./simulate/steps/replay.ts";
+export { simulateTreeFlow, treeFlowClock } from "./simulate/trees/tree-flow.ts";
 export type { AllToAllFlow } from "./synthesize/alltoall/flow.ts";
 export { applicableTo, refusalOf } from "./synthesize/applicable.ts";
 export { ALGORITHMS, PHASE_MAKERS, SYNTHESIZERS, TREE_MAKERS } from "./synthesize/catalog.ts";
-export { type AllToAllRequest, type CompareRequest, type SynthesizeRequest, topology } from "./verbs.ts";
-export { judgeCertificate } from "./verify/certificate.ts";
 export { verifyJoint } from "./verify/joint.ts";
-export { verifyPhases } from "./verify/phases.ts";
-export { type ProgramVerification, verifyProgram } from "./verify/program.ts";
-export type { ProgramViolation } from "./verify/program-violation.ts";
-export { verifyTreeFlow } from "./verify/tree-flow.ts";
+export { verifyPhases } from "./verify/phases/phases.ts";
+export { type ProgramVerification, verifyProgram } from "./verify/program/program.ts";
+export type { ProgramViolation } from "./verify/program/program-violation.ts";
+export { judgeCertificate } from "./verify/trees/certificate.ts";
+export { verifyTreeFlow } from "./verify/trees/tree-flow.ts";
 export { verify } from "./verify/verify.ts";

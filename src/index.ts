@@ -1,6 +1,6 @@
 /** Banyan for Node: native kernels, else WebAssembly, else JavaScript; a pool of worker threads. */
 import { openEngine } from "./engine/engine.ts";
-import { verbs } from "./verbs.ts";
+import { verbs } from "./run/verbs.ts";
 
 export * from "./api.ts";
 export { openEngine };

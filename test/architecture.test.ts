@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 
 /** The rules of ARCHITECTURE.md, held against every import of src/. */
 const ROOT = fileURLToPath(new URL("../src", import.meta.url));
-const LEAVES = ["errors.ts", "random.ts", "visible.ts"];
+const LEAVES = ["base/errors.ts", "base/random.ts", "base/visible.ts"];
 const COMPOSERS = [
   "all-to-all",
   "api",
@@ -116,7 +116,7 @@ describe("architecture", () => {
     expect([...rooms].filter((room) => !["engine", "worker", "rank-worker", "cli"].includes(room))).toEqual([]);
   });
 
-  it.each(["index.browser.ts", "exporters/in-memory.ts", "web/main.tsx", "web/worker/main.ts"])(
+  it.each(["index.browser.ts", "run/export/in-memory.ts", "web/main.tsx", "web/worker/main.ts"])(
     "keeps Node and the command line out of what %s reaches",
     (entry) => {
       const reached = new Set<string>();
@@ -158,7 +158,7 @@ describe("architecture", () => {
         file.startsWith("web/") && !file.startsWith("web/worker/") && isSource(target) && !erased,
     );
     expect(page.length).toBeGreaterThan(20);
-    const light = ["errors.ts", "visible.ts", "model/units.ts"];
+    const light = ["base/errors.ts", "base/visible.ts", "model/numbers/units.ts"];
     const outside = page.filter(
       ({ target }) => roomOf(target) !== "web" && roomOf(target) !== "words" && !light.includes(target),
     );

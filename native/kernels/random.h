@@ -1,4 +1,4 @@
-// The counter-based generator of src/random.ts, bit by bit.
+// The counter-based generator of src/base/random.ts, bit by bit.
 #ifndef BANYAN_KERNELS_RANDOM_H_
 #define BANYAN_KERNELS_RANDOM_H_
 

@@ -1,7 +1,7 @@
 // The replay of a schedule in a congestion-aware network, where serialisation occupies links and latency does not.
 //
 // Problem. Rows are transfers in planned order, each of a chunk over a route. The order on every link is kept, planned times are
-// dropped: when does each start and end? src/simulate/replay.ts says what holds a transfer up.
+// dropped: when does each start and end? src/simulate/steps/replay.ts says what holds a transfer up.
 // Algorithm. The plan is turned into places, pairs of an NPU and a chunk, and the arrivals that each departure waits for
 // (replay_plan.h). Cut-through is one pass over the rows (replay_cut.h); store-and-forward runs events (replay_events.h) over
 // links that serve one message at a time (replay_network.h), in rings of equal delay (replay_queue.h).

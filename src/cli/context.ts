@@ -1,7 +1,7 @@
-import { jsonText } from "../visible.ts";
-import type { Options, Progress } from "../words/options.ts";
-import { finished, type Style } from "./style.ts";
-import { fitted } from "./text.ts";
+import { jsonText } from "../base/visible.ts";
+import type { Options, Progress } from "../request/words/options.ts";
+import { finished, type Style } from "./reports/style.ts";
+import { fitted } from "./reports/text.ts";
 
 /** What a command has of the world. */
 export interface Context {

@@ -1,5 +1,5 @@
-import { CancelledError, InfeasibleError, InputError, WrongScheduleError } from "../errors.ts";
-import { jsonText, visible, visibleLines } from "../visible.ts";
+import { CancelledError, InfeasibleError, InputError, WrongScheduleError } from "../base/errors.ts";
+import { jsonText, visible, visibleLines } from "../base/visible.ts";
 import type { Failure } from "./protocol.ts";
 
 /** Returns an error as one sentence for people, with its exit code and what else it says. */

@@ -1,14 +1,14 @@
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { InputError } from "../errors.ts";
-import { closest } from "../model/closest.ts";
-import { degrade, without } from "../model/modify.ts";
+import { InputError } from "../base/errors.ts";
 import { looksLikePreset, PRESETS, presetTopology } from "../model/presets/preset.ts";
-import type { Topology } from "../model/topology.ts";
-import type { Options } from "../words/options.ts";
-import { topologyOptions } from "../words/topology-options.ts";
-import { degradations, listOf, textOf } from "../words/values.ts";
-import { headOf, nameOf, openSource, STANDARD_INPUT, statOf, textFrom } from "./input-file.ts";
+import { closest } from "../model/topology/closest.ts";
+import { degrade, without } from "../model/topology/modify.ts";
+import type { Topology } from "../model/topology/topology.ts";
+import type { Options } from "../request/words/options.ts";
+import { topologyOptions } from "../request/words/topology-options.ts";
+import { degradations, listOf, textOf } from "../request/words/values.ts";
+import { headOf, nameOf, openSource, STANDARD_INPUT, statOf, textFrom } from "./files/input-file.ts";
 
 /** Returns what a text that is neither a file nor a preset was perhaps meant to be: a file's or a preset's name. */
 function near(text: string): string {
@@ -44,12 +44,12 @@ async function given(text: string, options: Options): Promise<Topology> {
   }
   // The readers, and their libraries with them, are loaded only for a file.
   if (stats === undefined || stats?.isDirectory() === true) {
-    if (Object.keys(open).length > 0) (await import("../import/recognise.ts")).refuseOptions(open, text);
+    if (Object.keys(open).length > 0) (await import("../import/networks/recognise.ts")).refuseOptions(open, text);
     return presetTopology(text);
   }
-  const { looksLikeBys, readBysTopology } = await import("../import/bys.ts");
+  const { looksLikeBys, readBysTopology } = await import("../import/schedules/bys.ts");
   const source = openSource(text, "the topology");
-  const { readTopology, refuseOptions } = await import("../import/recognise.ts");
+  const { readTopology, refuseOptions } = await import("../import/networks/recognise.ts");
   if (!looksLikeBys(headOf(source))) return readTopology(textFrom(source, text, "the topology"), nameOf(text), open);
   refuseOptions(open, text);
   return readBysTopology(source, text);

@@ -1,9 +1,9 @@
 import { Command, CommanderError, Option } from "commander";
-import type { Options } from "../words/options.ts";
+import type { Options } from "../request/words/options.ts";
 import { refusedCommandLine } from "./failure.ts";
 import { EXAMPLES, NOTES } from "./help.ts";
 import type { CommandName, Failure, Job } from "./protocol.ts";
-import { showsColors } from "./style.ts";
+import { showsColors } from "./reports/style.ts";
 import { version } from "./version.ts";
 
 /** Joins the values of an option that is given several times. */

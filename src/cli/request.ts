@@ -1,12 +1,12 @@
-import { InputError } from "../errors.ts";
-import { isCollectiveJson, readCollective } from "../import/collective.ts";
-import type { Topology } from "../model/topology.ts";
-import { parseSize } from "../model/units.ts";
-import type { CollectiveOptions } from "../problem.ts";
-import { namedRequest } from "../words/collective-options.ts";
-import type { Options } from "../words/options.ts";
-import { textOf } from "../words/values.ts";
-import { readText } from "./input-file.ts";
+import { InputError } from "../base/errors.ts";
+import { isCollectiveJson, readCollective } from "../import/collectives/collective.ts";
+import { parseSize } from "../model/numbers/units.ts";
+import type { Topology } from "../model/topology/topology.ts";
+import type { CollectiveOptions } from "../request/problem.ts";
+import { namedRequest } from "../request/words/collective-options.ts";
+import type { Options } from "../request/words/options.ts";
+import { textOf } from "../request/words/values.ts";
+import { readText } from "./files/input-file.ts";
 
 const CUSTOM = "custom:";
 

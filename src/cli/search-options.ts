@@ -1,9 +1,9 @@
-import { InputError } from "../errors.ts";
-import { didYouMean } from "../model/closest.ts";
-import { parseBandwidth, parseSize, parseTime } from "../model/units.ts";
-import { MOST_DEGREE, MOST_NODES, SEARCHED, type SearchOptions } from "../search.ts";
-import type { Options } from "../words/options.ts";
-import { listOf, refuseOptions, textOf, wholeNumber } from "../words/values.ts";
+import { InputError } from "../base/errors.ts";
+import { parseBandwidth, parseSize, parseTime } from "../model/numbers/units.ts";
+import { didYouMean } from "../model/topology/closest.ts";
+import type { Options } from "../request/words/options.ts";
+import { listOf, refuseOptions, textOf, wholeNumber } from "../request/words/values.ts";
+import { MOST_DEGREE, MOST_NODES, SEARCHED, type SearchOptions } from "../run/search/search.ts";
 
 /** Most weight of a size in a mix. */
 const MOST_WEIGHT = 1e9;

@@ -1,17 +1,17 @@
-import { InputError } from "../errors.ts";
-import type { ScheduleSubject, Subject } from "../exporters/subject.ts";
-import { algorithmTold } from "../import/made-by.ts";
-import { looksLikeProgram, readProgram } from "../import/program.ts";
-import { isScheduleText } from "../import/schedule-text.ts";
-import type { Topology } from "../model/topology.ts";
-import { algorithmOfFile } from "../report-file.ts";
-import { MAKING_OPTIONS } from "../words/options.ts";
-import { refuseOptions, textOf } from "../words/values.ts";
+import { InputError } from "../base/errors.ts";
+import { looksLikeProgram, readProgram } from "../import/programs/program.ts";
+import { isScheduleText } from "../import/schedules/schedule-text.ts";
+import { algorithmTold } from "../import/text/made-by.ts";
+import type { Topology } from "../model/topology/topology.ts";
+import { MAKING_OPTIONS } from "../request/words/options.ts";
+import { refuseOptions, textOf } from "../request/words/values.ts";
+import type { ScheduleSubject, Subject } from "../run/export/subject.ts";
+import { algorithmOfFile } from "../run/report-file.ts";
 import type { Context } from "./context.ts";
-import { nameOf, openSource, STANDARD_INPUT, statOf } from "./input-file.ts";
+import { nameOf, openSource, STANDARD_INPUT, statOf } from "./files/input-file.ts";
+import { scheduleOf } from "./files/schedule-file.ts";
+import { refuseNetwork, textUnlessBys } from "./kinds/program-files.ts";
 import { networkOf } from "./network.ts";
-import { refuseNetwork, textUnlessBys } from "./program-files.ts";
-import { scheduleOf } from "./schedule-file.ts";
 
 /** Throws InputError where options of synthesis are given and nothing is to be synthesized. */
 const refuseMaking = (context: Context, file: string): void =>

@@ -1,7 +1,8 @@
 import { rmSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import { CancelledError, InternalError } from "../errors.ts";
+import { CancelledError, InternalError } from "../base/errors.ts";
 import { failureJson, failureLines, failureOf, interrupted } from "./failure.ts";
+import { type StandardOutput, standardErrorTaken, standardOutput } from "./files/standard-output.ts";
 import type { Said } from "./program.ts";
 import { type ProgressDisplay, progressDisplay } from "./progress.ts";
 import {
@@ -17,8 +18,7 @@ import {
   STATE_FREE,
   STATE_REPLACING,
 } from "./protocol.ts";
-import { type StandardOutput, standardErrorTaken, standardOutput } from "./standard-output.ts";
-import { isTerminal } from "./style.ts";
+import { isTerminal } from "./reports/style.ts";
 
 /** A working thread that loads its command, and the memory it shares with this one. */
 export interface Work {

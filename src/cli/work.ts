@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { CancelledError } from "../errors.ts";
-import { visible } from "../visible.ts";
-import type { Progress } from "../words/options.ts";
+import { CancelledError } from "../base/errors.ts";
+import { visible } from "../base/visible.ts";
+import type { Progress } from "../request/words/options.ts";
 import type { Context } from "./context.ts";
 import { failureOf } from "./failure.ts";
 import {
@@ -16,7 +16,7 @@ import {
   STATE_REPLACING,
   type WorkSetup,
 } from "./protocol.ts";
-import { styleOf } from "./style.ts";
+import { styleOf } from "./reports/style.ts";
 
 /** The working thread: loads one command at once, then waits for its job. The main thread stays free for Ctrl-C. */
 

@@ -1,4 +1,4 @@
-import { InputError } from "../errors.ts";
+import { InputError } from "../base/errors.ts";
 import type { EngineOptions } from "./types.ts";
 
 /** Returns how many threads an engine has, `cores` where the caller does not say. Throws InputError. */

@@ -18,7 +18,7 @@ export interface EngineOptions {
   /** Kernel calls at the same time; every core without it, 0 for the calling thread. Results do not depend on it. */
   readonly threads?: number | undefined;
   /**
-   * In a browser: starts a module worker that runs worker.browser.ts; without it the package's own file is started, which
+   * In a browser: starts a module worker that runs run/threads/worker.browser.ts; without it the package's own file is started, which
    * bundlers find. Threads need a page that is cross-origin isolated.
    */
   readonly startWorker?: (() => Worker) | undefined;

@@ -1,4 +1,4 @@
-import { WAIT_BARRIER, WAIT_EVENT } from "../model/program.ts";
+import { WAIT_BARRIER, WAIT_EVENT } from "../model/program/program.ts";
 import type { Machine } from "./machine.ts";
 import type { Elements } from "./memory.ts";
 

@@ -1,4 +1,4 @@
-import type { Program } from "../model/program.ts";
+import type { Program } from "../model/program/program.ts";
 
 /** What a connection holds before its sender has to wait. */
 export interface Room {

@@ -1,5 +1,5 @@
-import { INPUT, type Program } from "../model/program.ts";
-import { draw, mix } from "../random.ts";
+import { draw, mix } from "../base/random.ts";
+import { INPUT, type Program } from "../model/program/program.ts";
 import type { Layout } from "./layout.ts";
 import { bringsInput, type Elements, type ElementType, type Memory, POISON } from "./memory.ts";
 

@@ -1,5 +1,5 @@
-import type { Program } from "../model/program.ts";
-import { random } from "../random.ts";
+import { random } from "../base/random.ts";
+import type { Program } from "../model/program/program.ts";
 import { type Room, roomChunks, roomOf } from "./connections.ts";
 import { contentsOf, fillRank } from "./contents.ts";
 import { type Fault, faultsBeforehand, faultText } from "./fault.ts";

@@ -1,4 +1,4 @@
-import { BUFFER_LETTERS, type Program, placeOfInstruction } from "../model/program.ts";
+import { BUFFER_LETTERS, type Program, placeOfInstruction } from "../model/program/program.ts";
 import type { Layout } from "./layout.ts";
 import type { Wiring } from "./wiring.ts";
 

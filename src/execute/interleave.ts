@@ -1,4 +1,4 @@
-import type { Random } from "../random.ts";
+import type { Random } from "../base/random.ts";
 import { AGAIN, advance, DONE } from "./advance.ts";
 import type { Machine } from "./machine.ts";
 import { CLASSES, type Order } from "./order.ts";

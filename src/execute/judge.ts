@@ -1,4 +1,4 @@
-import { INPUT, OUTPUT, type Program } from "../model/program.ts";
+import { INPUT, OUTPUT, type Program } from "../model/program/program.ts";
 import { addInput, bufferOf, type Contents } from "./contents.ts";
 import { hasParts, type Layout, partChunks } from "./layout.ts";
 import { bringsInput, type Elements, type Memory } from "./memory.ts";

@@ -1,6 +1,6 @@
-import { InputError } from "../errors.ts";
-import type { NamedCollective } from "../model/collective.ts";
-import { INPUT, OUTPUT, type Program, SCRATCH } from "../model/program.ts";
+import { InputError } from "../base/errors.ts";
+import type { NamedCollective } from "../model/collective/collective.ts";
+import { INPUT, OUTPUT, type Program, SCRATCH } from "../model/program/program.ts";
 
 /** Bytes of an element, of either type. */
 export const ELEMENT_BYTES = 4;

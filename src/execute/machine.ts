@@ -1,4 +1,4 @@
-import type { Program } from "../model/program.ts";
+import type { Program } from "../model/program/program.ts";
 import { type Room, roomChunks } from "./connections.ts";
 import type { Fault } from "./fault.ts";
 import type { Layout } from "./layout.ts";

@@ -1,4 +1,4 @@
-import { INPUT, type Program } from "../model/program.ts";
+import { INPUT, type Program } from "../model/program/program.ts";
 import { ELEMENT_BYTES, type Layout } from "./layout.ts";
 import type { Wiring } from "./wiring.ts";
 

@@ -1,4 +1,4 @@
-import { random } from "../random.ts";
+import { random } from "../base/random.ts";
 import { contentsOf, fillRank } from "./contents.ts";
 import { faultsOf, leftIn, type Plan } from "./execute.ts";
 import type { Fault } from "./fault.ts";

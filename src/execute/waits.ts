@@ -1,4 +1,4 @@
-import { type Program, placeOfInstruction } from "../model/program.ts";
+import { type Program, placeOfInstruction } from "../model/program/program.ts";
 import type { Layout } from "./layout.ts";
 import type { Resources } from "./machine.ts";
 import type { Wiring } from "./wiring.ts";

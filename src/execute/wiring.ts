@@ -5,7 +5,7 @@ import {
   type Program,
   rankOfBlocks,
   WAIT_BARRIER,
-} from "../model/program.ts";
+} from "../model/program/program.ts";
 
 /**
  * What the interpretation needs besides the program: its connections, and its windows: instructions of a block that run side by

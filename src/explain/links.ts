@@ -1,6 +1,6 @@
-import { type Rational, toNumber } from "../model/rational.ts";
-import { linkNames, type Topology } from "../model/topology.ts";
-import { formatBandwidth } from "../model/units.ts";
+import { type Rational, toNumber } from "../model/numbers/rational.ts";
+import { formatBandwidth } from "../model/numbers/units.ts";
+import { linkNames, type Topology } from "../model/topology/topology.ts";
 
 const SHOWN = 4;
 const percent = (share: number): string => `${Number((100 * share).toPrecision(4))} %`;

@@ -1,7 +1,7 @@
-import type { LoggedPrograms } from "../model/debug-log.ts";
-import type { Program } from "../model/program.ts";
-import type { RuntimeName } from "../model/runtimes.ts";
-import { formatSize } from "../model/units.ts";
+import type { LoggedPrograms } from "../model/calibration/debug-log.ts";
+import { formatSize } from "../model/numbers/units.ts";
+import type { Program } from "../model/program/program.ts";
+import type { RuntimeName } from "../model/program/runtimes.ts";
 import { selectionOf } from "./selection.ts";
 
 /** Averages and scaled sums: no program of the kind runs them. */

@@ -1,8 +1,8 @@
-import type { NetworkDimension } from "../model/dimensions.ts";
-import { PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../model/phase-schedule.ts";
-import { phaseLane, phaseTimes } from "../model/phase-times.ts";
-import { add, divide, multiply, type Rational, rational, toNumber } from "../model/rational.ts";
-import { formatBandwidth, formatSize, formatTime } from "../model/units.ts";
+import type { NetworkDimension } from "../model/dimensions/dimensions.ts";
+import { add, divide, multiply, type Rational, rational, toNumber } from "../model/numbers/rational.ts";
+import { formatBandwidth, formatSize, formatTime } from "../model/numbers/units.ts";
+import { PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../model/phases/phase-schedule.ts";
+import { phaseLane, phaseTimes } from "../model/phases/phase-times.ts";
 
 /** The most frequent orders are told. */
 const ORDERS = 6;

@@ -1,4 +1,4 @@
-import { blockCount, instructionCount, OPS, type Program, rankOfBlocks } from "../model/program.ts";
+import { blockCount, instructionCount, OPS, type Program, rankOfBlocks } from "../model/program/program.ts";
 import { ringOf, ringText } from "./cycles.ts";
 
 /** Connections named one by one. */

@@ -1,6 +1,6 @@
-import type { Program } from "../model/program.ts";
-import { MSCCL_RUNTIMES, RUNTIMES, type RuntimeName } from "../model/runtimes.ts";
-import { formatSize } from "../model/units.ts";
+import { formatSize } from "../model/numbers/units.ts";
+import type { Program } from "../model/program/program.ts";
+import { MSCCL_RUNTIMES, RUNTIMES, type RuntimeName } from "../model/program/runtimes.ts";
 
 /** A call of a collective. */
 export interface Call {

@@ -1,7 +1,7 @@
-import { mergedCounts } from "../model/merged-sends.ts";
-import { routeCount } from "../model/routes.ts";
-import { makespanPs, OP_REDUCE, type StepSchedule, transferCount } from "../model/step-schedule.ts";
-import { formatTime } from "../model/units.ts";
+import { formatTime } from "../model/numbers/units.ts";
+import { routeCount } from "../model/routes/routes.ts";
+import { mergedCounts } from "../model/steps/merged-sends.ts";
+import { makespanPs, OP_REDUCE, type StepSchedule, transferCount } from "../model/steps/step-schedule.ts";
 import { ringOf, ringText } from "./cycles.ts";
 import { busiestLinks } from "./links.ts";
 import { counted } from "./phases.ts";

@@ -1,8 +1,8 @@
-import { divide, format, multiply, rational, toNumber } from "../model/rational.ts";
-import { nodeCount, type Topology } from "../model/topology.ts";
-import { copiesOf, type Forest, groupOrder, type TreeFlow, treeCount } from "../model/tree-flow.ts";
-import { trafficOf } from "../model/tree-multicast.ts";
-import { formatBandwidth } from "../model/units.ts";
+import { divide, format, multiply, rational, toNumber } from "../model/numbers/rational.ts";
+import { formatBandwidth } from "../model/numbers/units.ts";
+import { nodeCount, type Topology } from "../model/topology/topology.ts";
+import { copiesOf, type Forest, groupOrder, type TreeFlow, treeCount } from "../model/trees/tree-flow.ts";
+import { trafficOf } from "../model/trees/tree-multicast.ts";
 import { busiestLinks, usesOfLoads } from "./links.ts";
 
 /** The first so many trees are drawn, and of each the first so many NPUs. */

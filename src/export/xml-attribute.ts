@@ -1,4 +1,4 @@
-import { escapeOf, replaceHidden } from "../visible.ts";
+import { escapeOf, replaceHidden } from "../base/visible.ts";
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 

@@ -1,14 +1,14 @@
-import { WrongScheduleError } from "../errors.ts";
-import { isJoint } from "../import/schedule-text.ts";
-import type { JointSchedule } from "../model/joint-schedule.ts";
-import { isPhaseSchedule } from "../model/phase-schedule.ts";
-import type { AnySchedule } from "../model/schedule.ts";
-import { isTreeFlow, type TreeFlow } from "../model/tree-flow.ts";
-import { type CertificateVerdict, judgeCertificate } from "../verify/certificate.ts";
+import { WrongScheduleError } from "../base/errors.ts";
+import { isJoint } from "../import/schedules/schedule-text.ts";
+import type { JointSchedule } from "../model/joint/joint-schedule.ts";
+import { isPhaseSchedule } from "../model/phases/phase-schedule.ts";
+import type { AnySchedule } from "../model/steps/schedule.ts";
+import { isTreeFlow, type TreeFlow } from "../model/trees/tree-flow.ts";
 import { verifyJoint } from "../verify/joint.ts";
-import { verifyPhases } from "../verify/phases.ts";
-import type { Verification } from "../verify/schedule.ts";
-import { verifyTreeFlow } from "../verify/tree-flow.ts";
+import { verifyPhases } from "../verify/phases/phases.ts";
+import type { Verification } from "../verify/steps/schedule.ts";
+import { type CertificateVerdict, judgeCertificate } from "../verify/trees/certificate.ts";
+import { verifyTreeFlow } from "../verify/trees/tree-flow.ts";
 import { verify } from "../verify/verify.ts";
 
 export interface JudgeOptions {

@@ -1,38 +1,32 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { scheduleBysParts } from "../export/bys.ts";
-import { jointScheduleJsonParts } from "../export/joint-schedule-json.ts";
-import { phasesJsonParts } from "../export/phases-json.ts";
-import { topologyToJson } from "../export/topology-json.ts";
-import { treeFlowJsonParts } from "../export/tree-flow-json.ts";
-import { parseJson } from "../import/json-text.ts";
-import { asObject, placeIn, refuse } from "../import/json-value.ts";
-import { isJoint } from "../import/schedule-text.ts";
+import { topologyToJson } from "../export/networks/topology-json.ts";
+import { scheduleBysParts } from "../export/schedules/bys.ts";
+import { jointScheduleJsonParts } from "../export/schedules/joint-schedule-json.ts";
+import { phasesJsonParts } from "../export/schedules/phases-json.ts";
+import { treeFlowJsonParts } from "../export/schedules/tree-flow-json.ts";
+import { isJoint } from "../import/schedules/schedule-text.ts";
+import { parseJson } from "../import/text/json-text.ts";
+import { asObject, placeIn, refuse } from "../import/text/json-value.ts";
+import { type Bound, limitOf } from "../model/bounds/bounds.ts";
 import { jointLimitOf } from "../model/bounds/joint.ts";
-import { type Bound, limitOf } from "../model/bounds.ts";
-import type { Collective } from "../model/collective.ts";
-import { deliveryCount } from "../model/collective-definition.ts";
-import { type JointSchedule, jointEndPs } from "../model/joint-schedule.ts";
-import { isPhaseSchedule } from "../model/phase-schedule.ts";
-import type { Program } from "../model/program.ts";
-import { compare, format } from "../model/rational.ts";
-import { type AnySchedule, makespanOf } from "../model/schedule.ts";
-import { isSlotSchedule } from "../model/slot-schedule.ts";
-import type { Topology } from "../model/topology.ts";
-import { isTreeFlow } from "../model/tree-flow.ts";
-import { bestPieces } from "../model/tree-pieces.ts";
-import { toExactGBps } from "../model/units.ts";
-import {
-  type BoundReport,
-  boundReport,
-  type CollectiveSummary,
-  collectiveSummary,
-  topologySummary,
-} from "../result.ts";
-import { simulateTreeFlow, treeFlowClock } from "../simulate/tree-flow.ts";
-import { boundOfCertificate } from "../trees-result.ts";
-import { type CertificateVerdict, judgeCertificate } from "../verify/certificate.ts";
+import type { Collective } from "../model/collective/collective.ts";
+import { deliveryCount } from "../model/collective/collective-definition.ts";
+import { type JointSchedule, jointEndPs } from "../model/joint/joint-schedule.ts";
+import { compare, format } from "../model/numbers/rational.ts";
+import { toExactGBps } from "../model/numbers/units.ts";
+import { isPhaseSchedule } from "../model/phases/phase-schedule.ts";
+import type { Program } from "../model/program/program.ts";
+import { isSlotSchedule } from "../model/slots/slot-schedule.ts";
+import { type AnySchedule, makespanOf } from "../model/steps/schedule.ts";
+import type { Topology } from "../model/topology/topology.ts";
+import { isTreeFlow } from "../model/trees/tree-flow.ts";
+import { bestPieces } from "../model/trees/tree-pieces.ts";
+import { simulateTreeFlow, treeFlowClock } from "../simulate/trees/tree-flow.ts";
+import { type CertificateVerdict, judgeCertificate } from "../verify/trees/certificate.ts";
 import { refuseWrong } from "./judge.ts";
+import { type BoundReport, boundReport, type CollectiveSummary, collectiveSummary, topologySummary } from "./result.ts";
+import { boundOfCertificate } from "./trees-result.ts";
 
 const RECORD_SCHEMA = "banyan/verification-record@1";
 

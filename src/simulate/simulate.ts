@@ -1,7 +1,7 @@
-import { isSlotSchedule, type Schedule } from "../model/slot-schedule.ts";
-import { type SimulationOptions, simulateSchedule } from "./replay.ts";
+import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
 import type { Simulation } from "./simulation.ts";
-import { expandedForReplay, simulateSlots } from "./slot-simulation.ts";
+import { expandedForReplay, simulateSlots } from "./slots/slot-simulation.ts";
+import { type SimulationOptions, simulateSchedule } from "./steps/replay.ts";
 
 export interface AnySimulationOptions extends SimulationOptions {
   /** Slot schedules: called now and then with the transfers that have started. */

@@ -1,6 +1,6 @@
-import type { Collective } from "../model/collective.ts";
-import { unbalancedNode } from "../model/eulerian.ts";
-import type { Topology } from "../model/topology.ts";
+import type { Collective } from "../model/collective/collective.ts";
+import { unbalancedNode } from "../model/graph/eulerian.ts";
+import type { Topology } from "../model/topology/topology.ts";
 import { ALGORITHMS, isTreeMaker } from "./catalog.ts";
 
 /** What every kind of maker says of where it can be used. */

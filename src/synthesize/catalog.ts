@@ -1,5 +1,5 @@
-import { InputError } from "../errors.ts";
-import { didYouMean } from "../model/closest.ts";
+import { InputError } from "../base/errors.ts";
+import { didYouMean } from "../model/topology/closest.ts";
 import { mcf } from "./alltoall/alltoall.ts";
 import { bruck } from "./baselines/bruck.ts";
 import { direct } from "./baselines/direct.ts";

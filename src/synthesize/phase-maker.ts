@@ -1,6 +1,6 @@
-import type { Collective, CollectiveKind } from "../model/collective.ts";
-import type { PhaseSchedule } from "../model/phase-schedule.ts";
-import type { Topology } from "../model/topology.ts";
+import type { Collective, CollectiveKind } from "../model/collective/collective.ts";
+import type { PhaseSchedule } from "../model/phases/phase-schedule.ts";
+import type { Topology } from "../model/topology/topology.ts";
 
 export interface PhaseRequest {
   readonly topology: Topology;

@@ -13,12 +13,12 @@ import type {
 import type { LpSolver } from "../engine/milp/lp.ts";
 import type { MilpRunner } from "../engine/milp/milp.ts";
 import type { Bound } from "../model/bounds/witness.ts";
-import type { Collective, CollectiveKind } from "../model/collective.ts";
+import type { Collective, CollectiveKind } from "../model/collective/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
-import type { SwitchDegree } from "../model/routing.ts";
-import type { Sketch } from "../model/sketch.ts";
-import type { Schedule } from "../model/slot-schedule.ts";
-import type { Topology } from "../model/topology.ts";
+import type { SwitchDegree } from "../model/routes/routing.ts";
+import type { Sketch } from "../model/sketch/sketch.ts";
+import type { Schedule } from "../model/slots/slot-schedule.ts";
+import type { Topology } from "../model/topology/topology.ts";
 import type { SolverFacts } from "./solver-facts.ts";
 
 /** Where kernels run: in this thread or on a pool; the answers are the same. */

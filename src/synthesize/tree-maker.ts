@@ -1,8 +1,8 @@
 import type { PackOutcome, PackProblem, Rate, RateProblem } from "../engine/kernels/kernels.ts";
 import type { LpSolver } from "../engine/milp/lp.ts";
-import type { Collective, CollectiveKind } from "../model/collective.ts";
-import type { Topology } from "../model/topology.ts";
-import type { TreeFlow } from "../model/tree-flow.ts";
+import type { Collective, CollectiveKind } from "../model/collective/collective.ts";
+import type { Topology } from "../model/topology/topology.ts";
+import type { TreeFlow } from "../model/trees/tree-flow.ts";
 
 /** The kernels of trees, in this thread or on a pool; the answers are the same. */
 export interface TreeKernels {

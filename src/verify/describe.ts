@@ -1,8 +1,8 @@
-import { groupOfChunk } from "../model/collective.ts";
-import { linksOfRoute } from "../model/routes.ts";
-import type { StepSchedule } from "../model/step-schedule.ts";
-import { linkNames } from "../model/topology.ts";
-import { toUs } from "../model/units.ts";
+import { groupOfChunk } from "../model/collective/collective.ts";
+import { toUs } from "../model/numbers/units.ts";
+import { linksOfRoute } from "../model/routes/routes.ts";
+import type { StepSchedule } from "../model/steps/step-schedule.ts";
+import { linkNames } from "../model/topology/topology.ts";
 import type { Violation } from "./violation.ts";
 import type { Frame } from "./well-formed.ts";
 

@@ -1,12 +1,12 @@
-import { InputError } from "../errors.ts";
-import { type JointRows, type JointSchedule, jointRows, tenantSchedule } from "../model/joint-schedule.ts";
-import { routeCount } from "../model/routes.ts";
-import { checkContributions } from "./contributions.ts";
-import { checkDelivery } from "./delivery.ts";
+import { InputError } from "../base/errors.ts";
+import { type JointRows, type JointSchedule, jointRows, tenantSchedule } from "../model/joint/joint-schedule.ts";
+import { routeCount } from "../model/routes/routes.ts";
 import { describer } from "./describe.ts";
-import { type Messages, messagesOf } from "./messages.ts";
-import { checkOccupancy } from "./occupancy.ts";
-import { checkDurations, type Verification } from "./schedule.ts";
+import { checkContributions } from "./steps/contributions.ts";
+import { checkDelivery } from "./steps/delivery.ts";
+import { type Messages, messagesOf } from "./steps/messages.ts";
+import { checkOccupancy } from "./steps/occupancy.ts";
+import { checkDurations, type Verification } from "./steps/schedule.ts";
 import { type Recorder, recorder, type Violation } from "./violation.ts";
 import { checkForm } from "./well-formed.ts";
 

@@ -1,8 +1,8 @@
-import { type Collective, collectiveName, type Placement } from "../model/collective.ts";
-import { kindFault } from "../model/collective-definition.ts";
-import { type RouteSet, routeCount } from "../model/routes.ts";
-import { OP_COPY, OP_REDUCE, type StepSchedule, transferCount } from "../model/step-schedule.ts";
-import { linkCount, nodeCount, type Topology } from "../model/topology.ts";
+import { type Collective, collectiveName, type Placement } from "../model/collective/collective.ts";
+import { kindFault } from "../model/collective/collective-definition.ts";
+import { type RouteSet, routeCount } from "../model/routes/routes.ts";
+import { OP_COPY, OP_REDUCE, type StepSchedule, transferCount } from "../model/steps/step-schedule.ts";
+import { linkCount, nodeCount, type Topology } from "../model/topology/topology.ts";
 import type { Recorder, Violation } from "./violation.ts";
 
 /** What is wrong, and the row, link, chunk or NPU where it is, if it is one. */

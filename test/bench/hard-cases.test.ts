@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { HARD_NETWORKS, HARD_REQUIREMENTS, POLICY_NETWORKS } from "../../bench/hard-cases.mjs";
-import { unreachablePair, without } from "../../src/model/modify.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
+import { unreachablePair, without } from "../../src/model/topology/modify.ts";
 
 /** An entry as a plain record: the bench is JavaScript. */
 type Entry = { network: string; group: string; topology?: string; without?: string[]; chunks?: number };

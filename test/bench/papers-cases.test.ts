@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { RIVALS, rowOf, TABLES } from "../../bench/papers-cases.mjs";
-import { COLLECTIVE_KINDS, type CollectiveKind } from "../../src/model/collective.ts";
-import { without } from "../../src/model/modify.ts";
+import { COLLECTIVE_KINDS, type CollectiveKind } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
+import { without } from "../../src/model/topology/modify.ts";
 
 /** The rows as plain records: the bench is JavaScript. */
 type Row = Record<string, unknown> & {

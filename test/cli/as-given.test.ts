@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { topologyToJson } from "../../src/export/topology-json.ts";
-import { without } from "../../src/model/modify.ts";
+import { topologyToJson } from "../../src/export/networks/topology-json.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
+import { without } from "../../src/model/topology/modify.ts";
 import { commandsHere } from "../support/cli-here.ts";
 
 /** What people see is what they gave: names of NPUs, also where NPUs are left out and the others renumbered. */

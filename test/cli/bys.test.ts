@@ -1,12 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { bytesSource, readBys } from "../../src/import/bys.ts";
-import { readSchedule } from "../../src/import/schedule-json.ts";
+import { bytesSource, readBys } from "../../src/import/schedules/bys.ts";
+import { readSchedule } from "../../src/import/schedules/schedule-json.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { expandSlots } from "../../src/model/slot-expansion.ts";
-import type { SlotSchedule } from "../../src/model/slot-schedule.ts";
-import { topologyHash } from "../../src/model/topology.ts";
+import { expandSlots } from "../../src/model/slots/slot-expansion.ts";
+import type { SlotSchedule } from "../../src/model/slots/slot-schedule.ts";
+import { topologyHash } from "../../src/model/topology/topology.ts";
 import { joined } from "../support/bys-files.ts";
 import { banyan, cliFolder, MAIN } from "../support/cli.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";

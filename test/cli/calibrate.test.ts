@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ncclTestsTable } from "../../src/export/nccl-tests.ts";
+import { ncclTestsTable } from "../../src/export/tables/nccl-tests.ts";
 import { banyan, cliFolder } from "../support/cli.ts";
 
 const folder = cliFolder();

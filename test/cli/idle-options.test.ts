@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { collective as makeCollective } from "../../src/model/collective.ts";
+import { collective as makeCollective } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { problemOf } from "../../src/problem.ts";
+import { problemOf } from "../../src/request/problem.ts";
 import { commandsHere } from "../support/cli-here.ts";
 
 /** An option that nothing heeds is refused, whatever the verb, the collective and the algorithm. */

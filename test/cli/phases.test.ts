@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { phasesToJson } from "../../src/export/phases-json.ts";
+import { phasesToJson } from "../../src/export/schedules/phases-json.ts";
 import { commandsHere } from "../support/cli-here.ts";
 import { PHASE_NETWORKS, type PhaseNetwork } from "../support/phase-cases.ts";
 import { builtPhases, plannedPhases } from "../support/phase-schedules.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { readXml } from "../../src/import/xml.ts";
+import { readXml } from "../../src/import/text/xml.ts";
 import { commandsHere } from "../support/cli-here.ts";
 
 const here = commandsHere();

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Context } from "../../src/cli/context.ts";
-import { cacheFolder, cacheText, evaluationsOf, openSearchCache } from "../../src/cli/search-cache.ts";
+import { cacheFolder, cacheText, evaluationsOf, openSearchCache } from "../../src/cli/files/search-cache.ts";
 import { commandsHere } from "../support/cli-here.ts";
 
 const here = commandsHere();

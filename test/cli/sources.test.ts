@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { closeSync, openSync, symlinkSync, truncateSync, utimesSync, writeFileSync, writeSync } from "node:fs";
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
-import { openSource, readText, textFrom } from "../../src/cli/input-file.ts";
+import { openSource, readText, textFrom } from "../../src/cli/files/input-file.ts";
 import { cliFolder, MAIN } from "../support/cli.ts";
 import { commandsHere } from "../support/cli-here.ts";
 

@@ -2,15 +2,15 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { InfeasibleError } from "../../src/base/errors.ts";
 import type { Context } from "../../src/cli/context.ts";
 import { failureOf } from "../../src/cli/failure.ts";
-import { outputFile } from "../../src/cli/output-file.ts";
+import { outputFile } from "../../src/cli/files/output-file.ts";
 import { progressDisplay, progressLine } from "../../src/cli/progress.ts";
-import { finished, showsColors, styleOf } from "../../src/cli/style.ts";
-import { aligned } from "../../src/cli/text.ts";
-import { InfeasibleError } from "../../src/errors.ts";
-import { grouped, percent, roundedSize, significant } from "../../src/words/amounts.ts";
-import { degradations, wholeNumber } from "../../src/words/values.ts";
+import { finished, showsColors, styleOf } from "../../src/cli/reports/style.ts";
+import { aligned } from "../../src/cli/reports/text.ts";
+import { grouped, percent, roundedSize, significant } from "../../src/request/words/amounts.ts";
+import { degradations, wholeNumber } from "../../src/request/words/values.ts";
 
 describe("wholeNumber", () => {
   it.each([

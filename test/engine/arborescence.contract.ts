@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
+import { CancelledError, InfeasibleError, InternalError } from "../../src/base/errors.ts";
 import type { ArborescenceProblem, Kernels } from "../../src/engine/kernels/kernels.ts";
 import { shareColumns } from "../../src/engine/pool/share.ts";
-import { CancelledError, InfeasibleError, InternalError } from "../../src/errors.ts";
 import {
   type ArcRow,
   arborescenceOf,

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
+import { CancelledError, InfeasibleError, InternalError } from "../../src/base/errors.ts";
 import { type BalanceProblem, balanceRows, type Kernels } from "../../src/engine/kernels/kernels.ts";
 import { openHighs } from "../../src/engine/milp/highs.ts";
 import { shareColumns } from "../../src/engine/pool/share.ts";
-import { CancelledError, InfeasibleError, InternalError } from "../../src/errors.ts";
 import { leastLoadByLp } from "../support/balance-lp.ts";
 import {
   type Arc,

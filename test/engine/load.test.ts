@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { InputError } from "../../src/base/errors.ts";
 import { chooseKernels } from "../../src/engine/kernels/choose.ts";
 import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import type { Backend } from "../../src/engine/kernels/kernels.ts";
 import { loadKernels } from "../../src/engine/kernels/load.ts";
-import { InputError } from "../../src/errors.ts";
 import { availableKernels } from "../support/backends.ts";
 
 const NO_ADDON = { BANYAN_ADDON: "no/such/banyan.node" };

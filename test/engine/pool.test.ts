@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
+import { CancelledError, DamagedFileError, InfeasibleError, InputError, InternalError } from "../../src/base/errors.ts";
 import { openEngine } from "../../src/engine/engine.ts";
 import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import { cancel, cancelOn, newCancelFlag } from "../../src/engine/pool/cancel.ts";
@@ -7,7 +8,6 @@ import { fromFailure, toFailure } from "../../src/engine/pool/failure.ts";
 import { inlinePool } from "../../src/engine/pool/inline.ts";
 import { parallelSweep } from "../../src/engine/pool/parallel-sweep.ts";
 import type { Pool } from "../../src/engine/pool/pool.ts";
-import { CancelledError, DamagedFileError, InfeasibleError, InputError, InternalError } from "../../src/errors.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { availableKernels } from "../support/backends.ts";
 import { balanceProblem, torusArcs } from "../support/balance-problems.ts";
@@ -15,7 +15,7 @@ import { allGather, mesh, networkOf, relayOf } from "../support/networks.ts";
 import { placeOf } from "../support/place-problems.ts";
 import { rateOfTopology } from "../support/rate-problems.ts";
 
-const compiled = existsSync(new URL("../../dist/worker.js", import.meta.url));
+const compiled = existsSync(new URL("../../dist/run/threads/worker.js", import.meta.url));
 const BACKENDS_HERE = (await availableKernels()).map(({ backend }) => backend);
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {

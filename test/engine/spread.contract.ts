@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
+import { CancelledError, InfeasibleError, InternalError } from "../../src/base/errors.ts";
 import type { Kernels, MatchProblem, SpreadLogs, SpreadProblem } from "../../src/engine/kernels/kernels.ts";
 import { shareColumns } from "../../src/engine/pool/share.ts";
-import { CancelledError, InfeasibleError, InternalError } from "../../src/errors.ts";
 import { type FoldedProblem, foldedAllGather, foldedProblems, mapColumns } from "../support/folded-problems.ts";
 import { allGather, matchProblems, mesh, networkOf } from "../support/networks.ts";
 import { brokenSpreadLaws, spreadOf } from "../support/spread-problems.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
+import { CancelledError, InternalError } from "../../src/base/errors.ts";
 import type { Kernels, SweepProblem } from "../../src/engine/kernels/kernels.ts";
 import { shareColumns } from "../../src/engine/pool/share.ts";
-import { CancelledError, InternalError } from "../../src/errors.ts";
 import { sweepOf, sweepProblems, sweptByOracle } from "../support/sweep-problems.ts";
 
 /** What every backend's sweep kernel must do. */

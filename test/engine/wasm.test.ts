@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
+import { InfeasibleError, InputError, InternalError } from "../../src/base/errors.ts";
+import { type Random, random } from "../../src/base/random.ts";
 import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import type { Kernels } from "../../src/engine/kernels/kernels.ts";
 import { wasmKernels } from "../../src/engine/kernels/wasm.ts";
 import type { WasmExports } from "../../src/engine/kernels/wasm-memory.ts";
-import { InfeasibleError, InputError, InternalError } from "../../src/errors.ts";
-import { type Random, random } from "../../src/random.ts";
 import { arborescenceOf } from "../support/arborescence-problems.ts";
 import { availableKernels } from "../support/backends.ts";
 import { balanceProblem } from "../support/balance-problems.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { executeProgram } from "../../src/execute/execute.ts";
-import type { Program } from "../../src/model/program.ts";
+import type { Program } from "../../src/model/program/program.ts";
 import {
   directReduceScatter,
   packetAllReduce,

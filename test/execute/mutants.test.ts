@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { random } from "../../src/random.ts";
+import { random } from "../../src/base/random.ts";
 import { smallPrograms } from "../support/executable-programs.ts";
 import { plainProgram, programOfPlain } from "../support/plain-programs.ts";
 import { campaign } from "../support/program-campaign.ts";

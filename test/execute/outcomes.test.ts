@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Execution, type ExecutionRequest, executeProgram, planOf } from "../../src/execute/execute.ts";
-import type { Program } from "../../src/model/program.ts";
+import type { Program } from "../../src/model/program/program.ts";
 import {
   directReduceScatter,
   packetAllReduce,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { executeProgram } from "../../src/execute/execute.ts";
-import { readProgram } from "../../src/import/program.ts";
+import { readProgram } from "../../src/import/programs/program.ts";
 import { placementsOf } from "../support/program-campaign.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 import { someOrder } from "../support/some-order.ts";

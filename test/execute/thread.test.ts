@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { runProgram } from "../../src/cli/run-program.ts";
+import { runProgram } from "../../src/cli/kinds/run-program.ts";
 import { roomChunks } from "../../src/execute/connections.ts";
 import { planOf } from "../../src/execute/execute.ts";
 import { memoryOf } from "../../src/execute/memory.ts";
 import { controlLength, runThread, type ThreadReport } from "../../src/execute/thread.ts";
-import type { Program } from "../../src/model/program.ts";
+import type { Program } from "../../src/model/program/program.ts";
 import { putAllGather, ringAllReduce, smallPrograms } from "../support/executable-programs.ts";
 import { plainProgram, programOfPlain } from "../support/plain-programs.ts";
 import { placementsOf } from "../support/program-campaign.ts";

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { ringOf, ringText } from "../../src/explain/cycles.ts";
 import { explainSteps } from "../../src/explain/steps.ts";
 import { explainTrees } from "../../src/explain/trees.ts";
-import { collective } from "../../src/model/collective.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
+import { collective } from "../../src/model/collective/collective.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";
 import { forestOf } from "../support/tree-flows.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { explainLog } from "../../src/explain/log.ts";
 import { selectionOf } from "../../src/explain/selection.ts";
-import type { LoggedPrograms } from "../../src/model/debug-log.ts";
-import type { Program } from "../../src/model/program.ts";
-import { programBuilder } from "../../src/model/program-builder.ts";
+import type { LoggedPrograms } from "../../src/model/calibration/debug-log.ts";
+import type { Program } from "../../src/model/program/program.ts";
+import { programBuilder } from "../../src/model/program/program-builder.ts";
 
 function program(changes: Partial<Program> = {}): Program {
   const builder = programBuilder();

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../src/errors.ts";
-import { membersOf } from "../../src/model/collective.ts";
-import { type Rounds, roundCount, roundsOf } from "../../src/model/rounds.ts";
-import { stepsOf } from "../../src/model/schedule.ts";
-import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../src/model/step-schedule.ts";
+import { InputError } from "../../src/base/errors.ts";
+import { membersOf } from "../../src/model/collective/collective.ts";
+import { type Rounds, roundCount, roundsOf } from "../../src/model/messages/rounds.ts";
+import { stepsOf } from "../../src/model/steps/schedule.ts";
+import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { anySchedule } from "../support/any-schedule.ts";
 import { doubling, make, network, ring, ringAllReduce, ringSteps, row, task } from "../support/hand-made-schedules.ts";
 import {

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { loadKernels } from "../../src/engine/kernels/load.ts";
-import { astraFiles, astraNetwork } from "../../src/export/astra.ts";
-import { forestCapacity } from "../../src/export/forest-capacity.ts";
-import { ns3Topology, simaiTopology } from "../../src/export/ns3.ts";
-import { teCclTopology } from "../../src/export/te-ccl.ts";
-import { readAstraNetwork } from "../../src/import/astra-network.ts";
-import { readForestCapacity } from "../../src/import/forest-capacity.ts";
-import { looksLikeNs3, readNs3 } from "../../src/import/ns3.ts";
-import { readTeCcl } from "../../src/import/te-ccl.ts";
+import { forestCapacity } from "../../src/export/networks/forest-capacity.ts";
+import { ns3Topology, simaiTopology } from "../../src/export/networks/ns3.ts";
+import { teCclTopology } from "../../src/export/networks/te-ccl.ts";
+import { astraFiles, astraNetwork } from "../../src/export/simulators/astra.ts";
+import { readAstraNetwork } from "../../src/import/networks/astra-network.ts";
+import { readForestCapacity } from "../../src/import/networks/forest-capacity.ts";
+import { looksLikeNs3, readNs3 } from "../../src/import/networks/ns3.ts";
+import { readTeCcl } from "../../src/import/networks/te-ccl.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { sentenceOf } from "../import/support.ts";
 import { synthesizeWith, wholeCollective } from "../support/synthesis.ts";
 

@@ -2,11 +2,10 @@ import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openEngine } from "../../src/engine/engine.ts";
-import { exportInMemory } from "../../src/exporters/in-memory.ts";
-import type { Subject } from "../../src/exporters/subject.ts";
-
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { synthesize } from "../../src/pipeline.ts";
+import { exportInMemory } from "../../src/run/export/in-memory.ts";
+import type { Subject } from "../../src/run/export/subject.ts";
+import { synthesize } from "../../src/run/pipeline.ts";
 import { bundle, chromiumPath, launchChromium, serve } from "../support/chromium.ts";
 import { exportedHere } from "./page.ts";
 

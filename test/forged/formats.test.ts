@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { InputError } from "../../src/base/errors.ts";
+import { visible } from "../../src/base/visible.ts";
 import { openEngine } from "../../src/engine/engine.ts";
-import { InputError } from "../../src/errors.ts";
-import { EXPORTERS } from "../../src/exporters/exporters.ts";
-import { exportInMemory, type MadeFile } from "../../src/exporters/in-memory.ts";
-import type { Subject } from "../../src/exporters/subject.ts";
-import { readProgram } from "../../src/import/program.ts";
-import { readTopology } from "../../src/import/recognise.ts";
-import { synthesize } from "../../src/pipeline.ts";
-import { visible } from "../../src/visible.ts";
+import { readTopology } from "../../src/import/networks/recognise.ts";
+import { readProgram } from "../../src/import/programs/program.ts";
+import { EXPORTERS } from "../../src/run/export/exporters.ts";
+import { exportInMemory, type MadeFile } from "../../src/run/export/in-memory.ts";
+import type { Subject } from "../../src/run/export/subject.ts";
+import { synthesize } from "../../src/run/pipeline.ts";
 import { expectInert, expectVisible, HOSTILE, hostileNetwork } from "../support/hostile-names.ts";
 import { elementsOf } from "../support/svg-elements.ts";
 

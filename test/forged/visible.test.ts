@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { aligned, fitted, wrapped } from "../../src/cli/text.ts";
-import { InfeasibleError, InputError, shown } from "../../src/errors.ts";
+import { InfeasibleError, InputError, shown } from "../../src/base/errors.ts";
+import { jsonText, textWidth, visible, visibleLines } from "../../src/base/visible.ts";
+import { aligned, fitted, wrapped } from "../../src/cli/reports/text.ts";
 import { xmlAttribute } from "../../src/export/xml-attribute.ts";
-import { jsonText, textWidth, visible, visibleLines } from "../../src/visible.ts";
-import { csvCell } from "../../src/words/csv-cell.ts";
+import { csvCell } from "../../src/request/words/csv-cell.ts";
 import { expectVisible, HOSTILE } from "../support/hostile-names.ts";
 import { elementsOf } from "../support/svg-elements.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../src/errors.ts";
-import { random } from "../../src/random.ts";
+import { InputError } from "../../src/base/errors.ts";
+import { random } from "../../src/base/random.ts";
 import { changedInput } from "../support/fuzz/changed-input.ts";
 import { type Coverage, fewest, type SearchOptions, search, shortest } from "../support/fuzz/fuzzer.ts";
 import { outcomeOf } from "../support/fuzz/law.ts";

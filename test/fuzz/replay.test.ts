@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { Session } from "node:inspector";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NETWORK_FORMATS } from "../../src/import/network-formats.ts";
+import { NETWORK_FORMATS } from "../../src/import/networks/network-formats.ts";
 import { keptInputs } from "../support/fuzz/corpus.ts";
 import { targetOfFormat } from "../support/fuzz/file-targets.ts";
 import { outcomeOf } from "../support/fuzz/law.ts";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../src/errors.ts";
-import { looksLikeBys } from "../../src/import/bys.ts";
-import { FRAME_BYTES } from "../../src/model/bys-format.ts";
+import { InputError } from "../../src/base/errors.ts";
+import { looksLikeBys } from "../../src/import/schedules/bys.ts";
+import { FRAME_BYTES } from "../../src/model/files/bys-format.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import type { Schedule } from "../../src/model/slot-schedule.ts";
+import type { Schedule } from "../../src/model/slots/slot-schedule.ts";
 import { frameAt, joined, put, put32, putTime, readAll, resealed, text, twice } from "../support/bys-files.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { looksLikeAstraNetwork, looksLikeLogicalDims } from "../../src/import/astra-network.ts";
-import { looksLikeEdgeList } from "../../src/import/edge-list.ts";
-import { looksLikeForestCapacity } from "../../src/import/forest-capacity.ts";
-import { looksLikeIbnetdiscover } from "../../src/import/ibnetdiscover.ts";
-import { looksLikeMscclTools } from "../../src/import/msccl-tools.ts";
-import { looksLikeNs3 } from "../../src/import/ns3.ts";
-import { looksLikeSlurm } from "../../src/import/slurm.ts";
-import { looksLikeSlurmYaml } from "../../src/import/slurm-yaml.ts";
-import { looksLikeTaccl } from "../../src/import/taccl-topology.ts";
-import { looksLikeTeCcl } from "../../src/import/te-ccl.ts";
-import { looksLikeTopograph } from "../../src/import/topograph.ts";
+import { looksLikeAstraNetwork, looksLikeLogicalDims } from "../../src/import/networks/astra-network.ts";
+import { looksLikeEdgeList } from "../../src/import/networks/edge-list.ts";
+import { looksLikeForestCapacity } from "../../src/import/networks/forest-capacity.ts";
+import { looksLikeIbnetdiscover } from "../../src/import/networks/ibnetdiscover/ibnetdiscover.ts";
+import { looksLikeMscclTools } from "../../src/import/networks/msccl-tools.ts";
+import { looksLikeNs3 } from "../../src/import/networks/ns3.ts";
+import { looksLikeSlurm } from "../../src/import/networks/slurm.ts";
+import { looksLikeSlurmYaml } from "../../src/import/networks/slurm-yaml.ts";
+import { looksLikeTaccl } from "../../src/import/networks/taccl-topology.ts";
+import { looksLikeTeCcl } from "../../src/import/networks/te-ccl.ts";
+import { looksLikeTopograph } from "../../src/import/networks/topograph.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 
 const TEXTS: Readonly<Record<string, (text: string) => boolean>> = {

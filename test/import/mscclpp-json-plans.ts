@@ -1,4 +1,4 @@
-import { BUFFER_LETTERS, OPS, type Program, VIA, WAIT_BARRIER } from "../../src/model/program.ts";
+import { BUFFER_LETTERS, OPS, type Program, VIA, WAIT_BARRIER } from "../../src/model/program/program.ts";
 
 /** Plans of our own, as values that a test may change. */
 // biome-ignore lint/suspicious/noExplicitAny: the tests break them in every way

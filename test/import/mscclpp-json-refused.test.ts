@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { looksLikeMscclppJson, programFromPlan, readMscclppJson } from "../../src/import/mscclpp-json.ts";
+import { looksLikeMscclppJson, programFromPlan, readMscclppJson } from "../../src/import/programs/mscclpp-json.ts";
 import {
   allGather,
   local,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../src/errors.ts";
-import { readAlltoallv } from "../../src/import/alltoallv.ts";
+import { InputError } from "../../src/base/errors.ts";
+import { random as draws } from "../../src/base/random.ts";
+import { readAlltoallv } from "../../src/import/collectives/alltoallv.ts";
 import { constructionText } from "../../src/model/direct/construction-text.ts";
 import { sizeOf } from "../../src/model/direct/graph-of.ts";
 import { parseConstruction } from "../../src/model/direct/parse.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { random as draws } from "../../src/random.ts";
 import { pick } from "../support/draws.ts";
 import { mutatedText } from "../support/mutated-text.ts";
 

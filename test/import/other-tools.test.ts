@@ -4,13 +4,13 @@ import {
   looksLikeLogicalDims,
   readAstraNetwork,
   readLogicalDims,
-} from "../../src/import/astra-network.ts";
-import { looksLikeForestCapacity, readForestCapacity } from "../../src/import/forest-capacity.ts";
-import { looksLikeMscclTools, readMscclTools } from "../../src/import/msccl-tools.ts";
-import { looksLikeNs3, readNs3 } from "../../src/import/ns3.ts";
-import { looksLikeTeCcl, readTeCcl } from "../../src/import/te-ccl.ts";
+} from "../../src/import/networks/astra-network.ts";
+import { looksLikeForestCapacity, readForestCapacity } from "../../src/import/networks/forest-capacity.ts";
+import { looksLikeMscclTools, readMscclTools } from "../../src/import/networks/msccl-tools.ts";
+import { looksLikeNs3, readNs3 } from "../../src/import/networks/ns3.ts";
+import { looksLikeTeCcl, readTeCcl } from "../../src/import/networks/te-ccl.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { linkNames, type Topology } from "../../src/model/topology.ts";
+import { linkNames, type Topology } from "../../src/model/topology/topology.ts";
 import { sentenceOf } from "./support.ts";
 
 const GIB = 2 ** 30;

@@ -1,4 +1,4 @@
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/base/errors.ts";
 
 /** Returns whether `read` throws an InputError; fails where it throws another. */
 export function isRefused(read: () => void): boolean {

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Engine } from "../../src/engine/types.ts";
-import { lowerToMsccl } from "../../src/lower/lower.ts";
-import type { NamedCollective } from "../../src/model/collective.ts";
-import { OPS, type Program } from "../../src/model/program.ts";
-import { isTreeFlow, type TreeFlow } from "../../src/model/tree-flow.ts";
-import { synthesize } from "../../src/pipeline.ts";
-import { simulateProgram } from "../../src/simulate/program.ts";
-import { treeFlowClock } from "../../src/simulate/tree-flow.ts";
-import { topology } from "../../src/verbs.ts";
+import { lowerToMsccl } from "../../src/lower/msccl/lower.ts";
+import type { NamedCollective } from "../../src/model/collective/collective.ts";
+import { OPS, type Program } from "../../src/model/program/program.ts";
+import { isTreeFlow, type TreeFlow } from "../../src/model/trees/tree-flow.ts";
+import { synthesize } from "../../src/run/pipeline.ts";
+import { topology } from "../../src/run/verbs.ts";
+import { simulateProgram } from "../../src/simulate/program/program.ts";
+import { treeFlowClock } from "../../src/simulate/trees/tree-flow.ts";
 import { plainEngine } from "../support/lowering-cases.ts";
 
 const GIB = 2 ** 30;

@@ -1,16 +1,21 @@
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../src/errors.ts";
-import { lowerToMsccl } from "../../src/lower/lower.ts";
-import { movesOf } from "../../src/lower/moves-of.ts";
-import { lowerToPlan } from "../../src/lower/plan.ts";
-import { COLLECTIVE_KINDS, type Collective, collective, type NamedCollective } from "../../src/model/collective.ts";
-import { hasMergedSends } from "../../src/model/merged-sends.ts";
-import type { Program } from "../../src/model/program.ts";
-import { routesOf } from "../../src/model/routing.ts";
-import type { StepSchedule } from "../../src/model/step-schedule.ts";
-import { random } from "../../src/random.ts";
-import { verifyProgram } from "../../src/verify/program.ts";
-import { verifySchedule } from "../../src/verify/schedule.ts";
+import { InputError } from "../../src/base/errors.ts";
+import { random } from "../../src/base/random.ts";
+import { movesOf } from "../../src/lower/moves/moves-of.ts";
+import { lowerToMsccl } from "../../src/lower/msccl/lower.ts";
+import { lowerToPlan } from "../../src/lower/mscclpp/plan.ts";
+import {
+  COLLECTIVE_KINDS,
+  type Collective,
+  collective,
+  type NamedCollective,
+} from "../../src/model/collective/collective.ts";
+import type { Program } from "../../src/model/program/program.ts";
+import { routesOf } from "../../src/model/routes/routing.ts";
+import { hasMergedSends } from "../../src/model/steps/merged-sends.ts";
+import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { verifyProgram } from "../../src/verify/program/program.ts";
+import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { everyone } from "../support/everyone.ts";
 import { line, make, network, row } from "../support/hand-made-schedules.ts";
 import { mergedScheduleOf } from "../support/merged-schedules.ts";

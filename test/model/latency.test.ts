@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InfeasibleError } from "../../src/errors.ts";
+import { InfeasibleError } from "../../src/base/errors.ts";
+import { draw } from "../../src/base/random.ts";
 import { farthestPair } from "../../src/model/bounds/latency.ts";
-import { graph } from "../../src/model/graph.ts";
+import { graph } from "../../src/model/graph/graph.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { draw } from "../../src/random.ts";
 import { wholeCollective } from "../support/synthesis.ts";
 
 const NODES = 24;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { switchPlacement } from "../../src/model/bounds/placement.ts";
 import { portsOf } from "../../src/model/bounds/sides.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { nodeCount, type Topology } from "../../src/model/topology.ts";
+import { nodeCount, type Topology } from "../../src/model/topology/topology.ts";
 import { anyTopology } from "../support/any-topology.ts";
 
 /** Returns the set with its switches, each weighed over all links anew. */

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/base/errors.ts";
 import { constructionText } from "../../src/model/direct/construction-text.ts";
-import { degrade } from "../../src/model/modify.ts";
 import { constructionOf, looksLikeConstruction } from "../../src/model/presets/construction.ts";
 import { looksLikePreset, presetTopology } from "../../src/model/presets/preset.ts";
-import { routesOf } from "../../src/model/routing.ts";
-import { linkCount, linkNames, type Topology } from "../../src/model/topology.ts";
-import { isTranslationInvariant } from "../../src/model/translation.ts";
+import { routesOf } from "../../src/model/routes/routing.ts";
+import { isTranslationInvariant } from "../../src/model/symmetry/translation.ts";
+import { degrade } from "../../src/model/topology/modify.ts";
+import { linkCount, linkNames, type Topology } from "../../src/model/topology/topology.ts";
 
 describe("constructions as presets", () => {
   it.each([

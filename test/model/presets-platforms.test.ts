@@ -1,9 +1,16 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { unreachablePair } from "../../src/model/modify.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { inLinks, linkCount, linkNames, outLinks, switchCount, type Topology } from "../../src/model/topology.ts";
+import { unreachablePair } from "../../src/model/topology/modify.ts";
+import {
+  inLinks,
+  linkCount,
+  linkNames,
+  outLinks,
+  switchCount,
+  type Topology,
+} from "../../src/model/topology/topology.ts";
 
 // published platform facts beside the project; these cases are skipped, and say so, where the folder is absent
 const DATA = new URL("../../../shared/data/", import.meta.url);

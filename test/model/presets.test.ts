@@ -1,9 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../src/errors.ts";
-import { unreachablePair } from "../../src/model/modify.ts";
+import { InputError } from "../../src/base/errors.ts";
 import { looksLikePreset, PRESETS, presetTopology } from "../../src/model/presets/preset.ts";
-import { inLinks, linkCount, linkNames, outLinks, switchCount, type Topology } from "../../src/model/topology.ts";
+import { unreachablePair } from "../../src/model/topology/modify.ts";
+import {
+  inLinks,
+  linkCount,
+  linkNames,
+  outLinks,
+  switchCount,
+  type Topology,
+} from "../../src/model/topology/topology.ts";
 
 const outDegrees = (topology: Topology): number[] => {
   const { offset } = outLinks(topology);

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { demandOf, npuDemands } from "../../src/model/bounds/demand.ts";
 import { crossingBandwidth, markSet, portsOf, sidesOf } from "../../src/model/bounds/sides.ts";
 import { bordersOf, dimensionOf, leastBorders, prefixDemands, steepest } from "../../src/model/bounds/slabs.ts";
-import { COLLECTIVE_KINDS, collective } from "../../src/model/collective.ts";
+import { COLLECTIVE_KINDS, collective } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { nodeCount, type Topology } from "../../src/model/topology.ts";
+import { nodeCount, type Topology } from "../../src/model/topology/topology.ts";
 import { anyTopology } from "../support/any-topology.ts";
 
 const shapes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 3 });

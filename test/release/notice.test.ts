@@ -30,7 +30,7 @@ describe("NOTICE", () => {
     expect(NOTICE).not.toMatch(/^axe-core \d/m);
   });
   it("leaves our own modules out, and names those who add code of their own to a bundle", () => {
-    expect(names([at("src/errors.ts"), "\0rolldown/runtime.js", "\0vite/preload-helper.js"])).toEqual([
+    expect(names([at("src/base/errors.ts"), "\0rolldown/runtime.js", "\0vite/preload-helper.js"])).toEqual([
       "rolldown",
       "vite",
     ]);

@@ -1,11 +1,11 @@
 import fc from "fast-check";
-import type { Collective } from "../../src/model/collective.ts";
-import { rational } from "../../src/model/rational.ts";
-import { type RouteSet, routeTimes } from "../../src/model/routes.ts";
-import type { StepSchedule } from "../../src/model/step-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
-import { random } from "../../src/random.ts";
+import { random } from "../../src/base/random.ts";
+import type { Collective } from "../../src/model/collective/collective.ts";
+import { rational } from "../../src/model/numbers/rational.ts";
+import { type RouteSet, routeTimes } from "../../src/model/routes/routes.ts";
+import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 
 /** What a generated plan may contain. */
 export interface PlanLimits {

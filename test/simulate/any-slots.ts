@@ -1,11 +1,11 @@
 import fc from "fast-check";
-import { type Collective, collective } from "../../src/model/collective.ts";
-import { routesOf } from "../../src/model/routing.ts";
-import { portsOf, type SlotSchedule } from "../../src/model/slot-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
-import { translatedSchedule } from "../../src/model/translated-rows.ts";
-import { type Random, random, shuffle } from "../../src/random.ts";
+import { type Random, random, shuffle } from "../../src/base/random.ts";
+import { type Collective, collective } from "../../src/model/collective/collective.ts";
+import { routesOf } from "../../src/model/routes/routing.ts";
+import { portsOf, type SlotSchedule } from "../../src/model/slots/slot-schedule.ts";
+import { translatedSchedule } from "../../src/model/symmetry/translated-rows.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { type Cayley, npusOf, opposite, sum } from "../support/cayley.ts";
 import { everyone } from "../support/everyone.ts";
 import { greedyArrivals } from "../support/greedy-slots.ts";

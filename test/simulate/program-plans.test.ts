@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { readProgram } from "../../src/import/program.ts";
+import { readProgram } from "../../src/import/programs/program.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import type { Via } from "../../src/model/program.ts";
-import { WAIT_BARRIER, WAIT_EVENT } from "../../src/model/program.ts";
-import type { Instruction, ProgramBuilder } from "../../src/model/program-builder.ts";
-import { simulateProgram } from "../../src/simulate/program.ts";
+import type { Via } from "../../src/model/program/program.ts";
+import { WAIT_BARRIER, WAIT_EVENT } from "../../src/model/program/program.ts";
+import type { Instruction, ProgramBuilder } from "../../src/model/program/program-builder.ts";
+import { simulateProgram } from "../../src/simulate/program/program.ts";
 import { input, line, output, packet, star, written } from "../support/program-sim.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 

@@ -1,6 +1,6 @@
-import { outLinks, type Topology } from "../../src/model/topology.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
-import type { Message } from "../../src/simulate/reference.ts";
+import { outLinks, type Topology } from "../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
+import type { Message } from "../../src/simulate/steps/reference.ts";
 
 /** The small networks and message patterns of the reference cases. */
 

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Placement } from "../../src/model/collective.ts";
-import { routeTimes } from "../../src/model/routes.ts";
-import { makespanPs, type StepSchedule } from "../../src/model/step-schedule.ts";
-import { simulateSchedule } from "../../src/simulate/replay.ts";
+import type { Placement } from "../../src/model/collective/collective.ts";
+import { routeTimes } from "../../src/model/routes/routes.ts";
+import { makespanPs, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import type { Simulation, Switching } from "../../src/simulate/simulation.ts";
+import { simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { make, network, row, task } from "../support/hand-made-schedules.ts";
 import { mergedSchedule } from "../support/merged-schedules.ts";
 import { anyPlan } from "./any-plan.ts";

@@ -1,20 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/base/errors.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { expandSlots } from "../../src/model/slot-expansion.ts";
+import { expandSlots } from "../../src/model/slots/slot-expansion.ts";
 import {
   type ArrivalLog,
   type SlotSchedule,
   slotMakespanPs,
   slotTransferCount,
-} from "../../src/model/slot-schedule.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
-import { simulateSchedule } from "../../src/simulate/replay.ts";
+} from "../../src/model/slots/slot-schedule.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { simulate } from "../../src/simulate/simulate.ts";
-import { simulateSlots } from "../../src/simulate/slot-simulation.ts";
-import type { Streams } from "../../src/simulate/slot-streams.ts";
-import { windowFor } from "../../src/simulate/slot-window.ts";
+import { simulateSlots } from "../../src/simulate/slots/slot-simulation.ts";
+import type { Streams } from "../../src/simulate/slots/slot-streams.ts";
+import { windowFor } from "../../src/simulate/slots/slot-window.ts";
+import { simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { anyCayley } from "../support/cayley.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
 import { ROOTLESS, SLOT_KINDS } from "../support/slot-passes.ts";

@@ -1,10 +1,10 @@
-import type { NamedCollective } from "../../src/model/collective.ts";
+import type { Random } from "../../src/base/random.ts";
+import type { NamedCollective } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import type { NodeTraits, Topology } from "../../src/model/topology.ts";
-import type { TreeFlow } from "../../src/model/tree-flow.ts";
-import { fittingBandwidth } from "../../src/model/tree-loads.ts";
-import { trafficOf } from "../../src/model/tree-multicast.ts";
-import type { Random } from "../../src/random.ts";
+import type { NodeTraits, Topology } from "../../src/model/topology/topology.ts";
+import type { TreeFlow } from "../../src/model/trees/tree-flow.ts";
+import { fittingBandwidth } from "../../src/model/trees/tree-loads.ts";
+import { trafficOf } from "../../src/model/trees/tree-multicast.ts";
 import { type FlowShape, grownFlow } from "./tree-flows.ts";
 
 /** Networks and flows with switches that duplicate and sum. */

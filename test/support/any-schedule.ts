@@ -1,9 +1,9 @@
 import fc from "fast-check";
-import { COLLECTIVE_KINDS, type Collective, collective } from "../../src/model/collective.ts";
-import { rational } from "../../src/model/rational.ts";
-import type { RouteSet } from "../../src/model/routes.ts";
-import { indexColumn, type StepSchedule } from "../../src/model/step-schedule.ts";
-import { linkCount, outLinks, type Topology } from "../../src/model/topology.ts";
+import { COLLECTIVE_KINDS, type Collective, collective } from "../../src/model/collective/collective.ts";
+import { rational } from "../../src/model/numbers/rational.ts";
+import type { RouteSet } from "../../src/model/routes/routes.ts";
+import { indexColumn, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { linkCount, outLinks, type Topology } from "../../src/model/topology/topology.ts";
 import { anyTopology } from "./any-topology.ts";
 
 /** Returns routes: every link between NPUs, and every pair of links over one switch with odd shares. */

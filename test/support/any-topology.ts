@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { Topology } from "../../src/model/topology.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 
 /** Generates networks of 1 to 6 NPUs and 0 to 3 switches with odd names, mixed figures and parallel links; any wiring. */
 export const anyTopology = (): fc.Arbitrary<Topology> =>

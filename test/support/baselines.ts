@@ -1,7 +1,11 @@
-import { type Collective, collective as collectiveOf, type NamedCollective } from "../../src/model/collective.ts";
+import {
+  type Collective,
+  collective as collectiveOf,
+  type NamedCollective,
+} from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import type { StepSchedule } from "../../src/model/step-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
+import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 import { synthesizerNamed } from "../../src/synthesize/catalog.ts";
 import type { SynthesisRequest } from "../../src/synthesize/synthesizer.ts";
 

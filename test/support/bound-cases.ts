@@ -1,10 +1,10 @@
-import { type Bound, boundOf, limitOf } from "../../src/model/bounds.ts";
-import type { Collective, NamedCollective } from "../../src/model/collective.ts";
+import { type Bound, boundOf, limitOf } from "../../src/model/bounds/bounds.ts";
+import type { Collective, NamedCollective } from "../../src/model/collective/collective.ts";
+import { toNumber } from "../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { toNumber } from "../../src/model/rational.ts";
-import { routeTimes } from "../../src/model/routes.ts";
-import { routesOf, type SwitchDegree } from "../../src/model/routing.ts";
-import type { Topology } from "../../src/model/topology.ts";
+import { routeTimes } from "../../src/model/routes/routes.ts";
+import { routesOf, type SwitchDegree } from "../../src/model/routes/routing.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 import { wholeCollective } from "./synthesis.ts";
 
 export const network = (t: Topology | string): Topology => (typeof t === "string" ? presetTopology(t) : t);

@@ -1,13 +1,13 @@
 import fc from "fast-check";
+import { random } from "../../src/base/random.ts";
 import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
-import type { NamedCollective } from "../../src/model/collective.ts";
+import type { NamedCollective } from "../../src/model/collective/collective.ts";
 import { arcSources, type Digraph, networkOf } from "../../src/model/direct/digraph.ts";
 import { graphOf } from "../../src/model/direct/graph-of.ts";
 import { parseConstruction } from "../../src/model/direct/parse.ts";
-import { add, type Rational, rational } from "../../src/model/rational.ts";
-import type { Schedule } from "../../src/model/slot-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import { random } from "../../src/random.ts";
+import { add, type Rational, rational } from "../../src/model/numbers/rational.ts";
+import type { Schedule } from "../../src/model/slots/slot-schedule.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 import { bfb } from "../../src/synthesize/bfb/bfb.ts";
 import type { Balancer } from "../../src/synthesize/bfb/broadcast.ts";
 import type { Synthesis } from "../../src/synthesize/synthesizer.ts";

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import { scheduleBysParts } from "../../src/export/bys.ts";
-import { bytesSource, readBys } from "../../src/import/bys.ts";
-import { ENDS, FRAME_BYTES, PREFIX_BYTES } from "../../src/model/bys-format.ts";
-import { crc32 } from "../../src/model/checksum.ts";
-import type { Schedule, SlotSchedule } from "../../src/model/slot-schedule.ts";
+import { scheduleBysParts } from "../../src/export/schedules/bys.ts";
+import { bytesSource, readBys } from "../../src/import/schedules/bys.ts";
+import { ENDS, FRAME_BYTES, PREFIX_BYTES } from "../../src/model/files/bys-format.ts";
+import { crc32 } from "../../src/model/files/checksum.ts";
+import type { Schedule, SlotSchedule } from "../../src/model/slots/slot-schedule.ts";
 
 /** `.bys` files in memory: made, read, and changed in ways that a writer would not. */
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import type { Topology } from "../../src/model/topology.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
-import { shuffle } from "../../src/random.ts";
+import { shuffle } from "../../src/base/random.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 
 /** A network that looks the same from every NPU: everyone has links from those at the same offsets, repeats allowed. */
 export interface Cayley {

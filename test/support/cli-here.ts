@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect } from "vitest";
+import { visible } from "../../src/base/visible.ts";
 import { failureJson, failureLines, failureOf } from "../../src/cli/failure.ts";
 import { readCommandLine } from "../../src/cli/program.ts";
 import { COMMANDS } from "../../src/cli/protocol.ts";
-import { styleOf } from "../../src/cli/style.ts";
-import { visible } from "../../src/visible.ts";
+import { styleOf } from "../../src/cli/reports/style.ts";
 import type { Ran } from "./cli.ts";
 
 /**

@@ -1,7 +1,7 @@
-import { commSchedule } from "../../src/model/comm-builder.ts";
-import type { CommSchedule } from "../../src/model/comm-schedule.ts";
+import { commSchedule } from "../../src/model/comm/builder.ts";
+import type { CommSchedule } from "../../src/model/comm/schedule.ts";
 import { arcSources, type Digraph } from "../../src/model/direct/digraph.ts";
-import { type Rational, rational } from "../../src/model/rational.ts";
+import { type Rational, rational } from "../../src/model/numbers/rational.ts";
 
 /** What playing an all-gather part by part, step by step, gave. */
 export interface Played {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { Topology } from "../../src/model/topology.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 
 const BANDWIDTHS = [12.5e9, 25e9, 50e9, 50e9, 75e9, 300e9];
 const LATENCIES = [0, 500_000, 500_000, 700_000, 2_500_000];

@@ -1,4 +1,4 @@
-import type { Random } from "../../src/random.ts";
+import type { Random } from "../../src/base/random.ts";
 
 export const pick = <T>(list: readonly T[], draws: Random): T => list[draws.below(list.length)] as T;
 

@@ -1,4 +1,4 @@
-import { type Random, random } from "../../src/random.ts";
+import { type Random, random } from "../../src/base/random.ts";
 import type { Packing, RatedNetwork } from "../../src/synthesize/forestcoll/optimum.ts";
 import { pick, shuffle } from "./draws.ts";
 

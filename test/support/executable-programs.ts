@@ -6,8 +6,8 @@ import {
   WAIT_BARRIER,
   WAIT_EVENT,
   WAIT_INSTRUCTION,
-} from "../../src/model/program.ts";
-import { type Operand, type ProgramBuilder, programBuilder } from "../../src/model/program-builder.ts";
+} from "../../src/model/program/program.ts";
+import { type Operand, type ProgramBuilder, programBuilder } from "../../src/model/program/program-builder.ts";
 import { programHeader } from "./program-header.ts";
 
 /** Small programs, written down from what a textbook says of each algorithm. */

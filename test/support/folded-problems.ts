@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
+import { random } from "../../src/base/random.ts";
 import type { MatchProblem } from "../../src/engine/kernels/kernels.ts";
-import { automorphismsOf } from "../../src/model/automorphisms.ts";
-import { random } from "../../src/random.ts";
+import { automorphismsOf } from "../../src/model/symmetry/automorphisms.ts";
 import { pick, shuffle } from "./draws.ts";
 import { allGather, networkOf, type Route } from "./networks.ts";
 

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
-import { networkSymmetry } from "../../src/model/network-symmetry.ts";
-import { type Rational, rational } from "../../src/model/rational.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import type { NetworkSymmetry } from "../../src/model/tree-flow.ts";
+import { type Rational, rational } from "../../src/model/numbers/rational.ts";
+import { networkSymmetry } from "../../src/model/symmetry/network-symmetry.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import type { NetworkSymmetry } from "../../src/model/trees/tree-flow.ts";
 import type { SymmetricForest } from "../../src/synthesize/forestcoll/orbits.ts";
 import { rateOfTopology } from "./rate-problems.ts";
 import { elementsOf } from "./symmetry-oracle.ts";

@@ -1,4 +1,4 @@
-import type { Random } from "../../src/random.ts";
+import type { Random } from "../../src/base/random.ts";
 
 /** Numbers that no column expects. */
 const ODD = [-1, 0, 1, 2, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, 2 ** 53, -(2 ** 53)];

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, it } from "vitest";
 import type { Kernels } from "../../src/engine/kernels/kernels.ts";
-import type { TopologyOptions } from "../../src/import/topology-options.ts";
-import { linkCount, linkNames, switchCount, type Topology } from "../../src/model/topology.ts";
-import { verifySchedule } from "../../src/verify/schedule.ts";
+import type { TopologyOptions } from "../../src/import/networks/topology-options.ts";
+import { linkCount, linkNames, switchCount, type Topology } from "../../src/model/topology/topology.ts";
+import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { availableKernels } from "./backends.ts";
 import { sharedFiles, sharedText } from "./shared-data.ts";
 import { synthesizeWith, wholeCollective } from "./synthesis.ts";

@@ -1,10 +1,10 @@
-import { type Collective, collective } from "../../src/model/collective.ts";
-import { type RouteSet, routeTimes } from "../../src/model/routes.ts";
-import { routesOf } from "../../src/model/routing.ts";
-import type { SlotSchedule } from "../../src/model/slot-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import { translatedSchedule } from "../../src/model/translated-rows.ts";
-import { type Random, random } from "../../src/random.ts";
+import { type Random, random } from "../../src/base/random.ts";
+import { type Collective, collective } from "../../src/model/collective/collective.ts";
+import { type RouteSet, routeTimes } from "../../src/model/routes/routes.ts";
+import { routesOf } from "../../src/model/routes/routing.ts";
+import type { SlotSchedule } from "../../src/model/slots/slot-schedule.ts";
+import { translatedSchedule } from "../../src/model/symmetry/translated-rows.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 import { everyone } from "./everyone.ts";
 import { PASSES, type RootlessKind } from "./slot-passes.ts";
 import { type Arrival, slotScheduleOf } from "./slot-schedules.ts";

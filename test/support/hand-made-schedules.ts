@@ -1,8 +1,8 @@
-import { type Collective, collective, type NamedCollective } from "../../src/model/collective.ts";
-import { rational } from "../../src/model/rational.ts";
-import type { StepSchedule } from "../../src/model/step-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
+import { type Collective, collective, type NamedCollective } from "../../src/model/collective/collective.ts";
+import { rational } from "../../src/model/numbers/rational.ts";
+import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { everyone } from "./everyone.ts";
 import { type Row, routeSet, scheduleOfRows, type WrittenRoute } from "./schedule-rows.ts";
 

@@ -1,5 +1,5 @@
-import { rational } from "../../src/model/rational.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
+import { rational } from "../../src/model/numbers/rational.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { everyone } from "./everyone.ts";
 import { network, ring, star, task } from "./hand-made-schedules.ts";
 import type { PlainFlow, PlainTree } from "./plain-trees.ts";

@@ -1,7 +1,7 @@
 /// <reference lib="es2024.arraybuffer" />
 /// <reference lib="es2024.sharedmemory" />
 import { types } from "node:util";
-import type { Random } from "../../src/random.ts";
+import type { Random } from "../../src/base/random.ts";
 
 export type Column = Int32Array | Uint32Array | Float64Array | Uint8Array | Uint16Array;
 

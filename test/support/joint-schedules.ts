@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import type { Kernels } from "../../src/engine/kernels/kernels.ts";
 import type { Engine } from "../../src/engine/types.ts";
-import { COLLECTIVE_KINDS, hasRoot } from "../../src/model/collective.ts";
-import { type JointSchedule, tenantSchedule } from "../../src/model/joint-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
+import { COLLECTIVE_KINDS, hasRoot } from "../../src/model/collective/collective.ts";
+import { type JointSchedule, tenantSchedule } from "../../src/model/joint/joint-schedule.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 import { connectedTopology } from "./connected-topology.ts";
 import { judge, messagesAmong } from "./schedule-oracle.ts";
 import { rowsOf } from "./schedule-rows.ts";

@@ -1,7 +1,7 @@
-import { InputError } from "../../src/errors.ts";
-import { lowerToMsccl } from "../../src/lower/lower.ts";
-import { lowerToPlan } from "../../src/lower/plan.ts";
-import type { Program } from "../../src/model/program.ts";
+import { InputError } from "../../src/base/errors.ts";
+import { lowerToMsccl } from "../../src/lower/msccl/lower.ts";
+import { lowerToPlan } from "../../src/lower/mscclpp/plan.ts";
+import type { Program } from "../../src/model/program/program.ts";
 import { type LoweringCase, plainEngine, STEP_CASES, scheduleOf, TREE_CASES, titleOf } from "./lowering-cases.ts";
 import type { NamedProgram } from "./program-campaign.ts";
 

@@ -1,11 +1,11 @@
 import { openEngine } from "../../src/engine/engine.ts";
 import type { Engine } from "../../src/engine/types.ts";
-import { COLLECTIVE_KINDS, type CollectiveKind, type NamedCollective } from "../../src/model/collective.ts";
-import { withoutPhases } from "../../src/model/schedule.ts";
-import type { Schedule } from "../../src/model/slot-schedule.ts";
-import type { TreeFlow } from "../../src/model/tree-flow.ts";
-import { synthesize } from "../../src/pipeline.ts";
-import { topology } from "../../src/verbs.ts";
+import { COLLECTIVE_KINDS, type CollectiveKind, type NamedCollective } from "../../src/model/collective/collective.ts";
+import type { Schedule } from "../../src/model/slots/slot-schedule.ts";
+import { withoutPhases } from "../../src/model/steps/schedule.ts";
+import type { TreeFlow } from "../../src/model/trees/tree-flow.ts";
+import { synthesize } from "../../src/run/pipeline.ts";
+import { topology } from "../../src/run/verbs.ts";
 
 /** What is synthesized to be lowered. */
 export interface LoweringCase {

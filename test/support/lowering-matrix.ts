@@ -1,14 +1,14 @@
+import { InfeasibleError, InputError } from "../../src/base/errors.ts";
 import type { Engine } from "../../src/engine/types.ts";
-import { InfeasibleError, InputError } from "../../src/errors.ts";
 import { executeProgram } from "../../src/execute/execute.ts";
-import { readProgram } from "../../src/import/program.ts";
-import type { NamedCollective } from "../../src/model/collective.ts";
+import { readProgram } from "../../src/import/programs/program.ts";
+import type { NamedCollective } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import type { RuntimeName } from "../../src/model/runtimes.ts";
-import { type SynthesizeResult, synthesize } from "../../src/pipeline.ts";
-import { limitViolations, type ProgramOptions, programOf } from "../../src/programs.ts";
+import type { RuntimeName } from "../../src/model/program/runtimes.ts";
+import { type SynthesizeResult, synthesize } from "../../src/run/pipeline.ts";
+import { limitViolations, type ProgramOptions, programOf } from "../../src/run/programs/programs.ts";
 import { ALGORITHMS, algorithmNamed, isPhaseMaker } from "../../src/synthesize/catalog.ts";
-import { verifyProgram } from "../../src/verify/program.ts";
+import { verifyProgram } from "../../src/verify/program/program.ts";
 import { placementsOf } from "./program-campaign.ts";
 
 /** A schedule to be lowered. */

@@ -1,8 +1,8 @@
-import { type Collective, membersOf } from "../../src/model/collective.ts";
-import { type RouteSet, reversedRoutes, routeTimes } from "../../src/model/routes.ts";
-import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../src/model/step-schedule.ts";
-import { reversed, type Topology } from "../../src/model/topology.ts";
-import { type Random, random } from "../../src/random.ts";
+import { type Random, random } from "../../src/base/random.ts";
+import { type Collective, membersOf } from "../../src/model/collective/collective.ts";
+import { type RouteSet, reversedRoutes, routeTimes } from "../../src/model/routes/routes.ts";
+import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { reversed, type Topology } from "../../src/model/topology/topology.ts";
 import { shuffle } from "./draws.ts";
 import { inOrder, type Row, scheduleOfRows } from "./schedule-rows.ts";
 import { simpleCollective, simpleRoutes, simpleTopology } from "./simple-schedules.ts";

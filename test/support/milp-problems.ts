@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
+import { random } from "../../src/base/random.ts";
 import type { LpRows } from "../../src/engine/milp/lp.ts";
 import type { MilpProblem } from "../../src/engine/milp/milp.ts";
 import { isPoint, objectiveOf } from "../../src/engine/milp/point.ts";
-import { random } from "../../src/random.ts";
 
 /** A row as [lower, dense coefficients, upper]. */
 export type DenseRow = readonly [number, readonly number[], number];

@@ -1,12 +1,12 @@
 import fc from "fast-check";
-import { INPUT, OUTPUT, type Program, SCRATCH, WAIT_INSTRUCTION } from "../../src/model/program.ts";
+import { INPUT, OUTPUT, type Program, SCRATCH, WAIT_INSTRUCTION } from "../../src/model/program/program.ts";
 import {
   type Operand,
   type ProgramBuilder,
   type ProgramHeader,
   programBuilder,
   type Wait,
-} from "../../src/model/program-builder.ts";
+} from "../../src/model/program/program-builder.ts";
 import { programHeader } from "./program-header.ts";
 
 /** Returns what a program for MSCCL says of itself, with some values. */

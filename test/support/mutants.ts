@@ -1,5 +1,5 @@
-import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../src/model/step-schedule.ts";
-import type { Random } from "../../src/random.ts";
+import type { Random } from "../../src/base/random.ts";
+import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { pick } from "./draws.ts";
 import { type Row, rowsOf, scheduleOfRows } from "./schedule-rows.ts";
 

@@ -1,4 +1,4 @@
-import type { Random } from "../../src/random.ts";
+import type { Random } from "../../src/base/random.ts";
 import { changedText } from "./changed-text.ts";
 import { garbled } from "./garbled.ts";
 

@@ -1,5 +1,5 @@
-import { type Collective, membersOf } from "../../src/model/collective.ts";
-import { linksOfRoute, type RouteSet } from "../../src/model/routes.ts";
+import { type Collective, membersOf } from "../../src/model/collective/collective.ts";
+import { linksOfRoute, type RouteSet } from "../../src/model/routes/routes.ts";
 
 /**
  * Returns the least makespan, in units, of any schedule in the link-busy model, by breadth-first search over all states;

@@ -1,6 +1,6 @@
-import type { LineAlgorithm, LineKind, NetworkDimension } from "../../src/model/dimensions.ts";
+import type { LineAlgorithm, LineKind, NetworkDimension } from "../../src/model/dimensions/dimensions.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import type { Topology } from "../../src/model/topology.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 
 /** A network with its dimensions, written down by hand. */
 export interface PhaseNetwork {

@@ -1,5 +1,5 @@
-import type { NetworkDimension } from "../../src/model/dimensions.ts";
-import { PHASE_REDUCE_SCATTER } from "../../src/model/phase-schedule.ts";
+import type { NetworkDimension } from "../../src/model/dimensions/dimensions.ts";
+import { PHASE_REDUCE_SCATTER } from "../../src/model/phases/phase-schedule.ts";
 import { type PhaseRow, type PlainPhases, phaseCost } from "./phase-schedules.ts";
 
 /** Blocks that an NPU holds of a chunk, each with the NPUs whose contributions are in it. */

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
-import { type Collective, collective, type NamedCollective } from "../../src/model/collective.ts";
+import { type Collective, collective, type NamedCollective } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import type { Topology } from "../../src/model/topology.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 import type { PhaseRequest } from "../../src/synthesize/phase-maker.ts";
 import { type PhaseProblem, phaseProblem } from "../../src/synthesize/themis/problem.ts";
 import { everyone } from "./everyone.ts";

@@ -1,9 +1,9 @@
-import { collective, type NamedCollective } from "../../src/model/collective.ts";
-import type { LineAlgorithm, NetworkDimension } from "../../src/model/dimensions.ts";
-import { PHASE_ALL_GATHER, PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../../src/model/phase-schedule.ts";
-import { multiply, rational, toNumber } from "../../src/model/rational.ts";
-import { indexColumn } from "../../src/model/step-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
+import { collective, type NamedCollective } from "../../src/model/collective/collective.ts";
+import type { LineAlgorithm, NetworkDimension } from "../../src/model/dimensions/dimensions.ts";
+import { multiply, rational, toNumber } from "../../src/model/numbers/rational.ts";
+import { PHASE_ALL_GATHER, PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../../src/model/phases/phase-schedule.ts";
+import { indexColumn } from "../../src/model/steps/step-schedule.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 import { everyone } from "./everyone.ts";
 
 /** A phase as a row. */

@@ -1,5 +1,5 @@
-import { OPS, type Program, VIA, WAIT_INSTRUCTION } from "../../src/model/program.ts";
-import { type Block, type Operand, programBuilder } from "../../src/model/program-builder.ts";
+import { OPS, type Program, VIA, WAIT_INSTRUCTION } from "../../src/model/program/program.ts";
+import { type Block, type Operand, programBuilder } from "../../src/model/program/program-builder.ts";
 
 /** A wait for another instruction, as the instruction itself, or for an event or barrier by number. */
 export interface PlainWait {

@@ -1,7 +1,7 @@
-import type { Collective } from "../../src/model/collective.ts";
-import type { Rational } from "../../src/model/rational.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import type { Certificate, NetworkSymmetry, TreeFlow } from "../../src/model/tree-flow.ts";
+import type { Collective } from "../../src/model/collective/collective.ts";
+import type { Rational } from "../../src/model/numbers/rational.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import type { Certificate, NetworkSymmetry, TreeFlow } from "../../src/model/trees/tree-flow.ts";
 import { forestOf } from "./tree-flows.ts";
 
 /** Tree flows as lists of lists, for writing and changing them by hand. */

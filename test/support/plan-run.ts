@@ -1,6 +1,6 @@
-import type { NamedCollective } from "../../src/model/collective.ts";
-import { INPUT, OPS, OUTPUT, type Program, rankOfBlocks } from "../../src/model/program.ts";
-import type { Random } from "../../src/random.ts";
+import type { Random } from "../../src/base/random.ts";
+import type { NamedCollective } from "../../src/model/collective/collective.ts";
+import { INPUT, OPS, OUTPUT, type Program, rankOfBlocks } from "../../src/model/program/program.ts";
 import { pick, shuffle } from "./draws.ts";
 
 /** What is wrong with a run, or null. */
@@ -10,7 +10,7 @@ export type Complaint = string | null;
 type Memory = (number | undefined)[];
 
 /**
- * Runs a plan of MSCCL++ on numbers, one for a chunk, as src/model/program.ts says that it runs: thread blocks in any order,
+ * Runs a plan of MSCCL++ on numbers, one for a chunk, as src/model/program/program.ts says that it runs: thread blocks in any order,
  * instructions between two meetings of a block's threads in any order, events that count. Returns the first complaint: a read of
  * what nobody wrote, a place outside of its buffer, blocks that wait for ever, a wrong result. Knows no packets.
  */

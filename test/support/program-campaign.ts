@@ -1,10 +1,10 @@
+import { type Random, random } from "../../src/base/random.ts";
 import type { Room } from "../../src/execute/connections.ts";
 import { executeProgram } from "../../src/execute/execute.ts";
 import type { CallPlacement } from "../../src/execute/layout.ts";
 import { RANDOM_ORDER } from "../../src/execute/order.ts";
-import type { Program } from "../../src/model/program.ts";
-import { type Random, random } from "../../src/random.ts";
-import { verifyProgram } from "../../src/verify/program.ts";
+import type { Program } from "../../src/model/program/program.ts";
+import { verifyProgram } from "../../src/verify/program/program.ts";
 import { pick } from "./draws.ts";
 import { mutantsOf } from "./program-mutants.ts";
 import { someOrder } from "./some-order.ts";

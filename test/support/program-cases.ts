@@ -6,13 +6,13 @@ import {
   WAIT_BARRIER,
   WAIT_EVENT,
   WAIT_INSTRUCTION,
-} from "../../src/model/program.ts";
+} from "../../src/model/program/program.ts";
 import {
   type Operand,
   type ProgramBuilder,
   type ProgramHeader,
   programBuilder,
-} from "../../src/model/program-builder.ts";
+} from "../../src/model/program/program-builder.ts";
 import { programHeader } from "./program-header.ts";
 
 /** Correct programs in which blocks depend on each other in every way that there is. */

@@ -1,4 +1,4 @@
-import { INPUT, OUTPUT, type Program, SCRATCH } from "../../src/model/program.ts";
+import { INPUT, OUTPUT, type Program, SCRATCH } from "../../src/model/program/program.ts";
 
 /**
  * What collectives are, said a second time for tests, in the plainest way: where chunks lie, what is given, what is due.

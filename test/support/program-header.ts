@@ -1,5 +1,5 @@
-import type { Program } from "../../src/model/program.ts";
-import type { ProgramHeader } from "../../src/model/program-builder.ts";
+import type { Program } from "../../src/model/program/program.ts";
+import type { ProgramHeader } from "../../src/model/program/program-builder.ts";
 
 /** Returns what a program says of itself: in place, buffers of `loopChunks` chunks, no scratch, and what `more` says otherwise. */
 export const programHeader = (

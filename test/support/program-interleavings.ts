@@ -1,5 +1,5 @@
-import { OPS, type Program, WAIT_BARRIER, WAIT_EVENT, WAIT_INSTRUCTION } from "../../src/model/program.ts";
-import { draw, random } from "../../src/random.ts";
+import { draw, random } from "../../src/base/random.ts";
+import { OPS, type Program, WAIT_BARRIER, WAIT_EVENT, WAIT_INSTRUCTION } from "../../src/model/program/program.ts";
 import { dueOf, givenOf, placeOf } from "./program-definition.ts";
 
 /** How one interleaving went. */

@@ -1,6 +1,6 @@
-import { type Program, SCRATCH, WAIT_INSTRUCTION } from "../../src/model/program.ts";
-import type { Operand } from "../../src/model/program-builder.ts";
-import type { Random } from "../../src/random.ts";
+import type { Random } from "../../src/base/random.ts";
+import { type Program, SCRATCH, WAIT_INSTRUCTION } from "../../src/model/program/program.ts";
+import type { Operand } from "../../src/model/program/program-builder.ts";
 import { pick } from "./draws.ts";
 import {
   type PlainBlock,

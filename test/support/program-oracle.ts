@@ -1,5 +1,5 @@
-import { INPUT, OPS, OUTPUT, type Program, SCRATCH, WAIT_INSTRUCTION } from "../../src/model/program.ts";
-import type { Random } from "../../src/random.ts";
+import type { Random } from "../../src/base/random.ts";
+import { INPUT, OPS, OUTPUT, type Program, SCRATCH, WAIT_INSTRUCTION } from "../../src/model/program/program.ts";
 import { holds } from "./lowering-cases.ts";
 
 /** What the random interleavings of an msccl program are run with. */

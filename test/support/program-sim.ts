@@ -1,12 +1,12 @@
-import { INPUT, OUTPUT, type Program, SCRATCH } from "../../src/model/program.ts";
+import { INPUT, OUTPUT, type Program, SCRATCH } from "../../src/model/program/program.ts";
 import {
   type Operand,
   type ProgramBuilder,
   type ProgramHeader,
   programBuilder,
-} from "../../src/model/program-builder.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
+} from "../../src/model/program/program-builder.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 
 /** Small programs and networks whose times are worked out by hand. Bandwidths of 1 GB/s: a byte takes 1,000 ps. */
 export const GB = 1e9;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../src/errors.ts";
-import { roundCount, roundsOf } from "../../src/model/rounds.ts";
-import { stepsOf } from "../../src/model/schedule.ts";
-import { OP_COPY, type StepSchedule } from "../../src/model/step-schedule.ts";
+import { InputError } from "../../src/base/errors.ts";
+import { roundCount, roundsOf } from "../../src/model/messages/rounds.ts";
+import { stepsOf } from "../../src/model/steps/schedule.ts";
+import { OP_COPY, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { make, ring, ringAllReduce, task } from "./hand-made-schedules.ts";
 import { type LoweringCase, plainEngine, scheduleOf, titleOf } from "./lowering-cases.ts";
 import { runPython, withoutPython } from "./python-run.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
+import { type Random, random } from "../../src/base/random.ts";
 import type { Rate, RateProblem } from "../../src/engine/kernels/kernels.ts";
-import { nodeCount, type Topology } from "../../src/model/topology.ts";
-import { type Random, random } from "../../src/random.ts";
+import { nodeCount, type Topology } from "../../src/model/topology/topology.ts";
 import { pick } from "./draws.ts";
 
 /** Problems of the rate kernel, and their answer from the definition alone. */

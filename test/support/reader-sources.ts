@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { jointScheduleJsonParts } from "../../src/export/joint-schedule-json.ts";
-import { ncclTestsJson, ncclTestsTable } from "../../src/export/nccl-tests.ts";
-import { phasesToJson } from "../../src/export/phases-json.ts";
-import { scheduleToJson } from "../../src/export/schedule-json.ts";
-import { treeFlowToJson } from "../../src/export/tree-flow-json.ts";
+import { jointScheduleJsonParts } from "../../src/export/schedules/joint-schedule-json.ts";
+import { phasesToJson } from "../../src/export/schedules/phases-json.ts";
+import { scheduleToJson } from "../../src/export/schedules/schedule-json.ts";
+import { treeFlowToJson } from "../../src/export/schedules/tree-flow-json.ts";
+import { ncclTestsJson, ncclTestsTable } from "../../src/export/tables/nccl-tests.ts";
 import { OWN_PLANS } from "../import/mscclpp-json-plans.ts";
 import { HAND_MADE_TREES } from "./hand-made-trees.ts";
 import { PHASE_NETWORKS, type PhaseNetwork } from "./phase-cases.ts";

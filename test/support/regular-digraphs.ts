@@ -1,5 +1,5 @@
+import type { Random } from "../../src/base/random.ts";
 import { type Digraph, digraph } from "../../src/model/direct/digraph.ts";
-import type { Random } from "../../src/random.ts";
 import { shuffle } from "./draws.ts";
 
 /**

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
+import { random } from "../../src/base/random.ts";
 import { REPLAY_MODE, REPLAY_WANTS, type ReplayProblem } from "../../src/model/replay/problem.ts";
-import { random } from "../../src/random.ts";
 
 /** Problems of the replay kernel: any chunk goes anywhere, as long as the plan has it at the source by then. */
 

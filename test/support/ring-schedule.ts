@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { collective } from "../../src/model/collective.ts";
-import type { StepSchedule } from "../../src/model/step-schedule.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
+import { collective } from "../../src/model/collective/collective.ts";
+import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 
 /** Returns a correct all-gather of 3 x 1 MB (decimal) round a one-way ring of 3 NPUs at 1 GB/s without latency. */
 export function ringSchedule(): StepSchedule {

@@ -1,6 +1,6 @@
-import { type Collective, membersOf } from "../../src/model/collective.ts";
-import { type Rounds, roundCount } from "../../src/model/rounds.ts";
-import { OP_COPY, type StepSchedule } from "../../src/model/step-schedule.ts";
+import { type Collective, membersOf } from "../../src/model/collective/collective.ts";
+import { type Rounds, roundCount } from "../../src/model/messages/rounds.ts";
+import { OP_COPY, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { rowsOf } from "./schedule-rows.ts";
 
 /**

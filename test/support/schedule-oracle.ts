@@ -1,5 +1,5 @@
-import type { Collective, Placement } from "../../src/model/collective.ts";
-import { OP_COPY, type StepSchedule } from "../../src/model/step-schedule.ts";
+import type { Collective, Placement } from "../../src/model/collective/collective.ts";
+import { OP_COPY, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { type Row, rowsOf } from "./schedule-rows.ts";
 
 /**

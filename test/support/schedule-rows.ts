@@ -1,7 +1,7 @@
-import type { Collective } from "../../src/model/collective.ts";
-import type { RouteSet } from "../../src/model/routes.ts";
-import { indexColumn, type StepSchedule } from "../../src/model/step-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
+import type { Collective } from "../../src/model/collective/collective.ts";
+import type { RouteSet } from "../../src/model/routes/routes.ts";
+import { indexColumn, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 
 /** One transfer as an object; times in picoseconds. */
 export interface Row {

@@ -1,16 +1,16 @@
+import { type Random, random } from "../../src/base/random.ts";
 import {
   COLLECTIVE_KINDS,
   type Collective,
   collective,
   membersOf,
   type Placement,
-} from "../../src/model/collective.ts";
-import { rational } from "../../src/model/rational.ts";
-import { type RouteSet, reversedRoutes, routeTimes } from "../../src/model/routes.ts";
-import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../src/model/step-schedule.ts";
-import { nodeCount, reversed, type Topology } from "../../src/model/topology.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
-import { type Random, random } from "../../src/random.ts";
+} from "../../src/model/collective/collective.ts";
+import { rational } from "../../src/model/numbers/rational.ts";
+import { type RouteSet, reversedRoutes, routeTimes } from "../../src/model/routes/routes.ts";
+import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { nodeCount, reversed, type Topology } from "../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { pick, shuffle } from "./draws.ts";
 import { inOrder, type Row, routeSet, scheduleOfRows, type WrittenRoute } from "./schedule-rows.ts";
 

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
-import { readTacclTopology } from "../../src/import/taccl-topology.ts";
-import { type Collective, membersOf } from "../../src/model/collective.ts";
-import { routeCount } from "../../src/model/routes.ts";
-import { ALL_LINKS, type InternodeSketch, type IntranodeSketch, type Sketch } from "../../src/model/sketch.ts";
-import type { SketchNetwork } from "../../src/model/sketch-network.ts";
-import type { Topology } from "../../src/model/topology.ts";
+import { readTacclTopology } from "../../src/import/networks/taccl-topology.ts";
+import { type Collective, membersOf } from "../../src/model/collective/collective.ts";
+import { routeCount } from "../../src/model/routes/routes.ts";
+import { ALL_LINKS, type InternodeSketch, type IntranodeSketch, type Sketch } from "../../src/model/sketch/sketch.ts";
+import type { SketchNetwork } from "../../src/model/sketch/sketch-network.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 
 /** The text of our own sketch file, with comments. */
 export const OWN_SKETCH = readFileSync(new URL("../fixtures/two-nodes.sketch.json", import.meta.url), "utf8");

@@ -1,10 +1,10 @@
-import { type Collective, collective } from "../../src/model/collective.ts";
-import { rational } from "../../src/model/rational.ts";
-import type { RouteSet } from "../../src/model/routes.ts";
-import { portBytes, type SlotPass, type SlotSchedule } from "../../src/model/slot-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
-import { type Random, random } from "../../src/random.ts";
+import { type Random, random } from "../../src/base/random.ts";
+import { type Collective, collective } from "../../src/model/collective/collective.ts";
+import { rational } from "../../src/model/numbers/rational.ts";
+import type { RouteSet } from "../../src/model/routes/routes.ts";
+import { portBytes, type SlotPass, type SlotSchedule } from "../../src/model/slots/slot-schedule.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { shuffle } from "./draws.ts";
 import { everyone } from "./everyone.ts";
 import { PASSES, SLOT_KINDS, type SlotKind } from "./slot-passes.ts";

@@ -1,5 +1,5 @@
-import type { SlotSchedule } from "../../src/model/slot-schedule.ts";
-import type { Random } from "../../src/random.ts";
+import type { Random } from "../../src/base/random.ts";
+import type { SlotSchedule } from "../../src/model/slots/slot-schedule.ts";
 import { pick } from "./draws.ts";
 import {
   built,

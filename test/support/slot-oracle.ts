@@ -1,5 +1,5 @@
-import type { SlotSchedule } from "../../src/model/slot-schedule.ts";
-import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../src/model/step-schedule.ts";
+import type { SlotSchedule } from "../../src/model/slots/slot-schedule.ts";
+import { OP_COPY, OP_REDUCE, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { scheduleOfRows } from "./schedule-rows.ts";
 import { into } from "./slot-cases.ts";
 

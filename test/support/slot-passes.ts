@@ -1,4 +1,4 @@
-import type { SlotPass } from "../../src/model/slot-schedule.ts";
+import type { SlotPass } from "../../src/model/slots/slot-schedule.ts";
 
 export const FORWARD: SlotPass = { reversed: false, reduces: false };
 export const REDUCING: SlotPass = { reversed: true, reduces: true };

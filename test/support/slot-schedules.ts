@@ -1,15 +1,15 @@
-import type { Collective } from "../../src/model/collective.ts";
-import { type RouteSet, routeCount } from "../../src/model/routes.ts";
-import { routesOf } from "../../src/model/routing.ts";
+import type { Collective } from "../../src/model/collective/collective.ts";
+import { type RouteSet, routeCount } from "../../src/model/routes/routes.ts";
+import { routesOf } from "../../src/model/routes/routing.ts";
 import {
   type ArrivalLog,
   portBytes,
   portsOf,
   type SlotPass,
   type SlotSchedule,
-} from "../../src/model/slot-schedule.ts";
-import { indexColumn } from "../../src/model/step-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
+} from "../../src/model/slots/slot-schedule.ts";
+import { indexColumn } from "../../src/model/steps/step-schedule.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 
 /** One arrival of a pass that runs forward. */
 export interface Arrival {

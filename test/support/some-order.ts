@@ -1,6 +1,6 @@
+import { random } from "../../src/base/random.ts";
 import { CLASSES, type Order, RANDOM_ORDER } from "../../src/execute/order.ts";
-import type { Program } from "../../src/model/program.ts";
-import { random } from "../../src/random.ts";
+import type { Program } from "../../src/model/program/program.ts";
 
 /**
  * Returns an order drawn by `seed`: plainly random for 0 and every fourth, else one that goes to an extreme: newest or oldest

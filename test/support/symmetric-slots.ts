@@ -1,4 +1,4 @@
-import type { Random } from "../../src/random.ts";
+import type { Random } from "../../src/base/random.ts";
 import { opposite, sum } from "./cayley.ts";
 import { shuffle } from "./draws.ts";
 import { directRoutes, goal, into, networkOf, type PlainArrival, type PlainSlots, SLOT_PS } from "./slot-cases.ts";

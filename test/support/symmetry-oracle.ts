@@ -1,5 +1,5 @@
-import { nodeCount, type Topology } from "../../src/model/topology.ts";
-import type { NetworkSymmetry } from "../../src/model/tree-flow.ts";
+import { nodeCount, type Topology } from "../../src/model/topology/topology.ts";
+import type { NetworkSymmetry } from "../../src/model/trees/tree-flow.ts";
 
 /** Returns where each element of a group takes each node; element 0 is the identity. O(order * nodes). */
 export function elementsOf(topology: Topology, { sizes, steps }: NetworkSymmetry): number[][] {

@@ -1,5 +1,5 @@
-import { type Collective, membersOf } from "../../src/model/collective.ts";
-import type { Topology } from "../../src/model/topology.ts";
+import { type Collective, membersOf } from "../../src/model/collective/collective.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 
 /** A chunk's bit where an NPU has it. */
 const bitOf = (npu: number, chunk: number, chunks: number): number => 2 ** (npu * chunks + chunk);

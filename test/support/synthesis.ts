@@ -1,8 +1,8 @@
 import type { Kernels } from "../../src/engine/kernels/kernels.ts";
-import { type Collective, collective, type NamedCollective } from "../../src/model/collective.ts";
-import { stepsOf } from "../../src/model/schedule.ts";
-import type { StepSchedule } from "../../src/model/step-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
+import { type Collective, collective, type NamedCollective } from "../../src/model/collective/collective.ts";
+import { stepsOf } from "../../src/model/steps/schedule.ts";
+import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 import { synthesizerNamed } from "../../src/synthesize/catalog.ts";
 import type { KernelRunner, Synthesis, SynthesisRequest } from "../../src/synthesize/synthesizer.ts";
 import { everyone } from "./everyone.ts";

@@ -1,8 +1,8 @@
-import type { NamedCollective } from "../../src/model/collective.ts";
-import type { Sketch } from "../../src/model/sketch.ts";
-import { type SketchNetwork, sketchNetwork } from "../../src/model/sketch-network.ts";
-import { proposedSketches } from "../../src/model/sketch-proposals.ts";
-import type { Topology } from "../../src/model/topology.ts";
+import type { NamedCollective } from "../../src/model/collective/collective.ts";
+import type { Sketch } from "../../src/model/sketch/sketch.ts";
+import { type SketchNetwork, sketchNetwork } from "../../src/model/sketch/sketch-network.ts";
+import { proposedSketches } from "../../src/model/sketch/sketch-proposals.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 import { tasksOf, timing } from "../../src/synthesize/taccl/scheduling.ts";
 import type { Tasks } from "../../src/synthesize/taccl/scheduling-tasks.ts";
 import { greedySends } from "./greedy-sends.ts";

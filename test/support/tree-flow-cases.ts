@@ -1,8 +1,8 @@
-import { type Collective, collective } from "../../src/model/collective.ts";
-import { rational } from "../../src/model/rational.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
-import { type Random, random } from "../../src/random.ts";
+import { type Random, random } from "../../src/base/random.ts";
+import { type Collective, collective } from "../../src/model/collective/collective.ts";
+import { rational } from "../../src/model/numbers/rational.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { pick, shuffle } from "./draws.ts";
 import type { PlainFlow, PlainForest, PlainTree } from "./plain-trees.ts";
 import { largestY } from "./tree-flow-oracle.ts";

@@ -1,5 +1,5 @@
-import { multiply, rational } from "../../src/model/rational.ts";
-import type { Random } from "../../src/random.ts";
+import type { Random } from "../../src/base/random.ts";
+import { multiply, rational } from "../../src/model/numbers/rational.ts";
 import { pick, shuffle } from "./draws.ts";
 import { copiedTrees, type PlainFlow, type PlainForest, type PlainTree } from "./plain-trees.ts";
 

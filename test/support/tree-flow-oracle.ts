@@ -1,5 +1,5 @@
-import { add, compare, multiply, type Rational, rational } from "../../src/model/rational.ts";
-import type { Topology } from "../../src/model/topology.ts";
+import { add, compare, multiply, type Rational, rational } from "../../src/model/numbers/rational.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 import type { PlainFlow, PlainForest, PlainTree } from "./plain-trees.ts";
 
 /**

@@ -1,10 +1,10 @@
-import { collective, type NamedCollective } from "../../src/model/collective.ts";
-import { compare, divide, type Rational, rational } from "../../src/model/rational.ts";
-import { inLinks, linkCount, outLinks, type Topology } from "../../src/model/topology.ts";
-import { topologyBuilder } from "../../src/model/topology-builder.ts";
-import { expandTrees } from "../../src/model/tree-expansion.ts";
-import type { Forest, NetworkSymmetry, TreeFlow } from "../../src/model/tree-flow.ts";
-import { type Random, random } from "../../src/random.ts";
+import { type Random, random } from "../../src/base/random.ts";
+import { collective, type NamedCollective } from "../../src/model/collective/collective.ts";
+import { compare, divide, type Rational, rational } from "../../src/model/numbers/rational.ts";
+import { inLinks, linkCount, outLinks, type Topology } from "../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
+import { expandTrees } from "../../src/model/trees/tree-expansion.ts";
+import type { Forest, NetworkSymmetry, TreeFlow } from "../../src/model/trees/tree-flow.ts";
 import { shuffle } from "./draws.ts";
 
 /** A tree written out: its edges as lists of links, from the root outwards. */

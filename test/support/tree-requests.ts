@@ -1,7 +1,7 @@
 import type { Kernels } from "../../src/engine/kernels/kernels.ts";
-import { collective, type NamedCollective } from "../../src/model/collective.ts";
+import { collective, type NamedCollective } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import type { Topology } from "../../src/model/topology.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 import type { TreeContext, TreeRequest } from "../../src/synthesize/tree-maker.ts";
 
 /** What makers of trees are asked, and with what they work. */

@@ -1,7 +1,7 @@
 import { openEngine } from "../../src/engine/engine.ts";
+import type { Options, Progress } from "../../src/request/words/options.ts";
 import type { Answer, Ask, GivenFile, MakeWish, NetworkWish, RequestName } from "../../src/web/protocol.ts";
 import { HANDLERS, type Handler } from "../../src/web/worker/handlers.ts";
-import type { Options, Progress } from "../../src/words/options.ts";
 
 /** The page's worker in this process: its handlers on an engine of Node. */
 

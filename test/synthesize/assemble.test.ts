@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { draw } from "../../src/base/random.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { routesOf } from "../../src/model/routing.ts";
-import { draw } from "../../src/random.ts";
+import { routesOf } from "../../src/model/routes/routing.ts";
 import { assemble, type PhaseTransfers } from "../../src/synthesize/tacos/assemble.ts";
 import { assembleInPlace } from "../../src/synthesize/tacos/in-place.ts";
 import { columnsOf, wholeCollective } from "../support/synthesis.ts";

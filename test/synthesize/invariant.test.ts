@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { boundOf } from "../../src/model/bounds.ts";
+import { boundOf } from "../../src/model/bounds/bounds.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { routeTimes } from "../../src/model/routes.ts";
-import { routesOf } from "../../src/model/routing.ts";
-import { expandSlots } from "../../src/model/slot-expansion.ts";
-import { portsOf } from "../../src/model/slot-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import { translatedSchedule } from "../../src/model/translated-rows.ts";
-import { translationsOf } from "../../src/model/translation.ts";
+import { routeTimes } from "../../src/model/routes/routes.ts";
+import { routesOf } from "../../src/model/routes/routing.ts";
+import { expandSlots } from "../../src/model/slots/slot-expansion.ts";
+import { portsOf } from "../../src/model/slots/slot-schedule.ts";
+import { translatedSchedule } from "../../src/model/symmetry/translated-rows.ts";
+import { translationsOf } from "../../src/model/symmetry/translation.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
 import { invariantAllGather } from "../../src/synthesize/tacos/invariant.ts";
-import { verifySchedule } from "../../src/verify/schedule.ts";
+import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { anyCayley, type Cayley, cayleyNetwork, npusOf, sum } from "../support/cayley.ts";
 import { wholeCollective } from "../support/synthesis.ts";
 

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Kernels } from "../../src/engine/kernels/kernels.ts";
-import { degrade, without } from "../../src/model/modify.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { OP_REDUCE, type StepSchedule } from "../../src/model/step-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import { verifySchedule } from "../../src/verify/schedule.ts";
+import { OP_REDUCE, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { degrade, without } from "../../src/model/topology/modify.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { availableKernels } from "../support/backends.ts";
 import { synthesizeWith, wholeCollective } from "../support/synthesis.ts";
 

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Kernels, PlaceProblem } from "../../src/engine/kernels/kernels.ts";
-import type { NamedCollective } from "../../src/model/collective.ts";
-import { without } from "../../src/model/modify.ts";
+import type { NamedCollective } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { makespanPs, type StepSchedule } from "../../src/model/step-schedule.ts";
-import type { Topology } from "../../src/model/topology.ts";
-import { verifySchedule } from "../../src/verify/schedule.ts";
+import { makespanPs, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { without } from "../../src/model/topology/modify.ts";
+import type { Topology } from "../../src/model/topology/topology.ts";
+import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { availableKernels } from "../support/backends.ts";
 import { connectedTopology } from "../support/connected-topology.ts";
 import { columnsOf, synthesizeWith, wholeCollective } from "../support/synthesis.ts";

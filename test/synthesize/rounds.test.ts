@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Kernels } from "../../src/engine/kernels/kernels.ts";
-import { boundOf } from "../../src/model/bounds.ts";
+import { boundOf } from "../../src/model/bounds/bounds.ts";
+import { ceil } from "../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { ceil } from "../../src/model/rational.ts";
-import { routeTimes } from "../../src/model/routes.ts";
-import { makespanPs } from "../../src/model/step-schedule.ts";
-import { verifySchedule } from "../../src/verify/schedule.ts";
+import { routeTimes } from "../../src/model/routes/routes.ts";
+import { makespanPs } from "../../src/model/steps/step-schedule.ts";
+import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { availableKernels } from "../support/backends.ts";
 import { columnsOf, synthesizeWith, wholeCollective } from "../support/synthesis.ts";
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { random } from "../../src/base/random.ts";
 import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
-import { synthesizeJoint } from "../../src/joint.ts";
-import { type JointSchedule, tenantSchedule } from "../../src/model/joint-schedule.ts";
+import { type JointSchedule, tenantSchedule } from "../../src/model/joint/joint-schedule.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { routesOf } from "../../src/model/routing.ts";
-import { random } from "../../src/random.ts";
+import { routesOf } from "../../src/model/routes/routing.ts";
+import { synthesizeJoint } from "../../src/run/joint.ts";
 import { verifyJoint } from "../../src/verify/joint.ts";
-import { verifySchedule } from "../../src/verify/schedule.ts";
+import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { engineOf, jointFaults } from "../support/joint-schedules.ts";
 import { scheduleOfRows } from "../support/schedule-rows.ts";
 import { wholeCollective } from "../support/synthesis.ts";

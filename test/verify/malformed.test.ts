@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { rational } from "../../src/model/rational.ts";
-import type { StepSchedule } from "../../src/model/step-schedule.ts";
-import { random } from "../../src/random.ts";
-import { verifySchedule } from "../../src/verify/schedule.ts";
+import { random } from "../../src/base/random.ts";
+import { rational } from "../../src/model/numbers/rational.ts";
+import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { anySchedule } from "../support/any-schedule.ts";
 import { garbled } from "../support/garbled.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { random } from "../../src/random.ts";
-import { verifySchedule } from "../../src/verify/schedule.ts";
+import { random } from "../../src/base/random.ts";
+import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import type { Violation } from "../../src/verify/violation.ts";
 import { doubling, make, ring, ringAllReduce, task } from "../support/hand-made-schedules.ts";
 import { mergedSchedule } from "../support/merged-schedules.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { readMscclXml } from "../../src/import/msccl-xml.ts";
-import { readMscclppJson } from "../../src/import/mscclpp-json.ts";
-import { verifyProgram } from "../../src/verify/program.ts";
+import { readMscclXml } from "../../src/import/programs/msccl-xml.ts";
+import { readMscclppJson } from "../../src/import/programs/mscclpp-json.ts";
+import { verifyProgram } from "../../src/verify/program/program.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 
 const xmlFiles = sharedFiles("msccl-xml").filter((name) => name.endsWith(".xml"));

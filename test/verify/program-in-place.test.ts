@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { INPUT, OUTPUT, type Program } from "../../src/model/program.ts";
-import { type ProgramBuilder, programBuilder } from "../../src/model/program-builder.ts";
-import { verifyProgram } from "../../src/verify/program.ts";
+import { INPUT, OUTPUT, type Program } from "../../src/model/program/program.ts";
+import { type ProgramBuilder, programBuilder } from "../../src/model/program/program-builder.ts";
+import { verifyProgram } from "../../src/verify/program/program.ts";
 import { programHeader } from "../support/program-header.ts";
 
 const RANKS = 3;

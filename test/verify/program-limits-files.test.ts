@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { mscclXmlParts } from "../../src/export/msccl-xml.ts";
-import { readMscclXml } from "../../src/import/msccl-xml.ts";
-import { programBuilder } from "../../src/model/program-builder.ts";
-import type { MscclRuntime } from "../../src/model/runtimes.ts";
-import { mscclLimitViolations } from "../../src/verify/program-limits.ts";
+import { mscclXmlParts } from "../../src/export/programs/msccl-xml.ts";
+import { readMscclXml } from "../../src/import/programs/msccl-xml.ts";
+import { programBuilder } from "../../src/model/program/program-builder.ts";
+import type { MscclRuntime } from "../../src/model/program/runtimes.ts";
+import { mscclLimitViolations } from "../../src/verify/runtime/program-limits.ts";
 import { header, waitFor } from "../support/msccl-programs.ts";
 import { file, limitsBroken as found } from "../support/msccl-sketch.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";

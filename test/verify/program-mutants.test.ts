@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Program } from "../../src/model/program.ts";
-import { random } from "../../src/random.ts";
-import { verifyProgram } from "../../src/verify/program.ts";
+import { random } from "../../src/base/random.ts";
+import type { Program } from "../../src/model/program/program.ts";
+import { verifyProgram } from "../../src/verify/program/program.ts";
 import { programCases } from "../support/program-cases.ts";
 import { interpret, type Orders, type Verdict } from "../support/program-interleavings.ts";
 import { mutantOf } from "../support/program-mutants.ts";

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { INPUT, OUTPUT, type Program, SCRATCH, WAIT_EVENT, WAIT_INSTRUCTION } from "../../src/model/program.ts";
+import { INPUT, OUTPUT, type Program, SCRATCH, WAIT_EVENT, WAIT_INSTRUCTION } from "../../src/model/program/program.ts";
 import {
   type Operand,
   type ProgramBuilder,
   type ProgramHeader,
   programBuilder,
-} from "../../src/model/program-builder.ts";
-import { verifyProgram } from "../../src/verify/program.ts";
+} from "../../src/model/program/program-builder.ts";
+import { verifyProgram } from "../../src/verify/program/program.ts";
 import { programHeader } from "../support/program-header.ts";
 
 const at = (rank: number, buffer: number, index: number, packet = false): Operand => ({ rank, buffer, index, packet });

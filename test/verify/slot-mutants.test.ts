@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { expandSlots } from "../../src/model/slot-expansion.ts";
-import { random } from "../../src/random.ts";
-import { verifySchedule } from "../../src/verify/schedule.ts";
-import { verifySlots } from "../../src/verify/slot-schedule.ts";
+import { random } from "../../src/base/random.ts";
+import { expandSlots } from "../../src/model/slots/slot-expansion.ts";
+import { verifySlots } from "../../src/verify/slots/slot-schedule.ts";
+import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { judge } from "../support/schedule-oracle.ts";
 import { built, slotCases } from "../support/slot-cases.ts";
 import { slotMutant } from "../support/slot-mutants.ts";

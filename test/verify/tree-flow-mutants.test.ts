@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { random } from "../../src/random.ts";
-import { verifyTreeFlow } from "../../src/verify/tree-flow.ts";
+import { random } from "../../src/base/random.ts";
+import { verifyTreeFlow } from "../../src/verify/trees/tree-flow.ts";
 import type { Violation } from "../../src/verify/violation.ts";
 import { builtTrees } from "../support/plain-trees.ts";
 import { drawnFlows } from "../support/tree-flow-cases.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { StepSchedule } from "../../src/model/step-schedule.ts";
-import { verifySchedule } from "../../src/verify/schedule.ts";
+import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import type { Violation } from "../../src/verify/violation.ts";
 import {
   HALF_US,

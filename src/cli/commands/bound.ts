@@ -1,21 +1,21 @@
-import { limitWithFlow } from "../../all-to-all.ts";
+import { boundOf, referencePs } from "../../model/bounds/bounds.ts";
 import type { Bound } from "../../model/bounds/witness.ts";
-import { boundOf, referencePs } from "../../model/bounds.ts";
-import type { Collective } from "../../model/collective.ts";
-import { compare } from "../../model/rational.ts";
-import { routeTimes } from "../../model/routes.ts";
-import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing.ts";
-import { switchCount, type Topology } from "../../model/topology.ts";
-import { problemOf } from "../../problem.ts";
-import { boundReport, collectiveSummary, referenceReport, topologySummary } from "../../result.ts";
-import { gbpsText, timeText } from "../../words/amounts.ts";
-import { switchDegree, textOf } from "../../words/values.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { compare } from "../../model/numbers/rational.ts";
+import { routeTimes } from "../../model/routes/routes.ts";
+import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
+import { switchCount, type Topology } from "../../model/topology/topology.ts";
+import { problemOf } from "../../request/problem.ts";
+import { gbpsText, timeText } from "../../request/words/amounts.ts";
+import { switchDegree, textOf } from "../../request/words/values.ts";
+import { limitWithFlow } from "../../run/all-to-all.ts";
+import { boundReport, collectiveSummary, referenceReport, topologySummary } from "../../run/result.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
+import { collectiveText, networkText } from "../reports/synthesis-report.ts";
+import { labelled, labelledTable } from "../reports/text.ts";
 import { collectiveRequest } from "../request.ts";
-import { collectiveText, networkText } from "../synthesis-report.ts";
-import { labelled, labelledTable } from "../text.ts";
 
 /** More routes than this through switches are not made unless asked for. */
 const MOST_PORT_ROUTES = 1e6;

@@ -1,25 +1,25 @@
-import { type CalibrateOptions, calibrate } from "../../calibrate.ts";
-import { InputError } from "../../errors.ts";
-import { topologyJsonParts } from "../../export/topology-json.ts";
-import type { FittedFigure } from "../../model/alpha-beta-fit.ts";
+import { InputError } from "../../base/errors.ts";
+import { topologyJsonParts } from "../../export/networks/topology-json.ts";
+import type { FittedFigure } from "../../model/calibration/alpha-beta-fit.ts";
 import type {
   CalibratedClass,
   CalibratedPoint,
   CalibrationErrors,
   CalibrationReport,
-} from "../../model/calibration.ts";
-import { FITTED_ALGORITHMS } from "../../model/collective-cost.ts";
-import { formatSize, parseSize } from "../../model/units.ts";
-import { count, significant } from "../../words/amounts.ts";
-import type { Options } from "../../words/options.ts";
-import { namedCollective, oneOf, textOf, wholeNumber } from "../../words/values.ts";
+} from "../../model/calibration/calibration.ts";
+import { FITTED_ALGORITHMS } from "../../model/collective/collective-cost.ts";
+import { formatSize, parseSize } from "../../model/numbers/units.ts";
+import { count, significant } from "../../request/words/amounts.ts";
+import type { Options } from "../../request/words/options.ts";
+import { namedCollective, oneOf, textOf, wholeNumber } from "../../request/words/values.ts";
+import { type CalibrateOptions, calibrate } from "../../run/calibrate.ts";
 import { type Context, outJson, outLines } from "../context.ts";
-import { nameOf, readText } from "../input-file.ts";
+import { nameOf, readText } from "../files/input-file.ts";
+import { outputFile } from "../files/output-file.ts";
 import { networkOf } from "../network.ts";
-import { outputFile } from "../output-file.ts";
-import type { Style } from "../style.ts";
-import { table } from "../table.ts";
-import { labelled } from "../text.ts";
+import type { Style } from "../reports/style.ts";
+import { table } from "../reports/table.ts";
+import { labelled } from "../reports/text.ts";
 
 /** More points than these are in --json only. */
 const MOST_POINTS = 24;

@@ -1,11 +1,11 @@
-import { exportTo } from "../../exporters/exporter.ts";
-import { exporterNamed } from "../../exporters/exporters.ts";
-import { sizesAsked, writeSizes } from "../../exporters/sizes.ts";
-import { synthesized } from "../../exporters/subject.ts";
-import { roundedSize } from "../../words/amounts.ts";
-import { textOf } from "../../words/values.ts";
+import { roundedSize } from "../../request/words/amounts.ts";
+import { textOf } from "../../request/words/values.ts";
+import { exportTo } from "../../run/export/exporter.ts";
+import { exporterNamed } from "../../run/export/exporters.ts";
+import { sizesAsked, writeSizes } from "../../run/export/sizes.ts";
+import { synthesized } from "../../run/export/subject.ts";
 import { type Context, outJson, outRows } from "../context.ts";
-import { worldOf } from "../export-world.ts";
+import { worldOf } from "../files/export-world.ts";
 import { networkOf } from "../network.ts";
 import { subjectOf } from "../subject.ts";
 

@@ -1,17 +1,17 @@
+import { InputError } from "../../base/errors.ts";
+import { textWidth } from "../../base/visible.ts";
 import { candidates } from "../../engine/kernels/load.ts";
-import { InputError } from "../../errors.ts";
-import { didYouMean } from "../../model/closest.ts";
 import { CONSTRUCTION_FORMS } from "../../model/direct/parse.ts";
+import { formatBandwidth } from "../../model/numbers/units.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
-import { formatBandwidth } from "../../model/units.ts";
-import { textWidth } from "../../visible.ts";
-import { refuseOptions, textOf } from "../../words/values.ts";
-import { ALGORITHM_LISTING } from "../algorithm-listing.ts";
+import { didYouMean } from "../../model/topology/closest.ts";
+import { refuseOptions, textOf } from "../../request/words/values.ts";
 import { type Context, outJson, outRows } from "../context.ts";
-import type { Listing, Row } from "../listing.ts";
 import { networkOf } from "../network.ts";
-import { table } from "../table.ts";
-import { REPORT_WIDTH, wrapped } from "../text.ts";
+import { ALGORITHM_LISTING } from "../reports/algorithm-listing.ts";
+import type { Listing, Row } from "../reports/listing.ts";
+import { table } from "../reports/table.ts";
+import { REPORT_WIDTH, wrapped } from "../reports/text.ts";
 
 /** Blanks between columns. */
 const GAP = 2;
@@ -38,9 +38,9 @@ const COLLECTIVES: readonly Row[] = [
 
 /** What is read, then what is written. */
 async function formats(): Promise<readonly Row[]> {
-  const { NETWORK_FORMATS } = await import("../../import/network-formats.ts");
-  const { OPTION_NAMES } = await import("../../import/recognise.ts");
-  const { EXPORTERS } = await import("../../exporters/exporters.ts");
+  const { NETWORK_FORMATS } = await import("../../import/networks/network-formats.ts");
+  const { OPTION_NAMES } = await import("../../import/networks/recognise.ts");
+  const { EXPORTERS } = await import("../../run/export/exporters.ts");
   const row = (kind: string, name: string, use: string, description: string): Row => ({ kind, name, use, description });
   return [
     ...NETWORK_FORMATS.map(({ name, description, takes }) => {
@@ -68,7 +68,7 @@ async function formats(): Promise<readonly Row[]> {
 
 /** GPUs that --gpu names. */
 async function gpus(): Promise<readonly Row[]> {
-  const { GPU_MODELS } = await import("../../model/gpu-models.ts");
+  const { GPU_MODELS } = await import("../../model/topology/gpu-models.ts");
   return [...GPU_MODELS.values()].map(({ name, link, links, linkBytesPerSecond, pcie }) => ({
     name,
     links:

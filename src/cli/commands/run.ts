@@ -1,16 +1,16 @@
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../base/errors.ts";
 import type { Execution } from "../../execute/execute.ts";
 import { type CallPlacement, ELEMENT_BYTES } from "../../execute/layout.ts";
 import { ELEMENT_TYPES } from "../../execute/memory.ts";
-import type { Program } from "../../model/program.ts";
-import { parseSize } from "../../model/units.ts";
-import { count, roundedSize, timeText } from "../../words/amounts.ts";
-import { programText } from "../../words/program-text.ts";
-import { oneOf, textOf, wholeNumber } from "../../words/values.ts";
+import { parseSize } from "../../model/numbers/units.ts";
+import type { Program } from "../../model/program/program.ts";
+import { count, roundedSize, timeText } from "../../request/words/amounts.ts";
+import { programText } from "../../request/words/program-text.ts";
+import { oneOf, textOf, wholeNumber } from "../../request/words/values.ts";
 import { type Context, outJson, outRows } from "../context.ts";
-import { nameOf } from "../input-file.ts";
-import { programFile, programJson } from "../program-files.ts";
-import { MOST_THREADS, runProgram } from "../run-program.ts";
+import { nameOf } from "../files/input-file.ts";
+import { programFile, programJson } from "../kinds/program-files.ts";
+import { MOST_THREADS, runProgram } from "../kinds/run-program.ts";
 
 /** One call of the program. */
 interface Ran {

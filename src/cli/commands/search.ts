@@ -1,16 +1,16 @@
-import { frontierSvg } from "../../export/svg-frontier.ts";
-import { type SearchReport, search } from "../../search.ts";
-import { type SweepRow, sweep } from "../../search-sweep.ts";
-import { jsonText } from "../../visible.ts";
-import { textOf } from "../../words/values.ts";
+import { jsonText } from "../../base/visible.ts";
+import { frontierSvg } from "../../export/pictures/svg-frontier.ts";
+import { textOf } from "../../request/words/values.ts";
+import { type SearchReport, search } from "../../run/search/search.ts";
+import { type SweepRow, sweep } from "../../run/search/search-sweep.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { withEngine } from "../engine.ts";
-import { outputFile } from "../output-file.ts";
-import { openSearchCache } from "../search-cache.ts";
+import { outputFile } from "../files/output-file.ts";
+import { openSearchCache } from "../files/search-cache.ts";
+import { searchReport } from "../reports/search-report.ts";
+import { table } from "../reports/table.ts";
+import { labelled } from "../reports/text.ts";
 import { searchOptions, sweepOptions } from "../search-options.ts";
-import { searchReport } from "../search-report.ts";
-import { table } from "../table.ts";
-import { labelled } from "../text.ts";
 
 /** `banyan search --nodes N --degree D`: the best networks of that size. `--all`: of all sizes, kept for later searches. */
 export const run = (context: Context): Promise<number> =>

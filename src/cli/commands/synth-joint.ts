@@ -1,17 +1,17 @@
-import { InputError } from "../../errors.ts";
-import { jointScheduleJsonParts } from "../../export/joint-schedule-json.ts";
-import { formatOf, writeShown } from "../../exporters/schedule-output.ts";
-import { readCollectives } from "../../import/collectives-json.ts";
-import { synthesizeJoint } from "../../joint.ts";
-import { jointTransferCount } from "../../model/joint-schedule.ts";
-import { aboutOf, progressOf, synthesisOptions } from "../../words/synthesis-options.ts";
-import { refuseOptions, textOf } from "../../words/values.ts";
+import { InputError } from "../../base/errors.ts";
+import { jointScheduleJsonParts } from "../../export/schedules/joint-schedule-json.ts";
+import { readCollectives } from "../../import/collectives/collectives-json.ts";
+import { jointTransferCount } from "../../model/joint/joint-schedule.ts";
+import { aboutOf, progressOf, synthesisOptions } from "../../request/words/synthesis-options.ts";
+import { refuseOptions, textOf } from "../../request/words/values.ts";
+import { formatOf, writeShown } from "../../run/export/schedule-output.ts";
+import { synthesizeJoint } from "../../run/joint.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
-import { readText } from "../input-file.ts";
-import { jointReportLines } from "../joint-report.ts";
+import { readText } from "../files/input-file.ts";
+import { outputFile } from "../files/output-file.ts";
 import { networkOf } from "../network.ts";
-import { outputFile } from "../output-file.ts";
+import { jointReportLines } from "../reports/joint-report.ts";
 
 /** About so many bytes a transfer takes as text. */
 const BYTES_PER_TRANSFER = 50;

@@ -1,4 +1,12 @@
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../base/errors.ts";
+import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import { estimateOf } from "../../model/steps/estimate.ts";
+import type { AnySchedule } from "../../model/steps/schedule.ts";
+import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
+import { problemOf } from "../../request/problem.ts";
+import { refuseSolverOptions, withSketchSize } from "../../request/solver-options.ts";
+import { aboutOf, progressOf, synthesisOptions, withoutAuto } from "../../request/words/synthesis-options.ts";
+import { textOf } from "../../request/words/values.ts";
 import {
   formatOf,
   refuseBefore,
@@ -6,32 +14,24 @@ import {
   writePhases,
   writeSchedule,
   writeTrees,
-} from "../../exporters/schedule-output.ts";
-import { treesAsSteps } from "../../exporters/steps.ts";
-import type { OutputFile } from "../../exporters/world.ts";
-import { estimateOf } from "../../model/estimate.ts";
-import { isPhaseSchedule } from "../../model/phase-schedule.ts";
-import type { AnySchedule } from "../../model/schedule.ts";
-import { isTreeFlow, type TreeFlow } from "../../model/tree-flow.ts";
-import { synthesize } from "../../pipeline.ts";
-import { problemOf } from "../../problem.ts";
-import type { Report } from "../../result.ts";
-import { refuseSolverOptions, withSketchSize } from "../../solver-options.ts";
+} from "../../run/export/schedule-output.ts";
+import { treesAsSteps } from "../../run/export/steps.ts";
+import type { OutputFile } from "../../run/export/world.ts";
+import { synthesize } from "../../run/pipeline.ts";
+import type { Report } from "../../run/result.ts";
 import { AUTO, algorithmNamed, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
-import { verifyTreeFlow } from "../../verify/tree-flow.ts";
-import { aboutOf, progressOf, synthesisOptions, withoutAuto } from "../../words/synthesis-options.ts";
-import { textOf } from "../../words/values.ts";
-import { autoLines } from "../auto-report.ts";
+import { verifyTreeFlow } from "../../verify/trees/tree-flow.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
+import { outputFile } from "../files/output-file.ts";
+import { anyScheduleOf } from "../files/schedule-file.ts";
+import { readSketchFile, sketchFileNodes } from "../files/sketch-file.ts";
 import { networkOf } from "../network.ts";
-import { outputFile } from "../output-file.ts";
-import { phasesReportLines } from "../phases-report.ts";
+import { autoLines } from "../reports/auto-report.ts";
+import { phasesReportLines } from "../reports/phases-report.ts";
+import { synthesisReport } from "../reports/synthesis-report.ts";
+import { treesReportLines } from "../reports/trees-report.ts";
 import { collectiveRequest } from "../request.ts";
-import { anyScheduleOf } from "../schedule-file.ts";
-import { readSketchFile, sketchFileNodes } from "../sketch-file.ts";
-import { synthesisReport } from "../synthesis-report.ts";
-import { treesReportLines } from "../trees-report.ts";
 import { synthesizeSeveral } from "./synth-joint.ts";
 
 /** Whether the schedule is one of transfers from the start, so that the size of its file can be told before it is made. */

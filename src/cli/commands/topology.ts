@@ -1,14 +1,14 @@
-import { topologyJsonParts } from "../../export/topology-json.ts";
-import { blocks } from "../../exporters/blocks.ts";
-import { linkCount } from "../../model/topology.ts";
-import { runnerFor } from "../../runner.ts";
+import { topologyJsonParts } from "../../export/networks/topology-json.ts";
+import { linkCount } from "../../model/topology/topology.ts";
+import { textOf } from "../../request/words/values.ts";
+import { blocks } from "../../run/export/blocks.ts";
+import { runnerFor } from "../../run/threads/runner.ts";
 import { bfbFacts } from "../../synthesize/bfb/facts.ts";
-import { textOf } from "../../words/values.ts";
 import { type Context, outRows } from "../context.ts";
 import { withEngine } from "../engine.ts";
+import { outputFile } from "../files/output-file.ts";
 import { networkOf } from "../network.ts";
-import { outputFile } from "../output-file.ts";
-import { describeTopology } from "../topology-report.ts";
+import { describeTopology } from "../reports/topology-report.ts";
 
 /** `banyan topology TOPO`: a summary with the best breadth-first broadcast over direct links, or the topology JSON; -o writes the file. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {

@@ -1,20 +1,20 @@
-import { InputError } from "../../errors.ts";
-import { isJoint } from "../../import/schedule-text.ts";
-import { isPhaseSchedule } from "../../model/phase-schedule.ts";
-import { makespanOf, transfersOf } from "../../model/schedule.ts";
-import { isTreeFlow } from "../../model/tree-flow.ts";
+import { InputError } from "../../base/errors.ts";
+import { isJoint } from "../../import/schedules/schedule-text.ts";
+import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import { makespanOf, transfersOf } from "../../model/steps/schedule.ts";
+import { isTreeFlow } from "../../model/trees/tree-flow.ts";
+import { refuseOptions, textOf } from "../../request/words/values.ts";
 import { collectiveFacts } from "../../run/record.ts";
 import { verify } from "../../verify/verify.ts";
-import { refuseOptions, textOf } from "../../words/values.ts";
 import type { Context } from "../context.ts";
-import { verifyJointFile } from "../joint-files.ts";
-import { verifyPhasesFile } from "../phase-files.ts";
-import { programFileOf, verifyProgramFile } from "../program-files.ts";
-import { isFolder, verifyProgramFolder } from "../program-folder.ts";
-import { recording } from "../record-file.ts";
-import { anyScheduleOf } from "../schedule-file.ts";
-import { verifyTreesFile } from "../tree-files.ts";
-import { KEPT, provedText, writeVerdict } from "../verdict.ts";
+import { recording } from "../files/record-file.ts";
+import { anyScheduleOf } from "../files/schedule-file.ts";
+import { verifyJointFile } from "../kinds/joint-files.ts";
+import { verifyPhasesFile } from "../kinds/phase-files.ts";
+import { programFileOf, verifyProgramFile } from "../kinds/program-files.ts";
+import { isFolder, verifyProgramFolder } from "../kinds/program-folder.ts";
+import { verifyTreesFile } from "../kinds/tree-files.ts";
+import { KEPT, provedText, writeVerdict } from "../kinds/verdict.ts";
 
 /** `banyan verify FILE`: exit code 1 and the violations where the schedule or program is wrong. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {

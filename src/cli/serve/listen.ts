@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../base/errors.ts";
 
 /** How many ports are tried where the caller asks for none. */
 const PORTS_TRIED = 50;

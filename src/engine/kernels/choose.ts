@@ -1,4 +1,4 @@
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../base/errors.ts";
 import { BACKENDS, type Backend, type Kernels } from "./kernels.ts";
 
 /** The kernels that were loaded, and why not a faster backend: absent when the first choice loaded. */

@@ -89,7 +89,7 @@ export interface SpreadProblem {
 export const mapCountOf = (maps: Int32Array | null, npuCount: number): number =>
   maps === null ? 0 : maps.length / npuCount;
 
-/** One arrival log per NPU: what it holds and receives, in the form of ArrivalLog in src/model/slot-schedule.ts. */
+/** One arrival log per NPU: what it holds and receives, in the form of ArrivalLog in src/model/slots/slot-schedule.ts. */
 export interface SpreadLogs {
   /** [npus + 1] entries of NPU v: chunk[logOffset[v] .. logOffset[v + 1]]. */
   readonly logOffset: Float64Array;
@@ -201,7 +201,7 @@ export interface PackProblem {
   readonly maxLinks: number;
 }
 
-/** Trees in the columns of Forest (src/model/tree-flow.ts): each has npus - 1 edges, parents first. */
+/** Trees in the columns of Forest (src/model/trees/tree-flow.ts): each has npus - 1 edges, parents first. */
 export interface PackedTrees {
   /** [trees] */
   readonly root: Int32Array;

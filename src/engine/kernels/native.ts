@@ -1,4 +1,4 @@
-import { InternalError } from "../../errors.ts";
+import { InternalError } from "../../base/errors.ts";
 import { REPLAY_MODE, REPLAY_WANTS } from "../../model/replay/problem.ts";
 import {
   checkArborescenceShapes,

@@ -1,4 +1,4 @@
-import { InfeasibleError } from "../../errors.ts";
+import { InfeasibleError } from "../../base/errors.ts";
 import { deliveriesOf, demandOf } from "./deliveries.ts";
 import { exactSum } from "./exact-sum.ts";
 import type {

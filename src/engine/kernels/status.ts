@@ -1,4 +1,4 @@
-import { CancelledError, InfeasibleError, InputError, InternalError } from "../../errors.ts";
+import { CancelledError, InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 
 export const STATUS = {
   ok: 0,

@@ -1,5 +1,5 @@
 import type { Model } from "highs";
-import { InternalError } from "../../errors.ts";
+import { InternalError } from "../../base/errors.ts";
 import { type Instance, loadInstance, MOST_BYTES, matrixOf, modelOf, within } from "./instance.ts";
 import type { LpProblem, LpRows, LpSession, LpSolution, LpSolver, LpStatus } from "./lp.ts";
 import { MODEL_STATUS } from "./model-status.ts";

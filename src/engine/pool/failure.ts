@@ -1,4 +1,4 @@
-import { CancelledError, DamagedFileError, InfeasibleError, InputError, InternalError } from "../../errors.ts";
+import { CancelledError, DamagedFileError, InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 
 /** An error of ours on its way between threads, where classes and fields get lost. */
 export interface Failure {

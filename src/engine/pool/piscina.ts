@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Piscina } from "piscina";
-import { CancelledError, InternalError } from "../../errors.ts";
+import { CancelledError, InternalError } from "../../base/errors.ts";
 import type { Backend, CancelFlag, Kernels } from "../kernels/kernels.ts";
 import type { JobWatch, MilpJob } from "../milp/job.ts";
 import type { MilpSolution } from "../milp/milp.ts";
@@ -19,7 +19,7 @@ export interface WorkerSetup {
 
 /** The compiled worker: beside us in dist/, and the same file when this module runs from src/ (tests). */
 function workerFile(): string {
-  const candidates = ["../../worker.js", "../../../dist/worker.js"];
+  const candidates = ["../../run/threads/worker.js", "../../../dist/run/threads/worker.js"];
   const files = candidates.map((path) => fileURLToPath(new URL(path, import.meta.url)));
   const found = files.find((file) => existsSync(file));
   if (found === undefined) throw new InternalError("dist/worker.js is missing: `npm run build:ts` makes it");

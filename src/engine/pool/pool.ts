@@ -1,4 +1,4 @@
-import { CancelledError } from "../../errors.ts";
+import { CancelledError } from "../../base/errors.ts";
 import type {
   Balance,
   BalanceProblem,

@@ -1,4 +1,4 @@
-import { InternalError } from "../../errors.ts";
+import { InternalError } from "../../base/errors.ts";
 import type { Backend, Kernels } from "../kernels/kernels.ts";
 import type { WorkerReply, WorkerRequest } from "./request.ts";
 

@@ -1,4 +1,4 @@
-import { CancelledError } from "../../errors.ts";
+import { CancelledError } from "../../base/errors.ts";
 import type { CancelFlag, Kernels } from "../kernels/kernels.ts";
 import type { JobWatch, MilpJob } from "../milp/job.ts";
 import type { MilpSolution } from "../milp/milp.ts";
@@ -30,7 +30,7 @@ interface Member {
 
 /** Starts the worker of the package; written so that bundlers see the file and ship it, from dist/ and from src/. */
 export const startPackageWorker = (): Worker =>
-  new Worker(new URL("../../worker.browser.js", import.meta.url), { type: "module", name: "banyan" });
+  new Worker(new URL("../../run/threads/worker.browser.js", import.meta.url), { type: "module", name: "banyan" });
 
 /**
  * Returns a pool of Web Workers that run these kernels, in a page that is cross-origin isolated. Nothing is started before

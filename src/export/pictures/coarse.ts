@@ -1,4 +1,4 @@
-import { linkCount, nodeCount, type Topology } from "../../model/topology.ts";
+import { linkCount, nodeCount, type Topology } from "../../model/topology/topology.ts";
 
 /** Nodes put together so that a picture of a large network can be read. */
 export interface Coarse {

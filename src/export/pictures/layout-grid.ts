@@ -1,4 +1,4 @@
-import { nodeCount, type Topology } from "../../model/topology.ts";
+import { nodeCount, type Topology } from "../../model/topology/topology.ts";
 import type { Layout } from "./layout.ts";
 import type { Wire } from "./wires.ts";
 

@@ -1,5 +1,5 @@
-import { InputError } from "../../errors.ts";
-import { nodeCount, switchCount, type Topology } from "../../model/topology.ts";
+import { InputError } from "../../base/errors.ts";
+import { nodeCount, switchCount, type Topology } from "../../model/topology/topology.ts";
 import { circleLayout, forceLayout } from "./layout-free.ts";
 import { gridLayout, isGrid } from "./layout-grid.ts";
 import { tierLayout } from "./layout-tiers.ts";

@@ -1,4 +1,4 @@
-import type { Topology } from "../../model/topology.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import type { Layout } from "./layout.ts";
 import { at, escaped, short } from "./svg.ts";
 import { type BandwidthClass, type Wire, widthOf, wireText } from "./wires.ts";

@@ -1,4 +1,4 @@
-import { visible, visibleLines } from "../../visible.ts";
+import { visible, visibleLines } from "../../base/visible.ts";
 
 /** Text of SVG: escaping, numbers, and the frame that all pictures share. */
 

@@ -1,7 +1,7 @@
-import { InputError } from "../../errors.ts";
-import { goesWithPrevious, hasMergedSends } from "../../model/merged-sends.ts";
-import { routeTimes } from "../../model/routes.ts";
-import { type StepSchedule, transferCount } from "../../model/step-schedule.ts";
+import { InputError } from "../../base/errors.ts";
+import { routeTimes } from "../../model/routes/routes.ts";
+import { goesWithPrevious, hasMergedSends } from "../../model/steps/merged-sends.ts";
+import { type StepSchedule, transferCount } from "../../model/steps/step-schedule.ts";
 
 /** When links are held, as columns: slice i holds `share[i]` of link[i] for lastsPs[i] from startPs[i] on. */
 export interface Timeline {

@@ -1,5 +1,5 @@
-import type { Topology } from "../../model/topology.ts";
-import type { Forest } from "../../model/tree-flow.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import type { Forest } from "../../model/trees/tree-flow.ts";
 
 /** A step of a tree, from the root outwards. */
 export interface TreeEdge {

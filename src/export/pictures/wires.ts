@@ -1,5 +1,5 @@
-import { linkCount, nodeCount, type Topology } from "../../model/topology.ts";
-import { formatBandwidth } from "../../model/units.ts";
+import { formatBandwidth } from "../../model/numbers/units.ts";
+import { linkCount, nodeCount, type Topology } from "../../model/topology/topology.ts";
 
 /** All links between two nodes, a < b. */
 export interface Wire {

@@ -1,4 +1,4 @@
-import { compare, type Rational, rational } from "../rational.ts";
+import { compare, type Rational, rational } from "../numbers/rational.ts";
 import type { Bound, Witness } from "./witness.ts";
 
 /** The largest bound found so far; a later one must be strictly larger to replace it. */

@@ -1,5 +1,5 @@
-import { type Collective, membersOf } from "../collective.ts";
-import { groupedBy } from "../graph.ts";
+import { type Collective, membersOf } from "../collective/collective.ts";
+import { groupedBy } from "../graph/graph.ts";
 
 /** How many chunks must cross the border of a set of NPUs. */
 export interface Demand {

@@ -1,5 +1,5 @@
-import type { Topology } from "../topology.ts";
-import { formatTime } from "../units.ts";
+import { formatTime } from "../numbers/units.ts";
+import type { Topology } from "../topology/topology.ts";
 import type { Bound } from "./witness.ts";
 
 /**

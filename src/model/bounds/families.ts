@@ -1,6 +1,6 @@
-import { commonValue } from "../graph.ts";
-import { indicesBelow } from "../ordering.ts";
-import { nodeCount, type Topology } from "../topology.ts";
+import { commonValue } from "../graph/graph.ts";
+import { indicesBelow } from "../numbers/ordering.ts";
+import { nodeCount, type Topology } from "../topology/topology.ts";
 import type { RouteView } from "./graph.ts";
 import { type Placement, switchPlacement } from "./placement.ts";
 import { type Ports, portsOf } from "./sides.ts";

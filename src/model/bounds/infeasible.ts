@@ -1,5 +1,5 @@
-import { InfeasibleError } from "../../errors.ts";
-import type { Topology } from "../topology.ts";
+import { InfeasibleError } from "../../base/errors.ts";
+import type { Topology } from "../topology/topology.ts";
 
 /** Returns the error for a pair of NPUs that must be connected and are not. */
 export function unreachable(topology: Topology, from: number, to: number): InfeasibleError {

@@ -1,6 +1,6 @@
-import type { Collective } from "../collective.ts";
-import { distancesFrom, type Graph, graph } from "../graph.ts";
-import type { RouteSet } from "../routes.ts";
+import type { Collective } from "../collective/collective.ts";
+import { distancesFrom, type Graph, graph } from "../graph/graph.ts";
+import type { RouteSet } from "../routes/routes.ts";
 
 /** Above this many (sources x arcs) hops are not counted. */
 const DISTANCE_WORK = 20_000_000;

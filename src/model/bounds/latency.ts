@@ -1,6 +1,6 @@
-import { type Collective, membersOf } from "../collective.ts";
-import { distancesFrom, type Graph } from "../graph.ts";
-import type { Topology } from "../topology.ts";
+import { type Collective, membersOf } from "../collective/collective.ts";
+import { distancesFrom, type Graph } from "../graph/graph.ts";
+import type { Topology } from "../topology/topology.ts";
 import { unreachable } from "./infeasible.ts";
 
 /** Above this many (sources x arcs) only a few sources are tried. */

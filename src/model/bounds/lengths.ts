@@ -1,5 +1,5 @@
-import { divide, multiply, type Rational, rational } from "../rational.ts";
-import { PS_PER_SECOND } from "../units.ts";
+import { divide, multiply, type Rational, rational } from "../numbers/rational.ts";
+import { PS_PER_SECOND } from "../numbers/units.ts";
 import type { Bound } from "./witness.ts";
 
 /**

@@ -1,8 +1,8 @@
-import type { Collective } from "../collective.ts";
-import { graph } from "../graph.ts";
-import { type Rational, rational } from "../rational.ts";
-import { nodeCount, type Topology } from "../topology.ts";
-import { PS_PER_SECOND } from "../units.ts";
+import type { Collective } from "../collective/collective.ts";
+import { graph } from "../graph/graph.ts";
+import { type Rational, rational } from "../numbers/rational.ts";
+import { PS_PER_SECOND } from "../numbers/units.ts";
+import { nodeCount, type Topology } from "../topology/topology.ts";
 import { asBound, nothingYet, offerRational } from "./best.ts";
 import { demandCost, demandOf, npuDemands } from "./demand.ts";
 import { BUDGET, type Budget, visitSets } from "./families.ts";

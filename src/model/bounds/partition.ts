@@ -1,7 +1,7 @@
-import type { Collective } from "../collective.ts";
-import type { Rational } from "../rational.ts";
-import { nodeCount, type Topology } from "../topology.ts";
-import { toGBps } from "../units.ts";
+import type { Collective } from "../collective/collective.ts";
+import type { Rational } from "../numbers/rational.ts";
+import { toGBps } from "../numbers/units.ts";
+import { nodeCount, type Topology } from "../topology/topology.ts";
 import { type Best, offerRational, offerWhole } from "./best.ts";
 import { type Charged, capacityOf, smallestTime, transfersBy } from "./capacity.ts";
 import type { RouteView } from "./graph.ts";

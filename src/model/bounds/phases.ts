@@ -1,8 +1,8 @@
-import type { Collective } from "../collective.ts";
-import type { LineAlgorithm, NetworkDimension } from "../dimensions.ts";
-import type { PhaseSchedule } from "../phase-schedule.ts";
-import { compare, type Rational, rational } from "../rational.ts";
-import { PS_PER_SECOND, toGBps } from "../units.ts";
+import type { Collective } from "../collective/collective.ts";
+import type { LineAlgorithm, NetworkDimension } from "../dimensions/dimensions.ts";
+import { compare, type Rational, rational } from "../numbers/rational.ts";
+import { PS_PER_SECOND, toGBps } from "../numbers/units.ts";
+import type { PhaseSchedule } from "../phases/phase-schedule.ts";
 import { roundedBytes } from "./limit.ts";
 import type { Bound } from "./witness.ts";
 

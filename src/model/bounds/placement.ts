@@ -1,4 +1,4 @@
-import { nodeCount, type Topology } from "../topology.ts";
+import { nodeCount, type Topology } from "../topology/topology.ts";
 import type { Ports } from "./sides.ts";
 
 /** Passes over the switches near a set: their places depend on each other. */

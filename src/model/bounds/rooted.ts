@@ -1,6 +1,6 @@
-import type { Collective } from "../collective.ts";
-import { distancesFrom } from "../graph.ts";
-import { orderByTime } from "../ordering.ts";
+import type { Collective } from "../collective/collective.ts";
+import { distancesFrom } from "../graph/graph.ts";
+import { orderByTime } from "../numbers/ordering.ts";
 import { offerWhole } from "./best.ts";
 import { capacityOf } from "./capacity.ts";
 import { slotGraph } from "./graph.ts";

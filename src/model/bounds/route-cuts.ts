@@ -1,5 +1,5 @@
-import type { Topology } from "../topology.ts";
-import { toGBps } from "../units.ts";
+import { toGBps } from "../numbers/units.ts";
+import type { Topology } from "../topology/topology.ts";
 import { type Best, offerWhole } from "./best.ts";
 import { type Capacity, capacityOf, smallestTime, transfersBy } from "./capacity.ts";
 import type { DemandOf } from "./demand.ts";

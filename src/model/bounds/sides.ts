@@ -1,6 +1,6 @@
-import { type Grouped, groupedOnce } from "../graph.ts";
-import type { Topology } from "../topology.ts";
-import { nodeCount } from "../topology.ts";
+import { type Grouped, groupedOnce } from "../graph/graph.ts";
+import type { Topology } from "../topology/topology.ts";
+import { nodeCount } from "../topology/topology.ts";
 import type { Charged } from "./capacity.ts";
 import type { RouteView } from "./graph.ts";
 

@@ -1,6 +1,6 @@
-import type { Collective } from "../collective.ts";
-import type { Grouped } from "../graph.ts";
-import type { Topology } from "../topology.ts";
+import type { Collective } from "../collective/collective.ts";
+import type { Grouped } from "../graph/graph.ts";
+import type { Topology } from "../topology/topology.ts";
 import { entering } from "./demand.ts";
 import type { Ports } from "./sides.ts";
 

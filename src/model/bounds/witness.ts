@@ -1,4 +1,4 @@
-import type { Rational } from "../rational.ts";
+import type { Rational } from "../numbers/rational.ts";
 
 /** What proves a bound; anyone can recompute the time from it. */
 export type Witness =

@@ -1,10 +1,10 @@
-import type { Collective } from "../collective.ts";
-import { distancesFrom, type Graph, graph } from "../graph.ts";
-import { bigLcm, commonDivisor } from "../integers.ts";
-import { indicesBelow } from "../ordering.ts";
-import type { Rational } from "../rational.ts";
-import { linkCount, nodeCount, type Topology } from "../topology.ts";
-import { toGBps } from "../units.ts";
+import type { Collective } from "../collective/collective.ts";
+import { distancesFrom, type Graph, graph } from "../graph/graph.ts";
+import { bigLcm, commonDivisor } from "../numbers/integers.ts";
+import { indicesBelow } from "../numbers/ordering.ts";
+import type { Rational } from "../numbers/rational.ts";
+import { toGBps } from "../numbers/units.ts";
+import { linkCount, nodeCount, type Topology } from "../topology/topology.ts";
 import { type Best, offerRational, offerWhole } from "./best.ts";
 import { capacityOf, smallestTime, transfersBy } from "./capacity.ts";
 import type { RouteView } from "./graph.ts";

@@ -1,7 +1,7 @@
-import type { Collective } from "../collective.ts";
-import { commonDivisor } from "../integers.ts";
-import { type FlowNetwork, flowSolver } from "../max-flow.ts";
-import { nodeCount, type Topology } from "../topology.ts";
+import type { Collective } from "../collective/collective.ts";
+import { type FlowNetwork, flowSolver } from "../graph/max-flow.ts";
+import { commonDivisor } from "../numbers/integers.ts";
+import { nodeCount, type Topology } from "../topology/topology.ts";
 import { crossingBandwidth, markSet, portsOf, sidesOf } from "./sides.ts";
 
 /** Above this many (flows x links) no flows are solved: about half a second. 400 NPUs of a torus are below it. */

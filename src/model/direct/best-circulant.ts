@@ -1,4 +1,4 @@
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../base/errors.ts";
 
 /**
  * Returns the two offsets of a circulant of degree 4 whose diameter is least among all with two offsets: m and m + 1 for the

@@ -1,5 +1,5 @@
-import type { Topology } from "../topology.ts";
-import { topologyBuilder } from "../topology-builder.ts";
+import type { Topology } from "../topology/topology.ts";
+import { topologyBuilder } from "../topology/topology-builder.ts";
 
 /**
  * A direct-connect network as a directed graph, before bandwidths: what families, expansions and schedules of comm steps
@@ -12,7 +12,7 @@ export interface Digraph {
   readonly offset: Int32Array;
   /** [arcs] Node that the arc enters. */
   readonly target: Int32Array;
-  /** Sizes of a group of translations that takes arcs to arcs in order (`model/translation.ts`); null: none is known. */
+  /** Sizes of a group of translations that takes arcs to arcs in order (`model/symmetry/translation.ts`); null: none is known. */
   readonly translations: readonly number[] | null;
 }
 

@@ -1,5 +1,5 @@
-import { InputError } from "../../errors.ts";
-import { groupedBy } from "../graph.ts";
+import { InputError } from "../../base/errors.ts";
+import { groupedBy } from "../graph/graph.ts";
 import { arcCount, arcSources, type Digraph } from "./digraph.ts";
 
 /** The expansions of graphs (Zhao 2026, 3.5 and A.4), nodes and arcs numbered as `construction.ts` says. */

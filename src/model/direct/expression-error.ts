@@ -1,5 +1,5 @@
-import { InputError } from "../../errors.ts";
-import { replaceHidden, textWidth } from "../../visible.ts";
+import { InputError } from "../../base/errors.ts";
+import { replaceHidden, textWidth } from "../../base/visible.ts";
 
 /** Characters of an expression that are shown before and after the place of a mistake. */
 const AROUND = 50;

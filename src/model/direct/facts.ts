@@ -1,7 +1,7 @@
-import { type CommTimes, degreeOf } from "../comm-times.ts";
-import { oppositeLinks } from "../opposite-links.ts";
-import { add, compare, format, multiply, type Rational, rational, toNumber } from "../rational.ts";
-import { PS_PER_SECOND, PS_PER_US } from "../units.ts";
+import { type CommTimes, degreeOf } from "../comm/times.ts";
+import { add, compare, format, multiply, type Rational, rational, toNumber } from "../numbers/rational.ts";
+import { PS_PER_SECOND, PS_PER_US } from "../numbers/units.ts";
+import { oppositeLinks } from "../topology/opposite-links.ts";
 import { arcSources, type Digraph } from "./digraph.ts";
 import { bidirectionalMooreSteps, leastBandwidthTime, mooreSteps } from "./optimality.ts";
 

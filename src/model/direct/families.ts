@@ -1,5 +1,5 @@
-import { InputError } from "../../errors.ts";
-import { didYouMean } from "../closest.ts";
+import { InputError } from "../../base/errors.ts";
+import { didYouMean } from "../topology/closest.ts";
 import { DISTANCE_REGULAR } from "./families/distance-regular.ts";
 import { DIAMOND, MODIFIED_DE_BRUIJN } from "./families/drawn.ts";
 import type { Family } from "./families/family.ts";

@@ -1,4 +1,4 @@
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../base/errors.ts";
 import type { Construction } from "./construction.ts";
 import { constructionText } from "./construction-text.ts";
 import type { Digraph } from "./digraph.ts";

@@ -1,4 +1,4 @@
-import { type Rational, rational } from "../rational.ts";
+import { type Rational, rational } from "../numbers/rational.ts";
 
 /** What no network of N nodes with d ports each can beat, whatever its links and schedule (Zhao 2026, A.3). */
 

@@ -1,4 +1,4 @@
-import { add, multiply, type Rational, rational } from "../rational.ts";
+import { add, multiply, type Rational, rational } from "../numbers/rational.ts";
 import type { Construction } from "./construction.ts";
 
 /** What is known of a network and its all-gather without making them. */

@@ -1,8 +1,8 @@
-import { InputError } from "../../errors.ts";
-import { doubleBinaryTree } from "../double-binary-tree.ts";
-import { gcd } from "../integers.ts";
-import type { Topology } from "../topology.ts";
-import { topologyBuilder } from "../topology-builder.ts";
+import { InputError } from "../../base/errors.ts";
+import { doubleBinaryTree } from "../graph/double-binary-tree.ts";
+import { gcd } from "../numbers/integers.ts";
+import type { Topology } from "../topology/topology.ts";
+import { topologyBuilder } from "../topology/topology-builder.ts";
 import { circulant } from "./circulant.ts";
 import {
   count,

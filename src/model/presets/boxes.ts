@@ -1,7 +1,7 @@
-import { InputError } from "../../errors.ts";
-import type { Topology } from "../topology.ts";
-import { topologyBuilder } from "../topology-builder.ts";
-import { bandwidthFromGBps, latencyFromUs } from "../units.ts";
+import { InputError } from "../../base/errors.ts";
+import { bandwidthFromGBps, latencyFromUs } from "../numbers/units.ts";
+import type { Topology } from "../topology/topology.ts";
+import { topologyBuilder } from "../topology/topology-builder.ts";
 import { refuseHuge } from "./expression.ts";
 
 /** Cable between two nodes of a box: local indices, GB/s each way, its latency where it is not the box's. */

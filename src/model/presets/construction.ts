@@ -1,10 +1,10 @@
-import { unlessRefused } from "../../errors.ts";
+import { unlessRefused } from "../../base/errors.ts";
 import type { Construction } from "../direct/construction.ts";
 import { constructionText } from "../direct/construction-text.ts";
 import { arcSources, type Digraph, networkOf } from "../direct/digraph.ts";
 import { graphOf, sizeOf } from "../direct/graph-of.ts";
 import { beginsConstruction, parseConstruction } from "../direct/parse.ts";
-import { linkCount, switchCount, type Topology } from "../topology.ts";
+import { linkCount, switchCount, type Topology } from "../topology/topology.ts";
 import { DEFAULT_BYTES_PER_SECOND, DEFAULT_LATENCY_PS, parseExpression, perDimension } from "./expression.ts";
 
 /** Networks written as constructions of graphs, all links equal: `L3(C(16,{3,4}))@25Gbps,10us`. */

@@ -1,5 +1,5 @@
-import { InputError } from "../../errors.ts";
-import { PS_PER_US, parseBandwidth, parseTime } from "../units.ts";
+import { InputError } from "../../base/errors.ts";
+import { PS_PER_US, parseBandwidth, parseTime } from "../numbers/units.ts";
 
 /** One factor of a preset expression, `name:arguments`. */
 export interface Factor {

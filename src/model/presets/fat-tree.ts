@@ -1,6 +1,6 @@
-import { InputError } from "../../errors.ts";
-import type { Topology } from "../topology.ts";
-import { topologyBuilder } from "../topology-builder.ts";
+import { InputError } from "../../base/errors.ts";
+import type { Topology } from "../topology/topology.ts";
+import { topologyBuilder } from "../topology/topology-builder.ts";
 import {
   count,
   DEFAULT_BYTES_PER_SECOND,

@@ -1,6 +1,6 @@
-import { InputError } from "../../errors.ts";
-import type { Topology } from "../topology.ts";
-import { bandwidthFromGBps, latencyFromUs } from "../units.ts";
+import { InputError } from "../../base/errors.ts";
+import { bandwidthFromGBps, latencyFromUs } from "../numbers/units.ts";
+import type { Topology } from "../topology/topology.ts";
 import type { Expression } from "./expression.ts";
 import { sizes } from "./expression.ts";
 import { type Dimension, type DimensionKind, productTopology } from "./product.ts";

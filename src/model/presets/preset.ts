@@ -1,7 +1,7 @@
-import { InputError, shown } from "../../errors.ts";
-import { didYouMean } from "../closest.ts";
+import { InputError, shown } from "../../base/errors.ts";
 import { CONSTRUCTION_FORMS } from "../direct/parse.ts";
-import type { Topology } from "../topology.ts";
+import { didYouMean } from "../topology/closest.ts";
+import type { Topology } from "../topology/topology.ts";
 import { AMD_INTEL } from "./amd-intel.ts";
 import { doubleBinaryTreeNetwork, shiftedRing } from "./baseline-networks.ts";
 import { type Box, boxTopology } from "./boxes.ts";

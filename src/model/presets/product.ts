@@ -1,5 +1,5 @@
-import type { Topology } from "../topology.ts";
-import { topologyBuilder } from "../topology-builder.ts";
+import type { Topology } from "../topology/topology.ts";
+import { topologyBuilder } from "../topology/topology-builder.ts";
 import { refuseHuge } from "./expression.ts";
 
 /** How the NPUs that differ in one coordinate only are joined. */

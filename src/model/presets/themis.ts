@@ -1,6 +1,6 @@
-import { InputError } from "../../errors.ts";
-import { didYouMean } from "../closest.ts";
-import type { Topology } from "../topology.ts";
+import { InputError } from "../../base/errors.ts";
+import { didYouMean } from "../topology/closest.ts";
+import type { Topology } from "../topology/topology.ts";
 import type { Expression } from "./expression.ts";
 import { type Dimension, type DimensionKind, productTopology } from "./product.ts";
 

@@ -1,4 +1,4 @@
-import { InternalError } from "../../errors.ts";
+import { InternalError } from "../../base/errors.ts";
 import { holdingsOf } from "./holdings.ts";
 import { MessageNetwork, type Ways } from "./message-network.ts";
 import { planOf } from "./plan.ts";

@@ -1,4 +1,4 @@
-import { orderByTime } from "../ordering.ts";
+import { orderByTime } from "../numbers/ordering.ts";
 import type { ReplayProblem } from "./problem.ts";
 
 /**

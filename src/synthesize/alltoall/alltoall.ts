@@ -1,11 +1,11 @@
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../base/errors.ts";
 import { lengthsBound } from "../../model/bounds/lengths.ts";
 import type { Bound } from "../../model/bounds/witness.ts";
-import type { Collective } from "../../model/collective.ts";
-import { commonDivisor } from "../../model/integers.ts";
-import { rational, toNumber } from "../../model/rational.ts";
-import { linkCount, type Topology } from "../../model/topology.ts";
-import { PS_PER_SECOND } from "../../model/units.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { commonDivisor } from "../../model/numbers/integers.ts";
+import { rational, toNumber } from "../../model/numbers/rational.ts";
+import { PS_PER_SECOND } from "../../model/numbers/units.ts";
+import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { type AllToAllFlow, allToAllFlow } from "./flow.ts";
 import { MOST_LP_COLUMNS } from "./flow-lp.ts";

@@ -1,6 +1,6 @@
-import { InternalError } from "../../errors.ts";
-import { distancesFrom } from "../../model/graph.ts";
-import { type Rational, rational } from "../../model/rational.ts";
+import { InternalError } from "../../base/errors.ts";
+import { distancesFrom } from "../../model/graph/graph.ts";
+import { type Rational, rational } from "../../model/numbers/rational.ts";
 import { type FlowArcs, graphUnder } from "./flow-arcs.ts";
 
 /** The most parts of a demand of one. */

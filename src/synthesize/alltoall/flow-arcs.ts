@@ -1,5 +1,5 @@
-import { type Graph, graph, groupedBy } from "../../model/graph.ts";
-import { nodeCount, outLinks, type Topology } from "../../model/topology.ts";
+import { type Graph, graph, groupedBy } from "../../model/graph/graph.ts";
+import { nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
 import type { FlowOrbits } from "./orbits.ts";
 
 /** The links of a network by the nodes that they leave, with their classes. */

@@ -1,5 +1,5 @@
 import type { ConcurrentFlow, ConcurrentProblem } from "../../engine/kernels/kernels.ts";
-import type { Rational } from "../../model/rational.ts";
+import type { Rational } from "../../model/numbers/rational.ts";
 
 /**
  * The concurrent flow of an all-to-all (Zhao 2026, LP A.1), with its proof: every NPU sends `rate` times its demand to every

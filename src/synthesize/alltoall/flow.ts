@@ -1,11 +1,11 @@
+import { InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 import type { ConcurrentProblem } from "../../engine/kernels/kernels.ts";
 import type { LpSolver } from "../../engine/milp/lp.ts";
-import { InfeasibleError, InputError, InternalError } from "../../errors.ts";
 import { unreachable } from "../../model/bounds/infeasible.ts";
-import { distancesFrom } from "../../model/graph.ts";
-import { compare } from "../../model/rational.ts";
-import { nodeCount, type Topology } from "../../model/topology.ts";
-import type { NetworkSymmetry } from "../../model/tree-flow.ts";
+import { distancesFrom } from "../../model/graph/graph.ts";
+import { compare } from "../../model/numbers/rational.ts";
+import { nodeCount, type Topology } from "../../model/topology/topology.ts";
+import type { NetworkSymmetry } from "../../model/trees/tree-flow.ts";
 import { exactBound, exactRate, partsFor, wholeFlow } from "./exact.ts";
 import { type FlowArcs, flowArcs, graphUnder } from "./flow-arcs.ts";
 import { flowByLp, MOST_LP_COLUMNS } from "./flow-lp.ts";

@@ -1,5 +1,5 @@
-import type { RouteSet } from "../../model/routes.ts";
-import { linkCount, type Topology } from "../../model/topology.ts";
+import type { RouteSet } from "../../model/routes/routes.ts";
+import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import type { Hops } from "./transfers.ts";
 
 /** [transfers] each. */

@@ -1,6 +1,6 @@
-import type { RouteSet } from "../../model/routes.ts";
-import { linkCount, type Topology } from "../../model/topology.ts";
-import { draw } from "../../random.ts";
+import { draw } from "../../base/random.ts";
+import type { RouteSet } from "../../model/routes/routes.ts";
+import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import type { HopTimes } from "./hop-times.ts";
 import { roundsOf } from "./rounds.ts";
 

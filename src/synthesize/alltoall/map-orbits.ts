@@ -1,8 +1,8 @@
-import { disjointSets, type NumberedSets, numberedSets } from "../../model/disjoint-sets.ts";
-import { mapFinder } from "../../model/map-finder.ts";
-import { imagesOfLinks, isOneToOne, linkKinds, type NetworkMap, orbitsOf } from "../../model/network-maps.ts";
-import { indicesBelow } from "../../model/ordering.ts";
-import { linkCount, nodeCount, type Topology } from "../../model/topology.ts";
+import { disjointSets, type NumberedSets, numberedSets } from "../../model/graph/disjoint-sets.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
+import { mapFinder } from "../../model/symmetry/map-finder.ts";
+import { imagesOfLinks, isOneToOne, linkKinds, type NetworkMap, orbitsOf } from "../../model/symmetry/network-maps.ts";
+import { linkCount, nodeCount, type Topology } from "../../model/topology/topology.ts";
 
 /** The orbits of NPUs and links under maps of which only generators are known. */
 export interface LinkMaps {

@@ -1,5 +1,5 @@
-import { InputError } from "../../errors.ts";
-import { type Collective, membersOf } from "../../model/collective.ts";
+import { InputError } from "../../base/errors.ts";
+import { type Collective, membersOf } from "../../model/collective/collective.ts";
 
 /** Chunks that travel from one NPU to another, in ascending order of (source, chunk). */
 export interface Messages {

@@ -1,8 +1,8 @@
-import { generatorMaps, orbitsOf } from "../../model/network-maps.ts";
-import { networkSymmetry } from "../../model/network-symmetry.ts";
-import { indicesBelow } from "../../model/ordering.ts";
-import { linkCount, type Topology } from "../../model/topology.ts";
-import type { NetworkSymmetry } from "../../model/tree-flow.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
+import { generatorMaps, orbitsOf } from "../../model/symmetry/network-maps.ts";
+import { networkSymmetry } from "../../model/symmetry/network-symmetry.ts";
+import { linkCount, type Topology } from "../../model/topology/topology.ts";
+import type { NetworkSymmetry } from "../../model/trees/tree-flow.ts";
 import { type LinkMaps, mapOrbits } from "./map-orbits.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { distancesFrom, graph } from "../../model/graph.ts";
-import { inLinks, linkCount, nodeCount, outLinks, type Topology } from "../../model/topology.ts";
-import { draw } from "../../random.ts";
+import { draw } from "../../base/random.ts";
+import { distancesFrom, graph } from "../../model/graph/graph.ts";
+import { inLinks, linkCount, nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
 import type { Messages } from "./messages.ts";
 
 /** [messages] the links of each message's path, in order. */

@@ -1,5 +1,5 @@
-import { InfeasibleError } from "../../errors.ts";
-import { linkCount, nodeCount, outLinks, type Topology } from "../../model/topology.ts";
+import { InfeasibleError } from "../../base/errors.ts";
+import { linkCount, nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
 import type { Messages } from "./messages.ts";
 import type { Paths } from "./paths.ts";
 

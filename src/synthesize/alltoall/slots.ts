@@ -1,6 +1,6 @@
 import type { PlaceProblem } from "../../engine/kernels/kernels.ts";
-import type { RouteTimes } from "../../model/routes.ts";
-import { switchCount, type Topology } from "../../model/topology.ts";
+import type { RouteTimes } from "../../model/routes/routes.ts";
+import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { KernelRunner } from "../synthesizer.ts";
 import { tenNetwork } from "../tacos/network.ts";
 import { attempt, type Found } from "../tacos/overlap.ts";

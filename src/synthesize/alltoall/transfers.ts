@@ -1,7 +1,7 @@
-import { divide, rational } from "../../model/rational.ts";
-import { type RouteSet, routeCount } from "../../model/routes.ts";
-import { portRouteCount, routesOf } from "../../model/routing.ts";
-import { isNpu, switchCount, type Topology } from "../../model/topology.ts";
+import { divide, rational } from "../../model/numbers/rational.ts";
+import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
+import { portRouteCount, routesOf } from "../../model/routes/routing.ts";
+import { isNpu, switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { Paths } from "./paths.ts";
 
 /** Above so many routes through switches, only those that paths take are listed. */
@@ -18,7 +18,7 @@ export interface Hops {
 
 /**
  * Returns paths as transfers from NPU to NPU over routes: all links where there are no switches, else the routes of `ports`
- * (model/routing.ts) and those that paths take beside them, each with the full rate of its bottleneck. O(path links).
+ * (model/routes/routing.ts) and those that paths take beside them, each with the full rate of its bottleneck. O(path links).
  */
 export function hopsOf(topology: Topology, paths: Paths): Hops {
   const { linkTarget } = topology;

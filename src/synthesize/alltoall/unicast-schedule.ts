@@ -1,10 +1,10 @@
-import type { Collective } from "../../model/collective.ts";
-import { groupedBy } from "../../model/graph.ts";
-import { orderByTime } from "../../model/ordering.ts";
-import { ceil } from "../../model/rational.ts";
-import { routeCount, routeTimes, serializationPs } from "../../model/routes.ts";
-import { emptyRows, type StepSchedule } from "../../model/step-schedule.ts";
-import type { Topology } from "../../model/topology.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
+import { orderByTime } from "../../model/numbers/ordering.ts";
+import { ceil } from "../../model/numbers/rational.ts";
+import { routeCount, routeTimes, serializationPs } from "../../model/routes/routes.ts";
+import { emptyRows, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import type { Messages } from "./messages.ts";
 import { type Paths, pathsAlong, type SourceFlow, shortestPaths } from "./paths.ts";
 import { balanced, busiestOf, TOLERANCE } from "./rounding.ts";

@@ -1,9 +1,9 @@
-import { InputError } from "../../errors.ts";
-import type { Collective, CollectiveKind } from "../../model/collective.ts";
-import { quickerOrder } from "../../model/list-order.ts";
-import { listSchedule } from "../../model/list-schedule.ts";
-import type { Messages } from "../../model/messages.ts";
-import type { Topology } from "../../model/topology.ts";
+import { InputError } from "../../base/errors.ts";
+import type { Collective, CollectiveKind } from "../../model/collective/collective.ts";
+import { quickerOrder } from "../../model/messages/list-order.ts";
+import { listSchedule } from "../../model/messages/list-schedule.ts";
+import type { Messages } from "../../model/messages/messages.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import type { SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { goodChunks } from "./own-chunks.ts";
 

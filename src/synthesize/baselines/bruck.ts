@@ -1,5 +1,5 @@
-import type { Collective } from "../../model/collective.ts";
-import { blocksOf, type Messages, messages } from "../../model/messages.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { blocksOf, type Messages, messages } from "../../model/messages/messages.ts";
 import { fromBaseline } from "./baseline.ts";
 import { addRounds, gatherRounds, powersBelow, shifts } from "./symmetric-rounds.ts";
 

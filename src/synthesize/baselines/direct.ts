@@ -1,9 +1,9 @@
-import { COLLECTIVE_KINDS, type Collective, membersOf } from "../../model/collective.ts";
-import { listSchedule } from "../../model/list-schedule.ts";
-import { type Messages, messages } from "../../model/messages.ts";
-import { orderByTime } from "../../model/ordering.ts";
-import { boxesOf } from "../../model/ring-order-boxes.ts";
-import type { Topology } from "../../model/topology.ts";
+import { COLLECTIVE_KINDS, type Collective, membersOf } from "../../model/collective/collective.ts";
+import { listSchedule } from "../../model/messages/list-schedule.ts";
+import { type Messages, messages } from "../../model/messages/messages.ts";
+import { orderByTime } from "../../model/numbers/ordering.ts";
+import { boxesOf } from "../../model/routes/ring-order-boxes.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import type { Synthesizer } from "../synthesizer.ts";
 
 /** Rounds in each of which an NPU has one target, another than any other NPU. */

@@ -1,4 +1,4 @@
-import { doubleBinaryTree } from "../../model/double-binary-tree.ts";
+import { doubleBinaryTree } from "../../model/graph/double-binary-tree.ts";
 import { fromBaseline } from "./baseline.ts";
 import { treeMessages } from "./tree-pipeline.ts";
 

@@ -1,8 +1,14 @@
-import type { Collective } from "../../model/collective.ts";
-import { doubleBinaryTree } from "../../model/double-binary-tree.ts";
-import { gcd } from "../../model/integers.ts";
-import { type Boxes, boxesOf, boxesWithRings, channelRings, channelTrees } from "../../model/ring-order-boxes.ts";
-import type { Topology } from "../../model/topology.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { doubleBinaryTree } from "../../model/graph/double-binary-tree.ts";
+import { gcd } from "../../model/numbers/integers.ts";
+import {
+  type Boxes,
+  boxesOf,
+  boxesWithRings,
+  channelRings,
+  channelTrees,
+} from "../../model/routes/ring-order-boxes.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { fromBaseline, refuseGroups } from "./baseline.ts";
 import { ordersOfRanks, parentsOfRanks } from "./npu-ranks.ts";
 import { ringMessages } from "./ring-lanes.ts";

@@ -1,4 +1,4 @@
-import type { Collective } from "../../model/collective.ts";
+import type { Collective } from "../../model/collective/collective.ts";
 
 /** Returns the rank of every NPU in a group of all NPUs. */
 function rankOfNpu({ groupMembers }: Collective): Int32Array {

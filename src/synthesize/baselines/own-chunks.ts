@@ -1,9 +1,9 @@
-import { type Collective, withChunks } from "../../model/collective.ts";
-import { leastTransfers } from "../../model/estimate.ts";
-import { quickerPs } from "../../model/list-order.ts";
-import { OVERHEAD_PARTS } from "../../model/list-times.ts";
-import type { Messages } from "../../model/messages.ts";
-import type { Topology } from "../../model/topology.ts";
+import { type Collective, withChunks } from "../../model/collective/collective.ts";
+import { quickerPs } from "../../model/messages/list-order.ts";
+import { OVERHEAD_PARTS } from "../../model/messages/list-times.ts";
+import type { Messages } from "../../model/messages/messages.ts";
+import { leastTransfers } from "../../model/steps/estimate.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 
 /** Schedules of more transfers than so many are not looked at. */
 const MOST_MESSAGES = 2e5;

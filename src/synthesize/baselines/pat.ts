@@ -1,4 +1,4 @@
-import { blocksOf, messages } from "../../model/messages.ts";
+import { blocksOf, messages } from "../../model/messages/messages.ts";
 import { fromBaseline } from "./baseline.ts";
 import { addRounds, gatherRounds, powersBelow, shifts } from "./symmetric-rounds.ts";
 

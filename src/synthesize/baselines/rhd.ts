@@ -1,5 +1,5 @@
-import { isPowerOfTwo } from "../../model/integers.ts";
-import { blocksOf, messages } from "../../model/messages.ts";
+import { blocksOf, messages } from "../../model/messages/messages.ts";
+import { isPowerOfTwo } from "../../model/numbers/integers.ts";
 import { fromBaseline } from "./baseline.ts";
 import { addRounds, exchanges, gatherRounds, powersBelow } from "./symmetric-rounds.ts";
 

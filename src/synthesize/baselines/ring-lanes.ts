@@ -1,5 +1,5 @@
-import type { Collective, NamedCollective } from "../../model/collective.ts";
-import { type Blocks, blocksOf, type Messages, messages } from "../../model/messages.ts";
+import type { Collective, NamedCollective } from "../../model/collective/collective.ts";
+import { type Blocks, blocksOf, type Messages, messages } from "../../model/messages/messages.ts";
 
 /** Directed rings through all ranks of a group: the k-th chunk of every block goes round ring k modulo their number. */
 export interface Lanes {

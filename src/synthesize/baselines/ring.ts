@@ -1,5 +1,5 @@
-import { COLLECTIVE_KINDS } from "../../model/collective.ts";
-import { indicesBelow } from "../../model/ordering.ts";
+import { COLLECTIVE_KINDS } from "../../model/collective/collective.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { fromBaseline } from "./baseline.ts";
 import { ringMessages } from "./ring-lanes.ts";
 

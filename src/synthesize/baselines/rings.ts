@@ -1,6 +1,6 @@
-import { whyNoRing } from "../../model/no-ring.ts";
-import { type RingDecomposition, ringDecomposition } from "../../model/ring-decomposition.ts";
-import type { Topology } from "../../model/topology.ts";
+import { whyNoRing } from "../../model/routes/no-ring.ts";
+import { type RingDecomposition, ringDecomposition } from "../../model/routes/ring-decomposition.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { fromBaseline, refuseGroups } from "./baseline.ts";
 import { ordersOfRanks } from "./npu-ranks.ts";
 import { ringMessages } from "./ring-lanes.ts";

@@ -1,5 +1,5 @@
-import { gcd } from "../../model/integers.ts";
-import type { Topology } from "../../model/topology.ts";
+import { gcd } from "../../model/numbers/integers.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { fromBaseline, refuseGroups } from "./baseline.ts";
 import { ordersOfRanks } from "./npu-ranks.ts";
 import { ringMessages } from "./ring-lanes.ts";

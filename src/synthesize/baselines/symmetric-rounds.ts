@@ -1,4 +1,4 @@
-import type { Blocks, Messages } from "../../model/messages.ts";
+import type { Blocks, Messages } from "../../model/messages/messages.ts";
 
 /**
  * An all-gather in rounds in which all ranks do the same: in a round of step d, rank r sends one message to rank `to(r, d)`. Its

@@ -1,10 +1,10 @@
-import type { Collective } from "../../model/collective.ts";
-import { fromTheRoot } from "../../model/double-binary-tree.ts";
-import { shortestRoutes } from "../../model/list-routes.ts";
-import { blocksOf, type Messages, messages } from "../../model/messages.ts";
-import { orderByTime } from "../../model/ordering.ts";
-import { routeTimes } from "../../model/routes.ts";
-import { linkCount, type Topology } from "../../model/topology.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { fromTheRoot } from "../../model/graph/double-binary-tree.ts";
+import { blocksOf, type Messages, messages } from "../../model/messages/messages.ts";
+import { orderByTime } from "../../model/numbers/ordering.ts";
+import { shortestRoutes } from "../../model/routes/list-routes.ts";
+import { routeTimes } from "../../model/routes/routes.ts";
+import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import { cycleOf } from "./tree-slots.ts";
 
 /** Adds the hops of a tree's first chunk: up, the deepest ranks first, then down from the root. */

@@ -1,7 +1,7 @@
-import { disjointSets } from "../../model/disjoint-sets.ts";
-import { edgeColours } from "../../model/edge-colouring.ts";
-import { groupedBy } from "../../model/graph.ts";
-import type { RouteSet, RouteTimes } from "../../model/routes.ts";
+import { disjointSets } from "../../model/graph/disjoint-sets.ts";
+import { edgeColours } from "../../model/graph/edge-colouring.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
+import type { RouteSet, RouteTimes } from "../../model/routes/routes.ts";
 
 /** A cycle that repeats for ever: in each, every hop sends once, at its offset into the cycle. */
 export interface Cycle {

@@ -1,14 +1,14 @@
+import { InputError } from "../../base/errors.ts";
 import { type Balance, type BalanceProblem, balanceRows } from "../../engine/kernels/kernels.ts";
-import { InputError } from "../../errors.ts";
-import type { CommSchedule } from "../../model/comm-schedule.ts";
-import { type CommTimes, timesOfLoads } from "../../model/comm-times.ts";
+import type { CommSchedule } from "../../model/comm/schedule.ts";
+import { type CommTimes, timesOfLoads } from "../../model/comm/times.ts";
 import { arcCount, arcSources, type Digraph } from "../../model/direct/digraph.ts";
 import { distanceCounts } from "../../model/direct/distances.ts";
 import { transpose } from "../../model/direct/expansions.ts";
-import { groupedBy } from "../../model/graph.ts";
-import { indicesBelow } from "../../model/ordering.ts";
-import { type Rational, rational } from "../../model/rational.ts";
-import { indexColumn } from "../../model/step-schedule.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
+import { type Rational, rational } from "../../model/numbers/rational.ts";
+import { indexColumn } from "../../model/steps/step-schedule.ts";
 
 /** Where the kernel `balance` runs. */
 export type Balancer = (problem: Omit<BalanceProblem, "threads">) => Promise<Balance | null>;

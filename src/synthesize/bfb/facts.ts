@@ -1,12 +1,12 @@
-import { InputError } from "../../errors.ts";
-import { directNetworkOf } from "../../model/comm-network.ts";
-import { timesOfLoads } from "../../model/comm-times.ts";
+import { InputError } from "../../base/errors.ts";
+import { directNetworkOf } from "../../model/comm/network.ts";
+import { timesOfLoads } from "../../model/comm/times.ts";
 import { arcCount } from "../../model/direct/digraph.ts";
 import { type DirectFacts, directFacts } from "../../model/direct/facts.ts";
-import { commonValue } from "../../model/graph.ts";
-import { unreachablePair } from "../../model/modify.ts";
-import type { Rational } from "../../model/rational.ts";
-import type { Topology } from "../../model/topology.ts";
+import { commonValue } from "../../model/graph/graph.ts";
+import type { Rational } from "../../model/numbers/rational.ts";
+import { unreachablePair } from "../../model/topology/modify.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { type Balancer, bfbLoads } from "./broadcast.ts";
 
 /** Searches may visit so many arcs, all nodes together: those of 15,000 nodes with four links each take about a second. */

@@ -1,6 +1,6 @@
-import { BigFlow } from "../../model/big-flow.ts";
-import { bigLcm, bigSum } from "../../model/integers.ts";
-import { compare, type Rational, rational } from "../../model/rational.ts";
+import { BigFlow } from "../../model/graph/big-flow.ts";
+import { bigLcm, bigSum } from "../../model/numbers/integers.ts";
+import { compare, type Rational, rational } from "../../model/numbers/rational.ts";
 
 /** A link into a node, in picoseconds. */
 export interface Port {

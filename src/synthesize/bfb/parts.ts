@@ -1,5 +1,5 @@
-import { bigLcm } from "../../model/integers.ts";
-import type { Rational } from "../../model/rational.ts";
+import { bigLcm } from "../../model/numbers/integers.ts";
+import type { Rational } from "../../model/numbers/rational.ts";
 
 /** Returns the fewest equal parts of a shard in which loads in shards are whole: what an optimal schedule needs (Zhao 2026, A.5.2). */
 export const exactParts = (loads: readonly Rational[]): bigint => loads.reduce((all, { den }) => bigLcm(all, den), 1n);

@@ -1,6 +1,6 @@
-import { InputError } from "../../errors.ts";
-import type { Collective } from "../../model/collective.ts";
-import { canBeSlots, leastTransfers } from "../../model/estimate.ts";
+import { InputError } from "../../base/errors.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { canBeSlots, leastTransfers } from "../../model/steps/estimate.ts";
 import type { SynthesisRequest } from "../synthesizer.ts";
 import { MOST_PARTS } from "./broadcast.ts";
 

@@ -1,10 +1,10 @@
-import { InfeasibleError } from "../../errors.ts";
-import { commSchedule } from "../../model/comm-builder.ts";
-import type { CommSchedule } from "../../model/comm-schedule.ts";
+import { InfeasibleError } from "../../base/errors.ts";
+import { commSchedule } from "../../model/comm/builder.ts";
+import type { CommSchedule } from "../../model/comm/schedule.ts";
 import { arcSources, type DirectNetwork } from "../../model/direct/digraph.ts";
-import { type Grouped, groupedBy } from "../../model/graph.ts";
-import { add, compare, type Rational, rational } from "../../model/rational.ts";
-import { serializationPs } from "../../model/routes.ts";
+import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
+import { add, compare, type Rational, rational } from "../../model/numbers/rational.ts";
+import { serializationPs } from "../../model/routes/routes.ts";
 import { leastTime, type Port, type ShardClass } from "./least-time.ts";
 
 /** Shards that reach a node in one step, by the ports they may come over. */

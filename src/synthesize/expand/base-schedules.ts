@@ -1,8 +1,8 @@
-import type { CommSchedule } from "../../model/comm-schedule.ts";
+import type { CommSchedule } from "../../model/comm/schedule.ts";
 import { diamond, modifiedDeBruijn } from "../../model/direct/base-graphs.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
 import { transpose } from "../../model/direct/expansions.ts";
-import { indicesBelow } from "../../model/ordering.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { BASE_TREES } from "./base-trees.ts";
 import { addRow, roomFor, scheduleOf } from "./rows.ts";
 

@@ -1,10 +1,10 @@
-import type { CommSchedule } from "../../model/comm-schedule.ts";
+import type { CommSchedule } from "../../model/comm/schedule.ts";
 import { constructionText } from "../../model/direct/construction-text.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
 import { transpose } from "../../model/direct/expansions.ts";
 import { graphOf } from "../../model/direct/graph-of.ts";
 import type { Base } from "../../model/direct/predict.ts";
-import type { Rational } from "../../model/rational.ts";
+import type { Rational } from "../../model/numbers/rational.ts";
 import { type Balancer, bfbLoads, bfbSchedule } from "../bfb/broadcast.ts";
 import { baseSchedule } from "./base-schedules.ts";
 import { refuseRows } from "./rows.ts";

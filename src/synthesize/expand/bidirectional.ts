@@ -1,7 +1,7 @@
-import { unfolded } from "../../model/comm-builder.ts";
-import type { CommSchedule } from "../../model/comm-schedule.ts";
+import { unfolded } from "../../model/comm/builder.ts";
+import type { CommSchedule } from "../../model/comm/schedule.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
-import { lcm } from "../../model/integers.ts";
+import { lcm } from "../../model/numbers/integers.ts";
 import { addRow, type Rows, roomFor, scheduleOf } from "./rows.ts";
 
 /**

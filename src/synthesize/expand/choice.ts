@@ -1,9 +1,9 @@
-import type { CommSchedule } from "../../model/comm-schedule.ts";
-import { type CommTimes, commTimes, degreeOf, timesOfLoads } from "../../model/comm-times.ts";
+import type { CommSchedule } from "../../model/comm/schedule.ts";
+import { type CommTimes, commTimes, degreeOf, timesOfLoads } from "../../model/comm/times.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
 import { type DirectLink, predictedUs } from "../../model/direct/facts.ts";
 import { type Base, innermost, predict } from "../../model/direct/predict.ts";
-import { ceil, compare, format, multiply, type Rational, rational } from "../../model/rational.ts";
+import { ceil, compare, format, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
 import { bestParts } from "../bfb/parts.ts";
 import { type Bases, graphOfBase } from "./bases.ts";
 import { gatherOf } from "./gather.ts";

@@ -1,8 +1,8 @@
-import { unfolded } from "../../model/comm-builder.ts";
-import type { CommSchedule } from "../../model/comm-schedule.ts";
+import { unfolded } from "../../model/comm/builder.ts";
+import type { CommSchedule } from "../../model/comm/schedule.ts";
 import { arcSources, type Digraph } from "../../model/direct/digraph.ts";
-import { groupedBy } from "../../model/graph.ts";
-import { lcm } from "../../model/integers.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
+import { lcm } from "../../model/numbers/integers.ts";
 import { addRow, roomFor, scheduleOf } from "./rows.ts";
 
 /**

@@ -1,13 +1,13 @@
-import { InputError } from "../../errors.ts";
-import { commCollective, directionsOf, refuseListing } from "../../model/comm-collective.ts";
-import type { CommRun } from "../../model/comm-steps.ts";
+import { InputError } from "../../base/errors.ts";
+import { commCollective, directionsOf, refuseListing } from "../../model/comm/collective.ts";
+import type { CommRun } from "../../model/comm/steps.ts";
 import { constructionText } from "../../model/direct/construction-text.ts";
 import { type Digraph, linksOfArcs } from "../../model/direct/digraph.ts";
 import { transposedArcs } from "../../model/direct/expansions.ts";
 import { directFacts } from "../../model/direct/facts.ts";
 import { graphOf } from "../../model/direct/graph-of.ts";
-import { commonValue } from "../../model/graph.ts";
-import { lcm } from "../../model/integers.ts";
+import { commonValue } from "../../model/graph/graph.ts";
+import { lcm } from "../../model/numbers/integers.ts";
 import { constructionOf } from "../../model/presets/construction.ts";
 import { affordableParts, groupRefusal, passesOf, refuseGroups, refuseParts } from "../bfb/requests.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";

@@ -1,5 +1,5 @@
-import { InputError } from "../../errors.ts";
-import type { CommSchedule } from "../../model/comm-schedule.ts";
+import { InputError } from "../../base/errors.ts";
+import type { CommSchedule } from "../../model/comm/schedule.ts";
 import type { Construction } from "../../model/direct/construction.ts";
 import { constructionText } from "../../model/direct/construction-text.ts";
 import {

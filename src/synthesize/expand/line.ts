@@ -1,7 +1,7 @@
-import { unfolded } from "../../model/comm-builder.ts";
-import type { CommSchedule } from "../../model/comm-schedule.ts";
+import { unfolded } from "../../model/comm/builder.ts";
+import type { CommSchedule } from "../../model/comm/schedule.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
-import { type Grouped, groupedBy } from "../../model/graph.ts";
+import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
 import { addRow, orderedSchedule, ROW_KEY, roomFor } from "./rows.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { Construction } from "../../model/direct/construction.ts";
 import { sizeOf } from "../../model/direct/graph-of.ts";
 import type { Base } from "../../model/direct/predict.ts";
-import { lcm } from "../../model/integers.ts";
+import { lcm } from "../../model/numbers/integers.ts";
 import { bestParts } from "../bfb/parts.ts";
 import type { Bases } from "./bases.ts";
 

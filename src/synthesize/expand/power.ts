@@ -1,4 +1,4 @@
-import type { CommSchedule } from "../../model/comm-schedule.ts";
+import type { CommSchedule } from "../../model/comm/schedule.ts";
 import { arcSources, type Digraph } from "../../model/direct/digraph.ts";
 import { addRow, roomFor, scheduleOf } from "./rows.ts";
 

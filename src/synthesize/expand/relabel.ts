@@ -1,8 +1,8 @@
-import { InternalError } from "../../errors.ts";
-import { unfolded } from "../../model/comm-builder.ts";
-import type { CommSchedule } from "../../model/comm-schedule.ts";
+import { InternalError } from "../../base/errors.ts";
+import { unfolded } from "../../model/comm/builder.ts";
+import type { CommSchedule } from "../../model/comm/schedule.ts";
 import { arcSources, type Digraph } from "../../model/direct/digraph.ts";
-import type { IndexColumn } from "../../model/step-schedule.ts";
+import type { IndexColumn } from "../../model/steps/step-schedule.ts";
 import { addRow, orderedSchedule, ROW_KEY, roomFor } from "./rows.ts";
 
 /**

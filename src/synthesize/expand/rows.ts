@@ -1,8 +1,8 @@
-import { InputError } from "../../errors.ts";
-import { commSchedule } from "../../model/comm-builder.ts";
-import type { CommSchedule } from "../../model/comm-schedule.ts";
+import { InputError } from "../../base/errors.ts";
+import { commSchedule } from "../../model/comm/builder.ts";
+import type { CommSchedule } from "../../model/comm/schedule.ts";
 import { arcCount, type Digraph } from "../../model/direct/digraph.ts";
-import { type IndexColumn, indexColumn } from "../../model/step-schedule.ts";
+import { type IndexColumn, indexColumn } from "../../model/steps/step-schedule.ts";
 
 /** Rows of a schedule while they are made, in any order; room for as many as were asked for. */
 export interface Rows {

@@ -2,7 +2,7 @@ import { bestCirculant } from "../../model/direct/best-circulant.ts";
 import { range } from "../../model/direct/families/family.ts";
 import { leastBandwidthTime } from "../../model/direct/optimality.ts";
 import { predictLine } from "../../model/direct/predict.ts";
-import { type Rational, rational } from "../../model/rational.ts";
+import { type Rational, rational } from "../../model/numbers/rational.ts";
 import { type Candidate, FACTOR, TRAITS } from "./candidate.ts";
 
 const { loopless, simple, balanced, bidirectional, reversible } = TRAITS;

@@ -2,7 +2,7 @@ import type { Construction } from "../../model/direct/construction.ts";
 import { constructionText } from "../../model/direct/construction-text.ts";
 import { leastBandwidthTime } from "../../model/direct/optimality.ts";
 import type { Predicted } from "../../model/direct/predict.ts";
-import { compare } from "../../model/rational.ts";
+import { compare } from "../../model/numbers/rational.ts";
 
 /** A construction with what theorems or its BFB values say of it. */
 export interface Candidate extends Predicted {

@@ -1,11 +1,11 @@
-import { InternalError } from "../../errors.ts";
-import type { CommTimes } from "../../model/comm-times.ts";
+import { InternalError } from "../../base/errors.ts";
+import type { CommTimes } from "../../model/comm/times.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
 import { graphOf } from "../../model/direct/graph-of.ts";
 import { leastBandwidthTime } from "../../model/direct/optimality.ts";
-import { gcd } from "../../model/integers.ts";
-import { indicesBelow } from "../../model/ordering.ts";
-import { add, compare, format, parseRational, rational } from "../../model/rational.ts";
+import { gcd } from "../../model/numbers/integers.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
+import { add, compare, format, parseRational, rational } from "../../model/numbers/rational.ts";
 import { type Balancer, bfbTimes } from "../bfb/broadcast.ts";
 import { baseOf } from "./bases.ts";
 import { type Candidate, isSurpassed, TRAITS } from "./candidate.ts";

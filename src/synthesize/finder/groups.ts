@@ -1,6 +1,6 @@
+import { below, draw } from "../../base/random.ts";
 import { metacyclicProduct } from "../../model/direct/families/metacyclic.ts";
-import { gcd } from "../../model/integers.ts";
-import { below, draw } from "../../random.ts";
+import { gcd } from "../../model/numbers/integers.ts";
 import { distinct } from "./offsets.ts";
 
 /** Arcs that the search in one group looks at before it ends. */

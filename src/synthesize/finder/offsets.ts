@@ -1,4 +1,4 @@
-import { below, draw } from "../../random.ts";
+import { below, draw } from "../../base/random.ts";
 
 /** Arcs that a search looks at before it ends. */
 const BUDGET = 250_000;

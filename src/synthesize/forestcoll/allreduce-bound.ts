@@ -1,7 +1,7 @@
-import { bigLcm } from "../../model/integers.ts";
-import { nearbyFraction } from "../../model/nearby-fractions.ts";
-import { compare, divide, multiply, type Rational, rational } from "../../model/rational.ts";
-import type { DualCertificate } from "../../model/tree-flow.ts";
+import { bigLcm } from "../../model/numbers/integers.ts";
+import { nearbyFraction } from "../../model/numbers/nearby-fractions.ts";
+import { compare, divide, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
+import type { DualCertificate } from "../../model/trees/tree-flow.ts";
 import type { AllReducePrices, Direction } from "./allreduce-lp.ts";
 import type { AllReduceNetwork } from "./allreduce-network.ts";
 import type { AllReduceOrbits } from "./allreduce-symmetry.ts";

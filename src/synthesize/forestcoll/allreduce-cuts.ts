@@ -1,5 +1,5 @@
-import { groupedBy } from "../../model/graph.ts";
-import { flowSolver } from "../../model/max-flow.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
+import { flowSolver } from "../../model/graph/max-flow.ts";
 import type { AllReduceNetwork } from "./allreduce-network.ts";
 
 /** Flow values are rounded to so many parts of the total. */

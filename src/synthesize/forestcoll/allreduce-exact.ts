@@ -1,7 +1,7 @@
+import { InfeasibleError } from "../../base/errors.ts";
 import type { Rate } from "../../engine/kernels/kernels.ts";
-import { InfeasibleError } from "../../errors.ts";
-import { bigGcd, bigSum } from "../../model/integers.ts";
-import { add, compare, divide, type Rational, rational } from "../../model/rational.ts";
+import { bigGcd, bigSum } from "../../model/numbers/integers.ts";
+import { add, compare, divide, type Rational, rational } from "../../model/numbers/rational.ts";
 import { type AllReduceNetwork, reversedNetwork, unbalancedNode } from "./allreduce-network.ts";
 import type { RateKernel } from "./optimum.ts";
 

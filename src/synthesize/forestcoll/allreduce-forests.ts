@@ -1,5 +1,5 @@
-import { compare, divide, multiply, rational, toNumber } from "../../model/rational.ts";
-import type { DualCertificate, Forest } from "../../model/tree-flow.ts";
+import { compare, divide, multiply, rational, toNumber } from "../../model/numbers/rational.ts";
+import type { DualCertificate, Forest } from "../../model/trees/tree-flow.ts";
 import type { TreeContext, TreeRequest, TreeSynthesis } from "../tree-maker.ts";
 import { type AllReduceRates, allReduceRates } from "./allreduce-rates.ts";
 import type { Grown } from "./grow.ts";

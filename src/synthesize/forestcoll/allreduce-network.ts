@@ -1,6 +1,6 @@
-import { commonDivisor } from "../../model/integers.ts";
-import { oppositeLinks } from "../../model/opposite-links.ts";
-import type { Topology } from "../../model/topology.ts";
+import { commonDivisor } from "../../model/numbers/integers.ts";
+import { oppositeLinks } from "../../model/topology/opposite-links.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { packingNetwork } from "./packing-network.ts";
 
 /**

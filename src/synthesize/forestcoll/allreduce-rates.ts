@@ -1,7 +1,7 @@
+import { InternalError } from "../../base/errors.ts";
 import type { LpSolver } from "../../engine/milp/lp.ts";
-import { InternalError } from "../../errors.ts";
-import { compare, multiply, type Rational, rational, toNumber } from "../../model/rational.ts";
-import type { Topology } from "../../model/topology.ts";
+import { compare, multiply, type Rational, rational, toNumber } from "../../model/numbers/rational.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { type AllReduceCertificate, boundOf, certificateOf } from "./allreduce-bound.ts";
 import { separation } from "./allreduce-cuts.ts";
 import { type AllReduceCopies, uniformCopies } from "./allreduce-exact.ts";

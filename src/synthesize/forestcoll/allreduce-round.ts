@@ -1,7 +1,7 @@
-import { commonDivisor } from "../../model/integers.ts";
-import { flowSolver } from "../../model/max-flow.ts";
-import { commonDenominator } from "../../model/nearby-fractions.ts";
-import { compare, multiply, type Rational, rational } from "../../model/rational.ts";
+import { flowSolver } from "../../model/graph/max-flow.ts";
+import { commonDivisor } from "../../model/numbers/integers.ts";
+import { commonDenominator } from "../../model/numbers/nearby-fractions.ts";
+import { compare, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
 import { type AllReduceCopies, bottleneckOf, settled } from "./allreduce-exact.ts";
 import type { AllReducePoint } from "./allreduce-lp.ts";
 import { type AllReduceNetwork, reversedNetwork, unbalancedNode } from "./allreduce-network.ts";

@@ -1,5 +1,5 @@
-import { disjointSets, numberedSets } from "../../model/disjoint-sets.ts";
-import { mapFinder } from "../../model/map-finder.ts";
+import { disjointSets, numberedSets } from "../../model/graph/disjoint-sets.ts";
+import { mapFinder } from "../../model/symmetry/map-finder.ts";
 import type { AllReduceNetwork } from "./allreduce-network.ts";
 
 /**

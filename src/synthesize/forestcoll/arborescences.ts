@@ -1,6 +1,6 @@
-import { InternalError } from "../../errors.ts";
-import { BigFlow } from "../../model/big-flow.ts";
-import { bigSum } from "../../model/integers.ts";
+import { InternalError } from "../../base/errors.ts";
+import { BigFlow } from "../../model/graph/big-flow.ts";
+import { bigSum } from "../../model/numbers/integers.ts";
 
 /** An arc between NPUs and the copies that fit on it. */
 export interface CapacityArc {

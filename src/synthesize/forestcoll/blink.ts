@@ -1,4 +1,4 @@
-import { compare, type Rational, rational } from "../../model/rational.ts";
+import { compare, type Rational, rational } from "../../model/numbers/rational.ts";
 import type { TreeMaker } from "../tree-maker.ts";
 import { allReduceFrom } from "./from-roots.ts";
 import { growForest } from "./grow.ts";

@@ -1,6 +1,6 @@
-import { InputError } from "../../errors.ts";
-import { bigSum } from "../../model/integers.ts";
-import { add, compare, multiply, type Rational, rational } from "../../model/rational.ts";
+import { InputError } from "../../base/errors.ts";
+import { bigSum } from "../../model/numbers/integers.ts";
+import { add, compare, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
 import { type Optimum, type Packing, packing, type RatedNetwork, type RateKernel, unreachable } from "./optimum.ts";
 
 /** The best packing with k copies per unit of weight. */

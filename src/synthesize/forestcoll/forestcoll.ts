@@ -1,5 +1,5 @@
-import type { Collective } from "../../model/collective.ts";
-import type { CutCertificate, TreeFlow } from "../../model/tree-flow.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import type { CutCertificate, TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { TreeContext, TreeMaker, TreeRequest, TreeSynthesis } from "../tree-maker.ts";
 import { allReduceTogether } from "./allreduce-forests.ts";
 import { type Grown, growBack, growForest } from "./grow.ts";

@@ -1,9 +1,9 @@
+import { InternalError } from "../../base/errors.ts";
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
-import { InternalError } from "../../errors.ts";
-import { networkSymmetry } from "../../model/network-symmetry.ts";
-import { compare, toNumber } from "../../model/rational.ts";
-import { reversed } from "../../model/topology.ts";
-import type { Forest, NetworkSymmetry } from "../../model/tree-flow.ts";
+import { compare, toNumber } from "../../model/numbers/rational.ts";
+import { networkSymmetry } from "../../model/symmetry/network-symmetry.ts";
+import { reversed } from "../../model/topology/topology.ts";
+import type { Forest, NetworkSymmetry } from "../../model/trees/tree-flow.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
 import { type FixedPacking, fixedCopies, nextCopies } from "./fixed-k.ts";
 import { mirroredForest } from "./mirrored.ts";

@@ -1,6 +1,6 @@
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
-import { groupedBy } from "../../model/graph.ts";
-import type { Heights } from "../../model/tree-times.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
+import type { Heights } from "../../model/trees/tree-times.ts";
 import type { PackingNetwork } from "./packing-network.ts";
 
 /** Above so many NPUs only one root is looked at. */

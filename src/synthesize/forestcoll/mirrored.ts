@@ -1,6 +1,6 @@
-import { oppositeLinks } from "../../model/opposite-links.ts";
-import type { Topology } from "../../model/topology.ts";
-import type { Forest } from "../../model/tree-flow.ts";
+import { oppositeLinks } from "../../model/topology/opposite-links.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import type { Forest } from "../../model/trees/tree-flow.ts";
 
 /**
  * Returns the trees of the reversed network that a forest gives when all its links are turned around; null where some usable

@@ -1,6 +1,6 @@
+import { InternalError } from "../../base/errors.ts";
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
-import { InternalError } from "../../errors.ts";
-import { type Grouped, groupedBy } from "../../model/graph.ts";
+import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
 import { commonUnits, type FirstHops, firstHops, leaving, longestHop } from "./multitree-network.ts";
 import { TreeReach } from "./multitree-reach.ts";
 import type { PackingNetwork } from "./packing-network.ts";

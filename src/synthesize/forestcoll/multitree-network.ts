@@ -1,4 +1,4 @@
-import { type Grouped, groupedBy } from "../../model/graph.ts";
+import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
 import type { PackingNetwork } from "./packing-network.ts";
 
 /** Returns the bandwidth of the slowest link, and how many times each link has it, rounded down. */

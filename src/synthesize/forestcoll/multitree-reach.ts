@@ -1,4 +1,4 @@
-import type { Grouped } from "../../model/graph.ts";
+import type { Grouped } from "../../model/graph/graph.ts";
 import { entering, leaving } from "./multitree-network.ts";
 import type { PackingNetwork } from "./packing-network.ts";
 

@@ -1,7 +1,7 @@
-import { InputError, InternalError } from "../../errors.ts";
-import type { Forest } from "../../model/tree-flow.ts";
-import { copiesOnLinks, fittingBandwidth } from "../../model/tree-loads.ts";
-import { formatBandwidth } from "../../model/units.ts";
+import { InputError, InternalError } from "../../base/errors.ts";
+import { formatBandwidth } from "../../model/numbers/units.ts";
+import type { Forest } from "../../model/trees/tree-flow.ts";
+import { copiesOnLinks, fittingBandwidth } from "../../model/trees/tree-loads.ts";
 import type { TreeMaker, TreeRequest } from "../tree-maker.ts";
 import { mirroredForest } from "./mirrored.ts";
 import { growTrees, type SteppedTrees } from "./multitree-growth.ts";

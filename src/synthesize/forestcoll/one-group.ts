@@ -1,5 +1,5 @@
-import { InputError } from "../../errors.ts";
-import type { Collective } from "../../model/collective.ts";
+import { InputError } from "../../base/errors.ts";
+import type { Collective } from "../../model/collective/collective.ts";
 
 /** Throws InputError unless the collective has one group, and at least two NPUs in it. `why` says what the algorithm does to one. */
 export function refuseSeveralGroups({ groupCount, groupSize, kind }: Collective, why: string): void {

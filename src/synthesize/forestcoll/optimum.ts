@@ -1,7 +1,7 @@
+import { InfeasibleError, InputError } from "../../base/errors.ts";
 import type { Rate, RateProblem } from "../../engine/kernels/kernels.ts";
-import { InfeasibleError, InputError } from "../../errors.ts";
-import { bigGcd, bigSum, commonDivisor } from "../../model/integers.ts";
-import { multiply, type Rational, rational } from "../../model/rational.ts";
+import { bigGcd, bigSum, commonDivisor } from "../../model/numbers/integers.ts";
+import { multiply, type Rational, rational } from "../../model/numbers/rational.ts";
 import type { PackingNetwork } from "./packing-network.ts";
 
 /** What the optimum depends on. */

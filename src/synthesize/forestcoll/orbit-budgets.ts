@@ -1,6 +1,6 @@
-import type { NumberedSets } from "../../model/disjoint-sets.ts";
-import type { Rational } from "../../model/rational.ts";
-import type { Topology } from "../../model/topology.ts";
+import type { NumberedSets } from "../../model/graph/disjoint-sets.ts";
+import type { Rational } from "../../model/numbers/rational.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 
 /** How often the k trees of root 0 together may use the links of each orbit. */
 export interface OrbitBudgets {

@@ -1,4 +1,4 @@
-import { inLinks, nodeCount, outLinks, type Topology } from "../../model/topology.ts";
+import { inLinks, nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
 import { extended, type Paths } from "./orbit-paths.ts";
 
 /** What links cost and what is left of them, by orbit. */

@@ -1,4 +1,4 @@
-import { inLinks, nodeCount, type Topology } from "../../model/topology.ts";
+import { inLinks, nodeCount, type Topology } from "../../model/topology/topology.ts";
 import type { OrbitBudgets } from "./orbit-budgets.ts";
 import { extended, type OrbitTree, type Paths } from "./orbit-paths.ts";
 import { type RootedTrees, rootedTrees } from "./orbit-rooted.ts";

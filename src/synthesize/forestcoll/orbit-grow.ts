@@ -1,4 +1,4 @@
-import type { Topology } from "../../model/topology.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { entriesFrom, entryInto, entryPrice, type Meter } from "./orbit-entries.ts";
 import type { Level } from "./orbit-levels.ts";
 import { extended, type Paths } from "./orbit-paths.ts";

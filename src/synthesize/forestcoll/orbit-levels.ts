@@ -1,6 +1,6 @@
-import { disjointSets } from "../../model/disjoint-sets.ts";
-import { type Grouped, groupedBy } from "../../model/graph.ts";
-import { nodeCount, type Topology } from "../../model/topology.ts";
+import { disjointSets } from "../../model/graph/disjoint-sets.ts";
+import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
+import { nodeCount, type Topology } from "../../model/topology/topology.ts";
 import type { OrbitBudgets } from "./orbit-budgets.ts";
 
 /** NPUs split ever finer: level i are the components that remain without the links of some orbits, last the single NPUs. */

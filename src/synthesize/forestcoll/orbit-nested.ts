@@ -1,4 +1,4 @@
-import { nodeCount, type Topology } from "../../model/topology.ts";
+import { nodeCount, type Topology } from "../../model/topology/topology.ts";
 import type { OrbitBudgets } from "./orbit-budgets.ts";
 import type { Meter } from "./orbit-entries.ts";
 import { type GrownTree, growTree } from "./orbit-grow.ts";

@@ -1,6 +1,6 @@
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
-import { groupedBy } from "../../model/graph.ts";
-import type { Topology } from "../../model/topology.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 
 /** Paths that share their beginnings: path p runs along path before[p] (none: -1, then it starts at an NPU), then link[p]. */
 export interface Paths {

@@ -1,5 +1,5 @@
-import { groupedBy } from "../../model/graph.ts";
-import { inLinks, outLinks, type Topology } from "../../model/topology.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
+import { inLinks, outLinks, type Topology } from "../../model/topology/topology.ts";
 
 /** k spanning trees of root 0 without switches, in which NPUs can move to other parents. Slot c * NPUs + v is v in tree c. */
 export interface RootedTrees {

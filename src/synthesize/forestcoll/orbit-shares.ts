@@ -1,4 +1,4 @@
-import { type FlowNetwork, flowSolver } from "../../model/max-flow.ts";
+import { type FlowNetwork, flowSolver } from "../../model/graph/max-flow.ts";
 import type { OrbitTree } from "./orbit-paths.ts";
 
 /** Paths into each NPU, of which any one makes a tree. */

@@ -1,4 +1,4 @@
-import { outLinks, type Topology } from "../../model/topology.ts";
+import { outLinks, type Topology } from "../../model/topology/topology.ts";
 import type { OrbitBudgets } from "./orbit-budgets.ts";
 import { type PathKinds, pathKinds } from "./orbit-kinds.ts";
 import { extended, type OrbitTree, type Paths } from "./orbit-paths.ts";

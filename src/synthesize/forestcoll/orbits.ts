@@ -1,8 +1,8 @@
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
-import { linkOrbits } from "../../model/network-maps.ts";
-import type { Rational } from "../../model/rational.ts";
-import type { Topology } from "../../model/topology.ts";
-import type { NetworkSymmetry } from "../../model/tree-flow.ts";
+import type { Rational } from "../../model/numbers/rational.ts";
+import { linkOrbits } from "../../model/symmetry/network-maps.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import type { NetworkSymmetry } from "../../model/trees/tree-flow.ts";
 import { coversAllEdges, orbitBudgets } from "./orbit-budgets.ts";
 import { exchangedTrees } from "./orbit-exchange.ts";
 import { nestedTrees } from "./orbit-nested.ts";

@@ -1,6 +1,6 @@
+import { InputError } from "../../base/errors.ts";
 import type { PackedTrees, PackOutcome } from "../../engine/kernels/kernels.ts";
-import { InputError } from "../../errors.ts";
-import type { Heights } from "../../model/tree-times.ts";
+import type { Heights } from "../../model/trees/tree-times.ts";
 import type { TreeKernels } from "../tree-maker.ts";
 import { heightsOf, leastHeight } from "./heights.ts";
 import { type PackingNetwork, rootCount } from "./packing-network.ts";

@@ -1,6 +1,6 @@
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
-import { nodeCount, type Topology } from "../../model/topology.ts";
-import type { Forest } from "../../model/tree-flow.ts";
+import { nodeCount, type Topology } from "../../model/topology/topology.ts";
+import type { Forest } from "../../model/trees/tree-flow.ts";
 
 /** A network as the kernels of trees see it: members first, everything else only forwards. */
 export interface PackingNetwork {

@@ -1,9 +1,9 @@
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
-import { commonDivisor } from "../../model/integers.ts";
-import { compare, multiply, rational, toNumber } from "../../model/rational.ts";
-import { linkNames, type Topology } from "../../model/topology.ts";
-import { expandTrees } from "../../model/tree-expansion.ts";
-import type { TreeFlow } from "../../model/tree-flow.ts";
+import { commonDivisor } from "../../model/numbers/integers.ts";
+import { compare, multiply, rational, toNumber } from "../../model/numbers/rational.ts";
+import { linkNames, type Topology } from "../../model/topology/topology.ts";
+import { expandTrees } from "../../model/trees/tree-expansion.ts";
+import type { TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
 import { fixedCopies } from "./fixed-k.ts";
 import { type Optimum, type Packing, packable } from "./optimum.ts";

@@ -1,5 +1,5 @@
 import type { PackedTrees } from "../../engine/kernels/kernels.ts";
-import type { Forest } from "../../model/tree-flow.ts";
+import type { Forest } from "../../model/trees/tree-flow.ts";
 import type { PackingNetwork } from "./packing-network.ts";
 
 /** Rounds of taking out further trees until the rest can be packed anew. */

@@ -1,5 +1,5 @@
-import { InputError } from "../../errors.ts";
-import type { Collective } from "../../model/collective.ts";
+import { InputError } from "../../base/errors.ts";
+import type { Collective } from "../../model/collective/collective.ts";
 
 /**
  * Returns what each member contributes, [members] in rank order, as exact integers: 1 each, 1 at the root of a broadcast or a

@@ -1,7 +1,7 @@
-import { InputError } from "../../errors.ts";
-import { add, compare, divide, type Rational, rational } from "../../model/rational.ts";
-import { copiesOf, type Forest } from "../../model/tree-flow.ts";
-import { copiesOnLinks, fittingBandwidth, rateOfForest } from "../../model/tree-loads.ts";
+import { InputError } from "../../base/errors.ts";
+import { add, compare, divide, type Rational, rational } from "../../model/numbers/rational.ts";
+import { copiesOf, type Forest } from "../../model/trees/tree-flow.ts";
+import { copiesOnLinks, fittingBandwidth, rateOfForest } from "../../model/trees/tree-loads.ts";
 
 /** The two forests of an all-reduce: first "in", then "out". */
 export interface InAndOut {

@@ -1,6 +1,6 @@
-import { InfeasibleError } from "../../errors.ts";
-import { BigFlow } from "../../model/big-flow.ts";
-import { bigSum } from "../../model/integers.ts";
+import { InfeasibleError } from "../../base/errors.ts";
+import { BigFlow } from "../../model/graph/big-flow.ts";
+import { bigSum } from "../../model/numbers/integers.ts";
 import type { RatedNetwork } from "./optimum.ts";
 
 export type ForestNetwork = Omit<RatedNetwork, "bandwidth">;

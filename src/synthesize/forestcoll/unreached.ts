@@ -1,7 +1,7 @@
-import { InfeasibleError } from "../../errors.ts";
-import type { Collective } from "../../model/collective.ts";
-import { distancesFrom, graph } from "../../model/graph.ts";
-import { nodeCount, type Topology } from "../../model/topology.ts";
+import { InfeasibleError } from "../../base/errors.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { distancesFrom, graph } from "../../model/graph/graph.ts";
+import { nodeCount, type Topology } from "../../model/topology/topology.ts";
 import { contributions } from "./shards.ts";
 
 /** Nodes of a cut that are named. */

@@ -1,6 +1,6 @@
-import type { Collective } from "../../model/collective.ts";
-import { type RouteSet, reversedRoutes } from "../../model/routes.ts";
-import type { Topology } from "../../model/topology.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { type RouteSet, reversedRoutes } from "../../model/routes/routes.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { type Phase, phasesOf } from "../tacos/phases.ts";
 import { clustered } from "./clustered.ts";
 import { completed } from "./completion.ts";

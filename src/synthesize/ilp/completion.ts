@@ -1,4 +1,4 @@
-import { distancesFrom, graph } from "../../model/graph.ts";
+import { distancesFrom, graph } from "../../model/graph/graph.ts";
 import type { Move } from "./found-rows.ts";
 import type { FlowProblem } from "./problem.ts";
 

@@ -1,9 +1,9 @@
 import type { Bound } from "../../model/bounds/witness.ts";
-import { unitedRoutes } from "../../model/joint-schedule.ts";
-import { rational } from "../../model/rational.ts";
-import { type RouteSet, routeCount } from "../../model/routes.ts";
-import { portRouteCount, type SwitchDegree } from "../../model/routing.ts";
-import { switchCount, type Topology } from "../../model/topology.ts";
+import { unitedRoutes } from "../../model/joint/joint-schedule.ts";
+import { rational } from "../../model/numbers/rational.ts";
+import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
+import { portRouteCount, type SwitchDegree } from "../../model/routes/routing.ts";
+import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { Trying } from "./search.ts";
 import type { Proof } from "./shorten.ts";
 

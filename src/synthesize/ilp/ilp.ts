@@ -1,11 +1,11 @@
+import { boundOf } from "../../model/bounds/bounds.ts";
 import type { Bound } from "../../model/bounds/witness.ts";
-import { boundOf } from "../../model/bounds.ts";
-import { COLLECTIVE_KINDS, type Collective } from "../../model/collective.ts";
-import { leastTransfers } from "../../model/estimate.ts";
-import { ceil } from "../../model/rational.ts";
-import { type RouteSet, routeTimes } from "../../model/routes.ts";
-import { routesOf } from "../../model/routing.ts";
-import { makespanOf, transfersOf } from "../../model/schedule.ts";
+import { COLLECTIVE_KINDS, type Collective } from "../../model/collective/collective.ts";
+import { ceil } from "../../model/numbers/rational.ts";
+import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
+import { routesOf } from "../../model/routes/routing.ts";
+import { leastTransfers } from "../../model/steps/estimate.ts";
+import { makespanOf, transfersOf } from "../../model/steps/schedule.ts";
 import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { tacos } from "../tacos/tacos.ts";
@@ -30,7 +30,7 @@ const trialsFor = (collective: Collective, limitMs: number): number | null =>
 
 /**
  * Returns a schedule of least time where the solver proves one in the time it is given, and the best found else. First the
- * matching of TACOS: one that meets the bound needs no program. Then programs for less time (search.ts).
+ * matching of TACOS: one that meets the bound needs no program. Then programs for less time (run/search/search.ts).
  */
 async function synthesize(request: SynthesisRequest, context: SynthesisContext): Promise<Synthesis> {
   const { topology, collective, switchDegree, timeLimitMs } = request;

@@ -1,4 +1,4 @@
-import { disjointSets } from "../../model/disjoint-sets.ts";
+import { disjointSets } from "../../model/graph/disjoint-sets.ts";
 import type { FlowProblem, Resource } from "./problem.ts";
 import { classesOf, type FlowMap, resourceKey } from "./symmetries.ts";
 import { COPY, type Columns, EXCHANGE, MEET, REDUCE } from "./windows.ts";

@@ -1,5 +1,5 @@
-import { disjointSets } from "../../model/disjoint-sets.ts";
-import { indicesBelow } from "../../model/ordering.ts";
+import { disjointSets } from "../../model/graph/disjoint-sets.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { pairOf } from "./exchanges.ts";
 import type { FlowProblem } from "./problem.ts";
 import { classesOf, type FlowMap } from "./symmetries.ts";

@@ -1,8 +1,8 @@
-import type { Collective } from "../../model/collective.ts";
-import { membersOf } from "../../model/collective.ts";
-import { distancesFrom, graph } from "../../model/graph.ts";
-import { lcm } from "../../model/integers.ts";
-import { type RouteSet, routeCount } from "../../model/routes.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { membersOf } from "../../model/collective/collective.ts";
+import { distancesFrom, graph } from "../../model/graph/graph.ts";
+import { lcm } from "../../model/numbers/integers.ts";
+import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
 
 /**
  * What one chunk must do. "copy": the NPUs of `from` hold it, those of `to` want it. "reduce": those of `from` contribute, the

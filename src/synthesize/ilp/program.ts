@@ -1,4 +1,4 @@
-import { groupedBy } from "../../model/graph.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
 import { pairOf } from "./exchanges.ts";
 import type { FlowProblem, Resource } from "./problem.ts";
 import type { RowSink } from "./row-sink.ts";

@@ -1,7 +1,7 @@
-import type { Collective } from "../../model/collective.ts";
-import type { RouteSet } from "../../model/routes.ts";
-import { emptyRows, OP_COPY, OP_REDUCE, type StepSchedule } from "../../model/step-schedule.ts";
-import type { Topology } from "../../model/topology.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import type { RouteSet } from "../../model/routes/routes.ts";
+import { emptyRows, OP_COPY, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import type { Move } from "./found-rows.ts";
 
 /** Returns moves, in order of start, as a schedule; flow f is chunk f - `firstFlow`. */

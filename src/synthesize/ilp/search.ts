@@ -1,4 +1,4 @@
-import type { Topology } from "../../model/topology.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { type Move, movesOf } from "./found-rows.ts";
 import { withMirror } from "./mirrored.ts";
 import { orbitsOfColumns, withExchanges } from "./orbits.ts";

@@ -1,6 +1,6 @@
-import type { RouteSet } from "../../model/routes.ts";
-import type { Topology } from "../../model/topology.ts";
-import { formatTime } from "../../model/units.ts";
+import { formatTime } from "../../model/numbers/units.ts";
+import type { RouteSet } from "../../model/routes/routes.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import type { Move } from "./found-rows.ts";
 import { type Flow, type FlowProblem, resourcesOf } from "./problem.ts";
 import { earliest, endOfMoves } from "./retime.ts";

@@ -1,7 +1,7 @@
-import { automorphismsOf } from "../../model/automorphisms.ts";
-import { imagesByName } from "../../model/images.ts";
-import type { Topology } from "../../model/topology.ts";
-import { translateAll, translationsOf } from "../../model/translation.ts";
+import { automorphismsOf } from "../../model/symmetry/automorphisms.ts";
+import { imagesByName } from "../../model/symmetry/images.ts";
+import { translateAll, translationsOf } from "../../model/symmetry/translation.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import type { Flow, FlowProblem, Resource } from "./problem.ts";
 
 /** A map of the network onto itself that takes flows to flows: durations, shared links, holders and wanters all agree. */

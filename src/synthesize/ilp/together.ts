@@ -1,10 +1,10 @@
 import { jointBoundOf } from "../../model/bounds/joint.ts";
 import type { Bound } from "../../model/bounds/witness.ts";
-import { type JointSchedule, jointEndPs, jointTransferCount, type Tenant } from "../../model/joint-schedule.ts";
-import { ceil } from "../../model/rational.ts";
-import { sizeClasses } from "../../model/repeated-collectives.ts";
-import { type RouteSet, routeTimes } from "../../model/routes.ts";
-import { routesOf } from "../../model/routing.ts";
+import { sizeClasses } from "../../model/collective/repeated-collectives.ts";
+import { type JointSchedule, jointEndPs, jointTransferCount, type Tenant } from "../../model/joint/joint-schedule.ts";
+import { ceil } from "../../model/numbers/rational.ts";
+import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
+import { routesOf } from "../../model/routes/routing.ts";
 import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import { type JointContext, type JointRequest, type JointSynthesis, synthesizeJoint } from "../joint/joint.ts";
 import type { SolverFacts } from "../solver-facts.ts";

@@ -1,4 +1,4 @@
-import type { RouteSet } from "../../model/routes.ts";
+import type { RouteSet } from "../../model/routes/routes.ts";
 
 /** A network cut into cells: link l during [k, k + 1) units of time is cell k * links + l. */
 export interface CellNetwork {

@@ -1,5 +1,5 @@
-import { groupedBy } from "../../model/graph.ts";
-import { draw, shuffle } from "../../random.ts";
+import { draw, shuffle } from "../../base/random.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
 import { type CellTable, cellsOfRoutes, deliver, firstCell, headOf, tailOf } from "./cell-table.ts";
 
 /** Returns about how many array cells a first fit reads. */

@@ -1,16 +1,16 @@
 import type { TenNetwork } from "../../engine/kernels/kernels.ts";
-import { groupedBy } from "../../model/graph.ts";
+import { sizeClasses } from "../../model/collective/repeated-collectives.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
 import {
   type JointSchedule,
   jointRows,
   jointTransferCount,
   type Tenant,
   unitedRoutes,
-} from "../../model/joint-schedule.ts";
-import { sizeClasses } from "../../model/repeated-collectives.ts";
-import { type RouteSet, routeCount, routeTimes } from "../../model/routes.ts";
-import { indexColumn, makespanPs, type StepSchedule } from "../../model/step-schedule.ts";
-import type { Topology } from "../../model/topology.ts";
+} from "../../model/joint/joint-schedule.ts";
+import { type RouteSet, routeCount, routeTimes } from "../../model/routes/routes.ts";
+import { indexColumn, makespanPs, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { tenNetwork } from "../tacos/network.ts";
 import { type OverlapOptions, overlapped } from "../tacos/overlap.ts";
 

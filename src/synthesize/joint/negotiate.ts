@@ -1,5 +1,5 @@
-import { groupedBy } from "../../model/graph.ts";
-import { draw } from "../../random.ts";
+import { draw } from "../../base/random.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
 import {
   type CellTable,
   cellsOfRoutes,

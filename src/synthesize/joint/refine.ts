@@ -1,8 +1,8 @@
-import { boundOf } from "../../model/bounds.ts";
-import { tenantSchedule } from "../../model/joint-schedule.ts";
-import { ceil } from "../../model/rational.ts";
-import { routeTimes } from "../../model/routes.ts";
-import { makespanOf, transfersOf } from "../../model/schedule.ts";
+import { boundOf } from "../../model/bounds/bounds.ts";
+import { tenantSchedule } from "../../model/joint/joint-schedule.ts";
+import { ceil } from "../../model/numbers/rational.ts";
+import { routeTimes } from "../../model/routes/routes.ts";
+import { makespanOf, transfersOf } from "../../model/steps/schedule.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
 import { searchTable, tableProblem } from "./table-search.ts";
 

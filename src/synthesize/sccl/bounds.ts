@@ -1,5 +1,5 @@
 import { visitSets } from "../../model/bounds/families.ts";
-import type { Topology } from "../../model/topology.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import type { Load, SyncProblem } from "./problem.ts";
 
 /** Up to so many NPUs every set of them is tried. */

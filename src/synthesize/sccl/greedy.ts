@@ -1,4 +1,4 @@
-import { groupedBy } from "../../model/graph.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
 import type { SyncProblem } from "./problem.ts";
 import type { Flow } from "./sends.ts";
 import type { Window } from "./windows.ts";

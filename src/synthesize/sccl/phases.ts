@@ -1,8 +1,8 @@
 import { unreachable } from "../../model/bounds/infeasible.ts";
-import type { Collective } from "../../model/collective.ts";
-import { type RouteSet, reversedRoutes } from "../../model/routes.ts";
-import { emptyRows, OP_COPY, OP_REDUCE, type StepSchedule } from "../../model/step-schedule.ts";
-import { reversed, type Topology } from "../../model/topology.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { type RouteSet, reversedRoutes } from "../../model/routes/routes.ts";
+import { emptyRows, OP_COPY, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import { reversed, type Topology } from "../../model/topology/topology.ts";
 import { type Phase, phasesOf } from "../tacos/phases.ts";
 import { type SyncProblem, syncProblem } from "./problem.ts";
 import type { TimedSends } from "./timing.ts";

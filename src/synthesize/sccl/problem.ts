@@ -1,7 +1,7 @@
-import { type Collective, membersOf } from "../../model/collective.ts";
-import { compare, multiply, type Rational, rational } from "../../model/rational.ts";
-import { type RouteSet, routeCount } from "../../model/routes.ts";
-import { linkCount, type Topology } from "../../model/topology.ts";
+import { type Collective, membersOf } from "../../model/collective/collective.ts";
+import { compare, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
+import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
+import { linkCount, type Topology } from "../../model/topology/topology.ts";
 
 /**
  * k-synchronous schedules (Cai et al., "Synthesizing optimal collective algorithms", PPoPP 2021): steps one after the other,

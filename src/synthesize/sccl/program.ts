@@ -1,5 +1,5 @@
 import type { MilpProblem, MilpSize } from "../../engine/milp/milp.ts";
-import { groupedBy } from "../../model/graph.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
 import { type ProgramDraft, programDraft } from "../program-draft.ts";
 import { chunksOf, type Item, type SyncProblem } from "./problem.ts";
 import type { Flow } from "./sends.ts";

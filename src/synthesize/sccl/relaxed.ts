@@ -1,5 +1,5 @@
 import type { MilpProblem } from "../../engine/milp/milp.ts";
-import { groupedBy } from "../../model/graph.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
 import { programDraft } from "../program-draft.ts";
 import type { SyncProblem } from "./problem.ts";
 

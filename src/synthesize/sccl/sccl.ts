@@ -1,9 +1,9 @@
-import { InputError } from "../../errors.ts";
-import { COLLECTIVE_KINDS, type Collective, withChunks } from "../../model/collective.ts";
-import { type RouteSet, type RouteTimes, routeTimes } from "../../model/routes.ts";
-import { portRouteCount, routesOf } from "../../model/routing.ts";
-import { isNpu, linkCount, type Topology } from "../../model/topology.ts";
-import { toUs } from "../../model/units.ts";
+import { InputError } from "../../base/errors.ts";
+import { COLLECTIVE_KINDS, type Collective, withChunks } from "../../model/collective/collective.ts";
+import { toUs } from "../../model/numbers/units.ts";
+import { type RouteSet, type RouteTimes, routeTimes } from "../../model/routes/routes.ts";
+import { portRouteCount, routesOf } from "../../model/routes/routing.ts";
+import { isNpu, linkCount, type Topology } from "../../model/topology/topology.ts";
 import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";

@@ -1,6 +1,6 @@
-import { disjointSets } from "../../model/disjoint-sets.ts";
-import { imagesByName } from "../../model/images.ts";
-import { indicesBelow } from "../../model/ordering.ts";
+import { disjointSets } from "../../model/graph/disjoint-sets.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
+import { imagesByName } from "../../model/symmetry/images.ts";
 import type { Item, Load, SyncProblem } from "./problem.ts";
 
 /** What a map of the NPUs does to arcs and items. */

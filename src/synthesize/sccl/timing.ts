@@ -1,5 +1,5 @@
-import { add, compare, type Rational, rational, subtract } from "../../model/rational.ts";
-import type { RouteSet, RouteTimes } from "../../model/routes.ts";
+import { add, compare, type Rational, rational, subtract } from "../../model/numbers/rational.ts";
+import type { RouteSet, RouteTimes } from "../../model/routes/routes.ts";
 import type { SyncProblem } from "./problem.ts";
 import type { Send } from "./sends.ts";
 

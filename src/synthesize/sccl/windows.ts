@@ -1,4 +1,4 @@
-import { groupedBy } from "../../model/graph.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
 import type { Item, SyncProblem } from "./problem.ts";
 
 const UNREACHED = 1_000_000;

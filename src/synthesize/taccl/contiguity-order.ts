@@ -1,4 +1,4 @@
-import { groupedBy } from "../../model/graph.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
 import { clockOf, type Plan } from "./scheduling-clock.ts";
 import type { Tasks } from "./scheduling-tasks.ts";
 

@@ -1,6 +1,6 @@
-import { groupedBy } from "../../model/graph.ts";
-import { type Heap, heap } from "../../model/heap.ts";
-import { draw } from "../../random.ts";
+import { draw } from "../../base/random.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
+import { type Heap, heap } from "../../model/graph/heap.ts";
 import type { Paths } from "./ordering-paths.ts";
 import { join, type Plan, singles } from "./scheduling-clock.ts";
 import type { Tasks } from "./scheduling-tasks.ts";

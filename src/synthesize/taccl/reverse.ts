@@ -1,7 +1,7 @@
-import { reversedRoutes } from "../../model/routes.ts";
-import type { InternodeSketch } from "../../model/sketch.ts";
-import type { SketchNetwork } from "../../model/sketch-network.ts";
-import { reversed } from "../../model/topology.ts";
+import { reversedRoutes } from "../../model/routes/routes.ts";
+import type { InternodeSketch } from "../../model/sketch/sketch.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import { reversed } from "../../model/topology/topology.ts";
 
 /**
  * Returns the logical topology with every route turned around: copies on it, run backwards in time, are what reductions may do

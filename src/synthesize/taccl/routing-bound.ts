@@ -1,6 +1,6 @@
-import { type Collective, membersOf } from "../../model/collective.ts";
-import { routeCount } from "../../model/routes.ts";
-import type { SketchNetwork } from "../../model/sketch-network.ts";
+import { type Collective, membersOf } from "../../model/collective/collective.ts";
+import { routeCount } from "../../model/routes/routes.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
 import type { RoutingCosts } from "./routing-costs.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { groupedOnce } from "../../model/graph.ts";
-import { heap } from "../../model/heap.ts";
-import type { RouteSet } from "../../model/routes.ts";
+import { groupedOnce } from "../../model/graph/graph.ts";
+import { heap } from "../../model/graph/heap.ts";
+import type { RouteSet } from "../../model/routes/routes.ts";
 
 /** Shortest ways of a chunk from its holders. */
 export interface Distances {

@@ -1,4 +1,4 @@
-import type { SketchNetwork } from "../../model/sketch-network.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
 import type { RoutingCosts } from "./routing-costs.ts";
 import { type LinkLoads, linkLoads } from "./routing-load.ts";
 import type { ChunkOptions, RoutingOptions } from "./routing-options.ts";

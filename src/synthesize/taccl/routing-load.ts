@@ -1,5 +1,5 @@
-import type { SketchNetwork } from "../../model/sketch-network.ts";
-import { linkCount } from "../../model/topology.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import { linkCount } from "../../model/topology/topology.ts";
 import type { RoutingCosts } from "./routing-costs.ts";
 import type { RoutingOptions } from "./routing-options.ts";
 import type { RoutingSymmetry } from "./routing-symmetry.ts";

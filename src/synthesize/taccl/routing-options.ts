@@ -1,7 +1,7 @@
-import { type Collective, membersOf } from "../../model/collective.ts";
-import { routeCount } from "../../model/routes.ts";
-import type { SketchNetwork } from "../../model/sketch-network.ts";
-import { mayCarry } from "../../model/sketch-relays.ts";
+import { type Collective, membersOf } from "../../model/collective/collective.ts";
+import { routeCount } from "../../model/routes/routes.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import { mayCarry } from "../../model/sketch/sketch-relays.ts";
 import type { RoutingCosts } from "./routing-costs.ts";
 import { type Distances, distancesFrom } from "./routing-distances.ts";
 import type { RoutingSymmetry } from "./routing-symmetry.ts";

@@ -1,6 +1,6 @@
 import type { MilpProblem, MilpSize } from "../../engine/milp/milp.ts";
-import type { SketchNetwork } from "../../model/sketch-network.ts";
-import { linkCount } from "../../model/topology.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import { linkCount } from "../../model/topology/topology.ts";
 import { type ProgramDraft, programDraft } from "../program-draft.ts";
 import type { RoutingCosts } from "./routing-costs.ts";
 import type { ChunkOptions, RoutingOptions } from "./routing-options.ts";

@@ -1,8 +1,8 @@
-import { type Collective, membersOf, type Placement } from "../../model/collective.ts";
-import { imagesByName } from "../../model/images.ts";
-import { indicesBelow } from "../../model/ordering.ts";
-import { routeCount } from "../../model/routes.ts";
-import type { SketchNetwork } from "../../model/sketch-network.ts";
+import { type Collective, membersOf, type Placement } from "../../model/collective/collective.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
+import { routeCount } from "../../model/routes/routes.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import { imagesByName } from "../../model/symmetry/images.ts";
 
 /** One member of the group that a sketch's rotations generate. */
 export interface RoutingMap {

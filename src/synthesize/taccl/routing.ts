@@ -1,5 +1,5 @@
 import type { MilpOptions, MilpRunner } from "../../engine/milp/milp.ts";
-import { membersOf } from "../../model/collective.ts";
+import { membersOf } from "../../model/collective/collective.ts";
 import { type SolverStage, skippedStage, solvedStage } from "../solver-facts.ts";
 import { loadBound } from "./routing-bound.ts";
 import { routingConflict } from "./routing-conflict.ts";

@@ -1,6 +1,6 @@
-import { gcd } from "../../model/integers.ts";
-import { type RouteSet, type RouteTimes, routeCount } from "../../model/routes.ts";
-import type { Topology } from "../../model/topology.ts";
+import { gcd } from "../../model/numbers/integers.ts";
+import { type RouteSet, type RouteTimes, routeCount } from "../../model/routes/routes.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { tenNetwork } from "../tacos/network.ts";
 
 /**

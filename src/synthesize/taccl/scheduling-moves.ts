@@ -1,5 +1,5 @@
-import { type Grouped, groupedBy } from "../../model/graph.ts";
-import type { Random } from "../../random.ts";
+import type { Random } from "../../base/random.ts";
+import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
 import { type Clock, join, type Plan, takeOut } from "./scheduling-clock.ts";
 import type { Tasks } from "./scheduling-tasks.ts";
 

@@ -1,7 +1,7 @@
-import { type Collective, membersOf } from "../../model/collective.ts";
-import { groupedOnce } from "../../model/graph.ts";
-import type { SketchNetwork } from "../../model/sketch-network.ts";
-import { mayCarry } from "../../model/sketch-relays.ts";
+import { type Collective, membersOf } from "../../model/collective/collective.ts";
+import { groupedOnce } from "../../model/graph/graph.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import { mayCarry } from "../../model/sketch/sketch-relays.ts";
 import type { Reroute } from "./scheduling-search.ts";
 import { copyTasks, type Tasks } from "./scheduling-tasks.ts";
 import type { Sends } from "./stages.ts";

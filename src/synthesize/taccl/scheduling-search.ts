@@ -1,4 +1,4 @@
-import { type Random, random } from "../../random.ts";
+import { type Random, random } from "../../base/random.ts";
 import { type Clock, clockOf, copyOfPlan, type Plan, setPlan, takeOut } from "./scheduling-clock.ts";
 import {
   chainTo,

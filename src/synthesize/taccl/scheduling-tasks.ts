@@ -1,6 +1,6 @@
-import { type Grouped, groupedBy } from "../../model/graph.ts";
-import type { RouteSet, RouteTimes } from "../../model/routes.ts";
-import { OP_COPY, OP_REDUCE } from "../../model/step-schedule.ts";
+import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
+import type { RouteSet, RouteTimes } from "../../model/routes/routes.ts";
+import { OP_COPY, OP_REDUCE } from "../../model/steps/step-schedule.ts";
 import type { Lanes } from "./scheduling-lanes.ts";
 import type { Sends } from "./stages.ts";
 

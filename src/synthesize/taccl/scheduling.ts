@@ -1,9 +1,9 @@
-import type { Collective } from "../../model/collective.ts";
-import { membersOf } from "../../model/collective.ts";
-import { type RouteTimes, routeTimes } from "../../model/routes.ts";
-import type { SketchNetwork } from "../../model/sketch-network.ts";
-import { emptyRows, type StepSchedule } from "../../model/step-schedule.ts";
-import type { Topology } from "../../model/topology.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { membersOf } from "../../model/collective/collective.ts";
+import { type RouteTimes, routeTimes } from "../../model/routes/routes.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import { emptyRows, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { clockOf, type Plan } from "./scheduling-clock.ts";
 import { type Lanes, lanesOf } from "./scheduling-lanes.ts";
 import { copyTasks, inOrderOf, type Tasks } from "./scheduling-tasks.ts";

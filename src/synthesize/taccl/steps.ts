@@ -1,6 +1,6 @@
-import type { Collective } from "../../model/collective.ts";
-import { routeCount } from "../../model/routes.ts";
-import type { SketchNetwork } from "../../model/sketch-network.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { routeCount } from "../../model/routes/routes.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
 import { type RoutingSymmetry, routingSymmetry } from "./routing-symmetry.ts";
 import { tasksOf, timing } from "./scheduling.ts";
 import { clockOf, join, type Plan, singles } from "./scheduling-clock.ts";

@@ -1,10 +1,10 @@
-import { InfeasibleError } from "../../errors.ts";
-import { COLLECTIVE_KINDS, type Collective } from "../../model/collective.ts";
-import type { Sketch } from "../../model/sketch.ts";
-import { sketchNetwork } from "../../model/sketch-network.ts";
-import { proposedSketches } from "../../model/sketch-proposals.ts";
-import { relaxations } from "../../model/sketch-relaxations.ts";
-import type { Topology } from "../../model/topology.ts";
+import { InfeasibleError } from "../../base/errors.ts";
+import { COLLECTIVE_KINDS, type Collective } from "../../model/collective/collective.ts";
+import type { Sketch } from "../../model/sketch/sketch.ts";
+import { sketchNetwork } from "../../model/sketch/sketch-network.ts";
+import { proposedSketches } from "../../model/sketch/sketch-proposals.ts";
+import { relaxations } from "../../model/sketch/sketch-relaxations.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { type Deadline, deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";

@@ -1,8 +1,8 @@
-import type { Collective } from "../../model/collective.ts";
-import { orderByTime } from "../../model/ordering.ts";
-import { type RouteSet, routeCount } from "../../model/routes.ts";
-import { emptyRows, OP_REDUCE, type StepSchedule } from "../../model/step-schedule.ts";
-import type { Topology } from "../../model/topology.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { orderByTime } from "../../model/numbers/ordering.ts";
+import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
+import { emptyRows, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { type Ends, rowsByStart } from "./row-order.ts";
 
 /** The transfers of one phase in the direction in which it was synthesized. */

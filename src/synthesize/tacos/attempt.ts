@@ -1,9 +1,9 @@
-import { boundOf } from "../../model/bounds.ts";
-import type { Collective } from "../../model/collective.ts";
-import { ceil } from "../../model/rational.ts";
-import { type RouteSet, type RouteTimes, reversedRoutes, routeTimes } from "../../model/routes.ts";
-import type { SwitchDegree } from "../../model/routing.ts";
-import { reversed, switchCount, type Topology } from "../../model/topology.ts";
+import { boundOf } from "../../model/bounds/bounds.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { ceil } from "../../model/numbers/rational.ts";
+import { type RouteSet, type RouteTimes, reversedRoutes, routeTimes } from "../../model/routes/routes.ts";
+import type { SwitchDegree } from "../../model/routes/routing.ts";
+import { reversed, switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { PhaseTransfers } from "./assemble.ts";
 import type { Phase } from "./phases.ts";
 import { endsOf } from "./row-order.ts";

@@ -1,6 +1,6 @@
-import { type Collective, membersOf } from "../../model/collective.ts";
-import { distancesFrom, groupedBy } from "../../model/graph.ts";
-import type { RouteSet } from "../../model/routes.ts";
+import { type Collective, membersOf } from "../../model/collective/collective.ts";
+import { distancesFrom, groupedBy } from "../../model/graph/graph.ts";
+import type { RouteSet } from "../../model/routes/routes.ts";
 import { routeGraph } from "./distances.ts";
 
 /** Which NPUs take part in moving a chunk: those that want it; these and the ones on shortest paths to them; all. */

@@ -1,5 +1,5 @@
-import { distancesFrom, type Graph, graph, groupedBy } from "../../model/graph.ts";
-import { type RouteSet, routeCount } from "../../model/routes.ts";
+import { distancesFrom, type Graph, graph, groupedBy } from "../../model/graph/graph.ts";
+import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
 
 /** Returns the NPUs as a graph whose arcs are the routes, weighted with their slots. */
 export const routeGraph = (routes: RouteSet, slotPs: Float64Array, npuCount: number): Graph =>

@@ -1,4 +1,4 @@
-import { automorphismsOf } from "../../model/automorphisms.ts";
+import { automorphismsOf } from "../../model/symmetry/automorphisms.ts";
 import type { Holdings } from "./demand.ts";
 
 /** With more lengths of routes there is hardly a symmetry. */

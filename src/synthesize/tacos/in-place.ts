@@ -1,7 +1,7 @@
-import type { Collective } from "../../model/collective.ts";
-import { routeCount } from "../../model/routes.ts";
-import { type IndexColumn, OP_REDUCE, type StepSchedule } from "../../model/step-schedule.ts";
-import type { Topology } from "../../model/topology.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { routeCount } from "../../model/routes/routes.ts";
+import { type IndexColumn, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import type { PhaseTransfers } from "./assemble.ts";
 import { endsOf, slotClasses } from "./row-order.ts";
 

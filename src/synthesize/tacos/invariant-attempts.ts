@@ -1,5 +1,5 @@
 import type { TenNetwork } from "../../engine/kernels/kernels.ts";
-import { translatedRows } from "../../model/translated-rows.ts";
+import { translatedRows } from "../../model/symmetry/translated-rows.ts";
 import type { SynthesisRequest } from "../synthesizer.ts";
 import { type Attempt, type Network, outcome } from "./attempt.ts";
 import { invariantTransfers } from "./invariant-lanes.ts";

@@ -1,4 +1,4 @@
-import { draw } from "../../random.ts";
+import { draw } from "../../base/random.ts";
 
 /**
  * All-gather among translations of one NPU over routes of unequal lengths. An orbit is a route into NPU 0 with all its

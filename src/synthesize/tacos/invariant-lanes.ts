@@ -1,9 +1,9 @@
 import type { TenNetwork } from "../../engine/kernels/kernels.ts";
-import { disjointSets } from "../../model/disjoint-sets.ts";
-import type { RouteSet } from "../../model/routes.ts";
-import { portsOf } from "../../model/slot-schedule.ts";
-import type { Topology } from "../../model/topology.ts";
-import { portTranslation, translateAll } from "../../model/translation.ts";
+import { disjointSets } from "../../model/graph/disjoint-sets.ts";
+import type { RouteSet } from "../../model/routes/routes.ts";
+import { portsOf } from "../../model/slots/slot-schedule.ts";
+import { portTranslation, translateAll } from "../../model/symmetry/translation.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { type LaneProblem, type LaneSpread, spreadOverLanes } from "./invariant-events.ts";
 
 /** Trials that must end by the target; then so many halvings of what is left, of so many trials each. */

@@ -1,7 +1,7 @@
-import type { Collective } from "../../model/collective.ts";
-import type { RouteSet } from "../../model/routes.ts";
-import type { Topology } from "../../model/topology.ts";
-import { translationsOf } from "../../model/translation.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import type { RouteSet } from "../../model/routes/routes.ts";
+import { translationsOf } from "../../model/symmetry/translation.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import type { SynthesisRequest } from "../synthesizer.ts";
 import { type InvariantAllGather, invariantAllGather } from "./invariant.ts";
 

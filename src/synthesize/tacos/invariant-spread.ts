@@ -1,4 +1,4 @@
-import { draw } from "../../random.ts";
+import { draw } from "../../base/random.ts";
 
 /** A spread among translations of one NPU. Element o * chunks + j is chunk j of the NPU that lies o from the one in view. */
 export interface InvariantProblem {

@@ -1,7 +1,7 @@
-import type { RouteSet } from "../../model/routes.ts";
-import { type ArrivalLog, portsOf } from "../../model/slot-schedule.ts";
-import { indexColumn } from "../../model/step-schedule.ts";
-import { translateAll } from "../../model/translation.ts";
+import type { RouteSet } from "../../model/routes/routes.ts";
+import { type ArrivalLog, portsOf } from "../../model/slots/slot-schedule.ts";
+import { indexColumn } from "../../model/steps/step-schedule.ts";
+import { translateAll } from "../../model/symmetry/translation.ts";
 import { type InvariantProblem, type Spread, spread } from "./invariant-spread.ts";
 
 /** Visits of elements that all trials together may take, beyond the first. */
@@ -10,7 +10,7 @@ const MOST_TRIALS = 64;
 
 /** An all-gather that is the same for every NPU, up to translation. */
 export interface InvariantAllGather {
-  /** Log of NPU 0; the others are its translations (model/translated-rows.ts). */
+  /** Log of NPU 0; the others are its translations (model/symmetry/translated-rows.ts). */
   readonly row: ArrivalLog;
   readonly slots: number;
   /** Proved least number of slots of any all-gather over these routes. */

@@ -1,6 +1,6 @@
 import type { SpreadProblem, TenNetwork, Transfers } from "../../engine/kernels/kernels.ts";
-import { groupedBy } from "../../model/graph.ts";
-import { type ArrivalLog, portBytes } from "../../model/slot-schedule.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
+import { type ArrivalLog, portBytes } from "../../model/slots/slot-schedule.ts";
 import type { KernelRunner } from "../synthesizer.ts";
 
 /** The arrival logs of all NPUs; `slots` until the last arrival. */

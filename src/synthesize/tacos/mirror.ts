@@ -1,5 +1,5 @@
-import { type RouteSet, routeCount } from "../../model/routes.ts";
-import { mirrorRoutes } from "../../model/slot-schedule.ts";
+import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
+import { mirrorRoutes } from "../../model/slots/slot-schedule.ts";
 import type { PhaseTransfers } from "./assemble.ts";
 import type { Phase } from "./phases.ts";
 

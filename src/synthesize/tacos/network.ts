@@ -1,7 +1,7 @@
 import type { TenNetwork } from "../../engine/kernels/kernels.ts";
-import { gcd } from "../../model/integers.ts";
-import { type RouteSet, type RouteTimes, routeCount } from "../../model/routes.ts";
-import { linkCount, type Topology } from "../../model/topology.ts";
+import { gcd } from "../../model/numbers/integers.ts";
+import { type RouteSet, type RouteTimes, routeCount } from "../../model/routes/routes.ts";
+import { linkCount, type Topology } from "../../model/topology/topology.ts";
 
 const MOST_UNITS = 2 ** 30;
 

@@ -1,6 +1,6 @@
+import { draw } from "../../base/random.ts";
 import type { TenNetwork } from "../../engine/kernels/kernels.ts";
-import { makespanPs, type StepSchedule } from "../../model/step-schedule.ts";
-import { draw } from "../../random.ts";
+import { makespanPs, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { KernelRunner } from "../synthesizer.ts";
 import { assembleRows } from "./assemble.ts";
 import { type Precedence, precedenceOf } from "./precedence.ts";

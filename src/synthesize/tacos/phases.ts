@@ -1,4 +1,4 @@
-import { type Collective, groupOfChunk, membersOf, type Placement } from "../../model/collective.ts";
+import { type Collective, groupOfChunk, membersOf, type Placement } from "../../model/collective/collective.ts";
 
 /**
  * A phase is a collective without reduction, synthesized on the topology or on the topology with its links turned around;

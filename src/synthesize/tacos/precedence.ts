@@ -1,6 +1,6 @@
 import type { PlaceProblem, TenNetwork } from "../../engine/kernels/kernels.ts";
-import { orderByTime } from "../../model/ordering.ts";
-import type { StepSchedule } from "../../model/step-schedule.ts";
+import { orderByTime } from "../../model/numbers/ordering.ts";
+import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 
 /** Which transfers of a schedule wait for which, when they move only in time and not to other routes or trees. */
 export interface Precedence {

@@ -1,7 +1,7 @@
-import type { Collective } from "../../model/collective.ts";
-import { isSlotSchedule } from "../../model/slot-schedule.ts";
-import { emptyRows, makespanPs, type StepSchedule } from "../../model/step-schedule.ts";
-import { switchCount } from "../../model/topology.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { isSlotSchedule } from "../../model/slots/slot-schedule.ts";
+import { emptyRows, makespanPs, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import { switchCount } from "../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { type Network, targetPs } from "./attempt.ts";
 import type { Phase } from "./phases.ts";

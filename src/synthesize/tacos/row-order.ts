@@ -1,4 +1,4 @@
-import { orderByTime } from "../../model/ordering.ts";
+import { orderByTime } from "../../model/numbers/ordering.ts";
 import type { PhaseTransfers } from "./assemble.ts";
 
 /** Rows handed on at a time. */

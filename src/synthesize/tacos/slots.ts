@@ -1,11 +1,11 @@
 import { CHOICE } from "../../engine/kernels/kernels.ts";
-import { boundOf } from "../../model/bounds.ts";
-import { ceil } from "../../model/rational.ts";
-import { type RouteSet, type RouteTimes, routeTimes } from "../../model/routes.ts";
-import { routesOf } from "../../model/routing.ts";
-import { mirrorRoutes, type SlotPass, type SlotSchedule } from "../../model/slot-schedule.ts";
-import { switchCount } from "../../model/topology.ts";
-import { translatedSchedule } from "../../model/translated-rows.ts";
+import { boundOf } from "../../model/bounds/bounds.ts";
+import { ceil } from "../../model/numbers/rational.ts";
+import { type RouteSet, type RouteTimes, routeTimes } from "../../model/routes/routes.ts";
+import { routesOf } from "../../model/routes/routing.ts";
+import { mirrorRoutes, type SlotPass, type SlotSchedule } from "../../model/slots/slot-schedule.ts";
+import { translatedSchedule } from "../../model/symmetry/translated-rows.ts";
+import { switchCount } from "../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
 import { bestOf } from "./best-of.ts";
 import { everyoneWantsAll, holdingsOf } from "./demand.ts";

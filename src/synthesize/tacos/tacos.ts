@@ -1,10 +1,10 @@
-import { boundOf } from "../../model/bounds.ts";
-import { COLLECTIVE_KINDS } from "../../model/collective.ts";
-import { ceil } from "../../model/rational.ts";
-import { routeTimes } from "../../model/routes.ts";
-import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routing.ts";
-import type { StepSchedule } from "../../model/step-schedule.ts";
-import { switchCount, type Topology } from "../../model/topology.ts";
+import { boundOf } from "../../model/bounds/bounds.ts";
+import { COLLECTIVE_KINDS } from "../../model/collective/collective.ts";
+import { ceil } from "../../model/numbers/rational.ts";
+import { routeTimes } from "../../model/routes/routes.ts";
+import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
+import type { StepSchedule } from "../../model/steps/step-schedule.ts";
+import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import { refined } from "../joint/refine.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { assemble, type PhaseTransfers } from "./assemble.ts";

@@ -1,7 +1,7 @@
+import { InputError } from "../../base/errors.ts";
 import type { RelayProblem } from "../../engine/kernels/kernels.ts";
-import { InputError } from "../../errors.ts";
-import type { Collective } from "../../model/collective.ts";
-import { reversedRoutes } from "../../model/routes.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { reversedRoutes } from "../../model/routes/routes.ts";
 import type { SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
 import { endOf } from "./assemble.ts";
 import { type Attempt, type Network, outcome } from "./attempt.ts";

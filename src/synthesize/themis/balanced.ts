@@ -1,4 +1,4 @@
-import { PHASE_ALL_GATHER } from "../../model/phase-schedule.ts";
+import { PHASE_ALL_GATHER } from "../../model/phases/phase-schedule.ts";
 import { baselineOrder, type ChunkOrders, writeOrder } from "./orders.ts";
 import { opAt, type PhaseProblem } from "./problem.ts";
 

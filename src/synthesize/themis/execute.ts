@@ -1,8 +1,8 @@
-import { heap } from "../../model/heap.ts";
-import { indicesBelow } from "../../model/ordering.ts";
-import { PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../../model/phase-schedule.ts";
-import { phaseLane } from "../../model/phase-times.ts";
-import { indexColumn } from "../../model/step-schedule.ts";
+import { heap } from "../../model/graph/heap.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
+import { PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import { phaseLane } from "../../model/phases/phase-times.ts";
+import { indexColumn } from "../../model/steps/step-schedule.ts";
 import type { ChunkOrders } from "./orders.ts";
 import { opAt, type PhaseProblem } from "./problem.ts";
 

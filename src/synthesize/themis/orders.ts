@@ -1,4 +1,4 @@
-import { PHASE_ALL_GATHER, PHASE_REDUCE_SCATTER } from "../../model/phase-schedule.ts";
+import { PHASE_ALL_GATHER, PHASE_REDUCE_SCATTER } from "../../model/phases/phase-schedule.ts";
 import { opAt, type PhaseProblem } from "./problem.ts";
 
 /** The dimensions that each chunk takes: [chunks x perChunk], chunk by chunk, in the order of its phases. */

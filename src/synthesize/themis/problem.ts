@@ -1,12 +1,12 @@
-import { InputError } from "../../errors.ts";
-import type { Collective } from "../../model/collective.ts";
-import type { LineAlgorithm, NetworkDimension } from "../../model/dimensions.ts";
-import { dimensionsOf } from "../../model/dimensions-of.ts";
-import { topologyAware } from "../../model/line-steps.ts";
-import { PHASE_ALL_GATHER, PHASE_REDUCE_SCATTER } from "../../model/phase-schedule.ts";
-import { type PhaseTimes, phaseTimes } from "../../model/phase-times.ts";
-import { divide, multiply, rational } from "../../model/rational.ts";
-import type { Topology } from "../../model/topology.ts";
+import { InputError } from "../../base/errors.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import type { LineAlgorithm, NetworkDimension } from "../../model/dimensions/dimensions.ts";
+import { dimensionsOf } from "../../model/dimensions/dimensions-of.ts";
+import { topologyAware } from "../../model/dimensions/line-steps.ts";
+import { divide, multiply, rational } from "../../model/numbers/rational.ts";
+import { PHASE_ALL_GATHER, PHASE_REDUCE_SCATTER } from "../../model/phases/phase-schedule.ts";
+import { type PhaseTimes, phaseTimes } from "../../model/phases/phase-times.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import type { PhaseRequest } from "../phase-maker.ts";
 
 /** Chunks that are worth having one by one: beyond, a chunk is smaller than a message's header. */

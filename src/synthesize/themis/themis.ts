@@ -1,7 +1,7 @@
-import { InputError } from "../../errors.ts";
-import { withChunks } from "../../model/collective.ts";
-import type { PhaseSchedule } from "../../model/phase-schedule.ts";
-import { formatTime } from "../../model/units.ts";
+import { InputError } from "../../base/errors.ts";
+import { withChunks } from "../../model/collective/collective.ts";
+import { formatTime } from "../../model/numbers/units.ts";
+import type { PhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { PhaseMaker, PhaseRequest, PhaseSynthesis } from "../phase-maker.ts";
 import { balancedOrders } from "./balanced.ts";
 import { executed, type QueueOrder } from "./execute.ts";

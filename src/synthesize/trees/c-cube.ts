@@ -1,7 +1,7 @@
-import { InputError, InternalError } from "../../errors.ts";
-import { outLinks, type Topology } from "../../model/topology.ts";
-import type { Forest } from "../../model/tree-flow.ts";
-import { copiesOnLinks, fittingBandwidth } from "../../model/tree-loads.ts";
+import { InputError, InternalError } from "../../base/errors.ts";
+import { outLinks, type Topology } from "../../model/topology/topology.ts";
+import type { Forest } from "../../model/trees/tree-flow.ts";
+import { copiesOnLinks, fittingBandwidth } from "../../model/trees/tree-loads.ts";
 import { refuseSeveralGroups } from "../forestcoll/one-group.ts";
 import type { TreeMaker, TreeRequest } from "../tree-maker.ts";
 import { type BinaryTree, binaryTreePair } from "./binary-trees.ts";

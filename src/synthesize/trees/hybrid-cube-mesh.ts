@@ -1,5 +1,5 @@
-import { CUBE_MESH_PAIRS } from "../../model/gpu-models.ts";
-import type { Topology } from "../../model/topology.ts";
+import { CUBE_MESH_PAIRS } from "../../model/topology/gpu-models.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 
 /** GPUs of a DGX-1. */
 const CUBE_GPUS = 8;

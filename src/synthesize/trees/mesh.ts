@@ -1,5 +1,5 @@
-import { distancesFrom, graph } from "../../model/graph.ts";
-import { nodeCount, type Topology } from "../../model/topology.ts";
+import { distancesFrom, graph } from "../../model/graph/graph.ts";
+import { nodeCount, type Topology } from "../../model/topology/topology.ts";
 
 /** A 2D mesh that was found in a network. */
 export interface Mesh {

@@ -1,4 +1,4 @@
-import { nodeCount, type Topology } from "../../model/topology.ts";
+import { nodeCount, type Topology } from "../../model/topology/topology.ts";
 
 /** What a switch must be able to do. */
 export type SwitchTrait = "multicast" | "aggregation";

@@ -1,6 +1,6 @@
-import { InfeasibleError } from "../../errors.ts";
-import { nodeCount, outLinks, type Topology } from "../../model/topology.ts";
-import type { Forest } from "../../model/tree-flow.ts";
+import { InfeasibleError } from "../../base/errors.ts";
+import { nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
+import type { Forest } from "../../model/trees/tree-flow.ts";
 import type { SwitchBoxes } from "./switch-boxes.ts";
 
 /** Trees over boxes, one copy of each; those of the reversed network where that was asked. */

@@ -1,6 +1,6 @@
-import { InputError } from "../../errors.ts";
-import type { Collective } from "../../model/collective.ts";
-import type { Topology } from "../../model/topology.ts";
+import { InputError } from "../../base/errors.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import { allReduceFrom } from "../forestcoll/from-roots.ts";
 import { refuseSeveralGroups } from "../forestcoll/one-group.ts";
 import { PACK_POLICIES } from "../forestcoll/pack-trees.ts";

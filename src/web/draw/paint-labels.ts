@@ -1,4 +1,4 @@
-import { visible } from "../../visible.ts";
+import { visible } from "../../base/visible.ts";
 import type { NetworkView } from "../protocol.ts";
 import { type Camera, meets, type Region } from "./camera.ts";
 import type { NetworkMarks } from "./marks.ts";

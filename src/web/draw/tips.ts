@@ -1,4 +1,4 @@
-import { formatBandwidth, formatTime } from "../../model/units.ts";
+import { formatBandwidth, formatTime } from "../../model/numbers/units.ts";
 import type { NetworkView } from "../protocol.ts";
 import type { Selection } from "../state/store.ts";
 import { linksAt, wiresAt } from "./network-index.ts";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { formatShare, formatTime, PS_PER_US } from "../../model/units.ts";
+import { formatShare, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import type { AnyReport, ScheduleView } from "../protocol.ts";
 import { offerFile } from "../state/actions.ts";

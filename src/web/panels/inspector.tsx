@@ -1,4 +1,4 @@
-import { formatBandwidth } from "../../model/units.ts";
+import { formatBandwidth } from "../../model/numbers/units.ts";
 import { wiresAt } from "../draw/network-index.ts";
 import { nodeFigures, nodeTitle, wayOf, wayText, wireTitle } from "../draw/tips.ts";
 import type { NetworkView } from "../protocol.ts";

@@ -1,4 +1,4 @@
-import { parseSize } from "../../model/units.ts";
+import { parseSize } from "../../model/numbers/units.ts";
 
 /** The slider's ends, as powers of two: 1 KiB and 4 GiB. */
 export const LEAST = 10;

@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals";
-import { formatTime } from "../../model/units.ts";
-import { visible } from "../../visible.ts";
+import { visible } from "../../base/visible.ts";
+import { formatTime } from "../../model/numbers/units.ts";
 import { busy, made, network, program } from "../state/store.ts";
 
 /** Returns what the window is called now. */

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
-import { formatBandwidth } from "../../model/units.ts";
+import { formatBandwidth } from "../../model/numbers/units.ts";
 import { nodeFigures, nodeTitle, wayOf } from "../draw/tips.ts";
 import type { NetworkView } from "../protocol.ts";
 import type { Selection } from "../state/store.ts";

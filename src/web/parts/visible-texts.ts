@@ -1,5 +1,5 @@
 import { options, type VNode } from "preact";
-import { visible, visibleLines } from "../../visible.ts";
+import { visible, visibleLines } from "../../base/visible.ts";
 
 /** Attributes that are shown or read out. */
 const SHOWN = ["title", "alt", "placeholder", "aria-label", "aria-description", "aria-valuetext"] as const;

@@ -1,4 +1,4 @@
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../base/errors.ts";
 import type { GivenFile } from "../protocol.ts";
 
 /** A file within an address: packed where it is small, else by what tells it from others. */

@@ -1,4 +1,4 @@
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../base/errors.ts";
 import type { GivenFile } from "../protocol.ts";
 
 /** Files that come with the page: within it, or offered by its server. */

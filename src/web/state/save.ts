@@ -1,4 +1,4 @@
-import { visible } from "../../visible.ts";
+import { visible } from "../../base/visible.ts";
 import type { GivenFile } from "../protocol.ts";
 
 /**

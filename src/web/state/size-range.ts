@@ -1,5 +1,5 @@
-import { InputError } from "../../errors.ts";
-import { formatSize } from "../../model/units.ts";
+import { InputError } from "../../base/errors.ts";
+import { formatSize } from "../../model/numbers/units.ts";
 
 /** Sizes that are compared: from one to another, each so many times the one before. */
 export interface SizeRange {

@@ -1,9 +1,9 @@
-import type { Collective } from "../../model/collective.ts";
-import type { Topology } from "../../model/topology.ts";
-import { isTreeFlow } from "../../model/tree-flow.ts";
-import { formatSize, parseSize } from "../../model/units.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { formatSize, parseSize } from "../../model/numbers/units.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import { isTreeFlow } from "../../model/trees/tree-flow.ts";
+import type { Options } from "../../request/words/options.ts";
 import { ALGORITHMS } from "../../synthesize/catalog.ts";
-import type { Options } from "../../words/options.ts";
 import type { GivenSchedule } from "./given-subject.ts";
 
 /** What belonged to the algorithm that was asked for before. */

@@ -1,9 +1,9 @@
-import { type Comparison, compare as compareOn } from "../../compare.ts";
-import { formatSize, parseSize } from "../../model/units.ts";
+import { formatSize, parseSize } from "../../model/numbers/units.ts";
+import { membershipOf } from "../../request/words/collective-options.ts";
+import { synthesisOptions, withoutAuto } from "../../request/words/synthesis-options.ts";
+import { listOf, namedCollective, textOf } from "../../request/words/values.ts";
+import { type Comparison, compare as compareOn } from "../../run/compare.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
-import { membershipOf } from "../../words/collective-options.ts";
-import { synthesisOptions, withoutAuto } from "../../words/synthesis-options.ts";
-import { listOf, namedCollective, textOf } from "../../words/values.ts";
 import type { MakeWish } from "../protocol.ts";
 import type { Tools } from "./handlers.ts";
 import { networkOf } from "./networks.ts";

@@ -1,9 +1,9 @@
 import { zipSync } from "fflate";
-import { InputError } from "../../errors.ts";
-import { EXPORTERS } from "../../exporters/exporters.ts";
-import { exportInMemory, type MadeFile } from "../../exporters/in-memory.ts";
-import type { Subject as Exported } from "../../exporters/subject.ts";
-import type { Options } from "../../words/options.ts";
+import { InputError } from "../../base/errors.ts";
+import type { Options } from "../../request/words/options.ts";
+import { EXPORTERS } from "../../run/export/exporters.ts";
+import { exportInMemory, type MadeFile } from "../../run/export/in-memory.ts";
+import type { Subject as Exported } from "../../run/export/subject.ts";
 import type { Exported as Answer, GivenFile, Subject, Welcome } from "../protocol.ts";
 import { subjectOf } from "./file-form.ts";
 import { programIn } from "./given-subject.ts";

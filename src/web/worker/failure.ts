@@ -1,4 +1,4 @@
-import { CancelledError, InfeasibleError, InputError, InternalError } from "../../errors.ts";
+import { CancelledError, InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 import type { Failure } from "../protocol.ts";
 
 /** Returns an error as the page shows it. */

@@ -1,5 +1,5 @@
-import { InputError } from "../../errors.ts";
-import { aboutBytes } from "../../model/estimate.ts";
+import { InputError } from "../../base/errors.ts";
+import { aboutBytes } from "../../model/steps/estimate.ts";
 import type { GivenFile } from "../protocol.ts";
 
 /** Larger files are for the command line, which reads them in parts. */

@@ -1,5 +1,5 @@
-import { membersOf, type Placement } from "../../model/collective.ts";
-import { orderByTime } from "../../model/ordering.ts";
+import { membersOf, type Placement } from "../../model/collective/collective.ts";
+import { orderByTime } from "../../model/numbers/ordering.ts";
 import type { HopsView } from "../protocol.ts";
 import { linkWires } from "./link-wires.ts";
 import type { Moves } from "./moves.ts";

@@ -1,6 +1,6 @@
-import { InputError } from "../../errors.ts";
-import { algorithmOfFile, reportOfFile } from "../../report-file.ts";
+import { InputError } from "../../base/errors.ts";
 import { judge } from "../../run/judge.ts";
+import { algorithmOfFile, reportOfFile } from "../../run/report-file.ts";
 import type { ScheduleRef } from "../protocol.ts";
 import { type GivenSchedule, scheduleIn } from "./given-subject.ts";
 import type { Tools } from "./handlers.ts";

@@ -1,6 +1,6 @@
-import type { Lack } from "../../exporters/exporter.ts";
-import { EXPORTERS } from "../../exporters/exporters.ts";
-import type { AnySchedule } from "../../model/schedule.ts";
+import type { AnySchedule } from "../../model/steps/schedule.ts";
+import type { Lack } from "../../run/export/exporter.ts";
+import { EXPORTERS } from "../../run/export/exporters.ts";
 
 /** Returns what formats need and a schedule has none of, by format; pictures as "svg: time". */
 export function lacksOf(schedule: AnySchedule): Record<string, Lack> {

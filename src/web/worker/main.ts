@@ -1,5 +1,5 @@
+import { CancelledError } from "../../base/errors.ts";
 import { openEngine } from "../../engine/engine.browser.ts";
-import { CancelledError } from "../../errors.ts";
 import type { Answer, Ask, Message, Order, RequestName } from "../protocol.ts";
 import { failureOf } from "./failure.ts";
 import type { Tools } from "./handlers.ts";

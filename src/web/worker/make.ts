@@ -1,8 +1,8 @@
-import { type Topology, topologyHash } from "../../model/topology.ts";
-import { synthesize } from "../../pipeline.ts";
-import { namedRequest } from "../../words/collective-options.ts";
-import { progressOf, synthesisOptions, withoutAuto } from "../../words/synthesis-options.ts";
-import { textOf } from "../../words/values.ts";
+import { type Topology, topologyHash } from "../../model/topology/topology.ts";
+import { namedRequest } from "../../request/words/collective-options.ts";
+import { progressOf, synthesisOptions, withoutAuto } from "../../request/words/synthesis-options.ts";
+import { textOf } from "../../request/words/values.ts";
+import { synthesize } from "../../run/pipeline.ts";
 import type { MakeWish, ScheduleRef, ScheduleView } from "../protocol.ts";
 import { commandOf } from "./command-line.ts";
 import { fileNameFor } from "./file-form.ts";

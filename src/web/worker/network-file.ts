@@ -1,8 +1,8 @@
-import { bytesSource, looksLikeBys, readBysTopology } from "../../import/bys.ts";
-import { readTopology, refuseOptions } from "../../import/recognise.ts";
-import type { TopologyOptions } from "../../import/topology-options.ts";
-import { utf8Text } from "../../import/utf8.ts";
-import type { Topology } from "../../model/topology.ts";
+import { readTopology, refuseOptions } from "../../import/networks/recognise.ts";
+import type { TopologyOptions } from "../../import/networks/topology-options.ts";
+import { bytesSource, looksLikeBys, readBysTopology } from "../../import/schedules/bys.ts";
+import { utf8Text } from "../../import/text/utf8.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 import type { GivenFile } from "../protocol.ts";
 import { bytesOf } from "./given-file.ts";
 

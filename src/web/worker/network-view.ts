@@ -1,6 +1,6 @@
+import { sizeText } from "../../export/pictures/svg-topology.ts";
 import { bandwidthClasses, type Wire, widthOf } from "../../export/pictures/wires.ts";
-import { sizeText } from "../../export/svg-topology.ts";
-import { type Topology, topologyHash } from "../../model/topology.ts";
+import { type Topology, topologyHash } from "../../model/topology/topology.ts";
 import type { GoneWire, NetworkView, Placement, WireColumns } from "../protocol.ts";
 import { linkWires } from "./link-wires.ts";
 import { placementOf } from "./placement.ts";

@@ -1,9 +1,9 @@
+import { visible } from "../../base/visible.ts";
 import { explainProgram } from "../../explain/program.ts";
-import type { Program } from "../../model/program.ts";
-import { verifyProgram } from "../../verify/program.ts";
+import type { Program } from "../../model/program/program.ts";
+import type { Options } from "../../request/words/options.ts";
+import { verifyProgram } from "../../verify/program/program.ts";
 import { KEPT } from "../../verify/violation.ts";
-import { visible } from "../../visible.ts";
-import type { Options } from "../../words/options.ts";
 import type { GivenFile, Opened } from "../protocol.ts";
 import { askedBy } from "./asked-by.ts";
 import { readGiven } from "./given-subject.ts";

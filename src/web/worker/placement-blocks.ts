@@ -1,6 +1,6 @@
 import type { Layout } from "../../export/pictures/layout.ts";
 import type { Wire } from "../../export/pictures/wires.ts";
-import { nodeCount, type Topology } from "../../model/topology.ts";
+import { nodeCount, type Topology } from "../../model/topology/topology.ts";
 
 const PITCH = 30;
 const RADIUS = 10;

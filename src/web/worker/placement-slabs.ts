@@ -1,5 +1,5 @@
 import type { Layout } from "../../export/pictures/layout.ts";
-import { nodeCount, type Topology } from "../../model/topology.ts";
+import { nodeCount, type Topology } from "../../model/topology/topology.ts";
 
 const CELL = 26;
 /** From the last column or row of a slab to the first of the next, in cells; names stand below. */

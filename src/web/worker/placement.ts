@@ -3,7 +3,7 @@ import { layoutOf } from "../../export/pictures/layout.ts";
 import { circleLayout } from "../../export/pictures/layout-free.ts";
 import { gridLayout, isGrid } from "../../export/pictures/layout-grid.ts";
 import type { Wire } from "../../export/pictures/wires.ts";
-import { nodeCount, switchCount, type Topology, topologyHash } from "../../model/topology.ts";
+import { nodeCount, switchCount, type Topology, topologyHash } from "../../model/topology/topology.ts";
 import type { Placement } from "../protocol.ts";
 import { blockLayout, blocksOf } from "./placement-blocks.ts";
 import { slabLayout } from "./placement-slabs.ts";

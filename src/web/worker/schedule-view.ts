@@ -1,8 +1,8 @@
-import { answerOf, figuresOf } from "../../export/html-figures.ts";
-import { cutOf } from "../../export/html-sections.ts";
-import { optimismOf } from "../../model/optimism.ts";
-import { isPhaseSchedule } from "../../model/phase-schedule.ts";
-import { PS_PER_US } from "../../model/units.ts";
+import { answerOf, figuresOf } from "../../export/pictures/html-figures.ts";
+import { cutOf } from "../../export/pictures/html-sections.ts";
+import { PS_PER_US } from "../../model/numbers/units.ts";
+import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import { optimismOf } from "../../model/steps/optimism.ts";
 import type { ScheduleRef, ScheduleView } from "../protocol.ts";
 import { lacksOf } from "./lacks.ts";
 import type { Kept } from "./shelf.ts";

@@ -1,4 +1,4 @@
-import type { AnySchedule } from "../../model/schedule.ts";
+import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { AnyReport } from "../protocol.ts";
 
 /** A schedule with its report. */

@@ -1,4 +1,4 @@
-import { orderByTime } from "../../model/ordering.ts";
+import { orderByTime } from "../../model/numbers/ordering.ts";
 import type { Refusal, TimelineView } from "../protocol.ts";
 import type { Moves } from "./moves.ts";
 

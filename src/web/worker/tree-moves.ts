@@ -1,12 +1,12 @@
-import type { Collective, Placement } from "../../model/collective.ts";
-import { toNumber } from "../../model/rational.ts";
-import { indexColumn } from "../../model/step-schedule.ts";
-import { expandTrees } from "../../model/tree-expansion.ts";
-import { groupOrder, type TreeFlow, treeCount } from "../../model/tree-flow.ts";
-import { type Carried, carriedChunks, chunkingOf } from "../../model/tree-steps-chunks.ts";
-import { type EdgeTimes, edgeTimes, routesOfEdges } from "../../model/tree-steps-edges.ts";
-import { departuresOf } from "../../model/tree-steps-plan.ts";
-import { simulateTreeFlow } from "../../simulate/tree-flow.ts";
+import type { Collective, Placement } from "../../model/collective/collective.ts";
+import { toNumber } from "../../model/numbers/rational.ts";
+import { indexColumn } from "../../model/steps/step-schedule.ts";
+import { expandTrees } from "../../model/trees/tree-expansion.ts";
+import { groupOrder, type TreeFlow, treeCount } from "../../model/trees/tree-flow.ts";
+import { type Carried, carriedChunks, chunkingOf } from "../../model/trees/tree-steps-chunks.ts";
+import { type EdgeTimes, edgeTimes, routesOfEdges } from "../../model/trees/tree-steps-edges.ts";
+import { departuresOf } from "../../model/trees/tree-steps-plan.ts";
+import { simulateTreeFlow } from "../../simulate/trees/tree-flow.ts";
 import type { Refusal } from "../protocol.ts";
 import type { Moves } from "./moves.ts";
 

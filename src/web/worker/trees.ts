@@ -1,9 +1,9 @@
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../base/errors.ts";
 import { fullestLinks } from "../../explain/trees.ts";
-import type { Topology } from "../../model/topology.ts";
-import { expandTrees } from "../../model/tree-expansion.ts";
-import { type Forest, isTreeFlow, type TreeFlow, treeCount } from "../../model/tree-flow.ts";
-import { gbpsText } from "../../words/amounts.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import { expandTrees } from "../../model/trees/tree-expansion.ts";
+import { type Forest, isTreeFlow, type TreeFlow, treeCount } from "../../model/trees/tree-flow.ts";
+import { gbpsText } from "../../request/words/amounts.ts";
 import type { Refusal, TreesView, TreeView } from "../protocol.ts";
 import { linkWires } from "./link-wires.ts";
 import type { Kept } from "./shelf.ts";

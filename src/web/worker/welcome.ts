@@ -1,6 +1,6 @@
 import type { Engine } from "../../engine/types.ts";
-import { NETWORK_FORMATS } from "../../import/network-formats.ts";
-import { COLLECTIVE_KINDS, collectiveName, hasRoot } from "../../model/collective.ts";
+import { NETWORK_FORMATS } from "../../import/networks/network-formats.ts";
+import { COLLECTIVE_KINDS, collectiveName, hasRoot } from "../../model/collective/collective.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
 import { ALGORITHMS, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
 import type { Welcome } from "../protocol.ts";

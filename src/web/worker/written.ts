@@ -1,4 +1,4 @@
-import { exportInMemory } from "../../exporters/in-memory.ts";
+import { exportInMemory } from "../../run/export/in-memory.ts";
 import type { ScheduleRef, WrittenSchedule } from "../protocol.ts";
 import { fileNameFor, formatFor, subjectOf } from "./file-form.ts";
 import type { Tools } from "./handlers.ts";

@@ -1,7 +1,7 @@
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
+import { format } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { format } from "../../../src/model/rational.ts";
 import { allReduceRates } from "../../../src/synthesize/forestcoll/allreduce-rates.ts";
 
 /** Returns an all-reduce solved with HiGHS, as plain data: on a page as in Node. */

@@ -1,5 +1,5 @@
 import { openEngine } from "../../../src/engine/engine.browser.ts";
-import { milpRunner } from "../../../src/milp-runner.ts";
+import { milpRunner } from "../../../src/run/threads/milp-runner.ts";
 import { knapsacks } from "../../support/milp-problems.ts";
 
 /** Returns what the browser's engine makes of integer programs, as plain data: on a page as in Node. */

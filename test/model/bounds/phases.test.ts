@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import type { LpSolver } from "../../../src/engine/milp/lp.ts";
 import { phasesBound } from "../../../src/model/bounds/phases.ts";
-import { collective } from "../../../src/model/collective.ts";
-import type { LineAlgorithm, NetworkDimension } from "../../../src/model/dimensions.ts";
-import { toNumber } from "../../../src/model/rational.ts";
+import { collective } from "../../../src/model/collective/collective.ts";
+import type { LineAlgorithm, NetworkDimension } from "../../../src/model/dimensions/dimensions.ts";
+import { toNumber } from "../../../src/model/numbers/rational.ts";
 import { everyone } from "../../support/everyone.ts";
 
 const KINDS = ["allreduce", "reducescatter", "allgather"] as const;

@@ -13,7 +13,7 @@ import {
 } from "../../../src/model/direct/expansions.ts";
 import { graphOf, sizeOf } from "../../../src/model/direct/graph-of.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
-import { translated } from "../../../src/model/translation.ts";
+import { translated } from "../../../src/model/symmetry/translation.ts";
 
 const graph = (text: string): Digraph => graphOf(parseConstruction(text));
 /** Arcs as "from>to", in order of arcs. */

@@ -7,7 +7,7 @@ import { FAMILIES, family, familyNamed } from "../../../src/model/direct/familie
 import { graphOf } from "../../../src/model/direct/graph-of.ts";
 import { bidirectionalMooreSteps, mooreSteps } from "../../../src/model/direct/optimality.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
-import { translated } from "../../../src/model/translation.ts";
+import { translated } from "../../../src/model/symmetry/translation.ts";
 import { areIsomorphic } from "../../support/isomorphism.ts";
 
 const graph = (text: string): Digraph => graphOf(parseConstruction(text));

@@ -5,7 +5,7 @@ import {
   leastBandwidthTime,
   mooreSteps,
 } from "../../../src/model/direct/optimality.ts";
-import { format, toNumber } from "../../../src/model/rational.ts";
+import { format, toNumber } from "../../../src/model/numbers/rational.ts";
 
 describe("what no direct-connect network can beat", () => {
   it("counts the steps of tables A.1 and A.2", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../../src/errors.ts";
+import { InputError } from "../../../src/base/errors.ts";
 import type { Construction } from "../../../src/model/direct/construction.ts";
 import { constructionText } from "../../../src/model/direct/construction-text.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";

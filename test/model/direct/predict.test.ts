@@ -10,7 +10,7 @@ import {
   predictLine,
   predictPower,
 } from "../../../src/model/direct/predict.ts";
-import { add, compare, format, multiply, rational, subtract } from "../../../src/model/rational.ts";
+import { add, compare, format, multiply, rational, subtract } from "../../../src/model/numbers/rational.ts";
 
 const optimal = (nodes: number, degree: number, steps: number): Predicted => ({
   nodes,

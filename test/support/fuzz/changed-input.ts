@@ -1,4 +1,4 @@
-import type { Random } from "../../../src/random.ts";
+import type { Random } from "../../../src/base/random.ts";
 import { pick } from "../draws.ts";
 import { mutatedText } from "../mutated-text.ts";
 

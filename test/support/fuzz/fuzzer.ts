@@ -1,4 +1,4 @@
-import { type Random, random } from "../../../src/random.ts";
+import { type Random, random } from "../../../src/base/random.ts";
 import { pick } from "../draws.ts";
 import { changedInput } from "./changed-input.ts";
 import type { Outcome } from "./law.ts";

@@ -1,4 +1,4 @@
-import { InfeasibleError, InputError } from "../../../src/errors.ts";
+import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
 import { ExpressionError } from "../../../src/model/direct/expression-error.ts";
 import type { FuzzTarget } from "./target.ts";
 

@@ -1,5 +1,6 @@
-import { InfeasibleError, InputError } from "../../../src/errors.ts";
-import { scheduleToJson } from "../../../src/export/schedule-json.ts";
+import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
+import { scheduleToJson } from "../../../src/export/schedules/schedule-json.ts";
+import type { Options } from "../../../src/request/words/options.ts";
 import type { RequestName } from "../../../src/web/protocol.ts";
 import { readAddress, writeAddress } from "../../../src/web/state/address.ts";
 import { fingerprintOf, packFile, unpackFile } from "../../../src/web/state/address-file.ts";
@@ -7,7 +8,6 @@ import { fileWithin } from "../../../src/web/state/inside.ts";
 import { FIRST_WORDS } from "../../../src/web/state/words.ts";
 import { failureOf } from "../../../src/web/worker/failure.ts";
 import { HANDLERS } from "../../../src/web/worker/handlers.ts";
-import type { Options } from "../../../src/words/options.ts";
 import { OWN_PLANS } from "../../import/mscclpp-json-plans.ts";
 import { ringSchedule } from "../ring-schedule.ts";
 import { ask, fileOf } from "../worker-asks.ts";

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Duplex, Readable } from "node:stream";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { cacheText, evaluationsOf } from "../../../src/cli/search-cache.ts";
+import { cacheText, evaluationsOf } from "../../../src/cli/files/search-cache.ts";
 import { siteListener } from "../../../src/cli/serve/site.ts";
-import { crc32 } from "../../../src/model/checksum.ts";
+import { crc32 } from "../../../src/model/files/checksum.ts";
 import {
   cayleyGraphs,
   circulants,

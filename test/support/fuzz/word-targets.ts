@@ -1,24 +1,31 @@
+import { InputError, unlessRefused } from "../../../src/base/errors.ts";
 import { EXAMPLES } from "../../../src/cli/help.ts";
 import { readCommandLine } from "../../../src/cli/program.ts";
 import { searchOptions, sweepOptions } from "../../../src/cli/search-options.ts";
 import { parseBackend } from "../../../src/engine/kernels/choose.ts";
-import { InputError, unlessRefused } from "../../../src/errors.ts";
-import { parseProfileSize } from "../../../src/import/taccl-topology.ts";
+import { parseProfileSize } from "../../../src/import/networks/taccl-topology.ts";
 import { constructionText } from "../../../src/model/direct/construction-text.ts";
 import { graphOf, sizeOf } from "../../../src/model/direct/graph-of.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
-import { parseGroups } from "../../../src/model/groups.ts";
-import { degrade, without } from "../../../src/model/modify.ts";
+import { format, parseRational } from "../../../src/model/numbers/rational.ts";
+import { formatSize, parseBandwidth, parseSize, parseTime } from "../../../src/model/numbers/units.ts";
 import { looksLikePreset, PRESETS, presetTopology } from "../../../src/model/presets/preset.ts";
-import { format, parseRational } from "../../../src/model/rational.ts";
-import { formatSize, parseBandwidth, parseSize, parseTime } from "../../../src/model/units.ts";
+import { parseGroups } from "../../../src/model/topology/groups.ts";
+import { degrade, without } from "../../../src/model/topology/modify.ts";
+import { namedRequest } from "../../../src/request/words/collective-options.ts";
+import type { Options } from "../../../src/request/words/options.ts";
+import { dialectOf, programOptions, rangeOf } from "../../../src/request/words/program-options.ts";
+import { synthesisOptions, withoutAuto } from "../../../src/request/words/synthesis-options.ts";
+import { topologyOptions } from "../../../src/request/words/topology-options.ts";
+import {
+  degradations,
+  listOf,
+  namedCollective,
+  switchDegree,
+  textOf,
+  wholeNumber,
+} from "../../../src/request/words/values.ts";
 import { rangeText, readRange } from "../../../src/web/state/size-range.ts";
-import { namedRequest } from "../../../src/words/collective-options.ts";
-import type { Options } from "../../../src/words/options.ts";
-import { dialectOf, programOptions, rangeOf } from "../../../src/words/program-options.ts";
-import { synthesisOptions, withoutAuto } from "../../../src/words/synthesis-options.ts";
-import { topologyOptions } from "../../../src/words/topology-options.ts";
-import { degradations, listOf, namedCollective, switchDegree, textOf, wholeNumber } from "../../../src/words/values.ts";
 import { judgeTopology } from "./judges.ts";
 import { type FuzzTarget, LawBroken, same } from "./target.ts";
 

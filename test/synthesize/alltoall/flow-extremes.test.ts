@@ -1,15 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { InputError } from "../../../src/base/errors.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import type { LpSolver } from "../../../src/engine/milp/lp.ts";
-import { InputError } from "../../../src/errors.ts";
-import { compare, toNumber } from "../../../src/model/rational.ts";
-import type { Topology } from "../../../src/model/topology.ts";
-import { topologyBuilder } from "../../../src/model/topology-builder.ts";
+import { compare, toNumber } from "../../../src/model/numbers/rational.ts";
+import type { Topology } from "../../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { type AllToAllFlow, allToAllFlow } from "../../../src/synthesize/alltoall/flow.ts";
 import { orbitsFor } from "../../../src/synthesize/alltoall/orbits.ts";
-import { provenRate } from "../../../src/verify/flow-certificate.ts";
+import { provenRate } from "../../../src/verify/flows/flow-certificate.ts";
 import { inlineRunner } from "../../support/synthesis.ts";
 
 const runner = inlineRunner(jsKernels);

@@ -1,19 +1,19 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
-import { InfeasibleError, InputError } from "../../../src/errors.ts";
 import { lengthsBound } from "../../../src/model/bounds/lengths.ts";
 import { networkOf } from "../../../src/model/direct/digraph.ts";
 import { graphOf } from "../../../src/model/direct/graph-of.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
-import { networkSymmetry } from "../../../src/model/network-symmetry.ts";
+import { compare, type Rational, rational, toNumber } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { compare, type Rational, rational, toNumber } from "../../../src/model/rational.ts";
-import { nodeCount, outLinks, type Topology } from "../../../src/model/topology.ts";
-import { topologyBuilder } from "../../../src/model/topology-builder.ts";
+import { networkSymmetry } from "../../../src/model/symmetry/network-symmetry.ts";
+import { nodeCount, outLinks, type Topology } from "../../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { type AllToAllFlow, allToAllFlow } from "../../../src/synthesize/alltoall/flow.ts";
-import { provenRate } from "../../../src/verify/flow-certificate.ts";
+import { provenRate } from "../../../src/verify/flows/flow-certificate.ts";
 import { concurrentOf, rateByLp } from "../../support/concurrent-problems.ts";
 import { inlineRunner } from "../../support/synthesis.ts";
 

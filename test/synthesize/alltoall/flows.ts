@@ -1,4 +1,4 @@
-import { inLinks, linkCount, nodeCount, outLinks, type Topology } from "../../../src/model/topology.ts";
+import { inLinks, linkCount, nodeCount, outLinks, type Topology } from "../../../src/model/topology/topology.ts";
 
 /**
  * Returns the flow of a source that splits every demand equally over all paths of fewest links, [links]: what tests feed the

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { linkCount, type Topology } from "../../../src/model/topology.ts";
+import { linkCount, type Topology } from "../../../src/model/topology/topology.ts";
 import { demandMatrix, type Messages, messagesOf } from "../../../src/synthesize/alltoall/messages.ts";
 import { type Paths, pathsAlong } from "../../../src/synthesize/alltoall/paths.ts";
 import { balanced } from "../../../src/synthesize/alltoall/rounding.ts";

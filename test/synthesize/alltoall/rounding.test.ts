@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InfeasibleError } from "../../../src/errors.ts";
+import { InfeasibleError } from "../../../src/base/errors.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { linkCount, outLinks, type Topology } from "../../../src/model/topology.ts";
-import { topologyBuilder } from "../../../src/model/topology-builder.ts";
+import { linkCount, outLinks, type Topology } from "../../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { type Messages, messagesOf } from "../../../src/synthesize/alltoall/messages.ts";
 import { type Paths, pathsAlong } from "../../../src/synthesize/alltoall/paths.ts";
 import { balanced } from "../../../src/synthesize/alltoall/rounding.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { doubleBinaryTree, fromTheRoot } from "../../../src/model/double-binary-tree.ts";
+import { doubleBinaryTree, fromTheRoot } from "../../../src/model/graph/double-binary-tree.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import {
   type Boxes,
@@ -7,9 +7,9 @@ import {
   boxesWithRings,
   channelRings,
   channelTrees,
-} from "../../../src/model/ring-order-boxes.ts";
-import type { StepSchedule } from "../../../src/model/step-schedule.ts";
-import { simulateSchedule } from "../../../src/simulate/replay.ts";
+} from "../../../src/model/routes/ring-order-boxes.ts";
+import type { StepSchedule } from "../../../src/model/steps/step-schedule.ts";
+import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { baselineSchedule } from "../../support/baselines.ts";
 
 const NETWORKS = [

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { NamedCollective } from "../../../src/model/collective.ts";
+import { random } from "../../../src/base/random.ts";
+import type { NamedCollective } from "../../../src/model/collective/collective.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import type { Topology } from "../../../src/model/topology.ts";
-import { random } from "../../../src/random.ts";
-import { simulateSchedule } from "../../../src/simulate/replay.ts";
+import type { Topology } from "../../../src/model/topology/topology.ts";
+import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { synthesizerNamed } from "../../../src/synthesize/catalog.ts";
-import { verifySchedule } from "../../../src/verify/schedule.ts";
+import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { baselineSchedule, refusal } from "../../support/baselines.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
 import { shuffle } from "../../support/draws.ts";

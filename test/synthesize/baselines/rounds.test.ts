@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { NamedCollective } from "../../../src/model/collective.ts";
+import type { NamedCollective } from "../../../src/model/collective/collective.ts";
+import { ceil } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { ceil } from "../../../src/model/rational.ts";
-import { serializationPs } from "../../../src/model/routes.ts";
-import type { StepSchedule } from "../../../src/model/step-schedule.ts";
-import { simulateSchedule } from "../../../src/simulate/replay.ts";
+import { serializationPs } from "../../../src/model/routes/routes.ts";
+import type { StepSchedule } from "../../../src/model/steps/step-schedule.ts";
+import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { baselineSchedule } from "../../support/baselines.ts";
 
 /** Latency of NPU -> switch -> NPU, and the serialisation of one chunk. */

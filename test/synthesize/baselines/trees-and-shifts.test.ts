@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { CollectiveKind, NamedCollective } from "../../../src/model/collective.ts";
-import { doubleBinaryTree, fromTheRoot } from "../../../src/model/double-binary-tree.ts";
+import type { CollectiveKind, NamedCollective } from "../../../src/model/collective/collective.ts";
+import { doubleBinaryTree, fromTheRoot } from "../../../src/model/graph/double-binary-tree.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { type StepSchedule, transferCount } from "../../../src/model/step-schedule.ts";
-import { linkCount } from "../../../src/model/topology.ts";
-import { simulateSchedule } from "../../../src/simulate/replay.ts";
+import { type StepSchedule, transferCount } from "../../../src/model/steps/step-schedule.ts";
+import { linkCount } from "../../../src/model/topology/topology.ts";
+import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { doubleBinaryTrees } from "../../../src/synthesize/baselines/double-binary-tree.ts";
 import { shiftedRings, shiftsOf } from "../../../src/synthesize/baselines/shifted-rings.ts";
 import type { Synthesizer } from "../../../src/synthesize/synthesizer.ts";
-import { verifySchedule } from "../../../src/verify/schedule.ts";
+import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { baselineSchedule } from "../../support/baselines.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 

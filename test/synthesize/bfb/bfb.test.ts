@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InfeasibleError, InputError } from "../../../src/errors.ts";
-import { bigLcm } from "../../../src/model/integers.ts";
+import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
+import { bigLcm } from "../../../src/model/numbers/integers.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { makespanOf } from "../../../src/model/schedule.ts";
-import { topologyBuilder } from "../../../src/model/topology-builder.ts";
+import { makespanOf } from "../../../src/model/steps/schedule.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { simulate } from "../../../src/simulate/simulate.ts";
 import { bfb } from "../../../src/synthesize/bfb/bfb.ts";
 import {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { stepLoads } from "../../../src/model/comm-times.ts";
+import { stepLoads } from "../../../src/model/comm/times.ts";
 import { leastBandwidthTime } from "../../../src/model/direct/optimality.ts";
-import { compare, multiply, type Rational, rational, subtract } from "../../../src/model/rational.ts";
+import { compare, multiply, type Rational, rational, subtract } from "../../../src/model/numbers/rational.ts";
 import { bfbLoads, bfbSchedule } from "../../../src/synthesize/bfb/broadcast.ts";
 import { bestParts, exactParts } from "../../../src/synthesize/bfb/parts.ts";
 import { balance, diameterOf, regularDigraphs, sumOf } from "../../support/breadth-first.ts";

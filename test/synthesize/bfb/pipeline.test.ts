@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { synthesisReport } from "../../../src/cli/synthesis-report.ts";
+import { synthesisReport } from "../../../src/cli/reports/synthesis-report.ts";
 import { openEngine } from "../../../src/engine/engine.ts";
 import type { Engine } from "../../../src/engine/types.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import type { SynthesizeOptions } from "../../../src/options.ts";
-import { synthesize } from "../../../src/pipeline.ts";
+import type { SynthesizeOptions } from "../../../src/request/options.ts";
+import { synthesize } from "../../../src/run/pipeline.ts";
 
 let engine: Engine;
 beforeAll(async () => {

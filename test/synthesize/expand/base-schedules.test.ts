@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { commTimes } from "../../../src/model/comm-times.ts";
+import { commTimes } from "../../../src/model/comm/times.ts";
 import { lineGraph, power, transpose } from "../../../src/model/direct/expansions.ts";
-import { format } from "../../../src/model/rational.ts";
+import { format } from "../../../src/model/numbers/rational.ts";
 import { baseSchedule } from "../../../src/synthesize/expand/base-schedules.ts";
 import { lineSchedule } from "../../../src/synthesize/expand/line.ts";
 import { powerSchedule } from "../../../src/synthesize/expand/power.ts";

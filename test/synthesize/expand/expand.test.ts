@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { InputError } from "../../../src/base/errors.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
-import { InputError } from "../../../src/errors.ts";
-import type { NamedCollective } from "../../../src/model/collective.ts";
+import type { NamedCollective } from "../../../src/model/collective/collective.ts";
 import { constructionTopology } from "../../../src/model/presets/construction.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { isSlotSchedule } from "../../../src/model/slot-schedule.ts";
-import type { Topology } from "../../../src/model/topology.ts";
+import { isSlotSchedule } from "../../../src/model/slots/slot-schedule.ts";
+import type { Topology } from "../../../src/model/topology/topology.ts";
 import { expand } from "../../../src/synthesize/expand/expand.ts";
 import { roomFor } from "../../../src/synthesize/expand/rows.ts";
 import { verify } from "../../../src/verify/verify.ts";

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CommSchedule } from "../../../src/model/comm-schedule.ts";
+import { type Random, random } from "../../../src/base/random.ts";
+import type { CommSchedule } from "../../../src/model/comm/schedule.ts";
 import { type Digraph, digraph } from "../../../src/model/direct/digraph.ts";
 import {
   bidirectional,
@@ -11,8 +12,7 @@ import {
   transposedArcs,
 } from "../../../src/model/direct/expansions.ts";
 import { type Predicted, predictDegree, predictLine, predictPower } from "../../../src/model/direct/predict.ts";
-import { compare, type Rational } from "../../../src/model/rational.ts";
-import { type Random, random } from "../../../src/random.ts";
+import { compare, type Rational } from "../../../src/model/numbers/rational.ts";
 import { bidirectionalSchedule } from "../../../src/synthesize/expand/bidirectional.ts";
 import { degreeSchedule } from "../../../src/synthesize/expand/degree.ts";
 import { lineSchedule } from "../../../src/synthesize/expand/line.ts";

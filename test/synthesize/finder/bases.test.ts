@@ -6,8 +6,8 @@ import { arcSources, regularDegree } from "../../../src/model/direct/digraph.ts"
 import { diameter } from "../../../src/model/direct/distances.ts";
 import { transpose } from "../../../src/model/direct/expansions.ts";
 import { graphOf } from "../../../src/model/direct/graph-of.ts";
-import { oppositeLinks } from "../../../src/model/opposite-links.ts";
-import { format } from "../../../src/model/rational.ts";
+import { format } from "../../../src/model/numbers/rational.ts";
+import { oppositeLinks } from "../../../src/model/topology/opposite-links.ts";
 import { type Balancer, bfbTimes } from "../../../src/synthesize/bfb/broadcast.ts";
 import { knownBases } from "../../../src/synthesize/finder/bases.ts";
 import { type Candidate, has, TRAITS } from "../../../src/synthesize/finder/candidate.ts";

@@ -6,8 +6,8 @@ import { arcSources, regularDegree } from "../../../src/model/direct/digraph.ts"
 import { diameter } from "../../../src/model/direct/distances.ts";
 import { graphOf } from "../../../src/model/direct/graph-of.ts";
 import { bidirectionalMooreSteps, leastBandwidthTime, mooreSteps } from "../../../src/model/direct/optimality.ts";
-import { oppositeLinks } from "../../../src/model/opposite-links.ts";
-import { compare, format, parseRational, type Rational } from "../../../src/model/rational.ts";
+import { compare, format, parseRational, type Rational } from "../../../src/model/numbers/rational.ts";
+import { oppositeLinks } from "../../../src/model/topology/opposite-links.ts";
 import { type Balancer, bfbTimes } from "../../../src/synthesize/bfb/broadcast.ts";
 import type { Candidate } from "../../../src/synthesize/finder/candidate.ts";
 import type { Evaluations } from "../../../src/synthesize/finder/evaluated.ts";

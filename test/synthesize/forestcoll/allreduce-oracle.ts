@@ -1,6 +1,6 @@
 import type { LpRows, LpSolver } from "../../../src/engine/milp/lp.ts";
-import { add, compare, multiply, type Rational, rational, subtract } from "../../../src/model/rational.ts";
-import { linkCount, nodeCount, type Topology } from "../../../src/model/topology.ts";
+import { add, compare, multiply, type Rational, rational, subtract } from "../../../src/model/numbers/rational.ts";
+import { linkCount, nodeCount, type Topology } from "../../../src/model/topology/topology.ts";
 import type { AllReduceRates } from "../../../src/synthesize/forestcoll/allreduce-rates.ts";
 
 /** The optimal all-reduce and its proof by other means: the dissertation's own linear program, and the definitions. */

@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { InfeasibleError } from "../../../src/base/errors.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
-import { InfeasibleError } from "../../../src/errors.ts";
-import { degrade, without } from "../../../src/model/modify.ts";
+import { compare, divide, format, rational, toNumber } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { compare, divide, format, rational, toNumber } from "../../../src/model/rational.ts";
-import type { Topology } from "../../../src/model/topology.ts";
-import { topologyBuilder } from "../../../src/model/topology-builder.ts";
+import { degrade, without } from "../../../src/model/topology/modify.ts";
+import type { Topology } from "../../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { type AllReduceOptions, allReduceRates } from "../../../src/synthesize/forestcoll/allreduce-rates.ts";
 import { paperTrees } from "../../../src/synthesize/forestcoll/paper-forest.ts";
 import { certifiedRate, faultsOf, flowProgramRate } from "./allreduce-oracle.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { without } from "../../../src/model/modify.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import type { Topology } from "../../../src/model/topology.ts";
+import { without } from "../../../src/model/topology/modify.ts";
+import type { Topology } from "../../../src/model/topology/topology.ts";
 import { allReduceNetwork } from "../../../src/synthesize/forestcoll/allreduce-network.ts";
 import { allReduceOrbits } from "../../../src/synthesize/forestcoll/allreduce-symmetry.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
-import { InfeasibleError, InputError } from "../../../src/errors.ts";
+import { compare, format, multiply, type Rational, rational } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { compare, format, multiply, type Rational, rational } from "../../../src/model/rational.ts";
 import { type FixedPacking, fixedCopies, nextCopies } from "../../../src/synthesize/forestcoll/fixed-k.ts";
 import { optimumOf, type RatedNetwork } from "../../../src/synthesize/forestcoll/optimum.ts";
 import { packingNetwork } from "../../../src/synthesize/forestcoll/packing-network.ts";

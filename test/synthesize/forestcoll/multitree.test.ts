@@ -1,19 +1,19 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
-import { InfeasibleError, InputError } from "../../../src/errors.ts";
+import { compare, rational, toNumber } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { compare, rational, toNumber } from "../../../src/model/rational.ts";
-import { reversed, type Topology } from "../../../src/model/topology.ts";
-import { topologyBuilder } from "../../../src/model/topology-builder.ts";
-import type { TreeFlow } from "../../../src/model/tree-flow.ts";
-import { copiesOnLinks, fittingBandwidth } from "../../../src/model/tree-loads.ts";
+import { reversed, type Topology } from "../../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
+import type { TreeFlow } from "../../../src/model/trees/tree-flow.ts";
+import { copiesOnLinks, fittingBandwidth } from "../../../src/model/trees/tree-loads.ts";
 import { multitree } from "../../../src/synthesize/forestcoll/multitree.ts";
 import { growTrees, type SteppedTrees } from "../../../src/synthesize/forestcoll/multitree-growth.ts";
 import { commonUnits, longestHop } from "../../../src/synthesize/forestcoll/multitree-network.ts";
 import { type PackingNetwork, packingNetwork } from "../../../src/synthesize/forestcoll/packing-network.ts";
-import { judgeCertificate, throughputOf } from "../../../src/verify/certificate.ts";
-import { verifyTreeFlow } from "../../../src/verify/tree-flow.ts";
+import { judgeCertificate, throughputOf } from "../../../src/verify/trees/certificate.ts";
+import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
 import { treeContext, treeRequest } from "../../support/tree-requests.ts";
 

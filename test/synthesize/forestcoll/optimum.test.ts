@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
-import { InfeasibleError, InputError } from "../../../src/errors.ts";
+import { format, multiply, type Rational, rational } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { format, multiply, type Rational, rational } from "../../../src/model/rational.ts";
-import type { Topology } from "../../../src/model/topology.ts";
+import type { Topology } from "../../../src/model/topology/topology.ts";
 import { optimumOf, packable, type RatedNetwork } from "../../../src/synthesize/forestcoll/optimum.ts";
 import { packingNetwork } from "../../../src/synthesize/forestcoll/packing-network.ts";
 import { narrowestOfAll, smallNetwork } from "../../support/eulerian-graphs.ts";

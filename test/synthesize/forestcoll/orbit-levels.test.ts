@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { linkOrbits } from "../../../src/model/network-maps.ts";
-import { networkSymmetry } from "../../../src/model/network-symmetry.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import type { NetworkSymmetry } from "../../../src/model/tree-flow.ts";
+import { linkOrbits } from "../../../src/model/symmetry/network-maps.ts";
+import { networkSymmetry } from "../../../src/model/symmetry/network-symmetry.ts";
+import type { NetworkSymmetry } from "../../../src/model/trees/tree-flow.ts";
 import { orbitBudgets } from "../../../src/synthesize/forestcoll/orbit-budgets.ts";
 import { growTree } from "../../../src/synthesize/forestcoll/orbit-grow.ts";
 import { levelsOf } from "../../../src/synthesize/forestcoll/orbit-levels.ts";

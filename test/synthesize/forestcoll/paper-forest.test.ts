@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
-import { rational } from "../../../src/model/rational.ts";
+import { rational } from "../../../src/model/numbers/rational.ts";
 import { optimumOf } from "../../../src/synthesize/forestcoll/optimum.ts";
 import { type PaperTree, paperForest, paperTrees } from "../../../src/synthesize/forestcoll/paper-forest.ts";
 import { forestFaults, narrowestOfAll, saturatedNetwork, smallNetwork } from "../../support/eulerian-graphs.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { InfeasibleError } from "../../../src/base/errors.ts";
+import { random } from "../../../src/base/random.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
-import { InfeasibleError } from "../../../src/errors.ts";
-import { random } from "../../../src/random.ts";
 import { optimumOf, type RatedNetwork } from "../../../src/synthesize/forestcoll/optimum.ts";
 import { type LogicalArc, splitSwitches } from "../../../src/synthesize/forestcoll/splitting.ts";
 import { narrowestOfAll, smallNetwork } from "../../support/eulerian-graphs.ts";

@@ -1,18 +1,18 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { MilpRunner } from "../../../src/engine/milp/milp.ts";
-import { boundOf } from "../../../src/model/bounds.ts";
-import { COLLECTIVE_KINDS, type NamedCollective } from "../../../src/model/collective.ts";
+import { boundOf } from "../../../src/model/bounds/bounds.ts";
+import { COLLECTIVE_KINDS, type NamedCollective } from "../../../src/model/collective/collective.ts";
+import { ceil } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { ceil } from "../../../src/model/rational.ts";
-import { routeTimes } from "../../../src/model/routes.ts";
-import { routesOf } from "../../../src/model/routing.ts";
-import { makespanPs } from "../../../src/model/step-schedule.ts";
+import { routeTimes } from "../../../src/model/routes/routes.ts";
+import { routesOf } from "../../../src/model/routes/routing.ts";
+import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import { deadlineIn } from "../../../src/synthesize/deadline.ts";
 import { byTermination, byWindows } from "../../../src/synthesize/ilp/by-phases.ts";
 import { scheduleOf } from "../../../src/synthesize/ilp/schedule.ts";
 import { type Stages, stagesOf } from "../../../src/synthesize/ilp/stages.ts";
-import { verifySchedule } from "../../../src/verify/schedule.ts";
+import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { milpHere } from "../../support/milp-here.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 

@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import type { MilpRunner } from "../../../src/engine/milp/milp.ts";
-import { COLLECTIVE_KINDS, type NamedCollective } from "../../../src/model/collective.ts";
+import { COLLECTIVE_KINDS, type NamedCollective } from "../../../src/model/collective/collective.ts";
+import { toNumber } from "../../../src/model/numbers/rational.ts";
+import { toUs } from "../../../src/model/numbers/units.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { toNumber } from "../../../src/model/rational.ts";
-import { stepsOf } from "../../../src/model/schedule.ts";
-import { makespanPs } from "../../../src/model/step-schedule.ts";
-import { toUs } from "../../../src/model/units.ts";
+import { stepsOf } from "../../../src/model/steps/schedule.ts";
+import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import { tacosIlp } from "../../../src/synthesize/ilp/ilp.ts";
-import { verifySchedule } from "../../../src/verify/schedule.ts";
+import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { milpHere } from "../../support/milp-here.ts";
 import { inlineRunner, wholeCollective } from "../../support/synthesis.ts";
 

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { MilpRunner } from "../../../src/engine/milp/milp.ts";
-import type { Collective, NamedCollective } from "../../../src/model/collective.ts";
+import type { Collective, NamedCollective } from "../../../src/model/collective/collective.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { routesOf } from "../../../src/model/routing.ts";
-import type { Topology } from "../../../src/model/topology.ts";
-import { topologyBuilder } from "../../../src/model/topology-builder.ts";
+import { routesOf } from "../../../src/model/routes/routing.ts";
+import type { Topology } from "../../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { deadlineIn } from "../../../src/synthesize/deadline.ts";
 import { leastRounds } from "../../../src/synthesize/sccl/bounds.ts";
 import { roundsIn } from "../../../src/synthesize/sccl/greedy.ts";

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
-import { COLLECTIVE_KINDS, collective } from "../../../src/model/collective.ts";
-import { without } from "../../../src/model/modify.ts";
+import { COLLECTIVE_KINDS, collective } from "../../../src/model/collective/collective.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { makespanPs, type StepSchedule } from "../../../src/model/step-schedule.ts";
-import { topologyBuilder } from "../../../src/model/topology-builder.ts";
+import { makespanPs, type StepSchedule } from "../../../src/model/steps/step-schedule.ts";
+import { without } from "../../../src/model/topology/modify.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { sccl } from "../../../src/synthesize/sccl/sccl.ts";
 import type { SynthesisRequest } from "../../../src/synthesize/synthesizer.ts";
 import { verify } from "../../../src/verify/verify.ts";

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
-import { collective } from "../../../src/model/collective.ts";
+import { collective } from "../../../src/model/collective/collective.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { stepsOf } from "../../../src/model/schedule.ts";
-import { topologyBuilder } from "../../../src/model/topology-builder.ts";
+import { stepsOf } from "../../../src/model/steps/schedule.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { rerouting } from "../../../src/synthesize/taccl/scheduling-reroute.ts";
 import { taccl } from "../../../src/synthesize/taccl/taccl.ts";
-import { verifySchedule } from "../../../src/verify/schedule.ts";
+import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { inlineRunner } from "../../support/synthesis.ts";
 import { greedyTasks } from "../../support/taccl-problems.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { makespanPs } from "../../../src/model/step-schedule.ts";
+import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import { mergedSends, stepsOfPlan } from "../../../src/synthesize/taccl/scheduling.ts";
 import { clockOf, singles } from "../../../src/synthesize/taccl/scheduling-clock.ts";
 import { planned } from "../../../src/synthesize/taccl/scheduling-plan.ts";

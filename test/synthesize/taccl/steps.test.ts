@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { COLLECTIVE_KINDS, type NamedCollective } from "../../../src/model/collective.ts";
+import { COLLECTIVE_KINDS, type NamedCollective } from "../../../src/model/collective/collective.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import type { Sketch } from "../../../src/model/sketch.ts";
-import { type SketchNetwork, sketchNetwork } from "../../../src/model/sketch-network.ts";
-import { proposedSketches } from "../../../src/model/sketch-proposals.ts";
-import { makespanPs } from "../../../src/model/step-schedule.ts";
+import type { Sketch } from "../../../src/model/sketch/sketch.ts";
+import { type SketchNetwork, sketchNetwork } from "../../../src/model/sketch/sketch-network.ts";
+import { proposedSketches } from "../../../src/model/sketch/sketch-proposals.ts";
+import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import { stepsOfPlan, timing } from "../../../src/synthesize/taccl/scheduling.ts";
 import { type Stepped, stepped } from "../../../src/synthesize/taccl/steps.ts";
 import { hopsOf } from "../../../src/synthesize/taccl/steps-digits.ts";

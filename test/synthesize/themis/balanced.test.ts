@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PHASE_ALL_GATHER } from "../../../src/model/phase-schedule.ts";
+import { PHASE_ALL_GATHER } from "../../../src/model/phases/phase-schedule.ts";
 import { balancedOrders } from "../../../src/synthesize/themis/balanced.ts";
 import { baselineOrders, type ChunkOrders } from "../../../src/synthesize/themis/orders.ts";
 import { opAt, type PhaseProblem } from "../../../src/synthesize/themis/problem.ts";

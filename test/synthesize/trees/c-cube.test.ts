@@ -1,18 +1,18 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { random } from "../../../src/base/random.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
+import { rational } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { rational } from "../../../src/model/rational.ts";
-import type { Topology } from "../../../src/model/topology.ts";
-import { topologyBuilder } from "../../../src/model/topology-builder.ts";
-import type { TreeFlow } from "../../../src/model/tree-flow.ts";
-import { heightsOf } from "../../../src/model/tree-times.ts";
-import { random } from "../../../src/random.ts";
+import type { Topology } from "../../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
+import type { TreeFlow } from "../../../src/model/trees/tree-flow.ts";
+import { heightsOf } from "../../../src/model/trees/tree-times.ts";
 import { type BinaryTree, binaryTreePair } from "../../../src/synthesize/trees/binary-trees.ts";
 import { cCube } from "../../../src/synthesize/trees/c-cube.ts";
 import { cubeLinks, hybridCubeMesh } from "../../../src/synthesize/trees/hybrid-cube-mesh.ts";
-import { throughputOf } from "../../../src/verify/certificate.ts";
-import { verifyTreeFlow } from "../../../src/verify/tree-flow.ts";
+import { throughputOf } from "../../../src/verify/trees/certificate.ts";
+import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { shuffle } from "../../support/draws.ts";
 import { treeContext, treeRequest, type Wish } from "../../support/tree-requests.ts";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../../src/errors.ts";
+import { InputError } from "../../../src/base/errors.ts";
 import { fingerprintOf, isOnlyMentioned, packFile, unpackFile } from "../../../src/web/state/address-file.ts";
 
 const given = (name: string, ...parts: (string | Uint8Array<ArrayBuffer>)[]) => ({ name, content: new Blob(parts) });

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { NETWORK_OPTIONS } from "../../../src/request/words/options.ts";
 import { readAddress, saysNothing, writeAddress } from "../../../src/web/state/address.ts";
 import { MATRICES, MEASURES } from "../../../src/web/state/choices.ts";
 import { MAKE_OPTIONS, VIEWS, type Words } from "../../../src/web/state/words.ts";
-import { NETWORK_OPTIONS } from "../../../src/words/options.ts";
 
 const wordsWith = (given: Partial<Words>): Words => ({
   topology: "mesh:4x4",

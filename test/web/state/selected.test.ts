@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { without } from "../../../src/model/modify.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { without } from "../../../src/model/topology/modify.ts";
 import { wireBetween } from "../../../src/web/draw/network-index.ts";
 import { selectedIn } from "../../../src/web/state/selected.ts";
 import { networkView } from "../../../src/web/worker/network-view.ts";

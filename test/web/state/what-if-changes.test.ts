@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { degrade, without } from "../../../src/model/modify.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { linkCount } from "../../../src/model/topology.ts";
+import { degrade, without } from "../../../src/model/topology/modify.ts";
+import { linkCount } from "../../../src/model/topology/topology.ts";
+import { degradations } from "../../../src/request/words/values.ts";
 import {
   changesOf,
   changeText,
@@ -12,7 +13,6 @@ import {
   withFailed,
   withoutChange,
 } from "../../../src/web/state/what-if-changes.ts";
-import { degradations } from "../../../src/words/values.ts";
 
 describe("changes of a network", () => {
   it("are read from options and written back", () => {

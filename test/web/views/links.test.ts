@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { random } from "../../../src/base/random.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { random } from "../../../src/random.ts";
 import type { NetworkView } from "../../../src/web/protocol.ts";
 import { ABOUT_LINKS, ABOUT_TRAFFIC, trafficText } from "../../../src/web/views/links/about.ts";
 import { cellsFor, nodesIn, single } from "../../../src/web/views/links/cells.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { random } from "../../../src/random.ts";
+import { random } from "../../../src/base/random.ts";
 import type { TreeView } from "../../../src/web/protocol.ts";
 import { levelsOf } from "../../../src/web/views/trees/level-layout.ts";
 import { type Outline, outlineOf } from "../../../src/web/views/trees/tree-outline.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Options } from "../../../src/request/words/options.ts";
 import { exportsOf } from "../../../src/web/worker/export.ts";
-import type { Options } from "../../../src/words/options.ts";
 import { ask, wishOf } from "../../support/worker-asks.ts";
 
 /** The page as one file is not there in tests. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { treeCounts } from "../../../src/request/words/amounts.ts";
+import type { Options } from "../../../src/request/words/options.ts";
 import type { HopsView, TrafficView } from "../../../src/web/protocol.ts";
 import { heldBy, holdingsOf } from "../../../src/web/views/time/holdings.ts";
 import { rateSentences } from "../../../src/web/views/trees/rate-sentences.ts";
-import { treeCounts } from "../../../src/words/amounts.ts";
-import type { Options } from "../../../src/words/options.ts";
 import { ask, networkWish, shown, wishOf } from "../../support/worker-asks.ts";
 
 /** One schedule of every kind and of every way through the network. */

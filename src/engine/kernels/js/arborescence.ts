@@ -1,4 +1,4 @@
-import { CancelledError } from "../../../errors.ts";
+import { CancelledError } from "../../../base/errors.ts";
 import type { ArborescenceProblem, CancelFlag } from "../kernels.ts";
 import { STATUS } from "../status.ts";
 import { ArcHeaps } from "./arc-heap.ts";

@@ -1,4 +1,4 @@
-import { CancelledError } from "../../../errors.ts";
+import { CancelledError } from "../../../base/errors.ts";
 import { type BalanceProblem, balanceRows, type CancelFlag } from "../kernels.ts";
 import type { BalanceColumns } from "../outputs.ts";
 import { STATUS } from "../status.ts";

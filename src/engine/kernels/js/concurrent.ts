@@ -1,4 +1,4 @@
-import { CancelledError } from "../../../errors.ts";
+import { CancelledError } from "../../../base/errors.ts";
 import type { CancelFlag, ConcurrentProblem } from "../kernels.ts";
 import type { ConcurrentColumns } from "../outputs.ts";
 import { STATUS } from "../status.ts";

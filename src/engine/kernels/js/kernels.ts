@@ -1,4 +1,4 @@
-import { CancelledError } from "../../../errors.ts";
+import { CancelledError } from "../../../base/errors.ts";
 import { replayJs } from "../../../model/replay/replay.ts";
 import {
   checkArborescenceShapes,

@@ -2,7 +2,7 @@
  * The multicast matching of routes that share resources, the ports of switches; the twin of native/kernels/match_ports.h,
  * function by function.
  */
-import { shuffle } from "../../../random.ts";
+import { shuffle } from "../../../base/random.ts";
 import type { TenNetwork } from "../kernels.ts";
 import { NONE } from "./lists.ts";
 import { departChosen, departOvertaking, firstCandidate, mayOvertake, overtakable } from "./match-moves.ts";

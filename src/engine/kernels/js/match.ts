@@ -1,5 +1,5 @@
-import { CancelledError, InternalError } from "../../../errors.ts";
-import { shuffle } from "../../../random.ts";
+import { CancelledError, InternalError } from "../../../base/errors.ts";
+import { shuffle } from "../../../base/random.ts";
 import type { CancelFlag, MatchProblem, Transfers } from "../kernels.ts";
 import { STATUS, throwForStatus } from "../status.ts";
 import { NONE, touch } from "./lists.ts";

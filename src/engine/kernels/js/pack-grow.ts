@@ -1,4 +1,4 @@
-import { CancelledError } from "../../../errors.ts";
+import { CancelledError } from "../../../base/errors.ts";
 import type { CancelFlag, PackProblem } from "../kernels.ts";
 import { NONE } from "./lists.ts";
 import { OfferHeap } from "./pack-heap.ts";

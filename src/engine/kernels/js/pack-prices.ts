@@ -1,4 +1,4 @@
-import { draw, mix } from "../../../random.ts";
+import { draw, mix } from "../../../base/random.ts";
 import type { PackState } from "./pack-state.ts";
 
 /** What it costs to grow a tree over a link: the twin of native/kernels/pack_prices.h, function by function. */

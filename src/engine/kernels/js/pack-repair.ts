@@ -1,4 +1,4 @@
-import { below, draw } from "../../../random.ts";
+import { below, draw } from "../../../base/random.ts";
 import { NONE } from "./lists.ts";
 import type { PackSearch } from "./pack-search.ts";
 import type { PackState } from "./pack-state.ts";

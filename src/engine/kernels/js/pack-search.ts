@@ -1,4 +1,4 @@
-import { CancelledError } from "../../../errors.ts";
+import { CancelledError } from "../../../base/errors.ts";
 import type { CancelFlag, PackProblem } from "../kernels.ts";
 import { range } from "./lists.ts";
 import { type Growth, TreeGrower } from "./pack-grow.ts";

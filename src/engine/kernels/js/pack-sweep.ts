@@ -1,4 +1,4 @@
-import { CancelledError } from "../../../errors.ts";
+import { CancelledError } from "../../../base/errors.ts";
 import type { CancelFlag } from "../kernels.ts";
 import { DOUBLES, Flow } from "./flow.ts";
 import { touch, touched } from "./lists.ts";

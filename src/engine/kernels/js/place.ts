@@ -1,4 +1,4 @@
-import { CancelledError } from "../../../errors.ts";
+import { CancelledError } from "../../../base/errors.ts";
 import type { CancelFlag, PlaceProblem } from "../kernels.ts";
 import { STATUS, throwForStatus } from "../status.ts";
 import { group, NONE, touch, touched } from "./lists.ts";

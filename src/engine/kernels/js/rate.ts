@@ -1,4 +1,4 @@
-import { CancelledError } from "../../../errors.ts";
+import { CancelledError } from "../../../base/errors.ts";
 import { exactSum } from "../exact-sum.ts";
 import type { CancelFlag, RateProblem } from "../kernels.ts";
 import { type Amount, BIGINTS, DOUBLES, Flow, type FlowGraph, flowGraph } from "./flow.ts";

@@ -1,5 +1,5 @@
-import { CancelledError } from "../../../errors.ts";
-import { shuffle } from "../../../random.ts";
+import { CancelledError } from "../../../base/errors.ts";
+import { shuffle } from "../../../base/random.ts";
 import type { CancelFlag, RelayProblem, Transfers } from "../kernels.ts";
 import { STATUS, throwForStatus } from "../status.ts";
 import { group, type Lists, NONE, touch, touched } from "./lists.ts";

@@ -1,5 +1,5 @@
-import { CancelledError } from "../../../errors.ts";
-import { shuffle } from "../../../random.ts";
+import { CancelledError } from "../../../base/errors.ts";
+import { shuffle } from "../../../base/random.ts";
 import { type CancelFlag, CHOICE, type SpreadLogs, type SpreadProblem } from "../kernels.ts";
 import { allocateLogs } from "../outputs.ts";
 import { STATUS, throwForStatus } from "../status.ts";

@@ -1,4 +1,4 @@
-import { CancelledError } from "../../../errors.ts";
+import { CancelledError } from "../../../base/errors.ts";
 import { exactSum } from "../exact-sum.ts";
 import type { CancelFlag, SweepProblem } from "../kernels.ts";
 import { DOUBLES, Flow, flowGraph } from "./flow.ts";

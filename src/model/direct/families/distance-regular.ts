@@ -1,4 +1,4 @@
-import { InputError } from "../../../errors.ts";
+import { InputError } from "../../../base/errors.ts";
 import { type Digraph, digraph } from "../digraph.ts";
 import { cayley, checkParameters, type Family, type GraphSize, range, UNDIRECTED } from "./family.ts";
 import { fieldOf, primePower } from "./finite-field.ts";

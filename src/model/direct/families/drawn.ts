@@ -1,4 +1,4 @@
-import { InputError } from "../../../errors.ts";
+import { InputError } from "../../../base/errors.ts";
 import { diamond, MODIFIED_DE_BRUIJN_PARAMETERS, modifiedDeBruijn } from "../base-graphs.ts";
 import type { Digraph } from "../digraph.ts";
 import { always, checkParameters, type Family, never } from "./family.ts";

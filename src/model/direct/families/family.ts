@@ -1,5 +1,5 @@
-import { InputError } from "../../../errors.ts";
-import { translateAll } from "../../translation.ts";
+import { InputError } from "../../../base/errors.ts";
+import { translateAll } from "../../symmetry/translation.ts";
 import type { Digraph } from "../digraph.ts";
 
 export interface GraphSize {
@@ -79,7 +79,7 @@ const MOST_ARCS = 1e7;
 export const nodesOf = (sizes: readonly number[]): number => sizes.reduce((product, size) => product * size, 1);
 
 /**
- * Returns the Cayley graph of a group of translations (`model/translation.ts`): every node has an arc to its translate by each
+ * Returns the Cayley graph of a group of translations (`model/symmetry/translation.ts`): every node has an arc to its translate by each
  * step, in order. O(arcs).
  */
 export function cayley(sizes: readonly number[], steps: readonly number[]): Digraph {

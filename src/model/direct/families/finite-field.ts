@@ -1,4 +1,4 @@
-import { InternalError } from "../../../errors.ts";
+import { InternalError } from "../../../base/errors.ts";
 
 /** GF(q): elements are 0 .. q - 1, the digits to the base p being coefficients of a polynomial; 0 and 1 are themselves. */
 export interface FiniteField {

@@ -1,4 +1,4 @@
-import { InputError } from "../../../errors.ts";
+import { InputError } from "../../../base/errors.ts";
 import type { Digraph } from "../digraph.ts";
 import { lineGraph } from "../expansions.ts";
 import { always, cayley, checkParameters, type Family, never, range, regularGraph } from "./family.ts";

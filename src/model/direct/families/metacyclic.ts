@@ -1,4 +1,4 @@
-import { InputError } from "../../../errors.ts";
+import { InputError } from "../../../base/errors.ts";
 import { checkParameters, type Family, never, refuseLarge, regularGraph } from "./family.ts";
 
 /** Cayley digraphs of groups that turn and shift: fewer steps than circulants of as many nodes and arcs have. */

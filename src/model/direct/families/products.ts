@@ -1,4 +1,4 @@
-import { InputError } from "../../../errors.ts";
+import { InputError } from "../../../base/errors.ts";
 import type { Digraph } from "../digraph.ts";
 import { cayley, checkParameters, type Family, range, regularGraph, UNDIRECTED } from "./family.ts";
 

@@ -1,4 +1,4 @@
-/** A finite abelian group as translations (`model/translation.ts`), and the nodes that unit steps lead to from node 0. */
+/** A finite abelian group as translations (`model/symmetry/translation.ts`), and the nodes that unit steps lead to from node 0. */
 export interface QuotientGroup {
   /** Orders of its cyclic factors, none of them 1 unless the group is trivial. */
   readonly sizes: readonly number[];

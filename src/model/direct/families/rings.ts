@@ -1,5 +1,5 @@
-import { InputError } from "../../../errors.ts";
-import { gcd } from "../../integers.ts";
+import { InputError } from "../../../base/errors.ts";
+import { gcd } from "../../numbers/integers.ts";
 import { always, cayley, checkParameters, type Family, never, range } from "./family.ts";
 
 /** Rings with parallel arcs, circulants and directed circulants: all are mapped to themselves by every rotation. */

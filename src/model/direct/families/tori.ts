@@ -1,4 +1,4 @@
-import { InputError } from "../../../errors.ts";
+import { InputError } from "../../../base/errors.ts";
 import type { Digraph } from "../digraph.ts";
 import { cayley, checkParameters, type Family, never, nodesOf, refuseLarge, UNDIRECTED } from "./family.ts";
 import { quotientGroup } from "./quotient-group.ts";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useId, useMemo } from "preact/hooks";
-import { formatBandwidth, formatShare, formatSize, formatTime, PS_PER_US } from "../../../model/units.ts";
+import { formatBandwidth, formatShare, formatSize, formatTime, PS_PER_US } from "../../../model/numbers/units.ts";
 import type { NetworkMarks, NodeMark } from "../../draw/marks.ts";
 import { nodeTitle } from "../../draw/tips.ts";
 import { OneOf } from "../../parts/one-of.tsx";

@@ -1,6 +1,6 @@
-import type { Comparison, ComparisonRow } from "../../../compare.ts";
-import { formatSize } from "../../../model/units.ts";
-import { gbpsText, percent, timeText } from "../../../words/amounts.ts";
+import { formatSize } from "../../../model/numbers/units.ts";
+import { gbpsText, percent, timeText } from "../../../request/words/amounts.ts";
+import type { Comparison, ComparisonRow } from "../../../run/compare.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 
 interface ComparisonTableProps {

@@ -1,7 +1,7 @@
-import type { ComparisonRow } from "../../../compare.ts";
-import { formatSize } from "../../../model/units.ts";
-import { timeText } from "../../../words/amounts.ts";
-import { gainsOf } from "../../../words/gains.ts";
+import { formatSize } from "../../../model/numbers/units.ts";
+import { timeText } from "../../../request/words/amounts.ts";
+import { gainsOf } from "../../../request/words/gains.ts";
+import type { ComparisonRow } from "../../../run/compare.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 
 /** What the fastest gains over what libraries have, size by size; nothing where nothing can be said. */

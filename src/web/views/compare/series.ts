@@ -1,6 +1,6 @@
-import type { Comparison } from "../../../compare.ts";
-import { formatSize } from "../../../model/units.ts";
-import { percent, significant, timeText } from "../../../words/amounts.ts";
+import { formatSize } from "../../../model/numbers/units.ts";
+import { percent, significant, timeText } from "../../../request/words/amounts.ts";
+import type { Comparison } from "../../../run/compare.ts";
 import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
 import type { Measure } from "../../state/choices.ts";
 

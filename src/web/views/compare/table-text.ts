@@ -1,6 +1,6 @@
-import type { Comparison } from "../../../compare.ts";
-import { jsonText } from "../../../visible.ts";
-import { plainName } from "../../../words/file-name.ts";
+import { jsonText } from "../../../base/visible.ts";
+import { plainName } from "../../../request/words/file-name.ts";
+import type { Comparison } from "../../../run/compare.ts";
 
 /** Returns a comparison as `banyan compare --json` prints it. */
 export const jsonOf = (comparison: Comparison): string => `${jsonText(comparison, 2)}\n`;

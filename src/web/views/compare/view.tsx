@@ -1,9 +1,9 @@
 import { useMemo } from "preact/hooks";
 import "./compare.css";
-import type { Comparison, ComparisonRow } from "../../../compare.ts";
-import { formatSize } from "../../../model/units.ts";
-import { count } from "../../../words/amounts.ts";
-import { comparisonCsv } from "../../../words/comparison-csv.ts";
+import { formatSize } from "../../../model/numbers/units.ts";
+import { count } from "../../../request/words/amounts.ts";
+import { comparisonCsv } from "../../../request/words/comparison-csv.ts";
+import type { Comparison, ComparisonRow } from "../../../run/compare.ts";
 import { changeOptions, offerFile, say, synthesize } from "../../state/actions.ts";
 import { sizeWord } from "../../state/size-range.ts";
 import { busy, welcome, words } from "../../state/store.ts";

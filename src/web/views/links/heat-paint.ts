@@ -1,4 +1,4 @@
-import { visible } from "../../../visible.ts";
+import { visible } from "../../../base/visible.ts";
 import type { Matrix } from "./matrix.ts";
 
 /** Part of the matrix that is shown: cells from `left` and `top` on (fractions too), `cell` pixels each. */

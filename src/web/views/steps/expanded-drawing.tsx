@@ -1,5 +1,5 @@
 import type { RefObject } from "preact";
-import { formatTime } from "../../../model/units.ts";
+import { formatTime } from "../../../model/numbers/units.ts";
 import type { Palette } from "../../draw/palette.ts";
 import type { NetworkView } from "../../protocol.ts";
 import type { ChunkPalette } from "../time/chunk-colours.ts";

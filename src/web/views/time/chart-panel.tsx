@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { formatTime } from "../../../model/units.ts";
+import { formatTime } from "../../../model/numbers/units.ts";
 import type { HopsView, NetworkView, TimelineView } from "../../protocol.ts";
 import { chunkPalette } from "./chunk-colours.ts";
 import { Gantt } from "./gantt.tsx";

@@ -1,4 +1,4 @@
-import { formatSize, formatTime } from "../../../model/units.ts";
+import { formatSize, formatTime } from "../../../model/numbers/units.ts";
 import type { NetworkView } from "../../protocol.ts";
 import { type Arrival, arrivalsOf } from "./arrivals.ts";
 import type { ChunkPalette } from "./chunk-colours.ts";

@@ -1,4 +1,4 @@
-import { visible } from "../../../visible.ts";
+import { visible } from "../../../base/visible.ts";
 import { onScheme, type Palette, paletteOf } from "../../draw/palette.ts";
 import { paintRows } from "./gantt-paint.ts";
 import type { Rows } from "./gantt-rows.ts";

@@ -1,4 +1,4 @@
-import { formatTime } from "../../../model/units.ts";
+import { formatTime } from "../../../model/numbers/units.ts";
 import type { NetworkView } from "../../protocol.ts";
 import type { ChunkPalette } from "./chunk-colours.ts";
 import { ChunkGrid } from "./chunk-grid.tsx";

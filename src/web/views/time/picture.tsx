@@ -1,5 +1,5 @@
 import type { ReadonlySignal } from "@preact/signals";
-import { formatTime } from "../../../model/units.ts";
+import { formatTime } from "../../../model/numbers/units.ts";
 import type { NetworkView } from "../../protocol.ts";
 import type { Selection } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";

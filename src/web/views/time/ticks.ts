@@ -1,4 +1,4 @@
-import { PS_PER_SECOND, PS_PER_US } from "../../../model/units.ts";
+import { PS_PER_SECOND, PS_PER_US } from "../../../model/numbers/units.ts";
 
 /** Marks of a time axis. */
 export interface Tick {

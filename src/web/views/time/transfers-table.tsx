@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { formatTime } from "../../../model/units.ts";
+import { formatTime } from "../../../model/numbers/units.ts";
 import type { NetworkView } from "../../protocol.ts";
 import type { ChunkPalette } from "./chunk-colours.ts";
 import type { Holdings } from "./holdings.ts";

@@ -1,5 +1,5 @@
 import type { ReadonlySignal, Signal } from "@preact/signals";
-import { formatTime } from "../../../model/units.ts";
+import { formatTime } from "../../../model/numbers/units.ts";
 import { SPEEDS, shareText } from "./playback.ts";
 import "./transport.css";
 

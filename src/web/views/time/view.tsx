@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
-import { formatSize, formatTime, PS_PER_US } from "../../../model/units.ts";
+import { formatSize, formatTime, PS_PER_US } from "../../../model/numbers/units.ts";
 import { ChunkField } from "../../parts/chunk-field.tsx";
 import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";

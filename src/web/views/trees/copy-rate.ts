@@ -1,4 +1,4 @@
-import { BYTES_PER_GB } from "../../../model/units.ts";
+import { BYTES_PER_GB } from "../../../model/numbers/units.ts";
 import type { Made } from "../../state/store.ts";
 
 /** Returns the bytes per second of one copy of a tree; null where the report does not tell. */

@@ -1,4 +1,4 @@
-import { formatShare } from "../../../model/units.ts";
+import { formatShare } from "../../../model/numbers/units.ts";
 import type { TreesView } from "../../protocol.ts";
 
 /** Returns why trees are not faster: the proof where they reach the bound, else the bound and which links are full. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openEngine } from "../../../../src/engine/engine.ts";
 import type { Engine } from "../../../../src/engine/types.ts";
+import { toGBps } from "../../../../src/model/numbers/units.ts";
 import { presetTopology } from "../../../../src/model/presets/preset.ts";
-import { toGBps } from "../../../../src/model/units.ts";
-import type { SynthesizeOptions } from "../../../../src/options.ts";
-import { synthesize } from "../../../../src/pipeline.ts";
+import type { SynthesizeOptions } from "../../../../src/request/options.ts";
+import { synthesize } from "../../../../src/run/pipeline.ts";
 import { crossingClasses, crossingsOf, proofsOf } from "../../../../src/web/views/bound/witness.ts";
 import { networkView } from "../../../../src/web/worker/network-view.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { random } from "../../../../src/random.ts";
+import { random } from "../../../../src/base/random.ts";
 import { expansionOf, tooLarge } from "../../../../src/web/views/steps/expansion.ts";
 import { randomHops } from "../time/random-hops.ts";
 

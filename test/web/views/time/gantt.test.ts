@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { random } from "../../../../src/random.ts";
+import { random } from "../../../../src/base/random.ts";
 import type { NetworkView, TimelineView } from "../../../../src/web/protocol.ts";
 import { binRow, emptyBins } from "../../../../src/web/views/time/gantt-bins.ts";
 import { ROW_KINDS, type Rows, rowsOf, sliceAt, visible } from "../../../../src/web/views/time/gantt-rows.ts";

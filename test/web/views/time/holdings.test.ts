@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { random } from "../../../../src/random.ts";
+import { random } from "../../../../src/base/random.ts";
 import type { HopsView } from "../../../../src/web/protocol.ts";
 import { Fill } from "../../../../src/web/views/time/fill.ts";
 import { begunAt, heldAt, heldBy, holdingsOf } from "../../../../src/web/views/time/holdings.ts";

@@ -1,4 +1,4 @@
-import type { Random } from "../../../../src/random.ts";
+import type { Random } from "../../../../src/base/random.ts";
 import type { HopsView } from "../../../../src/web/protocol.ts";
 
 interface Row {

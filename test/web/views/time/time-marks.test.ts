@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { random } from "../../../../src/random.ts";
+import { random } from "../../../../src/base/random.ts";
 import type { HopsView, NetworkView } from "../../../../src/web/protocol.ts";
 import { arrivalsOf } from "../../../../src/web/views/time/arrivals.ts";
 import { chunkPalette } from "../../../../src/web/views/time/chunk-colours.ts";

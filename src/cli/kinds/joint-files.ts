@@ -1,0 +1,94 @@
+import { InputError } from "../../base/errors.ts";
+import { type JointSchedule, jointEndPs, jointTransferCount } from "../../model/joint/joint-schedule.ts";
+import type { Replay } from "../../model/replay/problem.ts";
+import { count } from "../../request/words/amounts.ts";
+import { jointTiming, tenantReport } from "../../run/joint-result.ts";
+import { switchingFor } from "../../run/pipeline.ts";
+import { topologySummary } from "../../run/result.ts";
+import type { Switching } from "../../simulate/simulation.ts";
+import { simulateJoint } from "../../simulate/steps/replay.ts";
+import { utilisation } from "../../simulate/steps/utilisation.ts";
+import { verifyJoint } from "../../verify/joint.ts";
+import { type Context, outJson, outLines } from "../context.ts";
+import type { Recording } from "../files/record-file.ts";
+import { tenantLines, timeLines } from "../reports/joint-report.ts";
+import { networkText } from "../reports/synthesis-report.ts";
+import { labelled, linksJson, linksText } from "../reports/text.ts";
+import { KEPT, provedText, writeVerdict, wrongText } from "./verdict.ts";
+
+const summaries = (joint: JointSchedule) => joint.tenants.map((_, t) => tenantReport(joint, t));
+
+/** `banyan verify FILE` for a file of several collectives. */
+export function verifyJointFile(context: Context, file: string, joint: JointSchedule, record: Recording): number {
+  const { topology } = joint;
+  context.progress({ what: "verifying" });
+  const judged = {
+    file,
+    schedule: joint,
+    about: { collectives: summaries(joint) },
+    what: joint.tenants.map(({ collective }) => provedText(topology, collective)).join("; "),
+    transfers: jointTransferCount(joint),
+    ps: jointEndPs(joint),
+  };
+  return writeVerdict(context, judged, verifyJoint(joint, { limit: KEPT }), record);
+}
+
+/** `banyan simulate FILE` for a file of several collectives. Throws InputError for --reference and --trace. */
+export function simulateJointFile(
+  context: Context,
+  file: string,
+  joint: JointSchedule,
+  replay: Replay,
+  asked?: Switching,
+): number {
+  const { options, json, style } = context;
+  for (const option of ["reference", "trace"]) {
+    if (options[option] !== undefined)
+      throw new InputError(`--${option}`, "a schedule of one collective", `one of ${joint.tenants.length} at once`);
+  }
+  const { topology } = joint;
+  context.progress({ what: "verifying" });
+  const { violationCount } = verifyJoint(joint, { limit: 0 });
+  if (violationCount > 0) context.note(wrongText("this schedule is", violationCount, file));
+  context.progress({ what: "simulating" });
+  const { ps, model, linkBusyPs } = simulateJoint(joint, { switching: asked ?? switchingFor(joint), replay });
+  const planned = { ...jointTiming(joint, jointEndPs(joint)), model: "link-busy" };
+  const simulated = { ...jointTiming(joint, ps), model };
+  const links = utilisation(topology, ps, linkBusyPs);
+  const code = violationCount === 0 ? 0 : 1;
+  if (json) {
+    outJson(context, {
+      schema: "banyan/simulation@1",
+      file,
+      topology: topologySummary(topology),
+      collectives: summaries(joint),
+      transfers: jointTransferCount(joint),
+      verified: code === 0,
+      time: planned,
+      simulated,
+      links: linksJson(links),
+      trace: null,
+    });
+    return code;
+  }
+  const verdict = code === 0 ? style.good("verified") : style.bad("NOT correct");
+  const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
+  const lines = [
+    "",
+    label("topology", networkText(topologySummary(topology))),
+    ...tenantLines(joint),
+    label("schedule", `${count(jointTransferCount(joint), "transfer")}, ${verdict}`),
+    "",
+    ...timeLines(
+      [
+        ["planned", planned],
+        ["simulated", simulated],
+      ],
+      style,
+    ),
+    "",
+    label("links", linksText(links)),
+  ];
+  outLines(context, lines);
+  return code;
+}

@@ -1,0 +1,86 @@
+import { WrongScheduleError } from "../../base/errors.ts";
+import type { PhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import { count } from "../../request/words/amounts.ts";
+import { phaseTransfersOrNull } from "../../run/export/steps.ts";
+import { perDimensionOf } from "../../run/phases-result.ts";
+import { collectiveFacts } from "../../run/record.ts";
+import { collectiveSummary, timingOf, topologySummary } from "../../run/result.ts";
+import { simulatePhases } from "../../simulate/phases/phases.ts";
+import { verifyPhases } from "../../verify/phases/phases.ts";
+import { type Context, outJson, outLines } from "../context.ts";
+import type { Recording } from "../files/record-file.ts";
+import { dimensionLines } from "../reports/dimension-lines.ts";
+import { networkText, sizedText } from "../reports/synthesis-report.ts";
+import { labelled, labelledTable, timingCells } from "../reports/text.ts";
+import { KEPT, provedText, writeVerdict, wrongText } from "./verdict.ts";
+
+const phasesText = (schedule: PhaseSchedule): string =>
+  `${count(schedule.chunk.length, "phase")} of ${count(schedule.collective.chunksPerNpu, "chunk")}`;
+
+/** `banyan verify FILE` for a file of phases. */
+export function verifyPhasesFile(context: Context, file: string, schedule: PhaseSchedule, record: Recording): number {
+  context.progress({ what: "verifying" });
+  const { topology, endPs } = schedule;
+  const verification = verifyPhases(schedule, { limit: KEPT });
+  const judged = {
+    file,
+    schedule,
+    about: { collective: collectiveFacts(topology, schedule.collective), phases: schedule.chunk.length },
+    what: provedText(topology, schedule.collective),
+    transfers: verification.violationCount === 0 ? phaseTransfersOrNull(schedule) : null,
+    counted: phasesText(schedule),
+    ps: endPs.reduce((last, end) => Math.max(last, end), 0),
+  };
+  return writeVerdict(context, judged, verification, record);
+}
+
+/** `banyan simulate FILE` for a file of phases: dimension by dimension. */
+export function simulatePhasesFile(context: Context, file: string, schedule: PhaseSchedule): number {
+  const { json, style } = context;
+  const { topology, collective } = schedule;
+  context.progress({ what: "verifying" });
+  const { violationCount } = verifyPhases(schedule, { limit: 0 });
+  if (violationCount > 0) throw new WrongScheduleError(wrongText("these phases are", violationCount, file));
+  context.progress({ what: "simulating" });
+  const found = simulatePhases(schedule);
+  const simulated = { ...timingOf(collective, found.ps), model: found.model };
+  const perDimension = perDimensionOf(schedule, found);
+  if (json) {
+    outJson(context, {
+      schema: "banyan/simulation@1",
+      file,
+      topology: topologySummary(topology),
+      collective: collectiveSummary(topology, collective),
+      transfers: phaseTransfersOrNull(schedule),
+      phases: schedule.chunk.length,
+      verified: true,
+      simulated,
+      perDimension,
+      trace: null,
+    });
+    return 0;
+  }
+  const [head, ...rows] = labelledTable(
+    [
+      ["", "time", "algbw", "busbw", ""],
+      ["simulated", ...timingCells(simulated), simulated.model],
+    ],
+    ["left", "right", "right", "right", "left"],
+  );
+  const lines = [
+    "",
+    labelled("topology", networkText(topologySummary(topology))),
+    labelled("collective", sizedText(topology, collective)),
+    labelled("schedule", `${phasesText(schedule)}, ${style.good("verified")}`),
+    "",
+    ...dimensionLines(perDimension, style),
+    "",
+    style.dim(head as string),
+    ...rows,
+  ];
+  outLines(
+    context,
+    lines.map((line) => `  ${line}`),
+  );
+  return 0;
+}

@@ -1,0 +1,21 @@
+import { formatSize } from "../../model/numbers/units.ts";
+import { timeText } from "../../request/words/amounts.ts";
+import { gainsOf } from "../../request/words/gains.ts";
+import type { ComparisonRow } from "../../run/compare.ts";
+import type { Style } from "./style.ts";
+import { table } from "./table.ts";
+
+/** Returns a table of what is gained at each size over what libraries have; nothing where nothing can be said. */
+export function gainLines(rows: readonly ComparisonRow[], style: Style): string[] {
+  const cells = gainsOf(rows).map(({ best, library, text }) => [
+    formatSize(best.sizeBytes),
+    best.algorithm,
+    timeText(best.us),
+    library.algorithm,
+    timeText(library.us),
+    text,
+  ]);
+  if (cells.length === 0) return [];
+  const head = ["size", "fastest", "time", "of libraries", "time", "gain"];
+  return table(head.map(style.dim), cells, ["left", "left", "right", "left", "right", "right"]);
+}

@@ -1,0 +1,102 @@
+import { textWidth, visible } from "../../base/visible.ts";
+import { gbpsText, percent, timeText } from "../../request/words/amounts.ts";
+import type { Timing } from "../../run/result.ts";
+import type { Utilisation } from "../../simulate/steps/utilisation.ts";
+
+/** Words of the reports. */
+
+/** Returns "busy 50 % on average, busiest 98 % (a>b)". */
+export function linksText({ mean, max, bottleneck }: Utilisation): string {
+  const busiest = bottleneck === null ? "" : `, busiest ${percent(max)} (${bottleneck.name})`;
+  return `busy ${percent(mean)} on average${busiest}`;
+}
+
+/** Returns the same as fields of a report. */
+export const linksJson = ({ mean, max, bottleneck }: Utilisation) => ({
+  meanUtilisation: mean,
+  maxUtilisation: max,
+  busiest: bottleneck?.name ?? null,
+});
+
+/** Returns the time and its bandwidths as cells. */
+export const timingCells = ({ us, algbwGBps, busbwGBps }: Timing): string[] => [
+  timeText(us),
+  gbpsText(algbwGBps),
+  gbpsText(busbwGBps),
+];
+
+/** Returns "left out" lines: a reason, with all algorithms that have it. */
+export function leftOutLines(leftOut: readonly { readonly algorithm: string; readonly reason: string }[]): string[] {
+  const byReason = new Map<string, string[]>();
+  for (const { algorithm, reason } of leftOut) byReason.set(reason, [...(byReason.get(reason) ?? []), algorithm]);
+  return [...byReason].map(([reason, algorithms], i) =>
+    labelled(i === 0 ? "left out" : "", `${algorithms.join(", ")}: ${reason}`),
+  );
+}
+
+export type Align = "left" | "right";
+
+/** Returns the blanks that a visible text lacks to a width. */
+const blanksTo = (width: number, text: string): string => " ".repeat(Math.max(0, width - textWidth(text)));
+
+/** Returns rows as lines with aligned columns, two blanks apart; the last column is not padded. */
+export function aligned(rows: readonly (readonly string[])[], align: readonly Align[] = []): string[] {
+  const cells = rows.map((row) => row.map(visible));
+  const widths: number[] = [];
+  for (const row of cells) {
+    row.forEach((cell, i) => {
+      widths[i] = Math.max(widths[i] ?? 0, i === row.length - 1 && align[i] !== "right" ? 0 : textWidth(cell));
+    });
+  }
+  const padded = (cell: string, i: number): string => {
+    const blanks = blanksTo(widths[i] as number, cell);
+    return align[i] === "right" ? blanks + cell : cell + blanks;
+  };
+  return cells.map((row) => row.map(padded).join("  ").trimEnd());
+}
+
+/** Width of the first column of every report, with the blanks behind it. */
+const LABEL_WIDTH = 12;
+
+/** Returns a table below labelled lines: its first column as wide as the labels. */
+export const labelledTable = (rows: readonly (readonly string[])[], align: readonly Align[]): string[] =>
+  aligned(
+    rows.map(([label = "", ...rest]) => [label.padEnd(LABEL_WIDTH - 2), ...rest]),
+    align,
+  );
+
+/** Returns a line of a report: a label, then the text. */
+export const labelled = (label: string, text: string): string => `${label.padEnd(LABEL_WIDTH)}${text}`;
+
+/** Returns a text in lines of at most so many columns, broken between words. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let [line, taken] = ["", 0];
+  for (const word of visible(text).split(" ")) {
+    const needed = textWidth(word);
+    if (line === "") [line, taken] = [word, needed];
+    else if (taken + 1 + needed <= width) [line, taken] = [`${line} ${word}`, taken + 1 + needed];
+    else {
+      lines.push(line);
+      [line, taken] = [word, needed];
+    }
+  }
+  return [...lines, line];
+}
+
+/** Columns of a report. */
+export const REPORT_WIDTH = 120;
+/** A last column narrower than this is not wrapped below itself. */
+const LEAST_COLUMN = 40;
+
+/** Returns a line of a report in lines of at most 120 columns: what is too long goes on below its last column. */
+export function fitted(line: string): string[] {
+  const text = line.trimEnd();
+  if (text.includes("\u001b") || textWidth(text) <= REPORT_WIDTH) return [text];
+  const columnOf = (at: number): number => textWidth(text.slice(0, at));
+  const starts = [...text.matchAll(/(?:^|(?<= {2}))(?=\S)/g)].map(({ index }) => index);
+  const start = starts.filter((at) => columnOf(at) <= REPORT_WIDTH - LEAST_COLUMN).at(-1) ?? 0;
+  const below = " ".repeat(columnOf(start) + (start === starts[0] ? 2 : 0));
+  const [first = "", ...rest] = wrapped(text.slice(start), REPORT_WIDTH - below.length);
+  return [text.slice(0, start) + first, ...rest.map((one) => below + one)];
+}

@@ -1,0 +1,122 @@
+import { optimismOf } from "../../model/steps/optimism.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import { listedTrees, type TreeFlow } from "../../model/trees/tree-flow.ts";
+import { answerOf, figuresOf, titleOf } from "./html-figures.ts";
+import { dataSection, drawn, madeSection, networkSections, section, utilisationSection } from "./html-sections.ts";
+import { HTML_STYLE } from "./html-style.ts";
+import { escaped } from "./svg.ts";
+import { type ComparedRow, comparisonPicture } from "./svg-comparison.ts";
+import { timelinePicture } from "./svg-timeline.ts";
+import { treesPicture } from "./svg-trees.ts";
+import type { Timeline } from "./timeline.ts";
+
+interface TimingFigures {
+  readonly us: number;
+  readonly algbwGBps: number | null;
+  readonly busbwGBps: number | null;
+  readonly model: string;
+}
+
+interface BoundFigures {
+  readonly us: number;
+  readonly exact: string;
+  readonly kind: string;
+  readonly witness: Readonly<Record<string, unknown>>;
+  readonly because: string;
+}
+
+/** What a report tells of a result; the JSON of `synth --json` has these fields, and others. */
+export interface ReportFigures {
+  readonly collective: { readonly kind: string; readonly sizeBytes: number; readonly chunksPerNpu: number };
+  readonly algorithm: string;
+  readonly schedule: {
+    readonly kind: string;
+    readonly transfers: number | null;
+    readonly trees?: number;
+    readonly pieces?: number;
+  };
+  readonly time: TimingFigures;
+  readonly simulated: TimingFigures | null;
+  readonly bound: BoundFigures;
+  readonly limit: BoundFigures;
+  readonly throughput?: {
+    readonly algbwGBps: number;
+    readonly busbwGBps: number;
+    readonly height: number;
+    readonly distinctTrees: number;
+  };
+  readonly optimality: number;
+  readonly ofLimit: number | null;
+  readonly verified: boolean;
+  readonly notes?: readonly string[];
+  /** null: read from a file, which does not tell. */
+  readonly synthesis: {
+    readonly ms: number;
+    readonly backend: string;
+    readonly seed: number;
+    readonly trials: number;
+    readonly policy: string;
+  } | null;
+}
+
+/** What a page about one result is made of. */
+export interface ReportData {
+  readonly topology: Topology;
+  /** Embedded in the page as it is, all of its fields, for download. */
+  readonly report: ReportFigures;
+  /** [links] of the simulation, and its end; null where there was none. */
+  readonly busy: { readonly linkBusyPs: Float64Array; readonly totalPs: number } | null;
+  readonly trees: TreeFlow | null;
+  /** See timelineOf; null where the schedule is too large for it. */
+  readonly timeline: Timeline | null;
+  /** Other algorithms beside it, for a plot over sizes; none without it. */
+  readonly comparison?: readonly ComparedRow[];
+  readonly version: string;
+  /** What to type to get this result again. */
+  readonly command: string | null;
+}
+
+/** Returns a remark as a sentence. */
+const sentence = (remark: string): string => escaped(`${remark.charAt(0).toUpperCase()}${remark.slice(1)}.`);
+
+/**
+ * Yields the parts of a web page about a result: one file, nothing loaded, no scripts. The answer in a sentence, figures, the
+ * bound with what proves it, the network, trees, the schedule over time, how busy links are, how it was made, and the data.
+ * Pictures that cannot be drawn (above 5,000 nodes) are left out with a sentence.
+ */
+export function* htmlReport(data: ReportData): Generator<string> {
+  const { topology, report, busy, trees, timeline } = data;
+  const title = titleOf(report, topology);
+  const optimism = trees === null ? null : optimismOf(trees);
+  yield `<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title>\n`;
+  yield '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="generator" content="Banyan">\n';
+  yield `<style>${HTML_STYLE}</style></head>\n<body><main>\n<header><p class="brand">Banyan</p><h1>${escaped(title)}</h1>\n`;
+  yield `<p class="answer">${escaped(answerOf(report))}</p>\n`;
+  if (optimism !== null) yield `<p class="remark">${sentence(optimism)}</p>\n`;
+  yield "</header>\n";
+  yield '<dl class="figures">\n';
+  for (const { name, value, note } of figuresOf(report)) {
+    yield `<div><dt>${escaped(name)}</dt><dd>${escaped(value)}</dd><dd class="note">${escaped(note)}</dd></div>\n`;
+  }
+  yield "</dl>\n";
+  for (const note of report.notes ?? []) if (note !== optimism) yield `<p class="remark">${escaped(note)}</p>\n`;
+  yield* networkSections(topology, report);
+  if (trees !== null && listedTrees(trees) > 0) {
+    yield* section("Trees", "Every tree carries a part of the data at a constant rate, along the arrows.", () =>
+      drawn(() => treesPicture(trees)),
+    );
+  }
+  if (timeline !== null && timeline.link.length > 0) {
+    yield* section("Over time", "", () => drawn(() => timelinePicture(topology, timeline)));
+  }
+  if (busy !== null) yield* utilisationSection(topology, busy.linkBusyPs, busy.totalPs);
+  if (data.comparison !== undefined && data.comparison.length > 0) {
+    const rows = data.comparison;
+    yield* section("Beside other algorithms", "", () =>
+      drawn(() => comparisonPicture(rows, { title: "Time over size" })),
+    );
+  }
+  yield* madeSection(data);
+  yield* dataSection(report, title);
+  yield "</main></body></html>\n";
+}

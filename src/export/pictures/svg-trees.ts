@@ -1,0 +1,136 @@
+import type { Topology } from "../../model/topology/topology.ts";
+import { type Forest, groupOrder, listedTrees, type TreeFlow, treeCount } from "../../model/trees/tree-flow.ts";
+import { type Layout, layoutOf } from "./layout.ts";
+import { levelLayout } from "./layout-levels.ts";
+import { arrowhead, curve } from "./network.ts";
+import { at, escaped, framed, label, type Picture, type PictureOptions, short } from "./svg.ts";
+import { edgesOf, type TreeEdge, throughNodes } from "./tree-edges.ts";
+import { wiresOf } from "./wires.ts";
+
+export interface TreesPictureOptions {
+  /** Most trees drawn, 12 without it. */
+  readonly most?: number;
+}
+
+const DEFAULT_MOST = 12;
+/** Up to so many nodes trees are drawn where the nodes of the network stand. */
+const MOST_ON_NETWORK = 144;
+/** Width of all trees of a row together. */
+const ROW = 1080;
+const GAP = 26;
+
+interface Panel {
+  readonly title: string;
+  readonly root: number;
+  readonly edges: readonly TreeEdge[];
+  readonly layout: Layout;
+  readonly into: boolean;
+}
+
+/**
+ * Yields the parts of an SVG of trees, one beside the other, as small multiples: the root filled, links coloured by how far from
+ * the root they are, arrows as data runs. On networks without switches trees lie on the network, otherwise they are drawn level
+ * by level, member to member, dashed between groups. Of more than `most` trees those are drawn that come first, which the picture says.
+ */
+export const treesSvg = (flow: TreeFlow, options: TreesPictureOptions & PictureOptions = {}): Generator<string> =>
+  framed(treesPicture(flow, options), options);
+
+/** Returns that picture without its frame. */
+export function treesPicture(flow: TreeFlow, { most = DEFAULT_MOST }: TreesPictureOptions = {}): Picture {
+  const { topology, forests, symmetry } = flow;
+  const listed = listedTrees(flow);
+  const perForest = Math.max(1, Math.floor(most / forests.length));
+  const network = networkLayout(topology);
+  const panels = forests.flatMap((forest) => panelsOf(flow, forest, perForest, network));
+  const depth = panels.reduce((deepest, { edges }) => edges.reduce((d, edge) => Math.max(d, edge.depth), deepest), 0);
+  const columns = panels.length <= 4 ? Math.min(2, panels.length) : panels.length <= 9 ? 3 : 4;
+  const panel = Math.min(500, ROW / Math.max(1, columns) - GAP);
+  const rows = Math.ceil(panels.length / Math.max(1, columns));
+  const scale = panels.reduce(
+    (least, { layout }) => Math.min(least, panel / layout.width, (1.2 * panel) / layout.height),
+    2,
+  );
+  const tall = 26 + scale * panels.reduce((high, { layout }) => Math.max(high, layout.height), 0);
+  const width = Math.max(columns * (panel + GAP) - GAP, 220);
+  function* parts(): Generator<string> {
+    for (const [i, one] of panels.entries()) {
+      const [x, y] = [(i % columns) * (panel + GAP), Math.floor(i / columns) * (tall + GAP)];
+      yield `<g transform="translate(${at(x)} ${at(y)})">${label(panel / 2, 12, one.title)}`;
+      yield `<g transform="translate(${at((panel - scale * one.layout.width) / 2)} 24) scale(${scale.toFixed(3)})">`;
+      yield* drawnTree(topology, one, depth);
+      yield "</g></g>";
+    }
+    yield* depthLegend(depth, rows * (tall + GAP));
+  }
+  const images = groupOrder(symmetry);
+  const left = listed > panels.length ? ` ${panels.length} of ${listed} are drawn.` : "";
+  const repeated = images > 1 ? ` Each stands for ${images} that a symmetry of the network makes of it.` : "";
+  const grouped =
+    network === null && new Set(topology.nodeTraits.slice(0, topology.npuCount).map(({ group }) => group)).size > 1;
+  const dashed = grouped ? " Dashed: between groups." : "";
+  const sentence = `${listed} ${listed === 1 ? "tree" : "trees"}, roots filled.${dashed}${left}${repeated}`;
+  const title = `Trees on ${topology.name || "the network"}`;
+  return { title, sentence, width, height: rows * (tall + GAP) + 12, parts: parts() };
+}
+
+/** Returns where the nodes of the network stand; null where trees are easier to read level by level. */
+function networkLayout(topology: Topology): Layout | null {
+  if (topology.nodeNames.length > topology.npuCount || topology.npuCount > MOST_ON_NETWORK) return null;
+  return layoutOf(topology, wiresOf(topology));
+}
+
+function panelsOf(flow: TreeFlow, forest: Forest, most: number, network: Layout | null): Panel[] {
+  const { topology, collective, forests } = flow;
+  const into = forest.direction === "in";
+  const count = Math.min(most, treeCount(forest));
+  return Array.from({ length: count }, (_, tree) => {
+    const logical = edgesOf(topology, forest, tree, collective.groupSize);
+    const edges = network === null ? logical : throughNodes(logical);
+    const root = forest.root[tree];
+    const copies = forest.copies[tree] === 1 ? "" : ` × ${forest.copies[tree]}`;
+    const way = forests.length === 1 ? "" : into ? "reduce to " : "broadcast from ";
+    const title = `${way}${way === "" ? "root " : ""}${topology.nodeNames[root]}${copies}`;
+    return { title, root, edges, into, layout: network ?? levelLayout(root, edges) };
+  });
+}
+
+/** Yields the edges and nodes of a tree. */
+function* drawnTree(topology: Topology, { root, edges, layout, into }: Panel, depth: number): Generator<string> {
+  const { nodeNames, nodeTraits } = topology;
+  const { x, y, radius } = layout;
+  for (const edge of edges) {
+    const colour = `d${depthColour(edge.depth, depth)}`;
+    const { d, x: midX, y: midY } = curve(layout, edge.from, edge.to);
+    const [from, to] = into ? [edge.to, edge.from] : [edge.from, edge.to];
+    const away = nodeTraits[from].group !== nodeTraits[to].group ? ' stroke-dasharray="5 4"' : "";
+    const way = [edge.from, ...edge.via, edge.to].map((node) => nodeNames[node]);
+    const title = escaped((into ? way.toReversed() : way).join(" → "));
+    yield `<path d="${d}" class="wire ${colour}" stroke-width="${at(Math.max(1.2, radius / 6))}"${away}><title>${title}</title></path>`;
+    yield `${arrowhead(layout, from, to, midX, midY, Math.max(2.5, radius * 0.36))} class="f${colour}"/>`;
+  }
+  const used = new Set([root, ...edges.map(({ to }) => to)]);
+  for (const node of used) {
+    const mark = node === root ? " root" : "";
+    const title = `<title>${escaped(nodeNames[node])}</title>`;
+    const name = short(nodeNames[node], 6);
+    const size = Math.min(radius * 0.9, (3 * radius) / Math.max(2.4, name.length));
+    yield `<circle cx="${at(x[node])}" cy="${at(y[node])}" r="${at(radius)}" class="npu${mark}">${title}</circle>`;
+    if (size < 4) continue;
+    yield `<text x="${at(x[node])}" y="${at(y[node] + size * 0.35)}" text-anchor="middle" style="font-size:${at(size)}px"${mark === "" ? "" : ' class="on"'}>${escaped(name)}</text>`;
+  }
+}
+
+const depthColour = (depth: number, deepest: number): number =>
+  deepest <= 6 ? depth - 1 : Math.min(5, Math.floor(((depth - 1) * 6) / deepest));
+
+/** Yields which colour is how many links from the root. */
+function* depthLegend(deepest: number, top: number): Generator<string> {
+  const shown = Math.min(deepest, 6);
+  if (shown === 0) return;
+  yield label(0, top + 4, "links from the root", "label soft", "start");
+  for (let i = 0; i < shown; i++) {
+    const first = deepest <= 6 ? i + 1 : Math.ceil((i * deepest) / 6) + 1;
+    const x = 130 + 52 * i;
+    yield `<path d="M${x} ${at(top)}h20" class="wire d${i}" stroke-width="3"/>${label(x + 25, top + 4, `${first}${deepest > 6 ? "+" : ""}`, "label", "start")}`;
+  }
+}

@@ -1,0 +1,102 @@
+import { jsonText } from "../../base/visible.ts";
+import { type Collective, groupOfChunk, membersOf } from "../../model/collective/collective.ts";
+import { format } from "../../model/numbers/rational.ts";
+import { linksOfRoute, type RouteSet, routeCount } from "../../model/routes/routes.ts";
+import type { ScheduleHeader } from "../../model/steps/schedule.ts";
+import { linkNames, type Topology, topologyHash } from "../../model/topology/topology.ts";
+import { topologyJsonParts } from "../networks/topology-json.ts";
+import { collectiveJson } from "./schedule-collective.ts";
+
+/** More chunks than this are written as a count and a size. */
+const LISTED_CHUNKS = 10_000;
+
+/**
+ * Yields the text that every `banyan-schedule` (version 1) begins with, up to the comma after its routes: JSON files whole,
+ * .bys files as their header. `about`, where given, is written as JSON under that key, for people; readers pass over it.
+ *
+ * All routes are written, used or not, so route ids stay what they were. Links stand by name where all names differ, else
+ * by number; `share` is one text where it is the same on all links of the route, else a list. A chunk's `origin` is the NPU
+ * id (a list of ids, or "group g") that has it at the start. O(chunks + route links).
+ */
+export function* scheduleHeaderParts(
+  { topology, collective, routes }: ScheduleHeader,
+  about?: Readonly<Record<string, unknown>>,
+): Generator<string> {
+  yield* scheduleTopParts(topology, 1, about);
+  yield* collectiveParts(collective);
+  yield* routeParts(topology, routes);
+}
+
+/** Yields what every version begins with, up to the comma after the network; so do files of other formats. */
+export function* scheduleTopParts(
+  topology: Topology,
+  version: number,
+  about?: Readonly<Record<string, unknown>>,
+  fileFormat = "banyan-schedule",
+): Generator<string> {
+  yield `{\n  "format": "${fileFormat}",\n  "version": ${version},\n`;
+  if (about !== undefined) yield `  "about": ${jsonText(about, 2).replaceAll("\n", "\n  ")},\n`;
+  yield '  "topology": ';
+  yield* topologyJsonParts(topology, "  ", { hash: topologyHash(topology) });
+  yield ",\n";
+}
+
+/** Yields the sections `collective` and `chunks`, with the comma behind them. */
+export function* collectiveParts(collective: Collective): Generator<string> {
+  yield `  "collective": ${collectiveJson(collective, "  ")},\n`;
+  yield* lines("chunks", chunkLines(collective));
+}
+
+/** Yields the section `routes`, with the comma behind it. */
+export const routeParts = (topology: Topology, routes: RouteSet): Generator<string> =>
+  lines("routes", routeLines(topology, routes));
+
+/** Yields `"name": [ ... ],` with one entry a line, or what the entries themselves say where it is no list. */
+function* lines(name: string, entries: Iterable<string> | string): Generator<string> {
+  if (typeof entries === "string") {
+    yield `  "${name}": ${entries},\n`;
+    return;
+  }
+  yield `  "${name}": [`;
+  let part: string[] = [];
+  let first = true;
+  for (const entry of entries) {
+    part.push(`${first ? "" : ","}\n    ${entry}`);
+    first = false;
+    if (part.length === 4096) {
+      yield part.join("");
+      part = [];
+    }
+  }
+  yield `${part.join("")}${first ? "" : "\n  "}],\n`;
+}
+
+function chunkLines(collective: Collective): string | string[] {
+  const { chunkCount, chunkBytes } = collective;
+  const bytes = chunkBytes.den === 1n && chunkBytes.num < 2n ** 53n ? format(chunkBytes) : `"${format(chunkBytes)}"`;
+  if (chunkCount > LISTED_CHUNKS) return `{ "count": ${chunkCount}, "bytes": ${bytes} }`;
+  return Array.from({ length: chunkCount }, (_, chunk) => {
+    const origin = originOf(collective, chunk);
+    return `{ "id": ${chunk}, "bytes": ${bytes}, "origin": ${origin} }`;
+  });
+}
+
+function originOf(collective: Collective, chunk: number): string {
+  if (collective.pre.kind === "group") return `"group ${groupOfChunk(collective, chunk)}"`;
+  const members = membersOf(collective, collective.pre, chunk);
+  return members.length === 1 ? String(members[0]) : `[${members.join(", ")}]`;
+}
+
+function* routeLines(topology: Topology, routes: RouteSet): Generator<string> {
+  const names = linkNames(topology).map((name) => jsonText(name));
+  const byName = new Set(names).size === names.length;
+  for (let route = 0; route < routeCount(routes); route++) {
+    const links = Array.from(linksOfRoute(routes, route), (link) => (byName ? names[link] : String(link)));
+    const shares = links.map((_, i) => {
+      const at = routes.linkOffset[route] + i;
+      return routes.shareDen[at] === 1 ? `"${routes.shareNum[at]}"` : `"${routes.shareNum[at]}/${routes.shareDen[at]}"`;
+    });
+    const share = shares.every((text) => text === shares[0]) ? shares[0] : `[${shares.join(", ")}]`;
+    yield `{ "id": ${route}, "links": [${links.join(", ")}], "share": ${share} }`;
+  }
+}

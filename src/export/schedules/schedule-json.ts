@@ -1,0 +1,39 @@
+import type { StepSchedule } from "../../model/steps/step-schedule.ts";
+import { scheduleHeaderParts } from "./schedule-header.ts";
+
+/** Numbers per part of a column. */
+const BLOCK = 65_536;
+
+/** Returns the text of a `banyan-schedule` file (version 1) that reads back to the same schedule. `about` as there. */
+export function scheduleToJson(schedule: StepSchedule, about?: Readonly<Record<string, unknown>>): string {
+  return [...scheduleJsonParts(schedule, about)].join("");
+}
+
+/**
+ * Yields the parts of that text, each at most about a megabyte, so that a caller can write them as they come: the header
+ * (scheduleHeaderParts), then the columns. `op` is 0 to copy, 1 to reduce. O(transfers + route links).
+ */
+export function* scheduleJsonParts(
+  schedule: StepSchedule,
+  about?: Readonly<Record<string, unknown>>,
+): Generator<string> {
+  yield* scheduleHeaderParts(schedule, about);
+  yield* transferParts(schedule);
+  yield "\n}\n";
+}
+
+/** Yields the section `transfers`. */
+export function* transferParts(
+  schedule: Pick<StepSchedule, "chunk" | "route" | "startPs" | "endPs" | "op">,
+): Generator<string> {
+  yield `  "transfers": {\n    "count": ${schedule.chunk.length}`;
+  for (const name of ["chunk", "route", "startPs", "endPs", "op"] as const) {
+    yield `,\n    "${name}": [`;
+    const column = schedule[name];
+    for (let from = 0; from < column.length; from += BLOCK) {
+      yield `${from === 0 ? "" : ","}${column.subarray(from, from + BLOCK).join(",")}`;
+    }
+    yield "]";
+  }
+  yield "\n  }";
+}

@@ -1,0 +1,226 @@
+import { CsvError, parse } from "csv-parse/browser/esm/sync";
+import { InputError } from "../../base/errors.ts";
+import { parseBandwidth, parseTime } from "../../model/numbers/units.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import { topologyBuilder } from "../../model/topology/topology-builder.ts";
+import { type Columns, columnsOf, isHeader } from "./edge-list-columns.ts";
+import { baseName } from "./topology-json.ts";
+
+/** A line of the table: its cells, and its number in the file. */
+interface Row {
+  readonly cells: readonly string[];
+  readonly line: number;
+}
+
+interface Edge {
+  readonly from: string;
+  readonly to: string;
+  readonly bytesPerSecond: number;
+  readonly latencyPs: number;
+  readonly both: boolean;
+  readonly count: number;
+}
+
+type Kind = "npu" | "switch";
+
+/** What stands above the header. */
+interface Preamble {
+  /** From TACOS's first line `NPUs Count,N`. */
+  readonly npus: number | undefined;
+  /** From lines `kind,NAME,npu|switch`. */
+  readonly kinds: ReadonlyMap<string, Kind>;
+}
+
+const DEFAULT_LATENCY = "0.5us";
+const SWITCH_NAME = /^(sw|switch|spine|leaf|nvsw|ib)/i;
+const MAX_LINKS = 2 ** 24;
+
+/**
+ * Returns the network of a CSV edge list: a header, then one link a line; commas, semicolons or tabs between the cells,
+ * lines that start with # left out.
+ *
+ * Columns (any order, any case): `from` and `to` (or source/target, src/dst, SrcID/DestID); a bandwidth: `bandwidthGBps`,
+ * `Bandwidth (GB/s)`, `bandwidthGbps` ... in the unit of its name, or `bandwidth` with the unit in each cell; and, where
+ * wanted, `latencyUs`, `Latency (ns)` ..., or `latency` with units (0.5 us where there is none), `bidirectional` (false
+ * where there is none) and `count` (parallel links). A cell with a unit of its own keeps it.
+ *
+ * A node is a switch when its name starts with sw, switch, spine, leaf, nvsw or ib, unless a line `kind,NAME,npu` (or
+ * `kind,NAME,switch`) above the header says otherwise. NPUs named 0 .. N - 1 are numbered by their names, others in the
+ * order in which they appear.
+ *
+ * TACOS v1.1.0 files start with `NPUs Count,N`: nodes 0 .. N - 1 exist, linked or not, all of them NPUs; further lines
+ * above the header and cells past it (its results have chunks there) are left out; its "GB/s" are GiB/s, as in its code.
+ *
+ * Throws InputError that names the line. O(text).
+ */
+export function readEdgeList(text: string, fileName: string): Topology {
+  const rows = rowsOf(text, fileName);
+  const headerAt = rows.findIndex(({ cells }) => isHeader(cells));
+  if (headerAt < 0) {
+    const expected = "a header such as from,to,bandwidthGBps,latencyUs";
+    const first = rows[0];
+    if (first === undefined) throw new InputError(fileName, expected);
+    throw new InputError(`${fileName} line ${first.line}`, expected, first.cells.join(","));
+  }
+  const preamble = preambleOf(rows.slice(0, headerAt), fileName);
+  const tacos = preamble.npus !== undefined;
+  const header = rows[headerAt] as Row;
+  const columns = columnsOf(header.cells, `${fileName} line ${header.line}`, tacos);
+  const edges: Edge[] = [];
+  const sources = [
+    ...(tacos
+      ? [`TACOS network file ${fileName}; its "GB/s" read as GiB/s, as TACOS computes`]
+      : [`edge list ${fileName}`]),
+  ];
+  let total = 0;
+  let withoutLatency = 0;
+  for (const row of rows.slice(headerAt + 1)) {
+    const place = `${fileName} line ${row.line}`;
+    if (row.cells.length > header.cells.length ? !tacos : row.cells.length <= columns.last) {
+      throw new InputError(place, `${header.cells.length} cells, as in the header,`, `${row.cells.length}`);
+    }
+    const edge = edgeOf(row, columns, place);
+    if (latencyCell(row, columns) === "") withoutLatency++;
+    total += edge.count * (edge.both ? 2 : 1);
+    if (total > MAX_LINKS) throw new InputError(place, `at most ${MAX_LINKS} links in all`, edge.count);
+    edges.push(edge);
+  }
+  if (withoutLatency > 0)
+    sources.push(`latency ${DEFAULT_LATENCY} assumed for ${withoutLatency} of ${edges.length} lines`);
+
+  const builder = topologyBuilder(baseName(fileName));
+  const kindOf = (name: string): Kind =>
+    preamble.kinds.get(name) ?? (!tacos && SWITCH_NAME.test(name) ? "switch" : "npu");
+  const names = nodeNames(edges, preamble, fileName);
+  if (!names.some((name) => kindOf(name) === "npu")) {
+    throw new InputError(fileName, "at least one NPU", names.length === 0 ? "no links" : "switches only");
+  }
+  const numbered = names.filter((name) => kindOf(name) === "npu");
+  if (numbered.every((name) => /^(0|[1-9]\d{0,8})$/.test(name) && Number(name) < numbered.length)) {
+    numbered.sort((a, b) => Number(a) - Number(b));
+  }
+  for (const name of numbered) builder.addNode(name, "npu");
+  for (const name of names) if (kindOf(name) === "switch") builder.addNode(name, "switch");
+  for (const edge of edges) {
+    const from = builder.indexOf(edge.from) as number;
+    const to = builder.indexOf(edge.to) as number;
+    for (let copy = 0; copy < edge.count; copy++) {
+      if (edge.both) builder.addDuplex(from, to, edge.bytesPerSecond, edge.latencyPs);
+      else builder.addLink(from, to, edge.bytesPerSecond, edge.latencyPs);
+    }
+  }
+  return builder.build({ sources });
+}
+
+/** Returns true where a line of the text's first 50 is the header of an edge list or the first line of a TACOS file. */
+export function looksLikeEdgeList(text: string): boolean {
+  const lines = text
+    .slice(0, 20_000)
+    .replace(/^\ufeff/, "")
+    .split(/\r\n|\n|\r/, 50);
+  return lines.some((line) => isHeader(line.split(delimiterOf(line))) || /^\s*NPUs Count\s*[,;\t]/i.test(line));
+}
+
+const delimiterOf = (line: string): string =>
+  [",", "\t", ";"].reduce((best, mark) => (line.split(mark).length > line.split(best).length ? mark : best));
+
+/** Returns the lines of the table, cells trimmed, comments and empty lines left out. */
+function rowsOf(text: string, fileName: string): Row[] {
+  const lines = text.split(/\r\n|\n|\r/, 50);
+  const sample = lines.find((line) => isHeader(line.replace(/^\ufeff/, "").split(delimiterOf(line)))) ?? lines[0] ?? "";
+  try {
+    const parsed = parse(text, {
+      bom: true,
+      trim: true,
+      info: true,
+      comment: "#",
+      comment_no_infix: true,
+      delimiter: delimiterOf(sample),
+      relax_column_count: true,
+      skip_empty_lines: true,
+    }) as unknown as { readonly record: string[]; readonly info: { readonly lines: number } }[];
+    const rows = parsed.map(({ record, info }) => ({ cells: record, line: info.lines }));
+    return rows.filter(({ cells }) => cells.some((cell) => cell !== ""));
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new InputError(fileName, "a CSV table", error.message);
+  }
+}
+
+function preambleOf(rows: readonly Row[], fileName: string): Preamble {
+  const kinds = new Map<string, Kind>();
+  let npus: number | undefined;
+  for (const { cells, line } of rows) {
+    const place = `${fileName} line ${line}`;
+    const [first = "", second = "", third = ""] = cells;
+    if (/^npus count$/i.test(first)) {
+      npus = /^[1-9]\d{0,7}$/.test(second) ? Number(second) : Number.NaN;
+      if (Number.isNaN(npus)) throw new InputError(place, "a positive number of NPUs", second);
+    } else if (/^kind$/i.test(first)) {
+      if (second === "") throw new InputError(place, "the name of a node after kind");
+      if (third !== "npu" && third !== "switch") throw new InputError(place, "npu or switch", third);
+      kinds.set(second, third);
+    } else if (npus === undefined) {
+      throw new InputError(place, "a header such as from,to,bandwidthGBps,latencyUs", cells.join(","));
+    }
+  }
+  return { npus, kinds };
+}
+
+const latencyCell = (row: Row, columns: Columns): string =>
+  columns.latency === undefined ? "" : (row.cells[columns.latency.index] ?? "");
+
+function edgeOf(row: Row, columns: Columns, place: string): Edge {
+  const { cells } = row;
+  const from = cells[columns.from] ?? "";
+  const to = cells[columns.to] ?? "";
+  if (from === "") throw new InputError(place, "the name of the node that the link leaves");
+  if (to === "") throw new InputError(place, "the name of the node that the link enters");
+  if (from === to) throw new InputError(place, "two different nodes", from);
+  const bandwidth = cells[columns.bandwidth.index] ?? "";
+  const latency = latencyCell(row, columns);
+  const count = columns.count === undefined ? "" : (cells[columns.count] ?? "");
+  if (!/^([1-9]\d{0,7})?$/.test(count))
+    throw new InputError(`${place}, column count`, "a positive number of links", count);
+  return {
+    from,
+    to,
+    bytesPerSecond: parseBandwidth(withUnit(bandwidth, columns.bandwidth.unit), `${place}, bandwidth`),
+    latencyPs: parseTime(
+      latency === "" ? DEFAULT_LATENCY : withUnit(latency, columns.latency?.unit ?? ""),
+      `${place}, latency`,
+    ),
+    both: flagOf(
+      columns.bidirectional === undefined ? "" : (cells[columns.bidirectional] ?? ""),
+      `${place}, column bidirectional`,
+    ),
+    count: count === "" ? 1 : Number(count),
+  };
+}
+
+/** Returns the cell with the column's unit when it is a bare number; else as it stands. */
+const withUnit = (cell: string, unit: string): string =>
+  /^[\d.]+(?:[eE][+-]?\d+)?$/.test(cell) ? `${cell}${unit}` : cell;
+
+function flagOf(cell: string, place: string): boolean {
+  if (/^(true|yes|1)$/i.test(cell)) return true;
+  if (/^(false|no|0)?$/i.test(cell)) return false;
+  throw new InputError(place, "true or false", cell);
+}
+
+/** Returns every node's name in the order of first appearance; all of 0 .. N - 1 for a TACOS file. */
+function nodeNames(edges: readonly Edge[], preamble: Preamble, fileName: string): string[] {
+  const { npus, kinds } = preamble;
+  const names = new Set<string>(
+    npus === undefined ? kinds.keys() : Array.from({ length: npus }, (_, npu) => String(npu)),
+  );
+  for (const { from, to } of edges) {
+    for (const name of [from, to]) {
+      if (npus !== undefined && !names.has(name)) {
+        throw new InputError(fileName, `NPU ids below the NPUs Count of ${npus}`, name);
+      }
+      names.add(name);
+    }
+  }
+  return [...names];
+}

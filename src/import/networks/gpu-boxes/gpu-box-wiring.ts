@@ -1,0 +1,150 @@
+import { InputError } from "../../../base/errors.ts";
+import { disjointSets } from "../../../model/graph/disjoint-sets.ts";
+import { formatBandwidth } from "../../../model/numbers/units.ts";
+import type { Topology } from "../../../model/topology/topology.ts";
+import { type TopologyBuilder, topologyBuilder } from "../../../model/topology/topology-builder.ts";
+import type { TopologyOptions } from "../topology-options.ts";
+import type { GpuBox, Nic } from "./gpu-box.ts";
+import { type HostPart, type NicUse, nicUses, usefulHosts } from "./gpu-box-hosts.ts";
+import { type BoxLink, boxesOf, counted, latencyNote, latencyOf } from "./gpu-figures.ts";
+
+const MOST_LINKS = 2 ** 26;
+
+/** What becomes of a box: its part over PCIe (null: none), its NICs (null: none), how many boxes. */
+interface Plan {
+  readonly box: GpuBox;
+  readonly boxes: number;
+  readonly hosts: HostPart | null;
+  readonly nics: readonly NicUse[] | null;
+}
+
+/**
+ * Returns the network of `options.nodes` boxes. GPUs `gpu0` ..., GPU id = g + gpus x box; switches `nvsw`, PCIe switches,
+ * CPUs, shared NICs and, between boxes, `net`; of several boxes, names of switches end in `-box<b>`.
+ *
+ * PCIe takes part where NVLink or xGMI does not connect all GPUs, or where `options.bandwidth.pcie` is given. Several boxes
+ * meet in one switch through their NICs: a NIC that one GPU uses is a link of that GPU, a shared one is a node.
+ * `sources` say which. Throws InputError where a port's bandwidth is not known. O(nodes + links).
+ */
+export function wireGpuBox(box: GpuBox, options: TopologyOptions): Topology {
+  const plan = planOf(box, options);
+  const { boxes } = plan;
+  const perBox =
+    2 *
+    (box.pairs.length + box.gpus * (box.hubs.length + 3) + box.hosts.length + box.hostLinks.length + box.nics.length);
+  if (boxes * perBox > MOST_LINKS) throw new InputError("--nodes", `at most ${MOST_LINKS} links`, boxes);
+  const builder = topologyBuilder(boxes > 1 ? `${box.name}:${boxes}` : box.name);
+  const kinds = new Set<BoxLink>();
+  const join = (a: number, b: number, bytesPerSecond: number, kind: BoxLink): void => {
+    kinds.add(kind);
+    builder.addDuplex(a, b, Math.max(1, Math.round(bytesPerSecond)), latencyOf(kind, options));
+  };
+  const machines = 1 + (box.machineOf?.reduce((most, machine) => Math.max(most, machine), 0) ?? 0);
+  const groupOf = (b: number, gpu: number): string => `box${b * machines + (box.machineOf?.[gpu] ?? 0)}`;
+  for (let npu = 0; npu < boxes * box.gpus; npu++) {
+    const [b, gpu] = [Math.floor(npu / box.gpus), npu % box.gpus];
+    builder.addNpu(`gpu${npu}`, { group: groupOf(b, gpu) });
+  }
+  const net = plan.nics === null ? -1 : builder.addSwitch("net");
+  for (let b = 0; b < boxes; b++) addBox(builder, plan, b, net, join);
+  const used = plan.hosts === null ? [] : box.hostSources;
+  const notes = [...box.sources, ...notesOf(plan, options), ...used, latencyNote(kinds, options)];
+  return builder.build({ shape: boxes > 1 ? [box.gpus, boxes] : [box.gpus], sources: notes });
+}
+
+type Join = (a: number, b: number, bytesPerSecond: number, kind: BoxLink) => void;
+
+/** Adds the switches and links of one box. */
+function addBox(builder: TopologyBuilder, { box, boxes, hosts, nics }: Plan, b: number, net: number, join: Join): void {
+  const traits = boxes > 1 || box.machineOf === null ? { group: `box${b}` } : {};
+  const name = (text: string): string => (boxes > 1 ? `${text}-box${b}` : text);
+  const gpu = (g: number): number => b * box.gpus + g;
+  for (const { a, b: other, bytesPerSecond, kind } of box.pairs) join(gpu(a), gpu(other), bytesPerSecond, kind);
+  const able = box.inNetwork ? { multicast: true, aggregation: true } : {};
+  for (const [i, ports] of box.hubs.entries()) {
+    const hub = builder.addSwitch(name(box.hubs.length > 1 ? `nvsw.${i}` : "nvsw"), { ...traits, ...able });
+    for (let g = 0; g < box.gpus; g++) if (ports[g] > 0) join(gpu(g), hub, ports[g], "nvswitch");
+  }
+  if (hosts !== null) {
+    const nodes = hosts.hosts.map((host) => builder.addSwitch(name(host.name), traits));
+    for (const port of hosts.gpuHosts) join(gpu(port.gpu), nodes[port.host], port.bytesPerSecond, port.kind);
+    for (const [h, { parent, bytesPerSecond }] of hosts.hosts.entries()) {
+      if (parent >= 0) join(nodes[h], nodes[parent], bytesPerSecond, "pcie");
+    }
+    for (const { a, b: other, bytesPerSecond } of hosts.hostLinks)
+      join(nodes[a], nodes[other], bytesPerSecond, "socket");
+    for (const nic of hosts.nics) {
+      const node = builder.addSwitch(name(nic.name), traits);
+      join(node, nodes[nic.host], nic.bytesPerSecond, "pcie");
+      join(node, net, portOf(nic), "nic");
+    }
+  }
+  if (nics === null || (hosts !== null && box.nics.length > 0)) return;
+  const own = new Float64Array(box.gpus);
+  for (const { nic, gpus } of nics) if (gpus.length === 1) own[gpus[0]] += portOf(nic);
+  for (let g = 0; g < box.gpus; g++) if (own[g] > 0) join(gpu(g), net, own[g], "nic");
+  for (const { nic, gpus } of nics) {
+    if (gpus.length < 2) continue;
+    const node = builder.addSwitch(name(nic.name), traits);
+    for (const g of gpus) join(gpu(g), node, nic.bytesPerSecond, "pcie");
+    join(node, net, portOf(nic), "nic");
+  }
+}
+
+const portOf = ({ portBytesPerSecond }: Nic): number => portBytesPerSecond as number;
+
+function planOf(box: GpuBox, options: TopologyOptions): Plan {
+  const boxes = boxesOf(options);
+  const whole = isConnected(box);
+  const networked = boxes > 1 || (box.machineOf !== null && !whole);
+  const nics = networked ? withRates(box.nics.length > 0 ? nicUses(box) : ownNics(box), options) : null;
+  const overPcie = box.gpuHosts.length > 0 && (!whole || options.bandwidth?.pcie !== undefined);
+  const inTree = nics === null || box.nics.length === 0 ? [] : nics.map(({ nic }) => nic);
+  return { box, boxes, nics, hosts: overPcie ? usefulHosts(box, inTree) : null };
+}
+
+/** Returns whether NVLink and xGMI connect all GPUs. */
+function isConnected({ gpus, pairs, hubs }: GpuBox): boolean {
+  const sets = disjointSets(gpus + hubs.length);
+  for (const { a, b } of pairs) sets.join(a, b);
+  for (const [i, ports] of hubs.entries()) for (let g = 0; g < gpus; g++) if (ports[g] > 0) sets.join(g, gpus + i);
+  for (let g = 1; g < gpus; g++) if (sets.least(g) !== 0) return false;
+  return true;
+}
+
+/** Returns a NIC for each GPU, where the description has none. */
+const ownNics = ({ gpus }: GpuBox): NicUse[] =>
+  Array.from({ length: gpus }, (_, g) => ({
+    nic: { name: `nic${g}`, host: -1, bytesPerSecond: Infinity, portBytesPerSecond: undefined },
+    gpus: [g],
+  }));
+
+/** Returns the NICs with the rates of their ports: what --assume says, else the description's. Throws InputError. */
+const withRates = (uses: readonly NicUse[], options: TopologyOptions): NicUse[] =>
+  uses.map(({ nic, gpus }) => {
+    const portBytesPerSecond = options.bandwidth?.nic ?? nic.portBytesPerSecond;
+    if (portBytesPerSecond !== undefined) return { nic: { ...nic, portBytesPerSecond }, gpus };
+    throw new InputError(`the bandwidth of ${nic.name}`, "--assume nic=, such as nic=200Gbps,");
+  });
+
+function notesOf({ box, boxes, hosts, nics }: Plan, options: TopologyOptions): string[] {
+  const direct = box.pairs.length > 0 || box.hubs.length > 0;
+  const notes: string[] = [];
+  if (direct && box.gpuHosts.length > 0) {
+    const only =
+      hosts === null ? "left out, as direct links connect all GPUs (--assume pcie= brings it in)" : "included";
+    notes.push(`PCIe and CPUs: ${only}`);
+  }
+  if (nics === null) {
+    if (box.nics.length > 0) notes.push(`${counted(box.nics.length, "NIC")} left out: there is one box (--nodes)`);
+    return notes;
+  }
+  const shared = nics.filter(({ gpus }) => gpus.length > 1).length;
+  const rates = [...new Set(nics.map(({ nic }) => portOf(nic)))].sort((a, b) => a - b).map(formatBandwidth);
+  const figure = `${rates.join(", ")} each${options.bandwidth?.nic === undefined ? "" : ", as --assume says"}`;
+  const who = box.nics.length === 0 ? "one for each GPU, assumed," : "each GPU on the nearest,";
+  const share = shared > 0 ? `${shared} of them shared` : "none of them shared";
+  const many = boxes > 1 ? `${boxes} boxes` : "hosts";
+  notes.push(`${many} meet in one switch, NICs of a box: ${nics.length}, ${who} ${share}; ${figure}`);
+  return notes;
+}

@@ -1,0 +1,114 @@
+import { InputError } from "../../base/errors.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import { expandHostlist, MAX_HOSTS } from "./hostlist.ts";
+import { gridNetwork } from "./slurm-grid.ts";
+import { clusterFigures, type ListedSwitch, switchTree } from "./slurm-network.ts";
+import { baseName } from "./topology-json.ts";
+import type { TopologyOptions } from "./topology-options.ts";
+
+/** The entries of a line, keys in lower case. */
+interface Line {
+  readonly entries: ReadonlyMap<string, string>;
+  readonly place: string;
+}
+
+const KINDS = ["switchname", "blockname", "ringname"] as const;
+const KEYS = [...KINDS, "switches", "nodes", "linkspeed", "blocksizes"];
+const WRITTEN = "SwitchName=, BlockName= or RingName=";
+
+/** Returns true where the first line that says something is one of a Slurm topology.conf. */
+export function looksLikeSlurm(text: string): boolean {
+  return /^\ufeff?(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*(?:SwitchName|BlockName|BlockSizes|RingName)[ \t]*=/i.test(
+    text.slice(0, 65536),
+  );
+}
+
+/**
+ * Returns the network of a Slurm topology.conf, with one NPU for each host: a tree (`SwitchName=s0 Nodes=n[0-3]`,
+ * `SwitchName=s1 Switches=s0,s2`) as it stands; blocks (`BlockName=b0 Nodes=...`) as a switch each and one switch over them;
+ * a ring (`RingName=r0 Nodes=...`) as links between neighbours. The file has no rates: see `clusterFigures`; `LinkSpeed` and
+ * `BlockSizes` are not used, as in Slurm's own placement they are no rates. Throws InputError with the line. O(text + hosts).
+ */
+export function readSlurm(text: string, fileName: string, options: TopologyOptions = {}): Topology {
+  const figures = clusterFigures(options);
+  const lines = linesOf(text, fileName).filter(({ entries }) => !isSizesOnly(entries));
+  const [first] = lines;
+  if (first === undefined) throw new InputError(fileName, `lines of ${WRITTEN}`);
+  const kind = KINDS.find((key) => first.entries.has(key)) ?? "switchname";
+  let hosts = 0;
+  const listed = lines.map(({ entries, place }): ListedSwitch => {
+    const name = entries.get(kind);
+    if (name === undefined || name === "")
+      throw new InputError(place, `${written(kind)}=NAME`, [...entries.keys()].join(", "));
+    const nodesText = entries.get("nodes");
+    const nodes = nodesText === undefined ? [] : expandHostlist(nodesText, place, MAX_HOSTS - hosts);
+    hosts += nodes.length;
+    const below = entries.get("switches");
+    if (kind !== "switchname" && below !== undefined) throw new InputError(place, "Nodes=", `Switches=${below}`);
+    return { name, nodes, switches: below === undefined ? [] : expandHostlist(below, place), place };
+  });
+  if (hosts === 0) throw new InputError(fileName, "at least one line with Nodes=");
+  return networkOf(kind, listed, baseName(fileName), [`Slurm topology ${fileName}`, ...figures.notes], figures);
+}
+
+/** Returns the network of listed switches, blocks or rings. */
+export function networkOf(
+  kind: (typeof KINDS)[number],
+  listed: readonly ListedSwitch[],
+  name: string,
+  sources: readonly string[],
+  figures: ReturnType<typeof clusterFigures>,
+): Topology {
+  if (kind === "switchname") return switchTree(name, listed, figures, sources);
+  if (kind === "ringname") {
+    const rings = listed.map((ring) => ({ ...ring, sizes: [ring.nodes.length] }));
+    return gridNetwork(name, rings, figures, sources);
+  }
+  if (listed.length === 1) return switchTree(name, listed, figures, sources);
+  const top = {
+    name: "blocks",
+    nodes: [],
+    switches: listed.map((block) => block.name),
+    place: (listed[0] as ListedSwitch).place,
+  };
+  return switchTree(name, [...listed, top], figures, [...sources, "blocks joined by one switch, assumed"]);
+}
+
+const written = (key: string): string => key.replace(/^./, (c) => c.toUpperCase()).replace("name", "Name");
+
+const isSizesOnly = (entries: ReadonlyMap<string, string>): boolean => entries.size === 1 && entries.has("blocksizes");
+
+/** Returns the lines that say something; a backslash at the end goes on in the next line, `#` starts a comment. */
+function linesOf(text: string, fileName: string): Line[] {
+  const lines: Line[] = [];
+  let pending = "";
+  let start = 0;
+  text
+    .replace(/^\ufeff/, "")
+    .split(/\r\n|\n|\r/)
+    .forEach((raw, index) => {
+      const line = raw.replace(/#.*/, "").trimEnd();
+      if (pending === "") start = index + 1;
+      if (line.endsWith("\\")) {
+        pending += `${line.slice(0, -1)} `;
+        return;
+      }
+      const whole = `${pending}${line}`.trim();
+      pending = "";
+      if (whole !== "") lines.push(lineOf(whole, `${fileName} line ${start}`));
+    });
+  if (pending.trim() !== "") lines.push(lineOf(pending.trim(), `${fileName} line ${start}`));
+  return lines;
+}
+
+function lineOf(text: string, place: string): Line {
+  const entries = new Map<string, string>();
+  for (const part of text.split(/\s+/)) {
+    const equals = part.indexOf("=");
+    const key = part.slice(0, Math.max(equals, 0)).toLowerCase();
+    if (!KEYS.includes(key)) throw new InputError(place, `${WRITTEN} with Nodes= or Switches=`, part);
+    if (entries.has(key)) throw new InputError(place, "every key once", part);
+    entries.set(key, part.slice(equals + 1));
+  }
+  return { entries, place };
+}

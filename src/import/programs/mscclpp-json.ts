@@ -1,0 +1,212 @@
+import { InputError } from "../../base/errors.ts";
+import { COLLECTIVE_KINDS, type NamedCollective } from "../../model/collective/collective.ts";
+import type { Program } from "../../model/program/program.ts";
+import { parseJson } from "../text/json-text.ts";
+import { asFlag, asInteger, asList, asObject, asText, placeIn, refuse } from "../text/json-value.ts";
+import { cutOf, type ScratchUse } from "./mscclpp-json-cut.ts";
+import { linesOfObjects } from "./mscclpp-json-lines.ts";
+import { planOperations } from "./mscclpp-json-operations.ts";
+import { builtPlan, type PlanBlock, type PlanGpu } from "./mscclpp-json-program.ts";
+import { blockTables, type GpuTables, GREATEST, gpuTables, type Place } from "./mscclpp-json-tables.ts";
+
+interface PlanFields {
+  readonly name?: unknown;
+  readonly collective?: unknown;
+  readonly protocol?: unknown;
+  readonly inplace?: unknown;
+  readonly gpus?: unknown;
+  readonly reuse_resources?: unknown;
+  readonly use_double_scratch_buffer?: unknown;
+  readonly buffer_alignment?: unknown;
+  readonly min_message_size?: unknown;
+  readonly max_message_size?: unknown;
+}
+
+interface GpuFields {
+  readonly id?: unknown;
+  readonly input_chunks?: unknown;
+  readonly output_chunks?: unknown;
+  readonly scratch_chunks?: unknown;
+  readonly threadblocks?: unknown;
+}
+
+/** Lines of thread blocks and operations in the order of the text, where they are known. */
+interface Lines {
+  readonly threadblocks: readonly number[];
+  readonly ops: readonly number[];
+}
+
+/** What only plans of MSCCL++ 0.7 and earlier have in a gpu. */
+const LEGACY_KEYS = ["inputChunks", "outputChunks", "scratchChunks", "chunkGroups"] as const;
+const LINE_BY_LINE = /\n[^\n]*\n/;
+
+/** Returns true where a JSON value seems to be a plan of MSCCL++, of today's format or an earlier one. */
+export function looksLikeMscclppJson(value: unknown): boolean {
+  const { gpus } = (value ?? {}) as PlanFields;
+  return Array.isArray(gpus) && gpus.some((gpu) => Array.isArray((gpu as GpuFields | null)?.threadblocks));
+}
+
+/**
+ * Returns the program in an MSCCL++ execution plan (the format of v0.8 and later), with the lines of its operations where the
+ * text has lines. What is modelled, after microsoft/mscclpp, src/core/executor and execution_kernel.hpp:
+ *
+ * - A signal on a channel posts the event of the peer's channel with the same number among those of its kind between the two.
+ * - What is written as packets carries flags; reading packets waits for them. A call's flags differ from the last call's, so
+ *   that no old packet is taken for a new one.
+ * - `tbg_info`: a block does its equal part of every operand; chunks are cut finer for that.
+ * - `pipeline`: unrolled, every iteration for the next unit of every operand; see cutOf for how many, and for the reuse of
+ *   scratch. Packet operations ignore iterations.
+ * - Relaxed signals and waits are signals and waits; `flush` does nothing that an order within the program could see.
+ * - The root of a broadcast, reduce, gather or scatter, which plans do not say, is rank 0.
+ *
+ * What an executor limits is not checked here. Throws InputError with the path and line. O(text + size of the program).
+ */
+export function readMscclppJson(text: string, fileName: string): Program {
+  const value = parseJson(text, fileName);
+  const lines = LINE_BY_LINE.test(text) ? linesOfObjects(text, ["threadblocks", "ops"]) : NO_LINES;
+  return programFromPlan(value, fileName, lines);
+}
+
+const NO_LINES: Lines = { threadblocks: [], ops: [] };
+
+/** Returns the program in a plan that is parsed already. As readMscclppJson. */
+export function programFromPlan(value: unknown, fileName: string, lines: Lines = NO_LINES): Program {
+  const at: Place = (path) => placeIn(fileName, path);
+  const fields = asObject<PlanFields>(value, at(""));
+  const list = asList(fields.gpus, at("gpus"), "a list of gpus");
+  if (list.length === 0) throw new InputError(at("gpus"), "at least one gpu", list);
+  refuseLegacy(list, at);
+  const header = {
+    name: asText(fields.name, at("name")),
+    machine: "mscclpp" as const,
+    collective: collectiveOf(asText(fields.collective, at("collective"))),
+    rootRank: 0,
+    rankCount: list.length,
+    protocol: protocolOf(fields.protocol, at("protocol")),
+    ...placements(fields.inplace, at("inplace")),
+    ...sizes(fields, at),
+  };
+  const chunks = list.map((gpu, rank) => chunksOf(gpu, rank, at));
+  const gpus = plannedGpus(list, lines, at);
+  const scratch: ScratchUse = {
+    reused: asFlag(fields.reuse_resources, at("reuse_resources")),
+    doubled: asFlag(fields.use_double_scratch_buffer, at("use_double_scratch_buffer")),
+    alignment: asInteger(fields.buffer_alignment ?? 16, at("buffer_alignment"), 1, GREATEST),
+    chunks: chunks.map(({ scratch: count }) => count),
+  };
+  const cut = cutOf(
+    gpus.flatMap(({ blocks }) => blocks.flatMap(({ items }) => items)),
+    scratch,
+    fileName,
+  );
+  const { builder, channelCount } = builtPlan(gpus, cut);
+  const column = (count: (of: Chunks) => number, key: string): Int32Array =>
+    Int32Array.from(chunks, (of, rank) => asInteger(count(of) * cut.finer, at(`gpus[${rank}].${key}`), 0, GREATEST));
+  const inputChunks = column(({ input }) => input, "input_chunks");
+  const outputChunks = column(({ output }) => output, "output_chunks");
+  const loopChunks = loopChunksOf(header.collective, inputChunks, outputChunks);
+  if (loopChunks === 0) throw new InputError(at("gpus"), "a chunk of input or output at least", 0);
+  return builder.build({
+    ...header,
+    loopChunks,
+    finer: cut.finer,
+    inputChunks,
+    outputChunks,
+    scratchChunks: column(({ scratch: count }) => count, "scratch_chunks"),
+    channelCount,
+  });
+}
+
+function refuseLegacy(gpus: readonly unknown[], at: Place): void {
+  const gpu = asObject<GpuFields & Record<string, unknown>>(gpus[0], at("gpus[0]"));
+  const old = LEGACY_KEYS.filter((key) => gpu[key] !== undefined);
+  if (old.length === 0 || gpu.input_chunks !== undefined) return;
+  throw new InputError(
+    at("gpus[0]"),
+    "a plan in the format of MSCCL++ 0.8 and later (compile the algorithm anew with its mscclpp.language of today)",
+    `${old[0]}, as the format had it until 0.7`,
+  );
+}
+
+const collectiveOf = (name: string): NamedCollective | "custom" =>
+  COLLECTIVE_KINDS.find((kind) => kind === name) ?? "custom";
+
+function protocolOf(value: unknown, place: string): "Simple" | "LL" {
+  if (value !== "Simple" && value !== "LL") refuse(place, '"Simple" or "LL"', value);
+  return value;
+}
+
+function placements(value: unknown, place: string): { inPlace: boolean; outOfPlace: boolean } {
+  if (typeof value !== "boolean") refuse(place, "true or false", value);
+  return { inPlace: value, outOfPlace: !value };
+}
+
+/** Returns the sizes that a plan is for. The greatest 64-bit number, which writers put for no bound, is none. */
+function sizes(fields: PlanFields, at: Place): { minBytes: number | null; maxBytes: number | null } {
+  const { min_message_size: least, max_message_size: most } = fields;
+  const unbounded = most === undefined || (typeof most === "number" && most > Number.MAX_SAFE_INTEGER);
+  return {
+    minBytes: least === undefined ? null : asInteger(least, at("min_message_size"), 0),
+    maxBytes: unbounded ? null : asInteger(most, at("max_message_size"), 0),
+  };
+}
+
+interface Chunks {
+  readonly input: number;
+  readonly output: number;
+  readonly scratch: number;
+}
+
+function chunksOf(value: unknown, rank: number, at: Place): Chunks {
+  const path = `gpus[${rank}]`;
+  const gpu = asObject<GpuFields>(value, at(path));
+  if (gpu.id !== rank) refuse(at(`${path}.id`), `${rank}, its place in the list,`, gpu.id);
+  return {
+    input: asInteger(gpu.input_chunks, at(`${path}.input_chunks`), 0, GREATEST),
+    output: asInteger(gpu.output_chunks, at(`${path}.output_chunks`), 0, GREATEST),
+    scratch: asInteger(gpu.scratch_chunks, at(`${path}.scratch_chunks`), 0, GREATEST),
+  };
+}
+
+function plannedGpus(gpus: readonly unknown[], lines: Lines, at: Place): PlanGpu[] {
+  let blocksRead = 0;
+  let operationsRead = 0;
+  const nextLine = (): number => lines.ops[operationsRead++] ?? 0;
+  return gpus.map((value, rank) => {
+    const path = `gpus[${rank}]`;
+    const gpu = value as GpuFields;
+    const tables = gpuTables(gpu, rank, gpus.length, path, at);
+    const blocks = asList(gpu.threadblocks, at(`${path}.threadblocks`)).map((block, id) =>
+      plannedBlock(block, id, tables, lines.threadblocks[blocksRead++] ?? 0, nextLine, at),
+    );
+    return { tables, blocks };
+  });
+}
+
+/** The executor finds channels of a block by its id and its operations by its place, so the two must agree. */
+function plannedBlock(
+  value: unknown,
+  id: number,
+  gpu: GpuTables,
+  line: number,
+  nextLine: () => number,
+  at: Place,
+): PlanBlock {
+  const path = `gpus[${gpu.rank}].threadblocks[${id}]`;
+  const block = asObject<{ id?: unknown; ops?: unknown }>(value, at(path));
+  if (block.id !== id) refuse(at(`${path}.id`), `${id}, its place in the list,`, block.id);
+  const tables = blockTables(block, gpu, path, at);
+  let steps = 0;
+  const items = planOperations(block.ops, `${path}.ops`, { tables, at, nextLine, nextStep: () => steps++ });
+  return { id, line, items };
+}
+
+/** Returns the chunks of what nccl-tests calls the size: all of an all-gather's or gather's output, else of the input. */
+function loopChunksOf(collective: NamedCollective | "custom", input: Int32Array, output: Int32Array): number {
+  const ranks = input.length;
+  const most = (chunks: Int32Array): number => chunks.reduce((a, b) => Math.max(a, b), 0);
+  const [inputs, outputs] = [most(input), most(output)];
+  if (collective === "allgather" || collective === "gather") return outputs || inputs * ranks;
+  if (collective === "reducescatter" || collective === "scatter") return inputs || outputs * ranks;
+  return inputs || outputs;
+}

@@ -1,0 +1,197 @@
+import { InputError } from "../../base/errors.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { format, type Rational } from "../../model/numbers/rational.ts";
+import { linkCount, nodeCount, type Topology } from "../../model/topology/topology.ts";
+import {
+  type Certificate,
+  copiesPerRoot,
+  type DualCertificate,
+  type NetworkSymmetry,
+  type TreeFlow,
+} from "../../model/trees/tree-flow.ts";
+import { parseJson } from "../text/json-text.ts";
+import { asInteger, asList, asObject, fillIntegers, placeIn, refuse } from "../text/json-value.ts";
+import { collectiveSections, type ReadScheduleOptions, scheduleTopology } from "./schedule-header.ts";
+import { directionFromJson, fractionFromJson, signedFromJson } from "./tree-flow-fields.ts";
+import { forestFromJson } from "./tree-forest-json.ts";
+
+interface FlowFields {
+  readonly format?: unknown;
+  readonly version?: unknown;
+  readonly kind?: unknown;
+  readonly k?: unknown;
+  readonly concurrent?: unknown;
+  readonly inNetwork?: unknown;
+  readonly symmetry?: unknown;
+  readonly certificate?: unknown;
+  readonly forests?: unknown;
+}
+
+interface SymmetryFields {
+  readonly sizes?: unknown;
+  readonly steps?: unknown;
+}
+
+interface CertificateFields {
+  readonly kind?: unknown;
+  readonly direction?: unknown;
+  readonly weight?: unknown;
+  readonly nodes?: unknown;
+  readonly cuts?: unknown;
+  readonly potentials?: unknown;
+}
+
+/** Returns whether a parsed file is one of trees: another `banyan-schedule` has no kind. */
+export const isTreeFlowJson = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && (value as FlowFields).kind === "trees";
+
+/**
+ * Returns the flow of a `banyan-schedule` file of trees, on the network inside the file. Everything that a flow is made of is
+ * checked (ranges, lengths, whole numbers, fractions, the hash); whether it does its work is the verifier's question. Throws
+ * InputError with the place in the file. O(text).
+ */
+export function readTreeFlow(text: string, fileName: string, options: ReadScheduleOptions = {}): TreeFlow {
+  return treeFlowFromJson(parseJson(text, fileName), fileName, options);
+}
+
+/** Returns the flow of a parsed file. */
+export function treeFlowFromJson(value: unknown, fileName: string, options: ReadScheduleOptions): TreeFlow {
+  const at = (key: string): string => placeIn(fileName, key);
+  const topology = scheduleTopology(value, fileName, options);
+  const fields = value as FlowFields;
+  if (fields.version !== 1) refuse(at("version"), "version 1, as trees have it,", fields.version);
+  if (fields.kind !== "trees") refuse(at("kind"), '"trees"', fields.kind);
+  const collective = collectiveSections(value, fileName, topology);
+  if (collective.groupCount !== 1)
+    throw new InputError(at("collective.groups"), "one group, as trees have it,", collective.groupCount);
+  if (typeof fields.concurrent !== "boolean") refuse(at("concurrent"), "true or false", fields.concurrent);
+  if (fields.inNetwork !== undefined && typeof fields.inNetwork !== "boolean") {
+    refuse(at("inNetwork"), "true or false", fields.inNetwork);
+  }
+  if (fields.inNetwork === true && options.topology !== undefined) refuseUnable(topology, options.topology, fileName);
+  const symmetry = symmetryFromJson(fields.symmetry, fileName, topology);
+  const certificate = certificateFromJson(fields.certificate, at("certificate"), topology);
+  const list = asList(fields.forests, at("forests"), "a list of forests");
+  if (list.length !== 1 && list.length !== 2) throw new InputError(at("forests"), "one forest or two", list.length);
+  const sizes = sizesOf(topology, collective);
+  const forests = list.map((forest, f) => forestFromJson(forest, at(`forests[${f}]`), sizes));
+  const { concurrent } = fields;
+  const network = fields.inNetwork === true ? ({ inNetwork: true } as const) : {};
+  const flow: TreeFlow = {
+    kind: "trees",
+    topology,
+    collective,
+    forests,
+    concurrent,
+    ...network,
+    symmetry,
+    certificate,
+  };
+  checkK(fields.k, at("k"), copiesPerRoot(flow));
+  return flow;
+}
+
+/** Throws InputError for a network like that of the file in which a switch cannot do what it does there. */
+function refuseUnable(own: Topology, given: Topology, fileName: string): void {
+  const lacks = (node: number): boolean => {
+    const [{ multicast, aggregation }, other] = [own.nodeTraits[node], given.nodeTraits[node]];
+    return (multicast === true && other.multicast !== true) || (aggregation === true && other.aggregation !== true);
+  };
+  const node = own.nodeNames.findIndex((_, v) => lacks(v));
+  if (node < 0) return;
+  const needed = `a network whose switches duplicate and sum as those of ${fileName}`;
+  throw new InputError("the topology", needed, `${given.nodeNames[node]}, which does not`);
+}
+
+const sizesOf = (topology: Topology, collective: Collective) => ({
+  npus: topology.npuCount,
+  links: linkCount(topology),
+  edges: collective.groupSize - 1,
+});
+
+function checkK(value: unknown, place: string, k: Rational | null): void {
+  if (value === undefined) return;
+  if (k === null) throw new InputError(place, "nothing, for a collective whose roots may differ,", value);
+  const expected = format(k);
+  if (String(asInteger(value, place, 1)) !== expected)
+    refuse(place, `${expected} copies a root, as the trees have,`, value);
+}
+
+function symmetryFromJson(value: unknown, fileName: string, topology: Topology): NetworkSymmetry | null {
+  if (value === null) return null;
+  const at = (key: string): string => placeIn(fileName, `symmetry${key}`);
+  const fields = asObject<SymmetryFields>(value, at(""));
+  const sizes = asList(fields.sizes, at(".sizes")).map((size, d) => asInteger(size, at(`.sizes[${d}]`), 1));
+  const order = sizes.reduce((product, size) => product * size, 1);
+  if (!Number.isSafeInteger(order) || sizes.length > 64)
+    throw new InputError(at(".sizes"), "at most 64 sizes of at most 2^53 - 1 together", sizes);
+  const list = asList(fields.steps, at(".steps"));
+  if (list.length !== sizes.length)
+    throw new InputError(at(".steps"), `${sizes.length} maps, one a size,`, list.length);
+  const steps = list.map((step, d) => {
+    const nodes = nodesFromJson(step, at(`.steps[${d}]`), topology);
+    if (nodes.length === nodeCount(topology)) return nodes;
+    throw new InputError(at(`.steps[${d}]`), `${nodeCount(topology)} nodes`, nodes.length);
+  });
+  return { sizes, steps };
+}
+
+function nodesFromJson(value: unknown, place: string, topology: Topology): Int32Array {
+  const list = asList(value, place, "a list of nodes");
+  const column = new Int32Array(list.length);
+  fillIntegers(list, column, place, 0, nodeCount(topology) - 1);
+  return column;
+}
+
+/** Returns nodes that ascend. */
+function setFromJson(value: unknown, place: string, topology: Topology): Int32Array {
+  const nodes = nodesFromJson(value, place, topology);
+  for (let i = 1; i < nodes.length; i++) {
+    if (nodes[i - 1] >= nodes[i]) throw new InputError(`${place}[${i}]`, "ascending nodes", nodes[i]);
+  }
+  return nodes;
+}
+
+function potentialsFromJson(
+  value: unknown,
+  place: string,
+  topology: Topology,
+): NonNullable<DualCertificate["potentials"]> {
+  return asList(value, place).map((entry, i) => {
+    const own = `${place}[${i}]`;
+    const fields = asObject<{ node?: unknown; out?: unknown; in?: unknown }>(entry, own);
+    const [node] = nodesFromJson([fields.node], own, topology);
+    return {
+      node: node as number,
+      out: signedFromJson(fields.out, `${own}.out`),
+      in: signedFromJson(fields.in, `${own}.in`),
+    };
+  });
+}
+
+function certificateFromJson(value: unknown, place: string, topology: Topology): Certificate | null {
+  if (value === null) return null;
+  const { kind, cuts, ...cut } = asObject<CertificateFields>(value, place);
+  if (kind === "cut") {
+    const direction = directionFromJson(cut.direction, `${place}.direction`);
+    return { kind, nodes: setFromJson(cut.nodes, `${place}.nodes`, topology), direction };
+  }
+  if (kind !== "dual") refuse(`${place}.kind`, '"cut" or "dual"', kind);
+  const list = asList(cuts, `${place}.cuts`);
+  const { potentials } = cut;
+  return {
+    kind,
+    ...(potentials === undefined
+      ? {}
+      : { potentials: potentialsFromJson(potentials, `${place}.potentials`, topology) }),
+    cuts: list.map((entry, i) => {
+      const own = `${place}.cuts[${i}]`;
+      const fields = asObject<CertificateFields>(entry, own);
+      return {
+        nodes: setFromJson(fields.nodes, `${own}.nodes`, topology),
+        direction: directionFromJson(fields.direction, `${own}.direction`),
+        weight: fractionFromJson(fields.weight, `${own}.weight`, true),
+      };
+    }),
+  };
+}

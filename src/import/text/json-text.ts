@@ -1,0 +1,101 @@
+import { InputError } from "../../base/errors.ts";
+import { refuseHugeJson } from "./json-size.ts";
+
+const VALUE_START = /[-0-9tfn"[{]/;
+const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const SPACE = /[ \t\r\n]*/y;
+
+/**
+ * Returns the value that a JSON text holds. Throws InputError with the line and column of the first mistake, and for a text
+ * that would take too much memory (`refuseHugeJson`).
+ */
+export function parseJson(text: string, fileName: string): unknown {
+  const body = text.startsWith("\ufeff") ? text.slice(1) : text;
+  refuseHugeJson(body, fileName);
+  try {
+    return JSON.parse(body);
+  } catch {
+    const offset = firstMistake(body);
+    const before = body.slice(0, offset);
+    const line = before.split("\n").length;
+    const column = offset - before.lastIndexOf("\n");
+    const place = `${fileName} line ${line}, column ${column}`;
+    if (offset >= body.length) throw new InputError(place, "more JSON (the text stops too early)");
+    throw new InputError(place, "valid JSON", (body.slice(offset, offset + 24).split("\n")[0] as string).trimEnd());
+  }
+}
+
+/** Returns the offset just after a JSON string that starts at `start`, or minus (the offset of its mistake) - 1. */
+function afterString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 34) return at + 1;
+    if (code < 32) return -at - 1;
+    if (code === 92) {
+      const mark = text[at + 1] ?? "";
+      if (mark === "u") {
+        if (!/^[0-9a-fA-F]{4}$/.test(text.slice(at + 2, at + 6)))
+          return at + 6 > text.length ? -text.length - 1 : -at - 1;
+        at += 5;
+      } else if (mark !== "" && '"\\/bfnrt'.includes(mark)) at++;
+      else return mark === "" ? -text.length - 1 : -at - 1;
+    }
+  }
+  return -text.length - 1;
+}
+
+/**
+ * Returns the offset of the first character that cannot stand where it is, or the text's length when it stops too early.
+ * JSON.parse does not say where in every engine, so this walks the text again, without recursion. O(text).
+ */
+function firstMistake(text: string): number {
+  const open: string[] = [];
+  let want: "value" | "first item" | "key" | "first key" | "colon" | "next" = "value";
+  let at = 0;
+  for (;;) {
+    SPACE.lastIndex = at;
+    SPACE.test(text);
+    at = SPACE.lastIndex;
+    const c = text[at];
+    if (c === undefined) return text.length;
+    const inside = open.at(-1);
+    if (want === "next") {
+      if (inside === undefined) return at;
+      if (c === ",") want = inside === "{" ? "key" : "value";
+      else if (c === (inside === "{" ? "}" : "]")) open.pop();
+      else return at;
+      at++;
+    } else if (want === "colon") {
+      if (c !== ":") return at;
+      want = "value";
+      at++;
+    } else if ((want === "first key" && c === "}") || (want === "first item" && c === "]")) {
+      open.pop();
+      want = "next";
+      at++;
+    } else if (want === "key" || want === "first key") {
+      if (c !== '"') return at;
+      const end = afterString(text, at);
+      if (end < 0) return -end - 1;
+      at = end;
+      want = "colon";
+    } else if (!VALUE_START.test(c)) {
+      return at;
+    } else if (c === "{" || c === "[") {
+      open.push(c);
+      want = c === "{" ? "first key" : "first item";
+      at++;
+    } else if (c === '"') {
+      const end = afterString(text, at);
+      if (end < 0) return -end - 1;
+      at = end;
+      want = "next";
+    } else {
+      SCALAR.lastIndex = at;
+      if (!SCALAR.test(text)) return "-truefalsenull".includes(text.slice(at)) ? text.length : at;
+      at = SCALAR.lastIndex;
+      if (/\d/.test(text[at - 1] as string) && /^(?:\.|[eE][+-]?)$/.test(text.slice(at, at + 3))) return text.length;
+      want = "next";
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
+import { InputError } from "../../base/errors.ts";
+
+/** Plain values of a YAML text, and where each stands. */
+export interface Yaml {
+  readonly value: unknown;
+  /** Returns how an error sentence names an entry of a list or mapping of the text: `file.yml line 4: key`. O(1). */
+  readonly at: (container: object, key: string | number) => string;
+}
+
+/** Longer texts are refused: the parser takes some seconds for so many characters, and a kilobyte for each value. */
+const MAX_CHARACTERS = 2 * 2 ** 20;
+const MAX_DEPTH = 32;
+const MAX_ALIASES = 100;
+
+type Lines = Map<string | number, number>;
+
+interface Conversion {
+  readonly document: Document;
+  readonly fileName: string;
+  readonly lineOf: (node: unknown) => number | null;
+  readonly lines: WeakMap<object, Lines>;
+  /** By anchored node, so that aliases share a value; null while it is made. */
+  readonly made: Map<Node, unknown>;
+  aliases: number;
+}
+
+/**
+ * Returns the first document of a YAML 1.2 text as plain objects, lists, texts, numbers, flags and nulls. Throws InputError
+ * with the line for a mistake, a repeated key, a key that is not a text or number, more than 32 levels, more than 100
+ * aliases, a value inside itself, or a text of more than 2 Mi characters. O(text).
+ */
+export function parseYaml(text: string, fileName: string): Yaml {
+  if (text.length > MAX_CHARACTERS) {
+    throw new InputError(fileName, `at most ${MAX_CHARACTERS} characters of YAML`, `${text.length}`);
+  }
+  refuseDepth(text, fileName);
+  const counter = new LineCounter();
+  const lineAt = (offset: number): number => counter.linePos(offset).line;
+  const document = parsed(text, fileName, counter);
+  const [mistake] = document.errors;
+  if (mistake !== undefined) {
+    const [sentence] = mistake.message.split("\n", 1) as [string];
+    throw new InputError(`${fileName} line ${lineAt(mistake.pos[0])}`, "valid YAML", sentence);
+  }
+  const lineOf = (node: unknown): number | null => {
+    const range = (node as Partial<Node> | null)?.range;
+    return range === undefined || range === null ? null : lineAt(range[0]);
+  };
+  const lines = new WeakMap<object, Lines>();
+  const conversion: Conversion = { document, fileName, lineOf, lines, made: new Map(), aliases: 0 };
+  const value = plain(conversion, document.contents as Node | null, 0);
+  return {
+    value,
+    at: (container, key) => {
+      const line = lines.get(container)?.get(key);
+      return `${fileName}${line === undefined ? "" : ` line ${line}`}: ${key}`;
+    },
+  };
+}
+
+/**
+ * Refuses brackets a thousand deep, and as many list marks one behind another, before the parser, which takes quadratic time
+ * for them, sees them. Brackets in texts and comments count as well.
+ */
+function refuseDepth(text: string, fileName: string): void {
+  let open = 0;
+  let marks = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 91 || code === 123) open++;
+    else if ((code === 93 || code === 125) && open > 0) open--;
+    if (code === 45 || code === 63 || code === 58) marks++;
+    else if (code !== 32) marks = 0;
+    if (open >= 1000 || marks >= 1000) throw new InputError(fileName, `at most ${MAX_DEPTH} levels of YAML`);
+  }
+}
+
+/** The library's own check of repeated keys compares all pairs, so it is switched off and done here. */
+function parsed(text: string, fileName: string, lineCounter: LineCounter): Document {
+  try {
+    return parseDocument(text.replace(/^\ufeff/, ""), {
+      lineCounter,
+      uniqueKeys: false,
+      prettyErrors: false,
+      logLevel: "silent",
+    }) as Document;
+  } catch (error) {
+    if (error instanceof RangeError) throw new InputError(fileName, "YAML of fewer levels");
+    throw new InputError(fileName, "valid YAML", (error as Error).message);
+  }
+}
+
+function plain(conversion: Conversion, node: Node | null, depth: number): unknown {
+  const { fileName, lineOf, made } = conversion;
+  const here = (): string => `${fileName} line ${node === null ? 1 : (lineOf(node) ?? 1)}`;
+  if (depth > MAX_DEPTH) throw new InputError(here(), `at most ${MAX_DEPTH} levels of YAML`);
+  if (isAlias(node)) {
+    if (++conversion.aliases > MAX_ALIASES) throw new InputError(here(), `at most ${MAX_ALIASES} aliases`);
+    const target = node.resolve(conversion.document);
+    if (target === undefined) throw new InputError(here(), "an alias of an anchor above it", node.source);
+    if (made.get(target) === null) throw new InputError(here(), "a value that does not contain itself", node.source);
+    return made.get(target) ?? plain(conversion, target, depth);
+  }
+  if (isScalar(node)) return node.value;
+  if (!isSeq(node) && !isMap(node)) return node === null ? null : undefined;
+  if (node.anchor !== undefined) made.set(node, null);
+  const lines: Lines = new Map();
+  const value = isSeq(node)
+    ? listOf(conversion, node.items, lines, depth)
+    : objectOf(conversion, node.items, lines, depth);
+  conversion.lines.set(value, lines);
+  if (node.anchor !== undefined) made.set(node, value);
+  return value;
+}
+
+function listOf(conversion: Conversion, items: readonly unknown[], lines: Lines, depth: number): unknown[] {
+  return items.map((item, index) => {
+    const line = conversion.lineOf(item);
+    if (line !== null) lines.set(index, line);
+    return plain(conversion, item as Node, depth + 1);
+  });
+}
+
+function objectOf(
+  conversion: Conversion,
+  items: readonly { readonly key: unknown; readonly value: unknown }[],
+  lines: Lines,
+  depth: number,
+): object {
+  const { fileName, lineOf } = conversion;
+  const entries: [string, unknown][] = items.map(({ key, value }) => {
+    const name = isScalar(key) ? key.value : key;
+    const line = lineOf(key) ?? 1;
+    if (typeof name !== "string" && typeof name !== "number") {
+      throw new InputError(`${fileName} line ${line}`, "a key that is a text", String(name));
+    }
+    if (lines.has(String(name))) throw new InputError(`${fileName} line ${line}`, "a key not used before", name);
+    lines.set(String(name), line);
+    return [String(name), plain(conversion, value as Node | null, depth + 1)];
+  });
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,177 @@
+import { InputError } from "../../base/errors.ts";
+import { type CollectiveKind, membersOf, type Placement } from "../../model/collective/collective.ts";
+import { INPUT, OUTPUT } from "../../model/program/program.ts";
+import type { Parts } from "./parts.ts";
+
+/** For which calls a program is: input and output in the same memory, in different ones, or either. */
+export type CallPlacement = "in" | "out" | "both";
+
+/** Where the parts are at the start and at the end. Places are chunks: [rank * parts + part], -1: it has none there. */
+export interface Buffers {
+  /** [ranks] chunks of the buffers of the program; 0: unused. */
+  readonly inputChunks: Int32Array;
+  readonly outputChunks: Int32Array;
+  /** Buffer and place of what a rank has at the start, and of what it must have at the end. */
+  readonly startBuffer: Uint8Array;
+  readonly startAt: Int32Array;
+  readonly endBuffer: Uint8Array;
+  readonly endAt: Int32Array;
+  /** [ranks + 1] memory cells of a rank: one for each chunk of its buffers, one for two chunks that may share memory. */
+  readonly cellOffset: Int32Array;
+  /** [ranks * 2] cell of place 0 of INPUT and of OUTPUT. */
+  readonly cellOf: Int32Array;
+  /** Places of different parts may share memory. */
+  readonly mixes: boolean;
+}
+
+/** Chunks of a rank's input and output, and where the smaller begins in the larger where they share memory. */
+interface Shape {
+  readonly input: number;
+  readonly output: number;
+  readonly inputShift: number;
+  readonly outputShift: number;
+}
+
+/**
+ * Returns the buffers of a collective (FORMATS: all-gather i = own block, o = all; reduce-scatter the reverse; all-to-all block
+ * of the target in i, of the source in o). A call in place needs one of the two buffers only, the larger; of equals the input,
+ * but the output of a broadcast, for only the root must have an input. A custom collective has its chunks of the precondition in
+ * i and those of the postcondition in o, in order. Throws InputError for one in place. O(ranks x parts).
+ */
+export function buffersOf(parts: Parts, placement: CallPlacement): Buffers {
+  const { rankCount, rootRank, collective } = parts.moves;
+  const { kind } = collective;
+  const { chunksPerBlock: block, chunkCount: all } = parts;
+  if (kind === "custom" && placement !== "out")
+    throw new InputError("--placement", "out of place for a custom collective", placement);
+  const count = parts.first.length;
+  const placesAt = kind === "custom" ? customPlaces(parts) : namedPlaces(parts, kind);
+  const startAt = new Int32Array(rankCount * count);
+  const endAt = new Int32Array(rankCount * count);
+  const startBuffer = new Uint8Array(rankCount * count).fill(INPUT);
+  const endBuffer = new Uint8Array(rankCount * count).fill(OUTPUT);
+  const inputChunks = new Int32Array(rankCount);
+  const outputChunks = new Int32Array(rankCount);
+  const cellOffset = new Int32Array(rankCount + 1);
+  const cellOf = new Int32Array(rankCount * 2);
+  for (let r = 0; r < rankCount; r++) {
+    const shape = kind === "custom" ? placesAt.sizes(r) : shapeOf(kind, r, rankCount, rootRank, block, all);
+    const { input, output, inputShift, outputShift } = shape;
+    const single =
+      placement === "in" ? (input > output || (input === output && kind !== "broadcast") ? INPUT : OUTPUT) : -1;
+    inputChunks[r] = single === OUTPUT ? 0 : input;
+    outputChunks[r] = single === INPUT ? 0 : output;
+    const shared = placement !== "out";
+    cellOf[2 * r + INPUT] = cellOffset[r] + (single < 0 && shared ? inputShift : 0);
+    cellOf[2 * r + OUTPUT] = cellOffset[r] + (single < 0 ? (shared ? outputShift : input) : 0);
+    cellOffset[r + 1] = cellOffset[r] + (shared ? Math.max(input + inputShift, output + outputShift) : input + output);
+    for (let p = 0; p < count; p++) {
+      const [start, end] = [placesAt.start(r, p), placesAt.end(r, p)];
+      startAt[r * count + p] = start < 0 ? -1 : start + (single === OUTPUT ? inputShift : 0);
+      endAt[r * count + p] = end < 0 ? -1 : end + (single === INPUT ? outputShift : 0);
+      if (single >= 0) startBuffer[r * count + p] = endBuffer[r * count + p] = single;
+    }
+  }
+  const mixes = kind === "alltoall" && placement !== "out";
+  return { inputChunks, outputChunks, startBuffer, startAt, endBuffer, endAt, cellOffset, cellOf, mixes };
+}
+
+function shapeOf(kind: CollectiveKind, rank: number, ranks: number, root: number, block: number, all: number): Shape {
+  const shape = (input: number, output: number): Shape => ({
+    input,
+    output,
+    inputShift: input > 0 && input < output ? rank * block : 0,
+    outputShift: output > 0 && output < input ? rank * block : 0,
+  });
+  const isRoot = rank === root;
+  switch (kind) {
+    case "allgather":
+      return shape(block, all);
+    case "reducescatter":
+      return shape(all, block);
+    case "broadcast":
+      return shape(isRoot ? all : 0, all);
+    case "reduce":
+      return shape(all, isRoot ? all : 0);
+    case "gather":
+      return shape(block, isRoot ? all : 0);
+    case "scatter":
+      return shape(isRoot ? all : 0, block);
+    case "alltoall":
+      return shape(ranks * block, ranks * block);
+    default:
+      return shape(all, all);
+  }
+}
+
+interface Places {
+  readonly start: (rank: number, part: number) => number;
+  readonly end: (rank: number, part: number) => number;
+  readonly sizes: (rank: number) => Shape;
+}
+
+function namedPlaces(parts: Parts, kind: CollectiveKind): Places {
+  const { rankCount: n, rootRank: root } = parts.moves;
+  const { first, chunksPerBlock: block } = parts;
+  const blockOf = (p: number): number => Math.floor(first[p] / block);
+  const within = (p: number): number => first[p] % block;
+  const whole = (p: number): number => first[p];
+  const own = (r: number, p: number): number => (blockOf(p) === r ? within(p) : -1);
+  const atRoot = (r: number, p: number): number => (r === root ? first[p] : -1);
+  const everywhere = (_: number, p: number): number => whole(p);
+  const sizes = (r: number): Shape => shapeOf(kind, r, n, root, block, parts.chunkCount);
+  switch (kind) {
+    case "allgather":
+      return { start: own, end: everywhere, sizes };
+    case "reducescatter":
+      return { start: everywhere, end: own, sizes };
+    case "broadcast":
+      return { start: atRoot, end: everywhere, sizes };
+    case "reduce":
+      return { start: everywhere, end: atRoot, sizes };
+    case "gather":
+      return { start: own, end: atRoot, sizes };
+    case "scatter":
+      return { start: atRoot, end: own, sizes };
+    case "alltoall":
+      return {
+        start: (r, p) => (Math.floor(blockOf(p) / n) === r ? (blockOf(p) % n) * block + within(p) : -1),
+        end: (r, p) => (blockOf(p) % n === r ? Math.floor(blockOf(p) / n) * block + within(p) : -1),
+        sizes,
+      };
+    default:
+      return { start: everywhere, end: everywhere, sizes };
+  }
+}
+
+/** Chunks of a table in order; a chunk of the table is a block of the parts' instances. */
+function customPlaces(parts: Parts): Places {
+  const { moves, first, chunksPerBlock: block } = parts;
+  const { rankCount, collective } = moves;
+  const rankOf = new Map([...collective.groupMembers].map((npu, rank) => [npu, rank]));
+  const sizes = { start: new Int32Array(rankCount), end: new Int32Array(rankCount) };
+  const tableOf = (placement: Placement, size: Int32Array): Int32Array => {
+    const at = new Int32Array(rankCount * moves.chunkCount).fill(-1);
+    for (let c = 0; c < moves.chunkCount; c++) {
+      for (const npu of membersOf(collective, placement, c)) {
+        const rank = rankOf.get(npu);
+        if (rank === undefined)
+          throw new InputError("a custom collective to be lowered", "chunks of members of its group", `NPU ${npu}`);
+        at[rank * moves.chunkCount + c] = size[rank];
+        size[rank] += block;
+      }
+    }
+    return at;
+  };
+  const start = tableOf(collective.pre, sizes.start);
+  const end = tableOf(collective.post, sizes.end);
+  const placeIn = (at: Int32Array) => (rank: number, part: number) => {
+    const place = at[rank * moves.chunkCount + Math.floor(first[part] / block)];
+    return place < 0 ? -1 : place + (first[part] % block);
+  };
+  return {
+    start: placeIn(start),
+    end: placeIn(end),
+    sizes: (r) => ({ input: sizes.start[r], output: sizes.end[r], inputShift: 0, outputShift: 0 }),
+  };
+}

@@ -1,0 +1,217 @@
+import type { Moves } from "../moves/moves.ts";
+
+/** Moves of whole parts: a part is a run of chunks that always travel together. Chunks are those of the program. */
+export interface Parts {
+  readonly moves: Moves;
+  /** Parts follow lanes: trees. */
+  readonly laned: boolean;
+  /** Between the way up of a part and its way down there are others in the order of events. */
+  readonly sumsLast: boolean;
+  /** Chunks of the program to a block, and in all. */
+  readonly chunksPerBlock: number;
+  readonly chunkCount: number;
+  /** Chunks of the moves to a chunk of the program, were these not cut. */
+  readonly coarser: number;
+  readonly instances: number;
+  /** [parts] first chunk, number of chunks, and which of the instances. */
+  readonly first: Int32Array;
+  readonly size: Int32Array;
+  readonly instance: Int32Array;
+  /** [parts] first part of its run, whose parts all take the same course. */
+  readonly leader: Int32Array;
+  /** [hops] ranks, part, 1: added to what the target holds. */
+  readonly source: Int32Array;
+  readonly target: Int32Array;
+  readonly part: Int32Array;
+  readonly reduces: Uint8Array;
+  /** [2 x hops] what happens, in order: 2 x hop is a departure, 2 x hop + 1 an arrival. */
+  readonly events: Int32Array;
+  /** [hops] their places in `events`. */
+  readonly departsAt: Int32Array;
+  readonly arrivesAt: Int32Array;
+}
+
+/** How parts of lanes are cut and ordered. */
+export interface Pace {
+  /** Chunks of a part at most. */
+  readonly mostChunks: number;
+  /** Every chunk is cut into so many, which are of one run. */
+  readonly finer: number;
+  /** All contributions come before all sums, unless lanes have one part; else a part goes down as soon as it is up. */
+  readonly sumsLast: boolean;
+}
+
+/**
+ * Returns the moves by parts. Neighbouring chunks with the same course are one run where lanes are given, cut into parts of at
+ * most `mostChunks`; else all chunks are made as much coarser as their courses allow, and each is a part. Every chunk is cut into
+ * `instances`, which do not meet, and these are cut by the pace: those of a block follow each other, so that parts stay in one
+ * piece.
+ *
+ * Lanes: parts do not depend on each other, so events are ordered such that all lanes are through with the same share of their
+ * parts at any time. Else events are ordered as the moves are.
+ * O(hops log hops).
+ */
+export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
+  const { chunk, chunks, lane, source, chunksPerBlock } = moves;
+  const { mostChunks, finer } = pace;
+  const cuts = instances * finer;
+  const laned = lane.length > 0 && lane[0] >= 0;
+  const starts = startsOfCourses(moves);
+  const coarser = starts.reduce(greatestCommon, chunksPerBlock);
+  const firsts = laned ? starts : Int32Array.from({ length: moves.chunkCount / coarser }, (_, i) => i * coarser);
+  const perBlock = chunksPerBlock / coarser;
+
+  const first: number[] = [];
+  const size: number[] = [];
+  const instance: number[] = [];
+  const leader: number[] = [];
+  /** [parts] share of its run that is through when half of it is. */
+  const share: number[] = [];
+  const partsFrom = new Int32Array(firsts.length + 1);
+  firsts.forEach((begin, i) => {
+    const many = ((firsts[i + 1] ?? moves.chunkCount) - begin) / coarser;
+    const at = begin / coarser;
+    const inBlock = at % perBlock;
+    for (let k = 0, lead = 0; k < cuts; k++) {
+      if (k % finer === 0) lead = first.length;
+      for (let done = 0; done < many; done += mostChunks) {
+        const chunksHere = Math.min(mostChunks, many - done);
+        first.push((at - inBlock) * cuts + k * perBlock + inBlock + done);
+        size.push(chunksHere);
+        instance.push(Math.floor(k / finer));
+        leader.push(lead);
+        share.push(((k % finer) * many + done + chunksHere / 2) / (many * finer));
+      }
+    }
+    partsFrom[i + 1] = first.length;
+  });
+
+  const hops: number[] = [];
+  const part: number[] = [];
+  const hopsFrom = new Int32Array(source.length + 1);
+  for (let m = 0; m < source.length; m++) {
+    let run = lowerBound(firsts, chunk[m]);
+    for (; run < firsts.length && firsts[run] < chunk[m] + chunks[m]; run++) {
+      for (let p = partsFrom[run]; p < partsFrom[run + 1]; p++) {
+        hops.push(m);
+        part.push(p);
+      }
+    }
+    hopsFrom[m + 1] = hops.length;
+  }
+  const partOfHop = Int32Array.from(part);
+  const sumsLast = laned && pace.sumsLast && leader.some((lead, p) => lead < p);
+  const reduces = Uint8Array.from(hops, (m) => moves.reduces[m]);
+  const unordered = eventsOf(moves, hopsFrom);
+  const events = laned
+    ? inStep(unordered, partOfHop, (hop) => share[partOfHop[hop]] + (sumsLast && reduces[hop] === 0 ? 1 : 0))
+    : unordered;
+  const departsAt = new Int32Array(hops.length);
+  const arrivesAt = new Int32Array(hops.length);
+  events.forEach((event, at) => {
+    (event % 2 === 0 ? departsAt : arrivesAt)[event >> 1] = at;
+  });
+  return {
+    moves,
+    laned,
+    sumsLast,
+    chunksPerBlock: perBlock * cuts,
+    chunkCount: (moves.chunkCount / coarser) * cuts,
+    coarser,
+    instances,
+    first: Int32Array.from(first),
+    size: Int32Array.from(size),
+    instance: Int32Array.from(instance),
+    leader: Int32Array.from(leader),
+    source: Int32Array.from(hops, (m) => source[m]),
+    target: Int32Array.from(hops, (m) => moves.target[m]),
+    part: partOfHop,
+    reduces,
+    events,
+    departsAt,
+    arrivesAt,
+  };
+}
+
+/** Returns the events of moves in order: 2 x move for a departure, 2 x move + 1 for an arrival. */
+function inOrder({ departsAt, arrivesAt }: Moves): Int32Array {
+  const events = new Int32Array(2 * departsAt.length);
+  for (let m = 0; m < departsAt.length; m++) {
+    events[departsAt[m]] = 2 * m;
+    events[arrivesAt[m]] = 2 * m + 1;
+  }
+  return events;
+}
+
+/** Returns the chunks whose course differs from that of the chunk before, and those that begin a block, in order. */
+function startsOfCourses(moves: Moves): Int32Array {
+  const { chunkCount, chunksPerBlock, chunk, chunks, source, target, reduces, rankCount } = moves;
+  const cut = new Uint8Array(chunkCount + 1);
+  for (let c = 0; c < chunkCount; c += chunksPerBlock) cut[c] = 1;
+  for (let m = 0; m < chunk.length; m++) {
+    cut[chunk[m]] = 1;
+    cut[chunk[m] + chunks[m]] = 1;
+  }
+  const segment = new Int32Array(chunkCount + 1);
+  for (let c = 1; c <= chunkCount; c++) segment[c] = segment[c - 1] + cut[c];
+  const begins: number[] = [];
+  for (let c = 0; c < chunkCount; c++) if (cut[c] === 1) begins.push(c);
+
+  const offset = new Int32Array(begins.length + 1);
+  for (let m = 0; m < chunk.length; m++)
+    for (let s = segment[chunk[m]]; s < segment[chunk[m] + chunks[m]]; s++) offset[s + 1] += 2;
+  for (let s = 0; s < begins.length; s++) offset[s + 1] += offset[s];
+  const cursor = offset.slice();
+  const course = new Float64Array(offset[begins.length]);
+  for (const event of inOrder(moves)) {
+    const m = event >> 1;
+    const code = ((source[m] * rankCount + target[m]) * 2 + reduces[m]) * 2 + (event & 1);
+    for (let s = segment[chunk[m]]; s < segment[chunk[m] + chunks[m]]; s++) course[cursor[s]++] = code;
+  }
+  const same = (a: number, b: number): boolean => {
+    if (offset[a + 1] - offset[a] !== offset[b + 1] - offset[b]) return false;
+    for (let i = 0; i < offset[a + 1] - offset[a]; i++)
+      if (course[offset[a] + i] !== course[offset[b] + i]) return false;
+    return true;
+  };
+  return Int32Array.from(begins.filter((c, s) => c % chunksPerBlock === 0 || !same(s, s - 1)));
+}
+
+/** Returns the events of hops in the order of those of the moves. */
+function eventsOf(moves: Moves, hopsFrom: Int32Array): Int32Array {
+  const events = new Int32Array(2 * hopsFrom[hopsFrom.length - 1]);
+  let next = 0;
+  for (const event of inOrder(moves)) {
+    const m = event >> 1;
+    for (let hop = hopsFrom[m]; hop < hopsFrom[m + 1]; hop++) events[next++] = 2 * hop + (event & 1);
+  }
+  return events;
+}
+
+/** Returns events by the times of their hops, then by parts; those of a part and a time in the order in which they are. */
+function inStep(events: Int32Array, part: Int32Array, timeOf: (hop: number) => number): Int32Array {
+  const time = Float64Array.from(part, (_, hop) => timeOf(hop));
+  const order = Array.from(events.keys());
+  order.sort((a, b) => {
+    const [one, other] = [events[a] >> 1, events[b] >> 1];
+    return time[one] - time[other] || part[one] - part[other] || a - b;
+  });
+  return Int32Array.from(order, (at) => events[at]);
+}
+
+function greatestCommon(a: number, b: number): number {
+  let [x, y] = [a, b];
+  while (y > 0) [x, y] = [y, x % y];
+  return x;
+}
+
+/** Returns the index of the first value that is at least `least`. */
+function lowerBound(values: Int32Array, least: number): number {
+  let [low, high] = [0, values.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,195 @@
+import { InputError } from "../../base/errors.ts";
+import { SCRATCH } from "../../model/program/program.ts";
+import type { MscclRuntime } from "../../model/program/runtimes.ts";
+import type { Blocks } from "./blocks.ts";
+import type { Buffers } from "./buffers.ts";
+import { bufferOf, type Code, codeWriter, NOWHERE, type Place, placeIn } from "./code.ts";
+import type { Parts } from "./parts.ts";
+import { FROM_START, type Versions } from "./versions.ts";
+import type { Wires } from "./wires.ts";
+
+/**
+ * Returns the instructions of all ranks in the order of events: copies of what a rank has and must have, then hop by hop a
+ * receiving instruction, which sends on where wires say so, and a sending one where they do not, then copies of what had no place.
+ *
+ * No deadlock, even if a connection holds one chunk: this order is one in which all instructions can happen one after the other.
+ * Waits and the order in a block follow it by construction; the receiver of a message is the first of its connection to come
+ * after the sender, because hops that share a connection arrive before the next departs (stepWires sees to it, events of lanes
+ * are such). So when it is an instruction's turn, all before it are complete, its message is there and its connection is empty.
+ * That is for one chunk to an instruction, as schedules of steps have. Parts of trees may have more, which go one by one through
+ * a chain of blocks at once: there parts follow each other, or their ways up and then their ways down, and within one the chains of a
+ * tree do, those towards its root first (mayFuse), so the same holds with a chain for an instruction.
+ *
+ * Input is never written in a call out of place. O(hops + ranks x parts) and what the order of accesses costs.
+ */
+export function writeCode(
+  parts: Parts,
+  versions: Versions,
+  wires: Wires,
+  blocks: Blocks,
+  buffers: Buffers,
+  runtime: MscclRuntime,
+): Code {
+  const { source, target, part, reduces, events, size, first, moves } = parts;
+  const { departures, isAddedTo, isLast, carries } = versions;
+  const count = first.length;
+  const writer = codeWriter(blocks, buffers, runtime.stepsPerBlock);
+  const { add, copy } = writer;
+  const fuses = runtime.ops.has("rcs") && runtime.ops.has("rrs") && runtime.ops.has("rrc") && runtime.ops.has("rrcs");
+  const remaining = versions.events.slice();
+  const start = (at: number): Place =>
+    buffers.startAt[at] < 0 ? NOWHERE : placeIn(buffers.startBuffer[at], buffers.startAt[at]);
+  const end = (at: number): Place =>
+    buffers.endAt[at] < 0 ? NOWHERE : placeIn(buffers.endBuffer[at], buffers.endAt[at]);
+  /** [ranks * parts] where the rank has the part; it has not: NOWHERE. */
+  const held = Float64Array.from(remaining, (_, at) => start(at));
+  const isFused = new Uint8Array(source.length);
+  for (const on of wires.fused) if (on >= 0) isFused[on] = 1;
+  /** [cells] hops that have yet to send what was there at the start; only where places of different parts share memory. */
+  const pending = new Int32Array(buffers.mixes ? buffers.cellOffset[moves.rankCount] : 0);
+  const sent = (hop: number, many: number): void => {
+    if (!buffers.mixes || carries[hop] !== FROM_START) return;
+    pending[writer.cellOf(source[hop], start(source[hop] * count + part[hop]))] += many;
+  };
+  for (let hop = 0; hop < source.length; hop++) sent(hop, 1);
+
+  const late: number[] = [];
+
+  copyOwn(parts, versions, runtime.chunksPerStep, start, end, copy);
+  for (const event of events) {
+    const hop = event >> 1;
+    if (event % 2 === 0) {
+      if (isFused[hop] === 1) continue;
+      add("s", blocks.sender[hop], size[part[hop]], held[source[hop] * count + part[hop]], NOWHERE);
+      sent(hop, -1);
+      used(source[hop], part[hop], 1);
+    } else {
+      const isSum = reduces[hop] === 1 && held[target[hop] * count + part[hop]] !== NOWHERE;
+      if (!isSum) receive(hop);
+      else if (fuses) receiveAndAdd(hop);
+      else receiveThenAdd(hop);
+      used(target[hop], part[hop], wires.fused[hop] >= 0 ? 2 : 1);
+    }
+  }
+  for (const at of late) copy(Math.floor(at / count), size[at % count], held[at], end(at));
+  return writer.code;
+
+  function receive(hop: number): void {
+    const [rank, p] = [target[hop], part[hop]];
+    const at = rank * count + p;
+    const block = blocks.receiver[hop];
+    const home = end(at);
+    const isFree = home !== NOWHERE && (!buffers.mixes || pending[writer.cellOf(rank, home)] === 0);
+    if (isFree) keep(at, home);
+    else if (held[at] === NOWHERE || bufferOf(held[at]) !== SCRATCH)
+      held[at] = writer.takeScratch(rank, size[p], block);
+    const goesOn = wires.fused[hop] >= 0;
+    add(goesOn && fuses ? "rcs" : "r", block, size[p], NOWHERE, held[at]);
+    if (goesOn && !fuses) add("s", block, size[p], held[at], NOWHERE);
+  }
+
+  function receiveAndAdd(hop: number): void {
+    const [rank, p] = [target[hop], part[hop]];
+    const at = rank * count + p;
+    const block = blocks.receiver[hop];
+    const on = wires.fused[hop];
+    if (on >= 0 && departures[hop] === 1 && isAddedTo[hop] === 0 && isLast[hop] === 0) {
+      add("rrs", block, size[p], held[at], NOWHERE);
+      return;
+    }
+    const sum = sumPlace(at, rank, p, block);
+    add(on >= 0 ? "rrcs" : "rrc", block, size[p], held[at], sum);
+    keep(at, sum);
+  }
+
+  /** Without fused instructions: what arrives goes where the sum will be, if what is there already is not part of it. */
+  function receiveThenAdd(hop: number): void {
+    const [rank, p] = [target[hop], part[hop]];
+    const at = rank * count + p;
+    const block = blocks.receiver[hop];
+    const from = held[at];
+    const sum = sumPlace(at, rank, p, block);
+    if (!writer.isSame(rank, from, sum)) {
+      add("r", block, size[p], NOWHERE, sum);
+      add("re", block, size[p], from, sum);
+      keep(at, sum);
+    } else {
+      const other = writer.takeScratch(rank, size[p], block);
+      add("r", block, size[p], NOWHERE, other);
+      if (from === sum) {
+        add("re", block, size[p], other, sum);
+        writer.giveBack(rank, size[p], other);
+      } else {
+        add("re", block, size[p], from, other);
+        held[at] = other;
+        if (isLast[hop] === 1) {
+          add("cpy", block, size[p], other, sum);
+          keep(at, sum);
+        }
+      }
+    }
+    if (wires.fused[hop] >= 0) add("s", block, size[p], held[at], NOWHERE);
+  }
+
+  function sumPlace(at: number, rank: number, p: number, block: number): Place {
+    const home = end(at);
+    if (home !== NOWHERE) return home;
+    return bufferOf(held[at]) === SCRATCH ? held[at] : writer.takeScratch(rank, size[p], block);
+  }
+
+  /** From now on the rank has the part there. */
+  function keep(at: number, place: Place): void {
+    const before = held[at];
+    held[at] = place;
+    if (before !== NOWHERE && before !== place && bufferOf(before) === SCRATCH)
+      writer.giveBack(Math.floor(at / count), size[at % count], before);
+  }
+
+  /** After the last use of a part at a rank: brings it to where it must be, and gives scratch memory back. */
+  function used(rank: number, p: number, many: number): void {
+    const at = rank * count + p;
+    remaining[at] -= many;
+    if (remaining[at] > 0 || bufferOf(held[at]) !== SCRATCH) return;
+    const home = end(at);
+    if (home !== NOWHERE) late.push(at);
+    else writer.giveBack(rank, size[p], held[at]);
+  }
+}
+
+/** Copies what a rank has at the start and must have elsewhere at the end, runs of parts at once. */
+function copyOwn(
+  { first, size, moves }: Parts,
+  { last }: Versions,
+  mostChunks: number,
+  start: (at: number) => Place,
+  end: (at: number) => Place,
+  copy: (rank: number, chunks: number, from: Place, to: Place, offsets: readonly number[]) => void,
+): void {
+  const count = first.length;
+  for (let rank = 0; rank < moves.rankCount; rank++) {
+    let [from, to, chunks]: [Place, Place, number] = [NOWHERE, NOWHERE, 0];
+    let offsets: number[] = [];
+    const flush = (): void => {
+      if (chunks > 0) copy(rank, chunks, from, to, offsets);
+      chunks = 0;
+      offsets = [];
+    };
+    for (let p = 0; p < count; p++) {
+      const at = rank * count + p;
+      if (end(at) === NOWHERE || last[at] !== FROM_START) continue;
+      if (start(at) === NOWHERE)
+        throw new InputError(
+          "a schedule to be lowered",
+          "chunks that arrive wherever they are wanted",
+          `none at rank ${rank}`,
+        );
+      if (start(at) === end(at)) continue;
+      const goesOn = start(at) === from + 3 * chunks && end(at) === to + 3 * chunks;
+      if (!goesOn || chunks + size[p] > mostChunks) flush();
+      if (chunks === 0) [from, to] = [start(at), end(at)];
+      offsets.push(chunks);
+      chunks += size[p];
+    }
+    flush();
+  }
+}

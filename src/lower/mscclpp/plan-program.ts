@@ -1,0 +1,118 @@
+import { type Program, WAIT_BARRIER, WAIT_EVENT } from "../../model/program/program.ts";
+import { type ProgramBuilder, type ProgramHeader, programBuilder } from "../../model/program/program-builder.ts";
+import { bufferOf, indexOf, type Layout, type Shape } from "./plan-layout.ts";
+import type { Part, PlanOp } from "./plan-ops.ts";
+import type { Channel, PeerVia } from "./plan-phases.ts";
+
+/** Operations of the thread blocks of the ranks that have a part in a slice, by rank. */
+export type SliceOps = ReadonlyMap<number, readonly (readonly PlanOp[])[]>;
+
+/** Returns the header of a plan of a collective but for what its blocks say. */
+export function planHeader(
+  { collective, rankCount, rootRank }: Shape,
+  { inputChunks, outputChunks }: Layout,
+  inPlace: boolean,
+  name: string,
+  scratchChunks: Int32Array = new Int32Array(rankCount),
+): Omit<ProgramHeader, "channelCount"> {
+  return {
+    ...{ name, machine: "mscclpp", collective: collective.kind, rootRank, rankCount, protocol: "Simple" },
+    ...{ inPlace, outOfPlace: !inPlace, minBytes: null, maxBytes: null, finer: 1 },
+    loopChunks: Math.max(inputChunks, outputChunks),
+    inputChunks: new Int32Array(rankCount).fill(inputChunks),
+    outputChunks: new Int32Array(rankCount).fill(outputChunks),
+    scratchChunks,
+  };
+}
+
+/** Channels of a plan: every slice has its own between each two of its ranks, so thread blocks share none. */
+interface Channels {
+  /** Returns the event on which one rank waits for another in a slice. */
+  event(slice: number, rank: number, peer: number, via: PeerVia): number;
+  /** Greatest number of channels of a kind between two ranks. */
+  most(): number;
+}
+
+/**
+ * Returns the program in which every rank has its thread blocks of each slice that it has a part in, and a barrier for each
+ * slice over several blocks of which it is spread. What `header` lacks is counted here. O(operations).
+ */
+export function planProgram(slices: readonly SliceOps[], header: Omit<ProgramHeader, "channelCount">): Program {
+  const builder = programBuilder();
+  const channels = channelsOf(builder);
+  for (let rank = 0; rank < header.rankCount; rank++) {
+    builder.addRank();
+    let [id, barriers] = [0, 0];
+    slices.forEach((ops, slice) => {
+      const own = ops.get(rank) ?? [];
+      const barrier = own.length > 1 ? builder.addBarrier({ rank, id: barriers++, blocks: own.length }) : -1;
+      for (const block of own) {
+        if (block.length === 0) continue;
+        builder.addBlock({ id: id++ });
+        for (const [step, op] of block.entries()) addOperation(builder, channels, { slice, rank, op, step, barrier });
+      }
+    });
+  }
+  return builder.build({ ...header, channelCount: channels.most() });
+}
+
+function channelsOf(builder: ProgramBuilder): Channels {
+  const ids = new Map<string, number>();
+  const counts = new Map<string, number>();
+  const events = new Map<string, number>();
+  const idOf = (slice: number, rank: number, peer: number, via: PeerVia): number => {
+    const pair = `${via} ${Math.min(rank, peer)} ${Math.max(rank, peer)}`;
+    let id = ids.get(`${slice} ${pair}`);
+    if (id === undefined) {
+      id = counts.get(pair) ?? 0;
+      counts.set(pair, id + 1);
+      ids.set(`${slice} ${pair}`, id);
+    }
+    return id;
+  };
+  return {
+    event(slice, rank, peer, via) {
+      const key = `${slice} ${via} ${rank} ${peer}`;
+      let event = events.get(key);
+      if (event === undefined) {
+        event = builder.addEvent({ rank, peer, id: idOf(slice, rank, peer, via), via });
+        events.set(key, event);
+      }
+      return event;
+    },
+    most: () => Math.max(0, ...counts.values()),
+  };
+}
+
+interface Placed {
+  readonly slice: number;
+  readonly rank: number;
+  readonly op: PlanOp;
+  readonly step: number;
+  /** -1: none. */
+  readonly barrier: number;
+}
+
+function addOperation(builder: ProgramBuilder, channels: Channels, placed: Placed): void {
+  const { slice, rank, step, barrier } = placed;
+  const { op, via, parts, channels: peers } = placed.op;
+  const waited = ({ peer, via: by }: Channel) => ({ kind: WAIT_EVENT, on: channels.event(slice, rank, peer, by) });
+  const posted = ({ peer, via: by }: Channel) => channels.event(slice, peer, rank, by);
+  if (op === "wait" || op === "rlxwait") builder.add({ op, step, via, waits: peers.map(waited) });
+  else if (op === "signal" || op === "rlxsignal") builder.add({ op, step, via, posts: peers.map(posted) });
+  else if (op === "barrier") builder.add({ op, step, waits: [{ kind: WAIT_BARRIER, on: barrier }] });
+  else if (parts.length === 0) builder.add({ op, step, via });
+  for (const part of parts) {
+    const posts = op === "pws" && part.peer !== null ? [posted({ peer: part.peer, via: "port" })] : [];
+    builder.add({ op, step, via, posts, ...operandsOf(rank, part) });
+  }
+}
+
+function operandsOf(rank: number, { own, remote, to, peer, chunks }: Part) {
+  const operand = (owner: number, at: number) => ({ rank: owner, buffer: bufferOf(at), index: indexOf(at) });
+  return {
+    chunks,
+    sources: [...own.map((at) => operand(rank, at)), ...remote.map((read) => operand(read.peer, read.at))],
+    destinations: [operand(peer ?? rank, to)],
+  };
+}

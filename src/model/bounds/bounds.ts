@@ -1,0 +1,242 @@
+import type { Collective } from "../collective/collective.ts";
+import { commonValue, distancesFrom, groupedBy } from "../graph/graph.ts";
+import { rational } from "../numbers/rational.ts";
+import { type RouteSet, type RouteTimes, reversedRoutes } from "../routes/routes.ts";
+import { reversed, type Topology } from "../topology/topology.ts";
+import { asBound, type Best, nothingYet, offerWhole } from "./best.ts";
+import { demandCost, demandOf, npuDemands } from "./demand.ts";
+import { BUDGET, visitSets } from "./families.ts";
+import { type RouteView, reversedView, routeView, slotGraph } from "./graph.ts";
+import { inReversedTime } from "./infeasible.ts";
+import { farthestPair } from "./latency.ts";
+import { forwardLimit } from "./limit.ts";
+import { fixedPartitions, partitionsInto, tryRoutePartition } from "./partition.ts";
+import { tryHiddenBroadcasts, tryRooted } from "./rooted.ts";
+import { type CutContext, npuMayRaise, tryCut } from "./route-cuts.ts";
+import { portsOf, sidesOf } from "./sides.ts";
+import { bordersOf, type Dimension, prefixDemands, steepest } from "./slabs.ts";
+import { noTails, tryTail } from "./tail.ts";
+import { type Bound, reversedWitness, type Witness } from "./witness.ts";
+import { tryRouteWork } from "./work.ts";
+import { worstCuts } from "./worst-cuts.ts";
+
+export { describeWitness } from "./describe.ts";
+export { referencePs } from "./reference.ts";
+export type { Bound, Witness };
+
+/**
+ * Returns a proved lower bound on the link-busy time of any schedule for the collective over these routes and chunks:
+ * whole transfers, each occupying its route for its slot.
+ *
+ * The largest of: cuts (whole transfers that fit over the border of a set, and its complement, against the chunks that must
+ * cross), the tail bound of sets joined by faster links, total work (of an all-reduce also that between boxes, groups and
+ * what faster links join), and the slot time of the farthest pair. Never a sum.
+ * Reduce-scatter, reduce and gather are bounded as all-gather, broadcast and scatter on the reversed network: a schedule
+ * run backwards in time delivers a copy along every path that a contribution took. All-reduce gets no sum of two halves,
+ * which would not be a bound, but every broadcast and reduction hidden in it.
+ *
+ * About 0.1 s for 40,000 NPUs with 160,000 links; `visitSets`, `worstCuts`, `farthestPair` say what is left out when
+ * large. Throws InfeasibleError when the routes cannot carry the collective.
+ */
+export const boundOf = (topology: Topology, collective: Collective, routes: RouteSet, times: RouteTimes): Bound =>
+  boundOfTransfers(topology, collective, routes, times, false);
+
+/**
+ * Returns a proved lower bound as `boundOf` that holds for schedules with merged sends as well: a message of n chunks takes
+ * latency + n x serialisation of its route.
+ *
+ * The same machinery, with a slot for the first chunk and a serialisation for each further one. Proof: a chunk's hop takes a
+ * slot at least, so distances are those of slots. A route with k > 0 messages of n chunks together is taken for
+ * k x latency + n x serialisation, so n is at most floor((time - latency) / serialisation), counted from the earliest start of
+ * a message (`capacityOf` has the same for links that routes share). What counts transfers, or when they end, counts the
+ * chunks of messages: those of one message are there when it ends, and each is delivered by it alone. Turned around in time, a
+ * merged send is one again. Costs as `boundOf`. Throws InfeasibleError.
+ */
+export const mergedBoundOf = (topology: Topology, collective: Collective, routes: RouteSet, times: RouteTimes): Bound =>
+  boundOfTransfers(topology, collective, routes, times, true);
+
+function boundOfTransfers(
+  topology: Topology,
+  collective: Collective,
+  routes: RouteSet,
+  times: RouteTimes,
+  merged: boolean,
+): Bound {
+  if (isTrivial(collective)) return { ps: rational(0), witness: { kind: "nothing" } };
+  const mirror = unreduced(collective);
+  if (mirror === null) return forwardBound(topology, collective, routes, times, merged);
+  return turnedAround(topology, () => forwardBound(reversed(topology), mirror, reversedRoutes(routes), times, merged));
+}
+
+/**
+ * Returns a proved lower bound that is free of any choice of chunks, algorithm or pipelining: the largest of the bytes that
+ * must cross a cut over its bandwidth, the total work over the total bandwidth, and the latency of the farthest pair alone.
+ * All-reduce: the whole buffer crosses every cut that separates members, each way. `sets`: nodes of further cuts to try.
+ * Throws InfeasibleError.
+ */
+export function limitOf(topology: Topology, collective: Collective, sets: readonly Int32Array[] = []): Bound {
+  if (isTrivial(collective)) return { ps: rational(0), witness: { kind: "nothing" } };
+  const mirror = unreduced(collective);
+  if (mirror === null) return forwardLimit(topology, collective, sets);
+  return turnedAround(topology, () => forwardLimit(reversed(topology), mirror, sets));
+}
+
+const isTrivial = (collective: Collective): boolean =>
+  collective.chunkCount === 0 || (collective.kind !== "custom" && collective.groupSize < 2);
+
+/** Returns the collective that this one is in reversed time, for those that are bounded that way; null for the others. */
+function unreduced(collective: Collective): Collective | null {
+  const { kind, pre, post } = collective;
+  const mirror =
+    kind === "reducescatter" ? "allgather" : kind === "reduce" ? "broadcast" : kind === "gather" ? "scatter" : null;
+  return mirror === null ? null : { ...collective, kind: mirror, pre: post, post: pre, reduces: false };
+}
+
+function turnedAround(topology: Topology, reversedBound: () => Bound): Bound {
+  const { ps, witness } = inReversedTime(topology, reversedBound);
+  return { ps, witness: reversedWitness(witness) };
+}
+
+function forwardBound(
+  topology: Topology,
+  collective: Collective,
+  routes: RouteSet,
+  times: RouteTimes,
+  merged: boolean,
+): Bound {
+  const { npuCount } = topology;
+  const { kind, groupCount, groupSize, groupMembers, rootRank, chunksPerNpu } = collective;
+  const context = contextOf(routeView(topology, routes, times, merged));
+  const { best, view, budget } = context;
+  const forward = slotGraph(view);
+  const far = farthestPair(topology, collective, forward, () => slotGraph(view, true));
+  offerWhole(best, far.ps, () => ({ kind: "latency", from: far.from, to: far.to }));
+  if (merged && times.serialPs.includes(0)) return asBound(best); // any number of chunks fits anywhere
+
+  const demands = demandOf(collective, npuCount);
+  const root = (kind === "broadcast" || kind === "scatter") && groupCount === 1 ? groupMembers[rootRank] : null;
+  const everywhere = kind === "custom" || kind === "allreduce" || startsEverywhere(collective, npuCount);
+  const release = everywhere ? null : distancesFrom(forward, holders(collective));
+  const costly = { ...context, demandCost: demandCost(collective) };
+  const pockets: Int32Array[] = [];
+  const distinctPockets: Int32Array[] = [];
+  const trySet = (set: Int32Array): void => tryCut(costly, set, demands, release, root);
+  const named = kind !== "custom";
+  const needs = npuDemands(collective, npuCount);
+  visitSets(topology, view, budget, {
+    visit: (set, pocket, again) => {
+      if (!again) trySet(set);
+      if (pocket) pockets.push(set);
+      if (pocket && !again) distinctPockets.push(set);
+    },
+    worthTrying: (npu) => !named || npuMayRaise(context, npu, needs.into[npu], needs.outOf[npu], release),
+    prefixes: (dimension) => (named && view.direct ? prefixesToTry(context, collective, dimension, release) : null),
+  });
+  for (const set of worstCuts(topology, collective)) trySet(set);
+
+  const foreign = foreignChunks(collective, npuCount);
+  if (kind === "allgather" || kind === "broadcast") {
+    for (const set of distinctPockets) tryTail(context, set, foreign(set), release);
+  }
+  for (let g = 0; (kind === "broadcast" || kind === "scatter") && g < groupCount; g++) {
+    const members = groupMembers.subarray(g * groupSize, (g + 1) * groupSize);
+    tryRooted(context, members[rootRank], members, chunksPerNpu, kind as "broadcast", false);
+  }
+  if (kind === "allreduce") {
+    const back = contextOf(reversedView(view, reversed(topology), reversedRoutes(routes)));
+    back.best.wholePs = best.wholePs;
+    const adopt = (): void => offerWhole(best, back.best.wholePs, () => reversedWitness(back.best.witness));
+    for (const set of distinctPockets) {
+      tryTail(context, set, foreign(set), null);
+      tryTail(back, set, foreign(set), null);
+      adopt();
+    }
+    tryHiddenBroadcasts(context, back, collective, [far.from, far.to], adopt);
+    for (const partition of [...fixedPartitions(topology), ...partitionsInto(topology, pockets)]) {
+      tryRoutePartition(best, view, collective, partition);
+    }
+  }
+  tryRouteWork(best, view, collective);
+  return asBound(best);
+}
+
+function contextOf(view: RouteView): CutContext {
+  const best: Best = nothingYet();
+  return {
+    view,
+    ports: portsOf(view.topology),
+    sides: sidesOf(view.topology),
+    budget: { left: BUDGET },
+    demandCost: 0,
+    best,
+    tails: noTails(),
+  };
+}
+
+/** Returns whether every NPU holds a chunk at the start, for collectives with a name. */
+const startsEverywhere = ({ kind, groupMembers }: Collective, npuCount: number): boolean =>
+  kind !== "broadcast" && kind !== "scatter" && groupMembers.length === npuCount;
+
+/** Returns the NPUs that hold any chunk at the start, for collectives with a name. */
+function holders({ kind, groupMembers, groupSize, rootRank }: Collective): Int32Array {
+  return kind === "broadcast" || kind === "scatter"
+    ? groupMembers.filter((_, i) => i % groupSize === rootRank)
+    : groupMembers;
+}
+
+/** Yields the slabs of a dimension over whose border fewer transfers fit by the time known so far than must cross it. */
+function prefixesToTry(
+  { view, best, budget }: CutContext,
+  collective: Collective,
+  dimension: Dimension,
+  release: Float64Array | null,
+): Iterable<number> {
+  const demands = prefixDemands(collective, dimension);
+  const most = demands.into.reduce((a, b) => Math.max(a, b), 0) + demands.outOf.reduce((a, b) => Math.max(a, b), 0);
+  const { source, target } = view.routes;
+  const { pacePs, leadPs } = view;
+  const alike = release === null && commonValue(pacePs) !== null && (leadPs === null || commonValue(leadPs) !== null);
+  const fitting = (route: number): number => {
+    const start = (release === null ? 0 : release[source[route]]) + (leadPs === null ? 0 : leadPs[route]);
+    const time = best.wholePs - start;
+    return time > 0 ? Math.min(most, Math.floor(time / pacePs[route])) : 0;
+  };
+  const borders = () => {
+    budget.left -= pacePs.length;
+    const amount = alike ? fitting(0) : pacePs.map((_, route) => fitting(route));
+    return bordersOf(dimension, source, target, amount);
+  };
+  return steepest(demands, borders, (demand, fits) => demand > fits);
+}
+
+/**
+ * Returns, for a set, the number of chunks that an NPU of it wants and that start outside it, or, for all-reduce, must
+ * bring something from outside; every member of one process group wants the same ones. O(set) per set.
+ */
+function foreignChunks(collective: Collective, npuCount: number): (set: Int32Array) => (npu: number) => number {
+  const { kind, groupCount, groupSize, groupMembers, rootRank, chunksPerNpu } = collective;
+  const { offset, items } = groupedBy(groupMembers, npuCount);
+  return (set) => {
+    const inside = new Int32Array(groupCount);
+    const rootInside = new Uint8Array(groupCount);
+    for (const v of set) {
+      if (v >= npuCount) continue;
+      for (let i = offset[v]; i < offset[v + 1]; i++) {
+        const group = Math.floor(items[i] / groupSize);
+        inside[group]++;
+        if (items[i] % groupSize === rootRank) rootInside[group] = 1;
+      }
+    }
+    const ofGroup = (group: number): number => {
+      const outside = groupSize - inside[group];
+      if (kind === "allgather") return outside * chunksPerNpu;
+      if (kind === "broadcast") return (1 - rootInside[group]) * chunksPerNpu;
+      return outside > 0 ? groupSize * chunksPerNpu : 0;
+    };
+    return (npu) => {
+      let need = 0;
+      for (let i = offset[npu]; i < offset[npu + 1]; i++) need += ofGroup(Math.floor(items[i] / groupSize));
+      return need;
+    };
+  };
+}

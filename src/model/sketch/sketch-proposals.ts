@@ -1,0 +1,162 @@
+import { unlessRefused } from "../../base/errors.ts";
+import type { CollectiveKind } from "../collective/collective.ts";
+import { isNpu, linkCount, type Topology } from "../topology/topology.ts";
+import { ALL_LINKS, type HyperedgePolicy, type InternodeSketch, type IntranodeSketch, type Sketch } from "./sketch.ts";
+import { boxCount } from "./sketch-boxes.ts";
+import { sketchNetwork } from "./sketch-network.ts";
+import { type BoxWiring, boxWiring } from "./sketch-nics.ts";
+import { rotationsOf } from "./sketch-rotations.ts";
+
+/** With more connections from box to box, all GPUs to all is no help to a solver. */
+const MOST_FULL = 4096;
+
+/** Collectives in which all NPUs do the same, so that what one does can stand for all. */
+const ALIKE: ReadonlySet<CollectiveKind> = new Set(["allgather", "reducescatter", "allreduce", "alltoall"]);
+/** Collectives whose chunks start at one NPU: that all of them leave by its NIC would be a loss. */
+const FROM_ROOT: ReadonlySet<CollectiveKind> = new Set(["broadcast", "scatter", "reduce", "custom"]);
+
+/** A way to join boxes, and its name. */
+interface Joint {
+  readonly name: string;
+  readonly internode: InternodeSketch | null;
+}
+
+/**
+ * Returns sketches for a network that has none, the best guess first; each passes `sketchNetwork`. Boxes are joined by one relay
+ * per NIC that GPUs share (TACCL's sk1), by each GPU's own way to its like (sk2), and, where that is not much, all to all; a
+ * box's switches come with few and with many connections. A network without boxes is one box of all its links. Where all NPUs
+ * do the same, the rotations that the network has are kept; the same sketches without them come last. Empty where nothing can
+ * be used: a network with too many connections. Deterministic. O(sketches x (links + routes)).
+ */
+export function proposedSketches(topology: Topology, kind: CollectiveKind): Sketch[] {
+  const wiring = boxWiring(topology, boxesOf(topology));
+  const plain = jointsOf(wiring, kind).flatMap((joint, k) => withPolicies(wiring, joint, k));
+  const whole: Sketch = { ...plain[0], ...oneBox(topology.npuCount), name: "automatic: all links" };
+  const alike = ALIKE.has(kind);
+  const usable = plain.flatMap((sketch) => turned(topology, sketch, alike));
+  const pairs = usable.length > 0 ? usable : turned(topology, whole, alike);
+  const symmetric = pairs.filter(({ symmetries }) => symmetries.length > 0);
+  return [
+    ...symmetric.map(({ sketch, symmetries }) => ({ ...sketch, name: `${sketch.name}, symmetric`, symmetries })),
+    ...pairs.map(({ sketch }) => sketch),
+  ];
+}
+
+/** Returns the sketch with the rotations that it has, where they are wanted; nothing where the network does not take it. */
+function turned(
+  topology: Topology,
+  sketch: Sketch,
+  wanted: boolean,
+): readonly { readonly sketch: Sketch; readonly symmetries: Sketch["symmetries"] }[] {
+  const symmetries = unlessRefused(() => {
+    if (wanted) return rotationsOf(topology, sketch);
+    sketchNetwork(topology, sketch);
+    return [];
+  });
+  return symmetries === null ? [] : [{ sketch, symmetries }];
+}
+
+/**
+ * Returns how many boxes a network has: its groups; else, where switches join NPUs that differ in the last dimensions of the
+ * shape, and no link does, what the dimensions before make; else one.
+ */
+function boxesOf(topology: Topology): number {
+  const found = boxCount(topology);
+  if (found !== null) return found;
+  const { shape, npuCount } = topology;
+  let size = 1;
+  for (const length of shape) {
+    size *= length;
+    if (size > 1 && size < npuCount && npuCount % size === 0 && areBoxes(topology, size)) return npuCount / size;
+  }
+  return 1;
+}
+
+/** Returns whether no link joins two blocks of so many NPUs, while links or switches join the NPUs of each. */
+function areBoxes(topology: Topology, size: number): boolean {
+  const { linkSource, linkTarget, npuCount } = topology;
+  const linked = new Uint8Array(npuCount / size);
+  for (let link = 0; link < linkCount(topology); link++) {
+    const [from, to] = [linkSource[link], linkTarget[link]];
+    if (!isNpu(topology, from) || !isNpu(topology, to)) continue;
+    const box = Math.floor(from / size);
+    if (box !== Math.floor(to / size)) return false;
+    linked[box] = 1;
+  }
+  return !linked.includes(0) || (boxWiring(topology, npuCount / size).switches ?? []).length > 0;
+}
+
+const oneBox = (npus: number): Pick<Sketch, "boxes" | "npusPerBox" | "intranode" | "internode"> => ({
+  boxes: 1,
+  npusPerBox: npus,
+  intranode: ALL_LINKS,
+  internode: null,
+});
+
+function jointsOf({ boxes, npusPerBox, nics }: BoxWiring, kind: CollectiveKind): Joint[] {
+  if (boxes === 1) return [{ name: "all links", internode: null }];
+  const free = FROM_ROOT.has(kind);
+  const joint = (
+    name: string,
+    connections: InternodeSketch["connections"],
+    relays: InternodeSketch["relays"],
+  ): Joint => ({ name, internode: { connections, betaSplit: new Map(), relays, enforceOrdering: false } });
+
+  const joints: Joint[] = [];
+  if (nics.some((npus) => npus.length > 1)) {
+    const ends = nics.map(endsOf);
+    const connections = new Map(ends.map(({ sender, receiver }) => [sender, [receiver]] as const));
+    const sorted = new Map([...connections].sort((a, b) => a[0] - b[0]));
+    joints.push(joint("one relay per NIC", sorted, free ? null : relaysOf(npusPerBox, nics)));
+  }
+  if (npusPerBox === 1) return [joint("each GPU to its like", "direct-map", null)];
+  const own = new Map(Array.from({ length: npusPerBox }, (_, rank) => [rank, [rank]] as const));
+  if (!free) joints.push(joint("each GPU its own way", "direct-map", own));
+  joints.push(joint("each GPU to its like", "direct-map", null));
+  if (boxes * (boxes - 1) * npusPerBox ** 2 <= MOST_FULL) {
+    const full = joint("every GPU to every GPU", "fully-connected", null);
+    if (kind === "alltoall") joints.unshift(full);
+    else joints.push(full);
+  }
+  return joints;
+}
+
+/** Two GPUs of a NIC: the second sends, the first receives, as in TACCL's sk1 for DGX-2; of more, the first sends, as for NDv2. */
+function endsOf(npus: readonly number[]): { readonly sender: number; readonly receiver: number } {
+  if (npus.length === 2) return { sender: npus[1], receiver: npus[0] };
+  return { sender: npus[0], receiver: npus[1] ?? npus[0] };
+}
+
+/** Returns the sender for the chunks of each GPU: that of its NIC; GPUs without a NIC take turns. */
+function relaysOf(npusPerBox: number, nics: readonly (readonly number[])[]): ReadonlyMap<number, readonly number[]> {
+  const senderOf = new Map(nics.flatMap((npus) => npus.map((npu) => [npu, endsOf(npus).sender] as const)));
+  const senders = nics.map((npus) => endsOf(npus).sender);
+  return new Map(
+    Array.from(
+      { length: npusPerBox },
+      (_, npu) => [npu, [senderOf.get(npu) ?? senders[npu % senders.length]]] as const,
+    ),
+  );
+}
+
+/** Few connections first where relays merge what they send, many first otherwise (TACCL, section 5.2, and its sk1 and sk2). */
+function withPolicies({ boxes, npusPerBox, switches }: BoxWiring, { name, internode }: Joint, k: number): Sketch[] {
+  const sketch = (intranode: IntranodeSketch, words: string): Sketch => ({
+    name: `automatic: ${name}${words}`,
+    boxes,
+    npusPerBox,
+    intranode,
+    internode,
+    symmetries: [],
+    chunksPerNpu: 1,
+    inputBytes: null,
+  });
+  if (switches === null || switches.length === 0) return [sketch(ALL_LINKS, "")];
+  const policies: readonly HyperedgePolicy[] = k === 0 ? ["uc-min", "uc-max"] : ["uc-max", "uc-min"];
+  return policies.map((policy) =>
+    sketch(
+      { strategy: "switch", switches, policies: switches.map(() => policy), connections: null },
+      policy === "uc-min" ? ", few connections" : ", many connections",
+    ),
+  );
+}

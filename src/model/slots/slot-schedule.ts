@@ -1,0 +1,101 @@
+import type { Collective } from "../collective/collective.ts";
+import { type Grouped, groupedBy } from "../graph/graph.ts";
+import { type RouteSet, routeCount } from "../routes/routes.ts";
+import type { IndexColumn, StepSchedule } from "../steps/step-schedule.ts";
+import type { Topology } from "../topology/topology.ts";
+
+/**
+ * What one NPU receives, in order. Port p of an NPU is the p-th of its incoming routes, ascending by route; time moves in
+ * slots of equal length, and each port brings at most one chunk per slot, which is there when the slot ends.
+ */
+export interface ArrivalLog {
+  /**
+   * What the NPU holds at the start, ascending, then what arrives, slot by slot, the arrivals of a slot in ascending order
+   * of port. Every chunk once, so the length is the number of chunks.
+   */
+  readonly chunk: IndexColumn;
+  /**
+   * [slots of this NPU * portBytes] bit p & 7 of byte t * portBytes + (p >> 3): a chunk arrives through port p in slot t.
+   * Ends with the last slot in which something arrives.
+   */
+  readonly ports: Uint8Array;
+}
+
+/** One run through the arrival logs. */
+export interface SlotPass {
+  /**
+   * Backwards in time and direction: what arrives at v over a route in slot t is sent by v over the mirror of that route
+   * (mirrorRoutes) in slot slots - 1 - t.
+   */
+  readonly reversed: boolean;
+  /** The transfers of the pass reduce. */
+  readonly reduces: boolean;
+}
+
+/**
+ * A schedule in which everyone gets everything over routes that are equally long and never in each other's way, kept as one
+ * arrival log per NPU: about two bytes a transfer where step schedules take 20. Passes follow each other; an all-reduce runs
+ * through the same logs twice. All-gather: [forward]; reduce-scatter: [reversed, reduces]; all-reduce: first this, then that.
+ */
+export interface SlotSchedule {
+  readonly kind: "slots";
+  readonly topology: Topology;
+  readonly collective: Collective;
+  /** Shares in use by all routes at once sum to at most 1 on every link. */
+  readonly routes: RouteSet;
+  /** Length of a slot: a transfer occupies its route for so long (link-busy model). Exact integer, picoseconds. */
+  readonly slotPs: number;
+  /** Slots of one pass. */
+  readonly slots: number;
+  readonly passes: readonly SlotPass[];
+  /** [chunks] the NPU at which the logs have the chunk from the start. */
+  readonly origin: Int32Array;
+  /**
+   * Sizes of the dimensions, first fastest, of a group of translations under which the schedule does not change: NPU
+   * x0 + d0 * (x1 + d1 * ...) adds its coordinates to those of every node and chunk owner. Null where none is known.
+   */
+  readonly symmetry: readonly number[] | null;
+  /** Returns the log of an NPU; a view or a decoded copy that stays valid. May read a file: throws InputError for a damaged one. */
+  row(npu: number): ArrivalLog;
+}
+
+export type Schedule = StepSchedule | SlotSchedule;
+
+export const isSlotSchedule = (schedule: Schedule): schedule is SlotSchedule => "slotPs" in schedule;
+
+/** Returns the transfers of all passes. */
+export function slotTransferCount({ topology, collective, passes }: SlotSchedule): number {
+  return (topology.npuCount - 1) * collective.chunkCount * passes.length;
+}
+
+/** Returns when the last pass ends, in picoseconds. */
+export const slotMakespanPs = ({ slots, slotPs, passes }: SlotSchedule): number => slots * slotPs * passes.length;
+
+/** Returns the routes into each NPU, ascending: port p of NPU v is items[offset[v] + p]. O(routes). */
+export const portsOf = (routes: RouteSet, npuCount: number): Grouped => groupedBy(routes.target, npuCount);
+
+/** Returns the bytes that a slot takes in the ports of an NPU with so many ports. */
+export const portBytes = (ports: number): number => (ports + 7) >>> 3;
+
+/**
+ * Returns for each route the one that runs the other way: the k-th of the routes from a to b, ascending, has the k-th of
+ * those from b to a. Null when some route has none. O(routes x routes out of one NPU).
+ */
+export function mirrorRoutes(routes: RouteSet, npuCount: number): Int32Array | null {
+  const { source, target } = routes;
+  const leaving = groupedBy(source, npuCount);
+  const mirror = new Int32Array(routeCount(routes));
+  for (let route = 0; route < mirror.length; route++) {
+    let rank = 0;
+    for (let i = leaving.offset[source[route]]; leaving.items[i] < route; i++) {
+      if (target[leaving.items[i]] === target[route]) rank++;
+    }
+    let found = -1;
+    for (let i = leaving.offset[target[route]]; i < leaving.offset[target[route] + 1] && found < 0; i++) {
+      if (target[leaving.items[i]] === source[route] && rank-- === 0) found = leaving.items[i];
+    }
+    if (found < 0) return null;
+    mirror[route] = found;
+  }
+  return mirror;
+}

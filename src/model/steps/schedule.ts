@@ -1,0 +1,47 @@
+import { InputError } from "../../base/errors.ts";
+import type { Collective } from "../collective/collective.ts";
+import { isPhaseSchedule, type PhaseSchedule } from "../phases/phase-schedule.ts";
+import { stepsOfPhases } from "../phases/phase-steps.ts";
+import type { RouteSet } from "../routes/routes.ts";
+import { expandSlots } from "../slots/slot-expansion.ts";
+import { isSlotSchedule, type Schedule, slotMakespanPs, slotTransferCount } from "../slots/slot-schedule.ts";
+import type { Topology } from "../topology/topology.ts";
+import { isTreeFlow, type TreeFlow } from "../trees/tree-flow.ts";
+import { stepsOfTrees } from "../trees/tree-steps.ts";
+import { makespanPs, type StepSchedule, transferCount } from "./step-schedule.ts";
+
+/** What schedules of either kind, and files of either format, have in common. */
+export interface ScheduleHeader {
+  readonly topology: Topology;
+  readonly collective: Collective;
+  readonly routes: RouteSet;
+}
+
+/** A schedule of any kind: its transfers, their arrival logs, its trees, or its phases within dimensions. */
+export type AnySchedule = Schedule | TreeFlow | PhaseSchedule;
+
+/** Returns a schedule that is not one of phases. Throws InputError, which names `place`, for one of phases. */
+export function withoutPhases(schedule: AnySchedule, place: string): Schedule | TreeFlow {
+  if (!isPhaseSchedule(schedule)) return schedule;
+  const steps = "a schedule of transfers (`banyan export FILE --to steps` makes one of phases)";
+  throw new InputError(place, steps, `${schedule.chunk.length} phases`);
+}
+
+/** Returns the number of transfers of a schedule of either kind. */
+export const transfersOf = (schedule: Schedule): number =>
+  isSlotSchedule(schedule) ? slotTransferCount(schedule) : transferCount(schedule);
+
+/** Returns when the last transfer ends, in picoseconds (link-busy model). O(transfers) for a step schedule. */
+export const makespanOf = (schedule: Schedule): number =>
+  isSlotSchedule(schedule) ? slotMakespanPs(schedule) : makespanPs(schedule);
+
+/**
+ * Returns the schedule transfer by transfer: itself, its arrival logs expanded to about 20 bytes a transfer, its trees with
+ * each copy's part in so many pieces (`report.schedule.pieces` has the best number), or the messages of its phases. Throws as
+ * stepsOfTrees and stepsOfPhases do.
+ */
+export const stepsOf = (schedule: AnySchedule, pieces = 1): StepSchedule => {
+  if (isPhaseSchedule(schedule)) return stepsOfPhases(schedule);
+  if (isTreeFlow(schedule)) return stepsOfTrees(schedule, pieces);
+  return isSlotSchedule(schedule) ? expandSlots(schedule) : schedule;
+};

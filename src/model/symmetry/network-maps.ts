@@ -1,0 +1,138 @@
+import { InputError } from "../../base/errors.ts";
+import { disjointSets, type NumberedSets, numberedSets } from "../graph/disjoint-sets.ts";
+import { groupedOnce } from "../graph/graph.ts";
+import { linkCount, nodeCount, type Topology } from "../topology/topology.ts";
+import type { NetworkSymmetry } from "../trees/tree-flow.ts";
+
+/** What a generator of a symmetry, or a product of them, does to nodes and links. */
+export interface NetworkMap {
+  /** [nodes] */
+  readonly node: Int32Array;
+  /** [links] */
+  readonly link: Int32Array;
+}
+
+/**
+ * Returns what each generator does. Of parallel links that are equal the k-th goes to the k-th, so maps of links commute and
+ * compose as those of nodes do. Throws InputError where nodes go to the same node or a link has no image.
+ * O(generators x (nodes + links)).
+ */
+export function generatorMaps(topology: Topology, { steps }: NetworkSymmetry): NetworkMap[] {
+  const nodes = nodeCount(topology);
+  const kinds = linkKinds(topology);
+  return steps.map((node, d) => {
+    const sound = node.length === nodes && node.every((image) => image >= 0 && image < nodes);
+    if (!sound)
+      throw new InputError(`generator ${d} of a symmetry`, `a node of the network for each of ${nodes}`, node.length);
+    const link = isOneToOne(node) ? imagesOfLinks(topology, kinds, node) : null;
+    if (link === null)
+      throw new InputError(`generator ${d} of a symmetry`, "links that go to links as wide and as long", "others");
+    return { node, link };
+  });
+}
+
+const composed = (second: Int32Array, first: Int32Array): Int32Array => first.map((image) => second[image]);
+
+/** Yields what each element of the group does, the identity first, the first dimension fastest. O(nodes + links) each. */
+export function* groupElements(topology: Topology, symmetry: NetworkSymmetry): Generator<NetworkMap> {
+  const generators = generatorMaps(topology, symmetry);
+  const identity = (length: number): Int32Array => Int32Array.from({ length }, (_, i) => i);
+  let element: NetworkMap = { node: identity(nodeCount(topology)), link: identity(linkCount(topology)) };
+  const power = new Int32Array(generators.length);
+  /** [dimensions] the element with the powers of this dimension and those above it, and none of those below. */
+  const above = generators.map(() => element);
+  for (;;) {
+    yield element;
+    let d = 0;
+    while (d < power.length && power[d] === symmetry.sizes[d] - 1) power[d++] = 0;
+    if (d === power.length) return;
+    power[d]++;
+    const { node, link } = generators[d];
+    element = { node: composed(node, above[d].node), link: composed(link, above[d].link) };
+    above.fill(element, 0, d + 1);
+  }
+}
+
+/** Returns the orbits of items, 0 .. count - 1, under maps of items ([count] each) and their products. O(maps x count). */
+export function orbitsOf(count: number, maps: readonly Int32Array[]): NumberedSets {
+  const sets = disjointSets(count);
+  for (const map of maps) for (let item = 0; item < count; item++) sets.join(item, map[item]);
+  return numberedSets(count, sets.least);
+}
+
+/** Returns the orbits of links under a group. Throws as generatorMaps does. O(dimensions * (nodes + links)). */
+export function linkOrbits(topology: Topology, symmetry: NetworkSymmetry): NumberedSets {
+  const maps = generatorMaps(topology, symmetry);
+  return orbitsOf(
+    linkCount(topology),
+    maps.map(({ link }) => link),
+  );
+}
+
+/**
+ * Returns where a map that permutes the nodes takes each link, [links]; of parallel links of equal kinds the k-th goes to the
+ * k-th. Null where the map does not take links to links of their kinds. O(nodes + links).
+ */
+export function imagesOfLinks(topology: Topology, kinds: Int32Array, map: Int32Array): Int32Array | null {
+  const { linkSource, linkTarget } = topology;
+  const nodes = nodeCount(topology);
+  const { offset, items } = groupedOnce(linkSource, nodes);
+  const images = new Int32Array(linkSource.length);
+  const first = new Int32Array(nodes).fill(-1);
+  const next = new Int32Array(linkSource.length);
+  for (let v = 0; v < nodes; v++) {
+    const w = map[v];
+    if (offset[v + 1] - offset[v] !== offset[w + 1] - offset[w]) return null;
+    // the image's links to each target, ascending, as a list
+    for (let i = offset[w + 1] - 1; i >= offset[w]; i--) {
+      const target = linkTarget[items[i]];
+      next[items[i]] = first[target];
+      first[target] = items[i];
+    }
+    for (let i = offset[v]; i < offset[v + 1]; i++) {
+      const target = map[linkTarget[items[i]]];
+      let before = -1;
+      let link = first[target];
+      while (link >= 0 && kinds[link] !== kinds[items[i]]) {
+        before = link;
+        link = next[link];
+      }
+      if (link < 0) return null;
+      if (before < 0) first[target] = next[link];
+      else next[before] = next[link];
+      images[items[i]] = link;
+    }
+  }
+  return images;
+}
+
+/** Returns [links] a number for each pair of bandwidth and latency. O(links). */
+export function linkKinds({ linkBytesPerSecond, linkLatencyPs }: Topology): Int32Array {
+  const known = new Map<string, number>();
+  const kinds = new Int32Array(linkLatencyPs.length);
+  for (let link = 0; link < kinds.length; link++) {
+    const same =
+      link > 0 &&
+      linkBytesPerSecond[link] === linkBytesPerSecond[link - 1] &&
+      linkLatencyPs[link] === linkLatencyPs[link - 1];
+    if (same) {
+      kinds[link] = kinds[link - 1];
+      continue;
+    }
+    const key = `${linkBytesPerSecond[link]} ${linkLatencyPs[link]}`;
+    const kind = known.get(key) ?? known.size;
+    known.set(key, kind);
+    kinds[link] = kind;
+  }
+  return kinds;
+}
+
+/** Returns whether a map of the nodes takes no two to the same. O(nodes). */
+export function isOneToOne(map: Int32Array): boolean {
+  const seen = new Uint8Array(map.length);
+  for (let v = 0; v < map.length; v++) {
+    if (seen[map[v]] !== 0) return false;
+    seen[map[v]] = 1;
+  }
+  return true;
+}

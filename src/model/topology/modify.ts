@@ -1,0 +1,176 @@
+import { InputError } from "../../base/errors.ts";
+import { didYouMean } from "./closest.ts";
+import { inLinks, linkCount, linkNames, nodeCount, outLinks, type Topology } from "./topology.ts";
+
+/** Above this many links an unknown name is not compared with every link's name. */
+const SUGGEST_LINKS = 200_000;
+
+/** What a name stands for: one node, or links (`a-b` is two). */
+interface Target {
+  readonly node: number;
+  readonly links: readonly number[];
+}
+
+/**
+ * Returns a function from a name to the node or links it stands for: a node's name, `a>b` (one direction), `a-b` (both),
+ * `a>b#2` and `a-b#2` (second of parallel links). Node names may hold `-`, `>` and `#` themselves: a node's whole name wins,
+ * then every way to cut the text is tried against the links there are, and a name that fits several is refused.
+ */
+function resolver(topology: Topology, place: string): (name: string) => Target {
+  const byName = new Map(topology.nodeNames.map((name, node) => [name, node]));
+  const out = outLinks(topology);
+
+  /** Returns the `ordinal`-th link (1, 2 ...) from a to b, or nothing. */
+  const nth = (a: number, b: number, ordinal: number): number[] => {
+    let left = ordinal;
+    for (let i = out.offset[a]; i < out.offset[a + 1]; i++) {
+      if (topology.linkTarget[out.links[i]] === b && --left === 0) return [out.links[i]];
+    }
+    return [];
+  };
+
+  const readings = (text: string): (readonly number[])[] => {
+    const found: (readonly number[])[] = [];
+    const numbered = /^(.*)#([2-9]|[1-9]\d{1,8})$/s.exec(text);
+    for (const [whole, ordinal] of [
+      [text, 1] as const,
+      ...(numbered ? [[numbered[1], Number(numbered[2])] as const] : []),
+    ]) {
+      for (let cut = 1; cut < whole.length - 1; cut++) {
+        if (whole[cut] !== ">" && whole[cut] !== "-") continue;
+        const a = byName.get(whole.slice(0, cut));
+        const b = byName.get(whole.slice(cut + 1));
+        if (a === undefined || b === undefined) continue;
+        const links = whole[cut] === ">" ? nth(a, b, ordinal) : [...nth(a, b, ordinal), ...nth(b, a, ordinal)];
+        if (links.length > 0) found.push(links);
+      }
+    }
+    return found;
+  };
+
+  return (raw) => {
+    const text = raw.trim();
+    const node = byName.get(text);
+    if (node !== undefined) return { node, links: [] };
+    const found = readings(text);
+    if (found.length === 1) return { node: -1, links: found[0] };
+    if (found.length > 1) throw new InputError(place, "a name that fits one link only", text);
+    const named = /[->]/.test(text) && linkCount(topology) <= SUGGEST_LINKS ? linkNames(topology) : [];
+    const bothWays = named.map((name) => name.replace(">", "-"));
+    const near = didYouMean(
+      text,
+      text.includes(">") ? [...named, ...topology.nodeNames] : [...topology.nodeNames, ...bothWays],
+    );
+    throw new InputError(place, `an NPU, switch or link of ${topology.name}${near}`, text);
+  };
+}
+
+/**
+ * Returns the network without the NPUs, switches and links named (`7`, `sw0`, `a>b`, `a-b`, `a>b#2`), with ` without 7,sw0`
+ * after its name. The links of a removed node go too. NPUs are renumbered in order, names stay; the shape becomes empty if
+ * a node goes. Throws InputError for an unknown name and when no NPU is left. O(nodes + links).
+ */
+export function without(topology: Topology, names: readonly string[]): Topology {
+  if (names.length === 0) return topology;
+  const resolve = resolver(topology, "--without");
+  const goneNode = new Uint8Array(nodeCount(topology));
+  const goneLink = new Uint8Array(linkCount(topology));
+  for (const name of names) {
+    const { node, links } = resolve(name);
+    if (node >= 0) goneNode[node] = 1;
+    for (const link of links) goneLink[link] = 1;
+  }
+
+  const position = new Int32Array(goneNode.length).fill(-1);
+  const keptNodes: number[] = [];
+  let npuCount = 0;
+  for (let node = 0; node < goneNode.length; node++) {
+    if (goneNode[node]) continue;
+    position[node] = keptNodes.length;
+    keptNodes.push(node);
+    if (node < topology.npuCount) npuCount++;
+  }
+  if (npuCount === 0) throw new InputError("--without", "at least one NPU left", names.join(","));
+
+  const { linkSource, linkTarget } = topology;
+  const keptLinks: number[] = [];
+  for (let link = 0; link < goneLink.length; link++) {
+    if (!goneLink[link] && !goneNode[linkSource[link]] && !goneNode[linkTarget[link]]) keptLinks.push(link);
+  }
+  return {
+    ...topology,
+    name: `${topology.name} without ${names.map((name) => name.trim()).join(",")}`,
+    npuCount,
+    nodeNames: keptNodes.map((node) => topology.nodeNames[node]),
+    nodeTraits: keptNodes.map((node) => topology.nodeTraits[node]),
+    linkSource: Int32Array.from(keptLinks, (link) => position[linkSource[link]]),
+    linkTarget: Int32Array.from(keptLinks, (link) => position[linkTarget[link]]),
+    linkBytesPerSecond: Float64Array.from(keptLinks, (link) => topology.linkBytesPerSecond[link]),
+    linkLatencyPs: Float64Array.from(keptLinks, (link) => topology.linkLatencyPs[link]),
+    shape: keptNodes.length === goneNode.length ? topology.shape : [],
+  };
+}
+
+/**
+ * Returns the network with the bandwidth of the links named times their factor, in (0, 1], to the nearest byte/s and at
+ * least 1; a node's name stands for all its links. A link named twice is degraded twice, in the order given. The name gets
+ * ` degraded a-b=0.5`; latencies and shape stay. Throws InputError for an unknown name or a factor out of range.
+ * @param factors pairs of name and factor: a Map, or `Object.entries` of a record
+ */
+export function degrade(topology: Topology, factors: Iterable<readonly [name: string, factor: number]>): Topology {
+  const pairs = [...factors];
+  if (pairs.length === 0) return topology;
+  const resolve = resolver(topology, "--degrade");
+  const linkBytesPerSecond = topology.linkBytesPerSecond.slice();
+  const outgoing = outLinks(topology);
+  const incoming = inLinks(topology);
+  for (const [name, factor] of pairs) {
+    if (!(factor > 0 && factor <= 1))
+      throw new InputError(`--degrade ${name}`, "a factor above 0 and at most 1", factor);
+    const { node, links } = resolve(name);
+    const slow = (link: number): void => {
+      linkBytesPerSecond[link] = Math.max(1, Math.round(linkBytesPerSecond[link] * factor));
+    };
+    links.forEach(slow);
+    for (const { offset, links: touching } of node < 0 ? [] : [outgoing, incoming]) {
+      touching.subarray(offset[node], offset[node + 1]).forEach(slow);
+    }
+  }
+  const suffix = pairs.map(([name, factor]) => `${name.trim()}=${factor}`).join(",");
+  return { ...topology, name: `${topology.name} degraded ${suffix}`, linkBytesPerSecond };
+}
+
+/** Marks every node reached from `start` over `links` of each node, whose far ends are `ends`. */
+function reached(start: number, nodes: number, offset: Int32Array, links: Int32Array, ends: Int32Array): Uint8Array {
+  const seen = new Uint8Array(nodes);
+  const queue = new Int32Array(nodes);
+  let length = 1;
+  queue[0] = start;
+  seen[start] = 1;
+  for (let head = 0; head < length; head++) {
+    const node = queue[head];
+    for (let i = offset[node]; i < offset[node + 1]; i++) {
+      const next = ends[links[i]];
+      if (seen[next]) continue;
+      seen[next] = 1;
+      queue[length++] = next;
+    }
+  }
+  return seen;
+}
+
+/**
+ * Returns the first pair of NPUs [from, to] (lowest from, then lowest to) without a directed path, or null when every NPU
+ * reaches every other. O(nodes + links): all of NPU 0's targets are tried first; if it reaches all, an NPU that reaches it
+ * reaches all as well, so the lowest that does not reach it is the answer.
+ */
+export function unreachablePair(topology: Topology): [from: number, to: number] | null {
+  const nodes = nodeCount(topology);
+  const out = outLinks(topology);
+  const forward = reached(0, nodes, out.offset, out.links, topology.linkTarget);
+  for (let to = 0; to < topology.npuCount; to++) if (!forward[to]) return [0, to];
+  const into = inLinks(topology);
+  const backward = reached(0, nodes, into.offset, into.links, topology.linkSource);
+  for (let from = 0; from < topology.npuCount; from++) if (!backward[from]) return [from, 0];
+  return null;
+}

@@ -1,0 +1,164 @@
+import { add, divide, multiply, type Rational, rational, toNumber } from "../numbers/rational.ts";
+import { linkOrbits, orbitsOf } from "../symmetry/network-maps.ts";
+import { isNpu, linkCount, nodeCount, type Topology } from "../topology/topology.ts";
+import { copiesOf, type Forest, groupOrder, type NetworkSymmetry, type TreeFlow } from "./tree-flow.ts";
+import { copiesOnLinks } from "./tree-loads.ts";
+
+/**
+ * Traffic that switches save which duplicate or sum messages themselves (dissertation of Zhao, 2026, 4.5.6). Throughput stays:
+ * it is bounded by what must enter a set of nodes once, which no switch spares (4.4). What falls is the traffic, above all
+ * what NPUs send again and again (or, of reductions, receive).
+ */
+export interface Traffic {
+  /** [forests][links] copies, those of images included, that cross each link. */
+  readonly copies: readonly (readonly bigint[])[];
+  /** Bytes over all links in one run of the collective. */
+  readonly bytes: Rational;
+  /** The part of them over links that leave an NPU, */
+  readonly fromNpus: Rational;
+  /** and over those that enter one. */
+  readonly toNpus: Rational;
+}
+
+/**
+ * Returns the traffic of a sound flow, where `multicast` without the links that switches make redundant. In total and link by
+ * link, exactly. O(links of all edges + (nodes + links) * generators of the symmetry).
+ */
+export function trafficOf(flow: TreeFlow, multicast: boolean): Traffic {
+  const { topology, collective, forests, symmetry } = flow;
+  const { linkSource, linkTarget } = topology;
+  const links = linkCount(topology);
+  const spread = spreadOverImages(topology, symmetry);
+  const copies = forests.map((forest) => {
+    const skips = multicast ? multicastSkips(flow, forest) : null;
+    return spread(copiesOnLinks(forest, collective.groupSize - 1, links, skips));
+  });
+  const data = multiply(collective.chunkBytes, rational(collective.chunkCount));
+  const bytesOver = (counts: (link: number) => boolean): Rational =>
+    forests
+      .map((forest, f) => {
+        const sum = copies[f].reduce((total, count, link) => (counts(link) ? total + count : total), 0n);
+        return multiply(data, rational(sum, copiesOf(forest, symmetry)));
+      })
+      .reduce(add);
+  return {
+    copies,
+    bytes: bytesOver(() => true),
+    fromNpus: bytesOver((link) => isNpu(topology, linkSource[link])),
+    toNpus: bytesOver((link) => isNpu(topology, linkTarget[link])),
+  };
+}
+
+/**
+ * Returns how many of its first links each edge of a forest can leave out, [edges], counted from the end at the root: all up to
+ * the last switch on its path that has the tree's data from another edge, and that duplicates (out-trees; in-trees: sums).
+ *
+ * Edges are taken from the root outwards, those that start at fewer edges from it first, in the order of the listing; the first
+ * through a switch feeds it. So a feeder never starts below the edges that it serves, no data waits for itself, and every switch
+ * that can duplicate gets a tree's data at most once. O(links of all edges).
+ */
+export const multicastSkips = (flow: TreeFlow, forest: Forest): Uint8Array => multicastWalk(flow, forest).skips;
+
+/** Returns those skips with the order in which edges were taken, [edges] each: who feeds a switch comes before who is served. */
+export function multicastWalk(
+  { topology, collective, symmetry }: TreeFlow,
+  forest: Forest,
+): { readonly skips: Uint8Array; readonly order: Float64Array } {
+  const { direction, root, linkOffset, links } = forest;
+  const { linkSource, linkTarget } = topology;
+  const edges = collective.groupSize - 1;
+  const skips = new Uint8Array(root.length * edges);
+  const able = ableNodes(topology, symmetry, direction);
+  const [near, far] = direction === "out" ? [linkSource, linkTarget] : [linkTarget, linkSource];
+  const order = outwards(forest, edges, able.length, near, far);
+  if (!able.includes(1)) return { skips, order };
+  const fed = new Int32Array(able.length); // 1 + the last tree whose data the node has
+  for (let i = 0; i < order.length; i++) {
+    const edge = order[i];
+    const tree = Math.floor(edge / edges) + 1;
+    const begin = linkOffset[edge];
+    const inner = linkOffset[edge + 1] - begin - 1; // nodes between the ends
+    for (let k = 0; k < inner && k < 255; k++) {
+      if (fed[far[links[begin + k]]] === tree) skips[edge] = k + 1;
+    }
+    for (let k = skips[edge]; k < inner; k++) {
+      const node = far[links[begin + k]];
+      if (able[node] === 1) fed[node] = tree;
+    }
+  }
+  return { skips, order };
+}
+
+/** Returns the edges tree by tree, those of a tree by the edges between their start and the root, then as listed. O(edges). */
+function outwards(
+  { root, linkOffset, links }: Forest,
+  edges: number,
+  nodes: number,
+  near: Int32Array,
+  far: Int32Array,
+): Float64Array {
+  const order = new Float64Array(root.length * edges);
+  const depth = new Int32Array(nodes);
+  const own = new Int32Array(edges);
+  const next = new Int32Array(edges + 1);
+  for (let tree = 0; tree < root.length; tree++) {
+    const first = tree * edges;
+    depth[root[tree]] = 0;
+    next.fill(0);
+    for (let i = 0; i < edges; i++) {
+      own[i] = depth[near[links[linkOffset[first + i]]]];
+      depth[far[links[linkOffset[first + i + 1] - 1]]] = own[i] + 1;
+      next[own[i] + 1]++;
+    }
+    for (let d = 0; d < edges; d++) next[d + 1] += next[d];
+    for (let i = 0; i < edges; i++) order[first + next[own[i]]++] = first + i;
+  }
+  return order;
+}
+
+/** Marks the nodes that duplicate (or sum); of a symmetric flow those whose images all do, for trees stand for their images. */
+function ableNodes(topology: Topology, symmetry: NetworkSymmetry | null, direction: Forest["direction"]): Uint8Array {
+  const trait = direction === "out" ? "multicast" : "aggregation";
+  const able = Uint8Array.from({ length: nodeCount(topology) }, (_, node) =>
+    !isNpu(topology, node) && topology.nodeTraits[node][trait] === true ? 1 : 0,
+  );
+  if (symmetry === null) return able;
+  const { of, size } = orbitsOf(able.length, symmetry.steps);
+  const all = new Uint8Array(size.length).fill(1);
+  of.forEach((orbit, node) => {
+    all[orbit] &= able[node];
+  });
+  return Uint8Array.from(of, (orbit) => all[orbit]);
+}
+
+/** Returns what gives each link what its whole orbit is listed with, evenly. */
+function spreadOverImages(
+  topology: Topology,
+  symmetry: NetworkSymmetry | null,
+): (listed: readonly bigint[]) => readonly bigint[] {
+  if (symmetry === null) return (listed) => listed;
+  const { of, size } = linkOrbits(topology, symmetry);
+  const order = groupOrder(symmetry);
+  return (listed) => {
+    const sums = new Array<bigint>(size.length).fill(0n);
+    listed.forEach((count, link) => {
+      sums[of[link]] += count;
+    });
+    return Array.from(of, (orbit) => sums[orbit] * BigInt(order / size[orbit]));
+  };
+}
+
+/**
+ * Returns the part (0 .. 1) of a sound flow's traffic that is left when switches duplicate and reduce as they can: over all
+ * links, over those that leave an NPU and over those that enter one; null where that saves nothing. Takes as long as trafficOf.
+ */
+export function trafficSaved(
+  flow: TreeFlow,
+): { ofAllLinks: number; sentByNpus: number; receivedByNpus: number } | null {
+  const { nodeTraits } = flow.topology;
+  if (!nodeTraits.some(({ multicast, aggregation }) => multicast === true || aggregation === true)) return null;
+  const [before, after] = [trafficOf(flow, false), trafficOf(flow, true)];
+  const left = (of: "bytes" | "fromNpus" | "toNpus"): number => toNumber(divide(after[of], before[of]));
+  if (left("bytes") === 1) return null;
+  return { ofAllLinks: left("bytes"), sentByNpus: left("fromNpus"), receivedByNpus: left("toNpus") };
+}

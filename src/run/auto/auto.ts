@@ -1,0 +1,197 @@
+import { CancelledError, InputError } from "../../base/errors.ts";
+import { formatTime, PS_PER_US } from "../../model/numbers/units.ts";
+import { leastTransfers } from "../../model/steps/estimate.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import type { SynthesizeOptions } from "../../request/options.ts";
+import { problemOf, refuseTinyChunks } from "../../request/problem.ts";
+import { couldBeLower, QUICK } from "../../synthesize/forestcoll/pack-trees.ts";
+import type { Report } from "../result.ts";
+import { isBetter, lessSent, placeOf, usOf } from "./best.ts";
+import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut } from "./candidates.ts";
+import { contender, SEARCHES } from "./chunk-trials.ts";
+
+/** How the algorithm of a schedule was chosen (`--algorithm auto`). */
+export interface AutoReport {
+  readonly budgetMs: number;
+  /** In the order of the catalogue; `ofLimit` is of the greatest limit that any of them proved. */
+  readonly tried: readonly {
+    readonly algorithm: string;
+    readonly us: number;
+    readonly ofLimit: number;
+    readonly synthesisMs: number;
+  }[];
+  readonly leftOut: readonly LeftOut[];
+  /** Why this one, in words. */
+  readonly because: string;
+}
+
+const DEFAULT_BUDGET_MS = 10_000;
+
+/** Seldom far from the best, and quick also where there are many NPUs. */
+const PROMISING = ["forestcoll", "nvls", "themis", "bfb", "expand"];
+/** From so many transfers on baselines that list them take longer than searches do. */
+const MANY_TRANSFERS = 1e5;
+
+/** Made quickly at first; if its trees could be lower, made in full once the others were tried. */
+const QUICK_AT_FIRST = "forestcoll";
+
+/** Returns the order of trial: cheap and promising first. */
+function trialOrder(candidates: readonly Algorithm[], transfers: number): Algorithm[] {
+  const rank = ({ name }: Algorithm): number => {
+    if (PROMISING.includes(name)) return PROMISING.indexOf(name) - PROMISING.length;
+    const search = SEARCHES.indexOf(name) + 1;
+    return transfers < MANY_TRANSFERS ? search : Number(search === 0);
+  };
+  return [...candidates].sort((a, b) => rank(a) - rank(b));
+}
+
+/** Throws InputError for options that only one algorithm has. */
+function refuseOwnOptions({ policy, repair }: SynthesizeOptions): void {
+  if (policy !== undefined)
+    throw new InputError("--policy", "nothing beside --algorithm auto, whose algorithms choose their own,", policy);
+  if (repair !== undefined)
+    throw new InputError("--repair", "an algorithm that makes trees (forestcoll) beside it", "auto");
+}
+
+/** What trials have found so far. */
+interface Trials<Result> {
+  /** One of each algorithm. */
+  readonly reports: Report[];
+  readonly leftOut: LeftOut[];
+  best: Result | null;
+  /** What the size asked for made impossible: no algorithm is to blame. */
+  ofSize: Error | null;
+  /** The time was over before all were tried. */
+  cut: boolean;
+}
+
+const OUT_OF_TIME = "not tried: the time limit was reached";
+
+/** An algorithm to be tried, or to be made in full where `quick` was made of it. */
+interface Attempt {
+  readonly algorithm: Algorithm;
+  readonly quick?: Report;
+}
+
+/** Runs the candidates in order until the time is over or one meets the limit. */
+async function trials<Result extends { readonly report: Report }>(
+  candidates: readonly Algorithm[],
+  topology: Topology,
+  options: SynthesizeOptions,
+  budgetMs: number,
+  make: (options: SynthesizeOptions) => Promise<Result>,
+): Promise<Trials<Result>> {
+  const { onProgress, signal } = options;
+  const deadline = performance.now() + budgetMs;
+  const found: Trials<Result> = { reports: [], leftOut: [], best: null, ofSize: null, cut: false };
+  const attempts: Attempt[] = candidates.map((algorithm) => ({ algorithm }));
+  for (const [i, { algorithm, quick }] of attempts.entries()) {
+    const { name } = algorithm;
+    const leaveOut = (reason: string): void => {
+      const what = quick === undefined ? "" : "its highest trees packed anew: ";
+      found.leftOut.push({ algorithm: name, reason: `${what}${reason}` });
+    };
+    const remaining = deadline - performance.now();
+    if (found.best?.report.ofLimit === 1) {
+      if (quick === undefined) leaveOut(`not tried: ${found.best.report.algorithm} meets the limit`);
+      continue;
+    }
+    if (found.best !== null && remaining <= 0) {
+      found.cut = true;
+      leaveOut(OUT_OF_TIME);
+      continue;
+    }
+    onProgress?.({ phase: `try ${name}`, done: i, total: attempts.length });
+    const timer = found.best === null ? undefined : AbortSignal.timeout(Math.ceil(remaining));
+    const either = [signal, timer].filter((one) => one !== undefined);
+    try {
+      const stopped = either.length === 0 ? {} : { signal: AbortSignal.any(either) };
+      const rivalUs = found.best === null ? undefined : usOf(found.best.report);
+      const isQuick = name === QUICK_AT_FIRST && quick === undefined;
+      const asked = { ...options, ...stopped, ...(isQuick && { policy: QUICK }) };
+      const result = await contender(algorithm, topology, asked, make, rivalUs);
+      const { report } = result;
+      if (isQuick && couldBeLower(report.synthesis.policy)) attempts.push({ algorithm, quick: report });
+      if (quick === undefined) found.reports.push(report);
+      else if (usOf(report) > usOf(quick)) continue;
+      else found.reports.splice(found.reports.indexOf(quick), 1, report);
+      if (found.best === null || found.best.report === quick || isBetter(report, found.best.report))
+        found.best = result;
+    } catch (error) {
+      const isLate = error instanceof CancelledError && timer?.aborted === true && signal?.aborted !== true;
+      if (!isLate && !isOwnFailure(error)) throw error;
+      if (isLate) found.cut = true;
+      if (error instanceof InputError && error.place === "--size") found.ofSize = error;
+      leaveOut(isLate ? "stopped: the time limit was reached" : error.message);
+    }
+  }
+  return found;
+}
+
+/** Returns a report with a limit that is at least as great as its own. */
+function withLimit(report: Report, limit: Report["limit"]): Report {
+  if (limit.us <= report.limit.us) return report;
+  const { bound, optimality, ofLimit, throughput } = report;
+  // the bound of trees is one of throughput, to which latencies do not count
+  const raised =
+    throughput === undefined && limit.us > bound.us
+      ? { bound: limit, optimality: optimality * (limit.us / bound.us) }
+      : {};
+  const share = ofLimit === null || report.limit.us === 0 ? ofLimit : ofLimit * (limit.us / report.limit.us);
+  return { ...report, ...raised, limit, ofLimit: share };
+}
+
+const percentMore = (us: number, best: number): string => `${Number(((us / best - 1) * 100).toPrecision(2))} %`;
+
+/** Returns why the best was chosen: "the fastest of 5 in simulated time; multitree takes 1.6 % longer (414.98 us)". */
+function reasonFor(best: Report, reports: readonly Report[]): string {
+  const others = reports.filter((report) => report !== best).sort((a, b) => usOf(a) - usOf(b));
+  const [second] = others;
+  if (second === undefined) return "the only one that was tried";
+  const longer =
+    usOf(second) === usOf(best)
+      ? `takes as long and ${lessSent(best, second) < 0 ? "sends more" : "comes later in the list"}`
+      : `takes ${usOf(best) > 0 ? `${percentMore(usOf(second), usOf(best))} longer` : "longer"} (${formatTime(usOf(second) * PS_PER_US)})`;
+  return `the fastest of ${reports.length} in simulated time; ${second.algorithm} ${longer}`;
+}
+
+/**
+ * Returns what the best algorithm makes of a request: those that apply are tried, cheap and promising ones first, and the one of
+ * least simulated time is kept (among equals what sends least, then the first in the catalogue). The first is always tried to
+ * its end; after `timeLimitMs` (10 s) no further one is, and the result says that it depends on the clock. Throws as synthesize
+ * does where none can do it.
+ */
+export async function synthesizeBest<Result extends { readonly report: Report }>(
+  topology: Topology,
+  options: SynthesizeOptions,
+  make: (options: SynthesizeOptions) => Promise<Result>,
+): Promise<Result> {
+  refuseOwnOptions(options);
+  const { timeLimitMs: budgetMs = DEFAULT_BUDGET_MS, ...asked } = options;
+  const { chunks } = asked;
+  const { collective } = problemOf(topology, { ...asked, chunks: typeof chunks === "number" ? chunks : 1 });
+  refuseTinyChunks(collective);
+  const { candidates, leftOut } = candidatesFor(topology, asked);
+  const found = await trials(trialOrder(candidates, leastTransfers(collective)), topology, asked, budgetMs, make);
+  if (found.best === null)
+    throw found.ofSize ?? new InputError("--algorithm", `one that can do it (${found.leftOut[0]?.reason})`, "auto");
+  const { best, reports } = found;
+  const limit = reports.map((report) => report.limit).reduce((a, b) => (b.us > a.us ? b : a));
+  const inOrder = [...reports].sort((a, b) => placeOf(a) - placeOf(b));
+  const report: Report = {
+    ...withLimit(best.report, limit),
+    deterministic: best.report.deterministic && !found.cut,
+    auto: {
+      budgetMs,
+      tried: inOrder.map((one) => ({
+        algorithm: one.algorithm,
+        us: usOf(one),
+        ofLimit: withLimit(one, limit).ofLimit ?? 1,
+        synthesisMs: one.synthesis.ms,
+      })),
+      leftOut: [...leftOut, ...found.leftOut],
+      because: reasonFor(best.report, reports),
+    },
+  };
+  return { ...best, report };
+}

@@ -1,0 +1,71 @@
+import { toNumber } from "../../model/numbers/rational.ts";
+import { leastTransfers } from "../../model/steps/estimate.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import type { SynthesizeOptions } from "../../request/options.ts";
+import type { Report } from "../result.ts";
+import { usOf } from "./best.ts";
+import { type Algorithm, optionsFor, wholeProblem } from "./candidates.ts";
+
+/** Searches go on until they meet a bound and give up early where others do better: they come last, in this order. */
+export const SEARCHES: readonly string[] = ["mcf", "tacos"];
+
+/** Searches that gain from more chunks and do not know how many: by a few trials each. */
+const SEARCHED: readonly string[] = ["tacos"];
+const CHUNKS_TRIED = [1, 2, 4, 8, 16, 32];
+const TRIALS_EACH = 4;
+/** While schedules have at most so many transfers. */
+const MOST_TRANSFERS = 20_000;
+/** What takes so many times as long as the best of the others after a few trials does not win with more. */
+const HOPELESS = 1.15;
+/** Nor is there much to win from another that is so near to the limit. */
+const NEAR = 1.01;
+
+/** Returns whether another is better and so near to the limit that hardly anything can be won from it. */
+const isBeaten = ({ report }: { readonly report: Report }, rivalUs: number): boolean =>
+  usOf(report) > rivalUs && rivalUs <= NEAR * report.limit.us;
+
+/**
+ * Returns what an algorithm makes of a request, as it is compared with others: a search with the chunks per NPU that do best in a
+ * few trials, unless the request says how many, and with all its trials unless the best of the others (`rivalUs`) cannot be beaten.
+ * `make` synthesizes, and may be called several times.
+ */
+export async function contender<Result extends { readonly report: Report }>(
+  algorithm: Algorithm,
+  topology: Topology,
+  options: Omit<SynthesizeOptions, "algorithm">,
+  make: (options: SynthesizeOptions) => Promise<Result>,
+  rivalUs = Number.POSITIVE_INFINITY,
+): Promise<Result> {
+  const asked = optionsFor(algorithm, options);
+  if (!SEARCHED.includes(algorithm.name) || options.chunks !== undefined || typeof options.collective !== "string")
+    return make(asked);
+  const { collective } = wholeProblem(topology, options);
+  const transfers = leastTransfers(collective);
+  const bytes = toNumber(collective.chunkBytes);
+  const affordable = CHUNKS_TRIED.filter((chunks) => chunks * transfers <= MOST_TRANSFERS && chunks <= bytes);
+  if (affordable.length < 2) return make(asked);
+  const trials = Math.min(TRIALS_EACH, options.trials ?? TRIALS_EACH);
+  const tried: number[] = [];
+  let ms = 0;
+  let best: Result | null = null;
+  const isFarBehind = (): boolean => best !== null && usOf(best.report) > HOPELESS * rivalUs;
+  for (let worse = 0; worse < (isFarBehind() ? 1 : 2) && tried.length < affordable.length; ) {
+    const chunks = affordable[tried.length] as number;
+    const result = await make({ ...asked, chunks, trials });
+    tried.push(chunks);
+    ms += result.report.synthesis.ms;
+    const isBetter = best === null || usOf(result.report) < usOf(best.report);
+    worse = isBetter ? 0 : worse + 1;
+    if (isBetter) best = result;
+  }
+  const { chunksPerNpu } = (best as Result).report.collective;
+  const last =
+    isFarBehind() || isBeaten(best as Result, rivalUs)
+      ? (best as Result)
+      : await make({ ...asked, chunks: chunksPerNpu });
+  if (last !== best) ms += last.report.synthesis.ms;
+  const kept = usOf((best as Result).report) < usOf(last.report) ? (best as Result) : last;
+  const { report } = kept;
+  const policy = `${report.synthesis.policy}, ${chunksPerNpu} of ${tried.join(", ")} chunks per NPU`;
+  return { ...kept, report: { ...report, synthesis: { ...report.synthesis, ms, policy } } };
+}

@@ -1,0 +1,289 @@
+import { InputError } from "../base/errors.ts";
+import { readMeasurements } from "../import/logs/nccl-tests.ts";
+import {
+  type AlphaBetaFit,
+  type FittedFigure,
+  fitAlphaBeta,
+  refuseFewPoints,
+} from "../model/calibration/alpha-beta-fit.ts";
+import type { FitSetup } from "../model/calibration/alpha-beta-system.ts";
+import {
+  type CalibratedClass,
+  type CalibratedPoint,
+  type CalibrationReport,
+  errorsOf,
+} from "../model/calibration/calibration.ts";
+import type { Measurements } from "../model/calibration/measurements.ts";
+import { bestRegimes, type Regime, within } from "../model/calibration/regimes.ts";
+import type { NamedCollective } from "../model/collective/collective.ts";
+import { type CostRequest, collectiveCost, type FittedAlgorithm } from "../model/collective/collective-cost.ts";
+import { BYTES_PER_GB, bandwidthFromGBps, latencyFromUs, PS_PER_US, toGBps } from "../model/numbers/units.ts";
+import { didYouMean } from "../model/topology/closest.ts";
+import { gpuModel } from "../model/topology/gpu-model.ts";
+import { CALIBRATED, type LinkClasses, linkClasses, withFigures } from "../model/topology/link-classes.ts";
+import type { Topology } from "../model/topology/topology.ts";
+
+/** A log as text. */
+export interface CalibrationLog {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface CalibrateOptions {
+  /** Logs of this collective only; needed where they do not tell it. */
+  readonly collective?: NamedCollective;
+  /** What the library ran; "ring" without it. */
+  readonly algorithm?: FittedAlgorithm;
+  /** Rows of this platform, in tables of points. */
+  readonly platform?: string;
+  /** Ranges of sizes with a line of their own, 1 without it. */
+  readonly regimes?: number;
+  /** The figures of the range that this size is in, instead of those of all sizes. */
+  readonly sizeBytes?: number;
+}
+
+export interface Calibration {
+  readonly report: CalibrationReport;
+  /** The network with the fitted figures; its sources say from what. */
+  readonly topology: Topology;
+}
+
+const MOST_REGIMES = 16;
+const MOST_TURNS = 4;
+/** All ranges of sizes are tried. */
+const MOST_REGIME_SIZES = 128;
+
+/** Returns the tables that were asked for. Throws InputError, which lists platforms and collectives. */
+function chosenTables(tables: readonly Measurements[], { platform, collective }: CalibrateOptions): Measurements[] {
+  const names = [...new Set(tables.map((table) => table.platform))].filter((name) => name !== "");
+  if (names.length > 1 || platform !== undefined) {
+    const expected =
+      names.length > 0
+        ? `one of ${names.map((name) => JSON.stringify(name)).join(", ")}`
+        : "nothing (the logs name no platforms)";
+    if (platform === undefined) throw new InputError("--platform", expected);
+    if (!names.includes(platform))
+      throw new InputError("--platform", `${expected}${didYouMean(platform, names)}`, platform);
+  }
+  const own = tables.filter((table) => table.platform === (platform ?? table.platform));
+  const kinds = [...new Set(own.map((table) => table.collective))];
+  const found = collective === undefined ? own : own.filter((table) => table.collective === collective);
+  if (found.length === 0)
+    throw new InputError("--collective", `one of ${kinds.join(", ")}, which the logs are of,`, collective);
+  return found;
+}
+
+/** Returns whether a note names another algorithm: "NVLS (SHARP)" where rings are fitted. */
+const isOfAnother = (note: string, algorithm: FittedAlgorithm): boolean => {
+  const named = /^(ring|tree|nvls)\b/i.exec(note)?.[1]?.toLowerCase();
+  return named !== undefined && named !== algorithm;
+};
+
+/** Returns a setup for each table; null for those without a point of the algorithm. */
+function setupsOf(
+  topology: Topology,
+  classes: LinkClasses,
+  tables: readonly Measurements[],
+  algorithm: FittedAlgorithm,
+) {
+  let leftOut = 0;
+  const setups = tables.flatMap((table) => {
+    const kept = table.notes.map((note) => !isOfAnother(note, algorithm));
+    leftOut += kept.filter((own) => !own).length;
+    if (!kept.includes(true)) return [];
+    const { collective, hosts, source } = table;
+    const ranks = table.ranks ?? topology.npuCount;
+    const request: CostRequest = { algorithm, collective, ranks, hosts, source };
+    const terms = collectiveCost(topology, classes, request);
+    const own = (_: number, i: number): boolean => kept[i] as boolean;
+    return [{ table, ranks, request, terms, sizeBytes: table.sizeBytes.filter(own), timeUs: table.timeUs.filter(own) }];
+  });
+  return { setups, leftOut };
+}
+
+type Setup = ReturnType<typeof setupsOf>["setups"][number];
+
+/** Returns the fit; which hops of a ring nothing waits for depends on the latencies, so both are found in turns. */
+function fitInTurns(
+  topology: Topology,
+  classes: LinkClasses,
+  first: readonly Setup[],
+): { setups: readonly Setup[]; fit: AlphaBetaFit } {
+  let setups = first;
+  let fit = fitAlphaBeta(setups, classes.classes);
+  for (let turn = 0; turn < MOST_TURNS; turn++) {
+    const latencies = fit.latencyUs.map(({ value }) => value * PS_PER_US);
+    const now = classes.classes.map((one, index) => ({ ...one, latencyPs: latencies[index] as number }));
+    const next = setups.map((setup) => ({
+      ...setup,
+      terms: collectiveCost(topology, { ...classes, classes: now }, setup.request),
+    }));
+    if (next.every(({ terms }, s) => terms.hops.every((hops, k) => hops === (setups[s] as Setup).terms.hops[k]))) break;
+    setups = next;
+    fit = fitAlphaBeta(setups, classes.classes);
+  }
+  return { setups, fit };
+}
+
+/**
+ * Returns the network with the latencies and bandwidths that measurements of nccl-tests tell, and how well they fit: of one box
+ * the figures inside, of several those between. Time is the sum of hops x latency and size over the bottleneck, as the algorithm
+ * sends; what the data do not tell stays as it was and is named. Throws InputError for other logs, ranks that the network does
+ * not have, and fewer sizes than unknowns.
+ */
+export function calibrate(
+  topology: Topology,
+  logs: readonly CalibrationLog[],
+  options: CalibrateOptions = {},
+): Calibration {
+  const { algorithm = "ring", regimes = 1, sizeBytes, collective = null } = options;
+  if (logs.length === 0) throw new InputError("LOG", "a log of nccl-tests");
+  if (!Number.isInteger(regimes) || regimes < 1 || regimes > MOST_REGIMES)
+    throw new InputError("--regimes", `a number of ranges from 1 to ${MOST_REGIMES}`, regimes);
+  const tables = chosenTables(
+    logs.flatMap(({ name, text }) => readMeasurements(text, name, collective)),
+    options,
+  );
+  const classes = linkClasses(topology);
+  const { setups: first, leftOut } = setupsOf(topology, classes, tables, algorithm);
+  const source = logs.map(({ name }) => name).join(", ");
+  if (first.length === 0)
+    throw new InputError(source, `points of ${algorithm}`, `${leftOut} points of other algorithms`);
+  refuseFewPoints(first, classes.classes, regimes, source);
+  const sizes = new Set(first.flatMap((setup) => [...setup.sizeBytes])).size;
+  if (regimes > 1 && sizes > MOST_REGIME_SIZES)
+    throw new InputError("--regimes", `1 for more than ${MOST_REGIME_SIZES} sizes`, regimes);
+
+  const { setups, fit: whole } = fitInTurns(topology, classes, first);
+  const ranges = regimes > 1 ? bestRegimes(setups, classes.classes, whole.bottleneck, regimes) : [];
+  const range =
+    sizeBytes === undefined ? undefined : (ranges.find(({ toBytes }) => sizeBytes <= toBytes) ?? ranges.at(-1));
+  const used =
+    range === undefined
+      ? setups
+      : within(setups, range.fromBytes, range.toBytes).map((part, s) => ({
+          ...(setups[s] as (typeof setups)[number]),
+          ...part,
+        }));
+  const fit = range === undefined ? whole : fitAlphaBeta(used, classes.classes);
+  const points = used.flatMap(({ table, ranks, sizeBytes: of, timeUs }, s) =>
+    Array.from(of, (size, i): CalibratedPoint => {
+      const [measuredUs, fittedUs] = [timeUs[i], (fit.fittedUs[s] as Float64Array)[i]];
+      return {
+        source: table.source,
+        collective: table.collective,
+        ranks,
+        sizeBytes: size,
+        measuredUs,
+        fittedUs,
+        error: (fittedUs - measuredUs) / measuredUs,
+      };
+    }),
+  );
+  const errors = errorsOf(
+    points.map(({ measuredUs }) => measuredUs),
+    points.map(({ fittedUs }) => fittedUs),
+  );
+  const regimeRows = ranges.map((regime) => regimeRow(regime, setups));
+  const together = ranges.flatMap((regime) => fittedBy(regime, setups));
+  const figures = figuresOf(classes, fit);
+  const from = [...new Set(tables.map(({ platform, source: name }) => platform || name))].join(", ");
+  const said = `${CALIBRATED} ${points.length} points of ${[...new Set(points.map((point) => point.collective))].join(", ")} as ${algorithm} (${from}); mean error ${(100 * errors.mean).toFixed(1)} %, worst ${(100 * errors.worst).toFixed(1)} %`;
+  const report: CalibrationReport = {
+    schema: "banyan/calibration@1",
+    topology: topology.name,
+    algorithm,
+    classes: figures,
+    callUs: fit.callUs,
+    points,
+    errors,
+    limits: setups.map(({ table, ranks }, s) => ({
+      source: table.source,
+      collective: table.collective,
+      ranks,
+      class: classes.classes[fit.bottleneck[s]]?.name ?? "",
+    })),
+    regimes: regimeRows,
+    regimeErrors:
+      regimes > 1
+        ? errorsOf(
+            together.map(([time]) => time),
+            together.map(([, time]) => time),
+          )
+        : null,
+    leftOut,
+    notes: notesOf(topology, tables),
+  };
+  return { report, topology: calibrated(topology, classes, figures, said) };
+}
+
+/** Returns what was concluded of the logs, and which were measured on other GPUs than the network's name tells. */
+function notesOf(topology: Topology, tables: readonly Measurements[]): string[] {
+  const own = gpuModel(topology.name);
+  const notes = tables.flatMap(({ remarks, gpus, platform, source }) => {
+    const models = (gpus.length > 0 ? gpus : [platform]).map(gpuModel);
+    const others = models.filter((model) => own !== null && model !== null && model !== own);
+    return [
+      ...remarks,
+      ...others.map((model) => `${source} was measured on ${model}, but ${topology.name} has ${own}`),
+    ];
+  });
+  return [...new Set(notes)];
+}
+
+/** [points of the range] measured and fitted time. */
+const fittedBy = (
+  { fromBytes, toBytes, callUs, usPerByte }: Regime,
+  setups: readonly FitSetup[],
+): (readonly [number, number])[] =>
+  within(setups, fromBytes, toBytes).flatMap(({ sizeBytes, timeUs }, s) =>
+    Array.from(sizeBytes, (size, i) => [timeUs[i], callUs[s] + size * usPerByte[s]] as const),
+  );
+
+function regimeRow(regime: Regime, setups: readonly FitSetup[]): CalibrationReport["regimes"][number] {
+  const { fromBytes, toBytes, callUs, usPerByte } = regime;
+  const pairs = fittedBy(regime, setups);
+  const rate = usPerByte[0] > 0 ? PS_PER_US / BYTES_PER_GB / usPerByte[0] : null;
+  return {
+    fromBytes,
+    toBytes,
+    points: pairs.length,
+    callUs: callUs[0],
+    algbwGBps: rate,
+    errors: errorsOf(
+      pairs.map(([time]) => time),
+      pairs.map(([, time]) => time),
+    ),
+  };
+}
+
+function figuresOf({ classes }: LinkClasses, fit: AlphaBetaFit): CalibratedClass[] {
+  const toFigure = (figure: FittedFigure): FittedFigure => {
+    const scale = PS_PER_US / BYTES_PER_GB;
+    return { ...figure, value: figure.value * scale, error: figure.error === null ? null : figure.error * scale };
+  };
+  return classes.map(({ name, links, bytesPerSecond, latencyPs }, index) => ({
+    name,
+    links,
+    before: { gbps: toGBps(bytesPerSecond), latencyUs: latencyPs / PS_PER_US },
+    gbps: toFigure(fit.bytesPerUs[index] as FittedFigure),
+    latencyUs: fit.latencyUs[index] as FittedFigure,
+  }));
+}
+
+/** Returns the network with fitted figures, the others to the last byte and picosecond as they were. */
+function calibrated(
+  topology: Topology,
+  classes: LinkClasses,
+  figures: readonly CalibratedClass[],
+  source: string,
+): Topology {
+  const own = figures.map(({ name, gbps, latencyUs }, index) => {
+    const before = classes.classes[index] as LinkClasses["classes"][number];
+    return {
+      bytesPerSecond: gbps.certainty === "kept" ? before.bytesPerSecond : bandwidthFromGBps(gbps.value, name),
+      latencyPs: latencyUs.certainty === "kept" ? before.latencyPs : latencyFromUs(latencyUs.value, name),
+    };
+  });
+  return withFigures(topology, classes, own, source);
+}

@@ -1,0 +1,210 @@
+import { InputError } from "../base/errors.ts";
+import type { Engine } from "../engine/types.ts";
+import { busFactor } from "../model/collective/collective.ts";
+import { ncclEstimates } from "../model/nccl/model.ts";
+import { formatSize } from "../model/numbers/units.ts";
+import type { Topology } from "../model/topology/topology.ts";
+import type { SynthesizeOptions } from "../request/options.ts";
+import { problemOf } from "../request/problem.ts";
+import { limitWithFlow } from "./all-to-all.ts";
+import { isBetter, usOf } from "./auto/best.ts";
+import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut } from "./auto/candidates.ts";
+import { contender, SEARCHES } from "./auto/chunk-trials.ts";
+import { synthesize } from "./pipeline.ts";
+import { type BoundReport, bandwidth, boundReport, type Report } from "./result.ts";
+
+/** A table of more lines is for nobody to read. */
+const MOST_SIZES = 256;
+
+export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "sizeBytes" | "timeLimitMs"> {
+  readonly sizesBytes: readonly number[];
+  /** Names from the catalogue; without it all that make the collective and apply to the network. */
+  readonly algorithms?: readonly string[];
+  /** Told what there is after each size but the last. */
+  readonly onSize?: (soFar: Comparison) => void;
+  /** Told of each line before it is worked on: the first is 0 of `total`. */
+  readonly onLine?: (line: { sizeBytes: number; algorithm: string; done: number; total: number }) => void;
+}
+
+export interface ComparisonRow {
+  readonly sizeBytes: number;
+  readonly algorithm: string;
+  /** Simulated, network model. */
+  readonly us: number;
+  readonly algbwGBps: number | null;
+  readonly busbwGBps: number | null;
+  /** limit / simulated: 1 is as good as any algorithm can be. */
+  readonly ofLimit: number;
+  /** Chunks per NPU; of trees: pieces of what each carries. */
+  readonly chunks: number;
+  /** The independent judge found the schedule correct; what is not correct has no row. */
+  readonly verified: true;
+  readonly synthesisMs: number;
+  /** Shortest of its size (the earlier algorithm among equals). */
+  readonly best: boolean;
+}
+
+/** What a model of somebody else's says of a size: no schedule of ours, and never the best. */
+export interface ReferenceRow {
+  readonly sizeBytes: number;
+  /** "NCCL model" */
+  readonly name: string;
+  /** What it would choose: "Ring/Simple, 16 channels". */
+  readonly choice: string;
+  readonly us: number;
+  readonly algbwGBps: number | null;
+  readonly busbwGBps: number | null;
+  /** Above 1 where the model is too hopeful. */
+  readonly ofLimit: number;
+}
+
+/** What `compare --json` prints: schema banyan/comparison@1. */
+export interface Comparison {
+  readonly schema: "banyan/comparison@1";
+  readonly topology: Report["topology"];
+  readonly collective: string;
+  readonly rows: readonly ComparisonRow[];
+  readonly references: readonly ReferenceRow[];
+  readonly limits: readonly { readonly sizeBytes: number; readonly limit: BoundReport }[];
+  /** Algorithms that cannot do what was asked, and why not. */
+  readonly leftOut: readonly LeftOut[];
+}
+
+type SizedOptions = Omit<SynthesizeOptions, "algorithm"> & { readonly sizeBytes: number };
+
+/** Returns the reports of one size, in the order of the candidates; `failed` is told of those that could not. */
+async function reportsOf(
+  engine: Engine,
+  topology: Topology,
+  candidates: readonly Algorithm[],
+  options: SizedOptions,
+  told: { begins: (algorithm: string) => void; failed: (algorithm: string, error: Error) => void },
+): Promise<Report[]> {
+  const reports = new Map<Algorithm, Report>();
+  const placeOf = ({ name }: Algorithm): number => SEARCHES.indexOf(name);
+  for (const algorithm of [...candidates].sort((a, b) => placeOf(a) - placeOf(b))) {
+    told.begins(algorithm.name);
+    try {
+      const make = (asked: SynthesizeOptions) => synthesize(engine, topology, asked, false);
+      const rivalUs = Math.min(...[...reports.values()].map(usOf));
+      const { report } = await contender(algorithm, topology, options, make, rivalUs);
+      reports.set(algorithm, report);
+    } catch (error) {
+      if (!isOwnFailure(error)) throw error;
+      told.failed(algorithm.name, error);
+    }
+  }
+  return candidates.flatMap((algorithm) => reports.get(algorithm) ?? []);
+}
+
+/** Returns the greatest limit that is known for a size: an algorithm that knows the network's flow may prove more than the cuts. */
+async function limitOfSize(
+  engine: Engine,
+  given: Topology,
+  options: SizedOptions,
+  reports: readonly Report[],
+): Promise<BoundReport> {
+  const chunks = options.chunks === "auto" ? 1 : (options.chunks ?? 1);
+  const { topology, collective } = problemOf(given, { ...options, chunks });
+  const own = boundReport(topology, collective, await limitWithFlow(engine, topology, collective, options.signal));
+  return reports.map(({ limit }) => limit).reduce((a, b) => (b.us > a.us ? b : a), own);
+}
+
+function rowsOf(reports: readonly Report[], limit: BoundReport, sizeBytes: number): ComparisonRow[] {
+  const best = reports.reduce((a, b) => (isBetter(b, a) ? b : a));
+  return reports.map((report) => {
+    const { us, algbwGBps, busbwGBps } = report.simulated ?? report.time;
+    return {
+      sizeBytes,
+      algorithm: report.algorithm,
+      us,
+      algbwGBps,
+      busbwGBps,
+      ofLimit: (report.ofLimit ?? 1) * (report.limit.us > 0 ? limit.us / report.limit.us : 1),
+      chunks: report.schedule.pieces ?? report.collective.chunksPerNpu,
+      verified: true,
+      synthesisMs: report.synthesis.ms,
+      best: report === best,
+    };
+  });
+}
+
+/** Returns what NCCL's own cost model says of a size on the whole network; null where it says nothing. */
+function referenceOf(
+  topology: Topology,
+  { collective, group, sizeBytes }: SizedOptions,
+  limit: BoundReport,
+): ReferenceRow | null {
+  if (typeof collective !== "string" || group !== undefined) return null;
+  const [first] = ncclEstimates(topology, collective, sizeBytes) ?? [];
+  if (first === undefined) return null;
+  const { algorithm, protocol, channels, us } = first;
+  const algbwGBps = bandwidth(sizeBytes, us);
+  return {
+    sizeBytes,
+    name: "NCCL model",
+    choice: `${algorithm}/${protocol}, ${channels} ${channels === 1 ? "channel" : "channels"}`,
+    us,
+    algbwGBps,
+    busbwGBps: algbwGBps === null ? null : algbwGBps * busFactor(collective, topology.npuCount),
+    ofLimit: us > 0 ? limit.us / us : 1,
+  };
+}
+
+/**
+ * Returns time and distance from the limit for every size and algorithm, each line of a verified schedule. Algorithms that cannot
+ * do what was asked are left out with the reason. Throws as synthesize does where none can.
+ */
+export async function compare(engine: Engine, topology: Topology, options: CompareOptions): Promise<Comparison> {
+  const { sizesBytes, algorithms, onLine, onSize, ...rest } = options;
+  if (!Array.isArray(sizesBytes) || sizesBytes.length === 0)
+    throw new InputError("sizesBytes (--sizes)", "at least one size, as in [1024, 1048576]", sizesBytes);
+  if (sizesBytes.length > MOST_SIZES)
+    throw new InputError("sizesBytes (--sizes)", `at most ${MOST_SIZES} sizes`, sizesBytes.length);
+  const firstSize = sizesBytes[0] as number;
+  const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes: firstSize }, algorithms);
+  const rows: ComparisonRow[] = [];
+  const references: ReferenceRow[] = [];
+  const limits: Comparison["limits"][number][] = [];
+  const failures = new Map<string, { readonly error: Error; readonly sizes: number[] }>();
+  const total = sizesBytes.length * candidates.length;
+  let done = 0;
+  let shown: Report["topology"] | null = null;
+  /** Returns what is known by now. */
+  const soFar = (): Comparison => {
+    const failed = [...failures].map(([algorithm, { error, sizes }]) => ({
+      algorithm,
+      reason: `${sizes.length < sizesBytes.length ? `${sizes.map(formatSize).join(", ")}: ` : ""}${error.message}`,
+    }));
+    return {
+      schema: "banyan/comparison@1",
+      topology: shown as Report["topology"],
+      collective: typeof rest.collective === "string" ? rest.collective : rest.collective.kind,
+      rows: [...rows],
+      references: [...references],
+      limits: [...limits],
+      leftOut: [...leftOut, ...failed],
+    };
+  };
+  for (const sizeBytes of sizesBytes) {
+    const sized = { ...rest, sizeBytes };
+    const reports = await reportsOf(engine, topology, candidates, sized, {
+      begins: (algorithm) => onLine?.({ sizeBytes, algorithm, done: done++, total }),
+      failed(algorithm, error) {
+        const failure = failures.get(algorithm) ?? { error, sizes: [] };
+        failures.set(algorithm, failure);
+        failure.sizes.push(sizeBytes);
+      },
+    });
+    const [first] = reports;
+    if (first === undefined) throw failures.values().next().value?.error;
+    shown ??= first.topology;
+    const limit = await limitOfSize(engine, topology, sized, reports);
+    rows.push(...rowsOf(reports, limit, sizeBytes));
+    const reference = referenceOf(topology, sized, limit);
+    if (reference !== null) references.push(reference);
+    limits.push({ sizeBytes, limit });
+    if (limits.length < sizesBytes.length) onSize?.(soFar());
+  }
+  return soFar();
+}

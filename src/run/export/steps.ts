@@ -1,0 +1,78 @@
+import { InputError } from "../../base/errors.ts";
+import { isPhaseSchedule, type PhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import { phaseTransfers, stepsOfPhases } from "../../model/phases/phase-steps.ts";
+import { isSlotSchedule, type Schedule } from "../../model/slots/slot-schedule.ts";
+import { stepsOf, transfersOf, withoutPhases } from "../../model/steps/schedule.ts";
+import type { StepSchedule } from "../../model/steps/step-schedule.ts";
+import { demandForwarding, isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
+import { bestPieces } from "../../model/trees/tree-pieces.ts";
+import { stepsOfTrees } from "../../model/trees/tree-steps.ts";
+import { wholeNumber } from "../../request/words/values.ts";
+import { treeFlowClock } from "../../simulate/trees/tree-flow.ts";
+import { verifyPhases } from "../../verify/phases/phases.ts";
+import type { ScheduleSubject } from "./subject.ts";
+
+/** Schedules of every kind as transfers, refused where they would be too many. */
+
+/** Above so many transfers a slot schedule is not written out transfer by transfer: about 50 bytes each. */
+const MOST_EXPANDED = 2e7;
+/** Phases of more transfers are not written as steps. */
+const MOST_OF_PHASES = 4e6;
+
+/** Returns whether a schedule can be written out transfer by transfer. */
+export const canExpand = (schedule: Schedule): boolean =>
+  !isSlotSchedule(schedule) || transfersOf(schedule) <= MOST_EXPANDED;
+
+/** Returns a schedule transfer by transfer. Throws InputError, which names `place`, where arrival logs have too many. */
+export function expanded(schedule: Schedule, place: string): StepSchedule {
+  if (canExpand(schedule)) return stepsOf(schedule);
+  const most = `a schedule of at most ${MOST_EXPANDED.toExponential()} transfers`;
+  throw new InputError(place, most, transfersOf(schedule));
+}
+
+/** Returns the number of pieces of --chunks, or the best. Throws InputError. */
+export function piecesOf(flow: TreeFlow, chunks: string | undefined): number {
+  const asked = chunks === "auto" ? undefined : wholeNumber(chunks, "--chunks", 1);
+  return asked ?? bestPieces(flow, flow.collective.sizeBytes, treeFlowClock(flow));
+}
+
+/** Returns a tree flow transfer by transfer, in the pieces that are best. Throws InputError, which names `place`, for too many. */
+export function treesAsSteps(flow: TreeFlow, place: string, chunks?: string): StepSchedule {
+  demandForwarding(flow, place);
+  try {
+    return stepsOfTrees(flow, piecesOf(flow, chunks));
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    throw new InputError(place, "trees that can be written as steps", error.message);
+  }
+}
+
+/** Returns how many transfers correct phases make; null where switches sum. */
+export function phaseTransfersOrNull(schedule: PhaseSchedule): number | null {
+  const transfers = phaseTransfers(schedule);
+  return Number.isFinite(transfers) ? transfers : null;
+}
+
+/** Returns phases transfer by transfer. Throws InputError, which names `place`, for wrong ones and for too many. */
+function phasesAsSteps(schedule: PhaseSchedule, place: string): StepSchedule {
+  const { violations, violationCount } = verifyPhases(schedule, { limit: 1 });
+  if (violationCount > 0) throw new InputError(place, "correct phases", violations[0]?.message);
+  const transfers = phaseTransfersOrNull(schedule);
+  if (transfers === null)
+    throw new InputError(place, "phases between NPUs (made without --offload)", "sums in switches");
+  if (transfers > MOST_OF_PHASES) {
+    throw new InputError(place, `phases of at most ${MOST_OF_PHASES.toExponential()} transfers`, transfers);
+  }
+  return stepsOfPhases(schedule);
+}
+
+/** Returns the schedule with trees as steps; phases only where steps are asked for. Throws InputError. */
+export function asSteps({ schedule }: ScheduleSubject, to: string): Schedule {
+  if (isPhaseSchedule(schedule) && to === "steps") return phasesAsSteps(schedule, `--to ${to}`);
+  const plain = withoutPhases(schedule, `--to ${to}`);
+  return isTreeFlow(plain) ? treesAsSteps(plain, `--to ${to}`) : plain;
+}
+
+/** Returns the schedule transfer by transfer. Throws InputError where there are too many. */
+export const stepsFor = (subject: ScheduleSubject, to: string): StepSchedule =>
+  expanded(asSteps(subject, to), `--to ${to}`);

@@ -1,0 +1,51 @@
+import type { Program } from "../../model/program/program.ts";
+import type { AnySchedule } from "../../model/steps/schedule.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import { progressOf, synthesisOptions } from "../../request/words/synthesis-options.ts";
+import { AUTO, algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
+import { synthesize } from "../pipeline.ts";
+import type { Report } from "../result.ts";
+import type { World } from "./world.ts";
+
+/** A schedule, read from a file or just made: then with its report. */
+export interface ScheduleSubject {
+  readonly kind: "schedule";
+  readonly schedule: AnySchedule;
+  /** Null where it was read: then nobody has judged it yet. */
+  readonly report: Report | null;
+  /** What messages call it: its file. */
+  readonly name?: string;
+  /** Read from a file: what reports say of its algorithm. */
+  readonly algorithm?: string;
+  /** Parts into which each tree's data is best cut for the runtime. */
+  readonly parts?: number;
+  /** What the user should know of its making. */
+  readonly note?: string;
+}
+export interface ProgramSubject {
+  readonly kind: "program";
+  /** What messages call it: its file. */
+  readonly name: string;
+  readonly program: Program;
+}
+export interface NetworkSubject {
+  readonly kind: "network";
+  readonly topology: Topology;
+}
+
+/** What is exported: a schedule, a program, or a network. */
+export type Subject = ScheduleSubject | ProgramSubject | NetworkSubject;
+
+/** Returns the schedule that the options of synthesis ask for on a network. Throws as synthesize does. */
+export async function synthesized(world: World, topology: Topology): Promise<ScheduleSubject> {
+  const { options, signal } = world;
+  // --no-nvls is also for the program that is made of steps
+  const { nvls, ...wanted } = synthesisOptions(options);
+  const makesTrees =
+    wanted.algorithm !== undefined && wanted.algorithm !== AUTO && isTreeMaker(algorithmNamed(wanted.algorithm));
+  const request = { ...world.collective(topology), ...wanted, ...(nvls !== undefined && makesTrees && { nvls }) };
+  const { schedule, report } = await world.withEngine((engine) =>
+    synthesize(engine, topology, { ...request, signal, onProgress: (step) => world.progress(progressOf(step)) }),
+  );
+  return { kind: "schedule", schedule, report };
+}

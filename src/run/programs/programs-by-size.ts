@@ -1,0 +1,183 @@
+import { InfeasibleError, InputError } from "../../base/errors.ts";
+import type { Engine } from "../../engine/types.ts";
+import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
+import type { Program } from "../../model/program/program.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import { isTreeFlow } from "../../model/trees/tree-flow.ts";
+import type { SynthesizeOptions } from "../../request/options.ts";
+import { simulateProgram } from "../../simulate/program/program.ts";
+import { AUTO } from "../../synthesize/catalog.ts";
+import { type Algorithm, candidatesFor, optionsFor } from "../auto/candidates.ts";
+import type { CompareOptions } from "../compare.ts";
+import { boundedResult, type SynthesizeResult, synthesize } from "../pipeline.ts";
+import { type MadeProgram, type ProgramOptions, programOf } from "./programs.ts";
+
+/** Sizes that one program is for. */
+export interface SizeRange {
+  /** nccl-tests sizes, both included; null: no bound. */
+  readonly minBytes: number;
+  readonly maxBytes: number | null;
+  /** The sizes asked for that lie in the range. */
+  readonly sizesBytes: readonly number[];
+  readonly algorithm: string;
+  /** Of the program, simulated at the first of these sizes. */
+  readonly us: number;
+  readonly made: MadeProgram;
+  /** Algorithms that cannot be used, and why not. */
+  readonly passedOver: readonly { readonly algorithm: string; readonly reason: string }[];
+}
+
+interface Choice {
+  readonly sizeBytes: number;
+  readonly algorithm: string;
+  readonly us: number;
+  readonly result: SynthesizeResult;
+  readonly target: ProgramOptions;
+  readonly passedOver: SizeRange["passedOver"];
+}
+
+const DEFAULT_BYTES = 2 ** 30;
+/** Of f32; what these fill, smaller elements fill too. */
+const ELEMENT_BYTES = 4;
+
+/** Copies per root of trees that are tried beside those of the optimum: fewer make fewer, longer steps. */
+const COPIES_TRIED = [1, 2];
+
+/** Parts of each tree's data that are tried: few for small sizes, more to fill pipelines. */
+const PARTS_TRIED = [1, 6, 16];
+/** Among more ranks a program takes many seconds to make and to simulate: one copy, and parts that suit large sizes. */
+const MOST_RANKS_SEARCHED = 32;
+const PARTS_OF_LARGE = [6];
+
+const isRefusal = (error: unknown): error is Error => error instanceof InputError || error instanceof InfeasibleError;
+
+/** Returns what an algorithm is asked: trees also with few copies, unless their number is said. */
+function requestsFor(
+  algorithm: Algorithm,
+  { npuCount }: Topology,
+  options: Omit<SynthesizeOptions, "algorithm">,
+): SynthesizeOptions[] {
+  const asked = optionsFor(algorithm, options);
+  if (algorithm.name !== "forestcoll" || options.k !== undefined) return [asked];
+  if (npuCount > MOST_RANKS_SEARCHED && options.group === undefined) return [{ ...asked, k: 1 }];
+  return [asked, ...COPIES_TRIED.map((k) => ({ ...asked, k }))];
+}
+
+/** Returns how a schedule is lowered: trees with different numbers of parts, unless they are said. */
+function targetsFor({ schedule }: SynthesizeResult, target: ProgramOptions): ProgramOptions[] {
+  if (!isTreeFlow(schedule) || target.parts !== undefined || target.runtime === "mscclpp") return [target];
+  const tried = schedule.collective.groupSize > MOST_RANKS_SEARCHED ? PARTS_OF_LARGE : PARTS_TRIED;
+  return tried.map((parts) => ({ ...target, parts }));
+}
+
+/**
+ * Returns the program that a runtime would carry out fastest, of those that fit it, in its simulation; first those whose chunks
+ * divide the size.
+ */
+async function choiceFor(
+  engine: Engine,
+  topology: Topology,
+  sizeBytes: number,
+  options: CompareOptions,
+  target: ProgramOptions,
+): Promise<Choice> {
+  const { algorithms, sizesBytes: _, onProgress, ...rest } = options;
+  const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes }, algorithms);
+  const found: (Omit<Choice, "passedOver"> & { readonly divides: boolean })[] = [];
+  const refused = new Map(leftOut.map(({ algorithm, reason }) => [algorithm, reason]));
+  for (const [done, algorithm] of candidates.entries()) {
+    onProgress?.({ phase: `try ${algorithm.name} at ${formatSize(sizeBytes)}`, done, total: candidates.length });
+    for (const request of requestsFor(algorithm, topology, { ...rest, sizeBytes })) {
+      try {
+        const result = await synthesize(engine, topology, request, false);
+        for (const lowered of targetsFor(result, target)) {
+          const { program } = programOf(result.schedule, lowered);
+          found.push({
+            sizeBytes,
+            algorithm: algorithm.name,
+            us: programUs(program, result.schedule, sizeBytes),
+            result,
+            target: lowered,
+            divides: sizeBytes % (program.loopChunks * ELEMENT_BYTES) === 0,
+          });
+        }
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        refused.set(algorithm.name, error.message);
+      }
+    }
+  }
+  // runtimes pass over a program whose chunks the elements do not fill
+  found.sort((a, b) => Number(b.divides) - Number(a.divides) || a.us - b.us);
+  for (const { algorithm } of found) refused.delete(algorithm);
+  const passedOver = [...refused].map(([algorithm, reason]) => ({ algorithm, reason }));
+  const [best] = found;
+  if (best !== undefined) return { ...best, passedOver };
+  const [first] = passedOver;
+  if (first === undefined) throw new InputError("--algorithm", "at least one algorithm");
+  throw new InputError("--algorithm", `one whose program fits the runtime (${first.reason})`, first.algorithm);
+}
+
+/**
+ * Returns the schedule whose program a runtime would carry out fastest in its simulation: trees are tried also with few copies,
+ * unless `k` says how many; with "auto" all algorithms that apply. Throws as synthesize does, and InputError where no program
+ * fits the runtime.
+ */
+export async function synthesizeForRuntime(
+  engine: Engine,
+  topology: Topology,
+  options: SynthesizeOptions & { readonly algorithm: string },
+  target: ProgramOptions,
+): Promise<{ readonly result: SynthesizeResult; readonly us: number; readonly target: ProgramOptions }> {
+  const { algorithm, sizeBytes = DEFAULT_BYTES, ...rest } = options;
+  const named = algorithm === AUTO ? {} : { algorithms: [algorithm] };
+  const choice = await choiceFor(engine, topology, sizeBytes, { ...rest, ...named, sizesBytes: [sizeBytes] }, target);
+  return { ...choice, result: boundedResult(choice.result, options.onProgress) };
+}
+
+/** What logs call a range's program: "allreduce-65536-1048575-forestcoll". */
+const nameOfRange = ({ schedule, report }: SynthesizeResult, minBytes: number, maxBytes: number | null): string =>
+  `${schedule.collective.kind}-${minBytes}-${maxBytes ?? "up"}-${report.algorithm}`;
+
+/** Returns what a program takes on the network of its schedule, microseconds. */
+export function programUs(
+  program: Program,
+  { topology, collective }: SynthesizeResult["schedule"],
+  sizeBytes: number,
+): number {
+  return simulateProgram(program, topology, { sizeBytes, rankToNpu: collective.groupMembers }).ps / PS_PER_US;
+}
+
+/**
+ * Returns a program for each range of sizes: the one that is fastest in the simulation of programs at each size asked for, up to
+ * the next size; the first also for smaller and the last for all larger ones. Neighbours with the same program become one range.
+ * The ranges do not overlap and leave nothing out. Throws as synthesize does, and InputError where no algorithm's program fits the runtime.
+ */
+export async function programsBySize(
+  engine: Engine,
+  topology: Topology,
+  options: CompareOptions,
+  target: ProgramOptions,
+): Promise<SizeRange[]> {
+  const sizes = [...new Set(options.sizesBytes)].sort((a, b) => a - b);
+  const choices: Choice[] = [];
+  for (const size of sizes) choices.push(await choiceFor(engine, topology, size, options, target));
+  const plain = choices.map(({ result, target: lowered }) => programOf(result.schedule, lowered).text);
+  const starts = choices.map((_, i) => i).filter((i) => i === 0 || plain[i] !== plain[i - 1]);
+  return starts.map((first, r) => {
+    const next = starts[r + 1] ?? choices.length;
+    const { algorithm, us, result, passedOver, target: lowered } = choices[first] as Choice;
+    const minBytes = first === 0 ? 0 : (sizes[first] as number);
+    const maxBytes = next === choices.length ? null : (sizes[next] as number) - 1;
+    const range = maxBytes === null ? { minBytes } : { minBytes, maxBytes };
+    return {
+      minBytes,
+      maxBytes,
+      sizesBytes: sizes.slice(first, next),
+      algorithm,
+      us,
+      made: programOf(result.schedule, { ...lowered, ...range, name: nameOfRange(result, minBytes, maxBytes) }),
+      passedOver,
+    };
+  });
+}

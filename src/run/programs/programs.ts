@@ -1,0 +1,115 @@
+import { InputError, InternalError } from "../../base/errors.ts";
+import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
+import { mscclppJsonParts } from "../../export/programs/mscclpp-json.ts";
+import { lowerToMsccl } from "../../lower/msccl/lower.ts";
+import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
+import type { Program } from "../../model/program/program.ts";
+import type { RuntimeName } from "../../model/program/runtimes.ts";
+import { RUNTIMES } from "../../model/program/runtimes.ts";
+import { type AnySchedule, withoutPhases } from "../../model/steps/schedule.ts";
+import { type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
+import type { ProgramViolation } from "../../verify/program/program-violation.ts";
+import { planLimitViolations } from "../../verify/runtime/plan-limits.ts";
+import { mscclLimitViolations } from "../../verify/runtime/program-limits.ts";
+
+/** How a schedule becomes a program. */
+export interface ProgramOptions {
+  readonly runtime: RuntimeName;
+  /** In place, out of place, or fit for either; default: either where the runtime's files can say so. */
+  readonly placement?: "in" | "out" | "both";
+  /** Every chunk is cut in so many, each with its own thread blocks and channels; default 1, for MSCCL++ what keeps 8 blocks busy. */
+  readonly instances?: number;
+  /** MSCCL, trees: parts into which each tree's data is cut, 1 to 64; more fill pipelines of large sizes, fewer suit small ones. */
+  readonly parts?: number;
+  /** MSCCL: thread blocks on a GPU that trees may have without sharing; default 100. An H100 has room for 132. */
+  readonly threadBlocks?: number;
+  readonly protocol?: Program["protocol"];
+  readonly name?: string;
+  /** MSCCL++: let switches that can duplicate and sum messages; default true. */
+  readonly throughSwitch?: boolean;
+  /** Sizes that the runtime may use it for, both included; default: all. */
+  readonly minBytes?: number;
+  readonly maxBytes?: number;
+}
+
+/** A program, verified and within the limits of its runtime, and its file. */
+export interface MadeProgram {
+  readonly program: Program;
+  readonly text: string;
+  readonly verification: ProgramVerification;
+  /** What the runtime takes but the user should know. */
+  readonly warnings: readonly ProgramViolation[];
+}
+
+/** Returns what a runtime says of a program beside what it computes. `text` is the file, where there is one. */
+export function limitViolations(
+  program: Program,
+  runtime: RuntimeName,
+  text: string | null,
+): readonly ProgramViolation[] {
+  const { machine } = program;
+  if (runtime === "mscclpp") {
+    if (machine === "mscclpp") return planLimitViolations(program);
+    throw new InputError("--target", "msccl, azure or rccl for MSCCL XML", runtime);
+  }
+  if (machine === "msccl") return mscclLimitViolations(program, runtime, text);
+  throw new InputError("--target", "mscclpp for an MSCCL++ plan", runtime);
+}
+
+const inPlaceByDefault: ReadonlySet<string> = new Set(["allreduce", "broadcast", "reduce"]);
+
+/** microsoft/msccl knows files for one kind of call only, and MSCCL++ plans say one. */
+function placementFor({ runtime, placement }: ProgramOptions, kind: string): "in" | "out" | "both" {
+  if (placement !== undefined) return placement;
+  if (runtime === "azure" || runtime === "rccl") return "both";
+  return inPlaceByDefault.has(kind) || runtime === "mscclpp" ? "in" : "out";
+}
+
+/**
+ * Returns the program of a schedule with its file, after a judge has run it and held it against the runtime's limits.
+ * Throws InputError where it cannot meet a limit, naming it, and for phases.
+ */
+export function programOf(given: AnySchedule, options: ProgramOptions): MadeProgram {
+  const {
+    runtime,
+    instances,
+    protocol = "Simple",
+    name,
+    minBytes,
+    maxBytes,
+    throughSwitch = true,
+    parts,
+    threadBlocks,
+  } = options;
+  const schedule = withoutPhases(given, "--to");
+  const placement = placementFor(options, schedule.collective.kind);
+  const range = { ...(minBytes === undefined ? {} : { minBytes }), ...(maxBytes === undefined ? {} : { maxBytes }) };
+  const common = { protocol, ...(name === undefined ? {} : { name }) };
+  let program: Program;
+  let text: string;
+  if (runtime === "mscclpp") {
+    if (placement === "both") throw new InputError("--placement", "in or out for an MSCCL++ plan", placement);
+    const cut = instances === undefined ? {} : { instances };
+    program = lowerToPlan(schedule, { ...common, ...cut, placement, throughSwitch });
+    text = [...mscclppJsonParts(program, range)].join("");
+  } else {
+    program = lowerToMsccl(schedule, {
+      ...common,
+      runtime,
+      placement,
+      instances: instances ?? 1,
+      ...(parts === undefined ? {} : { parts }),
+      ...(threadBlocks === undefined ? {} : { threadBlocks }),
+    });
+    text = [...mscclXmlParts(program, { dialect: runtime, ...range })].join("");
+  }
+  const found = limitViolations(program, runtime, text);
+  const error = found.find(({ severity }) => severity === "error");
+  if (error !== undefined) {
+    throw new InputError("--to", `a program within the limits of ${RUNTIMES[runtime].title}`, error.message);
+  }
+  const verification = verifyProgram(program, { limit: 1 });
+  const wrong = verification.violations[0];
+  if (verification.violationCount > 0) throw new InternalError(`a lowered program is wrong: ${wrong?.message}`);
+  return { program, text, verification, warnings: found };
+}

@@ -1,0 +1,299 @@
+import { InfeasibleError, InputError } from "../../base/errors.ts";
+import type { Engine } from "../../engine/types.ts";
+import { constructionText } from "../../model/direct/construction-text.ts";
+import {
+  bidirectionalMooreSteps,
+  greatestAllToAllRate,
+  leastBandwidthTime,
+  mooreSteps,
+} from "../../model/direct/optimality.ts";
+import {
+  add,
+  divide,
+  format,
+  multiply,
+  parseRational,
+  type Rational,
+  rational,
+  toNumber,
+} from "../../model/numbers/rational.ts";
+import { PS_PER_SECOND, PS_PER_US, parseBandwidth, parseSize, parseTime } from "../../model/numbers/units.ts";
+import { type Candidate, has, isBandwidthOptimal, TRAITS } from "../../synthesize/finder/candidate.ts";
+import type { Evaluations } from "../../synthesize/finder/evaluated.ts";
+import { type TopologyFinder, topologyFinder } from "../../synthesize/finder/finder.ts";
+import { runnerFor } from "../threads/runner.ts";
+import {
+  bestForAllToAll,
+  diameterOf,
+  type Flowing,
+  type RowFlow,
+  type RowVerdict,
+  rowFlow,
+  rowVerdict,
+} from "./search-rows.ts";
+
+/** What networks are compared for. */
+export const SEARCHED = ["allreduce", "allgather", "reducescatter", "alltoall"] as const;
+export type Searched = (typeof SEARCHED)[number];
+
+export interface SearchOptions {
+  readonly nodes: number;
+  readonly degree: number;
+  /** Only networks whose links come in opposite pairs. */
+  readonly bidirectional?: boolean;
+  /** Latency of a comm step; 10 us. */
+  readonly alphaPs?: number;
+  /** B: of all links that leave a node; 100 Gb/s. */
+  readonly bytesPerSecond?: number;
+  /** How often which size is communicated: the best network takes the least time on average; 1 MiB. */
+  readonly sizes?: readonly { readonly sizeBytes: number; readonly weight: number }[];
+  /** All-reduce. */
+  readonly collective?: Searched;
+  /** Makes graph and all-gather of every row, judges them and compares T_L and T_B with what was predicted. */
+  readonly verify?: boolean;
+  /** All-to-all of every row, and the network that is best for it, also for other collectives. */
+  readonly alltoall?: boolean;
+}
+
+/** What a search assumes where it is not told: the figures of table 3.4. */
+const DEFAULTS = {
+  bidirectional: false,
+  alphaPs: parseTime("10us"),
+  bytesPerSecond: parseBandwidth("100Gbps"),
+  sizes: [{ sizeBytes: parseSize("1MiB"), weight: 1 }],
+  collective: "allreduce",
+  verify: false,
+  alltoall: false,
+} as const;
+
+type Asked = Required<SearchOptions>;
+
+export interface SearchHooks {
+  /** What searches before this one evaluated; what this one evaluates is added. */
+  readonly known?: Evaluations;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (what: string, done?: number, total?: number) => void;
+}
+
+/** A network that no other found one beats in T_L and T_B, or the best for an all-to-all. */
+export interface SearchRow {
+  readonly topology: string;
+  /** No other found one beats it in T_L and T_B. */
+  readonly efficient: boolean;
+  /** T_L / alpha of an all-gather. */
+  readonly steps: number;
+  /** T_B in M / B: "1045/1024". */
+  readonly bandwidth: string;
+  readonly bandwidthValue: number;
+  readonly diameter: number;
+  /** As few steps as the Moore bound, that of undirected graphs where links come in opposite pairs. */
+  readonly mooreOptimal: boolean;
+  readonly bandwidthOptimal: boolean;
+  readonly bidirectional: boolean;
+  /** T_L + T_B once, and twice, on average over the sizes. */
+  readonly allgatherUs: number;
+  readonly allreduceUs: number;
+  readonly alltoall: RowFlow | null;
+  readonly alltoallUs: number | null;
+  readonly verdict: RowVerdict | null;
+}
+
+/** What no network of that size can beat. */
+export type SearchBound = Pick<SearchRow, "steps" | "bandwidth" | "bandwidthValue" | "allgatherUs" | "allreduceUs"> & {
+  readonly alltoallRate: string;
+  readonly alltoallRateValue: number;
+  readonly alltoallUs: number;
+};
+
+/** What `search --json` prints: schema banyan/search@1. */
+export interface SearchReport {
+  readonly schema: "banyan/search@1";
+  readonly nodes: number;
+  readonly degree: number;
+  readonly bidirectional: boolean;
+  readonly alphaUs: number;
+  readonly bytesPerSecond: number;
+  readonly sizes: Asked["sizes"];
+  readonly collective: Searched;
+  /** By ascending T_L. */
+  readonly rows: readonly SearchRow[];
+  readonly bound: SearchBound;
+  /** The row with the least time for the collective. */
+  readonly best: number;
+}
+
+/** Most nodes and ports of a network that is searched for. */
+export const MOST_NODES = 10_000;
+export const MOST_DEGREE = 128;
+
+/**
+ * Returns the Pareto-efficient networks of so many nodes and ports (Zhao 2026, 3.5.4). Throws InputError where there can be none,
+ * and where the library has none, with the nearest size that has.
+ */
+export async function search(
+  engine: Engine,
+  options: SearchOptions,
+  { known = new Map(), signal, onProgress = () => undefined }: SearchHooks = {},
+): Promise<SearchReport> {
+  const asked = checked({ ...DEFAULTS, ...options });
+  const { nodes, degree, bidirectional, alphaPs, bytesPerSecond, sizes, collective } = asked;
+  const { runner, dispose } = runnerFor(engine, 0, signal, () => undefined);
+  try {
+    onProgress("searching");
+    const finder = topologyFinder(runner.balance, { bidirectional, known });
+    const found = await finder.frontier(nodes, degree);
+    if (found.length === 0) throw await nothingFound(finder, asked);
+    const networks = await networksFor(engine, finder, found, asked, signal, onProgress);
+    const rows: SearchRow[] = [];
+    for (const [i, { candidate, flow }] of networks.entries()) {
+      if (asked.verify) onProgress(constructionText(candidate.construction), i, networks.length);
+      const verdict = asked.verify ? await rowVerdict(engine, candidate, signal) : null;
+      rows.push(rowOf(candidate, found.includes(candidate), asked, flow, verdict));
+    }
+    const alphaUs = alphaPs / PS_PER_US;
+    const time = (row: SearchRow): number => timeOf(row, collective);
+    const best = rows.reduce((least, row, i) => (time(row) < time(rows[least] as SearchRow) ? i : least), 0);
+    const about = { nodes, degree, bidirectional, alphaUs, bytesPerSecond, sizes, collective };
+    return { schema: "banyan/search@1", ...about, rows, bound: boundRow(asked), best };
+  } finally {
+    dispose();
+  }
+}
+
+/** Returns the efficient networks by ascending T_L, with their flows, and the best for an all-to-all, where those are asked for. */
+async function networksFor(
+  engine: Engine,
+  finder: TopologyFinder,
+  found: readonly Candidate[],
+  { nodes, degree, alltoall, collective }: Asked,
+  signal: AbortSignal | undefined,
+  onProgress: NonNullable<SearchHooks["onProgress"]>,
+): Promise<{ readonly candidate: Candidate; readonly flow: RowFlow | null }[]> {
+  if (!alltoall && collective !== "alltoall") return found.map((candidate) => ({ candidate, flow: null }));
+  const flowing: Flowing[] = [];
+  for (const candidate of found) {
+    onProgress(constructionText(candidate.construction), flowing.length, found.length);
+    flowing.push({ candidate, flow: await rowFlow(engine, candidate.construction, signal) });
+  }
+  const others = await finder.others(nodes, degree);
+  const names = new Set(found.map(({ construction }) => constructionText(construction)));
+  const further = others.filter(({ construction }) => !names.has(constructionText(construction)));
+  const least = Math.max(...flowing.map(({ flow }) => flow.rateValue));
+  const best = await bestForAllToAll(engine, further, least, signal, onProgress);
+  if (best !== null) flowing.push(best);
+  return flowing.sort((a, b) => a.candidate.steps - b.candidate.steps);
+}
+
+/** Returns the time of a row for a collective, in us. */
+export function timeOf(
+  row: Pick<SearchRow, "allgatherUs" | "allreduceUs" | "alltoallUs">,
+  collective: Searched,
+): number {
+  if (collective === "alltoall") return row.alltoallUs ?? Number.POSITIVE_INFINITY;
+  return collective === "allreduce" ? row.allreduceUs : row.allgatherUs;
+}
+
+function checked(options: Asked): Asked {
+  const { nodes, degree, bidirectional, sizes, alphaPs, bytesPerSecond, collective } = options;
+  if (!Number.isSafeInteger(nodes) || nodes < 2 || nodes > MOST_NODES)
+    throw new InputError("--nodes", `a whole number, 2 to ${MOST_NODES}`, nodes);
+  if (!Number.isSafeInteger(degree) || degree < 1 || degree > MOST_DEGREE)
+    throw new InputError("--degree", `a whole number, 1 to ${MOST_DEGREE}`, degree);
+  if (bidirectional && nodes % 2 === 1 && degree % 2 === 1) {
+    const even = `an even degree for an odd number of nodes, whose links come in pairs (${degree + 1}, or ${nodes + 1} nodes)`;
+    throw new InputError("--degree", even, degree);
+  }
+  if (!SEARCHED.includes(collective)) throw new InputError("--collective", `one of ${SEARCHED.join(", ")}`, collective);
+  if (sizes.length === 0) throw new InputError("--size", "at least one size");
+  wholeAbove(0, "--alpha, in picoseconds", alphaPs);
+  wholeAbove(1, "--bandwidth, in bytes per second", bytesPerSecond);
+  for (const { sizeBytes, weight } of sizes) {
+    wholeAbove(1, "--size, in bytes", sizeBytes);
+    wholeAbove(1, "a weight of --size", weight);
+  }
+  return options;
+}
+
+function wholeAbove(least: number, place: string, value: number): void {
+  if (!Number.isSafeInteger(value) || value < least)
+    throw new InputError(place, `a whole number, ${least} or more`, value);
+}
+
+/** Returns the error for a size at which the library has nothing, naming the nearest that has. */
+async function nothingFound(finder: TopologyFinder, { nodes, degree, bidirectional }: Asked): Promise<Error> {
+  for (let away = 1; away <= 4; away++) {
+    for (const [n, d] of [
+      [nodes, degree + away],
+      [nodes, degree - away],
+      [nodes + away, degree],
+      [nodes - away, degree],
+    ]) {
+      if (n < 2 || d < 1 || (await finder.frontier(n, d)).length === 0) continue;
+      const near = `a size and degree that a known network has (the nearest is --nodes ${n} --degree ${d})`;
+      return new InputError("--nodes and --degree", near, `${nodes} and ${degree}${bidirectional ? " both ways" : ""}`);
+    }
+  }
+  return new InfeasibleError(`no known network has ${nodes} nodes of degree ${degree}`, { nodes, degree });
+}
+
+function rowOf(
+  candidate: Candidate,
+  efficient: boolean,
+  options: Asked,
+  alltoall: RowFlow | null,
+  verdict: RowVerdict | null,
+): SearchRow {
+  const { steps, bandwidth } = candidate;
+  return {
+    topology: constructionText(candidate.construction),
+    efficient,
+    steps,
+    bandwidth: format(bandwidth),
+    bandwidthValue: toNumber(bandwidth),
+    diameter: diameterOf(candidate),
+    mooreOptimal: steps === fewestSteps(options),
+    bandwidthOptimal: isBandwidthOptimal(candidate),
+    bidirectional: has(candidate, TRAITS.bidirectional),
+    ...timesUs(steps, bandwidth, options),
+    alltoall,
+    alltoallUs: alltoall === null ? null : alltoallUs(parseRational(alltoall.rate) as Rational, options),
+    verdict,
+  };
+}
+
+/** The theoretical bound: each figure for itself, whatever network has it. */
+function boundRow(options: Asked): SearchBound {
+  const { nodes, degree } = options;
+  const steps = fewestSteps(options);
+  const bandwidth = leastBandwidthTime(nodes);
+  const rate = greatestAllToAllRate(nodes, degree);
+  return {
+    steps,
+    bandwidth: format(bandwidth),
+    bandwidthValue: toNumber(bandwidth),
+    ...timesUs(steps, bandwidth, options),
+    alltoallRate: format(rate),
+    alltoallRateValue: toNumber(rate),
+    alltoallUs: alltoallUs(rate, options),
+  };
+}
+
+const fewestSteps = ({ nodes, degree, bidirectional }: Asked): number =>
+  (bidirectional ? bidirectionalMooreSteps : mooreSteps)(nodes, degree);
+
+/** Returns M / B in us, on average over the sizes. */
+function bufferUs({ sizes, bytesPerSecond }: Asked): Rational {
+  const weight = sizes.reduce((sum, size) => sum + BigInt(size.weight), 0n);
+  const bytes = sizes.reduce((sum, size) => sum + BigInt(size.weight) * BigInt(size.sizeBytes), 0n);
+  return rational(bytes * BigInt(PS_PER_SECOND), weight * BigInt(bytesPerSecond) * BigInt(PS_PER_US));
+}
+
+function timesUs(steps: number, bandwidth: Rational, options: Asked) {
+  const latency = rational(BigInt(steps) * BigInt(options.alphaPs), BigInt(PS_PER_US));
+  const once = add(latency, multiply(bandwidth, bufferUs(options)));
+  return { allgatherUs: toNumber(once), allreduceUs: toNumber(add(once, once)) };
+}
+
+/** Returns (M / N) / (f * B / d) in us. */
+const alltoallUs = (rate: Rational, options: Asked): number =>
+  toNumber(divide(multiply(bufferUs(options), rational(options.degree, options.nodes)), rate));

@@ -1,0 +1,35 @@
+import { cancelOn } from "../../engine/pool/cancel.ts";
+import { runTask } from "../../engine/pool/pool.ts";
+import type { Engine } from "../../engine/types.ts";
+import { rootCount } from "../../synthesize/forestcoll/packing-network.ts";
+import type { TreeKernels } from "../../synthesize/tree-maker.ts";
+
+/** From so many edges of trees on, packing runs on the pool, so that the calling thread stays free to cancel. */
+const POOL_FROM = 200_000;
+
+/** Packing trees anew takes about as long as this counts, far longer than packing them. */
+const REPAIRS_POOL_FROM = 1e6;
+
+const isLarge = (copies: Float64Array, npuCount: number): boolean => rootCount(copies) * npuCount >= POOL_FROM;
+
+/** Returns where the kernels of trees run. */
+export function treeRunnerFor(
+  engine: Engine,
+  signal: AbortSignal | undefined,
+): { readonly kernels: TreeKernels; readonly dispose: () => void } {
+  const { flag, dispose } = cancelOn(signal);
+  return {
+    kernels: {
+      rate: async (problem) => engine.kernels.rate(problem, flag),
+      async pack(problem) {
+        const task = { kind: "pack" as const, problem };
+        const { copies, npuCount, repairs } = problem;
+        return isLarge(copies, npuCount) || repairs * npuCount ** 2 >= REPAIRS_POOL_FROM
+          ? engine.pool().run(task, flag)
+          : runTask(engine.kernels, task, flag);
+      },
+      width: (copies, npuCount) => (isLarge(copies, npuCount) ? engine.pool().threads : 1),
+    },
+    dispose,
+  };
+}

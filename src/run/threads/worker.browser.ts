@@ -1,0 +1,36 @@
+import type { Kernels } from "../../engine/kernels/kernels.ts";
+import { wasmKernels } from "../../engine/kernels/wasm.ts";
+import { buffersOf, replyTo, type WorkerRequest } from "../../engine/pool/request.ts";
+import type { WebWorkerMessage, WebWorkerSetup } from "../../engine/pool/web-thread.ts";
+
+/** A Web Worker of src/engine/pool/web-worker.ts: it is told its backend first, then works on one request at a time. */
+
+let kernels: Kernels | undefined;
+
+const say = (message: WebWorkerMessage, transfer: ArrayBuffer[] = []): void => postMessage(message, { transfer });
+
+async function kernelsOf({ module }: WebWorkerSetup): Promise<Kernels> {
+  if (module !== undefined) return wasmKernels(module);
+  const { jsKernels } = await import("../../engine/kernels/js/kernels.ts");
+  return jsKernels;
+}
+
+async function work(request: WorkerRequest, having: Kernels): Promise<void> {
+  try {
+    const reply = await replyTo(request, having);
+    say(reply, buffersOf(reply));
+  } catch (error) {
+    say({ error });
+  }
+}
+
+async function start(setup: WebWorkerSetup): Promise<void> {
+  kernels = await kernelsOf(setup);
+  say("ready");
+}
+
+addEventListener("message", ({ data }: MessageEvent<WebWorkerSetup | WorkerRequest>) => {
+  // What is reported is heard by the pool as this worker's death.
+  if ("backend" in data) start(data).catch(reportError);
+  else if (kernels !== undefined) work(data, kernels).catch(reportError);
+});

@@ -1,0 +1,144 @@
+import type { Bound, Witness } from "../model/bounds/bounds.ts";
+import { roundedBytes } from "../model/bounds/limit.ts";
+import { busFactor } from "../model/collective/collective.ts";
+import { divide, format, multiply, type Rational, rational, toNumber } from "../model/numbers/rational.ts";
+import { PS_PER_SECOND, toExactGBps, toGBps } from "../model/numbers/units.ts";
+import { withOptimism } from "../model/steps/optimism.ts";
+import { nodeCount, type Topology } from "../model/topology/topology.ts";
+import { type Certificate, copiesOf, groupOrder, listedTrees, type TreeFlow } from "../model/trees/tree-flow.ts";
+import { treeTransfers } from "../model/trees/tree-steps.ts";
+import { heightsOf } from "../model/trees/tree-times.ts";
+import {
+  boundReport,
+  collectiveSummary,
+  type Report,
+  ratio,
+  referenceReport,
+  type Throughput,
+  timingOf,
+  topologySummary,
+} from "./result.ts";
+
+/** A tree flow with what its judges said. */
+export interface JudgedTrees {
+  readonly flow: TreeFlow;
+  readonly algorithm: string;
+  readonly pieces: number;
+  /** Bytes of the collective's size per second: what the flow reaches, and the least proved bound. */
+  readonly achieved: Rational;
+  readonly bound: Bound;
+  readonly limit: Bound;
+  readonly reference: Rational | null;
+  readonly simulated: { readonly ps: number; readonly model: string };
+  readonly traffic: Report["traffic"] | null;
+  readonly repaired: { readonly kept: number; readonly changed: number } | null;
+  readonly notes: readonly string[];
+  readonly synthesis: Report["synthesis"];
+}
+
+/** Returns the bound that a certificate proves, at so many bytes of the collective's size per second. */
+export function boundOfCertificate(
+  { topology, collective }: TreeFlow,
+  certificate: Certificate,
+  bytesPerSecond: Rational,
+): Bound {
+  const ps = divide(rational(BigInt(collective.sizeBytes) * BigInt(PS_PER_SECOND)), bytesPerSecond);
+  if (certificate.kind === "cut") return { ps, witness: cutWitness(topology, certificate, ps) };
+  const cuts = certificate.cuts.map(({ nodes, direction, weight }) => ({
+    nodes: [...nodes],
+    direction,
+    weight: format(weight),
+  }));
+  return { ps, witness: { kind: "dual", cuts } };
+}
+
+/** The cut seen from its smaller side. */
+function cutWitness(
+  topology: Topology,
+  { nodes, direction }: Extract<Certificate, { kind: "cut" }>,
+  ps: Rational,
+): Witness {
+  const inside = new Uint8Array(nodeCount(topology));
+  for (const node of nodes) inside[node] = 1;
+  const flipped = 2 * nodes.length > inside.length;
+  const shown = flipped ? [...inside.keys()].filter((v) => inside[v] === 0) : [...nodes];
+  const side = flipped ? 0 : 1;
+  const seen = flipped === (direction === "out") ? "in" : "out";
+  let bytesPerSecond = 0;
+  for (let e = 0; e < topology.linkSource.length; e++) {
+    const [from, to] = [inside[topology.linkSource[e]], inside[topology.linkTarget[e]]];
+    if (from !== to && (seen === "in") === (to === side)) bytesPerSecond += topology.linkBytesPerSecond[e];
+  }
+  const bytes = Math.round((toNumber(ps) / PS_PER_SECOND) * bytesPerSecond);
+  return {
+    kind: "cut",
+    nodes: shown,
+    direction: seen,
+    npusInside: shown.filter((v) => v < topology.npuCount).length,
+    entryGBps: toGBps(bytesPerSecond),
+    demand: roundedBytes(bytes),
+  };
+}
+
+/** Returns what the flow reaches with ever more pieces. O(links of all edges). */
+function throughputOf({ flow, achieved }: JudgedTrees): Throughput {
+  const { collective, forests, symmetry } = flow;
+  const algbw = toExactGBps(achieved);
+  const { greatest, mean } = heightsOf(flow);
+  const [forest] = forests;
+  const all = Number(copiesOf(forest, symmetry));
+  const perRoot = new Map<number, number>();
+  forest.root.forEach((root, t) => {
+    perRoot.set(root, (perRoot.get(root) ?? 0) + (forest.copies[t] as number));
+  });
+  const roots = perRoot.size * groupOrder(symmetry);
+  const oneRoot = collective.kind === "broadcast" || collective.kind === "reduce";
+  const equal = new Set(perRoot.values()).size === 1 && (oneRoot || roots === collective.groupSize);
+  return {
+    algbwGBps: toNumber(algbw),
+    busbwGBps: toNumber(algbw) * busFactor(collective.kind, collective.groupSize),
+    exact: format(algbw),
+    treesPerRoot: equal ? all / roots : null,
+    distinctTrees: listedTrees(flow) * groupOrder(symmetry),
+    copyGBps: toNumber(toExactGBps(forest.copyBytesPerSecond)),
+    height: greatest,
+    meanHeight: mean,
+  };
+}
+
+/** Returns the report of a judged tree flow. */
+export function treesReport(judged: JudgedTrees): Report {
+  const { flow, bound, limit, simulated, pieces, achieved } = judged;
+  const { topology, collective } = flow;
+  const { sizeBytes } = collective;
+  const trees = listedTrees(flow);
+  const notes = withOptimism(flow, judged.notes);
+  const best = divide(rational(BigInt(sizeBytes) * BigInt(PS_PER_SECOND)), achieved);
+  return {
+    schema: "banyan/result@1",
+    topology: topologySummary(topology),
+    collective: collectiveSummary(topology, collective),
+    algorithm: judged.algorithm,
+    schedule: {
+      kind: "trees",
+      transfers: flow.inNetwork === true ? null : treeTransfers(flow, pieces),
+      file: null,
+      trees,
+      pieces,
+    },
+    time: { ...timingOf(collective, simulated.ps), model: simulated.model },
+    simulated: { ...timingOf(collective, simulated.ps), model: simulated.model },
+    throughput: throughputOf(judged),
+    bound: boundReport(topology, collective, bound),
+    limit: boundReport(topology, collective, limit),
+    reference: referenceReport(judged.reference),
+    optimality: toNumber(multiply(bound.ps, divide(rational(1), best))),
+    ofLimit: ratio(limit.ps, simulated.ps),
+    verified: true,
+    deterministic: true,
+    ...(judged.traffic === null || judged.traffic === undefined ? {} : { traffic: judged.traffic }),
+    ...(judged.repaired === null ? {} : { repaired: judged.repaired }),
+    ...(notes.length === 0 ? {} : { notes }),
+    synthesis: judged.synthesis,
+  };
+}

@@ -1,0 +1,68 @@
+import { InputError } from "../base/errors.ts";
+import type { Engine, EngineOptions } from "../engine/types.ts";
+import { readTopology } from "../import/networks/recognise.ts";
+import { looksLikePreset, presetTopology } from "../model/presets/preset.ts";
+import type { Topology } from "../model/topology/topology.ts";
+import type { SynthesizeOptions } from "../request/options.ts";
+import type { AllToAllFlow } from "../synthesize/alltoall/flow.ts";
+import { type AllToAllOptions, allToAllOn } from "./all-to-all.ts";
+import { type CompareOptions, type Comparison, compare as compareOn } from "./compare.ts";
+import { type JointOptions, type JointResult, synthesizeJoint as synthesizeJointOn } from "./joint.ts";
+import { type SynthesizeResult, synthesize as synthesizeOn } from "./pipeline.ts";
+import { type SearchHooks, type SearchOptions, type SearchReport, search as searchOn } from "./search/search.ts";
+
+/** Returns the network that a preset expression, or the text of a topology file, describes. Throws InputError. */
+export function topology(text: string, fileName = "topology"): Topology {
+  return looksLikePreset(text) || !/[\n{[,;]/.test(text) ? presetTopology(text) : readTopology(text, fileName);
+}
+
+/** A request to the API: as for the pipeline, with the network, and an engine where the caller keeps one open. */
+export type SynthesizeRequest = SynthesizeOptions &
+  EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
+export type JointRequest = JointOptions &
+  EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
+export type CompareRequest = CompareOptions &
+  EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
+
+export type AllToAllRequest = AllToAllOptions &
+  EngineOptions & { readonly topology: Topology | string; readonly engine?: Engine };
+export type SearchRequest = SearchOptions & SearchHooks & EngineOptions & { readonly engine?: Engine };
+
+const network = (given: Topology | string | undefined): Topology => {
+  if (given === undefined) throw new InputError("topology", "a network or a preset, as in { topology }", given);
+  return typeof given === "string" ? topology(given) : given;
+};
+
+/** Returns the verbs that need an engine, for the platform whose `openEngine` is given. */
+export function verbs(openEngine: (options?: EngineOptions) => Promise<Engine>) {
+  async function withEngine<T>(
+    request: EngineOptions & { engine?: Engine },
+    work: (engine: Engine) => Promise<T>,
+  ): Promise<T> {
+    if (request.engine !== undefined) return work(request.engine);
+    const { backend, threads, startWorker } = request;
+    const engine = await openEngine({ backend, threads, startWorker });
+    try {
+      return await work(engine);
+    } finally {
+      await engine.close();
+    }
+  }
+  return {
+    /** Returns a verified, simulated and bounded schedule; see run/pipeline.ts. */
+    synthesize: (request: SynthesizeRequest): Promise<SynthesizeResult> =>
+      withEngine(request, (engine) => synthesizeOn(engine, network(request.topology), request)),
+    /** Returns one schedule of several collectives at once; see run/joint.ts. */
+    synthesizeJoint: (request: JointRequest): Promise<JointResult> =>
+      withEngine(request, (engine) => synthesizeJointOn(engine, network(request.topology), request)),
+    /** Returns a row per size and algorithm; see run/compare.ts. */
+    compare: (request: CompareRequest): Promise<Comparison> =>
+      withEngine(request, (engine) => compareOn(engine, network(request.topology), request)),
+    /** Returns the rate of an all-to-all and the bound that proves it; see run/all-to-all.ts. */
+    allToAll: (request: AllToAllRequest): Promise<AllToAllFlow> =>
+      withEngine(request, (engine) => allToAllOn(engine, network(request.topology), request)),
+    /** Returns the efficient networks of so many nodes and ports; see run/search/search.ts. */
+    search: (request: SearchRequest): Promise<SearchReport> =>
+      withEngine(request, (engine) => searchOn(engine, request, request)),
+  };
+}

@@ -1,0 +1,304 @@
+import { InputError } from "../../base/errors.ts";
+import { type Missing, missingContributions, missingEverywhere } from "./slot-missing.ts";
+import type { Streams } from "./slot-streams.ts";
+import { AT_ORIGIN, NOT_YET, THERE, type Window, windowFor } from "./slot-window.ts";
+
+/** One pass through the streams. */
+export interface Pass {
+  readonly streams: Streams;
+  /** [chunks] NPU that has the chunk first, or where its contributions end. */
+  readonly origin: Int32Array;
+  /** Contributions add up on their way to the origin: a chunk leaves an NPU when all of them have come. Else one arrival does. */
+  readonly merges: boolean;
+  /** [chunks] when the chunk is at its origin: read, or where streams merge written. */
+  readonly readyPs: Float64Array;
+  /** [streams] when the link is free; replay leaves when it is free after the pass. */
+  readonly freePs: Float64Array;
+  /** Starts within a window, for tests: the result does not depend on it. */
+  readonly starts?: number | undefined;
+  readonly onProgress?: ((done: number) => void) | undefined;
+}
+
+interface Replay extends Pass {
+  readonly missing: Missing;
+  readonly window: Window;
+  /** [chunks] scratch of `plan`: the first cell that brings the chunk to the NPU at hand, where mark is its turn. */
+  readonly cellOf: Int32Array;
+  readonly mark: Int32Array;
+  turn: number;
+  /** Scratch of `plan`: cells whose chunk is not there yet. */
+  readonly waiting: Int32Array;
+  readonly waitingChunk: Int32Array;
+  /** [streams] cell that an active stream waits for; -1 where it has not run in the window. */
+  readonly stalled: Int32Array;
+  /** Streams that can go on, and room for as many. */
+  active: Int32Array;
+  survivors: Int32Array;
+  /** Figures that change, by their names below: doubles in one place. */
+  readonly now: Float64Array;
+}
+
+/** Beginning and end of the window. */
+const FROM = 0;
+const TO = 1;
+/** Earliest start of a transfer that waits for nothing but the end of the window. */
+const NEXT = 2;
+/** Latest arrival. */
+const LAST = 3;
+/** Transfers that have started. */
+const STARTED = 4;
+
+/**
+ * Returns when the last chunk of a pass arrives. A transfer starts when its chunk is at its sender and the transfer before it
+ * on its link has freed it.
+ *
+ * Time is cut into windows. Of what had arrived when a window begins one bit (or counter) per NPU and chunk is kept, no time:
+ * every transfer that has not started by then starts in the window or later, and a transfer whose chunk is there starts as
+ * soon as its link is free. For others, the streams into the sender tell which transfer will bring the chunk, if it can come
+ * within the window at all. Within a window streams run one after the other, each until it needs an arrival that is not known
+ * yet or the window ends, in turns, until none can go on; what waits then, waits for an arrival after the window.
+ *
+ * Throws InputError for a pass that never ends. O(transfers + windows x (NPUs + streams)), and turns of the streams in a window,
+ * which are few unless chunks hurry on: at most as many as transfers of a stream fit in it.
+ */
+export function replayPass(pass: Pass): number {
+  const { streams, origin, merges, readyPs, starts, onProgress } = pass;
+  const { into, outOf, count } = streams;
+  const npus = into.offset.length - 1;
+  const total = count.reduce((sum, transfers) => sum + transfers, 0);
+  const window = windowFor(streams, merges, starts);
+  let widest = 0;
+  for (let v = 0; v < npus; v++) {
+    let most = 0;
+    for (let i = outOf.offset[v]; i < outOf.offset[v + 1]; i++) most += window.most[outOf.items[i]];
+    widest = Math.max(widest, most);
+  }
+  const replay: Replay = {
+    ...pass,
+    missing: merges ? missingContributions(streams, origin) : missingEverywhere(npus, origin.length),
+    window,
+    cellOf: new Int32Array(origin.length),
+    mark: new Int32Array(origin.length),
+    turn: 0,
+    waiting: new Int32Array(widest),
+    waitingChunk: new Int32Array(widest),
+    stalled: new Int32Array(count.length),
+    active: new Int32Array(count.length),
+    survivors: new Int32Array(count.length),
+    now: new Float64Array(5),
+  };
+  const { now } = replay;
+  now[TO] = window.lengthPs;
+  /** Chunks in order of when they are at their origin. */
+  const appearing = merges
+    ? new Uint32Array(0)
+    : Uint32Array.from(origin.keys()).sort((a, b) => readyPs[a] - readyPs[b] || a - b);
+  let appeared = 0;
+  while (now[STARTED] < total) {
+    for (; appeared < appearing.length && readyPs[appearing[appeared]] <= now[FROM]; appeared++) {
+      countDown(replay.missing, origin[appearing[appeared]], appearing[appeared]);
+    }
+    for (let v = 0; v < npus; v++) {
+      settle(replay, v);
+      plan(replay, v);
+    }
+    const before = now[STARTED];
+    run(replay);
+    onProgress?.(now[STARTED]);
+    // where nothing started, NEXT is when something will: no stream came to the end of what was planned
+    now[FROM] = now[STARTED] > before ? now[TO] : now[NEXT];
+    if (now[FROM] === Number.POSITIVE_INFINITY) throw stuck(replay);
+    now[TO] = now[FROM] + window.lengthPs;
+  }
+  if (merges) {
+    now[FROM] = Number.POSITIVE_INFINITY;
+    for (let v = 0; v < npus; v++) settle(replay, v);
+  }
+  return now[LAST];
+}
+
+function countDown({ counters, words, log }: Missing, npu: number, chunk: number): void {
+  counters[npu * words + (chunk >>> (5 - log))] -= 1 << ((chunk << log) & 31);
+}
+
+/** Takes what has arrived at an NPU by the beginning of the window out of the streams. */
+function settle(replay: Replay, v: number): void {
+  const { streams, window, origin, merges, readyPs, now } = replay;
+  const { into, columns, holder, first, step } = streams;
+  const { arrived, head, times, stride, mask } = window;
+  const { counters, words, log } = replay.missing;
+  const row = v * words;
+  const fromPs = now[FROM];
+  for (let i = into.offset[v]; i < into.offset[v + 1]; i++) {
+    const s = into.items[i];
+    const base = s * stride;
+    const column = columns[holder[s]];
+    const end = head[s];
+    let k = arrived[s];
+    for (let at = first[s] + step * k; k < end; k++, at += step) {
+      const time = times[base + (k & mask)];
+      if (time > fromPs) break;
+      const chunk = column[at];
+      if (merges && origin[chunk] === v) {
+        if (time > readyPs[chunk]) readyPs[chunk] = time;
+      } else {
+        counters[row + (chunk >>> (5 - log))] -= 1 << ((chunk << log) & 31);
+      }
+    }
+    arrived[s] = k;
+  }
+}
+
+/** Finds out what each transfer that may leave an NPU within the window waits for. */
+function plan(replay: Replay, v: number): void {
+  const { streams, window, waiting, waitingChunk } = replay;
+  const { outOf, columns, holder, first, step, count } = streams;
+  const { head, planned, most, times, waits, stride, mask } = window;
+  const { counters, words, log } = replay.missing;
+  const row = v * words;
+  const full = 2 ** (2 ** log) - 1;
+  let waiters = 0;
+  for (let i = outOf.offset[v]; i < outOf.offset[v + 1]; i++) {
+    const s = outOf.items[i];
+    const base = s * stride;
+    const column = columns[holder[s]];
+    const end = Math.min(count[s], head[s] + most[s]);
+    planned[s] = end;
+    for (let k = head[s], at = first[s] + step * k; k < end; k++, at += step) {
+      const chunk = column[at];
+      const cell = base + (k & mask);
+      times[cell] = -1;
+      waits[cell] = THERE;
+      if (((counters[row + (chunk >>> (5 - log))] >>> ((chunk << log) & 31)) & full) !== 0) {
+        waiting[waiters] = cell;
+        waitingChunk[waiters++] = chunk;
+      }
+    }
+  }
+  if (waiters > 0) resolve(replay, v, waiters);
+}
+
+/** Finds the cells that bring the chunks that transfers out of an NPU wait for. */
+function resolve(replay: Replay, v: number, waiters: number): void {
+  const { streams, window, waiting, waitingChunk, origin, merges, cellOf, mark } = replay;
+  const { into, columns, holder, first, step, count } = streams;
+  const { arrived, head, most, waits, next, stride, mask } = window;
+  const { counters, words, log } = replay.missing;
+  if (++replay.turn === 2 ** 31 - 1) {
+    mark.fill(0);
+    replay.turn = 1;
+  }
+  const turn = replay.turn;
+  for (let i = into.offset[v]; i < into.offset[v + 1]; i++) {
+    const s = into.items[i];
+    const base = s * stride;
+    const column = columns[holder[s]];
+    const end = Math.min(count[s], head[s] + most[s]);
+    for (let k = arrived[s], at = first[s] + step * k; k < end; k++, at += step) {
+      const chunk = column[at];
+      const cell = base + (k & mask);
+      if (merges) next[cell] = mark[chunk] === turn ? cellOf[chunk] : -1;
+      mark[chunk] = turn;
+      cellOf[chunk] = cell;
+    }
+  }
+  for (let i = 0; i < waiters; i++) {
+    const chunk = waitingChunk[i];
+    let code = mark[chunk] === turn ? cellOf[chunk] : NOT_YET;
+    if (merges && code >= 0) {
+      const word = counters[v * words + (chunk >>> (5 - log))];
+      let open = (word >>> ((chunk << log) & 31)) & (2 ** (2 ** log) - 1);
+      for (let cell = code; cell >= 0; cell = next[cell]) open--;
+      if (open > 0) code = NOT_YET;
+    } else if (!merges && code < 0 && origin[chunk] === v) {
+      code = AT_ORIGIN - chunk;
+    }
+    waits[waiting[i]] = code;
+  }
+}
+
+/** Lets the streams run until none can go on within the window: last to first and first to last in turns. */
+function run(replay: Replay): void {
+  const { window, streams, stalled, now } = replay;
+  const { head, planned, times } = window;
+  let left = 0;
+  stalled.fill(-1);
+  for (let s = 0; s < streams.count.length; s++) if (head[s] < planned[s]) replay.active[left++] = s;
+  now[NEXT] = Number.POSITIVE_INFINITY;
+  for (let before = -1; left > 0 && now[STARTED] > before; ) {
+    before = now[STARTED];
+    const { active, survivors } = replay;
+    let surviving = 0;
+    for (let i = left - 1; i >= 0; i--) {
+      const s = active[i];
+      const stands = stalled[s] >= 0 && times[stalled[s]] < 0;
+      if (stands || advance(replay, s)) survivors[surviving++] = s;
+    }
+    left = surviving;
+    replay.active = survivors;
+    replay.survivors = active;
+  }
+}
+
+/** Lets a stream run; returns whether it waits for an arrival that may become known within the window. */
+function advance(replay: Replay, s: number): boolean {
+  const { streams, window, freePs, readyPs, merges, stalled, now } = replay;
+  const { head, planned, times, waits, next, stride, mask } = window;
+  const base = s * stride;
+  const end = planned[s];
+  const serial = streams.serialPs[s];
+  const travel = streams.travelPs[s];
+  const fromPs = now[FROM];
+  const toPs = now[TO];
+  const first = head[s];
+  let free = freePs[s];
+  let waiting = false;
+  let k = first;
+  for (; k < end; k++) {
+    const cell = base + (k & mask);
+    let wait = waits[cell];
+    let start = free > fromPs ? free : fromPs;
+    if (wait >= 0) {
+      let time = times[wait];
+      while (time >= 0) {
+        if (time > start) start = time;
+        wait = merges ? next[wait] : -1;
+        if (wait < 0) break;
+        time = times[wait];
+      }
+      if (time < 0) {
+        stalled[s] = wait;
+        waiting = true;
+        break;
+      }
+    } else if (wait === NOT_YET) {
+      break;
+    } else if (wait !== THERE && readyPs[AT_ORIGIN - wait] > start) {
+      start = readyPs[AT_ORIGIN - wait];
+    }
+    if (start >= toPs) {
+      if (start < now[NEXT]) now[NEXT] = start;
+      break;
+    }
+    free = start + serial;
+    times[cell] = start + travel;
+  }
+  if (k > first) {
+    const last = times[base + ((k - 1) & mask)];
+    if (last > now[LAST]) now[LAST] = last;
+    now[STARTED] += k - first;
+    head[s] = k;
+    freePs[s] = free;
+  }
+  return waiting;
+}
+
+function stuck({ streams, window }: Replay): InputError {
+  const { count, columns, holder, first, step, sender } = streams;
+  const s = count.findIndex((transfers, i) => window.head[i] < transfers);
+  const chunk = columns[holder[s]][first[s] + step * window.head[s]];
+  return new InputError(
+    `transfer ${window.head[s]} over route ${streams.route[s]} (simulate needs a valid schedule)`,
+    `chunk ${chunk} to come to NPU ${sender[s]}`,
+  );
+}

@@ -1,0 +1,159 @@
+import { InputError } from "../../base/errors.ts";
+import { type Collective, groupOfChunk } from "../../model/collective/collective.ts";
+import { gcd } from "../../model/numbers/integers.ts";
+import { ceil } from "../../model/numbers/rational.ts";
+import { REPLAY_MODE, type ReplayProblem, TOO_LATE } from "../../model/replay/problem.ts";
+import { routeTimes, serializationPs } from "../../model/routes/routes.ts";
+import { linkNames } from "../../model/topology/topology.ts";
+import type { Rows } from "./rows.ts";
+
+/** How long chunks hold their ways and take, by collective: the columns of that name of a ReplayProblem. */
+export type ReplayTimes = Pick<ReplayProblem, "serial" | "delay">;
+
+/** Shares as whole numbers: route link p takes `cost[p]` of the `capacity` of its link. */
+type Shares = Pick<ReplayProblem, "cost" | "capacity">;
+
+const COARSE = 2 ** 52;
+const NO_SHARES: Shares = { cost: new Float64Array(0), capacity: new Float64Array(0) };
+
+/**
+ * Returns the shares scaled, per link, by the least common multiple of their denominators. Where that leaves 2^53 - 1 the
+ * capacity is 2^52 and shares are rounded down, so what a verified plan puts side by side still fits.
+ * Throws InputError for a share that is not in (0, 1].
+ */
+function wholeShares({ topology, routes }: Rows): Shares {
+  const { links, shareNum, shareDen } = routes;
+  const capacity = new Float64Array(topology.linkSource.length).fill(1);
+  for (let p = 0; p < links.length; p++) {
+    const num = shareNum[p];
+    const den = shareDen[p];
+    const link = links[p];
+    if (!(num > 0 && num <= den)) {
+      throw new InputError(`a route over link ${linkNames(topology)[link]}`, "a share in (0, 1]", `${num}/${den}`);
+    }
+    if (capacity[link] % den === 0) continue;
+    const multiple = capacity[link] === COARSE ? COARSE : (capacity[link] / gcd(capacity[link], den)) * den;
+    capacity[link] = multiple > Number.MAX_SAFE_INTEGER ? COARSE : multiple;
+  }
+  const cost = new Float64Array(links.length);
+  for (let p = 0; p < links.length; p++) {
+    const whole = capacity[links[p]];
+    cost[p] =
+      whole % shareDen[p] === 0
+        ? (whole / shareDen[p]) * shareNum[p]
+        : Math.max(1, Number((BigInt(COARSE) * BigInt(shareNum[p])) / BigInt(shareDen[p])));
+  }
+  return { cost, capacity };
+}
+
+/** Returns the columns of several collectives as one. */
+function joined(parts: readonly Float64Array[]): Float64Array {
+  if (parts.length === 1) return parts[0] as Float64Array;
+  const all = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+const representable = (times: Float64Array): Float64Array => {
+  for (let i = 0; i < times.length; i++) if (times[i] > TOO_LATE) times[i] = TOO_LATE;
+  return times;
+};
+
+/** Returns serialisation (rounded up) and latency + serialisation of one chunk on each link, share 1. */
+function linkTimes({ topology, collectives }: Rows): ReplayTimes {
+  const serials = collectives.map(({ chunkBytes }) => {
+    const classes = new Map<number, number>();
+    return topology.linkBytesPerSecond.map((bandwidth) => {
+      let ps = classes.get(bandwidth);
+      if (ps === undefined) {
+        ps = Number(ceil(serializationPs(chunkBytes, bandwidth)));
+        classes.set(bandwidth, ps);
+      }
+      return ps;
+    });
+  });
+  const delays = serials.map((serial) => serial.map((ps, link) => ps + topology.linkLatencyPs[link]));
+  return { serial: representable(joined(serials)), delay: representable(joined(delays)) };
+}
+
+/** Returns serialisation and latency + serialisation of one chunk on each route, at its shares. */
+function wayTimes({ topology, routes, collectives }: Rows): ReplayTimes {
+  const times = collectives.map(({ chunkBytes }) => routeTimes(topology, routes, chunkBytes));
+  return {
+    serial: representable(joined(times.map(({ serialPs }) => serialPs))),
+    delay: representable(joined(times.map(({ slotPs }) => slotPs))),
+  };
+}
+
+/** Which set of NPUs holds each chunk of a collective at the start; sets ascend. */
+interface Holders {
+  /** [chunks] */
+  readonly holders: Int32Array;
+  /** [sets + 1] */
+  readonly offset: Int32Array;
+  readonly members: Int32Array;
+}
+
+function holdersOf(collective: Collective, npus: number): Holders {
+  const { pre, chunkCount, groupCount, groupSize, groupMembers } = collective;
+  const counted = (count: number, step = 1): Int32Array => Int32Array.from({ length: count }, (_, i) => i * step);
+  if (pre.kind === "one") return { holders: pre.npu, offset: counted(npus + 1), members: counted(npus) };
+  if (pre.kind === "sets") return { holders: counted(chunkCount), offset: pre.offset, members: pre.members };
+  const members = groupMembers.slice();
+  for (let g = 0; g < groupCount; g++) members.subarray(g * groupSize, (g + 1) * groupSize).sort();
+  const holders = new Int32Array(chunkCount);
+  for (let c = 0; c < chunkCount; c++) holders[c] = groupOfChunk(collective, c);
+  return { holders, offset: counted(groupCount + 1, groupSize), members };
+}
+
+/** Returns the holders of all collectives as columns of a ReplayProblem. */
+function allHolders({ topology, collectives }: Rows): Pick<ReplayProblem, "holders" | "setOffset" | "setMembers"> {
+  const parts = collectives.map((collective) => holdersOf(collective, topology.npuCount));
+  const [first] = parts as [Holders];
+  if (parts.length === 1) return { holders: first.holders, setOffset: first.offset, setMembers: first.members };
+  const holders: number[] = [];
+  const setOffset = [0];
+  const setMembers: number[] = [];
+  for (const part of parts) {
+    const sets = setOffset.length - 1;
+    const before = setMembers.length;
+    for (const set of part.holders) holders.push(set + sets);
+    for (const end of part.offset.subarray(1)) setOffset.push(end + before);
+    for (const npu of part.members) setMembers.push(npu);
+  }
+  const columns = [holders, setOffset, setMembers].map((column) => Int32Array.from(column));
+  const [ofChunks, offset, members] = columns as [Int32Array, Int32Array, Int32Array];
+  return { holders: ofChunks, setOffset: offset, setMembers: members };
+}
+
+/** What a column of rows holds as 32-bit integers. */
+const wide = (column: Rows["chunk"]): Int32Array => (column instanceof Int32Array ? column : new Int32Array(column));
+
+/** Returns the problem of replaying rows in one of REPLAY_MODE. Throws InputError for shares that are none. */
+export function replayProblem(rows: Rows, mode: number, wants: number, times?: ReplayTimes): ReplayProblem {
+  const { topology, routes } = rows;
+  const isCutThrough = mode === REPLAY_MODE.cutThrough;
+  return {
+    mode,
+    wants,
+    npuCount: topology.npuCount,
+    linkCount: topology.linkSource.length,
+    routeSource: routes.source,
+    routeTarget: routes.target,
+    linkOffset: routes.linkOffset,
+    links: routes.links,
+    firstChunk: Int32Array.from(rows.firstChunk),
+    reduces: Uint8Array.from(rows.collectives, ({ reduces }) => Number(reduces)),
+    ...(times ?? (isCutThrough ? wayTimes(rows) : linkTimes(rows))),
+    ...(isCutThrough ? wholeShares(rows) : NO_SHARES),
+    ...allHolders(rows),
+    chunk: wide(rows.chunk),
+    route: wide(rows.route),
+    plannedStart: rows.startPs,
+    plannedEnd: rows.endPs,
+  };
+}

@@ -1,0 +1,258 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { topologyToJson } from "../../../src/export/networks/topology-json.ts";
+import { readTopologyJson } from "../../../src/import/networks/topology-json.ts";
+import { linkNames, topologyHash } from "../../../src/model/topology/topology.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
+import { anyTopology } from "../../support/any-topology.ts";
+import { sentenceOf } from "../support.ts";
+
+const node = (id: unknown, kind: unknown = "npu", more: object = {}): object => ({ id, kind, ...more });
+const link = (from: unknown, to: unknown, more: object = {}): object => ({
+  from,
+  to,
+  bandwidthGBps: 50,
+  latencyUs: 0.5,
+  ...more,
+});
+const file = (fields: object): string =>
+  JSON.stringify({
+    format: "banyan-topology",
+    version: 1,
+    name: "t",
+    nodes: [node("a"), node("b")],
+    links: [link("a", "b")],
+    ...fields,
+  });
+const read = (text: string): ReturnType<typeof readTopologyJson> => readTopologyJson(text, "topo.json");
+
+describe("reading banyan-topology", () => {
+  it("puts NPUs first and expands count and bidirectional", () => {
+    const topology = read(
+      file({
+        nodes: [node("sw", "switch", { multicast: true }), node("a", "npu", { group: "box0" }), node(7)],
+        links: [
+          link("a", "sw", { bidirectional: true, count: 2 }),
+          link(7, "sw", { bandwidthGBps: 12.5, latencyUs: 0.0007 }),
+        ],
+      }),
+    );
+    expect(topology.npuCount).toBe(2);
+    expect(topology.nodeNames).toEqual(["a", "7", "sw"]);
+    expect(topology.nodeTraits).toEqual([{ group: "box0" }, {}, { multicast: true }]);
+    expect(linkNames(topology)).toEqual(["a>sw", "sw>a", "a>sw#2", "sw>a#2", "7>sw"]);
+    expect([...topology.linkBytesPerSecond]).toEqual([50e9, 50e9, 50e9, 50e9, 12_500_000_000]);
+    expect([...topology.linkLatencyPs]).toEqual([500_000, 500_000, 500_000, 500_000, 700]);
+  });
+
+  it("takes figures with units", () => {
+    const topology = read(file({ links: [{ from: "a", to: "b", bandwidth: "400Gbps", latency: "700ns" }] }));
+    expect([topology.linkBytesPerSecond[0], topology.linkLatencyPs[0]]).toEqual([50e9, 700_000]);
+  });
+
+  it("names a network without a name after its file", () => {
+    expect(readTopologyJson(file({ name: undefined }), "dir.x/my.net.json").name).toBe("my.net");
+  });
+
+  it.each([
+    [
+      "truncated",
+      '{\n  "format": "banyan-topology",\n',
+      "expected more JSON (the text stops too early) for topo.json line 3, column 1 but received nothing",
+    ],
+    ["NaN", '{\n "format": NaN\n}', 'expected valid JSON for topo.json line 2, column 12 but received "NaN"'],
+    ["no JSON", "hello", 'expected valid JSON for topo.json line 1, column 1 but received "hello"'],
+    ["a list", "[]", "expected an object for topo.json but received []"],
+    ["other format", file({ format: "x" }), 'expected "banyan-topology" for topo.json: format but received "x"'],
+    ["no format", "{}", 'expected "banyan-topology" for topo.json: format but received nothing'],
+    [
+      "version",
+      file({ version: 2 }),
+      "expected version 1, the only one this program reads, for topo.json: version but received 2",
+    ],
+    ["empty", file({ nodes: [], links: [] }), "expected at least one node for topo.json: nodes but received []"],
+    ["no nodes", file({ nodes: undefined }), "expected a list of nodes for topo.json: nodes but received nothing"],
+    ["no links", file({ links: 3 }), "expected a list of links for topo.json: links but received 3"],
+    [
+      "no NPU",
+      file({ nodes: [node("a", "switch")], links: [] }),
+      'expected at least one NPU for topo.json: nodes but received "1 switches"',
+    ],
+    [
+      "kind",
+      file({ nodes: [node("a", "gpu")] }),
+      'expected "npu" or "switch" for topo.json: nodes[0].kind but received "gpu"',
+    ],
+    ["no id", file({ nodes: [{ kind: "npu" }] }), "expected a node id for topo.json: nodes[0].id but received nothing"],
+    ["empty id", file({ nodes: [node("")] }), 'expected a node id for topo.json: nodes[0].id but received ""'],
+    [
+      "duplicate id",
+      file({ nodes: [node("a"), node("a")] }),
+      'expected an id not used by another node for topo.json: nodes[1].id but received "a"',
+    ],
+    [
+      "group",
+      file({ nodes: [node("a", "npu", { group: 1 })] }),
+      "expected a text for topo.json: nodes[0].group but received 1",
+    ],
+    [
+      "multicast",
+      file({ nodes: [node("a", "npu", { multicast: 1 })] }),
+      "expected true or false for topo.json: nodes[0].multicast but received 1",
+    ],
+    [
+      "missing node",
+      file({ links: [link("a", "b"), link("a", "z")] }),
+      'expected the id of a node in the list of nodes for topo.json: links[1].to but received "z"',
+    ],
+    [
+      "self-loop",
+      file({ links: [link("b", "b")] }),
+      'expected another node than the link\'s own start for topo.json: links[0].to but received "b"',
+    ],
+    ...[-1, 0, "x", 1e-10, null].map((value): [string, string, string] => [
+      `bandwidth ${value}`,
+      file({ links: [link("a", "b", { bandwidthGBps: value })] }),
+      `expected a positive number of GB/s for topo.json: links[0].bandwidthGBps but received ${typeof value === "string" ? '"x"' : value}`,
+    ]),
+    [
+      "bandwidth 1e300",
+      file({ links: [link("a", "b", { bandwidthGBps: 1e300 })] }),
+      "expected at most 2^53 - 1 bytes per second (about 9 PB/s) for topo.json: links[0].bandwidthGBps but received 1e+300",
+    ],
+    [
+      "no bandwidth",
+      file({ links: [{ from: "a", to: "b", latencyUs: 1 }] }),
+      "expected a positive number of GB/s for topo.json: links[0].bandwidthGBps but received nothing",
+    ],
+    [
+      "unit",
+      file({ links: [{ from: "a", to: "b", bandwidth: "5GX", latencyUs: 1 }] }),
+      'expected a positive bandwidth such as "25GB/s", "50GiB/s" or "400Gbps" for topo.json: links[0].bandwidth but received "5GX"',
+    ],
+    [
+      "no latency",
+      file({ links: [{ from: "a", to: "b", bandwidthGBps: 1 }] }),
+      "expected a latency in us, 0 or more for topo.json: links[0].latencyUs but received nothing",
+    ],
+    [
+      "negative latency",
+      file({ links: [link("a", "b", { latencyUs: -1 })] }),
+      "expected a latency in us, 0 or more for topo.json: links[0].latencyUs but received -1",
+    ],
+    [
+      "count",
+      file({ links: [link("a", "b", { count: 1.5 })] }),
+      "expected an integer of 1 or more for topo.json: links[0].count but received 1.5",
+    ],
+    [
+      "huge count",
+      file({ links: [link("a", "b", { count: 1e9 })] }),
+      "expected at most 16777216 links in all for topo.json: links[0].count but received 1000000000",
+    ],
+    [
+      "bidirectional",
+      file({ links: [link("a", "b", { bidirectional: "yes" })] }),
+      'expected true or false for topo.json: links[0].bidirectional but received "yes"',
+    ],
+    [
+      "duplicate link id",
+      file({ links: [link("a", "b", { id: "l" }), link("b", "a", { id: "l" })] }),
+      'expected an id not used by another link for topo.json: links[1].id but received "l"',
+    ],
+    [
+      "shape",
+      file({ shape: [3] }),
+      "expected dimensions that multiply to 2 NPUs for topo.json: shape but received [3]",
+    ],
+  ])("refuses %s", (_, text, sentence) => {
+    expect(sentenceOf(() => read(text))).toBe(sentence);
+  });
+});
+
+describe("writing banyan-topology", () => {
+  it("reads back to the same network", () => {
+    fc.assert(
+      fc.property(anyTopology(), (topology) => {
+        const again = readTopologyJson(topologyToJson(topology), "t.json");
+        expect(again).toEqual(topology);
+        expect(topologyHash(again)).toBe(topologyHash(topology));
+      }),
+    );
+  });
+
+  it("keeps every whole number of bytes per second and of picoseconds up to 2^53 - 1", () => {
+    const whole = fc.oneof(
+      fc.maxSafeNat(),
+      fc.integer({ min: 0, max: 53 }).map((k) => 2 ** k - 1),
+      fc.nat(),
+    );
+    fc.assert(
+      fc.property(whole, whole, (bandwidth, latency) => {
+        const builder = topologyBuilder("t");
+        builder.addLink(builder.addNpu("a"), builder.addNpu("b"), Math.max(1, bandwidth), latency);
+        const again = readTopologyJson(topologyToJson(builder.build()), "t.json");
+        expect(again.linkBytesPerSecond[0]).toBe(Math.max(1, bandwidth));
+        expect(again.linkLatencyPs[0]).toBe(latency);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("writes GB/s and us as plain numbers for every network below 2^51 bytes/s", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2 ** 51 - 1 }), (bandwidth) => {
+        const builder = topologyBuilder("t");
+        builder.addLink(builder.addNpu("a"), builder.addNpu("b"), bandwidth, 0);
+        expect(topologyToJson(builder.build())).toContain('"bandwidthGBps": ');
+      }),
+      { numRuns: 2000 },
+    );
+    const gib = topologyBuilder("t");
+    gib.addDuplex(gib.addNpu("a"), gib.addNpu("b"), 50 * 2 ** 30, 500_000);
+    expect(topologyToJson(gib.build({ sources: ["a book"] }))).toBe(
+      [
+        "{",
+        '  "format": "banyan-topology",',
+        '  "version": 1,',
+        '  "name": "t",',
+        '  "sources": [',
+        '    "a book"',
+        "  ],",
+        '  "nodes": [',
+        '    { "id": "a", "kind": "npu" },',
+        '    { "id": "b", "kind": "npu" }',
+        "  ],",
+        '  "links": [',
+        '    { "from": "a", "to": "b", "bandwidthGBps": 53.6870912, "latencyUs": 0.5, "bidirectional": true }',
+        "  ]",
+        "}",
+        "",
+      ].join("\n"),
+    );
+  });
+});
+
+describe("keys that mean nothing", () => {
+  const file = (node: object, link: object): string =>
+    JSON.stringify({
+      format: "banyan-topology",
+      version: 1,
+      nodes: [
+        { id: 0, kind: "npu", ...node },
+        { id: 1, kind: "npu" },
+      ],
+      links: [{ from: 0, to: 1, bandwidthGBps: 1, latencyUs: 1, ...link }],
+    });
+
+  it.each([
+    [
+      {},
+      { bidirectinal: true },
+      /^expected no keys but .*bidirectional.* for t\.json: links\[0\] but received "bidirectinal"$/,
+    ],
+    [{ box: 1 }, {}, /^expected no keys but id, kind.* for t\.json: nodes\[0\] but received "box"$/],
+  ])("%j %j", (node, link, message) => {
+    expect(() => readTopologyJson(file(node, link), "t.json")).toThrow(message);
+  });
+});

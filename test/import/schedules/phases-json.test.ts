@@ -1,0 +1,154 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { phasesToJson } from "../../../src/export/schedules/phases-json.ts";
+import { scheduleToJson } from "../../../src/export/schedules/schedule-json.ts";
+import { readTopology } from "../../../src/import/networks/recognise.ts";
+import { readAnySchedule } from "../../../src/import/schedules/joint-schedule-json.ts";
+import { isPhasesJson, readPhases } from "../../../src/import/schedules/phases-json.ts";
+import type { PhaseSchedule } from "../../../src/model/phases/phase-schedule.ts";
+import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { topologyHash } from "../../../src/model/topology/topology.ts";
+import { verifyPhases } from "../../../src/verify/phases/phases.ts";
+import { anyTextChange, changedText } from "../../support/changed-text.ts";
+import { PHASE_NETWORKS, type PhaseNetwork } from "../../support/phase-cases.ts";
+import { builtPhases, plannedPhases } from "../../support/phase-schedules.ts";
+import { ringSchedule } from "../../support/ring-schedule.ts";
+import { isRefused, sentenceOf } from "../support.ts";
+
+const KINDS = ["allreduce", "reducescatter", "allgather"] as const;
+
+function phasesOn(name: string, kind: (typeof KINDS)[number] = "allreduce"): PhaseSchedule {
+  const network = PHASE_NETWORKS[name] as PhaseNetwork;
+  const order = network.dimensions.map((_, d) => d);
+  return builtPhases(plannedPhases({ ...network, kind, sizeBytes: 2401, orders: [order, order.toReversed()] }));
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the tests break it in every way
+const fileOf = (schedule: PhaseSchedule): any => JSON.parse(phasesToJson(schedule));
+/** Returns a change that puts a value (nothing: removes it) at a path such as `dimensions[0].kind`. */
+const put =
+  (path: string, value: unknown) =>
+  (file: unknown): void => {
+    const keys = path.split(/[.[\]]+/).filter((key) => key !== "");
+    const last = keys.pop() as string;
+    // biome-ignore lint/suspicious/noExplicitAny: any path
+    const holder = keys.reduce((at: any, key) => at[key], file);
+    holder[last] = value;
+  };
+
+describe("files of phases", () => {
+  it("are read back as they were written", () => {
+    for (const name of Object.keys(PHASE_NETWORKS)) {
+      for (const kind of KINDS) {
+        const schedule = phasesOn(name, kind);
+        const text = phasesToJson(schedule, { note: "phases" });
+        for (const read of [readPhases(text, "p.json"), readAnySchedule(text, "p.json")]) {
+          expect(phasesToJson(read as PhaseSchedule, { note: "phases" })).toBe(text);
+          for (const key of ["dimensions", "algorithms", "chunk", "dimension", "op", "startPs", "endPs"] as const)
+            expect((read as PhaseSchedule)[key]).toEqual(schedule[key]);
+          expect(verifyPhases(read as PhaseSchedule).violations).toEqual([]);
+        }
+      }
+    }
+  });
+
+  it("can be read by people", () => {
+    const text = phasesToJson(phasesOn("box"));
+    expect(text.slice(text.indexOf('  "collective"'))).toBe(`  "collective": {
+    "kind": "allreduce",
+    "groups": [[0,1,2,3]],
+    "rootRank": 0,
+    "sizeBytes": 2401,
+    "chunksPerNpu": 2
+  },
+  "chunks": { "count": 8, "bytes": "2401/8" },
+  "dimensions": [
+    {"kind":"fc","size":4,"bytesPerSecond":150000000000,"stepPs":500000,"inNetwork":false,"algorithm":"direct"}
+  ],
+  "phases": {
+    "count": 4,
+    "chunk": [0,0,1,1],
+    "dimension": [0,0,0,0],
+    "op": [0,1,0,1],
+    "startPs": [0,506003,512006,1018009],
+    "endPs": [506003,1012006,1018009,1524012]
+  }
+}
+`);
+  });
+
+  it("are told from others, and tell their network", () => {
+    const schedule = phasesOn("rails");
+    expect(isPhasesJson(fileOf(schedule))).toBe(true);
+    expect(isPhasesJson(JSON.parse(scheduleToJson(ringSchedule())))).toBe(false);
+    for (const value of [null, 1, "phases", []]) expect(isPhasesJson(value)).toBe(false);
+    expect(topologyHash(readTopology(phasesToJson(schedule), "p.json"))).toBe(topologyHash(schedule.topology));
+  });
+
+  it("are for their network only", () => {
+    const schedule = phasesOn("torus");
+    const text = phasesToJson(schedule);
+    const { topology } = schedule;
+    expect(readPhases(text, "p.json", { topology }).chunk).toEqual(schedule.chunk);
+    const other = presetTopology("torus:3x4");
+    expect(sentenceOf(() => readPhases(text, "p.json", { topology: other }))).toBe(
+      `expected a schedule for torus:3x4 (hash ${topologyHash(other)}) for p.json but received "one for another topology, torus:4x3 (hash ${topologyHash(topology)})"`,
+    );
+  });
+
+  it.each<[string, unknown, string]>([
+    ["version", 2, "expected version 1, the only one this program reads, for p.json: version but received 2"],
+    ["format", "banyan-stages", 'expected "banyan-phases" for p.json: format but received "banyan-stages"'],
+    [
+      "topology.hash",
+      "0",
+      `expected ${topologyHash(phasesOn("torus").topology)} (this schedule is for another topology)`,
+    ],
+    ["collective.kind", "allsum", "expected one of "],
+    ["chunks.count", 25, "expected 24 chunks, as the collective has, for p.json: chunks but received 25"],
+    ["chunks.bytes", "2401", "expected 2401/24 bytes, as the collective has, for p.json: chunks.bytes"],
+    ["dimensions", [], "expected 1 to 52 dimensions for p.json: dimensions but received 0"],
+    ["dimensions", {}, "expected a list of dimensions for p.json: dimensions but received {}"],
+    ["dimensions[1]", 7, "expected an object for p.json: dimensions[1] but received 7"],
+    ["dimensions[0].kind", "star", "expected one of ring, line, fc, switch for p.json: dimensions[0].kind"],
+    ["dimensions[0].size", 1, "expected an integer of 2 or more for p.json: dimensions[0].size but received 1"],
+    ["dimensions[0].bytesPerSecond", 0.5, "expected an integer of 1 or more for p.json: dimensions[0].bytesPerSecond"],
+    ["dimensions[0].stepPs", -1, "expected an integer of 0 or more for p.json: dimensions[0].stepPs"],
+    ["dimensions[0].inNetwork", 1, "expected true or false for p.json: dimensions[0].inNetwork but received 1"],
+    ["dimensions[1].algorithm", undefined, "expected one of ring, line, direct, halving-doubling, offload for p.json"],
+    ["phases", undefined, "expected an object for p.json: phases"],
+    ["phases.count", 7, "expected 8, the length of the columns, for p.json: phases.count but received 7"],
+    ["phases.op", [0], "expected 8 numbers, as in p.json: phases.chunk, for p.json: phases.op but received 1"],
+    ["phases.chunk", [0], "expected at least 2 phases, one for every chunk, for p.json: phases.chunk but received 1"],
+    ["phases.chunk[3]", 2, "expected an integer in 0 .. 1 for p.json: phases.chunk[3] but received 2"],
+    ["phases.dimension[3]", 2, "expected an integer in 0 .. 1 for p.json: phases.dimension[3] but received 2"],
+    ["phases.op[0]", 2, "expected an integer in 0 .. 1 for p.json: phases.op[0] but received 2"],
+    ["phases.startPs[0]", 1.5, "expected an integer of 0 or more for p.json: phases.startPs[0] but received 1.5"],
+    ["phases.endPs[7]", 3, "expected a time at or after startPs"],
+    ["phases.startPs[7]", 0, "expected rows that ascend by start, dimension, chunk for p.json: phases.startPs[7]"],
+  ])("with a wrong %s are refused with the place", (path, value, sentence) => {
+    const file = fileOf(phasesOn("torus"));
+    put(path, value)(file);
+    const read = () => readPhases(JSON.stringify(file), "p.json");
+    expect(sentenceOf(read).slice(0, sentence.length)).toBe(sentence);
+  });
+
+  it("with any damage are read and judged, or refused in a sentence", () => {
+    const texts = Object.keys(PHASE_NETWORKS).map((name) => phasesToJson(phasesOn(name)));
+    const count = { refused: 0, wrong: 0 };
+    fc.assert(
+      fc.property(fc.constantFrom(...texts), anyTextChange(fc.nat(3).map(String)), fc.nat(2), (text, change, way) => {
+        const after = way === 0 ? null : way === 1 ? 0 : text.indexOf('"dimensions"');
+        let violations = 0;
+        const isBad = isRefused(() => {
+          violations = verifyPhases(readPhases(changedText(text, change, after), "p.json")).violationCount;
+        });
+        if (isBad) count.refused++;
+        else if (violations > 0) count.wrong++;
+      }),
+      { numRuns: 1500, seed: 3 },
+    );
+    expect(count.refused).toBeGreaterThan(800);
+    expect(count.wrong).toBeGreaterThan(50);
+  });
+});

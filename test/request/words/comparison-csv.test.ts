@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { comparisonCsv } from "../../../src/request/words/comparison-csv.ts";
+import type { ComparisonRow } from "../../../src/run/compare.ts";
+
+const row = (sizeBytes: number, algorithm: string, us: number): ComparisonRow => ({
+  sizeBytes,
+  algorithm,
+  us,
+  algbwGBps: us === 0 ? null : sizeBytes / us / 1000,
+  busbwGBps: us === 0 ? null : sizeBytes / us / 500,
+  ofLimit: 0.25,
+  chunks: 1,
+  verified: true,
+  synthesisMs: 1,
+  best: us === 4,
+});
+
+it("has a line for each row, and nothing where there is no bandwidth", () => {
+  expect(comparisonCsv([row(1024, "ring", 8), row(1024, "tacos", 4), row(8, "ring", 0)]).split("\n")).toEqual([
+    "sizeBytes,algorithm,us,algbwGBps,busbwGBps,ofLimit,synthesisMs,best,chunks,verified",
+    "1024,ring,8,0.128,0.256,0.25,1,false,1,true",
+    "1024,tacos,4,0.256,0.512,0.25,1,true,1,true",
+    "8,ring,0,,,0.25,1,false,1,true",
+    "",
+  ]);
+});

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openEngine } from "../../src/engine/engine.ts";
+import type { Engine } from "../../src/engine/types.ts";
+import { ncclEstimates } from "../../src/model/nccl/model.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
+import { compare } from "../../src/run/compare.ts";
+import { synthesize } from "../../src/run/pipeline.ts";
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await openEngine({ threads: 0 });
+});
+afterAll(async () => engine.close());
+
+describe("compare", () => {
+  it("has one verified line per size and algorithm that applies, each no better than the limit", async () => {
+    const lines: string[] = [];
+    const counted: string[] = [];
+    const sizesBytes = [2 ** 12, 2 ** 24];
+    const { rows, limits, leftOut } = await compare(engine, presetTopology("mesh:3x3"), {
+      collective: "allreduce",
+      sizesBytes,
+      trials: 4,
+      onLine({ sizeBytes, algorithm, done, total }) {
+        lines.push(`${sizeBytes} ${algorithm}`);
+        counted.push(`${done} of ${total}`);
+      },
+    });
+    expect(counted).toEqual(rows.map((_, i) => `${i} of ${rows.length}`));
+    expect(lines.toSorted()).toEqual(rows.map(({ sizeBytes, algorithm }) => `${sizeBytes} ${algorithm}`).toSorted());
+    expect(new Set(rows.map(({ sizeBytes, algorithm }) => `${sizeBytes} ${algorithm}`)).size).toBe(rows.length);
+    for (const { verified, us, sizeBytes, ofLimit, chunks } of rows) {
+      expect(verified).toBe(true);
+      expect(Number.isInteger(chunks) && chunks >= 1).toBe(true);
+      const limit = limits.find((one) => one.sizeBytes === sizeBytes)?.limit.us ?? 0;
+      expect(us).toBeGreaterThanOrEqual(limit);
+      expect(ofLimit).toBeCloseTo(limit / us, 9);
+    }
+    for (const size of sizesBytes) expect(rows.filter((row) => row.best && row.sizeBytes === size)).toHaveLength(1);
+    const shown = rows.map(({ algorithm }) => algorithm);
+    for (const { algorithm } of leftOut) expect(shown).not.toContain(algorithm);
+  });
+
+  it("gives tacos the chunks that do best, which a line names", async () => {
+    const topology = presetTopology("dgx-a100:2");
+    const options = { collective: "broadcast", sizeBytes: 2 ** 28 } as const;
+    const { rows } = await compare(engine, topology, { ...options, sizesBytes: [2 ** 28], algorithms: ["tacos"] });
+    const [{ us, chunks }] = rows as [(typeof rows)[number]];
+    expect(chunks).toBeGreaterThan(1);
+    const { report } = await synthesize(engine, topology, { ...options, chunks });
+    expect(report.simulated?.us).toBe(us);
+    const one = await compare(engine, topology, {
+      ...options,
+      sizesBytes: [2 ** 28],
+      algorithms: ["tacos"],
+      chunks: 1,
+    });
+    expect(one.rows[0]?.chunks).toBe(1);
+    expect(one.rows[0]?.us).toBeGreaterThan(us);
+  });
+
+  it("shows NCCL's model beside the lines, and nothing where NCCL has none", async () => {
+    const boxes = presetTopology("dgx-a100:2");
+    const algorithms = ["ring"];
+    const sizesBytes = [2 ** 10, 2 ** 30];
+    const { references } = await compare(engine, boxes, { collective: "allreduce", sizesBytes, algorithms });
+    expect(references.map(({ sizeBytes }) => sizeBytes)).toEqual(sizesBytes);
+    for (const { sizeBytes, us, choice, name } of references) {
+      const [first] = ncclEstimates(boxes, "allreduce", sizeBytes) ?? [];
+      expect(name).toBe("NCCL model");
+      expect(us).toBe(first?.us);
+      expect(choice).toMatch(new RegExp(`^${first?.algorithm}/${first?.protocol}, ${first?.channels} channels?$`));
+    }
+    const mesh = await compare(engine, presetTopology("mesh:3x3"), { collective: "allreduce", sizesBytes, algorithms });
+    expect(mesh.references).toEqual([]);
+    const part = { collective: "allreduce", sizesBytes, algorithms, group: "0,1,2,3" } as const;
+    expect((await compare(engine, boxes, part)).references).toEqual([]);
+  });
+
+  it("goes on without an algorithm that fails at one size, and names the size", async () => {
+    const { rows, leftOut } = await compare(engine, presetTopology("ring:4"), {
+      collective: "allgather",
+      sizesBytes: [2 ** 20],
+      algorithms: ["multitree", "forestcoll", "ring"],
+      k: 2,
+    });
+    expect(rows.map(({ algorithm }) => algorithm)).toEqual(["forestcoll", "ring"]);
+    expect(leftOut).toMatchObject([{ algorithm: "multitree", reason: expect.stringMatching(/for --k/) }]);
+  });
+});

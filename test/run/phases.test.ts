@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CancelledError, InputError } from "../../src/base/errors.ts";
+import { openEngine } from "../../src/engine/engine.ts";
+import type { Engine } from "../../src/engine/types.ts";
+import { isPhaseSchedule } from "../../src/model/phases/phase-schedule.ts";
+import { presetTopology } from "../../src/model/presets/preset.ts";
+import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import type { SynthesizeOptions } from "../../src/request/options.ts";
+import { synthesize } from "../../src/run/pipeline.ts";
+import type { Report } from "../../src/run/result.ts";
+import { verifyPhases } from "../../src/verify/phases/phases.ts";
+import { verifySchedule } from "../../src/verify/steps/schedule.ts";
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await openEngine({ threads: 0 });
+});
+afterAll(async () => engine.close());
+
+const run = (network: string, options: Partial<SynthesizeOptions> = {}) =>
+  synthesize(engine, presetTopology(network), { collective: "allreduce", algorithm: "themis", ...options });
+
+const KINDS = ["allreduce", "reducescatter", "allgather"] as const;
+const SMALL = ["torus:4x4", "mesh:2x3", "dgx-a100:2", "dgx-h100:2", "hypercube:3", "fc:4*ring:3", "switch:6"];
+
+/** What holds of any report with dimensions. */
+function expectSound({ bound, limit, optimality, ofLimit, perDimension, simulated, verified }: Report): void {
+  expect(verified).toBe(true);
+  expect(limit.us).toBeLessThanOrEqual(bound.us);
+  expect(optimality).toBeGreaterThan(0.05);
+  expect(optimality).toBeLessThanOrEqual(1);
+  expect(ofLimit).toBeLessThanOrEqual(1);
+  expect(simulated?.us).toBeGreaterThanOrEqual(limit.us);
+  const { dimensions = [], utilisation = 0 } = perDimension ?? {};
+  expect(dimensions.length).toBeGreaterThan(0);
+  const bandwidth = dimensions.reduce((sum, { GBps }) => sum + GBps, 0);
+  const used = dimensions.reduce((sum, { GBps, utilisation: own }) => sum + GBps * own, 0);
+  expect(used / bandwidth).toBeCloseTo(utilisation, 9);
+  expect(utilisation).toBeLessThanOrEqual(1);
+}
+
+describe.each(SMALL)("%s, few transfers", (network) => {
+  it.each(KINDS)("gets the phases of a %s as steps, with both levels in the report", async (collective) => {
+    for (const algorithm of ["themis", "blueconnect"]) {
+      const { schedule, report } = await run(network, { collective, algorithm, sizeBytes: 2 ** 22, chunks: 4 });
+      expect(verifySchedule(schedule as StepSchedule).violations).toEqual([]);
+      expect(report).toMatchObject({
+        algorithm,
+        schedule: { kind: "steps" },
+        simulated: { model: "network/cut-through" },
+      });
+      expectSound(report);
+    }
+  });
+});
+
+describe("many transfers", () => {
+  it.each(KINDS)("stay phases, judged and simulated dimension by dimension: %s", async (collective) => {
+    const { schedule, report } = await run("torus:16x16", { collective, chunks: 32 });
+    if (!isPhaseSchedule(schedule)) throw new Error("steps");
+    expect(verifyPhases(schedule).violations).toEqual([]);
+    const passes = collective === "allreduce" ? 2 : 1;
+    expect(report).toMatchObject({
+      collective: { kind: collective, chunksPerNpu: 32 },
+      schedule: { kind: "phases", phases: 64 * passes, transfers: 2 * 32 * passes * 256 * 255 },
+      simulated: { model: "dimensions", us: report.perDimension?.us },
+      time: report.simulated,
+    });
+    expectSound(report);
+  });
+
+  it("has the same report on every backend", async () => {
+    const reports: Report[] = [];
+    for (const backend of ["native", "wasm", "js"] as const) {
+      const other = await openEngine({ backend, threads: 0 });
+      const { report } = await synthesize(other, presetTopology("torus:16x16"), {
+        collective: "allreduce",
+        algorithm: "themis",
+        chunks: 32,
+      });
+      await other.close();
+      reports.push({ ...report, synthesis: { ...report.synthesis, ms: 0, backend: "js" } });
+    }
+    expect(reports[1]).toEqual(reports[0]);
+    expect(reports[2]).toEqual(reports[0]);
+  });
+});
+
+describe("switches that sum", () => {
+  it("send half as much, and have no steps", async () => {
+    const [plain, summed] = await Promise.all([run("dgx-h100:1"), run("dgx-h100:1", { offload: true })]);
+    expect(plain.report.schedule.kind).toBe("steps");
+    expect(summed.report).toMatchObject({ schedule: { kind: "phases", transfers: null } });
+    expectSound(summed.report);
+    // NVLS-like: all of S up once, besides the eighth part that all-gathers send up
+    const least = ((9 / 8) * 2 ** 30) / 450e3;
+    expect(summed.report.simulated?.us).toBeGreaterThanOrEqual(least);
+    expect(summed.report.simulated?.us).toBeLessThan(least * 1.01);
+    expect(plain.report.simulated?.us).toBeGreaterThan(1.5 * least);
+  });
+
+  it("take no steps for granted that other schedules have", async () => {
+    await expect(run("dgx-h100:1", { algorithm: "tacos", offload: true })).rejects.toThrow(
+      'expected an algorithm beside it that makes phases (themis, blueconnect) for --offload but received "tacos"',
+    );
+    await expect(run("dgx-a100:1", { offload: true })).rejects.toThrow(InputError);
+  });
+});
+
+describe("a request for phases", () => {
+  const other = "an algorithm beside it that knows it, or nothing,";
+  it.each<[Partial<SynthesizeOptions>, string]>([
+    [{ trials: 3 }, `expected ${other} for --trials but received "themis"`],
+    [{ switchDegree: "ports" }, `expected ${other} for --switch-degree but received "themis"`],
+    [{ k: 2 }, `expected ${other} for --k but received "themis"`],
+    [{ eulerian: "trim" }, `expected ${other} for --eulerian but received "themis"`],
+    [
+      { root: 3 },
+      "expected nothing beside allreduce, which has no root (broadcast, reduce, gather, scatter have one), for --root but received 3",
+    ],
+    [{ policy: "lifo" }, 'expected one of scf, fifo, best for --policy but received "lifo"'],
+    [
+      { collective: "broadcast" },
+      "expected one that themis makes (allgather, reducescatter, allreduce) for --collective",
+    ],
+    [{ group: "0,1,2" }, "expected one that torus:4x4 can have (tacos, "],
+    [{ chunks: 0 }, "expected a positive integer for --chunks but received 0"],
+  ])("%j is refused in a sentence", async (options, sentence) => {
+    await expect(run("torus:4x4", options)).rejects.toThrow(InputError);
+    await expect(run("torus:4x4", options)).rejects.toThrow(sentence);
+  });
+
+  it("is refused where the network is no product", async () => {
+    await expect(run("dragonfly:4x5@400,200GB/s")).rejects.toThrow(/themis needs a product of rings, lines/);
+  });
+
+  it("can be cancelled", async () => {
+    await expect(run("torus:4x4", { signal: AbortSignal.abort() })).rejects.toThrow(CancelledError);
+  });
+
+  it("without a number of chunks gets the one that is fastest", async () => {
+    const [own, auto, ...fixed] = await Promise.all(
+      ([undefined, "auto", 1, 4, 16, 64] as const).map((chunks) =>
+        run("switch:4*switch:8", { sizeBytes: 1e8, ...(chunks === undefined ? {} : { chunks }) }),
+      ),
+    );
+    expect(auto?.report.perDimension).toEqual(own?.report.perDimension);
+    for (const { report } of fixed) {
+      expect(own?.report.perDimension?.us).toBeLessThanOrEqual(report.perDimension?.us as number);
+    }
+  });
+});
+
+describe.each(["ring:4*fc:4", ...SMALL])("steps on %s", (network) => {
+  it.each(KINDS)("of a %s take at most 1 % longer by Themis than by the baseline", async (collective) => {
+    for (const sizeBytes of [2 ** 16, 2 ** 24]) {
+      for (const chunks of [4, 32]) {
+        const us = async (options: Partial<SynthesizeOptions>): Promise<number> =>
+          (await run(network, { collective, sizeBytes, chunks, ...options })).report.simulated?.us as number;
+        const baseline = await us({ algorithm: "blueconnect" });
+        for (const policy of ["scf", "fifo"]) expect(await us({ policy })).toBeLessThanOrEqual(1.01 * baseline);
+      }
+    }
+  });
+});

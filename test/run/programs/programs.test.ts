@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { InputError } from "../../../src/base/errors.ts";
+import type { Engine } from "../../../src/engine/types.ts";
+import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { synthesize } from "../../../src/run/pipeline.ts";
+import { programOf } from "../../../src/run/programs/programs.ts";
+import { programsBySize } from "../../../src/run/programs/programs-by-size.ts";
+import { verifyProgram } from "../../../src/verify/program/program.ts";
+import { plainEngine } from "../../support/lowering-cases.ts";
+import { lowered, loweringCases, scheduleFor, TARGETS } from "../../support/lowering-matrix.ts";
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await plainEngine();
+});
+afterAll(() => engine.close());
+
+/** bench/programs.mjs has many more networks, up to 32 GPUs. */
+const NETWORKS = ["switch:2", "ring:3", "switch:5", "mesh:2x3"];
+
+describe("a schedule's program", () => {
+  it.each(loweringCases(NETWORKS))(
+    "$algorithm $collective on $topology is written right, or refused with a reason",
+    async (found) => {
+      const made = await scheduleFor(engine, found);
+      if (made === null) return;
+      for (const target of TARGETS) {
+        const { outcome, reason, runtime, placement } = lowered(found, made, target);
+        expect(outcome, `${runtime} ${placement}: ${reason}`).not.toBe("wrong");
+        if (outcome === "refused") expect(reason).toMatch(/MSCCL|msccl|RCCL|Azure/);
+        const unknown = runtime === "msccl" && (found.collective === "gather" || found.collective === "scatter");
+        expect(outcome === "refused", reason).toBe(unknown);
+      }
+    },
+  );
+
+  it("is refused with the limit, its value and what would help", async () => {
+    const request = { collective: "allgather", algorithm: "direct", sizeBytes: 2 ** 20 } as const;
+    const { schedule } = await synthesize(engine, presetTopology("switch:8"), request);
+    expect(programOf(schedule, { runtime: "rccl", instances: 2 }).verification.violationCount).toBe(0);
+    const refused = (): unknown => programOf(schedule, { runtime: "rccl", instances: 40 });
+    expect(refused).toThrow(InputError);
+    expect(refused).toThrow(/at most \d+ .*fewer instances.* received \d+/);
+  });
+
+  it.each(["allgather", "reducescatter", "allreduce"] as const)(
+    "of ForestColl's %s fits Azure's executor and microsoft/msccl on 2 DGX A100 and 4 DGX H100",
+    async (collective) => {
+      for (const network of ["dgx-a100:2", "dgx-h100:4"]) {
+        const request = { collective, algorithm: "forestcoll", sizeBytes: 2 ** 30 } as const;
+        const { schedule } = await synthesize(engine, presetTopology(network), request);
+        for (const runtime of ["azure", "msccl"] as const) {
+          const { program, verification } = programOf(schedule, { runtime });
+          expect(verification.violationCount).toBe(0);
+          expect(program.rankCount).toBe(schedule.topology.npuCount);
+        }
+      }
+    },
+  );
+});
+
+describe("programsBySize", () => {
+  it("covers every size once, each range with the fastest algorithm that fits", async () => {
+    const sizesBytes = [2 ** 26, 2 ** 12, 2 ** 20];
+    const options = { collective: "allreduce", sizesBytes, algorithms: ["ring", "direct"] } as const;
+    const ranges = await programsBySize(engine, presetTopology("ring:8"), options, { runtime: "azure" });
+    expect(ranges[0]?.minBytes).toBe(0);
+    expect(ranges.at(-1)?.maxBytes).toBeNull();
+    ranges.slice(1).forEach((range, i) => {
+      expect(range.minBytes).toBe((ranges[i]?.maxBytes as number) + 1);
+    });
+    expect(ranges.flatMap((range) => range.sizesBytes)).toEqual([...sizesBytes].sort((a, b) => a - b));
+    for (const { made } of ranges) expect(verifyProgram(made.program).violationCount).toBe(0);
+  });
+});

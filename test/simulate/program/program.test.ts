@@ -1,0 +1,272 @@
+import { describe, expect, it } from "vitest";
+import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
+import { readProgram } from "../../../src/import/programs/program.ts";
+import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { WAIT_INSTRUCTION } from "../../../src/model/program/program.ts";
+import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
+import { simulateProgram } from "../../../src/simulate/program/program.ts";
+import { chain, GB, input, line, output, star, written } from "../../support/program-sim.ts";
+import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
+
+const whole = { cuts: 1, slots: 64 };
+
+describe("one message", () => {
+  it("takes its bytes over the bandwidth and one latency", () => {
+    const { ps, messages, instructions, linkBusyPs } = simulateProgram(chain(2), line(2, 700), { sizeBytes: 1000 });
+    // cut in 2 parts that follow each other
+    expect([ps, messages, instructions]).toEqual([1_000_700, 2, 2]);
+    expect([...linkBusyPs]).toEqual([1_000_000, 0]);
+  });
+
+  it("passes a switch as it comes in: bytes once, latencies twice", () => {
+    expect(simulateProgram(chain(2), star(2, 700), { sizeBytes: 1000, ...whole }).ps).toBe(1_001_400);
+  });
+
+  it("is held up by the narrow link, before or behind the wide one", () => {
+    for (const [first, last] of [
+      [GB, 4 * GB],
+      [4 * GB, GB],
+    ]) {
+      const builder = topologyBuilder("two widths");
+      builder.addNpu("a");
+      builder.addNpu("b");
+      const hub = builder.addSwitch("s");
+      builder.addLink(0, hub, first, 50);
+      builder.addLink(hub, 1, last, 50);
+      const { ps, linkBusyPs } = simulateProgram(chain(2), builder.build(), { sizeBytes: 1000, ...whole });
+      expect(ps).toBe(1_000_100);
+      expect([...linkBusyPs].sort((a, b) => a - b)).toEqual([250_000, 1_000_000]);
+    }
+  });
+
+  it("carries flags with LL and LL128", () => {
+    const at = (protocol: "LL" | "LL128") =>
+      simulateProgram(chain(2, protocol), line(2, 0), { sizeBytes: 1200, ...whole }).ps;
+    expect([at("LL"), at("LL128")]).toEqual([2_400_000, 1_280_000]);
+  });
+
+  it("waits for nothing but takes its time to be copied, where a rate is given", () => {
+    const program = written("msccl", 1, 2, (builder) => {
+      builder.addRank();
+      builder.addBlock({ id: 0 });
+      builder.add({ op: "cpy", chunks: 1, sources: [input(0)], destinations: [output(0)] });
+    });
+    const topology = presetTopology("ring:3");
+    expect(simulateProgram(program, topology, { sizeBytes: 4000 }).ps).toBe(0);
+    expect(simulateProgram(program, topology, { sizeBytes: 4000, localBytesPerSecond: 2 * GB }).ps).toBe(1_000_000);
+  });
+});
+
+describe("chains of a program", () => {
+  it("move slice behind slice: (slices + hops - 1) x slice + latencies", () => {
+    for (const slices of [1, 2, 8, 50]) {
+      const sliceBytes = 100_000 / slices;
+      const { ps, instructions } = simulateProgram(chain(5), line(5, 10), { sizeBytes: 100_000, sliceBytes, ...whole });
+      expect(ps).toBe((slices + 3) * sliceBytes * 1000 + 4 * 10);
+      expect(instructions).toBe(5 * slices);
+    }
+  });
+
+  it("wait for room: with one slot a message leaves when the one before is received and that is known", () => {
+    const options = { sizeBytes: 4000, sliceBytes: 1000, cuts: 1, slots: 1 };
+    expect(simulateProgram(chain(2), line(2, 750_000), options).ps).toBe(4 * 1_750_000 + 3 * 750_000);
+    expect(simulateProgram(chain(2), line(2, 750_000), { ...options, slots: 2 }).ps).toBe(5_250_000);
+    expect(simulateProgram(chain(2), line(2, 750_000), { ...options, slots: 4 }).ps).toBe(4_750_000);
+  });
+
+  it("share a link in turns", () => {
+    // two connections 0 > 1, each with one chunk in 4 slices: their slices alternate, and both end with the last
+    const program = written("msccl", 2, 2, (builder) => {
+      for (const r of [0, 1]) {
+        builder.addRank();
+        for (const channel of [0, 1]) {
+          builder.addBlock({ id: channel, channel, sendPeer: r === 0 ? 1 : -1, recvPeer: r === 0 ? -1 : 0 });
+          if (r === 0) builder.add({ op: "s", chunks: 1, sends: true, sources: [input(0, channel)] });
+          else builder.add({ op: "r", chunks: 1, receives: true, destinations: [output(1, channel)] });
+        }
+      }
+    });
+    const { blockEndPs, timeline, ps } = simulateProgram(program, line(2, 0), {
+      sizeBytes: 8000,
+      sliceBytes: 1000,
+      ...whole,
+      timeline: true,
+    });
+    expect([...blockEndPs]).toEqual([7_000_000, 8_000_000, 7_000_000, 8_000_000]);
+    expect([...(timeline?.instruction ?? [])]).toEqual([0, 1, 0, 1, 0, 1, 0, 1]);
+    expect(Math.max(...(timeline?.endPs ?? []))).toBe(ps);
+  });
+
+  it("go on when an instruction of the same pass is complete", () => {
+    const program = written("msccl", 3, 1, (builder) => {
+      builder.addRank();
+      builder.addBlock({ id: 0, sendPeer: 1 });
+      builder.add({ op: "s", chunks: 1, sends: true, sources: [input(0)] });
+      builder.addRank();
+      builder.addBlock({ id: 0, recvPeer: 0 });
+      const r = builder.add({ op: "r", chunks: 1, receives: true, publishes: true, destinations: [output(1)] });
+      builder.addBlock({ id: 1, sendPeer: 2 });
+      const waits = [{ kind: WAIT_INSTRUCTION, on: r }];
+      builder.add({ op: "s", chunks: 1, sends: true, sources: [output(1)], waits });
+      builder.addRank();
+      builder.addBlock({ id: 0, recvPeer: 1 });
+      builder.add({ op: "r", chunks: 1, receives: true, destinations: [output(2)] });
+    });
+    const { ps } = simulateProgram(program, line(3, 0), { sizeBytes: 5000, sliceBytes: 1000, ...whole });
+    expect(ps).toBe(6_000_000);
+  });
+});
+
+describe("ways between ranks", () => {
+  const twoWays = (relay: boolean) => {
+    const builder = topologyBuilder("two ways");
+    for (const name of ["a", "b", "c"]) builder.addNpu(name);
+    if (relay) {
+      builder.addLink(0, 2, 8 * GB, 0);
+      builder.addLink(2, 1, 8 * GB, 0);
+      return builder.build();
+    }
+    const [far, wide, narrow] = ["far", "wide", "narrow"].map((name) => builder.addSwitch(name));
+    for (const [hub, bandwidth, latency] of [
+      [far, 2 * GB, 900],
+      [wide, 2 * GB, 100],
+      [narrow, GB, 0],
+    ]) {
+      builder.addLink(0, hub, bandwidth, latency);
+      builder.addLink(hub, 1, bandwidth, latency);
+    }
+    return builder.build();
+  };
+
+  it("are the widest, of these the nearest", () => {
+    const { ps, relayedPairs } = simulateProgram(chain(2), twoWays(false), { sizeBytes: 2000, ...whole });
+    expect([ps, relayedPairs]).toEqual([1_000_200, 0]);
+  });
+
+  it("lead through NPUs only where there is no other, which is told", () => {
+    const { ps, relayedPairs, model } = simulateProgram(chain(2), twoWays(true), { sizeBytes: 8000, ...whole });
+    expect([ps, relayedPairs]).toEqual([1_000_000, 1]);
+    expect(model).toMatch(/; pairs of ranks with no way but through other NPUs: 1$/);
+  });
+
+  it("are shared out among the connections of a pair where links are parallel", () => {
+    const builder = topologyBuilder("parallel");
+    builder.addNpu("a");
+    builder.addNpu("b");
+    for (let i = 0; i < 3; i++) builder.addLink(0, 1, GB, 0);
+    const program = written("msccl", 2, 3, (b) => {
+      for (const r of [0, 1]) {
+        b.addRank();
+        for (const channel of [0, 1, 2]) {
+          b.addBlock({ id: channel, channel: 2 * channel, sendPeer: r === 0 ? 1 : -1, recvPeer: r - 1 });
+          if (r === 0) b.add({ op: "s", chunks: 1, sends: true, sources: [input(0, channel)] });
+          else b.add({ op: "r", chunks: 1, receives: true, destinations: [output(1, channel)] });
+        }
+      }
+    });
+    expect(simulateProgram(program, builder.build(), { sizeBytes: 3000, ...whole }).ps).toBe(1_000_000);
+  });
+
+  it("start at the NPUs that ranks are told to be", () => {
+    const options = { sizeBytes: 1000, ...whole };
+    expect(simulateProgram(chain(2), line(3, 5), { ...options, rankToNpu: [2, 1] }).ps).toBe(1_000_005);
+    expect(simulateProgram(chain(2), line(3, 5), { ...options, rankToNpu: [2, 0] }).ps).toBe(1_000_010);
+  });
+});
+
+describe("refuses", () => {
+  const refused = (run: () => unknown): string => {
+    try {
+      run();
+    } catch (error) {
+      if (error instanceof InputError || error instanceof InfeasibleError) return error.message;
+      throw error;
+    }
+    throw new Error("nothing was refused");
+  };
+  const simulate = (options: object, topology = line(2, 0)) =>
+    refused(() => simulateProgram(chain(2), topology, { sizeBytes: 1000, ...options }));
+
+  it.each([
+    [{ sizeBytes: 0 }, "expected a positive integer for the size but received 0"],
+    [{ sizeBytes: 1.5 }, "expected a positive integer for the size but received 1.5"],
+    [{ sliceBytes: -1 }, "expected a positive integer for sliceBytes but received -1"],
+    [{ cuts: 0 }, "expected an integer in 1 .. 1024 for cuts but received 0"],
+    [{ slots: 5000 }, "expected an integer in 1 .. 1024 for slots but received 5000"],
+    [{ localBytesPerSecond: 0 }, "expected a positive number for localBytesPerSecond but received 0"],
+    [{ rankToNpu: [0] }, "expected 2 NPUs for rankToNpu but received 1"],
+    [{ rankToNpu: [0, 0] }, "expected an NPU in 0 .. 1 of its own for rankToNpu[1] but received 0"],
+    [{ rankToNpu: [0, 7] }, "expected an NPU in 0 .. 1 of its own for rankToNpu[1] but received 7"],
+  ])("%j", (options, message) => expect(simulate(options)).toBe(message));
+
+  it("networks that are too small, and ranks that cannot reach each other", () => {
+    const small = "expected at least 3 NPUs, one for each rank for the network line but received 2";
+    expect(refused(() => simulateProgram(chain(3), line(2, 0), { sizeBytes: 1000 }))).toBe(small);
+    const builder = topologyBuilder("apart");
+    builder.addNpu("a");
+    builder.addNpu("b");
+    expect(simulate({}, builder.build())).toBe("no path leads from a to b");
+  });
+
+  it("times beyond 2^53 ps", () => {
+    expect(simulate({ sizeBytes: 2 ** 50 })).toMatch(
+      /^expected less than 2\^53 ps \(2\.5 hours\) for the simulated time but received 11\d+/,
+    );
+  });
+
+  it("programs that stop: both send more than a connection holds before they receive", () => {
+    const program = written("msccl", 2, 4, (builder) => {
+      for (const r of [0, 1]) {
+        builder.addRank();
+        builder.addBlock({ id: 0, sendPeer: 1 - r, recvPeer: 1 - r });
+        builder.add({ op: "s", chunks: 4, sends: true, sources: [input(r)] });
+        builder.add({ op: "r", chunks: 4, receives: true, destinations: [output(r)] });
+      }
+    });
+    const run = (slots: number) =>
+      simulateProgram(program, line(2, 0), { sizeBytes: 4000, sliceBytes: 1000, cuts: 1, slots });
+    expect(run(4).ps).toBe(4_000_000);
+    expect(refused(() => run(3))).toBe(
+      "expected a program that comes to its end with 3 messages in a connection for by hand at 4 KB but received " +
+        '"gpu 0, thread block 0, step 0 that waits for ever, of 2 such"',
+    );
+  });
+});
+
+it("lets slices grow where there would be too many messages, and says so", () => {
+  const { cutting, model, messages } = simulateProgram(chain(2), line(2, 0), { sizeBytes: 2 ** 33, sliceBytes: 256 });
+  expect(cutting).toEqual({ sliceBytes: 8192, cuts: 2, slots: 4, grown: true });
+  expect(messages).toBe(2 ** 21);
+  expect(model).toBe(
+    "program/msccl Simple: links serve messages first come first served, cut-through; " +
+      "messages of at most 8 KiB (grown to bound the number of messages) in 2 parts, 4 in a connection",
+  );
+});
+
+it("reports its progress", () => {
+  const seen: [number, number][] = [];
+  const onProgress = (done: number, total: number) => seen.push([done, total]);
+  simulateProgram(chain(2), line(2, 0), { sizeBytes: 2 ** 28, sliceBytes: 4096, onProgress });
+  expect(seen.length).toBeGreaterThan(1);
+  for (const [done, total] of seen) expect([done > 0 && done <= total, total]).toEqual([true, 2 ** 17]);
+});
+
+describe.skipIf(!hasSharedData)("files of others", () => {
+  const files = sharedFiles("msccl-xml").filter((name) => name.endsWith(".xml"));
+
+  it.each(files)("%s: comes to its end, later for more data", (name) => {
+    const program = readProgram(sharedText(`msccl-xml/${name}`), name);
+    const topology = presetTopology(`switch:${program.rankCount}@300GB/s`);
+    const [small, large] = [2 ** 20, 2 ** 26].map((sizeBytes) => simulateProgram(program, topology, { sizeBytes }).ps);
+    expect(small).toBeGreaterThan(0);
+    expect(large).toBeGreaterThan(small);
+  });
+
+  it("one that is made for 0.5 to 11 MiB stops at 1 GiB: both sides send 4 messages before they receive", () => {
+    const name = "rccl-allreduce-allpairs-8n-simple.xml";
+    const program = readProgram(sharedText(`msccl-xml/${name}`), name);
+    const run = (slots: number) => simulateProgram(program, presetTopology("mi300x"), { sizeBytes: 2 ** 30, slots });
+    expect(() => run(4)).toThrow(/with 4 messages in a connection .* step 0 \(line 124\) that waits for ever/);
+    expect(run(16).ps).toBeGreaterThan(0);
+  });
+});
