@@ -1,5 +1,5 @@
 // The problems on which kernels are measured: those that the TACOS synthesizer hands to its runner.
-import { balanceRows } from "../dist/engine/kernels/kernels.js";
+import { balanceRows } from "../dist/engine/contract/kernels.js";
 import { transpose } from "../dist/model/direct/expansions.js";
 import { graphOf } from "../dist/model/direct/graph-of.js";
 import { parseConstruction } from "../dist/model/direct/parse.js";

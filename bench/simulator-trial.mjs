@@ -1,7 +1,7 @@
 // One schedule in a process of its own: simulator-trial.mjs CASE. One message, answered by the seconds of every verb on every
 // backend; simulations are compared bit for bit with those in JavaScript before anything is timed.
 import { isDeepStrictEqual } from "node:util";
-import { BACKENDS } from "../dist/engine/kernels/kernels.js";
+import { BACKENDS } from "../dist/engine/contract/kernels.js";
 import { loadKernels } from "../dist/engine/kernels/load.js";
 import { openEngine, simulate, synthesize, verify } from "../dist/index.js";
 import { CASES, SWITCHINGS } from "./simulator-cases.mjs";

@@ -1,5 +1,5 @@
 // The C ABI of the kernels: flat arrays in, caller's arrays out, a status back. Array lengths stand in brackets.
-// Doubles hold exact integers (at most 2^53 - 1). The TypeScript twin is src/engine/kernels/kernels.ts.
+// Doubles hold exact integers (at most 2^53 - 1). The TypeScript twin is src/engine/contract/kernels.ts.
 // Every index and length is checked here, once; the kernels behind it trust their input. Arrays must have the lengths that
 // the counts say, and none that is written may overlap another: kBanyanBadArgument. Nothing may change during a call.
 #ifndef BANYAN_ABI_H_
@@ -338,7 +338,7 @@ int32_t banyan_pack(const struct BanyanPack* problem, BanyanCancelled cancelled,
                     struct BanyanTrees* out);
 
 // Loads of breadth-first broadcasts (native/kernels/balance.h). kBanyanOutputTooSmall: there are more steps, or less room for
-// rows than balanceRows of src/engine/kernels/kernels.ts asks for.
+// rows than balanceRows of src/engine/contract/kernels.ts asks for.
 BANYAN_EXPORT(banyan_balance)
 int32_t banyan_balance(const struct BanyanBalance* problem, BanyanCancelled cancelled, const void* context,
                        struct BanyanBalanced* out);

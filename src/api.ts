@@ -8,7 +8,7 @@ export {
   InternalError,
   WrongScheduleError,
 } from "./base/errors.ts";
-export type { Backend, Kernels } from "./engine/kernels/kernels.ts";
+export type { Backend, Kernels } from "./engine/contract/kernels.ts";
 export type { Engine, EngineOptions } from "./engine/types.ts";
 export { type Execution, executeProgram } from "./execute/execute.ts";
 export { explainLog } from "./explain/log.ts";
@@ -87,7 +87,7 @@ export type { AutoReport } from "./run/auto/auto.ts";
 export { type CalibrateOptions, type Calibration, calibrate } from "./run/calibrate.ts";
 export type { Comparison, ComparisonRow, ReferenceRow } from "./run/compare.ts";
 export type { JointResult } from "./run/joint.ts";
-export type { JointReport } from "./run/joint-result.ts";
+export type { JointReport } from "./report/joint-result.ts";
 export { judge } from "./run/judge.ts";
 export type { SynthesizeResult } from "./run/pipeline.ts";
 export { limitViolations, type MadeProgram, type ProgramOptions, programOf } from "./run/programs/programs.ts";
@@ -99,7 +99,7 @@ export {
   recordOf,
   type VerificationRecord,
 } from "./run/record.ts";
-export type { Report } from "./run/result.ts";
+export type { Report } from "./report/result.ts";
 export { type AllToAllRequest, type CompareRequest, type SynthesizeRequest, topology } from "./run/verbs.ts";
 export { type PhaseSimulation, simulatePhases } from "./simulate/phases/phases.ts";
 export { simulate } from "./simulate/simulate.ts";

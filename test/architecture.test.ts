@@ -58,7 +58,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   lower: [...LEAVES, "model/"],
   execute: [...LEAVES, "model/"],
   explain: [...LEAVES, "model/"],
-  synthesize: [...LEAVES, "model/", "engine/kernels/kernels.ts", "engine/milp/lp.ts", "engine/milp/milp.ts"],
+  synthesize: [...LEAVES, "model/", "engine/contract/kernels.ts", "engine/contract/lp.ts", "engine/contract/milp.ts"],
 };
 
 interface Import {

@@ -25,7 +25,7 @@
 
 namespace banyan {
 
-/// Rows that the i-th target may need, as balanceRows of src/engine/kernels/kernels.ts counts them; 0 without shares.
+/// Rows that the i-th target may need, as balanceRows of src/engine/contract/kernels.ts counts them; 0 without shares.
 std::int64_t BalanceRows(const BanyanBalance& problem, std::int32_t i, std::int32_t max_steps);
 
 /// Writes the loads and rows. The caller has checked every index, value and the room for rows.

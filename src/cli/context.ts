@@ -1,5 +1,5 @@
 import { jsonText } from "../base/visible.ts";
-import type { Options, Progress } from "../request/words/options.ts";
+import type { Options, Progress } from "../request/option-texts.ts";
 import { finished, type Style } from "./reports/style.ts";
 import { fitted } from "./reports/text.ts";
 

@@ -1,7 +1,7 @@
 import { openEngine } from "../engine/engine.ts";
 import { parseBackend } from "../engine/kernels/choose.ts";
 import type { Engine } from "../engine/types.ts";
-import { textOf, wholeNumber } from "../request/words/values.ts";
+import { textOf, wholeNumber } from "../request/values.ts";
 import type { Context } from "./context.ts";
 
 /** Runs work on the engine that --backend and --threads ask for; a line says which kernels had to do instead, and why. */

@@ -5,9 +5,9 @@ import { looksLikePreset, PRESETS, presetTopology } from "../model/presets/prese
 import { closest } from "../model/topology/closest.ts";
 import { degrade, without } from "../model/topology/modify.ts";
 import type { Topology } from "../model/topology/topology.ts";
-import type { Options } from "../request/words/options.ts";
-import { topologyOptions } from "../request/words/topology-options.ts";
-import { degradations, listOf, textOf } from "../request/words/values.ts";
+import type { Options } from "../request/option-texts.ts";
+import { topologyOptions } from "../request/topology-options.ts";
+import { degradations, listOf, textOf } from "../request/values.ts";
 import { headOf, nameOf, openSource, STANDARD_INPUT, statOf, textFrom } from "./files/input-file.ts";
 
 /** Returns what a text that is neither a file nor a preset was perhaps meant to be: a file's or a preset's name. */

@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from "commander";
-import type { Options } from "../request/words/options.ts";
+import type { Options } from "../request/option-texts.ts";
 import { refusedCommandLine } from "./failure.ts";
 import { EXAMPLES, NOTES } from "./help.ts";
 import type { CommandName, Failure, Job } from "./protocol.ts";

@@ -1,4 +1,4 @@
-import type { Options, Progress } from "../request/words/options.ts";
+import type { Options, Progress } from "../request/option-texts.ts";
 
 /** What the two threads of the command line say to each other: one talks to the terminal, the other works. */
 

@@ -3,9 +3,9 @@ import { isCollectiveJson, readCollective } from "../import/collectives/collecti
 import { parseSize } from "../model/numbers/units.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { CollectiveOptions } from "../request/problem.ts";
-import { namedRequest } from "../request/words/collective-options.ts";
-import type { Options } from "../request/words/options.ts";
-import { textOf } from "../request/words/values.ts";
+import { namedRequest } from "../request/collective-options.ts";
+import type { Options } from "../request/option-texts.ts";
+import { textOf } from "../request/values.ts";
 import { readText } from "./files/input-file.ts";
 
 const CUSTOM = "custom:";

@@ -1,8 +1,8 @@
 import { InputError } from "../base/errors.ts";
 import { parseBandwidth, parseSize, parseTime } from "../model/numbers/units.ts";
 import { didYouMean } from "../model/topology/closest.ts";
-import type { Options } from "../request/words/options.ts";
-import { listOf, refuseOptions, textOf, wholeNumber } from "../request/words/values.ts";
+import type { Options } from "../request/option-texts.ts";
+import { listOf, refuseOptions, textOf, wholeNumber } from "../request/values.ts";
 import { MOST_DEGREE, MOST_NODES, SEARCHED, type SearchOptions } from "../run/search/search.ts";
 
 /** Most weight of a size in a mix. */

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { CancelledError } from "../base/errors.ts";
 import { visible } from "../base/visible.ts";
-import type { Progress } from "../request/words/options.ts";
+import type { Progress } from "../request/option-texts.ts";
 import type { Context } from "./context.ts";
 import { failureOf } from "./failure.ts";
 import {

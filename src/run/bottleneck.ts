@@ -1,4 +1,4 @@
-import type { Kernels } from "../engine/kernels/kernels.ts";
+import type { Kernels } from "../engine/contract/kernels.ts";
 import { limitOf } from "../model/bounds/bounds.ts";
 import type { Bound } from "../model/bounds/witness.ts";
 import type { Collective } from "../model/collective/collective.ts";

@@ -11,7 +11,7 @@ import { isBetter, usOf } from "./auto/best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut } from "./auto/candidates.ts";
 import { contender, SEARCHES } from "./auto/chunk-trials.ts";
 import { synthesize } from "./pipeline.ts";
-import { type BoundReport, bandwidth, boundReport, type Report } from "./result.ts";
+import { type BoundReport, bandwidth, boundReport, type Report } from "../report/result.ts";
 
 /** A table of more lines is for nobody to read. */
 const MOST_SIZES = 256;

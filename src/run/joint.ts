@@ -15,7 +15,7 @@ import { simulateJoint } from "../simulate/steps/replay.ts";
 import { type JointIlpSynthesis, solveTogether } from "../synthesize/ilp/together.ts";
 import { type JointSynthesis, synthesizeJoint as synthesizeTogether } from "../synthesize/joint/joint.ts";
 import { verifyJoint } from "../verify/joint.ts";
-import { type JointReport, jointReportOf } from "./joint-result.ts";
+import { type JointReport, jointReportOf } from "../report/joint-result.ts";
 import { switchingFor } from "./pipeline.ts";
 import { milpRunner } from "./threads/milp-runner.ts";
 import { runnerFor } from "./threads/runner.ts";

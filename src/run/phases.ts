@@ -17,8 +17,8 @@ import { verifyPhases } from "../verify/phases/phases.ts";
 import { verifySchedule } from "../verify/steps/schedule.ts";
 import type { Violation } from "../verify/violation.ts";
 import { limitWithBottleneck } from "./bottleneck.ts";
-import { perDimensionOf, phasesReport } from "./phases-result.ts";
-import { type Report, reportOf, transfersBound } from "./result.ts";
+import { perDimensionOf, phasesReport } from "../report/phases-result.ts";
+import { type Report, reportOf, transfersBound } from "../report/result.ts";
 
 /** Up to so many transfers phases are written out as steps. */
 const MOST_STEPS = 2e6;

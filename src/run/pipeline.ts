@@ -34,7 +34,7 @@ import { synthesizeBest } from "./auto/auto.ts";
 import { refuseInapplicable } from "./auto/candidates.ts";
 import { limitWithBottleneck } from "./bottleneck.ts";
 import { synthesizePhases } from "./phases.ts";
-import { type Report, ratio, reportOf, transfersBound, withTransfersBound } from "./result.ts";
+import { type Report, ratio, reportOf, transfersBound, withTransfersBound } from "../report/result.ts";
 import { milpRunner } from "./threads/milp-runner.ts";
 import { runnerFor } from "./threads/runner.ts";
 import { synthesizeTrees } from "./trees.ts";

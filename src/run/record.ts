@@ -25,8 +25,8 @@ import { bestPieces } from "../model/trees/tree-pieces.ts";
 import { simulateTreeFlow, treeFlowClock } from "../simulate/trees/tree-flow.ts";
 import { type CertificateVerdict, judgeCertificate } from "../verify/trees/certificate.ts";
 import { refuseWrong } from "./judge.ts";
-import { type BoundReport, boundReport, type CollectiveSummary, collectiveSummary, topologySummary } from "./result.ts";
-import { boundOfCertificate } from "./trees-result.ts";
+import { type BoundReport, boundReport, type CollectiveSummary, collectiveSummary, topologySummary } from "../report/result.ts";
+import { boundOfCertificate } from "../report/trees-result.ts";
 
 const RECORD_SCHEMA = "banyan/verification-record@1";
 

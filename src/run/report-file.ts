@@ -14,10 +14,10 @@ import { verifyPhases } from "../verify/phases/phases.ts";
 import { throughputOf } from "../verify/trees/certificate.ts";
 import { verify } from "../verify/verify.ts";
 import { judgeTrees } from "./judge.ts";
-import { phasesReport } from "./phases-result.ts";
+import { phasesReport } from "../report/phases-result.ts";
 import { switchingFor } from "./pipeline.ts";
-import { type Report, reportOf, transfersBound } from "./result.ts";
-import { boundOfCertificate, treesReport } from "./trees-result.ts";
+import { type Report, reportOf, transfersBound } from "../report/result.ts";
+import { boundOfCertificate, treesReport } from "../report/trees-result.ts";
 
 const MAKING: Report["synthesis"] = {
   ms: 0,

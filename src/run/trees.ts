@@ -22,9 +22,9 @@ import { judgeCertificate } from "../verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../verify/trees/tree-flow.ts";
 import type { Violation } from "../verify/violation.ts";
 import { limitWithBottleneck } from "./bottleneck.ts";
-import type { Report } from "./result.ts";
+import type { Report } from "../report/result.ts";
 import { treeRunnerFor } from "./threads/tree-runner.ts";
-import { boundOfCertificate, treesReport } from "./trees-result.ts";
+import { boundOfCertificate, treesReport } from "../report/trees-result.ts";
 
 /** Up to so many transfers the steps of a flow are judged as well. */
 const MOST_STEPS = 1e6;

@@ -1,4 +1,4 @@
-import type { MilpProblem, MilpSize, MilpSolution, MilpStatus } from "../engine/milp/milp.ts";
+import type { MilpProblem, MilpSize, MilpSolution, MilpStatus } from "../engine/contract/milp.ts";
 
 /** One solve of a mixed-integer program. */
 export interface SolverStage {

@@ -9,9 +9,9 @@ import type {
   SpreadLogs,
   SpreadProblem,
   Transfers,
-} from "../engine/kernels/kernels.ts";
-import type { LpSolver } from "../engine/milp/lp.ts";
-import type { MilpRunner } from "../engine/milp/milp.ts";
+} from "../engine/contract/kernels.ts";
+import type { LpSolver } from "../engine/contract/lp.ts";
+import type { MilpRunner } from "../engine/contract/milp.ts";
 import type { Bound } from "../model/bounds/witness.ts";
 import type { Collective, CollectiveKind } from "../model/collective/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";

@@ -1,5 +1,5 @@
-import type { PackOutcome, PackProblem, Rate, RateProblem } from "../engine/kernels/kernels.ts";
-import type { LpSolver } from "../engine/milp/lp.ts";
+import type { PackOutcome, PackProblem, Rate, RateProblem } from "../engine/contract/kernels.ts";
+import type { LpSolver } from "../engine/contract/lp.ts";
 import type { Collective, CollectiveKind } from "../model/collective/collective.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { TreeFlow } from "../model/trees/tree-flow.ts";

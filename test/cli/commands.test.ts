@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { BACKENDS } from "../../src/engine/kernels/kernels.ts";
+import { BACKENDS } from "../../src/engine/contract/kernels.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { topologyHash } from "../../src/model/topology/topology.ts";
 import { banyan, cliFolder } from "../support/cli.ts";

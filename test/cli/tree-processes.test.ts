@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { BACKENDS } from "../../src/engine/kernels/kernels.ts";
+import { BACKENDS } from "../../src/engine/contract/kernels.ts";
 import { banyan, cliFolder } from "../support/cli.ts";
 
 /** Trees by the compiled command, a process each; what its commands say is tested in trees*.test.ts and tree-files*.test.ts. */

@@ -9,8 +9,8 @@ import { outputFile } from "../../src/cli/files/output-file.ts";
 import { progressDisplay, progressLine } from "../../src/cli/progress.ts";
 import { finished, showsColors, styleOf } from "../../src/cli/reports/style.ts";
 import { aligned } from "../../src/cli/reports/text.ts";
-import { grouped, percent, roundedSize, significant } from "../../src/request/words/amounts.ts";
-import { degradations, wholeNumber } from "../../src/request/words/values.ts";
+import { grouped, percent, roundedSize, significant } from "../../src/report/amounts.ts";
+import { degradations, wholeNumber } from "../../src/request/values.ts";
 
 describe("wholeNumber", () => {
   it.each([

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InfeasibleError } from "../../src/base/errors.ts";
-import type { BalanceProblem, MatchProblem } from "../../src/engine/kernels/kernels.ts";
+import type { BalanceProblem, MatchProblem } from "../../src/engine/contract/kernels.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { REPLAY_MODE } from "../../src/model/replay/problem.ts";
 import { arborescenceProblems } from "../support/arborescence-problems.ts";

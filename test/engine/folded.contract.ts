@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { InternalError } from "../../src/base/errors.ts";
-import type { Kernels, MatchProblem, Transfers } from "../../src/engine/kernels/kernels.ts";
+import type { Kernels, MatchProblem, Transfers } from "../../src/engine/contract/kernels.ts";
 import { type FoldedProblem, foldedAllGather, foldedProblems, mapColumns } from "../support/folded-problems.ts";
 import { allGather, mesh } from "../support/networks.ts";
 import { brokenMatchLaws } from "../support/transfer-laws.ts";

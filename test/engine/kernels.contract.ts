@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CancelledError, InfeasibleError, InputError, InternalError } from "../../src/base/errors.ts";
-import type { Backend, Kernels, MatchProblem, PlaceProblem, RelayProblem } from "../../src/engine/kernels/kernels.ts";
+import type { Backend, Kernels, MatchProblem, PlaceProblem, RelayProblem } from "../../src/engine/contract/kernels.ts";
 import { shareColumns } from "../../src/engine/pool/share.ts";
 import { kernelsOrReason } from "../support/backends.ts";
 import { allGather, matchProblems, mesh, networkOf, relayOf, relayProblems } from "../support/networks.ts";

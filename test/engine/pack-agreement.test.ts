@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Random, random } from "../../src/base/random.ts";
-import type { PackProblem } from "../../src/engine/kernels/kernels.ts";
+import type { PackProblem } from "../../src/engine/contract/kernels.ts";
 import { availableKernels } from "../support/backends.ts";
 import { pick, shuffle } from "../support/draws.ts";
 import { packOf, packOfPreset, packProblems } from "../support/pack-problems.ts";

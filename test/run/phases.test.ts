@@ -7,7 +7,7 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import type { SynthesizeOptions } from "../../src/request/options.ts";
 import { synthesize } from "../../src/run/pipeline.ts";
-import type { Report } from "../../src/run/result.ts";
+import type { Report } from "../../src/report/result.ts";
 import { verifyPhases } from "../../src/verify/phases/phases.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 

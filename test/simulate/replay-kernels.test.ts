@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Kernels } from "../../src/engine/kernels/kernels.ts";
+import type { Kernels } from "../../src/engine/contract/kernels.ts";
 import type { JointSchedule } from "../../src/model/joint/joint-schedule.ts";
 import { rational } from "../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";

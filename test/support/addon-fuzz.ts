@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { type Random, random } from "../../src/base/random.ts";
-import type { Kernels } from "../../src/engine/kernels/kernels.ts";
+import type { Kernels } from "../../src/engine/contract/kernels.ts";
 import { type Addon, nativeKernels } from "../../src/engine/kernels/native.ts";
 import { arborescenceProblems } from "./arborescence-problems.ts";
 import { balanceProblems } from "./balance-problems.ts";

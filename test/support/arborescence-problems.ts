@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { random } from "../../src/base/random.ts";
-import type { ArborescenceProblem } from "../../src/engine/kernels/kernels.ts";
+import type { ArborescenceProblem } from "../../src/engine/contract/kernels.ts";
 
 /** Problems of the arborescence kernel, and their answer from the definition alone. */
 

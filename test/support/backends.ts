@@ -1,4 +1,4 @@
-import { BACKENDS, type Backend, type Kernels } from "../../src/engine/kernels/kernels.ts";
+import { BACKENDS, type Backend, type Kernels } from "../../src/engine/contract/kernels.ts";
 import { loadKernels } from "../../src/engine/kernels/load.ts";
 
 /** Returns a backend's kernels, or why they cannot be had on this machine. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { type Random, random } from "../../src/base/random.ts";
-import { type Balance, type BalanceProblem, balanceRows } from "../../src/engine/kernels/kernels.ts";
+import { type Balance, type BalanceProblem, balanceRows } from "../../src/engine/contract/kernels.ts";
 
 /** Problems of the balance kernel, and what every answer must satisfy, from the definition alone. */
 

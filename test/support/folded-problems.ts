@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { random } from "../../src/base/random.ts";
-import type { MatchProblem } from "../../src/engine/kernels/kernels.ts";
+import type { MatchProblem } from "../../src/engine/contract/kernels.ts";
 import { automorphismsOf } from "../../src/model/symmetry/automorphisms.ts";
 import { pick, shuffle } from "./draws.ts";
 import { allGather, networkOf, type Route } from "./networks.ts";

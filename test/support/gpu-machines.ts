@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, it } from "vitest";
-import type { Kernels } from "../../src/engine/kernels/kernels.ts";
+import type { Kernels } from "../../src/engine/contract/kernels.ts";
 import type { TopologyOptions } from "../../src/import/networks/topology-options.ts";
 import { linkCount, linkNames, switchCount, type Topology } from "../../src/model/topology/topology.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";

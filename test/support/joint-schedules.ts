@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Kernels } from "../../src/engine/kernels/kernels.ts";
+import type { Kernels } from "../../src/engine/contract/kernels.ts";
 import type { Engine } from "../../src/engine/types.ts";
 import { COLLECTIVE_KINDS, hasRoot } from "../../src/model/collective/collective.ts";
 import { type JointSchedule, tenantSchedule } from "../../src/model/joint/joint-schedule.ts";

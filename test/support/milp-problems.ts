@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { random } from "../../src/base/random.ts";
-import type { LpRows } from "../../src/engine/milp/lp.ts";
-import type { MilpProblem } from "../../src/engine/milp/milp.ts";
+import type { LpRows } from "../../src/engine/contract/lp.ts";
+import type { MilpProblem } from "../../src/engine/contract/milp.ts";
 import { isPoint, objectiveOf } from "../../src/engine/milp/point.ts";
 
 /** A row as [lower, dense coefficients, upper]. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { type Random, random } from "../../src/base/random.ts";
-import type { MatchProblem, RelayProblem, TenNetwork } from "../../src/engine/kernels/kernels.ts";
+import type { MatchProblem, RelayProblem, TenNetwork } from "../../src/engine/contract/kernels.ts";
 import { shuffle } from "./draws.ts";
 
 /** Random kernel problems and small hand-made ones. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { type Random, random } from "../../src/base/random.ts";
-import type { Kernels, PackedTrees, PackOutcome, PackProblem } from "../../src/engine/kernels/kernels.ts";
+import type { Kernels, PackedTrees, PackOutcome, PackProblem } from "../../src/engine/contract/kernels.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { nodeCount } from "../../src/model/topology/topology.ts";
 import { optimumFrom, packable } from "../../src/synthesize/forestcoll/optimum.ts";

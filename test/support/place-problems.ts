@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { random } from "../../src/base/random.ts";
-import type { PlaceProblem, TenNetwork } from "../../src/engine/kernels/kernels.ts";
+import type { PlaceProblem, TenNetwork } from "../../src/engine/contract/kernels.ts";
 import { shuffle } from "./draws.ts";
 import { randomNetwork, type Sharing } from "./networks.ts";
 

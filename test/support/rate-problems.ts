@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { type Random, random } from "../../src/base/random.ts";
-import type { Rate, RateProblem } from "../../src/engine/kernels/kernels.ts";
+import type { Rate, RateProblem } from "../../src/engine/contract/kernels.ts";
 import { nodeCount, type Topology } from "../../src/model/topology/topology.ts";
 import { pick } from "./draws.ts";
 

@@ -1,4 +1,4 @@
-import type { MatchProblem, SpreadLogs, SpreadProblem } from "../../src/engine/kernels/kernels.ts";
+import type { MatchProblem, SpreadLogs, SpreadProblem } from "../../src/engine/contract/kernels.ts";
 import { brokenMatchLaws } from "./transfer-laws.ts";
 
 /** Returns a match problem over routes without resources as one in slots. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { random } from "../../src/base/random.ts";
-import type { SweepProblem } from "../../src/engine/kernels/kernels.ts";
+import type { SweepProblem } from "../../src/engine/contract/kernels.ts";
 import { flowSolver } from "../../src/model/graph/max-flow.ts";
 import type { LinkRow } from "./rate-problems.ts";
 

@@ -1,4 +1,4 @@
-import type { Kernels } from "../../src/engine/kernels/kernels.ts";
+import type { Kernels } from "../../src/engine/contract/kernels.ts";
 import { type Collective, collective, type NamedCollective } from "../../src/model/collective/collective.ts";
 import { stepsOf } from "../../src/model/steps/schedule.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";

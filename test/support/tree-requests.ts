@@ -1,4 +1,4 @@
-import type { Kernels } from "../../src/engine/kernels/kernels.ts";
+import type { Kernels } from "../../src/engine/contract/kernels.ts";
 import { collective, type NamedCollective } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";

@@ -1,5 +1,5 @@
 import { openEngine } from "../../src/engine/engine.ts";
-import type { Options, Progress } from "../../src/request/words/options.ts";
+import type { Options, Progress } from "../../src/request/option-texts.ts";
 import type { Answer, Ask, GivenFile, MakeWish, NetworkWish, RequestName } from "../../src/web/protocol.ts";
 import { HANDLERS, type Handler } from "../../src/web/worker/handlers.ts";
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Kernels } from "../../src/engine/kernels/kernels.ts";
+import type { Kernels } from "../../src/engine/contract/kernels.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { OP_REDUCE, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { degrade, without } from "../../src/model/topology/modify.ts";

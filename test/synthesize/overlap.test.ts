@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Kernels, PlaceProblem } from "../../src/engine/kernels/kernels.ts";
+import type { Kernels, PlaceProblem } from "../../src/engine/contract/kernels.ts";
 import type { NamedCollective } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { makespanPs, type StepSchedule } from "../../src/model/steps/step-schedule.ts";

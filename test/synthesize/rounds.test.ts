@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Kernels } from "../../src/engine/kernels/kernels.ts";
+import type { Kernels } from "../../src/engine/contract/kernels.ts";
 import { boundOf } from "../../src/model/bounds/bounds.ts";
 import { ceil } from "../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Kernels } from "../../src/engine/kernels/kernels.ts";
+import type { Kernels } from "../../src/engine/contract/kernels.ts";
 import { boundOf } from "../../src/model/bounds/bounds.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../../src/model/collective/collective.ts";
 import { compare, rational } from "../../src/model/numbers/rational.ts";

@@ -9,9 +9,9 @@ import type {
 } from "../../model/calibration/calibration.ts";
 import { FITTED_ALGORITHMS } from "../../model/collective/collective-cost.ts";
 import { formatSize, parseSize } from "../../model/numbers/units.ts";
-import { count, significant } from "../../request/words/amounts.ts";
-import type { Options } from "../../request/words/options.ts";
-import { namedCollective, oneOf, textOf, wholeNumber } from "../../request/words/values.ts";
+import { count, significant } from "../../report/amounts.ts";
+import type { Options } from "../../request/option-texts.ts";
+import { namedCollective, oneOf, textOf, wholeNumber } from "../../request/values.ts";
 import { type CalibrateOptions, calibrate } from "../../run/calibrate.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { nameOf, readText } from "../files/input-file.ts";

@@ -5,7 +5,7 @@ import { CONSTRUCTION_FORMS } from "../../model/direct/parse.ts";
 import { formatBandwidth } from "../../model/numbers/units.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
 import { didYouMean } from "../../model/topology/closest.ts";
-import { refuseOptions, textOf } from "../../request/words/values.ts";
+import { refuseOptions, textOf } from "../../request/values.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { networkOf } from "../network.ts";
 import { ALGORITHM_LISTING } from "../reports/algorithm-listing.ts";

@@ -1,6 +1,6 @@
 import { jsonText } from "../../base/visible.ts";
 import { frontierSvg } from "../../export/pictures/svg-frontier.ts";
-import { textOf } from "../../request/words/values.ts";
+import { textOf } from "../../request/values.ts";
 import { type SearchReport, search } from "../../run/search/search.ts";
 import { type SweepRow, sweep } from "../../run/search/search-sweep.ts";
 import { type Context, outJson, outRows } from "../context.ts";

@@ -1,6 +1,6 @@
 import { topologyJsonParts } from "../../export/networks/topology-json.ts";
 import { linkCount } from "../../model/topology/topology.ts";
-import { textOf } from "../../request/words/values.ts";
+import { textOf } from "../../request/values.ts";
 import { blocks } from "../../run/export/blocks.ts";
 import { runnerFor } from "../../run/threads/runner.ts";
 import { bfbFacts } from "../../synthesize/bfb/facts.ts";

@@ -3,7 +3,7 @@ import { isJoint } from "../../import/schedules/schedule-text.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { makespanOf, transfersOf } from "../../model/steps/schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
-import { refuseOptions, textOf } from "../../request/words/values.ts";
+import { refuseOptions, textOf } from "../../request/values.ts";
 import { collectiveFacts } from "../../run/record.ts";
 import { verify } from "../../verify/verify.ts";
 import type { Context } from "../context.ts";

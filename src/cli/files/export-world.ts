@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { InputError } from "../../base/errors.ts";
-import { withoutAuto } from "../../request/words/synthesis-options.ts";
+import { withoutAuto } from "../../request/synthesis-options.ts";
 import type { World } from "../../run/export/world.ts";
 import type { Context } from "../context.ts";
 import { withEngine } from "../engine.ts";

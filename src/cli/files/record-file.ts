@@ -1,6 +1,6 @@
 import { shown } from "../../base/errors.ts";
-import { count } from "../../request/words/amounts.ts";
-import { textOf } from "../../request/words/values.ts";
+import { count } from "../../report/amounts.ts";
+import { textOf } from "../../request/values.ts";
 import {
   compareRecords,
   type Difference,

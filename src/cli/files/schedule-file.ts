@@ -4,8 +4,8 @@ import type { ReadScheduleOptions } from "../../import/schedules/schedule-header
 import { isJoint, readScheduleText } from "../../import/schedules/schedule-text.ts";
 import type { JointSchedule } from "../../model/joint/joint-schedule.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
-import { NETWORK_OPTIONS } from "../../request/words/options.ts";
-import { refuseOptions, textOf } from "../../request/words/values.ts";
+import { NETWORK_OPTIONS } from "../../request/option-texts.ts";
+import { refuseOptions, textOf } from "../../request/values.ts";
 import type { Context } from "../context.ts";
 import { networkOf } from "../network.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";

@@ -1,10 +1,10 @@
 import { InputError } from "../../base/errors.ts";
 import { type JointSchedule, jointEndPs, jointTransferCount } from "../../model/joint/joint-schedule.ts";
 import type { Replay } from "../../model/replay/problem.ts";
-import { count } from "../../request/words/amounts.ts";
-import { jointTiming, tenantReport } from "../../run/joint-result.ts";
+import { count } from "../../report/amounts.ts";
+import { jointTiming, tenantReport } from "../../report/joint-result.ts";
 import { switchingFor } from "../../run/pipeline.ts";
-import { topologySummary } from "../../run/result.ts";
+import { topologySummary } from "../../report/result.ts";
 import type { Switching } from "../../simulate/simulation.ts";
 import { simulateJoint } from "../../simulate/steps/replay.ts";
 import { utilisation } from "../../simulate/steps/utilisation.ts";

@@ -3,10 +3,10 @@ import { looksLikeProgram, readProgram } from "../../import/programs/program.ts"
 import { looksLikeBys } from "../../import/schedules/bys.ts";
 import type { Program } from "../../model/program/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
-import { count } from "../../request/words/amounts.ts";
-import { NETWORK_OPTIONS } from "../../request/words/options.ts";
-import { programSizeText, programText } from "../../request/words/program-text.ts";
-import { oneOf, refuseOptions, textOf } from "../../request/words/values.ts";
+import { count } from "../../report/amounts.ts";
+import { NETWORK_OPTIONS } from "../../request/option-texts.ts";
+import { programSizeText, programText } from "../../report/program-text.ts";
+import { oneOf, refuseOptions, textOf } from "../../request/values.ts";
 import { limitViolations } from "../../run/programs/programs.ts";
 import { recordOfProgram } from "../../run/record.ts";
 import { type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";

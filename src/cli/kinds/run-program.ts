@@ -10,7 +10,7 @@ import { joined } from "../../execute/judge.ts";
 import { memoryOf } from "../../execute/memory.ts";
 import { controlLength, type ThreadReport, type ThreadSetup } from "../../execute/thread.ts";
 import type { Program } from "../../model/program/program.ts";
-import { roundedSize } from "../../request/words/amounts.ts";
+import { roundedSize } from "../../report/amounts.ts";
 
 /** Threads that run ranks, at most; with more ranks, each runs several. */
 export const MOST_THREADS = 64;

@@ -1,8 +1,8 @@
 import { COLLECTIVE_KINDS } from "../../model/collective/collective.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { problemOf } from "../../request/problem.ts";
-import type { Options } from "../../request/words/options.ts";
-import { namedCollective, textOf } from "../../request/words/values.ts";
+import type { Options } from "../../request/option-texts.ts";
+import { namedCollective, textOf } from "../../request/values.ts";
 import { refusalOf } from "../../synthesize/applicable.ts";
 import { ALGORITHMS, type Algorithm, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
 import type { Listing, Row } from "./listing.ts";

@@ -1,6 +1,6 @@
-import { percent, timeText } from "../../request/words/amounts.ts";
+import { percent, timeText } from "../../report/amounts.ts";
 import type { AutoReport } from "../../run/auto/auto.ts";
-import type { Report } from "../../run/result.ts";
+import type { Report } from "../../report/result.ts";
 import type { Style } from "./style.ts";
 import { aligned, labelled, leftOutLines } from "./text.ts";
 

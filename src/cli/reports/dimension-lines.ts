@@ -1,5 +1,5 @@
-import { gbpsText, percent, timeText } from "../../request/words/amounts.ts";
-import type { PerDimension } from "../../run/result.ts";
+import { gbpsText, percent, timeText } from "../../report/amounts.ts";
+import type { PerDimension } from "../../report/result.ts";
 import type { Style } from "./style.ts";
 import { labelledTable } from "./text.ts";
 

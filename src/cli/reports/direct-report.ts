@@ -6,7 +6,7 @@ import type { DirectFacts } from "../../model/direct/facts.ts";
 import { bidirectionalMooreSteps, mooreSteps } from "../../model/direct/optimality.ts";
 import { oppositeLinks } from "../../model/topology/opposite-links.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
-import { significant } from "../../request/words/amounts.ts";
+import { significant } from "../../report/amounts.ts";
 import { labelled } from "./text.ts";
 
 /** The diameter is shown where finding it visits so many links at most. */

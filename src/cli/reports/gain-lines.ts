@@ -1,6 +1,6 @@
 import { formatSize } from "../../model/numbers/units.ts";
-import { timeText } from "../../request/words/amounts.ts";
-import { gainsOf } from "../../request/words/gains.ts";
+import { timeText } from "../../report/amounts.ts";
+import { gainsOf } from "../../report/gains.ts";
 import type { ComparisonRow } from "../../run/compare.ts";
 import type { Style } from "./style.ts";
 import { table } from "./table.ts";

@@ -1,8 +1,8 @@
 import { type JointSchedule, jointTransferCount } from "../../model/joint/joint-schedule.ts";
 import { formatSize } from "../../model/numbers/units.ts";
-import { count, gbpsText, percent, timeText } from "../../request/words/amounts.ts";
-import { type JointReport, tenantReport } from "../../run/joint-result.ts";
-import type { Timing } from "../../run/result.ts";
+import { count, gbpsText, percent, timeText } from "../../report/amounts.ts";
+import { type JointReport, tenantReport } from "../../report/joint-result.ts";
+import type { Timing } from "../../report/result.ts";
 import { solverLines } from "./solver-lines.ts";
 import type { Style } from "./style.ts";
 import { boundCells, collectiveText, networkText } from "./synthesis-report.ts";

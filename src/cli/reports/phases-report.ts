@@ -1,6 +1,6 @@
 import type { AnySchedule } from "../../model/steps/schedule.ts";
-import { count, significant } from "../../request/words/amounts.ts";
-import type { Report } from "../../run/result.ts";
+import { count, significant } from "../../report/amounts.ts";
+import type { Report } from "../../report/result.ts";
 import { dimensionLines } from "./dimension-lines.ts";
 import { closingLines, reachedLines, speedLines } from "./rate-report.ts";
 import type { Style } from "./style.ts";

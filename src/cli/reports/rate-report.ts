@@ -1,5 +1,5 @@
-import { percent, roundedSize, timeText } from "../../request/words/amounts.ts";
-import type { Report } from "../../run/result.ts";
+import { percent, roundedSize, timeText } from "../../report/amounts.ts";
+import type { Report } from "../../report/result.ts";
 import type { Style } from "./style.ts";
 import { boundCells } from "./synthesis-report.ts";
 import { labelled, labelledTable } from "./text.ts";

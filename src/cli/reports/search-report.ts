@@ -1,6 +1,6 @@
 import { collectiveName } from "../../model/collective/collective.ts";
 import { formatBandwidth, formatSize, toGBps } from "../../model/numbers/units.ts";
-import { significant, timeText } from "../../request/words/amounts.ts";
+import { significant, timeText } from "../../report/amounts.ts";
 import type { SearchReport, SearchRow } from "../../run/search/search.ts";
 import { timeOf } from "../../run/search/search.ts";
 import type { Context } from "../context.ts";

@@ -1,4 +1,4 @@
-import { count, timeText } from "../../request/words/amounts.ts";
+import { count, timeText } from "../../report/amounts.ts";
 import type { SolverFacts, SolverStage } from "../../synthesize/solver-facts.ts";
 import { labelled } from "./text.ts";
 

@@ -1,6 +1,6 @@
 import { textWidth, visible } from "../../base/visible.ts";
-import { gbpsText, percent, timeText } from "../../request/words/amounts.ts";
-import type { Timing } from "../../run/result.ts";
+import { gbpsText, percent, timeText } from "../../report/amounts.ts";
+import type { Timing } from "../../report/result.ts";
 import type { Utilisation } from "../../simulate/steps/utilisation.ts";
 
 /** Words of the reports. */

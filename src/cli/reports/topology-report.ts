@@ -12,7 +12,7 @@ import {
   type Topology,
   topologyHash,
 } from "../../model/topology/topology.ts";
-import { count, significant } from "../../request/words/amounts.ts";
+import { count, significant } from "../../report/amounts.ts";
 import { bandwidthText, describeGraph } from "./direct-report.ts";
 import type { Style } from "./style.ts";
 import { aligned, labelled } from "./text.ts";

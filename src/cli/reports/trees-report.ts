@@ -1,7 +1,7 @@
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import { groupOrder, listedTrees, type TreeFlow } from "../../model/trees/tree-flow.ts";
-import { count, gbpsText, percent, significant } from "../../request/words/amounts.ts";
-import type { Report } from "../../run/result.ts";
+import { count, gbpsText, percent, significant } from "../../report/amounts.ts";
+import type { Report } from "../../report/result.ts";
 import { closingLines, reachedLines, speedLines } from "./rate-report.ts";
 import type { Style } from "./style.ts";
 import { networkText, sizedText } from "./synthesis-report.ts";

@@ -11,7 +11,7 @@ import type {
   SpreadProblem,
   SweepProblem,
   TenNetwork,
-} from "./kernels.ts";
+} from "../contract/kernels.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { InputError } from "../../base/errors.ts";
-import { BACKENDS, type Backend, type Kernels } from "./kernels.ts";
+import { BACKENDS, type Backend, type Kernels } from "../contract/kernels.ts";
 
 /** The kernels that were loaded, and why not a faster backend: absent when the first choice loaded. */
 export interface LoadedKernels {

@@ -1,4 +1,4 @@
-import type { MatchProblem, SpreadProblem } from "./kernels.ts";
+import type { MatchProblem, SpreadProblem } from "../contract/kernels.ts";
 
 /** What NPUs hold and want, in the columns of a match or spread problem. */
 type Demand = Pick<SpreadProblem, "npuCount" | "chunkCount" | "heldOffset" | "heldChunk" | "wanted">;

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { type Candidate, chooseKernels, type LoadedKernels, parseBackend } from "./choose.ts";
 import { jsKernels } from "./js/kernels.ts";
-import type { Backend, Kernels } from "./kernels.ts";
+import type { Backend, Kernels } from "../contract/kernels.ts";
 import { type Addon, nativeKernels } from "./native.ts";
 import { wasmKernels } from "./wasm.ts";
 

@@ -13,7 +13,7 @@ import {
   checkSweepShapes,
 } from "./check.ts";
 import { checkReplayShapes } from "./check-replay.ts";
-import { type CancelFlag, type Kernels, mapCountOf, type TenNetwork } from "./kernels.ts";
+import { type CancelFlag, type Kernels, mapCountOf, type TenNetwork } from "../contract/kernels.ts";
 import {
   allocateArcs,
   allocateBalance,

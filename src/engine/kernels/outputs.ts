@@ -18,7 +18,7 @@ import type {
   SpreadProblem,
   SweepProblem,
   Transfers,
-} from "./kernels.ts";
+} from "../contract/kernels.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
 /** The caller's arrays of one kernel call, and where the kernel writes its summary: count, detail 0, detail 1. */

@@ -10,8 +10,8 @@ import type {
   SpreadProblem,
   SweepProblem,
   TenNetwork,
-} from "./kernels.ts";
-import { mapCountOf } from "./kernels.ts";
+} from "../contract/kernels.ts";
+import { mapCountOf } from "../contract/kernels.ts";
 import type { BalanceColumns, ConcurrentColumns, Outputs, TreeColumns } from "./outputs.ts";
 import type { ReplayColumns } from "./replay-columns.ts";
 import { STATUS } from "./status.ts";

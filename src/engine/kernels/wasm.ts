@@ -12,7 +12,7 @@ import {
   checkSweepShapes,
 } from "./check.ts";
 import { checkReplayShapes } from "./check-replay.ts";
-import { type CancelFlag, type Kernels, mapCountOf } from "./kernels.ts";
+import { type CancelFlag, type Kernels, mapCountOf } from "../contract/kernels.ts";
 import {
   allocateArcs,
   allocateBalance,

@@ -1,5 +1,5 @@
 import type { Highs, ModelData } from "highs";
-import type { LpProblem, LpRows } from "./lp.ts";
+import type { LpProblem, LpRows } from "../contract/lp.ts";
 
 /** HiGHS compiled to WebAssembly (npm highs), one thread. */
 export interface Instance {

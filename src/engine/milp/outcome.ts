@@ -1,4 +1,4 @@
-import type { MilpProblem, MilpSolution, MilpStatus } from "./milp.ts";
+import type { MilpProblem, MilpSolution, MilpStatus } from "../contract/milp.ts";
 import { isPoint, objectiveOf, roundedPoint } from "./point.ts";
 
 /** What a search came to. */

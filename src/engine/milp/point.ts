@@ -1,4 +1,4 @@
-import type { MilpProblem } from "./milp.ts";
+import type { MilpProblem } from "../contract/milp.ts";
 
 /** By how much a sum may miss its bound, relative to the sizes of its terms and of the bound. */
 const TOLERANCE = 1e-6;

@@ -1,4 +1,4 @@
-import type { CancelFlag } from "../kernels/kernels.ts";
+import type { CancelFlag } from "../contract/kernels.ts";
 
 /** Returns a flag, with room for progress, that other threads see; over ordinary memory where there is no shared one. */
 export function newCancelFlag(): CancelFlag {

@@ -1,4 +1,4 @@
-import type { Kernels } from "../kernels/kernels.ts";
+import type { Kernels } from "../contract/kernels.ts";
 import { runMilpJob } from "../milp/job.ts";
 import { type Pool, runTask } from "./pool.ts";
 

@@ -1,4 +1,4 @@
-import type { CancelFlag, SweepProblem } from "../kernels/kernels.ts";
+import type { CancelFlag, SweepProblem } from "../contract/kernels.ts";
 import type { Pool } from "./pool.ts";
 
 /** Parts for each thread, for some sinks take longer than others. */

@@ -17,10 +17,10 @@ import type {
   SpreadProblem,
   SweepProblem,
   Transfers,
-} from "../kernels/kernels.ts";
+} from "../contract/kernels.ts";
 import { STATUS, throwForStatus } from "../kernels/status.ts";
 import type { JobWatch, MilpJob } from "../milp/job.ts";
-import type { MilpSolution } from "../milp/milp.ts";
+import type { MilpSolution } from "../contract/milp.ts";
 
 /** One kernel call. */
 export type PoolTask =

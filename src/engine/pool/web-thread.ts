@@ -1,5 +1,5 @@
 import { InternalError } from "../../base/errors.ts";
-import type { Backend, Kernels } from "../kernels/kernels.ts";
+import type { Backend, Kernels } from "../contract/kernels.ts";
 import type { WorkerReply, WorkerRequest } from "./request.ts";
 
 /** To a worker, first of all: what it works with. The compiled code is handed over, not fetched again. */

@@ -5,7 +5,7 @@ import type { Topology } from "../../model/topology/topology.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { problemOf, refuseTinyChunks } from "../../request/problem.ts";
 import { couldBeLower, QUICK } from "../../synthesize/forestcoll/pack-trees.ts";
-import type { Report } from "../result.ts";
+import type { Report } from "../../report/result.ts";
 import { isBetter, lessSent, placeOf, usOf } from "./best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut } from "./candidates.ts";
 import { contender, SEARCHES } from "./chunk-trials.ts";

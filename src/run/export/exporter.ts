@@ -2,7 +2,7 @@ import { InputError } from "../../base/errors.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { demandForwarding, isTreeFlow } from "../../model/trees/tree-flow.ts";
-import { type ProgramOption, refuseProgramOptions } from "../../request/words/program-options.ts";
+import { type ProgramOption, refuseProgramOptions } from "../../request/program-options.ts";
 import { refuseWrong } from "../judge.ts";
 import type { NetworkSubject, ProgramSubject, ScheduleSubject, Subject } from "./subject.ts";
 import type { World } from "./world.ts";

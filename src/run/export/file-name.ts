@@ -1,4 +1,4 @@
-import { plainName } from "../../request/words/file-name.ts";
+import { plainName } from "../../report/file-name.ts";
 import type { Exporter } from "./exporter.ts";
 import type { Subject } from "./subject.ts";
 

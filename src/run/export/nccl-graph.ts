@@ -1,6 +1,6 @@
 import { ringGraphXml } from "../../export/networks/graph-file.ts";
 import { ringDecomposition } from "../../model/routes/ring-decomposition.ts";
-import { count } from "../../request/words/amounts.ts";
+import { count } from "../../report/amounts.ts";
 import type { Exporter } from "./exporter.ts";
 
 export const NCCL_GRAPH_EXPORTER: Exporter = {

@@ -7,7 +7,7 @@ import { topologySvg } from "../../export/pictures/svg-topology.ts";
 import { treesSvg } from "../../export/pictures/svg-trees.ts";
 import { type AnySchedule, withoutPhases } from "../../model/steps/schedule.ts";
 import { demandForwarding, isTreeFlow } from "../../model/trees/tree-flow.ts";
-import { oneOf, textOf } from "../../request/words/values.ts";
+import { oneOf, textOf } from "../../request/values.ts";
 import { reportOfFile } from "../report-file.ts";
 import type { Exporter, Written } from "./exporter.ts";
 import { busyOf, MOST_DRAWN, timelineFor } from "./views.ts";

@@ -2,7 +2,7 @@ import { jaxProgram } from "../../export/programs/jax-program.ts";
 import { torchProgram } from "../../export/programs/torch-program.ts";
 import { transfersOf } from "../../model/steps/schedule.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
-import { count } from "../../request/words/amounts.ts";
+import { count } from "../../report/amounts.ts";
 import { type Exporter, lacksMessages } from "./exporter.ts";
 import { stepsFor } from "./steps.ts";
 

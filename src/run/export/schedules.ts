@@ -6,8 +6,8 @@ import { aboutBytes } from "../../model/steps/estimate.ts";
 import { transfersOf } from "../../model/steps/schedule.ts";
 import { linkCount } from "../../model/topology/topology.ts";
 import { isTreeFlow, listedTrees } from "../../model/trees/tree-flow.ts";
-import { count } from "../../request/words/amounts.ts";
-import { aboutOf } from "../../request/words/synthesis-options.ts";
+import { count } from "../../report/amounts.ts";
+import { aboutOf } from "../../request/synthesis-options.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import {
   refuseSchedule,

@@ -7,7 +7,7 @@ import { astraFiles, astraNetwork } from "../../export/simulators/astra.ts";
 import { chakraFiles, chakraWorkload, type OutputFile } from "../../export/simulators/chakra.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow, listedTrees } from "../../model/trees/tree-flow.ts";
-import { count } from "../../request/words/amounts.ts";
+import { count } from "../../report/amounts.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { stepsFor } from "./steps.ts";
 import type { World } from "./world.ts";

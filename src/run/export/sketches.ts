@@ -1,7 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { sketchToJson } from "../../export/networks/taccl-sketch.ts";
 import { proposedSketches } from "../../model/sketch/sketch-proposals.ts";
-import { count } from "../../request/words/amounts.ts";
+import { count } from "../../report/amounts.ts";
 import type { Exporter } from "./exporter.ts";
 
 /** "automatic: one relay per NIC, uc-max" as part of a file's name. */

@@ -7,7 +7,7 @@ import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { demandForwarding, isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import { bestPieces } from "../../model/trees/tree-pieces.ts";
 import { stepsOfTrees } from "../../model/trees/tree-steps.ts";
-import { wholeNumber } from "../../request/words/values.ts";
+import { wholeNumber } from "../../request/values.ts";
 import { treeFlowClock } from "../../simulate/trees/tree-flow.ts";
 import { verifyPhases } from "../../verify/phases/phases.ts";
 import type { ScheduleSubject } from "./subject.ts";

@@ -1,4 +1,4 @@
-import type { Kernels } from "../../engine/kernels/kernels.ts";
+import type { Kernels } from "../../engine/contract/kernels.ts";
 import { wasmKernels } from "../../engine/kernels/wasm.ts";
 import { buffersOf, replyTo, type WorkerRequest } from "../../engine/pool/request.ts";
 import type { WebWorkerMessage, WebWorkerSetup } from "../../engine/pool/web-thread.ts";

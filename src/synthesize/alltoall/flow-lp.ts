@@ -1,5 +1,5 @@
-import type { ConcurrentFlow, ConcurrentProblem } from "../../engine/kernels/kernels.ts";
-import type { LpProblem, LpSolver } from "../../engine/milp/lp.ts";
+import type { ConcurrentFlow, ConcurrentProblem } from "../../engine/contract/kernels.ts";
+import type { LpProblem, LpSolver } from "../../engine/contract/lp.ts";
 import type { FlowArcs } from "./flow-arcs.ts";
 
 /** Above so many flows of sources over arcs the linear program is not tried. */

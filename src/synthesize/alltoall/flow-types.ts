@@ -1,4 +1,4 @@
-import type { ConcurrentFlow, ConcurrentProblem } from "../../engine/kernels/kernels.ts";
+import type { ConcurrentFlow, ConcurrentProblem } from "../../engine/contract/kernels.ts";
 import type { Rational } from "../../model/numbers/rational.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
-import type { ConcurrentProblem } from "../../engine/kernels/kernels.ts";
-import type { LpSolver } from "../../engine/milp/lp.ts";
+import type { ConcurrentProblem } from "../../engine/contract/kernels.ts";
+import type { LpSolver } from "../../engine/contract/lp.ts";
 import { unreachable } from "../../model/bounds/infeasible.ts";
 import { distancesFrom } from "../../model/graph/graph.ts";
 import { compare } from "../../model/numbers/rational.ts";

@@ -1,4 +1,4 @@
-import type { PlaceProblem } from "../../engine/kernels/kernels.ts";
+import type { PlaceProblem } from "../../engine/contract/kernels.ts";
 import type { RouteTimes } from "../../model/routes/routes.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { KernelRunner } from "../synthesizer.ts";

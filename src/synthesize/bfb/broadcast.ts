@@ -1,5 +1,5 @@
 import { InputError } from "../../base/errors.ts";
-import { type Balance, type BalanceProblem, balanceRows } from "../../engine/kernels/kernels.ts";
+import { type Balance, type BalanceProblem, balanceRows } from "../../engine/contract/kernels.ts";
 import type { CommSchedule } from "../../model/comm/schedule.ts";
 import { type CommTimes, timesOfLoads } from "../../model/comm/times.ts";
 import { arcCount, arcSources, type Digraph } from "../../model/direct/digraph.ts";

@@ -1,5 +1,5 @@
 import { InfeasibleError } from "../../base/errors.ts";
-import type { Rate } from "../../engine/kernels/kernels.ts";
+import type { Rate } from "../../engine/contract/kernels.ts";
 import { bigGcd, bigSum } from "../../model/numbers/integers.ts";
 import { add, compare, divide, type Rational, rational } from "../../model/numbers/rational.ts";
 import { type AllReduceNetwork, reversedNetwork, unbalancedNode } from "./allreduce-network.ts";

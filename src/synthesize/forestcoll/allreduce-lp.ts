@@ -1,4 +1,4 @@
-import type { LpSolution, LpSolver } from "../../engine/milp/lp.ts";
+import type { LpSolution, LpSolver } from "../../engine/contract/lp.ts";
 import { programRows } from "../program-rows.ts";
 import { type AllReduceNetwork, reversedNetwork } from "./allreduce-network.ts";
 import type { AllReduceOrbits } from "./allreduce-symmetry.ts";

@@ -1,5 +1,5 @@
 import { InternalError } from "../../base/errors.ts";
-import type { LpSolver } from "../../engine/milp/lp.ts";
+import type { LpSolver } from "../../engine/contract/lp.ts";
 import { compare, multiply, type Rational, rational, toNumber } from "../../model/numbers/rational.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { type AllReduceCertificate, boundOf, certificateOf } from "./allreduce-bound.ts";

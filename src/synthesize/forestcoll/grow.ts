@@ -1,5 +1,5 @@
 import { InternalError } from "../../base/errors.ts";
-import type { PackedTrees } from "../../engine/kernels/kernels.ts";
+import type { PackedTrees } from "../../engine/contract/kernels.ts";
 import { compare, toNumber } from "../../model/numbers/rational.ts";
 import { networkSymmetry } from "../../model/symmetry/network-symmetry.ts";
 import { reversed } from "../../model/topology/topology.ts";

@@ -1,4 +1,4 @@
-import type { PackedTrees } from "../../engine/kernels/kernels.ts";
+import type { PackedTrees } from "../../engine/contract/kernels.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import type { Heights } from "../../model/trees/tree-times.ts";
 import type { PackingNetwork } from "./packing-network.ts";

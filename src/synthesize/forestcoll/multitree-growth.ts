@@ -1,5 +1,5 @@
 import { InternalError } from "../../base/errors.ts";
-import type { PackedTrees } from "../../engine/kernels/kernels.ts";
+import type { PackedTrees } from "../../engine/contract/kernels.ts";
 import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
 import { commonUnits, type FirstHops, firstHops, leaving, longestHop } from "./multitree-network.ts";
 import { TreeReach } from "./multitree-reach.ts";

@@ -1,5 +1,5 @@
 import { InfeasibleError, InputError } from "../../base/errors.ts";
-import type { Rate, RateProblem } from "../../engine/kernels/kernels.ts";
+import type { Rate, RateProblem } from "../../engine/contract/kernels.ts";
 import { bigGcd, bigSum, commonDivisor } from "../../model/numbers/integers.ts";
 import { multiply, type Rational, rational } from "../../model/numbers/rational.ts";
 import type { PackingNetwork } from "./packing-network.ts";

@@ -1,4 +1,4 @@
-import type { PackedTrees } from "../../engine/kernels/kernels.ts";
+import type { PackedTrees } from "../../engine/contract/kernels.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 

@@ -1,4 +1,4 @@
-import type { PackedTrees } from "../../engine/kernels/kernels.ts";
+import type { PackedTrees } from "../../engine/contract/kernels.ts";
 import type { Rational } from "../../model/numbers/rational.ts";
 import { linkOrbits } from "../../model/symmetry/network-maps.ts";
 import type { Topology } from "../../model/topology/topology.ts";

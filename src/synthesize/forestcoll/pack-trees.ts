@@ -1,5 +1,5 @@
 import { InputError } from "../../base/errors.ts";
-import type { PackedTrees, PackOutcome } from "../../engine/kernels/kernels.ts";
+import type { PackedTrees, PackOutcome } from "../../engine/contract/kernels.ts";
 import type { Heights } from "../../model/trees/tree-times.ts";
 import type { TreeKernels } from "../tree-maker.ts";
 import { heightsOf, leastHeight } from "./heights.ts";

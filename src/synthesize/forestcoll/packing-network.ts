@@ -1,4 +1,4 @@
-import type { PackedTrees } from "../../engine/kernels/kernels.ts";
+import type { PackedTrees } from "../../engine/contract/kernels.ts";
 import { nodeCount, type Topology } from "../../model/topology/topology.ts";
 import type { Forest } from "../../model/trees/tree-flow.ts";
 

@@ -1,4 +1,4 @@
-import type { PackedTrees } from "../../engine/kernels/kernels.ts";
+import type { PackedTrees } from "../../engine/contract/kernels.ts";
 import { spanningTrees } from "./arborescences.ts";
 import type { Packing } from "./optimum.ts";
 import { type ForestNetwork, type LogicalArc, type Strand, splitSwitches, taken } from "./splitting.ts";

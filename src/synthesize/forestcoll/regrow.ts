@@ -1,4 +1,4 @@
-import type { PackedTrees } from "../../engine/kernels/kernels.ts";
+import type { PackedTrees } from "../../engine/contract/kernels.ts";
 import { commonDivisor } from "../../model/numbers/integers.ts";
 import { compare, multiply, rational, toNumber } from "../../model/numbers/rational.ts";
 import { linkNames, type Topology } from "../../model/topology/topology.ts";

@@ -1,4 +1,4 @@
-import type { PackedTrees } from "../../engine/kernels/kernels.ts";
+import type { PackedTrees } from "../../engine/contract/kernels.ts";
 import type { Forest } from "../../model/trees/tree-flow.ts";
 import type { PackingNetwork } from "./packing-network.ts";
 

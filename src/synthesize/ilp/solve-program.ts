@@ -1,5 +1,5 @@
-import type { LpRows } from "../../engine/milp/lp.ts";
-import type { MilpProblem, MilpSize } from "../../engine/milp/milp.ts";
+import type { LpRows } from "../../engine/contract/lp.ts";
+import type { MilpProblem, MilpSize } from "../../engine/contract/milp.ts";
 import type { FlowProblem, Resource } from "./problem.ts";
 import { writeRows } from "./program.ts";
 import { countingSink, keepingSink } from "./row-sink.ts";

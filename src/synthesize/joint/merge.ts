@@ -1,4 +1,4 @@
-import type { TenNetwork } from "../../engine/kernels/kernels.ts";
+import type { TenNetwork } from "../../engine/contract/kernels.ts";
 import { sizeClasses } from "../../model/collective/repeated-collectives.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import {

@@ -1,5 +1,5 @@
 import { InfeasibleError } from "../../base/errors.ts";
-import type { MilpRunner } from "../../engine/milp/milp.ts";
+import type { MilpRunner } from "../../engine/contract/milp.ts";
 import type { Deadline } from "../deadline.ts";
 import { type SolverStage, skippedStage, solvedStage } from "../solver-facts.ts";
 import { leastRounds } from "./bounds.ts";

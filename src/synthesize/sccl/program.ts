@@ -1,4 +1,4 @@
-import type { MilpProblem, MilpSize } from "../../engine/milp/milp.ts";
+import type { MilpProblem, MilpSize } from "../../engine/contract/milp.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import { type ProgramDraft, programDraft } from "../program-draft.ts";
 import { chunksOf, type Item, type SyncProblem } from "./problem.ts";

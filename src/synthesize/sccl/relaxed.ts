@@ -1,4 +1,4 @@
-import type { MilpProblem } from "../../engine/milp/milp.ts";
+import type { MilpProblem } from "../../engine/contract/milp.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import { programDraft } from "../program-draft.ts";
 import type { SyncProblem } from "./problem.ts";

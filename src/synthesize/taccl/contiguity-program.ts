@@ -1,4 +1,4 @@
-import type { MilpProblem, MilpSize } from "../../engine/milp/milp.ts";
+import type { MilpProblem, MilpSize } from "../../engine/contract/milp.ts";
 import { programRows } from "../program-rows.ts";
 import type { FixedOrder } from "./contiguity-order.ts";
 import type { Paths } from "./ordering-paths.ts";

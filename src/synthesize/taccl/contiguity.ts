@@ -1,4 +1,4 @@
-import type { MilpRunner } from "../../engine/milp/milp.ts";
+import type { MilpRunner } from "../../engine/contract/milp.ts";
 import { type SolverStage, skippedStage, solvedStage } from "../solver-facts.ts";
 import { fixedOrder } from "./contiguity-order.ts";
 import { contiguityProgram, contiguitySize } from "./contiguity-program.ts";

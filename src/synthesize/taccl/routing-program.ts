@@ -1,4 +1,4 @@
-import type { MilpProblem, MilpSize } from "../../engine/milp/milp.ts";
+import type { MilpProblem, MilpSize } from "../../engine/contract/milp.ts";
 import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
 import { linkCount } from "../../model/topology/topology.ts";
 import { type ProgramDraft, programDraft } from "../program-draft.ts";

@@ -1,4 +1,4 @@
-import type { MilpOptions, MilpRunner } from "../../engine/milp/milp.ts";
+import type { MilpOptions, MilpRunner } from "../../engine/contract/milp.ts";
 import { membersOf } from "../../model/collective/collective.ts";
 import { type SolverStage, skippedStage, solvedStage } from "../solver-facts.ts";
 import { loadBound } from "./routing-bound.ts";

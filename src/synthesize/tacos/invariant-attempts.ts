@@ -1,4 +1,4 @@
-import type { TenNetwork } from "../../engine/kernels/kernels.ts";
+import type { TenNetwork } from "../../engine/contract/kernels.ts";
 import { translatedRows } from "../../model/symmetry/translated-rows.ts";
 import type { SynthesisRequest } from "../synthesizer.ts";
 import { type Attempt, type Network, outcome } from "./attempt.ts";

@@ -1,4 +1,4 @@
-import type { TenNetwork } from "../../engine/kernels/kernels.ts";
+import type { TenNetwork } from "../../engine/contract/kernels.ts";
 import { disjointSets } from "../../model/graph/disjoint-sets.ts";
 import type { RouteSet } from "../../model/routes/routes.ts";
 import { portsOf } from "../../model/slots/slot-schedule.ts";

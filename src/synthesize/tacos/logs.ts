@@ -1,4 +1,4 @@
-import type { SpreadProblem, TenNetwork, Transfers } from "../../engine/kernels/kernels.ts";
+import type { SpreadProblem, TenNetwork, Transfers } from "../../engine/contract/kernels.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import { type ArrivalLog, portBytes } from "../../model/slots/slot-schedule.ts";
 import type { KernelRunner } from "../synthesizer.ts";

@@ -1,4 +1,4 @@
-import { CHOICE, type MatchPolicy, type TenNetwork, type Transfers } from "../../engine/kernels/kernels.ts";
+import { CHOICE, type MatchPolicy, type TenNetwork, type Transfers } from "../../engine/contract/kernels.ts";
 import type { SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
 import { pruned } from "./assemble.ts";
 import { type Attempt, type Network, outcome } from "./attempt.ts";

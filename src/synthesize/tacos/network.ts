@@ -1,4 +1,4 @@
-import type { TenNetwork } from "../../engine/kernels/kernels.ts";
+import type { TenNetwork } from "../../engine/contract/kernels.ts";
 import { gcd } from "../../model/numbers/integers.ts";
 import { type RouteSet, type RouteTimes, routeCount } from "../../model/routes/routes.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";

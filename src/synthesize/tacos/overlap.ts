@@ -1,5 +1,5 @@
 import { draw } from "../../base/random.ts";
-import type { TenNetwork } from "../../engine/kernels/kernels.ts";
+import type { TenNetwork } from "../../engine/contract/kernels.ts";
 import { makespanPs, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { KernelRunner } from "../synthesizer.ts";
 import { assembleRows } from "./assemble.ts";

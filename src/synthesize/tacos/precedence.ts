@@ -1,4 +1,4 @@
-import type { PlaceProblem, TenNetwork } from "../../engine/kernels/kernels.ts";
+import type { PlaceProblem, TenNetwork } from "../../engine/contract/kernels.ts";
 import { orderByTime } from "../../model/numbers/ordering.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 

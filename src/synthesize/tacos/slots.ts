@@ -1,4 +1,4 @@
-import { CHOICE } from "../../engine/kernels/kernels.ts";
+import { CHOICE } from "../../engine/contract/kernels.ts";
 import { boundOf } from "../../model/bounds/bounds.ts";
 import { ceil } from "../../model/numbers/rational.ts";
 import { type RouteSet, type RouteTimes, routeTimes } from "../../model/routes/routes.ts";

@@ -1,5 +1,5 @@
 import { InputError } from "../../base/errors.ts";
-import { CHOICE, type MatchPolicy } from "../../engine/kernels/kernels.ts";
+import { CHOICE, type MatchPolicy } from "../../engine/contract/kernels.ts";
 import type { RelayOrder } from "./distances.ts";
 
 /** A way to choose chunks in multicast phases; see native/kernels/match.h. */

@@ -1,5 +1,5 @@
 import { InputError } from "../../base/errors.ts";
-import type { RelayProblem } from "../../engine/kernels/kernels.ts";
+import type { RelayProblem } from "../../engine/contract/kernels.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { reversedRoutes } from "../../model/routes/routes.ts";
 import type { SynthesisContext, SynthesisRequest } from "../synthesizer.ts";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import type { Options } from "../../request/words/options.ts";
+import type { Options } from "../../request/option-texts.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { FORWARDING, hasNoMessages } from "../parts/no-messages.tsx";
 import { SynthesizeWith } from "../parts/synthesize-with.tsx";

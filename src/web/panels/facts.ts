@@ -1,5 +1,5 @@
 import { formatSize, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
-import { grouped, treeCounts } from "../../request/words/amounts.ts";
+import { grouped, treeCounts } from "../../report/amounts.ts";
 import type { AnyReport } from "../protocol.ts";
 
 const counted = (number: number, one: string): string => `${grouped(number)} ${number === 1 ? one : `${one}s`}`;

@@ -1,4 +1,4 @@
-import { flagOf, READING_OPTIONS } from "../../request/words/options.ts";
+import { flagOf, READING_OPTIONS } from "../../request/option-texts.ts";
 import type { Failure } from "../protocol.ts";
 import { trouble, unread } from "../state/store.ts";
 import { MAKE_OPTIONS } from "../state/words.ts";

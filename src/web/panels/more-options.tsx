@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { flagOf } from "../../request/words/options.ts";
+import { flagOf } from "../../request/option-texts.ts";
 import { Fold } from "../parts/fold.tsx";
 import { network, trouble, welcome, words } from "../state/store.ts";
 import { MAKE_OPTIONS } from "../state/words.ts";

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { flagOf } from "../../request/words/options.ts";
+import { flagOf } from "../../request/option-texts.ts";
 import { Field } from "../parts/field.tsx";
 import { changeOptions } from "../state/actions.ts";
 import { words } from "../state/store.ts";

@@ -1,5 +1,5 @@
 import type { Signal } from "@preact/signals";
-import { flagOf, type Options } from "../../request/words/options.ts";
+import { flagOf, type Options } from "../../request/option-texts.ts";
 import { Field } from "../parts/field.tsx";
 
 const CHOICES = [

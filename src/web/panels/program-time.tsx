@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { formatSize, formatTime } from "../../model/numbers/units.ts";
-import { count, gbpsText } from "../../request/words/amounts.ts";
+import { count, gbpsText } from "../../report/amounts.ts";
 import type { GivenFile, ProgramTime as Time } from "../protocol.ts";
 import { typeNetwork } from "../state/actions.ts";
 import { ask, failureOf } from "../state/client.ts";

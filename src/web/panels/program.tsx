@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { count } from "../../request/words/amounts.ts";
+import { count } from "../../report/amounts.ts";
 import { Icon } from "../parts/icon.tsx";
 import { type OpenedProgram, program } from "../state/store.ts";
 import { Downloads } from "./downloads.tsx";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { flagOf, type Options, READING_OPTIONS } from "../../request/words/options.ts";
+import { flagOf, type Options, READING_OPTIONS } from "../../request/option-texts.ts";
 import { Field } from "../parts/field.tsx";
 import { openFile } from "../state/actions.ts";
 import { trouble, unread, words } from "../state/store.ts";

@@ -1,5 +1,5 @@
 import { formatSize, parseSize } from "../../model/numbers/units.ts";
-import { grouped } from "../../request/words/amounts.ts";
+import { grouped } from "../../report/amounts.ts";
 import { Field } from "../parts/field.tsx";
 import { changeOptions } from "../state/actions.ts";
 import { words } from "../state/store.ts";

@@ -1,5 +1,5 @@
 import { batch } from "@preact/signals";
-import { flagOf, type Options, type Progress } from "../../request/words/options.ts";
+import { flagOf, type Options, type Progress } from "../../request/option-texts.ts";
 import type { GivenFile, NetworkView, Opened, Subject } from "../protocol.ts";
 import { withChoices } from "./choices.ts";
 import { ask, failureOf } from "./client.ts";

@@ -1,5 +1,5 @@
 import { parseSize, parseTime } from "../../model/numbers/units.ts";
-import { degradations, listOf, namedCollective, oneOf, switchDegree, wholeNumber } from "../../request/words/values.ts";
+import { degradations, listOf, namedCollective, oneOf, switchDegree, wholeNumber } from "../../request/values.ts";
 import { MATRICES, MEASURES } from "./choices.ts";
 import { readRange } from "./size-range.ts";
 

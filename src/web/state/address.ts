@@ -1,5 +1,5 @@
 import { shown } from "../../base/errors.ts";
-import { flagOf, NETWORK_OPTIONS, type Options } from "../../request/words/options.ts";
+import { flagOf, NETWORK_OPTIONS, type Options } from "../../request/option-texts.ts";
 import { optionComplaint } from "./address-options.ts";
 import { CHOICES, type Choices } from "./choices.ts";
 import { MAKE_OPTIONS, VIEWS, type ViewName, type Words } from "./words.ts";

@@ -1,6 +1,6 @@
 import { batch } from "@preact/signals";
 import { InputError } from "../../base/errors.ts";
-import type { Options } from "../../request/words/options.ts";
+import type { Options } from "../../request/option-texts.ts";
 import { goOffline } from "../offline/register.ts";
 import type { GivenFile } from "../protocol.ts";
 import { cancelOnly, changeWords, complain, openFile, readNetwork, synthesize } from "./actions.ts";

@@ -1,5 +1,5 @@
 import { formatShare, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
-import { count } from "../../request/words/amounts.ts";
+import { count } from "../../report/amounts.ts";
 import type { ScheduleView } from "../protocol.ts";
 
 /** A figure of two schedules beside each other. */

@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import type { Options, Progress } from "../../request/words/options.ts";
+import type { Options, Progress } from "../../request/option-texts.ts";
 import type { Failure, GivenFile, NetworkView, Opened, ScheduleView, Welcome } from "../protocol.ts";
 import { FIRST_WORDS, makeWish, sameWish, type Words } from "./words.ts";
 

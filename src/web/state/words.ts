@@ -1,4 +1,4 @@
-import { MAKING_OPTIONS, NETWORK_OPTIONS, type Options } from "../../request/words/options.ts";
+import { MAKING_OPTIONS, NETWORK_OPTIONS, type Options } from "../../request/option-texts.ts";
 import type { GivenFile, MakeWish, NetworkWish } from "../protocol.ts";
 import type { Choices } from "./choices.ts";
 

@@ -2,7 +2,7 @@ import type { Collective } from "../../model/collective/collective.ts";
 import { formatSize, parseSize } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
-import type { Options } from "../../request/words/options.ts";
+import type { Options } from "../../request/option-texts.ts";
 import { ALGORITHMS } from "../../synthesize/catalog.ts";
 import type { GivenSchedule } from "./given-subject.ts";
 

@@ -1,5 +1,5 @@
 import { escapeOf, replaceHidden, visible } from "../../base/visible.ts";
-import type { Options } from "../../request/words/options.ts";
+import type { Options } from "../../request/option-texts.ts";
 import type { MakeWish } from "../protocol.ts";
 
 /** What no shell takes for anything but itself. */

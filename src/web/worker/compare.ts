@@ -1,7 +1,7 @@
 import { formatSize, parseSize } from "../../model/numbers/units.ts";
-import { membershipOf } from "../../request/words/collective-options.ts";
-import { synthesisOptions, withoutAuto } from "../../request/words/synthesis-options.ts";
-import { listOf, namedCollective, textOf } from "../../request/words/values.ts";
+import { membershipOf } from "../../request/collective-options.ts";
+import { synthesisOptions, withoutAuto } from "../../request/synthesis-options.ts";
+import { listOf, namedCollective, textOf } from "../../request/values.ts";
 import { type Comparison, compare as compareOn } from "../../run/compare.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
 import type { MakeWish } from "../protocol.ts";

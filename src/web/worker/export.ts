@@ -1,6 +1,6 @@
 import { zipSync } from "fflate";
 import { InputError } from "../../base/errors.ts";
-import type { Options } from "../../request/words/options.ts";
+import type { Options } from "../../request/option-texts.ts";
 import { EXPORTERS } from "../../run/export/exporters.ts";
 import { exportInMemory, type MadeFile } from "../../run/export/in-memory.ts";
 import type { Subject as Exported } from "../../run/export/subject.ts";

@@ -4,7 +4,7 @@ import { exporterNamed } from "../../run/export/exporters.ts";
 import { fileNameOf } from "../../run/export/file-name.ts";
 import { fitsJson } from "../../run/export/schedule-output.ts";
 import type { ScheduleSubject } from "../../run/export/subject.ts";
-import type { Report } from "../../run/result.ts";
+import type { Report } from "../../report/result.ts";
 import type { Kept } from "./shelf.ts";
 
 /** Returns a schedule as exporters take it. */

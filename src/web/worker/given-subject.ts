@@ -8,9 +8,9 @@ import { utf8Text } from "../../import/text/utf8.ts";
 import type { Program } from "../../model/program/program.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { NETWORK_OPTIONS, type Options } from "../../request/words/options.ts";
-import { topologyOptions } from "../../request/words/topology-options.ts";
-import { refuseOptions } from "../../request/words/values.ts";
+import { NETWORK_OPTIONS, type Options } from "../../request/option-texts.ts";
+import { topologyOptions } from "../../request/topology-options.ts";
+import { refuseOptions } from "../../request/values.ts";
 import type { GivenFile } from "../protocol.ts";
 import { bytesOf } from "./given-file.ts";
 

@@ -1,5 +1,5 @@
 import type { Engine } from "../../engine/types.ts";
-import type { Progress } from "../../request/words/options.ts";
+import type { Progress } from "../../request/option-texts.ts";
 import type { Answer, Ask, RequestName, ScheduleRef } from "../protocol.ts";
 import { compare } from "./compare.ts";
 import { exportSubject } from "./export.ts";

@@ -1,7 +1,7 @@
 import { type Topology, topologyHash } from "../../model/topology/topology.ts";
-import { namedRequest } from "../../request/words/collective-options.ts";
-import { progressOf, synthesisOptions, withoutAuto } from "../../request/words/synthesis-options.ts";
-import { textOf } from "../../request/words/values.ts";
+import { namedRequest } from "../../request/collective-options.ts";
+import { progressOf, synthesisOptions, withoutAuto } from "../../request/synthesis-options.ts";
+import { textOf } from "../../request/values.ts";
 import { synthesize } from "../../run/pipeline.ts";
 import type { MakeWish, ScheduleRef, ScheduleView } from "../protocol.ts";
 import { commandOf } from "./command-line.ts";

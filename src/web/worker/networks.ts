@@ -2,8 +2,8 @@ import { InputError } from "../../base/errors.ts";
 import { presetTopology } from "../../model/presets/preset.ts";
 import { degrade, without } from "../../model/topology/modify.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { topologyOptions } from "../../request/words/topology-options.ts";
-import { degradations, listOf, textOf } from "../../request/words/values.ts";
+import { topologyOptions } from "../../request/topology-options.ts";
+import { degradations, listOf, textOf } from "../../request/values.ts";
 import type { NetworkWish } from "../protocol.ts";
 
 /** Returns the network of a wish as it stands in its file or preset, whole. Throws InputError. */

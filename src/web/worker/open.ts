@@ -1,7 +1,7 @@
 import { visible } from "../../base/visible.ts";
 import { explainProgram } from "../../explain/program.ts";
 import type { Program } from "../../model/program/program.ts";
-import type { Options } from "../../request/words/options.ts";
+import type { Options } from "../../request/option-texts.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
 import { KEPT } from "../../verify/violation.ts";
 import type { GivenFile, Opened } from "../protocol.ts";

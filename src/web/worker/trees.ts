@@ -3,7 +3,7 @@ import { fullestLinks } from "../../explain/trees.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { expandTrees } from "../../model/trees/tree-expansion.ts";
 import { type Forest, isTreeFlow, type TreeFlow, treeCount } from "../../model/trees/tree-flow.ts";
-import { gbpsText } from "../../request/words/amounts.ts";
+import { gbpsText } from "../../report/amounts.ts";
 import type { Refusal, TreesView, TreeView } from "../protocol.ts";
 import { linkWires } from "./link-wires.ts";
 import type { Kept } from "./shelf.ts";

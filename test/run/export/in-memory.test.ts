@@ -10,7 +10,7 @@ import { readAnySchedule } from "../../../src/import/schedules/joint-schedule-js
 import { algorithmTold } from "../../../src/import/text/made-by.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { AnySchedule } from "../../../src/model/steps/schedule.ts";
-import type { Progress } from "../../../src/request/words/options.ts";
+import type { Progress } from "../../../src/request/option-texts.ts";
 import { EXPORTERS, exporterNamed } from "../../../src/run/export/exporters.ts";
 import { fileNameOf } from "../../../src/run/export/file-name.ts";
 import { exportInMemory, type InMemoryOptions, type MadeFile } from "../../../src/run/export/in-memory.ts";

@@ -5,7 +5,7 @@ import { openEngine } from "../../../src/engine/engine.ts";
 import { isStarted, newBoard } from "../../../src/engine/milp/board.ts";
 import { loadInstance } from "../../../src/engine/milp/instance.ts";
 import { runMilpJob } from "../../../src/engine/milp/job.ts";
-import type { MilpProgress, MilpSolution } from "../../../src/engine/milp/milp.ts";
+import type { MilpProgress, MilpSolution } from "../../../src/engine/contract/milp.ts";
 import { solveMilp } from "../../../src/engine/milp/milp-solve.ts";
 import { isPoint } from "../../../src/engine/milp/point.ts";
 import { bytesForMilp, sizeOfMilp } from "../../../src/engine/milp/size.ts";

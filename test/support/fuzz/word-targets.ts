@@ -12,11 +12,11 @@ import { formatSize, parseBandwidth, parseSize, parseTime } from "../../../src/m
 import { looksLikePreset, PRESETS, presetTopology } from "../../../src/model/presets/preset.ts";
 import { parseGroups } from "../../../src/model/topology/groups.ts";
 import { degrade, without } from "../../../src/model/topology/modify.ts";
-import { namedRequest } from "../../../src/request/words/collective-options.ts";
-import type { Options } from "../../../src/request/words/options.ts";
-import { dialectOf, programOptions, rangeOf } from "../../../src/request/words/program-options.ts";
-import { synthesisOptions, withoutAuto } from "../../../src/request/words/synthesis-options.ts";
-import { topologyOptions } from "../../../src/request/words/topology-options.ts";
+import { namedRequest } from "../../../src/request/collective-options.ts";
+import type { Options } from "../../../src/request/option-texts.ts";
+import { dialectOf, programOptions, rangeOf } from "../../../src/request/program-options.ts";
+import { synthesisOptions, withoutAuto } from "../../../src/request/synthesis-options.ts";
+import { topologyOptions } from "../../../src/request/topology-options.ts";
 import {
   degradations,
   listOf,
@@ -24,7 +24,7 @@ import {
   switchDegree,
   textOf,
   wholeNumber,
-} from "../../../src/request/words/values.ts";
+} from "../../../src/request/values.ts";
 import { rangeText, readRange } from "../../../src/web/state/size-range.ts";
 import { judgeTopology } from "./judges.ts";
 import { type FuzzTarget, LawBroken, same } from "./target.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { MilpRunner } from "../../../src/engine/milp/milp.ts";
+import type { MilpRunner } from "../../../src/engine/contract/milp.ts";
 import { boundOf } from "../../../src/model/bounds/bounds.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../../../src/model/collective/collective.ts";
 import { ceil } from "../../../src/model/numbers/rational.ts";

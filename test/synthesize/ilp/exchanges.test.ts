@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { MilpRunner } from "../../../src/engine/milp/milp.ts";
+import type { MilpRunner } from "../../../src/engine/contract/milp.ts";
 import { collective } from "../../../src/model/collective/collective.ts";
 import { routeTimes } from "../../../src/model/routes/routes.ts";
 import { routesOf } from "../../../src/model/routes/routing.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { MilpRunner } from "../../../src/engine/milp/milp.ts";
+import type { MilpRunner } from "../../../src/engine/contract/milp.ts";
 import { COLLECTIVE_KINDS, collective, type NamedCollective } from "../../../src/model/collective/collective.ts";
 import { routeTimes } from "../../../src/model/routes/routes.ts";
 import { routesOf, type SwitchDegree } from "../../../src/model/routes/routing.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { MilpRunner } from "../../../src/engine/milp/milp.ts";
+import type { MilpRunner } from "../../../src/engine/contract/milp.ts";
 import type { Collective, NamedCollective } from "../../../src/model/collective/collective.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { routesOf } from "../../../src/model/routes/routing.ts";

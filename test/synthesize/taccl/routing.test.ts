@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { MilpRunner } from "../../../src/engine/milp/milp.ts";
+import type { MilpRunner } from "../../../src/engine/contract/milp.ts";
 import { readTacclTopology } from "../../../src/import/networks/taccl-topology.ts";
 import { readSketch } from "../../../src/import/sketches/taccl-sketch.ts";
 import { type Collective, collective, type NamedCollective } from "../../../src/model/collective/collective.ts";

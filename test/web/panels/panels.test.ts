@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { parseSize } from "../../../src/model/numbers/units.ts";
-import type { Report } from "../../../src/run/result.ts";
+import type { Report } from "../../../src/report/result.ts";
 import { exportGroups, optionsFor } from "../../../src/web/panels/export-groups.ts";
 import { factsOf } from "../../../src/web/panels/facts.ts";
 import { fileOfText, looksLikeFile } from "../../../src/web/panels/given-text.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NETWORK_OPTIONS } from "../../../src/request/words/options.ts";
+import { NETWORK_OPTIONS } from "../../../src/request/option-texts.ts";
 import { readAddress, saysNothing, writeAddress } from "../../../src/web/state/address.ts";
 import { MATRICES, MEASURES } from "../../../src/web/state/choices.ts";
 import { MAKE_OPTIONS, VIEWS, type Words } from "../../../src/web/state/words.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { degrade, without } from "../../../src/model/topology/modify.ts";
 import { linkCount } from "../../../src/model/topology/topology.ts";
-import { degradations } from "../../../src/request/words/values.ts";
+import { degradations } from "../../../src/request/values.ts";
 import {
   changesOf,
   changeText,

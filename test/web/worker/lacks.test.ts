@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Options } from "../../../src/request/words/options.ts";
+import type { Options } from "../../../src/request/option-texts.ts";
 import { exportsOf } from "../../../src/web/worker/export.ts";
 import { ask, wishOf } from "../../support/worker-asks.ts";
 

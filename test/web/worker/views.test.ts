@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { treeCounts } from "../../../src/request/words/amounts.ts";
-import type { Options } from "../../../src/request/words/options.ts";
+import { treeCounts } from "../../../src/report/amounts.ts";
+import type { Options } from "../../../src/request/option-texts.ts";
 import type { HopsView, TrafficView } from "../../../src/web/protocol.ts";
 import { heldBy, holdingsOf } from "../../../src/web/views/time/holdings.ts";
 import { rateSentences } from "../../../src/web/views/trees/rate-sentences.ts";

@@ -1,5 +1,5 @@
 import { CancelledError } from "../../../base/errors.ts";
-import type { ArborescenceProblem, CancelFlag } from "../kernels.ts";
+import type { ArborescenceProblem, CancelFlag } from "../../contract/kernels.ts";
 import { STATUS } from "../status.ts";
 import { ArcHeaps } from "./arc-heap.ts";
 import { find, group, NONE, range } from "./lists.ts";

@@ -1,4 +1,4 @@
-import type { BalanceProblem } from "../kernels.ts";
+import type { BalanceProblem } from "../../contract/kernels.ts";
 
 /** The JavaScript twin of native/kernels/balance_reach.h, one target at a time: who reaches it when, and over which ports. */
 export interface Reach {

@@ -1,5 +1,5 @@
 import { CancelledError } from "../../../base/errors.ts";
-import { type BalanceProblem, balanceRows, type CancelFlag } from "../kernels.ts";
+import { type BalanceProblem, balanceRows, type CancelFlag } from "../../contract/kernels.ts";
 import type { BalanceColumns } from "../outputs.ts";
 import { STATUS } from "../status.ts";
 import {

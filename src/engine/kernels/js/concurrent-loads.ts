@@ -1,4 +1,4 @@
-import type { ConcurrentProblem } from "../kernels.ts";
+import type { ConcurrentProblem } from "../../contract/kernels.ts";
 
 const LONGEST = 2 ** 30;
 

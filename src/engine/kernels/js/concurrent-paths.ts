@@ -1,4 +1,4 @@
-import type { ConcurrentProblem } from "../kernels.ts";
+import type { ConcurrentProblem } from "../../contract/kernels.ts";
 import { NONE } from "./lists.ts";
 
 /** Shortest paths from one node: the twin of native/kernels/concurrent_paths.h, function by function. */

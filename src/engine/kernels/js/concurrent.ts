@@ -1,5 +1,5 @@
 import { CancelledError } from "../../../base/errors.ts";
-import type { CancelFlag, ConcurrentProblem } from "../kernels.ts";
+import type { CancelFlag, ConcurrentProblem } from "../../contract/kernels.ts";
 import type { ConcurrentColumns } from "../outputs.ts";
 import { STATUS } from "../status.ts";
 import { ClassLoads } from "./concurrent-loads.ts";

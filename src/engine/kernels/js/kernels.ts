@@ -23,7 +23,7 @@ import {
   checkSweepValues,
 } from "../check.ts";
 import { checkReplayShapes, checkReplayValues } from "../check-replay.ts";
-import type { Kernels } from "../kernels.ts";
+import type { Kernels } from "../../contract/kernels.ts";
 import {
   allocateArcs,
   allocateBalance,

@@ -1,4 +1,4 @@
-import type { MatchProblem, TenNetwork } from "../kernels.ts";
+import type { MatchProblem, TenNetwork } from "../../contract/kernels.ts";
 import { buildFold, type Fold, fixes } from "./fold.ts";
 import { group, type Lists, NONE } from "./lists.ts";
 

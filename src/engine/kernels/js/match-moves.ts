@@ -2,7 +2,7 @@
  * Candidates, choice, overtaking and departures of the multicast matching; the twin of native/kernels/match_moves.h, function by
  * function.
  */
-import { CHOICE } from "../kernels.ts";
+import { CHOICE } from "../../contract/kernels.ts";
 import { NONE } from "./lists.ts";
 import { claim, MAX_SCORED_NEIGHBOURS, type MatchState, novelRow } from "./match-state.ts";
 import { shared } from "./ten.ts";

@@ -1,4 +1,4 @@
-import type { TenNetwork } from "../kernels.ts";
+import type { TenNetwork } from "../../contract/kernels.ts";
 import { find, group, type Lists, NONE, range, unite } from "./lists.ts";
 import { groupRoutes, type SlotRanks, shared } from "./ten.ts";
 

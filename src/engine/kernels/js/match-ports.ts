@@ -3,7 +3,7 @@
  * function by function.
  */
 import { shuffle } from "../../../base/random.ts";
-import type { TenNetwork } from "../kernels.ts";
+import type { TenNetwork } from "../../contract/kernels.ts";
 import { NONE } from "./lists.ts";
 import { departChosen, departOvertaking, firstCandidate, mayOvertake, overtakable } from "./match-moves.ts";
 import { type PortState, receivePort, sendPort } from "./match-port-state.ts";

@@ -1,4 +1,4 @@
-import { CHOICE, type MatchProblem } from "../kernels.ts";
+import { CHOICE, type MatchProblem } from "../../contract/kernels.ts";
 import {
   find,
   group,

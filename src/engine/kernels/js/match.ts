@@ -1,6 +1,6 @@
 import { CancelledError, InternalError } from "../../../base/errors.ts";
 import { shuffle } from "../../../base/random.ts";
-import type { CancelFlag, MatchProblem, Transfers } from "../kernels.ts";
+import type { CancelFlag, MatchProblem, Transfers } from "../../contract/kernels.ts";
 import { STATUS, throwForStatus } from "../status.ts";
 import { NONE, touch } from "./lists.ts";
 import { completes, type FoldedNetwork, imageRoute, shows } from "./match-fold.ts";

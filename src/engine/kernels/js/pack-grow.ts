@@ -1,5 +1,5 @@
 import { CancelledError } from "../../../base/errors.ts";
-import type { CancelFlag, PackProblem } from "../kernels.ts";
+import type { CancelFlag, PackProblem } from "../../contract/kernels.ts";
 import { NONE } from "./lists.ts";
 import { OfferHeap } from "./pack-heap.ts";
 import { DEAD, LIVE, PackLabels } from "./pack-labels.ts";

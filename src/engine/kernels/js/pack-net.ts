@@ -1,4 +1,4 @@
-import type { PackProblem } from "../kernels.ts";
+import type { PackProblem } from "../../contract/kernels.ts";
 import { DOUBLES, type FlowGraph, flowGraph } from "./flow.ts";
 import { group, type Lists } from "./lists.ts";
 

@@ -1,5 +1,5 @@
 import { CancelledError } from "../../../base/errors.ts";
-import type { CancelFlag, PackProblem } from "../kernels.ts";
+import type { CancelFlag, PackProblem } from "../../contract/kernels.ts";
 import { range } from "./lists.ts";
 import { type Growth, TreeGrower } from "./pack-grow.ts";
 import type { PackState } from "./pack-state.ts";

@@ -1,4 +1,4 @@
-import type { PackProblem } from "../kernels.ts";
+import type { PackProblem } from "../../contract/kernels.ts";
 import type { TreeColumns } from "../outputs.ts";
 import { type PackNet, packNet } from "./pack-net.ts";
 import { CutPool } from "./pack-pool.ts";

@@ -1,5 +1,5 @@
 import { CancelledError } from "../../../base/errors.ts";
-import type { CancelFlag } from "../kernels.ts";
+import type { CancelFlag } from "../../contract/kernels.ts";
 import { DOUBLES, Flow } from "./flow.ts";
 import { touch, touched } from "./lists.ts";
 import type { PackNet } from "./pack-net.ts";

@@ -1,4 +1,4 @@
-import type { CancelFlag, PackProblem } from "../kernels.ts";
+import type { CancelFlag, PackProblem } from "../../contract/kernels.ts";
 import { PACK_OUTCOME, type TreeColumns } from "../outputs.ts";
 import { STATUS } from "../status.ts";
 import { PackRepair } from "./pack-repair.ts";

@@ -1,5 +1,5 @@
 import { CancelledError } from "../../../base/errors.ts";
-import type { CancelFlag, PlaceProblem } from "../kernels.ts";
+import type { CancelFlag, PlaceProblem } from "../../contract/kernels.ts";
 import { STATUS, throwForStatus } from "../status.ts";
 import { group, NONE, touch, touched } from "./lists.ts";
 import { ArrivalQueue, groupUsers, LATEST, Resources, shared, slotRanks } from "./ten.ts";

@@ -1,6 +1,6 @@
 import { CancelledError } from "../../../base/errors.ts";
 import { shuffle } from "../../../base/random.ts";
-import type { CancelFlag, RelayProblem, Transfers } from "../kernels.ts";
+import type { CancelFlag, RelayProblem, Transfers } from "../../contract/kernels.ts";
 import { STATUS, throwForStatus } from "../status.ts";
 import { group, type Lists, NONE, touch, touched } from "./lists.ts";
 import { ArrivalQueue, groupUsers, LATEST, Resources, shared, slotRanks } from "./ten.ts";

@@ -1,4 +1,4 @@
-import type { SpreadLogs, SpreadProblem } from "../kernels.ts";
+import type { SpreadLogs, SpreadProblem } from "../../contract/kernels.ts";
 import type { Fold } from "./fold.ts";
 import { NONE } from "./lists.ts";
 

@@ -1,6 +1,6 @@
 import { CancelledError } from "../../../base/errors.ts";
 import { shuffle } from "../../../base/random.ts";
-import { type CancelFlag, CHOICE, type SpreadLogs, type SpreadProblem } from "../kernels.ts";
+import { type CancelFlag, CHOICE, type SpreadLogs, type SpreadProblem } from "../../contract/kernels.ts";
 import { allocateLogs } from "../outputs.ts";
 import { STATUS, throwForStatus } from "../status.ts";
 import { buildFold, type Fold, fixes } from "./fold.ts";

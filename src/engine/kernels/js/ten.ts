@@ -2,7 +2,7 @@
  * The time-expanded network: slot lengths, the queue of arrivals, and the resources in use; the twin of native/kernels/ten.h,
  * function by function.
  */
-import type { TenNetwork } from "../kernels.ts";
+import type { TenNetwork } from "../../contract/kernels.ts";
 import { group, type Lists, NONE } from "./lists.ts";
 
 export const LATEST = Number.MAX_SAFE_INTEGER;

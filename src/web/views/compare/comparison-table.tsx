@@ -1,5 +1,5 @@
 import { formatSize } from "../../../model/numbers/units.ts";
-import { gbpsText, percent, timeText } from "../../../request/words/amounts.ts";
+import { gbpsText, percent, timeText } from "../../../report/amounts.ts";
 import type { Comparison, ComparisonRow } from "../../../run/compare.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 

@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { formatSize } from "../../../model/numbers/units.ts";
-import { count } from "../../../request/words/amounts.ts";
+import { count } from "../../../report/amounts.ts";
 import { isCovered } from "../../parts/covered.ts";
 import { choose } from "../../state/actions.ts";
 import { FIRST_RANGE, POWERS, rangeText, type SizeRange, STEPS, sizesOf, withEnd } from "../../state/size-range.ts";

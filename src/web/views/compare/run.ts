@@ -1,6 +1,6 @@
 import { batch, computed, signal } from "@preact/signals";
-import type { Progress } from "../../../request/words/options.ts";
-import { listOf } from "../../../request/words/values.ts";
+import type { Progress } from "../../../request/option-texts.ts";
+import { listOf } from "../../../request/values.ts";
 import type { Comparison } from "../../../run/compare.ts";
 import type { AlgorithmLine, Failure, MakeWish } from "../../protocol.ts";
 import { ask, failureOf } from "../../state/client.ts";

@@ -1,5 +1,5 @@
 import { formatSize } from "../../../model/numbers/units.ts";
-import { percent, significant, timeText } from "../../../request/words/amounts.ts";
+import { percent, significant, timeText } from "../../../report/amounts.ts";
 import type { Comparison } from "../../../run/compare.ts";
 import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
 import type { Measure } from "../../state/choices.ts";

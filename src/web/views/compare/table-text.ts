@@ -1,5 +1,5 @@
 import { jsonText } from "../../../base/visible.ts";
-import { plainName } from "../../../request/words/file-name.ts";
+import { plainName } from "../../../report/file-name.ts";
 import type { Comparison } from "../../../run/compare.ts";
 
 /** Returns a comparison as `banyan compare --json` prints it. */

@@ -1,8 +1,8 @@
 import { useMemo } from "preact/hooks";
 import "./compare.css";
 import { formatSize } from "../../../model/numbers/units.ts";
-import { count } from "../../../request/words/amounts.ts";
-import { comparisonCsv } from "../../../request/words/comparison-csv.ts";
+import { count } from "../../../report/amounts.ts";
+import { comparisonCsv } from "../../../report/comparison-csv.ts";
 import type { Comparison, ComparisonRow } from "../../../run/compare.ts";
 import { changeOptions, offerFile, say, synthesize } from "../../state/actions.ts";
 import { sizeWord } from "../../state/size-range.ts";

@@ -1,4 +1,4 @@
-import { count, percent, roundedSize } from "../../../request/words/amounts.ts";
+import { count, percent, roundedSize } from "../../../report/amounts.ts";
 import type { TrafficView } from "../../protocol.ts";
 
 /** What a matrix tells, in words. */

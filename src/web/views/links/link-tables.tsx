@@ -1,5 +1,5 @@
 import { formatBandwidth, formatTime } from "../../../model/numbers/units.ts";
-import { percent } from "../../../request/words/amounts.ts";
+import { percent } from "../../../report/amounts.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 import type { LoadsView, NetworkView } from "../../protocol.ts";
 import { extremes, type Spread } from "./figures.ts";

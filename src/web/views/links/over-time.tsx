@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { formatTime } from "../../../model/numbers/units.ts";
-import { percent } from "../../../request/words/amounts.ts";
+import { percent } from "../../../report/amounts.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { ChartLegend } from "../../parts/chart-legend.tsx";
 import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";

@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import "./links.css";
 import { formatTime } from "../../../model/numbers/units.ts";
-import { count, percent } from "../../../request/words/amounts.ts";
+import { count, percent } from "../../../report/amounts.ts";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { LoadsView, NetworkView } from "../../protocol.ts";
 import { type Made, selection } from "../../state/store.ts";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { plainName } from "../../../request/words/file-name.ts";
+import { plainName } from "../../../report/file-name.ts";
 import { ChunkField } from "../../parts/chunk-field.tsx";
 import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { count } from "../../../request/words/amounts.ts";
+import { count } from "../../../report/amounts.ts";
 import type { NetworkView } from "../../protocol.ts";
 import type { Made } from "../../state/store.ts";
 import { Overlay } from "./overlay.tsx";

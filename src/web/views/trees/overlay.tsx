@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { count, percent } from "../../../request/words/amounts.ts";
+import { count, percent } from "../../../report/amounts.ts";
 import { HeatLegend } from "../../parts/chart-heat-legend.tsx";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 import type { NetworkView } from "../../protocol.ts";

@@ -1,7 +1,7 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { formatBandwidth } from "../../../model/numbers/units.ts";
-import { count } from "../../../request/words/amounts.ts";
+import { count } from "../../../report/amounts.ts";
 import type { NetworkMarks, NodeMark } from "../../draw/marks.ts";
 import { OneOf } from "../../parts/one-of.tsx";
 import type { NetworkView, TreeView } from "../../protocol.ts";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { count } from "../../../request/words/amounts.ts";
+import { count } from "../../../report/amounts.ts";
 import type { ForestView, Row } from "./tree-rows.ts";
 
 interface TreeListProps {

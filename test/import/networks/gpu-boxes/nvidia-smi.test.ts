@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Kernels } from "../../../../src/engine/kernels/kernels.ts";
+import type { Kernels } from "../../../../src/engine/contract/kernels.ts";
 import { looksLikeNvidiaSmi, readNvidiaSmi } from "../../../../src/import/networks/gpu-boxes/nvidia-smi.ts";
 import type { TopologyOptions } from "../../../../src/import/networks/topology-options.ts";
 import { presetTopology } from "../../../../src/model/presets/preset.ts";

@@ -1,4 +1,4 @@
-import { visible } from "../../base/visible.ts";
+import { visible } from "../base/visible.ts";
 
 /** Spreadsheets compute what begins so, also in full width and behind blanks. */
 const FORMULA = /^\s*[=+\-@|%\uff0b\uff0d\uff1d\uff20]/u;

@@ -1,4 +1,4 @@
-import type { Backend } from "../engine/kernels/kernels.ts";
+import type { Backend } from "../engine/contract/kernels.ts";
 import { type Bound, boundOf, describeWitness, mergedBoundOf } from "../model/bounds/bounds.ts";
 import { busFactor, type Collective, hasRoot } from "../model/collective/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
@@ -10,7 +10,7 @@ import { hasMergedSends } from "../model/steps/merged-sends.ts";
 import { makespanOf, transfersOf } from "../model/steps/schedule.ts";
 import { linkCount, switchCount, type Topology, topologyHash } from "../model/topology/topology.ts";
 import type { SolverFacts } from "../synthesize/solver-facts.ts";
-import type { AutoReport } from "./auto/auto.ts";
+import type { AutoReport } from "../run/auto/auto.ts";
 
 /** Time and the bandwidths of nccl-tests; the bandwidths are null for a time of 0. */
 export interface Timing {

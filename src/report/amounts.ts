@@ -1,4 +1,4 @@
-import { formatTime, PS_PER_US } from "../../model/numbers/units.ts";
+import { formatTime, PS_PER_US } from "../model/numbers/units.ts";
 
 /** Numbers with their units, as reports and notes write them. */
 

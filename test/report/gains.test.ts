@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { gainsOf } from "../../../src/request/words/gains.ts";
-import type { ComparisonRow } from "../../../src/run/compare.ts";
+import { gainsOf } from "../../src/report/gains.ts";
+import type { ComparisonRow } from "../../src/run/compare.ts";
 
 const row = (sizeBytes: number, algorithm: string, us: number, best = false): ComparisonRow => ({
   sizeBytes,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { plainName } from "../../../src/request/words/file-name.ts";
+import { plainName } from "../../src/report/file-name.ts";
 
 it("leaves letters, digits, dots and single dashes, not at the ends", () => {
   expect(plainName("dgx-a100:2 / é*")).toBe("dgx-a100-2");

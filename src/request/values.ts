@@ -1,8 +1,8 @@
-import { InputError } from "../../base/errors.ts";
-import { COLLECTIVE_KINDS, type NamedCollective } from "../../model/collective/collective.ts";
-import type { SwitchDegree } from "../../model/routes/routing.ts";
-import { didYouMean } from "../../model/topology/closest.ts";
-import { flagOf, type Options } from "./options.ts";
+import { InputError } from "../base/errors.ts";
+import { COLLECTIVE_KINDS, type NamedCollective } from "../model/collective/collective.ts";
+import type { SwitchDegree } from "../model/routes/routing.ts";
+import { didYouMean } from "../model/topology/closest.ts";
+import { flagOf, type Options } from "./option-texts.ts";
 
 /** Returns an option's text; undefined where it is not given. */
 export function textOf(options: Options, name: string): string | undefined {

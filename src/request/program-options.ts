@@ -1,7 +1,7 @@
-import { InputError } from "../../base/errors.ts";
-import { parseSize } from "../../model/numbers/units.ts";
-import type { ProgramOptions } from "../../run/programs/programs.ts";
-import type { Options } from "./options.ts";
+import { InputError } from "../base/errors.ts";
+import { parseSize } from "../model/numbers/units.ts";
+import type { ProgramOptions } from "../run/programs/programs.ts";
+import type { Options } from "./option-texts.ts";
 import { oneOf, refuseOptions, textOf, wholeNumber } from "./values.ts";
 
 /** Whoever has the options. */

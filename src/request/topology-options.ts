@@ -1,9 +1,9 @@
-import { InputError } from "../../base/errors.ts";
-import { parseProfileSize } from "../../import/networks/taccl-topology.ts";
-import { LINK_KINDS, type LinkKind, type TopologyOptions } from "../../import/networks/topology-options.ts";
-import { parseBandwidth, parseTime } from "../../model/numbers/units.ts";
-import { didYouMean } from "../../model/topology/closest.ts";
-import type { Options } from "./options.ts";
+import { InputError } from "../base/errors.ts";
+import { parseProfileSize } from "../import/networks/taccl-topology.ts";
+import { LINK_KINDS, type LinkKind, type TopologyOptions } from "../import/networks/topology-options.ts";
+import { parseBandwidth, parseTime } from "../model/numbers/units.ts";
+import { didYouMean } from "../model/topology/closest.ts";
+import type { Options } from "./option-texts.ts";
 import { listOf, textOf, wholeNumber } from "./values.ts";
 
 /** Returns the figures of `--assume nvlink=25GB/s,latency=1us`. Throws InputError. */

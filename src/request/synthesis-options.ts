@@ -1,9 +1,9 @@
-import { PS_PER_US, parseTime } from "../../model/numbers/units.ts";
-import type { Report } from "../../run/result.ts";
-import { algorithmOrAuto } from "../../synthesize/catalog.ts";
-import type { SynthesizeOptions } from "../options.ts";
-import { refuseUnheeded } from "../solver-options.ts";
-import type { Options, Progress } from "./options.ts";
+import { PS_PER_US, parseTime } from "../model/numbers/units.ts";
+import type { Report } from "../report/result.ts";
+import { algorithmOrAuto } from "../synthesize/catalog.ts";
+import type { SynthesizeOptions } from "./options.ts";
+import { refuseUnheeded } from "./solver-options.ts";
+import type { Options, Progress } from "./option-texts.ts";
 import { oneOf, switchDegree, textOf, wholeNumber } from "./values.ts";
 
 /** What the commands that synthesize have in common. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { comparisonCsv } from "../../../src/request/words/comparison-csv.ts";
-import type { ComparisonRow } from "../../../src/run/compare.ts";
+import { comparisonCsv } from "../../src/report/comparison-csv.ts";
+import type { ComparisonRow } from "../../src/run/compare.ts";
 
 const row = (sizeBytes: number, algorithm: string, us: number): ComparisonRow => ({
   sizeBytes,

@@ -1,4 +1,4 @@
-import { blockCount, instructionCount, type Program } from "../../model/program/program.ts";
+import { blockCount, instructionCount, type Program } from "../model/program/program.ts";
 import { count } from "./amounts.ts";
 
 /** Returns what a program is, in a phrase: "allreduce for 8 GPUs, in place". */
