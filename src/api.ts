@@ -82,15 +82,16 @@ export { isTreeFlow } from "./model/trees/tree-flow.ts";
 export { bestPieces } from "./model/trees/tree-pieces.ts";
 export { stepsOfTrees } from "./model/trees/tree-steps.ts";
 export { heightsOf } from "./model/trees/tree-times.ts";
-export type { SynthesizeOptions } from "./request/options.ts";
-export type { AutoReport } from "./run/auto/auto.ts";
-export { type CalibrateOptions, type Calibration, calibrate } from "./run/calibrate.ts";
-export type { Comparison, ComparisonRow, ReferenceRow } from "./run/compare.ts";
-export type { JointResult } from "./run/joint.ts";
+export type { Comparison, ComparisonRow, ReferenceRow } from "./report/comparison.ts";
 export type { JointReport } from "./report/joint-result.ts";
+export type { AutoReport, Report } from "./report/result.ts";
+export type { SynthesizeOptions } from "./request/options.ts";
+export type { ProgramOptions } from "./request/program-options.ts";
+export { type CalibrateOptions, type Calibration, calibrate } from "./run/calibrate.ts";
+export type { JointResult } from "./run/joint.ts";
 export { judge } from "./run/judge.ts";
 export type { SynthesizeResult } from "./run/pipeline.ts";
-export { limitViolations, type MadeProgram, type ProgramOptions, programOf } from "./run/programs/programs.ts";
+export { limitViolations, type MadeProgram, programOf } from "./run/programs/programs.ts";
 export { programsBySize, type SizeRange } from "./run/programs/programs-by-size.ts";
 export {
   type CollectiveFacts,
@@ -99,7 +100,6 @@ export {
   recordOf,
   type VerificationRecord,
 } from "./run/record.ts";
-export type { Report } from "./report/result.ts";
 export { type AllToAllRequest, type CompareRequest, type SynthesizeRequest, topology } from "./run/verbs.ts";
 export { type PhaseSimulation, simulatePhases } from "./simulate/phases/phases.ts";
 export { simulate } from "./simulate/simulate.ts";

@@ -2,9 +2,9 @@ import { InputError } from "../base/errors.ts";
 import { isCollectiveJson, readCollective } from "../import/collectives/collective.ts";
 import { parseSize } from "../model/numbers/units.ts";
 import type { Topology } from "../model/topology/topology.ts";
-import type { CollectiveOptions } from "../request/problem.ts";
 import { namedRequest } from "../request/collective-options.ts";
 import type { Options } from "../request/option-texts.ts";
+import type { CollectiveOptions } from "../request/problem.ts";
 import { textOf } from "../request/values.ts";
 import { readText } from "./files/input-file.ts";
 

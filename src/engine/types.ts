@@ -1,5 +1,5 @@
-import type { LoadedKernels } from "./kernels/choose.ts";
 import type { Backend } from "./contract/kernels.ts";
+import type { LoadedKernels } from "./kernels/choose.ts";
 import type { Pool } from "./pool/pool.ts";
 
 /** The machinery that synthesizers are handed: kernels, which backend they are, and a pool to run many calls. */

@@ -1,4 +1,4 @@
-import type { ComparisonRow } from "../run/compare.ts";
+import type { ComparisonRow } from "./comparison.ts";
 import { csvCell } from "./csv-cell.ts";
 
 const COLUMNS = [

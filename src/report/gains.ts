@@ -1,4 +1,4 @@
-import type { ComparisonRow } from "../run/compare.ts";
+import type { ComparisonRow } from "./comparison.ts";
 
 /** What the fastest algorithm gains over the fastest of those that libraries have, at a size, both simulated. */
 export interface Gain {

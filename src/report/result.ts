@@ -10,7 +10,6 @@ import { hasMergedSends } from "../model/steps/merged-sends.ts";
 import { makespanOf, transfersOf } from "../model/steps/schedule.ts";
 import { linkCount, switchCount, type Topology, topologyHash } from "../model/topology/topology.ts";
 import type { SolverFacts } from "../synthesize/solver-facts.ts";
-import type { AutoReport } from "../run/auto/auto.ts";
 
 /** Time and the bandwidths of nccl-tests; the bandwidths are null for a time of 0. */
 export interface Timing {
@@ -260,4 +259,33 @@ export function reportOf(judged: Judged): Report {
     deterministic: judged.deterministic ?? true,
     synthesis: judged.synthesis,
   };
+}
+
+/** How the algorithm of a schedule was chosen (`--algorithm auto`). */
+export interface AutoReport {
+  readonly budgetMs: number;
+  /** In the order of the catalogue; `ofLimit` is of the greatest limit that any of them proved. */
+  readonly tried: readonly {
+    readonly algorithm: string;
+    readonly us: number;
+    readonly ofLimit: number;
+    readonly synthesisMs: number;
+  }[];
+  readonly leftOut: readonly LeftOut[];
+  /** Why this one, in words. */
+  readonly because: string;
+}
+
+/** An algorithm that was not used, and why not. */
+export interface LeftOut {
+  readonly algorithm: string;
+  readonly reason: string;
+}
+
+/** Returns what a schedule file says of its making: nothing that differs from run to run. */
+export function aboutOf({
+  algorithm,
+  synthesis: { seed, policy },
+}: Pick<Report, "algorithm" | "synthesis">): Readonly<Record<string, unknown>> {
+  return { madeBy: "banyan", algorithm, seed, policy };
 }

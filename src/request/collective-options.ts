@@ -1,6 +1,6 @@
 import { parseSize } from "../model/numbers/units.ts";
-import type { CollectiveOptions } from "./problem.ts";
 import type { Options } from "./option-texts.ts";
+import type { CollectiveOptions } from "./problem.ts";
 import { namedCollective, oneOf, textOf, wholeNumber } from "./values.ts";
 
 /** Returns what --root, --group, --outsiders and --chunks say. Throws InputError. */

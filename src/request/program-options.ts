@@ -1,6 +1,7 @@
 import { InputError } from "../base/errors.ts";
 import { parseSize } from "../model/numbers/units.ts";
-import type { ProgramOptions } from "../run/programs/programs.ts";
+import type { Program } from "../model/program/program.ts";
+import type { RuntimeName } from "../model/program/runtimes.ts";
 import type { Options } from "./option-texts.ts";
 import { oneOf, refuseOptions, textOf, wholeNumber } from "./values.ts";
 
@@ -81,3 +82,23 @@ export function rangeOf({ options }: Holder): {
 /** Returns the dialect of MSCCL XML. Throws InputError. */
 export const dialectOf = ({ options }: Holder): "msccl" | "azure" | "rccl" =>
   oneOf(textOf(options, "dialect"), ["msccl", "azure", "rccl"] as const, "--dialect") ?? "azure";
+
+/** How a schedule becomes a program. */
+export interface ProgramOptions {
+  readonly runtime: RuntimeName;
+  /** In place, out of place, or fit for either; default: either where the runtime's files can say so. */
+  readonly placement?: "in" | "out" | "both";
+  /** Every chunk is cut in so many, each with its own thread blocks and channels; default 1, for MSCCL++ what keeps 8 blocks busy. */
+  readonly instances?: number;
+  /** MSCCL, trees: parts into which each tree's data is cut, 1 to 64; more fill pipelines of large sizes, fewer suit small ones. */
+  readonly parts?: number;
+  /** MSCCL: thread blocks on a GPU that trees may have without sharing; default 100. An H100 has room for 132. */
+  readonly threadBlocks?: number;
+  readonly protocol?: Program["protocol"];
+  readonly name?: string;
+  /** MSCCL++: let switches that can duplicate and sum messages; default true. */
+  readonly throughSwitch?: boolean;
+  /** Sizes that the runtime may use it for, both included; default: all. */
+  readonly minBytes?: number;
+  readonly maxBytes?: number;
+}

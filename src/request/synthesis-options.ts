@@ -1,9 +1,8 @@
 import { PS_PER_US, parseTime } from "../model/numbers/units.ts";
-import type { Report } from "../report/result.ts";
 import { algorithmOrAuto } from "../synthesize/catalog.ts";
+import type { Options, Progress } from "./option-texts.ts";
 import type { SynthesizeOptions } from "./options.ts";
 import { refuseUnheeded } from "./solver-options.ts";
-import type { Options, Progress } from "./option-texts.ts";
 import { oneOf, switchDegree, textOf, wholeNumber } from "./values.ts";
 
 /** What the commands that synthesize have in common. */
@@ -60,12 +59,4 @@ export function progressOf({ phase, done, total }: { phase: string; done: number
   const step = STEPS[phase];
   if (step === undefined) return { what: `synthesizing ${phase}`, done, total, unit: "trials" };
   return total > 1 ? { what: step, done: Math.floor((100 * done) / total), total: 100, unit: "%" } : { what: step };
-}
-
-/** Returns what a schedule file says of its making: nothing that differs from run to run. */
-export function aboutOf({
-  algorithm,
-  synthesis: { seed, policy },
-}: Pick<Report, "algorithm" | "synthesis">): Readonly<Record<string, unknown>> {
-  return { madeBy: "banyan", algorithm, seed, policy };
 }

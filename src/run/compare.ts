@@ -4,14 +4,15 @@ import { busFactor } from "../model/collective/collective.ts";
 import { ncclEstimates } from "../model/nccl/model.ts";
 import { formatSize } from "../model/numbers/units.ts";
 import type { Topology } from "../model/topology/topology.ts";
+import type { Comparison, ComparisonRow, ReferenceRow } from "../report/comparison.ts";
+import { type BoundReport, bandwidth, boundReport, type Report } from "../report/result.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
 import { problemOf } from "../request/problem.ts";
 import { limitWithFlow } from "./all-to-all.ts";
 import { isBetter, usOf } from "./auto/best.ts";
-import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut } from "./auto/candidates.ts";
+import { type Algorithm, candidatesFor, isOwnFailure } from "./auto/candidates.ts";
 import { contender, SEARCHES } from "./auto/chunk-trials.ts";
 import { synthesize } from "./pipeline.ts";
-import { type BoundReport, bandwidth, boundReport, type Report } from "../report/result.ts";
 
 /** A table of more lines is for nobody to read. */
 const MOST_SIZES = 256;
@@ -24,50 +25,6 @@ export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "s
   readonly onSize?: (soFar: Comparison) => void;
   /** Told of each line before it is worked on: the first is 0 of `total`. */
   readonly onLine?: (line: { sizeBytes: number; algorithm: string; done: number; total: number }) => void;
-}
-
-export interface ComparisonRow {
-  readonly sizeBytes: number;
-  readonly algorithm: string;
-  /** Simulated, network model. */
-  readonly us: number;
-  readonly algbwGBps: number | null;
-  readonly busbwGBps: number | null;
-  /** limit / simulated: 1 is as good as any algorithm can be. */
-  readonly ofLimit: number;
-  /** Chunks per NPU; of trees: pieces of what each carries. */
-  readonly chunks: number;
-  /** The independent judge found the schedule correct; what is not correct has no row. */
-  readonly verified: true;
-  readonly synthesisMs: number;
-  /** Shortest of its size (the earlier algorithm among equals). */
-  readonly best: boolean;
-}
-
-/** What a model of somebody else's says of a size: no schedule of ours, and never the best. */
-export interface ReferenceRow {
-  readonly sizeBytes: number;
-  /** "NCCL model" */
-  readonly name: string;
-  /** What it would choose: "Ring/Simple, 16 channels". */
-  readonly choice: string;
-  readonly us: number;
-  readonly algbwGBps: number | null;
-  readonly busbwGBps: number | null;
-  /** Above 1 where the model is too hopeful. */
-  readonly ofLimit: number;
-}
-
-/** What `compare --json` prints: schema banyan/comparison@1. */
-export interface Comparison {
-  readonly schema: "banyan/comparison@1";
-  readonly topology: Report["topology"];
-  readonly collective: string;
-  readonly rows: readonly ComparisonRow[];
-  readonly references: readonly ReferenceRow[];
-  readonly limits: readonly { readonly sizeBytes: number; readonly limit: BoundReport }[];
-  /** Algorithms that cannot do what was asked, and why not. */
-  readonly leftOut: readonly LeftOut[];
 }
 
 type SizedOptions = Omit<SynthesizeOptions, "algorithm"> & { readonly sizeBytes: number };

@@ -7,6 +7,8 @@ import type { PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { phaseTransfers, stepsOfPhases } from "../model/phases/phase-steps.ts";
 import type { StepSchedule } from "../model/steps/step-schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
+import { perDimensionOf, phasesReport } from "../report/phases-result.ts";
+import { type Report, reportOf, transfersBound } from "../report/result.ts";
 import { checkOptions, type SynthesizeOptions } from "../request/options.ts";
 import { problemOf, refuseTinyChunks } from "../request/problem.ts";
 import { simulatePhases } from "../simulate/phases/phases.ts";
@@ -17,8 +19,6 @@ import { verifyPhases } from "../verify/phases/phases.ts";
 import { verifySchedule } from "../verify/steps/schedule.ts";
 import type { Violation } from "../verify/violation.ts";
 import { limitWithBottleneck } from "./bottleneck.ts";
-import { perDimensionOf, phasesReport } from "../report/phases-result.ts";
-import { type Report, reportOf, transfersBound } from "../report/result.ts";
 
 /** Up to so many transfers phases are written out as steps. */
 const MOST_STEPS = 2e6;

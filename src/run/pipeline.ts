@@ -13,6 +13,7 @@ import { type AnySchedule, makespanOf, transfersOf } from "../model/steps/schedu
 import type { StepSchedule } from "../model/steps/step-schedule.ts";
 import { isNpu, type Topology } from "../model/topology/topology.ts";
 import { isTreeFlow } from "../model/trees/tree-flow.ts";
+import { type Report, ratio, reportOf, transfersBound, withTransfersBound } from "../report/result.ts";
 import { checkOptions, type SynthesizeOptions } from "../request/options.ts";
 import {
   blameSize,
@@ -34,7 +35,6 @@ import { synthesizeBest } from "./auto/auto.ts";
 import { refuseInapplicable } from "./auto/candidates.ts";
 import { limitWithBottleneck } from "./bottleneck.ts";
 import { synthesizePhases } from "./phases.ts";
-import { type Report, ratio, reportOf, transfersBound, withTransfersBound } from "../report/result.ts";
 import { milpRunner } from "./threads/milp-runner.ts";
 import { runnerFor } from "./threads/runner.ts";
 import { synthesizeTrees } from "./trees.ts";

@@ -22,11 +22,17 @@ import { type AnySchedule, makespanOf } from "../model/steps/schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import { isTreeFlow } from "../model/trees/tree-flow.ts";
 import { bestPieces } from "../model/trees/tree-pieces.ts";
+import {
+  type BoundReport,
+  boundReport,
+  type CollectiveSummary,
+  collectiveSummary,
+  topologySummary,
+} from "../report/result.ts";
+import { boundOfCertificate } from "../report/trees-result.ts";
 import { simulateTreeFlow, treeFlowClock } from "../simulate/trees/tree-flow.ts";
 import { type CertificateVerdict, judgeCertificate } from "../verify/trees/certificate.ts";
 import { refuseWrong } from "./judge.ts";
-import { type BoundReport, boundReport, type CollectiveSummary, collectiveSummary, topologySummary } from "../report/result.ts";
-import { boundOfCertificate } from "../report/trees-result.ts";
 
 const RECORD_SCHEMA = "banyan/verification-record@1";
 

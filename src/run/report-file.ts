@@ -7,6 +7,9 @@ import type { Schedule } from "../model/slots/slot-schedule.ts";
 import type { AnySchedule } from "../model/steps/schedule.ts";
 import { isTreeFlow, type TreeFlow } from "../model/trees/tree-flow.ts";
 import { bestPieces } from "../model/trees/tree-pieces.ts";
+import { phasesReport } from "../report/phases-result.ts";
+import { type Report, reportOf, transfersBound } from "../report/result.ts";
+import { boundOfCertificate, treesReport } from "../report/trees-result.ts";
 import { simulatePhases } from "../simulate/phases/phases.ts";
 import { simulate } from "../simulate/simulate.ts";
 import { simulateTreeFlow, treeFlowClock } from "../simulate/trees/tree-flow.ts";
@@ -14,10 +17,7 @@ import { verifyPhases } from "../verify/phases/phases.ts";
 import { throughputOf } from "../verify/trees/certificate.ts";
 import { verify } from "../verify/verify.ts";
 import { judgeTrees } from "./judge.ts";
-import { phasesReport } from "../report/phases-result.ts";
 import { switchingFor } from "./pipeline.ts";
-import { type Report, reportOf, transfersBound } from "../report/result.ts";
-import { boundOfCertificate, treesReport } from "../report/trees-result.ts";
 
 const MAKING: Report["synthesis"] = {
   ms: 0,

@@ -11,6 +11,8 @@ import type { TreeFlow } from "../model/trees/tree-flow.ts";
 import { trafficSaved } from "../model/trees/tree-multicast.ts";
 import { bestPieces } from "../model/trees/tree-pieces.ts";
 import { stepsOfTrees, treeTransfers } from "../model/trees/tree-steps.ts";
+import type { Report } from "../report/result.ts";
+import { boundOfCertificate, treesReport } from "../report/trees-result.ts";
 import { checkOptions, type SynthesizeOptions } from "../request/options.ts";
 import { type Problem, problemOf } from "../request/problem.ts";
 import { simulateSchedule } from "../simulate/steps/replay.ts";
@@ -22,9 +24,7 @@ import { judgeCertificate } from "../verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../verify/trees/tree-flow.ts";
 import type { Violation } from "../verify/violation.ts";
 import { limitWithBottleneck } from "./bottleneck.ts";
-import type { Report } from "../report/result.ts";
 import { treeRunnerFor } from "./threads/tree-runner.ts";
-import { boundOfCertificate, treesReport } from "../report/trees-result.ts";
 
 /** Up to so many transfers the steps of a flow are judged as well. */
 const MOST_STEPS = 1e6;

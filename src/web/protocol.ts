@@ -1,10 +1,10 @@
 import type { Layout } from "../export/pictures/layout.ts";
 import type { NamedCollective } from "../model/collective/collective.ts";
+import type { Comparison } from "../report/comparison.ts";
+import type { Report } from "../report/result.ts";
 import type { Options, Progress } from "../request/option-texts.ts";
-import type { Comparison } from "../run/compare.ts";
 import type { Lack } from "../run/export/exporter.ts";
 import type { FileReport } from "../run/report-file.ts";
-import type { Report } from "../report/result.ts";
 
 /**
  * What the page and its worker say to each other. The page knows no kernels, readers or synthesizers: it asks, and gets plain

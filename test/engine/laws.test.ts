@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../src/base/random.ts";
-import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import type { Transfers } from "../../src/engine/contract/kernels.ts";
+import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import { allGather, mesh, networkOf, relayOf } from "../support/networks.ts";
 import { brokenMatchLaws, brokenRelayLaws } from "../support/transfer-laws.ts";
 

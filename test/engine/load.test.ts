@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../src/base/errors.ts";
+import type { Backend } from "../../src/engine/contract/kernels.ts";
 import { chooseKernels } from "../../src/engine/kernels/choose.ts";
 import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
-import type { Backend } from "../../src/engine/contract/kernels.ts";
 import { loadKernels } from "../../src/engine/kernels/load.ts";
 import { availableKernels } from "../support/backends.ts";
 

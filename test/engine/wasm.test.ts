@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { InfeasibleError, InputError, InternalError } from "../../src/base/errors.ts";
 import { type Random, random } from "../../src/base/random.ts";
-import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import type { Kernels } from "../../src/engine/contract/kernels.ts";
+import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import { wasmKernels } from "../../src/engine/kernels/wasm.ts";
 import type { WasmExports } from "../../src/engine/kernels/wasm-memory.ts";
 import { arborescenceOf } from "../support/arborescence-problems.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import type { ComparisonRow } from "../../src/report/comparison.ts";
 import { comparisonCsv } from "../../src/report/comparison-csv.ts";
-import type { ComparisonRow } from "../../src/run/compare.ts";
 
 const row = (sizeBytes: number, algorithm: string, us: number): ComparisonRow => ({
   sizeBytes,

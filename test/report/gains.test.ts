@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { ComparisonRow } from "../../src/report/comparison.ts";
 import { gainsOf } from "../../src/report/gains.ts";
-import type { ComparisonRow } from "../../src/run/compare.ts";
 
 const row = (sizeBytes: number, algorithm: string, us: number, best = false): ComparisonRow => ({
   sizeBytes,

@@ -5,9 +5,9 @@ import type { Engine } from "../../src/engine/types.ts";
 import { isPhaseSchedule } from "../../src/model/phases/phase-schedule.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import type { Report } from "../../src/report/result.ts";
 import type { SynthesizeOptions } from "../../src/request/options.ts";
 import { synthesize } from "../../src/run/pipeline.ts";
-import type { Report } from "../../src/report/result.ts";
 import { verifyPhases } from "../../src/verify/phases/phases.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 

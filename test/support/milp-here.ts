@@ -1,5 +1,5 @@
-import { loadInstance } from "../../src/engine/milp/instance.ts";
 import type { MilpRunner } from "../../src/engine/contract/milp.ts";
+import { loadInstance } from "../../src/engine/milp/instance.ts";
 import { solveMilp } from "../../src/engine/milp/milp-solve.ts";
 import { bytesForMilp, MILP_BYTES } from "../../src/engine/milp/size.ts";
 

@@ -7,11 +7,12 @@ import { busFactor, collectiveName, type NamedCollective } from "../../model/col
 import { formatSize, parseSize } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { count, percent, significant, timeText } from "../../report/amounts.ts";
-import { membershipOf } from "../../request/collective-options.ts";
+import type { Comparison, ComparisonRow, ReferenceRow } from "../../report/comparison.ts";
 import { comparisonCsv } from "../../report/comparison-csv.ts";
+import { membershipOf } from "../../request/collective-options.ts";
 import { synthesisOptions, withoutAuto } from "../../request/synthesis-options.ts";
 import { listOf, namedCollective, oneOf, textOf } from "../../request/values.ts";
-import { type Comparison, type ComparisonRow, compare, type ReferenceRow } from "../../run/compare.ts";
+import { compare } from "../../run/compare.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
 import type { Context } from "../context.ts";
 import { withEngine } from "../engine.ts";

@@ -3,9 +3,11 @@ import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { estimateOf } from "../../model/steps/estimate.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
+import type { Report } from "../../report/result.ts";
+import { aboutOf } from "../../report/result.ts";
 import { problemOf } from "../../request/problem.ts";
 import { refuseSolverOptions, withSketchSize } from "../../request/solver-options.ts";
-import { aboutOf, progressOf, synthesisOptions, withoutAuto } from "../../request/synthesis-options.ts";
+import { progressOf, synthesisOptions, withoutAuto } from "../../request/synthesis-options.ts";
 import { textOf } from "../../request/values.ts";
 import {
   formatOf,
@@ -18,7 +20,6 @@ import {
 import { treesAsSteps } from "../../run/export/steps.ts";
 import type { OutputFile } from "../../run/export/world.ts";
 import { synthesize } from "../../run/pipeline.ts";
-import type { Report } from "../../report/result.ts";
 import { AUTO, algorithmNamed, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
 import { verifyTreeFlow } from "../../verify/trees/tree-flow.ts";
 import { type Context, outJson, outLines } from "../context.ts";

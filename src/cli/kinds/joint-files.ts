@@ -3,8 +3,8 @@ import { type JointSchedule, jointEndPs, jointTransferCount } from "../../model/
 import type { Replay } from "../../model/replay/problem.ts";
 import { count } from "../../report/amounts.ts";
 import { jointTiming, tenantReport } from "../../report/joint-result.ts";
-import { switchingFor } from "../../run/pipeline.ts";
 import { topologySummary } from "../../report/result.ts";
+import { switchingFor } from "../../run/pipeline.ts";
 import type { Switching } from "../../simulate/simulation.ts";
 import { simulateJoint } from "../../simulate/steps/replay.ts";
 import { utilisation } from "../../simulate/steps/utilisation.ts";

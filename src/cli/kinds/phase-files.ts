@@ -1,10 +1,10 @@
 import { WrongScheduleError } from "../../base/errors.ts";
 import type { PhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { count } from "../../report/amounts.ts";
-import { phaseTransfersOrNull } from "../../run/export/steps.ts";
 import { perDimensionOf } from "../../report/phases-result.ts";
-import { collectiveFacts } from "../../run/record.ts";
 import { collectiveSummary, timingOf, topologySummary } from "../../report/result.ts";
+import { phaseTransfersOrNull } from "../../run/export/steps.ts";
+import { collectiveFacts } from "../../run/record.ts";
 import { simulatePhases } from "../../simulate/phases/phases.ts";
 import { verifyPhases } from "../../verify/phases/phases.ts";
 import { type Context, outJson, outLines } from "../context.ts";

@@ -1,7 +1,7 @@
 import { COLLECTIVE_KINDS } from "../../model/collective/collective.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { problemOf } from "../../request/problem.ts";
 import type { Options } from "../../request/option-texts.ts";
+import { problemOf } from "../../request/problem.ts";
 import { namedCollective, textOf } from "../../request/values.ts";
 import { refusalOf } from "../../synthesize/applicable.ts";
 import { ALGORITHMS, type Algorithm, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";

@@ -1,6 +1,5 @@
 import { percent, timeText } from "../../report/amounts.ts";
-import type { AutoReport } from "../../run/auto/auto.ts";
-import type { Report } from "../../report/result.ts";
+import type { AutoReport, Report } from "../../report/result.ts";
 import type { Style } from "./style.ts";
 import { aligned, labelled, leftOutLines } from "./text.ts";
 

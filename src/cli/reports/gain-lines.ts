@@ -1,7 +1,7 @@
 import { formatSize } from "../../model/numbers/units.ts";
 import { timeText } from "../../report/amounts.ts";
+import type { ComparisonRow } from "../../report/comparison.ts";
 import { gainsOf } from "../../report/gains.ts";
-import type { ComparisonRow } from "../../run/compare.ts";
 import type { Style } from "./style.ts";
 import { table } from "./table.ts";
 

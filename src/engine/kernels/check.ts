@@ -1,4 +1,3 @@
-import { exactSum } from "./exact-sum.ts";
 import type {
   ArborescenceProblem,
   BalanceProblem,
@@ -12,6 +11,7 @@ import type {
   SweepProblem,
   TenNetwork,
 } from "../contract/kernels.ts";
+import { exactSum } from "./exact-sum.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { chooseKernels, type LoadedKernels, parseBackend } from "./choose.ts";
 import type { Backend, Kernels } from "../contract/kernels.ts";
+import { chooseKernels, type LoadedKernels, parseBackend } from "./choose.ts";
 import { wasmKernels } from "./wasm.ts";
 
 async function loadWasm(): Promise<Kernels> {

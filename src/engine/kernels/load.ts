@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import type { Backend, Kernels } from "../contract/kernels.ts";
 import { type Candidate, chooseKernels, type LoadedKernels, parseBackend } from "./choose.ts";
 import { jsKernels } from "./js/kernels.ts";
-import type { Backend, Kernels } from "../contract/kernels.ts";
 import { type Addon, nativeKernels } from "./native.ts";
 import { wasmKernels } from "./wasm.ts";
 

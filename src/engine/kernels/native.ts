@@ -1,5 +1,6 @@
 import { InternalError } from "../../base/errors.ts";
 import { REPLAY_MODE, REPLAY_WANTS } from "../../model/replay/problem.ts";
+import { type CancelFlag, type Kernels, mapCountOf, type TenNetwork } from "../contract/kernels.ts";
 import {
   checkArborescenceShapes,
   checkBalanceShapes,
@@ -13,7 +14,6 @@ import {
   checkSweepShapes,
 } from "./check.ts";
 import { checkReplayShapes } from "./check-replay.ts";
-import { type CancelFlag, type Kernels, mapCountOf, type TenNetwork } from "../contract/kernels.ts";
 import {
   allocateArcs,
   allocateBalance,

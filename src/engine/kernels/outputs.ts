@@ -1,6 +1,4 @@
 import { InfeasibleError } from "../../base/errors.ts";
-import { deliveriesOf, demandOf } from "./deliveries.ts";
-import { exactSum } from "./exact-sum.ts";
 import type {
   ArborescenceProblem,
   Balance,
@@ -19,6 +17,8 @@ import type {
   SweepProblem,
   Transfers,
 } from "../contract/kernels.ts";
+import { deliveriesOf, demandOf } from "./deliveries.ts";
+import { exactSum } from "./exact-sum.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
 /** The caller's arrays of one kernel call, and where the kernel writes its summary: count, detail 0, detail 1. */

@@ -1,4 +1,5 @@
 import { InternalError } from "../../base/errors.ts";
+import { type CancelFlag, type Kernels, mapCountOf } from "../contract/kernels.ts";
 import {
   checkArborescenceShapes,
   checkBalanceShapes,
@@ -12,7 +13,6 @@ import {
   checkSweepShapes,
 } from "./check.ts";
 import { checkReplayShapes } from "./check-replay.ts";
-import { type CancelFlag, type Kernels, mapCountOf } from "../contract/kernels.ts";
 import {
   allocateArcs,
   allocateBalance,

@@ -1,7 +1,7 @@
 import type { Model } from "highs";
 import { InternalError } from "../../base/errors.ts";
-import { type Instance, loadInstance, MOST_BYTES, matrixOf, modelOf, within } from "./instance.ts";
 import type { LpProblem, LpRows, LpSession, LpSolution, LpSolver, LpStatus } from "../contract/lp.ts";
+import { type Instance, loadInstance, MOST_BYTES, matrixOf, modelOf, within } from "./instance.ts";
 import { MODEL_STATUS } from "./model-status.ts";
 
 /**

@@ -1,6 +1,6 @@
+import type { MilpOptions, MilpProblem, MilpSolution } from "../contract/milp.ts";
 import { type Board, isCancelled, postPoint, postProgress, postStarted } from "./board.ts";
 import { loadInstance } from "./instance.ts";
-import type { MilpOptions, MilpProblem, MilpSolution } from "../contract/milp.ts";
 import { solveMilp } from "./milp-solve.ts";
 
 /** A mixed-integer program to solve, as it goes to another thread. */

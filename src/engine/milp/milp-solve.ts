@@ -1,6 +1,6 @@
 import type { CallbackEvent, Model } from "highs";
-import { type Instance, modelOf, within } from "./instance.ts";
 import type { MilpOptions, MilpProblem, MilpSolution, MilpStatus } from "../contract/milp.ts";
+import { type Instance, modelOf, within } from "./instance.ts";
 import { MODEL_STATUS } from "./model-status.ts";
 import { bestPoint, solutionOf } from "./outcome.ts";
 import { roundedPoint } from "./point.ts";

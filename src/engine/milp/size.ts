@@ -1,5 +1,5 @@
-import { MOST_BYTES } from "./instance.ts";
 import type { MilpProblem, MilpSize } from "../contract/milp.ts";
+import { MOST_BYTES } from "./instance.ts";
 
 /**
  * Measured on time-expanded all-gathers of meshes (memory that WebAssembly had grown to): 20 MiB for 1,300 columns, as many

@@ -18,9 +18,9 @@ import type {
   SweepProblem,
   Transfers,
 } from "../contract/kernels.ts";
+import type { MilpSolution } from "../contract/milp.ts";
 import { STATUS, throwForStatus } from "../kernels/status.ts";
 import type { JobWatch, MilpJob } from "../milp/job.ts";
-import type { MilpSolution } from "../contract/milp.ts";
 
 /** One kernel call. */
 export type PoolTask =

@@ -1,7 +1,7 @@
 import type { CancelFlag, Kernels } from "../contract/kernels.ts";
+import type { MilpSolution } from "../contract/milp.ts";
 import type { Board } from "../milp/board.ts";
 import { type MilpJob, runMilpJob } from "../milp/job.ts";
-import type { MilpSolution } from "../contract/milp.ts";
 import { type Failure, toFailure } from "./failure.ts";
 import { type PoolResult, type PoolTask, runTask } from "./pool.ts";
 

@@ -1,7 +1,7 @@
 import { CancelledError } from "../../base/errors.ts";
 import type { CancelFlag, Kernels } from "../contract/kernels.ts";
-import type { JobWatch, MilpJob } from "../milp/job.ts";
 import type { MilpSolution } from "../contract/milp.ts";
+import type { JobWatch, MilpJob } from "../milp/job.ts";
 import { fromFailure } from "./failure.ts";
 import { inlinePool } from "./inline.ts";
 import type { Pool, PoolResult, PoolTask } from "./pool.ts";

@@ -2,28 +2,13 @@ import { CancelledError, InputError } from "../../base/errors.ts";
 import { formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import type { LeftOut, Report } from "../../report/result.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { problemOf, refuseTinyChunks } from "../../request/problem.ts";
 import { couldBeLower, QUICK } from "../../synthesize/forestcoll/pack-trees.ts";
-import type { Report } from "../../report/result.ts";
 import { isBetter, lessSent, placeOf, usOf } from "./best.ts";
-import { type Algorithm, candidatesFor, isOwnFailure, type LeftOut } from "./candidates.ts";
+import { type Algorithm, candidatesFor, isOwnFailure } from "./candidates.ts";
 import { contender, SEARCHES } from "./chunk-trials.ts";
-
-/** How the algorithm of a schedule was chosen (`--algorithm auto`). */
-export interface AutoReport {
-  readonly budgetMs: number;
-  /** In the order of the catalogue; `ofLimit` is of the greatest limit that any of them proved. */
-  readonly tried: readonly {
-    readonly algorithm: string;
-    readonly us: number;
-    readonly ofLimit: number;
-    readonly synthesisMs: number;
-  }[];
-  readonly leftOut: readonly LeftOut[];
-  /** Why this one, in words. */
-  readonly because: string;
-}
 
 const DEFAULT_BUDGET_MS = 10_000;
 

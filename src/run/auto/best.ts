@@ -1,5 +1,5 @@
-import { ALGORITHMS } from "../../synthesize/catalog.ts";
 import type { Report } from "../../report/result.ts";
+import { ALGORITHMS } from "../../synthesize/catalog.ts";
 
 /** Which of several results for one collective is the best. */
 

@@ -1,6 +1,7 @@
 import { InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import type { LeftOut } from "../../report/result.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { hasNothingToSend, problemOf } from "../../request/problem.ts";
 import { applicableTo, refusalOf } from "../../synthesize/applicable.ts";
@@ -9,12 +10,6 @@ import { ALGORITHMS, type Algorithm, algorithmNamed, isPhaseMaker, isTreeMaker }
 /** Which algorithms a request can be given to, and what each is asked. */
 
 export type { Algorithm };
-
-/** An algorithm that was not used, and why not. */
-export interface LeftOut {
-  readonly algorithm: string;
-  readonly reason: string;
-}
 
 /** Returns what an algorithm is asked: options of steps, trees and phases do not mix, and chunks are not pieces. */
 export function optionsFor(

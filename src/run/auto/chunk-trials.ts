@@ -1,8 +1,8 @@
 import { toNumber } from "../../model/numbers/rational.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import type { SynthesizeOptions } from "../../request/options.ts";
 import type { Report } from "../../report/result.ts";
+import type { SynthesizeOptions } from "../../request/options.ts";
 import { usOf } from "./best.ts";
 import { type Algorithm, optionsFor, wholeProblem } from "./candidates.ts";
 

@@ -6,7 +6,7 @@ import { treeFlowJsonParts } from "../../export/schedules/tree-flow-json.ts";
 import { aboutBytes, jsonBytesOf } from "../../model/steps/estimate.ts";
 import { withoutPhases } from "../../model/steps/schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
-import { aboutOf } from "../../request/synthesis-options.ts";
+import { aboutOf } from "../../report/result.ts";
 import type { Exporter, Written } from "./exporter.ts";
 import { treesJsonBytesOf, writeShown } from "./schedule-output.ts";
 import { expanded } from "./steps.ts";

@@ -7,7 +7,7 @@ import { transfersOf } from "../../model/steps/schedule.ts";
 import { linkCount } from "../../model/topology/topology.ts";
 import { isTreeFlow, listedTrees } from "../../model/trees/tree-flow.ts";
 import { count } from "../../report/amounts.ts";
-import { aboutOf } from "../../request/synthesis-options.ts";
+import { aboutOf } from "../../report/result.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import {
   refuseSchedule,

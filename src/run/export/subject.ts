@@ -1,10 +1,10 @@
 import type { Program } from "../../model/program/program.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import type { Report } from "../../report/result.ts";
 import { progressOf, synthesisOptions } from "../../request/synthesis-options.ts";
 import { AUTO, algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
 import { synthesize } from "../pipeline.ts";
-import type { Report } from "../../report/result.ts";
 import type { World } from "./world.ts";
 
 /** A schedule, read from a file or just made: then with its report. */

@@ -5,12 +5,13 @@ import type { Program } from "../../model/program/program.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
+import type { ProgramOptions } from "../../request/program-options.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { AUTO } from "../../synthesize/catalog.ts";
 import { type Algorithm, candidatesFor, optionsFor } from "../auto/candidates.ts";
 import type { CompareOptions } from "../compare.ts";
 import { boundedResult, type SynthesizeResult, synthesize } from "../pipeline.ts";
-import { type MadeProgram, type ProgramOptions, programOf } from "./programs.ts";
+import { type MadeProgram, programOf } from "./programs.ts";
 
 /** Sizes that one program is for. */
 export interface SizeRange {

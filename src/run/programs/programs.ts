@@ -7,30 +7,11 @@ import type { Program } from "../../model/program/program.ts";
 import type { RuntimeName } from "../../model/program/runtimes.ts";
 import { RUNTIMES } from "../../model/program/runtimes.ts";
 import { type AnySchedule, withoutPhases } from "../../model/steps/schedule.ts";
+import type { ProgramOptions } from "../../request/program-options.ts";
 import { type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
 import type { ProgramViolation } from "../../verify/program/program-violation.ts";
 import { planLimitViolations } from "../../verify/runtime/plan-limits.ts";
 import { mscclLimitViolations } from "../../verify/runtime/program-limits.ts";
-
-/** How a schedule becomes a program. */
-export interface ProgramOptions {
-  readonly runtime: RuntimeName;
-  /** In place, out of place, or fit for either; default: either where the runtime's files can say so. */
-  readonly placement?: "in" | "out" | "both";
-  /** Every chunk is cut in so many, each with its own thread blocks and channels; default 1, for MSCCL++ what keeps 8 blocks busy. */
-  readonly instances?: number;
-  /** MSCCL, trees: parts into which each tree's data is cut, 1 to 64; more fill pipelines of large sizes, fewer suit small ones. */
-  readonly parts?: number;
-  /** MSCCL: thread blocks on a GPU that trees may have without sharing; default 100. An H100 has room for 132. */
-  readonly threadBlocks?: number;
-  readonly protocol?: Program["protocol"];
-  readonly name?: string;
-  /** MSCCL++: let switches that can duplicate and sum messages; default true. */
-  readonly throughSwitch?: boolean;
-  /** Sizes that the runtime may use it for, both included; default: all. */
-  readonly minBytes?: number;
-  readonly maxBytes?: number;
-}
 
 /** A program, verified and within the limits of its runtime, and its file. */
 export interface MadeProgram {

@@ -1,8 +1,9 @@
 import { formatSize, parseSize } from "../../model/numbers/units.ts";
+import type { Comparison } from "../../report/comparison.ts";
 import { membershipOf } from "../../request/collective-options.ts";
 import { synthesisOptions, withoutAuto } from "../../request/synthesis-options.ts";
 import { listOf, namedCollective, textOf } from "../../request/values.ts";
-import { type Comparison, compare as compareOn } from "../../run/compare.ts";
+import { compare as compareOn } from "../../run/compare.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
 import type { MakeWish } from "../protocol.ts";
 import type { Tools } from "./handlers.ts";

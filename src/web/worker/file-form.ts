@@ -1,10 +1,10 @@
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
+import type { Report } from "../../report/result.ts";
 import { exporterNamed } from "../../run/export/exporters.ts";
 import { fileNameOf } from "../../run/export/file-name.ts";
 import { fitsJson } from "../../run/export/schedule-output.ts";
 import type { ScheduleSubject } from "../../run/export/subject.ts";
-import type { Report } from "../../report/result.ts";
 import type { Kept } from "./shelf.ts";
 
 /** Returns a schedule as exporters take it. */

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { openHighs } from "../../../src/engine/milp/highs.ts";
 import type { LpProblem, LpRows, LpSolution } from "../../../src/engine/contract/lp.ts";
+import { openHighs } from "../../../src/engine/milp/highs.ts";
 import { rowsOf } from "../../support/milp-problems.ts";
 
 const { POSITIVE_INFINITY: inf, NEGATIVE_INFINITY: minusInf } = Number;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { openHighs } from "../../../src/engine/milp/highs.ts";
 import type { LpSolver } from "../../../src/engine/contract/lp.ts";
+import { openHighs } from "../../../src/engine/milp/highs.ts";
 import { phasesBound } from "../../../src/model/bounds/phases.ts";
 import { collective } from "../../../src/model/collective/collective.ts";
 import type { LineAlgorithm, NetworkDimension } from "../../../src/model/dimensions/dimensions.ts";

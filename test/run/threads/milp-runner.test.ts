@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { CancelledError } from "../../../src/base/errors.ts";
+import type { MilpProgress, MilpSolution } from "../../../src/engine/contract/milp.ts";
 import { openEngine } from "../../../src/engine/engine.ts";
 import { isStarted, newBoard } from "../../../src/engine/milp/board.ts";
 import { loadInstance } from "../../../src/engine/milp/instance.ts";
 import { runMilpJob } from "../../../src/engine/milp/job.ts";
-import type { MilpProgress, MilpSolution } from "../../../src/engine/contract/milp.ts";
 import { solveMilp } from "../../../src/engine/milp/milp-solve.ts";
 import { isPoint } from "../../../src/engine/milp/point.ts";
 import { bytesForMilp, sizeOfMilp } from "../../../src/engine/milp/size.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import type { MilpRunner } from "../../../src/engine/contract/milp.ts";
+import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../../../src/model/collective/collective.ts";
 import { toNumber } from "../../../src/model/numbers/rational.ts";
 import { toUs } from "../../../src/model/numbers/units.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import type { MilpRunner } from "../../../src/engine/contract/milp.ts";
+import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { jointBoundOf } from "../../../src/model/bounds/joint.ts";
 import type { Collective } from "../../../src/model/collective/collective.ts";
 import { jointEndPs } from "../../../src/model/joint/joint-schedule.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Comparison, ComparisonRow } from "../../../src/run/compare.ts";
+import type { Comparison, ComparisonRow } from "../../../src/report/comparison.ts";
 import type { ChartLine } from "../../../src/web/parts/chart-model.ts";
 import { algorithmsIn, axesOf, linesOf, sizesIn } from "../../../src/web/views/compare/series.ts";
 import { fileStem, jsonOf } from "../../../src/web/views/compare/table-text.ts";

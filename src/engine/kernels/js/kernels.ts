@@ -1,5 +1,6 @@
 import { CancelledError } from "../../../base/errors.ts";
 import { replayJs } from "../../../model/replay/replay.ts";
+import type { Kernels } from "../../contract/kernels.ts";
 import {
   checkArborescenceShapes,
   checkArborescenceValues,
@@ -23,7 +24,6 @@ import {
   checkSweepValues,
 } from "../check.ts";
 import { checkReplayShapes, checkReplayValues } from "../check-replay.ts";
-import type { Kernels } from "../../contract/kernels.ts";
 import {
   allocateArcs,
   allocateBalance,

@@ -1,6 +1,6 @@
 import { CancelledError } from "../../../base/errors.ts";
-import { exactSum } from "../exact-sum.ts";
 import type { CancelFlag, RateProblem } from "../../contract/kernels.ts";
+import { exactSum } from "../exact-sum.ts";
 import { type Amount, BIGINTS, DOUBLES, Flow, type FlowGraph, flowGraph } from "./flow.ts";
 import { group, touch, touched } from "./lists.ts";
 

@@ -1,6 +1,6 @@
 import { CancelledError } from "../../../base/errors.ts";
-import { exactSum } from "../exact-sum.ts";
 import type { CancelFlag, SweepProblem } from "../../contract/kernels.ts";
+import { exactSum } from "../exact-sum.ts";
 import { DOUBLES, Flow, flowGraph } from "./flow.ts";
 import { group } from "./lists.ts";
 

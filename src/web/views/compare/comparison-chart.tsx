@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import type { Comparison, ComparisonRow } from "../../../run/compare.ts";
+import type { Comparison, ComparisonRow } from "../../../report/comparison.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { ChartLegend } from "../../parts/chart-legend.tsx";
 import { OneOf } from "../../parts/one-of.tsx";

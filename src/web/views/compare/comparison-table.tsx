@@ -1,6 +1,6 @@
 import { formatSize } from "../../../model/numbers/units.ts";
 import { gbpsText, percent, timeText } from "../../../report/amounts.ts";
-import type { Comparison, ComparisonRow } from "../../../run/compare.ts";
+import type { Comparison, ComparisonRow } from "../../../report/comparison.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 
 interface ComparisonTableProps {

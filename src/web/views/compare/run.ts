@@ -1,7 +1,7 @@
 import { batch, computed, signal } from "@preact/signals";
+import type { Comparison } from "../../../report/comparison.ts";
 import type { Progress } from "../../../request/option-texts.ts";
 import { listOf } from "../../../request/values.ts";
-import type { Comparison } from "../../../run/compare.ts";
 import type { AlgorithmLine, Failure, MakeWish } from "../../protocol.ts";
 import { ask, failureOf } from "../../state/client.ts";
 import { FIRST_RANGE, readRange, type SizeRange, sizesOf, sizeWord } from "../../state/size-range.ts";

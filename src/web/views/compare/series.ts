@@ -1,6 +1,6 @@
 import { formatSize } from "../../../model/numbers/units.ts";
 import { percent, significant, timeText } from "../../../report/amounts.ts";
-import type { Comparison } from "../../../run/compare.ts";
+import type { Comparison } from "../../../report/comparison.ts";
 import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
 import type { Measure } from "../../state/choices.ts";
 

@@ -1,6 +1,6 @@
 import { jsonText } from "../../../base/visible.ts";
+import type { Comparison } from "../../../report/comparison.ts";
 import { plainName } from "../../../report/file-name.ts";
-import type { Comparison } from "../../../run/compare.ts";
 
 /** Returns a comparison as `banyan compare --json` prints it. */
 export const jsonOf = (comparison: Comparison): string => `${jsonText(comparison, 2)}\n`;

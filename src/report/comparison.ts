@@ -1,0 +1,45 @@
+import type { BoundReport, LeftOut, Report } from "./result.ts";
+
+export interface ComparisonRow {
+  readonly sizeBytes: number;
+  readonly algorithm: string;
+  /** Simulated, network model. */
+  readonly us: number;
+  readonly algbwGBps: number | null;
+  readonly busbwGBps: number | null;
+  /** limit / simulated: 1 is as good as any algorithm can be. */
+  readonly ofLimit: number;
+  /** Chunks per NPU; of trees: pieces of what each carries. */
+  readonly chunks: number;
+  /** The independent judge found the schedule correct; what is not correct has no row. */
+  readonly verified: true;
+  readonly synthesisMs: number;
+  /** Shortest of its size (the earlier algorithm among equals). */
+  readonly best: boolean;
+}
+
+/** What a model of somebody else's says of a size: no schedule of ours, and never the best. */
+export interface ReferenceRow {
+  readonly sizeBytes: number;
+  /** "NCCL model" */
+  readonly name: string;
+  /** What it would choose: "Ring/Simple, 16 channels". */
+  readonly choice: string;
+  readonly us: number;
+  readonly algbwGBps: number | null;
+  readonly busbwGBps: number | null;
+  /** Above 1 where the model is too hopeful. */
+  readonly ofLimit: number;
+}
+
+/** What `compare --json` prints: schema banyan/comparison@1. */
+export interface Comparison {
+  readonly schema: "banyan/comparison@1";
+  readonly topology: Report["topology"];
+  readonly collective: string;
+  readonly rows: readonly ComparisonRow[];
+  readonly references: readonly ReferenceRow[];
+  readonly limits: readonly { readonly sizeBytes: number; readonly limit: BoundReport }[];
+  /** Algorithms that cannot do what was asked, and why not. */
+  readonly leftOut: readonly LeftOut[];
+}
