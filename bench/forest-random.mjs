@@ -14,7 +14,7 @@ const graphs = await source("test/support/eulerian-graphs.ts");
 const { loadKernels } = await source("src/engine/kernels/load.ts");
 const { optimumOf, packable } = await source("src/synthesize/forestcoll/optimum.ts");
 const { fixedCopies } = await source("src/synthesize/forestcoll/fixed-k.ts");
-const { paperTrees } = await source("src/synthesize/forestcoll/paper-forest.ts");
+const { paperTrees } = await source("src/synthesize/forestcoll/grow.ts");
 
 const [small = 1000, large = 1000] = process.argv.slice(2, 4).map(Number);
 const backend = process.argv[4];

@@ -3,7 +3,7 @@
 // Algorithm. Skew heaps (Sleator, Tarjan 1986) with what is still to be added kept at the top of each subtree; merging goes
 // down the right spines and swaps the children on its way, without recursion. The least of equal costs is the least arc.
 // Complexity. O(1) for Least and Lower, O(log arcs) amortised for Merge and Pop; O(arcs) memory for all heaps together.
-// The twin of src/engine/kernels/js/arc-heap.ts, function by function.
+// The twin of src/engine/kernels/js/arborescence.ts, function by function.
 #ifndef BANYAN_KERNELS_ARC_HEAP_H_
 #define BANYAN_KERNELS_ARC_HEAP_H_
 

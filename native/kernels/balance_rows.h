@@ -1,5 +1,5 @@
 // The rows of one step: which parts of which shards come in through which port. The twin of
-// src/engine/kernels/js/balance-rows.ts.
+// src/engine/kernels/js/balance.ts.
 #ifndef BANYAN_KERNELS_BALANCE_ROWS_H_
 #define BANYAN_KERNELS_BALANCE_ROWS_H_
 

@@ -1,5 +1,5 @@
 // Edges that carry a part of a shard are kept free of circles, so that few shards are cut; loads of ports do not change. The
-// twin of src/engine/kernels/js/balance-whole.ts.
+// twin of src/engine/kernels/js/balance.ts.
 #ifndef BANYAN_KERNELS_BALANCE_WHOLE_H_
 #define BANYAN_KERNELS_BALANCE_WHOLE_H_
 

@@ -1,6 +1,6 @@
 // Loads of arc classes, and how dear an arc is: the gradient of the sum of (load / greatest load)^p, p = 2^k.
 // Only + - * / and comparisons, so the same bits on every backend.
-// The twin of src/engine/kernels/js/concurrent-loads.ts, function by function.
+// The twin of src/engine/kernels/js/concurrent.ts, function by function.
 #ifndef BANYAN_KERNELS_CONCURRENT_LOADS_H_
 #define BANYAN_KERNELS_CONCURRENT_LOADS_H_
 

@@ -1,6 +1,6 @@
 // Shortest paths from one node, with the order in which nodes are settled: Dijkstra's algorithm on a binary heap.
 // Equal distances are settled by node, and of equal paths the first found stays, so that trees are the same on every backend.
-// The twin of src/engine/kernels/js/concurrent-paths.ts, function by function.
+// The twin of src/engine/kernels/js/concurrent.ts, function by function.
 #ifndef BANYAN_KERNELS_CONCURRENT_PATHS_H_
 #define BANYAN_KERNELS_CONCURRENT_PATHS_H_
 

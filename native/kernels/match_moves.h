@@ -1,5 +1,5 @@
 // Candidates, choice, overtaking and departures of the multicast matching. The
-// twin of src/engine/kernels/js/match-moves.ts, function by function.
+// twin of src/engine/kernels/js/match.ts, function by function.
 #ifndef BANYAN_KERNELS_MATCH_MOVES_H_
 #define BANYAN_KERNELS_MATCH_MOVES_H_
 

@@ -1,5 +1,5 @@
 // The multicast matching of routes that share resources, the ports of switches.
-// The twin of src/engine/kernels/js/match-ports.ts, function by function.
+// The twin of src/engine/kernels/js/match.ts, function by function.
 #ifndef BANYAN_KERNELS_MATCH_PORTS_H_
 #define BANYAN_KERNELS_MATCH_PORTS_H_
 

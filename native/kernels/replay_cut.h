@@ -1,6 +1,6 @@
 // The replay with cut-through switching: one pass over the rows in planned order, in which every constraint on a transfer
 // comes from rows before it. For each link the transfers in flight form a list by end; a route carries one chunk at a time, so
-// route link p is in its link's list at most once and names the entry. The twin of src/model/replay/cut-through.ts.
+// route link p is in its link's list at most once and names the entry. The twin of src/model/replay/replay.ts.
 #ifndef BANYAN_KERNELS_REPLAY_CUT_H_
 #define BANYAN_KERNELS_REPLAY_CUT_H_
 

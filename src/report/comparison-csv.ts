@@ -1,5 +1,5 @@
+import { visible } from "../base/visible.ts";
 import type { ComparisonRow } from "./comparison.ts";
-import { csvCell } from "./csv-cell.ts";
 
 const COLUMNS = [
   "sizeBytes",
@@ -18,4 +18,20 @@ const COLUMNS = [
 export function comparisonCsv(rows: readonly ComparisonRow[]): string {
   const lines = rows.map((row) => COLUMNS.map((column) => csvCell(row[column])).join(","));
   return `${[COLUMNS.join(","), ...lines].join("\n")}\n`;
+}
+
+/** Spreadsheets compute what begins so, also in full width and behind blanks. */
+const FORMULA = /^\s*[=+\-@|%\uff0b\uff0d\uff1d\uff20]/u;
+/** What ends a cell in one country or another. */
+const PARTED = /[",;]|^\s|\s$/;
+
+/**
+ * Returns a cell of a CSV file. Numbers stay as they are; a text is one that no spreadsheet takes for a formula: where it begins
+ * as one, an apostrophe stands before it.
+ */
+export function csvCell(value: string | number | boolean | null | undefined): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value !== "string") return String(value);
+  const text = visible(FORMULA.test(value) ? `'${value}` : value);
+  return PARTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

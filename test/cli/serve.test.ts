@@ -3,8 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { encodingFor, isLocalName } from "../../src/cli/serve/headers.ts";
-import { segmentsOf } from "../../src/cli/serve/stored-file.ts";
+import { encodingFor, isLocalName, segmentsOf } from "../../src/cli/serve/site.ts";
 import { banyan, cliFolder, MAIN } from "../support/cli.ts";
 
 const folder = cliFolder();

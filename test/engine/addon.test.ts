@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
-import type { Addon } from "../../src/engine/kernels/native.ts";
+import type { Addon } from "../../src/engine/kernels/load.ts";
 import { fuzzAddon } from "../support/addon-fuzz.ts";
 import { kernelsOrReason } from "../support/backends.ts";
 

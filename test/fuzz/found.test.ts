@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { cacheText, evaluationsOf } from "../../src/cli/files/search-cache.ts";
-import { contentTypeOf } from "../../src/cli/serve/content-types.ts";
+import { contentTypeOf } from "../../src/cli/serve/site.ts";
 import { mscclXmlParts } from "../../src/export/programs/msccl-xml.ts";
 import { readCollective } from "../../src/import/collectives/collective.ts";
 import { readNcclLog } from "../../src/import/logs/nccl-log.ts";

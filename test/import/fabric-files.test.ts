@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { loadKernels } from "../../src/engine/kernels/load.ts";
-import { readAstraNetwork, readLogicalDims } from "../../src/import/networks/astra-network.ts";
 import { readForestCapacity } from "../../src/import/networks/forest-capacity.ts";
 import { readIbnetdiscover } from "../../src/import/networks/ibnetdiscover/ibnetdiscover.ts";
 import { readMscclTools } from "../../src/import/networks/msccl-tools.ts";
+import { readAstraNetwork, readLogicalDims } from "../../src/import/networks/network-formats.ts";
 import { readSlurm } from "../../src/import/networks/slurm.ts";
 import { collective } from "../../src/model/collective/collective.ts";
 import { rational } from "../../src/model/numbers/rational.ts";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../src/base/errors.ts";
-import { readAstraNetwork } from "../../src/import/networks/astra-network.ts";
 import { readForestCapacity } from "../../src/import/networks/forest-capacity.ts";
 import { readIbnetdiscover } from "../../src/import/networks/ibnetdiscover/ibnetdiscover.ts";
 import { readMscclTools } from "../../src/import/networks/msccl-tools.ts";
+import { readAstraNetwork } from "../../src/import/networks/network-formats.ts";
 import { readNs3 } from "../../src/import/networks/ns3.ts";
 import { readSlurm } from "../../src/import/networks/slurm.ts";
 import { readSlurmYaml } from "../../src/import/networks/slurm-yaml.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { looksLikeAstraNetwork, looksLikeLogicalDims } from "../../src/import/networks/astra-network.ts";
 import { looksLikeEdgeList } from "../../src/import/networks/edge-list.ts";
 import { looksLikeForestCapacity } from "../../src/import/networks/forest-capacity.ts";
 import { looksLikeIbnetdiscover } from "../../src/import/networks/ibnetdiscover/ibnetdiscover.ts";
 import { looksLikeMscclTools } from "../../src/import/networks/msccl-tools.ts";
+import { looksLikeAstraNetwork, looksLikeLogicalDims } from "../../src/import/networks/network-formats.ts";
 import { looksLikeNs3 } from "../../src/import/networks/ns3.ts";
 import { looksLikeSlurm } from "../../src/import/networks/slurm.ts";
 import { looksLikeSlurmYaml } from "../../src/import/networks/slurm-yaml.ts";

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { programFromPlan, readMscclppJson } from "../../src/import/programs/mscclpp-json.ts";
-import { linesOfObjects } from "../../src/import/programs/mscclpp-json-lines.ts";
+import { linesOfObjects, programFromPlan, readMscclppJson } from "../../src/import/programs/mscclpp-json.ts";
 import { anyTextChange, changedText } from "../support/changed-text.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 import {

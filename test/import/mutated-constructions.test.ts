@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../src/base/errors.ts";
 import { random as draws } from "../../src/base/random.ts";
-import { readAlltoallv } from "../../src/import/collectives/alltoallv.ts";
+import { readAlltoallv } from "../../src/import/collectives/collective.ts";
 import { constructionText } from "../../src/model/direct/construction-text.ts";
 import { sizeOf } from "../../src/model/direct/graph-of.ts";
 import { parseConstruction } from "../../src/model/direct/parse.ts";

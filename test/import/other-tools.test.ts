@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { looksLikeForestCapacity, readForestCapacity } from "../../src/import/networks/forest-capacity.ts";
+import { looksLikeMscclTools, readMscclTools } from "../../src/import/networks/msccl-tools.ts";
 import {
   looksLikeAstraNetwork,
   looksLikeLogicalDims,
   readAstraNetwork,
   readLogicalDims,
-} from "../../src/import/networks/astra-network.ts";
-import { looksLikeForestCapacity, readForestCapacity } from "../../src/import/networks/forest-capacity.ts";
-import { looksLikeMscclTools, readMscclTools } from "../../src/import/networks/msccl-tools.ts";
+} from "../../src/import/networks/network-formats.ts";
 import { looksLikeNs3, readNs3 } from "../../src/import/networks/ns3.ts";
 import { looksLikeTeCcl, readTeCcl } from "../../src/import/networks/te-ccl.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";

@@ -11,9 +11,9 @@ import {
 } from "../../src/model/slots/slot-schedule.ts";
 import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { simulate } from "../../src/simulate/simulate.ts";
+import { windowFor } from "../../src/simulate/slots/slot-replay.ts";
 import { simulateSlots } from "../../src/simulate/slots/slot-simulation.ts";
 import type { Streams } from "../../src/simulate/slots/slot-streams.ts";
-import { windowFor } from "../../src/simulate/slots/slot-window.ts";
 import { simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { anyCayley } from "../support/cayley.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { type Random, random } from "../../src/base/random.ts";
 import type { Kernels } from "../../src/engine/contract/kernels.ts";
-import { type Addon, nativeKernels } from "../../src/engine/kernels/native.ts";
+import { type Addon, nativeKernels } from "../../src/engine/kernels/load.ts";
 import { arborescenceProblems } from "./arborescence-problems.ts";
 import { balanceProblems } from "./balance-problems.ts";
 import { concurrentProblems } from "./concurrent-problems.ts";
@@ -16,7 +16,7 @@ import { replayProblems } from "./replay-problems.ts";
 import { spreadOf } from "./spread-problems.ts";
 import { sweepProblems } from "./sweep-problems.ts";
 
-/** A call of the add-on as src/engine/kernels/native.ts makes it; `cancelAt` is the place of its cancel flag. */
+/** A call of the add-on as src/engine/kernels/load.ts makes it; `cancelAt` is the place of its cancel flag. */
 export interface AddonCall {
   readonly name: keyof Addon;
   readonly args: readonly unknown[];

@@ -4,7 +4,7 @@ import { type Rational, rational } from "../../src/model/numbers/rational.ts";
 import { networkSymmetry } from "../../src/model/symmetry/network-symmetry.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 import type { NetworkSymmetry } from "../../src/model/trees/tree-flow.ts";
-import type { SymmetricForest } from "../../src/synthesize/forestcoll/orbits.ts";
+import type { SymmetricForest } from "../../src/synthesize/forestcoll/grow.ts";
 import { rateOfTopology } from "./rate-problems.ts";
 import { elementsOf } from "./symmetry-oracle.ts";
 

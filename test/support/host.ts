@@ -1,7 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { contentTypeOf } from "../../src/cli/serve/content-types.ts";
-import { COMMON_HEADERS } from "../../src/cli/serve/headers.ts";
+import { COMMON_HEADERS, contentTypeOf } from "../../src/cli/serve/site.ts";
 
 /** A host that serves files from memory, and can change and go away. */
 

@@ -1,4 +1,4 @@
-import { readMscclXml } from "../../src/import/programs/msccl-xml.ts";
+import { readMscclXml } from "../../src/import/programs/program.ts";
 import type { MscclRuntime } from "../../src/model/program/runtimes.ts";
 import { mscclLimitViolations } from "../../src/verify/runtime/program-limits.ts";
 

@@ -2,7 +2,7 @@ import { numberedSets } from "../../src/model/graph/disjoint-sets.ts";
 import { nodeCount } from "../../src/model/topology/topology.ts";
 import { expandTrees } from "../../src/model/trees/tree-expansion.ts";
 import type { Forest, TreeFlow } from "../../src/model/trees/tree-flow.ts";
-import { eachServedRun } from "../../src/verify/trees/tree-flow-switches.ts";
+import { eachServedRun } from "../../src/verify/trees/tree-flow.ts";
 
 /**
  * Returns when a tree flow whose switches duplicate and sum is done, by playing it chunk by chunk and node by node: nothing of

@@ -1,5 +1,5 @@
 import type { MatchProblem, RelayProblem, TenNetwork, Transfers } from "../../src/engine/contract/kernels.ts";
-import { deliveriesOf } from "../../src/engine/kernels/deliveries.ts";
+import { deliveriesOf } from "../../src/engine/kernels/outputs.ts";
 
 /**
  * What every answer of a kernel must satisfy, re-derived from the problem alone. Each function returns the broken laws

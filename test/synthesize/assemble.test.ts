@@ -4,7 +4,7 @@ import { draw } from "../../src/base/random.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { routesOf } from "../../src/model/routes/routing.ts";
 import { assemble, type PhaseTransfers } from "../../src/synthesize/tacos/assemble.ts";
-import { assembleInPlace } from "../../src/synthesize/tacos/in-place.ts";
+import { assembleInPlace } from "../../src/synthesize/tacos/tacos.ts";
 import { columnsOf, wholeCollective } from "../support/synthesis.ts";
 
 const topology = presetTopology("fc:6");

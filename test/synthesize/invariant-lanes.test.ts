@@ -11,7 +11,7 @@ import { translationsOf } from "../../src/model/symmetry/translation.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { assemble } from "../../src/synthesize/tacos/assemble.ts";
-import { invariantTransfers } from "../../src/synthesize/tacos/invariant-lanes.ts";
+import { invariantTransfers } from "../../src/synthesize/tacos/multicast.ts";
 import { tenNetwork } from "../../src/synthesize/tacos/network.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { anyCayley, cayleyNetwork, isConnected } from "../support/cayley.ts";

@@ -9,7 +9,7 @@ import { portsOf } from "../../src/model/slots/slot-schedule.ts";
 import { translatedSchedule } from "../../src/model/symmetry/translated-rows.ts";
 import { translationsOf } from "../../src/model/symmetry/translation.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
-import { invariantAllGather } from "../../src/synthesize/tacos/invariant.ts";
+import { invariantAllGather } from "../../src/synthesize/tacos/invariant-logs.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { anyCayley, type Cayley, cayleyNetwork, npusOf, sum } from "../support/cayley.ts";
 import { wholeCollective } from "../support/synthesis.ts";

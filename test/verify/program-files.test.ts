@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { readMscclXml } from "../../src/import/programs/msccl-xml.ts";
 import { readMscclppJson } from "../../src/import/programs/mscclpp-json.ts";
+import { readMscclXml } from "../../src/import/programs/program.ts";
 import { verifyProgram } from "../../src/verify/program/program.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { mscclXmlParts } from "../../src/export/programs/msccl-xml.ts";
-import { readMscclXml } from "../../src/import/programs/msccl-xml.ts";
+import { readMscclXml } from "../../src/import/programs/program.ts";
 import { programBuilder } from "../../src/model/program/program-builder.ts";
 import type { MscclRuntime } from "../../src/model/program/runtimes.ts";
 import { mscclLimitViolations } from "../../src/verify/runtime/program-limits.ts";

@@ -1,39 +1,44 @@
 import { InputError } from "../../base/errors.ts";
+import { jointScheduleJsonParts } from "../../export/schedules/joint-schedule-json.ts";
+import { readCollectives } from "../../import/collectives/collectives-json.ts";
+import { jointTransferCount } from "../../model/joint/joint-schedule.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { estimateOf } from "../../model/steps/estimate.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
-import type { Report } from "../../report/result.ts";
-import { aboutOf } from "../../report/result.ts";
+import { aboutOf, type Report } from "../../report/result.ts";
 import { problemOf } from "../../request/problem.ts";
 import { refuseSolverOptions, withSketchSize } from "../../request/solver-options.ts";
 import { progressOf, synthesisOptions, withoutAuto } from "../../request/synthesis-options.ts";
-import { textOf } from "../../request/values.ts";
+import { refuseOptions, textOf } from "../../request/values.ts";
 import {
   formatOf,
   refuseBefore,
   refuseSchedule,
   writePhases,
   writeSchedule,
+  writeShown,
   writeTrees,
 } from "../../run/export/schedule-output.ts";
 import { treesAsSteps } from "../../run/export/steps.ts";
 import type { OutputFile } from "../../run/export/world.ts";
+import { synthesizeJoint } from "../../run/joint.ts";
 import { synthesize } from "../../run/pipeline.ts";
 import { AUTO, algorithmNamed, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
 import { verifyTreeFlow } from "../../verify/trees/tree-flow.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
+import { readText } from "../files/input-file.ts";
 import { outputFile } from "../files/output-file.ts";
 import { anyScheduleOf } from "../files/schedule-file.ts";
 import { readSketchFile, sketchFileNodes } from "../files/sketch-file.ts";
 import { networkOf } from "../network.ts";
 import { autoLines } from "../reports/auto-report.ts";
+import { jointReportLines } from "../reports/joint-report.ts";
 import { phasesReportLines } from "../reports/phases-report.ts";
 import { synthesisReport } from "../reports/synthesis-report.ts";
 import { treesReportLines } from "../reports/trees-report.ts";
 import { collectiveRequest } from "../request.ts";
-import { synthesizeSeveral } from "./synth-joint.ts";
 
 /** Whether the schedule is one of transfers from the start, so that the size of its file can be told before it is made. */
 function makesTransfers(algorithm: string | undefined): boolean {
@@ -118,6 +123,55 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       ...autoLines(shown, context.style),
     ];
     outLines(context, report);
+  }
+  return 0;
+}
+
+/** About so many bytes a transfer takes as text. */
+const BYTES_PER_TRANSFER = 50;
+
+/** `banyan synth TOPO --collectives FILE`: one schedule of several collectives at once. */
+async function synthesizeSeveral(context: Context, args: readonly string[]): Promise<number> {
+  const { options, json, quiet, signal } = context;
+  for (const option of ["collective", "size", "chunks", "root", "group", "outsiders"]) {
+    const value = textOf(options, option);
+    if (value !== undefined)
+      throw new InputError(`--${option}`, "nothing beside --collectives, whose file says it all,", value);
+  }
+  for (const option of ["k", "eulerian", "repair"]) {
+    const value = textOf(options, option);
+    if (value !== undefined)
+      throw new InputError(`--${option}`, "nothing beside --collectives (it is for trees)", value);
+  }
+  refuseOptions(options, ["offload"], "nothing beside --collectives (it is for phases)");
+  if (options["nvls"] === false)
+    throw new InputError("--no-nvls", "nothing beside --collectives (it is for trees)", true);
+  const file = textOf(options, "collectives") as string;
+  const path = textOf(options, "output");
+  if (path !== undefined && formatOf(path) !== "json")
+    throw new InputError("-o", "a .json file for several collectives at once", path);
+  const output = path === undefined ? undefined : outputFile(context, path, "-o");
+  const topology = await networkOf(args[0] as string, options);
+  const { entries, placeOf } = readCollectives(readText(file, "--collectives"), file, topology);
+  const { schedule, report } = await withEngine(context, (engine) =>
+    synthesizeJoint(engine, topology, {
+      ...synthesisOptions(options),
+      ...(options["simulate"] === true ? { simulate: true } : {}),
+      collectives: entries,
+      placeOf,
+      signal,
+      onProgress: (step) => context.progress(progressOf(step)),
+    }),
+  );
+  let bytes: number | undefined;
+  if (output !== undefined) {
+    const about = BYTES_PER_TRANSFER * jointTransferCount(schedule);
+    bytes = writeShown(context, output, jointScheduleJsonParts(schedule, aboutOf(report)), about);
+  }
+  const shown = { ...report, schedule: { ...report.schedule, file: output?.path ?? null } };
+  if (json) outJson(context, shown);
+  else if (!(quiet && output !== undefined)) {
+    outLines(context, jointReportLines(shown, schedule, context.style, bytes));
   }
   return 0;
 }

@@ -1,8 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { formatShare, formatSize, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
-import { type ComparedLine, drawnLines, namesOf } from "./compared-lines.ts";
-import { type Place, wayOf } from "./shared-lines.ts";
-import { at, framed, label, type Picture, type PictureOptions } from "./svg.ts";
+import { dashesOf, type Place, sidewaysOf, stretches, wayOf } from "./shared-lines.ts";
+import { at, escaped, framed, label, type Picture, type PictureOptions, short } from "./svg.ts";
 
 /** A measurement of the plot; the rows of a comparison have these fields. */
 export interface ComparedRow {
@@ -209,4 +208,134 @@ function bestPoints(rows: readonly ComparedRow[], { measure, least }: Panel): { 
     if (before === undefined || (least ? value < before : value > before)) best.set(row.sizeBytes, value);
   }
   return [...best].map(([size, value]) => ({ size, value })).sort((a, b) => a.size - b.size);
+}
+
+/** A line of a plot that compares algorithms, with its points from left to right. */
+interface ComparedLine {
+  readonly name: string;
+  readonly kind: "algorithm" | "limit" | "reference";
+  readonly points: readonly { readonly place: Place; readonly title: string; readonly text: string }[];
+}
+
+/** Points nearer than this stand side by side, so far apart. */
+const NEAR = 5;
+const APART = 8;
+/** Between the plot and the names right of it, what the names take, and the distance of two. */
+const GAP = 44;
+const NAMES = 190;
+const LINE_OF_TEXT = 16;
+
+/** What sets the lines apart that are no algorithm's. */
+const STROKES: Readonly<Record<Exclude<ComparedLine["kind"], "algorithm">, string>> = {
+  limit: 'stroke-width="1.6" stroke-dasharray="2 4" style="stroke:var(--ink)"',
+  reference: 'stroke-width="1.8" stroke-dasharray="9 4" style="stroke:var(--soft)"',
+};
+
+const algorithmsOf = (lines: readonly ComparedLine[]): ComparedLine[] =>
+  lines.filter(({ kind }) => kind === "algorithm");
+const placesOf = ({ points }: ComparedLine): Place[] => points.map(({ place }) => place);
+
+/** Yields the lines and their points, in a plot of that width. */
+function* drawnLines(lines: readonly ComparedLine[], width: number): Generator<string> {
+  for (const line of lines) {
+    if (line.kind !== "algorithm") yield `<path d="${wayOf(placesOf(line))}" fill="none" ${STROKES[line.kind]}/>`;
+  }
+  const own = algorithmsOf(lines);
+  const places = own.map(placesOf);
+  for (const [i, ofLine] of stretches(places).entries()) {
+    for (const stretch of ofLine) {
+      yield `<path d="${wayOf(stretch.corners)}" class="wire k${colourOf(i)}" stroke-width="2"${dashesOf(stretch)}/>`;
+    }
+  }
+  const columns = new Set(places.flat().map(({ x }) => x)).size;
+  const sideways = sidewaysOf(places, { near: NEAR, apart: APART, room: (0.8 * width) / Math.max(6, columns) });
+  for (const [i, { points }] of own.entries()) {
+    for (const [j, { place, title }] of points.entries())
+      yield marker(i, place.x + ((sideways[i] as number[])[j] as number), place.y, escaped(title));
+  }
+}
+
+/** Returns heights at least a line of text apart, in the order of those wanted (ascending), moved down, or up from `low`. */
+function apart(wanted: readonly number[], low: number): number[] {
+  let free = Number.NEGATIVE_INFINITY;
+  const heights = wanted.map((y) => {
+    const height = Math.max(y, free);
+    free = height + LINE_OF_TEXT;
+    return height;
+  });
+  let lowest = Math.max(low, LINE_OF_TEXT * (heights.length - 1));
+  for (let i = heights.length - 1; i >= 0; i--) {
+    heights[i] = Math.min(heights[i] as number, lowest);
+    lowest = (heights[i] as number) - LINE_OF_TEXT;
+  }
+  return heights;
+}
+
+/** Yields names right of the plot in the order of the last points, each joined to the end of its line, with a value beside it. */
+function* namesOf(
+  lines: readonly ComparedLine[],
+  values: ReadonlyMap<string, string>,
+  side: { readonly x: number; readonly low: number },
+): Generator<string> {
+  const own = algorithmsOf(lines);
+  const ends = lines.flatMap((line) => {
+    const last = line.points[line.points.length - 1];
+    return last === undefined ? [] : [{ line, place: last.place }];
+  });
+  ends.sort((a, b) => a.place.y - b.place.y || lines.indexOf(a.line) - lines.indexOf(b.line));
+  const heights = apart(
+    ends.map(({ place }) => place.y),
+    side.low,
+  );
+  const right = Math.max(...ends.map(({ place }) => place.x));
+  const x = side.x + GAP;
+  for (const [i, { line, place }] of ends.entries()) {
+    const y = heights[i] as number;
+    const index = own.indexOf(line);
+    if (place.x === right)
+      yield `<path d="M${at(side.x + 2)} ${at(place.y)}L${at(x - 24)} ${at(y)}" fill="none" style="stroke:var(--rule)"/>`;
+    yield line.kind === "algorithm"
+      ? `<path d="M${at(x - 22)} ${at(y)}h22" fill="none" class="k${colourOf(index)}" stroke-width="2"/>${marker(index, x - 11, y)}`
+      : `<path d="M${at(x - 22)} ${at(y)}h22" fill="none" ${STROKES[line.kind]}/>`;
+    const style =
+      line.kind === "algorithm"
+        ? `class="fk${colourOf(index)}" style="fill:var(--k${colourOf(index)})"`
+        : 'class="soft"';
+    yield `<text x="${at(x + 6)}" y="${at(y + 4)}" ${style}>${escaped(short(line.name, 16))}</text>`;
+    yield label(x + NAMES - 10, y + 4, values.get(line.name) ?? "", "small soft", "end");
+  }
+}
+
+/** Colours of a series, and shapes of its points: together they tell 36 lines apart. */
+const COLOURS = 6;
+const RADIUS = 4;
+
+/** Returns the way round a polygon whose corners are given in units of the radius. */
+const polygon =
+  (...corners: readonly (readonly [x: number, y: number])[]) =>
+  (x: number, y: number): string =>
+    `${corners.map(([dx, dy], i) => `${i === 0 ? "M" : "L"}${at(x + RADIUS * dx)} ${at(y + RADIUS * dy)}`).join("")}Z`;
+
+const SHAPES = [
+  null,
+  polygon([-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]),
+  polygon([0, -1.2], [1.1, 0.8], [-1.1, 0.8]),
+  polygon([0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0]),
+  polygon([0, 1.2], [1.1, -0.8], [-1.1, -0.8]),
+  polygon([-1.2, -0.4], [-0.4, -1.2], [1.2, 0.4], [0.4, 1.2]),
+];
+
+const colourOf = (index: number): number => index % COLOURS;
+
+/** Neighbours differ in colour and shape; the shapes move on by one when the colours are used up. */
+const shapeOf = (index: number): number => (index + Math.floor(index / COLOURS)) % SHAPES.length;
+
+/** Returns the point of the index-th series, with what it says where the reader asks; `title` is escaped already. */
+function marker(index: number, x: number, y: number, title = ""): string {
+  const way = SHAPES[shapeOf(index)];
+  const inside = title === "" ? "" : `<title>${title}</title>`;
+  const colour = `class="fk${colourOf(index)}"`;
+  return way === null || way === undefined
+    ? `<circle cx="${at(x)}" cy="${at(y)}" r="${RADIUS - 0.2}" ${colour}>${inside}</circle>`
+    : `<path d="${way(x, y)}" ${colour}>${inside}</path>`;
 }

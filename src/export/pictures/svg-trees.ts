@@ -1,7 +1,6 @@
 import type { Topology } from "../../model/topology/topology.ts";
 import { type Forest, groupOrder, listedTrees, type TreeFlow, treeCount } from "../../model/trees/tree-flow.ts";
 import { type Layout, layoutOf } from "./layout.ts";
-import { levelLayout } from "./layout-levels.ts";
 import { arrowhead, curve } from "./network.ts";
 import { at, escaped, framed, label, type Picture, type PictureOptions, short } from "./svg.ts";
 import { edgesOf, type TreeEdge, throughNodes } from "./tree-edges.ts";
@@ -133,4 +132,43 @@ function* depthLegend(deepest: number, top: number): Generator<string> {
     const x = 130 + 52 * i;
     yield `<path d="M${x} ${at(top)}h20" class="wire d${i}" stroke-width="3"/>${label(x + 25, top + 4, `${first}${deepest > 6 ? "+" : ""}`, "label", "start")}`;
   }
+}
+
+const PITCH = 34;
+const LEVEL = 46;
+const RADIUS = 13;
+
+/** Returns a tree level by level, the root above the middle of its children, leaves side by side. O(edges). */
+function levelLayout(root: number, edges: readonly TreeEdge[]): Layout {
+  const children = new Map<number, number[]>();
+  let [largest, deepest] = [root, 0];
+  for (const { from, to, depth } of edges) {
+    const siblings = children.get(from) ?? [];
+    children.set(from, siblings);
+    siblings.push(to);
+    largest = Math.max(largest, to);
+    deepest = Math.max(deepest, depth);
+  }
+  const x = new Float64Array(largest + 1);
+  const y = new Float64Array(largest + 1);
+  const order = [root];
+  const levelOf = new Map([[root, 0]]);
+  const open = [root];
+  let leaves = 0;
+  while (open.length > 0) {
+    const node = open.pop() as number;
+    const below = children.get(node) ?? [];
+    y[node] = RADIUS + 3 + LEVEL * (levelOf.get(node) as number);
+    if (below.length === 0) x[node] = RADIUS + 4 + PITCH * leaves++;
+    for (const child of below) levelOf.set(child, (levelOf.get(node) as number) + 1);
+    order.push(...below);
+    open.push(...below.toReversed());
+  }
+  for (const node of order.toReversed()) {
+    const below = children.get(node) ?? [];
+    if (below.length > 0) x[node] = (x[below[0]] + x[below[below.length - 1]]) / 2;
+  }
+  const width = 2 * (RADIUS + 4) + PITCH * Math.max(0, leaves - 1);
+  const height = 2 * (RADIUS + 3) + LEVEL * deepest;
+  return { x, y, radius: RADIUS, width, height, bend: () => 0, boxes: [] };
 }

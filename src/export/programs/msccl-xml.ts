@@ -1,8 +1,17 @@
 import { InputError } from "../../base/errors.ts";
-import { type Program, rankOfBlocks } from "../../model/program/program.ts";
+import {
+  BUFFER_LETTERS,
+  blockOfInstructions,
+  INPUT,
+  OPS,
+  OUTPUT,
+  type Program,
+  placeOfInstruction,
+  rankOfBlocks,
+  WAIT_INSTRUCTION,
+} from "../../model/program/program.ts";
 import { MSCCL_RUNTIMES, type MscclRuntime, partsPerSize } from "../../model/program/runtimes.ts";
 import { xmlAttribute } from "../xml-attribute.ts";
-import { copyLines, stepLines, stepNumbers } from "./msccl-xml-steps.ts";
 
 export interface MscclXmlOptions {
   /** Whose names of collectives, and whose reading of maxBytes. */
@@ -123,4 +132,145 @@ function loopChunksOf({ collective, rankCount, loopChunks }: Program): number {
     `a multiple of its ${rankCount} ranks`,
     loopChunks,
   );
+}
+
+/** What MSCCL's types of steps are made of: sources and destinations, receiving, sending. */
+const SHAPES: Readonly<Record<string, readonly [number, number, number, number]>> = {
+  s: [1, 0, 0, 1],
+  r: [0, 1, 1, 0],
+  rcs: [0, 1, 1, 1],
+  rrs: [1, 0, 1, 1],
+  rrc: [1, 1, 1, 0],
+  rrcs: [1, 1, 1, 1],
+  cpy: [1, 1, 0, 0],
+  re: [2, 1, 0, 0],
+};
+const SHAPE_WORDS = "the sources, destinations and connections of an MSCCL step of its type";
+
+/** Where the instructions of a program stand in the file. */
+interface StepNumbers {
+  /** [instructions] thread block within its rank, and its step there; -1 for a nop. */
+  readonly step: Int32Array;
+  /** [instructions] block, rank */
+  readonly block: Int32Array;
+  readonly rank: Int32Array;
+}
+
+/**
+ * Returns the number of each step as executors count: a step that waits for k others takes k numbers, for k - 1 nops stand before
+ * it. Waits of a nop become waits of the next step of its block. O(instructions).
+ */
+function stepNumbers(program: Program): StepNumbers {
+  const block = blockOfInstructions(program);
+  const rankOf = rankOfBlocks(program);
+  const step = new Int32Array(block.length).fill(-1);
+  const { instructionOffset, waitOffset, op } = program;
+  for (let b = 0; b < rankOf.length; b++) {
+    let next = 0;
+    let waits = 0;
+    for (let i = instructionOffset[b]; i < instructionOffset[b + 1]; i++) {
+      waits += waitOffset[i + 1] - waitOffset[i];
+      if (OPS[op[i]] === "nop") continue;
+      step[i] = next + Math.max(0, waits - 1);
+      next = step[i] + 1;
+      waits = 0;
+    }
+  }
+  return { step, block, rank: block.map((b) => rankOf[b]) };
+}
+
+/**
+ * Yields the lines of a block's steps. Throws InputError for what MSCCL cannot say: events, barriers, packets, memory of other
+ * ranks, waits for another rank or a nop, and other combinations of operands than its types of steps have.
+ */
+function* stepLines(program: Program, block: number, numbers: StepNumbers): Generator<string> {
+  const { instructionOffset, waitOffset, op } = program;
+  const pending: string[] = [];
+  for (let i = instructionOffset[block]; i < instructionOffset[block + 1]; i++) {
+    for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++) pending.push(waitText(program, i, w, numbers));
+    if (OPS[op[i]] === "nop") {
+      refuseData(program, i, numbers);
+      continue;
+    }
+    const wait = pending.pop() ?? NO_WAIT;
+    const first = numbers.step[i] - pending.length;
+    for (const [k, other] of pending.entries()) yield `<step s="${first + k}" ${NOP} ${other} hasdep="0"/>`;
+    pending.length = 0;
+    yield `<step s="${numbers.step[i]}" ${dataText(program, i, numbers)} ${wait} hasdep="${program.publishes[i]}"/>`;
+  }
+}
+
+const NO_WAIT = 'depid="-1" deps="-1"';
+const NOP = 'type="nop" srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1" cnt="0"';
+
+const refuse = (program: Program, instruction: number, numbers: StepNumbers, expected: string, got: unknown): never => {
+  const place = placeOfInstruction(program, instruction, numbers.block[instruction], numbers.rank[instruction]);
+  throw new InputError(`${place} of a program for MSCCL XML`, expected, got);
+};
+
+function refuseData(program: Program, i: number, numbers: StepNumbers): void {
+  const operands = program.operandOffset[i + 1] - program.operandOffset[i];
+  if (operands + program.receives[i] + program.sends[i] > 0)
+    refuse(program, i, numbers, "a nop without data", operands);
+}
+
+function waitText(program: Program, i: number, wait: number, numbers: StepNumbers): string {
+  const on = program.waitOn[wait];
+  if (program.waitKind[wait] !== WAIT_INSTRUCTION)
+    refuse(program, i, numbers, "waits for instructions only", "another");
+  if (numbers.rank[on] !== numbers.rank[i] || numbers.step[on] < 0) {
+    refuse(program, i, numbers, "a wait for a step of its gpu that is no nop", on);
+  }
+  return `depid="${program.blockId[numbers.block[on]]}" deps="${numbers.step[on]}"`;
+}
+
+/** Returns the attributes of what an instruction moves. A side that it does not have repeats the other. */
+function dataText(program: Program, i: number, numbers: StepNumbers): string {
+  const type = OPS[program.op[i]];
+  const first = program.operandOffset[i];
+  const sources = program.sourceCount[i];
+  const destinations = program.operandOffset[i + 1] - first - sources;
+  const shape = SHAPES[type];
+  if (shape === undefined) return refuse(program, i, numbers, `one of ${Object.keys(SHAPES).join(", ")}, nop`, type);
+  const same = [sources, destinations, program.receives[i], program.sends[i]].every((many, at) => many === shape[at]);
+  if (!same || program.postOffset[i + 1] > program.postOffset[i] || program.via[i] !== 0) {
+    refuse(program, i, numbers, SHAPE_WORDS, type);
+  }
+  for (let o = first; o < first + sources + destinations; o++) {
+    if (program.operandRank[o] !== numbers.rank[i] || program.operandPacket[o] !== 0) {
+      refuse(program, i, numbers, "memory of its own gpu, without packets", `memory of gpu ${program.operandRank[o]}`);
+    }
+  }
+  const source = type === "re" ? addedOperand(program, i, numbers) : first;
+  const destination = destinations > 0 ? first + sources : first;
+  return `type="${type}" ${side(program, "src", source)} ${side(program, "dst", destination)} cnt="${program.chunks[i]}"`;
+}
+
+/** Returns the source of a reduction that is not its destination. */
+function addedOperand(program: Program, i: number, numbers: StepNumbers): number {
+  const first = program.operandOffset[i];
+  if (sameOperand(program, first, first + 2)) return first + 1;
+  if (sameOperand(program, first + 1, first + 2)) return first;
+  return refuse(program, i, numbers, "a reduction into one of its two sources", "another destination");
+}
+
+const sameOperand = ({ operandBuffer, operandIndex }: Program, a: number, b: number): boolean =>
+  operandBuffer[a] === operandBuffer[b] && operandIndex[a] === operandIndex[b];
+
+const side = (program: Program, name: string, operand: number): string =>
+  `${name}buf="${BUFFER_LETTERS[program.operandBuffer[operand]]}" ${name}off="${program.operandIndex[operand]}"`;
+
+/** Yields the lines of a block of copies, which a file lists outside of thread blocks. Throws InputError for anything else in it. */
+function* copyLines(program: Program, block: number, numbers: StepNumbers): Generator<string> {
+  const { instructionOffset, operandOffset, operandBuffer, operandIndex } = program;
+  for (let i = instructionOffset[block]; i < instructionOffset[block + 1]; i++) {
+    dataText(program, i, numbers);
+    const from = operandOffset[i];
+    const plain = OPS[program.op[i]] === "cpy" && operandBuffer[from] === INPUT && operandBuffer[from + 1] === OUTPUT;
+    const waits = program.waitOffset[i + 1] - program.waitOffset[i];
+    if (!plain || program.chunks[i] !== 1 || waits + program.publishes[i] > 0) {
+      refuse(program, i, numbers, "copies of one chunk from input to output, without waits,", OPS[program.op[i]]);
+    }
+    yield `<copy i_off="${operandIndex[from]}" o_off="${operandIndex[from + 1]}"/>`;
+  }
 }

@@ -1,8 +1,11 @@
+import { InputError } from "../../base/errors.ts";
+import { formatBandwidth, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
+import { type Dimension, type DimensionKind, productTopology } from "../../model/presets/product.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { isPhasesJson, phasesTopology } from "../schedules/phases-json.ts";
 import { embeddedTopology } from "../schedules/schedule-header.ts";
-import { headerOf } from "../text/json-value.ts";
-import { looksLikeAstraNetwork, looksLikeLogicalDims, readAstraNetwork, readLogicalDims } from "./astra-network.ts";
+import { asInteger, asList, asObject, headerOf, placeIn, refuse } from "../text/json-value.ts";
+import { parseYaml, type Yaml } from "../text/yaml-text.ts";
 import { looksLikeEdgeList, readEdgeList } from "./edge-list.ts";
 import { looksLikeForestCapacity, readForestCapacity } from "./forest-capacity.ts";
 import { looksLikeNcclTopology, readNcclTopology } from "./gpu-boxes/nccl-topology.ts";
@@ -16,8 +19,97 @@ import { looksLikeSlurmYaml, readSlurmYaml } from "./slurm-yaml.ts";
 import { looksLikeTaccl, tacclTopologyFromJson } from "./taccl-topology.ts";
 import { looksLikeTeCcl, readTeCcl } from "./te-ccl.ts";
 import { looksLikeTopograph, readTopograph } from "./topograph.ts";
-import { topologyFromJson } from "./topology-json.ts";
+import { baseName, topologyFromJson } from "./topology-json.ts";
 import type { TopologyOptions } from "./topology-options.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const KINDS: Readonly<Record<string, DimensionKind>> = { Ring: "ring", FullyConnected: "fc", Switch: "switch" };
+const BYTES_PER_GIB = 2 ** 30;
+const MAX_DIMENSIONS = 32;
+const DEFAULT_BYTES_PER_SECOND = 50e9;
+
+/** Returns true where a text has the keys of an ASTRA-sim analytical network. */
+export function looksLikeAstraNetwork(text: string): boolean {
+  return /^npus_count[ \t]*:/m.test(text) && /^topology[ \t]*:/m.test(text);
+}
+
+/**
+ * Returns the network of an ASTRA-sim analytical network file: the product of its Ring, Switch and FullyConnected
+ * dimensions, first one fastest, as `productTopology`. Its "GB/s" are 2^30 bytes per second and its latency, in ns, is that
+ * of a link, paid twice through a switch: both measured on the congestion-aware simulator. Throws InputError with the line.
+ */
+export function readAstraNetwork(text: string, fileName: string): Topology {
+  const yaml = parseYaml(text, fileName);
+  const fields = asObject<Fields>(yaml.value, fileName);
+  const kinds = column(yaml, fields, "topology", null);
+  const sizes = column(yaml, fields, "npus_count", kinds.length);
+  const rates = column(yaml, fields, "bandwidth", kinds.length);
+  const latencies = column(yaml, fields, "latency", kinds.length);
+  const dimensions = kinds.map((kind, d): Dimension => {
+    if (typeof kind !== "string" || !Object.hasOwn(KINDS, kind)) {
+      refuse(yaml.at(kinds, d), `one of ${Object.keys(KINDS).join(", ")}`, kind);
+    }
+    return {
+      kind: KINDS[kind],
+      size: asInteger(sizes[d], yaml.at(sizes, d), 1, 1e7),
+      bytesPerSecond: scaled(rates[d], BYTES_PER_GIB, 1, "a positive number of GB/s", yaml.at(rates, d)),
+      latencyPs: scaled(latencies[d], 1000, 0, "a number of ns, 0 or more", yaml.at(latencies, d)),
+    };
+  });
+  return productTopology(baseName(fileName), dimensions, [
+    `ASTRA-sim network ${fileName}; its "GB/s" read as GiB/s, as the simulator computes`,
+  ]);
+}
+
+function column(yaml: Yaml, fields: Fields, key: string, length: number | null): readonly unknown[] {
+  const place = yaml.at(fields, key);
+  const list = asList(fields[key], place, "a list with an entry for each dimension");
+  if (list.length === 0 || list.length > MAX_DIMENSIONS) {
+    throw new InputError(place, `1 to ${MAX_DIMENSIONS} dimensions`, `${list.length}`);
+  }
+  if (length !== null && list.length !== length) {
+    throw new InputError(place, `${length} entries, one for each dimension,`, `${list.length}`);
+  }
+  return list;
+}
+
+function scaled(value: unknown, scale: number, least: number, expected: string, place: string): number {
+  const whole = typeof value === "number" ? Math.round(value * scale) : Number.NaN;
+  if (!Number.isSafeInteger(whole) || whole < least) refuse(place, expected, value);
+  return whole;
+}
+
+/** Returns true where a parsed JSON value is the logical dimensions of ASTRA-sim's ns-3 back end. */
+export function looksLikeLogicalDims(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "logical-dims" in value;
+}
+
+/**
+ * Returns the network of the logical dimensions of ASTRA-sim's ns-3 back end, `{"logical-dims": ["8", "2"]}`, whose links
+ * stand in another file: a ring in every dimension, at the options' NIC rate (else 50 GB/s) and latency (else 0.5 us), as
+ * `sources` says. Throws InputError with the place.
+ */
+export function readLogicalDims(value: unknown, fileName: string, options: TopologyOptions = {}): Topology {
+  const place = placeIn(fileName, "logical-dims");
+  const { "logical-dims": dims } = asObject<{ readonly "logical-dims"?: unknown }>(value, fileName);
+  const sizes = asList(dims, place).map((size, d) => {
+    const number = typeof size === "string" && /^\d{1,9}$/.test(size) ? Number(size) : size;
+    return asInteger(number, `${place}[${d}]`, 1, 1e7);
+  });
+  if (sizes.length === 0 || sizes.length > MAX_DIMENSIONS) {
+    throw new InputError(place, `1 to ${MAX_DIMENSIONS} dimensions`, `${sizes.length}`);
+  }
+  const bytesPerSecond = options.bandwidth?.nic ?? DEFAULT_BYTES_PER_SECOND;
+  const latencyPs = options.latencyPs ?? PS_PER_US / 2;
+  return productTopology(
+    baseName(fileName),
+    sizes.map((size) => ({ kind: "ring", size, bytesPerSecond, latencyPs })),
+    [
+      `logical dimensions ${fileName}, which have no links: a ring in each dimension, ${formatBandwidth(bytesPerSecond)}, ${formatTime(latencyPs)} assumed`,
+    ],
+  );
+}
 
 /** A format of networks, told by its content: by the text, or where that is JSON by its value. */
 export interface NetworkFormat<Content> {

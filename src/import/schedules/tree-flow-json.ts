@@ -1,19 +1,18 @@
 import { InputError } from "../../base/errors.ts";
 import type { Collective } from "../../model/collective/collective.ts";
-import { format, type Rational } from "../../model/numbers/rational.ts";
+import { format, parseRational, type Rational } from "../../model/numbers/rational.ts";
 import { linkCount, nodeCount, type Topology } from "../../model/topology/topology.ts";
 import {
   type Certificate,
   copiesPerRoot,
   type DualCertificate,
+  type Forest,
   type NetworkSymmetry,
   type TreeFlow,
 } from "../../model/trees/tree-flow.ts";
 import { parseJson } from "../text/json-text.ts";
 import { asInteger, asList, asObject, fillIntegers, placeIn, refuse } from "../text/json-value.ts";
 import { collectiveSections, type ReadScheduleOptions, scheduleTopology } from "./schedule-header.ts";
-import { directionFromJson, fractionFromJson, signedFromJson } from "./tree-flow-fields.ts";
-import { forestFromJson } from "./tree-forest-json.ts";
 
 interface FlowFields {
   readonly format?: unknown;
@@ -194,4 +193,104 @@ function certificateFromJson(value: unknown, place: string, topology: Topology):
       };
     }),
   };
+}
+
+interface ForestFields {
+  readonly direction?: unknown;
+  readonly copyBytesPerSecond?: unknown;
+  readonly trees?: unknown;
+}
+
+interface TreeFields {
+  readonly root?: unknown;
+  readonly copies?: unknown;
+  readonly edges?: unknown;
+}
+
+/** What a forest's numbers are held against. */
+interface ForestFrame {
+  readonly npus: number;
+  readonly links: number;
+  /** Of a tree. */
+  readonly edges: number;
+}
+
+/** Returns the columns of a forest. Throws InputError with the place in the file. O(edges + links). */
+function forestFromJson(value: unknown, place: string, frame: ForestFrame): Forest {
+  const fields = asObject<ForestFields>(value, place);
+  const direction = directionFromJson(fields.direction, `${place}.direction`);
+  const copyBytesPerSecond = fractionFromJson(fields.copyBytesPerSecond, `${place}.copyBytesPerSecond`);
+  const list = asList(fields.trees, `${place}.trees`, "a list of trees");
+  if (list.length === 0) throw new InputError(`${place}.trees`, "at least one tree", list);
+  const root = new Int32Array(list.length);
+  const copies = new Float64Array(list.length);
+  const linkOffset = new Float64Array(list.length * frame.edges + 1);
+  let at = 0;
+  const edgesOf = list.map((tree, t) => {
+    const own = `${place}.trees[${t}]`;
+    const { root: npu, copies: count, edges } = asObject<TreeFields>(tree, own);
+    root[t] = asInteger(npu, `${own}.root`, 0, frame.npus - 1);
+    copies[t] = asInteger(count, `${own}.copies`, 1);
+    const entries = asList(edges, `${own}.edges`, "a list of edges");
+    if (entries.length !== frame.edges)
+      throw new InputError(`${own}.edges`, `${frame.edges} edges, one to each other member,`, entries.length);
+    for (let e = 0; e < entries.length; e++, at++) {
+      linkOffset[at + 1] = linkOffset[at] + lengthOf(entries[e], own, e);
+    }
+    return entries;
+  });
+  const links = new Int32Array(linkOffset[at]);
+  let next = 0;
+  for (const [t, entries] of edgesOf.entries()) {
+    for (let e = 0; e < entries.length; e++) {
+      const entry = entries[e];
+      if (typeof entry === "number") links[next++] = linkOf(entry, frame.links, () => placeOf(place, t, e));
+      else {
+        const path = entry as readonly unknown[];
+        for (let i = 0; i < path.length; i++) {
+          links[next++] = linkOf(path[i], frame.links, () => `${placeOf(place, t, e)}[${i}]`);
+        }
+      }
+    }
+  }
+  return { direction, root, copies, linkOffset, links, copyBytesPerSecond };
+}
+
+const placeOf = (place: string, tree: number, edge: number): string => `${place}.trees[${tree}].edges[${edge}]`;
+
+function lengthOf(edge: unknown, tree: string, e: number): number {
+  if (typeof edge === "number") return 1;
+  if (!Array.isArray(edge) || edge.length === 0) refuse(`${tree}.edges[${e}]`, "a link or a list of links", edge);
+  return edge.length;
+}
+
+function linkOf(value: unknown, links: number, place: () => string): number {
+  if (typeof value === "number" && value >= 0 && value < links && Math.floor(value) === value) return value;
+  return asInteger(value, place(), 0, links - 1);
+}
+
+/** Longer fractions are refused. */
+const MOST_DIGITS = 10_000;
+
+/** Returns a positive fraction, or 0 where that is allowed. */
+function fractionFromJson(value: unknown, place: string, allowsZero = false): Rational {
+  const parsed = typeof value === "string" && value.length <= MOST_DIGITS ? parseRational(value) : null;
+  const least = allowsZero ? 0n : 1n;
+  if (parsed === null || parsed.num < least) {
+    refuse(place, `a ${allowsZero ? "fraction of 0 or more" : "positive fraction"} as a text such as "2400/7"`, value);
+  }
+  return parsed;
+}
+
+/** Returns the fraction of a text such as "-7/2". */
+function signedFromJson(value: unknown, place: string): Rational {
+  const parsed = typeof value === "string" && value.length <= MOST_DIGITS ? parseRational(value) : null;
+  if (parsed === null) refuse(place, 'a fraction as a text such as "-7/2"', value);
+  return parsed;
+}
+
+/** Returns "out" or "in". */
+function directionFromJson(value: unknown, place: string): "out" | "in" {
+  if (value !== "out" && value !== "in") refuse(place, '"out" or "in"', value);
+  return value;
 }

@@ -8,7 +8,6 @@ import { asInteger, asList, asText, placeIn, refuse } from "../text/json-value.t
 import { fieldsOf } from "./taccl-sketch-fields.ts";
 import { readInternode } from "./taccl-sketch-internode.ts";
 import { readIntranode } from "./taccl-sketch-intranode.ts";
-import { withoutComments } from "./taccl-sketch-text.ts";
 
 const FIELDS = ["nnodes", "intranode_sketch", "internode_sketch", "symmetry_offsets", "hyperparameters"] as const;
 const HYPERPARAMETERS = ["input_chunkup", "input_size"] as const;
@@ -85,4 +84,27 @@ function rotationsOf(value: unknown, fileName: string): SymmetryOffset[] {
     if (numbers.length !== 2) refuse(at, "[offset, group size]", pair);
     return { offset: asInteger(numbers[0], `${at}[0]`, 0), period: asInteger(numbers[1], `${at}[1]`, 0) };
   });
+}
+
+/**
+ * Returns a JSON text with `//` comments, outside strings, turned into spaces, so that lines and columns stay. TACCL's listing 1
+ * has them. O(text).
+ */
+function withoutComments(text: string): string {
+  const parts: string[] = [];
+  let kept = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const c = text[at];
+    if (c === '"' || c === "\n") inString = c === '"' && !inString;
+    else if (c === "\\" && inString) at++;
+    else if (c === "/" && !inString && text[at + 1] === "/") {
+      const end = text.indexOf("\n", at);
+      const stop = end < 0 ? text.length : end;
+      parts.push(text.slice(kept, at), " ".repeat(stop - at));
+      kept = stop;
+      at = stop - 1;
+    }
+  }
+  return parts.length === 0 ? text : parts.join("") + text.slice(kept);
 }

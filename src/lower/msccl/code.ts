@@ -1,8 +1,6 @@
 import { INPUT, type Op, OUTPUT, SCRATCH } from "../../model/program/program.ts";
-import { accessOrder } from "./access-order.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Buffers } from "./buffers.ts";
-import { freshScratch, type Scratch } from "./scratch.ts";
 
 /** A place in the buffers of a rank; NOWHERE, or index * 3 + buffer. */
 export type Place = number;
@@ -109,5 +107,134 @@ export function codeWriter(blocks: Blocks, buffers: Buffers, stepsPerBlock: numb
     },
     takeScratch: (rank, size, block) => placeIn(SCRATCH, scratch.take(rank, size, block)),
     giveBack: (rank, size, place) => scratch.giveBack(rank, size, indexOf(place)),
+  };
+}
+
+/** So many of the slots that were given back last are tried before a new one is made. */
+const TRIED = 8;
+
+/** Scratch memory of the ranks, in slots of the size of a part. */
+interface Scratch {
+  /** [ranks] chunks in use at most. */
+  readonly chunks: number[];
+  /** Returns the first chunk of a slot whose last use is over when the next instruction of `block` begins. */
+  take(rank: number, size: number, block: number): number;
+  giveBack(rank: number, size: number, at: number): void;
+  /** Returns the memory cell of a slot. */
+  cellOf(rank: number, at: number): number;
+}
+
+/** Returns scratch memory that nobody uses. A slot is only used again where nobody has to wait for that. */
+function freshScratch(ranks: number, order: AccessOrder): Scratch {
+  const chunks = new Array<number>(ranks).fill(0);
+  const cells: number[][] = Array.from({ length: ranks }, () => []);
+  const free: Map<number, number[]>[] = Array.from({ length: ranks }, () => new Map());
+  return {
+    chunks,
+    take(rank, size, block) {
+      const slots = free[rank].get(size) ?? [];
+      for (let i = slots.length - 1; i >= Math.max(0, slots.length - TRIED); i--)
+        if (order.isOver(cells[rank][slots[i]], block)) return slots.splice(i, 1)[0];
+      const at = chunks[rank];
+      chunks[rank] += size;
+      cells[rank][at] = order.addCell();
+      return at;
+    },
+    giveBack(rank, size, at) {
+      const slots = free[rank].get(size);
+      if (slots === undefined) free[rank].set(size, [at]);
+      else slots.push(at);
+    },
+    cellOf: (rank, at) => cells[rank][at],
+  };
+}
+
+/** Which instructions of a rank must wait for which, in blocks that run side by side. */
+interface AccessOrder {
+  /** Returns a new memory cell that nobody has used. */
+  addCell(): number;
+  /** Begins instruction number `instruction`: the next one, at the end of `block`. */
+  begin(instruction: number, block: number): void;
+  /** The instruction that has begun reads, or writes, a cell. All reads of an instruction precede its writes. */
+  reads(cell: number): void;
+  writes(cell: number): void;
+  /** Returns what the instruction that has begun must wait for, the latest first, without what these have waited for. */
+  end(): readonly number[];
+  /** Returns whether all uses of a cell are over when the next instruction of a block begins. */
+  isOver(cell: number, block: number): boolean;
+}
+
+/**
+ * Returns an order of accesses: a reader waits for the last writer, a writer for this and for all readers since, unless they are
+ * of the same block or known to be over: a block knows of the others what it has waited for, and what those knew. Blocks of
+ * different ranks never meet in a cell. O(1) per access amortised; a wait costs O(blocks of the rank).
+ *
+ * @param numberInRank [blocks] of a block among those of its rank; may grow while instructions are added
+ */
+function accessOrder(numberInRank: readonly number[]): AccessOrder {
+  const writer: number[] = [];
+  const readers: number[] = [];
+  const nextReader: number[] = [];
+  const readerOf: number[] = [];
+  const blockOf: number[] = [];
+  const place: number[] = [];
+  const length: number[] = [];
+  /** [blocks] and [instructions] place of the last instruction that is known to be over, for each block of the rank. */
+  const known: (readonly number[])[] = [];
+  const knownAt: (readonly number[])[] = [];
+  const nothing: readonly number[] = [];
+  let now = -1;
+  let here = -1;
+  let needed: number[] = [];
+
+  const knows = (block: number, other: number): boolean =>
+    blockOf[other] === block || ((known[block] ?? nothing)[numberInRank[blockOf[other]]] ?? -1) >= place[other];
+  const need = (other: number): void => {
+    if (other >= 0 && other !== now && !knows(here, other)) needed.push(other);
+  };
+  return {
+    addCell() {
+      readers.push(-1);
+      return writer.push(-1) - 1;
+    },
+    begin(instruction, block) {
+      now = instruction;
+      here = block;
+      needed = [];
+      blockOf[now] = block;
+      place[now] = length[block] ?? 0;
+      length[block] = place[now] + 1;
+    },
+    reads(cell) {
+      need(writer[cell]);
+      readerOf.push(now);
+      readers[cell] = nextReader.push(readers[cell]) - 1;
+    },
+    writes(cell) {
+      need(writer[cell]);
+      for (let at = readers[cell]; at >= 0; at = nextReader[at]) need(readerOf[at]);
+      readers[cell] = -1;
+      writer[cell] = now;
+    },
+    end() {
+      const waits: number[] = [];
+      for (const other of needed.sort((a, b) => b - a)) {
+        if (knows(here, other)) continue;
+        waits.push(other);
+        const mine = (known[here] ?? nothing).slice();
+        const theirs = knownAt[other] ?? nothing;
+        for (let b = 0; b < theirs.length; b++) if ((theirs[b] ?? -1) > (mine[b] ?? -1)) mine[b] = theirs[b];
+        mine[numberInRank[blockOf[other]]] = place[other];
+        for (let b = 0; b < mine.length; b++) mine[b] ??= -1;
+        known[here] = mine;
+      }
+      if (known[here] !== undefined) knownAt[now] = known[here];
+      return waits;
+    },
+    isOver(cell, block) {
+      if (writer[cell] >= 0 && !knows(block, writer[cell])) return false;
+      for (let at = readers[cell]; at >= 0; at = nextReader[at]) if (!knows(block, readerOf[at])) return false;
+      return true;
+    },
   };
 }

@@ -4,15 +4,15 @@ import { MSCCL_RUNTIMES, type MscclRuntime } from "../../model/program/runtimes.
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import type { TreeFlow } from "../../model/trees/tree-flow.ts";
 import { movesOf } from "../moves/moves-of.ts";
-import { type Attempt, attemptWith, isAttempt, type Layout, layoutOf } from "./attempt.ts";
-import type { CallPlacement } from "./buffers.ts";
-import { codeOfLanes } from "./lane-code.ts";
-import { type Excess, limitError } from "./limits.ts";
+import { type Blocks, blocksOf } from "./blocks.ts";
+import { type Buffers, buffersOf, type CallPlacement } from "./buffers.ts";
+import type { Code } from "./code.ts";
+import { type Excess, excessOf, limitError } from "./limits.ts";
 import { type Pace, type Parts, partsOf } from "./parts.ts";
-import { programOfCode } from "./program-of-code.ts";
-import { stepWires } from "./step-wires.ts";
-import type { Versions } from "./versions.ts";
-import type { Wires } from "./wires.ts";
+import { type Numbering, numberingOf, programOfCode } from "./program-of-code.ts";
+import { type Versions, versionsOf } from "./versions.ts";
+import { freeChannels, mayFuse, type WireLimits, type Wires } from "./wires.ts";
+import { writeCode } from "./write-code.ts";
 
 export interface MscclLowering {
   readonly runtime: MscclRuntime["name"];
@@ -148,4 +148,307 @@ function busiestSteps({ source, target, reduces, moves }: Parts, runtime: MscclR
     if (many > most) most = many;
   }
   return most;
+}
+
+/**
+ * Returns wires for parts that go their own ways, or null where channels are too few. Hops between two ranks share a
+ * connection, unless one departs before the one before it has arrived; those of other instances, and of other residues of parts
+ * modulo `spread`, have others.
+ *
+ * An arrival is passed on at once where its block sends to that peer anyway (of those that the rank passes on to from a peer,
+ * that to which it does most often), where the hop is the next to that peer, and where the connection is free at that moment.
+ * O(hops x (log hops + channels)).
+ */
+function stepWires(parts: Parts, versions: Versions, limits: WireLimits, spread: number): Wires | null {
+  const { source, target, part, events, instance, instances, departsAt, arrivesAt, moves } = parts;
+  const ranks = moves.rankCount;
+  const planes = instances * spread;
+  const planeOf = (hop: number): number => instance[part[hop]] * spread + (part[hop] % spread);
+  const partners = matchPartners(parts, versions);
+  const channels = freeChannels(ranks, limits);
+  const channel = new Int32Array(source.length).fill(-1);
+  const fused = new Int32Array(source.length).fill(-1);
+  const before = hopsBefore(parts, planes, planeOf);
+  /** Last hop that took a connection: channel, then the two ranks. */
+  const latest: Int32Array[] = [];
+  const isFree = (c: number, hop: number, at: number): boolean => {
+    if (latest[c] === undefined) latest[c] = new Int32Array(ranks * ranks).fill(-1);
+    const other = latest[c][source[hop] * ranks + target[hop]];
+    return (other < 0 || arrivesAt[other] < at) && channels.hasRoom(c, source[hop], target[hop]);
+  };
+  const take = (c: number, hop: number): void => {
+    channel[hop] = c;
+    latest[c][source[hop] * ranks + target[hop]] = hop;
+    channels.use(c, source[hop], target[hop]);
+  };
+
+  let channelCount = planes;
+  for (let at = 0; at < events.length; at++) {
+    const hop = events[at] >> 1;
+    if (events[at] % 2 === 0) {
+      if (channel[hop] >= 0) continue;
+      let c = planeOf(hop);
+      while (c < limits.channels && !isFree(c, hop, at)) c += planes;
+      if (c >= limits.channels) return null;
+      channelCount = Math.max(channelCount, c + 1);
+      take(c, hop);
+      continue;
+    }
+    const on = versions.onward[hop];
+    const rank = target[hop];
+    if (!mayFuse(parts, versions, hop, on) || partners.get(rank * ranks + source[hop]) !== target[on]) continue;
+    if (before[on] >= 0 && departsAt[before[on]] > at) continue;
+    if (channel[on] >= 0 || !isFree(channel[hop], on, at)) continue;
+    take(channel[hop], on);
+    fused[hop] = on;
+  }
+  return { channelCount, channel, fused };
+}
+
+/** Returns the hop that departs before each between the same ranks in the same plane, -1 for none. */
+function hopsBefore(parts: Parts, planes: number, planeOf: (hop: number) => number): Int32Array {
+  const { source, target, events, moves } = parts;
+  const before = new Int32Array(source.length).fill(-1);
+  const latest = new Map<number, number>();
+  for (const event of events) {
+    if (event % 2 === 1) continue;
+    const hop = event >> 1;
+    const key = (source[hop] * moves.rankCount + target[hop]) * planes + planeOf(hop);
+    before[hop] = latest.get(key) ?? -1;
+    latest.set(key, hop);
+  }
+  return before;
+}
+
+/** Returns to which peer a rank passes on most often what comes from a peer (key: rank * ranks + peer), no peer twice. */
+function matchPartners(parts: Parts, versions: Versions): ReadonlyMap<number, number> {
+  const { source, target, moves } = parts;
+  const ranks = moves.rankCount;
+  const often = new Map<number, number>();
+  for (let hop = 0; hop < source.length; hop++) {
+    const on = versions.onward[hop];
+    if (!mayFuse(parts, versions, hop, on)) continue;
+    const key = (target[hop] * ranks + source[hop]) * ranks + target[on];
+    often.set(key, (often.get(key) ?? 0) + 1);
+  }
+  const partners = new Map<number, number>();
+  const taken = new Set<number>();
+  for (const [key] of [...often].sort((a, b) => b[1] - a[1] || a[0] - b[0])) {
+    const from = Math.floor(key / ranks);
+    const to = Math.floor(from / ranks) * ranks + (key % ranks);
+    if (partners.has(from) || taken.has(to)) continue;
+    partners.set(from, key % ranks);
+    taken.add(to);
+  }
+  return partners;
+}
+
+/** Where trees share connections, a GPU should not have more thread blocks than these. */
+const ENOUGH_SHARED = 64;
+
+/** What lanes are like, and what they may take. */
+interface LaneLimits {
+  /** Chunks of the longest lane. */
+  readonly longest: number;
+  /** Into how many a chunk may be cut at most. */
+  readonly finest: number;
+  /** Parts of the longest lane that are wished for. */
+  readonly parts: number;
+  /** Of a GPU. */
+  readonly blocks: number;
+}
+
+/**
+ * Returns the code of lanes in parts: first with blocks of each lane's own, if there are enough, else with lanes that share blocks
+ * and connections: the first with few enough blocks, or that with the fewest. Parts grow where blocks have too many steps.
+ *
+ * Parts, for a block that waits for another one does so for a whole part: reduce-scatter on 2 x DGX A100 with 11 and 2 copies a
+ * root, 1 GiB simulated: 3.30 ms in parts of 2 chunks, 6.49 ms of 11 (3.10 in closed form). Blocks that take turns among several
+ * lanes carry out all contributions before the sums, or each would wait for the way to a root and back: all-reduce on 4 x DGX
+ * H100, 8 ms instead of 51; for the same reason they want several parts: on 2 x MI250 boxes 9.7 ms in 4 parts, 14.1 in one.
+ *
+ * Throws InputError where a limit of the runtime is met by none.
+ */
+function codeOfLanes(layouts: (pace: Pace) => Layout, limits: LaneLimits, runtime: MscclRuntime): Attempt {
+  let excess: Excess | null = null;
+  for (const mostChunks of grainsOf(limits, runtime)) {
+    const layout = layouts({ mostChunks, finer: 1, sumsLast: false });
+    const wires = laneWires(layout.parts, layout.versions, runtime, 1);
+    if (wires === null) break;
+    const result = attemptWith(layout, wires, runtime, Number.POSITIVE_INFINITY);
+    if (isAttempt(result) && result.excess === null) {
+      if (result.blocks <= limits.blocks) return result;
+      break;
+    }
+  }
+  const enough = Math.min(ENOUGH_SHARED, limits.blocks);
+  let best: Attempt | null = null;
+  for (const { mostChunks, finer } of cutsOf(limits, runtime)) {
+    const layout = layouts({ mostChunks, finer, sumsLast: true });
+    for (const wires of wiresOf(layout, runtime)) {
+      const result = attemptWith(layout, wires, runtime, enough - 1);
+      const failed = isAttempt(result) ? result.excess : result;
+      excess = failed ?? excess;
+      if (failed !== null || !isAttempt(result)) continue;
+      if (result.blocks <= enough) return result;
+      if (best === null || result.blocks < best.blocks) best = result;
+    }
+  }
+  if (best !== null) return best;
+  throw limitError(
+    runtime,
+    excess ?? { limit: "channels", most: runtime.channels, needed: "more", help: "fewer instances, a smaller --k" },
+  );
+}
+
+/** Yields wires: one run to a connection, then as many as match, in fewer and fewer channels. */
+function* wiresOf({ parts, versions }: Layout, runtime: MscclRuntime): Generator<Wires> {
+  const alone = laneWires(parts, versions, runtime, 1);
+  if (alone !== null) yield alone;
+  for (let channels = runtime.channels; channels >= 1; channels = Math.floor(channels / 2)) {
+    const wires = laneWires(parts, versions, { ...runtime, channels }, Number.POSITIVE_INFINITY);
+    if (wires !== null) yield wires;
+  }
+}
+
+/** Yields the sizes of parts to be tried, in chunks. */
+function* grainsOf({ longest, parts }: LaneLimits, { chunksPerStep }: MscclRuntime): Generator<number> {
+  const most = Math.min(longest, chunksPerStep);
+  let grain = Math.min(most, Math.ceil(longest / parts));
+  for (; grain < most; grain *= 2) yield grain;
+  yield most;
+}
+
+/**
+ * Yields how lanes are cut that share blocks: first finer than in chunks if there are too few of these. By powers of two, for
+ * runtimes take a program only where its chunks divide the elements of a call.
+ */
+function* cutsOf(limits: LaneLimits, runtime: MscclRuntime): Generator<Pick<Pace, "mostChunks" | "finer">> {
+  const wished = Math.min(limits.finest, limits.parts / limits.longest);
+  for (let finer = 2 ** Math.floor(Math.log2(wished)); finer > 1; finer /= 2) yield { mostChunks: 1, finer };
+  for (const mostChunks of grainsOf(limits, runtime)) yield { mostChunks, finer: 1 };
+}
+
+/**
+ * Returns wires for parts that follow trees, each run in one channel, or null where `most` runs to a connection are too few: the
+ * first channel in which blocks can pass on all that the tree passes on, else the one in which fewest hops need another block.
+ * Messages of one connection are in the order of events. O(hops + hops of leaders x channels).
+ */
+function laneWires(parts: Parts, versions: Versions, limits: WireLimits, most: number): Wires | null {
+  const { source, target, part, first, leader, moves } = parts;
+  const channels = freeChannels(moves.rankCount, limits);
+  const channel = new Int32Array(source.length);
+  const fused = new Int32Array(source.length).fill(-1);
+  const offset = new Int32Array(first.length + 1);
+  for (const p of part) offset[p + 1]++;
+  for (let p = 0; p < first.length; p++) offset[p + 1] += offset[p];
+  const hops = new Int32Array(source.length);
+  const next = offset.slice();
+  for (let hop = 0; hop < source.length; hop++) hops[next[part[hop]]++] = hop;
+
+  /** Returns how many hops of a part could not be passed on by the block that receives them; -1: the channel is full. */
+  const conflicts = (mine: Int32Array, c: number): number => {
+    let many = 0;
+    for (const hop of mine) {
+      if (channels.uses(c, source[hop], target[hop]) >= most || !channels.hasRoom(c, source[hop], target[hop]))
+        return -1;
+      const on = versions.onward[hop];
+      if (mayFuse(parts, versions, hop, on) && !channels.mayMatch(c, target[hop], source[hop], target[on])) many++;
+    }
+    return many;
+  };
+
+  let channelCount = 1;
+  for (let p = 0; p < first.length; p++) {
+    const mine = hops.subarray(offset[p], offset[p + 1]);
+    if (leader[p] < p) {
+      const first = offset[leader[p]];
+      mine.forEach((hop, i) => {
+        channel[hop] = channel[hops[first + i]];
+        fused[hop] = fused[hops[first + i]] < 0 ? -1 : versions.onward[hop];
+      });
+      continue;
+    }
+    let [best, fewest] = [-1, Number.POSITIVE_INFINITY];
+    for (let c = 0; c < limits.channels && fewest > 0; c++) {
+      const many = conflicts(mine, c);
+      if (many >= 0 && many < fewest) [best, fewest] = [c, many];
+      if (c >= channelCount) break;
+    }
+    if (best < 0) return null;
+    channelCount = Math.max(channelCount, best + 1);
+    for (const hop of mine) {
+      channel[hop] = best;
+      channels.use(best, source[hop], target[hop]);
+      const on = versions.onward[hop];
+      if (!mayFuse(parts, versions, hop, on)) continue;
+      if (!channels.mayMatch(best, target[hop], source[hop], target[on])) continue;
+      channels.match(best, target[hop], source[hop], target[on]);
+      fused[hop] = on;
+    }
+  }
+  return { channelCount, channel, fused };
+}
+
+/** Parts, where they are, and what becomes of them. */
+interface Layout {
+  readonly parts: Parts;
+  readonly buffers: Buffers;
+  readonly versions: Versions;
+}
+
+/** Code for a layout over some wires, and what keeps it from being a program. */
+interface Attempt {
+  readonly layout: Layout;
+  readonly code: Code;
+  readonly numbering: Numbering;
+  readonly channelCount: number;
+  /** Of the rank that has the most. */
+  readonly blocks: number;
+  readonly excess: Excess | null;
+}
+
+/** Returns the layout of parts; throws InputError for what buffersOf and versionsOf refuse. */
+function layoutOf(parts: Parts, placement: CallPlacement): Layout {
+  const buffers = buffersOf(parts, placement);
+  return { parts, buffers, versions: versionsOf(parts, buffers) };
+}
+
+/** Returns the code over these wires; where a rank has more than `enough` blocks, some are joined. */
+function attemptWith(layout: Layout, wires: Wires, runtime: MscclRuntime, enough: number): Attempt | Excess {
+  const { parts, buffers, versions } = layout;
+  const blocks = blocksOf(parts, wires, enough);
+  const needed = leastSteps(parts, wires, blocks, runtime);
+  if (needed > runtime.stepsPerBlock)
+    return { limit: "steps per thread block", most: runtime.stepsPerBlock, needed, help: "fewer chunks" };
+  const code = writeCode(parts, versions, wires, blocks, buffers, runtime);
+  const numbering = numberingOf(code, parts.moves.rankCount);
+  const most = numbering.blocks.reduce((many, own) => Math.max(many, own.length), 0);
+  return {
+    layout,
+    code,
+    numbering,
+    channelCount: wires.channelCount,
+    blocks: most,
+    excess: excessOf(code, numbering, runtime),
+  };
+}
+
+const isAttempt = (result: Attempt | Excess): result is Attempt => "code" in result;
+
+/** Returns the most steps that a block has for its hops alone, without waits. O(hops). */
+function leastSteps(
+  { source, reduces }: Parts,
+  { fused }: Wires,
+  { rank, sender, receiver }: Blocks,
+  { ops }: MscclRuntime,
+): number {
+  const steps = new Int32Array(rank.length);
+  const separate = ops.has("rrcs") ? 0 : 1;
+  for (let hop = 0; hop < source.length; hop++) {
+    steps[sender[hop]]++;
+    steps[receiver[hop]] += 1 + reduces[hop] * separate;
+    if (fused[hop] >= 0 && separate === 0) steps[receiver[hop]]--;
+  }
+  return steps.reduce((most, many) => Math.max(most, many), 0);
 }

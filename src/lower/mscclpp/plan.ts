@@ -1,21 +1,22 @@
 import { InputError } from "../../base/errors.ts";
-import type { Program } from "../../model/program/program.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { type Op, type Program, WAIT_EVENT } from "../../model/program/program.ts";
+import { type Operand, type ProgramBuilder, programBuilder } from "../../model/program/program-builder.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
-import type { Topology } from "../../model/topology/topology.ts";
+import { inLinks, isNpu, outLinks, type Topology } from "../../model/topology/topology.ts";
+import { expandTrees } from "../../model/trees/tree-expansion.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
+import { trafficSaved } from "../../model/trees/tree-multicast.ts";
 import type { Moves } from "../moves/moves.ts";
 import { movesOf } from "../moves/moves-of.ts";
-import { instancesOf } from "./plan-instances.ts";
-import { layoutOf } from "./plan-layout.ts";
-import { levelsOf } from "./plan-levels.ts";
-import { type Excess, excessError, excessOf } from "./plan-limits.ts";
-import { planHeader, planProgram } from "./plan-program.ts";
+import { bufferOf, indexOf, layoutOf, place, type Shape } from "./plan-layout.ts";
+import { type Levels, levelsOf } from "./plan-levels.ts";
+import type { PlanOp } from "./plan-ops.ts";
+import { planHeader, planProgram, type SliceOps } from "./plan-program.ts";
 import { sliceOpsOf } from "./plan-slice-ops.ts";
 import { dealt, unitsOf } from "./plan-slices.ts";
 import type { Problem } from "./plan-state.ts";
-import { switchShares } from "./plan-switch.ts";
-import { switchPlan } from "./plan-switch-program.ts";
 
 /** Far more than an executor has room for; what is within is refused with what helps. */
 const MOST_INSTANCES = 1024;
@@ -147,4 +148,243 @@ function fewestSlices(base: Omit<Problem, "reads" | "spread">): Deal {
     return last;
   }
   throw excessError(excesses.reduce((least, other) => (ratio(other) < ratio(least) ? other : least)));
+}
+
+/**
+ * Returns how many of the data's equal chunks each rank loads and stores through the switch, [ranks]: in proportion to the
+ * copies of the trees that are rooted there. Null where a switch cannot do what the trees do: where it must duplicate
+ * (all-gather, broadcast, all-reduce), sum (all-reduce), and be linked to every rank both ways, and where that saves nothing.
+ * O(links of all edges of all images).
+ */
+function switchShares(flow: TreeFlow): Int32Array | null {
+  const { topology, collective } = flow;
+  const { kind, groupMembers } = collective;
+  if (kind !== "allgather" && kind !== "broadcast" && kind !== "allreduce") return null;
+  const able = hasCommonSwitch(topology, groupMembers, kind === "allreduce");
+  if (!able || trafficSaved(flow) === null) return null;
+  const [forest] = expandTrees(flow).forests;
+  const rankOf = new Map(Array.from(groupMembers, (npu, rank) => [npu, rank]));
+  const copies = new Int32Array(groupMembers.length);
+  forest.root.forEach((npu, tree) => {
+    copies[rankOf.get(npu) as number] += forest.copies[tree];
+  });
+  const divisor = copies.reduce(greatestDivisor, 0);
+  return copies.map((many) => many / divisor);
+}
+
+const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
+
+/** Returns whether some switch that duplicates (and sums) has links from and to all members. O(links). */
+function hasCommonSwitch(topology: Topology, members: Int32Array, sums: boolean): boolean {
+  const { nodeTraits, linkSource, linkTarget } = topology;
+  const [from, to] = [outLinks(topology), inLinks(topology)];
+  return nodeTraits.some(({ multicast, aggregation }, node) => {
+    if (isNpu(topology, node) || multicast !== true || (sums && aggregation !== true)) return false;
+    const sources = new Set(Array.from(to.links.subarray(to.offset[node], to.offset[node + 1]), (l) => linkSource[l]));
+    const targets = new Set(
+      Array.from(from.links.subarray(from.offset[node], from.offset[node + 1]), (l) => linkTarget[l]),
+    );
+    return members.every((npu) => sources.has(npu) && targets.has(npu));
+  });
+}
+
+/**
+ * Returns a problem in which every chunk is cut into equal parts that move alike, and the slices of its moves: those of part j
+ * are j * slices onwards. In every block of chunks the first parts of all come first, then the second. O(instances * moves).
+ */
+function instancesOf(
+  problem: Problem,
+  sliceOfMove: Int32Array,
+  slices: number,
+  instances: number,
+  inPlace: boolean,
+): { problem: Problem; sliceOfMove: Int32Array } {
+  if (instances === 1) return { problem, sliceOfMove };
+  const { moves, levels } = problem;
+  const { chunksPerBlock, chunkCount } = moves;
+  const repeat = (column: ArrayLike<number>, of: (value: number, part: number) => number): Int32Array => {
+    const whole = new Int32Array(column.length * instances);
+    for (let k = 0; k < whole.length; k++) {
+      whole[k] = of(column[k % column.length], Math.floor(k / column.length));
+    }
+    return whole;
+  };
+  const same = (value: number): number => value;
+  const partOf = (c: number, part: number): number =>
+    (Math.floor(c / chunksPerBlock) * instances + part) * chunksPerBlock + (c % chunksPerBlock);
+  const inTurns = (at: number, part: number): number => at * instances + part;
+  const whole: Moves = {
+    ...moves,
+    chunksPerBlock: chunksPerBlock * instances,
+    chunkCount: chunkCount * instances,
+    source: repeat(moves.source, same),
+    target: repeat(moves.target, same),
+    chunk: repeat(moves.chunk, partOf),
+    chunks: repeat(moves.chunks, same),
+    reduces: Uint8Array.from(repeat(moves.reduces, same)),
+    lane: repeat(moves.lane, same),
+    departsAt: repeat(moves.departsAt, inTurns),
+    arrivesAt: repeat(moves.arrivesAt, inTurns),
+  };
+  const wholeLevels: Levels = { sent: repeat(levels.sent, same), received: repeat(levels.received, same) };
+  return {
+    problem: { ...problem, moves: whole, layout: layoutOf(whole, inPlace), levels: wholeLevels },
+    sliceOfMove: repeat(sliceOfMove, (slice, part) => part * slices + slice),
+  };
+}
+
+/** A limit of MSCCL++'s executor that a plan does not keep. */
+interface Excess {
+  readonly limit: number;
+  readonly what: string;
+  readonly need: number;
+  readonly rank: number;
+}
+
+/** Returns by what a plan exceeds most, in proportion; null where it keeps all limits. O(operations). */
+function excessOf(slices: readonly SliceOps[], rankCount: number): Excess | null {
+  let worst: Excess | null = null;
+  const check = (what: string, limit: number, need: number, rank: number): void => {
+    if (need > limit && (worst === null || need / limit > worst.need / worst.limit))
+      worst = { limit, what, need, rank };
+  };
+  const { opsPerBlock, channelsPerBlock, blocksPerGpu, barriersPerGpu } = MSCCLPP_RUNTIME;
+  const blocks = new Int32Array(rankCount);
+  const barriers = new Int32Array(rankCount);
+  for (const slice of slices) {
+    for (const [rank, own] of slice) {
+      blocks[rank] += own.length;
+      if (own.length > 1) barriers[rank]++;
+      for (const ops of own) {
+        check("operations in a thread block", opsPerBlock, ops.length, rank);
+        for (const via of ["memory", "port"] as const) {
+          check(`${via} channels in a thread block`, channelsPerBlock, peersOf(ops, via), rank);
+          check(`remote buffers by ${via} in a thread block`, channelsPerBlock, remotesOf(ops, via), rank);
+        }
+      }
+    }
+  }
+  for (const [rank, need] of barriers.entries()) check("barriers of a GPU", barriersPerGpu, need, rank);
+  for (const [rank, need] of blocks.entries()) check("thread blocks of a GPU", blocksPerGpu, need, rank);
+  return worst;
+}
+
+function peersOf(ops: readonly PlanOp[], via: "memory" | "port"): number {
+  const peers = new Set<number>();
+  for (const op of ops) {
+    for (const channel of op.channels) if (channel.via === via) peers.add(channel.peer);
+    if (op.op !== "pws" || via !== "port") continue;
+    for (const { peer } of op.parts) if (peer !== null) peers.add(peer);
+  }
+  return peers.size;
+}
+
+/** Returns the buffers of peers that operations reach: a number for each peer and buffer. O(operands). */
+function remotesOf(ops: readonly PlanOp[], via: "memory" | "port"): number {
+  const buffers = new Set<number>();
+  for (const op of ops) {
+    if (op.via !== via) continue;
+    for (const { peer, to, remote } of op.parts) {
+      if (peer !== null) buffers.add(place(bufferOf(to), peer));
+      for (const read of remote) buffers.add(place(bufferOf(read.at), read.peer));
+    }
+  }
+  return buffers.size;
+}
+
+/** Returns the error that says by what a plan exceeds a limit and what would help. */
+function excessError({ limit, what, need, rank }: Excess): InputError {
+  const help = "fewer instances or chunks, a smaller --k, another algorithm or MSCCL XML may fit";
+  return new InputError(
+    "an MSCCL++ plan of this schedule",
+    `at most ${limit} ${what}`,
+    `${need} at gpu ${rank}: ${help}`,
+  );
+}
+
+interface SwitchPlanOptions {
+  readonly name: string;
+  readonly inPlace: boolean;
+  /** Thread blocks of each rank, which share its work equally. */
+  readonly blocks: number;
+}
+
+/**
+ * Returns the plan in which every rank stores its share to all ranks at once through a switch (gstore), or, of an all-reduce,
+ * lets the switch sum its share over all ranks and store the sum to all (glres). A thread block meets those of the other ranks
+ * with its number, does its part, and meets them again. O(ranks * blocks * (ranks, or its logarithm where there are many)).
+ */
+function switchPlan(collective: Collective, shares: Int32Array, options: SwitchPlanOptions): Program {
+  const { name, inPlace, blocks } = options;
+  const rankCount = shares.length;
+  const all = shares.reduce((sum, share) => sum + share, 0);
+  const gathers = collective.kind === "allgather";
+  const shape: Shape = {
+    ...{ collective, rankCount, rootRank: collective.rootRank, chunkCount: all * blocks },
+    chunksPerBlock: gathers ? shares[0] * blocks : all * blocks,
+  };
+  const layout = layoutOf(shape, inPlace);
+  const builder = programBuilder();
+  const meet = meetingsOf(builder, rankCount);
+  let before = 0;
+  for (let rank = 0; rank < rankCount; rank++) {
+    builder.addRank();
+    for (let block = 0; block < blocks; block++) {
+      builder.addBlock({ id: block });
+      const first = gathers ? (rank * blocks + block) * shares[rank] : block * all + before;
+      meet(rank, block, "rlxsignal", "rlxwait");
+      if (shares[rank] > 0) {
+        const places = Array.from(shares, (_, r): [number, number] => [layout.start(r, first), layout.end(r, first)]);
+        const operand = (at: number, r: number): Operand => ({ rank: r, buffer: bufferOf(at), index: indexOf(at) });
+        const sums = collective.reduces;
+        builder.add({
+          ...{ op: sums ? "glres" : "gstore", via: "switch", chunks: shares[rank] },
+          sources: sums ? places.map(([start], r) => operand(start, r)) : [operand(places[rank][0], rank)],
+          destinations: places.map(([, end], r) => operand(end, r)),
+        });
+        builder.add({ op: "nop" });
+      }
+      meet(rank, block, "signal", "wait");
+    }
+    before += shares[rank];
+  }
+  return builder.build({ ...planHeader(shape, layout, inPlace, name), channelCount: blocks });
+}
+
+type Meeting = (rank: number, block: number, signal: Op, wait: Op) => void;
+
+/**
+ * Returns what makes a block meet those of all ranks with its number. Where a block has channels to all of them, they signal
+ * each other; else, in round k, each signals the rank 2^k after it, so that the last has heard, by others, of all (Hensgen,
+ * Finkel and Manber 1988: dissemination).
+ */
+function meetingsOf(builder: ProgramBuilder, ranks: number): Meeting {
+  const { channelsPerBlock, channelsPerOp } = MSCCLPP_RUNTIME;
+  const events = new Map<string, number>();
+  const event = (rank: number, peer: number, id: number): number => {
+    const key = `${rank} ${peer} ${id}`;
+    const known = events.get(key) ?? builder.addEvent({ rank, peer, id, via: "memory" });
+    events.set(key, known);
+    return known;
+  };
+  const distances = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, k) => from + k);
+  const together: number[][] = [];
+  if (ranks - 1 <= channelsPerBlock) {
+    for (let d = 1; d < ranks; d += channelsPerOp) together.push(distances(d, Math.min(ranks, d + channelsPerOp)));
+  }
+  const rounds: number[][][] = together.length > 0 ? [together] : [];
+  if (rounds.length === 0) for (let d = 1; d < ranks; d *= 2) rounds.push([[d]]);
+  return (rank, block, signal, wait) => {
+    for (const pieces of rounds) {
+      const via = "memory";
+      for (const piece of pieces) {
+        builder.add({ op: signal, via, posts: piece.map((d) => event((rank + d) % ranks, rank, block)) });
+      }
+      for (const piece of pieces) {
+        const waits = piece.map((d) => ({ kind: WAIT_EVENT, on: event(rank, (rank + ranks - d) % ranks, block) }));
+        builder.add({ op: wait, via, waits });
+      }
+      builder.add({ op: "nop" });
+    }
+  };
 }

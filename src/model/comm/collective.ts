@@ -1,10 +1,23 @@
 import { InputError } from "../../base/errors.ts";
 import type { Collective } from "../collective/collective.ts";
-import type { Schedule } from "../slots/slot-schedule.ts";
-import { leastTransfers } from "../steps/estimate.ts";
+import { type Grouped, groupedBy } from "../graph/graph.ts";
+import { routeTimes } from "../routes/routes.ts";
+import { routesOf } from "../routes/routing.ts";
+import {
+  type ArrivalLog,
+  portBytes,
+  portsOf,
+  type Schedule,
+  type SlotPass,
+  type SlotSchedule,
+} from "../slots/slot-schedule.ts";
+import { canBeSlots, leastTransfers } from "../steps/estimate.ts";
+import { indexColumn } from "../steps/step-schedule.ts";
+import { translatedSchedule } from "../symmetry/translated-rows.ts";
 import type { Topology } from "../topology/topology.ts";
-import { commSlots, suitsSlots } from "./slots.ts";
+import type { CommSchedule } from "./schedule.ts";
 import { type CommRun, commSteps } from "./steps.ts";
+import { stepLoads } from "./times.ts";
 
 /** What a collective is made of. */
 export interface CommRuns {
@@ -53,4 +66,124 @@ export function commCollective(topology: Topology, collective: Collective, { for
     ...(backward === null ? [] : [{ ...backward, backward: true }]),
     ...(forward === null ? [] : [{ ...forward, backward: false }]),
   ]);
+}
+
+/** From so many transfers on a schedule is kept as arrival logs. */
+const FROM_TRANSFERS = 4e6;
+
+/** Returns whether a collective among all NPUs, in order of id, is large and its links alike, so that arrival logs are to hold it. */
+const suitsSlots = (topology: Topology, collective: Collective): boolean =>
+  leastTransfers(collective) >= FROM_TRANSFERS &&
+  collective.groupMembers.every((npu, rank) => npu === rank) &&
+  canBeSlots(topology, collective);
+
+/** All-gather: forwards; reduce-scatter: backwards over the mirrors of its routes; all-reduce: one after the other. */
+function passesOf(kind: Collective["kind"]): readonly SlotPass[] {
+  const forward = { reversed: false, reduces: false };
+  const backward = { reversed: true, reduces: true };
+  return kind === "allgather" ? [forward] : kind === "reducescatter" ? [backward] : [backward, forward];
+}
+
+/**
+ * Returns a large collective (suitsSlots) as the arrival logs of one all-gather: a comm step takes as many slots as its busiest
+ * arc carries parts. Of a symmetric schedule only the log of node 0 is made. O(chunks) a log, when it is asked for.
+ */
+export function commSlots(
+  topology: Topology,
+  collective: Collective,
+  { schedule, linkOfArc }: Omit<CommRun, "backward">,
+): SlotSchedule {
+  const routes = routesOf(topology, 1);
+  const { graph, parts, symmetry } = schedule;
+  const loads = stepLoads(schedule);
+  const time = {
+    slotPs: routeTimes(topology, routes, collective.chunkBytes).slotPs[0],
+    slots: loads.reduce((sum, load) => sum + load, 0),
+    passes: passesOf(collective.kind),
+  };
+  const logOf = logs({ schedule, linkOfArc }, loads, portsOf(routes, graph.nodes).offset, routes.target);
+  if (symmetry !== null) {
+    const rows = { topology, routes, sizes: symmetry, chunksPerNpu: parts, row: logOf(0) };
+    return translatedSchedule(rows, collective, time);
+  }
+  const origin = Int32Array.from({ length: graph.nodes * parts }, (_, chunk) => Math.floor(chunk / parts));
+  return { kind: "slots", topology, collective, routes, ...time, origin, symmetry: null, row: logOf };
+}
+
+/** Rows of one arc in one step: row begin[i] up to begin[i + 1]. */
+interface ArcRuns {
+  readonly begin: Int32Array;
+  /** Runs over arcs that enter a node, by step. */
+  readonly into: Grouped;
+}
+
+function runsOf({ graph, step, arc }: CommSchedule): ArcRuns {
+  const isFirst = (i: number): boolean => i === 0 || arc[i] !== arc[i - 1] || step[i] !== step[i - 1];
+  let count = 0;
+  for (let i = 0; i < arc.length; i++) if (isFirst(i)) count++;
+  const begin = new Int32Array(count + 1);
+  const head = new Int32Array(count);
+  let run = 0;
+  for (let i = 0; i < arc.length; i++) {
+    if (!isFirst(i)) continue;
+    head[run] = graph.target[arc[i]];
+    begin[run++] = i;
+  }
+  begin[run] = arc.length;
+  return { begin, into: groupedBy(head, graph.nodes) };
+}
+
+/** Returns the function that makes the log of a node from the rows over arcs that enter it. */
+function logs(
+  { schedule, linkOfArc }: Omit<CommRun, "backward">,
+  loads: Float64Array,
+  portOffset: Int32Array,
+  routeTarget: Int32Array,
+): (node: number) => ArrivalLog {
+  const { graph, parts, step, source, arc, from, to } = schedule;
+  const portOfRoute = new Int32Array(routeTarget.length);
+  const next = new Int32Array(graph.nodes);
+  for (let route = 0; route < routeTarget.length; route++) portOfRoute[route] = next[routeTarget[route]]++;
+  const { begin, into } = runsOf(schedule);
+  const chunks = graph.nodes * parts;
+  const firstSlot = new Float64Array(loads.length + 1);
+  for (let t = 0; t < loads.length; t++) firstSlot[t + 1] = firstSlot[t] + loads[t];
+
+  return (node) => {
+    const ports = portOffset[node + 1] - portOffset[node];
+    const bytes = portBytes(ports);
+    const chunk = indexColumn(chunks, chunks);
+    let filled = 0;
+    for (; filled < parts; filled++) chunk[filled] = node * parts + filled;
+    const bits = new Uint8Array(firstSlot[loads.length] * bytes);
+    let used = 0;
+    /** What each port brings next in the step: a row and one of its parts, until rows end. */
+    const row = new Int32Array(ports);
+    const end = new Int32Array(ports);
+    const part = new Int32Array(ports);
+    for (let i = into.offset[node]; i < into.offset[node + 1]; ) {
+      const now = step[begin[into.items[i]]];
+      for (; i < into.offset[node + 1] && step[begin[into.items[i]]] === now; i++) {
+        const run = into.items[i];
+        const port = portOfRoute[linkOfArc[arc[begin[run]]]];
+        row[port] = begin[run];
+        end[port] = begin[run + 1];
+        part[port] = from[begin[run]];
+      }
+      for (let slot = firstSlot[now], last = -1; last !== filled; slot++) {
+        last = filled;
+        for (let port = 0; port < ports; port++) {
+          const at = row[port];
+          if (at === end[port]) continue;
+          chunk[filled++] = source[at] * parts + part[port];
+          bits[slot * bytes + (port >> 3)] |= 1 << (port & 7);
+          if (++part[port] < to[at]) continue;
+          row[port] = at + 1;
+          if (at + 1 < end[port]) part[port] = from[at + 1];
+        }
+        if (last !== filled) used = slot + 1;
+      }
+    }
+    return { chunk, ports: bits.slice(0, used * bytes) };
+  };
 }

@@ -1,9 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { groupedBy } from "../graph/graph.ts";
 import { orderByTime } from "../numbers/ordering.ts";
-import type { StepSchedule } from "../steps/step-schedule.ts";
-import { type Precedence, precedenceOf } from "./rounds-order.ts";
-import { visitUnits } from "./rounds-units.ts";
+import { OP_COPY, type StepSchedule, transferCount } from "../steps/step-schedule.ts";
 
 /**
  * A schedule's transfers in rounds. In a round each NPU is the source of at most one message and the target of at most one (a
@@ -130,4 +128,139 @@ function grouped(round: Int32Array, source: Int32Array, npuCount: number): Round
     roundsIn(round),
   );
   return { offset, transfer: items.map((place) => bySource[place]) };
+}
+
+/**
+ * Calls `visit` with the nodes that depend on each other in a circle (most often a single node), what they depend on first.
+ * Nodes are looked at in the order given, so that circles come as early as their dependencies allow. The view is used again.
+ * O(nodes + edges). Tarjan 1972, without recursion.
+ */
+function visitUnits(
+  { nodes, first, next, to }: Precedence,
+  order: Uint32Array,
+  visit: (unit: Int32Array) => void,
+): void {
+  const number = new Int32Array(nodes);
+  const low = new Int32Array(nodes);
+  const edge = first.slice(0, nodes);
+  const open = new Int32Array(nodes);
+  const path = new Int32Array(nodes);
+  const done = new Uint8Array(nodes);
+  let [numbers, openCount] = [0, 0];
+  for (const start of order) {
+    if (number[start] > 0) continue;
+    let depth = 0;
+    path[0] = start;
+    while (depth >= 0) {
+      const node = path[depth];
+      if (number[node] === 0) {
+        number[node] = ++numbers;
+        low[node] = numbers;
+        open[openCount++] = node;
+      }
+      const e = edge[node];
+      if (e >= 0) {
+        const other = to[e];
+        if (number[other] === 0) {
+          path[++depth] = other;
+          continue;
+        }
+        if (done[other] === 0 && low[other] < low[node]) low[node] = low[other];
+        edge[node] = next[e];
+        continue;
+      }
+      if (low[node] === number[node]) {
+        const end = openCount;
+        while (open[--openCount] !== node);
+        const unit = open.subarray(openCount, end);
+        for (const member of unit) done[member] = 1;
+        visit(unit);
+      }
+      depth--;
+    }
+  }
+}
+
+/**
+ * What must come before what. Nodes 0 .. transfers - 1 are transfers, others stand for all of a group of them. Node v depends on
+ * to[e] for e = first[v], next[e] ... until -1: it comes in a later round (later[e] = 1), or not in an earlier one.
+ */
+interface Precedence {
+  readonly nodes: number;
+  readonly first: Int32Array;
+  readonly next: Int32Array;
+  readonly to: Int32Array;
+  readonly later: Uint8Array;
+}
+
+const READ = 0;
+const ADD = 1;
+const COPY = 2;
+
+/** Transfers that do the same to a chunk at an NPU, with nothing else between them. */
+interface Group {
+  readonly doing: typeof READ | typeof ADD | typeof COPY;
+  /** The node that stands for the group, and the one that stands for the group before (-1: none). */
+  readonly all: number;
+  readonly before: number;
+  readonly afterRead: boolean;
+}
+
+/**
+ * Returns the order that a schedule's payloads ask for, where messages of a round carry what their sources hold when it
+ * begins. Without reductions: a chunk goes on after its first arrival. With them, what an NPU holds changes: a departure comes
+ * after all arrivals of its chunk that it saw, and none that it did not see comes before it. Additions with nothing between
+ * them may change places. O(transfers).
+ */
+function precedenceOf(schedule: StepSchedule): Precedence {
+  const { collective, routes, chunk, route, op } = schedule;
+  const count = transferCount(schedule);
+  const first = new Int32Array(3 * count).fill(-1);
+  const next = new Int32Array(4 * count);
+  const to = new Int32Array(4 * count);
+  const later = new Uint8Array(4 * count);
+  let nodes = count;
+  let edges = 0;
+  const depend = (node: number, on: number, strictly: boolean): void => {
+    to[edges] = on;
+    later[edges] = strictly ? 1 : 0;
+    next[edges] = first[node];
+    first[node] = edges++;
+  };
+
+  const arrived = new Map<number, number>();
+  const copies = (transfer: number, cell: number, reads: boolean): void => {
+    const source = arrived.get(cell);
+    if (!reads && source === undefined) arrived.set(cell, transfer);
+    if (reads && source !== undefined) depend(transfer, source, true);
+  };
+  const groups = new Map<number, Group>();
+  const sums = (transfer: number, cell: number, reads: boolean): void => {
+    const doing = reads ? READ : op[transfer] === OP_COPY ? COPY : ADD;
+    let group = groups.get(cell);
+    if (group === undefined || group.doing !== doing || doing === COPY) {
+      group = { doing, all: nodes++, before: group?.all ?? -1, afterRead: group?.doing === READ };
+      groups.set(cell, group);
+    }
+    if (group.before >= 0) depend(transfer, group.before, !group.afterRead);
+    depend(group.all, transfer, false);
+  };
+  const visit = collective.reduces ? sums : copies;
+  forEachEvent(schedule, (transfer, reads) => {
+    const npu = reads ? routes.source[route[transfer]] : routes.target[route[transfer]];
+    visit(transfer, npu * collective.chunkCount + chunk[transfer], reads);
+  });
+  return { nodes, first, next, to, later };
+}
+
+/** Calls `visit` for the departure and the arrival of every transfer in order of time, arrivals before departures. */
+function forEachEvent({ startPs, endPs }: StepSchedule, visit: (transfer: number, departs: boolean) => void): void {
+  const departures = orderByTime(startPs);
+  const arrivals = orderByTime(endPs);
+  let next = 0;
+  for (const arrival of arrivals) {
+    while (next < departures.length && startPs[departures[next]] < endPs[arrival]) visit(departures[next++], true);
+    visit(arrival, false);
+  }
+  while (next < departures.length) visit(departures[next++], true);
 }

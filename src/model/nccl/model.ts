@@ -1,24 +1,8 @@
 import type { CollectiveKind } from "../collective/collective.ts";
-import type { Topology } from "../topology/topology.ts";
-import {
-  BASE_US,
-  type Generation,
-  LL_GBPS,
-  MOST_CHANNELS,
-  type NcclAlgorithm,
-  type NcclProtocol,
-  NETWORK_US,
-  NVLINK_US,
-  NVLS_EFFICIENCY,
-  NVLS_TREE_GBPS,
-  RING_LL128_GBPS,
-  SPEEDS_BETWEEN,
-  SPEEDS_WITHIN,
-  TREE_CORRECTION,
-  TREE_GBPS,
-  TREE_LL128_GBPS,
-} from "./figures.ts";
-import { type NcclNetwork, ncclNetwork } from "./network.ts";
+import { toGBps } from "../numbers/units.ts";
+import { GPU_MODELS } from "../topology/gpu-models.ts";
+import { isCalibrated } from "../topology/link-classes.ts";
+import { inLinks, isNpu, nodeCount, outLinks, type Topology } from "../topology/topology.ts";
 
 /** What NCCL's own cost model says of a collective: not a measurement. */
 export interface NcclEstimate {
@@ -202,3 +186,259 @@ export function ncclEstimates(
   }
   return estimates.length === 0 ? null : estimates.sort((a, b) => a.us - b.us);
 }
+
+/** What NCCL would know of a network: equal boxes of GPUs joined by NVLink, and their network cards. GB/s. */
+interface NcclNetwork {
+  readonly boxes: number;
+  readonly gpusPerBox: number;
+  /** NVLink of a GPU, as NCCL counts it; 0 where boxes have one GPU. */
+  readonly nvlinkGBps: number;
+  /** Network cards of a box, and what each brings; 0 for one box. */
+  readonly nics: number;
+  readonly nicGBps: number;
+  readonly generation: Generation;
+  /** The box's switch duplicates and sums (NVLink SHARP). */
+  readonly inNetwork: boolean;
+}
+
+/** Bandwidth of a GPU's NVLinks up to which it is of a generation: V100 150, A100 300, H100 450 GB/s. */
+const GENERATIONS: readonly (readonly [upTo: number, generation: Generation])[] = [
+  [200, "volta"],
+  [320, "ampere"],
+  [520, "hopper"],
+  [Number.POSITIVE_INFINITY, "blackwell"],
+];
+/** What NCCL counts of links whose maker it does not tell: that of an A100 (20 of 25 GB/s). */
+const COUNTED_PART = 0.8;
+
+/** Cards of 12.5, 25 and 50 GB/s came with the GPUs of those generations. */
+const NVLINK_TO_CARD = 9;
+
+/**
+ * Returns the part of the labelled bandwidth that NCCL counts (src/graph/topo.h); null for direct links that no GPU of NVIDIA
+ * has.
+ */
+function countedPart(gbps: number, switched: boolean): number | null {
+  const model = [...GPU_MODELS.values()].find(
+    ({ link, links, linkBytesPerSecond }) => link === "nvlink" && toGBps(links * linkBytesPerSecond) === gbps,
+  );
+  if (model !== undefined) return model.countedBytesPerSecond / model.linkBytesPerSecond;
+  return switched ? COUNTED_PART : null;
+}
+
+/** [nodes] box of each node, -1 for those outside; null where NPUs are in no box. */
+function boxesOf(topology: Topology): { box: Int32Array; boxes: number } | null {
+  const box = new Int32Array(nodeCount(topology)).fill(-1);
+  const names = new Map<string, number>();
+  for (let node = 0; node < box.length; node++) {
+    const group = topology.nodeTraits[node]?.group;
+    if (group === undefined) continue;
+    if (!names.has(group) && isNpu(topology, node)) names.set(group, names.size);
+    box[node] = names.get(group) ?? -1;
+  }
+  if (names.size === 0) {
+    box.fill(0, 0, topology.npuCount);
+    return { box, boxes: 1 };
+  }
+  return box.subarray(0, topology.npuCount).includes(-1) ? null : { box, boxes: names.size };
+}
+
+/** Returns which switches have no neighbour outside one box: NVSwitches, not network cards. */
+function innerSwitches(topology: Topology, box: Int32Array): Int32Array {
+  const inner = new Int32Array(nodeCount(topology)).fill(-1);
+  const out = outLinks(topology);
+  const into = inLinks(topology);
+  for (let node = topology.npuCount; node < inner.length; node++) {
+    let own = -2;
+    const meet = (neighbour: number): void => {
+      const of = box[neighbour];
+      own = own === -2 || own === of ? of : -1;
+    };
+    for (let k = out.offset[node]; k < out.offset[node + 1]; k++) meet(topology.linkTarget[out.links[k]]);
+    for (let k = into.offset[node]; k < into.offset[node + 1]; k++) meet(topology.linkSource[into.links[k]]);
+    inner[node] = Math.max(own, -1);
+  }
+  return inner;
+}
+
+/** Returns whether every switch of the one box has links to all NPUs. */
+function hubsReachAll(topology: Topology, inner: Int32Array): boolean {
+  const out = outLinks(topology);
+  for (let node = topology.npuCount; node < inner.length; node++) {
+    if (inner[node] < 0) continue;
+    const reached = new Set(
+      out.links.subarray(out.offset[node], out.offset[node + 1]).map((link) => topology.linkTarget[link]),
+    );
+    if (reached.size !== topology.npuCount) return false;
+  }
+  return true;
+}
+
+/**
+ * Returns the network as NCCL would see it; null where it would not know it: boxes that are not alike, NPUs that are neither
+ * in boxes nor all linked with each other or to one switch, direct links that no GPU of NVIDIA has. A network without boxes
+ * (NodeTraits.group) is one box. In a box NVLink is what every GPU has at least. O(nodes + links).
+ */
+export function ncclNetwork(topology: Topology): NcclNetwork | null {
+  const { npuCount, linkSource, linkTarget, linkBytesPerSecond, nodeTraits } = topology;
+  const placed = boxesOf(topology);
+  if (placed === null || npuCount < 2) return null;
+  const { box, boxes } = placed;
+  const gpusPerBox = npuCount / boxes;
+  const inner = innerSwitches(topology, box);
+  const inside = new Float64Array(npuCount);
+  const peers = Array.from({ length: npuCount }, () => new Set<number>());
+  const cards: Map<number, number>[] = Array.from({ length: boxes }, () => new Map());
+  let hubs = 0;
+  let inNetwork = true;
+  for (let link = 0; link < linkSource.length; link++) {
+    const [from, to] = [linkSource[link], linkTarget[link]];
+    const home = box[from];
+    if (home < 0) continue;
+    const stays = isNpu(topology, to) ? box[to] === home : inner[to] === home;
+    if (stays && from < npuCount) {
+      inside[from] += linkBytesPerSecond[link];
+      if (isNpu(topology, to)) peers[from].add(to);
+      else {
+        hubs++;
+        inNetwork &&= nodeTraits[to]?.aggregation === true && nodeTraits[to]?.multicast === true;
+      }
+    } else if (!stays && box[to] !== home)
+      cards[home].set(from, (cards[home].get(from) ?? 0) + linkBytesPerSecond[link]);
+  }
+  const sizes = new Int32Array(boxes);
+  for (let npu = 0; npu < npuCount; npu++) sizes[box[npu]]++;
+  if (sizes.some((size) => size !== gpusPerBox)) return null;
+  const grouped = nodeTraits.some(({ group }) => group !== undefined);
+  const joined = hubs > 0 ? hubsReachAll(topology, inner) : peers.every((set) => set.size === gpusPerBox - 1);
+  if (gpusPerBox > 1 && (inside.includes(0) || !(grouped || joined))) return null;
+  const nics = cards[0].size;
+  if (boxes > 1 && (nics === 0 || cards.some((card) => card.size !== nics))) return null;
+
+  const labelled = gpusPerBox > 1 ? toGBps(inside.reduce((a, b) => Math.min(a, b))) : 0;
+  const part = isCalibrated(topology) || gpusPerBox === 1 ? 1 : countedPart(labelled, hubs > 0);
+  if (part === null) return null;
+  const nicTotal = cards.map((card) => [...card.values()].reduce((a, b) => a + b, 0)).reduce((a, b) => Math.min(a, b));
+  const nicGBps = boxes > 1 ? toGBps(nicTotal) / nics : 0;
+  const rate = gpusPerBox > 1 ? labelled : NVLINK_TO_CARD * nicGBps;
+  return {
+    boxes,
+    gpusPerBox,
+    nvlinkGBps: labelled * part,
+    nics: boxes > 1 ? nics : 0,
+    nicGBps,
+    generation: (GENERATIONS.find(([upTo]) => rate <= upTo) as (typeof GENERATIONS)[number])[1],
+    inNetwork: hubs > 0 && inNetwork,
+  };
+}
+
+/**
+ * The constants of NCCL's cost model: NCCL 2.28, src/graph/tuning.cc (latencies, limits) and search.cc (speeds of channels).
+ * Latencies in us, bandwidths in GB/s. Rows by number of boxes: one, two, more.
+ */
+
+type Generation = "volta" | "ampere" | "hopper" | "blackwell";
+type NcclAlgorithm = "Ring" | "Tree" | "NVLS" | "NVLSTree" | "PAT";
+type NcclProtocol = "LL" | "LL128" | "Simple";
+
+type ByProtocol = Readonly<Record<NcclProtocol, number>>;
+type ByBoxes = readonly [one: number, two: number, more: number];
+
+const latencies = (LL: number, LL128: number, Simple: number): ByProtocol => ({ LL, LL128, Simple });
+const simple = (us: number): ByProtocol => latencies(us, us, us);
+
+/** What every call costs. NVLS has none of its own: its hop says all. */
+const BASE_US: Readonly<Record<NcclAlgorithm, ByProtocol>> = {
+  Ring: latencies(6.6, 14, 8.4),
+  Tree: latencies(6.8, 14, 8.4),
+  NVLS: simple(0),
+  NVLSTree: simple(0),
+  PAT: simple(8),
+};
+
+/** A hop over NVLink. */
+const NVLINK_US: Readonly<Record<NcclAlgorithm, ByProtocol>> = {
+  Ring: latencies(0.6, 1.9, 3.4),
+  Tree: latencies(0.6, 1.25, 4),
+  NVLS: simple(25),
+  NVLSTree: simple(25),
+  PAT: simple(4),
+};
+
+/** A hop between boxes. */
+const NETWORK_US: Readonly<Record<NcclAlgorithm, ByProtocol>> = {
+  Ring: latencies(2.7, 4, 14),
+  Tree: latencies(5, 8.5, 14),
+  NVLS: simple(18),
+  NVLSTree: simple(20.9),
+  PAT: simple(14),
+};
+
+/** Most that LL brings, all channels together: in one box by GPU; between boxes by CPU (an Intel one: the first row). */
+const LL_GBPS: Readonly<Record<Generation, ByBoxes>> = {
+  volta: [39, 39, 20.4],
+  ampere: [87.7, 39, 20.4],
+  hopper: [141, 39, 20.4],
+  blackwell: [282, 39, 20.4],
+};
+
+/** Most per channel. */
+const RING_LL128_GBPS: Readonly<Record<Generation, number>> = {
+  volta: 20,
+  ampere: 20,
+  hopper: 36.7,
+  blackwell: 40,
+};
+const TREE_LL128_GBPS: Readonly<Record<Generation, ByBoxes>> = {
+  volta: [20, 20, 20],
+  ampere: [20, 20, 20],
+  hopper: [36.7, 36.7, 29],
+  blackwell: [55.6, 31.67, 20],
+};
+const TREE_GBPS: Readonly<Record<Generation, ByBoxes>> = {
+  volta: [26.5, 18.5, 10],
+  ampere: [24, 23.6, 17.8],
+  hopper: [38.7, 41.4, 36],
+  blackwell: [70, 42.8, 24],
+};
+const NVLS_TREE_GBPS: Readonly<Record<Generation, ByBoxes>> = {
+  volta: [0, 0, 0],
+  ampere: [0, 0, 0],
+  hopper: [0, 57.7, 45.5],
+  blackwell: [0, 96, 80],
+};
+
+/** Part of a channel's bandwidth that NVLink SHARP brings; none before Hopper. */
+const NVLS_EFFICIENCY: Readonly<Record<Generation, number>> = {
+  volta: 0,
+  ampere: 0,
+  hopper: 0.85,
+  blackwell: 0.74,
+};
+
+/** Correction of a tree's bandwidth for 64 B, 128 B, ... 256 MiB; 1 above. */
+const TREE_CORRECTION: Readonly<Record<NcclProtocol, readonly number[]>> = {
+  LL: [1, 1, 1, 1, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1, 1, 1],
+  LL128: [1, 1, 1, 1, 1, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1, 1],
+  Simple: [
+    0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5, 0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9,
+  ],
+};
+
+/** Speeds that a channel may have, in a box and where it leaves one. */
+const OLD_WITHIN = [40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3];
+const OLD_BETWEEN = [48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12];
+const HOPPER_BETWEEN = [48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12];
+const SPEEDS_WITHIN: Readonly<Record<Generation, readonly number[]>> = {
+  volta: OLD_WITHIN,
+  ampere: OLD_WITHIN,
+  hopper: [60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3],
+  blackwell: [90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18],
+};
+const SPEEDS_BETWEEN: Readonly<Record<Generation, readonly number[]>> = {
+  volta: OLD_BETWEEN,
+  ampere: OLD_BETWEEN,
+  hopper: HOPPER_BETWEEN,
+  blackwell: [96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12],
+};
+const MOST_CHANNELS = 32;

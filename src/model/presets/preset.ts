@@ -1,13 +1,12 @@
 import { InputError, shown } from "../../base/errors.ts";
 import { CONSTRUCTION_FORMS } from "../direct/parse.ts";
+import { doubleBinaryTree } from "../graph/double-binary-tree.ts";
+import { gcd } from "../numbers/integers.ts";
 import { didYouMean } from "../topology/closest.ts";
 import type { Topology } from "../topology/topology.ts";
-import { AMD_INTEL } from "./amd-intel.ts";
-import { doubleBinaryTreeNetwork, shiftedRing } from "./baseline-networks.ts";
-import { type Box, boxTopology } from "./boxes.ts";
-import { circulant } from "./circulant.ts";
+import { topologyBuilder } from "../topology/topology-builder.ts";
+import { type Box, boxTopology, cableList, fullMesh } from "./boxes.ts";
 import { constructionTopology, looksLikeConstruction } from "./construction.ts";
-import { dragonfly } from "./dragonfly.ts";
 import {
   count,
   DEFAULT_BYTES_PER_SECOND,
@@ -22,8 +21,203 @@ import {
 import { fatTree } from "./fat-tree.ts";
 import { NVIDIA } from "./nvidia.ts";
 import { PODS, podTopology } from "./pods.ts";
-import { type DimensionKind, productTopology } from "./product.ts";
-import { themisTopology } from "./themis.ts";
+import { type Dimension, type DimensionKind, productTopology } from "./product.ts";
+
+/** AMD and Intel boxes. GB/s and us per link and direction; the sources stand beside the figures. */
+
+const XGMI_LATENCY = "xGMI latency 1 us: a model figure, not measured";
+
+/** Returns an 8-GPU fully connected AMD box. */
+const oam = (gbps: number, source: string): Box => ({
+  gpus: 8,
+  latencyUs: 1,
+  cables: fullMesh(8, gbps),
+  sources: [source, XGMI_LATENCY],
+});
+
+/** Returns an 8-card Gaudi box: three Ethernet ports to each peer. */
+const gaudi = (portGbps: number, source: string): Box => ({
+  gpus: 8,
+  latencyUs: 2,
+  cables: fullMesh(8, 3 * portGbps),
+  sources: [`full mesh, 3 ports a pair: ${source}`, "RoCE latency 2 us: a model figure, not measured"],
+});
+
+const MI250: Box = {
+  gpus: 16,
+  latencyUs: 1,
+  // the same graph in TE-CCL (amd.py), ForestColl (topologies.py) and RCCL (topo_16p1h.xml); *n = n xGMI links
+  cables: cableList(
+    "0-1*4 0-4*2 0-8 1-5 1-9 1-10 2-3*4 2-6 2-10 2-9 3-7*2 3-11 4-6 4-5*4 5-7 5-6 6-7*4 " +
+      "8-9*4 8-12*2 9-13 10-11*4 10-14 11-15*2 12-13*4 12-14 13-15 13-14 14-15*4",
+    50,
+  ),
+  scaleOut: { wiring: "one", gbps: 16, latencyUs: 2.5 },
+  sources: [
+    "MI250 wiring: ForestColl and TE-CCL (the same graph); 25 GT/s x16 = 50 GB/s per xGMI link: ROCm MI250 guide",
+    "16 GB/s per GPU to one IB switch: ForestColl; NIC link latency 2.5 us: a model figure",
+    XGMI_LATENCY,
+  ],
+};
+
+const FRONTIER: Box = {
+  gpus: 8,
+  latencyUs: 1,
+  cables: cableList("0-1*4 0-2 0-6*2 1-3 1-5 2-3*4 2-4*2 3-7 4-5*4 4-6 5-7 6-7*4", 50),
+  sources: [
+    "edges: RCCL topo_8p_90a.xml; 4 links of 50 GB/s inside a module: OLCF Frontier user guide",
+    "that 0-6 and 2-4 are double is from memory of the node diagram, not verified",
+    XGMI_LATENCY,
+  ],
+};
+
+const MI100_SOURCE = "46 GB/s per xGMI link (23 GT/s x16): ROCm MI100 guide";
+const MI100_HIVES: Box = {
+  gpus: 8,
+  latencyUs: 1,
+  switches: ["cpu0", "cpu1"],
+  cables: [
+    ...fullMesh(4, 46),
+    ...fullMesh(4, 46).map(([a, b, gbps]) => [a + 4, b + 4, gbps] as const),
+    ...[0, 1, 2, 3, 4, 5, 6, 7].map((gpu) => [gpu, gpu < 4 ? 8 : 9, 24, 1.5] as const),
+    [8, 9, 36],
+  ],
+  sources: [
+    `two hives of 4, PCIe 4.0 x16 (24 GB/s) to two CPUs joined by 36 GB/s; ${MI100_SOURCE}`,
+    `${XGMI_LATENCY}; PCIe 1.5 us, likewise`,
+  ],
+};
+
+/** By name; the forms `NAME` and `NAME:BOXES`. */
+const AMD_INTEL: Readonly<Record<string, readonly [description: string, box: Box]>> = {
+  mi250: ["AMD MI250, 16 GCDs on xGMI, 16 GB/s a GCD to one IB switch", MI250],
+  mi300x: ["AMD MI300X, 8 GPUs, full mesh", oam(64, "64 GB/s per xGMI link: AMD platform sheet; RCCL topo_8p_940.xml")],
+  mi325x: ["AMD MI325X, links as mi300x", oam(64, "64 GB/s per xGMI link, as MI300X: AMD platform sheet")],
+  mi355x: ["AMD MI350X/MI355X, 8 GPUs, full mesh", oam(76.5, "76.5 GB/s per xGMI link: ml-engineering xGMI table")],
+  "mi100-8p6l": [
+    "AMD MI100, 8 GPUs with 6 links each (a full mesh less 0-5 1-4 2-7 3-6)",
+    {
+      gpus: 8,
+      latencyUs: 1,
+      cables: fullMesh(8, 46, ["0-5", "1-4", "2-7", "3-6"]),
+      sources: [`wiring: RCCL topo_8p6l.xml; ${MI100_SOURCE}`, XGMI_LATENCY],
+    },
+  ],
+  "mi100-2hives": ["AMD MI100, two hives of 4 GPUs behind two CPUs", MI100_HIVES],
+  frontier: ["Frontier/LUMI node, 8 GCDs of 4 MI250X", FRONTIER],
+  gaudi2: ["Intel Gaudi 2, 8 cards, full mesh of 3x100 GbE", gaudi(12.5, "docs.habana.ai, Network Configuration")],
+  gaudi3: ["Intel Gaudi 3, 8 cards, full mesh of 3x200 GbE", gaudi(25, "docs.habana.ai, Network Configuration")],
+};
+
+/**
+ * Returns `circulant:N,A,B,...`: NPU i has a link to i + A, i - A, i + B, i - B ... modulo N, declared in this order; one link
+ * where an offset is N / 2. The k-th bandwidth and latency belong to the k-th offset. Every translation leaves it as it is.
+ */
+function circulant(expression: Expression): Topology {
+  const { text, factors } = expression;
+  const form = "circulant:N,A[,B...] (N NPUs, offsets below N)";
+  const [size = "", ...rest] = factors[0].args.split(",").map((part) => part.trim());
+  if (rest.length === 0) throw new InputError(text, form, factors[0].args);
+  const npus = count(size, "the number of NPUs", text);
+  const offsets = rest.map((digits) => count(digits, "an offset", text));
+  const seen = new Set<number>();
+  for (const offset of offsets) {
+    if (offset >= npus) throw new InputError(`an offset in ${text}`, `a number below ${npus}`, offset);
+    const shorter = Math.min(offset, npus - offset);
+    if (seen.has(shorter)) throw new InputError(text, "offsets that lead to different NPUs", offset);
+    seen.add(shorter);
+  }
+  const steps = offsets.map((offset) => (2 * offset === npus ? [offset] : [offset, npus - offset]));
+  const links = npus * steps.reduce((sum, both) => sum + both.length, 0);
+  refuseHuge(links, text);
+  const bandwidth = perDimension(expression.bandwidths, offsets.length, DEFAULT_BYTES_PER_SECOND, "bandwidth", text);
+  const latency = perDimension(expression.latencies, offsets.length, DEFAULT_LATENCY_PS, "latency", text);
+
+  const builder = topologyBuilder(text, links);
+  builder.addNumberedNpus(npus);
+  for (let npu = 0; npu < npus; npu++) {
+    steps.forEach((both, k) => {
+      for (const step of both) builder.addLink(npu, (npu + step) % npus, bandwidth[k], latency[k]);
+    });
+  }
+  return builder.build({ shape: [npus], sources: ["circulant graph: every NPU linked to those at the given offsets"] });
+}
+
+/** Networks wired for one algorithm, which direct-connect networks are compared with (Zhao 2026, 3.8.2). */
+
+function npusOf({ factors, text }: Expression, least: number): number {
+  const npus = count(factors[0].args, "the number of NPUs", text);
+  if (npus < least) throw new InputError(text, `${least} NPUs or more`, npus);
+  return npus;
+}
+
+/**
+ * Returns `shifted-ring:N`: two rings, both ways, over the steps 1 and the least one above it that is prime to N and is not its
+ * opposite: the circulant C(N, {1, a}).
+ */
+function shiftedRing(expression: Expression): Topology {
+  const { text, factors } = expression;
+  const npus = npusOf(expression, 5);
+  let shift = 2;
+  while (2 * shift < npus && gcd(shift, npus) !== 1) shift++;
+  if (2 * shift >= npus) throw new InputError(text, "a number of NPUs that has two rings (not 6)", npus);
+  const topology = circulant({ ...expression, factors: [{ ...factors[0], args: `${npus},1,${shift}` }] });
+  return { ...topology, sources: [`rings of steps 1 and ${shift}, both ways, as in TopoOpt's data-parallel networks`] };
+}
+
+/** Returns `dbt:N`: the edges of two binary trees, both ways, at most 4 links a NPU each way; an edge of both is there twice. */
+function doubleBinaryTreeNetwork(expression: Expression): Topology {
+  const { text } = expression;
+  const npus = npusOf(expression, 2);
+  refuseHuge(4 * npus, text);
+  const [bandwidth] = perDimension(expression.bandwidths, 1, DEFAULT_BYTES_PER_SECOND, "bandwidth", text);
+  const [latency] = perDimension(expression.latencies, 1, DEFAULT_LATENCY_PS, "latency", text);
+  const builder = topologyBuilder(text, 4 * npus);
+  builder.addNumberedNpus(npus);
+  for (const parent of doubleBinaryTree(npus)) {
+    parent.forEach((up, npu) => {
+      if (up >= 0) builder.addDuplex(npu, up, bandwidth, latency);
+    });
+  }
+  return builder.build({ shape: [], sources: ["the links of a double binary tree (Sanders, Speck and Traeff, 2009)"] });
+}
+
+/**
+ * Returns `dragonfly:AxG`: G groups of A NPUs, id = a + A*g. Groups are fully connected (first bandwidth); one global link
+ * joins each two groups (second bandwidth): port p of group g, p in 0 .. G-2, leads to group g + p + 1 and sits on NPU p mod A.
+ * `dragonfly:4x5` has one global link per NPU; other sizes have G-1 over A of them (the arrangement turns with the groups).
+ */
+function dragonfly(expression: Expression): Topology {
+  const { text } = expression;
+  const given = sizes(expression.factors[0], text);
+  if (given.length !== 2) throw new InputError(text, "dragonfly:AxG (G groups of A NPUs)", `${given.length} sizes`);
+  const [perGroup, groups] = given;
+  const [local, global] = perDimension(expression.bandwidths, 2, DEFAULT_BYTES_PER_SECOND, "bandwidth", text);
+  const [localPs, globalPs] = perDimension(expression.latencies, 2, DEFAULT_LATENCY_PS, "latency", text);
+  const npus = perGroup * groups;
+  const links = npus * (perGroup - 1) + groups * (groups - 1);
+  refuseHuge(Math.max(npus, links), text);
+
+  const builder = topologyBuilder(text, links);
+  const traits = Array.from({ length: groups }, (_, group) => ({ group: `group${group}` }));
+  builder.addNumberedNpus(npus, (npu) => traits[Math.floor(npu / perGroup)]);
+  for (let group = 0; group < groups; group++) {
+    for (let a = 0; a < perGroup; a++) {
+      const npu = group * perGroup + a;
+      for (let step = 1; step < perGroup; step++) {
+        builder.addLink(npu, group * perGroup + ((a + step) % perGroup), local, localPs);
+      }
+      for (let port = a; port < groups - 1; port += perGroup) {
+        const peer = (group + port + 1) % groups;
+        builder.addLink(npu, peer * perGroup + ((groups - 2 - port) % perGroup), global, globalPs);
+      }
+    }
+  }
+  return builder.build({
+    shape: [perGroup, groups],
+    sources: ["dragonfly: groups fully connected, one global link between each two groups"],
+  });
+}
 
 /** One line of `banyan list presets`. */
 export interface Preset {
@@ -170,4 +364,65 @@ export function presetTopology(expression: string): Topology {
   }
   if (name === "themis") return themisTopology(parsed);
   return Object.hasOwn(PODS, name) ? podTopology(parsed) : platform(parsed);
+}
+
+/** One dimension of table 2: kind, size, Gb/s of a link, links per NPU, ns from NPU to NPU. */
+type Row = readonly [kind: DimensionKind, size: number, linkGbps: number, links: number, ns: number];
+
+/** Table 2 of Themis (Rashidi et al., ISCA 2022). */
+export const THEMIS: Readonly<Record<string, readonly Row[]>> = {
+  "2d-sw-sw": [
+    ["switch", 16, 200, 6, 700],
+    ["switch", 64, 800, 1, 1700],
+  ],
+  "3d-sw-sw-sw-homo": [
+    ["switch", 16, 200, 4, 700],
+    ["switch", 8, 200, 4, 700],
+    ["switch", 8, 800, 1, 1700],
+  ],
+  "3d-sw-sw-sw-hetero": [
+    ["switch", 16, 200, 8, 700],
+    ["switch", 8, 200, 4, 700],
+    ["switch", 8, 400, 1, 1700],
+  ],
+  "3d-fc-ring-sw": [
+    ["fc", 8, 200, 7, 700],
+    ["ring", 16, 200, 4, 700],
+    ["switch", 8, 400, 1, 1700],
+  ],
+  "4d-ring-sw-sw-sw": [
+    ["ring", 4, 1000, 2, 20],
+    ["switch", 4, 200, 8, 700],
+    ["switch", 8, 200, 4, 700],
+    ["switch", 8, 400, 1, 1700],
+  ],
+  "4d-ring-fc-ring-sw": [
+    ["ring", 4, 1500, 2, 20],
+    ["fc", 8, 200, 7, 700],
+    ["ring", 4, 200, 6, 700],
+    ["switch", 8, 800, 1, 1700],
+  ],
+};
+
+/**
+ * Returns `themis:NAME`. The links of an NPU in one dimension are shared evenly by its neighbours there (two on a ring, one
+ * switch); the table's latency is from NPU to NPU, so each of a switch's two links has half of it.
+ */
+function themisTopology(expression: Expression): Topology {
+  const { text } = expression;
+  const variant = expression.factors[0].args;
+  const rows = Object.hasOwn(THEMIS, variant) ? THEMIS[variant] : undefined;
+  if (rows === undefined) {
+    const names = Object.keys(THEMIS);
+    throw new InputError(text, `themis:${names.join("|")}${didYouMean(variant, names)}`, variant);
+  }
+  const dimensions = rows.map(([kind, size, linkGbps, links, ns]): Dimension => {
+    const neighbours = kind === "fc" ? size - 1 : kind === "ring" ? 2 : 1;
+    const bytesPerSecond = (linkGbps * links * 1e9) / (8 * neighbours);
+    return { kind, size, bytesPerSecond, latencyPs: (kind === "switch" ? ns / 2 : ns) * 1000 };
+  });
+  return productTopology(text, dimensions, [
+    "Themis (ISCA 2022), table 2: links per NPU x link bandwidth, shared by the neighbours of a dimension",
+    "NPU-to-NPU latency of the table, half of it on each link of a switch",
+  ]);
 }

@@ -1,14 +1,367 @@
 import { InputError } from "../../base/errors.ts";
+import { jsonText } from "../../base/visible.ts";
+import { forestCapacity } from "../../export/networks/forest-capacity.ts";
+import { ringGraphXml } from "../../export/networks/graph-file.ts";
+import { ns3Topology, simaiTopology } from "../../export/networks/ns3.ts";
+import { sketchToJson } from "../../export/networks/taccl-sketch.ts";
+import { teCclTopology } from "../../export/networks/te-ccl.ts";
+import { topologyJsonParts } from "../../export/networks/topology-json.ts";
+import { jaxProgram } from "../../export/programs/jax-program.ts";
+import { torchProgram } from "../../export/programs/torch-program.ts";
+import { forestTrees } from "../../export/schedules/forest-trees.ts";
+import { perfettoTrace } from "../../export/schedules/perfetto.ts";
+import { scheduleJsonParts } from "../../export/schedules/schedule-json.ts";
+import { treeFlowJsonParts } from "../../export/schedules/tree-flow-json.ts";
+import { astraFiles, astraNetwork } from "../../export/simulators/astra.ts";
+import { chakraFiles, chakraWorkload, type OutputFile } from "../../export/simulators/chakra.ts";
+import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import { ringDecomposition } from "../../model/routes/ring-decomposition.ts";
+import { proposedSketches } from "../../model/sketch/sketch-proposals.ts";
+import { aboutBytes, jsonBytesOf } from "../../model/steps/estimate.ts";
+import { transfersOf, withoutPhases } from "../../model/steps/schedule.ts";
+import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { didYouMean } from "../../model/topology/closest.ts";
-import { APP_EXPORTER } from "./app-page.ts";
-import type { Exporter } from "./exporter.ts";
-import { NCCL_GRAPH_EXPORTER } from "./nccl-graph.ts";
+import { linkCount, type Topology } from "../../model/topology/topology.ts";
+import { isTreeFlow, listedTrees } from "../../model/trees/tree-flow.ts";
+import { count } from "../../report/amounts.ts";
+import { aboutOf } from "../../report/result.ts";
+import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { PICTURE_EXPORTERS } from "./pictures.ts";
 import { PROGRAM_EXPORTERS } from "./programs.ts";
-import { PYTHON_EXPORTERS } from "./python.ts";
-import { SCHEDULE_EXPORTERS } from "./schedules.ts";
-import { SIMULATOR_EXPORTERS } from "./simulators.ts";
-import { SKETCH_EXPORTER } from "./sketches.ts";
+import {
+  refuseSchedule,
+  type ScheduleFormat,
+  treesJsonBytesOf,
+  writePhases,
+  writeSchedule,
+  writeShown,
+  writeTrees,
+} from "./schedule-output.ts";
+import { asSteps, expanded, stepsFor } from "./steps.ts";
+import type { ScheduleSubject } from "./subject.ts";
+import type { World } from "./world.ts";
+
+function writeFolder(world: World, path: string, files: () => Iterable<OutputFile>): Written {
+  const folder = world.folder(path);
+  let many = 0;
+  function* counted(): Generator<{ readonly name: string; readonly parts: readonly Uint8Array[] }> {
+    for (const { name, bytes } of files()) {
+      many++;
+      yield { name, parts: [bytes] };
+    }
+  }
+  const bytes = folder.write(counted());
+  return { bytes, what: count(many, "file"), facts: { files: many } };
+}
+
+/** A format that writes a network as one text; of a schedule, the network that it is for. */
+function networkExporter(
+  name: string,
+  extension: string,
+  description: string,
+  text: (topology: Topology) => string,
+): Exporter {
+  const write = (world: World, topology: Topology, path: string): Written => {
+    const bytes = world.file(path).write([text(topology)]);
+    return { bytes, what: count(linkCount(topology), "link") };
+  };
+  return {
+    name,
+    extension,
+    description,
+    fromNetwork: (world, { topology }, path) => write(world, topology, path),
+    fromSchedule: (world, { schedule }, path) => write(world, schedule.topology, path),
+  };
+}
+
+const SIMULATOR_EXPORTERS: readonly Exporter[] = [
+  {
+    name: "chakra",
+    runs: true,
+    extension: "",
+    folder: true,
+    description: "a folder of Chakra execution traces, one for each NPU, and the workload that starts them",
+    lacks: lacksMessages,
+    fromSchedule(world, subject, path) {
+      const steps = stepsFor(subject, "chakra");
+      return writeFolder(world, path, function* () {
+        yield* chakraFiles(steps, "collective");
+        yield* chakraWorkload(steps, "workload");
+      });
+    },
+  },
+  {
+    name: "astra-sim",
+    runs: true,
+    extension: "",
+    folder: true,
+    description: "a folder of all that ASTRA-sim needs to run a schedule: traces, network, system, memory, command",
+    lacks: lacksMessages,
+    fromSchedule: (world, subject, path) =>
+      writeFolder(world, path, () => astraFiles(stepsFor(subject, "astra-sim"), "collective")),
+  },
+  networkExporter(
+    "astra-network",
+    ".yml",
+    "a network for ASTRA-sim's analytical back ends: rings, full meshes, switches",
+    astraNetwork,
+  ),
+  networkExporter("ns3", ".txt", "a network for ASTRA-sim's ns-3 back end", ns3Topology),
+  networkExporter("simai", ".txt", "a network for SimAI", (topology) => simaiTopology(topology)),
+  networkExporter("te-ccl", ".json", "a network as TE-CCL's matrices", teCclTopology),
+  networkExporter("forestcoll-json", ".json", "a network as ForestColl's graph of capacities", forestCapacity),
+  {
+    name: "forestcoll-xml",
+    runs: true,
+    extension: ".xml",
+    description: "trees as ForestColl's XML",
+    lacks: (schedule) => (isTreeFlow(schedule) ? null : "trees"),
+    fromSchedule(world, { schedule }, path) {
+      if (!isTreeFlow(schedule))
+        throw new InputError("--to forestcoll-xml", "trees (--algorithm forestcoll)", "a schedule of transfers");
+      const bytes = world.file(path).write(forestTrees(schedule));
+      return { bytes, what: count(listedTrees(schedule), "tree") };
+    },
+  },
+];
+
+/** Bytes of a slice of a trace, and the longest trace that its viewer opens. */
+const SLICE_BYTES = 200;
+const MOST_TRACE = 2 ** 31;
+
+function writeAs(world: World, subject: ScheduleSubject, path: string, to: string, format: ScheduleFormat): Written {
+  const output = world.file(path);
+  const schedule = asSteps(subject, to);
+  refuseSchedule(output, format, schedule);
+  const about = subject.report === null ? undefined : aboutOf(subject.report);
+  const transfers = transfersOf(schedule);
+  const bytes = writeSchedule(world, output, format, schedule, about);
+  return { bytes, what: count(transfers, "transfer"), facts: { transfers } };
+}
+
+const SCHEDULE_EXPORTERS: readonly Exporter[] = [
+  {
+    name: "json",
+    extension: ".json",
+    description: "a schedule, its trees or phases, or a network, as Banyan's JSON",
+    fromSchedule(world, subject, path) {
+      const { schedule, report } = subject;
+      const about = report === null ? undefined : aboutOf(report);
+      if (isPhaseSchedule(schedule)) {
+        const bytes = writePhases(world, world.file(path), schedule, about);
+        return { bytes, what: count(schedule.chunk.length, "phase"), facts: { phases: schedule.chunk.length } };
+      }
+      if (!isTreeFlow(schedule)) return writeAs(world, subject, path, "json", "json");
+      const bytes = writeTrees(world, world.file(path), schedule, about);
+      const trees = listedTrees(schedule);
+      return { bytes, what: count(trees, "tree"), facts: { trees } };
+    },
+    fromNetwork(world, { topology }, path) {
+      const bytes = world.file(path).write(topologyJsonParts(topology));
+      return { bytes, what: count(linkCount(topology), "link") };
+    },
+  },
+  {
+    name: "bys",
+    extension: ".bys",
+    description: "a schedule in little space, with checksums",
+    lacks: lacksMessages,
+    fromSchedule: (world, subject, path) => writeAs(world, subject, path, "bys", "bys"),
+  },
+  {
+    name: "steps",
+    extension: ".json",
+    description: "trees or phases transfer by transfer, JSON",
+    lacks: lacksMessages,
+    fromSchedule: (world, subject, path) => writeAs(world, subject, path, "steps", "json"),
+  },
+  {
+    name: "perfetto",
+    extension: ".json",
+    description: "a trace of the plan for ui.perfetto.dev",
+    lacks: lacksMessages,
+    fromSchedule(world, subject, path) {
+      const output = world.file(path);
+      const schedule = asSteps(subject, "perfetto");
+      const { routes } = schedule;
+      const transfers = transfersOf(schedule);
+      const bytes = transfers * SLICE_BYTES * (routes.links.length / Math.max(1, routes.source.length));
+      if (bytes > MOST_TRACE) {
+        const most = `a schedule whose trace has at most ${aboutBytes(MOST_TRACE)}`;
+        throw new InputError("--to", most, `perfetto, about ${aboutBytes(bytes)}`);
+      }
+      output.refuseWithoutRoom(bytes);
+      const steps = expanded(schedule, "--to perfetto");
+      const written = writeShown(world, output, perfettoTrace(steps, steps.startPs, steps.endPs), bytes);
+      return { bytes: written, what: count(transfers, "transfer"), facts: { transfers } };
+    },
+  },
+];
+
+/** The app in one file, with what it shows inside. */
+
+/** Where the built page takes what it is to open. */
+const [BEFORE, EMPTY, AFTER] = ['<script type="application/json" id="banyan-inside">', "null", "</script>"] as const;
+const PLACE = `${BEFORE}${EMPTY}${AFTER}`;
+
+/** A larger text inside a page is more than browsers open. */
+const MOST_INSIDE = 2 ** 28;
+
+/** What a page opens by itself. */
+interface Inside {
+  readonly name: string;
+  readonly kind: "schedule" | "network";
+  /** About how long its JSON file is. */
+  readonly bytes: number;
+  /** Returns the parts of that file. */
+  parts(): Iterable<string>;
+}
+
+/** Returns a text as a page may hold it between the quotes of a JSON text: no `<` that could end or open an element. */
+const quoted = (text: string): string => jsonText(text).slice(1, -1).replaceAll("<", "\\u003c");
+
+/** Yields the page with something inside; nothing of that is held but one part. */
+function* filled([head, tail]: readonly [string, string], { name, kind, parts }: Inside): Generator<string> {
+  yield `${head}${BEFORE}{"name":"${quoted(name)}","kind":"${kind}","text":"`;
+  for (const part of parts()) yield quoted(part);
+  yield `"}${AFTER}${tail}`;
+}
+
+/** Returns what stands before and behind the place of the page. Throws InputError for a page that is not the app. */
+async function halvesOf(world: World): Promise<readonly [string, string]> {
+  const [head = "", tail, ...more] = (await world.page()).split(PLACE);
+  if (tail !== undefined && more.length === 0) return [head, tail];
+  throw new InputError("the built app", `a page with ${PLACE} once`, tail === undefined ? 0 : more.length + 1);
+}
+
+/** Writes the page. Throws InputError for more inside than browsers open. */
+async function write(world: World, path: string, inside: Inside): Promise<Written> {
+  const output = world.file(path);
+  if (inside.bytes > MOST_INSIDE) {
+    const most = `a ${inside.kind} whose JSON has at most ${aboutBytes(MOST_INSIDE)}`;
+    throw new InputError("--to", most, `html, about ${aboutBytes(inside.bytes)}`);
+  }
+  const halves = await halvesOf(world);
+  const whole = inside.bytes + halves[0].length + halves[1].length;
+  output.refuseWithoutRoom(whole);
+  const bytes = writeShown(world, output, filled(halves, inside), whole);
+  return { bytes, what: `the app with a ${inside.kind}` };
+}
+
+const APP_EXPORTER: Exporter = {
+  name: "html",
+  extension: ".html",
+  description: "the app as one page with a schedule or network inside, for any browser, nothing loaded",
+  async ready(world) {
+    await halvesOf(world);
+  },
+  fromSchedule(world, { schedule: given, report }, path) {
+    const schedule = withoutPhases(given, "--to html");
+    const { collective, topology } = schedule;
+    const about = report === null ? undefined : aboutOf(report);
+    const inside = { name: `${collective.kind} on ${topology.name}`, kind: "schedule" } as const;
+    return isTreeFlow(schedule)
+      ? write(world, path, {
+          ...inside,
+          bytes: treesJsonBytesOf(schedule),
+          parts: () => treeFlowJsonParts(schedule, about),
+        })
+      : write(world, path, {
+          ...inside,
+          bytes: jsonBytesOf(schedule),
+          parts: () => scheduleJsonParts(expanded(schedule, "--to html"), about),
+        });
+  },
+  fromNetwork(world, { topology }, path) {
+    const parts = [...topologyJsonParts(topology)];
+    const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+    return write(world, path, { name: topology.name, kind: "network", bytes, parts: () => parts });
+  },
+};
+
+/** "automatic: one relay per NIC, uc-max" as part of a file's name. */
+const slug = (name: string): string =>
+  name
+    .replace(/^automatic: /, "")
+    .replace(/[^A-Za-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+
+const SKETCH_EXPORTER: Exporter = {
+  name: "taccl-sketches",
+  extension: "",
+  folder: true,
+  description: "a folder of the sketches that taccl tries on a network, best guess first, for --sketch or to change",
+  fromNetwork(world, { topology }, path) {
+    const sketches = proposedSketches(topology, "allgather");
+    if (sketches.length === 0)
+      throw new InputError(
+        "the topology",
+        "a network of fewer connections, for which sketches can be proposed,",
+        topology.name,
+      );
+    const folder = world.folder(path);
+    const files = sketches.map((sketch, i) => ({
+      name: `${String(i + 1).padStart(2, "0")}-${slug(sketch.name)}.json`,
+      parts: [new TextEncoder().encode(sketchToJson(sketch))],
+    }));
+    return {
+      bytes: folder.write(files),
+      what: count(files.length, "sketch", "sketches"),
+      facts: { sketches: files.map(({ name }) => name) },
+    };
+  },
+};
+
+/** A format that writes a schedule as a Python program. */
+function pythonExporter(
+  name: string,
+  description: string,
+  program: (schedule: StepSchedule, name: string) => Iterable<string>,
+): Exporter {
+  return {
+    name,
+    description,
+    extension: ".py",
+    runs: true,
+    lacks: lacksMessages,
+    fromSchedule(world, subject, path) {
+      const output = world.file(path);
+      const steps = stepsFor(subject, name);
+      const title = `${steps.collective.kind} on ${steps.topology.name}`;
+      const transfers = transfersOf(steps);
+      return { bytes: output.write(program(steps, title)), what: count(transfers, "transfer"), facts: { transfers } };
+    },
+  };
+}
+
+const PYTHON_EXPORTERS: readonly Exporter[] = [
+  pythonExporter("jax", "a Python program of jax.lax.ppermute rounds, which checks itself when run", jaxProgram),
+  pythonExporter(
+    "torch",
+    "a Python program of torch.distributed point-to-point rounds, which checks itself when run",
+    torchProgram,
+  ),
+];
+
+const NCCL_GRAPH_EXPORTER: Exporter = {
+  name: "nccl-graph",
+  extension: ".xml",
+  description: "rings through a box that share no link, for NCCL_GRAPH_FILE of unmodified NCCL",
+  fromNetwork(world, { topology }, path) {
+    const output = world.file(path);
+    world.progress({ what: "looking for rings" });
+    const found = ringDecomposition(topology);
+    const rings = found.rings.length;
+    return {
+      bytes: output.write([ringGraphXml(topology, found)]),
+      what:
+        rings === found.bound
+          ? `${count(rings, "ring")}, the most there can be`
+          : `${count(rings, "ring")} of at most ${found.bound}`,
+      facts: { rings, bound: found.bound },
+    };
+  },
+};
 
 /** The formats of `banyan export`. */
 export const EXPORTERS: readonly Exporter[] = [

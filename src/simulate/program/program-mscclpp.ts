@@ -1,8 +1,10 @@
+import { InputError } from "../../base/errors.ts";
 import {
   blockCount,
   blockOfInstructions,
   instructionCount,
   OPS,
+  type Program,
   rankOfBlocks,
   VIA,
   WAIT_BARRIER,
@@ -10,11 +12,9 @@ import {
 } from "../../model/program/program.ts";
 import { type Outcome, REPORT, type Setup } from "./program-machine.ts";
 import { ARRIVAL, enter, HEAD, KINDS, latencyOf, schedule } from "./program-network.ts";
-import { packetsOf } from "./program-packets.ts";
 import { signalsOf } from "./program-signals.ts";
 import { transfersOf } from "./program-transfers.ts";
 import { waiting, waitOn, wakeAll, wakeOne } from "./program-waiting.ts";
-import { windowEnds } from "./program-windows.ts";
 
 const RESUME = 2;
 const WINDOW = 3;
@@ -230,4 +230,52 @@ function stuckIn(at: Int32Array, offset: Int32Array, windowEnd: Int32Array, done
     for (let i = from; i < windowEnd[from]; i++) if (done[i] === 0) stuck.push(i);
   });
   return stuck;
+}
+
+const NOP = OPS.indexOf("nop");
+
+/**
+ * Returns [instructions] where the window that an instruction of an mscclpp program is in ends. Instructions of a window run
+ * side by side; a nop ends one, and a barrier is one of its own. O(instructions).
+ */
+function windowEnds(program: Program): Int32Array {
+  const { instructionOffset, op } = program;
+  const end = new Int32Array(instructionCount(program));
+  const alone = (i: number): boolean => op[i] === NOP || meetsBarrier(program, i);
+  for (let b = 0; b < blockCount(program); b++) {
+    const last = instructionOffset[b + 1];
+    for (let i = last - 1; i >= instructionOffset[b]; i--)
+      end[i] = i + 1 === last || alone(i) || alone(i + 1) ? i + 1 : end[i + 1];
+  }
+  return end;
+}
+
+function meetsBarrier({ waitOffset, waitKind }: Program, i: number): boolean {
+  for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++) if (waitKind[w] === WAIT_BARRIER) return true;
+  return false;
+}
+
+/** Chunks that are written and read as packets, which carry their own flag. */
+interface Packets {
+  /** Returns the number of a packet; k-th chunk of an operand. */
+  readonly numberOf: (operand: number, k: number) => number;
+  readonly count: number;
+}
+
+const MOST_PACKETS = 10_000_000;
+
+/** Returns the packets of a program. Throws InputError for more than 1e7. O(chunks of operands that are packets). */
+function packetsOf(program: Program): Packets {
+  const { operandOffset, operandPacket, operandRank, operandBuffer, operandIndex, chunks } = program;
+  const numbers = new Map<number, number>();
+  const key = (o: number, k: number): number => (operandRank[o] * 3 + operandBuffer[o]) * 2 ** 32 + operandIndex[o] + k;
+  let total = 0;
+  for (let i = 0; i < instructionCount(program); i++)
+    for (let o = operandOffset[i]; o < operandOffset[i + 1]; o++) {
+      if (operandPacket[o] === 0) continue;
+      total += chunks[i];
+      if (total > MOST_PACKETS) throw new InputError(program.name, `at most ${MOST_PACKETS} chunks in packets`, total);
+      for (let k = 0; k < chunks[i]; k++) if (!numbers.has(key(o, k))) numbers.set(key(o, k), numbers.size);
+    }
+  return { numberOf: (o, k) => numbers.get(key(o, k)) ?? 0, count: numbers.size };
 }

@@ -1,7 +1,5 @@
 import { InputError } from "../../base/errors.ts";
-import { type Missing, missingContributions, missingEverywhere } from "./slot-missing.ts";
 import type { Streams } from "./slot-streams.ts";
-import { AT_ORIGIN, NOT_YET, THERE, type Window, windowFor } from "./slot-window.ts";
 
 /** One pass through the streams. */
 export interface Pass {
@@ -301,4 +299,156 @@ function stuck({ streams, window }: Replay): InputError {
     `transfer ${window.head[s]} over route ${streams.route[s]} (simulate needs a valid schedule)`,
     `chunk ${chunk} to come to NPU ${sender[s]}`,
   );
+}
+
+/**
+ * How many arrivals a chunk still waits for at an NPU before it can be sent on: a matrix of counters of 2^log bits, those of
+ * NPU v from word v * words on.
+ */
+interface Missing {
+  readonly counters: Int32Array;
+  readonly words: number;
+  readonly log: number;
+}
+
+const MOST_WORDS = 2 ** 31 - 1;
+
+function missing(npus: number, chunks: number, most: number): Missing {
+  let log = 0;
+  while (2 ** (2 ** log) <= most) log++;
+  const words = Math.ceil((chunks * 2 ** log) / 32);
+  if (npus * words > MOST_WORDS) {
+    throw new InputError(
+      "NPUs times chunks",
+      `at most ${Math.floor((MOST_WORDS * 32) / 2 ** log)} to simulate`,
+      npus * chunks,
+    );
+  }
+  return { counters: new Int32Array(npus * words), words, log };
+}
+
+/** Returns 1 for every pair: all chunks still have to come. */
+function missingEverywhere(npus: number, chunks: number): Missing {
+  const matrix = missing(npus, chunks, 1);
+  matrix.counters.fill(-1);
+  return matrix;
+}
+
+/**
+ * Returns the number of contributions that the streams bring to each pair, origins apart, whose counters stay 0.
+ * Throws InputError for a chunk that an NPU receives through all its streams: one of them leads to where it goes next.
+ * O(transfers).
+ */
+function missingContributions(streams: Streams, origin: Int32Array): Missing {
+  const { into, columns, holder, receiver, count, first, step } = streams;
+  const npus = into.offset.length - 1;
+  let most = 1;
+  for (let v = 0; v < npus; v++) most = Math.max(most, into.offset[v + 1] - into.offset[v] - 1);
+  const matrix = missing(npus, origin.length, most);
+  const { counters, words, log } = matrix;
+  const mask = 2 ** (2 ** log) - 1;
+  for (let s = 0; s < receiver.length; s++) {
+    const column = columns[holder[s]];
+    const v = receiver[s];
+    const row = v * words;
+    for (let k = 0, at = first[s]; k < count[s]; k++, at += step) {
+      const chunk = column[at];
+      if (origin[chunk] === v) continue;
+      const word = row + (chunk >>> (5 - log));
+      const shift = (chunk << log) & 31;
+      if (((counters[word] >>> shift) & mask) === most) {
+        throw new InputError(
+          `chunk ${chunk} at NPU ${v} (simulate needs a valid schedule)`,
+          `at most ${most} contributions`,
+        );
+      }
+      counters[word] += 1 << shift;
+    }
+  }
+  return matrix;
+}
+
+/** Transfers of a stream that a window keeps, where nothing else is asked for. */
+const CELLS = 256;
+const MOST_CELLS = 2 ** 28;
+
+/** The chunk is at the sender since the window began or before. */
+const THERE = -1;
+/** The chunk does not come to the sender within the window. */
+const NOT_YET = -2;
+/** Codes from here down: chunk AT_ORIGIN - code leaves the NPU that has it first. */
+const AT_ORIGIN = -3;
+
+/** Cells between those of neighbouring streams, which otherwise would compete for the same lines of the caches. */
+const APART = 8;
+
+/**
+ * The part of every stream that a window of time can touch. Transfer k of stream s is cell s * stride + (k & mask); cells
+ * from arrived[s] on are in use: those before head[s] have started, those before planned[s] may start within the window.
+ */
+interface Window {
+  readonly stride: number;
+  readonly mask: number;
+  readonly lengthPs: number;
+  /** [streams] starts within a window at most. */
+  readonly most: Int32Array;
+  readonly arrived: Int32Array;
+  readonly head: Int32Array;
+  readonly planned: Int32Array;
+  /** [cells] arrival; -1 until it is known. */
+  readonly times: Float64Array;
+  /** [cells] what the transfer waits for: a cell that brings its chunk to the sender, or a code. */
+  readonly waits: Int32Array;
+  /** [cells] where streams merge, the next cell that brings the same chunk to the same NPU, -1 after the last; else empty. */
+  readonly next: Int32Array;
+}
+
+/**
+ * Returns an empty window that is as long as `starts` transfers take on the fastest link. Without `starts` as long as leaves
+ * 256 cells per stream, more where more transfers than that are on their way at once.
+ * Throws InputError where that is too much memory.
+ */
+export function windowFor(streams: Streams, merges: boolean, starts?: number): Window {
+  const { serialPs, travelPs, count } = streams;
+  let fastest = Number.POSITIVE_INFINITY;
+  let flying = 1;
+  let longest = 1;
+  for (let s = 0; s < count.length; s++) {
+    if (count[s] === 0) continue;
+    fastest = Math.min(fastest, serialPs[s]);
+    flying = Math.max(flying, Math.min(count[s], Math.ceil(travelPs[s] / serialPs[s])));
+    longest = Math.max(longest, count[s]);
+  }
+  if (fastest === Number.POSITIVE_INFINITY) fastest = 1;
+  // starts of two windows stand in a stream that has not been settled yet
+  let ahead = Math.min(starts ?? Math.max(CELLS - flying, flying) >> 1, longest);
+  let shift = Math.ceil(Math.log2(2 * ahead + flying));
+  const most = Math.floor(Math.log2(Math.max(1, MOST_CELLS / count.length - APART)));
+  if (shift > most) {
+    shift = most;
+    ahead = (2 ** shift - flying) >> 1;
+    if (ahead < 1) {
+      const limit = Math.max(0, 2 ** shift - 2);
+      throw new InputError(
+        "chunks on their way on one link",
+        `at most ${limit} at once to simulate this schedule`,
+        flying,
+      );
+    }
+  }
+  const stride = 2 ** shift + APART;
+  const cells = count.length * stride;
+  const lengthPs = ahead * fastest;
+  return {
+    stride,
+    mask: 2 ** shift - 1,
+    lengthPs,
+    most: Int32Array.from(serialPs, (ps, s) => Math.min(count[s], Math.ceil(lengthPs / ps))),
+    arrived: new Int32Array(count.length),
+    head: new Int32Array(count.length),
+    planned: new Int32Array(count.length),
+    times: new Float64Array(cells),
+    waits: new Int32Array(cells),
+    next: new Int32Array(merges ? cells : 0),
+  };
 }

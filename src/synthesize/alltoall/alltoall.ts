@@ -1,16 +1,22 @@
-import { InputError } from "../../base/errors.ts";
+import { InfeasibleError, InputError } from "../../base/errors.ts";
 import { lengthsBound } from "../../model/bounds/lengths.ts";
 import type { Bound } from "../../model/bounds/witness.ts";
 import type { Collective } from "../../model/collective/collective.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
 import { commonDivisor } from "../../model/numbers/integers.ts";
-import { rational, toNumber } from "../../model/numbers/rational.ts";
+import { orderByTime } from "../../model/numbers/ordering.ts";
+import { ceil, rational, toNumber } from "../../model/numbers/rational.ts";
 import { PS_PER_SECOND } from "../../model/numbers/units.ts";
-import { linkCount, type Topology } from "../../model/topology/topology.ts";
+import { routeCount, routeTimes, serializationPs } from "../../model/routes/routes.ts";
+import { emptyRows, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import { linkCount, nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 import { type AllToAllFlow, allToAllFlow } from "./flow.ts";
 import { MOST_LP_COLUMNS } from "./flow-lp.ts";
 import { demandMatrix, type Messages, messagesOf } from "./messages.ts";
-import { unicastSchedule } from "./unicast-schedule.ts";
+import { type Paths, pathsAlong, type SourceFlow, shortestPaths } from "./paths.ts";
+import { type Timed, type TimingOptions, timed } from "./slots.ts";
+import { type Hops, hopsOf } from "./transfers.ts";
 
 /** How far below the optimum flows may be. */
 const GAP = 0.005;
@@ -143,3 +149,292 @@ export const mcf: Synthesizer = {
   ownChunks,
   synthesize,
 };
+
+/**
+ * Where a schedule along the flow takes so much longer than its busiest link and the longest way, its paths are too long for so
+ * few messages, and shorter ones are tried that fill links for longer, up to that time.
+ */
+const LONG = 0.02;
+const SHORTENINGS = 4;
+
+/** A schedule of messages on one path each, and what held it up. */
+interface Unicast {
+  readonly schedule: StepSchedule;
+  /** How long the busiest link would be busy if messages could be split as the flow says. */
+  readonly fractionPs: number;
+  /** How long it is busy with whole messages. */
+  readonly busiestPs: number;
+  readonly tries: number;
+}
+
+/**
+ * Returns the schedule of messages along a flow: paths, then balanced loads, then times. Throws InfeasibleError for a message
+ * that cannot reach its target.
+ */
+export async function unicastSchedule(
+  topology: Topology,
+  collective: Collective,
+  messages: Messages,
+  flowOf: SourceFlow,
+  options: TimingOptions,
+): Promise<Unicast> {
+  const costPs = linkCosts(topology, collective);
+  const { paths: along, total } = pathsAlong(topology, messages, flowOf, options.seed);
+  let fractionPs = 0;
+  for (let link = 0; link < total.length; link++) fractionPs = Math.max(fractionPs, total[link] * costPs[link]);
+  const planned = async (paths: Paths, targetPs: number): Promise<Plan> => {
+    const busiestPs = balanced(topology, messages, paths, costPs, targetPs);
+    const hops = hopsOf(topology, paths);
+    const times = routeTimes(topology, hops.routes, collective.chunkBytes);
+    return { busiestPs, hops, slotPs: times.slotPs, found: await timed(topology, hops, times, options) };
+  };
+  const shortest = shortestPaths(topology, messages, costPs);
+  const leastWayPs = longestOf(shortest, costPs);
+  // Where the shortest ways are as good as any, nothing is relayed for the sake of a flow that is one of many.
+  const suffices = busiestOf(shortest, costPs) <= fractionPs * (1 + TOLERANCE);
+  let best = await planned(suffices ? shortest.slice() : along, fractionPs);
+  let { tries } = best.found;
+  const leastPs = Math.max(fractionPs, leastWayPs);
+  const firstPs = best.found.endPs;
+  const isLong = (): boolean => best.found.endPs > Math.max(best.busiestPs, leastWayPs) * (1 + LONG);
+  for (let k = 1; k <= SHORTENINGS && !suffices && isLong(); k++) {
+    const other = await planned(shortest.slice(), leastPs + ((firstPs - leastPs) * k) / SHORTENINGS);
+    tries += other.found.tries;
+    if (other.found.endPs < best.found.endPs) best = other;
+  }
+  const schedule = scheduleOf(topology, collective, messages, best);
+  return { schedule, fractionPs, busiestPs: best.busiestPs, tries };
+}
+
+/** Messages on their paths, in time. */
+interface Plan {
+  readonly busiestPs: number;
+  readonly hops: Hops;
+  /** [routes] */
+  readonly slotPs: Float64Array;
+  readonly found: Timed;
+}
+
+/** Returns how long the longest path takes on free links. */
+const longestOf = (paths: Paths, costPs: Float64Array): number =>
+  paths.reduce(
+    (most, path) =>
+      Math.max(
+        most,
+        path.reduce((sum, link) => sum + costPs[link], 0),
+      ),
+    0,
+  );
+
+/** Returns how long a chunk keeps each link busy, [links]. */
+function linkCosts({ linkBytesPerSecond, linkLatencyPs }: Topology, { chunkBytes }: Collective): Float64Array {
+  const known = new Map<number, number>();
+  return linkBytesPerSecond.map((rate, link) => {
+    let ps = known.get(rate);
+    if (ps === undefined) {
+      ps = Number(ceil(serializationPs(chunkBytes, rate)));
+      known.set(rate, ps);
+    }
+    return ps + linkLatencyPs[link];
+  });
+}
+
+/** Returns the hops as a schedule: rows ascend by (start, route, chunk). */
+function scheduleOf(
+  topology: Topology,
+  collective: Collective,
+  messages: Messages,
+  { hops: { routes, message, route }, slotPs, found: { startPs } }: Plan,
+): StepSchedule {
+  const byChunk = groupedBy(
+    message.map((m) => messages.chunk[m]),
+    collective.chunkCount,
+  ).items;
+  const byRoute = groupedBy(
+    byChunk.map((i) => route[i]),
+    routeCount(routes),
+  ).items.map((k) => byChunk[k]);
+  const order = orderByTime(Float64Array.from(byRoute, (i) => startPs[i]));
+  const schedule = emptyRows(topology, collective, routes, order.length);
+  for (let row = 0; row < order.length; row++) {
+    const i = byRoute[order[row]];
+    schedule.chunk[row] = messages.chunk[message[i]];
+    schedule.route[row] = route[i];
+    schedule.startPs[row] = startPs[i];
+    schedule.endPs[row] = startPs[i] + slotPs[route[i]];
+  }
+  return schedule;
+}
+
+/**
+ * Problem: whole messages on one path each, so that the busiest link is busy for as short as possible.
+ *
+ * Negotiated congestion (McMurchie and Ebeling 1995): a message that takes a link pays costPs * (FLAT + (busy / B)^16 + dues),
+ * where busy counts the message itself and B is the time to be reached; a link above B raises its dues round by round. In a
+ * round every message on a link above B leaves its path and takes the cheapest one (Dijkstra). The best state seen is the
+ * answer. FLAT keeps paths short where links have room; dues let excess wander to where there is room, which prices alone do
+ * not: 5-cube, 2 chunks: 33 messages on the busiest link without them, 32 (the mean of all links) with them.
+ */
+
+const FLAT = 1e-3;
+const DUES = 0.1;
+/** A link may be busy for so much longer than the flow asks for: a message more in 200. */
+const TOLERANCE = 0.005;
+const MOST_ROUNDS = 100;
+/** Rounds without a better state. */
+const MOST_FRUITLESS = 25;
+/** Links looked at by all searches together: some seconds. */
+const MOST_STEPS = 1.5e8;
+
+/**
+ * Changes `paths` so that no link is busy for more than `targetPs`, or the busiest for as short as was found, and gives a path
+ * to messages without; returns how long the busiest is busy. `costPs` [links] is how long one message keeps a link busy.
+ * Throws InfeasibleError for a message that cannot reach its target.
+ */
+export function balanced(
+  topology: Topology,
+  messages: Messages,
+  paths: Paths,
+  costPs: Float64Array,
+  targetPs: number,
+): number {
+  const load = new Int32Array(linkCount(topology));
+  for (const path of paths) for (const link of path) load[link]++;
+  const dues = new Float64Array(load.length);
+  const search = pathSearch(topology, costPs, load, dues, targetPs);
+  const route = (m: number): void => {
+    for (const link of paths[m] as Int32Array) load[link]--;
+    const found = search.cheapest(messages.source[m], messages.target[m]);
+    for (const link of found) load[link]++;
+    paths[m] = found;
+  };
+  for (let m = 0; m < paths.length; m++) if ((paths[m] as Int32Array).length === 0) route(m);
+
+  const isAbove = (link: number): boolean => load[link] * costPs[link] > targetPs * (1 + TOLERANCE);
+  let best = { ...worstOf(load, costPs, isAbove), paths: paths.slice() };
+  let fruitless = 0;
+  for (let round = 0; round < MOST_ROUNDS && best.above > 0; round++) {
+    if (fruitless === MOST_FRUITLESS || search.steps() > MOST_STEPS) break;
+    for (let link = 0; link < load.length; link++) if (isAbove(link)) dues[link] += DUES;
+    for (let m = 0; m < paths.length; m++) if ((paths[m] as Int32Array).some(isAbove)) route(m);
+    const now = worstOf(load, costPs, isAbove);
+    const better = now.ps < best.ps || (now.ps === best.ps && now.above < best.above);
+    fruitless = better ? 0 : fruitless + 1;
+    if (better) best = { ...now, paths: paths.slice() };
+  }
+  for (let m = 0; m < paths.length; m++) paths[m] = best.paths[m] as Int32Array;
+  return best.ps;
+}
+
+/** Returns how long the busiest link of these paths is busy. O(path links). */
+function busiestOf(paths: Paths, costPs: Float64Array): number {
+  const load = new Int32Array(costPs.length);
+  for (const path of paths) for (const link of path) load[link]++;
+  return worstOf(load, costPs, () => false).ps;
+}
+
+/** Returns how long the busiest link is busy, and how many are above the target. */
+function worstOf(load: Int32Array, costPs: Float64Array, isAbove: (link: number) => boolean) {
+  let ps = 0;
+  let above = 0;
+  for (let link = 0; link < load.length; link++) {
+    if (load[link] * costPs[link] > ps) ps = load[link] * costPs[link];
+    if (isAbove(link)) above++;
+  }
+  return { ps, above };
+}
+
+interface PathSearch {
+  /** Returns the links of the cheapest path, ties by the order of links. */
+  cheapest(source: number, target: number): Int32Array;
+  /** Links looked at so far. */
+  steps(): number;
+}
+
+function pathSearch(
+  topology: Topology,
+  costPs: Float64Array,
+  load: Int32Array,
+  dues: Float64Array,
+  targetPs: number,
+): PathSearch {
+  const { linkTarget, linkSource } = topology;
+  const { offset, links } = outLinks(topology);
+  const nodes = nodeCount(topology);
+  const distance = new Float64Array(nodes);
+  const via = new Int32Array(nodes);
+  const stamp = new Int32Array(nodes);
+  const heapKey = new Float64Array(linkCount(topology) + 1);
+  const heapNode = new Int32Array(heapKey.length);
+  const perTarget = targetPs > 0 ? 1 / targetPs : 0;
+  let searches = 0;
+  let steps = 0;
+  let size = 0;
+
+  const price = (link: number): number => {
+    const x = (load[link] + 1) * costPs[link] * perTarget;
+    const x2 = x * x;
+    const x4 = x2 * x2;
+    const x8 = x4 * x4;
+    return costPs[link] * (FLAT + x8 * x8 + dues[link]);
+  };
+  const push = (key: number, node: number): void => {
+    let i = size++;
+    while (i > 0) {
+      const up = (i - 1) >> 1;
+      if (heapKey[up] <= key) break;
+      heapKey[i] = heapKey[up];
+      heapNode[i] = heapNode[up];
+      i = up;
+    }
+    heapKey[i] = key;
+    heapNode[i] = node;
+  };
+  const removeTop = (): void => {
+    const key = heapKey[--size];
+    const node = heapNode[size];
+    let i = 0;
+    for (let child = 1; child < size; child = 2 * i + 1) {
+      if (child + 1 < size && heapKey[child + 1] < heapKey[child]) child++;
+      if (heapKey[child] >= key) break;
+      heapKey[i] = heapKey[child];
+      heapNode[i] = heapNode[child];
+      i = child;
+    }
+    heapKey[i] = key;
+    heapNode[i] = node;
+  };
+
+  const cheapest = (source: number, target: number): Int32Array => {
+    searches++;
+    size = 0;
+    distance[source] = 0;
+    stamp[source] = searches;
+    push(0, source);
+    while (size > 0 && heapNode[0] !== target) {
+      const key = heapKey[0];
+      const node = heapNode[0];
+      removeTop();
+      if (key > distance[node]) continue;
+      steps += offset[node + 1] - offset[node];
+      for (let k = offset[node]; k < offset[node + 1]; k++) {
+        const link = links[k];
+        const next = linkTarget[link];
+        const reach = key + price(link);
+        if (stamp[next] === searches && distance[next] <= reach) continue;
+        stamp[next] = searches;
+        distance[next] = reach;
+        via[next] = link;
+        push(reach, next);
+      }
+    }
+    if (size === 0) {
+      const [from, to] = [source, target].map((npu) => topology.nodeNames[npu]);
+      throw new InfeasibleError(`NPU ${from} cannot reach NPU ${to}`, { from: source, to: target });
+    }
+    const path: number[] = [];
+    for (let node = target; node !== source; node = linkSource[via[node]]) path.push(via[node]);
+    return Int32Array.from(path.reverse());
+  };
+  return { cheapest, steps: () => steps };
+}

@@ -1,11 +1,10 @@
+import { draw } from "../../base/random.ts";
 import type { PlaceProblem } from "../../engine/contract/kernels.ts";
-import type { RouteTimes } from "../../model/routes/routes.ts";
-import { switchCount, type Topology } from "../../model/topology/topology.ts";
+import type { RouteSet, RouteTimes } from "../../model/routes/routes.ts";
+import { linkCount, switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { KernelRunner } from "../synthesizer.ts";
 import { tenNetwork } from "../tacos/network.ts";
 import { attempt, type Found } from "../tacos/overlap.ts";
-import { busiestAhead, hopTimes, leastEnd, workOf } from "./hop-times.ts";
-import { byRounds, farthestFirst, shaken } from "./keys.ts";
 import type { Hops } from "./transfers.ts";
 
 /**
@@ -124,4 +123,208 @@ function chain(message: Int32Array, direction: 1 | -1): Pick<PlaceProblem, "succ
     successorOffset[i + 1] = count;
   }
   return { successorOffset, successor: successor.slice(0, count) };
+}
+
+/** Orders in which list scheduling takes hops: the least key first, [transfers] exact integers of any sign. */
+
+/**
+ * Returns the keys for "farthest to go first"; `weight` says how much `aheadPs` counts beside the way, and hops as far as each
+ * other go in the order drawn for try `k`.
+ */
+function farthestFirst(
+  { message, tailPs }: HopTimes,
+  aheadPs: Float64Array,
+  weight: number,
+  { seed, k, slotPs }: { readonly seed: number; readonly k: number; readonly slotPs: number },
+): Float64Array {
+  const key = new Float64Array(message.length);
+  for (let i = 0; i < key.length; i++) {
+    const tie = draw(seed, k, message[i]) / 4294967296;
+    key[i] = Math.floor((tie - 0.5) * slotPs) - tailPs[i] - Math.floor(weight * aheadPs[i]);
+  }
+  return key;
+}
+
+/**
+ * Returns the keys for rounds in which each port of a switch sends and receives one message (roundsOf): every message crosses
+ * its busiest route in its round, and is there in time. null where rounds would take too much memory.
+ */
+function byRounds(
+  topology: Topology,
+  { linkOffset, links }: RouteSet,
+  { message, route, slotPs, headPs }: HopTimes,
+  busyPs: Float64Array,
+): Float64Array | null {
+  const routeBusyPs = new Float64Array(linkOffset.length - 1);
+  for (let r = 0; r < routeBusyPs.length; r++) {
+    for (let k = linkOffset[r]; k < linkOffset[r + 1]; k++) routeBusyPs[r] = Math.max(routeBusyPs[r], busyPs[links[k]]);
+  }
+  const crossing: number[] = [];
+  for (let i = 0; i < route.length; i++) {
+    const last = crossing.length - 1;
+    if (i === 0 || message[i] !== message[i - 1]) crossing.push(i);
+    else if (routeBusyPs[route[i]] > routeBusyPs[route[crossing[last] as number]]) crossing[last] = i;
+  }
+  const from = Int32Array.from(crossing, (i) => links[linkOffset[route[i]]]);
+  const to = Int32Array.from(crossing, (i) => linkCount(topology) + links[linkOffset[route[i] + 1] - 1]);
+  const rounds = roundsOf(from, to, 2 * linkCount(topology));
+  if (rounds === null) return null;
+  const key = new Float64Array(route.length);
+  for (let i = 0, m = -1; i < route.length; i++) {
+    if (i === 0 || message[i] !== message[i - 1]) m++;
+    const at = crossing[m] as number;
+    key[i] = rounds[m] * slotPs[at] + headPs[i] - headPs[at];
+  }
+  return key;
+}
+
+/** Returns starts shaken by up to half of `widthPs` either way, as drawn for counter `k`. */
+function shaken(startPs: Float64Array, widthPs: number, seed: number, k: number): Float64Array {
+  const key = new Float64Array(startPs.length);
+  for (let i = 0; i < key.length; i++) {
+    key[i] = startPs[i] + Math.floor((draw(seed, k, i) / 4294967296 - 0.5) * widthPs);
+  }
+  return key;
+}
+
+/**
+ * Rounds in which every port sends and receives one message at a time: an edge colouring of the bipartite multigraph of
+ * messages between sending and receiving ports with as many colours as the busiest port has messages (Koenig 1916). An edge
+ * takes a colour that is free at one end; where it is not free at the other, the path of two alternating colours from there
+ * swaps them.
+ */
+
+/** Places of the table of edges by port and colour. */
+const MOST_PLACES = 5e7;
+const NONE = -1;
+
+/**
+ * Returns the round of every message, 0 .. (messages of the busiest port) - 1; null where that would take too much memory.
+ * `from` and `to` [messages] are ports below `ports`, the senders' different from the receivers'. O(messages * (rounds + ports)).
+ */
+export function roundsOf(from: Int32Array, to: Int32Array, ports: number): Int32Array | null {
+  const degree = new Int32Array(ports);
+  for (let e = 0; e < from.length; e++) {
+    degree[from[e]]++;
+    degree[to[e]]++;
+  }
+  const rounds = degree.reduce((most, count) => Math.max(most, count), 0);
+  if (ports * rounds > MOST_PLACES) return null;
+  const at = new Int32Array(ports * rounds).fill(NONE);
+  const round = new Int32Array(from.length);
+  const firstFree = (port: number): number => {
+    let free = port * rounds;
+    while (at[free] !== NONE) free++;
+    return free - port * rounds;
+  };
+  const put = (edge: number, color: number): void => {
+    round[edge] = color;
+    at[from[edge] * rounds + color] = edge;
+    at[to[edge] * rounds + color] = edge;
+  };
+  for (let e = 0; e < from.length; e++) {
+    const a = firstFree(from[e]);
+    if (at[to[e] * rounds + a] !== NONE) swapAlong(to[e], a, firstFree(to[e]));
+    put(e, a);
+  }
+  return round;
+
+  /** Frees colour `a` at `port`, where `b` is free. */
+  function swapAlong(port: number, a: number, b: number): void {
+    const path: number[] = [];
+    let color = a;
+    for (let node = port, edge = at[node * rounds + color]; edge !== NONE; edge = at[node * rounds + color]) {
+      path.push(edge);
+      node = from[edge] === node ? to[edge] : from[edge];
+      color = color === a ? b : a;
+    }
+    for (const edge of path) {
+      at[from[edge] * rounds + round[edge]] = NONE;
+      at[to[edge] * rounds + round[edge]] = NONE;
+    }
+    for (const edge of path) put(edge, round[edge] === a ? b : a);
+  }
+}
+
+/** [transfers] each. */
+interface HopTimes {
+  readonly message: Int32Array;
+  readonly route: Int32Array;
+  readonly slotPs: Float64Array;
+  /** From the start of the message to the end of the hop, on free links. */
+  readonly headPs: Float64Array;
+  /** From the start of the hop to the end of the message, on free links. */
+  readonly tailPs: Float64Array;
+}
+
+/** Returns how long the hops of messages take on free links, `slotOfRoute` [routes] each. O(transfers). */
+function hopTimes({ message, route }: Hops, slotOfRoute: Float64Array): HopTimes {
+  const slotPs = Float64Array.from(route, (r) => slotOfRoute[r]);
+  return { message, route, slotPs, headPs: waysTo(message, slotPs), tailPs: waysFrom(message, slotPs) };
+}
+
+/** Returns the time from the start of each hop's message to the hop's end, on free links. */
+function waysTo(message: Int32Array, slotPs: Float64Array): Float64Array {
+  const way = slotPs.slice();
+  for (let i = 1; i < way.length; i++) if (message[i] === message[i - 1]) way[i] += way[i - 1];
+  return way;
+}
+
+/** Returns the time from the start of each hop to the end of its message, on free links. */
+function waysFrom(message: Int32Array, slotPs: Float64Array): Float64Array {
+  const way = slotPs.slice();
+  for (let i = way.length - 2; i >= 0; i--) if (message[i] === message[i + 1]) way[i] += way[i + 1];
+  return way;
+}
+
+/** Work of a link that some hops use, as their shares of it, and the least way to and from one of them. */
+interface LinkWork {
+  /** [links] */
+  readonly busyPs: Float64Array;
+  readonly leastHeadPs: Float64Array;
+  readonly leastTailPs: Float64Array;
+}
+
+/** Returns the work of all links, in picoseconds. O(links of the hops). */
+function workOf(
+  topology: Topology,
+  { linkOffset, links, shareNum, shareDen }: RouteSet,
+  { route, slotPs, headPs, tailPs }: HopTimes,
+): LinkWork {
+  const busyPs = new Float64Array(linkCount(topology));
+  const leastHeadPs = new Float64Array(busyPs.length).fill(Number.POSITIVE_INFINITY);
+  const leastTailPs = leastHeadPs.slice();
+  for (let i = 0; i < route.length; i++) {
+    for (let k = linkOffset[route[i]]; k < linkOffset[route[i] + 1]; k++) {
+      const link = links[k];
+      busyPs[link] += (slotPs[i] * shareNum[k]) / shareDen[k];
+      leastHeadPs[link] = Math.min(leastHeadPs[link], headPs[i] - slotPs[i]);
+      leastTailPs[link] = Math.min(leastTailPs[link], tailPs[i] - slotPs[i]);
+    }
+  }
+  return { busyPs, leastHeadPs, leastTailPs };
+}
+
+/** Returns, for each hop, how long the busiest link that its message takes after it is busy; 0 for the last hop. */
+function busiestAhead(routes: RouteSet, { route, message }: HopTimes, busyPs: Float64Array): Float64Array {
+  const ahead = new Float64Array(route.length);
+  for (let i = route.length - 2; i >= 0; i--) {
+    if (message[i] !== message[i + 1]) continue;
+    const next = route[i + 1];
+    ahead[i] = ahead[i + 1];
+    for (let k = routes.linkOffset[next]; k < routes.linkOffset[next + 1]; k++) {
+      ahead[i] = Math.max(ahead[i], busyPs[routes.links[k]]);
+    }
+  }
+  return ahead;
+}
+
+/** Returns a time before which no schedule of these hops ends, up to the rounding of shares. */
+function leastEnd({ busyPs, leastHeadPs, leastTailPs }: LinkWork, tailPs: Float64Array): number {
+  let end = 0;
+  for (let i = 0; i < tailPs.length; i++) if (tailPs[i] > end) end = tailPs[i];
+  for (let link = 0; link < busyPs.length; link++) {
+    if (busyPs[link] > 0) end = Math.max(end, leastHeadPs[link] + busyPs[link] + leastTailPs[link]);
+  }
+  return Math.floor(end);
 }

@@ -2,10 +2,11 @@ import { InfeasibleError } from "../../base/errors.ts";
 import { commSchedule } from "../../model/comm/builder.ts";
 import type { CommSchedule } from "../../model/comm/schedule.ts";
 import { arcSources, type DirectNetwork } from "../../model/direct/digraph.ts";
+import { BigFlow } from "../../model/graph/big-flow.ts";
 import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
+import { bigLcm, bigSum } from "../../model/numbers/integers.ts";
 import { add, compare, type Rational, rational } from "../../model/numbers/rational.ts";
 import { serializationPs } from "../../model/routes/routes.ts";
-import { leastTime, type Port, type ShardClass } from "./least-time.ts";
 
 /** Shards that reach a node in one step, by the ports they may come over. */
 interface StepClass extends ShardClass {
@@ -168,4 +169,136 @@ function eachPiece(
       from = to;
     }
   }
+}
+
+/** A link into a node, in picoseconds. */
+export interface Port {
+  readonly latencyPs: bigint;
+  /** How long a whole shard occupies the link. */
+  readonly shardPs: Rational;
+}
+
+/** Shards that may come over the same ports. */
+export interface ShardClass {
+  readonly shards: number;
+  /** Their ports, ascending, at least one. */
+  readonly ports: readonly number[];
+}
+
+/** How one step brings shards to a node in the least time. */
+interface StepPlan {
+  readonly ps: Rational;
+  /** Per class and port of the class: parts that come over it, all shards of the class together; empty where shards are fluid. */
+  readonly parts: readonly (readonly number[])[];
+}
+
+/** What can come over links in a time, in units that `demand` of a shard are counted in. */
+interface Rule {
+  /** Units that a port brings in the time. */
+  room(port: Port, ps: Rational): bigint;
+  /** Units of a shard at that time. */
+  demand(ps: Rational): bigint;
+  /** Least time in which these ports bring so many shards. */
+  least(ports: readonly Port[], shards: number): Rational;
+}
+
+/**
+ * Returns the least time U in which the shards arrive, a link that carries x > 0 of them needing latency + x * shardPs (Zhao 2026,
+ * A.12), with shards cut anywhere (`parts` null) or into so many equal parts, and what each port then brings.
+ *
+ * U is enough just when every set J of classes has |J| <= sum over its ports of room(U), room(U) = max(0, (U - latency) / shardPs):
+ * a link that is used with load x has latency + x * shardPs <= U, so x <= room(U), and one that is not used has x = 0 <= room(U);
+ * the other way round, loads within the rooms that a flow finds use no link whose latency is U or more. So links that are too
+ * far drop out by themselves, and the paper's second solve without them (A.5.3) is not needed: it would solve the same
+ * problem. Parts are whole, so their rooms are rounded down and the flow is of integers: the optimum of A.12 with the
+ * constraints of A.11. Newton on sets: a set that a maximum flow finds broken gives the next U, which rises each time.
+ */
+export function leastTime(classes: readonly ShardClass[], ports: readonly Port[], parts: number | null): StepPlan {
+  const rule = parts === null ? fluid(ports) : whole(parts);
+  const flow = new BigFlow();
+  const source = flow.addNodes(classes.length + ports.length + 2);
+  const sink = source + 1;
+  const classArcs = classes.map((_, c) => flow.addArc(source, sink + 1 + c, 0n));
+  const portArcs = ports.map((_, p) => flow.addArc(sink + 1 + classes.length + p, sink, 0n));
+  const between = classes.map((shards, c) =>
+    shards.ports.map((p) => ({ p, arc: flow.addArc(sink + 1 + c, sink + 1 + classes.length + p, 0n) })),
+  );
+  const leastOf = (set: readonly number[]): Rational => {
+    const used = new Set(set.flatMap((c) => classes[c].ports));
+    const shards = set.reduce((sum, c) => sum + classes[c].shards, 0);
+    return rule.least(
+      [...used].sort((a, b) => a - b).map((p) => ports[p]),
+      shards,
+    );
+  };
+  for (let ps = leastOf(classes.map((_, c) => c)); ; ) {
+    const demands = classes.map(({ shards }) => BigInt(shards) * rule.demand(ps));
+    const total = bigSum(demands);
+    for (const [c, demand] of demands.entries()) flow.setCapacity(classArcs[c], demand);
+    for (const [p, port] of ports.entries()) flow.setCapacity(portArcs[p], rule.room(port, ps));
+    for (const arcs of between) for (const { arc } of arcs) flow.setCapacity(arc, total);
+    if (flow.solve(source, sink, total) === total) {
+      const shares = between.map((arcs) => arcs.map(({ arc }) => Number(flow.flow(arc))));
+      return { ps, parts: parts === null ? [] : shares };
+    }
+    const side = flow.sourceSide(source);
+    ps = leastOf([...classes.keys()].filter((c) => side[sink + 1 + c] === 1));
+  }
+}
+
+/** Shards that are cut anywhere: rooms are exact, in units that make them whole. */
+function fluid(all: readonly Port[]): Rule {
+  const unit = all.reduce((product, { shardPs }) => bigLcm(product, shardPs.num), 1n);
+  return {
+    room: ({ latencyPs, shardPs }, ps) => {
+      const left = ps.num - latencyPs * ps.den;
+      return left <= 0n ? 0n : (left * shardPs.den * unit) / shardPs.num;
+    },
+    demand: (ps) => ps.den * unit,
+    least: (ports, shards) => fluidTime(ports, rational(shards)),
+  };
+}
+
+/** Returns the least time in which the ports bring so many shards: the nearest ones share, as many as are nearer than that. */
+function fluidTime(ports: readonly Port[], shards: Rational): Rational {
+  const nearest = [...ports].sort((a, b) => (a.latencyPs < b.latencyPs ? -1 : a.latencyPs > b.latencyPs ? 1 : 0));
+  // U = (shards + sum of latency / shardPs) / (sum of 1 / shardPs) over the ports in use
+  let weighted = shards;
+  let rate = rational(0);
+  let ps = rational(0);
+  for (const { latencyPs, shardPs } of nearest) {
+    if (rate.num > 0n && compare(rational(latencyPs), ps) >= 0) break;
+    rate = rational(rate.num * shardPs.num + shardPs.den * rate.den, rate.den * shardPs.num);
+    weighted = rational(
+      weighted.num * shardPs.num + latencyPs * shardPs.den * weighted.den,
+      weighted.den * shardPs.num,
+    );
+    ps = rational(weighted.num * rate.den, weighted.den * rate.num);
+  }
+  return ps;
+}
+
+/** Equal parts: rooms are rounded down. */
+function whole(parts: number): Rule {
+  const count = BigInt(parts);
+  const room = ({ latencyPs, shardPs }: Port, ps: Rational): bigint => {
+    const left = ps.num - latencyPs * ps.den;
+    return left <= 0n ? 0n : (left * shardPs.den * count) / (ps.den * shardPs.num);
+  };
+  /** When the port has brought so many parts. */
+  const end = ({ latencyPs, shardPs }: Port, brought: bigint): Rational =>
+    rational(latencyPs * shardPs.den * count + brought * shardPs.num, shardPs.den * count);
+  return {
+    room,
+    demand: () => count,
+    least: (ports, shards) => {
+      const wanted = BigInt(shards) * count;
+      // rounding down loses less than a part per port, so few more ends are needed
+      for (let ps = fluidTime(ports, rational(shards)); ; ) {
+        const rooms = ports.map((port) => room(port, ps));
+        if (bigSum(rooms) >= wanted) return ps;
+        ps = ports.map((port, i) => end(port, rooms[i] + 1n)).reduce((a, b) => (compare(b, a) < 0 ? b : a));
+      }
+    },
+  };
 }

@@ -1,10 +1,12 @@
 import type { Collective } from "../../model/collective/collective.ts";
-import type { CutCertificate, TreeFlow } from "../../model/trees/tree-flow.ts";
+import { compare, divide, multiply, rational, toNumber } from "../../model/numbers/rational.ts";
+import type { CutCertificate, DualCertificate, Forest, TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { TreeContext, TreeMaker, TreeRequest, TreeSynthesis } from "../tree-maker.ts";
-import { allReduceTogether } from "./allreduce-forests.ts";
+import { type AllReduceRates, allReduceRates } from "./allreduce-rates.ts";
 import { type Grown, growBack, growForest } from "./grow.ts";
 import { refuseSeveralGroups } from "./one-group.ts";
-import { couldBeLower, PACK_POLICIES } from "./pack-trees.ts";
+import { couldBeLower, PACK_POLICIES, packTrees } from "./pack-trees.ts";
+import { forestFrom, packingNetwork } from "./packing-network.ts";
 import { contributions } from "./shards.ts";
 
 /**
@@ -68,4 +70,104 @@ async function allReduce(request: TreeRequest, context: TreeContext, weight: Flo
       certificate: together.certificate ?? cutOf(grown, "out"),
     },
   );
+}
+
+/** Above so many members the linear program is tried only where symmetry makes it small, above more of them never. */
+const FEW_MEMBERS = 128;
+const MOST_MEMBERS = 1024;
+const MOST_ORBITS = 1000;
+/** Above few members, so many copies for each are too many to be packed. */
+const MOST_COPIES = 16;
+
+const CLEARLY_FASTER = rational(101, 100);
+
+/** Trees that reduce and broadcast side by side, or why reduce-scatter and then all-gather is left to be used. */
+type Together =
+  | { readonly synthesis: TreeSynthesis }
+  | { readonly certificate: DualCertificate | null; readonly notes: readonly string[] };
+
+/**
+ * Returns trees with unequal roots that reduce and broadcast side by side, where the linear program of B.7 (Zhao 2026) says
+ * that this is faster than reduce-scatter followed by all-gather, which takes twice as long as the forest given; otherwise what
+ * proves that nothing is faster, or that nobody knows.
+ */
+async function allReduceTogether(request: TreeRequest, { kernels, lp }: TreeContext, grown: Grown): Promise<Together> {
+  const { topology, collective, usable, copiesPerRoot } = request;
+  const members = collective.groupMembers;
+  const without = (reason: string): Together => ({ certificate: null, notes: [reason] });
+  if (copiesPerRoot !== null) return { certificate: null, notes: [] };
+  const unproved =
+    "reduce-scatter and then all-gather, each optimal; whether side by side would be faster is not known";
+  if (members.length > MOST_MEMBERS) return without(`${unproved} above ${MOST_MEMBERS} NPUs`);
+  const isSmall = members.length <= FEW_MEMBERS;
+  const rates = await allReduceRates(
+    topology,
+    members,
+    { rate: kernels.rate, lp: await lp() },
+    {
+      usable,
+      ...(grown.symmetry === null ? {} : { maps: grown.symmetry.steps }),
+      ...(isSmall ? {} : { orbits: MOST_ORBITS }),
+    },
+  );
+  if (rates === null) return without(`${unproved} above ${FEW_MEMBERS} NPUs without symmetry`);
+  const phases = divide(grown.optimum.bytesPerSecond, rational(2));
+  // trees that were repaired are kept unless others are clearly faster
+  const enough = grown.repaired === null ? phases : multiply(phases, CLEARLY_FASTER);
+  if (compare(rates.rate, enough) <= 0) return { certificate: rates.certificate, notes: gapNote(rates) };
+  const copies = rates.copies.reduce((sum, count) => sum + count, 0);
+  if (!isSmall && copies > MOST_COPIES * members.length) {
+    const share = Math.floor((10_000 * toNumber(phases)) / toNumber(rates.bound)) / 100;
+    const notes = [
+      `reduce-scatter and then all-gather: ${share} % of what may be possible with ${copies} copies of trees side by side`,
+    ];
+    return { certificate: rates.certificate, notes };
+  }
+  const out = await forestOf(request, kernels, "out", rates);
+  const back = await forestOf(request, kernels, "in", rates);
+  if (out === null || back === null) return without("trees side by side could not be packed");
+  const { policy } = couldBeLower(back.policy) ? back : out;
+  const gain = toNumber(multiply(rates.rate, divide(rational(1), phases)));
+  return {
+    synthesis: {
+      flow: {
+        kind: "trees",
+        topology,
+        collective,
+        forests: [back.forest, out.forest],
+        concurrent: true,
+        symmetry: null,
+        certificate: rates.certificate,
+      },
+      policy: `reduction and broadcast side by side, ${rates.uniform ? "equal" : "unequal"} roots, packed, ${policy}`,
+      trials: grown.trials + out.trials + back.trials,
+      repaired: null,
+      notes: [`${Number(gain.toPrecision(4))} times as fast as reduce-scatter and then all-gather`, ...gapNote(rates)],
+    },
+  };
+}
+
+const gapNote = ({ optimal, rate, bound }: AllReduceRates): string[] =>
+  optimal
+    ? []
+    : [
+        `not proved optimal: ${Math.floor((10_000 * toNumber(rate)) / toNumber(bound)) / 100} % of the bound of the linear program`,
+      ];
+
+async function forestOf(
+  { topology, collective, usable, seed, policy }: TreeRequest,
+  kernels: TreeContext["kernels"],
+  direction: "out" | "in",
+  rates: AllReduceRates,
+): Promise<{ readonly forest: Forest; readonly policy: string; readonly trials: number } | null> {
+  const network = packingNetwork(topology, collective.groupMembers, usable, direction);
+  const fits = direction === "out" ? rates.outCapacity : rates.inCapacity;
+  const capacity = Float64Array.from(network.link, (link) => fits[link]);
+  const outcome = await packTrees(network, capacity, rates.copies, kernels, { seed, policy });
+  if (outcome === null || "cut" in outcome) return null;
+  return {
+    forest: forestFrom(network, outcome.trees, direction, rates.copyBytesPerSecond, collective.groupMembers),
+    policy: outcome.policy,
+    trials: outcome.trials,
+  };
 }

@@ -1,18 +1,24 @@
 import { InternalError } from "../../base/errors.ts";
 import type { PackedTrees } from "../../engine/contract/kernels.ts";
-import { compare, toNumber } from "../../model/numbers/rational.ts";
+import { compare, type Rational, toNumber } from "../../model/numbers/rational.ts";
+import { linkOrbits } from "../../model/symmetry/network-maps.ts";
 import { networkSymmetry } from "../../model/symmetry/network-symmetry.ts";
-import { reversed } from "../../model/topology/topology.ts";
+import { outLinks, reversed, type Topology } from "../../model/topology/topology.ts";
 import type { Forest, NetworkSymmetry } from "../../model/trees/tree-flow.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
+import { spanningTrees } from "./arborescences.ts";
 import { type FixedPacking, fixedCopies, nextCopies } from "./fixed-k.ts";
 import { mirroredForest } from "./mirrored.ts";
 import { type Optimum, optimumOf, type Packing, packable } from "./optimum.ts";
-import { symmetricForest } from "./orbits.ts";
+import { coversAllEdges, type OrbitBudgets, orbitBudgets } from "./orbit-budgets.ts";
+import { exchangedTrees } from "./orbit-exchange.ts";
+import { nestedTrees } from "./orbit-nested.ts";
+import { extended, forestOf, type OrbitTree, type Paths } from "./orbit-paths.ts";
+import { type Choices, sharesOf } from "./orbit-shares.ts";
 import { packTrees, triesAll } from "./pack-trees.ts";
 import { forestFrom, type PackingNetwork, packingNetwork } from "./packing-network.ts";
-import { paperForest } from "./paper-forest.ts";
 import { regrown } from "./regrow.ts";
+import { type ForestNetwork, type LogicalArc, type Strand, splitSwitches, taken } from "./splitting.ts";
 
 /** A forest and what was found out on the way. */
 export interface Grown {
@@ -234,4 +240,222 @@ function asPublished(network: PackingNetwork, packing: Packing): Part {
   const { nodeCount, npuCount, linkSource, linkTarget } = network;
   const trees = paperForest({ nodeCount, npuCount, linkSource, linkTarget }, packing);
   return { trees, packing, policy: "edge splitting and tree packing as published", trials: 1 };
+}
+
+/** Trees of root 0 that stand for all their images. */
+export interface SymmetricForest {
+  /** Their copies add up to k. */
+  readonly trees: PackedTrees;
+  /** Edges between the root and the farthest NPU. */
+  readonly height: number;
+}
+
+/**
+ * Returns k trees of NPU 0 (equal ones as one) that, with their images under the group as the trees of all other NPUs, put at
+ * most floor(U * bandwidth) copies on each link; null when it finds none, although there may be. An optimum that is the same
+ * under all maps of the network always exists (optimal packings are convex), though not for every k.
+ *
+ * Zhao 2026, 4.5 builds the trees of all roots on the network without its switches; here one root stands for all, and only the
+ * load of each link orbit matters. First shortest-path trees, whose height is the least there is; else the lower of trees
+ * grown tier by tier and of shortest-path trees repaired by exchanges.
+ */
+export function symmetricForest(
+  topology: Topology,
+  symmetry: NetworkSymmetry,
+  k: number,
+  U: Rational,
+): SymmetricForest | null {
+  if (!(k * topology.npuCount <= Number.MAX_SAFE_INTEGER)) return null;
+  const budgets = orbitBudgets(topology, linkOrbits(topology, symmetry), k, U);
+  if (!coversAllEdges(topology, budgets, k)) return null;
+  const paths: Paths = { link: [], before: [] };
+  const columns = (trees: readonly OrbitTree[] | null): SymmetricForest | null =>
+    trees === null ? null : forestOf(topology, paths, trees);
+  const shortest = columns(shortestTrees(topology, paths, budgets, k));
+  if (shortest !== null) return shortest;
+  const nested = columns(nestedTrees(topology, paths, budgets, k));
+  const exchanged = columns(exchangedTrees(topology, paths, budgets, k));
+  if (nested === null || exchanged === null) return nested ?? exchanged;
+  return nested.height <= exchanged.height ? nested : exchanged;
+}
+
+/** Equal trees over the NPUs of a network with switches. */
+export interface PaperTree {
+  readonly root: number;
+  readonly copies: bigint;
+  /** [npus - 1] links of each edge, from an NPU that the tree has reached to a new one, through switches; parents first. */
+  readonly edges: readonly (readonly number[])[];
+}
+
+/** Copies that fit on each link and that start at each NPU. */
+type Copies = Pick<Packing, "capacity" | "copies">;
+
+/**
+ * Returns trees over NPUs 0 .. npuCount - 1, copies[v] of them rooted at v and no more than `capacity` [links] on any link, by
+ * the dissertation's own procedures (Zhao 2026, algorithms 2 to 4): for small networks, numbers of any size, and where nothing
+ * else succeeds. Throws InfeasibleError as `splitSwitches` does.
+ */
+export const paperForest = (network: ForestNetwork, packing: Copies): PackedTrees =>
+  packedColumns(paperTrees(network, packing));
+
+/** Returns the trees of `paperForest` one by one. */
+export function paperTrees(network: ForestNetwork, { capacity, copies }: Copies): PaperTree[] {
+  const arcs = splitSwitches(network, capacity, copies);
+  return spanningTrees(arcs, copies).flatMap(({ root, copies: count, arcs: used }) => {
+    const edges = used.map((arc) => alongLinks(arcs[arc], count, network));
+    return intervals(edges, count).map((cut) => ({ root, copies: cut.copies, edges: cut.paths }));
+  });
+}
+
+/** Returns where `copies` copies of an arc run. */
+function alongLinks(arc: LogicalArc, copies: bigint, network: ForestNetwork): Strand[] {
+  return taken(arc.strands, copies).map(({ links, amount }) => ({ links: withoutLoops(links, network), amount }));
+}
+
+/** Returns the walk without what it does between two visits of a node. */
+function withoutLoops(links: readonly number[], { linkSource, linkTarget }: ForestNetwork): number[] {
+  const path: number[] = [];
+  for (const link of links) {
+    path.push(link);
+    const first = path.findIndex((earlier) => linkSource[earlier] === linkTarget[link]);
+    if (first >= 0) path.length = first;
+  }
+  return path;
+}
+
+/** Cuts copies 0 .. copies - 1 where any edge changes its path. */
+function intervals(edges: readonly (readonly Strand[])[], copies: bigint) {
+  const cuts: { paths: (readonly number[])[]; copies: bigint }[] = [];
+  const at = edges.map(() => 0);
+  const left = edges.map(([first]) => first.amount);
+  for (let rest = copies; rest > 0n; ) {
+    const least = left.reduce((a, b) => (b < a ? b : a), rest);
+    cuts.push({ paths: edges.map((strands, i) => strands[at[i]].links), copies: least });
+    rest -= least;
+    for (const [i, amount] of left.entries()) {
+      left[i] = amount - least;
+      if (left[i] === 0n && rest > 0n) left[i] = edges[i][++at[i]].amount;
+    }
+  }
+  return cuts;
+}
+
+/** Returns the trees in columns; those of 2^53 copies or more as several. */
+function packedColumns(trees: readonly PaperTree[]): PackedTrees {
+  const most = BigInt(Number.MAX_SAFE_INTEGER);
+  const listed: PaperTree[] = trees.flatMap((tree) => {
+    const parts = Array.from({ length: Number((tree.copies - 1n) / most) }, () => ({ ...tree, copies: most }));
+    return [...parts, { ...tree, copies: tree.copies - BigInt(parts.length) * most }];
+  });
+  const edges = listed.flatMap((tree) => tree.edges);
+  const linkOffset = new Float64Array(edges.length + 1);
+  for (const [i, links] of edges.entries()) linkOffset[i + 1] = linkOffset[i] + links.length;
+  return {
+    root: Int32Array.from(listed, ({ root }) => root),
+    copies: Float64Array.from(listed, ({ copies }) => Number(copies)),
+    linkOffset,
+    links: Int32Array.from(edges.flat()),
+  };
+}
+
+/** A switch remembers at most so many kinds of paths from one distance. */
+const MOST_KINDS = 16;
+
+/**
+ * Returns k trees of root 0 in which every NPU is as many hops from the root as in the network (the least height there is),
+ * together within the budgets; null where there are none, or where budgets overlap in a way that flows do not cover.
+ *
+ * BFB (Zhao 2026, chapter 3) by orbits: any choice of parents one hop nearer to the root is a tree, so only the number of paths
+ * of each kind (set of link orbits) matters, a flow from NPUs with equal choices over kinds to nested budgets. It is integral,
+ * hence exact, unlike the linear program (3.1), and serves all distances at once. O(links + flow on classes).
+ */
+function shortestTrees(
+  topology: Topology,
+  paths: Paths,
+  budgets: OrbitBudgets,
+  k: number,
+): readonly OrbitTree[] | null {
+  const choices = choicesOf(topology, paths, budgets);
+  return choices === null ? null : sharesOf(choices, budgets.budget, k);
+}
+
+/** Collects the paths into each NPU from those one hop nearer to the root, one of each kind; null when one is out of reach. */
+function choicesOf(topology: Topology, paths: Paths, { orbit, budget }: OrbitBudgets): Choices | null {
+  const { npuCount, linkTarget } = topology;
+  const { offset, links } = outLinks(topology);
+  const kinds: PathKinds = pathKinds(budget.length);
+  const distance = new Int32Array(npuCount).fill(-1);
+  distance[0] = 0;
+  const choiceKind: number[][] = Array.from({ length: npuCount }, () => []);
+  const choicePath: number[][] = Array.from({ length: npuCount }, () => []);
+  const reached = new Int32Array(npuCount);
+  let last = 1;
+
+  for (let first = 0, hops = 1; first < last; hops++) {
+    // labels of this distance: kinds of paths that end at each switch
+    const switchKinds = new Map<number, number[]>();
+    const labels: { node: number; kind: number; path: number }[] = [];
+    const step = (kind: number, path: number, link: number): void => {
+      const node = linkTarget[link];
+      if (node < npuCount && distance[node] >= 0 && distance[node] !== hops) return;
+      const next = budget[orbit[link]] > 0 ? kinds.extended(kind, orbit[link]) : -1;
+      if (next < 0) return;
+      if (node < npuCount) {
+        if (distance[node] < 0) {
+          distance[node] = hops;
+          reached[last++] = node;
+        }
+        if (choiceKind[node].includes(next)) return;
+        choiceKind[node].push(next);
+        choicePath[node].push(extended(paths, path, link));
+        return;
+      }
+      const known = switchKinds.get(node) ?? [];
+      if (known.includes(next) || known.length === MOST_KINDS) return;
+      known.push(next);
+      switchKinds.set(node, known);
+      labels.push({ node, kind: next, path: extended(paths, path, link) });
+    };
+    const until = last;
+    for (; first < until; first++) {
+      const v = reached[first];
+      for (let i = offset[v]; i < offset[v + 1]; i++) step(-1, -1, links[i]);
+    }
+    for (let i = 0; i < labels.length; i++) {
+      const { node, kind, path } = labels[i];
+      for (let j = offset[node]; j < offset[node + 1]; j++) step(kind, path, links[j]);
+    }
+  }
+  return last < npuCount ? null : { kindOrbits: kinds.orbits, choiceKind, choicePath };
+}
+
+/** Kinds of paths: sets of link orbits, each used once. A kind that would use an orbit twice has no number (-1). */
+interface PathKinds {
+  /** Orbits of each kind, ascending. */
+  readonly orbits: readonly (readonly number[])[];
+  /** Returns the kind of a path of `kind` (-1: none yet) and one more link; -1 when it uses that orbit already. */
+  extended(kind: number, orbit: number): number;
+}
+
+function pathKinds(orbitCount: number): PathKinds {
+  const orbits: number[][] = [];
+  const byKey = new Map<string, number>();
+  const byStep = new Map<number, number>();
+
+  const made = (kind: number, orbit: number): number => {
+    const before = kind < 0 ? [] : orbits[kind];
+    if (before.includes(orbit)) return -1;
+    const all = [...before, orbit].sort((a, b) => a - b);
+    const key = all.join();
+    const known = byKey.get(key) ?? orbits.push(all) - 1;
+    byKey.set(key, known);
+    return known;
+  };
+  const extended = (kind: number, orbit: number): number => {
+    const step = (kind + 1) * orbitCount + orbit;
+    const known = byStep.get(step) ?? made(kind, orbit);
+    byStep.set(step, known);
+    return known;
+  };
+  return { orbits, extended };
 }

@@ -1,17 +1,28 @@
 import { InputError } from "../../base/errors.ts";
+import type { TenNetwork } from "../../engine/contract/kernels.ts";
 import { jointBoundOf } from "../../model/bounds/joint.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { repeatedCollectives, sizeClasses } from "../../model/collective/repeated-collectives.ts";
-import { type JointSchedule, jointEndPs } from "../../model/joint/joint-schedule.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
+import {
+  type JointSchedule,
+  jointEndPs,
+  jointRows,
+  jointTransferCount,
+  type Tenant,
+  unitedRoutes,
+} from "../../model/joint/joint-schedule.ts";
 import { ceil } from "../../model/numbers/rational.ts";
+import { type RouteSet, routeCount, routeTimes } from "../../model/routes/routes.ts";
 import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
 import { expandSlots } from "../../model/slots/slot-expansion.ts";
 import { isSlotSchedule } from "../../model/slots/slot-schedule.ts";
-import type { StepSchedule } from "../../model/steps/step-schedule.ts";
+import { indexColumn, makespanPs, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
+import { tenNetwork } from "../tacos/network.ts";
+import { type OverlapOptions, overlapped } from "../tacos/overlap.ts";
 import { synthesizeByMatching } from "../tacos/tacos.ts";
-import { inSequence, packed } from "./merge.ts";
 import { stepsFor } from "./refine.ts";
 import { searchTable, tableProblem } from "./table-search.ts";
 
@@ -111,4 +122,129 @@ export async function synthesizeJoint(request: JointRequest, context: JointConte
 function tableDegree(topology: Topology, wanted: SwitchDegree | null): SwitchDegree {
   if (wanted !== null || switchCount(topology) === 0) return wanted ?? 1;
   return portRouteCount(topology) <= MOST_PORT_ROUTES ? "ports" : 1;
+}
+
+/** List scheduling takes no more transfers than this. */
+const MOST_TRANSFERS = 5e6;
+
+/** Returns the schedules one after the other, on the routes of all of them. */
+function inSequence(topology: Topology, schedules: readonly StepSchedule[]): JointSchedule {
+  const { routes, places } = unitedRoutes(schedules.map((schedule) => schedule.routes));
+  let base = 0;
+  const tenants = schedules.map((schedule, t): Tenant => {
+    const { collective, chunk, op } = schedule;
+    const route = indexColumn(chunk.length, routeCount(routes));
+    for (let i = 0; i < route.length; i++) route[i] = (places[t] as Int32Array)[schedule.route[i]];
+    const shift = (time: number): number => base + time;
+    const tenant = {
+      collective,
+      chunk,
+      route,
+      op,
+      startPs: schedule.startPs.map(shift),
+      endPs: schedule.endPs.map(shift),
+    };
+    base += makespanPs(schedule);
+    return tenant;
+  });
+  return { topology, routes, tenants };
+}
+
+/** A joint schedule as one step schedule: chunks numbered over all tenants, and every route once for each chunk size. */
+interface Combined {
+  readonly schedule: StepSchedule;
+  readonly network: TenNetwork;
+  split(schedule: StepSchedule): JointSchedule;
+}
+
+function combine(joint: JointSchedule): Combined {
+  const { topology, routes, tenants } = joint;
+  const { classes, of } = sizeClasses(tenants.map(({ collective }) => collective));
+  const copies = routeCount(routes);
+  const chunkBase = [0];
+  for (const { collective } of tenants) chunkBase.push((chunkBase.at(-1) as number) + collective.chunkCount);
+  const all = repeated(routes, classes.length);
+  const slots = classes.map(({ chunkBytes }) => routeTimes(topology, routes, chunkBytes).slotPs);
+  const slotPs = Float64Array.from({ length: copies * classes.length }, (_, r) => {
+    return (slots[Math.floor(r / copies)] as Float64Array)[r % copies];
+  });
+  const network = tenNetwork(topology, all, { slotPs, serialPs: slotPs, latencyPs: slotPs });
+  const rows = jointRows(joint);
+  const schedule: StepSchedule = {
+    topology,
+    collective: { ...tenants[0].collective, kind: "custom", chunkCount: chunkBase.at(-1) as number },
+    routes: all,
+    chunk: rows.chunk.map((chunk, i) => chunkBase[rows.tenant[i]] + chunk),
+    route: rows.route.map((route, i) => of[rows.tenant[i]] * copies + route),
+    startPs: rows.startPs,
+    endPs: rows.endPs,
+    op: rows.op,
+  };
+  const split = (found: StepSchedule): JointSchedule => {
+    const tenantOf = new Int32Array(chunkBase.at(-1) as number);
+    tenants.forEach((_, t) => {
+      tenantOf.fill(t, chunkBase[t], chunkBase[t + 1]);
+    });
+    const owner = Int32Array.from(found.chunk, (chunk) => tenantOf[chunk]);
+    const { offset, items } = groupedBy(owner, tenants.length);
+    return {
+      topology,
+      routes,
+      tenants: tenants.map(({ collective, chunk, route }, t) => {
+        const own = items.subarray(offset[t], offset[t + 1]);
+        const tenant = {
+          collective,
+          chunk: indexColumn(chunk.length, collective.chunkCount),
+          route: route.slice(),
+          startPs: Float64Array.from(own, (i) => found.startPs[i]),
+          endPs: Float64Array.from(own, (i) => found.endPs[i]),
+          op: Uint8Array.from(own, (i) => found.op[i]),
+        };
+        own.forEach((i, row) => {
+          tenant.chunk[row] = found.chunk[i] - chunkBase[t];
+          tenant.route[row] = found.route[i] % copies;
+        });
+        return tenant;
+      }),
+    };
+  };
+  return { schedule, network, split };
+}
+
+/** Returns the routes `times` over, copy k of route r at k * routes + r. */
+function repeated(routes: RouteSet, times: number): RouteSet {
+  if (times === 1) return routes;
+  const count = routeCount(routes);
+  const total = routes.links.length;
+  const copies = <Column extends Int32Array | Float64Array>(into: Column, column: Column): Column => {
+    for (let k = 0; k < times; k++) into.set(column, k * column.length);
+    return into;
+  };
+  const linkOffset = new Int32Array(times * count + 1);
+  for (let k = 0; k < times; k++) {
+    for (let r = 0; r < count; r++) linkOffset[k * count + r + 1] = k * total + routes.linkOffset[r + 1];
+  }
+  return {
+    source: copies(new Int32Array(times * count), routes.source),
+    target: copies(new Int32Array(times * count), routes.target),
+    linkOffset,
+    links: copies(new Int32Array(times * total), routes.links),
+    shareNum: copies(new Float64Array(times * total), routes.shareNum),
+    shareDen: copies(new Float64Array(times * total), routes.shareDen),
+  };
+}
+
+/**
+ * Returns the joint schedule with its transfers moved in time, each on its way, so that tenants overlap: list scheduling
+ * with justification and walks, as for the halves of an all-reduce (`tacos/overlap.ts`); the schedule itself where that
+ * gains nothing or it is too large.
+ */
+async function packed(
+  joint: JointSchedule,
+  options: OverlapOptions,
+): Promise<{ readonly joint: JointSchedule; readonly tries: number; readonly how: string | null }> {
+  if (jointTransferCount(joint) > MOST_TRANSFERS) return { joint, tries: 0, how: null };
+  const { schedule, network, split } = combine(joint);
+  const found = await overlapped(schedule, network, options);
+  return { joint: found.how === null ? joint : split(found.schedule), tries: found.tries, how: found.how };
 }

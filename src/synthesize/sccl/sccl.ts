@@ -1,19 +1,22 @@
 import { InputError } from "../../base/errors.ts";
+import { unreachable } from "../../model/bounds/infeasible.ts";
 import { COLLECTIVE_KINDS, type Collective, withChunks } from "../../model/collective/collective.ts";
+import { add, compare, type Rational, rational, subtract } from "../../model/numbers/rational.ts";
 import { toUs } from "../../model/numbers/units.ts";
-import { type RouteSet, type RouteTimes, routeTimes } from "../../model/routes/routes.ts";
+import { type RouteSet, type RouteTimes, reversedRoutes, routeTimes } from "../../model/routes/routes.ts";
 import { portRouteCount, routesOf } from "../../model/routes/routing.ts";
-import { isNpu, linkCount, type Topology } from "../../model/topology/topology.ts";
+import { emptyRows, OP_COPY, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import { isNpu, linkCount, reversed, type Topology } from "../../model/topology/topology.ts";
 import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
+import { type Phase, phasesOf } from "../tacos/phases.ts";
 import { leastRounds, likelySets } from "./bounds.ts";
 import { roundsIn } from "./greedy.ts";
 import { type Front, type FrontOptions, paretoFront, type SyncPoint } from "./pareto.ts";
-import { type SyncPhase, scheduleOf, syncPhases } from "./phases.ts";
-import { problemKey } from "./problem.ts";
-import { sendsOf } from "./sends.ts";
-import { type TimedSends, timedSends } from "./timing.ts";
+import { problemKey, type SyncProblem, syncProblem } from "./problem.ts";
+import { type Send, sendsOf } from "./sends.ts";
+import { hopsOf, leastSteps, windowsOf } from "./windows.ts";
 
 /** Pairs of an item and an arc, beyond which plans are not even listed. */
 const MOST_PAIRS = 200_000;
@@ -202,3 +205,173 @@ export const sccl: Synthesizer = {
   ownChunks,
   synthesize,
 };
+
+/** A phase of a collective, with its problem in the direction in which it is solved. */
+interface SyncPhase extends Phase {
+  readonly problem: SyncProblem;
+  /** Fewer steps reach not every target. */
+  readonly leastSteps: number;
+  /** Turned around where the phase is. */
+  readonly routes: RouteSet;
+}
+
+/**
+ * Returns the phases of a collective over these routes: reductions are solved backwards in time (TACOS 2024, section IV-E;
+ * PPoPP 2021 inverts its algorithms alike). Throws InfeasibleError where a target cannot be reached.
+ */
+const syncPhases = (topology: Topology, routes: RouteSet, collective: Collective): SyncPhase[] =>
+  phasesOf(collective).map((phase) => {
+    const own = phase.reversed ? reversedRoutes(routes) : routes;
+    const network = phase.reversed ? reversed(topology) : topology;
+    const problem = syncProblem(network, own, phase.collective);
+    const { reachable, steps, source, target } = leastSteps(problem.items, windowsOf(problem, hopsOf(problem)));
+    if (!reachable)
+      throw phase.reversed ? unreachable(topology, target, source) : unreachable(topology, source, target);
+    return { ...phase, routes: own, problem, leastSteps: steps };
+  });
+
+/** Returns the schedule of phases that follow each other; those that were solved backwards in time are turned around. */
+function scheduleOf(
+  topology: Topology,
+  collective: Collective,
+  routes: RouteSet,
+  phases: readonly { readonly phase: Phase; readonly timed: TimedSends }[],
+): StepSchedule {
+  const rows: { chunk: number; route: number; start: number; end: number; op: number }[] = [];
+  let base = 0;
+  for (const { phase, timed } of phases) {
+    const { chunk, route, startPs, endPs, ps } = timed;
+    for (let i = 0; i < chunk.length; i++) {
+      const [from, to] = [startPs[i] as number, endPs[i] as number];
+      rows.push({
+        chunk: chunk[i] as number,
+        route: route[i] as number,
+        start: base + (phase.reversed ? ps - to : from),
+        end: base + (phase.reversed ? ps - from : to),
+        op: phase.reduces ? OP_REDUCE : OP_COPY,
+      });
+    }
+    base += ps;
+  }
+  rows.sort((a, b) => a.start - b.start || a.route - b.route || a.chunk - b.chunk);
+  const schedule = emptyRows(topology, collective, routes, rows.length);
+  rows.forEach(({ chunk, route, start, end, op }, i) => {
+    schedule.chunk[i] = chunk;
+    schedule.route[i] = route;
+    schedule.startPs[i] = start;
+    schedule.endPs[i] = end;
+    schedule.op[i] = op;
+  });
+  return schedule;
+}
+
+/** Transfers of chunks, as columns; rows with equal route, start and end are one merged send. */
+interface TimedSends {
+  readonly chunk: readonly number[];
+  readonly route: readonly number[];
+  readonly startPs: readonly number[];
+  readonly endPs: readonly number[];
+  /** When the last step ends. */
+  readonly ps: number;
+}
+
+/** One message: chunks on one route. */
+interface Message {
+  readonly route: number;
+  readonly chunks: number[];
+}
+
+/**
+ * Returns when each chunk is sent: a step begins when the one before has ended, the chunks of a route are one message, and
+ * messages that share links begin as soon as their shares are free, the longest first. Where nothing is shared a step lasts
+ * as long as its longest message. `sends` by steps. O(sends + messages of a step squared where links are shared).
+ */
+function timedSends(
+  { arcs }: Pick<SyncProblem, "arcs">,
+  sends: readonly Send[],
+  routes: RouteSet,
+  times: RouteTimes,
+): TimedSends {
+  const chunk: number[] = [];
+  const route: number[] = [];
+  const startPs: number[] = [];
+  const endPs: number[] = [];
+  let now = 0;
+  for (let from = 0; from < sends.length; ) {
+    let to = from;
+    while (to < sends.length && sends[to]?.step === sends[from]?.step) to++;
+    const messages = messagesOf(arcs.routes, sends.slice(from, to), times);
+    let end = now;
+    for (const { message, start } of placed(messages, routes, times, now)) {
+      const stop = start + lengthOf(message, times);
+      for (const one of message.chunks) {
+        chunk.push(one);
+        route.push(message.route);
+        startPs.push(start);
+        endPs.push(stop);
+      }
+      end = Math.max(end, stop);
+    }
+    now = end;
+    from = to;
+  }
+  return { chunk, route, startPs, endPs, ps: now };
+}
+
+const lengthOf = ({ route, chunks }: Message, { latencyPs, serialPs }: RouteTimes): number =>
+  latencyPs[route] + chunks.length * serialPs[route];
+
+/** Returns the messages of a step: the chunks of an arc go to its routes so that each, in turn, ends as early as it can. */
+function messagesOf(routesOf: readonly (readonly number[])[], sends: readonly Send[], times: RouteTimes): Message[] {
+  const byRoute = new Map<number, Message>();
+  for (const { chunk, arc } of sends) {
+    let best: Message | null = null;
+    let bestPs = Number.POSITIVE_INFINITY;
+    for (const route of routesOf[arc] as readonly number[]) {
+      const message = byRoute.get(route) ?? { route, chunks: [] };
+      const ps = lengthOf(message, times) + times.serialPs[route];
+      if (ps < bestPs) [best, bestPs] = [message, ps];
+    }
+    const { route, chunks } = best as Message;
+    chunks.push(chunk);
+    byRoute.set(route, best as Message);
+  }
+  return [...byRoute.values()];
+}
+
+/** Returns the messages with their starts, from `now` on. */
+function placed(messages: readonly Message[], routes: RouteSet, times: RouteTimes, now: number) {
+  const { linkOffset, links, shareNum, shareDen } = routes;
+  const waiting = [...messages].sort((a, b) => lengthOf(b, times) - lengthOf(a, times) || a.route - b.route);
+  const inUse = new Map<number, Rational>();
+  const change = (route: number, by: typeof add): void => {
+    for (let i = linkOffset[route]; i < linkOffset[route + 1]; i++) {
+      const used = inUse.get(links[i]) ?? rational(0);
+      inUse.set(links[i], by(used, rational(shareNum[i], shareDen[i])));
+    }
+  };
+  const isFree = (route: number): boolean => {
+    for (let i = linkOffset[route]; i < linkOffset[route + 1]; i++) {
+      const used = inUse.get(links[i]);
+      if (used !== undefined && compare(add(used, rational(shareNum[i], shareDen[i])), rational(1)) > 0) return false;
+    }
+    return true;
+  };
+  const starts: { readonly message: Message; readonly start: number }[] = [];
+  let running: { readonly route: number; readonly end: number }[] = [];
+  let at = now;
+  for (let left = waiting; left.length > 0; ) {
+    left = left.filter((message) => {
+      if (!isFree(message.route)) return true;
+      change(message.route, add);
+      running.push({ route: message.route, end: at + lengthOf(message, times) });
+      starts.push({ message, start: at });
+      return false;
+    });
+    if (left.length === 0) break;
+    at = running.reduce((least, { end }) => Math.min(least, end), Number.POSITIVE_INFINITY);
+    for (const { route, end } of running) if (end === at) change(route, subtract);
+    running = running.filter(({ end }) => end > at);
+  }
+  return starts;
+}

@@ -1,6 +1,8 @@
-import { listed, longestPathFirst, type OrderVariant, TIES } from "./ordering.ts";
-import { pathsOf } from "./ordering-paths.ts";
-import { type Clock, clockOf, type Plan, singles } from "./scheduling-clock.ts";
+import { draw } from "../../base/random.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
+import { type Heap, heap } from "../../model/graph/heap.ts";
+import { type Paths, pathsOf } from "./ordering-paths.ts";
+import { type Clock, clockOf, join, type Plan, singles } from "./scheduling-clock.ts";
 import { keysFromStarts } from "./scheduling-moves.ts";
 import { type Planned, type Reroute, searched } from "./scheduling-search.ts";
 import { type Tasks, turnedTasks } from "./scheduling-tasks.ts";
@@ -120,4 +122,146 @@ function variantsOf(tasks: Tasks, seed: number): OrderVariant[] {
   return merges.flatMap((most) =>
     priorities.map(({ tie, priority }) => ({ name: `longest path first, equal ones ${tie}`, priority, ...most })),
   );
+}
+
+/**
+ * Stage 2, heuristic ordering (TACCL, section 5.1 step 2 and appendix B.2), as list scheduling: whenever links are free, the
+ * ready send of the highest priority leaves. The paper picks paths round by round with running estimates of link and chunk
+ * times, and takes sends in the order of the paths on NVLinks and in the opposite one behind NVSwitches; here the order of
+ * equal paths is a variant like others. Sends of a route that are ready together may go as one message, which the paper
+ * leaves to stage 3.
+ */
+interface OrderVariant {
+  readonly name: string;
+  /** [tasks] Less goes first. */
+  readonly priority: Float64Array;
+  /** Most chunks of a message within boxes and between them. */
+  readonly mostInside: number;
+  readonly mostBetween: number;
+}
+
+/** Ways to order sends whose paths are equally long. */
+const TIES = ["in order of paths", "in the opposite order", "by distance of ranks", "at random"] as const;
+type Tie = (typeof TIES)[number];
+
+/**
+ * Returns priorities: chunks with the longest path from now first, equal ones with the shortest path until now first (TACCL,
+ * section 5.1), then as `tie` says. "by distance of ranks" makes a round of each distance, as direct algorithms do, so that
+ * the ports of a switch do not wait for each other. O(tasks log tasks).
+ */
+export function longestPathFirst(tasks: Tasks, { headPs, tailPs }: Paths, tie: Tie, seed: number): Float64Array {
+  const { count, chunk, route, routes } = tasks;
+  const npus = routes.source.reduce((most, npu) => Math.max(most, npu), 0) + 1;
+  const tieOf = (task: number): number => {
+    switch (tie) {
+      case "in order of paths":
+        return chunk[task];
+      case "in the opposite order":
+        return -chunk[task];
+      case "by distance of ranks":
+        return (routes.target[route[task]] - routes.source[route[task]] + npus) % npus;
+      case "at random":
+        return draw(seed, 0, task);
+    }
+  };
+  const ties = Float64Array.from({ length: count }, (_, task) => tieOf(task));
+  const order = Int32Array.from({ length: count }, (_, task) => task).sort(
+    (a, b) => tailPs[b] - tailPs[a] || headPs[a] - headPs[b] || ties[a] - ties[b] || a - b,
+  );
+  const priority = new Float64Array(count);
+  for (let place = 0; place < count; place++) priority[order[place]] = place;
+  return priority;
+}
+
+/**
+ * Returns the plan of the list schedule: messages with their starts as keys. At each time the routes with something to send
+ * go in order of their best send; a route takes up to the limit of what is ready. O(tasks (log tasks + routes of a link)).
+ */
+export function listed(tasks: Tasks, variant: OrderVariant, leavesBox: Uint8Array): Plan {
+  const { count, route, after, before, follower, lanes, times } = tasks;
+  const { priority, mostInside, mostBetween } = variant;
+  const { useOffset, resource, units, laneOffset } = lanes;
+  const plan = singles(new Float64Array(count));
+  const idle = Int32Array.from({ length: laneOffset.length - 1 }, (_, k) => laneOffset[k + 1] - laneOffset[k]);
+  const routeCount = useOffset.length - 1;
+  const queues: (Heap | undefined)[] = new Array(routeCount);
+  const users = usersOf(tasks);
+  const pending = new Int32Array(count);
+  for (let task = 0; task < count; task++) {
+    pending[task] += before.offset[task + 1] - before.offset[task];
+    if (follower[task] >= 0) pending[follower[task]]++;
+  }
+  const ends = heap();
+  const stirred = new Set<number>();
+  const best = new Float64Array(routeCount);
+  const enqueue = (task: number): void => {
+    const over = route[task];
+    let queue = queues[over];
+    if (queue === undefined) queue = queues[over] = heap();
+    queue.add(priority[task], task);
+    stirred.add(over);
+  };
+  const fits = (over: number): boolean => {
+    for (let i = useOffset[over]; i < useOffset[over + 1]; i++) if (idle[resource[i]] < units[i]) return false;
+    return true;
+  };
+  const occupy = (over: number, sign: 1 | -1): void => {
+    for (let i = useOffset[over]; i < useOffset[over + 1]; i++) idle[resource[i]] -= sign * units[i];
+  };
+  const release = (task: number): void => {
+    if (--pending[task] === 0) enqueue(task);
+  };
+  /** Sends what is first in the route's queue; followers of what leaves may leave with it. */
+  const depart = (over: number, now: number): void => {
+    const queue = queues[over] as Heap;
+    const leader = queue.take();
+    const most = leavesBox[over] === 1 ? mostBetween : mostInside;
+    let many = 0;
+    for (let task = leader; task >= 0; task = many < most ? queue.take() : -1) {
+      if (many++ > 0) join(plan, leader, task);
+      if (follower[task] >= 0) release(follower[task]);
+    }
+    plan.key[leader] = now;
+    occupy(over, 1);
+    ends.add(now + times.latencyPs[over] + many * times.serialPs[over], leader);
+  };
+  for (let task = 0; task < count; task++) if (pending[task] === 0) enqueue(task);
+  for (let now = 0; ; now = ends.key()) {
+    while (ends.key() === now && ends.size() > 0) {
+      const leader = ends.take();
+      occupy(route[leader], -1);
+      for (let i = useOffset[route[leader]]; i < useOffset[route[leader] + 1]; i++) {
+        for (let j = users.offset[resource[i]]; j < users.offset[resource[i] + 1]; j++) stirred.add(users.items[j]);
+      }
+      let task = leader;
+      do {
+        for (let i = after.offset[task]; i < after.offset[task + 1]; i++) release(after.items[i]);
+        task = plan.next[task];
+      } while (task !== leader);
+    }
+    const able = [...stirred].filter((over) => (queues[over]?.size() ?? 0) > 0);
+    stirred.clear();
+    for (const over of able) best[over] = (queues[over] as Heap).key();
+    able.sort((a, b) => best[a] - best[b]);
+    for (const over of able) if (fits(over)) depart(over, now);
+    stirred.clear();
+    if (ends.size() === 0) return plan;
+  }
+}
+
+/** Returns the routes with tasks that use each resource. */
+function usersOf({ lanes, route }: Tasks): { readonly offset: Int32Array; readonly items: Int32Array } {
+  const { useOffset, resource, laneOffset } = lanes;
+  const used = new Uint8Array(useOffset.length - 1);
+  for (const over of route) used[over] = 1;
+  const routes: number[] = [];
+  const keys: number[] = [];
+  for (let over = 0; over < used.length; over++) {
+    for (let i = useOffset[over]; used[over] === 1 && i < useOffset[over + 1]; i++) {
+      routes.push(over);
+      keys.push(resource[i]);
+    }
+  }
+  const { offset, items } = groupedBy(Int32Array.from(keys), laneOffset.length - 1);
+  return { offset, items: items.map((i) => routes[i]) };
 }

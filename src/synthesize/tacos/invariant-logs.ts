@@ -1,9 +1,11 @@
+import { draw } from "../../base/random.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import type { RouteSet } from "../../model/routes/routes.ts";
-import { translationsOf } from "../../model/symmetry/translation.ts";
+import { type ArrivalLog, portsOf } from "../../model/slots/slot-schedule.ts";
+import { indexColumn } from "../../model/steps/step-schedule.ts";
+import { translateAll, translationsOf } from "../../model/symmetry/translation.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { SynthesisRequest } from "../synthesizer.ts";
-import { type InvariantAllGather, invariantAllGather } from "./invariant.ts";
 
 /** Returns how many chunks each NPU owns, where NPU v owns the v-th so many; null where it is otherwise. */
 function evenShare({ pre, chunkCount }: Collective, npuCount: number): number | null {
@@ -52,3 +54,260 @@ export function invariantLogs(
 
 /** What reports call it. */
 export const invariantLabel = (policy: string): string => `invariant: ${policy}`;
+
+/** Visits of elements that all trials together may take, beyond the first. */
+const MOST_WORK = 2e7;
+const MOST_TRIALS = 64;
+
+/** An all-gather that is the same for every NPU, up to translation. */
+interface InvariantAllGather {
+  /** Log of NPU 0; the others are its translations (model/symmetry/translated-rows.ts). */
+  readonly row: ArrivalLog;
+  readonly slots: number;
+  /** Proved least number of slots of any all-gather over these routes. */
+  readonly bound: number;
+  readonly policy: string;
+  readonly trials: number;
+}
+
+/**
+ * Returns an all-gather in slots on a network whose routes are invariant under translations by `sizes` (translation.ts), all
+ * equally long and never in each other's way, every NPU with `chunksPerNpu` chunks; null when an NPU cannot be reached.
+ *
+ * All NPUs have the same set of offsets to what they hold, so one of them is synthesized: O(NPUs * chunks * ports) instead of
+ * NPUs times that. The first trial takes what the fewest ports could bring, oldest first; where it misses the bound, others
+ * draw among equals, until one meets it or `trials` (default 64, fewer when large) are spent. Each trial matches ports to
+ * chunks at its best per slot (Alg. 1 of TACOS 2024 visits them in random order). Beyond the paper.
+ */
+export function invariantAllGather(
+  routes: RouteSet,
+  npuCount: number,
+  sizes: readonly number[],
+  chunksPerNpu: number,
+  options: { readonly seed: number; readonly trials?: number | null },
+): InvariantAllGather | null {
+  const problem = invariantProblem(routes, npuCount, sizes, chunksPerNpu);
+  const bound = leastSlots(problem);
+  if (bound === null) return null;
+  let best = spread(problem, "oldest", options.seed, Number.POSITIVE_INFINITY);
+  if (best === null) return null;
+  let policy = "rarest, oldest first";
+  const affordable = Math.ceil(MOST_WORK / (npuCount * chunksPerNpu * problem.ports));
+  const most = options.trials ?? Math.min(MOST_TRIALS, 1 + affordable);
+  let trials = 1;
+  for (; best.slots > bound && trials < most; trials++) {
+    const found = spread(problem, "random", options.seed + trials, best.slots - 1);
+    if (found === null) continue;
+    best = found;
+    policy = "rarest, drawn among equals";
+  }
+  return { row: rowOf(best), slots: best.slots, bound, policy, trials };
+}
+
+function rowOf({ log, bits }: Spread): ArrivalLog {
+  const chunk = indexColumn(log.length, log.length);
+  chunk.set(log);
+  return { chunk, ports: bits };
+}
+
+function invariantProblem(
+  routes: RouteSet,
+  npuCount: number,
+  sizes: readonly number[],
+  chunksPerNpu: number,
+): InvariantProblem {
+  const { offset, items } = portsOf(routes, npuCount);
+  const ports = offset[1];
+  const shifted = new Int32Array(ports * npuCount);
+  for (let p = 0; p < ports; p++) {
+    translateAll(sizes, routes.source[items[p]], shifted.subarray(p * npuCount, (p + 1) * npuCount));
+  }
+  return { npuCount, chunksPerNpu, ports, shifted };
+}
+
+/**
+ * Returns a lower bound on the slots of an all-gather, or null when some NPU is out of reach. Chunks from more than t hops
+ * away have all slots but the first t, whatever the schedule; and in the first slot a source has its own chunks only.
+ */
+function leastSlots({ npuCount, chunksPerNpu, ports, shifted }: InvariantProblem): number | null {
+  if (npuCount === 1) return 0;
+  if (ports === 0) return null;
+  const hops = new Int32Array(npuCount).fill(-1);
+  const queue = new Int32Array(npuCount);
+  hops[0] = 0;
+  let reached = 1;
+  for (let i = 0; i < reached; i++) {
+    for (let p = 0; p < ports; p++) {
+      const next = shifted[p * npuCount + queue[i]];
+      if (hops[next] >= 0) continue;
+      hops[next] = hops[queue[i]] + 1;
+      queue[reached++] = next;
+    }
+  }
+  if (reached < npuCount) return null;
+  let bound = 0;
+  for (let i = 0; i < npuCount; i++) {
+    const nearer = hops[queue[i]] - 1;
+    if (nearer < 0 || hops[queue[i - 1]] > nearer) continue;
+    bound = Math.max(bound, nearer + Math.ceil(((npuCount - i) * chunksPerNpu) / ports));
+  }
+  const parallel = new Map<number, number>();
+  for (let p = 0; p < ports; p++) {
+    const source = shifted[p * npuCount];
+    parallel.set(source, (parallel.get(source) ?? 0) + 1);
+  }
+  let first = 0;
+  for (const among of parallel.values()) first += Math.min(among, chunksPerNpu);
+  return Math.max(bound, 1 + Math.ceil(((npuCount - 1) * chunksPerNpu - first) / ports));
+}
+
+/** A spread among translations of one NPU. Element o * chunks + j is chunk j of the NPU that lies o from the one in view. */
+interface InvariantProblem {
+  readonly npuCount: number;
+  readonly chunksPerNpu: number;
+  readonly ports: number;
+  /** [ports * NPUs] p * NPUs + o: what lies o from the source of port p lies here from the NPU itself. */
+  readonly shifted: Int32Array;
+}
+
+/** How a port chooses among what it could bring: what the fewest ports could bring, then the oldest or any. */
+type SpreadChoice = "oldest" | "random";
+
+/** What the NPU in view holds and receives, in the form of an ArrivalLog. */
+interface Spread {
+  readonly slots: number;
+  readonly log: Int32Array;
+  readonly bits: Uint8Array;
+}
+
+/** Candidates that a port keeps at a time: at least FEWEST; as many as ports, so that a matching is maximum, up to MOST. */
+const FEWEST = 8;
+const MOST = 64;
+
+/**
+ * Returns a spread in at most `limit` slots, or null when this choice does not lead to one. In each slot a maximum matching
+ * of ports to new elements, augmenting paths after a greedy start (Kuhn): port p can bring shifted[p][o] when o is held at
+ * the start of the slot, so it walks through the NPU's own log once and keeps a window of what is still missing.
+ * Maximum where ports <= 64, over the window beyond. O(elements * (ports + window)) but for the augmenting, which is rare.
+ */
+function spread(problem: InvariantProblem, choice: SpreadChoice, seed: number, limit: number): Spread | null {
+  const { npuCount, chunksPerNpu, ports, shifted } = problem;
+  const elements = npuCount * chunksPerNpu;
+  const window = Math.min(MOST, Math.max(FEWEST, ports));
+  const bytes = (ports + 7) >>> 3;
+  const log = new Int32Array(elements);
+  let bits = new Uint8Array(bytes * (Math.ceil(elements / ports) + 64));
+  const held = new Uint8Array(elements);
+  /** By how many ports an element could come. */
+  const bringers = new Uint32Array(elements);
+  /** The port that brings or brought it, -1 for none. */
+  const taken = new Int32Array(elements).fill(-1);
+  const visited = new Int32Array(elements);
+  const candidate = new Int32Array(ports * window);
+  const count = new Int32Array(ports);
+  const read = new Int32Array(ports);
+  const brings = new Int32Array(ports);
+  const order = new Int32Array(ports);
+  const bucket = new Int32Array(window + 2);
+  let length = 0;
+  let visit = 0;
+
+  const from = (element: number, port: number): number => {
+    if (chunksPerNpu === 1) return shifted[port * npuCount + element];
+    const offset = Math.floor(element / chunksPerNpu);
+    return element + (shifted[port * npuCount + offset] - offset) * chunksPerNpu;
+  };
+  const receive = (element: number): void => {
+    held[element] = 1;
+    log[length++] = element;
+    for (let p = 0; p < ports; p++) bringers[from(element, p)]++;
+  };
+  const refill = (port: number, visible: number): void => {
+    const base = port * window;
+    let kept = 0;
+    for (let i = 0; i < count[port]; i++) {
+      const element = candidate[base + i];
+      if (held[element] === 0) candidate[base + kept++] = element;
+    }
+    let next = read[port];
+    while (kept < window && next < visible) {
+      const element = from(log[next++], port);
+      if (held[element] === 0) candidate[base + kept++] = element;
+    }
+    read[port] = next;
+    count[port] = kept;
+  };
+  /** Ports by number of candidates, fewest first; among equals round robin from a drawn one. */
+  const sortPorts = (slot: number): void => {
+    bucket.fill(0);
+    for (let p = 0; p < ports; p++) bucket[count[p] + 1]++;
+    for (let c = 0; c <= window; c++) bucket[c + 1] += bucket[c];
+    const first = draw(seed, slot, 0) % ports;
+    for (let i = 0; i < ports; i++) {
+      const p = first + i < ports ? first + i : first + i - ports;
+      order[bucket[count[p]]++] = p;
+    }
+  };
+  const choose = (port: number, slot: number): number => {
+    let best = -1;
+    let fewest = 0;
+    let least = 0;
+    for (let i = port * window, end = i + count[port]; i < end; i++) {
+      const element = candidate[i];
+      if (taken[element] >= 0 || (best >= 0 && bringers[element] > fewest)) continue;
+      const tie = choice === "oldest" ? i : draw(seed, slot * ports + port, element + 1);
+      if (best >= 0 && bringers[element] === fewest && tie >= least) continue;
+      best = element;
+      fewest = bringers[element];
+      least = tie;
+    }
+    return best;
+  };
+  const augment = (port: number): boolean => {
+    for (let i = port * window, end = i + count[port]; i < end; i++) {
+      const element = candidate[i];
+      if (visited[element] === visit) continue;
+      visited[element] = visit;
+      if (taken[element] >= 0 && !augment(taken[element])) continue;
+      taken[element] = port;
+      brings[port] = element;
+      return true;
+    }
+    return false;
+  };
+
+  for (let j = 0; j < chunksPerNpu; j++) receive(j);
+  let slot = 0;
+  for (; length < elements; slot++) {
+    if (slot + Math.ceil((elements - length) / ports) > limit) return null;
+    const visible = length;
+    for (let p = 0; p < ports; p++) refill(p, visible);
+    sortPorts(slot);
+    brings.fill(-1);
+    for (let i = 0; i < ports; i++) {
+      const port = order[i];
+      const element = choose(port, slot);
+      if (element >= 0) {
+        taken[element] = port;
+        brings[port] = element;
+      } else if (count[port] > 0) {
+        visit++;
+        augment(port);
+      }
+    }
+    if ((slot + 1) * bytes > bits.length) bits = extended(bits);
+    for (let p = 0; p < ports; p++) {
+      if (brings[p] < 0) continue;
+      bits[slot * bytes + (p >> 3)] |= 1 << (p & 7);
+      receive(brings[p]);
+    }
+    if (length === visible) return null;
+  }
+  return { log, slots: slot, bits: bits.slice(0, slot * bytes) };
+}
+
+function extended(bits: Uint8Array): Uint8Array<ArrayBuffer> {
+  const longer = new Uint8Array(bits.length * 2);
+  longer.set(bits);
+  return longer;
+}

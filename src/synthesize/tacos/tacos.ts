@@ -1,25 +1,32 @@
+import { InputError } from "../../base/errors.ts";
+import type { RelayProblem } from "../../engine/contract/kernels.ts";
 import { boundOf } from "../../model/bounds/bounds.ts";
-import { COLLECTIVE_KINDS } from "../../model/collective/collective.ts";
+import { COLLECTIVE_KINDS, type Collective } from "../../model/collective/collective.ts";
 import { ceil } from "../../model/numbers/rational.ts";
-import { routeTimes } from "../../model/routes/routes.ts";
+import { type RouteSet, reversedRoutes, routeCount, routeTimes } from "../../model/routes/routes.ts";
 import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
-import type { StepSchedule } from "../../model/steps/step-schedule.ts";
+import { isSlotSchedule, mirrorRoutes } from "../../model/slots/slot-schedule.ts";
+import {
+  emptyRows,
+  type IndexColumn,
+  makespanPs,
+  OP_REDUCE,
+  type StepSchedule,
+} from "../../model/steps/step-schedule.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import { refined } from "../joint/refine.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
-import { assemble, type PhaseTransfers } from "./assemble.ts";
-import { networksOf, targetPs } from "./attempt.ts";
+import { assemble, endOf, type PhaseTransfers } from "./assemble.ts";
+import { type Attempt, type Network, networksOf, outcome, targetPs } from "./attempt.ts";
 import { bestOf } from "./best-of.ts";
-import { assembleInPlace } from "./in-place.ts";
-import { mirrored, mirrorsPhase } from "./mirror.ts";
+import { allTimes, serviceOrder } from "./distances.ts";
 import { multicastAttempts } from "./multicast.ts";
 import { tenNetwork } from "./network.ts";
 import { overlapped } from "./overlap.ts";
 import { type Phase, phasesOf } from "./phases.ts";
-import { inRounds } from "./rounds.ts";
+import { endsOf, slotClasses } from "./row-order.ts";
 import { slotSynthesis } from "./slots.ts";
-import { checkPolicy, defaultTrials, MULTICAST_POLICIES, RELAY_POLICIES } from "./trials.ts";
-import { unicastAttempts } from "./unicast.ts";
+import { checkPolicy, defaultTrials, MULTICAST_POLICIES, RELAY_POLICIES, unicastTrial } from "./trials.ts";
 
 /** Above so many routes through switches, ports are not tried unless asked for. */
 const MOST_PORT_ROUTES = 65_536;
@@ -111,3 +118,313 @@ export const tacos: Synthesizer = {
   plans: true,
   synthesize,
 };
+
+/**
+ * Returns whether the second phase undoes the first: it is the same collective on the network turned around (all-reduce).
+ * Then the transfers of one are those of the other, over the mirrors of their routes, where the network equals its reverse.
+ */
+function mirrorsPhase(first: Phase, second: Phase): boolean {
+  const [a, b] = [first.collective, second.collective];
+  const everyoneGets = a.post.kind === "group" && b.post.kind === "group";
+  return first.reversed && !second.reversed && everyoneGets && a.pre === b.pre && !first.unicast && !second.unicast;
+}
+
+/**
+ * Returns whether turning every route into its mirror turns the routes of each link into those of one other link, with the
+ * same shares: then transfers fit side by side on the mirrors where they do on the routes. O(route links).
+ */
+function mirrorsLinks({ linkOffset, links, shareNum, shareDen }: RouteSet, mirror: Int32Array): boolean {
+  const twin = new Map<number, number>();
+  for (let route = 0; route < mirror.length; route++) {
+    const [from, to] = [linkOffset[route], linkOffset[route + 1]];
+    const behind = linkOffset[mirror[route] + 1] - 1;
+    if (to - from !== behind + 1 - linkOffset[mirror[route]]) return false;
+    for (let i = from; i < to; i++) {
+      const j = behind - (i - from);
+      if (shareNum[i] !== shareNum[j] || shareDen[i] !== shareDen[j]) return false;
+      if ((twin.get(links[i]) ?? links[j]) !== links[j]) return false;
+      twin.set(links[i], links[j]);
+    }
+  }
+  return true;
+}
+
+/**
+ * Returns the transfers of a phase that was synthesized on the reversed network as those of the same phase on the network
+ * itself, or null where the two networks differ. O(transfers).
+ */
+function mirrored(transfers: PhaseTransfers): PhaseTransfers | null {
+  const { routes, slotPs } = transfers;
+  const npus = routes.source.reduce((most, v, r) => Math.max(most, v, routes.target[r]), -1) + 1;
+  const mirror = mirrorRoutes(routes, npus);
+  if (mirror === null || !mirrorsLinks(routes, mirror)) return null;
+  for (let route = 0; route < routeCount(routes); route++) {
+    if (slotPs[mirror[route]] !== slotPs[route]) return null;
+  }
+  const route = new Int32Array(transfers.route.length);
+  for (let i = 0; i < route.length; i++) route[i] = mirror[transfers.route[i]];
+  return { ...transfers, route, reversed: false, reduces: false };
+}
+
+/** Most transfers of a round: some thirty tries to let its halves overlap. */
+const MOST_TRANSFERS = 2e5;
+
+/** Returns the least number of rounds, all with equally many chunks per NPU, that keeps each small; null for no division. */
+function roundsFor(transfers: number, chunksPerNpu: number): number | null {
+  if (transfers <= MOST_TRANSFERS) return null;
+  for (let rounds = Math.ceil(transfers / MOST_TRANSFERS); rounds <= chunksPerNpu; rounds++) {
+    if (chunksPerNpu % rounds === 0) return rounds;
+  }
+  return null;
+}
+
+/** Returns the collective on every `rounds`-th part of the chunks of each block. */
+function partOf(collective: Collective, rounds: number): Collective {
+  return {
+    ...collective,
+    sizeBytes: collective.sizeBytes / rounds,
+    chunksPerNpu: collective.chunksPerNpu / rounds,
+    chunkCount: collective.chunkCount / rounds,
+  };
+}
+
+/** Returns the schedule of one round after the other, each with the next chunks of every block. O(transfers). */
+function repeated(round: StepSchedule, collective: Collective, rounds: number): StepSchedule {
+  const { topology, routes } = round;
+  const rows = round.chunk.length;
+  const lengthPs = makespanPs(round);
+  const perRound = collective.chunksPerNpu / rounds;
+  const schedule = emptyRows(topology, collective, routes, rows * rounds);
+  const first = Int32Array.from({ length: collective.chunkCount / rounds }, (_, c) => {
+    const block = Math.floor(c / perRound);
+    return block * collective.chunksPerNpu + (c - block * perRound);
+  });
+  for (let k = 0; k < rounds; k++) {
+    const at = k * rows;
+    schedule.route.set(round.route, at);
+    schedule.op.set(round.op, at);
+    for (let i = 0; i < rows; i++) {
+      schedule.chunk[at + i] = first[round.chunk[i]] + k * perRound;
+      schedule.startPs[at + i] = round.startPs[i] + k * lengthPs;
+      schedule.endPs[at + i] = round.endPs[i] + k * lengthPs;
+    }
+  }
+  return schedule;
+}
+
+/**
+ * Returns an all-reduce of many chunks as rounds of fewer, one after the other, where that is no longer than its halves one
+ * after the other could be; else null. Tries to let the halves overlap are cheap on a round and too dear on the whole, which
+ * gains little more: 10x10 mesh, 64 chunks per NPU: 18,371 us after three tries on the whole, 16,964 in eight rounds. Networks
+ * with switches are left out: halves that contend for their ports gain nothing from overlapping.
+ */
+async function inRounds(
+  request: SynthesisRequest,
+  phases: readonly Phase[],
+  networksOfPhase: (phase: Phase) => readonly Network[],
+  context: SynthesisContext,
+  synthesize: Synthesizer["synthesize"],
+): Promise<Synthesis | null> {
+  const { topology, collective } = request;
+  if (collective.kind !== "allreduce" || switchCount(topology) > 0) return null;
+  const transfers = phases.length * (collective.groupSize - 1) * collective.chunkCount;
+  const rounds = roundsFor(transfers, collective.chunksPerNpu);
+  if (rounds === null) return null;
+  const found = await synthesize({ ...request, collective: partOf(collective, rounds) }, context);
+  if (isSlotSchedule(found.schedule)) return null;
+  const leastPs = phases.reduce((sum, phase) => sum + targetPs(topology, phase, networksOfPhase(phase)), 0);
+  if (makespanPs(found.schedule) * rounds > leastPs) return null;
+  const policy = `${found.policy}, ${rounds} rounds of ${collective.chunksPerNpu / rounds} chunks per NPU`;
+  return { ...found, schedule: repeated(found.schedule, collective, rounds), policy };
+}
+
+/** The kernel keeps a distance, an order and a queue for every pair of NPUs: 24 bytes. */
+const MOST_NPUS = 6000;
+
+/** Returns the attempt for trial k of a phase in which every chunk has one source and one target. */
+function unicastAttempts(
+  phase: Phase,
+  networks: readonly Network[],
+  request: SynthesisRequest,
+  context: SynthesisContext,
+) {
+  const { collective } = phase;
+  const npus = request.topology.npuCount;
+  if (npus > MOST_NPUS) {
+    throw new InputError("the topology", `at most ${MOST_NPUS} NPUs for a gather, scatter or all-to-all`, npus);
+  }
+  const single = (placement: Collective["pre"]): Int32Array => (placement as { npu: Int32Array }).npu;
+  const source = single(collective.pre);
+  const target = single(collective.post);
+  const bothWays = collective.kind === "custom" && !phase.reversed && !isFan(source) && !isFan(target);
+  const variants = networks.flatMap((network) =>
+    (bothWays ? [false, true] : [false]).map((turned) => ({ network, turned })),
+  );
+  const prepared = variants.map(
+    () => null as null | { problem: Omit<RelayProblem, "order" | "seed">; demand: Float64Array },
+  );
+  const orders = new Map<string, Int32Array>();
+  const prepare = (index: number) => {
+    const { network, turned } = variants[index] as (typeof variants)[number];
+    const routes = turned ? reversedRoutes(network.routes) : network.routes;
+    const { timePs: distancePs, hops } = allTimes(routes, network.times.slotPs, npus);
+    const [from, to] = turned ? [target, source] : [source, target];
+    const demand = new Float64Array(npus * npus);
+    let maxTransfers = from.length;
+    for (let c = 0; c < from.length; c++) {
+      demand[from[c] * npus + to[c]]++;
+      maxTransfers += hops[from[c] * npus + to[c]];
+    }
+    const ten = tenNetwork(request.topology, routes, network.times);
+    return { problem: { network: ten, chunkSource: from, chunkTarget: to, distancePs, maxTransfers }, demand };
+  };
+  return (k: number): Attempt => {
+    const trial = unicastTrial(k, request.seed, request.policy, variants.length);
+    return async () => {
+      const { network, turned } = variants[trial.variant] as (typeof variants)[number];
+      const routes = turned ? reversedRoutes(network.routes) : network.routes;
+      prepared[trial.variant] ??= prepare(trial.variant);
+      const { problem, demand } = prepared[trial.variant] as ReturnType<typeof prepare>;
+      const key = `${trial.variant}:${trial.order}`;
+      let order = orders.get(key);
+      if (order === undefined) {
+        order = serviceOrder(trial.order, routes, network.times.slotPs, problem.distancePs, demand);
+        orders.set(key, order);
+      }
+      let room = problem.maxTransfers;
+      let found = await context.runner.relay({ ...problem, order, seed: trial.seed });
+      while (found === null) {
+        room *= 2;
+        found = await context.runner.relay({ ...problem, maxTransfers: room, order, seed: trial.seed });
+      }
+      const labels = [trial.name, network.label, turned ? "time-reversed" : ""];
+      return outcome(phase, network, turned ? turnedBack(found, network.times.slotPs) : found, labels);
+    };
+  };
+}
+
+/** Returns whether all chunks meet in one NPU. */
+const isFan = (npus: Int32Array): boolean => npus.every((npu) => npu === npus[0]);
+
+/** Returns the transfers of the reversed network run backwards in time, in order of their ends. */
+function turnedBack(found: { chunk: Int32Array; route: Int32Array; startPs: Float64Array }, slotPs: Float64Array) {
+  const end = endOf({ ...found, slotPs });
+  const count = found.chunk.length;
+  const startPs = new Float64Array(count);
+  for (let i = 0; i < count; i++) startPs[i] = end - found.startPs[i] - slotPs[found.route[i]];
+  return { chunk: found.chunk, route: found.route, startPs };
+}
+
+/** Rows that wait at first, for each slot length. */
+const WAITING = 1024;
+
+/** Returns the narrowest column for 0 .. maximum over the beginning of the memory of a wider one. */
+function narrowed(column: Int32Array, maximum: number): IndexColumn {
+  const { buffer, byteOffset, length } = column;
+  if (maximum < 256) return new Uint8Array(buffer, byteOffset, length);
+  return maximum < 65536 ? new Uint16Array(buffer, byteOffset, length) : column;
+}
+
+/** The columns of a schedule that a phase's rows become. */
+type Rows = Pick<StepSchedule, "chunk" | "route" | "startPs" | "endPs">;
+
+/**
+ * Writes the rows of the phase, in order of their ends, over its own columns in order of their starts, equal starts in order of
+ * row. A row of the longest slot starts before all behind it; others wait until one of those, or nothing, can come before them.
+ * So no more rows are written than have been read, and few wait. O(rows).
+ */
+function mergeOver(phase: PhaseTransfers, classOf: Uint8Array, lengths: Float64Array, into: Rows): void {
+  const { route, chunk, startPs } = phase;
+  const slowest = lengths.length - 1;
+  const longest = lengths[slowest];
+  /** What waits of each class: the first and behind the last, in rings; when the first starts. */
+  let capacity = WAITING;
+  let starts = new Float64Array(slowest * capacity);
+  let chunks = new Int32Array(slowest * capacity);
+  let routes = new Int32Array(slowest * capacity);
+  const head = new Uint32Array(slowest);
+  const tail = new Uint32Array(slowest);
+  const headPs = new Float64Array(slowest).fill(Number.POSITIVE_INFINITY);
+  const count = route.length;
+  let row = 0;
+  for (let i = 0; i <= count; i++) {
+    const over = i < count ? route[i] : -1;
+    const k = over < 0 ? slowest : classOf[over];
+    const start = over < 0 ? Number.POSITIVE_INFINITY : startPs[i];
+    const carried = over < 0 ? 0 : chunk[i];
+    if (k === slowest || tail[k] - head[k] === capacity) {
+      const until = over < 0 ? Number.MAX_VALUE : start + lengths[k] - longest;
+      for (;;) {
+        let least = 0;
+        for (let other = 1; other < slowest; other++) if (headPs[other] < headPs[least]) least = other;
+        if (slowest === 0 || headPs[least] > until) break;
+        const at = least * capacity + (head[least] & (capacity - 1));
+        into.chunk[row] = chunks[at];
+        into.route[row] = routes[at];
+        into.startPs[row] = starts[at];
+        into.endPs[row++] = starts[at] + lengths[least];
+        head[least]++;
+        const next = least * capacity + (head[least] & (capacity - 1));
+        headPs[least] = head[least] === tail[least] ? Number.POSITIVE_INFINITY : starts[next];
+      }
+      if (over < 0) break;
+      if (k === slowest) {
+        into.chunk[row] = carried;
+        into.route[row] = over;
+        into.startPs[row] = start;
+        into.endPs[row++] = start + longest;
+        continue;
+      }
+      if (tail[k] - head[k] === capacity) {
+        starts = widened(starts, capacity, head);
+        chunks = widened(chunks, capacity, head);
+        routes = widened(routes, capacity, head);
+        capacity *= 2;
+      }
+    }
+    const at = k * capacity + (tail[k] & (capacity - 1));
+    if (head[k] === tail[k]) headPs[k] = start;
+    starts[at] = start;
+    chunks[at] = carried;
+    routes[at] = over;
+    tail[k]++;
+  }
+}
+
+/** Returns rings of twice the capacity with what is in these. */
+function widened<T extends Int32Array | Float64Array>(rings: T, capacity: number, head: Uint32Array): T {
+  const wide = new (rings.constructor as new (length: number) => T)(2 * rings.length);
+  for (let k = 0; k < head.length; k++) {
+    for (let i = head[k]; i < head[k] + capacity; i++) {
+      wide[k * 2 * capacity + (i & (2 * capacity - 1))] = rings[k * capacity + (i & (capacity - 1))];
+    }
+  }
+  return wide;
+}
+
+/**
+ * Returns the schedule that runs one phase, as `assemble` does, but over the columns of the phase, which are gone: half the
+ * memory, and so half the time where there are many rows. Null, and nothing is written, where the phase is turned around, its
+ * rows are not in order of their ends, or it has too many slot lengths. O(rows).
+ */
+export function assembleInPlace(
+  topology: Topology,
+  collective: Collective,
+  phase: PhaseTransfers,
+): StepSchedule | null {
+  if (phase.reversed || !(phase.ends ?? endsOf(phase)).ordered) return null;
+  const classes = slotClasses(phase.slotPs);
+  if (classes === null) return null;
+  const { routes, chunk, route, startPs, reduces } = phase;
+  const count = chunk.length;
+  const rows = {
+    chunk: narrowed(chunk, collective.chunkCount),
+    route: narrowed(route, routeCount(routes)),
+    startPs,
+    endPs: new Float64Array(count),
+  };
+  mergeOver(phase, classes.classOf, classes.lengths, rows);
+  const op = new Uint8Array(count);
+  if (reduces) op.fill(OP_REDUCE);
+  return { topology, collective, routes, ...rows, op };
+}

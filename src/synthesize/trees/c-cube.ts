@@ -1,11 +1,10 @@
 import { InputError, InternalError } from "../../base/errors.ts";
+import { CUBE_MESH_PAIRS } from "../../model/topology/gpu-models.ts";
 import { outLinks, type Topology } from "../../model/topology/topology.ts";
 import type { Forest } from "../../model/trees/tree-flow.ts";
 import { copiesOnLinks, fittingBandwidth } from "../../model/trees/tree-loads.ts";
 import { refuseSeveralGroups } from "../forestcoll/one-group.ts";
 import type { TreeMaker, TreeRequest } from "../tree-maker.ts";
-import { type BinaryTree, binaryTreePair } from "./binary-trees.ts";
-import { cubeLinks, hybridCubeMesh } from "./hybrid-cube-mesh.ts";
 
 /** Of the 6 links of a GPU (TACOS 2024, VI-B.5). */
 const LINKS_USED = 4;
@@ -103,4 +102,133 @@ function linksBetween(topology: Topology, usable: Float64Array, from: number, to
   const { offset, links } = outLinks(topology);
   const own = Array.from(links.subarray(offset[from], offset[from + 1]));
   return own.filter((link) => topology.linkTarget[link] === to && usable[link] > 0);
+}
+
+/** GPUs of a DGX-1. */
+const CUBE_GPUS = 8;
+
+/** Returns [8][8] how many links there are between two places of a DGX-1. */
+export function cubeLinks(): number[][] {
+  const links = emptySquare();
+  for (const [a, b, count] of CUBE_MESH_PAIRS) {
+    links[a][b] = count;
+    links[b][a] = count;
+  }
+  return links;
+}
+
+const emptySquare = (): number[][] => Array.from({ length: CUBE_GPUS }, () => new Array<number>(CUBE_GPUS).fill(0));
+
+/**
+ * Returns which member stands at each place of a DGX-1 (hybrid cube mesh), [8], the least numbers first; null where the direct
+ * links between the members are none. Each pair of places with links must have so many times the bandwidth of the narrowest
+ * pair, each way; other nodes and their links do not count. O(links), then few of the 8! orders.
+ */
+export function hybridCubeMesh(topology: Topology, members: Int32Array, usable: Float64Array): Int32Array | null {
+  if (members.length !== CUBE_GPUS) return null;
+  const rankOf = new Map([...members].map((npu, rank) => [npu, rank]));
+  const capacity = emptySquare();
+  for (let link = 0; link < usable.length; link++) {
+    const from = rankOf.get(topology.linkSource[link]);
+    const to = rankOf.get(topology.linkTarget[link]);
+    if (from !== undefined && to !== undefined) capacity[from][to] += usable[link];
+  }
+  const unit = Math.min(...capacity.flat().filter((bytes) => bytes > 0));
+  const wanted = cubeLinks();
+  const rankAt: number[] = [];
+  const place = (): boolean => {
+    const at = rankAt.length;
+    if (at === CUBE_GPUS) return true;
+    for (let rank = 0; rank < CUBE_GPUS; rank++) {
+      const fits =
+        !rankAt.includes(rank) &&
+        rankAt.every((other, p) => {
+          const bytes = wanted[p][at] * unit;
+          return capacity[other][rank] === bytes && capacity[rank][other] === bytes;
+        });
+      if (!fits) continue;
+      rankAt.push(rank);
+      if (place()) return true;
+      rankAt.pop();
+    }
+    return false;
+  };
+  return place() ? Int32Array.from(rankAt, (rank) => members[rank]) : null;
+}
+
+/** A rooted tree over nodes 0 .. n - 1: `parent[v]` is -1 at the root; `order` lists the nodes from the root outwards. */
+export interface BinaryTree {
+  readonly order: readonly number[];
+  readonly parent: readonly number[];
+}
+
+/** What trees have left: links between two nodes, and links of each node. Both are changed and changed back. */
+interface Room {
+  readonly links: number[][];
+  readonly ports: number[];
+}
+
+/**
+ * Returns two spanning trees of the least height in which a node has two children at most, which take no link of `links` [n][n]
+ * twice and no more than `ports` links of any node; null where there are none. Those that come first: low numbers are roots, and
+ * children, first. A search over all trees, for few nodes.
+ */
+export function binaryTreePair(links: readonly (readonly number[])[], ports: number): [BinaryTree, BinaryTree] | null {
+  const room = { links: links.map((row) => [...row]), ports: links.map(() => ports) };
+  for (let height = 1; height < links.length; height++) {
+    for (const first of treesWithin(room, height)) {
+      for (const second of treesWithin(room, height)) return [first, second];
+    }
+  }
+  return null;
+}
+
+/** Yields the trees of at most this height; while one is looked at its links are taken from the room. */
+function* treesWithin(room: Room, height: number): Generator<BinaryTree> {
+  const nodes = room.ports.length;
+  for (let root = 0; root < nodes; root++) {
+    const parent = new Array<number>(nodes).fill(-1);
+    const depth = new Array<number>(nodes).fill(-1);
+    depth[root] = 0;
+    yield* grown({ order: [root], parent }, depth, 0, room, height);
+  }
+}
+
+/** Yields all ways to go on with a tree whose first `done` nodes have their children. */
+function* grown(
+  tree: { order: number[]; parent: number[] },
+  depth: number[],
+  done: number,
+  room: Room,
+  height: number,
+): Generator<BinaryTree> {
+  const { order, parent } = tree;
+  if (order.length === parent.length) yield { order: [...order], parent: [...parent] };
+  if (order.length === parent.length || done === order.length || depth[order[done]] === height) return;
+  const node = order[done];
+  const take = (child: number, sign: 1 | -1): void => {
+    room.links[node][child] -= sign;
+    room.links[child][node] -= sign;
+    room.ports[node] -= sign;
+    room.ports[child] -= sign;
+    parent[child] = sign === 1 ? node : -1;
+    depth[child] = sign === 1 ? depth[node] + 1 : -1;
+    if (sign === 1) order.push(child);
+    else order.pop();
+  };
+  const free = (child: number): boolean =>
+    depth[child] < 0 && room.links[node][child] > 0 && room.ports[node] > 0 && room.ports[child] > 0;
+  for (let a = 0; a < parent.length; a++) {
+    if (!free(a)) continue;
+    take(a, 1);
+    for (let b = a + 1; b < parent.length; b++) {
+      if (!free(b)) continue;
+      take(b, 1);
+      yield* grown(tree, depth, done + 1, room, height);
+      take(b, -1);
+    }
+    yield* grown(tree, depth, done + 1, room, height);
+    take(a, -1);
+  }
+  yield* grown(tree, depth, done + 1, room, height);
 }

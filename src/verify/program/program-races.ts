@@ -1,9 +1,14 @@
-import { instructionCount, type Program } from "../../model/program/program.ts";
+import {
+  blockCount,
+  instructionCount,
+  type Program,
+  WAIT_BARRIER,
+  WAIT_INSTRUCTION,
+} from "../../model/program/program.ts";
 import { cellOf, isIdentity } from "./program-bounds.ts";
+import { isNop } from "./program-form.ts";
 import type { ProgramMemory } from "./program-memory.ts";
-import { walkMsccl } from "./program-order-msccl.ts";
-import { walkMscclpp } from "./program-order-mscclpp.ts";
-import { phasesOf } from "./program-phases.ts";
+import { type Phases, phasesOf } from "./program-phases.ts";
 import { clocksFit } from "./program-size.ts";
 import type { Wiring } from "./program-wiring.ts";
 import { chunkWords, type Findings, instructionWords } from "./program-words.ts";
@@ -100,4 +105,290 @@ function accessesOf(program: Program, wiring: Wiring, cells: number, found: Find
       writeChunk[cell] = chunk;
     },
   };
+}
+
+/**
+ * Calls `visit` for every instruction of a rank, in the order given, with what is certain to have happened before it, among
+ * the instructions of that rank. A clock tells of each block of the rank how many of its instructions are complete. What an
+ * instruction knows when it begins comes from the one before it, from those it waits for, and from what the sender knew when
+ * it began; the chunks of a message come one by one, so of the sender and what it follows chunk by chunk only as many chunks
+ * are known to be complete as have come: `aligned`. A message does not tell the sender anything: that there was room again
+ * depends on the room. A single block is in order anyway: nothing is visited. O(instructions x blocks of the rank).
+ */
+function walkMsccl(program: Program, wiring: Wiring, order: Int32Array, rank: number, visit: Visit): void {
+  const { instructionOffset, waitOffset, waitKind, receives, sends } = program;
+  const { blockOf, rankOf, publisher, sendOf, receiveOf } = wiring;
+  const low = program.blockOffset[rank];
+  const lanes = program.blockOffset[rank + 1] - low;
+  if (lanes < 2) return;
+  // Where messages are of one chunk, nothing is known of a part of them: one clock does.
+  const whole = chunksOfMessages(program) <= 1;
+  const known = new Int32Array(blockCount(program) * lanes);
+  const aligned = new Int32Array(whole ? 0 : lanes);
+  const kept = slots(whole ? lanes : 2 * lanes);
+  const complete = whole ? 0 : lanes;
+  const ofMessage = new Int32Array(instructionCount(program)).fill(-1);
+  const ofStep = new Int32Array(instructionCount(program)).fill(-1);
+  const readers = new Int32Array(instructionCount(program));
+  for (let w = 0; w < publisher.length; w++) if (waitKind[w] === WAIT_INSTRUCTION) readers[publisher[w]]++;
+  let row = 0;
+
+  const before = (a: number, chunkOfA: number, chunk: number): boolean => {
+    const block = blockOf[a];
+    const index = a - instructionOffset[block];
+    const lane = block - low;
+    return known[row + lane] > index || (!whole && aligned[lane] > index && chunkOfA <= chunk);
+  };
+  for (const i of order) {
+    const block = blockOf[i];
+    row = block * lanes;
+    for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++) {
+      const from = ofStep[publisher[w]];
+      raise(known, row, kept.data(), from + complete, lanes);
+      if (--readers[publisher[w]] === 0) kept.give(from);
+    }
+    const message = receives[i] === 1 ? ofMessage[sendOf[i]] : -1;
+    if (message >= 0) raise(known, row, kept.data(), message, lanes);
+    if (!whole) {
+      put(aligned, 0, known, row, lanes);
+      if (message >= 0) raise(aligned, 0, kept.data(), message + lanes, lanes);
+    }
+    if (message >= 0) kept.give(message);
+    const forMessage = sends[i] === 1 && receiveOf[i] >= 0;
+    const told = forMessage || readers[i] > 0;
+    const at = told ? kept.take() : -1;
+    if (told && !whole) put(kept.data(), at, known, row, lanes);
+    if (rankOf[block] === rank) {
+      visit(i, before);
+      (whole ? known : aligned)[whole ? row + block - low : block - low] = i - instructionOffset[block] + 1;
+    }
+    if (!whole) put(known, row, aligned, 0, lanes);
+    if (told) put(kept.data(), at + complete, known, row, lanes);
+    if (forMessage) ofMessage[i] = at;
+    if (readers[i] > 0) ofStep[i] = forMessage ? copy(at) : at;
+  }
+
+  function copy(of: number): number {
+    const at = kept.take();
+    put(kept.data(), at, kept.data(), of, complete + lanes);
+    return at;
+  }
+}
+
+/** Returns the most chunks of a message. */
+function chunksOfMessages({ sends, chunks }: Program): number {
+  let most = 0;
+  for (let i = 0; i < sends.length; i++) if (sends[i] === 1) most = Math.max(most, chunks[i]);
+  return most;
+}
+
+/**
+ * Calls `visit` for every instruction that touches a rank's memory, in the order given, with what is certain to have happened
+ * before it. A block is a row of phases, cut at nops and barriers: all of a phase is over before the next begins, and within
+ * one nothing is ordered, for the threads of the block run apart. So a wait orders the phases after its own, and a post tells
+ * of the phases before its own, and of the data of its own instruction (a put with signal). A packet tells its reader, chunk
+ * by chunk, of what was before the chunk that wrote it, and of that chunk. A clock holds, for each block that touches the
+ * memory, how many of its phases are over, then a bit for each chunk that is told of singly. Relaxed signals order as others do:
+ * the runtime's own plans use them to tell that data is there. O(instructions x words of a clock).
+ */
+function walkMscclpp(
+  program: Program,
+  wiring: Wiring,
+  phases: Phases,
+  order: Int32Array,
+  rank: number,
+  visit: Visit,
+): void {
+  const { waitOffset, waitKind, waitOn, instructionOffset } = program;
+  const { blockOf, comers, generation } = wiring;
+  const touches = touching(program, rank);
+  const laneOf = lanesOf(program, blockOf, touches);
+  const lanes = laneOf.lanes;
+  const bitOf = bitsOf(program, phases.single, touches);
+  const words = lanes + Math.ceil(bitOf.bits / 32);
+  const begun = new Int32Array(blockCount(program) * words);
+  const next = new Int32Array(blockCount(program) * words);
+  const kept = slots(words);
+  const ofPost = new Int32Array(instructionCount(program)).fill(-1);
+  const postReaders = Int32Array.from(phases.postReaders);
+  const ofSingle = new Int32Array(phases.singles).fill(-1);
+  const packetReaders = Int32Array.from(phases.packetReaders);
+  const meetings = new Map<string, { readonly at: number; left: number }>();
+  const own = new Int32Array(words);
+  let byChunk = new Int32Array(0);
+  let hasChunks = false;
+
+  const join = (into: Int32Array, at: number, from: Int32Array, fromAt: number, singles = true): void => {
+    raise(into, at, from, fromAt, lanes);
+    if (singles) for (let w = lanes; w < words; w++) into[at + w] |= from[fromAt + w];
+  };
+  const before = (a: number, chunkOfA: number, chunk: number): boolean => {
+    const clock = hasChunks ? byChunk : own;
+    const at = hasChunks ? chunk * words : 0;
+    if (clock[at + laneOf.lane[blockOf[a]]] > phases.phase[a]) return true;
+    if (bitOf.first[a] < 0) return false;
+    const bit = bitOf.first[a] + chunkOfA;
+    return ((clock[at + lanes + (bit >> 5)] >> (bit & 31)) & 1) === 1;
+  };
+  /** Ends the phase of a block: what it waited for, and all of the phase, is known from now on. */
+  const endPhase = (block: number, over: number): void => {
+    if (laneOf.lane[block] >= 0) next[block * words + laneOf.lane[block]] = over;
+    put(begun, block * words, next, block * words, words);
+  };
+  const meet = (i: number, barrier: number, number: number): void => {
+    const name = `${barrier} ${number}`;
+    let meeting = meetings.get(name);
+    if (meeting === undefined) {
+      meeting = { at: kept.take(), left: comers[barrier].length };
+      meetings.set(name, meeting);
+      kept.data().fill(0, meeting.at, meeting.at + words);
+      for (const block of comers[barrier]) {
+        endPhase(block, phaseReached(block));
+        join(kept.data(), meeting.at, begun, block * words);
+      }
+    }
+    const block = blockOf[i];
+    join(next, block * words, kept.data(), meeting.at);
+    endPhase(block, phases.phase[i] + 1);
+    if (--meeting.left > 0) return;
+    kept.give(meeting.at);
+    meetings.delete(name);
+  };
+  const reached = Int32Array.from(instructionOffset.subarray(0, blockCount(program)));
+  const phaseReached = (block: number): number => phases.phase[reached[block]];
+
+  for (const i of order) {
+    const block = blockOf[i];
+    const at = block * words;
+    for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
+      if (waitKind[w] === WAIT_BARRIER) meet(i, waitOn[w], generation[w]);
+    put(own, 0, begun, at, words);
+    for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
+      for (let p = phases.postOffset[w]; p < phases.postOffset[w + 1]; p++) {
+        const post = phases.posts[p];
+        join(own, 0, kept.data(), ofPost[post], phases.postBringsData[p] === 1);
+        if (--postReaders[post] === 0) kept.give(ofPost[post]);
+      }
+    join(next, at, own, 0);
+    takePackets(i, at);
+    if (touches[i] === 1) visit(i, before);
+    tell(i);
+    if (isNop(program, i)) endPhase(block, phases.phase[i] + 1);
+    reached[block] = Math.min(i + 1, instructionOffset[block + 1] - 1);
+  }
+
+  /** Sets the clocks of the chunks of an instruction that reads packets. */
+  function takePackets(i: number, at: number): void {
+    const first = phases.packetOffset[i];
+    const last = phases.packetOffset[i + 1];
+    hasChunks = last > first;
+    if (!hasChunks) return;
+    const chunks = program.chunks[i];
+    if (byChunk.length < chunks * words) byChunk = new Int32Array(chunks * words);
+    for (let k = 0; k < chunks; k++) put(byChunk, k * words, own, 0, words);
+    for (let p = first; p < last; p++) {
+      const from = phases.packetFrom[p];
+      join(byChunk, phases.packetChunk[p] * words, kept.data(), ofSingle[from]);
+      if (--packetReaders[from] === 0) kept.give(ofSingle[from]);
+    }
+    for (let k = 0; k < chunks; k++) join(next, at, byChunk, k * words);
+  }
+
+  /** Keeps what an instruction tells others, by packets and by its posts. */
+  function tell(i: number): void {
+    const single = phases.single[i];
+    for (let k = 0; single >= 0 && k < program.chunks[i]; k++) {
+      if (packetReaders[single + k] === 0) continue;
+      ofSingle[single + k] = keep(hasChunks ? byChunk : own, hasChunks ? k * words : 0);
+      mark(ofSingle[single + k], i, k);
+    }
+    if (postReaders[i] === 0) return;
+    ofPost[i] = keep(own, 0);
+    if (single >= 0) for (let k = 0; k < program.chunks[i]; k++) mark(ofPost[i], i, k);
+  }
+
+  function keep(from: Int32Array, fromAt: number): number {
+    const at = kept.take();
+    put(kept.data(), at, from, fromAt, words);
+    return at;
+  }
+
+  function mark(at: number, i: number, chunk: number): void {
+    if (bitOf.first[i] < 0) return;
+    const bit = bitOf.first[i] + chunk;
+    kept.data()[at + lanes + (bit >> 5)] |= 1 << (bit & 31);
+  }
+}
+
+/** Returns 1 for instructions that have an operand in a rank's memory. */
+function touching(program: Program, rank: number): Uint8Array {
+  const touches = new Uint8Array(instructionCount(program));
+  for (let i = 0; i < touches.length; i++)
+    for (let o = program.operandOffset[i]; o < program.operandOffset[i + 1]; o++)
+      if (program.operandRank[o] === rank) touches[i] = 1;
+  return touches;
+}
+
+/** Returns a number for every block with such an instruction, -1 for others. */
+function lanesOf(program: Program, blockOf: Int32Array, touches: Uint8Array) {
+  const lane = new Int32Array(blockCount(program)).fill(-1);
+  let lanes = 0;
+  for (let i = 0; i < touches.length; i++) if (touches[i] === 1 && lane[blockOf[i]] < 0) lane[blockOf[i]] = lanes++;
+  return { lane, lanes };
+}
+
+/** Returns a number for the first chunk of every such instruction that is told of singly, -1 for others. */
+function bitsOf(program: Program, single: Int32Array, touches: Uint8Array) {
+  const first = new Int32Array(touches.length).fill(-1);
+  let bits = 0;
+  for (let i = 0; i < touches.length; i++) {
+    if (touches[i] === 0 || single[i] < 0) continue;
+    first[i] = bits;
+    bits += program.chunks[i];
+  }
+  return { first, bits };
+}
+
+/** Clocks that are kept until all who wait for them have read them. */
+interface Slots {
+  /** Returns where a new clock begins in `data()`; its words are undefined. */
+  readonly take: () => number;
+  /** Gives a clock's place back. */
+  readonly give: (at: number) => void;
+  /** The words of all clocks; another array after every `take`. */
+  readonly data: () => Int32Array;
+}
+
+/** Returns an empty store of clocks of `stride` words. Memory: the most clocks kept at a time. */
+function slots(stride: number): Slots {
+  let words = new Int32Array(64 * stride);
+  let used = 0;
+  const free: number[] = [];
+  return {
+    take() {
+      const again = free.pop();
+      if (again !== undefined) return again;
+      if (used + stride > words.length) {
+        const more = new Int32Array(2 * words.length);
+        more.set(words);
+        words = more;
+      }
+      used += stride;
+      return used - stride;
+    },
+    give: (at) => {
+      free.push(at);
+    },
+    data: () => words,
+  };
+}
+
+/** Raises `into[at ..]` to the greater of both, word by word. */
+function raise(into: Int32Array, at: number, from: Int32Array, fromAt: number, words: number): void {
+  for (let w = 0; w < words; w++) if (from[fromAt + w] > into[at + w]) into[at + w] = from[fromAt + w];
+}
+
+/** Copies words of a clock. */
+function put(into: Int32Array, at: number, from: Int32Array, fromAt: number, words: number): void {
+  for (let w = 0; w < words; w++) into[at + w] = from[fromAt + w];
 }

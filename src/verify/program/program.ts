@@ -1,18 +1,27 @@
 import { InputError } from "../../base/errors.ts";
-import { blockCount, instructionCount, type Program } from "../../model/program/program.ts";
+import { blockCount, INPUT, instructionCount, OUTPUT, type Program } from "../../model/program/program.ts";
 import { skippedText } from "../../model/steps/skipped-part.ts";
 import { checkBounds } from "./program-bounds.ts";
-import { stuckBlocks, waitWords } from "./program-deadlock.ts";
-import { checkForm, mostOf } from "./program-form.ts";
-import { memoryOf, type ProgramMode } from "./program-memory.ts";
-import { chunksPerMessage, slotsOf } from "./program-messages.ts";
-import { checkOutcome, type ProgramResult, resultOf } from "./program-outcome.ts";
+import { checkForm, eventWords, mostOf } from "./program-form.ts";
+import { memoryOf, type ProgramMemory, type ProgramMode } from "./program-memory.ts";
+import { packetCells } from "./program-packets.ts";
 import { checkRaces } from "./program-races.ts";
-import { leastCapacity, type Run, run } from "./program-run.ts";
-import { valuesOf } from "./program-values.ts";
+import {
+  FOR_BARRIER,
+  FOR_EVENT,
+  FOR_INSTRUCTION,
+  FOR_MESSAGE,
+  FOR_PACKETS,
+  FOR_SLOT,
+  leastCapacity,
+  type Run,
+  run,
+} from "./program-run.ts";
+import { dueChunks, givenChunks } from "./program-task.ts";
+import { type ProgramValues, UNWRITTEN, valuesOf } from "./program-values.ts";
 import type { ProgramViolation } from "./program-violation.ts";
 import { type Wiring, wiringOf } from "./program-wiring.ts";
-import { type Findings, findings } from "./program-words.ts";
+import { blockWords, chunkWords, type Findings, findings, gpuWords, instructionWords } from "./program-words.ts";
 
 /** The verdict on a program: it is correct when `violationCount` is 0. */
 export interface ProgramVerification {
@@ -190,4 +199,266 @@ function factsOf(program: Program, capacity: number, messageChunks: number, leas
     messageChunks,
     leastCapacity: least,
   };
+}
+
+/** Bytes of data that a message takes in NCCL with buffers of the usual sizes (its NCCL_BUFFSIZE of 4 MiB, and those of LL and LL128). */
+const MESSAGE_BYTES = {
+  Simple: 2 ** 21,
+  // 512 threads x 8 lines x 16 bytes, half of them flags.
+  LL: 2 ** 15,
+  // 640 threads x 120 words x 8 bytes, of which 120 of 128 are data.
+  LL128: 576_000,
+} as const;
+
+/** Chunks that an instruction of the runtimes moves at once at most (MSCCL_MAX_COUNT - 1). */
+const MOST = 71;
+
+/** Returns the messages that a connection of the runtimes holds: 8 slots, of which a message with Simple takes 4. */
+const slotsOf = (protocol: Program["protocol"]): number => (protocol === "Simple" ? 2 : 8);
+
+/**
+ * Returns how many chunks of an instruction travel in one message at the greatest size that the program is for; 1 where it
+ * names none. Source: maxAllowedCount of microsoft/msccl's interpreter.
+ */
+function chunksPerMessage({ protocol, maxBytes, loopChunks }: Program): number {
+  if (maxBytes === null || maxBytes <= 0) return 1;
+  const fit = Math.floor(MESSAGE_BYTES[protocol] / Math.ceil(maxBytes / loopChunks));
+  return Math.max(1, Math.min(MOST, fit));
+}
+
+/** Waits of a cycle that are told one by one. */
+const TOLD = 8;
+/** Waits that are followed in search of a cycle. */
+const FOLLOWED = 10_000;
+
+/** Returns which blocks of a course that got stuck wait for each other in a cycle, or for one that has ended: blocks in order. */
+function stuckBlocks(program: Program, wiring: Wiring, course: Run): readonly number[] {
+  const packets = packetCells(program);
+  const goesOn = (blocks: readonly number[]): number => {
+    for (const block of blocks) if (course.at[block] >= 0) return block;
+    return -1;
+  };
+  const waitedFor = (block: number): number => {
+    const on = course.waitsOn[block];
+    switch (course.waitsFor[block]) {
+      case FOR_MESSAGE:
+        return goesOn(wiring.connections[on].senders);
+      case FOR_SLOT:
+        return goesOn(wiring.connections[on].receivers);
+      case FOR_INSTRUCTION:
+        return goesOn([wiring.blockOf[on]]);
+      case FOR_EVENT:
+        return goesOn(
+          wiring.posters[on].filter((i) => i >= course.at[wiring.blockOf[i]]).map((i) => wiring.blockOf[i]),
+        );
+      case FOR_BARRIER:
+        return goesOn(wiring.comers[on].filter((b) => course.waitsFor[b] !== FOR_BARRIER || course.waitsOn[b] !== on));
+      default:
+        return goesOn(packets.writers(on).map((i) => wiring.blockOf[i]));
+    }
+  };
+  const place = new Map<number, number>();
+  const path: number[] = [];
+  for (let block = firstStuck(program, course); block >= 0 && path.length < FOLLOWED; block = waitedFor(block)) {
+    const seen = place.get(block);
+    if (seen !== undefined) return path.slice(seen);
+    place.set(block, path.length);
+    path.push(block);
+  }
+  return path.slice(-1);
+}
+
+function firstStuck(program: Program, { at }: Run): number {
+  for (let b = 0; b < blockCount(program); b++) if (at[b] >= 0) return b;
+  return -1;
+}
+
+/** Returns the waits of those blocks in words: "gpu 0, thread block 1, step 2: r waits for a message from gpu 3; ...". */
+function waitWords(program: Program, wiring: Wiring, course: Run, blocks: readonly number[]): string {
+  const told = blocks.slice(0, TOLD).map((block) => {
+    const at = instructionWords(program, wiring, course.at[block]);
+    return `${at} waits for ${thingWords(program, wiring, course, block)}`;
+  });
+  if (blocks.length > TOLD) told.push(`${blocks.length - TOLD} more`);
+  return told.join("; ");
+}
+
+function thingWords(program: Program, wiring: Wiring, { waitsFor, waitsOn }: Run, block: number): string {
+  const on = waitsOn[block];
+  switch (waitsFor[block]) {
+    case FOR_MESSAGE: {
+      const { from, channel, senders } = wiring.connections[on];
+      const sender = senders.length > 0 ? ` (${blockWords(program, wiring, senders[0])})` : "";
+      return `a message from gpu ${from} on channel ${channel}${sender}`;
+    }
+    case FOR_SLOT: {
+      const { to, channel, receivers } = wiring.connections[on];
+      const receiver = receivers.length > 0 ? ` (${blockWords(program, wiring, receivers[0])})` : "";
+      return `room in the connection to gpu ${to} on channel ${channel}${receiver}`;
+    }
+    case FOR_INSTRUCTION:
+      return instructionWords(program, wiring, on);
+    case FOR_EVENT:
+      return eventWords(program, on);
+    case FOR_BARRIER:
+      return `barrier ${program.barrierId[on]}`;
+    case FOR_PACKETS:
+      return "packets that are not written";
+    default:
+      return "nothing";
+  }
+}
+
+/**
+ * Records outputs that do not hold what the collective defines and, as a warning, inputs that change out of place: NCCL leaves
+ * them as they are, but files in use do not. O(cells x ranks / 32).
+ */
+function checkOutcome(
+  program: Program,
+  wiring: Wiring,
+  memory: ProgramMemory,
+  values: ProgramValues,
+  found: Findings,
+): void {
+  const { chunk, ranks, words, writer } = values;
+  const where = (cell: number): string =>
+    writer[cell] < 0 ? "" : `, last written by ${instructionWords(program, wiring, writer[cell])}`;
+  const fault = (kind: string, cell: number, message: () => string): void =>
+    found.error(kind, message, writer[cell] < 0 ? undefined : writer[cell]);
+
+  const all = new Int32Array(words);
+  for (let r = 0; r < program.rankCount; r++) all[r >> 5] |= 1 << (r & 31);
+  const due = new Int32Array(words);
+  dueChunks(program, memory, (cell, rank, k, index, from) => {
+    if (from < 0) due.set(all);
+    else {
+      due.fill(0);
+      due[from >> 5] = 1 << (from & 31);
+    }
+    const name = outputWords(program, memory, rank, k);
+    if (chunk[cell] === UNWRITTEN) {
+      fault("missing", cell, () => `${name} holds nothing in the end ${memory.mode}, not ${sumWords(from, index)}`);
+      return;
+    }
+    if (chunk[cell] < UNWRITTEN) {
+      const spoiler = -2 - chunk[cell];
+      const how = values.spoilt.get(spoiler);
+      // What comes of reading nothing was recorded when it was read.
+      if (how !== undefined && how.kind !== "unwritten")
+        found.error(
+          how.kind,
+          () =>
+            `${name} is wrong in the end ${memory.mode}: ${instructionWords(program, wiring, spoiler)} ${how.words}`,
+          spoiler,
+        );
+      return;
+    }
+    const missing = members(due, ranks, cell * words, words);
+    const extra = members(ranks, due, 0, words, cell * words);
+    if (chunk[cell] !== index)
+      fault(
+        "wrong",
+        cell,
+        () => `${name} holds chunk ${chunk[cell]} of the input in the end ${memory.mode}, not ${index}${where(cell)}`,
+      );
+    else if (missing.length > 0 && from >= 0)
+      fault(
+        "wrong",
+        cell,
+        () =>
+          `${name} holds the data of ${gpuWords(extra)} in the end ${memory.mode}, not that of gpu ${from}${where(cell)}`,
+      );
+    else if (missing.length > 0)
+      fault(
+        "missing",
+        cell,
+        () => `${name} lacks the contribution of ${gpuWords(missing)} in the end ${memory.mode}${where(cell)}`,
+      );
+    else if (extra.length > 0)
+      fault(
+        "wrong",
+        cell,
+        () =>
+          `${name} holds the sum with ${gpuWords(extra)} in the end ${memory.mode}, not the data of gpu ${from} alone${where(cell)}`,
+      );
+  });
+  if (memory.mode === "in place") return;
+  let changed = 0;
+  let first = "";
+  let by = -1;
+  givenChunks(program, memory, (cell, rank, k) => {
+    if (writer[cell] < 0 || changed++ > 0) return;
+    first = `${chunkWords(rank, INPUT, k)}${where(cell)}`;
+    by = writer[cell];
+  });
+  if (changed > 0)
+    found.warning("input-changed", () => `${changed} chunks of inputs are changed out of place, first ${first}`, by);
+}
+
+/** Returns a chunk of the output as the program calls it: in place it may use the input only. */
+function outputWords(program: Program, memory: ProgramMemory, rank: number, k: number): string {
+  if (memory.mode === "out of place" || program.outputChunks[rank] > 0) return chunkWords(rank, OUTPUT, k);
+  return chunkWords(rank, INPUT, memory.start[3 * rank + OUTPUT] + k - memory.start[3 * rank + INPUT]);
+}
+
+const sumWords = (from: number, chunk: number): string =>
+  from < 0 ? `the sum over all gpus of chunk ${chunk}` : `chunk ${chunk} of gpu ${from}`;
+
+/** Returns the ranks that are in set `a` and not in `b`. */
+function members(a: Int32Array, b: Int32Array, bAt: number, words: number, aAt = 0): readonly number[] {
+  const list: number[] = [];
+  for (let w = 0; w < words; w++) {
+    let left = a[aAt + w] & ~b[bAt + w];
+    while (left !== 0) {
+      const bit = 31 - Math.clz32(left & -left);
+      list.push(32 * w + bit);
+      left &= left - 1;
+    }
+  }
+  return list;
+}
+
+/** Chunks that a custom program leaves in an output: `chunks` of them, each with the same contributions as the first. */
+interface ProgramResult {
+  readonly rank: number;
+  readonly index: number;
+  readonly chunks: number;
+  /** Chunk of the inputs to which the first one is a sum of contributions; null: nothing, or a mixture. */
+  readonly inputChunk: number | null;
+  readonly from: readonly number[];
+}
+
+/** Returns what the outputs hold (in place: the one buffer there is), at most `limit` runs of chunks. O(cells). */
+function resultOf(
+  program: Program,
+  memory: ProgramMemory,
+  values: ProgramValues,
+  limit: number,
+): readonly ProgramResult[] {
+  const results: ProgramResult[] = [];
+  const nobody = new Int32Array(values.words);
+  for (let r = 0; r < program.rankCount && results.length < limit; r++) {
+    const at = 3 * r + OUTPUT;
+    const key = (k: number): string => {
+      const cell = memory.start[at] + k;
+      return values.chunk[cell] < 0
+        ? "none"
+        : `${values.chunk[cell] - k} ${values.ranks.subarray(cell * values.words, (cell + 1) * values.words).join()}`;
+    };
+    for (let k = memory.from[at]; k < memory.to[at] && results.length < limit; ) {
+      const begun = k;
+      const same = key(k);
+      while (k < memory.to[at] && key(k) === same) k++;
+      const cell = memory.start[at] + begun;
+      const pure = values.chunk[cell] >= 0;
+      results.push({
+        rank: r,
+        index: begun,
+        chunks: k - begun,
+        inputChunk: pure ? values.chunk[cell] : null,
+        from: pure ? members(values.ranks, nobody, 0, values.words, cell * values.words) : [],
+      });
+    }
+  }
+  return results;
 }

@@ -1,9 +1,7 @@
-import type { Program } from "../../model/program/program.ts";
+import { OPS, type Op, type Program, rankOfBlocks, SCRATCH, VIA, WAIT_EVENT } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
 import type { ProgramViolation } from "../program/program-violation.ts";
-import { checkBlocks } from "./plan-limits-blocks.ts";
-import { checkPackets } from "./plan-limits-packets.ts";
-import { type LimitReport, limitReport } from "./program-limits-report.ts";
+import { atInstruction, type LimitReport, limitReport, placeOfBlock, whereOfBlock } from "./program-limits-report.ts";
 
 /** How many output chunks a rank has, and how many input chunks, in units of one rank's part. Others may have any. */
 const PARTS: Readonly<Partial<Record<Program["collective"], (ranks: number) => readonly [number, number]>>> = {
@@ -69,4 +67,243 @@ function checkSizes({ minBytes, maxBytes, loopChunks, finer }: Program, report: 
   const range = `${minBytes ?? 0} to ${maxBytes ?? "any"} bytes`;
   const message = `no size of ${range} within 4 GiB is a multiple of ${step}, ${alignmentBytes} for each of ${chunks} chunks`;
   report.error("sizes", message);
+}
+
+/** How scratch of a rank was first used, and by which instruction. */
+interface FirstUse {
+  instruction: number;
+  block: number;
+}
+
+/**
+ * Reports packets that the executor would put elsewhere: they are found in scratch only, at twice the offset, so that a rank's
+ * scratch cannot hold both packets and plain data; and it is large enough only where the protocol is LL. A `ppkt` over a port
+ * reads scratch as packets (handlePutPackets). O(operands).
+ */
+function checkPackets(program: Program, report: LimitReport): void {
+  const { instructionOffset, operandOffset, operandBuffer, operandPacket, operandRank, sourceCount } = program;
+  const rankOf = rankOfBlocks(program);
+  const plain = new Map<number, FirstUse>();
+  const packets = new Map<number, FirstUse>();
+  for (let block = 0; block < rankOf.length; block++) {
+    for (let i = instructionOffset[block]; i < instructionOffset[block + 1]; i++) {
+      const raw = OPS[program.op[i]] === "ppkt" && VIA[program.via[i]] === "port";
+      for (let k = operandOffset[i]; k < operandOffset[i + 1]; k++) {
+        const packet = operandPacket[k] === 1 || (raw && k < operandOffset[i] + sourceCount[i]);
+        if (packet && operandBuffer[k] !== SCRATCH) {
+          const { place, where } = atInstruction(program, i, block, rankOf[block]);
+          report.error("packets", `${place}: packets are in scratch only, not in another buffer`, where);
+        }
+        if (operandBuffer[k] !== SCRATCH) continue;
+        const uses = packet ? packets : plain;
+        if (!uses.has(operandRank[k])) uses.set(operandRank[k], { instruction: i, block });
+      }
+    }
+  }
+  const [first] = packets.values();
+  if (first !== undefined && program.protocol === "Simple") {
+    const { place, where } = atInstruction(program, first.instruction, first.block, rankOf[first.block]);
+    report.error("packets", `${place}: packets need protocol LL, for which scratch is twice as large`, where);
+  }
+  for (const [rank, { instruction, block }] of plain) {
+    if (!packets.has(rank)) continue;
+    const { place, where } = atInstruction(program, instruction, block, rankOf[block]);
+    const message = `${place}: plain data in scratch of gpu ${rank}, whose packets begin at twice their offset and overlap it`;
+    report.error("packets", message, where);
+  }
+}
+
+/** Reports thread blocks, operations, channels, buffers, barriers and semaphores that are too many. O(operands). */
+function checkBlocks(program: Program, report: LimitReport): void {
+  const { blocksPerGpu } = MSCCLPP_RUNTIME;
+  const { blockOffset, rankCount } = program;
+  for (let rank = 0; rank < rankCount; rank++) {
+    const blocks = blockOffset[rank + 1] - blockOffset[rank];
+    if (blocks > blocksPerGpu) {
+      const message = `gpu ${rank} has ${blocks} thread blocks, ${blocksPerGpu} at most can wait for each other`;
+      report.error("thread blocks", message, { rank });
+    }
+    for (let block = blockOffset[rank]; block < blockOffset[rank + 1]; block++)
+      checkBlock(program, rank, block, report);
+  }
+  checkNumbers(program, report);
+}
+
+function checkBlock(program: Program, rank: number, block: number, report: LimitReport): void {
+  const { instructionOffset, step, op } = program;
+  const { ops, opsPerBlock, channelsPerBlock } = MSCCLPP_RUNTIME;
+  const place = placeOfBlock(program, block, rank);
+  const where = whereOfBlock(program, block, rank);
+  let steps = 0;
+  const end = instructionOffset[block + 1];
+  for (let i = instructionOffset[block], next = i; i < end; i = next) {
+    while (next < end && step[next] === step[i] && op[next] === op[i]) next++;
+    const name: Op = OPS[op[i]];
+    if (!ops.has(name)) {
+      const at = atInstruction(program, i, block, rank);
+      report.error("operation", `${at.place}: the executor of MSCCL++ has no operation ${name}`, at.where);
+    }
+    for (let k = i; k < next; k = isPaired(name) ? next : k + 1)
+      checkOperation(program, rank, block, k, isPaired(name) ? next : k + 1, report);
+    steps = Math.max(steps, step[i] + 1);
+  }
+  if (steps > opsPerBlock)
+    report.error("operations", `${place} has ${steps} operations, ${opsPerBlock} are the most`, where);
+  for (const [what, count] of namedByBlock(program, rank, block)) {
+    if (count <= channelsPerBlock) continue;
+    report.error(what, `${place} uses ${count} ${what}, ${channelsPerBlock} are the most`, where);
+  }
+}
+
+/** Yields how many entries of each of the tables of a thread block it needs. */
+function* namedByBlock(program: Program, rank: number, block: number): Iterable<[string, number]> {
+  const { instructionOffset, operandOffset, operandRank, operandBuffer, sourceCount, via } = program;
+  const named = new Map<string, Set<string>>();
+  const name = (table: string, entry: string): void => {
+    const entries = named.get(table);
+    if (entries === undefined) named.set(table, new Set([entry]));
+    else entries.add(entry);
+  };
+  const from = instructionOffset[block];
+  const to = instructionOffset[block + 1];
+  nameChannels(program, rank, from, to, name);
+  for (let i = from; i < to; i++) {
+    const by = VIA[via[i]];
+    const [first, end] = [operandOffset[i], operandOffset[i + 1]];
+    const middle = first + sourceCount[i];
+    if (by === "switch") {
+      for (const [a, b] of [
+        [first, middle],
+        [middle, end],
+      ] as const)
+        if (b - a > 1) name("switch channels", `${operandBuffer[a]} ${operandRank.subarray(a, b).join()}`);
+    } else if (by !== "local") {
+      for (let k = first; k < end; k++)
+        if (operandRank[k] !== rank) name(`remote buffers by ${by}`, `${operandRank[k]} ${operandBuffer[k]}`);
+    }
+  }
+  for (const [table, entries] of named) yield [table, entries.size];
+}
+
+function nameChannels(
+  { waitOffset, waitOn, waitKind, postOffset, postOn, eventRank, eventPeer, eventId, eventVia }: Program,
+  rank: number,
+  from: number,
+  to: number,
+  name: (table: string, entry: string) => void,
+): void {
+  const add = (event: number): void => {
+    const by = VIA[eventVia[event]];
+    if (by === "local") return;
+    const peer = eventRank[event] === rank ? eventPeer[event] : eventRank[event];
+    name(`${by} channels`, `${peer} ${eventId[event]}`);
+  };
+  for (let w = waitOffset[from]; w < waitOffset[to]; w++) if (waitKind[w] === WAIT_EVENT) add(waitOn[w]);
+  for (let p = postOffset[from]; p < postOffset[to]; p++) add(postOn[p]);
+}
+
+/** Barriers are a table of the executor; semaphores are allocated today, but 16 is what its headers promise. */
+function checkNumbers(program: Program, report: LimitReport): void {
+  const { barriersPerGpu, semaphoresPerGpu } = MSCCLPP_RUNTIME;
+  const { barrierId, barrierRank, eventId, eventRank, eventVia } = program;
+  barrierId.forEach((id, barrier) => {
+    const rank = barrierRank[barrier];
+    if (id < barriersPerGpu) return;
+    report.error("barriers", `gpu ${rank} has a barrier ${id}, ${barriersPerGpu - 1} is the last`, { rank });
+  });
+  eventId.forEach((id, event) => {
+    const rank = eventRank[event];
+    if (id < semaphoresPerGpu || VIA[eventVia[event]] !== "local") return;
+    report.warning("semaphores", `gpu ${rank} has a semaphore ${id}, MSCCL++ promises ${semaphoresPerGpu}`, { rank });
+  });
+}
+
+const PAIRED: ReadonlySet<Op> = new Set<Op>(["put", "pws", "pwsf", "get", "ppkt"]);
+
+/** Returns whether several instructions of one step are the parallel operands of one operation. */
+const isPaired = (op: Op): boolean => PAIRED.has(op);
+
+/**
+ * Reports what the executor does not do of an operation, whose instructions are from .. to - 1: too many operands or channels,
+ * and what it does wrongly. Iterations of a pipeline that is nothing but one put count as one operation. O(operands).
+ */
+function checkOperation(
+  program: Program,
+  rank: number,
+  block: number,
+  from: number,
+  to: number,
+  report: LimitReport,
+): void {
+  const { channelsPerOp, operandsPerSide } = MSCCLPP_RUNTIME;
+  const { waitOffset, postOffset } = program;
+  const name = OPS[program.op[from]];
+  const by = VIA[program.via[from]];
+  const { place, where } = atInstruction(program, from, block, rank);
+  const [sources, destinations] = operandCounts(program, from, to);
+  const most = by === "port" ? channelsPerOp : operandsPerSide;
+  for (const [side, count] of [
+    ["sources", sources],
+    ["destinations", destinations],
+  ] as const) {
+    if (count > most) report.error("operands", `${place}: ${name} has ${count} ${side}, ${most} are the most`, where);
+  }
+  const events = waitOffset[to] - waitOffset[from] + postOffset[to] - postOffset[from];
+  if (isOnChannels(name) && events > channelsPerOp)
+    report.error(
+      "channels of an operation",
+      `${place}: ${name} has ${events} channels, ${channelsPerOp} are the most`,
+      where,
+    );
+  if (isOnSemaphores(name) && events > MSCCLPP_RUNTIME.semaphoresPerGpu) {
+    const message = `${place}: ${name} has ${events} semaphores, ${MSCCLPP_RUNTIME.semaphoresPerGpu} are the most`;
+    report.error("semaphores of an operation", message, where);
+  }
+  if (name === "pwsf") {
+    const message = `${place}: pwsf reads from a wrong offset, as the executor passes an address in its place; pws does not`;
+    report.warning("pwsf", message, where);
+  }
+  if (name === "get") checkGet(program, from, to, place, where, report);
+  if ((name === "put" || name === "ppkt") && by === "memory") checkPut(program, from, to, place, where, report);
+}
+
+const isOnChannels = (op: Op): boolean => op === "signal" || op === "wait" || op === "rlxsignal" || op === "rlxwait";
+const isOnSemaphores = (op: Op): boolean => op === "sem_acquire" || op === "sem_release";
+
+/** Returns the sources and destinations of an operation; all ranks behind a switch are one. */
+function operandCounts(program: Program, from: number, to: number): [number, number] {
+  const { operandOffset, sourceCount, via } = program;
+  let sources = 0;
+  for (let i = from; i < to; i++) sources += sourceCount[i];
+  const all = operandOffset[to] - operandOffset[from];
+  return VIA[via[from]] === "switch" ? [Math.min(sources, 1), Math.min(all - sources, 1)] : [sources, all - sources];
+}
+
+type Where = Parameters<LimitReport["error"]>[2];
+
+/** handleGet adds the offset of the destination to the address of the source, and the other way round. */
+function checkGet(program: Program, from: number, to: number, place: string, where: Where, report: LimitReport): void {
+  const { operandOffset, operandIndex } = program;
+  for (let i = from; i < to; i++) {
+    const first = operandOffset[i];
+    if (operandOffset[i + 1] - first < 2 || operandIndex[first] === operandIndex[first + 1]) continue;
+    const chunks = `chunk ${operandIndex[first]} to chunk ${operandIndex[first + 1]}`;
+    const message = `${place}: get from ${chunks}, but the executor swaps the two offsets`;
+    report.error("get", message, where);
+    return;
+  }
+}
+
+/** handlePut and handlePutPackets take all sources from the buffer of the first. */
+function checkPut(program: Program, from: number, to: number, place: string, where: Where, report: LimitReport): void {
+  const { operandOffset, operandBuffer } = program;
+  for (let i = from + 1; i < to; i++) {
+    if (operandBuffer[operandOffset[i]] === operandBuffer[operandOffset[from]]) continue;
+    report.error(
+      "put",
+      `${place}: sources of different buffers, but the executor takes all from that of the first`,
+      where,
+    );
+    return;
+  }
 }

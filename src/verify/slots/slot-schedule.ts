@@ -1,15 +1,19 @@
 import { InputError } from "../../base/errors.ts";
+import { random } from "../../base/random.ts";
+import type { Placement } from "../../model/collective/collective.ts";
+import { add, compare, format, type Rational, rational } from "../../model/numbers/rational.ts";
+import { type RouteSet, routeCount, routeTimes } from "../../model/routes/routes.ts";
 import type { SlotSchedule } from "../../model/slots/slot-schedule.ts";
-import { names } from "../describe.ts";
+import { linkCount } from "../../model/topology/topology.ts";
+import { type Names, names } from "../describe.ts";
+import { groupRows } from "../steps/order.ts";
+import { placementView } from "../steps/placement.ts";
 import type { Verification } from "../steps/schedule.ts";
-import { recorder } from "../violation.ts";
-import { checkParts } from "../well-formed.ts";
-import { arrivals } from "./slot-arrivals.ts";
-import { checkLogs } from "./slot-causality.ts";
-import { slotFaults } from "./slot-form.ts";
-import { checkShares, checkSlotLength } from "./slot-links.ts";
-import { logFrame } from "./slot-log.ts";
-import { checkSymmetry, isSmall } from "./slot-symmetry.ts";
+import { type Recorder, recorder } from "../violation.ts";
+import { checkParts, type Faults, isBelow, isCount } from "../well-formed.ts";
+import { type Arrivals, arrivals, SOUND } from "./slot-arrivals.ts";
+import { checkLogs, earlyViolation, recordFaults } from "./slot-causality.ts";
+import { eachArrival, type LogFrame, logFrame, portCount } from "./slot-log.ts";
 
 /** Memory for decoded logs unless the caller says otherwise. */
 const CACHE_BYTES = 2 ** 29;
@@ -70,4 +74,325 @@ export function verifySlots(schedule: SlotSchedule, options: SlotVerifyOptions =
 function wholeNumber(place: string, value: number): number {
   if (!Number.isSafeInteger(value) || value < 0) throw new InputError(place, "a whole number, 0 or more", value);
   return value;
+}
+
+const WHOLE = rational(1);
+
+/**
+ * Records each link of which all routes together take more than the whole: they may all be in use in one slot. Each route
+ * carries one chunk a slot, since a port has one bit a slot and mirrors are as distinct as the routes. O(route links).
+ */
+function checkShares({ topology, routes }: SlotSchedule, recorder: Recorder, words: Names): void {
+  const users = groupRows(routes.links, linkCount(topology));
+  for (let link = 0; link + 1 < users.offset.length; link++) {
+    const positions = users.rows.subarray(users.offset[link], users.offset[link + 1]);
+    if (positions.length < 2) continue; // one share is at most the whole
+    const all = sumOfShares(routes, positions);
+    if (compare(all, WHOLE) <= 0) continue;
+    recorder.record(() => ({
+      kind: "link-conflict",
+      link,
+      message: `routes over link ${words.link(link)} take ${format(all)} times its capacity when they are used together`,
+    }));
+  }
+}
+
+/** Returns the exact sum; shares of one denominator that follow each other are added as doubles. */
+function sumOfShares({ shareNum, shareDen }: RouteSet, positions: Int32Array): Rational {
+  let all = rational(0);
+  let num = 0;
+  let den = 1;
+  for (const p of positions) {
+    if (shareDen[p] !== den || num + shareNum[p] > Number.MAX_SAFE_INTEGER) {
+      all = add(all, rational(num, BigInt(den)));
+      num = 0;
+      den = shareDen[p];
+    }
+    num += shareNum[p];
+  }
+  return add(all, rational(num, BigInt(den)));
+}
+
+/**
+ * Records each route in use that takes longer than a slot: the routes marked where a pass runs forward, their mirrors where
+ * one is reversed. O(route links).
+ */
+function checkSlotLength(schedule: SlotSchedule, marked: Uint8Array, recorder: Recorder, words: Names): void {
+  const { topology, collective, routes, slotPs, passes } = schedule;
+  const needed = routeTimes(topology, routes, collective.chunkBytes).slotPs;
+  const inUse = new Uint8Array(routeCount(routes));
+  const mirror = passes.some(({ reversed }) => reversed) ? mirrors(routes, topology.npuCount) : null;
+  const forward = passes.some(({ reversed }) => !reversed);
+  for (let route = 0; route < inUse.length; route++) {
+    if (marked[route] === 0) continue;
+    if (forward) inUse[route] = 1;
+    if (mirror instanceof Int32Array) inUse[mirror[route]] = 1;
+  }
+  for (let route = 0; route < inUse.length; route++) {
+    if (inUse[route] === 0 || needed[route] <= slotPs) continue;
+    recorder.record(() => ({
+      kind: "too-fast",
+      npu: routes.source[route],
+      link: routes.links[routes.linkOffset[route]],
+      message: `${topology.nodeNames[routes.source[route]]} sends on ${words.route(route)} for slots of ${words.time(slotPs)}, less than the ${words.time(needed[route])} that a chunk needs`,
+    }));
+  }
+}
+
+/** The last slot whose end fits the rows of arrivals (slot-arrivals.ts), below the mark of an absent chunk. */
+const MOST_SLOTS = 0x7ffffffe;
+
+/** What a sequence of passes does: from whom to whom, and whether it reduces. */
+interface Effect {
+  readonly pre: "origin" | "everyone";
+  readonly post: "origin" | "everyone";
+  readonly reduces: boolean;
+}
+
+/** The sequences of passes that are collectives. */
+const EFFECTS: ReadonlyMap<string, Effect> = new Map([
+  ["forward copying", { pre: "origin", post: "everyone", reduces: false }],
+  ["reversed reducing", { pre: "everyone", post: "origin", reduces: true }],
+  ["reversed reducing, forward copying", { pre: "everyone", post: "everyone", reduces: true }],
+]);
+
+/**
+ * Yields what keeps the data around the logs from being a slot schedule: numbers, origins, passes that do not make the
+ * collective, routes that cannot be run backwards. The network, the collective and the routes must be in order.
+ * O(chunks + routes).
+ */
+function* slotFaults(schedule: SlotSchedule): Faults {
+  const { topology, collective, routes, slotPs, slots, passes, origin } = schedule;
+  const { npuCount, nodeNames } = topology;
+  const { chunkCount } = collective;
+  const wayOf = (pass: (typeof passes)[number]): string =>
+    `${pass?.reversed ? "reversed" : "forward"} ${pass?.reduces ? "reducing" : "copying"}`;
+  const way = Array.isArray(passes) ? passes.map(wayOf).join(", ") : "";
+  const effect = EFFECTS.get(way);
+  if (!isCount(slots) || slots > MOST_SLOTS) yield { message: `the schedule has ${slots} slots` };
+  else if (!isCount(slotPs) || (slotPs === 0 && slots > 0)) {
+    yield { message: `a slot lasts ${slotPs} ps, not a whole number above 0` };
+  } else if (!isCount(slots * slotPs * 2))
+    yield { message: `${slots} slots of ${slotPs} ps are more than can be told` };
+  if (origin.length !== chunkCount) {
+    yield { message: `the schedule has origins for ${origin.length} chunks, not for ${chunkCount}` };
+    return;
+  }
+  for (let chunk = 0; chunk < chunkCount; chunk++) {
+    if (Number.isInteger(origin[chunk]) && isBelow(origin[chunk], npuCount)) continue;
+    yield { chunk, message: `the origin of chunk ${chunk} is no NPU: ${origin[chunk]}` };
+    return;
+  }
+  if (effect === undefined) {
+    yield { message: `passes that are ${way === "" ? "none" : way} make no collective` };
+    return;
+  }
+  if (collective.reduces !== effect.reduces) {
+    yield { message: `the passes ${effect.reduces ? "reduce" : "copy"} but the collective does not` };
+  }
+  yield* placementFaults(schedule, collective.pre, effect.pre, "precondition");
+  yield* placementFaults(schedule, collective.post, effect.post, "postcondition");
+  const mirror = effect.reduces ? mirrors(routes, npuCount) : null;
+  if (mirror === null || mirror instanceof Int32Array) return;
+  const from = nodeNames[routes.source[mirror.without]];
+  const to = nodeNames[routes.target[mirror.without]];
+  yield { message: `a pass is reversed, but fewer routes run from ${to} to ${from} than back` };
+}
+
+/** Yields the first chunk whose placement is not its origin alone, or not everyone. */
+function* placementFaults(
+  { topology, collective, origin }: SlotSchedule,
+  placement: Placement,
+  who: "origin" | "everyone",
+  name: string,
+): Faults {
+  const view = placementView(collective, placement);
+  for (let chunk = 0; chunk < collective.chunkCount; chunk++) {
+    view.look(chunk);
+    const size = view.to - view.from;
+    // members are distinct NPUs, so as many as there are is all of them
+    const fits =
+      who === "everyone" ? size === topology.npuCount : size === 1 && view.members[view.from] === origin[chunk];
+    if (fits) continue;
+    const should = who === "everyone" ? "every NPU" : `its origin ${topology.nodeNames[origin[chunk]]} alone`;
+    yield { chunk, message: `the ${name} of chunk ${chunk} is not ${should}, as the passes make it` };
+    return;
+  }
+}
+
+/**
+ * Returns for each route the one that carries what a reversed pass sends against it: of the k-th route from a to b the k-th
+ * from b to a. Where some route has none: the first such route in order of its ends. O(routes + NPUs).
+ *
+ * Sorted by (source, target, id) and by (target, source, id), routes that mirror each other stand at the same place.
+ */
+function mirrors({ source, target }: RouteSet, npus: number): Int32Array | { readonly without: number } {
+  const sorted = (first: Int32Array, second: Int32Array): Int32Array => {
+    const rows = groupRows(second, npus).rows;
+    return groupRows(
+      rows.map((route) => first[route]),
+      npus,
+    ).rows.map((i) => rows[i]);
+  };
+  const there = sorted(source, target);
+  const back = sorted(target, source);
+  const mirror = new Int32Array(source.length);
+  for (let i = 0; i < mirror.length; i++) {
+    const a = there[i];
+    const b = back[i];
+    const order = source[a] - target[b] || target[a] - source[b];
+    if (order !== 0) return { without: order < 0 ? a : b };
+    mirror[a] = b;
+  }
+  return mirror;
+}
+
+/** So many logs of a schedule with more arrivals than that are compared with the first one; all of them else. */
+const SAMPLED_LOGS = 16;
+const MOST_ARRIVALS_COMPARED = 2_000_000;
+
+/**
+ * Judges a schedule by the log of NPU 0 alone: records every violation that it has under the assumption that the log of NPU
+ * v is that log moved by v, and returns whether there was none. O(routes + chunks), times dimensions.
+ *
+ * The translations form a group that takes NPU 0 to any other. Moving takes the route s -> 0 to a route s + v -> v, which
+ * exists by the check of the routes, and chunk k o + j of owner o to k (o + v) + j, which has the right origin by the check
+ * of the origins. So NPU v receives chunk c from s in slot t just when NPU 0 receives c - v from s - v then, and s has had c
+ * since the slot since which NPU 0 has had c - s. One log therefore says everything: v's chunk is at its source in time just
+ * when that of NPU 0 is. Which of several routes between two NPUs a chunk takes is left open: all of them count as in use.
+ */
+export function checkSymmetry(frame: LogFrame, rows: Arrivals, recorder: Recorder, words: Names): boolean {
+  const before = recorder.count();
+  const sizes = frame.schedule.symmetry ?? [];
+  if (!checkGroup(frame, sizes, recorder) || frame.npus === 0) return recorder.count() === before;
+  const base = rows.rowOf(0);
+  if (rows.state[0] !== SOUND) {
+    recordFaults(frame, 0, recorder, words);
+    return false;
+  }
+  const { routes } = frame.schedule;
+  const { since } = rows;
+  const log = frame.schedule.row(0);
+  const difference = differences(sizes);
+  const perNpu = frame.chunks / frame.npus;
+  const inUse = new Uint8Array(frame.npus);
+  eachArrival(frame, 0, log, (chunk, port, slot) => {
+    const route = frame.ports.items[port];
+    const source = routes.source[route];
+    inUse[source] = 1;
+    const owner = Math.floor(chunk / perNpu);
+    const there = since[base + chunk + (difference(owner, source) - owner) * perNpu];
+    if (there > slot) {
+      recorder.record(() => earlyViolation(frame, words, { chunk, route, slot }, there === rows.absent ? null : there));
+    }
+  });
+  for (let route = 0; route < rows.used.length; route++) {
+    if (inUse[difference(routes.source[route], routes.target[route])] === 1) rows.used[route] = 1;
+  }
+  if (recorder.count() === before) compareLogs(frame, rows, difference, recorder);
+  return recorder.count() === before;
+}
+
+/** Records what keeps the translations from taking NPUs, routes and origins to such; returns whether there was nothing. */
+function checkGroup(frame: LogFrame, sizes: readonly number[], recorder: Recorder): boolean {
+  const { npus, chunks, ports, schedule } = frame;
+  const { topology, routes, origin } = schedule;
+  const before = recorder.count();
+  const malformed = (message: string, npu?: number): void =>
+    recorder.record(() => ({ kind: "malformed", message, ...(npu === undefined ? {} : { npu }) }));
+  const product = sizes.reduce((all, size) => all * size, 1);
+  if (product !== npus || !sizes.every((size) => Number.isSafeInteger(size) && size > 0)) {
+    malformed(`translations of ${sizes.join(" x ")} NPUs are not those of a network of ${npus}`);
+    return false;
+  }
+  const perNpu = chunks / npus;
+  for (let chunk = 0; chunk < chunks; chunk++) {
+    if (origin[chunk] === Math.floor(chunk / perNpu) && Number.isInteger(perNpu)) continue;
+    malformed("chunks are not numbered by their origins, the same number for each, as translations need it");
+    return false;
+  }
+  const difference = differences(sizes);
+  /** Routes into NPU 0 from each source, less those into another NPU from where they are moved to. */
+  const missing = new Int32Array(npus);
+  const from = (i: number): number => routes.source[ports.items[i]];
+  for (let i = 0; i < portCount(frame, 0); i++) missing[from(i)]++;
+  for (let npu = 1; npu < npus; npu++) {
+    let fits = portCount(frame, npu) === portCount(frame, 0);
+    for (let i = ports.offset[npu]; i < ports.offset[npu + 1]; i++) {
+      if (--missing[difference(from(i), npu)] < 0) fits = false;
+    }
+    for (let i = ports.offset[npu]; i < ports.offset[npu + 1]; i++) missing[difference(from(i), npu)]++;
+    if (!fits) {
+      const name = topology.nodeNames[npu];
+      malformed(`the routes into ${name} are not those into ${topology.nodeNames[0]} moved by a translation`, npu);
+    }
+  }
+  return recorder.count() === before;
+}
+
+/**
+ * Records logs that are not that of NPU 0 moved: the same chunks at the same times from the same NPUs. Looks at all of them,
+ * or at a few drawn at random where there are many arrivals.
+ */
+function compareLogs(
+  frame: LogFrame,
+  rows: Arrivals,
+  difference: (npu: number, by: number) => number,
+  recorder: Recorder,
+): void {
+  const { npus, chunks, ports, schedule } = frame;
+  const perNpu = chunks / npus;
+  /** [chunks] what NPU 0 has of each: slot and source, or -1 where it is there from the start. */
+  const slotAt = new Int32Array(chunks).fill(-1);
+  const sourceAt = new Int32Array(chunks).fill(-1);
+  const sourceOf = (npu: number, port: number): number =>
+    difference(schedule.routes.source[ports.items[ports.offset[npu] + port]], npu);
+  eachArrival(frame, 0, schedule.row(0), (chunk, port, slot) => {
+    slotAt[chunk] = slot;
+    sourceAt[chunk] = sourceOf(0, port);
+  });
+  for (const npu of npusToCompare(npus, chunks)) {
+    rows.rowOf(npu);
+    let same = rows.state[npu] === SOUND;
+    if (same) {
+      eachArrival(frame, npu, schedule.row(npu), (chunk, port, slot) => {
+        const owner = Math.floor(chunk / perNpu);
+        const moved = chunk + (difference(owner, npu) - owner) * perNpu;
+        if (slotAt[moved] !== slot || sourceAt[moved] !== sourceOf(npu, port)) same = false;
+      });
+    }
+    if (same) continue;
+    const names = schedule.topology.nodeNames;
+    const message = `the log of ${names[npu]} is not that of ${names[0]} moved by a translation`;
+    recorder.record(() => ({ kind: "malformed", npu, message }));
+  }
+}
+
+function npusToCompare(npus: number, chunks: number): readonly number[] {
+  if (npus <= SAMPLED_LOGS || npus * chunks <= MOST_ARRIVALS_COMPARED) {
+    return Array.from({ length: npus - 1 }, (_, i) => i + 1);
+  }
+  const draws = random(npus, chunks);
+  return [1, npus - 1, ...Array.from({ length: SAMPLED_LOGS - 2 }, () => draws.below(npus))].sort((a, b) => a - b);
+}
+
+/** Whether all logs of the schedule are few enough to be judged although one stands for them. */
+const isSmall = ({ npus, chunks }: LogFrame): boolean => npus * chunks <= MOST_ARRIVALS_COMPARED;
+
+/** Returns the function that takes an NPU back by the translation that takes NPU 0 to `by`. */
+function differences(sizes: readonly number[]): (npu: number, by: number) => number {
+  return (npu, by) => {
+    let image = 0;
+    let stride = 1;
+    let rest = npu;
+    let back = by;
+    for (const size of sizes) {
+      const x = (rest % size) - (back % size);
+      image += (x < 0 ? x + size : x) * stride;
+      rest = Math.floor(rest / size);
+      back = Math.floor(back / size);
+      stride *= size;
+    }
+    return image;
+  };
 }

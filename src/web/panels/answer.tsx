@@ -1,12 +1,17 @@
 import { useSignal } from "@preact/signals";
 import { Icon } from "../parts/icon.tsx";
-import { synthesize } from "../state/actions.ts";
-import { busy, isStale, type Made, made, network } from "../state/store.ts";
-import { AnswerDetails } from "./answer-details.tsx";
+import { offerFile, synthesize } from "../state/actions.ts";
+import { busy, isStale, type Made, made, network, welcome } from "../state/store.ts";
 import { Difference } from "./difference.tsx";
 import { Downloads } from "./downloads.tsx";
 import { sentenceOf } from "./failures.ts";
 import "./answer.css";
+import { useEffect, useRef } from "preact/hooks";
+import { formatShare, formatSize, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
+import { grouped, treeCounts } from "../../report/amounts.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import type { AnyReport, ScheduleView } from "../protocol.ts";
+import { ask } from "../state/client.ts";
 
 /** What came out: one sentence, its figures, and all that belongs to it. */
 export function Answer() {
@@ -81,4 +86,213 @@ function Result({ last, save }: { readonly last: Made; readonly save: preact.Com
       <AnswerDetails last={last} />
     </>
   );
+}
+
+/** All that is behind the answer: why it is not faster, who else was tried, how it was made, and how to make it elsewhere. */
+function AnswerDetails({ last: { schedule, words } }: { readonly last: Made }) {
+  const { file } = words;
+  const { report, command } = schedule;
+  const isSame = report.deterministic && report.auto === undefined;
+  return (
+    <details class="answer-details">
+      <summary>
+        Why, how, and the same on the command line
+        {report.auto !== undefined && `: ${report.algorithm} was chosen of ${report.auto.tried.length} tried`}
+      </summary>
+      <div class="answer-columns">
+        <Bound report={report} />
+        {report.auto !== undefined && <Rivals report={report} auto={report.auto} />}
+        <Notes schedule={schedule} />
+        <section>
+          <h3>Made</h3>
+          <dl class="answer-facts">
+            {factsOf(report, schedule.ms, welcome.value?.threads).map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+        <section class="answer-wide">
+          <h3>{isSame ? "The same file on the command line" : "On the command line"}</h3>
+          {command === "" ? (
+            <p class="soft">It was read from a file.</p>
+          ) : (
+            <>
+              <p class="answer-command">
+                <code>{command}</code>
+                <CopyButton text={command} what="command" />
+              </p>
+              {!isSame && <p class="soft">{whyNotSame(report)}</p>}
+              {file !== null && (
+                <p class="answer-command">
+                  <span class="soft">It reads {file.name}, which this page has:</span>
+                  <button type="button" onClick={() => void offerFile(file)}>
+                    Save {file.name}
+                  </button>
+                </p>
+              )}
+            </>
+          )}
+          <Sha256 schedule={schedule} />
+        </section>
+      </div>
+    </details>
+  );
+}
+
+/** Returns why the command may make another file, a sentence. */
+const whyNotSame = ({ auto, algorithm }: AnyReport): string =>
+  auto === undefined
+    ? "What it finds within its time limit depends on the machine."
+    : `What auto tries within its time limit depends on the machine; here it chose ${algorithm}.`;
+
+const time = (us: number): string => formatTime(us * PS_PER_US);
+
+function Bound({ report: { limit, bound } }: { readonly report: AnyReport }) {
+  return (
+    <section>
+      <h3>Why it cannot be faster</h3>
+      <p>
+        No algorithm can take less than <b>{time(limit.us)}</b>: {limit.because}.
+      </p>
+      {bound.exact !== limit.exact && (
+        <p>
+          Over the same routes in the same chunks, no less than <b>{time(bound.us)}</b>: {bound.because}.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Rivals({ report, auto }: { readonly report: AnyReport; readonly auto: NonNullable<AnyReport["auto"]> }) {
+  const tried = auto.tried.toSorted((a, b) => a.us - b.us);
+  return (
+    <section>
+      <h3>Algorithms tried</h3>
+      <p>{sentenceOf({ message: auto.because })}</p>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Algorithm</th>
+            <th scope="col">Time</th>
+            <th scope="col">Of the limit</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tried.map(({ algorithm, us, ofLimit }) => (
+            <tr key={algorithm} aria-current={algorithm === report.algorithm ? "true" : undefined}>
+              <th scope="row">{algorithm}</th>
+              <td>{time(us)}</td>
+              <td>{formatShare(ofLimit)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {auto.leftOut.length > 0 && (
+        <details>
+          <summary>{auto.leftOut.length} left out</summary>
+          <ul>
+            {auto.leftOut.map(({ algorithm, reason }) => (
+              <li key={algorithm}>
+                <b>{algorithm}</b>: {reason}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Notes({ schedule: { report, violations, optimism } }: { readonly schedule: ScheduleView }) {
+  const notes = [
+    ...(report.notes ?? []).filter((text) => text !== optimism),
+    ...(report.deterministic ? [] : ["the time limit decided what was tried, so another run may choose otherwise"]),
+  ];
+  if (notes.length + violations.length === 0) return null;
+  return (
+    <section>
+      <h3>Notes</h3>
+      <ul>
+        {violations.map((text) => (
+          <li key={text} class="answer-violation">
+            {sentenceOf({ message: text })}
+          </li>
+        ))}
+        {notes.map((text) => (
+          <li key={text}>{sentenceOf({ message: text })}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The fingerprint of the schedule's file: worked out when asked, for the file has to be written. */
+function Sha256({ schedule: { ref } }: { readonly schedule: ScheduleView }) {
+  const told = useSignal<string | null>(null);
+  const asked = useRef("");
+  useEffect(() => {
+    told.value = null;
+    asked.current = "";
+  }, [ref.id, told]);
+  const find = async (): Promise<void> => {
+    told.value = "...";
+    asked.current = ref.id;
+    const tell = (text: string): void => {
+      if (asked.current === ref.id) told.value = text;
+    };
+    try {
+      const { sha256 } = await ask("file", { schedule: ref });
+      tell(sha256 ?? "This page is not in a secure context (https or localhost), where browsers hash nothing.");
+    } catch (error) {
+      tell(sentenceOf(error as Error));
+    }
+  };
+  return (
+    <p class="answer-command">
+      {told.value === null ? (
+        <button type="button" onClick={() => void find()}>
+          SHA-256 of the file
+        </button>
+      ) : (
+        <>
+          <span>SHA-256</span> <code aria-live="polite">{told.value}</code>
+          {/^[0-9a-f]{64}$/.test(told.value) && <CopyButton text={told.value} what="SHA-256" />}
+        </>
+      )}
+    </p>
+  );
+}
+
+const counted = (number: number, one: string): string => `${grouped(number)} ${number === 1 ? one : `${one}s`}`;
+const threadsText = (used: number, lent: number): string =>
+  used < lent ? `${used} of ${lent} threads` : counted(used, "thread");
+
+/**
+ * Returns how a schedule was made, as names and values. `ms`: what the worker took for all of it, 0 for a file; `lent`: threads
+ * that it could have used.
+ */
+export function factsOf(report: AnyReport, ms: number, lent = 1): [string, string][] {
+  const { algorithm, schedule, collective, synthesis, topology, simulated, time } = report;
+  const { kind, transfers, phases } = schedule;
+  return [
+    ["Algorithm", algorithm],
+    ["Time", `by the model ${(simulated ?? time).model}`],
+    ["Schedule", kind === "trees" ? treeCounts(report) : kind],
+    ...(transfers === null ? [] : [["Transfers", grouped(transfers)] as [string, string]]),
+    ...(phases === undefined ? [] : [["Phases", grouped(phases)] as [string, string]]),
+    ["Size", `${formatSize(collective.sizeBytes)}, ${counted(collective.chunksPerNpu, "chunk")} per NPU`],
+    ["Network", `${topology.name || "unnamed"}, ${counted(topology.npus, "NPU")}, ${counted(topology.links, "link")}`],
+    ...(synthesis === null
+      ? []
+      : ([
+          ["Policy", synthesis.policy],
+          ["Seed, trials", `${synthesis.seed}, ${grouped(synthesis.trials)}`],
+          ["Kernels", `${synthesis.backend}, ${threadsText(synthesis.threads, lent)}`],
+          ["Synthesis", formatTime(synthesis.ms * 1000 * PS_PER_US)],
+        ] as [string, string][])),
+    ...(ms === 0 ? [] : [["All work", formatTime(ms * 1000 * PS_PER_US)] as [string, string]]),
+  ];
 }

@@ -1,16 +1,16 @@
 import { useSignal } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { Dialog } from "../parts/dialog.tsx";
 import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { leaveUnread, openFile, typeNetwork } from "../state/actions.ts";
-import { network, unread, words } from "../state/store.ts";
+import { network, trouble, unread, welcome, words } from "../state/store.ts";
 import { FIRST_WORDS } from "../state/words.ts";
 import { failureAt, sentenceOf } from "./failures.ts";
 import { fileOfText } from "./given-text.ts";
-import { Readable } from "./readable.tsx";
-import { ReadingOptions } from "./reading-options.tsx";
 import "./open-file.css";
+import { flagOf, type Options, READING_OPTIONS } from "../../request/option-texts.ts";
+import { Field } from "../parts/field.tsx";
 
 /** Files instead of presets: chosen, pasted or dropped; what was said of one that could not be read, and how one is read. */
 export function OpenFile() {
@@ -133,5 +133,87 @@ function PasteDialog({ onClose }: { readonly onClose: () => void }) {
         <Readable />
       </details>
     </Dialog>
+  );
+}
+
+/** What can be read, format by format, and an example to write one's own network after. */
+function Readable() {
+  return (
+    <>
+      <ul class="open-file-formats">
+        {welcome.value?.formats.map(({ name, description }) => (
+          <li key={name}>
+            <b>{name}</b>: {description}
+          </li>
+        ))}
+        <li>
+          <b>schedules and programs</b>: banyan-schedule JSON, .bys, trees, MSCCL XML, MSCCL++ plans
+        </li>
+      </ul>
+      <p>A network as banyan-topology JSON:</p>
+      <pre class="open-file-example lines">{EXAMPLE}</pre>
+    </>
+  );
+}
+
+/** A network in the project's own format; FORMATS.md says all of it. */
+export const EXAMPLE = `{ "format": "banyan-topology", "version": 1,
+  "nodes": [ { "id": "a", "kind": "npu" }, { "id": "b", "kind": "npu" },
+             { "id": "sw", "kind": "switch" } ],
+  "links": [ { "from": "a", "to": "sw", "bandwidthGBps": 50, "latencyUs": 0.5, "bidirectional": true },
+             { "from": "b", "to": "sw", "bandwidth": "400Gbps", "latency": "500ns", "bidirectional": true } ] }`;
+
+const FIELDS: Readonly<Record<(typeof READING_OPTIONS)[number], { label: string; placeholder: string }>> = {
+  gpu: { label: "Model of the GPUs", placeholder: "a100, h100, mi250, ..." },
+  assume: { label: "Figures that it lacks", placeholder: "nic=200Gbps, latency=1us" },
+  nodes: { label: "Number of boxes", placeholder: "usual: 1" },
+  profileSize: { label: "Size of a TACCL profile", placeholder: "usual: 1MB" },
+  profileScale: { label: "Costs are in 1/n us", placeholder: "usual: 1" },
+};
+
+/** What a file leaves open; it is read again with what was given. */
+function ReadingOptions() {
+  const failed = unread.value;
+  const { file, options } = words.value;
+  const given = useSignal<Options>({});
+  useEffect(() => {
+    const known = failed?.options ?? options;
+    given.value = Object.fromEntries(READING_OPTIONS.map((name) => [name, known[name]]));
+  }, [failed, file, options]);
+  const wanted = failed !== null && /--[a-z]/.test(trouble.value?.failure.message ?? "");
+  const read = (event: Event): void => {
+    event.preventDefault();
+    const source = failed?.file ?? (file === null ? null : new File([file.content], file.name));
+    const said = Object.entries(given.value).filter(([, value]) => value !== undefined && value !== "");
+    if (source !== null) void openFile(source, Object.fromEntries(said));
+  };
+  return (
+    <details open={wanted}>
+      <summary>Reading options</summary>
+      <form class="open-file-options" onSubmit={read}>
+        {READING_OPTIONS.map((name) => (
+          <Field
+            key={name}
+            {...FIELDS[name]}
+            flag={flagOf(name)}
+            error={failureAt(flagOf(name) as `--${string}`, true)}
+          >
+            {(control) => (
+              <input
+                {...control}
+                type="text"
+                spellcheck={false}
+                placeholder={FIELDS[name].placeholder}
+                value={String(given.value[name] ?? "")}
+                onInput={({ currentTarget }) => {
+                  given.value = { ...given.value, [name]: currentTarget.value.trim() };
+                }}
+              />
+            )}
+          </Field>
+        ))}
+        <button type="submit">Read it again</button>
+      </form>
+    </details>
   );
 }

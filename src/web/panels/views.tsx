@@ -6,7 +6,6 @@ import { busy, type Made, made, network, program, words } from "../state/store.t
 import { VIEWS, type ViewName } from "../state/words.ts";
 import { VIEW_ENTRIES, type ViewProps } from "../views/registry.ts";
 import { sentenceOf } from "./failures.ts";
-import { tabAfter } from "./tabs.ts";
 import "./views.css";
 
 /** In the order in which the registry lists them. */
@@ -124,4 +123,12 @@ export function Views() {
       </div>
     </div>
   );
+}
+
+/** Returns the tab that a key leads to from one; null for other keys. */
+export function tabAfter(key: string, at: number, count: number): number | null {
+  if (key === "ArrowRight") return (at + 1) % count;
+  if (key === "ArrowLeft") return (at + count - 1) % count;
+  if (key === "Home") return 0;
+  return key === "End" ? count - 1 : null;
 }

@@ -1,10 +1,9 @@
 import { batch } from "@preact/signals";
+import { visible } from "../../base/visible.ts";
 import { flagOf, type Options, type Progress } from "../../request/option-texts.ts";
 import type { GivenFile, NetworkView, Opened, Subject } from "../protocol.ts";
 import { withChoices } from "./choices.ts";
 import { ask, failureOf } from "./client.ts";
-import { saveFile } from "./save.ts";
-import { selectedIn } from "./selected.ts";
 import {
   before,
   busy,
@@ -14,6 +13,7 @@ import {
   network,
   notes,
   program,
+  type Selection,
   selection,
   trouble,
   unread,
@@ -269,4 +269,32 @@ export async function exportTo(subject: Subject, to: string, options: Options = 
   } finally {
     ended(controller);
   }
+}
+
+/**
+ * Hands a file to the browser to be saved. Rejects where its bytes cannot be had: the browser has no room for them, or a file on
+ * the disk was changed or is gone. A download would end without a word in the page.
+ */
+export async function saveFile({ name, content }: GivenFile): Promise<void> {
+  await content.slice(0, 1).arrayBuffer();
+  const address = URL.createObjectURL(content);
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = visible(name);
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
+
+/** Returns a selection of one network as it stands in another, by names; null where it is not there. O(nodes + wires). */
+export function selectedIn(next: NetworkView, last: NetworkView, chosen: Selection | null): Selection | null {
+  if (chosen === null) return null;
+  const inNext = (node: number): number => next.nodeNames.indexOf(last.nodeNames[node]);
+  if (chosen.kind === "node") {
+    const node = inNext(chosen.node);
+    return node < 0 ? null : { kind: "node", node };
+  }
+  const [one, other] = [inNext(last.wires.a[chosen.wire]), inNext(last.wires.b[chosen.wire])];
+  const [a, b] = one < other ? [one, other] : [other, one];
+  const wire = next.wires.a.findIndex((from, w) => from === a && next.wires.b[w] === b);
+  return a < 0 || wire < 0 ? null : { kind: "wire", wire };
 }

@@ -9,12 +9,11 @@ import { switchingFor } from "../../run/pipeline.ts";
 import { simulatePhases } from "../../simulate/phases/phases.ts";
 import { simulate } from "../../simulate/simulate.ts";
 import { simulateTreeFlow } from "../../simulate/trees/tree-flow.ts";
-import type { LoadsView, Refusal } from "../protocol.ts";
+import type { LoadsView, Refusal, TrafficView } from "../protocol.ts";
 import { linkWires } from "./link-wires.ts";
 import { type Moves, movesOf } from "./moves.ts";
 import type { Kept } from "./shelf.ts";
 import { slicesOf } from "./timeline.ts";
-import { trafficView } from "./traffic.ts";
 
 const BINS = 400;
 
@@ -141,4 +140,23 @@ export function loadsView(kept: Kept, replay: Replay): LoadsView | Refusal {
   return many === null
     ? { refusal: "The schedule has too many transfers for a simulation in the page." }
     : { ...many, overTime: new Float64Array(0), overTimeOfClass: [], traffic: null };
+}
+
+/** Returns what NPUs send each other in all, pair by pair. O(moves + ways log ways). */
+function trafficView({ topology: { npuCount }, chunk, way, ways, chunkBytes, weight }: Moves): TrafficView {
+  const { source, target } = ways;
+  const chunks = new Float64Array(source.length);
+  for (let move = 0; move < chunk.length; move++) chunks[way[move]] += weight === null ? 1 : weight[chunk[move]];
+  const used = new Map<number, number>();
+  for (let w = 0; w < chunks.length; w++) {
+    if (chunks[w] === 0) continue;
+    const pair = source[w] * npuCount + target[w];
+    used.set(pair, (used.get(pair) ?? 0) + chunks[w]);
+  }
+  const pairs = Float64Array.from(used.keys()).sort();
+  return {
+    source: Int32Array.from(pairs, (pair) => Math.floor(pair / npuCount)),
+    target: Int32Array.from(pairs, (pair) => pair % npuCount),
+    bytes: Float64Array.from(pairs, (pair) => (used.get(pair) as number) * chunkBytes),
+  };
 }

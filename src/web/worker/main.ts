@@ -1,10 +1,8 @@
-import { CancelledError } from "../../base/errors.ts";
+import { CancelledError, InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 import { openEngine } from "../../engine/engine.browser.ts";
-import type { Answer, Ask, Message, Order, RequestName } from "../protocol.ts";
-import { failureOf } from "./failure.ts";
+import type { Answer, Ask, Failure, Message, Order, RequestName } from "../protocol.ts";
 import type { Tools } from "./handlers.ts";
 import { network } from "./network.ts";
-import { buffersOf } from "./transfer.ts";
 
 /**
  * The worker's loop: requests are begun as they come; a cancelled one ends as soon as it listens. Networks, which a page shows
@@ -65,3 +63,38 @@ scope.onmessage = ({ data: order }) => {
   if (order.kind === "cancel") running.get(order.id)?.abort();
   else void serve(order);
 };
+
+/**
+ * Returns the buffers of all columns in a plain value, to be moved instead of copied. Columns that the worker keeps for itself
+ * must be copied before they are put into an answer.
+ */
+function buffersOf(value: unknown, found = new Set<ArrayBuffer>()): ArrayBuffer[] {
+  if (ArrayBuffer.isView(value)) {
+    if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
+  } else if (Array.isArray(value)) {
+    // lists of names are long and hold no columns
+    if (typeof value[0] === "object") for (const part of value) buffersOf(part, found);
+  } else if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype) {
+    for (const part of Object.values(value)) buffersOf(part, found);
+  }
+  return [...found];
+}
+
+/** Returns an error as the page shows it. */
+export function failureOf(error: unknown): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof CancelledError) return { kind: "cancelled", place: null, message };
+  if (error instanceof InputError) return { kind: "input", place: error.place, message };
+  if (error instanceof InfeasibleError) return { kind: "infeasible", place: null, message };
+  if (ranOutOfMemory(error)) {
+    const advice =
+      "this needs more memory than the browser gives a page; fewer chunks, fewer NPUs or the command line may do";
+    return { kind: "memory", place: null, message: `${advice} (${message})` };
+  }
+  return { kind: "internal", place: null, message };
+}
+
+const ranOutOfMemory = (error: unknown): boolean =>
+  error instanceof WebAssembly.RuntimeError ||
+  (error instanceof RangeError && /alloc|memory|length|size/i.test(error.message)) ||
+  (error instanceof InternalError && error.outOfMemory);

@@ -3,8 +3,10 @@ import { cutOf } from "../../export/pictures/html-sections.ts";
 import { PS_PER_US } from "../../model/numbers/units.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { optimismOf } from "../../model/steps/optimism.ts";
+import type { AnySchedule } from "../../model/steps/schedule.ts";
+import type { Lack } from "../../run/export/exporter.ts";
+import { EXPORTERS } from "../../run/export/exporters.ts";
 import type { ScheduleRef, ScheduleView } from "../protocol.ts";
-import { lacksOf } from "./lacks.ts";
 import type { Kept } from "./shelf.ts";
 
 /** Returns a schedule as the page tells of it. */
@@ -27,4 +29,14 @@ export function scheduleView(ref: ScheduleRef, { schedule, report }: Kept, ms: n
     violations: [],
     ms,
   };
+}
+
+/** Returns what formats need and a schedule has none of, by format; pictures as "svg: time". */
+function lacksOf(schedule: AnySchedule): Record<string, Lack> {
+  const found = EXPORTERS.flatMap(({ name, lacks }) => {
+    const lack = lacks?.(schedule) ?? null;
+    return lack === null ? [] : [[name, lack] as const];
+  });
+  const inTime = found.some(([, lack]) => lack === "messages") ? [["svg: time", "messages"] as const] : [];
+  return Object.fromEntries([...found, ...inTime]);
 }

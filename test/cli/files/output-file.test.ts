@@ -20,8 +20,8 @@ import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CancelledError } from "../../../src/base/errors.ts";
 import type { Context } from "../../../src/cli/context.ts";
+import { outputFolder } from "../../../src/cli/files/export-world.ts";
 import { outputFile } from "../../../src/cli/files/output-file.ts";
-import { outputFolder } from "../../../src/cli/files/output-folder.ts";
 
 /** Calls of the system that a test watches, or makes fail. */
 const calls = vi.hoisted(() => ({

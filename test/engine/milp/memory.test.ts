@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import { loadInstance, MOST_BYTES } from "../../../src/engine/milp/instance.ts";
-import { solveMilp } from "../../../src/engine/milp/milp-solve.ts";
+import { solveMilp } from "../../../src/engine/milp/job.ts";
 import { denseRelaxation, knapsacks, relaxed } from "../../support/milp-problems.ts";
 
 /** Takes all but so many bytes of the memory that an instance can have. */

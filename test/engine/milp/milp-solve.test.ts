@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { MilpOptions, MilpProblem, MilpProgress } from "../../../src/engine/contract/milp.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import { loadInstance } from "../../../src/engine/milp/instance.ts";
-import { solveMilp } from "../../../src/engine/milp/milp-solve.ts";
+import { solveMilp } from "../../../src/engine/milp/job.ts";
 import { isPoint, objectiveOf } from "../../../src/engine/milp/point.ts";
 import { bestByHand, knapsacks, milpOf, relaxed, smallPrograms } from "../../support/milp-problems.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mscclXmlParts } from "../../../src/export/programs/msccl-xml.ts";
-import { readMscclXml } from "../../../src/import/programs/msccl-xml.ts";
+import { readMscclXml } from "../../../src/import/programs/program.ts";
 import type { Program } from "../../../src/model/program/program.ts";
 import { programBuilder, type Wait } from "../../../src/model/program/program-builder.ts";
 import { anyMscclProgram, header, waitFor } from "../../support/msccl-programs.ts";

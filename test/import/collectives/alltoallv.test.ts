@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readAlltoallv } from "../../../src/import/collectives/alltoallv.ts";
-import { readCollective } from "../../../src/import/collectives/collective.ts";
+import { readAlltoallv, readCollective } from "../../../src/import/collectives/collective.ts";
 import type { Collective } from "../../../src/model/collective/collective.ts";
 import { toNumber } from "../../../src/model/numbers/rational.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";

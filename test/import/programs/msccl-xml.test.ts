@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../../src/base/errors.ts";
-import { looksLikeMscclXml, readMscclXml } from "../../../src/import/programs/msccl-xml.ts";
+import { looksLikeMscclXml, readMscclXml } from "../../../src/import/programs/program.ts";
 import { blockCount, instructionCount, OPS, type Program } from "../../../src/model/program/program.ts";
 import { anyTextChange, changedText } from "../../support/changed-text.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";

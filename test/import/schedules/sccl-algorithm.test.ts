@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { looksLikeScclAlgorithm, readScclAlgorithm } from "../../../src/import/schedules/sccl-algorithm.ts";
+import { looksLikeScclAlgorithm, readScclAlgorithm } from "../../../src/import/schedules/schedule-text.ts";
 import { transferCount } from "../../../src/model/steps/step-schedule.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { hasSharedData, sharedText } from "../../support/shared-data.ts";

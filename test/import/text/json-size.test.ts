@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refuseHugeJson } from "../../../src/import/text/json-size.ts";
-import { parseJson } from "../../../src/import/text/json-text.ts";
+import { parseJson, refuseHugeJson } from "../../../src/import/text/json-text.ts";
 
 const read = (text: string): unknown => parseJson(text, "a.json");
 

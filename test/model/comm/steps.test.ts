@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type CommRows, commSchedule, unfolded } from "../../../src/model/comm/builder.ts";
+import { commSlots } from "../../../src/model/comm/collective.ts";
 import { directNetworkOf } from "../../../src/model/comm/network.ts";
-import { commSlots } from "../../../src/model/comm/slots.ts";
 import { commSteps } from "../../../src/model/comm/steps.ts";
 import { commTimes, stepLoads } from "../../../src/model/comm/times.ts";
 import type { DirectNetwork } from "../../../src/model/direct/digraph.ts";

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { dimensionsOf } from "../../../src/model/dimensions/dimensions-of.ts";
-import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { THEMIS } from "../../../src/model/presets/themis.ts";
+import { presetTopology, THEMIS } from "../../../src/model/presets/preset.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 

@@ -4,7 +4,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { Schedule } from "../../../src/model/slots/slot-schedule.ts";
 import { transfersOf } from "../../../src/model/steps/schedule.ts";
 import type { TreeFlow } from "../../../src/model/trees/tree-flow.ts";
-import { busyOf, timelineFor } from "../../../src/run/export/views.ts";
+import { busyOf, timelineFor } from "../../../src/run/export/pictures.ts";
 import { synthesize } from "../../../src/run/pipeline.ts";
 
 const engine = await openEngine({ threads: 0 });

@@ -2,8 +2,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { CancelledError } from "../../../src/base/errors.ts";
 import { openEngine } from "../../../src/engine/engine.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
-import { search } from "../../../src/run/search/search.ts";
-import { bestForAllToAll, rowFlow } from "../../../src/run/search/search-rows.ts";
+import { bestForAllToAll, rowFlow, search } from "../../../src/run/search/search.ts";
 import { sweep } from "../../../src/run/search/search-sweep.ts";
 import type { Candidate } from "../../../src/synthesize/finder/candidate.ts";
 

@@ -5,8 +5,7 @@ import type { MilpProgress, MilpSolution } from "../../../src/engine/contract/mi
 import { openEngine } from "../../../src/engine/engine.ts";
 import { isStarted, newBoard } from "../../../src/engine/milp/board.ts";
 import { loadInstance } from "../../../src/engine/milp/instance.ts";
-import { runMilpJob } from "../../../src/engine/milp/job.ts";
-import { solveMilp } from "../../../src/engine/milp/milp-solve.ts";
+import { runMilpJob, solveMilp } from "../../../src/engine/milp/job.ts";
 import { isPoint } from "../../../src/engine/milp/point.ts";
 import { bytesForMilp, sizeOfMilp } from "../../../src/engine/milp/size.ts";
 import type { Pool } from "../../../src/engine/pool/pool.ts";

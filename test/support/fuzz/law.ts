@@ -1,5 +1,5 @@
 import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
-import { ExpressionError } from "../../../src/model/direct/expression-error.ts";
+import { ExpressionError } from "../../../src/model/direct/parse.ts";
 import type { FuzzTarget } from "./target.ts";
 
 /** The law for every input of every reader: a value, or one sentence to the user, and nothing else is changed. */

@@ -9,7 +9,7 @@ import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { type AllToAllFlow, allToAllFlow } from "../../../src/synthesize/alltoall/flow.ts";
 import { orbitsFor } from "../../../src/synthesize/alltoall/orbits.ts";
-import { provenRate } from "../../../src/verify/flows/flow-certificate.ts";
+import { provenRate } from "../../../src/verify/flows/flow-limit.ts";
 import { inlineRunner } from "../../support/synthesis.ts";
 
 const runner = inlineRunner(jsKernels);

@@ -13,7 +13,7 @@ import { networkSymmetry } from "../../../src/model/symmetry/network-symmetry.ts
 import { nodeCount, outLinks, type Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { type AllToAllFlow, allToAllFlow } from "../../../src/synthesize/alltoall/flow.ts";
-import { provenRate } from "../../../src/verify/flows/flow-certificate.ts";
+import { provenRate } from "../../../src/verify/flows/flow-limit.ts";
 import { concurrentOf, rateByLp } from "../../support/concurrent-problems.ts";
 import { inlineRunner } from "../../support/synthesis.ts";
 

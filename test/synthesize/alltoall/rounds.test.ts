@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { roundsOf } from "../../../src/synthesize/alltoall/rounds.ts";
+import { roundsOf } from "../../../src/synthesize/alltoall/slots.ts";
 
 describe("roundsOf", () => {
   it("lets every port send and receive one message a round, in as many rounds as the busiest port has messages", () => {

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { LpSolver } from "../../../src/engine/contract/lp.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import { compare, type Rational, rational, toNumber } from "../../../src/model/numbers/rational.ts";
-import { leastTime, type Port, type ShardClass } from "../../../src/synthesize/bfb/least-time.ts";
+import { leastTime, type Port, type ShardClass } from "../../../src/synthesize/bfb/uneven.ts";
 
 let lp: LpSolver;
 beforeAll(async () => {

@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import { commTimes } from "../../../src/model/comm/times.ts";
 import { lineGraph, power, transpose } from "../../../src/model/direct/expansions.ts";
 import { format } from "../../../src/model/numbers/rational.ts";
-import { baseSchedule } from "../../../src/synthesize/expand/base-schedules.ts";
-import { lineSchedule } from "../../../src/synthesize/expand/line.ts";
-import { powerSchedule } from "../../../src/synthesize/expand/power.ts";
+import { baseSchedule } from "../../../src/synthesize/expand/bases.ts";
+import { lineSchedule, powerSchedule } from "../../../src/synthesize/expand/gather.ts";
 import { inOrder, played } from "../../support/comm-play.ts";
 
 /** Table A.3: T_L / alpha; T_B is (N - 1) / N. */

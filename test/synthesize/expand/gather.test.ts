@@ -14,8 +14,7 @@ import { innermost, predict, predictLine } from "../../../src/model/direct/predi
 import { compare, format } from "../../../src/model/numbers/rational.ts";
 import { bfbLoads, bfbSchedule } from "../../../src/synthesize/bfb/broadcast.ts";
 import { basesOf, graphOfBase } from "../../../src/synthesize/expand/bases.ts";
-import { gatherOf } from "../../../src/synthesize/expand/gather.ts";
-import { lineSchedule } from "../../../src/synthesize/expand/line.ts";
+import { gatherOf, lineSchedule } from "../../../src/synthesize/expand/gather.ts";
 import { granularity, ownParts } from "../../../src/synthesize/expand/parts.ts";
 import { inOrder, played } from "../../support/comm-play.ts";
 import { inlineRunner } from "../../support/synthesis.ts";

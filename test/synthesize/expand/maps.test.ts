@@ -13,11 +13,13 @@ import {
 } from "../../../src/model/direct/expansions.ts";
 import { type Predicted, predictDegree, predictLine, predictPower } from "../../../src/model/direct/predict.ts";
 import { compare, type Rational } from "../../../src/model/numbers/rational.ts";
-import { bidirectionalSchedule } from "../../../src/synthesize/expand/bidirectional.ts";
-import { degreeSchedule } from "../../../src/synthesize/expand/degree.ts";
-import { lineSchedule } from "../../../src/synthesize/expand/line.ts";
-import { powerSchedule } from "../../../src/synthesize/expand/power.ts";
-import { relabelled } from "../../../src/synthesize/expand/relabel.ts";
+import {
+  bidirectionalSchedule,
+  degreeSchedule,
+  lineSchedule,
+  powerSchedule,
+  relabelled,
+} from "../../../src/synthesize/expand/gather.ts";
 import { anyGather, inOrder, played } from "../../support/comm-play.ts";
 import { shuffle } from "../../support/draws.ts";
 import { regularDigraph } from "../../support/regular-digraphs.ts";

@@ -12,7 +12,7 @@ import { type Balancer, bfbTimes } from "../../../src/synthesize/bfb/broadcast.t
 import { knownBases } from "../../../src/synthesize/finder/bases.ts";
 import { type Candidate, has, TRAITS } from "../../../src/synthesize/finder/candidate.ts";
 import { circulants, generalizedKautz } from "../../../src/synthesize/finder/evaluated.ts";
-import { lined, multiplied, multipliedBy } from "../../../src/synthesize/finder/expansions.ts";
+import { lined, multiplied, multipliedBy } from "../../../src/synthesize/finder/finder.ts";
 import { offsetsOfSmallDiameter } from "../../../src/synthesize/finder/offsets.ts";
 import { areIsomorphic } from "../../support/isomorphism.ts";
 

@@ -4,8 +4,7 @@ import { diameter } from "../../../src/model/direct/distances.ts";
 import { metacyclicProduct } from "../../../src/model/direct/families/metacyclic.ts";
 import { graphOf } from "../../../src/model/direct/graph-of.ts";
 import { type Balancer, bfbTimes } from "../../../src/synthesize/bfb/broadcast.ts";
-import { cayleyGraphs } from "../../../src/synthesize/finder/evaluated.ts";
-import { elementsOfSmallDiameter, groupsOf } from "../../../src/synthesize/finder/groups.ts";
+import { cayleyGraphs, elementsOfSmallDiameter, groupsOf } from "../../../src/synthesize/finder/evaluated.ts";
 
 const { kernels } = await loadKernels("js");
 const balance: Balancer = async (problem) => kernels.balance({ ...problem, threads: 1 });

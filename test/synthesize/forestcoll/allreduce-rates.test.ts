@@ -9,7 +9,7 @@ import { degrade, without } from "../../../src/model/topology/modify.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { type AllReduceOptions, allReduceRates } from "../../../src/synthesize/forestcoll/allreduce-rates.ts";
-import { paperTrees } from "../../../src/synthesize/forestcoll/paper-forest.ts";
+import { paperTrees } from "../../../src/synthesize/forestcoll/grow.ts";
 import { certifiedRate, faultsOf, flowProgramRate } from "./allreduce-oracle.ts";
 
 const lp = await openHighs();

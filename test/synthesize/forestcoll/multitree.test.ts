@@ -9,8 +9,12 @@ import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts
 import type { TreeFlow } from "../../../src/model/trees/tree-flow.ts";
 import { copiesOnLinks, fittingBandwidth } from "../../../src/model/trees/tree-loads.ts";
 import { multitree } from "../../../src/synthesize/forestcoll/multitree.ts";
-import { growTrees, type SteppedTrees } from "../../../src/synthesize/forestcoll/multitree-growth.ts";
-import { commonUnits, longestHop } from "../../../src/synthesize/forestcoll/multitree-network.ts";
+import {
+  commonUnits,
+  growTrees,
+  longestHop,
+  type SteppedTrees,
+} from "../../../src/synthesize/forestcoll/multitree-growth.ts";
 import { type PackingNetwork, packingNetwork } from "../../../src/synthesize/forestcoll/packing-network.ts";
 import { judgeCertificate, throughputOf } from "../../../src/verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";

@@ -4,8 +4,7 @@ import { linkOrbits } from "../../../src/model/symmetry/network-maps.ts";
 import { networkSymmetry } from "../../../src/model/symmetry/network-symmetry.ts";
 import type { NetworkSymmetry } from "../../../src/model/trees/tree-flow.ts";
 import { orbitBudgets } from "../../../src/synthesize/forestcoll/orbit-budgets.ts";
-import { growTree } from "../../../src/synthesize/forestcoll/orbit-grow.ts";
-import { levelsOf } from "../../../src/synthesize/forestcoll/orbit-levels.ts";
+import { growTree, levelsOf } from "../../../src/synthesize/forestcoll/orbit-nested.ts";
 import { optimumOf } from "../../support/forest-of-orbits.ts";
 
 function budgetsOf(preset: string) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { multiply, rational } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
-import { type SymmetricForest, symmetricForest } from "../../../src/synthesize/forestcoll/orbits.ts";
+import { type SymmetricForest, symmetricForest } from "../../../src/synthesize/forestcoll/grow.ts";
 import { anyCayley, cayleyNetwork, isConnected } from "../../support/cayley.ts";
 import { expectForest, optimumOf, symmetryOf } from "../../support/forest-of-orbits.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { rational } from "../../../src/model/numbers/rational.ts";
+import { type PaperTree, paperForest, paperTrees } from "../../../src/synthesize/forestcoll/grow.ts";
 import { optimumOf } from "../../../src/synthesize/forestcoll/optimum.ts";
-import { type PaperTree, paperForest, paperTrees } from "../../../src/synthesize/forestcoll/paper-forest.ts";
 import { forestFaults, narrowestOfAll, saturatedNetwork, smallNetwork } from "../../support/eulerian-graphs.ts";
 
 const { rate } = jsKernels;

@@ -9,7 +9,7 @@ import { routeTimes } from "../../../src/model/routes/routes.ts";
 import { routesOf } from "../../../src/model/routes/routing.ts";
 import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import { deadlineIn } from "../../../src/synthesize/deadline.ts";
-import { byTermination, byWindows } from "../../../src/synthesize/ilp/by-phases.ts";
+import { byTermination, byWindows } from "../../../src/synthesize/ilp/ilp.ts";
 import { scheduleOf } from "../../../src/synthesize/ilp/schedule.ts";
 import { type Stages, stagesOf } from "../../../src/synthesize/ilp/stages.ts";
 import { verifySchedule } from "../../../src/verify/steps/schedule.ts";

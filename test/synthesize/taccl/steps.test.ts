@@ -7,8 +7,7 @@ import { type SketchNetwork, sketchNetwork } from "../../../src/model/sketch/ske
 import { proposedSketches } from "../../../src/model/sketch/sketch-proposals.ts";
 import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import { stepsOfPlan, timing } from "../../../src/synthesize/taccl/scheduling.ts";
-import { type Stepped, stepped } from "../../../src/synthesize/taccl/steps.ts";
-import { hopsOf } from "../../../src/synthesize/taccl/steps-digits.ts";
+import { hopsOf, type Stepped, stepped } from "../../../src/synthesize/taccl/steps.ts";
 import { phasesOf } from "../../../src/synthesize/tacos/phases.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { wholeCollective } from "../../support/synthesis.ts";

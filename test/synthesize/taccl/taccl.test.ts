@@ -13,9 +13,13 @@ import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { deadlineIn } from "../../../src/synthesize/deadline.ts";
 import type { SynthesisContext, SynthesisRequest } from "../../../src/synthesize/synthesizer.ts";
-import { reversedNetwork } from "../../../src/synthesize/taccl/reverse.ts";
 import { taccl } from "../../../src/synthesize/taccl/taccl.ts";
-import { drafted, type RoutedPhase, routedPhases } from "../../../src/synthesize/taccl/taccl-phases.ts";
+import {
+  drafted,
+  type RoutedPhase,
+  reversedNetwork,
+  routedPhases,
+} from "../../../src/synthesize/taccl/taccl-phases.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { milpHere } from "../../support/milp-here.ts";
 import { hasSharedData, sharedText } from "../../support/shared-data.ts";

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PHASE_ALL_GATHER } from "../../../src/model/phases/phase-schedule.ts";
-import { balancedOrders } from "../../../src/synthesize/themis/balanced.ts";
 import { baselineOrders, type ChunkOrders } from "../../../src/synthesize/themis/orders.ts";
 import { opAt, type PhaseProblem } from "../../../src/synthesize/themis/problem.ts";
+import { balancedOrders } from "../../../src/synthesize/themis/themis.ts";
 import { anyPhaseRequest, PHASE_COLLECTIVES, problemFor } from "../../support/phase-problems.ts";
 
 /** Returns what the dimensions have to do in the chunks' first phases, with A_K. */

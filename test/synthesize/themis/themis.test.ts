@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { toNumber } from "../../../src/model/numbers/rational.ts";
-import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { THEMIS } from "../../../src/model/presets/themis.ts";
+import { presetTopology, THEMIS } from "../../../src/model/presets/preset.ts";
 import { simulatePhases } from "../../../src/simulate/phases/phases.ts";
 import type { PhaseRequest } from "../../../src/synthesize/phase-maker.ts";
 import { blueconnect } from "../../../src/synthesize/themis/blueconnect.ts";

@@ -8,9 +8,13 @@ import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import type { TreeFlow } from "../../../src/model/trees/tree-flow.ts";
 import { heightsOf } from "../../../src/model/trees/tree-times.ts";
-import { type BinaryTree, binaryTreePair } from "../../../src/synthesize/trees/binary-trees.ts";
-import { cCube } from "../../../src/synthesize/trees/c-cube.ts";
-import { cubeLinks, hybridCubeMesh } from "../../../src/synthesize/trees/hybrid-cube-mesh.ts";
+import {
+  type BinaryTree,
+  binaryTreePair,
+  cCube,
+  cubeLinks,
+  hybridCubeMesh,
+} from "../../../src/synthesize/trees/c-cube.ts";
 import { throughputOf } from "../../../src/verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { shuffle } from "../../support/draws.ts";

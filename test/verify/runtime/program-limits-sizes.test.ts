@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readMscclXml } from "../../../src/import/programs/msccl-xml.ts";
+import { readMscclXml } from "../../../src/import/programs/program.ts";
 import type { Program } from "../../../src/model/program/program.ts";
 import { programBuilder } from "../../../src/model/program/program-builder.ts";
 import { type NamedProgram, sizeRangeViolations } from "../../../src/verify/runtime/program-limits-sizes.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mscclXmlParts } from "../../../src/export/programs/msccl-xml.ts";
-import { readMscclXml } from "../../../src/import/programs/msccl-xml.ts";
+import { readMscclXml } from "../../../src/import/programs/program.ts";
 import { mscclLimitViolations } from "../../../src/verify/runtime/program-limits.ts";
 import { anyMscclProgram } from "../../support/msccl-programs.ts";
 

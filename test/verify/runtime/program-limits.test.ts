@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readMscclXml } from "../../../src/import/programs/msccl-xml.ts";
+import { readMscclXml } from "../../../src/import/programs/program.ts";
 import { programBuilder } from "../../../src/model/program/program-builder.ts";
 import { MSCCL_RUNTIMES, type MscclRuntime } from "../../../src/model/program/runtimes.ts";
 import { mscclLimitViolations } from "../../../src/verify/runtime/program-limits.ts";

@@ -8,8 +8,7 @@ import { expandTrees } from "../../../src/model/trees/tree-expansion.ts";
 import type { Forest, TreeFlow } from "../../../src/model/trees/tree-flow.ts";
 import { trafficOf } from "../../../src/model/trees/tree-multicast.ts";
 import { nvls } from "../../../src/synthesize/trees/nvls.ts";
-import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
-import { eachServedRun } from "../../../src/verify/trees/tree-flow-switches.ts";
+import { eachServedRun, verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { ABLE, drawnAbleFlow, withinSwitches, withTraits } from "../../support/able-switches.ts";
 import { treeContext, treeRequest } from "../../support/tree-requests.ts";
 

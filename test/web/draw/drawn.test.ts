@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { between, covers, fitted, seen } from "../../../src/web/draw/camera.ts";
-import { emphasis } from "../../../src/web/draw/emphasis.ts";
 import { HEAT_STEPS, heatColour, heatColours, heatStep } from "../../../src/web/draw/heat.ts";
 import { linksAt, wireBetween, wiresAt } from "../../../src/web/draw/network-index.ts";
 import { nodeTowards, regionOf } from "../../../src/web/draw/regions.ts";
 import { nodesWithin, pointOn, shapesOf, wireAt } from "../../../src/web/draw/shapes.ts";
+import { emphasis } from "../../../src/web/draw/stage.ts";
 import { nodeFigures, tipOf, wayOf, wayText } from "../../../src/web/draw/tips.ts";
 import { networkView } from "../../../src/web/worker/network-view.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { saveFile } from "../../../src/web/state/save.ts";
+import { saveFile } from "../../../src/web/state/actions.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 

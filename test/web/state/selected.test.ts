@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { without } from "../../../src/model/topology/modify.ts";
 import { wireBetween } from "../../../src/web/draw/network-index.ts";
-import { selectedIn } from "../../../src/web/state/selected.ts";
+import { selectedIn } from "../../../src/web/state/actions.ts";
 import { networkView } from "../../../src/web/worker/network-view.ts";
 
 it("a selection stays with its name when others fail, and goes with what it names", () => {

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { InputError, InternalError } from "../../../src/base/errors.ts";
-import { readMscclXml } from "../../../src/import/programs/msccl-xml.ts";
+import { readMscclXml } from "../../../src/import/programs/program.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { Options } from "../../../src/request/option-texts.ts";
 import { simulateProgram } from "../../../src/simulate/program/program.ts";
 import { verifyProgram } from "../../../src/verify/program/program.ts";
 import { KEPT } from "../../../src/verify/violation.ts";
-import { commandOf } from "../../../src/web/worker/command-line.ts";
-import { failureOf } from "../../../src/web/worker/failure.ts";
+import { failureOf } from "../../../src/web/worker/main.ts";
+import { commandOf } from "../../../src/web/worker/make.ts";
 import { ask, fileOf, type Heard, networkWish, wishOf } from "../../support/worker-asks.ts";
 
 /** Returns a file of a schedule that is made as the options say. */

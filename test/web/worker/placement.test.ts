@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { wiresOf } from "../../../src/export/pictures/wires.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { nodeCount } from "../../../src/model/topology/topology.ts";
-import { placementOf } from "../../../src/web/worker/placement.ts";
+import { placementOf } from "../../../src/web/worker/network-view.ts";
 
 const placed = (preset: string) => {
   const topology = presetTopology(preset);

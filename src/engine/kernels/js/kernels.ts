@@ -1,6 +1,13 @@
 import { CancelledError } from "../../../base/errors.ts";
 import { replayJs } from "../../../model/replay/replay.ts";
-import type { Kernels } from "../../contract/kernels.ts";
+import type {
+  CancelFlag,
+  Kernels,
+  PackProblem,
+  PlaceProblem,
+  RateProblem,
+  SweepProblem,
+} from "../../contract/kernels.ts";
 import {
   checkArborescenceShapes,
   checkArborescenceValues,
@@ -24,6 +31,7 @@ import {
   checkSweepValues,
 } from "../check.ts";
 import { checkReplayShapes, checkReplayValues } from "../check-replay.ts";
+import { exactSum } from "../exact-sum.ts";
 import {
   allocateArcs,
   allocateBalance,
@@ -31,20 +39,25 @@ import {
   allocateTrees,
   balanceOf,
   concurrentOf,
+  PACK_OUTCOME,
   packOutcomeOf,
   rateOfCut,
+  type TreeColumns,
   throwForArcs,
 } from "../outputs.ts";
+import { STATUS, throwForStatus } from "../status.ts";
 import { arborescenceJs } from "./arborescence.ts";
 import { balanceJs } from "./balance.ts";
 import { concurrentJs } from "./concurrent.ts";
+import { type Amount, BIGINTS, DOUBLES, Flow, type FlowGraph, flowGraph } from "./flow.ts";
+import { group, NONE, touch, touched } from "./lists.ts";
 import { matchJs } from "./match.ts";
-import { packJs } from "./pack.ts";
-import { placeJs } from "./place.ts";
-import { rateJs } from "./rate.ts";
+import { PackRepair } from "./pack-repair.ts";
+import { PackSearch } from "./pack-search.ts";
+import { PackState } from "./pack-state.ts";
 import { relayJs } from "./relay.ts";
 import { spreadJs } from "./spread.ts";
-import { sweepJs } from "./sweep.ts";
+import { ArrivalQueue, groupUsers, LATEST, Resources, shared, slotRanks } from "./ten.ts";
 
 /** The JavaScript twins of the kernels: always there, the reference for the compiled ones. */
 export const jsKernels: Kernels = {
@@ -112,3 +125,285 @@ export const jsKernels: Kernels = {
     });
   },
 };
+
+/** The JavaScript twin of native/kernels/sweep.h: the same flows. */
+function sweepJs(problem: SweepProblem, cancel?: CancelFlag): Float64Array {
+  const { nodeCount, linkSource, linkTarget, supply, sinks } = problem;
+  const graph = flowGraph(problem, 1, group(linkSource, nodeCount), group(linkTarget, nodeCount), DOUBLES);
+  const flows = new Flow(graph, DOUBLES);
+  flows.scale(1);
+  for (let v = 0; v < nodeCount; v++) flows.feed(v, supply[v]);
+  const all = Number(exactSum(supply));
+  const flow = new Float64Array(sinks.length);
+  for (let i = 0; i < sinks.length; i++) {
+    if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
+    flow[i] = flows.solve(sinks[i], all);
+    flows.undo();
+  }
+  return flow;
+}
+
+/**
+ * The JavaScript twin of native/kernels/pack.h, where the problem and the algorithm are explained. Writes the same trees to
+ * `out`, or a cut that forbids them; returns the status.
+ */
+function packJs(problem: PackProblem, out: TreeColumns, cancel?: CancelFlag): number {
+  const state = new PackState(problem, out);
+  const search = new PackSearch(state, problem, cancel);
+  const violated = search.begin(out.cut);
+  const end = violated ? "stuck" : search.run();
+  if (end === "tooSmall") return STATUS.outputTooSmall;
+  if (end === "packed" && state.treeCount > 0 && problem.repairs > 0) {
+    new PackRepair(state, search, problem.seed).run(problem.repairs, problem.enoughHeight);
+  }
+  out.summary[0] = end === "packed" ? state.treeCount : 0;
+  out.summary[1] = violated ? PACK_OUTCOME.violated : end === "packed" ? PACK_OUTCOME.packed : PACK_OUTCOME.stuck;
+  out.summary[2] = search.sweeps;
+  out.summary[3] = search.rollbacks;
+  return STATUS.ok;
+}
+
+function gcd(a: Amount, b: Amount): Amount {
+  let x = a;
+  let y = b;
+  while (y > 0) [x, y] = [y, x % y];
+  return x;
+}
+
+function commonDivisor(values: Float64Array): number {
+  let divisor = 0;
+  for (let i = 0; i < values.length && divisor !== 1; i++) divisor = gcd(values[i], divisor);
+  return divisor === 0 ? 1 : divisor;
+}
+
+/** NPUs breadth-first over links in both directions, from the least that has not been reached. */
+function orderSinks({ offset, tail }: FlowGraph, npuCount: number): Int32Array {
+  const seen = touched(offset.length - 1);
+  const order = new Int32Array(npuCount);
+  let ordered = 0;
+  let taken = 0;
+  for (let start = 0; start < npuCount; start++) {
+    touch(seen, start);
+    for (; taken < seen.count; taken++) {
+      const v = seen.list[taken];
+      if (v < npuCount) order[ordered++] = v;
+      for (let a = offset[v]; a < offset[v + 1]; a++) touch(seen, tail[a]);
+    }
+  }
+  return order;
+}
+
+/** The JavaScript twin of native/kernels/rate.h: the same cut. */
+function rateJs(problem: RateProblem, cancel?: CancelFlag): Uint8Array {
+  const { nodeCount, npuCount } = problem;
+  const capacityDivisor = commonDivisor(problem.capacity);
+  const weightDivisor = commonDivisor(problem.weight);
+  const weights = exactSum(problem.weight) / BigInt(weightDivisor);
+  const capacities = exactSum(problem.capacity) / BigInt(capacityDivisor);
+  const arithmetic = capacities * weights <= BigInt(Number.MAX_SAFE_INTEGER) ? DOUBLES : BIGINTS;
+  const { of, zeros } = arithmetic;
+  const out = group(problem.linkSource, nodeCount);
+  const graph = flowGraph(problem, capacityDivisor, out, group(problem.linkTarget, nodeCount), arithmetic);
+  const { offset, tail, capacity } = graph;
+  const flow = new Flow(graph, arithmetic);
+  const order = orderSinks(graph, npuCount);
+  const weight = zeros(npuCount);
+  for (let v = 0; v < npuCount; v++) weight[v] = of(problem.weight[v] / weightDivisor);
+  const total = of(Number(weights));
+  const cut = new Uint8Array(nodeCount);
+  let p = of(0);
+  let q = of(1);
+  let all = total;
+
+  /** The cut with the greatest ratio among those that lack one NPU and nothing else. */
+  const cutOneOff = (): void => {
+    let lacking = 0;
+    for (let v = 0; v < npuCount; v++) {
+      let into = of(0);
+      for (let a = offset[v]; a < offset[v + 1]; a++) into += capacity[a];
+      if (!((total - weight[v]) * q > p * into)) continue;
+      p = total - weight[v];
+      q = into;
+      lacking = v;
+    }
+    cut.fill(1);
+    cut[lacking] = 0;
+  };
+
+  /** Sets p/q to the ratio of the cut. */
+  const measure = (): void => {
+    p = of(0);
+    q = of(0);
+    for (let v = 0; v < nodeCount; v++) {
+      if (cut[v] !== 0) {
+        if (v < npuCount) p += weight[v];
+        continue;
+      }
+      for (let a = offset[v]; a < offset[v + 1]; a++) if (cut[tail[a]] !== 0) q += capacity[a];
+    }
+  };
+
+  /** Sets up the network for p/q, the first `done` sinks supplied without limit. */
+  const rescale = (done: number): void => {
+    const common = gcd(p, q);
+    p /= common;
+    q /= common;
+    all = q * total;
+    flow.scale(p);
+    for (let v = 0; v < npuCount; v++) flow.feed(v, q * weight[v]);
+    for (let i = 0; i < done; i++) flow.feed(order[i], all);
+  };
+
+  cutOneOff();
+  if (!(p > 0 && q > 0)) return cut;
+  rescale(0);
+  for (let done = 0; done < npuCount; done++) {
+    const sink = order[done];
+    for (;;) {
+      if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
+      if (!(flow.solve(sink, all) < all)) break;
+      flow.markSourceSide(cut);
+      measure();
+      if (!(q > 0)) return cut;
+      rescale(done);
+    }
+    flow.undo();
+    flow.feed(sink, all);
+  }
+  return cut;
+}
+
+/** Moves the entry at place `at` of the binary heap in heap[begin ..] up; least (key, transfer) on top. */
+function siftUp(heap: Int32Array, begin: number, at: number, key: Float64Array): void {
+  const moved = heap[begin + at];
+  const least = key[moved];
+  let i = at;
+  while (i > 0) {
+    const up = (i - 1) >> 1;
+    const other = heap[begin + up];
+    const rival = key[other];
+    if (rival < least || (rival === least && other < moved)) break;
+    heap[begin + i] = other;
+    i = up;
+  }
+  heap[begin + i] = moved;
+}
+
+/** Moves the top entry of the heap of `size` entries down. */
+function siftDown(heap: Int32Array, begin: number, size: number, key: Float64Array): void {
+  const moved = heap[begin];
+  const least = key[moved];
+  let i = 0;
+  for (let child = 1; child < size; child = 2 * i + 1) {
+    let other = heap[begin + child];
+    let rival = key[other];
+    if (child + 1 < size) {
+      const right = heap[begin + child + 1];
+      const rightKey = key[right];
+      if (rightKey < rival || (rightKey === rival && right < other)) {
+        child++;
+        other = right;
+        rival = rightKey;
+      }
+    }
+    if (least < rival || (least === rival && moved < other)) break;
+    heap[begin + i] = other;
+    i = child;
+  }
+  heap[begin + i] = moved;
+}
+
+/** The JavaScript twin of native/kernels/place.h: the same starts. */
+export function placeJs(problem: PlaceProblem, cancel?: CancelFlag): Float64Array {
+  const { network, route, successorOffset, successor, key } = problem;
+  const { useOffset, useResource } = network;
+  const transfers = route.length;
+  const routes = network.slotPs.length;
+  const { rank, slot } = slotRanks(network);
+  const queue = new ArrivalQueue(slot.length);
+  const resources = new Resources(network);
+  const users = groupUsers(network);
+  const waits = new Int32Array(transfers);
+  const heap = new Int32Array(transfers);
+  const heapBegin = group(route, routes).offset;
+  const heapSize = new Int32Array(routes);
+  const carried = new Int32Array(routes).fill(NONE);
+  const open = touched(routes);
+  const startPs = new Float64Array(transfers);
+  let placed = 0;
+
+  const mark = (r: number): void => {
+    if (carried[r] === NONE && heapSize[r] > 0) touch(open, r);
+  };
+
+  const makeReady = (transfer: number): void => {
+    const r = route[transfer];
+    const begin = heapBegin[r];
+    const size = heapSize[r]++;
+    heap[begin + size] = transfer;
+    siftUp(heap, begin, size, key);
+    mark(r);
+  };
+
+  const launch = (r: number, now: number): void => {
+    const begin = heapBegin[r];
+    const transfer = heap[begin];
+    const size = --heapSize[r];
+    heap[begin] = heap[begin + size];
+    if (size > 1) siftDown(heap, begin, size, key);
+    startPs[transfer] = now;
+    carried[r] = transfer;
+    placed++;
+    queue.push(rank[r], now + slot[rank[r]], r, 0);
+  };
+
+  const headKey = (r: number): number => key[heap[heapBegin[r]]];
+
+  const launchOpen = (now: number): void => {
+    const rivals: number[] = [];
+    for (let i = 0; i < open.count; i++) {
+      const r = open.list[i];
+      open.marks[r] = 0;
+      if (!shared(network, r)) launch(r, now);
+      else if (resources.free(r)) rivals.push(r);
+    }
+    open.count = 0;
+    rivals.sort((a, b) => headKey(a) - headKey(b) || a - b);
+    for (const r of rivals) {
+      if (!resources.free(r)) continue;
+      resources.take(r);
+      launch(r, now);
+    }
+  };
+
+  const complete = (r: number): void => {
+    const transfer = carried[r];
+    carried[r] = NONE;
+    mark(r);
+    if (shared(network, r)) {
+      resources.release(r);
+      for (let i = useOffset[r]; i < useOffset[r + 1]; i++) {
+        const resource = useResource[i];
+        for (let j = users.offset[resource]; j < users.offset[resource + 1]; j++) mark(users.items[j]);
+      }
+    }
+    for (let k = successorOffset[transfer]; k < successorOffset[transfer + 1]; k++) {
+      const next = successor[k];
+      if (--waits[next] === 0) makeReady(next);
+    }
+  };
+
+  for (let k = 0; k < successor.length; k++) waits[successor[k]]++;
+  for (let i = 0; i < transfers; i++) if (waits[i] === 0) makeReady(i);
+  let now = 0;
+  for (let polls = 0; ; polls++) {
+    launchOpen(now);
+    if ((polls & 63) === 0 && cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
+    now = queue.nextTime();
+    if (now === Number.POSITIVE_INFINITY) break;
+    if (now > LATEST) throwForStatus(STATUS.timeOverflow, 0, 0);
+    while (queue.pop(now)) complete(queue.route);
+  }
+  if (placed < transfers) throwForStatus(STATUS.badArgument, 0, 0);
+  return startPs;
+}

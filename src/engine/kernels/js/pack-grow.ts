@@ -1,11 +1,221 @@
 import { CancelledError } from "../../../base/errors.ts";
+import { draw, mix } from "../../../base/random.ts";
 import type { CancelFlag, PackProblem } from "../../contract/kernels.ts";
 import { NONE } from "./lists.ts";
-import { OfferHeap } from "./pack-heap.ts";
+import { reserve } from "./pack-columns.ts";
 import { DEAD, LIVE, PackLabels } from "./pack-labels.ts";
-import { EntryCounts, PathLimit } from "./pack-limit.ts";
-import { PackPrices } from "./pack-prices.ts";
 import type { PackState } from "./pack-state.ts";
+
+/** The links that labels offer to go on by: the twin of native/kernels/pack_heap.h, a binary heap in the total order (price, label, link). */
+class OfferHeap {
+  /** The offer that was taken last. */
+  price = 0;
+  label = 0;
+  link = 0;
+  #count = 0;
+  #prices = new Float64Array(64);
+  #labels = new Int32Array(64);
+  #links = new Int32Array(64);
+
+  isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
+  clear(): void {
+    this.#count = 0;
+  }
+
+  push(price: number, label: number, link: number): void {
+    if (this.#count === this.#prices.length) this.#grow();
+    const prices = this.#prices;
+    const labels = this.#labels;
+    const links = this.#links;
+    let i = this.#count++;
+    while (i > 0) {
+      const above = (i - 1) >> 1;
+      if (!before(price, label, link, prices[above], labels[above], links[above])) break;
+      prices[i] = prices[above];
+      labels[i] = labels[above];
+      links[i] = links[above];
+      i = above;
+    }
+    prices[i] = price;
+    labels[i] = label;
+    links[i] = link;
+  }
+
+  /** Takes the first offer into price, label and link. */
+  pop(): void {
+    const prices = this.#prices;
+    const labels = this.#labels;
+    const links = this.#links;
+    this.price = prices[0];
+    this.label = labels[0];
+    this.link = links[0];
+    const count = --this.#count;
+    const price = prices[count];
+    const label = labels[count];
+    const link = links[count];
+    let i = 0;
+    for (;;) {
+      let below = 2 * i + 1;
+      if (below >= count) break;
+      const next = below + 1;
+      if (next < count && before(prices[next], labels[next], links[next], prices[below], labels[below], links[below])) {
+        below = next;
+      }
+      if (!before(prices[below], labels[below], links[below], price, label, link)) break;
+      prices[i] = prices[below];
+      labels[i] = labels[below];
+      links[i] = links[below];
+      i = below;
+    }
+    prices[i] = price;
+    labels[i] = label;
+    links[i] = link;
+  }
+
+  #grow(): void {
+    const size = this.#count + 1;
+    this.#prices = reserve(this.#prices, size);
+    this.#labels = reserve(this.#labels, size);
+    this.#links = reserve(this.#links, size);
+  }
+}
+
+function before(price: number, label: number, link: number, price2: number, label2: number, link2: number): boolean {
+  if (price !== price2) return price < price2;
+  return label !== label2 ? label < label2 : link < link2;
+}
+
+/** How many copies of a path the links and cuts allow: the twin of native/kernels/pack_limit.h, function by function. */
+
+/** Counts of entries into cuts, back at zero after each use. */
+class EntryCounts {
+  /** [cuts] */
+  times: Int32Array = new Int32Array(0);
+  /** Those that are entered. */
+  cut: Int32Array = new Int32Array(0);
+  count = 0;
+
+  fit(cuts: number): void {
+    this.times = reserve(this.times, cuts);
+    this.cut = reserve(this.cut, cuts);
+  }
+
+  enter(at: number): void {
+    if (this.times[at]++ === 0) this.cut[this.count++] = at;
+  }
+
+  clear(): void {
+    for (let i = 0; i < this.count; i++) this.times[this.cut[i]] = 0;
+    this.count = 0;
+  }
+}
+
+class PathLimit {
+  readonly #state: PackState;
+  readonly #labels: PackLabels;
+  readonly #counts = new EntryCounts();
+
+  constructor(state: PackState, labels: PackLabels) {
+    this.#state = state;
+    this.#labels = labels;
+  }
+
+  /** Makes room for the cuts of the pool. */
+  fit(): void {
+    this.#counts.fit(this.#state.pool.count);
+  }
+
+  /**
+   * Returns how many copies of a label's path and one more link (or NONE) fit, at most those of the tree in the making.
+   * `y`: the NPU that the path would take into the tree, or NONE when it shall go on. A cut that the path enters d times
+   * allows slack / d copies, slack / (d + 1) when the tree has not touched it and will not have then.
+   */
+  of(label: number, link: number, y: number): number {
+    const { parent, link: links } = this.#labels;
+    const { pool } = this.#state;
+    const counts = this.#counts;
+    const most = this.#labels.length[label] + 2;
+    let limit = this.#state.copies;
+    if (link !== NONE) limit = this.#over(link, most, limit);
+    for (let l = label; parent[l] !== NONE; l = parent[l]) limit = this.#over(links[l], most, limit);
+    for (let i = 0; i < counts.count; i++) {
+      const cut = counts.cut[i];
+      const slack = pool.slack[cut];
+      const untouched = y !== NONE && pool.untouched[cut] !== 0 && !pool.has(cut, y);
+      const need = counts.times[cut] + (untouched ? 1 : 0);
+      // A product beyond 2^53 is rounded, and still greater than any slack.
+      if (slack < limit * need) limit = Math.floor(slack / need);
+    }
+    counts.clear();
+    return limit;
+  }
+
+  /** Counts the cuts that a link enters, but for those with slack for more entries than any path of `most` - 1 links needs. */
+  #over(link: number, most: number, limit: number): number {
+    const { pool, left, net, copies } = this.#state;
+    const { entered, slack } = pool;
+    const arc = net.arc[link];
+    const begin = pool.begin[arc];
+    const end = begin + pool.size[arc];
+    for (let i = begin; i < end; i++) if (slack[entered[i]] < copies * most) this.#counts.enter(entered[i]);
+    return left[link] < limit ? left[link] : limit;
+  }
+}
+
+/** What it costs to grow a tree over a link: the twin of native/kernels/pack_prices.h, function by function. */
+
+const UNIT = 1024;
+const HOP = 64; // any link costs so much
+
+/** Prices are whole: 1024 of them are 1 of PackProblem's. */
+class PackPrices {
+  readonly #depthPrice: number;
+  /** Of a link at full load. */
+  loadPrice: number;
+  /** The most that chance adds to a link, 2^n - 1. */
+  chance = 63;
+  readonly #scheduled: boolean;
+  readonly #seed: number;
+  readonly #state: PackState;
+  #progress = 0;
+  #noise = 0;
+
+  constructor(state: PackState, prices: { depthPrice: number; loadPrice: number; scheduled: boolean; seed: number }) {
+    this.#state = state;
+    this.#depthPrice = prices.depthPrice;
+    this.loadPrice = prices.loadPrice;
+    this.#scheduled = prices.scheduled;
+    this.#seed = prices.seed;
+  }
+
+  /** Sets what the links of the next tree cost; `number` varies its noise. */
+  nextTree(number: number): void {
+    const { total } = this.#state;
+    this.#noise = draw(this.#seed, number, 0x7061636b);
+    this.#progress = this.#scheduled ? share(total - this.#state.missing(), total) : 0;
+  }
+
+  ofStart(member: number): number {
+    return UNIT * this.#depthPrice * this.#state.depth[member];
+  }
+
+  ofLink(link: number): number {
+    const full = this.#state.full[link];
+    const load = share(full - this.#state.left[link], full) - this.#progress;
+    const noise = mix(this.#noise ^ link) & this.chance;
+    return (load > 0 ? load * this.loadPrice : 0) + HOP + noise;
+  }
+}
+
+/** part / whole in 1024ths, about right where the product would leave 2^53. */
+function share(part: number, whole: number): number {
+  if (whole < 2 ** 43) return Math.floor((part * UNIT) / whole);
+  const inUnits = Math.floor(part / Math.floor(whole / UNIT));
+  return inUnits < UNIT ? inUnits : UNIT;
+}
 
 /** Growth of the tree in the making, the cheapest path first: the twin of native/kernels/pack_grow.h, function by function. */
 

@@ -5,7 +5,6 @@ import { allocateLogs } from "../outputs.ts";
 import { STATUS, throwForStatus } from "../status.ts";
 import { buildFold, type Fold, fixes } from "./fold.ts";
 import { group, groupSecond, groupTargets, type Lists, NONE } from "./lists.ts";
-import { unfoldLogs } from "./spread-unfold.ts";
 
 /** The matching in slots; native/kernels/spread.h explains it and is its twin. One thread. */
 
@@ -299,4 +298,39 @@ export function spreadJs(problem: SpreadProblem, cancel?: CancelFlag): SpreadLog
   }
   if (state.fold !== null) unfoldLogs(state.fold, problem, state.portOffset, out);
   return out;
+}
+
+/** Writes the logs of all NPUs that are not matched, as images of their representatives'; the twin of native/kernels/spread_unfold.h. */
+function unfoldLogs(
+  { chunkMaps, representative, element, imagePort }: Fold,
+  { npuCount, chunkCount, heldOffset }: SpreadProblem,
+  portOffset: Int32Array,
+  out: SpreadLogs,
+): void {
+  for (let npu = 0; npu < npuCount; npu++) {
+    const of = representative[npu];
+    if (of === npu) continue;
+    const first = portOffset[npu];
+    const count = portOffset[npu + 1] - first;
+    const map = chunkMaps.subarray(element[npu] * chunkCount, (element[npu] + 1) * chunkCount);
+    const taken = new Int32Array(count).fill(NONE);
+    const stride = (count + 7) >>> 3;
+    let from = out.logOffset[of];
+    let to = out.logOffset[npu];
+    for (let i = heldOffset[of]; i < heldOffset[of + 1]; i++) out.chunk[to++] = map[out.chunk[from++]];
+    for (let slot = 0; slot < out.slots[of]; slot++) {
+      const bits = out.portOffset[of] + slot * stride;
+      const imageBits = out.portOffset[npu] + slot * stride;
+      for (let p = 0; p < count; p++) {
+        if (((out.ports[bits + (p >> 3)] >> (p & 7)) & 1) === 1) taken[imagePort[first + p]] = map[out.chunk[from++]];
+      }
+      for (let p = 0; p < count; p++) {
+        if (taken[p] === NONE) continue;
+        out.chunk[to++] = taken[p];
+        out.ports[imageBits + (p >> 3)] |= 1 << (p & 7);
+        taken[p] = NONE;
+      }
+    }
+    out.slots[npu] = out.slots[of];
+  }
 }

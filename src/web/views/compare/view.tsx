@@ -1,19 +1,33 @@
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import "./compare.css";
+import { jsonText } from "../../../base/visible.ts";
 import { formatSize } from "../../../model/numbers/units.ts";
-import { count } from "../../../report/amounts.ts";
+import { count, gbpsText, percent, significant, timeText } from "../../../report/amounts.ts";
 import type { Comparison, ComparisonRow } from "../../../report/comparison.ts";
 import { comparisonCsv } from "../../../report/comparison-csv.ts";
-import { changeOptions, offerFile, say, synthesize } from "../../state/actions.ts";
-import { sizeWord } from "../../state/size-range.ts";
+import { plainName } from "../../../report/file-name.ts";
+import { gainsOf } from "../../../report/gains.ts";
+import { Chart } from "../../parts/chart.tsx";
+import { ChartLegend } from "../../parts/chart-legend.tsx";
+import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
+import { ColumnHeads } from "../../parts/column-heads.tsx";
+import { isCovered } from "../../parts/covered.ts";
+import { OneOf } from "../../parts/one-of.tsx";
+import { useHidden } from "../../parts/use-hidden.ts";
+import { changeOptions, choose, offerFile, say, synthesize } from "../../state/actions.ts";
+import { MEASURES, type Measure } from "../../state/choices.ts";
+import {
+  FIRST_RANGE,
+  POWERS,
+  rangeText,
+  type SizeRange,
+  STEPS,
+  sizesOf,
+  sizeWord,
+  withEnd,
+} from "../../state/size-range.ts";
 import { busy, welcome, words } from "../../state/store.ts";
-import { ComparisonChart } from "./comparison-chart.tsx";
-import { ComparisonTable } from "./comparison-table.tsx";
-import { Controls } from "./controls.tsx";
-import { GainTable } from "./gain-table.tsx";
-import { comparison, isOld, running } from "./run.ts";
-import { algorithmsIn, sizesIn } from "./series.ts";
-import { fileStem, jsonOf } from "./table-text.ts";
+import { comparison, failure, isOld, makersOf, range, runComparison, running, stopComparison, tried } from "./run.ts";
 
 /** Which algorithm is best at which size. */
 export function View() {
@@ -98,4 +112,356 @@ function bestText(found: Comparison): string {
   return wins.length === 1 && all > 1
     ? `Best at all ${all} sizes: ${best[0]?.algorithm}.`
     : `Best: ${wins.join("; ")}.`;
+}
+
+/** Returns a comparison as `banyan compare --json` prints it. */
+export const jsonOf = (comparison: Comparison): string => `${jsonText(comparison, 2)}\n`;
+
+/** Returns a file's name without its ending: "dgx-a100-2.allgather.comparison". */
+export const fileStem = ({ topology: { name }, collective }: Pick<Comparison, "topology" | "collective">): string =>
+  `${plainName(name) || "network"}.${plainName(collective)}.comparison`;
+
+/** What the fastest gains over what libraries have, size by size; nothing where nothing can be said. */
+function GainTable({ rows }: { readonly rows: readonly ComparisonRow[] }) {
+  const gains = gainsOf(rows);
+  if (gains.length === 0) return null;
+  return (
+    <div class="sideways">
+      <table class="compare-table compare-gains">
+        <caption>Gain over the fastest of libraries, simulated</caption>
+        <ColumnHeads names={["Size", "Gain", "Fastest", "Time", "Of libraries", "Library's time"]} />
+        <tbody>
+          {gains.map(({ best, library, text }) => (
+            <tr key={best.sizeBytes}>
+              <th scope="row">{formatSize(best.sizeBytes)}</th>
+              <td class="n">{text}</td>
+              <td class="n">{best.algorithm}</td>
+              <td class="n">{timeText(best.us)}</td>
+              <td class="n">{library.algorithm}</td>
+              <td class="n">{timeText(library.us)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface ComparisonChartProps {
+  readonly comparison: Comparison;
+  /** Names of all algorithms, in the order of the legend. */
+  readonly order: readonly string[];
+  readonly onMake: (row: ComparisonRow) => void;
+}
+
+/** A measure over size, a line for each algorithm. */
+function ComparisonChart({ comparison, order, onMake }: ComparisonChartProps) {
+  const measure = words.value.choices.measure ?? MEASURES[0];
+  const { hidden, toggle } = useHidden();
+  const sizes = useMemo(() => sizesIn(comparison), [comparison]);
+  const lines = useMemo(() => linesOf(comparison, measure, order), [comparison, measure, order]);
+  const shown = useMemo(() => lines.filter(({ name }) => !hidden.has(name)), [lines, hidden]);
+  const { x, y } = useMemo(() => axesOf(measure), [measure]);
+  const pick = (line: number, index: number): void => {
+    const name = shown[line]?.name;
+    const row = comparison.rows.find(({ algorithm, sizeBytes }) => algorithm === name && sizeBytes === sizes[index]);
+    if (row !== undefined) onMake(row);
+  };
+  return (
+    <div class="compare-chart">
+      <div class="compare-chart-bar">
+        <OneOf
+          title="What is shown"
+          isUntitled
+          choices={MEASURES.map((name) => [name, MEASURE_NAMES[name]] as const)}
+          value={measure}
+          onChange={(name) => choose({ measure: name === MEASURES[0] ? undefined : name })}
+        />
+        <ChartLegend label="Lines: press to hide and show" lines={lines} hidden={hidden} onToggle={toggle} />
+      </div>
+      <Chart
+        label={`${MEASURE_NAMES[measure]} over size, a line for each algorithm; the table below has the figures`}
+        height={380}
+        x={x}
+        y={y}
+        at={sizes}
+        lines={shown}
+        onPick={pick}
+        pickHint="make this schedule"
+      />
+    </div>
+  );
+}
+
+interface ComparisonTableProps {
+  readonly comparison: Comparison;
+  readonly onMake: (row: ComparisonRow) => void;
+  readonly isBusy: boolean;
+}
+
+/** All rows, by size and time, the best of each size marked; the limit and models of others between them. */
+function ComparisonTable({ comparison: { rows, references, limits }, onMake, isBusy }: ComparisonTableProps) {
+  return (
+    <div class="sideways">
+      <table class="compare-table">
+        <caption class="unseen">Time, bandwidth and share of the limit by size and algorithm</caption>
+        <ColumnHeads
+          names={["Algorithm", "Time", "Alg. bandwidth", "Bus bandwidth", "Of the limit", "Chunks", "Synthesis"]}
+        />
+        {limits.map(({ sizeBytes, limit }) => (
+          <tbody key={sizeBytes}>
+            <tr class="compare-size">
+              <th scope="rowgroup" colSpan={7}>
+                {formatSize(sizeBytes)}
+              </th>
+            </tr>
+            {rows
+              .filter((row) => row.sizeBytes === sizeBytes)
+              .sort((a, b) => a.us - b.us)
+              .map((row) => (
+                <tr key={row.algorithm} data-best={row.best}>
+                  <th scope="row">
+                    <button
+                      type="button"
+                      class="compare-make"
+                      disabled={isBusy}
+                      title={`Synthesize ${row.algorithm} at ${formatSize(sizeBytes)}`}
+                      onClick={() => onMake(row)}
+                    >
+                      {row.algorithm}
+                    </button>
+                    {row.best && <span class="compare-best">best</span>}
+                  </th>
+                  <td class="n">{timeText(row.us)}</td>
+                  <td class="n">{gbpsText(row.algbwGBps)}</td>
+                  <td class="n">{gbpsText(row.busbwGBps)}</td>
+                  <td class="n">{percent(row.ofLimit)}</td>
+                  <td class="n">{row.chunks}</td>
+                  <td class="n">{timeText(row.synthesisMs * 1000)}</td>
+                </tr>
+              ))}
+            {references
+              .filter((row) => row.sizeBytes === sizeBytes)
+              .map((row) => (
+                <tr key={row.name} class="compare-other">
+                  <th scope="row" title={row.choice}>{`${row.name}: ${row.choice}`}</th>
+                  <td class="n">{timeText(row.us)}</td>
+                  <td class="n">{gbpsText(row.algbwGBps)}</td>
+                  <td class="n">{gbpsText(row.busbwGBps)}</td>
+                  <td class="n">{percent(row.ofLimit)}</td>
+                  <td colSpan={2} />
+                </tr>
+              ))}
+            <tr class="compare-other">
+              <th scope="row">limit</th>
+              <td class="n">{timeText(limit.us)}</td>
+              <td class="n">{gbpsText(limit.algbwGBps)}</td>
+              <td colSpan={4} class="compare-because">
+                {limit.because}
+              </td>
+            </tr>
+          </tbody>
+        ))}
+      </table>
+    </div>
+  );
+}
+
+/** A comparison as lines of a chart. */
+
+const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
+  time: "Time",
+  busbw: "Bus bandwidth",
+  share: "Share of the limit",
+};
+
+const LIMIT = "limit";
+
+interface Measured {
+  readonly us: number;
+  readonly busbwGBps: number | null;
+  readonly ofLimit: number;
+}
+
+const measured = ({ us, busbwGBps, ofLimit }: Measured, measure: Measure): number | null =>
+  measure === "time" ? us : measure === "busbw" ? busbwGBps : ofLimit;
+
+/** Returns bus bandwidth / algorithm bandwidth, which is the same for all rows; 1 where none has a bandwidth. */
+function busFactorOf({ rows, references }: Comparison): number {
+  const row = [...rows, ...references].find(({ algbwGBps, busbwGBps }) => (algbwGBps ?? 0) > 0 && busbwGBps !== null);
+  return row === undefined ? 1 : (row.busbwGBps as number) / (row.algbwGBps as number);
+}
+
+/** Returns what is compared with: the sizes, ascending. */
+export const sizesIn = ({ limits }: Pick<Comparison, "limits">): number[] =>
+  limits.map(({ sizeBytes }) => sizeBytes).sort((a, b) => a - b);
+
+/** Returns the algorithms in the order of the rows. */
+export const algorithmsIn = ({ rows }: Pick<Comparison, "rows">): string[] => [
+  ...new Set(rows.map(({ algorithm }) => algorithm)),
+];
+
+/**
+ * Returns the lines of a comparison at its sizes: algorithms with markers, the limit dotted, models of others dashed. Algorithms
+ * come in `order`. O(rows).
+ */
+export function linesOf(comparison: Comparison, measure: Measure, order: readonly string[]): ChartLine[] {
+  const sizes = sizesIn(comparison);
+  const placeOf = new Map(sizes.map((size, i) => [size, i]));
+  const places = (points: readonly (readonly [number, number | null])[]): (number | null)[] => {
+    const values = new Array<number | null>(sizes.length).fill(null);
+    for (const [size, value] of points) values[placeOf.get(size) ?? -1] = value;
+    return values;
+  };
+  const names = algorithmsIn(comparison).sort((a, b) => order.indexOf(a) - order.indexOf(b));
+  const own = names.map((name, at): ChartLine => {
+    const rows = comparison.rows.filter(({ algorithm }) => algorithm === name);
+    const values = places(rows.map((row) => [row.sizeBytes, measured(row, measure)]));
+    return { name, colour: lineColour(at), marker: at, values };
+  });
+  const factor = busFactorOf(comparison);
+  const limits = comparison.limits.map(({ sizeBytes, limit: { us, algbwGBps } }) => {
+    const busbwGBps = algbwGBps === null ? null : algbwGBps * factor;
+    return [sizeBytes, measured({ us, busbwGBps, ofLimit: 1 }, measure)] as const;
+  });
+  const others = [...new Set(comparison.references.map(({ name }) => name))];
+  const references = others.map((name): ChartLine => {
+    const rows = comparison.references.filter((row) => row.name === name);
+    const values = places(rows.map((row) => [row.sizeBytes, measured(row, measure)]));
+    return { name, colour: "--soft", dash: [8, 4], values };
+  });
+  return [{ name: LIMIT, colour: "--text", dash: [2, 3], width: 1.5, values: places(limits) }, ...references, ...own];
+}
+
+/** Returns the axes of a measure. */
+export function axesOf(measure: Measure): { readonly x: ChartAxis; readonly y: ChartAxis } {
+  const x: ChartAxis = { label: "size", scale: "log2", text: (bytes) => formatSize(Math.round(bytes)) };
+  const label = MEASURE_NAMES[measure].toLowerCase();
+  if (measure === "time") return { x, y: { label, scale: "log10", text: timeText } };
+  const text = measure === "busbw" ? (gbps: number) => `${significant(gbps)} GB/s` : percent;
+  return { x, y: { label, scale: "linear", text, low: 0 } };
+}
+
+/** Sizes, algorithms, start and stop. */
+function Controls() {
+  const { from, to, step } = range.value;
+  const now = running.value;
+  const sizes = sizesOf(range.value).length;
+  useEscape(now !== null);
+  return (
+    <div class="compare-controls">
+      <SizeSelect label="From" value={from} onChange={(power) => setRange(withEnd(range.value, "from", power))} />
+      <SizeSelect label="to" value={to} onChange={(power) => setRange(withEnd(range.value, "to", power))} />
+      <label>
+        times
+        <select
+          value={step}
+          onChange={({ currentTarget }) => setRange({ ...range.value, step: Number(currentTarget.value) })}
+        >
+          {STEPS.map((doublings) => (
+            <option key={doublings} value={doublings}>
+              {2 ** doublings}
+            </option>
+          ))}
+        </select>
+      </label>
+      <span class="soft">{`${sizes} ${sizes === 1 ? "size" : "sizes"}`}</span>
+      {now === null ? (
+        <button type="button" class="primary" disabled={welcome.value === null} onClick={() => void runComparison()}>
+          Compare
+        </button>
+      ) : (
+        <button type="button" aria-keyshortcuts="Escape" onClick={stopComparison}>
+          Stop <kbd>Esc</kbd>
+        </button>
+      )}
+      <Tried />
+      {now !== null && (
+        <p class="compare-progress" aria-live="off">
+          <progress
+            {...(now.progress?.total === undefined ? {} : { value: now.progress.done ?? 0, max: now.progress.total })}
+            aria-label="Comparison"
+          />
+          <span>{now.progress?.what ?? "reading the network"}</span>
+        </p>
+      )}
+      {failure.value !== null && (
+        <p class="compare-failure" role="alert">
+          {failure.value.place === null ? "" : `${failure.value.place}: `}
+          {failure.value.message}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Escape stops the comparison that is looked at, where nothing else is under way that it would cancel. */
+function useEscape(isRunning: boolean): void {
+  useEffect(() => {
+    if (!isRunning) return;
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== "Escape" || event.defaultPrevented || isCovered() || busy.value !== null) return;
+      event.preventDefault();
+      stopComparison();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [isRunning]);
+}
+
+function setRange(range: SizeRange): void {
+  const sizes = rangeText(range);
+  choose({ sizes: sizes === rangeText(FIRST_RANGE) ? undefined : sizes });
+}
+
+interface SizeSelectProps {
+  readonly label: string;
+  readonly value: number;
+  readonly onChange: (power: number) => void;
+}
+
+function SizeSelect({ label, value, onChange }: SizeSelectProps) {
+  return (
+    <label>
+      {label}
+      <select value={value} onChange={({ currentTarget }) => onChange(Number(currentTarget.value))}>
+        {POWERS.map((power) => (
+          <option key={power} value={power}>
+            {formatSize(2 ** power)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Which algorithms are tried. */
+function Tried() {
+  const makers = makersOf();
+  const usual = new Set(makers.filter(({ solves }) => !solves).map(({ name }) => name));
+  const now = tried.value ?? usual;
+  const toggle = (toggled: string): void => {
+    const next = makers.map(({ name }) => name).filter((name) => now.has(name) !== (name === toggled));
+    const isUsual = next.length === usual.size && next.every((name) => usual.has(name));
+    choose({ algorithms: isUsual || next.length === 0 ? undefined : next.join(",") });
+  };
+  return (
+    <details class="compare-tried">
+      <summary>{tried.value === null ? "All algorithms that apply" : count(now.size, "algorithm")}</summary>
+      <fieldset aria-label="Algorithms to compare">
+        {makers.map(({ name, description, solves }) => (
+          <label key={name} title={description}>
+            <input type="checkbox" checked={now.has(name)} onChange={() => toggle(name)} />
+            {name}
+            {solves && <span class="soft">solves programs: slow</span>}
+          </label>
+        ))}
+      </fieldset>
+      {tried.value !== null && (
+        <button type="button" onClick={() => choose({ algorithms: undefined })}>
+          All that apply
+        </button>
+      )}
+    </details>
+  );
 }

@@ -1,14 +1,16 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { NetworkCanvasProps } from "../../draw/marks.ts";
 import { nodeTowards, regionOf } from "../../draw/regions.ts";
 import { nodesWithin, shapesOf, wireAt } from "../../draw/shapes.ts";
 import { Stage } from "../../draw/stage.ts";
 import { type Zooming, zooming } from "../../draw/zooming.ts";
 import type { Selection } from "../../state/store.ts";
-import { Legend } from "./legend.tsx";
 import "./network-canvas.css";
-import { Tip } from "./tip.tsx";
+import { heatColour } from "../../draw/heat.ts";
+import { tipOf } from "../../draw/tips.ts";
+import { bandsOf } from "../../draw/wire-paths.ts";
+import type { NetworkView } from "../../protocol.ts";
 
 /** So near (pixels) is near enough to point at something. */
 const REACH = 7;
@@ -214,4 +216,69 @@ function BandBox({ x, y, toX, toY }: Band) {
     height: `${Math.abs(toY - y)}px`,
   };
   return <div class="network-canvas-band" style={style} />;
+}
+
+interface TipProps {
+  readonly network: NetworkView;
+  readonly at: Selection;
+  readonly x: number;
+  readonly y: number;
+}
+
+/** What is said of the node or wire that is pointed at, beside the pointer and inside the picture. */
+function Tip({ network, at, x, y }: TipProps) {
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const element = box.current;
+    const parent = element?.offsetParent;
+    if (element === null || parent === null || parent === undefined) return;
+    const [wide, tall] = [element.offsetWidth, element.offsetHeight];
+    const left = x + 14 + wide > parent.clientWidth ? x - 14 - wide : x + 14;
+    const top = y + 14 + tall > parent.clientHeight ? y - 10 - tall : y + 14;
+    element.style.left = `${Math.max(2, Math.min(left, parent.clientWidth - wide - 2))}px`;
+    element.style.top = `${Math.max(2, top)}px`;
+  });
+  const { title, lines } = tipOf(network, at);
+  return (
+    <div ref={box} class="network-canvas-tip" role="tooltip">
+      <strong>{title}</strong>
+      {lines.map((line) => (
+        <span key={line}>{line}</span>
+      ))}
+    </div>
+  );
+}
+
+/** What the colours and widths of wires stand for. */
+function Legend({ network, isHeat }: { readonly network: NetworkView; readonly isHeat: boolean }) {
+  if (isHeat) {
+    const steps = Array.from({ length: 8 }, (_, i) => i / 7);
+    const scale = (isDark: boolean): string => steps.map((share) => heatColour(share, isDark)).join(",");
+    return (
+      <div class="network-canvas-legend">
+        <span>
+          idle
+          <i
+            class="network-canvas-scale"
+            style={{
+              "--scale-light": `linear-gradient(90deg,${scale(false)})`,
+              "--scale-dark": `linear-gradient(90deg,${scale(true)})`,
+            }}
+          />
+          always busy
+        </span>
+      </div>
+    );
+  }
+  const bands = bandsOf(network);
+  return (
+    <div class="network-canvas-legend">
+      {network.classes.map(({ text }, index) => (
+        <span key={text}>
+          <i style={{ borderTop: `${Math.max(2, bands[index].width)}px solid var(--band-${bands[index].step})` }} />
+          {text}
+        </span>
+      ))}
+    </div>
+  );
 }

@@ -9,9 +9,7 @@ import { failureOf } from "../../state/client.ts";
 import { type Made, selection } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
 import { copyBytesPerSecond } from "./copy-rate.ts";
-import { LevelPicture } from "./level-picture.tsx";
 import { loadTree } from "./load-trees.ts";
-import { OutlineList } from "./outline-list.tsx";
 import type { ForestView } from "./tree-rows.ts";
 import { DEPTHS, depthStep, stepsOf } from "./tree-wires.ts";
 
@@ -151,4 +149,201 @@ function DepthLegend({ deepest }: { readonly deepest: number }) {
       ))}
     </p>
   );
+}
+
+interface OutlineListProps {
+  readonly tree: TreeView;
+  readonly nameOf: (node: number) => string;
+}
+
+/** Deeper branches than this are not set further in. */
+const MOST_INDENT = 12;
+
+/** A tree as a nested list; nodes that follow one another without a branch stand on one line. */
+function OutlineList({ tree, nameOf }: OutlineListProps) {
+  const isOpen = useSignal(false);
+  const outline = useMemo(() => (isOpen.value ? outlineOf(tree) : null), [isOpen.value, tree]);
+  const arrow = tree.direction === "out" ? " → " : " ← ";
+  return (
+    <details
+      class="tree-outline"
+      onToggle={({ currentTarget }) => {
+        isOpen.value = currentTarget.open;
+      }}
+    >
+      <summary>The tree as a list</summary>
+      {outline !== null && (
+        <ul>
+          <Branch outline={outline} arrow={arrow} nameOf={nameOf} depth={0} />
+        </ul>
+      )}
+    </details>
+  );
+}
+
+interface BranchProps {
+  readonly outline: Outline;
+  readonly arrow: string;
+  readonly nameOf: (node: number) => string;
+  readonly depth: number;
+}
+
+function Branch({ outline: { nodes, branches }, arrow, nameOf, depth }: BranchProps) {
+  return (
+    <li>
+      {`${depth > 0 ? arrow.trimStart() : ""}${nodes.map(nameOf).join(arrow)}`}
+      {branches.length > 0 && (
+        <ul data-flat={depth >= MOST_INDENT}>
+          {branches.map((branch) => (
+            <Branch key={branch.nodes[0]} outline={branch} arrow={arrow} nameOf={nameOf} depth={depth + 1} />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+/** A tree as a nested list: nodes one after the other as long as there is one next, then the branches. */
+export interface Outline {
+  readonly nodes: readonly number[];
+  readonly branches: readonly Outline[];
+}
+
+/** Returns the outline of a tree from its root, branches in the order of the edges. O(edges), no recursion per node. */
+export function outlineOf({ root, from, to }: Pick<TreeView, "root" | "from" | "to">): Outline {
+  const next = new Map<number, number[]>();
+  for (let edge = 0; edge < from.length; edge++) {
+    const known = next.get(from[edge] as number);
+    if (known === undefined) next.set(from[edge] as number, [to[edge] as number]);
+    else known.push(to[edge] as number);
+  }
+  const stemFrom = (node: number): { nodes: number[]; branches: Outline[] } => {
+    const nodes = [node];
+    for (let after = next.get(node); after?.length === 1; after = next.get(after[0] as number))
+      nodes.push(after[0] as number);
+    return { nodes, branches: [] };
+  };
+  const whole = stemFrom(root);
+  const open = [whole];
+  for (let stem = open.pop(); stem !== undefined; stem = open.pop()) {
+    for (const branch of next.get(stem.nodes[stem.nodes.length - 1] as number) ?? []) {
+      const found = stemFrom(branch);
+      stem.branches.push(found);
+      open.push(found);
+    }
+  }
+  return whole;
+}
+
+interface LevelPictureProps {
+  readonly tree: TreeView;
+  readonly nameOf: (node: number) => string;
+  readonly label: string;
+}
+
+const ROW = 20;
+const RADIUS = 4;
+const MARGIN = 12;
+const LETTER = 7;
+/** More nodes make a picture that nobody reads. */
+const MOST = 600;
+
+/** A tree by itself, root at the left, arrows as the data runs. */
+function LevelPicture({ tree, nameOf, label }: LevelPictureProps) {
+  const count = tree.to.length + 1;
+  const levels = useMemo(() => (count > MOST ? null : levelsOf(tree)), [tree, count]);
+  if (levels === null)
+    return (
+      <p class="soft">{`A tree of ${count} nodes is too large to be drawn by itself: see it on the network, or as a list.`}</p>
+    );
+  const { nodes, edges, columns, rows } = levels;
+  const deepest = columns - 1;
+  const gap = 46 + LETTER * nodes.reduce((longest, { node }) => Math.max(longest, nameOf(node).length), 1);
+  const x = (column: number): number => MARGIN + column * gap;
+  const y = (row: number): number => MARGIN + row * ROW;
+  const [width, height] = [x(deepest) + gap, y(rows - 1) + MARGIN];
+  const colour = (depth: number): string => `var(--tree-${depthStep(depth, Math.max(1, deepest)) + 1})`;
+  return (
+    <div class="tree-levels">
+      <svg width={width} height={height} role="img" aria-label={label}>
+        {edges.map(({ parent, child, depth }) => {
+          const [a, b] = [nodes[parent], nodes[child]] as const;
+          if (a === undefined || b === undefined) return null;
+          const start = x(a.column) + RADIUS + LETTER * nameOf(a.node).length + 12;
+          const end = x(b.column) - RADIUS - 3;
+          const bend = (start + end) / 2;
+          const [tip, back] = tree.direction === "out" ? [end, end - 6] : [start, start + 6];
+          const at = tree.direction === "out" ? y(b.row) : y(a.row);
+          return (
+            <g key={b.node} style={{ color: colour(depth) }}>
+              <path
+                d={`M${start} ${y(a.row)}C${bend} ${y(a.row)} ${bend} ${y(b.row)} ${end} ${y(b.row)}`}
+                fill="none"
+                stroke="currentColor"
+                stroke-width="1.5"
+              />
+              <path d={`M${tip} ${at}L${back} ${at - 3.5}V${at + 3.5}Z`} fill="currentColor" />
+            </g>
+          );
+        })}
+        {nodes.map(({ node, column, row }) => (
+          <g key={node}>
+            <circle
+              cx={x(column)}
+              cy={y(row)}
+              r={RADIUS}
+              style={{ fill: column === 0 ? "var(--text)" : colour(column) }}
+            />
+            <text x={x(column) + RADIUS + 5} y={y(row) + 4}>
+              {nameOf(node)}
+            </text>
+          </g>
+        ))}
+      </svg>
+    </div>
+  );
+}
+
+/** A tree with its root at the left: columns are distances from the root, every leaf has a row. */
+interface Levels {
+  readonly nodes: readonly { readonly node: number; readonly column: number; readonly row: number }[];
+  /** Indices of `nodes`: parent and child of each edge, in the order of the edges. */
+  readonly edges: readonly { readonly parent: number; readonly child: number; readonly depth: number }[];
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** Returns where the nodes of a tree stand: leaves in the order of the branches, others in the middle of theirs. O(edges). */
+export function levelsOf({ root, from, to, depth }: Pick<TreeView, "root" | "from" | "to" | "depth">): Levels {
+  const numbers = new Map([[root, 0]]);
+  for (const node of to) numbers.set(node, numbers.size);
+  const children: number[][] = Array.from({ length: numbers.size }, () => []);
+  const edges = Array.from(from, (node, edge) => {
+    const parent = numbers.get(node) as number;
+    const child = numbers.get(to[edge] as number) as number;
+    children[parent]?.push(child);
+    return { parent, child, depth: depth[edge] as number };
+  });
+  const row = new Float64Array(numbers.size);
+  let rows = 0;
+  // each node is met twice: before its children, and after the last of them
+  const open: { at: number; isDone: boolean }[] = [{ at: 0, isDone: false }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const below = children[next.at] as number[];
+    if (below.length === 0) row[next.at] = rows++;
+    else if (next.isDone)
+      row[next.at] = ((row[below[0] as number] as number) + (row[below[below.length - 1] as number] as number)) / 2;
+    else {
+      open.push({ at: next.at, isDone: true });
+      for (const child of below.toReversed()) open.push({ at: child, isDone: false });
+    }
+  }
+  const column = new Int32Array(numbers.size);
+  for (const { child, depth: far } of edges) column[child] = far;
+  return {
+    nodes: Array.from(numbers.keys(), (node, at) => ({ node, column: column[at] as number, row: row[at] as number })),
+    edges,
+    columns: 1 + column.reduce((most, far) => Math.max(most, far), 0),
+    rows,
+  };
 }

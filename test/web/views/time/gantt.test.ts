@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../../src/base/random.ts";
 import type { NetworkView, TimelineView } from "../../../../src/web/protocol.ts";
-import { binRow, emptyBins } from "../../../../src/web/views/time/gantt-bins.ts";
+import { binRow, emptyBins } from "../../../../src/web/views/time/gantt-paint.ts";
 import { ROW_KINDS, type Rows, rowsOf, sliceAt, visible } from "../../../../src/web/views/time/gantt-rows.ts";
 
 /** A ring of four NPUs in two boxes, links both ways, those out of NPU 0 twice as fast; link 7 is never used. */
