@@ -1,7 +1,8 @@
-// The golden run: node bench/golden.mjs OLD [pattern of command lines]. Every command line of golden-cases.mjs, by the build of
-// another checkout (OLD, a folder with dist/) and by this one, each in a folder of its own: exit codes, standard output, standard
-// error and all files must be the same, but for what clocks say; JSON on standard output may have new fields. Prints every
-// difference and a line of counts; ends with status 1 where anything differs.
+// The golden run: every command line of golden-cases.mjs, by another build and by this one: exit codes, standard output, standard
+// error and all files must be the same, but for what clocks say; JSON on standard output may have new fields.
+//   node bench/golden.mjs record CHECKOUT FOLDER   runs them by the build of a checkout (which has dist/), into a new folder
+//   node bench/golden.mjs compare FOLDER           runs them by this build, and prints every difference and a line of counts;
+//                                                  ends with status 1 where anything differs
 import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,30 +12,22 @@ import { CASES, CHANGED, FILES } from "./golden-cases.mjs";
 import { progress, progressDone } from "./support.mjs";
 
 const HERE = fileURLToPath(new URL("..", import.meta.url));
-const [old, pattern = ""] = process.argv.slice(2);
-if (old === undefined || !existsSync(join(old, "dist/cli/main.js")))
-  throw new Error("which other checkout? node bench/golden.mjs FOLDER, which holds dist/");
-
-const root = mkdtempSync(join(tmpdir(), "banyan-golden-"));
 const MOST_SHOWN = 400;
 const MOST_MS = 300_000;
+const RESULTS = "golden.json";
 
-/** Returns a folder for a side, with the files that are there before the first command line. */
-function sideOf(name, checkout) {
-  const folder = join(root, name);
+/** Makes a folder with the files that are there before the first command line. */
+function prepare(folder) {
   mkdirSync(join(folder, "out"), { recursive: true });
   cpSync(join(HERE, "test/fixtures"), join(folder, "fixtures"), {
     recursive: true,
     filter: (path) => !path.endsWith("corpus"),
   });
   for (const [file, text] of Object.entries(FILES)) writeFileSync(join(folder, file), text);
-  return { folder, main: join(resolve(checkout), "dist/cli/main.js") };
 }
 
-const sides = [sideOf("old", old), sideOf("new", HERE)];
-
 /** Returns what a command line ended with. */
-function ran({ folder, main }, line) {
+function ran(folder, main, line) {
   const env = { PATH: process.env.PATH, HOME: folder, BANYAN_CACHE_DIR: join(folder, "cache") };
   const words = line.split(" ").filter((word) => word !== "");
   const child = spawn(process.execPath, [main, ...words], { cwd: folder, env, timeout: MOST_MS });
@@ -102,56 +95,75 @@ function filesOf(folder) {
   );
 }
 
-let [count, differing] = [0, 0];
-const say = (line, what) => {
-  differing++;
-  progressDone();
-  console.log(`DIFFERS banyan ${line}\n  ${what}`);
-};
-
-async function runAll(lines) {
-  for (const line of lines) {
-    progress(`${count} command lines, ${line}`);
-    const [before, now] = await Promise.all(sides.map((side) => ran(side, line)));
-    count++;
-    const [outs, errs] = ["out", "err"].map((stream) =>
-      [before, now].map((end, i) => withoutProgress(timeless(end[stream], sides[i].folder))),
-    );
-    if (before.code !== now.code) say(line, `exit code ${before.code} -> ${now.code}: ${now.err}`);
-    const [json, nowJson] = outs.map(jsonOf);
-    const places =
-      json !== null && nowJson !== null
-        ? differences(json, nowJson)
-        : outs[0] === outs[1]
-          ? []
-          : [lineDifference(...outs)];
-    if (places.length > 0) say(line, places.slice(0, 5).join("\n  "));
-    if (errs[0] !== errs[1]) say(line, `standard error: ${lineDifference(...errs)}`);
-  }
-}
-
-const wanted = (lines) => lines.filter((line) => line.includes(pattern));
-await runAll(
-  pattern === "" ? CASES.first : CASES.first.filter((line) => line.includes(pattern) || line.startsWith("synth")),
-);
-for (const { folder } of sides)
+/** Runs all command lines in a new folder; returns each with its end, without what clocks and the folder say. */
+async function runAll(checkout, folder) {
+  const main = join(resolve(checkout), "dist/cli/main.js");
+  if (!existsSync(main)) throw new Error(`${main} is not there: build it first`);
+  const results = [];
+  const run = async (lines) => {
+    for (const line of lines) {
+      progress(`${results.length} command lines, ${line}`);
+      const { code, out, err } = await ran(folder, main, line);
+      const [ownOut, ownErr] = [out, err].map((text) => withoutProgress(timeless(text, folder)));
+      results.push({ line, code, out: ownOut, err: ownErr });
+    }
+  };
+  prepare(folder);
+  await run(CASES.first);
   for (const [from, to, change] of CHANGED) {
-    if (!existsSync(join(folder, from))) throw new Error(`${from} was not written`);
     const value = JSON.parse(readFileSync(join(folder, from), "utf8"));
     change(value);
     writeFileSync(join(folder, to), JSON.stringify(value));
   }
-await runAll(wanted(CASES.changes));
-progressDone();
-const [before, now] = sides.map(({ folder }) => filesOf(folder));
-for (const name of new Set([...before.keys(), ...now.keys()])) {
-  const [a, b] = [before.get(name), now.get(name)];
-  if (a === undefined || b === undefined) say(name, a === undefined ? "a file that was not there" : "no file any more");
-  else if (!a.equals(b)) {
-    const texts = [a, b].map((bytes, i) => timeless(String(bytes), sides[i].folder));
-    if (texts[0] !== texts[1]) say(name, `the file: ${lineDifference(...texts)}`);
-  }
+  await run(CASES.changes);
+  progressDone();
+  return results;
 }
-rmSync(root, { recursive: true, force: true });
-console.log(`${count} command lines, ${now.size} files, ${differing} differences`);
-process.exitCode = differing === 0 ? 0 : 1;
+
+async function record(checkout, folder) {
+  mkdirSync(folder);
+  const results = await runAll(checkout, join(resolve(folder), "files"));
+  writeFileSync(join(folder, RESULTS), JSON.stringify(results));
+  console.log(`${results.length} command lines, ${filesOf(join(folder, "files")).size} files`);
+}
+
+async function compare(folder) {
+  const root = mkdtempSync(join(tmpdir(), "banyan-golden-"));
+  const own = join(root, "files");
+  const recorded = new Map(JSON.parse(readFileSync(join(folder, RESULTS), "utf8")).map((one) => [one.line, one]));
+  let differing = 0;
+  const say = (line, what) => {
+    differing++;
+    console.log(`DIFFERS ${line}\n  ${what}`);
+  };
+  const results = await runAll(HERE, own);
+  for (const { line, code, out, err } of results) {
+    const before = recorded.get(line);
+    if (before === undefined) continue;
+    if (before.code !== code) say(`banyan ${line}`, `exit code ${before.code} -> ${code}: ${err}`);
+    const [json, ownJson] = [before.out, out].map(jsonOf);
+    const unequal = before.out === out ? [] : [lineDifference(before.out, out)];
+    const places = json !== null && ownJson !== null ? differences(json, ownJson) : unequal;
+    if (places.length > 0) say(`banyan ${line}`, places.slice(0, 5).join("\n  "));
+    if (before.err !== err) say(`banyan ${line}`, `standard error: ${lineDifference(before.err, err)}`);
+  }
+  const theirs = join(resolve(folder), "files");
+  const [before, now] = [filesOf(theirs), filesOf(own)];
+  for (const name of new Set([...before.keys(), ...now.keys()])) {
+    const [a, b] = [before.get(name), now.get(name)];
+    if (a === undefined || b === undefined)
+      say(name, a === undefined ? "a file that was not there" : "no file any more");
+    else if (!a.equals(b)) {
+      const [text, ownText] = [timeless(String(a), theirs), timeless(String(b), own)];
+      if (text !== ownText) say(name, `the file: ${lineDifference(text, ownText)}`);
+    }
+  }
+  rmSync(root, { recursive: true, force: true });
+  console.log(`${results.length} command lines, ${now.size} files, ${differing} differences`);
+  process.exitCode = differing === 0 ? 0 : 1;
+}
+
+const [verb, ...places] = process.argv.slice(2);
+if (verb === "record" && places.length === 2) await record(...places);
+else if (verb === "compare" && places.length === 1) await compare(...places);
+else throw new Error("node bench/golden.mjs record CHECKOUT FOLDER, or compare FOLDER");

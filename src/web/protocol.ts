@@ -1,4 +1,4 @@
-import type { Layout } from "../export/pictures/layout.ts";
+import type { Layout } from "../export/pictures/layout-grid.ts";
 import type { NamedCollective } from "../model/collective/collective.ts";
 import type { Comparison } from "../report/comparison.ts";
 import type { Report } from "../report/result.ts";

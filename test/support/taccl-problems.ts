@@ -1,6 +1,6 @@
 import type { NamedCollective } from "../../src/model/collective/collective.ts";
-import type { Sketch } from "../../src/model/sketch/sketch.ts";
-import { type SketchNetwork, sketchNetwork } from "../../src/model/sketch/sketch-network.ts";
+import type { Sketch, SketchNetwork } from "../../src/model/sketch/sketch.ts";
+import { sketchNetwork } from "../../src/model/sketch/sketch-network.ts";
 import { proposedSketches } from "../../src/model/sketch/sketch-proposals.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 import { tasksOf, timing } from "../../src/synthesize/taccl/scheduling.ts";

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { draw } from "../../src/base/random.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { routesOf } from "../../src/model/routes/routing.ts";
-import { assemble, type PhaseTransfers } from "../../src/synthesize/tacos/assemble.ts";
+import { assemble } from "../../src/synthesize/tacos/assemble.ts";
+import type { PhaseTransfers } from "../../src/synthesize/tacos/row-order.ts";
 import { assembleInPlace } from "../../src/synthesize/tacos/tacos.ts";
 import { columnsOf, wholeCollective } from "../support/synthesis.ts";
 

@@ -1,7 +1,7 @@
 import { collectiveName } from "../../model/collective/collective.ts";
 import { formatShare, formatSize, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import type { ReportFigures } from "./html-report.ts";
+import type { ReportFigures } from "./html-data.ts";
 
 const nameOf = (kind: string): string => (kind === "custom" ? "custom collective" : collectiveName(kind));
 

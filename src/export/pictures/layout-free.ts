@@ -7,7 +7,7 @@ import {
   forceY,
   type SimulationNodeDatum,
 } from "d3-force";
-import type { Layout } from "./layout.ts";
+import type { Layout } from "./layout-grid.ts";
 import { type Wire, widthOf } from "./wires.ts";
 
 const straight = (): number => 0;

@@ -1,5 +1,4 @@
 import { nodeCount, type Topology } from "../../model/topology/topology.ts";
-import type { Layout } from "./layout.ts";
 import type { Wire } from "./wires.ts";
 
 /** Returns whether the network is drawn as its grid: two or more dimensions (or a line), and links along them only. */
@@ -82,4 +81,26 @@ export function gridLayout(topology: Topology): Layout {
   const width = x.reduce((a, b) => Math.max(a, b)) + room;
   const height = y.reduce((a, b) => Math.max(a, b)) + room;
   return { x, y, radius, width, height, bend, boxes: [] };
+}
+
+/** Where the nodes of a picture stand. */
+export interface Layout {
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+  /** Of an NPU. */
+  readonly radius: number;
+  readonly width: number;
+  readonly height: number;
+  /** [nodes] how wide a switch may be drawn; any width without it. */
+  readonly room?: Float64Array;
+  /** Returns how far the middle of the line from a to b stands off the straight one, to its left. */
+  readonly bend: (a: number, b: number) => number;
+  /** Rectangles around the nodes of a group. */
+  readonly boxes: readonly {
+    readonly x: number;
+    readonly y: number;
+    readonly width: number;
+    readonly height: number;
+    readonly name: string;
+  }[];
 }

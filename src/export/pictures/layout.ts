@@ -1,30 +1,8 @@
 import { InputError } from "../../base/errors.ts";
 import { nodeCount, switchCount, type Topology } from "../../model/topology/topology.ts";
 import { circleLayout, forceLayout } from "./layout-free.ts";
-import { gridLayout, isGrid } from "./layout-grid.ts";
+import { gridLayout, isGrid, type Layout } from "./layout-grid.ts";
 import type { Wire } from "./wires.ts";
-
-/** Where the nodes of a picture stand. */
-export interface Layout {
-  readonly x: Float64Array;
-  readonly y: Float64Array;
-  /** Of an NPU. */
-  readonly radius: number;
-  readonly width: number;
-  readonly height: number;
-  /** [nodes] how wide a switch may be drawn; any width without it. */
-  readonly room?: Float64Array;
-  /** Returns how far the middle of the line from a to b stands off the straight one, to its left. */
-  readonly bend: (a: number, b: number) => number;
-  /** Rectangles around the nodes of a group. */
-  readonly boxes: readonly {
-    readonly x: number;
-    readonly y: number;
-    readonly width: number;
-    readonly height: number;
-    readonly name: string;
-  }[];
-}
 
 const MOST_NODES = 5000;
 const MOST_WIRES = 20_000;

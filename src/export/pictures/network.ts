@@ -1,5 +1,5 @@
 import type { Topology } from "../../model/topology/topology.ts";
-import type { Layout } from "./layout.ts";
+import type { Layout } from "./layout-grid.ts";
 import { at, escaped, short } from "./svg.ts";
 import { type BandwidthClass, type Wire, widthOf, wireText } from "./wires.ts";
 

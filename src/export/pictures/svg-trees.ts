@@ -1,6 +1,7 @@
 import type { Topology } from "../../model/topology/topology.ts";
 import { type Forest, groupOrder, listedTrees, type TreeFlow, treeCount } from "../../model/trees/tree-flow.ts";
-import { type Layout, layoutOf } from "./layout.ts";
+import { layoutOf } from "./layout.ts";
+import type { Layout } from "./layout-grid.ts";
 import { arrowhead, curve } from "./network.ts";
 import { at, escaped, framed, label, type Picture, type PictureOptions, short } from "./svg.ts";
 import { edgesOf, type TreeEdge, throughNodes } from "./tree-edges.ts";

@@ -7,8 +7,25 @@ import type { Budget } from "./families.ts";
 import { fitsAtNpu, type RouteView } from "./graph.ts";
 import { noWay } from "./infeasible.ts";
 import { crossingBandwidth, crossingRoutes, markSet, type Ports, type Sides } from "./sides.ts";
-import type { Tails } from "./tail.ts";
 import type { Witness } from "./witness.ts";
+
+/** What the tail bounds of one problem have in common, so that nothing is worked out twice. */
+export interface Tails {
+  /** By the text of what must enter and over what. */
+  readonly borders: Map<string, Border>;
+  /** Texts of the members tried: number of the border, chunks wanted, capacities. */
+  readonly members: Set<string>;
+}
+
+export interface Border {
+  readonly number: number;
+  /** Instants to try, ascending. */
+  readonly instants: readonly number[];
+  /** Transfers that can have ended before each instant. */
+  readonly arrived: readonly number[];
+}
+
+export const noTails = (): Tails => ({ borders: new Map(), members: new Set() });
 
 /** What the cuts of one bound share. */
 export interface CutContext {

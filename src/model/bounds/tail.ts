@@ -8,26 +8,8 @@ import {
   smallestTime,
   transfersBy,
 } from "./capacity.ts";
-import { type CutContext, cutWitness } from "./route-cuts.ts";
+import { type Border, type CutContext, cutWitness } from "./route-cuts.ts";
 import { crossingRoutes, markSet } from "./sides.ts";
-
-/** What the tail bounds of one problem have in common, so that nothing is worked out twice. */
-export interface Tails {
-  /** By the text of what must enter and over what. */
-  readonly borders: Map<string, Border>;
-  /** Texts of the members tried: number of the border, chunks wanted, capacities. */
-  readonly members: Set<string>;
-}
-
-interface Border {
-  readonly number: number;
-  /** Instants to try, ascending. */
-  readonly instants: readonly number[];
-  /** Transfers that can have ended before each instant. */
-  readonly arrived: readonly number[];
-}
-
-export const noTails = (): Tails => ({ borders: new Map(), members: new Set() });
 
 /** Instants tried per slot length: this many of the last ones and as many spread evenly. */
 const INSTANTS = 48;

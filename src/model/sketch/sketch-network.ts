@@ -3,40 +3,11 @@ import { rational } from "../numbers/rational.ts";
 import type { RouteSet } from "../routes/routes.ts";
 import { addRoute, type RouteDraft, withShares } from "../routes/routing.ts";
 import { pairName, type Topology } from "../topology/topology.ts";
-import type { HyperedgePolicy, InternodeSketch, Sketch } from "./sketch.ts";
+import type { HyperedgePolicy, InternodeSketch, Sketch, SketchNetwork } from "./sketch.ts";
 import { boxesOfSketch } from "./sketch-boxes.ts";
 import { checkSketch, sketchPlace } from "./sketch-check.ts";
 import { sketchSymmetries } from "./sketch-symmetry.ts";
 import { type SketchWays, sketchWays } from "./sketch-ways.ts";
-
-/** The logical topology of a sketch on a network (TACCL, section 3.1): the routes that may be used, and how. */
-export interface SketchNetwork {
-  readonly topology: Topology;
-  readonly sketch: Sketch;
-  /**
-   * One for each connection that the sketch allows (parallel links: one each), in ascending order of (source, target); links
-   * that routes share limit them together.
-   */
-  readonly routes: RouteSet;
-  /** [routes] Number of the switch hyperedge that the route belongs to, -1 for none; a box's hyperedges count on from the box before. */
-  readonly hyperedge: Int32Array;
-  /** [hyperedges] */
-  readonly policies: readonly HyperedgePolicy[];
-  /** [routes] 1: from box to box. */
-  readonly leavesBox: Uint8Array;
-  /** [npus] */
-  readonly boxOf: Int32Array;
-  /** Generators of the sketch's symmetry, each checked to map routes with equal times onto each other. */
-  readonly symmetries: readonly SketchSymmetry[];
-}
-
-/** A permutation of NPUs with what it does to routes. */
-export interface SketchSymmetry {
-  /** [npus] */
-  readonly npuTo: Int32Array;
-  /** [routes] */
-  readonly routeTo: Int32Array;
-}
 
 /** More connections are beyond any program of the stages. */
 const MOST_ROUTES = 250_000;

@@ -1,9 +1,8 @@
 import { InputError } from "../../base/errors.ts";
 import { type RouteSet, routeCount } from "../routes/routes.ts";
 import { pairName, type Topology } from "../topology/topology.ts";
-import type { SymmetryOffset } from "./sketch.ts";
+import type { SketchNetwork, SketchSymmetry, SymmetryOffset } from "./sketch.ts";
 import { sketchPlace } from "./sketch-check.ts";
-import type { SketchNetwork, SketchSymmetry } from "./sketch-network.ts";
 import { mayCarry } from "./sketch-relays.ts";
 
 type Network = Omit<SketchNetwork, "symmetries">;

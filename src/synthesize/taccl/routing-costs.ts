@@ -1,6 +1,6 @@
 import type { Rational } from "../../model/numbers/rational.ts";
 import { type RouteTimes, routeCount, routeTimes } from "../../model/routes/routes.ts";
-import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch.ts";
 
 /**
  * What chunks cost the links that they pass: `eachPs` for every chunk, `oncePs` for each route that carries any. Sends between

@@ -1,4 +1,4 @@
-import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch.ts";
 import { linkCount } from "../../model/topology/topology.ts";
 import type { RoutingCosts } from "./routing-costs.ts";
 import type { RoutingOptions } from "./routing-options.ts";

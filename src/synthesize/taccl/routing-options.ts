@@ -1,6 +1,6 @@
 import { type Collective, membersOf } from "../../model/collective/collective.ts";
 import { routeCount } from "../../model/routes/routes.ts";
-import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch.ts";
 import { mayCarry } from "../../model/sketch/sketch-relays.ts";
 import type { RoutingCosts } from "./routing-costs.ts";
 import { type Distances, distancesFrom } from "./routing-distances.ts";

@@ -1,5 +1,5 @@
 import type { MilpProblem, MilpSize } from "../../engine/contract/milp.ts";
-import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch.ts";
 import { linkCount } from "../../model/topology/topology.ts";
 import { type ProgramDraft, programDraft } from "../program-draft.ts";
 import type { RoutingCosts } from "./routing-costs.ts";

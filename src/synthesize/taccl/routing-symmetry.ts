@@ -1,7 +1,7 @@
 import { type Collective, membersOf, type Placement } from "../../model/collective/collective.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { routeCount } from "../../model/routes/routes.ts";
-import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch.ts";
 import { imagesByName } from "../../model/symmetry/images.ts";
 
 /** One member of the group that a sketch's rotations generate. */

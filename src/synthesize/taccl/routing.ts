@@ -1,7 +1,7 @@
 import type { MilpOptions, MilpRunner } from "../../engine/contract/milp.ts";
 import { type Collective, membersOf } from "../../model/collective/collective.ts";
 import { routeCount } from "../../model/routes/routes.ts";
-import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch.ts";
 import { mayCarry } from "../../model/sketch/sketch-relays.ts";
 import { type SolverStage, skippedStage, solvedStage } from "../solver-facts.ts";
 import { mergedCosts, type RoutingCosts, routingCosts } from "./routing-costs.ts";

@@ -1,7 +1,7 @@
 import type { Collective } from "../../model/collective/collective.ts";
 import { membersOf } from "../../model/collective/collective.ts";
 import { type RouteTimes, routeTimes } from "../../model/routes/routes.ts";
-import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch.ts";
 import { emptyRows, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { clockOf, type Plan } from "./scheduling-clock.ts";

@@ -1,5 +1,5 @@
 import type { Collective } from "../../model/collective/collective.ts";
-import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import type { SketchNetwork } from "../../model/sketch/sketch.ts";
 import type { Deadline } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { SynthesisContext } from "../synthesizer.ts";

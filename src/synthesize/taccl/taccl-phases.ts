@@ -2,8 +2,7 @@ import type { MilpProblem, MilpRunner, MilpSize } from "../../engine/contract/mi
 import { type Collective, membersOf } from "../../model/collective/collective.ts";
 import { groupedBy, groupedOnce } from "../../model/graph/graph.ts";
 import { reversedRoutes } from "../../model/routes/routes.ts";
-import type { InternodeSketch } from "../../model/sketch/sketch.ts";
-import type { SketchNetwork } from "../../model/sketch/sketch-network.ts";
+import type { InternodeSketch, SketchNetwork } from "../../model/sketch/sketch.ts";
 import { mayCarry } from "../../model/sketch/sketch-relays.ts";
 import { reversed } from "../../model/topology/topology.ts";
 import type { Deadline } from "../deadline.ts";

@@ -3,22 +3,7 @@ import { orderByTime } from "../../model/numbers/ordering.ts";
 import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
 import { emptyRows, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { type Ends, rowsByStart } from "./row-order.ts";
-
-/** The transfers of one phase in the direction in which it was synthesized. */
-export interface PhaseTransfers {
-  readonly chunk: Int32Array;
-  readonly route: Int32Array;
-  readonly startPs: Float64Array;
-  /** [routes] of `routes`. */
-  readonly slotPs: Float64Array;
-  /** Routes in their true direction, also where the phase was synthesized on the reversed topology. */
-  readonly routes: RouteSet;
-  readonly reversed: boolean;
-  readonly reduces: boolean;
-  /** Where known; else found when needed. */
-  readonly ends?: Ends;
-}
+import { type PhaseTransfers, rowsByStart } from "./row-order.ts";
 
 /** Returns when the last transfer ends. */
 export function endOf(transfers: Pick<PhaseTransfers, "route" | "startPs" | "slotPs">): number {

@@ -4,8 +4,8 @@ import { ceil } from "../../model/numbers/rational.ts";
 import { type RouteSet, type RouteTimes, reversedRoutes, routeTimes } from "../../model/routes/routes.ts";
 import type { SwitchDegree } from "../../model/routes/routing.ts";
 import { reversed, switchCount, type Topology } from "../../model/topology/topology.ts";
-import type { PhaseTransfers } from "./assemble.ts";
 import type { Phase } from "./phases.ts";
+import type { PhaseTransfers } from "./row-order.ts";
 import { endsOf } from "./row-order.ts";
 
 /** A set of routes that a phase may use, in the direction of synthesis (`routes`) and in true direction (`trueRoutes`). */

@@ -1,5 +1,5 @@
 import { orderByTime } from "../../model/numbers/ordering.ts";
-import type { PhaseTransfers } from "./assemble.ts";
+import type { RouteSet } from "../../model/routes/routes.ts";
 
 /** Rows handed on at a time. */
 const BLOCK = 65_536;
@@ -99,4 +99,19 @@ function* merged({ route, startPs }: PhaseTransfers, classOf: Uint8Array, classe
     row += size;
     yield block.subarray(0, size);
   }
+}
+
+/** The transfers of one phase in the direction in which it was synthesized. */
+export interface PhaseTransfers {
+  readonly chunk: Int32Array;
+  readonly route: Int32Array;
+  readonly startPs: Float64Array;
+  /** [routes] of `routes`. */
+  readonly slotPs: Float64Array;
+  /** Routes in their true direction, also where the phase was synthesized on the reversed topology. */
+  readonly routes: RouteSet;
+  readonly reversed: boolean;
+  readonly reduces: boolean;
+  /** Where known; else found when needed. */
+  readonly ends?: Ends;
 }

@@ -16,7 +16,7 @@ import {
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import { refined } from "../joint/refine.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
-import { assemble, endOf, type PhaseTransfers } from "./assemble.ts";
+import { assemble, endOf } from "./assemble.ts";
 import { type Attempt, type Network, networksOf, outcome, targetPs } from "./attempt.ts";
 import { bestOf } from "./best-of.ts";
 import { allTimes, serviceOrder } from "./distances.ts";
@@ -24,7 +24,7 @@ import { multicastAttempts } from "./multicast.ts";
 import { tenNetwork } from "./network.ts";
 import { overlapped } from "./overlap.ts";
 import { type Phase, phasesOf } from "./phases.ts";
-import { endsOf, slotClasses } from "./row-order.ts";
+import { endsOf, type PhaseTransfers, slotClasses } from "./row-order.ts";
 import { slotSynthesis } from "./slots.ts";
 import { checkPolicy, defaultTrials, MULTICAST_POLICIES, RELAY_POLICIES, unicastTrial } from "./trials.ts";
 

@@ -4,7 +4,8 @@ import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
 import { showView, synthesize } from "../state/actions.ts";
 import { busy, type Made, made, network, program, words } from "../state/store.ts";
 import { VIEWS, type ViewName } from "../state/words.ts";
-import { VIEW_ENTRIES, type ViewProps } from "../views/registry.ts";
+import { VIEW_ENTRIES } from "../views/registry.ts";
+import type { ViewProps } from "../views/view-props.ts";
 import { sentenceOf } from "./failures.ts";
 import "./views.css";
 

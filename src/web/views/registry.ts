@@ -1,14 +1,6 @@
 import type { FunctionComponent } from "preact";
-import type { NetworkView } from "../protocol.ts";
-import type { Made } from "../state/store.ts";
 import type { ViewName } from "../state/words.ts";
-
-/** What views are given: the network of the words, and the last schedule, which may run on another network. */
-export interface ViewProps {
-  readonly network: NetworkView;
-  /** There is one where the view needs it (`needsSchedule`); other views take the network only. */
-  readonly made: Made;
-}
+import type { ViewProps } from "./view-props.ts";
 
 export interface ViewEntry {
   /** On its tab. */

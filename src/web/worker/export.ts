@@ -7,9 +7,9 @@ import type { Subject as Exported } from "../../run/export/subject.ts";
 import type { Exported as Answer, GivenFile, Subject, Welcome } from "../protocol.ts";
 import { subjectOf } from "./file-form.ts";
 import { programIn } from "./given-subject.ts";
-import type { Tools } from "./handlers.ts";
 import { keptFor } from "./kept.ts";
 import { networkOf } from "./networks.ts";
+import type { Tools } from "./tools.ts";
 
 /** Whether the app was opened as one file, from which nothing more can be had. */
 const isOneFile = (): boolean => globalThis.location?.protocol === "blob:";

@@ -25,7 +25,7 @@ import { count, gbpsText } from "../../report/amounts.ts";
 import type { Comparison } from "../../report/comparison.ts";
 import { bandwidth } from "../../report/result.ts";
 import { membershipOf } from "../../request/collective-options.ts";
-import type { Options, Progress } from "../../request/option-texts.ts";
+import type { Options } from "../../request/option-texts.ts";
 import { synthesisOptions, withoutAuto } from "../../request/synthesis-options.ts";
 import { listOf, namedCollective, textOf } from "../../request/values.ts";
 import { compare as compareOn } from "../../run/compare.ts";
@@ -64,6 +64,7 @@ import { scheduleView } from "./schedule-view.ts";
 import { type Kept, keep } from "./shelf.ts";
 import { timelineView } from "./timeline.ts";
 import { toldOf } from "./told.ts";
+import type { Tools } from "./tools.ts";
 
 /** So many violations of a program are told. */
 const MOST_TOLD = 50;
@@ -331,15 +332,6 @@ async function file({ schedule: ref }: { readonly schedule: ScheduleRef }, tools
   const { files } = await exportInMemory(formatFor(kept), subjectOf(kept), {}, lent);
   const content = new Blob(files.flatMap(({ parts }) => [...parts]));
   return { file: { name: path, content }, sha256: await sha256Of(content) };
-}
-
-/** What a request has of its surroundings. */
-export interface Tools {
-  readonly engine: Engine;
-  readonly signal: AbortSignal;
-  progress(progress: Progress): void;
-  /** Sends what there is of an answer so far. */
-  partial(answer: Answer<RequestName>): void;
 }
 
 export type Handler<Name extends RequestName> = (ask: Ask<Name>, tools: Tools) => Promise<Answer<Name>>;

@@ -3,10 +3,10 @@ import { judge } from "../../run/judge.ts";
 import { algorithmOfFile, reportOfFile } from "../../run/report-file.ts";
 import type { ScheduleRef } from "../protocol.ts";
 import { type GivenSchedule, scheduleIn } from "./given-subject.ts";
-import type { Tools } from "./handlers.ts";
 import { madeFor, usOf } from "./make.ts";
 import { find, type Kept, put } from "./shelf.ts";
 import { toldOf } from "./told.ts";
+import type { Tools } from "./tools.ts";
 
 /** So many violations of a file are told. */
 const MOST_TOLD = 20;

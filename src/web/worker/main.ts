@@ -1,8 +1,8 @@
 import { CancelledError, InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 import { openEngine } from "../../engine/engine.browser.ts";
 import type { Answer, Ask, Failure, Message, Order, RequestName } from "../protocol.ts";
-import type { Tools } from "./handlers.ts";
 import { network } from "./network.ts";
+import type { Tools } from "./tools.ts";
 
 /**
  * The worker's loop: requests are begun as they come; a cancelled one ends as soon as it listens. Networks, which a page shows

@@ -7,11 +7,11 @@ import { textOf } from "../../request/values.ts";
 import { synthesize } from "../../run/pipeline.ts";
 import type { MakeWish, ScheduleRef, ScheduleView } from "../protocol.ts";
 import { fileNameFor } from "./file-form.ts";
-import type { Tools } from "./handlers.ts";
 import { networkView } from "./network-view.ts";
 import { type PartAndWhole, partAndWholeOf } from "./networks.ts";
 import { scheduleView } from "./schedule-view.ts";
 import { type Kept, keep } from "./shelf.ts";
+import type { Tools } from "./tools.ts";
 
 /** Returns what options ask for on a network. Throws as synthesize does. */
 function madeOn(topology: Topology, { options }: MakeWish, { engine, signal, progress }: Tools): Promise<Kept> {

@@ -1,6 +1,6 @@
-import { type Layout, layoutOf } from "../../export/pictures/layout.ts";
+import { layoutOf } from "../../export/pictures/layout.ts";
 import { circleLayout } from "../../export/pictures/layout-free.ts";
-import { gridLayout, isGrid } from "../../export/pictures/layout-grid.ts";
+import { gridLayout, isGrid, type Layout } from "../../export/pictures/layout-grid.ts";
 import { sizeText } from "../../export/pictures/svg-topology.ts";
 import { bandwidthClasses, type Wire, widthOf } from "../../export/pictures/wires.ts";
 import { nodeCount, switchCount, type Topology, topologyHash } from "../../model/topology/topology.ts";

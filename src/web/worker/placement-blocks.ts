@@ -1,4 +1,4 @@
-import type { Layout } from "../../export/pictures/layout.ts";
+import type { Layout } from "../../export/pictures/layout-grid.ts";
 import type { Wire } from "../../export/pictures/wires.ts";
 import { nodeCount, type Topology } from "../../model/topology/topology.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { htmlReport, type ReportData } from "../../../src/export/pictures/html-report.ts";
+import type { ReportData } from "../../../src/export/pictures/html-data.ts";
+import { htmlReport } from "../../../src/export/pictures/html-report.ts";
 import { timelineOf } from "../../../src/export/pictures/timeline.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";

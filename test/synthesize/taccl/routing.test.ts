@@ -5,8 +5,8 @@ import { readTacclTopology } from "../../../src/import/networks/taccl-topology.t
 import { readSketch } from "../../../src/import/sketches/taccl-sketch.ts";
 import { type Collective, collective, type NamedCollective } from "../../../src/model/collective/collective.ts";
 import { rational } from "../../../src/model/numbers/rational.ts";
-import type { Sketch } from "../../../src/model/sketch/sketch.ts";
-import { type SketchNetwork, sketchNetwork } from "../../../src/model/sketch/sketch-network.ts";
+import type { Sketch, SketchNetwork } from "../../../src/model/sketch/sketch.ts";
+import { sketchNetwork } from "../../../src/model/sketch/sketch-network.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { deadlineIn } from "../../../src/synthesize/deadline.ts";

@@ -8,8 +8,8 @@ import { useAnswer } from "../../parts/use-answer.ts";
 import type { AnyReport, NetworkView } from "../../protocol.ts";
 import type { Made } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
-import type { ViewProps } from "../registry.ts";
 import { heldBack } from "../trees/rate-sentences.ts";
+import type { ViewProps } from "../view-props.ts";
 import "./view.css";
 import { networkIndex, wireBetween } from "../../draw/network-index.ts";
 

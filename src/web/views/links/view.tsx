@@ -12,7 +12,7 @@ import { useHidden } from "../../parts/use-hidden.ts";
 import type { LoadsView, NetworkView } from "../../protocol.ts";
 import { type Made, selection } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
-import type { ViewProps } from "../registry.ts";
+import type { ViewProps } from "../view-props.ts";
 import { heatOfWires, sharesOf, spreadByClass, spreadOf } from "./figures.ts";
 import { ClassTable, LinkTables } from "./link-tables.tsx";
 import { Matrices } from "./matrices.tsx";

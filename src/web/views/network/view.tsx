@@ -4,7 +4,7 @@ import { Inspector } from "../../panels/inspector.tsx";
 import { Changes, WhatIf } from "../../panels/what-if.tsx";
 import type { NetworkView } from "../../protocol.ts";
 import { type Selection, selection, words } from "../../state/store.ts";
-import type { ViewProps } from "../registry.ts";
+import type { ViewProps } from "../view-props.ts";
 import { NetworkCanvas } from "./network-canvas.tsx";
 import "./view.css";
 import { useId, useMemo } from "preact/hooks";

@@ -6,7 +6,7 @@ import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { HopsView, NetworkView, TimelineView } from "../../protocol.ts";
 import { type Made, type Selection, selection } from "../../state/store.ts";
-import type { ViewProps } from "../registry.ts";
+import type { ViewProps } from "../view-props.ts";
 import { ChartPanel } from "./chart-panel.tsx";
 import { type ChunkPalette, chunkPalette } from "./chunk-colours.ts";
 import { ChunkPanel } from "./chunk-panel.tsx";

@@ -12,7 +12,7 @@ import type { NetworkView, TreesView } from "../../protocol.ts";
 import { failureOf } from "../../state/client.ts";
 import { type Made, selection, welcome, words } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
-import type { ViewProps } from "../registry.ts";
+import type { ViewProps } from "../view-props.ts";
 import { copyBytesPerSecond } from "./copy-rate.ts";
 import { loadUses } from "./load-trees.ts";
 import { rateSentences } from "./rate-sentences.ts";
