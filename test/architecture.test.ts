@@ -3,63 +3,46 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
-/** The rules of ARCHITECTURE.md, held against every import of src/. */
+/** The layers of ARCHITECTURE.md, held against every import of src/, of types and of values. */
 const ROOT = fileURLToPath(new URL("../src", import.meta.url));
-const LEAVES = ["base/errors.ts", "base/random.ts", "base/visible.ts"];
-const COMPOSERS = [
-  "all-to-all",
-  "api",
-  "calibrate",
-  "auto",
-  "best",
-  "candidates",
-  "chunk-trials",
-  "compare",
-  "exporters",
-  "index",
-  "index.browser",
-  "joint",
-  "joint-result",
-  "milp-runner",
-  "options",
-  "phases",
-  "phases-result",
-  "pipeline",
-  "problem",
-  "programs",
-  "programs-by-size",
-  "rank-worker",
-  "report-file",
-  "result",
-  "run",
-  "runner",
-  "search",
-  "search-rows",
-  "search-sweep",
-  "solver-options",
-  "tree-runner",
-  "trees",
-  "trees-result",
-  "verbs",
-  "words",
-  "worker",
-];
-const MOST_LINES = 400;
 
-/** What each room may import from outside itself; a trailing slash stands for all of a folder. */
-const MAY_IMPORT: Record<string, readonly string[]> = {
-  model: LEAVES,
+/** What every room may import from outside itself, from the ground up: rooms, or folders of them. */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  model: ["base"],
   // the columns of a replay, which simulators are handed a kernel for
-  engine: [...LEAVES, "model/replay/"],
-  import: [...LEAVES, "model/"],
-  export: [...LEAVES, "model/"],
-  verify: [...LEAVES, "model/"],
-  simulate: [...LEAVES, "model/"],
-  lower: [...LEAVES, "model/"],
-  execute: [...LEAVES, "model/"],
-  explain: [...LEAVES, "model/"],
-  synthesize: [...LEAVES, "model/", "engine/contract/kernels.ts", "engine/contract/lp.ts", "engine/contract/milp.ts"],
+  engine: ["base", "model/replay"],
+  import: ["base", "model"],
+  export: ["base", "model"],
+  verify: ["base", "model"],
+  simulate: ["base", "model"],
+  lower: ["base", "model"],
+  execute: ["base", "model"],
+  explain: ["base", "model"],
+  synthesize: ["base", "model", "engine/contract"],
+  report: ["base", "model", "engine/contract", "simulate", "synthesize"],
+  request: ["base", "model", "import", "synthesize"],
+  run: [
+    ...["base", "model", "engine", "import", "export", "verify", "simulate", "lower", "execute", "explain"],
+    ...["synthesize", "report", "request"],
+  ],
+  cli: [
+    ...["base", "model", "engine", "import", "export", "verify", "simulate", "lower", "execute", "explain"],
+    ...["synthesize", "report", "request", "run"],
+  ],
+  web: [
+    ...["base", "model", "engine", "import", "export", "verify", "simulate", "explain"],
+    ...["synthesize", "report", "request", "run"],
+  ],
 };
+
+/** The only places that touch a platform: `node:*`, threads, files. */
+const ON_NODE = ["engine", "run/threads", "cli"];
+/** What the page itself, without its worker, runs of the rest, so that it is there before anything is computed. */
+const IN_THE_PAGE = ["base", "report", "request", "model/numbers", "web"];
+/** The worker of the page. */
+const WORKER = "web/worker";
+const MOST_LINES = 500;
 
 interface Import {
   readonly file: string;
@@ -88,9 +71,24 @@ function importsOf(path: string): Import[] {
 
 const files = filesBelow(ROOT);
 const imports = files.flatMap(importsOf);
-const roomOf = (file: string): string =>
-  file.includes("/") ? (file.split("/")[0] as string) : file.replace(/\.ts$/, "");
+const roomOf = (file: string): string => file.split("/")[0] as string;
 const isSource = (target: string): boolean => /\.tsx?$/.test(target);
+const isIn = (file: string, places: readonly string[]): boolean => places.some((place) => file.startsWith(`${place}/`));
+const isPlatform = ({ target }: Import): boolean => target.startsWith("node:") || target === "piscina";
+/** The entries and what they have in common: they compose, and nothing imports them. */
+const entries = files.map((path) => relative(ROOT, path)).filter((file) => !file.includes("/"));
+
+/** Returns the files that one reaches, by imports of values. */
+function reachedFrom(entry: string): Set<string> {
+  const reached = new Set<string>();
+  const queue = [entry];
+  for (const file of queue) {
+    if (reached.has(file)) continue;
+    reached.add(file);
+    queue.push(...imports.filter((i) => i.file === file && isSource(i.target)).map((i) => i.target));
+  }
+  return reached;
+}
 
 describe("architecture", () => {
   it("sees the sources", () => {
@@ -98,84 +96,61 @@ describe("architecture", () => {
     expect(imports.length).toBeGreaterThan(200);
   });
 
-  it.each(Object.keys(MAY_IMPORT))("%s/ imports only itself and what its rule allows", (room) => {
-    const allowed = MAY_IMPORT[room] as readonly string[];
-    const own = imports.filter(({ file, target }) => roomOf(file) === room && isSource(target));
-    expect(own.length).toBeGreaterThan(0);
-    const broken = own.filter(
-      ({ target }) =>
-        roomOf(target) !== room &&
-        !allowed.some((rule) => target === rule || (rule.endsWith("/") && target.startsWith(rule))),
-    );
-    expect(broken).toEqual([]);
+  it("has the rooms of the table, the entries, and no more than one file that they share", () => {
+    const rooms = new Set(files.map((path) => roomOf(relative(ROOT, path))).filter((room) => !isSource(room)));
+    expect([...rooms].sort()).toEqual(Object.keys(LAYERS).sort());
+    expect(entries.sort()).toEqual(["api.ts", "index.browser.ts", "index.ts"]);
+    expect(imports.filter(({ file, target }) => entries.includes(target) && !entries.includes(file))).toEqual([]);
   });
 
-  it("keeps Node out of everything but the engine, the worker and the command line", () => {
-    const platform = imports.filter(({ target }) => target.startsWith("node:") || target === "piscina");
-    const rooms = new Set(platform.map(({ file }) => roomOf(file)));
-    expect([...rooms].filter((room) => !["engine", "worker", "rank-worker", "cli"].includes(room))).toEqual([]);
+  it.each(Object.entries(LAYERS))(
+    "%s/ imports only itself and the layers below it, types included",
+    (room, allowed) => {
+      const own = imports.filter(({ file, target }) => roomOf(file) === room && isSource(target));
+      expect(own.length).toBeGreaterThan(0);
+      expect(own.filter(({ target }) => !isIn(target, [room, ...allowed]))).toEqual([]);
+    },
+  );
+
+  it("is a table from the ground up", () => {
+    const rooms = Object.keys(LAYERS);
+    const above = Object.entries(LAYERS).flatMap(([room, allowed]) =>
+      allowed.filter((place) => rooms.indexOf(roomOf(place)) >= rooms.indexOf(room)),
+    );
+    expect(above).toEqual([]);
+  });
+
+  it("keeps Node out of everything but the engine, threads and the command line", () => {
+    expect(imports.filter(isPlatform).filter(({ file }) => !isIn(file, ON_NODE))).toEqual([]);
   });
 
   it.each(["index.browser.ts", "run/export/in-memory.ts", "web/main.tsx", "web/worker/main.ts"])(
     "keeps Node and the command line out of what %s reaches",
     (entry) => {
-      const reached = new Set<string>();
-      const queue = [entry];
-      for (const file of queue) {
-        if (reached.has(file)) continue;
-        reached.add(file);
-        queue.push(...imports.filter((i) => i.file === file && isSource(i.target)).map((i) => i.target));
-      }
+      const reached = reachedFrom(entry);
       expect(reached.size).toBeGreaterThan(20);
-      const platform = imports.filter(
-        ({ file, target }) => reached.has(file) && (target.startsWith("node:") || target === "piscina"),
-      );
-      expect(platform).toEqual([]);
-      expect([...reached].filter((file) => file.startsWith("cli/"))).toEqual([]);
+      expect(imports.filter((one) => reached.has(one.file) && isPlatform(one))).toEqual([]);
+      expect([...reached].filter((file) => isIn(file, ["cli"]))).toEqual([]);
     },
   );
 
-  it.each(["exporters", "words"])("keeps Node and the command line out of %s/", (room) => {
-    const own = imports.filter(({ file }) => roomOf(file) === room);
-    expect(own.length).toBeGreaterThan(10);
-    expect(own.filter(({ target }) => target.startsWith("node:") || target.startsWith("cli/"))).toEqual([]);
-  });
-
-  it("lets only the composers and the command line string verbs together", () => {
-    const verbs = ["import", "export", "synthesize", "lower", "verify", "simulate", "execute", "explain"];
-    const rooms = new Set(
-      imports
-        .filter(({ file, target }) => verbs.includes(roomOf(target)) && !file.startsWith("web/worker/"))
-        .filter(({ file, erased }) => !(erased && roomOf(file) === "web"))
-        .map(({ file }) => roomOf(file)),
-    );
-    expect([...rooms].filter((room) => ![...verbs, ...COMPOSERS, "cli"].includes(room))).toEqual([]);
-  });
-
   it("keeps what computes out of the page, so that it is there at once", () => {
     const page = imports.filter(
-      ({ file, target, erased }) =>
-        file.startsWith("web/") && !file.startsWith("web/worker/") && isSource(target) && !erased,
+      ({ file, target, erased }) => isIn(file, ["web"]) && !isIn(file, [WORKER]) && isSource(target) && !erased,
     );
     expect(page.length).toBeGreaterThan(20);
-    const light = ["base/errors.ts", "base/visible.ts", "model/numbers/units.ts"];
-    const outside = page.filter(
-      ({ target }) => roomOf(target) !== "web" && roomOf(target) !== "words" && !light.includes(target),
-    );
-    expect(outside).toEqual([]);
-    expect(page.filter(({ target }) => target.startsWith("web/worker/"))).toEqual([]);
+    expect(page.filter(({ target }) => !isIn(target, IN_THE_PAGE) || isIn(target, [WORKER]))).toEqual([]);
   });
 
-  it("has no cycle of files that run", () => {
+  it("has no circle of imports, of types neither", () => {
     const next = new Map<string, string[]>();
-    for (const { file, target, erased } of imports)
-      if (isSource(target) && !erased) next.set(file, [...(next.get(file) ?? []), target]);
+    for (const { file, target } of imports) if (isSource(target)) next.set(file, [...(next.get(file) ?? []), target]);
     const state = new Map<string, "open" | "done">();
-    const cycles: string[] = [];
+    const circles: string[] = [];
     const visit = (file: string, path: readonly string[]): void => {
       if (state.get(file) === "done") return;
       if (state.get(file) === "open") {
-        cycles.push([...path.slice(path.indexOf(file)), file].join(" > "));
+        circles.push([...path.slice(path.indexOf(file)), file].join(" > "));
         return;
       }
       state.set(file, "open");
@@ -183,7 +158,7 @@ describe("architecture", () => {
       state.set(file, "done");
     };
     for (const file of next.keys()) visit(file, []);
-    expect(cycles).toEqual([]);
+    expect(circles).toEqual([]);
   });
 
   it(`keeps every file within ${MOST_LINES} lines`, () => {

@@ -43,6 +43,17 @@ describe("banyan synth --algorithm forestcoll", () => {
     );
   });
 
+  it("writes trees as steps in the pieces that --chunks says", async () => {
+    const made = "export dgx-a100:2 --collective allgather --size 1MiB --algorithm forestcoll --to steps -o";
+    const counts = [];
+    for (const chunks of ["", " --chunks 1", " --chunks 3"]) {
+      await here.run(`${made} pieces.json --quiet${chunks}`);
+      counts.push((await here.json("simulate pieces.json")).transfers);
+    }
+    expect(counts[2]).toBe(3 * counts[1]);
+    expect(counts[0]).toBeGreaterThan(counts[1]);
+  });
+
   it("takes fewer copies with --k auto where that is faster at the size asked for", async () => {
     const request = gather("dgx-a100:2", " --without 0-ib --size 256KiB");
     const [most, auto] = [await here.json(request), await here.json(`${request} --k auto`)];

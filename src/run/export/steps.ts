@@ -31,16 +31,16 @@ export function expanded(schedule: Schedule, place: string): StepSchedule {
 }
 
 /** Returns the number of pieces of --chunks, or the best. Throws InputError. */
-export function piecesOf(flow: TreeFlow, chunks: string | undefined): number {
-  const asked = chunks === "auto" ? undefined : wholeNumber(chunks, "--chunks", 1);
-  return asked ?? bestPieces(flow, flow.collective.sizeBytes, treeFlowClock(flow));
-}
+export const piecesOf = (flow: TreeFlow, chunks: string | undefined): number =>
+  (chunks === "auto" ? undefined : wholeNumber(chunks, "--chunks", 1)) ?? bestPiecesOf(flow);
 
-/** Returns a tree flow transfer by transfer, in the pieces that are best. Throws InputError, which names `place`, for too many. */
-export function treesAsSteps(flow: TreeFlow, place: string, chunks?: string): StepSchedule {
+const bestPiecesOf = (flow: TreeFlow): number => bestPieces(flow, flow.collective.sizeBytes, treeFlowClock(flow));
+
+/** Returns a tree flow transfer by transfer, in so many pieces or those that are best. Throws InputError, which names `place`, for too many. */
+export function treesAsSteps(flow: TreeFlow, place: string, pieces = bestPiecesOf(flow)): StepSchedule {
   demandForwarding(flow, place);
   try {
-    return stepsOfTrees(flow, piecesOf(flow, chunks));
+    return stepsOfTrees(flow, pieces);
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     throw new InputError(place, "trees that can be written as steps", error.message);
@@ -67,10 +67,10 @@ function phasesAsSteps(schedule: PhaseSchedule, place: string): StepSchedule {
 }
 
 /** Returns the schedule with trees as steps; phases only where steps are asked for. Throws InputError. */
-export function asSteps({ schedule }: ScheduleSubject, to: string): Schedule {
+export function asSteps({ schedule, report }: ScheduleSubject, to: string): Schedule {
   if (isPhaseSchedule(schedule) && to === "steps") return phasesAsSteps(schedule, `--to ${to}`);
   const plain = withoutPhases(schedule, `--to ${to}`);
-  return isTreeFlow(plain) ? treesAsSteps(plain, `--to ${to}`) : plain;
+  return isTreeFlow(plain) ? treesAsSteps(plain, `--to ${to}`, report?.schedule.pieces) : plain;
 }
 
 /** Returns the schedule transfer by transfer. Throws InputError where there are too many. */
