@@ -1,14 +1,11 @@
 import { rmSync } from "node:fs";
-import { parentPort, Worker, workerData } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 import { CancelledError, InternalError } from "../base/errors.ts";
-import { textWidth, visible } from "../base/visible.ts";
-import type { Progress } from "../request/option-texts.ts";
-import type { Context } from "./context.ts";
 import { failureJson, failureLines, failureOf, interrupted } from "./failure.ts";
 import { type StandardOutput, standardErrorTaken, standardOutput } from "./files/standard-output.ts";
 import type { Said } from "./program.ts";
+import { type ProgressDisplay, progressDisplay } from "./progress.ts";
 import {
-  COMMANDS,
   type CommandName,
   type Failure,
   FLOW_CLOSED,
@@ -20,9 +17,8 @@ import {
   STATE_ENDING,
   STATE_FREE,
   STATE_REPLACING,
-  type WorkSetup,
 } from "./protocol.ts";
-import { isTerminal, styleOf } from "./reports/style.ts";
+import { isTerminal } from "./reports/style.ts";
 
 /** A working thread that loads its command, and the memory it shares with this one. */
 export interface Work {
@@ -199,174 +195,3 @@ export function supervise({ worker, flow, ended }: Work, job: Job): Promise<numb
     worker.postMessage({ kind: "job", job } satisfies Order);
   });
 }
-
-/** Shows how far the work is: one line that is written again on a terminal, else a plain line every few seconds. */
-interface ProgressDisplay {
-  show(progress: Progress): void;
-  /** Takes the line away, so that something else can be written. */
-  erase(): void;
-  /** Takes the line away for good. */
-  close(): void;
-}
-
-/** Short runs show nothing. */
-const FIRST_AFTER_MS = 400;
-const REDRAW_MS = 100;
-const LINE_EVERY_MS = 5000;
-
-/** Returns "4.2 s", "3 min 20 s", "2 h 5 min". */
-function duration(seconds: number): string {
-  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
-  const whole = Math.round(seconds);
-  if (whole < 60) return `${whole} s`;
-  const minutes = Math.floor(whole / 60);
-  if (minutes < 60) return `${minutes} min ${whole % 60} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
-/** Returns the line: what, how far, elapsed, rate, time left. `seconds` since this phase began. */
-export function progressLine({ what, done, total, unit = "steps" }: Progress, seconds: number): string {
-  const parts = [visible(what)];
-  if (done !== undefined && total !== undefined && total > 1) parts.push(visible(`${done} of ${total} ${unit}`));
-  parts.push(duration(seconds));
-  if (done !== undefined && total !== undefined && done > 0 && done < total && seconds > 0) {
-    const rate = done / seconds;
-    parts.push(rate >= 1 ? `${Number(rate.toPrecision(3))}/s` : `${duration(1 / rate)} each`);
-    parts.push(`about ${duration((total - done) / rate)} left`);
-  }
-  return parts.join("  ");
-}
-
-/** Returns what of a line is no wider than so many columns. */
-function cut(line: string, columns: number): string {
-  let [end, width] = [0, 0];
-  for (const character of line) {
-    width += textWidth(character);
-    if (width > columns) break;
-    end += character.length;
-  }
-  return line.slice(0, end);
-}
-
-/** Returns the display on a stream. `now` in milliseconds; for tests. */
-export function progressDisplay(
-  stream: { write(text: string): unknown; readonly columns?: number },
-  terminal: boolean,
-  now: () => number = () => performance.now(),
-): ProgressDisplay {
-  const started = now();
-  let current: Progress | null = null;
-  let phaseStarted = started;
-  let drawn = false;
-  let lastLine = started;
-  const draw = (): void => {
-    if (current === null || now() - started < FIRST_AFTER_MS) return;
-    const line = progressLine(current, (now() - phaseStarted) / 1000);
-    if (terminal) {
-      stream.write(`\r\u001b[2K${cut(line, (stream.columns || 80) - 1)}`);
-      drawn = true;
-    } else if (now() - lastLine >= LINE_EVERY_MS) {
-      stream.write(`${line}\n`);
-      lastLine = now();
-    }
-  };
-  const timer = setInterval(draw, terminal ? REDRAW_MS : 500);
-  timer.unref();
-  const erase = (): void => {
-    if (drawn) stream.write("\r\u001b[2K");
-    drawn = false;
-  };
-  return {
-    show(progress) {
-      if (current === null || progress.what !== current.what) phaseStarted = now();
-      current = progress;
-    },
-    erase,
-    close() {
-      clearInterval(timer);
-      erase();
-      current = null;
-    },
-  };
-}
-
-/** The working thread: loads one command at once, then waits for its job. The main thread stays free for Ctrl-C. */
-
-/** Texts on their way to a slow reader before this thread waits for it. */
-const MOST_PENDING = 8;
-const PROGRESS_EVERY_MS = 50;
-
-const { command, flow } = workerData as WorkSetup;
-const port = parentPort as NonNullable<typeof parentPort>;
-const loading = COMMANDS[command]();
-const interruption = new AbortController();
-
-const send = (message: Message): void => port.postMessage(message);
-
-function out(text: string): boolean {
-  if (Atomics.load(flow, FLOW_CLOSED) === 1) return false;
-  Atomics.add(flow, FLOW_PENDING, 1);
-  send({ kind: "out", text });
-  for (;;) {
-    const pending = Atomics.load(flow, FLOW_PENDING);
-    if (pending <= MOST_PENDING || Atomics.load(flow, FLOW_CLOSED) === 1) break;
-    Atomics.wait(flow, FLOW_PENDING, pending, 1000);
-  }
-  return Atomics.load(flow, FLOW_CLOSED) === 0;
-}
-
-function uninterrupted<T>(work: () => T): T {
-  if (Atomics.compareExchange(flow, FLOW_STATE, STATE_FREE, STATE_REPLACING) !== STATE_FREE) throw new CancelledError();
-  try {
-    return work();
-  } finally {
-    Atomics.store(flow, FLOW_STATE, STATE_FREE);
-  }
-}
-
-function contextOf({ options, colors }: Job): Context {
-  const quiet = options["quiet"] === true;
-  const json = options["json"] === true;
-  let shown = Number.NEGATIVE_INFINITY;
-  let what = "";
-  const progress = (next: Progress): void => {
-    const now = performance.now();
-    if (quiet || (next.what === what && now - shown < PROGRESS_EVERY_MS && next.done !== next.total)) return;
-    shown = now;
-    what = next.what;
-    send({ kind: "progress", progress: next });
-  };
-  return {
-    options,
-    json,
-    quiet,
-    style: styleOf(colors && !json),
-    signal: interruption.signal,
-    out,
-    note: (text) => {
-      if (!quiet) send({ kind: "note", text: visible(text) });
-    },
-    progress,
-    uninterrupted,
-    temporary: {
-      add: (path) => send({ kind: "temporary", path }),
-      remove: (path) => send({ kind: "settled", path }),
-    },
-  };
-}
-
-async function work(job: Job): Promise<void> {
-  try {
-    const { run } = await loading;
-    send({ kind: "done", code: await run(contextOf(job), job.args) });
-  } catch (error) {
-    send({ kind: "failed", failure: failureOf(error) });
-  }
-}
-
-port.on("message", (order: Order) => {
-  if (order.kind === "abort") interruption.abort();
-  else void work(order.job);
-});
-// A load that fails is reported with the job.
-loading.catch(() => {});

@@ -59,7 +59,7 @@ describe("readCollectiveJson", () => {
   });
 
   it("reads the fixture for the fixture's network", () => {
-    const fixture = (name: string): string => readFileSync(new URL(`../fixtures/${name}`, import.meta.url), "utf8");
+    const fixture = (name: string): string => readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), "utf8");
     const boxes = readTopology(fixture("two-boxes.csv"), "two-boxes.csv");
     const { pre, post } = readCollectiveJson(fixture("neighbours.collective.json"), "c.json", boxes);
     expect(pre).toEqual({ kind: "one", npu: Int32Array.of(0, 2, 1) });

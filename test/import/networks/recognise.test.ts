@@ -61,7 +61,7 @@ describe("readTopology", () => {
     }
   });
 
-  const fixture = (name: string): string => readFileSync(new URL(`../fixtures/${name}`, import.meta.url), "utf8");
+  const fixture = (name: string): string => readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), "utf8");
 
   it("reads one network written as JSON and as an edge list to the same hash", () => {
     const json = readTopology(fixture("two-boxes.topology.json"), "two-boxes.topology.json");

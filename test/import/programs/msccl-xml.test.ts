@@ -8,7 +8,7 @@ import { anyTextChange, changedText } from "../../support/changed-text.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
 import { sentenceOf } from "../support.ts";
 
-const fixture = (name: string): string => readFileSync(new URL(`../fixtures/${name}`, import.meta.url), "utf8");
+const fixture = (name: string): string => readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), "utf8");
 const copies = fixture("sccl-copies.xml");
 const scratch = fixture("azure-scratch.xml");
 const fused = fixture("msccl-fused.xml");
