@@ -10,8 +10,6 @@ import { parseJson } from "../import/text/json-text.ts";
 import { asObject, placeIn, refuse } from "../import/text/json-value.ts";
 import { type Bound, limitOf } from "../model/bounds/bounds.ts";
 import { jointLimitOf } from "../model/bounds/joint.ts";
-import type { Collective } from "../model/collective/collective.ts";
-import { deliveryCount } from "../model/collective/collective-definition.ts";
 import { type JointSchedule, jointEndPs } from "../model/joint/joint-schedule.ts";
 import { compare, format } from "../model/numbers/rational.ts";
 import { toExactGBps } from "../model/numbers/units.ts";
@@ -19,36 +17,20 @@ import { isPhaseSchedule } from "../model/phases/phase-schedule.ts";
 import type { Program } from "../model/program/program.ts";
 import { isSlotSchedule } from "../model/slots/slot-schedule.ts";
 import { type AnySchedule, makespanOf } from "../model/steps/schedule.ts";
-import type { Topology } from "../model/topology/topology.ts";
 import { isTreeFlow } from "../model/trees/tree-flow.ts";
 import { bestPieces } from "../model/trees/tree-pieces.ts";
 import {
   type BoundReport,
   boundReport,
-  type CollectiveSummary,
-  collectiveSummary,
   topologySummary,
 } from "../report/result.ts";
 import { boundOfCertificate } from "../report/trees-result.ts";
 import { simulateTreeFlow, treeFlowClock } from "../simulate/trees/tree-flow.ts";
 import { type CertificateVerdict, judgeCertificate } from "../verify/trees/certificate.ts";
 import { refuseWrong } from "./judge.ts";
+import { collectiveFacts, type CollectiveFacts } from "../report/collective-facts.ts";
 
 const RECORD_SCHEMA = "banyan/verification-record@1";
-
-/** What a collective was proved to be. */
-export interface CollectiveFacts extends CollectiveSummary {
-  readonly chunks: number;
-  /** Exact bytes of a chunk, "1048576" or "2400/7". */
-  readonly chunkBytes: string;
-  readonly reduces: boolean;
-  readonly groups: number;
-  readonly groupSize: number;
-  /** Members over all groups. */
-  readonly participants: number;
-  /** Custom: (chunk, NPU) pairs that need something from elsewhere. */
-  readonly deliveries?: number;
-}
 
 /** What was verified, so that it can be told later whether it is still the same. Times are picoseconds. */
 export interface VerificationRecord {
@@ -71,21 +53,6 @@ export interface VerificationRecord {
   };
   /** What no schedule beats, exact microseconds ("8005", "24015/3"), and why. */
   readonly limit: Pick<BoundReport, "kind" | "witness" | "because"> & { readonly exactUs: string };
-}
-
-/** Returns what is said of a collective that was judged. O(chunks) for custom ones. */
-export function collectiveFacts(topology: Topology, collective: Collective): CollectiveFacts {
-  const { kind, chunkCount, chunkBytes, reduces, groupCount, groupSize, groupMembers } = collective;
-  return {
-    ...collectiveSummary(topology, collective),
-    chunks: chunkCount,
-    chunkBytes: format(chunkBytes),
-    reduces,
-    groups: groupCount,
-    groupSize,
-    participants: new Set(groupMembers).size,
-    ...(kind === "custom" ? { deliveries: deliveryCount(collective) } : {}),
-  };
 }
 
 /** Returns the SHA-256 of texts (as UTF-8) and bytes that follow each other, in hexadecimal. O(bytes). */

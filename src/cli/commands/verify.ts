@@ -4,7 +4,7 @@ import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { makespanOf, transfersOf } from "../../model/steps/schedule.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { refuseOptions, textOf } from "../../request/values.ts";
-import { collectiveFacts } from "../../run/record.ts";
+import { collectiveFacts } from "../../report/collective-facts.ts";
 import { verify } from "../../verify/verify.ts";
 import type { Context } from "../context.ts";
 import { recording } from "../files/record-file.ts";

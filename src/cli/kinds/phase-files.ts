@@ -4,7 +4,7 @@ import { count } from "../../report/amounts.ts";
 import { perDimensionOf } from "../../report/phases-result.ts";
 import { collectiveSummary, timingOf, topologySummary } from "../../report/result.ts";
 import { phaseTransfersOrNull } from "../../run/export/steps.ts";
-import { collectiveFacts } from "../../run/record.ts";
+import { collectiveFacts } from "../../report/collective-facts.ts";
 import { simulatePhases } from "../../simulate/phases/phases.ts";
 import { verifyPhases } from "../../verify/phases/phases.ts";
 import { type Context, outJson, outLines } from "../context.ts";

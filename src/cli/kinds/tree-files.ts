@@ -10,7 +10,8 @@ import { collectiveSummary, timingOf, topologySummary } from "../../report/resul
 import { boundOfCertificate } from "../../report/trees-result.ts";
 import { piecesOf } from "../../run/export/steps.ts";
 import { judgeTrees } from "../../run/judge.ts";
-import { collectiveFacts, recordOfJudged } from "../../run/record.ts";
+import { recordOfJudged } from "../../run/record.ts";
+import { collectiveFacts } from "../../report/collective-facts.ts";
 import { utilisation } from "../../simulate/steps/utilisation.ts";
 import { simulateTreeFlow } from "../../simulate/trees/tree-flow.ts";
 import type { CertificateVerdict } from "../../verify/trees/certificate.ts";
