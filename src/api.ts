@@ -82,6 +82,7 @@ export { isTreeFlow } from "./model/trees/tree-flow.ts";
 export { bestPieces } from "./model/trees/tree-pieces.ts";
 export { stepsOfTrees } from "./model/trees/tree-steps.ts";
 export { heightsOf } from "./model/trees/tree-times.ts";
+export type { CollectiveFacts } from "./report/collective-facts.ts";
 export type { Comparison, ComparisonRow, ReferenceRow } from "./report/comparison.ts";
 export type { JointReport } from "./report/joint-result.ts";
 export type { AutoReport, Report } from "./report/result.ts";
@@ -94,7 +95,6 @@ export type { SynthesizeResult } from "./run/pipeline.ts";
 export { limitViolations, type MadeProgram, programOf } from "./run/programs/programs.ts";
 export { programsBySize, type SizeRange } from "./run/programs/programs-by-size.ts";
 export {
-  type CollectiveFacts,
   compareRecords,
   readVerificationRecord,
   recordOf,

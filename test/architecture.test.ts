@@ -22,17 +22,18 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   synthesize: ["base", "model", "engine/contract"],
   report: ["base", "model", "engine/contract", "simulate", "synthesize"],
   request: ["base", "model", "import", "synthesize"],
+  kinds: ["base", "model", "export", "verify", "simulate", "explain", "report", "request"],
   run: [
     ...["base", "model", "engine", "import", "export", "verify", "simulate", "lower", "execute", "explain"],
-    ...["synthesize", "report", "request"],
+    ...["synthesize", "report", "request", "kinds"],
   ],
   cli: [
     ...["base", "model", "engine", "import", "export", "verify", "simulate", "lower", "execute", "explain"],
-    ...["synthesize", "report", "request", "run"],
+    ...["synthesize", "report", "request", "kinds", "run"],
   ],
   web: [
     ...["base", "model", "engine", "import", "export", "verify", "simulate", "explain"],
-    ...["synthesize", "report", "request", "run"],
+    ...["synthesize", "report", "request", "kinds", "run"],
   ],
 };
 

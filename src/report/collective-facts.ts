@@ -1,8 +1,8 @@
-import type { Topology, Collective } from "../api.ts";
+import type { Collective } from "../model/collective/collective.ts";
 import { deliveryCount } from "../model/collective/collective-definition.ts";
 import { format } from "../model/numbers/rational.ts";
-import { collectiveSummary, type CollectiveSummary } from "./result.ts";
-
+import type { Topology } from "../model/topology/topology.ts";
+import { type CollectiveSummary, collectiveSummary } from "./result.ts";
 
 /** Returns what is said of a collective that was judged. O(chunks) for custom ones. */
 

@@ -12,11 +12,11 @@ import type { Topology } from "../model/topology/topology.ts";
 import { type JointReport, jointReportOf } from "../report/joint-result.ts";
 import { checkOptions, type SynthesizeOptions } from "../request/options.ts";
 import { type CollectiveOptions, checkSize, type PlaceOf, problemOf } from "../request/problem.ts";
+import { switchingFor } from "../simulate/simulate.ts";
 import { simulateJoint } from "../simulate/steps/replay.ts";
 import { type JointIlpSynthesis, solveTogether } from "../synthesize/ilp/together.ts";
 import { type JointSynthesis, synthesizeJoint as synthesizeTogether } from "../synthesize/joint/joint.ts";
 import { verifyJoint } from "../verify/joint.ts";
-import { switchingFor } from "./pipeline.ts";
 import { milpRunner } from "./threads/milp-runner.ts";
 import { runnerFor } from "./threads/runner.ts";
 

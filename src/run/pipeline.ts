@@ -5,13 +5,13 @@ import { type Bound, referencePs } from "../model/bounds/bounds.ts";
 import { COLLECTIVE_KINDS } from "../model/collective/collective.ts";
 import { compare, toNumber } from "../model/numbers/rational.ts";
 import { isPhaseSchedule } from "../model/phases/phase-schedule.ts";
-import { NO_ROUTES, routeCount } from "../model/routes/routes.ts";
+import { NO_ROUTES } from "../model/routes/routes.ts";
 import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
 import { canBeSlots, estimateOf, leastTransfers, refuseWithoutMemory } from "../model/steps/estimate.ts";
 import { inRowOrder } from "../model/steps/row-order.ts";
 import { type AnySchedule, makespanOf, transfersOf } from "../model/steps/schedule.ts";
 import type { StepSchedule } from "../model/steps/step-schedule.ts";
-import { isNpu, type Topology } from "../model/topology/topology.ts";
+import type { Topology } from "../model/topology/topology.ts";
 import { isTreeFlow } from "../model/trees/tree-flow.ts";
 import { type Report, ratio, reportOf, transfersBound, withTransfersBound } from "../report/result.ts";
 import { checkOptions, type SynthesizeOptions } from "../request/options.ts";
@@ -25,7 +25,7 @@ import {
   tooLong,
 } from "../request/problem.ts";
 import { refuseSolverOptions, sketchNotes, withSketchSize } from "../request/solver-options.ts";
-import { simulate } from "../simulate/simulate.ts";
+import { simulate, switchingFor } from "../simulate/simulate.ts";
 import { AUTO, algorithmNamed, checkPolicy, isPhaseMaker, isTreeMaker } from "../synthesize/catalog.ts";
 import type { SolverFacts } from "../synthesize/solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesize/synthesizer.ts";
@@ -69,22 +69,6 @@ function emptySchedule({ topology, collective }: Problem): StepSchedule {
     endPs: none,
     op: new Uint8Array(0),
   };
-}
-
-/**
- * Returns how messages travel where the caller does not say: cut-through, unless some pass NPUs on their way (as baselines
- * do that ignore the network): an NPU stores a message before it forwards it.
- */
-export function switchingFor({
-  routes,
-  topology,
-}: Pick<StepSchedule, "routes" | "topology">): "cut-through" | "store-and-forward" {
-  for (let route = 0; route < routeCount(routes); route++) {
-    for (let i = routes.linkOffset[route] + 1; i < routes.linkOffset[route + 1]; i++) {
-      if (isNpu(topology, topology.linkSource[routes.links[i]])) return "store-and-forward";
-    }
-  }
-  return "cut-through";
 }
 
 /** Whether one NPU stands for all, so that the simulation is short at any size. */

@@ -1,34 +1,16 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { topologyToJson } from "../export/networks/topology-json.ts";
-import { scheduleBysParts } from "../export/schedules/bys.ts";
-import { jointScheduleJsonParts } from "../export/schedules/joint-schedule-json.ts";
-import { phasesJsonParts } from "../export/schedules/phases-json.ts";
-import { treeFlowJsonParts } from "../export/schedules/tree-flow-json.ts";
-import { isJoint } from "../import/schedules/schedule-text.ts";
 import { parseJson } from "../import/text/json-text.ts";
 import { asObject, placeIn, refuse } from "../import/text/json-value.ts";
-import { type Bound, limitOf } from "../model/bounds/bounds.ts";
-import { jointLimitOf } from "../model/bounds/joint.ts";
-import { type JointSchedule, jointEndPs } from "../model/joint/joint-schedule.ts";
-import { compare, format } from "../model/numbers/rational.ts";
+import type { GivenSchedule, Kind, Verdict } from "../kinds/kind.ts";
+import { kindOf } from "../kinds/kinds.ts";
+import { format } from "../model/numbers/rational.ts";
 import { toExactGBps } from "../model/numbers/units.ts";
-import { isPhaseSchedule } from "../model/phases/phase-schedule.ts";
 import type { Program } from "../model/program/program.ts";
-import { isSlotSchedule } from "../model/slots/slot-schedule.ts";
-import { type AnySchedule, makespanOf } from "../model/steps/schedule.ts";
-import { isTreeFlow } from "../model/trees/tree-flow.ts";
-import { bestPieces } from "../model/trees/tree-pieces.ts";
-import {
-  type BoundReport,
-  boundReport,
-  topologySummary,
-} from "../report/result.ts";
-import { boundOfCertificate } from "../report/trees-result.ts";
-import { simulateTreeFlow, treeFlowClock } from "../simulate/trees/tree-flow.ts";
-import { type CertificateVerdict, judgeCertificate } from "../verify/trees/certificate.ts";
+import { type CollectiveFacts, collectiveFacts } from "../report/collective-facts.ts";
+import { type BoundReport, boundReport, topologySummary } from "../report/result.ts";
 import { refuseWrong } from "./judge.ts";
-import { collectiveFacts, type CollectiveFacts } from "../report/collective-facts.ts";
 
 const RECORD_SCHEMA = "banyan/verification-record@1";
 
@@ -63,69 +45,34 @@ function sha256Of(parts: Iterable<string | Uint8Array>): string {
   return bytesToHex(hash.digest());
 }
 
-function scheduleFacts(schedule: AnySchedule | JointSchedule): VerificationRecord["schedule"] {
-  if (isJoint(schedule)) return { kind: "joint", as: "json", sha256: sha256Of(jointScheduleJsonParts(schedule)) };
-  if (isTreeFlow(schedule)) return { kind: "trees", as: "json", sha256: sha256Of(treeFlowJsonParts(schedule)) };
-  if (isPhaseSchedule(schedule)) return { kind: "phases", as: "json", sha256: sha256Of(phasesJsonParts(schedule)) };
-  const kind = isSlotSchedule(schedule) ? "slots" : "steps";
-  return { kind, as: "bys", sha256: sha256Of(scheduleBysParts(schedule)) };
-}
-
-function limitFor(schedule: AnySchedule | JointSchedule, certificate: CertificateVerdict | null): Bound {
-  const { topology } = schedule;
-  if (isJoint(schedule)) {
-    return jointLimitOf(
-      topology,
-      schedule.tenants.map((tenant) => tenant.collective),
-    );
-  }
-  const limit = limitOf(topology, schedule.collective);
-  const proof = certificate?.proof;
-  if (!isTreeFlow(schedule) || schedule.certificate === null || proof?.holdsFor !== "every schedule") return limit;
-  const proved = boundOfCertificate(schedule, schedule.certificate, proof.bound);
-  return compare(proved.ps, limit.ps) > 0 ? proved : limit;
-}
-
-function timeOf(
-  schedule: AnySchedule | JointSchedule,
-  certificate: CertificateVerdict | null,
-): VerificationRecord["time"] {
-  if (isJoint(schedule)) return { ps: jointEndPs(schedule) };
-  if (isPhaseSchedule(schedule)) return { ps: schedule.endPs.reduce((last, end) => Math.max(last, end), 0) };
-  if (!isTreeFlow(schedule)) return { ps: makespanOf(schedule) };
-  const { ps } = simulateTreeFlow(
-    schedule,
-    bestPieces(schedule, schedule.collective.sizeBytes, treeFlowClock(schedule)),
-  );
-  return certificate === null ? { ps } : { ps, throughputGBps: format(toExactGBps(certificate.achieved)) };
-}
-
 /**
  * Returns the record of a correct schedule: what it is, hashes that others can compute (`sha256sum` of what `banyan export`
  * writes), when it ends, and what no schedule beats. `version`: of the caller. Throws WrongScheduleError for one that is not
  * correct. O(transfers + links), and as `verify` and `limitOf`.
  */
-export function recordOf(schedule: AnySchedule | JointSchedule, version: string): VerificationRecord {
-  refuseWrong(schedule, "the schedule");
-  return recordOfJudged(schedule, version);
+export function recordOf(schedule: GivenSchedule, version: string): VerificationRecord {
+  return recordOfJudged(kindOf(schedule), refuseWrong(schedule, "the schedule"), version);
 }
 
 /** Returns the same of a schedule that was found correct. */
-export function recordOfJudged(schedule: AnySchedule | JointSchedule, version: string): VerificationRecord {
-  const { topology } = schedule;
-  const collectives = isJoint(schedule) ? schedule.tenants.map((tenant) => tenant.collective) : [schedule.collective];
-  const certificate = !isJoint(schedule) && isTreeFlow(schedule) ? judgeCertificate(schedule) : null;
-  const limit = limitFor(schedule, certificate);
+export function recordOfJudged(kind: Kind, verdict: Verdict, version: string): VerificationRecord {
+  const { topology } = kind.schedule;
+  const { collectives } = kind;
   const sizeBytes = collectives.reduce((sum, one) => sum + one.sizeBytes, 0);
-  const { exact, kind, witness, because } = boundReport(topology, { sizeBytes }, limit);
+  const limit = boundReport(topology, { sizeBytes }, kind.limit(verdict));
+  const { as, parts } = kind.file();
+  const achieved = verdict.certificate?.achieved;
   return {
     schema: RECORD_SCHEMA,
     version,
     topology: { ...topologySummary(topology), sha256: sha256Of([topologyToJson(topology)]) },
     collectives: collectives.map((one) => collectiveFacts(topology, one)),
-    schedule: scheduleFacts(schedule),
-    time: timeOf(schedule, certificate),
-    limit: { exactUs: exact, kind, witness, because },
+    schedule: { kind: kind.name, as, sha256: sha256Of(parts) },
+    time: {
+      ps: kind.endPs(),
+      ...(achieved === undefined ? {} : { throughputGBps: format(toExactGBps(achieved)) }),
+    },
+    limit: { exactUs: limit.exact, kind: limit.kind, witness: limit.witness, because: limit.because },
   };
 }
 

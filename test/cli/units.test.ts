@@ -6,9 +6,9 @@ import { InfeasibleError } from "../../src/base/errors.ts";
 import type { Context } from "../../src/cli/context.ts";
 import { failureOf } from "../../src/cli/failure.ts";
 import { outputFile } from "../../src/cli/files/output-file.ts";
+import { progressDisplay, progressLine } from "../../src/cli/progress.ts";
 import { finished, showsColors, styleOf } from "../../src/cli/reports/style.ts";
 import { aligned } from "../../src/cli/reports/text.ts";
-import { progressDisplay, progressLine } from "../../src/cli/progress.ts";
 import { grouped, percent, roundedSize, significant } from "../../src/report/amounts.ts";
 import { degradations, wholeNumber } from "../../src/request/values.ts";
 

@@ -8,7 +8,8 @@ import { readAnySchedule } from "../../src/import/schedules/joint-schedule-json.
 import type { JointSchedule } from "../../src/model/joint/joint-schedule.ts";
 import { stepsOf } from "../../src/model/steps/schedule.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
-import { switchingFor, synthesize } from "../../src/run/pipeline.ts";
+import { synthesize } from "../../src/run/pipeline.ts";
+import { switchingFor } from "../../src/simulate/simulate.ts";
 import { simulate } from "../../src/simulate/simulate.ts";
 import { simulateReference } from "../../src/simulate/steps/reference.ts";
 import { simulateJoint, simulateSchedule } from "../../src/simulate/steps/replay.ts";

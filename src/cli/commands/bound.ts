@@ -7,13 +7,13 @@ import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import { gbpsText, timeText } from "../../report/amounts.ts";
 import { boundReport, collectiveSummary, referenceReport, topologySummary } from "../../report/result.ts";
+import { collectiveText, networkText } from "../../report/subject-text.ts";
 import { problemOf } from "../../request/problem.ts";
 import { switchDegree, textOf } from "../../request/values.ts";
 import { limitWithFlow } from "../../run/all-to-all.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
-import { collectiveText, networkText } from "../reports/synthesis-report.ts";
 import { labelled, labelledTable } from "../reports/text.ts";
 import { collectiveRequest } from "../request.ts";
 

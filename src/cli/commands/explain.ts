@@ -1,28 +1,22 @@
 import { InputError } from "../../base/errors.ts";
 import { busiestLinks } from "../../explain/links.ts";
 import { explainLog } from "../../explain/log.ts";
-import { explainPhases } from "../../explain/phases.ts";
 import { explainProgram } from "../../explain/program.ts";
 import { type Selection, selectionOf } from "../../explain/selection.ts";
-import { explainSteps } from "../../explain/steps.ts";
-import { explainTrees } from "../../explain/trees.ts";
 import { readNcclLog } from "../../import/logs/nccl-log.ts";
+import type { GivenSchedule } from "../../kinds/kind.ts";
+import { kindOf } from "../../kinds/kinds.ts";
 import { formatSize, formatTime, parseSize } from "../../model/numbers/units.ts";
-import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { Program } from "../../model/program/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
-import type { AnySchedule } from "../../model/steps/schedule.ts";
-import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { NETWORK_OPTIONS } from "../../request/option-texts.ts";
 import { oneOf, refuseOptions, textOf } from "../../request/values.ts";
-import { expanded } from "../../run/export/steps.ts";
-import { judge } from "../../run/judge.ts";
 import { limitViolations } from "../../run/programs/programs.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { readText } from "../files/input-file.ts";
-import { scheduleOf } from "../files/schedule-file.ts";
+import { anyScheduleOf } from "../files/schedule-file.ts";
 import { type ProgramFile, programFileOf, targetOf } from "../kinds/program-files.ts";
 import { networkOf } from "../network.ts";
 
@@ -109,13 +103,15 @@ async function programLines(
   return { lines, selected: found };
 }
 
-/** Returns what a schedule does, in words, and what is wrong where it is; wrong phases do nothing that could be told. */
-function scheduleLines({ style }: Context, file: string, schedule: AnySchedule): string[] {
-  const { violations, violationCount } = judge(schedule, { limit: 1 });
-  const fault = `${style.bad("wrong")}: ${violations[0]?.message} (\`banyan verify ${file}\` says all)`;
-  if (isPhaseSchedule(schedule)) return violationCount > 0 ? [fault] : explainPhases(schedule);
-  const lines = isTreeFlow(schedule) ? explainTrees(schedule) : explainSteps(expanded(schedule, "explain"));
-  return violationCount > 0 ? [...lines, fault] : lines;
+/** Returns what a schedule does, in words, and what is wrong where it is. Throws InputError where nobody has words for it. */
+function scheduleLines({ style }: Context, file: string, schedule: GivenSchedule): string[] {
+  const kind = kindOf(schedule);
+  if (kind.explain === null)
+    throw new InputError(file, "a schedule of one collective", `one of ${kind.collectives.length} at once`);
+  const { violations, violationCount } = kind.judge({ limit: 1 });
+  const lines = kind.explain(violationCount === 0);
+  if (violationCount === 0) return [...lines];
+  return [...lines, `${style.bad("wrong")}: ${violations[0]?.message} (\`banyan verify ${file}\` says all)`];
 }
 
 /** `banyan explain FILE`: what a schedule or program does, in words. */
@@ -128,7 +124,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   if (found !== null) ({ lines, selected } = await programLines(context, found));
   else {
     refuseOptions(options, ["size", "dtype", "target", "log"], "a program beside it (MSCCL XML or MSCCL++ JSON)");
-    lines = scheduleLines(context, file, await scheduleOf(context, file));
+    lines = scheduleLines(context, file, await anyScheduleOf(context, file));
   }
   if (json) outJson(context, { schema: "banyan/explanation@1", file, lines, selected });
   else

@@ -1,7 +1,8 @@
 import { InputError } from "../../base/errors.ts";
 import { loadKernels } from "../../engine/kernels/load.ts";
 import { type PerfettoOptions, perfettoTrace } from "../../export/schedules/perfetto.ts";
-import { isJoint } from "../../import/schedules/schedule-text.ts";
+import { expanded } from "../../kinds/expand.ts";
+import { isJoint } from "../../model/joint/joint-schedule.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { Replay } from "../../model/replay/problem.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
@@ -9,10 +10,9 @@ import { makespanOf, transfersOf } from "../../model/steps/schedule.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import { count } from "../../report/amounts.ts";
 import { collectiveSummary, timingOf, topologySummary } from "../../report/result.ts";
+import { collectiveText, networkText } from "../../report/subject-text.ts";
 import { oneOf, refuseOptions, textOf } from "../../request/values.ts";
-import { expanded } from "../../run/export/steps.ts";
-import { switchingFor } from "../../run/pipeline.ts";
-import { simulate } from "../../simulate/simulate.ts";
+import { simulate, switchingFor } from "../../simulate/simulate.ts";
 import type { Switching } from "../../simulate/simulation.ts";
 import { simulateReference } from "../../simulate/steps/reference.ts";
 import { utilisation } from "../../simulate/steps/utilisation.ts";
@@ -26,7 +26,6 @@ import { programFileOf } from "../kinds/program-files.ts";
 import { simulateProgramFile } from "../kinds/program-simulation.ts";
 import { simulateTreesFile } from "../kinds/tree-files.ts";
 import { wrongText } from "../kinds/verdict.ts";
-import { collectiveText, networkText } from "../reports/synthesis-report.ts";
 import { labelled, labelledTable, linksJson, linksText, timingCells } from "../reports/text.ts";
 
 /** What a replay gave: times in picoseconds. */

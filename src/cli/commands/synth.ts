@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { jointScheduleJsonParts } from "../../export/schedules/joint-schedule-json.ts";
 import { readCollectives } from "../../import/collectives/collectives-json.ts";
+import { treesAsSteps } from "../../kinds/expand.ts";
 import { jointTransferCount } from "../../model/joint/joint-schedule.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { estimateOf } from "../../model/steps/estimate.ts";
@@ -20,7 +21,6 @@ import {
   writeShown,
   writeTrees,
 } from "../../run/export/schedule-output.ts";
-import { treesAsSteps } from "../../run/export/steps.ts";
 import type { OutputFile } from "../../run/export/world.ts";
 import { synthesizeJoint } from "../../run/joint.ts";
 import { synthesize } from "../../run/pipeline.ts";

@@ -1,8 +1,9 @@
 import { InputError } from "../../base/errors.ts";
 import { looksLikeBys, readBys } from "../../import/schedules/bys.ts";
 import type { ReadScheduleOptions } from "../../import/schedules/schedule-header.ts";
-import { isJoint, readScheduleText } from "../../import/schedules/schedule-text.ts";
+import { readScheduleText } from "../../import/schedules/schedule-text.ts";
 import type { JointSchedule } from "../../model/joint/joint-schedule.ts";
+import { isJoint } from "../../model/joint/joint-schedule.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import { NETWORK_OPTIONS } from "../../request/option-texts.ts";
 import { refuseOptions, textOf } from "../../request/values.ts";

@@ -4,34 +4,18 @@ import type { Replay } from "../../model/replay/problem.ts";
 import { count } from "../../report/amounts.ts";
 import { jointTiming, tenantReport } from "../../report/joint-result.ts";
 import { topologySummary } from "../../report/result.ts";
-import { switchingFor } from "../../run/pipeline.ts";
+import { networkText } from "../../report/subject-text.ts";
+import { switchingFor } from "../../simulate/simulate.ts";
 import type { Switching } from "../../simulate/simulation.ts";
 import { simulateJoint } from "../../simulate/steps/replay.ts";
 import { utilisation } from "../../simulate/steps/utilisation.ts";
 import { verifyJoint } from "../../verify/joint.ts";
 import { type Context, outJson, outLines } from "../context.ts";
-import type { Recording } from "../files/record-file.ts";
 import { tenantLines, timeLines } from "../reports/joint-report.ts";
-import { networkText } from "../reports/synthesis-report.ts";
 import { labelled, linksJson, linksText } from "../reports/text.ts";
-import { KEPT, provedText, writeVerdict, wrongText } from "./verdict.ts";
+import { wrongText } from "./verdict.ts";
 
 const summaries = (joint: JointSchedule) => joint.tenants.map((_, t) => tenantReport(joint, t));
-
-/** `banyan verify FILE` for a file of several collectives. */
-export function verifyJointFile(context: Context, file: string, joint: JointSchedule, record: Recording): number {
-  const { topology } = joint;
-  context.progress({ what: "verifying" });
-  const judged = {
-    file,
-    schedule: joint,
-    about: { collectives: summaries(joint) },
-    what: joint.tenants.map(({ collective }) => provedText(topology, collective)).join("; "),
-    transfers: jointTransferCount(joint),
-    ps: jointEndPs(joint),
-  };
-  return writeVerdict(context, judged, verifyJoint(joint, { limit: KEPT }), record);
-}
 
 /** `banyan simulate FILE` for a file of several collectives. Throws InputError for --reference and --trace. */
 export function simulateJointFile(

@@ -1,38 +1,15 @@
 import { WrongScheduleError } from "../../base/errors.ts";
+import { phaseTransfersOrNull } from "../../kinds/expand.ts";
 import type { PhaseSchedule } from "../../model/phases/phase-schedule.ts";
-import { count } from "../../report/amounts.ts";
 import { perDimensionOf } from "../../report/phases-result.ts";
 import { collectiveSummary, timingOf, topologySummary } from "../../report/result.ts";
-import { phaseTransfersOrNull } from "../../run/export/steps.ts";
-import { collectiveFacts } from "../../report/collective-facts.ts";
+import { networkText, phasesText, sizedText } from "../../report/subject-text.ts";
 import { simulatePhases } from "../../simulate/phases/phases.ts";
 import { verifyPhases } from "../../verify/phases/phases.ts";
 import { type Context, outJson, outLines } from "../context.ts";
-import type { Recording } from "../files/record-file.ts";
 import { dimensionLines } from "../reports/dimension-lines.ts";
-import { networkText, sizedText } from "../reports/synthesis-report.ts";
 import { labelled, labelledTable, timingCells } from "../reports/text.ts";
-import { KEPT, provedText, writeVerdict, wrongText } from "./verdict.ts";
-
-const phasesText = (schedule: PhaseSchedule): string =>
-  `${count(schedule.chunk.length, "phase")} of ${count(schedule.collective.chunksPerNpu, "chunk")}`;
-
-/** `banyan verify FILE` for a file of phases. */
-export function verifyPhasesFile(context: Context, file: string, schedule: PhaseSchedule, record: Recording): number {
-  context.progress({ what: "verifying" });
-  const { topology, endPs } = schedule;
-  const verification = verifyPhases(schedule, { limit: KEPT });
-  const judged = {
-    file,
-    schedule,
-    about: { collective: collectiveFacts(topology, schedule.collective), phases: schedule.chunk.length },
-    what: provedText(topology, schedule.collective),
-    transfers: verification.violationCount === 0 ? phaseTransfersOrNull(schedule) : null,
-    counted: phasesText(schedule),
-    ps: endPs.reduce((last, end) => Math.max(last, end), 0),
-  };
-  return writeVerdict(context, judged, verification, record);
-}
+import { wrongText } from "./verdict.ts";
 
 /** `banyan simulate FILE` for a file of phases: dimension by dimension. */
 export function simulatePhasesFile(context: Context, file: string, schedule: PhaseSchedule): number {

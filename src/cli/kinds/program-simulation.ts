@@ -5,13 +5,13 @@ import { parseGroups } from "../../model/topology/groups.ts";
 import { count, roundedSize } from "../../report/amounts.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
 import { bandwidth, topologySummary } from "../../report/result.ts";
+import { networkText } from "../../report/subject-text.ts";
 import { textOf } from "../../request/values.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { utilisation } from "../../simulate/steps/utilisation.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { networkOf } from "../network.ts";
-import { networkText } from "../reports/synthesis-report.ts";
 import { labelled, labelledTable, linksJson, linksText, timingCells } from "../reports/text.ts";
 import { type ProgramFile, programJson } from "./program-files.ts";
 

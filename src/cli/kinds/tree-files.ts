@@ -1,94 +1,19 @@
 import { WrongScheduleError } from "../../base/errors.ts";
-import { describeWitness } from "../../model/bounds/bounds.ts";
+import { piecesOf } from "../../kinds/expand.ts";
+import { judgeTrees } from "../../kinds/trees.ts";
 import { format, toNumber } from "../../model/numbers/rational.ts";
 import { toExactGBps } from "../../model/numbers/units.ts";
-import { listedTrees, type TreeFlow } from "../../model/trees/tree-flow.ts";
+import type { TreeFlow } from "../../model/trees/tree-flow.ts";
 import { treeTransfers } from "../../model/trees/tree-steps.ts";
 import { heightsOf } from "../../model/trees/tree-times.ts";
-import { count, gbpsText, percent } from "../../report/amounts.ts";
+import { count, gbpsText } from "../../report/amounts.ts";
 import { collectiveSummary, timingOf, topologySummary } from "../../report/result.ts";
-import { boundOfCertificate } from "../../report/trees-result.ts";
-import { piecesOf } from "../../run/export/steps.ts";
-import { judgeTrees } from "../../run/judge.ts";
-import { recordOfJudged } from "../../run/record.ts";
-import { collectiveFacts } from "../../report/collective-facts.ts";
+import { networkText, treesText } from "../../report/subject-text.ts";
 import { utilisation } from "../../simulate/steps/utilisation.ts";
 import { simulateTreeFlow } from "../../simulate/trees/tree-flow.ts";
-import type { CertificateVerdict } from "../../verify/trees/certificate.ts";
-import { type Context, outJson, outLines, outRows } from "../context.ts";
-import type { Recording } from "../files/record-file.ts";
-import { networkText } from "../reports/synthesis-report.ts";
+import { type Context, outJson, outLines } from "../context.ts";
 import { labelled, labelledTable, linksJson, linksText, timingCells } from "../reports/text.ts";
-import { treesText } from "../reports/trees-report.ts";
-import { version } from "../version.ts";
-import {
-  KEPT,
-  provedNetworkText,
-  provedText,
-  violationJson,
-  violationLines,
-  writeRecorded,
-  wrongText,
-} from "./verdict.ts";
-
-/** Returns what a certificate proves in a phrase. */
-function proofText(flow: TreeFlow, { proof }: CertificateVerdict): string {
-  if (flow.certificate === null) return "no certificate";
-  if (proof === null) return "a false certificate";
-  const because = describeWitness(flow.topology, boundOfCertificate(flow, flow.certificate, proof.bound));
-  if (proof.optimal) return `proved optimal for ${proof.holdsFor}: ${because}`;
-  if (proof.phases?.optimal === true) return `proved optimal for a reduce-scatter and then an all-gather: ${because}`;
-  return `${percent(1 - toNumber(proof.gap))} of a proved bound of ${gbpsText(toNumber(toExactGBps(proof.bound)))}: ${because}`;
-}
-
-/** `banyan verify FILE` for a file of trees: the trees, and independently of them the certificate. */
-export function verifyTreesFile(context: Context, file: string, flow: TreeFlow, record: Recording): number {
-  const { json, quiet, style } = context;
-  const { topology, collective } = flow;
-  context.progress({ what: "verifying" });
-  const { violations, violationCount, truncated, certificate: verdict } = judgeTrees(flow, { limit: KEPT });
-  const correct = violationCount === 0;
-  const recorded = record(correct, () => recordOfJudged(flow, version));
-  if (json) {
-    const proof = verdict?.proof ?? null;
-    outJson(context, {
-      schema: "banyan/verification@1",
-      file,
-      topology: topologySummary(topology),
-      collective: collectiveFacts(topology, collective),
-      trees: listedTrees(flow),
-      correct,
-      ...recorded.json,
-      throughput:
-        verdict === null
-          ? null
-          : { algbwGBps: toNumber(toExactGBps(verdict.achieved)), exact: format(toExactGBps(verdict.achieved)) },
-      certificate:
-        flow.certificate === null
-          ? null
-          : {
-              kind: flow.certificate.kind,
-              valid: verdict === null ? null : proof !== null,
-              boundGBps: proof === null ? null : format(toExactGBps(proof.bound)),
-              optimal: proof?.optimal ?? false,
-              gap: proof === null ? null : toNumber(proof.gap),
-              holdsFor: proof?.holdsFor ?? null,
-            },
-      violationCount,
-      truncated,
-      violations: violationJson(topology, violations),
-    });
-  } else if (correct && verdict !== null) {
-    const what = `${treesText(flow)} make ${provedText(topology, collective)} ${provedNetworkText(topology)} at ${gbpsText(toNumber(toExactGBps(verdict.achieved)))} (${format(toExactGBps(verdict.achieved))})`;
-    if (!quiet) outRows(context, [`${style.good("correct")}: ${what}; ${proofText(flow, verdict)}`]);
-  } else {
-    outRows(context, [
-      `${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}`,
-      ...violationLines(violations, violationCount, truncated),
-    ]);
-  }
-  return writeRecorded(context, correct, recorded);
-}
+import { wrongText } from "./verdict.ts";
 
 /** `banyan simulate FILE` for a file of trees. */
 export function simulateTreesFile(context: Context, file: string, flow: TreeFlow, chunks: string | undefined): number {

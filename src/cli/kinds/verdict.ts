@@ -1,38 +1,19 @@
-import type { Collective } from "../../model/collective/collective.ts";
-import type { JointSchedule } from "../../model/joint/joint-schedule.ts";
-import { formatTime, toUs } from "../../model/numbers/units.ts";
-import type { AnySchedule } from "../../model/steps/schedule.ts";
-import { linkCount, linkNames, type Topology, topologyHash } from "../../model/topology/topology.ts";
+import type { Kind } from "../../kinds/kind.ts";
+import { toUs } from "../../model/numbers/units.ts";
+import { linkNames, type Topology } from "../../model/topology/topology.ts";
 import { count } from "../../report/amounts.ts";
 import { topologySummary } from "../../report/result.ts";
+import { provedNetworkText, provedText } from "../../report/subject-text.ts";
 import { recordOfJudged } from "../../run/record.ts";
-import { collectiveFacts } from "../../report/collective-facts.ts";
-import type { Verification } from "../../verify/steps/schedule.ts";
 import { KEPT, type Violation } from "../../verify/violation.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import type { Recorded, Recording } from "../files/record-file.ts";
-import { collectiveText } from "../reports/synthesis-report.ts";
 import { version } from "../version.ts";
 
 /** The first so many violations are shown; --json has more. */
 const SHOWN = 20;
 
 export { KEPT };
-
-/** What was judged, of one collective or of several. */
-export interface Judged {
-  readonly file: string;
-  readonly schedule: AnySchedule | JointSchedule;
-  /** The collectives, as --json names them: `collective` or `collectives`. */
-  readonly about: Readonly<Record<string, unknown>>;
-  /** The collectives and who takes part, in words. */
-  readonly what: string;
-  /** null where it has none: switches sum. */
-  readonly transfers: number | null;
-  /** What does it, where transfers do not: "512 phases of 64 chunks". */
-  readonly counted?: string;
-  readonly ps: number;
-}
 
 /** A violation; of one of several collectives with the number of the collective. */
 type Found = Violation & { readonly tenant?: number };
@@ -61,44 +42,28 @@ export function violationLines(violations: readonly Found[], violationCount: num
   return lines;
 }
 
-/** Returns "all-reduce of 9 MiB, 9 chunks of 1 MiB, among all 9 NPUs": what a schedule was proved to make. */
-export function provedText(topology: Topology, collective: Collective): string {
-  const { participants, deliveries } = collectiveFacts(topology, collective);
-  const who = participants === topology.npuCount ? "all" : `${participants} of`;
-  const custom = deliveries === undefined ? "" : `, ${count(deliveries, "delivery", "deliveries")}`;
-  return `${collectiveText(topology, collective)}${custom}, among ${who} ${count(topology.npuCount, "NPU")}`;
-}
-
-/** Returns "of mesh:3x3 (24 links, hash ef1df2e5bb323451)": a name is what a file says, the hash is what it has. */
-export const provedNetworkText = (topology: Topology): string =>
-  `of ${topology.name} (${count(linkCount(topology), "link")}, hash ${topologyHash(topology)})`;
-
 /** Returns what is said of a wrong schedule by those who were not asked to judge it. */
 export const wrongText = (what: string, violationCount: number, file: string): string =>
   `${what} wrong (${count(violationCount, "violation")}; \`banyan verify ${file}\` lists them)`;
 
-/** Writes the verdict, and records where they are asked for; returns the exit code. */
-export function writeVerdict(
-  context: Context,
-  { file, schedule, about, what, transfers, counted, ps }: Judged,
-  {
-    violations,
-    violationCount,
-    truncated,
-  }: Omit<Verification, "violations"> & { readonly violations: readonly Found[] },
-  record: Recording,
-): number {
+/** `banyan verify FILE`: judges a schedule, writes the verdict, and records where they are asked for; returns the exit code. */
+export function writeVerdict(context: Context, file: string, kind: Kind, record: Recording): number {
   const { json, quiet, style } = context;
-  const { topology } = schedule;
+  const { topology } = kind.schedule;
+  context.progress({ what: "verifying" });
+  const verdict = kind.judge({
+    limit: KEPT,
+    onProgress: (done, total) => context.progress({ what: "verifying", done, total, unit: "NPUs" }),
+  });
+  const { violations, violationCount, truncated } = verdict;
   const correct = violationCount === 0;
-  const recorded = record(correct, () => recordOfJudged(schedule, version));
+  const recorded = record(correct, () => recordOfJudged(kind, verdict, version));
   if (json) {
     outJson(context, {
       schema: "banyan/verification@1",
       file,
       topology: topologySummary(topology),
-      ...about,
-      transfers,
+      ...kind.facts(verdict),
       correct,
       ...recorded.json,
       violationCount,
@@ -106,8 +71,10 @@ export function writeVerdict(
       violations: violationJson(topology, violations),
     });
   } else if (correct) {
-    const verdict = `${style.good("correct")}: ${counted ?? count(transfers ?? 0, "transfer")} make ${what}`;
-    if (!quiet) outRows(context, [`${verdict} ${provedNetworkText(topology)} in ${formatTime(ps)}`]);
+    const { by, end } = kind.deed(verdict);
+    const what = kind.collectives.map((one) => provedText(topology, one)).join("; ");
+    if (!quiet)
+      outRows(context, [`${style.good("correct")}: ${by} make ${what} ${provedNetworkText(topology)} ${end}`]);
   } else {
     const lines = violationLines(violations, violationCount, truncated);
     outRows(context, [`${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}`, ...lines]);

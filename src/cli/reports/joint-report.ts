@@ -3,9 +3,10 @@ import { formatSize } from "../../model/numbers/units.ts";
 import { count, gbpsText, percent, timeText } from "../../report/amounts.ts";
 import { type JointReport, tenantReport } from "../../report/joint-result.ts";
 import type { Timing } from "../../report/result.ts";
+import { collectiveText, networkText } from "../../report/subject-text.ts";
 import { solverLines } from "./solver-lines.ts";
 import type { Style } from "./style.ts";
-import { boundCells, collectiveText, networkText } from "./synthesis-report.ts";
+import { boundCells } from "./synthesis-report.ts";
 import { labelled, labelledTable } from "./text.ts";
 
 const label = (key: string, text: string): string => `  ${labelled(key, text)}`;

@@ -1,10 +1,10 @@
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import { count, significant } from "../../report/amounts.ts";
 import type { Report } from "../../report/result.ts";
+import { networkText, sizedText } from "../../report/subject-text.ts";
 import { dimensionLines } from "./dimension-lines.ts";
 import { closingLines, reachedLines, speedLines } from "./rate-report.ts";
 import type { Style } from "./style.ts";
-import { networkText, sizedText } from "./synthesis-report.ts";
 import { labelled, timingCells } from "./text.ts";
 
 /** Returns the lines of the report of `banyan synth` for phases. */

@@ -1,41 +1,14 @@
-import { type Collective, collectiveName, hasRoot } from "../../model/collective/collective.ts";
 import type { DirectFacts } from "../../model/direct/facts.ts";
-import { toNumber } from "../../model/numbers/rational.ts";
-import { formatSize } from "../../model/numbers/units.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
-import type { Topology } from "../../model/topology/topology.ts";
 import { count, percent, roundedSize, timeText } from "../../report/amounts.ts";
 import type { BoundReport, Report } from "../../report/result.ts";
+import { collectiveText, networkText } from "../../report/subject-text.ts";
 import { SYNTHESIZERS } from "../../synthesize/catalog.ts";
 import { dimensionLines } from "./dimension-lines.ts";
 import { bandwidthText } from "./direct-report.ts";
 import { solverLines } from "./solver-lines.ts";
 import type { Style } from "./style.ts";
 import { labelled, labelledTable, timingCells } from "./text.ts";
-
-/** Returns "all-reduce of 256 MiB"; a root by its name, for ids change where NPUs are left out. */
-export function sizedText(
-  { nodeNames }: Pick<Topology, "nodeNames">,
-  { kind, sizeBytes, groupCount, groupSize, groupMembers, rootRank }: Collective,
-): string {
-  const name = collectiveName(kind);
-  const groups = groupCount > 1 ? `, ${groupCount} groups of ${groupSize}` : "";
-  const root = hasRoot(kind) && groupCount === 1 ? `, root ${nodeNames[groupMembers[rootRank]]}` : "";
-  return `${name} of ${formatSize(sizeBytes)}${root}${groups}`;
-}
-
-/** Returns "all-reduce of 256 MiB, 16 chunks of 16 MiB". */
-export function collectiveText(topology: Pick<Topology, "nodeNames">, collective: Collective): string {
-  const { chunkCount, chunkBytes } = collective;
-  const bytes = chunkBytes.den === 1n ? formatSize(toNumber(chunkBytes)) : `about ${roundedSize(toNumber(chunkBytes))}`;
-  return `${sizedText(topology, collective)}, ${count(chunkCount, "chunk")} of ${bytes}`;
-}
-
-/** Returns "mesh:3x3: 9 NPUs, 24 links". */
-export function networkText({ name, npus, switches, links }: Report["topology"]): string {
-  const between = switches === 0 ? "" : `, ${count(switches, "switch", "switches")}`;
-  return `${name}: ${count(npus, "NPU")}${between}, ${count(links, "link")}`;
-}
 
 /** Returns the cells of a bound: name, time, how near the result is, and why it holds. */
 export function boundCells(name: string, { us, because }: BoundReport, achieved: string): string[] {

@@ -1,18 +1,10 @@
 import type { AnySchedule } from "../../model/steps/schedule.ts";
-import { groupOrder, listedTrees, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import { count, gbpsText, percent, significant } from "../../report/amounts.ts";
 import type { Report } from "../../report/result.ts";
+import { networkText, sizedText } from "../../report/subject-text.ts";
 import { closingLines, reachedLines, speedLines } from "./rate-report.ts";
 import type { Style } from "./style.ts";
-import { networkText, sizedText } from "./synthesis-report.ts";
 import { labelled, timingCells } from "./text.ts";
-
-/** Returns "1024 trees", or of how many roots one stands for all. */
-export function treesText(flow: TreeFlow): string {
-  const trees = listedTrees(flow);
-  const images = groupOrder(flow.symmetry);
-  return images === 1 ? count(trees, "tree") : `${count(trees * images, "tree")} (images of ${trees})`;
-}
 
 /** Returns the lines of the report of `banyan synth` for trees. */
 export function treesReportLines(

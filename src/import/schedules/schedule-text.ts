@@ -22,8 +22,6 @@ export const isScheduleText = (text: string): boolean => {
   return /"format"\s*:\s*"banyan-(schedule|phases)"/.test(head) || SCCL_ALGORITHM.test(head);
 };
 
-export const isJoint = (schedule: AnySchedule | JointSchedule): schedule is JointSchedule => "tenants" in schedule;
-
 /**
  * Returns the schedule of a text: Banyan's JSON of transfers, trees, phases or several collectives at once, or an algorithm of
  * SCCL, which brings its network. Throws InputError with the place in the file. O(text).

@@ -1,5 +1,6 @@
 import { orderByTime } from "../numbers/ordering.ts";
 import { type RouteSet, routeCount } from "../routes/routes.ts";
+import type { AnySchedule } from "../steps/schedule.ts";
 import { makespanPs, type StepSchedule } from "../steps/step-schedule.ts";
 import type { Topology } from "../topology/topology.ts";
 
@@ -140,3 +141,4 @@ export function unitedRoutes(sets: readonly RouteSet[]): { routes: RouteSet; pla
     },
   };
 }
+export const isJoint = (schedule: AnySchedule | JointSchedule): schedule is JointSchedule => "tenants" in schedule;

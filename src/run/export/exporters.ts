@@ -14,6 +14,7 @@ import { scheduleJsonParts } from "../../export/schedules/schedule-json.ts";
 import { treeFlowJsonParts } from "../../export/schedules/tree-flow-json.ts";
 import { astraFiles, astraNetwork } from "../../export/simulators/astra.ts";
 import { chakraFiles, chakraWorkload, type OutputFile } from "../../export/simulators/chakra.ts";
+import { asSteps, expanded, stepsFor } from "../../kinds/expand.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { ringDecomposition } from "../../model/routes/ring-decomposition.ts";
 import { proposedSketches } from "../../model/sketch/sketch-proposals.ts";
@@ -37,7 +38,6 @@ import {
   writeShown,
   writeTrees,
 } from "./schedule-output.ts";
-import { asSteps, expanded, stepsFor } from "./steps.ts";
 import type { ScheduleSubject } from "./subject.ts";
 import type { World } from "./world.ts";
 

@@ -12,10 +12,9 @@ import { demandForwarding, isTreeFlow, type TreeFlow } from "../../model/trees/t
 import { bestPieces } from "../../model/trees/tree-pieces.ts";
 import { stepsOfTrees, treeTransfers } from "../../model/trees/tree-steps.ts";
 import { oneOf, textOf } from "../../request/values.ts";
-import { simulate } from "../../simulate/simulate.ts";
+import { simulate, switchingFor } from "../../simulate/simulate.ts";
 import { simulateSchedule } from "../../simulate/steps/replay.ts";
 import { simulateTreeFlow, treeFlowClock } from "../../simulate/trees/tree-flow.ts";
-import { switchingFor } from "../pipeline.ts";
 import { reportOfFile } from "../report-file.ts";
 import type { Exporter, Written } from "./exporter.ts";
 import type { World } from "./world.ts";

@@ -3,11 +3,11 @@ import { scheduleBysParts } from "../../export/schedules/bys.ts";
 import { phasesJsonParts } from "../../export/schedules/phases-json.ts";
 import { scheduleJsonParts } from "../../export/schedules/schedule-json.ts";
 import { treeFlowJsonParts } from "../../export/schedules/tree-flow-json.ts";
+import { canExpand, expanded } from "../../kinds/expand.ts";
 import type { PhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import { aboutBytes, bysBytesOf, type Estimate, jsonBytesOf } from "../../model/steps/estimate.ts";
 import type { TreeFlow } from "../../model/trees/tree-flow.ts";
-import { canExpand, expanded } from "./steps.ts";
 import type { OutputFile, World } from "./world.ts";
 
 /** Who is shown how far the work is. */

@@ -5,9 +5,8 @@ import { isPhaseSchedule, type PhaseSchedule } from "../../model/phases/phase-sc
 import type { Replay } from "../../model/replay/problem.ts";
 import { isNpu, type Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
-import { switchingFor } from "../../run/pipeline.ts";
 import { simulatePhases } from "../../simulate/phases/phases.ts";
-import { simulate } from "../../simulate/simulate.ts";
+import { simulate, switchingFor } from "../../simulate/simulate.ts";
 import { simulateTreeFlow } from "../../simulate/trees/tree-flow.ts";
 import type { LoadsView, Refusal, TrafficView } from "../protocol.ts";
 import { linkWires } from "./link-wires.ts";

@@ -1,16 +1,16 @@
-import { InputError } from "../../base/errors.ts";
-import { isPhaseSchedule, type PhaseSchedule } from "../../model/phases/phase-schedule.ts";
-import { phaseTransfers, stepsOfPhases } from "../../model/phases/phase-steps.ts";
-import { isSlotSchedule, type Schedule } from "../../model/slots/slot-schedule.ts";
-import { stepsOf, transfersOf, withoutPhases } from "../../model/steps/schedule.ts";
-import type { StepSchedule } from "../../model/steps/step-schedule.ts";
-import { demandForwarding, isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
-import { bestPieces } from "../../model/trees/tree-pieces.ts";
-import { stepsOfTrees } from "../../model/trees/tree-steps.ts";
-import { wholeNumber } from "../../request/values.ts";
-import { treeFlowClock } from "../../simulate/trees/tree-flow.ts";
-import { verifyPhases } from "../../verify/phases/phases.ts";
-import type { ScheduleSubject } from "./subject.ts";
+import { InputError } from "../base/errors.ts";
+import { isPhaseSchedule, type PhaseSchedule } from "../model/phases/phase-schedule.ts";
+import { phaseTransfers, stepsOfPhases } from "../model/phases/phase-steps.ts";
+import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
+import { type AnySchedule, stepsOf, transfersOf, withoutPhases } from "../model/steps/schedule.ts";
+import type { StepSchedule } from "../model/steps/step-schedule.ts";
+import { demandForwarding, isTreeFlow, type TreeFlow } from "../model/trees/tree-flow.ts";
+import { bestPieces } from "../model/trees/tree-pieces.ts";
+import { stepsOfTrees } from "../model/trees/tree-steps.ts";
+import type { Report } from "../report/result.ts";
+import { wholeNumber } from "../request/values.ts";
+import { treeFlowClock } from "../simulate/trees/tree-flow.ts";
+import { verifyPhases } from "../verify/phases/phases.ts";
 
 /** Schedules of every kind as transfers, refused where they would be too many. */
 
@@ -18,6 +18,12 @@ import type { ScheduleSubject } from "./subject.ts";
 const MOST_EXPANDED = 2e7;
 /** Phases of more transfers are not written as steps. */
 const MOST_OF_PHASES = 4e6;
+
+/** A schedule with the report of its making; null where it was read. */
+interface MadeOrRead {
+  readonly schedule: AnySchedule;
+  readonly report: Report | null;
+}
 
 /** Returns whether a schedule can be written out transfer by transfer. */
 export const canExpand = (schedule: Schedule): boolean =>
@@ -67,12 +73,11 @@ function phasesAsSteps(schedule: PhaseSchedule, place: string): StepSchedule {
 }
 
 /** Returns the schedule with trees as steps; phases only where steps are asked for. Throws InputError. */
-export function asSteps({ schedule, report }: ScheduleSubject, to: string): Schedule {
+export function asSteps({ schedule, report }: MadeOrRead, to: string): Schedule {
   if (isPhaseSchedule(schedule) && to === "steps") return phasesAsSteps(schedule, `--to ${to}`);
   const plain = withoutPhases(schedule, `--to ${to}`);
   return isTreeFlow(plain) ? treesAsSteps(plain, `--to ${to}`, report?.schedule.pieces) : plain;
 }
 
 /** Returns the schedule transfer by transfer. Throws InputError where there are too many. */
-export const stepsFor = (subject: ScheduleSubject, to: string): StepSchedule =>
-  expanded(asSteps(subject, to), `--to ${to}`);
+export const stepsFor = (subject: MadeOrRead, to: string): StepSchedule => expanded(asSteps(subject, to), `--to ${to}`);
