@@ -44,11 +44,9 @@ class HostileCall {
     for (std::int32_t i = random_.Below(4); i > 0; i--) ChangeNumber();
     for (Column& column : columns_) Provide(column);
     for (std::int32_t i = random_.Below(4); i > 0; i--) ChangeElement();
-    // Lengths that stand in arrays may have changed with them.
-    for (Column& column : columns_) {
-      if (column.count() != column.provided) Provide(column);
-    }
-    const bool broken = random_.Below(3) == 0 && Break();
+    (void)ProvideChanged();
+    // What lies over an array of lengths changes them, and what is as long again need not be unusable.
+    const bool broken = random_.Below(3) == 0 && Break() && !ProvideChanged();
     polls_ = 0;
     const std::int32_t status = call(Stops, this);
     if (status < kBanyanOk || status > kBanyanTimeOverflow) return "a status that is none";
@@ -125,6 +123,17 @@ class HostileCall {
         column.block[i] = static_cast<std::uint8_t>(random_.Below(3) * random_.Below(2));
     }
     column.place(column.block);
+  }
+
+  // Lengths that stand in arrays may have changed with them; false where none has.
+  bool ProvideChanged() {
+    bool changed = false;
+    for (Column& column : columns_) {
+      if (column.count() == column.provided) continue;
+      Provide(column);
+      changed = true;
+    }
+    return changed;
   }
 
   [[nodiscard]] Column* AnyColumn() {
