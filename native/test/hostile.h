@@ -45,8 +45,7 @@ class HostileCall {
     for (Column& column : columns_) Provide(column);
     for (std::int32_t i = random_.Below(4); i > 0; i--) ChangeElement();
     (void)ProvideChanged();
-    // What lies over an array of lengths changes them, and what is as long again need not be unusable.
-    const bool broken = random_.Below(3) == 0 && Break() && !ProvideChanged();
+    const bool broken = random_.Below(3) == 0 && Break();
     polls_ = 0;
     const std::int32_t status = call(Stops, this);
     if (status < kBanyanOk || status > kBanyanTimeOverflow) return "a status that is none";
@@ -200,7 +199,8 @@ class HostileCall {
     std::memcpy(both + offset, other->block, others);
     column->place(both);
     other->place(both + offset);
-    return true;
+    // What lies over an array of lengths changes them, and what is as long again need not be unusable.
+    return !ProvideChanged();
   }
 
   Source& random_;
