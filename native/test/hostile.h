@@ -44,10 +44,7 @@ class HostileCall {
     for (std::int32_t i = random_.Below(4); i > 0; i--) ChangeNumber();
     for (Column& column : columns_) Provide(column);
     for (std::int32_t i = random_.Below(4); i > 0; i--) ChangeElement();
-    // Lengths that stand in arrays may have changed with them.
-    for (Column& column : columns_) {
-      if (column.count() != column.provided) Provide(column);
-    }
+    (void)ProvideChanged();
     const bool broken = random_.Below(3) == 0 && Break();
     polls_ = 0;
     const std::int32_t status = call(Stops, this);
@@ -127,6 +124,17 @@ class HostileCall {
     column.place(column.block);
   }
 
+  // Lengths that stand in arrays may have changed with them; false where none has.
+  bool ProvideChanged() {
+    bool changed = false;
+    for (Column& column : columns_) {
+      if (column.count() == column.provided) continue;
+      Provide(column);
+      changed = true;
+    }
+    return changed;
+  }
+
   [[nodiscard]] Column* AnyColumn() {
     Column& column = columns_[static_cast<std::size_t>(random_.Below(static_cast<std::int32_t>(columns_.size())))];
     return column.block == nullptr ? nullptr : &column;
@@ -191,7 +199,8 @@ class HostileCall {
     std::memcpy(both + offset, other->block, others);
     column->place(both);
     other->place(both + offset);
-    return true;
+    // What lies over an array of lengths changes them, and what is as long again need not be unusable.
+    return !ProvideChanged();
   }
 
   Source& random_;
