@@ -172,4 +172,23 @@ describe("architecture", () => {
     const outside = files.filter((path) => !path.endsWith("units.ts") && factors.test(readFileSync(path, "utf8")));
     expect(outside.map((path) => relative(ROOT, path))).toEqual([]);
   });
+
+  it("is drawn with files that are there", () => {
+    const root = join(ROOT, "..");
+    const all = readdirSync(root, { withFileTypes: true })
+      .filter(
+        (entry) => entry.isDirectory() && ["src", "native", "wasm", "bench", "test", "scripts"].includes(entry.name),
+      )
+      .flatMap(({ name }) =>
+        readdirSync(join(root, name), { recursive: true, encoding: "utf8" }).map((path) => `${name}/${path}`),
+      );
+    const text = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
+    const named = [...text.matchAll(/`([\w./*-]+\.(?:ts|tsx|h|cpp|mjs))`/g)].map(([, path]) => path as string);
+    expect(named.length).toBeGreaterThan(80);
+    const missing = named.filter((path) => {
+      const pattern = new RegExp(`(?:^|/)${path.replaceAll(".", "\\.").replaceAll("*", "[^/]*")}$`);
+      return !all.some((file) => pattern.test(file));
+    });
+    expect(missing).toEqual([]);
+  });
 });
