@@ -14,6 +14,7 @@ import { type PackSettings, packOfPreset, packProblems } from "../support/pack-p
 import { placeProblems } from "../support/place-problems.ts";
 import { rateOfTopology, rateProblems } from "../support/rate-problems.ts";
 import { replayProblems } from "../support/replay-problems.ts";
+import { runs } from "../support/runs.ts";
 import { spreadOf } from "../support/spread-problems.ts";
 import { sweepProblems } from "../support/sweep-problems.ts";
 
@@ -76,7 +77,7 @@ describe(`the backends ${names} give the same bits`, () => {
         const [first, ...others] = all.map((kernels) => kernels.replay(problem));
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 600 },
+      { numRuns: runs(600) },
     );
   });
 
@@ -86,7 +87,7 @@ describe(`the backends ${names} give the same bits`, () => {
         const [first, ...others] = all.map((kernels) => outcome(() => kernels.match(problem)));
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 600 },
+      { numRuns: runs(600) },
     );
   });
 
@@ -98,7 +99,7 @@ describe(`the backends ${names} give the same bits`, () => {
         );
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -108,7 +109,7 @@ describe(`the backends ${names} give the same bits`, () => {
         const [first, ...others] = all.map((kernels) => kernels.match({ ...problem, maps: mapColumns(maps) }));
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -121,7 +122,7 @@ describe(`the backends ${names} give the same bits`, () => {
         );
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -141,7 +142,7 @@ describe(`the backends ${names} give the same bits`, () => {
         const [first, ...others] = all.map((kernels) => outcome(() => kernels.relay(problem)));
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 
@@ -151,7 +152,7 @@ describe(`the backends ${names} give the same bits`, () => {
         const [first, ...others] = all.map((kernels) => kernels.place(problem));
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 
@@ -161,7 +162,7 @@ describe(`the backends ${names} give the same bits`, () => {
         const [first, ...others] = all.map((kernels) => kernels.rate(problem));
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 600 },
+      { numRuns: runs(600) },
     );
   });
 
@@ -171,7 +172,7 @@ describe(`the backends ${names} give the same bits`, () => {
         const [first, ...others] = all.map((kernels) => kernels.pack(problem));
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -191,7 +192,7 @@ describe(`the backends ${names} give the same bits`, () => {
         const [first, ...others] = all.map((kernels) => kernels.sweep(problem));
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -203,7 +204,7 @@ describe(`the backends ${names} give the same bits`, () => {
         );
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -219,7 +220,7 @@ describe(`the backends ${names} give the same bits`, () => {
         );
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -241,7 +242,7 @@ describe(`the backends ${names} give the same bits`, () => {
         const [first, ...others] = all.map((kernels) => outcome(() => kernels.arborescence(problem)));
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 

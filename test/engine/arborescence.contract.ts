@@ -10,6 +10,7 @@ import {
   costOfArcs,
   leastCostByOracle,
 } from "../support/arborescence-problems.ts";
+import { runs } from "../support/runs.ts";
 
 /** What every backend's arborescence kernel must do. */
 export function arborescenceContract(kernels: Kernels): void {
@@ -75,7 +76,7 @@ export function arborescenceContract(kernels: Kernels): void {
         if (least === Number.POSITIVE_INFINITY) expect(() => kernels.arborescence(problem)).toThrow(InfeasibleError);
         else expect(costOfArcs(problem, kernels.arborescence(problem))).toBe(least);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 

@@ -19,6 +19,7 @@ import {
   stepsTo,
   torusArcs,
 } from "../support/balance-problems.ts";
+import { runs } from "../support/runs.ts";
 
 /** What every backend's balance kernel must do. */
 export function balanceContract(kernels: Kernels): void {
@@ -107,7 +108,7 @@ export function balanceContract(kernels: Kernels): void {
       fc.property(both, (problem) => {
         expect(balanced(problem)).toMatchObject(loadsByOracle(problem));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -127,7 +128,7 @@ export function balanceContract(kernels: Kernels): void {
           });
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 
@@ -137,7 +138,7 @@ export function balanceContract(kernels: Kernels): void {
         const problem = { ...drawn, parts, wantsShares: 1 };
         expect(brokenShareLaws(problem, balanced({ ...problem, maxRows: balanceRows(problem) }))).toEqual([]);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -152,7 +153,7 @@ export function balanceContract(kernels: Kernels): void {
           expect(load).toBeLessThan(ideal + 1);
         });
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

@@ -5,6 +5,7 @@ import type { ConcurrentProblem, Kernels } from "../../src/engine/contract/kerne
 import { openHighs } from "../../src/engine/milp/highs.ts";
 import { shareColumns } from "../../src/engine/pool/share.ts";
 import { brokenFlowLaws, concurrentOf, concurrentProblems, rateByLp } from "../support/concurrent-problems.ts";
+import { runs } from "../support/runs.ts";
 
 /** What every backend's concurrent kernel must do. */
 export function concurrentContract(kernels: Kernels): void {
@@ -71,7 +72,7 @@ export function concurrentContract(kernels: Kernels): void {
         expect(found.bound).toBeGreaterThanOrEqual(best * (1 - 1e-6));
         if (found.rounds < problem.maxRounds) expect(found.bound).toBeLessThanOrEqual(found.rate * (1 + 2e-3));
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 
@@ -93,7 +94,7 @@ export function concurrentContract(kernels: Kernels): void {
         expect(bound).toBeGreaterThanOrEqual(rate * (1 - 1e-12));
         expect(length.every((value) => value >= 0 && value <= 2 ** 30)).toBe(true);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 

@@ -4,6 +4,7 @@ import { InternalError } from "../../src/base/errors.ts";
 import type { Kernels, MatchProblem, Transfers } from "../../src/engine/contract/kernels.ts";
 import { type FoldedProblem, foldedAllGather, foldedProblems, mapColumns } from "../support/folded-problems.ts";
 import { allGather, mesh } from "../support/networks.ts";
+import { runs } from "../support/runs.ts";
 import { brokenMatchLaws } from "../support/transfer-laws.ts";
 
 /** Returns the transfers to NPUs that `counts` as "start length chunk source target", ends and chunks taken by the map; sorted. */
@@ -44,7 +45,7 @@ export function foldedContract(kernels: Kernels): void {
       fc.property(foldedProblems, (folded) => {
         expectSymmetric(folded, kernels.match({ ...folded.problem, maps: mapColumns(folded.maps) }));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

@@ -6,6 +6,7 @@ import { shareColumns } from "../../src/engine/pool/share.ts";
 import { kernelsOrReason } from "../support/backends.ts";
 import { allGather, matchProblems, mesh, networkOf, relayOf, relayProblems } from "../support/networks.ts";
 import { placedByOracle, placeOf, placeProblems } from "../support/place-problems.ts";
+import { runs } from "../support/runs.ts";
 import { spreadOf } from "../support/spread-problems.ts";
 import { brokenMatchLaws, brokenRelayLaws } from "../support/transfer-laws.ts";
 import { arborescenceContract } from "./arborescence.contract.ts";
@@ -199,7 +200,7 @@ function cases(backend: Backend, kernels: Kernels): void {
       fc.property(matchProblems(sharings, true), (problem) => {
         expect(brokenMatchLaws(problem, kernels.match(problem))).toEqual([]);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 
@@ -212,7 +213,7 @@ function cases(backend: Backend, kernels: Kernels): void {
           if (!(error instanceof InfeasibleError)) throw error;
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 
@@ -223,7 +224,7 @@ function cases(backend: Backend, kernels: Kernels): void {
         expect(result).not.toBeNull();
         if (result !== null) expect(brokenRelayLaws(problem, result)).toEqual([]);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 }
@@ -295,7 +296,7 @@ function placing(kernels: Kernels): void {
       fc.property(placeProblems(["none", "ports", "mixed", "arbitrary"]), (problem) => {
         expect(kernels.place(problem)).toEqual(placedByOracle(problem));
       }),
-      { numRuns: 250 },
+      { numRuns: runs(250) },
     );
   });
 

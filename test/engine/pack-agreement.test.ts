@@ -6,6 +6,7 @@ import { availableKernels } from "../support/backends.ts";
 import { pick, shuffle } from "../support/draws.ts";
 import { packOf, packOfPreset, packProblems } from "../support/pack-problems.ts";
 import type { LinkRow } from "../support/rate-problems.ts";
+import { runs } from "../support/runs.ts";
 
 const all = await availableKernels();
 const names = all.map(({ backend }) => backend).join(", ");
@@ -66,13 +67,13 @@ function scaledUp(problem: PackProblem): PackProblem {
 
 describe(`the backends ${names} pack the same trees, with the same sweeps and rollbacks`, () => {
   it("in random networks of many switches, balanced or not", () => {
-    fc.assert(fc.property(tangles, expectAgreement), { numRuns: 100 });
+    fc.assert(fc.property(tangles, expectAgreement), { numRuns: runs(100) });
   });
 
   it("in random networks of amounts up to 2^53 - 1", () => {
     fc.assert(
       fc.property(packProblems(9), (problem) => expectAgreement(scaledUp(problem))),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -82,7 +83,7 @@ describe(`the backends ${names} pack the same trees, with the same sweeps and ro
         expectAgreement({ ...problem, maxTrees, repairs: 6 });
         expectAgreement({ ...problem, maxLinks, repairs: 6 });
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 

@@ -13,6 +13,7 @@ import {
   packProblems,
 } from "../support/pack-problems.ts";
 import { bothWays, type LinkRow } from "../support/rate-problems.ts";
+import { runs } from "../support/runs.ts";
 
 const star = (npus: number, capacity: number): LinkRow[] =>
   bothWays(Array.from({ length: npus }, (_, v) => [v, npus, capacity] as const));
@@ -102,7 +103,7 @@ export function packContract(kernels: Kernels): void {
         expect(brokenPackLaws(problem, outcome)).toEqual([]);
         expect(outcome?.kind).toBe(isViolated(problem) ? "violated" : "packed");
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 
@@ -111,7 +112,7 @@ export function packContract(kernels: Kernels): void {
       fc.property(packProblems(12), (problem) => {
         expect(brokenPackLaws(problem, kernels.pack(problem))).toEqual([]);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -13,6 +13,7 @@ import {
   rateOfTopology,
   rateProblems,
 } from "../support/rate-problems.ts";
+import { runs } from "../support/runs.ts";
 
 const star = (npus: number, capacity: number): RateProblem =>
   rateOf(npus, 1, bothWays(Array.from({ length: npus }, (_, v) => [v, npus, capacity] as const)));
@@ -120,7 +121,7 @@ export function rateContract(kernels: Kernels): void {
         expect(brokenRateLaws(problem, rate)).toEqual([]);
         expect([rate.shards * capacity, rate.capacity === 0n]).toEqual([shards * rate.capacity, capacity === 0n]);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -6,6 +6,7 @@ import { shareColumns } from "../../src/engine/pool/share.ts";
 import { REPLAY_MODE, REPLAY_WANTS, type ReplayProblem } from "../../src/model/replay/problem.ts";
 import { replayedByOracle } from "../support/replay-oracle.ts";
 import { replayProblemOf, replayProblems } from "../support/replay-problems.ts";
+import { runs } from "../support/runs.ts";
 
 const { cutThrough, storeAndForward, firstCome } = REPLAY_MODE;
 const MODES = [cutThrough, storeAndForward, firstCome];
@@ -132,7 +133,7 @@ export function replayContract(kernels: Kernels): void {
         expect(found).toEqual(replayedByOracle(problem));
         if (found.kind === "replayed") moved += problem.chunk.length;
       }),
-      { seed: 21, numRuns: 300 },
+      { seed: 21, numRuns: runs(300) },
     );
     expect(moved).toBeGreaterThan(1000);
   });

@@ -5,6 +5,7 @@ import type { Kernels, MatchProblem, SpreadLogs, SpreadProblem } from "../../src
 import { shareColumns } from "../../src/engine/pool/share.ts";
 import { type FoldedProblem, foldedAllGather, foldedProblems, mapColumns } from "../support/folded-problems.ts";
 import { allGather, matchProblems, mesh, networkOf } from "../support/networks.ts";
+import { runs } from "../support/runs.ts";
 import { brokenSpreadLaws, spreadOf } from "../support/spread-problems.ts";
 
 const chain = (npus: number): MatchProblem =>
@@ -125,7 +126,7 @@ export function spreadContract(kernels: Kernels): void {
           if (!(error instanceof InfeasibleError)) throw error;
         }
       }),
-      { numRuns: 250 },
+      { numRuns: runs(250) },
     );
   });
 
@@ -134,7 +135,7 @@ export function spreadContract(kernels: Kernels): void {
       fc.property(foldedProblems, (folded) => {
         expectSymmetric(folded, kernels.spread({ ...spreadOf(folded.problem), maps: mapColumns(folded.maps) }));
       }),
-      { numRuns: 250 },
+      { numRuns: runs(250) },
     );
   });
 

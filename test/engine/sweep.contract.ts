@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { CancelledError, InternalError } from "../../src/base/errors.ts";
 import type { Kernels, SweepProblem } from "../../src/engine/contract/kernels.ts";
 import { shareColumns } from "../../src/engine/pool/share.ts";
+import { runs } from "../support/runs.ts";
 import { sweepOf, sweepProblems, sweptByOracle } from "../support/sweep-problems.ts";
 
 /** What every backend's sweep kernel must do. */
@@ -66,7 +67,7 @@ export function sweepContract(kernels: Kernels): void {
       fc.property(sweepProblems(), (problem) => {
         expect(kernels.sweep(problem)).toEqual(sweptByOracle(problem));
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 

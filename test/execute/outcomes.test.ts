@@ -12,6 +12,7 @@ import {
 } from "../support/executable-programs.ts";
 import { type PlainProgram, plainProgram, programOfPlain } from "../support/plain-programs.ts";
 import { placementsOf } from "../support/program-campaign.ts";
+import { runs } from "../support/runs.ts";
 import { someOrder } from "../support/some-order.ts";
 
 const changed = (program: Program, change: (plain: PlainProgram) => void): Program => {
@@ -201,7 +202,7 @@ describe("reproducibility", () => {
         const order = someOrder(broken, seed);
         expect(run(broken, { seed, order })).toEqual(run(broken, { seed, order }));
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 });

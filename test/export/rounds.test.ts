@@ -16,6 +16,7 @@ import {
   titleOf,
 } from "../support/lowering-cases.ts";
 import { playInTime, playRounds } from "../support/rounds-play.ts";
+import { runs } from "../support/runs.ts";
 import { simpleSchedule } from "../support/simple-schedules.ts";
 
 const endsOf = ({ routes, route }: StepSchedule): readonly [source: Int32Array, target: Int32Array] => [
@@ -107,7 +108,7 @@ describe("rounds of any schedule that reduces", () => {
         expectMatchings(schedule, rounds);
         expect(playRounds(schedule, rounds)).toEqual(playInTime(schedule));
       }),
-      { numRuns: 500, seed: 1 },
+      { numRuns: runs(500), seed: 1 },
     );
     expect(refused).toBeLessThan(200);
   });

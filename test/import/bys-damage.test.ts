@@ -8,6 +8,7 @@ import type { Schedule } from "../../src/model/slots/slot-schedule.ts";
 import { frameAt, joined, put, put32, putTime, readAll, resealed, text, twice } from "../support/bys-files.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";
+import { runs } from "../support/runs.ts";
 import { isRefused, sentenceOf } from "./support.ts";
 
 const AS_TEXT = "s.bys is damaged: its first bytes are those of a transfer as text";
@@ -217,7 +218,7 @@ describe("readBys refuses", () => {
           if (isRefused(() => expectInRange(readAll(resealed(Uint8Array.from(mutant))) as Schedule))) refused++;
         },
       ),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
     expect(refused).toBeGreaterThan(3000);
   });

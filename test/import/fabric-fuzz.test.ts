@@ -13,6 +13,7 @@ import { readTopograph } from "../../src/import/networks/topograph.ts";
 import { parseJson } from "../../src/import/text/json-text.ts";
 import { nodeCount, type Topology } from "../../src/model/topology/topology.ts";
 import { anyTextChange, changedText } from "../support/changed-text.ts";
+import { runs } from "../support/runs.ts";
 import { hasSharedData, sharedText } from "../support/shared-data.ts";
 
 type Reader = (text: string) => Topology;
@@ -132,7 +133,7 @@ describe("readers of fabrics and of other tools", () => {
           all.reduce((changed, change) => changedText(changed === "" ? text : changed, change, null), text),
         );
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -145,7 +146,7 @@ describe("readers of fabrics and of other tools", () => {
           all.reduce((changed, change) => changedText(changed, change, null), text),
         );
       }),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     );
   });
 });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { linesOfObjects, programFromPlan, readMscclppJson } from "../../src/import/programs/mscclpp-json.ts";
 import { anyTextChange, changedText } from "../support/changed-text.ts";
+import { runs } from "../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 import {
   allGather,
@@ -56,7 +57,7 @@ describe("hostile plans", () => {
       fc.property(fc.constantFrom(...texts), change, fc.boolean(), (text, changed, wellFormed) => {
         isRefused(() => readMscclppJson(changedText(text, changed, wellFormed ? 0 : null), "p.json"));
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -77,7 +78,7 @@ describe("hostile plans", () => {
         }
         isRefused(() => programFromPlan(value, "p.json"));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -89,7 +90,7 @@ describe("hostile plans", () => {
       fc.property(fc.constantFrom(...texts), anyTextChange(), fc.nat(60_000), (text, change, after) => {
         isRefused(() => readMscclppJson(changedText(text, change, after % text.length), "p.json"));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -11,6 +11,7 @@ import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { bound, network } from "../support/bound-cases.ts";
 import { mergedSchedule } from "../support/merged-schedules.ts";
 import { optimalUnits } from "../support/optimum.ts";
+import { runs } from "../support/runs.ts";
 import { simpleSchedule } from "../support/simple-schedules.ts";
 import { wholeCollective } from "../support/synthesis.ts";
 
@@ -181,7 +182,7 @@ describe("bounds against exhaustive search", () => {
           expect(result.bound).toBeLessThanOrEqual(result.optimum);
         },
       ),
-      { numRuns: 350 },
+      { numRuns: runs(350) },
     );
     expect(searched).toBeGreaterThan(80);
     expect(Math.min(sooner, met)).toBeGreaterThan(8);
@@ -259,7 +260,7 @@ describe("laws of bounds", () => {
           expect(compare(bound(t, c, 1).ps, limit)).toBeGreaterThanOrEqual(0);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 
@@ -284,7 +285,7 @@ describe("laws of bounds", () => {
         const limit = limitOf(still, wholeCollective(still, "allgather", 720_720_000));
         expect(toNumber(limit.ps)).toBeCloseTo(((worst * 720_720_000) / recipe.npus) * 1e12, -1);
       }),
-      { numRuns: 120 },
+      { numRuns: runs(120) },
     );
   });
 
@@ -313,7 +314,7 @@ describe("laws of bounds", () => {
           expect(limit).toBeGreaterThanOrEqual(0);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 

@@ -5,6 +5,7 @@ import { draw } from "../../src/base/random.ts";
 import { farthestPair } from "../../src/model/bounds/latency.ts";
 import { graph } from "../../src/model/graph/graph.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
+import { runs } from "../support/runs.ts";
 import { wholeCollective } from "../support/synthesis.ts";
 
 const NODES = 24;
@@ -51,7 +52,7 @@ describe("the farthest pair", () => {
         const backward = graph(NODES, made.head, made.tail, made.weight);
         expect(farthestPair(topology, collective, forward, () => backward)).toEqual(byDefinition(made));
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 

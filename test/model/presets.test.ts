@@ -11,6 +11,7 @@ import {
   switchCount,
   type Topology,
 } from "../../src/model/topology/topology.ts";
+import { runs } from "../support/runs.ts";
 
 const outDegrees = (topology: Topology): number[] => {
   const { offset } = outLinks(topology);
@@ -181,7 +182,7 @@ describe("products", () => {
         }
         expect(found.sort()).toEqual(expected.sort());
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -383,7 +384,7 @@ describe("bad expressions are refused in one sentence", () => {
           expect(error).toBeInstanceOf(InputError);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

@@ -15,6 +15,7 @@ import { type Topology, topologyHash } from "../../src/model/topology/topology.t
 import { type CalibrateOptions, calibrate } from "../../src/run/calibrate.ts";
 import { synthesize } from "../../src/run/pipeline.ts";
 import { sentenceOf } from "../import/support.ts";
+import { runs } from "../support/runs.ts";
 import { sharedFiles, sharedText } from "../support/shared-data.ts";
 
 const SIZES = Array.from({ length: 19 }, (_, i) => 2 ** (12 + i));
@@ -177,7 +178,7 @@ describe("calibrate finds what made the times", () => {
           else expect(cards.gbps).toMatchObject({ certainty: "kept", value: 50 });
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 

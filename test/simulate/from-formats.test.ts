@@ -9,8 +9,7 @@ import type { JointSchedule } from "../../src/model/joint/joint-schedule.ts";
 import { stepsOf } from "../../src/model/steps/schedule.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { synthesize } from "../../src/run/pipeline.ts";
-import { switchingFor } from "../../src/simulate/simulate.ts";
-import { simulate } from "../../src/simulate/simulate.ts";
+import { simulate, switchingFor } from "../../src/simulate/simulate.ts";
 import { simulateReference } from "../../src/simulate/steps/reference.ts";
 import { simulateJoint, simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { joined } from "../support/bys-files.ts";
@@ -19,6 +18,7 @@ import { readScheduleFile, type ScheduleFile } from "../support/formats-file.ts"
 import { logsAsTransfers } from "../support/formats-logs.ts";
 import { defaultSwitching, replayFile } from "../support/formats-replay.ts";
 import { engineOf } from "../support/joint-schedules.ts";
+import { runs } from "../support/runs.ts";
 import { anyManner, anyNetwork, someSlots, someSymmetricSlots } from "./any-slots.ts";
 
 const FILES = 500;
@@ -125,7 +125,7 @@ describe("the simulator and a replay written from FORMATS.md", () => {
         const { end } = replayFile(readScheduleFile(logsAsTransfers(joined(schedule))), switching);
         expect(simulate(schedule, { switching }).ps).toBe(Math.max(0, ...end));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

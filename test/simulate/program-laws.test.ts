@@ -16,6 +16,7 @@ import { smallPrograms } from "../support/executable-programs.ts";
 import { plainEngine, STEP_CASES, scheduleOf, TREE_CASES, titleOf } from "../support/lowering-cases.ts";
 import { mutantOf } from "../support/program-mutants.ts";
 import { chain, line } from "../support/program-sim.ts";
+import { runs } from "../support/runs.ts";
 import { simpleTopology } from "../support/simple-schedules.ts";
 import { grownFlow } from "../support/tree-flows.ts";
 
@@ -142,7 +143,7 @@ describe("any trees on any network", () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -160,7 +161,7 @@ describe("any trees on any network", () => {
           for (let m = 0; m < startPs.length; m++) expect(startPs[m]).toBeLessThan(endPs[m]);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 
@@ -183,7 +184,7 @@ describe("any trees on any network", () => {
           expect(more.ps).toBe(k * one.ps);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 });
@@ -203,7 +204,7 @@ it("changed programs end, or are told to wait for ever", () => {
         ends.stopped++;
       }
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
   expect(Math.min(ends.well, ends.stopped)).toBeGreaterThan(20);
 });

@@ -12,6 +12,7 @@ import { simulateReference } from "../../src/simulate/steps/reference.ts";
 import { simulateJoint, simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { anySchedule } from "../support/any-schedule.ts";
 import { availableKernels } from "../support/backends.ts";
+import { runs } from "../support/runs.ts";
 import { synthesizeWith, wholeCollective } from "../support/synthesis.ts";
 import { anyPlan } from "./any-plan.ts";
 
@@ -60,7 +61,7 @@ describe(`simulations by the kernels ${names}`, () => {
         expectSame((options) => simulateSchedule(schedule, { switching, timeline: true, ...options }));
         expectSame(({ replay }) => simulateReference(schedule, {}, replay));
       }),
-      { seed: 31, numRuns: 300 },
+      { seed: 31, numRuns: runs(300) },
     );
   });
 
@@ -69,7 +70,7 @@ describe(`simulations by the kernels ${names}`, () => {
       fc.property(anySchedule(), fc.constantFrom(...MODES), (schedule, switching) => {
         expectSame((options) => simulateSchedule(schedule, { switching, ...options }));
       }),
-      { seed: 32, numRuns: 300 },
+      { seed: 32, numRuns: runs(300) },
     );
   });
 
@@ -81,7 +82,7 @@ describe(`simulations by the kernels ${names}`, () => {
         expectSame((options) => simulateJoint(joint, { switching, timeline: true, ...options }));
         if (simulateJoint(joint, { switching }).ps > 0) simulated++;
       }),
-      { seed: 33, numRuns: 200 },
+      { seed: 33, numRuns: runs(200) },
     );
     expect(simulated).toBeGreaterThan(100);
   });
@@ -119,7 +120,7 @@ describe(`simulations by the kernels ${names}`, () => {
           );
         },
       ),
-      { seed: 34, numRuns: 60 },
+      { seed: 34, numRuns: runs(60) },
     );
   });
 });

@@ -7,6 +7,7 @@ import type { Simulation, Switching } from "../../src/simulate/simulation.ts";
 import { simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { make, network, row, task } from "../support/hand-made-schedules.ts";
 import { mergedSchedule } from "../support/merged-schedules.ts";
+import { runs } from "../support/runs.ts";
 import { anyPlan } from "./any-plan.ts";
 
 const MODES: readonly Switching[] = ["cut-through", "store-and-forward"];
@@ -29,7 +30,7 @@ describe("laws of the replay", () => {
         const expected = steppedCutThrough(schedule);
         expect({ start: [...startPs], end: [...endPs] }).toEqual(expected);
       }),
-      { seed: 5, numRuns: 600 },
+      { seed: 5, numRuns: runs(600) },
     );
   });
 
@@ -42,7 +43,7 @@ describe("laws of the replay", () => {
         });
         expect(simulateSchedule(schedule).ps).toBeLessThanOrEqual(makespanPs(schedule));
       }),
-      { seed: 6, numRuns: 300 },
+      { seed: 6, numRuns: runs(300) },
     );
   });
 
@@ -104,7 +105,7 @@ describe("laws of the replay", () => {
         expect(stored.linkBusyPs).toEqual(through.linkBusyPs);
         expect(stored.ps).toBeLessThanOrEqual(makespanPs(schedule));
       }),
-      { seed: 7, numRuns: 300 },
+      { seed: 7, numRuns: runs(300) },
     );
   });
 
@@ -122,7 +123,7 @@ describe("laws of the replay", () => {
           });
         }
       }),
-      { seed: 8, numRuns: 300 },
+      { seed: 8, numRuns: runs(300) },
     );
   });
 
@@ -141,7 +142,7 @@ describe("laws of the replay", () => {
           if (end > before.endPs[i]) slower++;
         });
       }),
-      { seed: 9, numRuns: 300 },
+      { seed: 9, numRuns: runs(300) },
     );
     expect(slower).toBeGreaterThan(100);
   });
@@ -151,7 +152,7 @@ describe("laws of the replay", () => {
       fc.property(anyPlan(general), (schedule) => {
         expect(brokenStoreAndForward(schedule)).toEqual([]);
       }),
-      { seed: 10, numRuns: 400 },
+      { seed: 10, numRuns: runs(400) },
     );
   });
 
@@ -173,7 +174,7 @@ describe("laws of the replay", () => {
         };
         expect(times({ ...schedule, routes: many }, "cut-through")).toEqual(times(schedule, "cut-through"));
       }),
-      { seed: 12, numRuns: 100 },
+      { seed: 12, numRuns: runs(100) },
     );
   });
 });

@@ -17,6 +17,7 @@ import type { Streams } from "../../src/simulate/slots/slot-streams.ts";
 import { simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { anyCayley } from "../support/cayley.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
+import { runs } from "../support/runs.ts";
 import { ROOTLESS, SLOT_KINDS } from "../support/slot-passes.ts";
 import { anyManner, anyNetwork, busyAllReduce, someSlots, someSymmetricSlots } from "./any-slots.ts";
 
@@ -45,7 +46,7 @@ describe("replay of slot schedules", () => {
       fc.property(anySlots(12), ({ schedule, starts }) => {
         expect(simulateSlots(schedule, window(starts))).toEqual(simulateSchedule(expandSlots(schedule)));
       }),
-      { seed: 1, numRuns: 250 },
+      { seed: 1, numRuns: runs(250) },
     );
   });
 
@@ -54,7 +55,7 @@ describe("replay of slot schedules", () => {
       fc.property(busyAllReduce, fc.constantFrom(1, 2, 3, 4), (schedule, starts) => {
         expect(simulateSlots(schedule, { starts })).toEqual(simulateSchedule(expandSlots(schedule)));
       }),
-      { seed: 5, numRuns: 100 },
+      { seed: 5, numRuns: runs(100) },
     );
   });
 
@@ -65,7 +66,7 @@ describe("replay of slot schedules", () => {
         expect(stored).toEqual(simulateSchedule(expandSlots(schedule), { switching: "store-and-forward" }));
         expect(stored.ps).toBeLessThanOrEqual(slotMakespanPs(schedule));
       }),
-      { seed: 2, numRuns: 60 },
+      { seed: 2, numRuns: runs(60) },
     );
   });
 
@@ -131,7 +132,7 @@ describe("replay of symmetric slot schedules", () => {
         expect(alone).toEqual(simulateSlots({ ...schedule, symmetry: null }));
         expect(alone).toEqual(simulateSchedule(expandSlots(schedule)));
       }),
-      { seed: 3, numRuns: 100 },
+      { seed: 3, numRuns: runs(100) },
     );
   });
 
@@ -144,7 +145,7 @@ describe("replay of symmetric slot schedules", () => {
         const changed = { ...schedule, topology: { ...topology, linkBytesPerSecond } };
         expect(simulateSlots(changed)).toEqual(simulateSchedule(expandSlots(changed)));
       }),
-      { seed: 4, numRuns: 40 },
+      { seed: 4, numRuns: runs(40) },
     );
   });
 
@@ -153,7 +154,7 @@ describe("replay of symmetric slot schedules", () => {
       fc.property(symmetric(true), (schedule) => {
         expect(simulateSlots(schedule)).toEqual(simulateSchedule(expandSlots(schedule)));
       }),
-      { seed: 6, numRuns: 100 },
+      { seed: 6, numRuns: runs(100) },
     );
   });
 

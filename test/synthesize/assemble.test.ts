@@ -6,6 +6,7 @@ import { routesOf } from "../../src/model/routes/routing.ts";
 import { assemble } from "../../src/synthesize/tacos/assemble.ts";
 import type { PhaseTransfers } from "../../src/synthesize/tacos/row-order.ts";
 import { assembleInPlace } from "../../src/synthesize/tacos/tacos.ts";
+import { runs } from "../support/runs.ts";
 import { columnsOf, wholeCollective } from "../support/synthesis.ts";
 
 const topology = presetTopology("fc:6");
@@ -77,7 +78,7 @@ describe("assembling phases", () => {
         const made = options.map(phaseOf);
         expect(columnsOf(assemble(topology, collective, made))).toEqual(sorted(made));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -110,7 +111,7 @@ describe("assembling one phase over its own columns", () => {
         const schedule = assembleInPlace(topology, collective, made);
         expect(schedule && columnsOf(schedule)).toEqual(expected);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

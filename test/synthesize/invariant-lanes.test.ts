@@ -15,6 +15,7 @@ import { invariantTransfers } from "../../src/synthesize/tacos/multicast.ts";
 import { tenNetwork } from "../../src/synthesize/tacos/network.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { anyCayley, cayleyNetwork, isConnected } from "../support/cayley.ts";
+import { runs } from "../support/runs.ts";
 import { wholeCollective } from "../support/synthesis.ts";
 
 /** Synthesizes towards the bound and judges every transfer; returns times over the bound, trials, and null where nothing is found. */
@@ -88,7 +89,7 @@ describe("invariantTransfers", () => {
         const topology = cayleyNetwork({ ...cayley, gbps }, seed);
         expect(judged(topology, chunksPerNpu, { sizeBytes: 1e6, seed })).not.toBeNull();
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 

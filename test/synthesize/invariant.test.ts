@@ -12,6 +12,7 @@ import type { Topology } from "../../src/model/topology/topology.ts";
 import { invariantAllGather } from "../../src/synthesize/tacos/invariant-logs.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { anyCayley, type Cayley, cayleyNetwork, npusOf, sum } from "../support/cayley.ts";
+import { runs } from "../support/runs.ts";
 import { wholeCollective } from "../support/synthesis.ts";
 
 function allGather(topology: Topology, chunksPerNpu = 1, sizes = translationsOf(topology, routesOf(topology, 1))) {
@@ -122,7 +123,7 @@ describe("invariantAllGather", () => {
         expect(slots).toBeGreaterThanOrEqual(bound);
         expect(slots).toBeGreaterThanOrEqual(proved);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -16,6 +16,7 @@ import { synthesize } from "../../src/run/pipeline.ts";
 import { simulateJoint, simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { verifyJoint } from "../../src/verify/joint.ts";
 import { engineOf, jointFaults, tenantSets } from "../support/joint-schedules.ts";
+import { runs } from "../support/runs.ts";
 import { wholeCollective } from "../support/synthesis.ts";
 
 const engine = engineOf(jsKernels);
@@ -68,7 +69,7 @@ describe("several collectives at once", () => {
       expect(report.simulated?.us).toBeLessThanOrEqual(report.time.us);
       expect(await synthesizeJoint(engine, topology, options)).toMatchObject({ schedule });
     });
-    await fc.assert(property, { numRuns: 40, seed: 4 });
+    await fc.assert(property, { numRuns: runs(40), seed: 4 });
   });
 
   it("write files that read back to the same schedule", async () => {
@@ -79,7 +80,7 @@ describe("several collectives at once", () => {
       expect(read.routes).toEqual(schedule.routes);
       expect(read.tenants.map(plain)).toEqual(schedule.tenants.map(plain));
     });
-    await fc.assert(property, { numRuns: 20, seed: 5 });
+    await fc.assert(property, { numRuns: runs(20), seed: 5 });
   });
 
   it("that have nothing to send take no time", async () => {
@@ -111,7 +112,7 @@ describe("the joint bound", () => {
       expect(joint).toBeGreaterThanOrEqual(Math.max(...alone));
       expect(toNumber(jointBoundOf(topology, [whole[0]], routes).ps)).toBe(alone[0]);
     });
-    fc.assert(property, { numRuns: 150, seed: 6 });
+    fc.assert(property, { numRuns: runs(150), seed: 6 });
   });
 
   it("counts the transfers of all over all links", () => {
@@ -162,7 +163,7 @@ describe("the joint replay", () => {
         expect(simulateJoint(schedule, { switching })).toEqual(alone);
       }
     });
-    await fc.assert(property, { numRuns: 20, seed: 8 });
+    await fc.assert(property, { numRuns: runs(20), seed: 8 });
   });
 
   it("keeps each tenant at least as late as it would be alone", async () => {

@@ -9,6 +9,7 @@ import type { Topology } from "../../src/model/topology/topology.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { availableKernels } from "../support/backends.ts";
 import { connectedTopology } from "../support/connected-topology.ts";
+import { runs } from "../support/runs.ts";
 import { columnsOf, synthesizeWith, wholeCollective } from "../support/synthesis.ts";
 
 let backends: Kernels[];
@@ -92,7 +93,7 @@ describe("an all-reduce whose halves overlap", () => {
       expect(verifySchedule(schedule).violations).toEqual([]);
       expect(makespanPs(schedule)).toBeLessThanOrEqual(await sequentialPs({ ...request, trials: 2 }));
     });
-    await fc.assert(property, { numRuns: 60, seed: 11 });
+    await fc.assert(property, { numRuns: runs(60), seed: 11 });
   });
 
   it("moves transfers in time only", async () => {

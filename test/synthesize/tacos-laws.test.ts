@@ -11,6 +11,7 @@ import { simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { availableKernels } from "../support/backends.ts";
 import { connectedTopology } from "../support/connected-topology.ts";
+import { runs } from "../support/runs.ts";
 import { columnsOf, synthesizeWith, wholeCollective } from "../support/synthesis.ts";
 
 let backends: Kernels[];
@@ -45,7 +46,7 @@ describe.each(COLLECTIVE_KINDS)("TACOS on random networks: %s", (kind: NamedColl
       expect(compare(bound.ps, rational(makespanPs(schedule)))).toBeLessThanOrEqual(0);
       expect(simulateSchedule(schedule).ps).toBeGreaterThan(0);
     });
-    await fc.assert(property, { numRuns: 60, seed: 20_240 });
+    await fc.assert(property, { numRuns: runs(60), seed: 20_240 });
   });
 
   it("does not depend on how many trials run at once", async () => {
@@ -56,7 +57,7 @@ describe.each(COLLECTIVE_KINDS)("TACOS on random networks: %s", (kind: NamedColl
       const [one, three] = await Promise.all([1, 3].map((width) => synthesizeWith(kernels, request, { width })));
       expect(columnsOf(three?.schedule as never)).toEqual(columnsOf(one?.schedule as never));
     });
-    await fc.assert(property, { numRuns: 15, seed: 7 });
+    await fc.assert(property, { numRuns: runs(15), seed: 7 });
   });
 });
 
@@ -68,6 +69,6 @@ describe.each(["ring", "direct"])("the baseline %s on random networks", (algorit
       expect(verifySchedule(schedule).violations).toEqual([]);
       expect(simulateSchedule(schedule, { switching: "store-and-forward" }).ps).toBeGreaterThan(0);
     });
-    await fc.assert(property, { numRuns: 25, seed: 3 });
+    await fc.assert(property, { numRuns: runs(25), seed: 3 });
   });
 });

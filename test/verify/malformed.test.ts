@@ -7,6 +7,7 @@ import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { anySchedule } from "../support/any-schedule.ts";
 import { garbled } from "../support/garbled.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";
+import { runs } from "../support/runs.ts";
 import { judge } from "../support/schedule-oracle.ts";
 
 const ring = ringSchedule();
@@ -139,7 +140,7 @@ describe("verifySchedule on schedules that make no sense", () => {
         expect(violations.length === 0).toBe(opinion.valid);
         expect(violations.some((v) => v.kind === "malformed")).toBe(opinion.malformed);
       }),
-      { seed: 1, numRuns: 500 },
+      { seed: 1, numRuns: runs(500) },
     );
   });
 
@@ -150,7 +151,7 @@ describe("verifySchedule on schedules that make no sense", () => {
         expect(violationCount).toBeGreaterThanOrEqual(violations.length);
         for (const { message } of violations) expect(message).not.toMatch(/undefined/);
       }),
-      { seed: 2, numRuns: 3000 },
+      { seed: 2, numRuns: runs(3000) },
     );
   });
 });

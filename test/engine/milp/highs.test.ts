@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { LpProblem, LpRows, LpSolution } from "../../../src/engine/contract/lp.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import { rowsOf } from "../../support/milp-problems.ts";
+import { runs } from "../../support/runs.ts";
 
 const { POSITIVE_INFINITY: inf, NEGATIVE_INFINITY: minusInf } = Number;
 const solver = await openHighs();
@@ -94,7 +95,7 @@ describe("HiGHS", () => {
         });
         expect(bound).toBeCloseTo(solution.objective, 6);
       }),
-      { numRuns: 200, seed: 1 },
+      { numRuns: runs(200), seed: 1 },
     );
   });
 });

@@ -6,6 +6,7 @@ import { loadInstance } from "../../../src/engine/milp/instance.ts";
 import { solveMilp } from "../../../src/engine/milp/job.ts";
 import { isPoint, objectiveOf } from "../../../src/engine/milp/point.ts";
 import { bestByHand, knapsacks, milpOf, relaxed, smallPrograms } from "../../support/milp-problems.ts";
+import { runs } from "../../support/runs.ts";
 
 const { POSITIVE_INFINITY: inf, NEGATIVE_INFINITY: minusInf } = Number;
 const instance = await loadInstance();
@@ -28,7 +29,7 @@ describe("solveMilp", () => {
         expect(isPoint(problem, primal)).toBe(true);
         expect(objectiveOf(problem, primal)).toBe(objective);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 
@@ -43,7 +44,7 @@ describe("solveMilp", () => {
         expect(objective).toBeCloseTo(expected.objective, 5);
         expect(bound).toBe(objective);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

@@ -7,6 +7,7 @@ import type { StepSchedule } from "../../../src/model/steps/step-schedule.ts";
 import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { anyPlan } from "../../simulate/any-plan.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";
+import { runs } from "../../support/runs.ts";
 
 interface TraceEvent {
   readonly ph: "M" | "X" | "C";
@@ -154,7 +155,7 @@ describe("a trace", () => {
         );
         expect(area).toBe(inUse.size);
       }),
-      { seed: 4, numRuns: 200 },
+      { seed: 4, numRuns: runs(200) },
     );
     expect(shared).toBeGreaterThan(20);
   });

@@ -4,6 +4,7 @@ import { readAlltoallv, readCollective } from "../../../src/import/collectives/c
 import type { Collective } from "../../../src/model/collective/collective.ts";
 import { toNumber } from "../../../src/model/numbers/rational.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
+import { runs } from "../../support/runs.ts";
 import { sentenceOf } from "../support.ts";
 
 /** Returns a ring of so many NPUs. */
@@ -88,7 +89,7 @@ describe("readAlltoallv", () => {
         expect(sent.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(total * 1.01);
         expect(collective.chunkCount).toBeLessThanOrEqual(500_000);
       }),
-      { numRuns: 60, seed: 46 },
+      { numRuns: runs(60), seed: 46 },
     );
   });
 

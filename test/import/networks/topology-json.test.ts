@@ -5,6 +5,7 @@ import { readTopologyJson } from "../../../src/import/networks/topology-json.ts"
 import { linkNames, topologyHash } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { anyTopology } from "../../support/any-topology.ts";
+import { runs } from "../../support/runs.ts";
 import { sentenceOf } from "../support.ts";
 
 const node = (id: unknown, kind: unknown = "npu", more: object = {}): object => ({ id, kind, ...more });
@@ -195,7 +196,7 @@ describe("writing banyan-topology", () => {
         expect(again.linkBytesPerSecond[0]).toBe(Math.max(1, bandwidth));
         expect(again.linkLatencyPs[0]).toBe(latency);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -206,7 +207,7 @@ describe("writing banyan-topology", () => {
         builder.addLink(builder.addNpu("a"), builder.addNpu("b"), bandwidth, 0);
         expect(topologyToJson(builder.build())).toContain('"bandwidthGBps": ');
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
     const gib = topologyBuilder("t");
     gib.addDuplex(gib.addNpu("a"), gib.addNpu("b"), 50 * 2 ** 30, 500_000);

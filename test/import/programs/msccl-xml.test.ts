@@ -5,6 +5,7 @@ import { InputError } from "../../../src/base/errors.ts";
 import { looksLikeMscclXml, readMscclXml } from "../../../src/import/programs/program.ts";
 import { blockCount, instructionCount, OPS, type Program } from "../../../src/model/program/program.ts";
 import { anyTextChange, changedText } from "../../support/changed-text.ts";
+import { runs } from "../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
 import { sentenceOf } from "../support.ts";
 
@@ -303,7 +304,7 @@ describe("readMscclXml", () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

@@ -14,6 +14,7 @@ import { anySchedule } from "../../support/any-schedule.ts";
 import { blocksOf, contents, joined, read } from "../../support/bys-files.ts";
 import { greedySlots, ringSlots } from "../../support/greedy-slots.ts";
 import { expectSameTransfers, longRingSchedule, ringSchedule } from "../../support/ring-schedule.ts";
+import { runs } from "../../support/runs.ts";
 import { ROOTLESS } from "../../support/slot-passes.ts";
 import { sentenceOf } from "../support.ts";
 
@@ -23,7 +24,7 @@ describe("readBys", () => {
       fc.property(anySchedule(), (schedule) => {
         expect(read(joined(schedule, { seed: 1 }))).toEqual(schedule);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

@@ -13,6 +13,7 @@ import { anyTextChange, changedText } from "../../support/changed-text.ts";
 import { PHASE_NETWORKS, type PhaseNetwork } from "../../support/phase-cases.ts";
 import { builtPhases, plannedPhases } from "../../support/phase-schedules.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";
+import { runs } from "../../support/runs.ts";
 import { isRefused, sentenceOf } from "../support.ts";
 
 const KINDS = ["allreduce", "reducescatter", "allgather"] as const;
@@ -146,7 +147,7 @@ describe("files of phases", () => {
         if (isBad) count.refused++;
         else if (violations > 0) count.wrong++;
       }),
-      { numRuns: 1500, seed: 3 },
+      { numRuns: runs(1500), seed: 3 },
     );
     expect(count.refused).toBeGreaterThan(800);
     expect(count.wrong).toBeGreaterThan(50);

@@ -9,6 +9,7 @@ import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts
 import { anySchedule } from "../../support/any-schedule.ts";
 import { anyTextChange, changedText } from "../../support/changed-text.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";
+import { runs } from "../../support/runs.ts";
 import { isRefused, sentenceOf } from "../support.ts";
 
 /** The file of the ring schedule as a value that a test may change. */
@@ -58,7 +59,7 @@ describe("readSchedule", () => {
         expectValid(schedule);
         expect(readSchedule(scheduleToJson(schedule), "s.json")).toEqual(schedule);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -255,7 +256,7 @@ describe("readSchedule", () => {
           if (isRefused(() => expectValid(readSchedule(text, "s.json")))) refused++;
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
     expect(refused).toBeGreaterThan(1000);
   });

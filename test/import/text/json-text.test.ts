@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../../src/import/text/json-text.ts";
+import { runs } from "../../support/runs.ts";
 import { sentenceOf } from "../support.ts";
 
 describe("parseJson", () => {
@@ -54,7 +55,7 @@ describe("parseJson", () => {
         if (valid) parseJson(text, "f");
         else expect(sentenceOf(() => parseJson(text, "f"))).toMatch(/^expected (more|valid) JSON/);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 

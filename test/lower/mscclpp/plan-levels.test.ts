@@ -8,6 +8,7 @@ import { collective } from "../../../src/model/collective/collective.ts";
 import { verifyProgram } from "../../../src/verify/program/program.ts";
 import { shuffle } from "../../support/draws.ts";
 import { runPlan } from "../../support/plan-run.ts";
+import { runs } from "../../support/runs.ts";
 
 /** Moves of an all-reduce of one chunk: source, target, and whether they add; `order` lists departures (m) and arrivals (-m - 1). */
 function movesOfOne(ranks: number, list: readonly (readonly [number, number])[], order: readonly number[]): Moves {
@@ -62,7 +63,7 @@ describe("levelsOf", () => {
           }
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 });

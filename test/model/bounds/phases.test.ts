@@ -7,6 +7,7 @@ import { collective } from "../../../src/model/collective/collective.ts";
 import type { LineAlgorithm, NetworkDimension } from "../../../src/model/dimensions/dimensions.ts";
 import { toNumber } from "../../../src/model/numbers/rational.ts";
 import { everyone } from "../../support/everyone.ts";
+import { runs } from "../../support/runs.ts";
 
 const KINDS = ["allreduce", "reducescatter", "allgather"] as const;
 type Kind = (typeof KINDS)[number];
@@ -105,7 +106,7 @@ describe("the bound of phases", () => {
         );
         expect(toNumber(ps) / leastByLp(solver, kind, dimensions)).toBeCloseTo(1, 6);
       }),
-      { numRuns: 150, seed: 5 },
+      { numRuns: runs(150), seed: 5 },
     );
   });
 

@@ -9,6 +9,7 @@ import {
 } from "../../../src/model/collective/collective.ts";
 import { kindFault } from "../../../src/model/collective/collective-definition.ts";
 import { rational } from "../../../src/model/numbers/rational.ts";
+import { runs } from "../../support/runs.ts";
 
 /** What a chunk is about: who has it, who wants it; sets as sorted texts. */
 type Row = readonly [string, string];
@@ -148,7 +149,7 @@ describe("kindFault", () => {
         expect(kindFault(made)).toBeNull();
         expect(kindFault({ ...made, pre: asSets(made, made.pre), post: asSets(made, made.post) })).toBeNull();
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -176,7 +177,7 @@ describe("kindFault", () => {
           else wrong++;
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
     expect(wrong).toBeGreaterThan(1000);
     expect(right).toBeGreaterThan(100);

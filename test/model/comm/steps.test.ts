@@ -16,6 +16,7 @@ import { reversed } from "../../../src/model/topology/topology.ts";
 import { bfbSchedule } from "../../../src/synthesize/bfb/broadcast.ts";
 import { balance, faults, graph, networkOfGraph, regularDigraphs } from "../../support/breadth-first.ts";
 import { anyCayley, cayleyNetwork, isConnected } from "../../support/cayley.ts";
+import { runs } from "../../support/runs.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 
 /** Figure 3.1 of Zhao 2026: K(2,2) with a = 0, b = 1 against c = 2, d = 3. */
@@ -80,7 +81,7 @@ describe("schedules in comm steps", () => {
           loads * routeTimes(topology, steps.routes, collective.chunkBytes).slotPs[0],
         );
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 
@@ -119,7 +120,7 @@ describe("schedules in comm steps", () => {
         const collective = wholeCollective(topology, "allgather", 1e6, parts);
         expect(faults(commSlots(topology, collective, { schedule, linkOfArc }))).toEqual([]);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 
@@ -134,7 +135,7 @@ describe("schedules in comm steps", () => {
         const rows = { step: steps, source: sources, arc: arcs, from: starts, to: ends } as CommRows;
         expect(schedule).toEqual(commSchedule(schedule, rows));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -149,7 +150,7 @@ describe("schedules in comm steps", () => {
         const collective = wholeCollective(topology, "allgather", 1e6, 2);
         expect(faults(commSteps(topology, collective, [{ schedule, linkOfArc, backward: false }]))).toEqual([]);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 

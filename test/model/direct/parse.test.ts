@@ -4,6 +4,7 @@ import { InputError } from "../../../src/base/errors.ts";
 import type { Construction } from "../../../src/model/direct/construction.ts";
 import { constructionText } from "../../../src/model/direct/construction-text.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
+import { runs } from "../../support/runs.ts";
 
 const small: fc.Arbitrary<Construction> = fc
   .constantFrom<[string, number[]]>(
@@ -49,7 +50,7 @@ describe("constructions as text", () => {
         const written = wide ? text.replace(/[(){},^*]/g, " $& ").replace(/([A-Za-z]\d*) +\(/g, "$1(") : text;
         expect(parseConstruction(written)).toEqual(construction);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -153,7 +154,7 @@ describe("malformed constructions", () => {
           expect(error).toBeInstanceOf(InputError);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { crc32 } from "../../../src/model/files/checksum.ts";
+import { runs } from "../../support/runs.ts";
 
 /** Bit by bit, from the polynomial. */
 function slowCrc(bytes: Uint8Array): number {
@@ -25,7 +26,7 @@ describe("crc32", () => {
         moved.set(bytes);
         expect(crc32(moved)).toBe(slowCrc(bytes));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { edgeColours } from "../../../src/model/graph/edge-colouring.ts";
+import { runs } from "../../support/runs.ts";
 
 const degrees = (ends: readonly number[]): number => {
   const degree = new Map<number, number>();
@@ -22,7 +23,7 @@ describe("edge colouring of bipartite multigraphs", () => {
         expect(used.size).toBe(pairs.length);
       }
     });
-    fc.assert(property, { numRuns: 500, seed: 1 });
+    fc.assert(property, { numRuns: runs(500), seed: 1 });
   });
 
   it("parts a complete graph into perfect matchings, whatever the order of its edges", () => {

@@ -7,6 +7,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { degrade, without } from "../../../src/model/topology/modify.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
+import { runs } from "../../support/runs.ts";
 
 type Row = readonly [number, number, number];
 
@@ -136,7 +137,7 @@ describe("trimToEulerian", () => {
         const scaled = { ...topology, linkBytesPerSecond: topology.linkBytesPerSecond.map((b) => b * unit) };
         expect(trimToEulerian(scaled).usable).toEqual(trimToEulerian(topology).usable.map((b) => b * unit));
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 

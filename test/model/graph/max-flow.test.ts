@@ -2,6 +2,7 @@ import fc from "fast-check";
 import highsModule from "highs";
 import { describe, expect, it } from "vitest";
 import { type FlowNetwork, flowSolver } from "../../../src/model/graph/max-flow.ts";
+import { runs } from "../../support/runs.ts";
 
 // the package's types describe its CommonJS build; the ES module's default export is the loader itself
 const loadHighs = highsModule as unknown as typeof highsModule.default;
@@ -57,13 +58,13 @@ describe("maximum flow", () => {
           expect(surplus).toBe(v === 0 ? 0 - value : v === 1 ? value : 0);
         });
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 
   it("equals the optimum of the linear program", async () => {
     const highs = await loadHighs();
-    const samples = fc.sample(anyNetwork(25, 120), { numRuns: 25, seed: 7 });
+    const samples = fc.sample(anyNetwork(25, 120), { numRuns: runs(25), seed: 7 });
     for (const c of samples) {
       const arcs = Array.from(c.tail, (_, a) => a).filter((a) => c.tail[a] !== c.head[a]);
       const at = (v: number): string =>

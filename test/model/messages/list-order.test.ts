@@ -5,6 +5,7 @@ import { listSchedule } from "../../../src/model/messages/list-schedule.ts";
 import { type Messages, messages } from "../../../src/model/messages/messages.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
+import { runs } from "../../support/runs.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 
 /** Returns messages that pass chunks on, each from an NPU that has the chunk to one that lacks it. */
@@ -60,7 +61,7 @@ describe("messages in the order in which they are ready", () => {
         if (readyPs === ready[place - 1]) expect(order[place]).toBeGreaterThan(order[place - 1] as number);
       });
     });
-    fc.assert(property, { numRuns: 200, seed: 4 });
+    fc.assert(property, { numRuns: runs(200), seed: 4 });
   });
 
   it("are taken where the simulation ends sooner, else those issued", () => {
@@ -76,7 +77,7 @@ describe("messages in the order in which they are ready", () => {
       expect(quickerPs).toBeLessThan(issuedPs);
       reordered++;
     });
-    fc.assert(property, { numRuns: 200, seed: 5 });
+    fc.assert(property, { numRuns: runs(200), seed: 5 });
     expect(reordered).toBeGreaterThan(0);
   });
 

@@ -9,6 +9,7 @@ import { arrivalTable } from "../../../src/model/slots/arrival-table.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
+import { runs } from "../../support/runs.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 
 /** Hops from every node to a target by repeated relaxation, an oracle without queues. */
@@ -48,7 +49,7 @@ describe("routes of messages", () => {
         expect(node).toBe(list.target[i]);
       }
     });
-    fc.assert(property, { numRuns: 60, seed: 2 });
+    fc.assert(property, { numRuns: runs(60), seed: 2 });
   });
 
   it("count equal links between two NPUs side by side, and use them in turns", () => {
@@ -86,7 +87,7 @@ describe("arrivals", () => {
       }
       for (const table of tables) expect(table.at(2000, 2000)).toBe(known.get("2000 2000") ?? 0);
     });
-    fc.assert(property, { numRuns: 20, seed: 3 });
+    fc.assert(property, { numRuns: runs(20), seed: 3 });
   });
 });
 

@@ -5,6 +5,7 @@ import { type NcclEstimate, ncclEstimates, ncclNetwork } from "../../../src/mode
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { CALIBRATED } from "../../../src/model/topology/link-classes.ts";
 import { degrade } from "../../../src/model/topology/modify.ts";
+import { runs } from "../../support/runs.ts";
 import { sharedFiles, sharedText } from "../../support/shared-data.ts";
 
 const GIB = 2 ** 30;
@@ -103,7 +104,7 @@ describe("ncclEstimates", () => {
         const whole = ncclEstimates(network, kind, GIB) as readonly NcclEstimate[];
         expect(slow === null || slow[0].us > whole[0].us).toBe(true);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 

@@ -7,6 +7,7 @@ import {
   residual,
   squares,
 } from "../../../src/model/numbers/least-squares.ts";
+import { runs } from "../../support/runs.ts";
 
 const entry = fc.integer({ min: -20, max: 20 });
 const problem = fc.integer({ min: 1, max: 4 }).chain((unknowns) =>
@@ -49,7 +50,7 @@ describe("least squares", () => {
         expect(errorOf(columns, b, x)).toBeLessThanOrEqual(best * (1 + 1e-9) + 1e-6);
         expect(errorOf(columns, b, x)).toBeGreaterThanOrEqual(best * (1 - 1e-9) - 1e-6);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

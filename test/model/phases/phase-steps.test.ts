@@ -10,6 +10,7 @@ import { blueconnect } from "../../../src/synthesize/themis/blueconnect.ts";
 import { themis } from "../../../src/synthesize/themis/themis.ts";
 import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { anyPhaseRequest, PHASE_COLLECTIVES, phaseRequest } from "../../support/phase-problems.ts";
+import { runs } from "../../support/runs.ts";
 
 const NETWORKS = [
   "switch:8",
@@ -76,7 +77,7 @@ describe("stepsOfPhases", () => {
           expect(steps).toBeGreaterThanOrEqual((toNumber(bytesSent) / bytesPerSecond) * 1e12 * (1 - 1e-12));
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -7,6 +7,7 @@ import { automorphismsOf } from "../../../src/model/symmetry/automorphisms.ts";
 import { without } from "../../../src/model/topology/modify.ts";
 import { linkNames, type Topology } from "../../../src/model/topology/topology.ts";
 import { shuffle } from "../../support/draws.ts";
+import { runs } from "../../support/runs.ts";
 
 /** A network of equal routes, as pairs [source, target]. */
 interface Plain {
@@ -121,7 +122,7 @@ describe("automorphismsOf", () => {
         expectGroup(plain, maps);
         expect(listed(maps)).toEqual(listed(everyAutomorphism(plain)));
       }),
-      { seed: 1, numRuns: 300 },
+      { seed: 1, numRuns: runs(300) },
     );
     expect(answered).toBeGreaterThan(100);
     expect(symmetric).toBeGreaterThan(50);

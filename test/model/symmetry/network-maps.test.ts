@@ -7,6 +7,7 @@ import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import type { NetworkSymmetry } from "../../../src/model/trees/tree-flow.ts";
 import { anyCayley, cayleyNetwork, npusOf } from "../../support/cayley.ts";
+import { runs } from "../../support/runs.ts";
 import { torusTranslations } from "../../support/tree-flows.ts";
 
 /** Two NPUs with links 1, 2, 1 GB/s each way, in another order on the way back. */
@@ -93,7 +94,7 @@ describe("linkOrbits", () => {
         expect(lists.map((list) => list.join()).sort()).toEqual(orbitsByElements(topology, symmetry));
         expect(size.every((links) => npusOf(cayley) % links === 0)).toBe(true);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -7,6 +7,7 @@ import { without } from "../../../src/model/topology/modify.ts";
 import { nodeCount, type Topology } from "../../../src/model/topology/topology.ts";
 import type { NetworkSymmetry } from "../../../src/model/trees/tree-flow.ts";
 import { anyCayley, cayleyNetwork } from "../../support/cayley.ts";
+import { runs } from "../../support/runs.ts";
 import { elementsOf, linksAsText } from "../../support/symmetry-oracle.ts";
 
 function found(topology: Topology): NetworkSymmetry {
@@ -93,7 +94,7 @@ describe("networkSymmetry", () => {
         const topology = { ...cayleyNetwork(cayley, seed), shape: cayley.sizes };
         expectGroup(topology, found(topology));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { CALIBRATED, isCalibrated, linkClasses, withFigures } from "../../../src/model/topology/link-classes.ts";
 import { topologyHash } from "../../../src/model/topology/topology.ts";
+import { runs } from "../../support/runs.ts";
 
 describe("linkClasses", () => {
   it.each([
@@ -44,7 +45,7 @@ describe("linkClasses", () => {
         expect(other.linkBytesPerSecond.every((value) => value === rate)).toBe(true);
         expect([isCalibrated(other), isCalibrated(network)]).toEqual([true, false]);
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   });
 });

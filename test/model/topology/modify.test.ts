@@ -5,6 +5,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { degrade, unreachablePair, without } from "../../../src/model/topology/modify.ts";
 import { linkNames, type Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
+import { runs } from "../../support/runs.ts";
 
 /** Two NPUs whose names hold the marks of link names, parallel links, a one-way link. */
 function awkward(): Topology {
@@ -110,7 +111,7 @@ describe("without", () => {
         const rest = linkNames(without(topology, [names[link]]));
         expect(rest).toEqual(names.filter((_, i) => i !== link));
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 });
@@ -179,7 +180,7 @@ describe("unreachablePair", () => {
         }
         expect(unreachablePair(directed(npus, switches, real))).toEqual(first);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -6,6 +6,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import type { Forest } from "../../../src/model/trees/tree-flow.ts";
 import { fillPs, heightsOf, paceOf, reachOf } from "../../../src/model/trees/tree-times.ts";
+import { runs } from "../../support/runs.ts";
 import { forestOf, grownFlow, ringFlow, starFlow } from "../../support/tree-flows.ts";
 
 const forestAt = (num: bigint, den: bigint): Forest =>
@@ -41,7 +42,7 @@ describe("paceOf", () => {
           });
         },
       ),
-      { seed: 1, numRuns: 100 },
+      { seed: 1, numRuns: runs(100) },
     );
   });
 

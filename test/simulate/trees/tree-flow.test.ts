@@ -11,6 +11,7 @@ import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { simulateTreeFlow, treeFlowClock } from "../../../src/simulate/trees/tree-flow.ts";
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { verify } from "../../../src/verify/verify.ts";
+import { runs } from "../../support/runs.ts";
 import { simpleTopology } from "../../support/simple-schedules.ts";
 import {
   greatestRate,
@@ -112,7 +113,7 @@ describe("laws of tree flows", () => {
         if (flow.collective.kind === "allreduce" && !flow.concurrent) expect(replay).toBeLessThanOrEqual(closed);
         else expect(replay).toBe(closed);
       }),
-      { seed: 11, numRuns: 400 },
+      { seed: 11, numRuns: runs(400) },
     );
   });
 });
@@ -125,7 +126,7 @@ describe("an all-reduce side by side", () => {
         const { replay, closed } = bothTimes(flow, shape.pieces);
         expect(replay).toBe(closed);
       }),
-      { seed: 14, numRuns: 200 },
+      { seed: 14, numRuns: runs(200) },
     );
   });
 });
@@ -150,7 +151,7 @@ describe("laws of the closed form", () => {
         const vast = 2 ** 40;
         expect(clock(4096, vast)).toBeLessThan((bytesOnly * vast * 1.01) / flow.collective.sizeBytes);
       }),
-      { seed: 12, numRuns: 200 },
+      { seed: 12, numRuns: runs(200) },
     );
   });
 
@@ -164,7 +165,7 @@ describe("laws of the closed form", () => {
         expect(Math.abs(fourTimes - twice - 2 * (twice - once))).toBeLessThanOrEqual(12e6 + 10 * chunks);
         expect(once).toBeLessThanOrEqual(twice);
       }),
-      { seed: 13, numRuns: 200 },
+      { seed: 13, numRuns: runs(200) },
     );
   });
 });

@@ -13,6 +13,7 @@ import type { Topology } from "../../../src/model/topology/topology.ts";
 import { simulate } from "../../../src/simulate/simulate.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
+import { runs } from "../../support/runs.ts";
 import { columnsOf, synthesizeWith, wholeCollective } from "../../support/synthesis.ts";
 
 type Request = Parameters<typeof synthesizeWith>[1];
@@ -43,7 +44,7 @@ describe("mcf", () => {
         const cuts = limitOf(topology, request.collective);
         if (cuts.witness.kind !== "latency") expect(proved).toBeGreaterThanOrEqual(toNumber(cuts.ps) * 0.98);
       }),
-      { numRuns: 25, seed: 9 },
+      { numRuns: runs(25), seed: 9 },
     );
   });
 

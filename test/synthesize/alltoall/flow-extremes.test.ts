@@ -10,6 +10,7 @@ import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts
 import { type AllToAllFlow, allToAllFlow } from "../../../src/synthesize/alltoall/flow.ts";
 import { orbitsFor } from "../../../src/synthesize/alltoall/orbits.ts";
 import { provenRate } from "../../../src/verify/flows/flow-limit.ts";
+import { runs } from "../../support/runs.ts";
 import { inlineRunner } from "../../support/synthesis.ts";
 
 const runner = inlineRunner(jsKernels);
@@ -77,7 +78,7 @@ describe("the concurrent flow of extreme demands and links", () => {
       const proven = provenRate(topology, demand, found.lengths);
       expect(proven !== null && compare(proven, found.bound)).toBe(0);
     });
-    await fc.assert(property, { numRuns: 60 });
+    await fc.assert(property, { numRuns: runs(60) });
   });
 
   // Demands of 1 beside 2^38: more than the tolerances of a solver.

@@ -15,6 +15,7 @@ import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts
 import { type AllToAllFlow, allToAllFlow } from "../../../src/synthesize/alltoall/flow.ts";
 import { provenRate } from "../../../src/verify/flows/flow-limit.ts";
 import { concurrentOf, rateByLp } from "../../support/concurrent-problems.ts";
+import { runs } from "../../support/runs.ts";
 import { inlineRunner } from "../../support/synthesis.ts";
 
 const LINK = 1000;
@@ -124,7 +125,7 @@ describe("the concurrent flow of an all-to-all", () => {
         expect(toNumber(found.rate)).toBeLessThanOrEqual(best * (1 + 1e-6));
         expect(toNumber(found.bound)).toBeGreaterThanOrEqual(best * (1 - 1e-6));
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 
@@ -191,7 +192,7 @@ describe("what lengths prove of an all-to-all", () => {
         if (proven === null) return;
         expect(toNumber(proven)).toBeGreaterThanOrEqual(LINK * optimum(topology, demand) * (1 - 1e-6));
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 });

@@ -6,6 +6,7 @@ import { balanced } from "../../../src/synthesize/alltoall/alltoall.ts";
 import { demandMatrix, type Messages, messagesOf } from "../../../src/synthesize/alltoall/messages.ts";
 import { type Paths, pathsAlong } from "../../../src/synthesize/alltoall/paths.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
+import { runs } from "../../support/runs.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 import { equalSplit } from "./flows.ts";
 
@@ -49,7 +50,7 @@ describe("pathsAlong", () => {
           for (const link of path) expect(flow[link]).toBeGreaterThan(0);
         }
       }),
-      { numRuns: 60, seed: 1 },
+      { numRuns: runs(60), seed: 1 },
     );
   });
 
@@ -63,7 +64,7 @@ describe("pathsAlong", () => {
         // Paths of fewest links are all equally long, so whole messages need as many hops as the flow.
         expect(sum(load)).toBeCloseTo(sum(total), 6);
       }),
-      { numRuns: 60, seed: 2 },
+      { numRuns: runs(60), seed: 2 },
     );
   });
 

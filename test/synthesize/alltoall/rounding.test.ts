@@ -8,6 +8,7 @@ import { balanced } from "../../../src/synthesize/alltoall/alltoall.ts";
 import { type Messages, messagesOf } from "../../../src/synthesize/alltoall/messages.ts";
 import { type Paths, pathsAlong } from "../../../src/synthesize/alltoall/paths.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
+import { runs } from "../../support/runs.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 import { equalSplit } from "./flows.ts";
 
@@ -73,7 +74,7 @@ describe("balanced", () => {
         expect(after).toBeCloseTo(busiest(topology, paths, costPs), 9);
         expect(after).toBeLessThanOrEqual(before + 1e-9);
       }),
-      { numRuns: 60, seed: 3 },
+      { numRuns: runs(60), seed: 3 },
     );
   });
 
@@ -87,7 +88,7 @@ describe("balanced", () => {
         expect(found).toBeGreaterThanOrEqual(least);
         outcomes.push(found - least);
       }),
-      { numRuns: 40, seed: 4 },
+      { numRuns: runs(40), seed: 4 },
     );
     expect(outcomes.filter((excess) => excess > 0)).toEqual([]);
   });

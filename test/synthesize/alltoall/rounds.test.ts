@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { roundsOf } from "../../../src/synthesize/alltoall/slots.ts";
+import { runs } from "../../support/runs.ts";
 
 describe("roundsOf", () => {
   it("lets every port send and receive one message a round, in as many rounds as the busiest port has messages", () => {
@@ -20,7 +21,7 @@ describe("roundsOf", () => {
         const used = pairs.flatMap(([source, target], e) => [`${source}:${rounds[e]}`, `${target}:${rounds[e]}`]);
         expect(new Set(used).size).toBe(used.length);
       }),
-      { numRuns: 300, seed: 8 },
+      { numRuns: runs(300), seed: 8 },
     );
   });
 

@@ -17,6 +17,7 @@ import type { TimingOptions } from "../../../src/synthesize/alltoall/slots.ts";
 import type { KernelRunner } from "../../../src/synthesize/synthesizer.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
+import { runs } from "../../support/runs.ts";
 import { columnsOf, wholeCollective } from "../../support/synthesis.ts";
 import { equalSplit } from "./flows.ts";
 
@@ -55,7 +56,7 @@ describe("unicastSchedule", () => {
       fc.asyncProperty(problems, async ([topology, chunks, size]) => {
         await expectGood(topology, wholeCollective(topology, "alltoall", size, chunks));
       }),
-      { numRuns: 40, seed: 5 },
+      { numRuns: runs(40), seed: 5 },
     );
   });
 
@@ -67,7 +68,7 @@ describe("unicastSchedule", () => {
         const request = { kind: "alltoall", groups, sizeBytes: 1 << 20, chunksPerNpu: 2, rootRank: 0 } as const;
         await expectGood(topology, collective(request));
       }),
-      { numRuns: 20, seed: 6 },
+      { numRuns: runs(20), seed: 6 },
     );
   });
 
@@ -87,7 +88,7 @@ describe("unicastSchedule", () => {
         const text = [...rows].map((i) => entries.slice(i * npuCount, (i + 1) * npuCount).join(" ")).join("\n");
         await expectGood(topology, readAlltoallv(text, "m", topology));
       }),
-      { numRuns: 30, seed: 7 },
+      { numRuns: runs(30), seed: 7 },
     );
   });
 

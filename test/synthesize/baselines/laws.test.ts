@@ -10,6 +10,7 @@ import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { baselineSchedule, refusal } from "../../support/baselines.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
 import { shuffle } from "../../support/draws.ts";
+import { runs } from "../../support/runs.ts";
 
 const BASELINES = [
   "ring",
@@ -81,7 +82,7 @@ describe.each(BASELINES)("the baseline %s", (algorithm) => {
         expect(simulateSchedule(schedule, { switching: "store-and-forward" }).ps).toBeGreaterThan(0);
         made++;
       });
-      await fc.assert(property, { numRuns: 40, seed: 8 });
+      await fc.assert(property, { numRuns: runs(40), seed: 8 });
     }
     expect(made).toBeGreaterThan(0);
   });

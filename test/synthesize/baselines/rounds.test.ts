@@ -7,6 +7,7 @@ import { serializationPs } from "../../../src/model/routes/routes.ts";
 import type { StepSchedule } from "../../../src/model/steps/step-schedule.ts";
 import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { baselineSchedule } from "../../support/baselines.ts";
+import { runs } from "../../support/runs.ts";
 
 /** Latency of NPU -> switch -> NPU, and the serialisation of one chunk. */
 function costs({ topology, collective }: StepSchedule): { hopPs: number; chunkPs: number } {
@@ -110,7 +111,7 @@ describe("traffic", () => {
         expect(new Set(sentBy(schedule))).toEqual(new Set([(npuCount - 1) * chunks]));
       },
     );
-    await fc.assert(property, { numRuns: 60, seed: 5 });
+    await fc.assert(property, { numRuns: runs(60), seed: 5 });
   });
 
   it("of halving-doubling stays near with distance doubling: half of it goes to the next NPU", async () => {

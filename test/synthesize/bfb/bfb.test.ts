@@ -17,6 +17,7 @@ import {
   regularDigraphs,
 } from "../../support/breadth-first.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
+import { runs } from "../../support/runs.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 
 const KINDS = ["allgather", "reducescatter", "allreduce"] as const;
@@ -60,7 +61,7 @@ describe("bfb", () => {
           expect(faults(schedule)).toEqual([]);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -75,7 +76,7 @@ describe("bfb", () => {
           expect(faults(schedule)).toEqual([]);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

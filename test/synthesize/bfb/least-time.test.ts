@@ -4,6 +4,7 @@ import type { LpSolver } from "../../../src/engine/contract/lp.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import { compare, type Rational, rational, toNumber } from "../../../src/model/numbers/rational.ts";
 import { leastTime, type Port, type ShardClass } from "../../../src/synthesize/bfb/uneven.ts";
+import { runs } from "../../support/runs.ts";
 
 let lp: LpSolver;
 beforeAll(async () => {
@@ -129,7 +130,7 @@ describe("least time of a step over unequal links", () => {
         const best = Math.min(...subsets(given.ports.length).map((used) => programValue(given, used)));
         expect(toNumber(ps)).toBeCloseTo(best, 6);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -142,7 +143,7 @@ describe("least time of a step over unequal links", () => {
           expect(plan.parts[c].reduce((a, b) => a + b, 0)).toBe(shards * parts);
         });
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 

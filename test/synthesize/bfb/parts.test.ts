@@ -6,6 +6,7 @@ import { compare, multiply, type Rational, rational, subtract } from "../../../s
 import { bfbLoads, bfbSchedule } from "../../../src/synthesize/bfb/broadcast.ts";
 import { bestParts, exactParts } from "../../../src/synthesize/bfb/parts.ts";
 import { balance, diameterOf, regularDigraphs, sumOf } from "../../support/breadth-first.ts";
+import { runs } from "../../support/runs.ts";
 
 const loadsOf = fc.array(
   fc
@@ -61,7 +62,7 @@ describe("parts of a shard", () => {
         const least = multiply(sumOf(loads), rational(degree, of.nodes));
         expect(compare(least, leastBandwidthTime(of.nodes))).toBeGreaterThanOrEqual(0);
       }),
-      { numRuns: 80 },
+      { numRuns: runs(80) },
     );
   });
 });

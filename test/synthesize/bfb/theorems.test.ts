@@ -10,6 +10,7 @@ import { gcd } from "../../../src/model/numbers/integers.ts";
 import { format } from "../../../src/model/numbers/rational.ts";
 import { bfbLoads } from "../../../src/synthesize/bfb/broadcast.ts";
 import { balance, distancesTo, graph } from "../../support/breadth-first.ts";
+import { runs } from "../../support/runs.ts";
 
 const timesOf = async (of: Digraph) => timesOfLoads(of, await bfbLoads(of, balance));
 const isOptimal = async (of: Digraph): Promise<boolean> =>
@@ -75,7 +76,7 @@ describe("theorem 13: products of bandwidth-optimal graphs", () => {
         fc.pre(graphs.reduce((nodes, of) => nodes * of.nodes, 1) <= 150);
         expect(await isOptimal(product(graphs))).toBe(true);
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 

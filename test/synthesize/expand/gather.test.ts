@@ -17,6 +17,7 @@ import { basesOf, graphOfBase } from "../../../src/synthesize/expand/bases.ts";
 import { gatherOf, lineSchedule } from "../../../src/synthesize/expand/gather.ts";
 import { granularity, ownParts } from "../../../src/synthesize/expand/parts.ts";
 import { inOrder, played } from "../../support/comm-play.ts";
+import { runs } from "../../support/runs.ts";
 import { inlineRunner } from "../../support/synthesis.ts";
 
 const { balance } = inlineRunner(jsKernels);
@@ -107,7 +108,7 @@ describe("the schedule of a construction", () => {
         if (/L/.test(text)) expect(Math.min(gap.steps, gap.bandwidth)).toBeGreaterThanOrEqual(0);
         else expect(gap).toEqual({ steps: 0, bandwidth: 0 });
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -23,6 +23,7 @@ import {
 import { anyGather, inOrder, played } from "../../support/comm-play.ts";
 import { shuffle } from "../../support/draws.ts";
 import { regularDigraph } from "../../support/regular-digraphs.ts";
+import { runs } from "../../support/runs.ts";
 
 interface Case {
   readonly base: CommSchedule;
@@ -84,7 +85,7 @@ describe("the schedule of a line graph (definition 1)", () => {
         const twice = judged(lineSchedule(once, lineGraph(once.graph)));
         expect(compare(twice.bandwidth, predictLine(predictedOf(base), 2).bandwidth)).toBeLessThanOrEqual(0);
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 
@@ -142,7 +143,7 @@ describe("the schedule of both directions (A.1.6)", () => {
         const found = judged(bidirectionalSchedule(there, back, bidirectional(mirrored)));
         expect({ steps: found.steps, bandwidth: found.bandwidth }).toEqual(times(predictedOf(there)));
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 });

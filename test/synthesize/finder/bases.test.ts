@@ -15,6 +15,7 @@ import { circulants, generalizedKautz } from "../../../src/synthesize/finder/eva
 import { lined, multiplied, multipliedBy } from "../../../src/synthesize/finder/finder.ts";
 import { offsetsOfSmallDiameter } from "../../../src/synthesize/finder/offsets.ts";
 import { areIsomorphic } from "../../support/isomorphism.ts";
+import { runs } from "../../support/runs.ts";
 
 const { kernels } = await loadKernels("js");
 const balance: Balancer = async (problem) => kernels.balance({ ...problem, threads: 1 });
@@ -127,7 +128,7 @@ describe("offsets of small diameter", () => {
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 

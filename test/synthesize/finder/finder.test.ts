@@ -12,6 +12,7 @@ import { type Balancer, bfbTimes } from "../../../src/synthesize/bfb/broadcast.t
 import type { Candidate } from "../../../src/synthesize/finder/candidate.ts";
 import type { Evaluations } from "../../../src/synthesize/finder/evaluated.ts";
 import { topologyFinder } from "../../../src/synthesize/finder/finder.ts";
+import { runs } from "../../support/runs.ts";
 
 const { kernels } = await loadKernels("js");
 const balance: Balancer = async (problem) => kernels.balance({ ...problem, threads: 1 });
@@ -99,7 +100,7 @@ describe("the finder's networks", () => {
         }
         if (!pairs) expect(front).not.toEqual([]);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -117,7 +118,7 @@ describe("the finder's networks", () => {
           if (times.steps === row.steps) expect(compare(row.bandwidth, times.bandwidth)).toBeLessThanOrEqual(0);
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 

@@ -10,6 +10,7 @@ import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { type AllReduceOptions, allReduceRates } from "../../../src/synthesize/forestcoll/allreduce-rates.ts";
 import { paperTrees } from "../../../src/synthesize/forestcoll/grow.ts";
+import { runs } from "../../support/runs.ts";
 import { certifiedRate, faultsOf, flowProgramRate } from "./allreduce-oracle.ts";
 
 const lp = await openHighs();
@@ -170,7 +171,7 @@ describe("allReduceRates", () => {
         expect(certifiedRate(topology, members, rates)).toEqual(rates.bound);
         expect(faultsOf(topology, members, rates)).toEqual([]);
       }),
-      { numRuns: 200, seed: 1 },
+      { numRuns: runs(200), seed: 1 },
     );
     expect(solved).toBeGreaterThan(100);
     expect(optimal).toBe(solved);
@@ -180,7 +181,7 @@ describe("allReduceRates", () => {
     const inUse = [
       presetTopology("mesh:3x3"),
       presetTopology("line:5"),
-      ...fc.sample(networks, { numRuns: 60, seed: 5 }),
+      ...fc.sample(networks, { numRuns: runs(60), seed: 5 }),
     ];
     let packed = 0;
     for (const topology of inUse) {

@@ -6,6 +6,7 @@ import type { Topology } from "../../../src/model/topology/topology.ts";
 import { allReduceNetwork } from "../../../src/synthesize/forestcoll/allreduce-network.ts";
 import { allReduceOrbits } from "../../../src/synthesize/forestcoll/allreduce-symmetry.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
+import { runs } from "../../support/runs.ts";
 
 const networkOf = (topology: Topology, members = Array.from({ length: topology.npuCount }, (_, v) => v)) =>
   allReduceNetwork(topology, Int32Array.from(members), topology.linkBytesPerSecond);
@@ -75,7 +76,7 @@ describe("allReduceOrbits", () => {
         const network = networkOf(topology);
         check(network, allReduceOrbits(network));
       }),
-      { numRuns: 200, seed: 1 },
+      { numRuns: runs(200), seed: 1 },
     );
   });
 });

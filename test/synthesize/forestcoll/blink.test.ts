@@ -13,6 +13,7 @@ import { judgeCertificate, throughputOf } from "../../../src/verify/trees/certif
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { availableKernels } from "../../support/backends.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
+import { runs } from "../../support/runs.ts";
 import { treeContext, treeRequest, type Wish } from "../../support/tree-requests.ts";
 
 const [kernels] = await availableKernels();
@@ -78,7 +79,7 @@ describe("blink", () => {
         // 1 / (1/a + 1/b) <= own
         expect(a.num * b.num * own.den <= own.num * (a.num * b.den + b.num * a.den)).toBe(true);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -105,7 +106,7 @@ describe("blink", () => {
       fc.asyncProperty(connectedTopology(), async (topology) => {
         await counted(topology);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
     expect(await counted(treeRequest("dgx-a100:4", "allreduce").topology)).toBeLessThan(6);
   });

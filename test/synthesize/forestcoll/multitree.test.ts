@@ -19,6 +19,7 @@ import { type PackingNetwork, packingNetwork } from "../../../src/synthesize/for
 import { judgeCertificate, throughputOf } from "../../../src/verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
+import { runs } from "../../support/runs.ts";
 import { treeContext, treeRequest } from "../../support/tree-requests.ts";
 
 const context = treeContext(jsKernels);
@@ -88,7 +89,7 @@ describe("trees that grow in time steps", () => {
         if (y === null) throw new Error("no link is used");
         expect(compare(y, rational(grown.unit, grown.steps))).toBeGreaterThanOrEqual(0);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

@@ -9,6 +9,7 @@ import { optimumOf, packable, type RatedNetwork } from "../../../src/synthesize/
 import { packingNetwork } from "../../../src/synthesize/forestcoll/packing-network.ts";
 import { narrowestOfAll, smallNetwork } from "../../support/eulerian-graphs.ts";
 import { bothWays, type LinkRow, rateOf } from "../../support/rate-problems.ts";
+import { runs } from "../../support/runs.ts";
 
 const { rate } = jsKernels;
 const ones = (count: number): Float64Array => new Float64Array(count).fill(1);
@@ -92,7 +93,7 @@ describe("optimumOf", () => {
           expect({ k, copies }).toEqual({ k: reduced.k, copies: reduced.copies });
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sharesOf } from "../../../src/synthesize/forestcoll/orbit-shares.ts";
+import { runs } from "../../support/runs.ts";
 
 /** Orbit 0 alone, orbits 1 and 2 within 3 and 4 (always used together), orbit 5 alone. */
 const KINDS: readonly (readonly number[])[] = [[0], [1, 3, 4], [2, 3, 4], [3, 4], [5]];
@@ -43,7 +44,7 @@ describe("sharesOf", () => {
         }
         expect(Math.min(...left)).toBeGreaterThanOrEqual(0);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

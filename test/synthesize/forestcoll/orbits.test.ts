@@ -6,6 +6,7 @@ import type { Topology } from "../../../src/model/topology/topology.ts";
 import { type SymmetricForest, symmetricForest } from "../../../src/synthesize/forestcoll/grow.ts";
 import { anyCayley, cayleyNetwork, isConnected } from "../../support/cayley.ts";
 import { expectForest, optimumOf, symmetryOf } from "../../support/forest-of-orbits.ts";
+import { runs } from "../../support/runs.ts";
 
 const built = (topology: Topology): SymmetricForest | null => {
   const { k, U } = optimumOf(topology);
@@ -105,7 +106,7 @@ describe("symmetricForest", () => {
         if (forest === null) unpacked++;
         else expectForest(topology, symmetry, forest, k, U);
       }),
-      { numRuns: 150, seed: 1 },
+      { numRuns: runs(150), seed: 1 },
     );
     expect(unpacked).toBe(0);
   });

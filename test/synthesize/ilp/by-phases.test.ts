@@ -14,6 +14,7 @@ import { scheduleOf } from "../../../src/synthesize/ilp/schedule.ts";
 import { type Stages, stagesOf } from "../../../src/synthesize/ilp/stages.ts";
 import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { milpHere } from "../../support/milp-here.ts";
+import { runs } from "../../support/runs.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 
 let milp: MilpRunner;
@@ -55,7 +56,7 @@ describe.each(COLLECTIVE_KINDS)("%s in parts", (kind) => {
       expect(verifySchedule(schedule).violations).toEqual([]);
       expect(makespanPs(schedule)).toBeGreaterThanOrEqual(lowPs);
     });
-    await fc.assert(property, { numRuns: 5, seed: 3 });
+    await fc.assert(property, { numRuns: runs(5), seed: 3 });
   });
 
   it("is completed on shortest ways where the solver finds nothing", async () => {
@@ -67,7 +68,7 @@ describe.each(COLLECTIVE_KINDS)("%s in parts", (kind) => {
       expect(verifySchedule(schedule).violations).toEqual([]);
       expect(makespanPs(schedule)).toBeGreaterThanOrEqual(lowPs);
     });
-    await fc.assert(property, { numRuns: 10, seed: 4 });
+    await fc.assert(property, { numRuns: runs(10), seed: 4 });
   });
 });
 

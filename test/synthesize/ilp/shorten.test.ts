@@ -18,6 +18,7 @@ import { network } from "../../support/bound-cases.ts";
 import { everyone } from "../../support/everyone.ts";
 import { milpHere } from "../../support/milp-here.ts";
 import { optimalUnits } from "../../support/optimum.ts";
+import { runs } from "../../support/runs.ts";
 
 let milp: MilpRunner;
 beforeAll(async () => {
@@ -136,7 +137,7 @@ describe("programs against exhaustive search", () => {
         expect(found.proof).toBe(optimum);
       } else expect(found.units).toBeGreaterThanOrEqual(optimum);
     });
-    await fc.assert(property, { numRuns: 24, seed: 11 });
+    await fc.assert(property, { numRuns: runs(24), seed: 11 });
     expect(compared).toBeGreaterThan(15);
   });
 });

@@ -12,6 +12,7 @@ import { roundsIn } from "../../../src/synthesize/sccl/greedy.ts";
 import { type FrontOptions, paretoFront } from "../../../src/synthesize/sccl/pareto.ts";
 import { syncProblem } from "../../../src/synthesize/sccl/problem.ts";
 import { milpHere } from "../../support/milp-here.ts";
+import { runs } from "../../support/runs.ts";
 import { syncOracle } from "../../support/sync-oracle.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 
@@ -61,7 +62,7 @@ describe("paretoFront", () => {
         expect(front.complete).toBe(true);
         expect(pointsOf(front).filter(([steps]) => (steps as number) <= 5)).toEqual(better);
       }),
-      { numRuns: 40, seed: 4 },
+      { numRuns: runs(40), seed: 4 },
     );
   });
 

@@ -11,6 +11,7 @@ import type { SynthesisRequest } from "../../../src/synthesize/synthesizer.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
 import { milpHere } from "../../support/milp-here.ts";
+import { runs } from "../../support/runs.ts";
 import { columnsOf, inlineRunner, wholeCollective } from "../../support/synthesis.ts";
 
 type Request = Pick<SynthesisRequest, "topology" | "collective"> & Partial<SynthesisRequest>;
@@ -46,7 +47,7 @@ describe("sccl", () => {
         const { schedule } = await make({ ...request, ...rest });
         expect(verify(schedule, {}).violations).toEqual([]);
       }),
-      { numRuns: 40, seed: 11 },
+      { numRuns: runs(40), seed: 11 },
     );
   });
 

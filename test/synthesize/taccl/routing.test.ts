@@ -15,6 +15,7 @@ import type { NoRouting, Routing } from "../../../src/synthesize/taccl/stages.ts
 import { connectedTopology } from "../../support/connected-topology.ts";
 import { milpHere } from "../../support/milp-here.ts";
 import { leastRoutingTime, routingFaults, routingTimes } from "../../support/routing-oracle.ts";
+import { runs } from "../../support/runs.ts";
 import { hasSharedData, sharedText } from "../../support/shared-data.ts";
 import { flatSketch, onlyBetween, onlyInside, sharedNics } from "../../support/sketches.ts";
 
@@ -80,7 +81,7 @@ describe("routing", () => {
           expect((await routed(network, whole, milp)).sends).toEqual(routing.sends);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     );
   });
 
@@ -149,7 +150,7 @@ describe("routing", () => {
         const routing = await routed(network, whole, milp);
         expect(routing.boundPs).toBeLessThanOrEqual(leastRoutingTime(network, whole));
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     );
   });
 

@@ -8,6 +8,7 @@ import { planned } from "../../../src/synthesize/taccl/scheduling-plan.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
 import { endInOrder, shortestEnd } from "../../support/plan-oracle.ts";
+import { runs } from "../../support/runs.ts";
 import { greedyTasks } from "../../support/taccl-problems.ts";
 
 const options = { seed: 1, budget: 2e5, leastPs: 0 };
@@ -53,7 +54,7 @@ describe("plans of orders and merged sends", () => {
           ),
         ).toBe(end);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -76,7 +77,7 @@ describe("plans of orders and merged sends", () => {
           expect(endPs).toBeGreaterThanOrEqual(boundPs);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -18,6 +18,7 @@ import {
 import { throughputOf } from "../../../src/verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { shuffle } from "../../support/draws.ts";
+import { runs } from "../../support/runs.ts";
 import { treeContext, treeRequest, type Wish } from "../../support/tree-requests.ts";
 
 const context = treeContext(jsKernels);
@@ -102,7 +103,7 @@ describe("two binary trees", () => {
             for (let b = 0; b < nodes; b++) expect(used.links[a][b]).toBeLessThanOrEqual(links[a][b]);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -20,6 +20,7 @@ import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { ABLE, withTraits } from "../../support/able-switches.ts";
 import { availableKernels } from "../../support/backends.ts";
 import { shuffle } from "../../support/draws.ts";
+import { runs } from "../../support/runs.ts";
 import { treeContext, treeRequest, type Wish } from "../../support/tree-requests.ts";
 
 const [kernels] = await availableKernels();
@@ -143,7 +144,7 @@ describe("nvls", () => {
         const least = Math.min(Math.max(ports[0], second), ...ports.slice(1));
         expect(throughputOf(flow)).toEqual(rational(least * 1e9));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

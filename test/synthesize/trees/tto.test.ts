@@ -12,6 +12,7 @@ import { judgeCertificate, throughputOf } from "../../../src/verify/trees/certif
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { availableKernels } from "../../support/backends.ts";
 import { shuffle } from "../../support/draws.ts";
+import { runs } from "../../support/runs.ts";
 import { treeContext, treeRequest, type Wish } from "../../support/tree-requests.ts";
 
 const [kernels] = await availableKernels();
@@ -51,7 +52,7 @@ describe("the mesh of a network", () => {
         expect(mesh?.corners.length).toBe(cut ? 3 : 4);
         expect([...(mesh?.sides ?? [])].sort()).toEqual([width, height].sort());
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -81,7 +82,7 @@ describe("the mesh of a network", () => {
         more.linkTarget[gone] = others[seed % others.length];
         expect(meshOf(more)).toBeNull();
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

@@ -10,6 +10,7 @@ import { everyone } from "../../support/everyone.ts";
 import { PHASE_NETWORKS, type PhaseNetwork } from "../../support/phase-cases.ts";
 import { phasesWork } from "../../support/phase-oracle.ts";
 import { builtPhases, type PhaseRow, type PlainPhases, plannedPhases } from "../../support/phase-schedules.ts";
+import { runs } from "../../support/runs.ts";
 
 const KINDS = ["allreduce", "reducescatter", "allgather"] as const;
 const NAMES = Object.keys(PHASE_NETWORKS);
@@ -93,7 +94,7 @@ describe("the judge of phases", () => {
         const { violationCount } = verifyPhases(builtPhases(schedule));
         expect(violationCount === 0).toBe(right);
       }),
-      { numRuns: 600, seed: 7 },
+      { numRuns: runs(600), seed: 7 },
     );
     expect(wrong).toBeGreaterThan(300);
     expect(wrong).toBeLessThan(590);

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../../src/base/errors.ts";
 import { fingerprintOf, isOnlyMentioned, packFile, unpackFile } from "../../../src/web/state/address-file.ts";
+import { runs } from "../../support/runs.ts";
 
 const given = (name: string, ...parts: (string | Uint8Array<ArrayBuffer>)[]) => ({ name, content: new Blob(parts) });
 
@@ -21,7 +22,7 @@ describe("files in addresses", () => {
           expect(error).toBeInstanceOf(InputError);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

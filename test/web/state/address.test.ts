@@ -4,6 +4,7 @@ import { NETWORK_OPTIONS } from "../../../src/request/option-texts.ts";
 import { readAddress, saysNothing, writeAddress } from "../../../src/web/state/address.ts";
 import { MATRICES, MEASURES } from "../../../src/web/state/choices.ts";
 import { MAKE_OPTIONS, VIEWS, type Words } from "../../../src/web/state/words.ts";
+import { runs } from "../../support/runs.ts";
 
 const wordsWith = (given: Partial<Words>): Words => ({
   topology: "mesh:4x4",
@@ -30,7 +31,7 @@ describe("addresses", () => {
         expect(view === null || (VIEWS as readonly string[]).includes(view)).toBe(true);
         expect(topology).not.toBe("");
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

@@ -14,6 +14,7 @@ import {
   summaryOf,
   testRealFiles,
 } from "../../../support/gpu-machines.ts";
+import { runs } from "../../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../../support/shared-data.ts";
 import { isRefused, sentenceOf } from "../../support.ts";
 
@@ -325,7 +326,7 @@ describe("NCCL topology", () => {
         if (!changed.includes("host_hash")) expectConnected(topology);
       });
     });
-    fc.assert(property, { numRuns: 800, seed: 31 });
+    fc.assert(property, { numRuns: runs(800), seed: 31 });
   });
 });
 

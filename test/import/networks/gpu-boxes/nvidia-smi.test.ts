@@ -17,6 +17,7 @@ import {
   summaryOf,
   testRealFiles,
 } from "../../../support/gpu-machines.ts";
+import { runs } from "../../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../../support/shared-data.ts";
 import { wholeCollective } from "../../../support/synthesis.ts";
 import { isRefused, sentenceOf } from "../../support.ts";
@@ -278,7 +279,7 @@ describe("nvidia-smi topo -m", () => {
       const options = [{}, { gpu: "a100" }, { gpu: "none", nodes: 2, bandwidth: { nic: 25e9 } }][gpu];
       isRefused(() => expectConnected(readNvidiaSmi(text, "m.txt", options)));
     });
-    fc.assert(property, { numRuns: 600, seed: 34 });
+    fc.assert(property, { numRuns: runs(600), seed: 34 });
   });
 });
 

@@ -13,6 +13,7 @@ import {
   summaryOf,
   testRealFiles,
 } from "../../../support/gpu-machines.ts";
+import { runs } from "../../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../../support/shared-data.ts";
 import { isRefused, sentenceOf } from "../../support.ts";
 
@@ -154,7 +155,7 @@ describe("rocm-smi --showtopo", () => {
       const text = list.reduce((now, change) => changedText(now, change, null), texts[file % texts.length]);
       isRefused(() => expectConnected(readRocmSmi(text, "r.txt", { gpu: "mi100" })));
     });
-    fc.assert(property, { numRuns: 600, seed: 35 });
+    fc.assert(property, { numRuns: runs(600), seed: 35 });
   });
 });
 

@@ -1,12 +1,12 @@
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openEngine } from "../../src/engine/engine.ts";
-import { presetTopology } from "../../src/model/presets/preset.ts";
-import { exportInMemory } from "../../src/run/export/in-memory.ts";
-import type { Subject } from "../../src/run/export/subject.ts";
-import { synthesize } from "../../src/run/pipeline.ts";
-import { bundle, chromiumPath, launchChromium, serve } from "../support/chromium.ts";
+import { openEngine } from "../../../src/engine/engine.ts";
+import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { exportInMemory } from "../../../src/run/export/in-memory.ts";
+import type { Subject } from "../../../src/run/export/subject.ts";
+import { synthesize } from "../../../src/run/pipeline.ts";
+import { bundle, chromiumPath, launchChromium, serve } from "../../support/chromium.ts";
 import { exportedHere } from "./page.ts";
 
 const why = chromiumPath === undefined ? "no Chromium on PATH" : "";

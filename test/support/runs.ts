@@ -1,0 +1,9 @@
+/** Whether tests try all that they can: `npm run test:all`. `npm test` tries a part, for somebody is waiting. */
+export const triesAll = process.env["BANYAN_TESTS"] === "all";
+
+const PART = 5;
+const LEAST = 5;
+
+/** Returns how many cases a property draws: as many as it says, or a fifth of them. */
+export const runs = (count: number): number =>
+  triesAll ? count : Math.max(Math.min(count, LEAST), Math.ceil(count / PART));
