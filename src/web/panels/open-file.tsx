@@ -11,6 +11,7 @@ import { fileOfText } from "./given-text.ts";
 import "./open-file.css";
 import { flagOf, type Options, READING_OPTIONS } from "../../request/option-texts.ts";
 import { Field } from "../parts/field.tsx";
+import { EXAMPLE } from "./readable-example.ts";
 
 /** Files instead of presets: chosen, pasted or dropped; what was said of one that could not be read, and how one is read. */
 export function OpenFile() {
@@ -155,13 +156,6 @@ function Readable() {
     </>
   );
 }
-
-/** A network in the project's own format; FORMATS.md says all of it. */
-export const EXAMPLE = `{ "format": "banyan-topology", "version": 1,
-  "nodes": [ { "id": "a", "kind": "npu" }, { "id": "b", "kind": "npu" },
-             { "id": "sw", "kind": "switch" } ],
-  "links": [ { "from": "a", "to": "sw", "bandwidthGBps": 50, "latencyUs": 0.5, "bidirectional": true },
-             { "from": "b", "to": "sw", "bandwidth": "400Gbps", "latency": "500ns", "bidirectional": true } ] }`;
 
 const FIELDS: Readonly<Record<(typeof READING_OPTIONS)[number], { label: string; placeholder: string }>> = {
   gpu: { label: "Model of the GPUs", placeholder: "a100, h100, mi250, ..." },

@@ -12,6 +12,7 @@ import type { GivenFile, ProgramTime as Time } from "../protocol.ts";
 import { typeNetwork } from "../state/actions.ts";
 import { ask, failureOf } from "../state/client.ts";
 import { networkWish } from "../state/words.ts";
+import { networksOfSize } from "./program-networks.ts";
 
 /** An opened program: what it does, in words, and whether it does it. */
 export function Program({ opened }: { readonly opened: OpenedProgram }) {
@@ -137,14 +138,4 @@ function ProgramOnNetwork({ opened }: { readonly opened: OpenedProgram }) {
       <p class="soft">A program names no network. The views below show {shown}, not this program.</p>
     </div>
   );
-}
-
-/** GPUs of a box of the platforms that are offered. */
-const GPUS_OF_A_BOX = 8;
-
-/** Returns presets of networks with so many NPUs, for a program that names none. */
-export function networksOfSize(npus: number): string[] {
-  const boxes = npus / GPUS_OF_A_BOX;
-  const clusters = Number.isInteger(boxes) ? [`dgx-a100:${boxes}`, `dgx-h100:${boxes}`] : [];
-  return npus < 2 ? [] : [...clusters, `switch:${npus}`, `ring:${npus}`];
 }

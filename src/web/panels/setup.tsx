@@ -5,17 +5,18 @@ import { isNarrow } from "../parts/media.ts";
 import { isReading, network, trouble, welcome, words } from "../state/store.ts";
 import { failureAt, troubleSpot } from "./failures.ts";
 import { OpenFile } from "./open-file.tsx";
-import { OptionCheck, OptionSelect, OptionText } from "./option-fields.tsx";
 import "./setup.css";
+import type { ComponentChildren } from "preact";
 import { formatSize, parseSize } from "../../model/numbers/units.ts";
 import { grouped } from "../../report/amounts.ts";
 import { flagOf } from "../../request/option-texts.ts";
-import type { ChoiceGroup } from "../parts/choices.ts";
 import { Combobox } from "../parts/combobox.tsx";
 import { Field } from "../parts/field.tsx";
-import type { AlgorithmLine, Welcome } from "../protocol.ts";
+import type { AlgorithmLine } from "../protocol.ts";
 import { changeOptions, typeNetwork } from "../state/actions.ts";
 import { MAKE_OPTIONS } from "../state/words.ts";
+import { networkChoices } from "./network-choices.ts";
+import { LEAST, MOST, powerOfSize, sizeOfPower } from "./sizes.ts";
 
 const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -102,24 +103,6 @@ function NetworkField() {
   );
 }
 
-/** Returns the presets as choices: examples with what they are, and of each preset's first one the form that it follows. */
-export function networkChoices(presets: Welcome["presets"]): ChoiceGroup[] {
-  const known = new Map(presets.map((preset) => [preset.name, preset]));
-  return NETWORK_EXAMPLES.map(({ title, of }) => ({
-    title,
-    choices: Object.entries(of).flatMap(([name, examples]) => {
-      const preset = known.get(name);
-      if (preset === undefined) return [];
-      const { form, description } = preset;
-      return examples.map((value, i) => ({
-        value,
-        detail: description,
-        ...(i > 0 || form === value ? {} : { form }),
-      }));
-    }),
-  }));
-}
-
 /** Returns a size in whole bytes for people; "" for a text that is no size. */
 function inBytes(text: string): string {
   try {
@@ -167,145 +150,6 @@ function SizeField() {
     </Field>
   );
 }
-
-/** The slider's ends, as powers of two: 1 KiB and 4 GiB. */
-export const LEAST = 10;
-export const MOST = 32;
-const SUFFIX = ["", "KiB", "MiB", "GiB"];
-
-/** Returns 2^power bytes as an option's text: "256MiB". */
-export const sizeOfPower = (power: number): string => `${2 ** (power % 10)}${SUFFIX[Math.floor(power / 10)]}`;
-
-/** Returns the power of two that is nearest to a size, within the slider; null for a text that is no size. */
-export function powerOfSize(text: string): number | null {
-  try {
-    return Math.min(MOST, Math.max(LEAST, Math.round(Math.log2(parseSize(text)))));
-  } catch {
-    return null;
-  }
-}
-
-/** Networks to choose from: of every preset one or more that are worth a look, in groups; forms and descriptions are the worker's. */
-export const NETWORK_EXAMPLES: readonly { readonly title: string; readonly of: Readonly<Record<string, string[]>> }[] =
-  [
-    {
-      title: "Clusters of GPU boxes",
-      of: {
-        "dgx-a100": ["dgx-a100:2", "dgx-a100:8"],
-        "dgx-h100": ["dgx-h100:2", "dgx-h100:16", "dgx-h100:4,ib"],
-        "hgx-h100": ["hgx-h100:2"],
-        "hgx-h200": ["hgx-h200:2"],
-        "hgx-b200": ["hgx-b200:2"],
-        "hgx-b300": ["hgx-b300:2"],
-        dgx2: ["dgx2:2"],
-        ndv2: ["ndv2:2"],
-        ndv4: ["ndv4:2"],
-        ndv5: ["ndv5:2"],
-        p4d: ["p4d:2"],
-        p5: ["p5:2"],
-        mi250: ["mi250:2"],
-      },
-    },
-    {
-      title: "Single boxes and domains",
-      of: {
-        "gb200-nvl72": ["gb200-nvl72"],
-        dgx1: ["dgx1"],
-        mi300x: ["mi300x"],
-        mi325x: ["mi325x"],
-        mi355x: ["mi355x"],
-        "mi100-8p6l": ["mi100-8p6l"],
-        "mi100-2hives": ["mi100-2hives"],
-        frontier: ["frontier"],
-        gaudi2: ["gaudi2"],
-        gaudi3: ["gaudi3"],
-        trn1: ["trn1"],
-        trn2: ["trn2"],
-        "trn2-ultra": ["trn2-ultra"],
-      },
-    },
-    {
-      title: "TPU pods and slices of them",
-      of: {
-        "tpu-v2": ["tpu-v2:8x8"],
-        "tpu-v3": ["tpu-v3:16x16"],
-        "tpu-v4": ["tpu-v4:4x4x4"],
-        "tpu-v5e": ["tpu-v5e:8x8"],
-        "tpu-v5p": ["tpu-v5p:4x4x8"],
-        "tpu-v6e": ["tpu-v6e"],
-        "tpu-7x": ["tpu-7x:4x4x4"],
-      },
-    },
-    {
-      title: "Grids, rings and cubes",
-      of: {
-        mesh: ["mesh:4x4", "mesh:32x32", "mesh:4x4@100,50GB/s,0.7us"],
-        grid: ["grid:4x4x4"],
-        torus: ["torus:8x8", "torus:4x4x4"],
-        ring: ["ring:8", "ring:2*fc:4*switch:8@200,100,50GB/s"],
-        line: ["line:8"],
-        hypercube: ["hypercube:5"],
-        circulant: ["circulant:16,1,3"],
-        "shifted-ring": ["shifted-ring:12"],
-        dbt: ["dbt:16"],
-      },
-    },
-    {
-      title: "Switches and groups",
-      of: {
-        switch: ["switch:16"],
-        fc: ["fc:8"],
-        "fat-tree": ["fat-tree:8x8,leaf=4"],
-        dragonfly: ["dragonfly:4x9"],
-        themis: ["themis:3d-fc-ring-sw"],
-      },
-    },
-    {
-      title: "Graphs and constructions",
-      of: {
-        K: ["K(4,4)"],
-        H: ["H(2,4)"],
-        Kautz: ["Kautz(2,3)"],
-        Pi: ["Pi(4,64)@25Gbps,10us"],
-        C: ["C(16,{3,4})"],
-        MultiC: ["MultiC(2,8,{1,3})"],
-        DC: ["DC(12,{1,5})"],
-        Cayley: ["Cayley(7,3,2,{1,7})"],
-        BiRing: ["BiRing(4,8)"],
-        UniRing: ["UniRing(2,8)"],
-        Diamond: ["Diamond"],
-        DBJ: ["DBJ(2,4)"],
-        DBJMod: ["DBJMod(2,4)"],
-        DistReg: ["DistReg(4,14)"],
-        Paley: ["Paley(13)"],
-        J: ["J(5,2)"],
-        Odd: ["Odd(4)"],
-        DoubledOdd: ["DoubledOdd(3)"],
-        PG: ["PG(2,3)"],
-        AG: ["AG(2,3)"],
-        GQ: ["GQ(2,2)"],
-        GH: ["GH(2,2)"],
-        Octahedron: ["Octahedron"],
-        HeawoodDistance3: ["HeawoodDistance3"],
-        LinePetersen: ["LinePetersen"],
-        LineHeawood: ["LineHeawood"],
-        LineTutte8: ["LineTutte8"],
-        LineTutte12: ["LineTutte12"],
-        Crown: ["Crown(5)"],
-        Q: ["Q(4)"],
-        TQ: ["TQ(4)"],
-        Torus: ["Torus(4,4,2)"],
-        TwistedTorus: ["TwistedTorus(4,8)"],
-        SkewTorus: ["SkewTorus(4,6,{2})"],
-        L: ["L(K(4,4))", "L3(C(16,{3,4}))@25Gbps,10us"],
-        "K(m)^n": ["K(4)^3"],
-        "K(m) x K(n)": ["K(3) x K(5)"],
-        "K(m)*n": ["K(4)*2"],
-        T: ["T(Kautz(2,3))"],
-        Bi: ["Bi(DC(12,{1,5}))"],
-      },
-    },
-  ];
 
 /** Options that stand beside the network and not in "More". */
 const OUTSIDE: readonly string[] = ["collective", "size", "algorithm", "chunks"];
@@ -477,5 +321,105 @@ function AlgorithmField() {
         </select>
       )}
     </Field>
+  );
+}
+
+/** Fields of options: each keeps its value in the words, says its name on the command line, and shows what is wrong with it. */
+
+interface OptionProps {
+  /** As in the words: "timeLimit". */
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  /** Why it says nothing here; it can still be emptied. */
+  readonly idle?: string | null;
+}
+
+const textIn = (name: string): string => {
+  const value = words.value.options[name];
+  return typeof value === "string" ? value : "";
+};
+const change = (name: string, value: string | boolean | undefined): void => {
+  void changeOptions({ [name]: value });
+};
+
+/** What all kinds of fields do alike. */
+function useOption({ name, label, hint, idle = null }: OptionProps) {
+  const flag = flagOf(name);
+  const error = failureAt(flag as `--${string}`, words.value.file !== null);
+  const isSet = words.value.options[name] !== undefined;
+  return { field: { label, flag, hint: idle ?? hint, error }, disabled: idle !== null && !isSet };
+}
+
+/** A text of any kind; empty is the default. */
+function OptionText(props: OptionProps & { readonly placeholder?: string }) {
+  const { field, disabled } = useOption(props);
+  return (
+    <Field {...field}>
+      {(control) => (
+        <input
+          {...control}
+          type="text"
+          spellcheck={false}
+          autocapitalize="off"
+          disabled={disabled}
+          placeholder={props.placeholder ?? ""}
+          value={textIn(props.name)}
+          onInput={({ currentTarget }) => change(props.name, currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** One of several words; the first stands for the default, where it is "". */
+function OptionSelect(props: OptionProps & { readonly choices: readonly (readonly [value: string, label: string])[] }) {
+  const { field, disabled } = useOption(props);
+  const value = textIn(props.name);
+  const isKnown = props.choices.some(([known]) => known === value);
+  return (
+    <Field {...field}>
+      {(control) => (
+        <select
+          {...control}
+          disabled={disabled}
+          value={value}
+          onChange={({ currentTarget }) => change(props.name, currentTarget.value)}
+        >
+          {!isKnown && <option value={value}>{value}</option>}
+          {props.choices.map(([known, label]) => (
+            <option key={known} value={known}>
+              {label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+/** Yes or no. `on` is the option's value when it is ticked, `off` when it is not; undefined is the default. */
+function OptionCheck(
+  props: OptionProps & { readonly on: boolean | undefined; readonly off: boolean | undefined; readonly flag?: string },
+) {
+  const { field, disabled } = useOption(props);
+  const id = `option-${props.name}`;
+  return (
+    <div class="field-check">
+      <input
+        id={id}
+        type="checkbox"
+        disabled={disabled}
+        checked={words.value.options[props.name] === props.on}
+        aria-describedby={`${id}-error`}
+        aria-invalid={field.error !== null}
+        onChange={({ currentTarget }) => change(props.name, currentTarget.checked ? props.on : props.off)}
+      />
+      <label for={id}>{props.label}</label>
+      <span class="field-flag">{props.flag ?? field.flag}</span>
+      <span id={`${id}-error`} class="field-error" aria-live="polite">
+        {field.error}
+      </span>
+    </div>
   );
 }

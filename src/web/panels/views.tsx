@@ -7,6 +7,7 @@ import { VIEWS, type ViewName } from "../state/words.ts";
 import { VIEW_ENTRIES } from "../views/registry.ts";
 import type { ViewProps } from "../views/view-props.ts";
 import { sentenceOf } from "./failures.ts";
+import { tabAfter } from "./tabs.ts";
 import "./views.css";
 
 /** In the order in which the registry lists them. */
@@ -124,12 +125,4 @@ export function Views() {
       </div>
     </div>
   );
-}
-
-/** Returns the tab that a key leads to from one; null for other keys. */
-export function tabAfter(key: string, at: number, count: number): number | null {
-  if (key === "ArrowRight") return (at + 1) % count;
-  if (key === "ArrowLeft") return (at + count - 1) % count;
-  if (key === "Home") return 0;
-  return key === "End" ? count - 1 : null;
 }

@@ -1,14 +1,14 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
+import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { paletteOf } from "../draw/palette.ts";
 import "./chart.css";
 import { LineSwatch } from "./chart-legend.tsx";
-import { addMarker } from "./chart-marker.ts";
-import { type ChartAxis, type ChartLine, endsOf, linesAt, nearestLine } from "./chart-model.ts";
+import { type ChartLine, linesAt, nearestLine } from "./chart-model.ts";
+import { drawPlot, type Plot } from "./chart-plot.ts";
 import { scheme } from "./chart-scheme.ts";
-import { placeOn, ticksOf, valueAt } from "./chart-ticks.ts";
+import { placeOn } from "./chart-ticks.ts";
 
 interface ChartProps extends Plot {
   /** What it shows, a sentence for screen readers. */
@@ -180,129 +180,4 @@ function textAt({ x, y, at, lines }: Plot, { index, line }: Cursor): string {
   const there = linesAt(lines, index).map(({ line: one, value }) => `${lines[one]?.name} ${y.text(value)}`);
   const chosen = lines[line]?.name;
   return `${x.text(at[index] as number)}: ${there.join(", ")}${chosen === undefined ? "" : `; at ${chosen}`}`;
-}
-
-/** A chart as it is drawn: axes hold places (logarithms), so that their ticks are ours. */
-
-const FONT = '12px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
-const TEXT_WIDTH = 6.6;
-const MARKER = 4;
-
-interface Plot {
-  readonly x: ChartAxis;
-  readonly y: ChartAxis;
-  readonly at: ArrayLike<number>;
-  readonly lines: readonly ChartLine[];
-}
-
-/** Told of the cursor: an index of the abscissas and a place of the y axis; null where it left. */
-type OnCursor = (at: { readonly index: number; readonly place: number } | null) => void;
-
-const placesOf = ({ scale }: ChartAxis, values: ArrayLike<number | null>): (number | null)[] =>
-  Array.from(values, (value) => {
-    const place = value === null ? Number.NaN : placeOn(scale, value);
-    return Number.isNaN(place) ? null : place;
-  });
-
-function axisOf(axis: ChartAxis, isX: boolean, colour: (name: string) => string): uPlot.Axis {
-  const textOf = (place: number): string => axis.text(valueAt(axis.scale, place));
-  return {
-    label: axis.label,
-    labelSize: 20,
-    labelFont: FONT,
-    font: FONT,
-    stroke: colour("--soft"),
-    grid: { stroke: colour("--line"), width: 1 },
-    ticks: { show: false },
-    gap: 6,
-    size: isX
-      ? 26
-      : (_, texts) => 12 + TEXT_WIDTH * (texts ?? []).reduce((longest, { length }) => Math.max(longest, length), 3),
-    splits: (plot, _, low, high) => {
-      const room = isX ? plot.bbox.width / devicePixelRatio / 76 : plot.bbox.height / devicePixelRatio / 36;
-      return ticksOf(axis.scale, low, high, Math.max(2, Math.floor(room)));
-    },
-    values: (_, places) => places.map(textOf),
-  };
-}
-
-/** Returns the lines over each other in the order they come, with their markers on top. */
-function paintMarkers(plot: uPlot, lines: readonly ChartLine[], colour: (name: string) => string): void {
-  const { ctx, bbox } = plot;
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(bbox.left - 8, bbox.top - 8, bbox.width + 16, bbox.height + 16);
-  ctx.clip();
-  for (const [i, { marker, colour: name }] of lines.entries()) {
-    if (marker === undefined) continue;
-    ctx.beginPath();
-    for (const [j, place] of (plot.data[i + 1] as (number | null)[]).entries()) {
-      if (place === null) continue;
-      const x = plot.valToPos(plot.data[0][j] as number, "x", true);
-      addMarker(ctx, marker, x, plot.valToPos(place, "y", true), MARKER * devicePixelRatio);
-    }
-    ctx.fillStyle = colour(name);
-    ctx.strokeStyle = colour("--panel");
-    ctx.lineWidth = devicePixelRatio;
-    ctx.fill();
-    ctx.stroke();
-  }
-  ctx.restore();
-}
-
-/** Draws a chart into an element and returns it; the caller destroys it. */
-function drawPlot(
-  into: HTMLElement,
-  { x, y, at, lines }: Plot,
-  size: { readonly width: number; readonly height: number },
-  colour: (name: string) => string,
-  onCursor: OnCursor,
-): uPlot {
-  const [left, right] = endsOf(x, Array.from(at));
-  const isPointed = lines.some(({ marker }) => marker !== undefined);
-  // markers at the sides need room
-  const room = isPointed ? (right - left) * 0.03 : 0;
-  const [low, high] = endsOf(
-    y,
-    lines.flatMap(({ values }) => Array.from(values)),
-  );
-  const above = y.high === undefined ? (high - low) * 0.05 : 0;
-  const below = y.low === undefined ? (high - low) * 0.05 : 0;
-  const options: uPlot.Options = {
-    ...size,
-    legend: { show: false },
-    padding: [10, 14, 0, 0],
-    cursor: {
-      y: false,
-      drag: { x: false, y: false, setScale: false },
-      points: { show: false },
-    },
-    scales: {
-      x: { time: false, range: [left - room, right + room] },
-      y: { range: [low - below, high + above] },
-    },
-    axes: [axisOf(x, true, colour), axisOf(y, false, colour)],
-    series: [
-      {},
-      ...lines.map(({ colour: name, dash, width, filled }) => ({
-        stroke: colour(name),
-        width: width ?? 2,
-        ...(dash === undefined ? {} : { dash: [...dash] }),
-        ...(filled ? { fill: `color-mix(in srgb, ${colour(name)} 9%, transparent)`, fillTo: low } : {}),
-        points: { show: false },
-        spanGaps: false,
-      })),
-    ],
-    hooks: {
-      draw: [(plot) => paintMarkers(plot, lines, colour)],
-      setCursor: [
-        ({ cursor: { idx, left: cursorLeft, top }, posToVal }) => {
-          if (idx === null || idx === undefined || cursorLeft === undefined || cursorLeft < 0) onCursor(null);
-          else onCursor({ index: idx, place: posToVal(top ?? 0, "y") });
-        },
-      ],
-    },
-  };
-  const data = [placesOf(x, at), ...lines.map(({ values }) => placesOf(y, values))];
-  return new uPlot(options, data as unknown as uPlot.AlignedData, into);
 }

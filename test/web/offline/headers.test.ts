@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ISOLATION, isolated } from "../../../src/web/offline/service-worker.ts";
+import { ISOLATION, isolated } from "../../../src/web/offline/headers.ts";
 
 describe("headers of isolation", () => {
   it("are added to a response, which stays the same otherwise", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PRESETS, presetTopology } from "../../../src/model/presets/preset.ts";
-import { NETWORK_EXAMPLES } from "../../../src/web/panels/setup.tsx";
+import { NETWORK_EXAMPLES } from "../../../src/web/panels/network-choices.ts";
 
 test("every preset is offered once, by examples that exist and can be drawn", () => {
   const offered = NETWORK_EXAMPLES.flatMap(({ of }) => Object.keys(of));

@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from "vitest";
 import { parseSize } from "../../../src/model/numbers/units.ts";
 import type { Report } from "../../../src/report/result.ts";
-import { factsOf } from "../../../src/web/panels/answer.tsx";
 import { exportGroups, optionsFor } from "../../../src/web/panels/export-groups.ts";
+import { factsOf } from "../../../src/web/panels/facts.ts";
 import { fileOfText, looksLikeFile } from "../../../src/web/panels/given-text.ts";
-import { LEAST, MOST, powerOfSize, sizeOfPower } from "../../../src/web/panels/setup.tsx";
-import { tabAfter } from "../../../src/web/panels/views.tsx";
+import { LEAST, MOST, powerOfSize, sizeOfPower } from "../../../src/web/panels/sizes.ts";
+import { tabAfter } from "../../../src/web/panels/tabs.ts";
 import { exportsOf } from "../../../src/web/worker/export.ts";
 import { ask, wishOf } from "../../support/worker-asks.ts";
 

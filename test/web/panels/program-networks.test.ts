@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { networksOfSize } from "../../../src/web/panels/program.tsx";
+import { networksOfSize } from "../../../src/web/panels/program-networks.ts";
 
 test("networks that are offered for a program have an NPU for each of its ranks", () => {
   expect(networksOfSize(1)).toEqual([]);

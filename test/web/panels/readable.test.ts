@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { readTopology } from "../../../src/import/networks/recognise.ts";
-import { EXAMPLE } from "../../../src/web/panels/open-file.tsx";
+import { EXAMPLE } from "../../../src/web/panels/readable-example.ts";
 
 test("the example of a network that can be read is one", () => {
   const { npuCount, nodeNames } = readTopology(EXAMPLE, "example.json");

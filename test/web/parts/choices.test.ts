@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PRESETS } from "../../../src/model/presets/preset.ts";
-import { networkChoices } from "../../../src/web/panels/setup.tsx";
+import { networkChoices } from "../../../src/web/panels/network-choices.ts";
 import { matching } from "../../../src/web/parts/choices.ts";
 
 const groups = networkChoices(PRESETS);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { wireBetween } from "../../../src/web/draw/network-index.ts";
-import { named, offered } from "../../../src/web/views/network/view.tsx";
+import { named, offered } from "../../../src/web/views/network/names.ts";
 import { networkView } from "../../../src/web/worker/network-view.ts";
 
 const network = networkView(presetTopology("dgx-a100:2"));

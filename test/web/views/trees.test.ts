@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../src/base/random.ts";
 import type { TreeView } from "../../../src/web/protocol.ts";
-import { levelsOf, type Outline, outlineOf } from "../../../src/web/views/trees/single-tree.tsx";
+import { levelsOf } from "../../../src/web/views/trees/level-layout.ts";
+import { type Outline, outlineOf } from "../../../src/web/views/trees/tree-outline.ts";
 import { type ForestView, rowsOf, treeBeside, treesOf } from "../../../src/web/views/trees/tree-rows.ts";
 import {
   addTree,

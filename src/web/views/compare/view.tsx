@@ -1,21 +1,18 @@
 import { useEffect, useMemo } from "preact/hooks";
 import "./compare.css";
-import { jsonText } from "../../../base/visible.ts";
 import { formatSize } from "../../../model/numbers/units.ts";
-import { count, gbpsText, percent, significant, timeText } from "../../../report/amounts.ts";
+import { count, gbpsText, percent, timeText } from "../../../report/amounts.ts";
 import type { Comparison, ComparisonRow } from "../../../report/comparison.ts";
 import { comparisonCsv } from "../../../report/comparison-csv.ts";
-import { plainName } from "../../../report/file-name.ts";
 import { gainsOf } from "../../../report/gains.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { ChartLegend } from "../../parts/chart-legend.tsx";
-import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 import { isCovered } from "../../parts/covered.ts";
 import { OneOf } from "../../parts/one-of.tsx";
 import { useHidden } from "../../parts/use-hidden.ts";
 import { changeOptions, choose, offerFile, say, synthesize } from "../../state/actions.ts";
-import { MEASURES, type Measure } from "../../state/choices.ts";
+import { MEASURES } from "../../state/choices.ts";
 import {
   FIRST_RANGE,
   POWERS,
@@ -28,6 +25,8 @@ import {
 } from "../../state/size-range.ts";
 import { busy, welcome, words } from "../../state/store.ts";
 import { comparison, failure, isOld, makersOf, range, runComparison, running, stopComparison, tried } from "./run.ts";
+import { algorithmsIn, axesOf, linesOf, MEASURE_NAMES, sizesIn } from "./series.ts";
+import { fileStem, jsonOf } from "./table-text.ts";
 
 /** Which algorithm is best at which size. */
 export function View() {
@@ -113,13 +112,6 @@ function bestText(found: Comparison): string {
     ? `Best at all ${all} sizes: ${best[0]?.algorithm}.`
     : `Best: ${wins.join("; ")}.`;
 }
-
-/** Returns a comparison as `banyan compare --json` prints it. */
-export const jsonOf = (comparison: Comparison): string => `${jsonText(comparison, 2)}\n`;
-
-/** Returns a file's name without its ending: "dgx-a100-2.allgather.comparison". */
-export const fileStem = ({ topology: { name }, collective }: Pick<Comparison, "topology" | "collective">): string =>
-  `${plainName(name) || "network"}.${plainName(collective)}.comparison`;
 
 /** What the fastest gains over what libraries have, size by size; nothing where nothing can be said. */
 function GainTable({ rows }: { readonly rows: readonly ComparisonRow[] }) {
@@ -265,81 +257,6 @@ function ComparisonTable({ comparison: { rows, references, limits }, onMake, isB
       </table>
     </div>
   );
-}
-
-/** A comparison as lines of a chart. */
-
-const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
-  time: "Time",
-  busbw: "Bus bandwidth",
-  share: "Share of the limit",
-};
-
-const LIMIT = "limit";
-
-interface Measured {
-  readonly us: number;
-  readonly busbwGBps: number | null;
-  readonly ofLimit: number;
-}
-
-const measured = ({ us, busbwGBps, ofLimit }: Measured, measure: Measure): number | null =>
-  measure === "time" ? us : measure === "busbw" ? busbwGBps : ofLimit;
-
-/** Returns bus bandwidth / algorithm bandwidth, which is the same for all rows; 1 where none has a bandwidth. */
-function busFactorOf({ rows, references }: Comparison): number {
-  const row = [...rows, ...references].find(({ algbwGBps, busbwGBps }) => (algbwGBps ?? 0) > 0 && busbwGBps !== null);
-  return row === undefined ? 1 : (row.busbwGBps as number) / (row.algbwGBps as number);
-}
-
-/** Returns what is compared with: the sizes, ascending. */
-export const sizesIn = ({ limits }: Pick<Comparison, "limits">): number[] =>
-  limits.map(({ sizeBytes }) => sizeBytes).sort((a, b) => a - b);
-
-/** Returns the algorithms in the order of the rows. */
-export const algorithmsIn = ({ rows }: Pick<Comparison, "rows">): string[] => [
-  ...new Set(rows.map(({ algorithm }) => algorithm)),
-];
-
-/**
- * Returns the lines of a comparison at its sizes: algorithms with markers, the limit dotted, models of others dashed. Algorithms
- * come in `order`. O(rows).
- */
-export function linesOf(comparison: Comparison, measure: Measure, order: readonly string[]): ChartLine[] {
-  const sizes = sizesIn(comparison);
-  const placeOf = new Map(sizes.map((size, i) => [size, i]));
-  const places = (points: readonly (readonly [number, number | null])[]): (number | null)[] => {
-    const values = new Array<number | null>(sizes.length).fill(null);
-    for (const [size, value] of points) values[placeOf.get(size) ?? -1] = value;
-    return values;
-  };
-  const names = algorithmsIn(comparison).sort((a, b) => order.indexOf(a) - order.indexOf(b));
-  const own = names.map((name, at): ChartLine => {
-    const rows = comparison.rows.filter(({ algorithm }) => algorithm === name);
-    const values = places(rows.map((row) => [row.sizeBytes, measured(row, measure)]));
-    return { name, colour: lineColour(at), marker: at, values };
-  });
-  const factor = busFactorOf(comparison);
-  const limits = comparison.limits.map(({ sizeBytes, limit: { us, algbwGBps } }) => {
-    const busbwGBps = algbwGBps === null ? null : algbwGBps * factor;
-    return [sizeBytes, measured({ us, busbwGBps, ofLimit: 1 }, measure)] as const;
-  });
-  const others = [...new Set(comparison.references.map(({ name }) => name))];
-  const references = others.map((name): ChartLine => {
-    const rows = comparison.references.filter((row) => row.name === name);
-    const values = places(rows.map((row) => [row.sizeBytes, measured(row, measure)]));
-    return { name, colour: "--soft", dash: [8, 4], values };
-  });
-  return [{ name: LIMIT, colour: "--text", dash: [2, 3], width: 1.5, values: places(limits) }, ...references, ...own];
-}
-
-/** Returns the axes of a measure. */
-export function axesOf(measure: Measure): { readonly x: ChartAxis; readonly y: ChartAxis } {
-  const x: ChartAxis = { label: "size", scale: "log2", text: (bytes) => formatSize(Math.round(bytes)) };
-  const label = MEASURE_NAMES[measure].toLowerCase();
-  if (measure === "time") return { x, y: { label, scale: "log10", text: timeText } };
-  const text = measure === "busbw" ? (gbps: number) => `${significant(gbps)} GB/s` : percent;
-  return { x, y: { label, scale: "linear", text, low: 0 } };
 }
 
 /** Sizes, algorithms, start and stop. */

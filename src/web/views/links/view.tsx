@@ -1,21 +1,29 @@
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import "./links.css";
+import { useComputed, useSignal } from "@preact/signals";
 import { formatTime } from "../../../model/numbers/units.ts";
 import { count, percent } from "../../../report/amounts.ts";
 import { Chart } from "../../parts/chart.tsx";
+import { HeatLegend } from "../../parts/chart-heat-legend.tsx";
 import { ChartLegend } from "../../parts/chart-legend.tsx";
 import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
+import { OneOf } from "../../parts/one-of.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";
 import { useHidden } from "../../parts/use-hidden.ts";
-import type { LoadsView, NetworkView } from "../../protocol.ts";
-import { type Made, selection } from "../../state/store.ts";
+import type { LoadsView, NetworkView, TrafficView } from "../../protocol.ts";
+import { choose } from "../../state/actions.ts";
+import { MATRICES, type MatrixName } from "../../state/choices.ts";
+import { type Made, selection, words } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
 import type { ViewProps } from "../view-props.ts";
+import { ABOUT_LINKS, ABOUT_TRAFFIC, type About, trafficText } from "./about.ts";
 import { heatOfWires, sharesOf, spreadByClass, spreadOf } from "./figures.ts";
+import type { Place } from "./heat-canvas.ts";
+import { HeatMap } from "./heat-map.tsx";
 import { ClassTable, LinkTables } from "./link-tables.tsx";
-import { Matrices } from "./matrices.tsx";
+import { entryAt, insideOf, type Matrix, type Nodes, npusOf, type Pairs, wholeMatrix } from "./matrix.ts";
 
 /** How busy every link is. */
 export function View({ made }: ViewProps) {
@@ -154,3 +162,169 @@ function TimeTable({ lines, at }: { readonly lines: readonly ChartLine[]; readon
     </div>
   );
 }
+
+interface MatricesProps {
+  readonly network: NetworkView;
+  readonly loads: LoadsView;
+  readonly shares: Float64Array;
+  readonly chosenWire: number | null;
+  readonly onWire: (wire: number) => void;
+}
+
+const MATRIX_NAMES: Readonly<Record<MatrixName, string>> = {
+  traffic: ABOUT_TRAFFIC.title,
+  links: "Use of the links",
+};
+
+/** The heat maps from each node to each. Where switches are between NPUs, links alone say little of who talks to whom. */
+function Matrices(props: MatricesProps) {
+  const { network, loads } = props;
+  const hasSwitches = network.nodeNames.length > network.npuCount;
+  const usual = hasSwitches ? "traffic" : "links";
+  const shown = loads.traffic === null ? "links" : (words.value.choices.matrix ?? usual);
+  return (
+    <>
+      {loads.traffic !== null && (
+        <OneOf
+          title="What the matrix shows"
+          isUntitled
+          choices={MATRICES.map((name) => [name, MATRIX_NAMES[name]] as const)}
+          value={shown}
+          onChange={(name) => choose({ matrix: name === usual ? undefined : name })}
+        />
+      )}
+      {shown === "traffic" && loads.traffic !== null ? (
+        <TrafficMatrix network={network} traffic={loads.traffic} />
+      ) : (
+        <LinkMatrix {...props} />
+      )}
+    </>
+  );
+}
+
+function LinkMatrix({ network, shares, chosenWire, onWire }: MatricesProps) {
+  const { linkSource, linkTarget, wires } = network;
+  const pairs = useMemo<Pairs>(
+    () => ({ source: linkSource, target: linkTarget, value: shares, together: "mean" }),
+    [linkSource, linkTarget, shares],
+  );
+  const chosen = useMemo(() => {
+    if (chosenWire === null) return [];
+    const [a, b] = [wires.a[chosenWire] as number, wires.b[chosenWire] as number];
+    return [[a, b] as const, [b, a] as const];
+  }, [wires, chosenWire]);
+  return (
+    <MatrixPanel
+      nodes={network}
+      pairs={pairs}
+      about={ABOUT_LINKS}
+      chosen={chosen}
+      onPick={(link) => onWire(wires.ofLink[link] as number)}
+    />
+  );
+}
+
+const NONE: readonly never[] = [];
+
+function TrafficMatrix({ network, traffic }: { readonly network: NetworkView; readonly traffic: TrafficView }) {
+  const nodes = useMemo(() => npusOf(network), [network]);
+  const pairs = useMemo<Pairs>(
+    () => ({ source: traffic.source, target: traffic.target, value: traffic.bytes, together: "sum" }),
+    [traffic],
+  );
+  const sentence = useMemo(() => trafficText(traffic, network.nodeNames), [traffic, network]);
+  return (
+    <>
+      <p class="links-note">{sentence}</p>
+      <MatrixPanel
+        nodes={nodes}
+        pairs={pairs}
+        about={ABOUT_TRAFFIC}
+        chosen={NONE}
+        onPick={(pair) => {
+          selection.value = { kind: "node", node: traffic.source[pair] as number };
+        }}
+      />
+    </>
+  );
+}
+
+interface MatrixPanelProps {
+  readonly nodes: Nodes;
+  readonly pairs: Pairs;
+  readonly about: About;
+  /** Nodes from and to which something is chosen elsewhere. */
+  readonly chosen: readonly (readonly [from: number, to: number])[];
+  readonly onPick: (pair: number) => void;
+}
+
+/** The heat map with its legend, what is pointed at in words, and the way into coarse cells and back. */
+function MatrixPanel({ nodes, pairs, about, chosen, onPick }: MatrixPanelProps) {
+  const whole = useMemo(() => wholeMatrix(nodes, pairs), [nodes, pairs]);
+  const inside = useSignal<{ readonly matrix: Matrix; readonly name: string } | null>(null);
+  const pointed = useSignal<Place | null>(null);
+  useEffect(() => {
+    inside.value = null;
+  }, [inside, whole]);
+  const matrix = inside.value?.matrix ?? whole;
+  const isCoarse = matrix.rows.note !== null;
+  const places = useMemo(() => placesOf(matrix, chosen), [matrix, chosen]);
+  const spoken = useComputed(() => textAt(inside.value?.matrix ?? whole, about, pointed.value));
+
+  function pick({ row, column }: Place): void {
+    const entry = entryAt(matrix, row, column);
+    if (entry < 0) return;
+    if (isCoarse)
+      inside.value = { matrix: insideOf(nodes, pairs, matrix, row, column), name: nameAt(matrix, row, column) };
+    else onPick(matrix.first[entry] as number);
+  }
+  const label = `${about.title}: ${matrix.rows.names.length} sources by ${matrix.columns.names.length} destinations. Arrow keys walk through it, PageUp and PageDown from ${about.pair} to ${about.pair}, Enter ${isCoarse ? "looks inside" : about.pick}.`;
+  return (
+    <div class="matrix-panel">
+      <div class="matrix-panel-head">
+        <span>rows: source, columns: destination</span>
+        {inside.value !== null && (
+          <button
+            type="button"
+            onClick={() => {
+              inside.value = null;
+            }}
+          >
+            {`Back to all (now inside ${inside.value.name})`}
+          </button>
+        )}
+      </div>
+      <HeatMap
+        matrix={matrix}
+        label={label}
+        chosen={places}
+        onPoint={(place) => {
+          pointed.value = place;
+        }}
+        onPick={pick}
+      />
+      <p class="matrix-panel-said" aria-live="polite">
+        {spoken.value || "Point at a cell, or walk with the arrow keys."}
+      </p>
+      <HeatLegend label={about.colours} low={about.amount(0)} high={about.amount(matrix.whole)} none={about.none} />
+      {matrix.rows.note !== null && <p class="links-note">{matrix.rows.note}</p>}
+    </div>
+  );
+}
+
+const nameAt = ({ rows, columns }: Matrix, row: number, column: number): string =>
+  `${rows.names[row]} → ${columns.names[column]}`;
+
+function textAt(matrix: Matrix, about: About, place: Place | null): string {
+  if (place === null) return "";
+  const entry = entryAt(matrix, place.row, place.column);
+  const text = entry < 0 ? about.none : about.textOf(matrix.value[entry] as number, matrix.pairs[entry] as number);
+  return `${nameAt(matrix, place.row, place.column)}: ${text}`;
+}
+
+/** Returns the cells of what is chosen. */
+const placesOf = ({ rows, columns, entryOf }: Matrix, chosen: MatrixPanelProps["chosen"]): Place[] =>
+  chosen.flatMap(([from, to]) => {
+    const [row, column] = [rows.cellOf[from] ?? -1, columns.cellOf[to] ?? -1];
+    return row >= 0 && column >= 0 && entryOf.has(row * columns.names.length + column) ? [{ row, column }] : [];
+  });

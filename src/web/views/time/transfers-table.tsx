@@ -1,8 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { formatTime } from "../../../model/numbers/units.ts";
-import type { HopsView, NetworkView } from "../../protocol.ts";
+import type { NetworkView } from "../../protocol.ts";
 import type { ChunkPalette } from "./chunk-colours.ts";
 import type { Holdings } from "./holdings.ts";
+import { type Column, sortedHops } from "./sorted-hops.ts";
 import "./transfers-table.css";
 
 interface Props {
@@ -104,14 +105,4 @@ export function TransfersTable({ network, holdings, palette, hops, caption, chun
       )}
     </div>
   );
-}
-
-type Column = "chunk" | "source" | "target" | "start" | "end";
-
-/** Returns hops by a column, the latest or greatest first where `isDown`; ties by end, then by place. O(n log n). */
-export function sortedHops(view: HopsView, hops: readonly number[], column: Column, isDown: boolean): number[] {
-  const { chunk, source, target, startPs, endPs } = view;
-  const values = { chunk, source, target, start: startPs, end: endPs }[column];
-  const sign = isDown ? -1 : 1;
-  return [...hops].sort((a, b) => sign * (values[a] - values[b]) || endPs[a] - endPs[b] || a - b);
 }

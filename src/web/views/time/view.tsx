@@ -1,4 +1,4 @@
-import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
+import { type ReadonlySignal, useSignal } from "@preact/signals";
 import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
 import { formatSize, formatTime, PS_PER_US } from "../../../model/numbers/units.ts";
 import { ChunkField } from "../../parts/chunk-field.tsx";
@@ -10,15 +10,16 @@ import type { ViewProps } from "../view-props.ts";
 import { ChartPanel } from "./chart-panel.tsx";
 import { type ChunkPalette, chunkPalette } from "./chunk-colours.ts";
 import { ChunkPanel } from "./chunk-panel.tsx";
-import { endedAt, type Holdings, holdingsOf } from "./holdings.ts";
+import { Fill } from "./fill.ts";
+import { type Holdings, holdingsOf } from "./holdings.ts";
 import { NpuPanel } from "./npu-panel.tsx";
+import { usePlayer } from "./player.ts";
 import { TransfersTable } from "./transfers-table.tsx";
-import { type Player, Transport } from "./transport.tsx";
+import { Transport } from "./transport.tsx";
+import { UnderWay } from "./under-way.ts";
 import { useColours } from "./use-colours.ts";
 import "./view.css";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
-import { after, notBefore } from "./columns.ts";
-import { advance, within } from "./playback.ts";
 import { marksAt } from "./time-marks.ts";
 
 /** The schedule in time: on the network, as a chart, and as tables. */
@@ -244,217 +245,4 @@ function Picture(props: Props) {
       hasLegend={false}
     />
   );
-}
-
-/** The share that each NPU holds of what it wants, at any time: a few states are kept, and hops played from the nearest. */
-export class Fill {
-  readonly #holdings: Holdings;
-  readonly #stride: number;
-  /** State after every `stride` hops. */
-  readonly #kept: Float64Array[];
-  readonly #state: Float64Array;
-  #played = 0;
-
-  /** O(hops); keeps about as many numbers as there are hops, or fewer. */
-  constructor(holdings: Holdings) {
-    this.#holdings = holdings;
-    this.#stride = Math.max(4096, holdings.npuCount);
-    this.#state = holdings.atStart.slice();
-    this.#kept = [this.#state.slice()];
-    const count = holdings.gain.length;
-    while (this.#played + this.#stride <= count) {
-      this.#play(this.#played + this.#stride);
-      this.#kept.push(this.#state.slice());
-    }
-  }
-
-  #play(until: number): void {
-    const { hops, gain } = this.#holdings;
-    for (; this.#played < until; this.#played++) this.#state[hops.target[this.#played]] += gain[this.#played];
-  }
-
-  /** Returns the shares [npus] at a time, 0 .. 1; the array is used again. O(log hops + hops between two kept states). */
-  at(time: number): Float64Array {
-    const ended = endedAt(this.#holdings, time);
-    if (ended < this.#played || ended - this.#played > this.#stride) {
-      const nearest = Math.floor(ended / this.#stride);
-      this.#state.set(this.#kept[nearest]);
-      this.#played = nearest * this.#stride;
-    }
-    this.#play(ended);
-    return this.#state;
-  }
-}
-
-/** What is told in words follows the player at most so often (ms). */
-const WORDS_MS = 250;
-
-interface Playing extends Player {
-  readonly time: Signal<number>;
-  /** The same time for tables and sentences: it stands still in between while the schedule plays. */
-  readonly slowTime: ReadonlySignal<number>;
-}
-
-/** Returns a player of a schedule, at its start; space, comma, full stop, Home and End work where `owns` says so. */
-function usePlayer(totalPs: number, underWay: UnderWay | null, owns: (target: EventTarget | null) => boolean): Playing {
-  const time = useSignal(0);
-  const slowTime = useSignal(0);
-  const isPlaying = useSignal(false);
-  const speed = useSignal(1);
-  const loops = useSignal(false);
-
-  const player = useMemo<Playing>(() => {
-    let waiting: ReturnType<typeof setTimeout> | undefined;
-    let toldAt = Number.NEGATIVE_INFINITY;
-    // at once, and then at intervals while the slider is dragged
-    const tellSoon = (): void => {
-      if (waiting !== undefined) return;
-      const tell = (): void => {
-        waiting = undefined;
-        toldAt = performance.now();
-        slowTime.value = time.value;
-      };
-      const wait = toldAt + WORDS_MS - performance.now();
-      if (wait <= 0) tell();
-      else waiting = setTimeout(tell, wait);
-    };
-    const seek = (ps: number): void => {
-      time.value = within(ps, totalPs);
-      tellSoon();
-    };
-    return {
-      time,
-      slowTime,
-      isPlaying,
-      speed,
-      loops,
-      totalPs,
-      seek,
-      toggle() {
-        if (!isPlaying.value && time.value >= totalPs) seek(0);
-        isPlaying.value = !isPlaying.value;
-        slowTime.value = time.value;
-      },
-      step(direction) {
-        isPlaying.value = false;
-        const next = direction > 0 ? underWay?.next(time.value) : underWay?.previous(time.value);
-        seek(next ?? (direction > 0 ? totalPs : 0));
-      },
-    };
-  }, [totalPs, underWay, time, slowTime, isPlaying, speed, loops]);
-
-  // another schedule begins at its start
-  useEffect(() => {
-    isPlaying.value = false;
-    player.seek(0);
-  }, [player, isPlaying]);
-
-  const plays = isPlaying.value;
-  useEffect(() => {
-    if (!plays) return;
-    let frame = 0;
-    let last = performance.now();
-    let told = last;
-    const tick = (now: number): void => {
-      const { timePs, done } = advance(time.value, now - last, totalPs, speed.value, loops.value);
-      last = now;
-      time.value = timePs;
-      if (done || now - told >= WORDS_MS) {
-        told = now;
-        slowTime.value = timePs;
-      }
-      if (done) isPlaying.value = false;
-      else frame = requestAnimationFrame(tick);
-    };
-    frame = requestAnimationFrame(tick);
-    return () => cancelAnimationFrame(frame);
-  }, [plays, totalPs, time, slowTime, speed, loops, isPlaying]);
-
-  useEffect(() => {
-    const acts: Readonly<Record<string, () => void>> = {
-      " ": player.toggle,
-      ",": () => player.step(-1),
-      ".": () => player.step(1),
-      Home: () => player.seek(0),
-      End: () => player.seek(totalPs),
-    };
-    const onKeyDown = (event: KeyboardEvent): void => {
-      const act = acts[event.key];
-      if (act === undefined || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      if (!owns(event.target) || !isPlayersKey(event.key, event.target as Element)) return;
-      event.preventDefault();
-      act();
-    };
-    addEventListener("keydown", onKeyDown);
-    return () => removeEventListener("keydown", onKeyDown);
-  }, [player, totalPs, owns]);
-  return player;
-}
-
-/**
- * Returns whether a key that is pressed on an element is the player's: fields for text keep all keys, lists all but those that
- * step, and what Space presses keeps Space.
- */
-function isPlayersKey(key: string, target: Element): boolean {
-  if (target.closest("textarea, input:not([type='range'], [type='checkbox'])") !== null) return false;
-  if (target.closest("select") !== null) return key === "," || key === ".";
-  return key !== " " || target.closest("button, summary, a, [type='checkbox']") === null;
-}
-
-/** Which hops are under way at a time, and when the next one starts or ends. */
-export class UnderWay {
-  readonly #hops: HopsView;
-  /** [hops] the earliest start of this hop and all that end later. */
-  readonly #earliest: Float64Array;
-  /** All starts, ascending. */
-  readonly #starts: Float64Array;
-  /** The last answer, which holds until the next hop starts or ends. */
-  #last = { from: 0, until: 0, found: [] as readonly number[] };
-
-  /** O(hops log hops). */
-  constructor(hops: HopsView) {
-    this.#hops = hops;
-    this.#starts = hops.startPs.slice().sort();
-    this.#earliest = hops.startPs.slice();
-    for (let hop = this.#earliest.length - 2; hop >= 0; hop--) {
-      this.#earliest[hop] = Math.min(this.#earliest[hop], this.#earliest[hop + 1]);
-    }
-  }
-
-  /**
-   * Returns the hops with start <= time < end, in the order of their ends: the same list while none starts or ends. Looks at no
-   * hop beyond the last of them.
-   */
-  at(time: number): readonly number[] {
-    if (time < this.#last.from || time >= this.#last.until)
-      this.#last = { from: time, until: this.next(time) ?? Number.POSITIVE_INFINITY, found: this.#found(time) };
-    return this.#last.found;
-  }
-
-  #found(time: number): number[] {
-    const { startPs, endPs } = this.#hops;
-    const found: number[] = [];
-    for (let hop = after(endPs, time); hop < endPs.length && this.#earliest[hop] <= time; hop++) {
-      if (startPs[hop] <= time) found.push(hop);
-    }
-    return found;
-  }
-
-  /** Returns the next time after `time` at which a hop starts or ends; null after the last. O(log hops). */
-  next(time: number): number | null {
-    const { endPs } = this.#hops;
-    const start = after(this.#starts, time);
-    const end = after(endPs, time);
-    if (end === endPs.length) return null;
-    return start < this.#starts.length ? Math.min(this.#starts[start], endPs[end]) : endPs[end];
-  }
-
-  /** Returns the last time before `time` at which a hop starts or ends; null before the first. O(log hops). */
-  previous(time: number): number | null {
-    const { endPs } = this.#hops;
-    const start = notBefore(this.#starts, time) - 1;
-    const end = notBefore(endPs, time) - 1;
-    if (start < 0) return null;
-    return end >= 0 ? Math.max(this.#starts[start], endPs[end]) : this.#starts[start];
-  }
 }

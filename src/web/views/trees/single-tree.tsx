@@ -9,7 +9,9 @@ import { failureOf } from "../../state/client.ts";
 import { type Made, selection } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
 import { copyBytesPerSecond } from "./copy-rate.ts";
+import { levelsOf } from "./level-layout.ts";
 import { loadTree } from "./load-trees.ts";
+import { type Outline, outlineOf } from "./tree-outline.ts";
 import type { ForestView } from "./tree-rows.ts";
 import { DEPTHS, depthStep, stepsOf } from "./tree-wires.ts";
 
@@ -203,38 +205,6 @@ function Branch({ outline: { nodes, branches }, arrow, nameOf, depth }: BranchPr
   );
 }
 
-/** A tree as a nested list: nodes one after the other as long as there is one next, then the branches. */
-export interface Outline {
-  readonly nodes: readonly number[];
-  readonly branches: readonly Outline[];
-}
-
-/** Returns the outline of a tree from its root, branches in the order of the edges. O(edges), no recursion per node. */
-export function outlineOf({ root, from, to }: Pick<TreeView, "root" | "from" | "to">): Outline {
-  const next = new Map<number, number[]>();
-  for (let edge = 0; edge < from.length; edge++) {
-    const known = next.get(from[edge] as number);
-    if (known === undefined) next.set(from[edge] as number, [to[edge] as number]);
-    else known.push(to[edge] as number);
-  }
-  const stemFrom = (node: number): { nodes: number[]; branches: Outline[] } => {
-    const nodes = [node];
-    for (let after = next.get(node); after?.length === 1; after = next.get(after[0] as number))
-      nodes.push(after[0] as number);
-    return { nodes, branches: [] };
-  };
-  const whole = stemFrom(root);
-  const open = [whole];
-  for (let stem = open.pop(); stem !== undefined; stem = open.pop()) {
-    for (const branch of next.get(stem.nodes[stem.nodes.length - 1] as number) ?? []) {
-      const found = stemFrom(branch);
-      stem.branches.push(found);
-      open.push(found);
-    }
-  }
-  return whole;
-}
-
 interface LevelPictureProps {
   readonly tree: TreeView;
   readonly nameOf: (node: number) => string;
@@ -302,48 +272,4 @@ function LevelPicture({ tree, nameOf, label }: LevelPictureProps) {
       </svg>
     </div>
   );
-}
-
-/** A tree with its root at the left: columns are distances from the root, every leaf has a row. */
-interface Levels {
-  readonly nodes: readonly { readonly node: number; readonly column: number; readonly row: number }[];
-  /** Indices of `nodes`: parent and child of each edge, in the order of the edges. */
-  readonly edges: readonly { readonly parent: number; readonly child: number; readonly depth: number }[];
-  readonly columns: number;
-  readonly rows: number;
-}
-
-/** Returns where the nodes of a tree stand: leaves in the order of the branches, others in the middle of theirs. O(edges). */
-export function levelsOf({ root, from, to, depth }: Pick<TreeView, "root" | "from" | "to" | "depth">): Levels {
-  const numbers = new Map([[root, 0]]);
-  for (const node of to) numbers.set(node, numbers.size);
-  const children: number[][] = Array.from({ length: numbers.size }, () => []);
-  const edges = Array.from(from, (node, edge) => {
-    const parent = numbers.get(node) as number;
-    const child = numbers.get(to[edge] as number) as number;
-    children[parent]?.push(child);
-    return { parent, child, depth: depth[edge] as number };
-  });
-  const row = new Float64Array(numbers.size);
-  let rows = 0;
-  // each node is met twice: before its children, and after the last of them
-  const open: { at: number; isDone: boolean }[] = [{ at: 0, isDone: false }];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const below = children[next.at] as number[];
-    if (below.length === 0) row[next.at] = rows++;
-    else if (next.isDone)
-      row[next.at] = ((row[below[0] as number] as number) + (row[below[below.length - 1] as number] as number)) / 2;
-    else {
-      open.push({ at: next.at, isDone: true });
-      for (const child of below.toReversed()) open.push({ at: child, isDone: false });
-    }
-  }
-  const column = new Int32Array(numbers.size);
-  for (const { child, depth: far } of edges) column[child] = far;
-  return {
-    nodes: Array.from(numbers.keys(), (node, at) => ({ node, column: column[at] as number, row: row[at] as number })),
-    edges,
-    columns: 1 + column.reduce((most, far) => Math.max(most, far), 0),
-    rows,
-  };
 }

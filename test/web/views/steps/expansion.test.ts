@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../../src/base/random.ts";
-import { expansionOf, tooLarge } from "../../../../src/web/views/steps/view.tsx";
+import { expansionOf, tooLarge } from "../../../../src/web/views/steps/expansion.ts";
 import { randomHops } from "../time/random-hops.ts";
 
 describe("the time-expanded network", () => {

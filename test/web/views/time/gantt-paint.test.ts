@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { NetworkView, TimelineView } from "../../../../src/web/protocol.ts";
-import { sliceColours } from "../../../../src/web/views/time/chart-panel.tsx";
 import { chunkPalette } from "../../../../src/web/views/time/chunk-colours.ts";
 import { type Frame, paintRows } from "../../../../src/web/views/time/gantt-paint.ts";
 import { rowsOf } from "../../../../src/web/views/time/gantt-rows.ts";
 import { shortened } from "../../../../src/web/views/time/gantt-stage.ts";
+import { sliceColours } from "../../../../src/web/views/time/slice-colours.ts";
 
 const NETWORK = {
   npuCount: 2,

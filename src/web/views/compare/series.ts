@@ -1,0 +1,80 @@
+import { formatSize } from "../../../model/numbers/units.ts";
+import { percent, significant, timeText } from "../../../report/amounts.ts";
+import type { Comparison } from "../../../report/comparison.ts";
+import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
+import type { Measure } from "../../state/choices.ts";
+
+/** A comparison as lines of a chart. */
+
+export const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
+  time: "Time",
+  busbw: "Bus bandwidth",
+  share: "Share of the limit",
+};
+
+const LIMIT = "limit";
+
+interface Measured {
+  readonly us: number;
+  readonly busbwGBps: number | null;
+  readonly ofLimit: number;
+}
+
+const measured = ({ us, busbwGBps, ofLimit }: Measured, measure: Measure): number | null =>
+  measure === "time" ? us : measure === "busbw" ? busbwGBps : ofLimit;
+
+/** Returns bus bandwidth / algorithm bandwidth, which is the same for all rows; 1 where none has a bandwidth. */
+function busFactorOf({ rows, references }: Comparison): number {
+  const row = [...rows, ...references].find(({ algbwGBps, busbwGBps }) => (algbwGBps ?? 0) > 0 && busbwGBps !== null);
+  return row === undefined ? 1 : (row.busbwGBps as number) / (row.algbwGBps as number);
+}
+
+/** Returns what is compared with: the sizes, ascending. */
+export const sizesIn = ({ limits }: Pick<Comparison, "limits">): number[] =>
+  limits.map(({ sizeBytes }) => sizeBytes).sort((a, b) => a - b);
+
+/** Returns the algorithms in the order of the rows. */
+export const algorithmsIn = ({ rows }: Pick<Comparison, "rows">): string[] => [
+  ...new Set(rows.map(({ algorithm }) => algorithm)),
+];
+
+/**
+ * Returns the lines of a comparison at its sizes: algorithms with markers, the limit dotted, models of others dashed. Algorithms
+ * come in `order`. O(rows).
+ */
+export function linesOf(comparison: Comparison, measure: Measure, order: readonly string[]): ChartLine[] {
+  const sizes = sizesIn(comparison);
+  const placeOf = new Map(sizes.map((size, i) => [size, i]));
+  const places = (points: readonly (readonly [number, number | null])[]): (number | null)[] => {
+    const values = new Array<number | null>(sizes.length).fill(null);
+    for (const [size, value] of points) values[placeOf.get(size) ?? -1] = value;
+    return values;
+  };
+  const names = algorithmsIn(comparison).sort((a, b) => order.indexOf(a) - order.indexOf(b));
+  const own = names.map((name, at): ChartLine => {
+    const rows = comparison.rows.filter(({ algorithm }) => algorithm === name);
+    const values = places(rows.map((row) => [row.sizeBytes, measured(row, measure)]));
+    return { name, colour: lineColour(at), marker: at, values };
+  });
+  const factor = busFactorOf(comparison);
+  const limits = comparison.limits.map(({ sizeBytes, limit: { us, algbwGBps } }) => {
+    const busbwGBps = algbwGBps === null ? null : algbwGBps * factor;
+    return [sizeBytes, measured({ us, busbwGBps, ofLimit: 1 }, measure)] as const;
+  });
+  const others = [...new Set(comparison.references.map(({ name }) => name))];
+  const references = others.map((name): ChartLine => {
+    const rows = comparison.references.filter((row) => row.name === name);
+    const values = places(rows.map((row) => [row.sizeBytes, measured(row, measure)]));
+    return { name, colour: "--soft", dash: [8, 4], values };
+  });
+  return [{ name: LIMIT, colour: "--text", dash: [2, 3], width: 1.5, values: places(limits) }, ...references, ...own];
+}
+
+/** Returns the axes of a measure. */
+export function axesOf(measure: Measure): { readonly x: ChartAxis; readonly y: ChartAxis } {
+  const x: ChartAxis = { label: "size", scale: "log2", text: (bytes) => formatSize(Math.round(bytes)) };
+  const label = MEASURE_NAMES[measure].toLowerCase();
+  if (measure === "time") return { x, y: { label, scale: "log10", text: timeText } };
+  const text = measure === "busbw" ? (gbps: number) => `${significant(gbps)} GB/s` : percent;
+  return { x, y: { label, scale: "linear", text, low: 0 } };
+}
