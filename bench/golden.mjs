@@ -43,12 +43,13 @@ function ran(folder, main, line) {
 /** What clocks say, and the code of the app inside of a page. */
 const CLOCKS = [
   [/[\d.]+ (?:us|ms|s|min)(?= on (?:native|wasm|js))/g, "TIME"],
-  [/(%\s+)[\d.]+ (?:ms|s)$/gm, "$1TIME"],
+  [/(%)\s+[\d.]+ (?:ms|s)$/gm, "$1 TIME"],
   [/(between GPUs, )[\d.]+ (?:ms|s)$/gm, "$1TIME"],
   [/^(\d+,[a-z-]+(?:,[\d.]+){4}),[\d.]+/gm, "$1,TIME"],
   [/"(\w*(?:Ms|ms|Seconds))": [\d.e+-]+/g, '"$1": 0'],
   [/"us": [\d.]+(?=,\n\s*"outcome")/g, '"us": 0'],
   [/(<script(?! type="application\/json")[^>]*>).*?<\/script>/gs, "$1CODE"],
+  [/(<style>\.).*?<\/style>/gs, "$1CODE"],
 ];
 
 /** Returns a text without what clocks and the folder of a side say. */
@@ -57,7 +58,9 @@ const timeless = (text, folder) =>
 
 /** Lines of progress are written where work lasts. */
 const withoutProgress = (text) =>
-  text.replace(/^.*\b(?:s|ms) left$|^synthesizing.*$|^verifying.*$|^simulating.*$/gm, "").replace(/\n+/g, "\n");
+  text
+    .replace(/^.*\b(?:s|ms) left$|^.* {2}[\d.]+ (?:ms|s)$|^synthesizing.*$|^verifying.*$|^simulating.*$/gm, "")
+    .replace(/\n+/g, "\n");
 
 /** Returns the places where `now` is not what `before` is; fields that are only in `now` are none. */
 function differences(before, now, path = "") {
