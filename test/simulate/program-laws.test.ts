@@ -16,7 +16,7 @@ import { smallPrograms } from "../support/executable-programs.ts";
 import { plainEngine, STEP_CASES, scheduleOf, TREE_CASES, titleOf } from "../support/lowering-cases.ts";
 import { mutantOf } from "../support/program-mutants.ts";
 import { chain, line } from "../support/program-sim.ts";
-import { runs } from "../support/runs.ts";
+import { runs, seen } from "../support/runs.ts";
 import { simpleTopology } from "../support/simple-schedules.ts";
 import { grownFlow } from "../support/tree-flows.ts";
 
@@ -206,7 +206,7 @@ it("changed programs end, or are told to wait for ever", () => {
     }),
     { numRuns: runs(400) },
   );
-  expect(Math.min(ends.well, ends.stopped)).toBeGreaterThan(20);
+  expect(Math.min(ends.well, ends.stopped)).toBeGreaterThan(seen(20));
 });
 
 it("a chain is never slower with more slots", () => {

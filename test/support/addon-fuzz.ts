@@ -13,7 +13,6 @@ import { packProblems } from "./pack-problems.ts";
 import { placeProblems } from "./place-problems.ts";
 import { rateProblems } from "./rate-problems.ts";
 import { replayProblems } from "./replay-problems.ts";
-import { runs } from "./runs.ts";
 import { spreadOf } from "./spread-problems.ts";
 import { sweepProblems } from "./sweep-problems.ts";
 
@@ -67,7 +66,7 @@ export function goodCalls(count: number, seed: number): AddonCall[] {
       // The status 1 that was returned.
     }
   };
-  const draw = <T>(problems: fc.Arbitrary<T>): T[] => fc.sample(problems, { numRuns: runs(count), seed });
+  const draw = <T>(problems: fc.Arbitrary<T>): T[] => fc.sample(problems, { numRuns: count, seed });
   for (const problem of draw(matchProblems(SHARINGS))) record((k) => k.match(problem, flag));
   for (const problem of draw(matchProblems(["none"]))) record((k) => k.spread(spreadOf(problem, 60, 3), flag));
   for (const { problem, maps } of draw(foldedProblems)) {

@@ -7,3 +7,6 @@ const LEAST = 5;
 /** Returns how many cases a property draws: as many as it says, or a fifth of them. */
 export const runs = (count: number): number =>
   triesAll ? count : Math.max(Math.min(count, LEAST), Math.ceil(count / PART));
+
+/** Returns how many of the drawn cases must at least have been of some sort, for a property to say something: of a part, a part. */
+export const seen = (count: number): number => (triesAll ? count : Math.floor(count / (3 * PART)));

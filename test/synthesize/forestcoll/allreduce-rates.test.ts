@@ -10,7 +10,7 @@ import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { type AllReduceOptions, allReduceRates } from "../../../src/synthesize/forestcoll/allreduce-rates.ts";
 import { paperTrees } from "../../../src/synthesize/forestcoll/grow.ts";
-import { runs } from "../../support/runs.ts";
+import { runs, seen } from "../../support/runs.ts";
 import { certifiedRate, faultsOf, flowProgramRate } from "./allreduce-oracle.ts";
 
 const lp = await openHighs();
@@ -173,7 +173,7 @@ describe("allReduceRates", () => {
       }),
       { numRuns: runs(200), seed: 1 },
     );
-    expect(solved).toBeGreaterThan(100);
+    expect(solved).toBeGreaterThan(seen(100));
     expect(optimal).toBe(solved);
   });
 
@@ -205,6 +205,6 @@ describe("allReduceRates", () => {
         packed++;
       }
     }
-    expect(packed).toBeGreaterThan(80);
+    expect(packed).toBeGreaterThan(seen(80));
   });
 });

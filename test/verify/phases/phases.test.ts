@@ -10,7 +10,7 @@ import { everyone } from "../../support/everyone.ts";
 import { PHASE_NETWORKS, type PhaseNetwork } from "../../support/phase-cases.ts";
 import { phasesWork } from "../../support/phase-oracle.ts";
 import { builtPhases, type PhaseRow, type PlainPhases, plannedPhases } from "../../support/phase-schedules.ts";
-import { runs } from "../../support/runs.ts";
+import { runs, seen } from "../../support/runs.ts";
 
 const KINDS = ["allreduce", "reducescatter", "allgather"] as const;
 const NAMES = Object.keys(PHASE_NETWORKS);
@@ -96,7 +96,7 @@ describe("the judge of phases", () => {
       }),
       { numRuns: runs(600), seed: 7 },
     );
-    expect(wrong).toBeGreaterThan(300);
+    expect(wrong).toBeGreaterThan(seen(300));
     expect(wrong).toBeLessThan(590);
   });
 
