@@ -107,8 +107,7 @@ async function runAll(checkout, folder) {
     for (const line of lines) {
       progress(`${results.length} command lines, ${line}`);
       const { code, out, err } = await ran(folder, main, line);
-      const [ownOut, ownErr] = [out, err].map((text) => withoutProgress(timeless(text, folder)));
-      results.push({ line, code, out: ownOut, err: ownErr });
+      results.push({ line, code, out: timeless(out, folder), err: withoutProgress(timeless(err, folder)) });
     }
   };
   prepare(folder);
