@@ -40,7 +40,9 @@ export function expanded(schedule: Schedule, place: string): StepSchedule {
 export const piecesOf = (flow: TreeFlow, chunks: string | undefined): number =>
   (chunks === "auto" ? undefined : wholeNumber(chunks, "--chunks", 1)) ?? bestPiecesOf(flow);
 
-const bestPiecesOf = (flow: TreeFlow): number => bestPieces(flow, flow.collective.sizeBytes, treeFlowClock(flow));
+/** Returns the number of pieces that is fastest at the size of the collective. */
+export const bestPiecesOf = (flow: TreeFlow): number =>
+  bestPieces(flow, flow.collective.sizeBytes, treeFlowClock(flow));
 
 /** Returns a tree flow transfer by transfer, in so many pieces or those that are best. Throws InputError, which names `place`, for too many. */
 export function treesAsSteps(flow: TreeFlow, place: string, pieces = bestPiecesOf(flow)): StepSchedule {

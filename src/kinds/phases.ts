@@ -1,8 +1,7 @@
 import { explainPhases } from "../explain/phases.ts";
 import { phasesJsonParts } from "../export/schedules/phases-json.ts";
-import { limitOf, referencePs } from "../model/bounds/bounds.ts";
+import { greaterBound, limitOf, referencePs } from "../model/bounds/bounds.ts";
 import { phasesBound } from "../model/bounds/phases.ts";
-import { compare } from "../model/numbers/rational.ts";
 import { formatTime } from "../model/numbers/units.ts";
 import type { PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { collectiveFacts } from "../report/collective-facts.ts";
@@ -18,11 +17,10 @@ import { type Kind, READ_FROM_FILE } from "./kind.ts";
 function reportOfPhases(schedule: PhaseSchedule, algorithm: string): Report {
   const { topology, collective } = schedule;
   const limit = limitOf(topology, collective);
-  const ofPhases = phasesBound(schedule);
   return phasesReport({
     schedule,
     algorithm,
-    bound: compare(ofPhases.ps, limit.ps) > 0 ? ofPhases : limit,
+    bound: greaterBound(limit, phasesBound(schedule)),
     limit,
     reference: referencePs(topology, collective),
     simulated: simulatePhases(schedule),

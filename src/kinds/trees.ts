@@ -1,19 +1,18 @@
 import { explainTrees } from "../explain/trees.ts";
 import { treeFlowJsonParts } from "../export/schedules/tree-flow-json.ts";
-import { describeWitness, limitOf, referencePs } from "../model/bounds/bounds.ts";
-import { compare, format, toNumber } from "../model/numbers/rational.ts";
+import { describeWitness, greaterBound, limitOf, referencePs } from "../model/bounds/bounds.ts";
+import { format, toNumber } from "../model/numbers/rational.ts";
 import { toExactGBps } from "../model/numbers/units.ts";
 import { listedTrees, type TreeFlow } from "../model/trees/tree-flow.ts";
-import { bestPieces } from "../model/trees/tree-pieces.ts";
 import { gbpsText, percent } from "../report/amounts.ts";
 import { collectiveFacts } from "../report/collective-facts.ts";
 import type { Report } from "../report/result.ts";
 import { treesText } from "../report/subject-text.ts";
 import { boundOfCertificate, treesReport } from "../report/trees-result.ts";
-import { simulateTreeFlow, treeFlowClock } from "../simulate/trees/tree-flow.ts";
+import { simulateTreeFlow } from "../simulate/trees/tree-flow.ts";
 import { type CertificateVerdict, judgeCertificate, throughputOf } from "../verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../verify/trees/tree-flow.ts";
-import { piecesOf } from "./expand.ts";
+import { bestPiecesOf } from "./expand.ts";
 import { type JudgeOptions, type Kind, READ_FROM_FILE, type Verdict } from "./kind.ts";
 
 /** Trees and the certificate as their judges see them: faulty trees have no throughput. */
@@ -57,7 +56,7 @@ function certificateFacts(flow: TreeFlow, verdict: CertificateVerdict | null) {
 /** Returns the report of a schedule that was read. */
 function reportOfTrees(flow: TreeFlow, algorithm: string): Report {
   const { topology, collective, certificate } = flow;
-  const pieces = bestPieces(flow, collective.sizeBytes, treeFlowClock(flow));
+  const pieces = bestPiecesOf(flow);
   const { violationCount, certificate: judged } = judgeTrees(flow, { limit: 0 });
   const [achieved, proof] = [judged?.achieved ?? throughputOf(flow), judged?.proof ?? null];
   const limit = limitOf(topology, collective);
@@ -94,10 +93,9 @@ export function treesKind(flow: TreeFlow): Kind {
       const limit = limitOf(topology, collective);
       const proof = certificate?.proof;
       if (flow.certificate === null || proof?.holdsFor !== "every schedule") return limit;
-      const proved = boundOfCertificate(flow, flow.certificate, proof.bound);
-      return compare(proved.ps, limit.ps) > 0 ? proved : limit;
+      return greaterBound(limit, boundOfCertificate(flow, flow.certificate, proof.bound));
     },
-    endPs: () => simulateTreeFlow(flow, piecesOf(flow, undefined)).ps,
+    endPs: () => simulateTreeFlow(flow, bestPiecesOf(flow)).ps,
     file: () => ({ as: "json", parts: treeFlowJsonParts(flow) }),
     facts: ({ certificate = null }) => ({
       collective: collectiveFacts(topology, collective),

@@ -1,11 +1,10 @@
 import { CancelledError, InputError, InternalError } from "../base/errors.ts";
 import type { Engine } from "../engine/types.ts";
-import type { Bound } from "../model/bounds/bounds.ts";
+import { greaterBound } from "../model/bounds/bounds.ts";
 import { jointBoundOf, jointLimitOf } from "../model/bounds/joint.ts";
 import type { Collective } from "../model/collective/collective.ts";
 import { MOST_COLLECTIVES } from "../model/collective/repeated-collectives.ts";
 import { type JointSchedule, jointTransferCount, type Tenant } from "../model/joint/joint-schedule.ts";
-import { compare } from "../model/numbers/rational.ts";
 import { routesOf } from "../model/routes/routing.ts";
 import { leastTransfers, refuseWithoutMemory, stepsEstimate } from "../model/steps/estimate.ts";
 import type { Topology } from "../model/topology/topology.ts";
@@ -44,8 +43,6 @@ const idle = (collective: Collective): Tenant => ({
   endPs: new Float64Array(0),
   op: new Uint8Array(0),
 });
-
-const greater = (a: Bound, b: Bound | undefined): Bound => (b !== undefined && compare(b.ps, a.ps) > 0 ? b : a);
 
 /**
  * Returns a schedule of several collectives at once on one network, with its report: synthesized together, each verified
@@ -132,10 +129,11 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
           })
         : null;
     begin("bound");
+    const ofTransfers = jointBoundOf(topology, collectives, schedule.routes);
     const report = jointReportOf({
       schedule,
       algorithm,
-      bound: greater(jointBoundOf(topology, collectives, schedule.routes), found.bound),
+      bound: found.bound === undefined ? ofTransfers : greaterBound(ofTransfers, found.bound),
       limit,
       simulated,
       verified: true,

@@ -1,8 +1,7 @@
 import { CancelledError, InputError, InternalError } from "../base/errors.ts";
 import type { Engine } from "../engine/types.ts";
-import { type Bound, referencePs } from "../model/bounds/bounds.ts";
+import { greaterBound, referencePs } from "../model/bounds/bounds.ts";
 import { phasesBound } from "../model/bounds/phases.ts";
-import { compare } from "../model/numbers/rational.ts";
 import type { PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { phaseTransfers, stepsOfPhases } from "../model/phases/phase-steps.ts";
 import type { StepSchedule } from "../model/steps/step-schedule.ts";
@@ -85,14 +84,14 @@ export async function synthesizePhases(
   };
   if (steps === null || replayed === null) {
     begin("bound");
-    const bound = greater(limit, phasesBound(schedule));
+    const bound = greaterBound(limit, phasesBound(schedule));
     return { schedule, report: phasesReport({ ...about, schedule, bound, simulated, notes: found.notes }) };
   }
   begin("verify");
   refuse(maker, verifySchedule(steps, { limit: 1 }).violations);
   begin("simulate");
   if (bounded) begin("bound");
-  const bound = bounded ? greater(limit, transfersBound(steps)) : limit;
+  const bound = bounded ? greaterBound(limit, transfersBound(steps)) : limit;
   const report = reportOf({ ...about, schedule: steps, bound, simulated: { ps: replayed.ps, model: replayed.model } });
   const notes = found.notes.length === 0 ? {} : { notes: found.notes };
   return { schedule: steps, report: { ...report, perDimension: perDimensionOf(schedule, simulated), ...notes } };
@@ -123,8 +122,6 @@ function made(given: Topology, options: SynthesizeOptions, maker: PhaseMaker): P
   if (chunks !== "auto") refuseTinyChunks(request.collective);
   return maker.makePhases(request);
 }
-
-const greater = (a: Bound, b: Bound): Bound => (compare(b.ps, a.ps) > 0 ? b : a);
 
 function refuse({ name }: PhaseMaker, violations: readonly Violation[]): void {
   if (violations.length === 0) return;

@@ -1,9 +1,9 @@
 import { CancelledError, InputError, InternalError } from "../base/errors.ts";
 import { openHighs } from "../engine/milp/highs.ts";
 import type { Engine } from "../engine/types.ts";
-import { type Bound, referencePs } from "../model/bounds/bounds.ts";
+import { type Bound, greaterBound, referencePs } from "../model/bounds/bounds.ts";
 import { COLLECTIVE_KINDS } from "../model/collective/collective.ts";
-import { compare, toNumber } from "../model/numbers/rational.ts";
+import { toNumber } from "../model/numbers/rational.ts";
 import { isPhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { NO_ROUTES } from "../model/routes/routes.ts";
 import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
@@ -300,7 +300,7 @@ export async function synthesize(
   if (bounded) begin("bound");
   const ofTransfers = bounded ? transfersBound(schedule) : limit;
   // what holds for any algorithm holds for whole transfers
-  const bound = [limit, found.bound ?? limit].reduce((a, b) => (compare(b.ps, a.ps) > 0 ? b : a), ofTransfers);
+  const bound = [limit, found.bound ?? limit].reduce(greaterBound, ofTransfers);
   const notes = [...(found.notes ?? []), ...sketchNotes(asked)];
   const report = reportOf({
     schedule,

@@ -1,10 +1,10 @@
 import { CancelledError, InfeasibleError, InputError, InternalError } from "../base/errors.ts";
 import { openHighs } from "../engine/milp/highs.ts";
 import type { Engine } from "../engine/types.ts";
-import { type Bound, referencePs } from "../model/bounds/bounds.ts";
+import { type Bound, greaterBound, referencePs } from "../model/bounds/bounds.ts";
 import { roundedBytes } from "../model/bounds/limit.ts";
 import { demandBalance, trimToEulerian } from "../model/graph/eulerian.ts";
-import { compare, divide, multiply, rational, toNumber } from "../model/numbers/rational.ts";
+import { divide, multiply, rational, toNumber } from "../model/numbers/rational.ts";
 import { BYTES_PER_GB, PS_PER_SECOND } from "../model/numbers/units.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { TreeFlow } from "../model/trees/tree-flow.ts";
@@ -122,12 +122,13 @@ export async function synthesizeTrees(
   begin("bound");
   const certified =
     flow.certificate === null || proof === null ? null : boundOfCertificate(flow, flow.certificate, proof.bound);
+  const ofBandwidth = bandwidthLimit(engine, problem, limit);
   const report = treesReport({
     flow,
     algorithm: maker.name,
     pieces,
     achieved,
-    bound: greater(certified, bandwidthLimit(engine, problem, limit)),
+    bound: certified === null ? ofBandwidth : greaterBound(certified, ofBandwidth),
     limit,
     reference: referencePs(problem.topology, problem.collective),
     simulated,
@@ -195,9 +196,6 @@ function bandwidthLimit(engine: Engine, { topology, collective }: Problem, limit
   const bytes = Math.round((toNumber(ps) / PS_PER_SECOND) * witness.entryGBps * BYTES_PER_GB);
   return { ps, witness: { ...witness, demand: roundedBytes(bytes) } };
 }
-
-const greater = (certified: Bound | null, limit: Bound): Bound =>
-  certified === null || compare(limit.ps, certified.ps) > 0 ? limit : certified;
 
 function refuse({ name }: TreeMaker, violations: readonly Violation[]): void {
   if (violations.length === 0) return;

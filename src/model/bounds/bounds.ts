@@ -1,7 +1,7 @@
 import type { Collective } from "../collective/collective.ts";
 import { commonValue, distancesFrom, groupedBy } from "../graph/graph.ts";
 import { orderByTime } from "../numbers/ordering.ts";
-import { rational } from "../numbers/rational.ts";
+import { compare, rational } from "../numbers/rational.ts";
 import { type RouteSet, type RouteTimes, reversedRoutes } from "../routes/routes.ts";
 import { reversed, type Topology } from "../topology/topology.ts";
 import { asBound, type Best, nothingYet, offerWhole } from "./best.ts";
@@ -329,3 +329,6 @@ function tryHiddenBroadcasts(
     }
   }
 }
+
+/** Returns the greater of two bounds, the first among equals: what both prove. */
+export const greaterBound = (a: Bound, b: Bound): Bound => (compare(b.ps, a.ps) > 0 ? b : a);
