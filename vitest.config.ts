@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
 
 /** What only `npm run test:all` runs: browsers, Python, set-up from nothing, campaigns. */
@@ -14,10 +16,16 @@ const LONG = [
 ];
 const triesAll = process.env["BANYAN_TESTS"] === "all";
 
+const exclude = [...configDefaults.exclude, ...(triesAll ? [] : LONG)];
+
+/** Files that put other things in the place of modules or globals: each runs in a process of its own. */
+const REPLACING = readdirSync("test", { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".test.ts"))
+  .map((file) => join("test", file).replaceAll("\\", "/"))
+  .filter((file) => /\bvi\.(mock|stubGlobal)\(/.test(readFileSync(file, "utf8")));
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: [...configDefaults.exclude, ...(triesAll ? [] : LONG)],
     setupFiles: ["test/support/seeded.ts"],
     // A crash in native code then ends one fork, not the whole run.
     pool: "forks",
@@ -27,5 +35,13 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
+    projects: [
+      // One process after another loads src/ once for all files, not for each: a third of the time.
+      {
+        extends: true,
+        test: { name: "shared", isolate: false, include: ["test/**/*.test.ts"], exclude: [...exclude, ...REPLACING] },
+      },
+      { extends: true, test: { name: "alone", include: REPLACING, exclude } },
+    ],
   },
 });

@@ -1,8 +1,8 @@
 // The sizes of direct-connect networks that are measured, with the most seconds asked of the native backend.
 
 import { random } from "../dist/base/random.js";
+import { graphOf } from "../dist/model/direct/construction.js";
 import { digraph } from "../dist/model/direct/digraph.js";
-import { graphOf } from "../dist/model/direct/graph-of.js";
 import { parseConstruction } from "../dist/model/direct/parse.js";
 
 const SEED = 7;

@@ -2,13 +2,11 @@
 
 import { loadKernels } from "../dist/engine/kernels/load.js";
 import { allToAll, leastBandwidthTime, openEngine, search } from "../dist/index.js";
-import { commTimes, timesOfLoads } from "../dist/model/comm/times.js";
-import { networkOf } from "../dist/model/direct/digraph.js";
-import { diameter } from "../dist/model/direct/distances.js";
+import { commTimes, timesOfLoads } from "../dist/model/comm/schedule.js";
+import { diameter, networkOf } from "../dist/model/direct/digraph.js";
 import { compare, format, toNumber } from "../dist/model/numbers/rational.js";
 import { sweep } from "../dist/run/search/search-sweep.js";
-import { bfbLoads, bfbSchedule } from "../dist/synthesize/bfb/broadcast.js";
-import { bestParts } from "../dist/synthesize/bfb/parts.js";
+import { bestParts, bfbLoads, bfbSchedule } from "../dist/synthesize/bfb/broadcast.js";
 import { ALL_SIZES, ALL_TO_ALLS, BROADCASTS, ONE_SIZE } from "./direct-scale-cases.mjs";
 import { figure, machine, median, progress, publish, reportHead, table } from "./support.mjs";
 

@@ -6,7 +6,7 @@ import { nodeCount } from "../dist/model/topology/topology.js";
 import { problemOf as requested } from "../dist/request/problem.js";
 import { forestcoll } from "../dist/synthesize/forestcoll/forestcoll.js";
 import { optimumOf, packable } from "../dist/synthesize/forestcoll/optimum.js";
-import { packingNetwork } from "../dist/synthesize/forestcoll/packing-network.js";
+import { packingNetwork } from "../dist/synthesize/forestcoll/packing.js";
 
 const TREES = "--collective allgather --algorithm forestcoll";
 const SUMS = "--collective allreduce --algorithm forestcoll";

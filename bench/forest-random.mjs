@@ -13,7 +13,7 @@ const source = async (path) =>
 const graphs = await source("test/support/eulerian-graphs.ts");
 const { loadKernels } = await source("src/engine/kernels/load.ts");
 const { optimumOf, packable } = await source("src/synthesize/forestcoll/optimum.ts");
-const { fixedCopies } = await source("src/synthesize/forestcoll/fixed-k.ts");
+const { fixedCopies } = await source("src/synthesize/forestcoll/optimum.ts");
 const { paperTrees } = await source("src/synthesize/forestcoll/grow.ts");
 
 const [small = 1000, large = 1000] = process.argv.slice(2, 4).map(Number);

@@ -1,7 +1,7 @@
 // The problems on which kernels are measured: those that the TACOS synthesizer hands to its runner.
 import { balanceRows } from "../dist/engine/contract/kernels.js";
-import { transpose } from "../dist/model/direct/expansions.js";
-import { graphOf } from "../dist/model/direct/graph-of.js";
+import { graphOf } from "../dist/model/direct/construction.js";
+import { transpose } from "../dist/model/direct/digraph.js";
 import { parseConstruction } from "../dist/model/direct/parse.js";
 import { presetTopology } from "../dist/model/presets/preset.js";
 import { problemOf as requested } from "../dist/request/problem.js";

@@ -1,12 +1,17 @@
 // One collective on one network by the baseline and by Themis, dimension by dimension; and what a dimension does that carries out several chunks at once.
 import { collective } from "../dist/model/collective/collective.js";
-import { dimensionsOf } from "../dist/model/dimensions/dimensions-of.js";
+import { dimensionsOf } from "../dist/model/dimensions/dimensions.js";
 import { toNumber } from "../dist/model/numbers/rational.js";
 import { presetTopology } from "../dist/model/presets/preset.js";
 import { simulatePhases } from "../dist/simulate/phases/phases.js";
-import { executed } from "../dist/synthesize/themis/execute.js";
-import { baselineOrders, PUBLISHED, themisOrders } from "../dist/synthesize/themis/orders.js";
-import { opAt, problemOf } from "../dist/synthesize/themis/problem.js";
+import {
+  baselineOrders,
+  executed,
+  opAt,
+  PUBLISHED,
+  problemOf,
+  themisOrders,
+} from "../dist/synthesize/themis/orders.js";
 
 const topologies = new Map();
 

@@ -1,13 +1,12 @@
 // Section 6.1 of Themis (Rashidi et al., ISCA 2022) with our figures beside the printed ones; Themis against the baseline over networks and sizes; both levels of simulation beside each other.
-import { dimensionsOf } from "../dist/model/dimensions/dimensions-of.js";
+import { dimensionsOf } from "../dist/model/dimensions/dimensions.js";
 import { toNumber } from "../dist/model/numbers/rational.js";
 import { phaseTransfers, stepsOfPhases } from "../dist/model/phases/phase-steps.js";
 import { presetTopology } from "../dist/model/presets/preset.js";
 import { simulatePhases } from "../dist/simulate/phases/phases.js";
 import { simulateSchedule } from "../dist/simulate/steps/replay.js";
-import { blueconnect } from "../dist/synthesize/themis/blueconnect.js";
 import { PUBLISHED, themisOrders } from "../dist/synthesize/themis/orders.js";
-import { themis } from "../dist/synthesize/themis/themis.js";
+import { blueconnect, themis } from "../dist/synthesize/themis/themis.js";
 import { verifySchedule } from "../dist/verify/steps/schedule.js";
 import { machine, progress, publish } from "./support.mjs";
 import {

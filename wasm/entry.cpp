@@ -1,5 +1,5 @@
 // What the WebAssembly module exports besides the C ABI: memory for the caller's arrays, and the cancel callback, which
-// asks the host through an import. Host side: src/engine/kernels/wasm.ts, which lays out the structs by hand.
+// asks the host through an import. Host side: src/engine/kernels/wasm.ts, which lays out the structs.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

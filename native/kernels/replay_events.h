@@ -1,6 +1,6 @@
 // The replay as messages in a store-and-forward network. A transfer is handed to the first link of its route when its chunk is at
 // the source and, in planned order, when those planned before it on that link have been handed over; what becomes ready at
-// the same event goes in planned order. The twin of src/model/replay/events.ts and holdings.ts.
+// the same event goes in planned order. The twin of src/model/replay/replay.ts and holdings.ts.
 #ifndef BANYAN_KERNELS_REPLAY_EVENTS_H_
 #define BANYAN_KERNELS_REPLAY_EVENTS_H_
 

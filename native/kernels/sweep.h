@@ -5,7 +5,7 @@
 // Algorithm. flow.h; the network is built once, and the flow into a sink is taken back before the next.
 // It is the oracle of everything that packs trees (Zhao 2026, 4.4 to 4.5 and B.7): with a copy of supply at each root, a sink
 // that gets less than all of it names a cut that is too narrow. Sinks do not depend on each other, so they may be spread
-// over threads (src/engine/pool/parallel-sweep.ts).
+// over threads (src/engine/pool/pool.ts).
 // Complexity. One flow per sink, O(n^2 m) each at worst, far less on networks; memory O(nodes + links).
 #ifndef BANYAN_KERNELS_SWEEP_H_
 #define BANYAN_KERNELS_SWEEP_H_

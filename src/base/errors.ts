@@ -1,3 +1,4 @@
+import type { Place } from "./option-names.ts";
 import { visible } from "./visible.ts";
 
 /** Returns a sentence with its longest numbers cut: nobody reads 190 digits. */
@@ -33,23 +34,62 @@ function cutTo(most: number, text: string): string {
   return text.length <= most ? text : `${text.slice(0, most / 2)} ... ${text.slice(-most / 4)}`;
 }
 
+/** What kind of mistake it is. */
+export type Mistake =
+  /** Nothing was given. */
+  | "missing"
+  /** It is none of the names that are known here. */
+  | "unknown-name"
+  /** A number outside of its range, or more than there is room for. */
+  | "out-of-range"
+  /** It does not go together with something else that was given. */
+  | "not-together"
+  /** It means nothing without something else. */
+  | "not-alone"
+  /** What was chosen cannot be used for this. */
+  | "not-applicable"
+  /** It takes so long that its times are no exact numbers. */
+  | "too-long"
+  /** A file is not what its writer wrote. */
+  | "damaged"
+  /** Anything else that is not what is expected there. */
+  | "unexpected";
+
 /** The caller's fault. One sentence: "expected X for PLACE but received VALUE". Exit code 2. */
 export class InputError extends Error {
   readonly exitCode: number = 2;
-  /** Where it is wrong. */
+  /** What kind of mistake it is; `code` is what Node calls errors of the system by. */
+  mistake: Mistake;
+  /** The option that is wrong, the property of the API's requests; null where it is something else. */
+  readonly option: string | null;
+  /** Where it is wrong, in words. */
   readonly place: string;
+  /** What would have been right, in words. */
+  readonly expected: string;
+  /** The offending value; undefined where it is missing. */
+  readonly received: unknown;
 
   /**
    * @param place where it is wrong: an option, a JSON path, a file with its line
    * @param expected what would have been right
    * @param received the offending value, or nothing when it is missing
    */
-  constructor(place: string, expected: string, ...received: [unknown?]) {
+  constructor(place: Place, expected: string, ...received: [unknown?]) {
     const what = received.length === 0 ? "nothing" : shown(received[0]);
-    const expectation = `expected ${cutTo(LONGEST_EXPECTATION, expected)} for ${cutTo(LONGEST_PLACE, place)}`;
+    const expectation = `expected ${cutTo(LONGEST_EXPECTATION, expected)} for ${cutTo(LONGEST_PLACE, `${place}`)}`;
     super(visible(withShortNumbers(`${expectation} but received ${what}`)));
     this.name = "InputError";
-    this.place = place;
+    this.mistake = received.length === 0 ? "missing" : "unexpected";
+    this.option = typeof place === "string" ? null : place.option;
+    this.place = `${place}`;
+    this.expected = expected;
+    this.received = received[0];
+  }
+
+  /** Returns the error as a mistake of that kind. */
+  as(mistake: Mistake): this {
+    this.mistake = mistake;
+    return this;
   }
 }
 
@@ -68,6 +108,7 @@ export class DamagedFileError extends InputError {
   constructor(what: string, why: string) {
     super(what, "undamaged bytes", why);
     this.message = visible(`${what} is damaged: ${why}`);
+    this.mistake = "damaged";
     this.name = "DamagedFileError";
   }
 }

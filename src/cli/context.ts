@@ -1,5 +1,6 @@
 import { jsonText } from "../base/visible.ts";
-import type { Options, Progress } from "../request/option-texts.ts";
+import type { Options } from "../request/option-table.ts";
+import type { Progress } from "../request/progress.ts";
 import { finished, type Style } from "./reports/style.ts";
 import { fitted } from "./reports/text.ts";
 

@@ -1,15 +1,16 @@
+import { optionName } from "../base/option-names.ts";
 import { openEngine } from "../engine/engine.ts";
 import { parseBackend } from "../engine/kernels/choose.ts";
 import type { Engine } from "../engine/types.ts";
-import { textOf, wholeNumber } from "../request/values.ts";
+import { optionValue, textOf } from "../request/option-table.ts";
 import type { Context } from "./context.ts";
 
 /** Runs work on the engine that --backend and --threads ask for; a line says which kernels had to do instead, and why. */
 export async function withEngine<T>(context: Context, work: (engine: Engine) => Promise<T>): Promise<T> {
   const backend = textOf(context.options, "backend");
-  const threads = wholeNumber(textOf(context.options, "threads"), "--threads", 0);
+  const threads = optionValue(context.options, "threads");
   const engine = await openEngine({
-    ...(backend === undefined ? {} : { backend: parseBackend(backend, "--backend") }),
+    ...(backend === undefined ? {} : { backend: parseBackend(backend, optionName("backend")) }),
     ...(threads === undefined ? {} : { threads }),
   });
   if (engine.reason !== undefined) context.note(`${engine.backend} kernels, because ${engine.reason}`);

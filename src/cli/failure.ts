@@ -1,4 +1,4 @@
-import { CancelledError, InfeasibleError, InputError, WrongScheduleError } from "../base/errors.ts";
+import { CancelledError, InfeasibleError, InputError, shown, WrongScheduleError } from "../base/errors.ts";
 import { jsonText, visible, visibleLines } from "../base/visible.ts";
 import type { Failure } from "./protocol.ts";
 
@@ -13,6 +13,7 @@ export function failureOf(error: unknown): Failure {
     code,
     message: visible(sentence.split("\n", 1)[0] as string),
     place: error instanceof InputError ? error.place : null,
+    ...(error instanceof InputError ? { mistake: mistakeOf(error) } : {}),
     ...(typeof excerpt === "string" ? { excerpt: visibleLines(excerpt) } : {}),
     ...(error instanceof InfeasibleError ? { witness: plain(error.witness) } : {}),
     stack: visibleLines(stack ?? message),
@@ -21,6 +22,12 @@ export function failureOf(error: unknown): Failure {
   if (isOutOfMemory(error))
     return failure("memory", `out of memory: the network or the schedule is too large (${message})`, 1);
   return failure("internal", `internal error: ${message} (--debug shows where)`, 1);
+}
+
+/** Returns what an error of the caller's says, as data; values that are long or no data are shortened to texts. */
+function mistakeOf({ mistake: code, option, expected, received }: InputError) {
+  const isShort = typeof received === "number" || typeof received === "boolean" || received === undefined;
+  return { code, option, expected: visible(expected), received: isShort ? (received ?? null) : shown(received) };
 }
 
 /** A command line that asks for nothing that can be done. */
@@ -46,12 +53,13 @@ export const failureLines = ({ message, excerpt }: Failure): string =>
   excerpt === undefined ? message : `${message}\n${excerpt}`;
 
 /** Returns what --json prints of a failure: schema banyan/error@1. */
-export function failureJson({ code, kind, message, place, excerpt, witness }: Failure): string {
+export function failureJson({ code, kind, message, place, mistake, excerpt, witness }: Failure): string {
   const error = {
     code,
     kind,
     message,
     place,
+    ...(mistake === undefined ? {} : { mistake }),
     ...(excerpt === undefined ? {} : { excerpt }),
     ...(witness === undefined ? {} : { witness }),
   };

@@ -1,5 +1,5 @@
 import { textWidth, visible } from "../base/visible.ts";
-import type { Progress } from "../request/option-texts.ts";
+import type { Progress } from "../request/progress.ts";
 
 /** Shows how far the work is: one line that is written again on a terminal, else a plain line every few seconds. */
 export interface ProgressDisplay {

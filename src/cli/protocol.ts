@@ -1,4 +1,5 @@
-import type { Options, Progress } from "../request/option-texts.ts";
+import type { Options } from "../request/option-table.ts";
+import type { Progress } from "../request/progress.ts";
 
 /** What the two threads of the command line say to each other: one talks to the terminal, the other works. */
 
@@ -66,6 +67,13 @@ export interface Failure {
   readonly message: string;
   /** Where it is wrong: an option, a file with its line; null where there is no place. */
   readonly place: string | null;
+  /** input: what kind of mistake it is, the option (its property in the API), what would have been right, and what was given. */
+  readonly mistake?: {
+    readonly code: string;
+    readonly option: string | null;
+    readonly expected: string;
+    readonly received: unknown;
+  };
   /** The part of the input that is wrong, as lines. */
   readonly excerpt?: string;
   /** What shows that no answer exists. */

@@ -1,21 +1,26 @@
 import { InputError } from "../base/errors.ts";
+import { optionName } from "../base/option-names.ts";
 import { looksLikeProgram, readProgram } from "../import/programs/program.ts";
 import { isScheduleText } from "../import/schedules/schedule-text.ts";
 import { algorithmTold } from "../import/text/made-by.ts";
 import type { Topology } from "../model/topology/topology.ts";
-import { MAKING_OPTIONS } from "../request/option-texts.ts";
-import { refuseOptions, textOf } from "../request/values.ts";
+import { MAKING_OPTIONS, refuseOptions, textOf } from "../request/option-table.ts";
 import type { ScheduleSubject, Subject } from "../run/export/subject.ts";
 import { algorithmOfFile } from "../run/report-file.ts";
 import type { Context } from "./context.ts";
 import { nameOf, openSource, STANDARD_INPUT, statOf } from "./files/input-file.ts";
 import { scheduleOf } from "./files/schedule-file.ts";
-import { refuseNetwork, textUnlessBys } from "./kinds/program-files.ts";
 import { networkOf } from "./network.ts";
+import { refuseNetwork, textUnlessBys } from "./programs/program-file.ts";
 
 /** Throws InputError where options of synthesis are given and nothing is to be synthesized. */
 const refuseMaking = (context: Context, file: string): void =>
-  refuseOptions(context.options, ["collective", ...MAKING_OPTIONS], `a network in place of ${nameOf(file)}`);
+  refuseOptions(
+    context.options,
+    ["collective", ...MAKING_OPTIONS],
+    `a network in place of ${nameOf(file)}`,
+    "not-alone",
+  );
 
 /**
  * Returns what the first argument names: a file of a schedule or program, or a network; with --collective, the schedule that is
@@ -42,9 +47,9 @@ export async function subjectOf(
     }
   }
   if (textOf(context.options, "topology") !== undefined)
-    throw new InputError("--topology", "a file of a schedule beside it", argument);
+    throw new InputError(optionName("topology"), "a file of a schedule beside it", argument).as("not-alone");
   const topology = await networkOf(argument, context.options);
   if (textOf(context.options, "collective") !== undefined) return make(topology);
-  refuseOptions(context.options, MAKING_OPTIONS, "--collective beside it");
+  refuseOptions(context.options, MAKING_OPTIONS, "--collective beside it", "not-alone");
   return { kind: "network", topology };
 }

@@ -93,105 +93,130 @@ export async function answer({ out, err, failure }: Said, json: boolean, debug: 
 }
 
 /** Returns the exit code of a job, once it has run on its thread and all that it wrote has gone out. */
-export function supervise({ worker, flow, ended }: Work, job: Job): Promise<number> {
-  const output = standardOutput();
-  const temporary = new Set<string>();
-  const quiet = job.options["quiet"] === true;
-  const debug = job.options["debug"] === true;
-  const json = job.options["json"] === true;
-  let display: ProgressDisplay | undefined;
-  let writing = 0;
-  let wrote = false;
-  let ending: number | undefined;
-  let interruption: number | undefined;
+export const supervise = (work: Work, job: Job): Promise<number> => new Supervision(work, job).ended;
 
-  return new Promise((resolve) => {
-    const finishWhenWritten = (): void => {
-      if (ending === undefined || writing > 0) return;
-      for (const path of temporary) removeFile(path);
-      resolve(finished(output, ending));
-    };
-    const end = (code: number): void => {
-      if (ending !== undefined) return;
-      display?.close();
-      ending = code;
-      finishWhenWritten();
-    };
-    /** The command writes nothing more; where that is a loss, one that would go on for ever (serve) ends. */
-    const close = (): void => {
-      Atomics.store(flow, FLOW_CLOSED, 1);
-      if (output.loss() !== null) worker.postMessage({ kind: "abort" } satisfies Order);
-    };
-    const write = (text: string): void => {
-      writing++;
-      wrote = true;
-      output.write(text, () => {
-        writing--;
-        if (output.isClosed()) close();
-        Atomics.sub(flow, FLOW_PENDING, 1);
-        Atomics.notify(flow, FLOW_PENDING);
-        finishWhenWritten();
-      });
-    };
-    const fail = (failure: Failure): void => {
-      if (ending !== undefined) return;
-      display?.erase();
-      // what has begun to be written is one object already, if not a whole one
-      if (json && !wrote) write(failureJson(failure));
-      sayFailure(failure, debug);
-      end(failure.code);
-    };
-    /** Ends the thread's freedom to replace files, and its work on the one that it replaces just now comes first. */
-    const onceFree = (work: () => void): void => {
-      const state = Atomics.compareExchange(flow, FLOW_STATE, STATE_FREE, STATE_ENDING);
-      if (state === STATE_REPLACING) setTimeout(() => onceFree(work), AGAIN_MS);
-      else work();
-    };
-    const interrupt = (signal: NodeJS.Signals, code: number): void => {
-      if (interruption !== undefined) return;
-      interruption = code;
-      worker.postMessage({ kind: "abort" } satisfies Order);
-      const stop = (): void => fail(interrupted(code));
-      setTimeout(() => onceFree(() => void worker.terminate().then(stop)), GRACE_MS);
-      // A kernel in the middle of its work cannot be ended from outside: then the process goes as if it had no handler.
-      const go = (): void => {
-        stop();
-        process.removeAllListeners(signal);
-        process.kill(process.pid, signal);
-      };
-      setTimeout(() => onceFree(go), LAST_MS);
-    };
+/** One job on its thread: what it says, how it is interrupted, and when all of it is done. */
+class Supervision {
+  /** The exit code. */
+  readonly ended: Promise<number>;
+  private readonly work: Work;
+  private resolve: (code: Promise<number>) => void = () => undefined;
+  private readonly output = standardOutput();
+  private readonly temporary = new Set<string>();
+  private readonly quiet: boolean;
+  private readonly debug: boolean;
+  private readonly json: boolean;
+  private display: ProgressDisplay | undefined;
+  private writing = 0;
+  private wrote = false;
+  private ending: number | undefined;
+  private interruption: number | undefined;
 
-    process.stderr.on("error", () => {});
-    for (const [signal, code] of SIGNALS) process.on(signal, () => interrupt(signal, code));
-    worker.on("message", (message: Message) => {
-      switch (message.kind) {
-        case "out":
-          display?.erase();
-          return write(message.text);
-        case "note":
-          display?.erase();
-          return say(message.text);
-        case "progress":
-          if (quiet) return;
-          display ??= progressDisplay(process.stderr, isTerminal(process.stderr, process.env));
-          return display.show(message.progress);
-        case "temporary":
-          return void temporary.add(message.path);
-        case "settled":
-          return void temporary.delete(message.path);
-        case "done":
-          return end(message.code);
-        case "failed":
-          // what was lost says why this was cancelled
-          if (interruption === undefined && output.loss() !== null && message.failure.code === CANCELLED) return end(0);
-          return fail(interruption === undefined ? message.failure : interrupted(interruption));
-      }
+  constructor(work: Work, job: Job) {
+    this.work = work;
+    this.quiet = job.options["quiet"] === true;
+    this.debug = job.options["debug"] === true;
+    this.json = job.options["json"] === true;
+    this.ended = new Promise((resolve) => {
+      this.resolve = resolve;
     });
+    const { worker, ended } = work;
+    process.stderr.on("error", () => {});
+    for (const [signal, code] of SIGNALS) process.on(signal, () => this.interrupt(signal, code));
+    worker.on("message", (message: Message) => this.hear(message));
     void ended.then((error) => {
-      if (interruption !== undefined && error === null) return;
-      fail(failureOf(error ?? new InternalError("the working thread ended without a result")));
+      if (this.interruption !== undefined && error === null) return;
+      this.fail(failureOf(error ?? new InternalError("the working thread ended without a result")));
     });
     worker.postMessage({ kind: "job", job } satisfies Order);
-  });
+  }
+
+  private finishWhenWritten(): void {
+    if (this.ending === undefined || this.writing > 0) return;
+    for (const path of this.temporary) removeFile(path);
+    this.resolve(finished(this.output, this.ending));
+  }
+
+  private end(code: number): void {
+    if (this.ending !== undefined) return;
+    this.display?.close();
+    this.ending = code;
+    this.finishWhenWritten();
+  }
+
+  /** The command writes nothing more; where that is a loss, one that would go on for ever (serve) ends. */
+  private close(): void {
+    Atomics.store(this.work.flow, FLOW_CLOSED, 1);
+    if (this.output.loss() !== null) this.work.worker.postMessage({ kind: "abort" } satisfies Order);
+  }
+
+  private write(text: string): void {
+    this.writing++;
+    this.wrote = true;
+    this.output.write(text, () => {
+      this.writing--;
+      if (this.output.isClosed()) this.close();
+      Atomics.sub(this.work.flow, FLOW_PENDING, 1);
+      Atomics.notify(this.work.flow, FLOW_PENDING);
+      this.finishWhenWritten();
+    });
+  }
+
+  private fail(failure: Failure): void {
+    if (this.ending !== undefined) return;
+    this.display?.erase();
+    // what has begun to be written is one object already, if not a whole one
+    if (this.json && !this.wrote) this.write(failureJson(failure));
+    sayFailure(failure, this.debug);
+    this.end(failure.code);
+  }
+
+  /** Ends the thread's freedom to replace files, and its work on the one that it replaces just now comes first. */
+  private onceFree(act: () => void): void {
+    const state = Atomics.compareExchange(this.work.flow, FLOW_STATE, STATE_FREE, STATE_ENDING);
+    if (state === STATE_REPLACING) setTimeout(() => this.onceFree(act), AGAIN_MS);
+    else act();
+  }
+
+  private interrupt(signal: NodeJS.Signals, code: number): void {
+    if (this.interruption !== undefined) return;
+    this.interruption = code;
+    const { worker } = this.work;
+    worker.postMessage({ kind: "abort" } satisfies Order);
+    const stop = (): void => this.fail(interrupted(code));
+    setTimeout(() => this.onceFree(() => void worker.terminate().then(stop)), GRACE_MS);
+    // A kernel in the middle of its work cannot be ended from outside: then the process goes as if it had no handler.
+    const go = (): void => {
+      stop();
+      process.removeAllListeners(signal);
+      process.kill(process.pid, signal);
+    };
+    setTimeout(() => this.onceFree(go), LAST_MS);
+  }
+
+  private hear(message: Message): unknown {
+    switch (message.kind) {
+      case "out":
+        this.display?.erase();
+        return this.write(message.text);
+      case "note":
+        this.display?.erase();
+        return say(message.text);
+      case "progress":
+        if (this.quiet) return undefined;
+        this.display ??= progressDisplay(process.stderr, isTerminal(process.stderr, process.env));
+        return this.display.show(message.progress);
+      case "temporary":
+        return this.temporary.add(message.path);
+      case "settled":
+        return this.temporary.delete(message.path);
+      case "done":
+        return this.end(message.code);
+      case "failed":
+        // what was lost says why this was cancelled
+        if (this.interruption === undefined && this.output.loss() !== null && message.failure.code === CANCELLED)
+          return this.end(0);
+        return this.fail(this.interruption === undefined ? message.failure : interrupted(this.interruption));
+    }
+  }
 }

@@ -1,7 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { CancelledError } from "../base/errors.ts";
 import { visible } from "../base/visible.ts";
-import type { Progress } from "../request/option-texts.ts";
+import { callOptionsByFlags } from "../request/option-table.ts";
+import type { Progress } from "../request/progress.ts";
 import type { Context } from "./context.ts";
 import { failureOf } from "./failure.ts";
 import {
@@ -24,6 +25,7 @@ import { styleOf } from "./reports/style.ts";
 const MOST_PENDING = 8;
 const PROGRESS_EVERY_MS = 50;
 
+callOptionsByFlags();
 const { command, flow } = workerData as WorkSetup;
 const port = parentPort as NonNullable<typeof parentPort>;
 const loading = COMMANDS[command]();

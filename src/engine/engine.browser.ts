@@ -1,9 +1,8 @@
-import { threadsOf } from "./engine-threads.ts";
 import { loadKernels } from "./kernels/load.browser.ts";
 import { inlinePool } from "./pool/inline.ts";
 import type { Pool } from "./pool/pool.ts";
 import { webWorkerPool } from "./pool/web-worker.ts";
-import type { Engine, EngineOptions } from "./types.ts";
+import { type Engine, type EngineOptions, threadsOf } from "./types.ts";
 
 /** What a module of WebAssembly can address; no browser tells what a page may still take. */
 const MOST_BYTES = 2 ** 32;

@@ -1,11 +1,10 @@
 import { availableParallelism } from "node:os";
-import { threadsOf } from "./engine-threads.ts";
 import { loadKernels } from "./kernels/load.ts";
 import { freeMemory } from "./memory.ts";
 import { inlinePool } from "./pool/inline.ts";
 import { piscinaPool } from "./pool/piscina.ts";
 import type { Pool } from "./pool/pool.ts";
-import type { Engine, EngineOptions } from "./types.ts";
+import { type Engine, type EngineOptions, threadsOf } from "./types.ts";
 
 /**
  * Returns the engine of this Node process: the fastest kernels that load and a pool of worker threads that starts with

@@ -1,3 +1,4 @@
+import { InputError } from "../base/errors.ts";
 import type { Backend } from "./contract/kernels.ts";
 import type { LoadedKernels } from "./kernels/choose.ts";
 import type { Pool } from "./pool/pool.ts";
@@ -22,4 +23,11 @@ export interface EngineOptions {
    * bundlers find. Threads need a page that is cross-origin isolated.
    */
   readonly startWorker?: (() => Worker) | undefined;
+}
+
+/** Returns how many threads an engine has, `cores` where the caller does not say. Throws InputError. */
+export function threadsOf({ threads }: EngineOptions, cores: number): number {
+  if (threads === undefined) return Math.max(1, cores);
+  if (!Number.isSafeInteger(threads) || threads < 0) throw new InputError("threads", "an integer >= 0", threads);
+  return threads;
 }

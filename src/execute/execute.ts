@@ -1,15 +1,21 @@
 import { random } from "../base/random.ts";
 import type { Program } from "../model/program/program.ts";
-import { type Room, roomChunks, roomOf } from "./connections.ts";
-import { contentsOf, fillRank } from "./contents.ts";
 import { type Fault, faultsBeforehand, faultText } from "./fault.ts";
 import { interleaver } from "./interleave.ts";
 import { type Judgement, judge } from "./judge.ts";
 import { bufferBytes, type CallPlacement, ELEMENT_BYTES, type Layout, layoutOf } from "./layout.ts";
-import { beginMachine, type Machine, machineOf } from "./machine.ts";
-import { beginPass, type ElementType, memoryOf, sideBytes } from "./memory.ts";
-import { type Order, RANDOM_ORDER } from "./order.ts";
-import { waitText } from "./waits.ts";
+import {
+  beginMachine,
+  type Machine,
+  machineOf,
+  type Order,
+  RANDOM_ORDER,
+  type Room,
+  roomChunks,
+  roomOf,
+  waitText,
+} from "./machine.ts";
+import { beginPass, contentsOf, type ElementType, fillRank, memoryOf, sideBytes } from "./memory.ts";
 import { type Wiring, wiringOf } from "./wiring.ts";
 
 const SHOWN = 20;

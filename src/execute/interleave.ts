@@ -1,8 +1,7 @@
 import type { Random } from "../base/random.ts";
 import { WAIT_BARRIER, WAIT_EVENT } from "../model/program/program.ts";
-import type { Machine } from "./machine.ts";
+import { CLASSES, type Machine, type Order } from "./machine.ts";
 import type { Elements } from "./memory.ts";
-import { CLASSES, type Order } from "./order.ts";
 
 /** An instruction that waits for a resource for ever. */
 export interface Waiting {

@@ -1,7 +1,6 @@
 import { INPUT, OUTPUT, type Program } from "../model/program/program.ts";
-import { addInput, bufferOf, type Contents } from "./contents.ts";
 import { hasParts, type Layout, partChunks } from "./layout.ts";
-import { bringsInput, type Elements, type Memory } from "./memory.ts";
+import { addInput, bringsInput, bufferOf, type Contents, type Elements, type Memory } from "./memory.ts";
 
 /** An element of a rank's output that is not what the collective makes. */
 export interface Difference {

@@ -1,12 +1,11 @@
-import type { Program } from "../model/program/program.ts";
-import { type Room, roomChunks } from "./connections.ts";
+import { type Program, placeOfInstruction } from "../model/program/program.ts";
 import type { Fault } from "./fault.ts";
 import type { Layout } from "./layout.ts";
 import { type Counters, countersOf, type Elements, type Memory } from "./memory.ts";
 import type { Wiring } from "./wiring.ts";
 
 /** First number of each kind of resource that instructions wait for; beyond `packet`: chunks of all ranks. */
-export interface Resources {
+interface Resources {
   /** Something to receive from a connection, and room to send into one. */
   readonly arrival: number;
   readonly room: number;
@@ -110,3 +109,84 @@ export function beginMachine(machine: Machine, from: number, length: number): vo
   machine.from = from;
   machine.length = length;
 }
+
+/** What a connection holds before its sender has to wait. */
+export interface Room {
+  /** Messages. */
+  readonly messages: number;
+  /** Chunks of one instruction that travel as one message. */
+  readonly chunks: number;
+}
+
+/** NCCL's connections have 8 slots (NCCL_STEPS); MSCCL's messages with Simple take half of them (MSCCL_CHUNKSTEPS). */
+const MESSAGES = { Simple: 2, LL: 8, LL128: 8 } as const;
+
+/**
+ * Bytes of data in a message, with NCCL's default buffers: Simple 4 slots of 512 KiB; LL a slot of 512 threads x 8 lines of 16
+ * bytes, half of which are flags; LL128 a slot of 640 threads x 120 words of 8 bytes, 120 of 128 of which are data.
+ */
+const MESSAGE_BYTES = { Simple: 2_097_152, LL: 32_768, LL128: 576_000 } as const;
+
+/** Chunks that a runtime moves at once (MSCCL_MAX_COUNT is 72). */
+const MOST_CHUNKS = 71;
+
+/** Returns what connections of the runtimes hold in a call of `sizeBytes`: several chunks are a message where they are small. */
+export function roomOf({ protocol, loopChunks }: Program, sizeBytes: number): Room {
+  const fit = Math.floor(MESSAGE_BYTES[protocol] / Math.ceil(sizeBytes / loopChunks));
+  return { messages: MESSAGES[protocol], chunks: Math.max(1, Math.min(MOST_CHUNKS, fit)) };
+}
+
+/** Returns the chunks that a connection holds at most. */
+export const roomChunks = ({ messages, chunks }: Room): number => messages * chunks;
+
+/** Returns who waits for what, in words. */
+export function waitText(
+  program: Program,
+  wiring: Wiring,
+  layout: Layout,
+  resources: Resources,
+  instruction: number,
+  resource: number,
+): string {
+  const block = wiring.blockOfInstruction[instruction];
+  const rank = wiring.rankOfBlock[block];
+  return `${placeOfInstruction(program, instruction, block, rank)} waits ${awaited(program, wiring, layout, resources, resource)}`;
+}
+
+function awaited(program: Program, wiring: Wiring, layout: Layout, resources: Resources, resource: number): string {
+  if (resource >= resources.packet) {
+    const chunk = resource - resources.packet;
+    let rank = 0;
+    while (layout.rankStart[rank + 1] <= chunk) rank++;
+    return `for packets in the memory of gpu ${rank} (chunk ${chunk - layout.rankStart[rank]} of all)`;
+  }
+  if (resource >= resources.barrier) {
+    const barrier = resource - resources.barrier;
+    return `at barrier ${program.barrierId[barrier]} for ${program.barrierBlocks[barrier]} thread blocks`;
+  }
+  if (resource >= resources.event) {
+    const event = resource - resources.event;
+    const [own, peer] = [program.eventRank[event], program.eventPeer[event]];
+    return own === peer ? `for semaphore ${program.eventId[event]}` : `for a signal from gpu ${peer}`;
+  }
+  if (resource >= resources.published) {
+    const block = resource - resources.published;
+    return `for thread block ${program.blockId[block]}`;
+  }
+  if (resource >= resources.room) {
+    const connection = resource - resources.room;
+    return `until gpu ${wiring.targetRank[connection]} receives what it sent before`;
+  }
+  return `for data from gpu ${wiring.sourceRank[resource]}`;
+}
+
+/** Which of the instructions that can go on goes on. */
+export interface Order {
+  /** Any of them; the one that was tried last; the one that was not tried for the longest time. */
+  readonly pick: "random" | "newest" | "oldest";
+  /** [blocks] below CLASSES: a block goes on only where no block of a lower class can. Null: all alike. */
+  readonly classOfBlock: Uint8Array | null;
+}
+
+export const CLASSES = 8;
+export const RANDOM_ORDER: Order = { pick: "random", classOfBlock: null };

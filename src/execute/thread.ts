@@ -1,13 +1,10 @@
 import { random } from "../base/random.ts";
-import { contentsOf, fillRank } from "./contents.ts";
 import { faultsOf, leftIn, type Plan } from "./execute.ts";
 import type { Fault } from "./fault.ts";
 import { interleaver, type Neighbours } from "./interleave.ts";
 import { type Judgement, judge } from "./judge.ts";
-import { beginMachine, type Machine, machineOf } from "./machine.ts";
-import { beginPass, type ElementType, type Memory } from "./memory.ts";
-import { RANDOM_ORDER } from "./order.ts";
-import { waitText } from "./waits.ts";
+import { beginMachine, type Machine, machineOf, RANDOM_ORDER, waitText } from "./machine.ts";
+import { beginPass, contentsOf, type ElementType, fillRank, type Memory } from "./memory.ts";
 
 /** What one of several threads that run a program together is started with. */
 export interface ThreadSetup {

@@ -1,5 +1,6 @@
+import { addTo } from "../model/numbers/ordering.ts";
 import { blockCount, instructionCount, OPS, type Program, rankOfBlocks } from "../model/program/program.ts";
-import { ringOf, ringText } from "./cycles.ts";
+import { ringOf, ringText } from "./links.ts";
 
 /** Connections named one by one. */
 const SHOWN = 8;
@@ -56,7 +57,7 @@ function channelLines(program: Program): string[] {
   const texts = new Map<string, number[]>();
   for (const [number, pairs] of [...perChannel].sort(([a], [b]) => a - b)) {
     const text = pairsText(pairs, rankCount);
-    texts.set(text, [...(texts.get(text) ?? []), number]);
+    addTo(texts, text, number);
   }
   const lines = [...texts]
     .slice(0, SHOWN)

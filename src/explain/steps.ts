@@ -1,9 +1,7 @@
 import { formatTime } from "../model/numbers/units.ts";
 import { routeCount } from "../model/routes/routes.ts";
-import { mergedCounts } from "../model/steps/merged-sends.ts";
-import { makespanPs, OP_REDUCE, type StepSchedule, transferCount } from "../model/steps/step-schedule.ts";
-import { ringOf, ringText } from "./cycles.ts";
-import { busiestLinks } from "./links.ts";
+import { makespanPs, mergedCounts, OP_REDUCE, type StepSchedule, transferCount } from "../model/steps/step-schedule.ts";
+import { busiestLinks, ringOf, ringText } from "./links.ts";
 import { counted } from "./phases.ts";
 
 /** Chunks whose way is told. */

@@ -1,3 +1,4 @@
+import { addTo } from "../model/numbers/ordering.ts";
 import { divide, format, multiply, rational, toNumber } from "../model/numbers/rational.ts";
 import { formatBandwidth } from "../model/numbers/units.ts";
 import { nodeCount, type Topology } from "../model/topology/topology.ts";
@@ -71,7 +72,7 @@ function drawTree(
     depth[to] = depth[from] + 1;
     height = Math.max(height, depth[to]);
     const via = path.slice(0, -1).map((link) => far[link]);
-    children.set(from, [...(children.get(from) ?? []), { node: to, via }]);
+    addTo(children, from, { node: to, via });
   }
   const many = copies[tree] === 1 ? "" : `, ${copies[tree]} copies`;
   const arrow = direction === "out" ? "to" : "from";

@@ -1,14 +1,14 @@
 import { InputError } from "../base/errors.ts";
+import { optionName, type Place } from "../base/option-names.ts";
 import { isPhaseSchedule, type PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { phaseTransfers, stepsOfPhases } from "../model/phases/phase-steps.ts";
 import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
 import { type AnySchedule, stepsOf, transfersOf, withoutPhases } from "../model/steps/schedule.ts";
 import type { StepSchedule } from "../model/steps/step-schedule.ts";
 import { demandForwarding, isTreeFlow, type TreeFlow } from "../model/trees/tree-flow.ts";
-import { bestPieces } from "../model/trees/tree-pieces.ts";
 import { stepsOfTrees } from "../model/trees/tree-steps.ts";
+import { bestPieces } from "../model/trees/tree-times.ts";
 import type { Report } from "../report/result.ts";
-import { wholeNumber } from "../request/values.ts";
 import { treeFlowClock } from "../simulate/trees/tree-flow.ts";
 import { verifyPhases } from "../verify/phases/phases.ts";
 
@@ -30,22 +30,18 @@ export const canExpand = (schedule: Schedule): boolean =>
   !isSlotSchedule(schedule) || transfersOf(schedule) <= MOST_EXPANDED;
 
 /** Returns a schedule transfer by transfer. Throws InputError, which names `place`, where arrival logs have too many. */
-export function expanded(schedule: Schedule, place: string): StepSchedule {
+export function expanded(schedule: Schedule, place: Place): StepSchedule {
   if (canExpand(schedule)) return stepsOf(schedule);
   const most = `a schedule of at most ${MOST_EXPANDED.toExponential()} transfers`;
   throw new InputError(place, most, transfersOf(schedule));
 }
-
-/** Returns the number of pieces of --chunks, or the best. Throws InputError. */
-export const piecesOf = (flow: TreeFlow, chunks: string | undefined): number =>
-  (chunks === "auto" ? undefined : wholeNumber(chunks, "--chunks", 1)) ?? bestPiecesOf(flow);
 
 /** Returns the number of pieces that is fastest at the size of the collective. */
 export const bestPiecesOf = (flow: TreeFlow): number =>
   bestPieces(flow, flow.collective.sizeBytes, treeFlowClock(flow));
 
 /** Returns a tree flow transfer by transfer, in so many pieces or those that are best. Throws InputError, which names `place`, for too many. */
-export function treesAsSteps(flow: TreeFlow, place: string, pieces = bestPiecesOf(flow)): StepSchedule {
+export function treesAsSteps(flow: TreeFlow, place: Place, pieces = bestPiecesOf(flow)): StepSchedule {
   demandForwarding(flow, place);
   try {
     return stepsOfTrees(flow, pieces);
@@ -62,12 +58,12 @@ export function phaseTransfersOrNull(schedule: PhaseSchedule): number | null {
 }
 
 /** Returns phases transfer by transfer. Throws InputError, which names `place`, for wrong ones and for too many. */
-function phasesAsSteps(schedule: PhaseSchedule, place: string): StepSchedule {
+function phasesAsSteps(schedule: PhaseSchedule, place: Place): StepSchedule {
   const { violations, violationCount } = verifyPhases(schedule, { limit: 1 });
   if (violationCount > 0) throw new InputError(place, "correct phases", violations[0]?.message);
   const transfers = phaseTransfersOrNull(schedule);
   if (transfers === null)
-    throw new InputError(place, "phases between NPUs (made without --offload)", "sums in switches");
+    throw new InputError(place, `phases between NPUs (made without ${optionName("offload")})`, "sums in switches");
   if (transfers > MOST_OF_PHASES) {
     throw new InputError(place, `phases of at most ${MOST_OF_PHASES.toExponential()} transfers`, transfers);
   }
@@ -76,10 +72,11 @@ function phasesAsSteps(schedule: PhaseSchedule, place: string): StepSchedule {
 
 /** Returns the schedule with trees as steps; phases only where steps are asked for. Throws InputError. */
 export function asSteps({ schedule, report }: MadeOrRead, to: string): Schedule {
-  if (isPhaseSchedule(schedule) && to === "steps") return phasesAsSteps(schedule, `--to ${to}`);
-  const plain = withoutPhases(schedule, `--to ${to}`);
-  return isTreeFlow(plain) ? treesAsSteps(plain, `--to ${to}`, report?.schedule.pieces) : plain;
+  if (isPhaseSchedule(schedule) && to === "steps") return phasesAsSteps(schedule, optionName("to", ` ${to}`));
+  const plain = withoutPhases(schedule, optionName("to", ` ${to}`));
+  return isTreeFlow(plain) ? treesAsSteps(plain, optionName("to", ` ${to}`), report?.schedule.pieces) : plain;
 }
 
 /** Returns the schedule transfer by transfer. Throws InputError where there are too many. */
-export const stepsFor = (subject: MadeOrRead, to: string): StepSchedule => expanded(asSteps(subject, to), `--to ${to}`);
+export const stepsFor = (subject: MadeOrRead, to: string): StepSchedule =>
+  expanded(asSteps(subject, to), optionName("to", ` ${to}`));

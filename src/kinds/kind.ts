@@ -1,15 +1,14 @@
-import type { Bound } from "../model/bounds/bounds.ts";
+import type { Bound } from "../model/bounds/witness.ts";
 import type { Collective } from "../model/collective/collective.ts";
-import type { JointSchedule } from "../model/joint/joint-schedule.ts";
+import type { GivenSchedule } from "../model/joint/joint-schedule.ts";
 import type { Replay } from "../model/replay/problem.ts";
-import type { AnySchedule } from "../model/steps/schedule.ts";
-import type { Report } from "../report/result.ts";
+import type { KindName } from "../model/steps/schedule.ts";
+import type { PerDimension, Report, Timing } from "../report/result.ts";
+import type { PhaseSimulation } from "../simulate/phases/phases.ts";
+import type { Switching } from "../simulate/simulation.ts";
 import type { Verification } from "../verify/steps/schedule.ts";
 import type { CertificateVerdict } from "../verify/trees/certificate.ts";
 import type { Violation } from "../verify/violation.ts";
-
-/** A schedule of any kind, of one collective or of several. */
-export type GivenSchedule = AnySchedule | JointSchedule;
 
 export interface JudgeOptions {
   /** Violations kept; 100 by default. */
@@ -44,21 +43,97 @@ export const READ_FROM_FILE: Report["synthesis"] = {
   policy: "read from a file",
 };
 
+export interface SimulateOptions {
+  /** Without it what the routes of the schedule ask for. */
+  readonly switching?: Switching | undefined;
+  /** The kernel that replays; without it in JavaScript. */
+  readonly replay?: Replay;
+  readonly onProgress?: (done: number, total: number) => void;
+  /** Trees: into how many pieces each tree's part is cut; without it what is fastest. */
+  readonly pieces?: number | undefined;
+  /** Null is returned in place of a replay of more transfers. */
+  readonly most?: number;
+}
+
+/** What a simulation gave. */
+export interface Simulated {
+  readonly ps: number;
+  readonly model: string;
+  /** Trees: pieces of each tree's part. */
+  readonly pieces?: number;
+  /** [links] how long each is in use, picoseconds. */
+  readonly linkBusyPs?: Float64Array;
+  /** Phases: dimension by dimension. */
+  readonly phases?: PhaseSimulation;
+  readonly perDimension?: PerDimension;
+}
+
+/** A file that keeps a schedule, of about so many bytes; `about`: what it says of its making. */
+export interface FileForm {
+  readonly bytes: number;
+  parts(about?: Readonly<Record<string, unknown>>): Iterable<string | Uint8Array>;
+}
+
+/** Options of `simulate` that say nothing for some kinds. */
+export type SimulateOption = "reference" | "trace" | "switching" | "chunks";
+
+/** What those said who judge a schedule. */
+export interface Judged {
+  readonly verdict: Verdict;
+  /** Null where there were too many transfers. */
+  readonly simulated: Simulated | null;
+  readonly limit: Bound;
+  readonly bound: Bound;
+}
+
+/** What is known of the making of a schedule. */
+export interface Making extends Pick<Report, "algorithm" | "synthesis">, Partial<Pick<Report, OfTheMaker>> {}
+type OfTheMaker = "notes" | "deterministic" | "direct" | "solver" | "traffic" | "repaired";
+
 /** All that is asked of a schedule whatever its kind; each kind says it once, in its file. */
-export interface Kind {
-  readonly name: "steps" | "slots" | "trees" | "phases" | "joint";
+export interface Kind<AReport = Report> {
+  readonly name: KindName | "joint";
   readonly schedule: GivenSchedule;
   readonly collectives: readonly Collective[];
   /** Returns what the judge of the kind finds wrong. Throws InputError for bad options only. */
   judge(options?: JudgeOptions): Verdict;
+  /** Returns what it takes under congestion. Throws InputError for phases that are wrong. */
+  simulate(options: SimulateOptions): Simulated | null;
   /** Returns the greatest limit that is proved for any schedule of the collectives; the verdict is that of `judge`. */
   limit(verdict: Verdict): Bound;
+  /**
+   * Returns the bound for schedules like this one, at least `limit`; `limitFor` gives the limit of another collective on the
+   * network.
+   */
+  bound(limit: Bound, verdict: Verdict, limitFor: (collective: Collective) => Bound): Bound;
+  /** The bound can take as long as all the rest, so it may be found later (`report/result.ts`, withTransfersBound). */
+  readonly boundsLate: boolean;
   /** Returns the end in picoseconds: planned, of trees simulated. */
   endPs(): number;
-  /** Returns the schedule in the format that keeps all of it. */
-  file(): { readonly as: "json" | "bys"; readonly parts: Iterable<string | Uint8Array> };
+  /** Its files; a text in place of one says what is to be written instead. */
+  readonly forms: { readonly json: FileForm; readonly bys: FileForm | string };
+  /** The format of which records keep the hash. */
+  readonly keptAs: "json" | "bys";
+  /** What it consists of: 12 "transfer", 3 "tree". */
+  readonly parts: { readonly many: number; readonly one: string };
   /** Returns what `verify --json` says of this kind beside the verdict. */
   facts(verdict: Verdict): Readonly<Record<string, unknown>>;
+  /** "this schedule is", "these trees are": the beginning of a sentence. */
+  readonly these: string;
+  /** Returns what an option of `simulate` would be for, and what there is; null where it counts. `value`: as it was written. */
+  idle(
+    option: SimulateOption,
+    value: string | undefined,
+  ): { readonly expected: string; readonly received?: unknown } | null;
+  /** Returns whether it can be simulated, for all that is wrong with it. */
+  playable(verdict: Verdict): boolean;
+  /** Returns what `simulate --json` says: of the collective, what is counted, and speeds beside the simulated time. */
+  played(
+    verdict: Verdict,
+    simulated: Simulated,
+  ): Readonly<Record<"about" | "counts" | "speeds", Readonly<Record<string, unknown>>>>;
+  /** Returns a time with the bandwidths that it makes. */
+  timing(ps: number): Timing;
   /** Returns what a correct schedule does. */
   deed(verdict: Verdict): Deed;
   /**
@@ -66,9 +141,6 @@ export interface Kind {
    * Null: nobody has words for several collectives at once.
    */
   readonly explain: ((isCorrect: boolean) => readonly string[]) | null;
-  /**
-   * Returns the report of the schedule as it was read: judged, simulated (`replay`: the kernel that does it) and bounded.
-   * `algorithm`: what it says of its maker. Null: there is none of several collectives at once.
-   */
-  readonly report: ((algorithm: string, replay?: Replay) => Report) | null;
+  /** Returns the report of what was made, or read, and judged. */
+  report(judged: Judged, making: Making): AReport;
 }

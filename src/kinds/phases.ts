@@ -1,34 +1,24 @@
 import { explainPhases } from "../explain/phases.ts";
 import { phasesJsonParts } from "../export/schedules/phases-json.ts";
 import { greaterBound, limitOf, referencePs } from "../model/bounds/bounds.ts";
-import { phasesBound } from "../model/bounds/phases.ts";
+import { phasesBound } from "../model/bounds/limit.ts";
 import { formatTime } from "../model/numbers/units.ts";
 import type { PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { collectiveFacts } from "../report/collective-facts.ts";
-import { phasesReport } from "../report/phases-result.ts";
-import type { Report } from "../report/result.ts";
+import { perDimensionOf, phasesReport } from "../report/phases-result.ts";
+import { collectiveSummary, timingOf } from "../report/result.ts";
 import { phasesText } from "../report/subject-text.ts";
 import { simulatePhases } from "../simulate/phases/phases.ts";
 import { verifyPhases } from "../verify/phases/phases.ts";
 import { phaseTransfersOrNull } from "./expand.ts";
-import { type Kind, READ_FROM_FILE } from "./kind.ts";
+import type { Kind } from "./kind.ts";
 
-/** Returns the report of a schedule that was read. */
-function reportOfPhases(schedule: PhaseSchedule, algorithm: string): Report {
-  const { topology, collective } = schedule;
-  const limit = limitOf(topology, collective);
-  return phasesReport({
-    schedule,
-    algorithm,
-    bound: greaterBound(limit, phasesBound(schedule)),
-    limit,
-    reference: referencePs(topology, collective),
-    simulated: simulatePhases(schedule),
-    verified: verifyPhases(schedule, { limit: 1 }).violationCount === 0,
-    notes: [],
-    synthesis: READ_FROM_FILE,
-  });
-}
+/** Characters of a phase in its file: five numbers, two of them times. */
+const PHASE_TEXT = 40;
+/** Characters of a link, or of an NPU in the list of members. */
+const NETWORK_TEXT = 90;
+
+const STEPS_BESIDE = "a schedule of transfers beside it (`banyan export FILE --to steps` makes one of phases)";
 
 /** Returns the kind of phases within the dimensions of a hierarchical network. */
 export function phasesKind(schedule: PhaseSchedule): Kind {
@@ -39,9 +29,33 @@ export function phasesKind(schedule: PhaseSchedule): Kind {
     schedule,
     collectives: [collective],
     judge: (options) => verifyPhases(schedule, options),
+    simulate() {
+      const phases = simulatePhases(schedule);
+      return { ps: phases.ps, model: phases.model, phases, perDimension: perDimensionOf(schedule, phases) };
+    },
     limit: () => limitOf(topology, collective),
+    bound: (limit) => greaterBound(limit, phasesBound(schedule)),
+    boundsLate: false,
     endPs,
-    file: () => ({ as: "json", parts: phasesJsonParts(schedule) }),
+    forms: {
+      json: {
+        bytes:
+          schedule.chunk.length * PHASE_TEXT + (topology.linkSource.length + topology.nodeNames.length) * NETWORK_TEXT,
+        parts: (about) => phasesJsonParts(schedule, about),
+      },
+      bys: "a JSON file for phases (`banyan export FILE --to steps`, then --to bys, writes their transfers)",
+    },
+    keptAs: "json",
+    parts: { many: schedule.chunk.length, one: "phase" },
+    these: "these phases are",
+    idle: (_, value) => ({ expected: STEPS_BESIDE, received: value ?? true }),
+    playable: ({ violationCount }) => violationCount === 0,
+    played: () => ({
+      about: { collective: collectiveSummary(topology, collective) },
+      counts: { transfers: phaseTransfersOrNull(schedule), phases: schedule.chunk.length },
+      speeds: {},
+    }),
+    timing: (ps) => timingOf(collective, ps),
     facts: ({ violationCount }) => ({
       collective: collectiveFacts(topology, collective),
       phases: schedule.chunk.length,
@@ -49,6 +63,17 @@ export function phasesKind(schedule: PhaseSchedule): Kind {
     }),
     deed: () => ({ by: phasesText(schedule), end: `in ${formatTime(endPs())}` }),
     explain: (isCorrect) => (isCorrect ? explainPhases(schedule) : []),
-    report: (algorithm) => reportOfPhases(schedule, algorithm),
+    report: ({ verdict, simulated, limit, bound }, { algorithm, synthesis, notes = [] }) =>
+      phasesReport({
+        schedule,
+        algorithm,
+        bound,
+        limit,
+        reference: referencePs(topology, collective),
+        simulated: simulated?.phases ?? simulatePhases(schedule),
+        verified: verdict.violationCount === 0,
+        notes,
+        synthesis,
+      }),
   };
 }

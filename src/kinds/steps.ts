@@ -1,35 +1,31 @@
 import { explainSteps } from "../explain/steps.ts";
 import { scheduleBysParts } from "../export/schedules/bys.ts";
-import { limitOf, referencePs } from "../model/bounds/bounds.ts";
+import { scheduleJsonParts } from "../export/schedules/schedule-json.ts";
+import { greaterBound, limitOf, referencePs } from "../model/bounds/bounds.ts";
+import type { Bound } from "../model/bounds/witness.ts";
 import { formatTime } from "../model/numbers/units.ts";
-import type { Replay } from "../model/replay/problem.ts";
 import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
+import { bysBytesOf, jsonBytesOf } from "../model/steps/estimate.ts";
 import { makespanOf, transfersOf } from "../model/steps/schedule.ts";
 import { count } from "../report/amounts.ts";
 import { collectiveFacts } from "../report/collective-facts.ts";
-import { type Report, reportOf, transfersBound } from "../report/result.ts";
+import { collectiveSummary, type Report, ratio, reportOf, timingOf, transfersBound } from "../report/result.ts";
+import { placeOf } from "../request/option-table.ts";
 import { simulate, switchingFor } from "../simulate/simulate.ts";
 import { verify } from "../verify/verify.ts";
 import { expanded } from "./expand.ts";
-import { type Kind, READ_FROM_FILE } from "./kind.ts";
+import type { Kind } from "./kind.ts";
 
-/** Returns the report of a schedule that was read. */
-function reportOfSteps(schedule: Schedule, algorithm: string, replay?: Replay): Report {
-  const { topology, collective } = schedule;
-  const { ps, model } = simulate(schedule, {
-    switching: switchingFor(schedule),
-    ...(replay === undefined ? {} : { replay }),
-  });
-  return reportOf({
-    schedule,
-    algorithm,
-    bound: transfersBound(schedule),
-    limit: limitOf(topology, collective),
-    reference: referencePs(topology, collective),
-    simulated: { ps, model },
-    verified: verify(schedule, { limit: 1 }).violationCount === 0,
-    synthesis: READ_FROM_FILE,
-  });
+/** Whether one NPU stands for all, so that the simulation is short at any size. */
+const isInvariant = (schedule: Schedule): boolean => isSlotSchedule(schedule) && schedule.symmetry !== null;
+
+/** Returns what a solver did; what meets the bound is proved, whoever found it. */
+function provedBy(
+  bound: Bound,
+  schedule: Schedule,
+  solver: NonNullable<Report["solver"]>,
+): NonNullable<Report["solver"]> {
+  return solver.proved || ratio(bound.ps, makespanOf(schedule)) < 1 ? solver : { ...solver, proved: true };
 }
 
 /** Returns the kind of transfers one by one, and of arrival logs. */
@@ -38,14 +34,48 @@ export const stepsKind = (schedule: Schedule): Kind => ({
   schedule,
   collectives: [schedule.collective],
   judge: (options) => verify(schedule, options),
+  simulate({ switching = switchingFor(schedule), most = Number.POSITIVE_INFINITY, pieces: _, ...options }) {
+    if (transfersOf(schedule) > most && !isInvariant(schedule)) return null;
+    return simulate(schedule, { switching, ...options });
+  },
   limit: () => limitOf(schedule.topology, schedule.collective),
+  // what holds for any algorithm holds for whole transfers
+  bound: (limit) => greaterBound(transfersBound(schedule), limit),
+  boundsLate: true,
   endPs: () => makespanOf(schedule),
-  file: () => ({ as: "bys", parts: scheduleBysParts(schedule) }),
+  forms: {
+    json: {
+      bytes: jsonBytesOf(schedule),
+      parts: (about) => scheduleJsonParts(expanded(schedule, placeOf("output")), about),
+    },
+    bys: { bytes: bysBytesOf(schedule), parts: (about) => scheduleBysParts(schedule, about) },
+  },
+  keptAs: "bys",
+  parts: { many: transfersOf(schedule), one: "transfer" },
   facts: () => ({
     collective: collectiveFacts(schedule.topology, schedule.collective),
     transfers: transfersOf(schedule),
   }),
+  these: "this schedule is",
+  idle: (option) => (option === "chunks" ? { expected: "a file of trees beside it" } : null),
+  playable: () => true,
+  played: () => ({
+    about: { collective: collectiveSummary(schedule.topology, schedule.collective) },
+    counts: { transfers: transfersOf(schedule) },
+    speeds: { time: { ...timingOf(schedule.collective, makespanOf(schedule)), model: "link-busy" } },
+  }),
+  timing: (ps) => timingOf(schedule.collective, ps),
   deed: () => ({ by: count(transfersOf(schedule), "transfer"), end: `in ${formatTime(makespanOf(schedule))}` }),
   explain: () => explainSteps(expanded(schedule, "explain")),
-  report: (algorithm, replay) => reportOfSteps(schedule, algorithm, replay),
+  report: ({ verdict, simulated, limit, bound }, { solver, ...making }) =>
+    reportOf({
+      schedule,
+      bound,
+      limit,
+      simulated,
+      reference: referencePs(schedule.topology, schedule.collective),
+      verified: verdict.violationCount === 0,
+      ...making,
+      ...(solver === undefined ? {} : { solver: provedBy(bound, schedule, solver) }),
+    }),
 });

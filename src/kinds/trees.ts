@@ -1,19 +1,23 @@
 import { explainTrees } from "../explain/trees.ts";
 import { treeFlowJsonParts } from "../export/schedules/tree-flow-json.ts";
 import { describeWitness, greaterBound, limitOf, referencePs } from "../model/bounds/bounds.ts";
-import { format, toNumber } from "../model/numbers/rational.ts";
-import { toExactGBps } from "../model/numbers/units.ts";
+import { roundedBytes } from "../model/bounds/limit.ts";
+import type { Bound } from "../model/bounds/witness.ts";
+import type { Collective } from "../model/collective/collective.ts";
+import { divide, format, multiply, rational, toNumber } from "../model/numbers/rational.ts";
+import { BYTES_PER_GB, PS_PER_SECOND, toExactGBps } from "../model/numbers/units.ts";
 import { listedTrees, type TreeFlow } from "../model/trees/tree-flow.ts";
+import { treeTransfers } from "../model/trees/tree-steps.ts";
 import { gbpsText, percent } from "../report/amounts.ts";
 import { collectiveFacts } from "../report/collective-facts.ts";
-import type { Report } from "../report/result.ts";
+import { collectiveSummary, type Report, timingOf } from "../report/result.ts";
 import { treesText } from "../report/subject-text.ts";
 import { boundOfCertificate, treesReport } from "../report/trees-result.ts";
 import { simulateTreeFlow } from "../simulate/trees/tree-flow.ts";
 import { type CertificateVerdict, judgeCertificate, throughputOf } from "../verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../verify/trees/tree-flow.ts";
 import { bestPiecesOf } from "./expand.ts";
-import { type JudgeOptions, type Kind, READ_FROM_FILE, type Verdict } from "./kind.ts";
+import type { Judged, JudgeOptions, Kind, Making, Verdict } from "./kind.ts";
 
 /** Trees and the certificate as their judges see them: faulty trees have no throughput. */
 export interface TreesVerdict extends Verdict {
@@ -53,28 +57,42 @@ function certificateFacts(flow: TreeFlow, verdict: CertificateVerdict | null) {
   };
 }
 
-/** Returns the report of a schedule that was read. */
-function reportOfTrees(flow: TreeFlow, algorithm: string): Report {
-  const { topology, collective, certificate } = flow;
-  const pieces = bestPiecesOf(flow);
-  const { violationCount, certificate: judged } = judgeTrees(flow, { limit: 0 });
-  const [achieved, proof] = [judged?.achieved ?? throughputOf(flow), judged?.proof ?? null];
-  const limit = limitOf(topology, collective);
+/** Characters of an edge in a file of trees: a list of a few link numbers. */
+const EDGE_TEXT = 16;
+
+/** So many times larger, no latency bounds a collective. */
+const VAST = 2 ** 40;
+
+/** Returns the limit of a collective where only bandwidth counts: that of a vast size, scaled down. */
+function bandwidthLimit({ collective }: TreeFlow, limit: Bound, limitFor: (collective: Collective) => Bound): Bound {
+  if (limit.witness.kind !== "latency") return limit;
+  const vast = limitFor({ ...collective, chunkBytes: multiply(collective.chunkBytes, rational(VAST)) });
+  const ps = divide(vast.ps, rational(VAST));
+  const { witness } = vast;
+  if (witness.kind !== "cut") return { ps, witness };
+  const bytes = Math.round((toNumber(ps) / PS_PER_SECOND) * witness.entryGBps * BYTES_PER_GB);
+  return { ps, witness: { ...witness, demand: roundedBytes(bytes) } };
+}
+
+/** Returns the report of judged trees. */
+function reportOf(flow: TreeFlow, { verdict, simulated, limit, bound }: Judged, making: Making): Report {
+  const { algorithm, synthesis, notes = [], traffic = null, repaired = null } = making;
+  const { pieces = 1, ...time } = simulated ?? { ps: 0, model: "" };
   const report = treesReport({
     flow,
     algorithm,
     pieces,
-    achieved,
-    bound: certificate === null || proof === null ? limit : boundOfCertificate(flow, certificate, proof.bound),
+    achieved: verdict.certificate?.achieved ?? throughputOf(flow),
+    bound,
     limit,
-    reference: referencePs(topology, collective),
-    simulated: simulateTreeFlow(flow, pieces),
-    traffic: null,
-    repaired: null,
-    notes: [],
-    synthesis: READ_FROM_FILE,
+    reference: referencePs(flow.topology, flow.collective),
+    simulated: time,
+    traffic,
+    repaired,
+    notes,
+    synthesis,
   });
-  return { ...report, verified: violationCount === 0 };
+  return { ...report, verified: verdict.violationCount === 0 };
 }
 
 /** Returns the kind of rates along trees. */
@@ -89,6 +107,18 @@ export function treesKind(flow: TreeFlow): Kind {
     schedule: flow,
     collectives: [collective],
     judge: (options) => judgeTrees(flow, options),
+    simulate({ pieces = bestPiecesOf(flow) }) {
+      const { ps, model, linkBusyPs } = simulateTreeFlow(flow, pieces);
+      return { ps, model, pieces, linkBusyPs };
+    },
+    // one of throughput, to which latencies do not count
+    bound(limit, { certificate }, limitFor) {
+      const ofBandwidth = bandwidthLimit(flow, limit, limitFor);
+      const proof = certificate?.proof;
+      if (flow.certificate === null || proof === null || proof === undefined) return ofBandwidth;
+      return greaterBound(boundOfCertificate(flow, flow.certificate, proof.bound), ofBandwidth);
+    },
+    boundsLate: false,
     limit({ certificate }) {
       const limit = limitOf(topology, collective);
       const proof = certificate?.proof;
@@ -96,7 +126,31 @@ export function treesKind(flow: TreeFlow): Kind {
       return greaterBound(limit, boundOfCertificate(flow, flow.certificate, proof.bound));
     },
     endPs: () => simulateTreeFlow(flow, bestPiecesOf(flow)).ps,
-    file: () => ({ as: "json", parts: treeFlowJsonParts(flow) }),
+    forms: {
+      json: {
+        bytes: flow.forests.reduce((sum, { linkOffset }) => sum + linkOffset.length * EDGE_TEXT, 0),
+        parts: (about) => treeFlowJsonParts(flow, about),
+      },
+      bys: "a JSON file for trees (`banyan export FILE --to bys` writes their transfers)",
+    },
+    keptAs: "json",
+    parts: { many: listedTrees(flow), one: "tree" },
+    these: "these trees are",
+    idle(option, value) {
+      if (option === "reference" || option === "trace")
+        return { expected: "a schedule of transfers (`banyan export FILE --to steps` makes one of trees)" };
+      const isStored = option === "switching" && value === "store-and-forward";
+      return isStored ? { expected: "cut-through, or nothing, for trees", received: value } : null;
+    },
+    playable: ({ certificate = null }) => certificate !== null,
+    played({ certificate = null }, { pieces = 1 }) {
+      return {
+        about: { collective: collectiveSummary(topology, collective) },
+        counts: { transfers: flow.inNetwork === true ? null : treeTransfers(flow, pieces), pieces },
+        speeds: certificate === null ? {} : { throughput: throughput(certificate) },
+      };
+    },
+    timing: (ps) => timingOf(collective, ps),
     facts: ({ certificate = null }) => ({
       collective: collectiveFacts(topology, collective),
       trees: listedTrees(flow),
@@ -109,6 +163,6 @@ export function treesKind(flow: TreeFlow): Kind {
       return { by: treesText(flow), end: `at ${gbpsText(algbwGBps)} (${exact}); ${proofText(flow, certificate)}` };
     },
     explain: () => explainTrees(flow),
-    report: (algorithm) => reportOfTrees(flow, algorithm),
+    report: (judged, making) => reportOf(flow, judged, making),
   };
 }

@@ -8,10 +8,6 @@ export interface Gain {
   readonly text: string;
 }
 
-/** What NCCL and RCCL do: over boxes; where those do not apply, in rank order. All-to-alls go straight from each to each. */
-const OVER_BOXES = ["nccl-rings", "nccl-tree", "nvls", "pat"];
-const IN_RANK_ORDER = ["ring", "dbt", "direct"];
-
 const fastest = (rows: readonly ComparisonRow[]): ComparisonRow | undefined =>
   rows.reduce<ComparisonRow | undefined>(
     (best, row) => (best === undefined || row.us < best.us ? row : best),
@@ -20,8 +16,8 @@ const fastest = (rows: readonly ComparisonRow[]): ComparisonRow | undefined =>
 
 /** Returns the fastest of a size's lines that are a library's own algorithms; undefined where none was compared. */
 function libraryLine(rows: readonly ComparisonRow[]): ComparisonRow | undefined {
-  const among = (names: readonly string[]) => rows.filter(({ algorithm }) => names.includes(algorithm));
-  return fastest(among(OVER_BOXES)) ?? fastest(among(IN_RANK_ORDER));
+  const run = (how: ComparisonRow["library"]) => rows.filter(({ library }) => library === how);
+  return fastest(run("over boxes")) ?? fastest(run("in rank order"));
 }
 
 /** Returns the gain of each size, but of those where none of a library's was compared, or nothing else. */

@@ -1,4 +1,4 @@
-import type { Bound } from "../model/bounds/bounds.ts";
+import type { Bound } from "../model/bounds/witness.ts";
 import type { Collective } from "../model/collective/collective.ts";
 import { type JointSchedule, jointEndPs, jointTransferCount, tenantSchedule } from "../model/joint/joint-schedule.ts";
 import { PS_PER_US } from "../model/numbers/units.ts";
@@ -43,7 +43,7 @@ export function tenantReport(joint: JointSchedule, tenant: number): TenantReport
 }
 
 /** Returns the bytes of all tenants together. */
-export const totalBytes = (collectives: readonly Pick<Collective, "sizeBytes">[]): number =>
+const totalBytes = (collectives: readonly Pick<Collective, "sizeBytes">[]): number =>
   collectives.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
 /** Returns the time of all tenants together and the bytes of all over it. */

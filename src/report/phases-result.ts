@@ -1,9 +1,9 @@
-import type { Bound } from "../model/bounds/bounds.ts";
+import type { Bound } from "../model/bounds/witness.ts";
 import { type Rational, toNumber } from "../model/numbers/rational.ts";
 import { toGBps, toUs } from "../model/numbers/units.ts";
 import type { PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import { phaseTransfers } from "../model/phases/phase-steps.ts";
-import { withOptimism } from "../model/steps/optimism.ts";
+import { withOptimism } from "../model/steps/schedule.ts";
 import type { PhaseSimulation } from "../simulate/phases/phases.ts";
 import {
   boundReport,

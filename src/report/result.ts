@@ -1,13 +1,14 @@
 import type { Backend } from "../engine/contract/kernels.ts";
-import { type Bound, boundOf, describeWitness, mergedBoundOf } from "../model/bounds/bounds.ts";
+import { boundOf, describeWitness, mergedBoundOf } from "../model/bounds/bounds.ts";
+import type { Bound } from "../model/bounds/witness.ts";
 import { busFactor, type Collective, hasRoot } from "../model/collective/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
 import { divide, format, multiply, type Rational, rational, toNumber } from "../model/numbers/rational.ts";
 import { PS_PER_US } from "../model/numbers/units.ts";
 import { routeTimes } from "../model/routes/routes.ts";
 import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
-import { hasMergedSends } from "../model/steps/merged-sends.ts";
-import { makespanOf, transfersOf } from "../model/steps/schedule.ts";
+import { type KindName, makespanOf, transfersOf } from "../model/steps/schedule.ts";
+import { hasMergedSends } from "../model/steps/step-schedule.ts";
 import { linkCount, switchCount, type Topology, topologyHash } from "../model/topology/topology.ts";
 import type { SolverFacts } from "../synthesize/solver-facts.ts";
 
@@ -48,7 +49,7 @@ export interface Report {
   readonly collective: CollectiveSummary;
   readonly algorithm: string;
   readonly schedule: {
-    kind: "steps" | "slots" | "trees" | "phases";
+    kind: KindName;
     /** Of trees and phases what their steps would have; null where switches sum phases, which then have no steps. */
     transfers: number | null;
     file: string | null;

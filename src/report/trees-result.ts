@@ -1,9 +1,9 @@
-import type { Bound, Witness } from "../model/bounds/bounds.ts";
 import { roundedBytes } from "../model/bounds/limit.ts";
+import type { Bound, Witness } from "../model/bounds/witness.ts";
 import { busFactor } from "../model/collective/collective.ts";
 import { divide, format, multiply, type Rational, rational, toNumber } from "../model/numbers/rational.ts";
 import { PS_PER_SECOND, toExactGBps, toGBps } from "../model/numbers/units.ts";
-import { withOptimism } from "../model/steps/optimism.ts";
+import { withOptimism } from "../model/steps/schedule.ts";
 import { nodeCount, type Topology } from "../model/topology/topology.ts";
 import { type Certificate, copiesOf, groupOrder, listedTrees, type TreeFlow } from "../model/trees/tree-flow.ts";
 import { treeTransfers } from "../model/trees/tree-steps.ts";

@@ -1,4 +1,5 @@
 import { InfeasibleError, InputError } from "../base/errors.ts";
+import { optionName, type Place } from "../base/option-names.ts";
 import {
   COLLECTIVE_KINDS,
   type Collective,
@@ -12,6 +13,7 @@ import { leastTransfers } from "../model/steps/estimate.ts";
 import { npuResolver, parseGroups } from "../model/topology/groups.ts";
 import { unreachablePair, without } from "../model/topology/modify.ts";
 import type { Topology } from "../model/topology/topology.ts";
+import { placeOf } from "./option-table.ts";
 
 /** What is to be communicated, in the caller's words. */
 export interface CollectiveOptions {
@@ -41,12 +43,10 @@ const BYTES_PER_TRANSFER = 40;
 /** Chunks are numbered in 31 bits. */
 const MOST_CHUNKS = 2 ** 31 - 1;
 
-/** Returns how an error names an option of a collective: "--root", or its place in a file. */
-export type PlaceOf = (option: "collective" | "size" | "chunks" | "root" | "group" | "outsiders") => string;
+/** Returns where an option of a collective stands: the option itself, or its place in a file. */
+export type PlaceOf = (option: "collective" | "size" | "chunks" | "root" | "group" | "outsiders") => Place;
 
-const onCommandLine: PlaceOf = (option) => `--${option}`;
-
-function checkChunks(kind: NamedCollective, size: number, groups: number, chunks: number, place: string): void {
+function checkChunks(kind: NamedCollective, size: number, groups: number, chunks: number, place: Place): void {
   const total = chunkCountOf(kind, size, groups, chunks);
   if (total <= MOST_CHUNKS) return;
   if (chunks === 1) {
@@ -54,14 +54,16 @@ function checkChunks(kind: NamedCollective, size: number, groups: number, chunks
     throw new InputError("the topology", many, `${size} NPUs`);
   }
   const received = `${chunks} (about ${total.toExponential(1)} chunks in all)`;
-  throw new InputError(place, `so few chunks that ${size} NPUs have at most ${MOST_CHUNKS} in all`, received);
+  throw new InputError(place, `so few chunks that ${size} NPUs have at most ${MOST_CHUNKS} in all`, received).as(
+    "out-of-range",
+  );
 }
 
 /**
  * Throws InputError where a schedule that lists every transfer of the collective by itself would be too large (4e8
  * transfers). Arrival logs take a twentieth of that; what they need is compared with the memory that is free.
  */
-export function checkSize(collective: Collective, place: PlaceOf = onCommandLine): void {
+export function checkSize(collective: Collective, place: PlaceOf = placeOf): void {
   const transfers = leastTransfers(collective);
   if (transfers <= MOST_TRANSFERS) return;
   const { kind, groupSize, chunksPerNpu } = collective;
@@ -75,7 +77,7 @@ export function checkSize(collective: Collective, place: PlaceOf = onCommandLine
     place("chunks"),
     `so few chunks that ${groupSize} NPUs need at most ${MOST_TRANSFERS.toExponential()} transfers`,
     `${chunksPerNpu} (about ${about} transfers, ${formatSize(Math.round(transfers) * BYTES_PER_TRANSFER)} of memory)`,
-  );
+  ).as("out-of-range");
 }
 
 /** Throws InputError where the caller cuts data into so many chunks that each has less than a byte. */
@@ -83,24 +85,29 @@ export function refuseTinyChunks({ kind, sizeBytes, chunksPerNpu, chunkBytes }: 
   if (kind === "custom" || chunksPerNpu === 1 || chunkBytes.num >= chunkBytes.den) return;
   const most = Math.max(1, Math.floor((chunksPerNpu * Number(chunkBytes.num)) / Number(chunkBytes.den)));
   const expected = `at most ${most}, so that a chunk of ${formatSize(sizeBytes)} has a byte or more,`;
-  throw new InputError("--chunks", expected, chunksPerNpu);
+  throw new InputError(optionName("chunks"), expected, chunksPerNpu);
 }
 
 /** Returns the error for a collective that takes so long that its times are no exact doubles. */
 export const tooLong = ({ sizeBytes = DEFAULT_SIZE_BYTES }: Pick<CollectiveOptions, "sizeBytes">): InputError =>
-  new InputError("--size", "so little data that it takes less than 2^53 ps (2.5 hours)", formatSize(sizeBytes));
+  new InputError(
+    optionName("sizeBytes"),
+    "so little data that it takes less than 2^53 ps (2.5 hours)",
+    formatSize(sizeBytes),
+  );
 
-/** Throws `tooLong` in the place of errors that say so of a time that was planned or simulated. */
+/** Throws `tooLong`, which names the size, in the place of an error that says so of a time. */
 export function blameSize(error: unknown, options: Pick<CollectiveOptions, "sizeBytes">): never {
-  const isOfTime = error instanceof InputError && ["the planned time", "the simulated time"].includes(error.place);
-  throw isOfTime ? tooLong(options) : error;
+  throw error instanceof InputError && error.mistake === "too-long" ? tooLong(options) : error;
 }
 
 /** Throws InputError for a root of a collective that has none. */
-function refuseRoot(kind: NamedCollective, root: CollectiveOptions["root"], place: string): void {
+function refuseRoot(kind: NamedCollective, root: CollectiveOptions["root"], place: Place): void {
   if (root === undefined || hasRoot(kind)) return;
   const rooted = COLLECTIVE_KINDS.filter(hasRoot).join(", ");
-  throw new InputError(place, `nothing beside ${kind}, which has no root (${rooted} have one),`, root);
+  throw new InputError(place, `nothing beside ${kind}, which has no root (${rooted} have one),`, root).as(
+    "not-together",
+  );
 }
 
 /** Throws InputError for what a collective of one's own says already. */
@@ -108,7 +115,9 @@ function refuseBesideOwn(options: CollectiveOptions, place: PlaceOf): void {
   for (const option of ["root", "group", "outsiders"] as const) {
     const value = options[option];
     if (value !== undefined)
-      throw new InputError(place(option), "nothing beside a collective of one's own, which says it all,", value);
+      throw new InputError(place(option), "nothing beside a collective of one's own, which says it all,", value).as(
+        "not-together",
+      );
   }
 }
 
@@ -135,7 +144,11 @@ function namedCollective(
     rootRank = ranks.reduce((most, rank) => Math.max(most, rank), -1);
     if (rootRank < 0) throw new InputError(place("root"), "an NPU of the group", options.root);
     if (groups.length > 1)
-      throw new InputError(place("root"), "nothing with several groups (each has its first NPU as root)", options.root);
+      throw new InputError(
+        place("root"),
+        "nothing with several groups (each has its first NPU as root)",
+        options.root,
+      ).as("not-together");
   }
   return makeCollective({ kind, groups, sizeBytes, chunksPerNpu, rootRank });
 }
@@ -145,7 +158,7 @@ function namedCollective(
  * bits, and every NPU able to reach every other where all take part; `checkSize` is for those who list transfers. Throws
  * InputError, or InfeasibleError with an unreachable pair.
  */
-export function problemOf(topology: Topology, options: CollectiveOptions, place = onCommandLine): Problem {
+export function problemOf(topology: Topology, options: CollectiveOptions, place: PlaceOf = placeOf): Problem {
   const { collective, outsiders = "relay" } = options;
   if (outsiders !== "relay" && outsiders !== "none")
     throw new InputError(place("outsiders"), '"relay" or "none"', outsiders);
@@ -154,14 +167,16 @@ export function problemOf(topology: Topology, options: CollectiveOptions, place 
     return { topology, collective };
   }
   if (!COLLECTIVE_KINDS.includes(collective)) {
-    throw new InputError(place("collective"), `one of ${COLLECTIVE_KINDS.join(", ")}, custom:FILE`, collective);
+    throw new InputError(place("collective"), `one of ${COLLECTIVE_KINDS.join(", ")}, custom:FILE`, collective).as(
+      "unknown-name",
+    );
   }
   if (options.outsiders !== undefined && options.group === undefined)
     throw new InputError(
       place("outsiders"),
       `${place("group")} beside it, for without one all NPUs take part,`,
       outsiders,
-    );
+    ).as("not-alone");
   let network = topology;
   if (outsiders === "none" && options.group !== undefined) {
     const members = new Set(parseGroups(topology, options.group, place("group")).flatMap((group) => [...group]));

@@ -1,12 +1,16 @@
 import { InputError } from "../base/errors.ts";
+import { optionName } from "../base/option-names.ts";
 import { readMeasurements } from "../import/logs/nccl-tests.ts";
 import {
   type AlphaBetaFit,
+  bestRegimes,
+  type FitSetup,
   type FittedFigure,
   fitAlphaBeta,
+  type Regime,
   refuseFewPoints,
-} from "../model/calibration/alpha-beta-fit.ts";
-import type { FitSetup } from "../model/calibration/alpha-beta-system.ts";
+  within,
+} from "../model/calibration/alpha-beta.ts";
 import {
   type CalibratedClass,
   type CalibratedPoint,
@@ -14,12 +18,11 @@ import {
   errorsOf,
 } from "../model/calibration/calibration.ts";
 import type { Measurements } from "../model/calibration/measurements.ts";
-import { bestRegimes, type Regime, within } from "../model/calibration/regimes.ts";
 import type { NamedCollective } from "../model/collective/collective.ts";
 import { type CostRequest, collectiveCost, type FittedAlgorithm } from "../model/collective/collective-cost.ts";
 import { BYTES_PER_GB, bandwidthFromGBps, latencyFromUs, PS_PER_US, toGBps } from "../model/numbers/units.ts";
 import { didYouMean } from "../model/topology/closest.ts";
-import { gpuModel } from "../model/topology/gpu-model.ts";
+import { gpuModelNamedIn } from "../model/topology/gpu-models.ts";
 import { CALIBRATED, type LinkClasses, linkClasses, withFigures } from "../model/topology/link-classes.ts";
 import type { Topology } from "../model/topology/topology.ts";
 
@@ -61,15 +64,17 @@ function chosenTables(tables: readonly Measurements[], { platform, collective }:
       names.length > 0
         ? `one of ${names.map((name) => JSON.stringify(name)).join(", ")}`
         : "nothing (the logs name no platforms)";
-    if (platform === undefined) throw new InputError("--platform", expected);
+    if (platform === undefined) throw new InputError(optionName("platform"), expected);
     if (!names.includes(platform))
-      throw new InputError("--platform", `${expected}${didYouMean(platform, names)}`, platform);
+      throw new InputError(optionName("platform"), `${expected}${didYouMean(platform, names)}`, platform);
   }
   const own = tables.filter((table) => table.platform === (platform ?? table.platform));
   const kinds = [...new Set(own.map((table) => table.collective))];
   const found = collective === undefined ? own : own.filter((table) => table.collective === collective);
   if (found.length === 0)
-    throw new InputError("--collective", `one of ${kinds.join(", ")}, which the logs are of,`, collective);
+    throw new InputError(optionName("collective"), `one of ${kinds.join(", ")}, which the logs are of,`, collective).as(
+      "unknown-name",
+    );
   return found;
 }
 
@@ -125,6 +130,27 @@ function fitInTurns(
   return { setups, fit };
 }
 
+/** Returns every point with what the fit makes of it. */
+function pointsOf(
+  used: readonly (Pick<Setup, "table" | "ranks"> & Readonly<Record<"sizeBytes" | "timeUs", Float64Array>>)[],
+  fitted: readonly Float64Array[],
+): CalibratedPoint[] {
+  return used.flatMap(({ table, ranks, sizeBytes, timeUs }, s) =>
+    Array.from(sizeBytes, (size, i): CalibratedPoint => {
+      const [measuredUs, fittedUs] = [timeUs[i], (fitted[s] as Float64Array)[i]];
+      return {
+        source: table.source,
+        collective: table.collective,
+        ranks,
+        sizeBytes: size,
+        measuredUs,
+        fittedUs,
+        error: (fittedUs - measuredUs) / measuredUs,
+      };
+    }),
+  );
+}
+
 /**
  * Returns the network with the latencies and bandwidths that measurements of nccl-tests tell, and how well they fit: of one box
  * the figures inside, of several those between. Time is the sum of hops x latency and size over the bottleneck, as the algorithm
@@ -139,7 +165,9 @@ export function calibrate(
   const { algorithm = "ring", regimes = 1, sizeBytes, collective = null } = options;
   if (logs.length === 0) throw new InputError("LOG", "a log of nccl-tests");
   if (!Number.isInteger(regimes) || regimes < 1 || regimes > MOST_REGIMES)
-    throw new InputError("--regimes", `a number of ranges from 1 to ${MOST_REGIMES}`, regimes);
+    throw new InputError(optionName("regimes"), `a number of ranges from 1 to ${MOST_REGIMES}`, regimes).as(
+      "out-of-range",
+    );
   const tables = chosenTables(
     logs.flatMap(({ name, text }) => readMeasurements(text, name, collective)),
     options,
@@ -152,7 +180,7 @@ export function calibrate(
   refuseFewPoints(first, classes.classes, regimes, source);
   const sizes = new Set(first.flatMap((setup) => [...setup.sizeBytes])).size;
   if (regimes > 1 && sizes > MOST_REGIME_SIZES)
-    throw new InputError("--regimes", `1 for more than ${MOST_REGIME_SIZES} sizes`, regimes);
+    throw new InputError(optionName("regimes"), `1 for more than ${MOST_REGIME_SIZES} sizes`, regimes);
 
   const { setups, fit: whole } = fitInTurns(topology, classes, first);
   const ranges = regimes > 1 ? bestRegimes(setups, classes.classes, whole.bottleneck, regimes) : [];
@@ -166,20 +194,7 @@ export function calibrate(
           ...part,
         }));
   const fit = range === undefined ? whole : fitAlphaBeta(used, classes.classes);
-  const points = used.flatMap(({ table, ranks, sizeBytes: of, timeUs }, s) =>
-    Array.from(of, (size, i): CalibratedPoint => {
-      const [measuredUs, fittedUs] = [timeUs[i], (fit.fittedUs[s] as Float64Array)[i]];
-      return {
-        source: table.source,
-        collective: table.collective,
-        ranks,
-        sizeBytes: size,
-        measuredUs,
-        fittedUs,
-        error: (fittedUs - measuredUs) / measuredUs,
-      };
-    }),
-  );
+  const points = pointsOf(used, fit.fittedUs);
   const errors = errorsOf(
     points.map(({ measuredUs }) => measuredUs),
     points.map(({ fittedUs }) => fittedUs),
@@ -219,9 +234,9 @@ export function calibrate(
 
 /** Returns what was concluded of the logs, and which were measured on other GPUs than the network's name tells. */
 function notesOf(topology: Topology, tables: readonly Measurements[]): string[] {
-  const own = gpuModel(topology.name);
+  const own = gpuModelNamedIn(topology.name);
   const notes = tables.flatMap(({ remarks, gpus, platform, source }) => {
-    const models = (gpus.length > 0 ? gpus : [platform]).map(gpuModel);
+    const models = (gpus.length > 0 ? gpus : [platform]).map(gpuModelNamedIn);
     const others = models.filter((model) => own !== null && model !== null && model !== own);
     return [
       ...remarks,

@@ -1,4 +1,5 @@
 import { InputError } from "../base/errors.ts";
+import { optionName } from "../base/option-names.ts";
 import type { Engine } from "../engine/types.ts";
 import { busFactor } from "../model/collective/collective.ts";
 import { ncclEstimates } from "../model/nccl/model.ts";
@@ -8,11 +9,12 @@ import type { Comparison, ComparisonRow, ReferenceRow } from "../report/comparis
 import { type BoundReport, bandwidth, boundReport, type Report } from "../report/result.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
 import { problemOf } from "../request/problem.ts";
+import { algorithmNamed } from "../synthesize/catalog.ts";
 import { limitWithFlow } from "./all-to-all.ts";
 import { isBetter, usOf } from "./auto/best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure } from "./auto/candidates.ts";
-import { contender, SEARCHES } from "./auto/chunk-trials.ts";
-import { synthesize } from "./pipeline.ts";
+import { contender } from "./auto/chunk-trials.ts";
+import { synthesize } from "./synthesize.ts";
 
 /** A table of more lines is for nobody to read. */
 const MOST_SIZES = 256;
@@ -38,8 +40,8 @@ async function reportsOf(
   told: { begins: (algorithm: string) => void; failed: (algorithm: string, error: Error) => void },
 ): Promise<Report[]> {
   const reports = new Map<Algorithm, Report>();
-  const placeOf = ({ name }: Algorithm): number => SEARCHES.indexOf(name);
-  for (const algorithm of [...candidates].sort((a, b) => placeOf(a) - placeOf(b))) {
+  const lastOf = ({ traits }: Algorithm): number => traits?.searches ?? 0;
+  for (const algorithm of [...candidates].sort((a, b) => lastOf(a) - lastOf(b))) {
     told.begins(algorithm.name);
     try {
       const make = (asked: SynthesizeOptions) => synthesize(engine, topology, asked, false);
@@ -82,8 +84,15 @@ function rowsOf(reports: readonly Report[], limit: BoundReport, sizeBytes: numbe
       verified: true,
       synthesisMs: report.synthesis.ms,
       best: report === best,
+      ...libraryOf(report.algorithm),
     };
   });
+}
+
+/** Returns in what way libraries run an algorithm, where they do. */
+function libraryOf(algorithm: string): Pick<ComparisonRow, "library"> {
+  const library = algorithmNamed(algorithm).traits?.library;
+  return library === undefined ? {} : { library };
 }
 
 /** Returns what NCCL's own cost model says of a size on the whole network; null where it says nothing. */
@@ -115,9 +124,11 @@ function referenceOf(
 export async function compare(engine: Engine, topology: Topology, options: CompareOptions): Promise<Comparison> {
   const { sizesBytes, algorithms, onLine, onSize, ...rest } = options;
   if (!Array.isArray(sizesBytes) || sizesBytes.length === 0)
-    throw new InputError("sizesBytes (--sizes)", "at least one size, as in [1024, 1048576]", sizesBytes);
+    throw new InputError(optionName("sizesBytes"), "at least one size, as in [1024, 1048576]", sizesBytes).as(
+      "out-of-range",
+    );
   if (sizesBytes.length > MOST_SIZES)
-    throw new InputError("sizesBytes (--sizes)", `at most ${MOST_SIZES} sizes`, sizesBytes.length);
+    throw new InputError(optionName("sizesBytes"), `at most ${MOST_SIZES} sizes`, sizesBytes.length).as("out-of-range");
   const firstSize = sizesBytes[0] as number;
   const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes: firstSize }, algorithms);
   const rows: ComparisonRow[] = [];

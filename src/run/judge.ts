@@ -1,6 +1,7 @@
 import { WrongScheduleError } from "../base/errors.ts";
-import type { GivenSchedule, JudgeOptions, Verdict } from "../kinds/kind.ts";
+import type { JudgeOptions, Verdict } from "../kinds/kind.ts";
 import { kindOf } from "../kinds/kinds.ts";
+import type { GivenSchedule } from "../model/joint/joint-schedule.ts";
 
 /** Returns what the judge of its kind finds wrong with a schedule of any kind. Throws InputError for bad options only. */
 export const judge = (schedule: GivenSchedule, options: JudgeOptions = {}): Verdict => kindOf(schedule).judge(options);

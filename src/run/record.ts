@@ -1,13 +1,16 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
+import { InternalError } from "../base/errors.ts";
+import { optionName } from "../base/option-names.ts";
 import { topologyToJson } from "../export/networks/topology-json.ts";
-import { parseJson } from "../import/text/json-text.ts";
-import { asObject, placeIn, refuse } from "../import/text/json-value.ts";
-import type { GivenSchedule, Kind, Verdict } from "../kinds/kind.ts";
+import { asObject, parseJson, placeIn, refuse } from "../import/text/json.ts";
+import type { Kind, Verdict } from "../kinds/kind.ts";
 import { kindOf } from "../kinds/kinds.ts";
+import type { GivenSchedule } from "../model/joint/joint-schedule.ts";
 import { format } from "../model/numbers/rational.ts";
 import { toExactGBps } from "../model/numbers/units.ts";
 import type { Program } from "../model/program/program.ts";
+import type { KindName } from "../model/steps/schedule.ts";
 import { type CollectiveFacts, collectiveFacts } from "../report/collective-facts.ts";
 import { type BoundReport, boundReport, topologySummary } from "../report/result.ts";
 import { refuseWrong } from "./judge.ts";
@@ -22,7 +25,7 @@ export interface VerificationRecord {
   readonly topology: { name: string; npus: number; switches: number; links: number; hash: string; sha256: string };
   readonly collectives: readonly CollectiveFacts[];
   readonly schedule: {
-    readonly kind: "steps" | "slots" | "trees" | "phases" | "joint";
+    readonly kind: KindName | "joint";
     /** The format whose bytes, as `banyan export FILE --to` it writes them, have this hash. */
     readonly as: "bys" | "json";
     readonly sha256: string;
@@ -55,19 +58,21 @@ export function recordOf(schedule: GivenSchedule, version: string): Verification
 }
 
 /** Returns the same of a schedule that was found correct. */
-export function recordOfJudged(kind: Kind, verdict: Verdict, version: string): VerificationRecord {
+export function recordOfJudged(kind: Kind<unknown>, verdict: Verdict, version: string): VerificationRecord {
   const { topology } = kind.schedule;
   const { collectives } = kind;
   const sizeBytes = collectives.reduce((sum, one) => sum + one.sizeBytes, 0);
   const limit = boundReport(topology, { sizeBytes }, kind.limit(verdict));
-  const { as, parts } = kind.file();
+  const as = kind.keptAs;
+  const form = kind.forms[as];
+  if (typeof form === "string") throw new InternalError(`nothing keeps ${kind.name}`);
   const achieved = verdict.certificate?.achieved;
   return {
     schema: RECORD_SCHEMA,
     version,
     topology: { ...topologySummary(topology), sha256: sha256Of([topologyToJson(topology)]) },
     collectives: collectives.map((one) => collectiveFacts(topology, one)),
-    schedule: { kind: kind.name, as, sha256: sha256Of(parts) },
+    schedule: { kind: kind.name, as, sha256: sha256Of(form.parts()) },
     time: {
       ps: kind.endPs(),
       ...(achieved === undefined ? {} : { throughputGBps: format(toExactGBps(achieved)) }),
@@ -112,7 +117,7 @@ export function recordOfProgram(
 export function readVerificationRecord(text: string, fileName: string): Readonly<Record<string, unknown>> {
   const value = asObject<{ readonly schema?: unknown }>(parseJson(text, fileName), fileName);
   if (value.schema !== RECORD_SCHEMA)
-    refuse(placeIn(fileName, "schema"), `"${RECORD_SCHEMA}" (\`banyan verify --record\`)`, value.schema);
+    refuse(placeIn(fileName, "schema"), `"${RECORD_SCHEMA}" (\`banyan verify ${optionName("record")}\`)`, value.schema);
   return value as Readonly<Record<string, unknown>>;
 }
 

@@ -1,6 +1,6 @@
 import { InputError } from "../base/errors.ts";
 import type { Engine, EngineOptions } from "../engine/types.ts";
-import { readTopology } from "../import/networks/recognise.ts";
+import { readTopology } from "../import/networks/network-formats.ts";
 import { looksLikePreset, presetTopology } from "../model/presets/preset.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { Comparison } from "../report/comparison.ts";
@@ -9,8 +9,8 @@ import type { AllToAllFlow } from "../synthesize/alltoall/flow.ts";
 import { type AllToAllOptions, allToAllOn } from "./all-to-all.ts";
 import { type CompareOptions, compare as compareOn } from "./compare.ts";
 import { type JointOptions, type JointResult, synthesizeJoint as synthesizeJointOn } from "./joint.ts";
-import { type SynthesizeResult, synthesize as synthesizeOn } from "./pipeline.ts";
 import { type SearchHooks, type SearchOptions, type SearchReport, search as searchOn } from "./search/search.ts";
+import { type SynthesizeResult, synthesize as synthesizeOn } from "./synthesize.ts";
 
 /** Returns the network that a preset expression, or the text of a topology file, describes. Throws InputError. */
 export function topology(text: string, fileName = "topology"): Topology {
@@ -50,7 +50,7 @@ export function verbs(openEngine: (options?: EngineOptions) => Promise<Engine>) 
     }
   }
   return {
-    /** Returns a verified, simulated and bounded schedule; see run/pipeline.ts. */
+    /** Returns a verified, simulated and bounded schedule; see run/synthesize.ts. */
     synthesize: (request: SynthesizeRequest): Promise<SynthesizeResult> =>
       withEngine(request, (engine) => synthesizeOn(engine, network(request.topology), request)),
     /** Returns one schedule of several collectives at once; see run/joint.ts. */

@@ -3,7 +3,7 @@ import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
 import type { StepSchedule } from "../model/steps/step-schedule.ts";
 import { isNpu } from "../model/topology/topology.ts";
 import type { Simulation } from "./simulation.ts";
-import { expandedForReplay, simulateSlots } from "./slots/slot-simulation.ts";
+import { expandedForReplay, simulateSlots } from "./slots/simulation.ts";
 import { type SimulationOptions, simulateSchedule } from "./steps/replay.ts";
 
 export interface AnySimulationOptions extends SimulationOptions {

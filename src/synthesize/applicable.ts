@@ -1,16 +1,18 @@
 import type { Collective } from "../model/collective/collective.ts";
 import { unbalancedNode } from "../model/graph/eulerian.ts";
 import type { Topology } from "../model/topology/topology.ts";
-import { ALGORITHMS, isTreeMaker } from "./catalog.ts";
-
-/** What every kind of maker says of where it can be used. */
-type Maker = Pick<(typeof ALGORITHMS)[number], "name" | "collectives" | "refuses">;
+import { ALGORITHMS } from "./catalog.ts";
+import type { Maker } from "./maker.ts";
 
 /**
  * Returns what an algorithm needs for a collective on a network and does not find, a noun phrase ("a number of NPUs that is a
  * power of two"); null where it can be used.
  */
-export function refusalOf(maker: Maker, topology: Topology, collective: Collective): string | null {
+export function refusalOf(
+  maker: Pick<Maker, "name" | "collectives" | "refuses">,
+  topology: Topology,
+  collective: Collective,
+): string | null {
   const { name, collectives } = maker;
   if (!collectives.includes(collective.kind)) return `a collective that it makes (${collectives.join(", ")})`;
   const needed = maker.refuses?.(topology, collective) ?? null;
@@ -23,6 +25,6 @@ export function refusalOf(maker: Maker, topology: Topology, collective: Collecti
 export function applicableTo(topology: Topology, collective: Collective): string[] {
   const balanced = unbalancedNode(topology) === null;
   return ALGORITHMS.filter(
-    (maker) => (balanced || !isTreeMaker(maker)) && refusalOf(maker, topology, collective) === null,
+    (maker) => (balanced || maker.makes !== "trees") && refusalOf(maker, topology, collective) === null,
   ).map(({ name }) => name);
 }

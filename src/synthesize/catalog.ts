@@ -1,28 +1,27 @@
 import { InputError } from "../base/errors.ts";
+import { optionName, type Place } from "../base/option-names.ts";
 import { didYouMean } from "../model/topology/closest.ts";
 import { mcf } from "./alltoall/alltoall.ts";
-import { bruck } from "./baselines/bruck.ts";
 import { direct } from "./baselines/direct.ts";
 import { doubleBinaryTrees } from "./baselines/double-binary-tree.ts";
 import { ncclRings, ncclTree } from "./baselines/nccl.ts";
-import { parallelAggregatedTrees } from "./baselines/pat.ts";
-import { recursiveHalvingDoubling } from "./baselines/rhd.ts";
-import { ring } from "./baselines/ring.ts";
-import { rings } from "./baselines/rings.ts";
-import { shiftedRings } from "./baselines/shifted-rings.ts";
+import { ring, rings, shiftedRings } from "./baselines/rings.ts";
+import { bruck, parallelAggregatedTrees, recursiveHalvingDoubling } from "./baselines/rounds.ts";
 import { bfb } from "./bfb/bfb.ts";
 import { expand } from "./expand/expand.ts";
 import { blink } from "./forestcoll/blink.ts";
 import { forestcoll } from "./forestcoll/forestcoll.ts";
 import { multitree } from "./forestcoll/multitree.ts";
 import { tacosIlp } from "./ilp/ilp.ts";
+import { type JointIlpSynthesis, solveTogether } from "./ilp/together.ts";
+import { type JointContext, type JointRequest, type JointSynthesis, synthesizeJoint } from "./joint/joint.ts";
+import type { MakerOption } from "./maker.ts";
 import type { PhaseMaker } from "./phase-maker.ts";
 import { sccl } from "./sccl/sccl.ts";
 import type { Synthesizer } from "./synthesizer.ts";
 import { taccl } from "./taccl/taccl.ts";
 import { tacos } from "./tacos/tacos.ts";
-import { blueconnect } from "./themis/blueconnect.ts";
-import { themis } from "./themis/themis.ts";
+import { blueconnect, themis } from "./themis/themis.ts";
 import type { TreeMaker } from "./tree-maker.ts";
 import { cCube } from "./trees/c-cube.ts";
 import { nvls } from "./trees/nvls.ts";
@@ -62,9 +61,17 @@ export const ALGORITHMS: readonly Algorithm[] = [...SYNTHESIZERS, ...TREE_MAKERS
 /** Stands for the best algorithm in place of a name. */
 export const AUTO = "auto";
 
-export const isTreeMaker = (algorithm: Algorithm): algorithm is TreeMaker => "make" in algorithm;
+/** What is used where nobody names one. */
+export const USUAL_ALGORITHM = "tacos";
 
-export const isPhaseMaker = (algorithm: Algorithm): algorithm is PhaseMaker => "makePhases" in algorithm;
+/** What makes one schedule of several collectives at once, by algorithm; the usual one first. */
+export const TOGETHER: Readonly<
+  Record<string, (request: JointRequest, context: JointContext) => Promise<JointSynthesis & Partial<JointIlpSynthesis>>>
+> = { tacos: synthesizeJoint, "tacos-ilp": solveTogether };
+
+/** Returns the names of the makers that take an option, in the catalogue's order. */
+export const takersOf = (option: MakerOption): string[] =>
+  ALGORITHMS.filter(({ options }) => options?.includes(option)).map(({ name }) => name);
 
 /** Names that others give to algorithms, in small letters without what joins words. */
 const ALSO_CALLED: Readonly<Record<string, string>> = {
@@ -89,12 +96,12 @@ function meant(name: string, names: readonly string[]): string {
 export function algorithmNamed(
   name: string,
   others: readonly string[] = [],
-  place: "--algorithm" | "--algorithms" = "--algorithm",
+  place: Place = optionName("algorithm"),
 ): Algorithm {
   const found = ALGORITHMS.find((algorithm) => algorithm.name === name);
   if (found === undefined) {
     const names = [...ALGORITHMS.map((one) => one.name), ...others];
-    throw new InputError(place, `one of ${names.join(", ")}${meant(name, names)}`, name);
+    throw new InputError(place, `one of ${names.join(", ")}${meant(name, names)}`, name).as("unknown-name");
   }
   return found;
 }
@@ -109,15 +116,15 @@ export function checkPolicy(
 ): void {
   if (policy === undefined || policies.includes(policy)) return;
   const known = policies.length === 0 ? `none (${name} has no policies)` : `one of ${policies.join(", ")}`;
-  throw new InputError("--policy", known, policy);
+  throw new InputError(optionName("policy"), known, policy).as("unknown-name");
 }
 
 /** Returns the synthesizer of step schedules of that name; throws InputError. */
 export function synthesizerNamed(name: string): Synthesizer {
   const found = algorithmNamed(name);
-  if (isTreeMaker(found) || isPhaseMaker(found)) {
+  if (found.makes !== "steps") {
     const names = SYNTHESIZERS.map((one) => one.name).join(", ");
-    throw new InputError("--algorithm", `one that makes steps (${names})`, name);
+    throw new InputError(optionName("algorithm"), `one that makes steps (${names})`, name);
   }
   return found;
 }

@@ -1,6 +1,7 @@
-import type { Collective, CollectiveKind } from "../model/collective/collective.ts";
+import type { Collective } from "../model/collective/collective.ts";
 import type { PhaseSchedule } from "../model/phases/phase-schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
+import type { Maker, MakerOptions } from "./maker.ts";
 
 export interface PhaseRequest {
   readonly topology: Topology;
@@ -9,6 +10,8 @@ export interface PhaseRequest {
   readonly policy: string | null;
   /** Switches that can sum and duplicate do so. */
   readonly offload: boolean;
+  /** The request as the caller made it: options that have no field here are found in it. */
+  readonly own?: MakerOptions;
 }
 
 export interface PhaseSynthesis {
@@ -22,13 +25,8 @@ export interface PhaseSynthesis {
 }
 
 /** One way to make schedules of phases within the dimensions of a hierarchical network. */
-export interface PhaseMaker {
-  readonly name: string;
-  readonly description: string;
-  readonly collectives: readonly CollectiveKind[];
-  readonly policies: readonly string[];
-  /** Returns what it needs that is not there ("a power of two of NPUs"); null where it can be used. Cheap. */
-  refuses?(topology: Topology, collective: Collective): string | null;
+export interface PhaseMaker extends Maker {
+  readonly makes: "phases";
   /** Returns the number of chunks with which it does best, asked where the user does not say; the request has one. */
   ownChunks(request: PhaseRequest): number;
   /** Throws InputError when the request asks for what it cannot do. */

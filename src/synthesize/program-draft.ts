@@ -1,4 +1,4 @@
-import type { MilpProblem } from "../engine/contract/milp.ts";
+import type { MilpProblem } from "../engine/contract/programs.ts";
 import { type ProgramRows, programRows } from "./program-rows.ts";
 
 /** A program in the making. */

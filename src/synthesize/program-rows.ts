@@ -1,4 +1,4 @@
-import type { LpRows } from "../engine/contract/lp.ts";
+import type { LpRows } from "../engine/contract/programs.ts";
 
 /** Rows of a program in the making. */
 export interface ProgramRows {

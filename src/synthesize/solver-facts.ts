@@ -1,4 +1,4 @@
-import type { MilpProblem, MilpSize, MilpSolution, MilpStatus } from "../engine/contract/milp.ts";
+import type { MilpProblem, MilpSize, MilpSolution, MilpStatus } from "../engine/contract/programs.ts";
 
 /** One solve of a mixed-integer program. */
 export interface SolverStage {

@@ -10,15 +10,15 @@ import type {
   SpreadProblem,
   Transfers,
 } from "../engine/contract/kernels.ts";
-import type { LpSolver } from "../engine/contract/lp.ts";
-import type { MilpRunner } from "../engine/contract/milp.ts";
+import type { LpSolver, MilpRunner } from "../engine/contract/programs.ts";
 import type { Bound } from "../model/bounds/witness.ts";
-import type { Collective, CollectiveKind } from "../model/collective/collective.ts";
+import type { Collective } from "../model/collective/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
 import type { SwitchDegree } from "../model/routes/routing.ts";
 import type { Sketch } from "../model/sketch/sketch.ts";
 import type { Schedule } from "../model/slots/slot-schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
+import type { Maker, MakerOptions } from "./maker.ts";
 import type { SolverFacts } from "./solver-facts.ts";
 
 /** Where kernels run: in this thread or on a pool; the answers are the same. */
@@ -50,6 +50,8 @@ export interface SynthesisRequest {
   readonly timeLimitMs?: number | null;
   /** What the schedule may use (taccl); null or absent: the synthesizer proposes sketches of its own. */
   readonly sketch?: Sketch | null;
+  /** The request as the caller made it: options that have no field here are found in it. */
+  readonly own?: MakerOptions;
 }
 
 export interface SynthesisContext {
@@ -84,27 +86,16 @@ export interface Synthesis {
   readonly deterministic?: boolean;
 }
 
-/** One way to make schedules: a folder under synthesize/ and a line in catalog.ts. */
-export interface Synthesizer {
-  readonly name: string;
-  readonly description: string;
-  readonly collectives: readonly CollectiveKind[];
-  readonly policies: readonly string[];
+/** One way to make schedules of transfers: a folder under synthesize/ and a line in catalog.ts. */
+export interface Synthesizer extends Maker {
+  readonly makes: "steps";
   /** Large schedules are arrival logs where they can be, so their transfers are not listed. */
   readonly makesLogs?: true;
-  /** It solves integer programs, which takes seconds to minutes: only tried where it is asked for by name. */
-  readonly solves?: true;
-  /** Options that it has a use for; the others are refused where it is asked for by name. */
-  readonly heeds?: readonly ("trials" | "switchDegree")[];
-  /** It follows a sketch where there is one. */
-  readonly takesSketch?: true;
   /**
    * Its planned times are what it makes short. Others issue messages or comm steps in order: a plan in which latency occupies links
    * is only their file's form, and the replay tells their time.
    */
   readonly plans?: true;
-  /** Returns what it needs that is not there ("a power of two of NPUs"); null where it can be used. Cheap. */
-  refuses?(topology: Topology, collective: Collective): string | null;
   /**
    * Returns the chunks per NPU with which the synthesizer does best, asked where the user does not say; the request has one.
    * Throws as `synthesize`.

@@ -1,8 +1,9 @@
 import type { PackOutcome, PackProblem, Rate, RateProblem } from "../engine/contract/kernels.ts";
-import type { LpSolver } from "../engine/contract/lp.ts";
-import type { Collective, CollectiveKind } from "../model/collective/collective.ts";
+import type { LpSolver } from "../engine/contract/programs.ts";
+import type { Collective } from "../model/collective/collective.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { TreeFlow } from "../model/trees/tree-flow.ts";
+import type { Maker, MakerOption, MakerOptions } from "./maker.ts";
 
 /** The kernels of trees, in this thread or on a pool; the answers are the same. */
 export interface TreeKernels {
@@ -26,6 +27,8 @@ export interface TreeRequest {
   readonly policy: string | null;
   /** A flow for the network before something failed, whose other trees are to be kept; null: none. */
   readonly repair: TreeFlow | null;
+  /** The request as the caller made it: options that have no field here are found in it. */
+  readonly own?: MakerOptions;
 }
 
 export interface TreeContext {
@@ -40,22 +43,22 @@ export interface TreeSynthesis {
   readonly policy: string;
   /** Packings made. */
   readonly trials: number;
+  /** Its policy left something out that could make lower trees. */
+  readonly couldBeBetter?: boolean;
   /** What a repair kept; null where nothing was repaired. */
   readonly repaired: { readonly kept: number; readonly changed: number } | null;
   /** What the user should know, in words: a gap that fixed copies leave, a repair that was not possible. */
   readonly notes: readonly string[];
 }
 
+/** Options that makers of trees take. */
+export const TREE_OPTIONS: readonly MakerOption[] = ["k", "eulerian", "repair", "nvls"];
+
 /** One way to make tree-flow schedules: a file under synthesize/forestcoll/ or synthesize/trees/ and a line in catalog.ts. */
-export interface TreeMaker {
-  readonly name: string;
-  readonly description: string;
-  readonly collectives: readonly CollectiveKind[];
-  readonly policies: readonly string[];
+export interface TreeMaker extends Maker {
+  readonly makes: "trees";
   /** Its flows need switches that duplicate and sum (TreeFlow.inNetwork). */
   readonly inNetwork?: true;
-  /** Returns what it needs that is not there ("a power of two of NPUs"); null where it can be used. Cheap. */
-  refuses?(topology: Topology, collective: Collective): string | null;
   /** Throws InfeasibleError when there is no schedule, InputError when the request asks for what it cannot do. */
   make(request: TreeRequest, context: TreeContext): Promise<TreeSynthesis>;
 }

@@ -4,8 +4,7 @@ import { routeCount } from "../model/routes/routes.ts";
 import { describer } from "./describe.ts";
 import { checkContributions } from "./steps/contributions.ts";
 import { checkDelivery } from "./steps/delivery.ts";
-import { type Messages, messagesOf } from "./steps/messages.ts";
-import { checkOccupancy } from "./steps/occupancy.ts";
+import { checkOccupancy, type Messages, messagesOf } from "./steps/occupancy.ts";
 import { checkDurations, type Verification } from "./steps/schedule.ts";
 import { type Recorder, recorder, type Violation } from "./violation.ts";
 import { checkForm } from "./well-formed.ts";
@@ -28,7 +27,7 @@ export interface JointVerification extends Verification {
 export function verifyJoint(joint: JointSchedule, options: { readonly limit?: number } = {}): JointVerification {
   const limit = options.limit ?? 100;
   if (!Number.isSafeInteger(limit) || limit < 0)
-    throw new InputError("options.limit", "a whole number, 0 or more", limit);
+    throw new InputError("options.limit", "a whole number, 0 or more", limit).as("out-of-range");
   const found = recorder(limit);
   const schedules = joint.tenants.map((_, t) => tenantSchedule(joint, t));
   const recorders = schedules.map((_, t) => ofTenant(joint, t, found));

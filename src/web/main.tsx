@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { callOptionsByFlags } from "../request/option-table.ts";
 import { App } from "./app.tsx";
 import { followScheme } from "./parts/scheme.ts";
 import { showVisibleTexts } from "./parts/visible-texts.ts";
@@ -8,6 +9,7 @@ import "./style/base.css";
 import "./style/controls.css";
 import "./style/page.css";
 
+callOptionsByFlags();
 followScheme();
 showVisibleTexts();
 const place = document.getElementById("app") as HTMLElement;

@@ -1,8 +1,10 @@
-import type { Layout } from "../export/pictures/layout-grid.ts";
 import type { NamedCollective } from "../model/collective/collective.ts";
+import type { KindName } from "../model/steps/schedule.ts";
+import type { Layout } from "../picture/scene/layout.ts";
 import type { Comparison } from "../report/comparison.ts";
 import type { Report } from "../report/result.ts";
-import type { Options, Progress } from "../request/option-texts.ts";
+import type { Options } from "../request/option-table.ts";
+import type { Progress } from "../request/progress.ts";
 import type { Lack } from "../run/export/exporter.ts";
 import type { FileReport } from "../run/report-file.ts";
 
@@ -105,6 +107,8 @@ export interface Failure {
    */
   readonly kind: "input" | "infeasible" | "cancelled" | "memory" | "internal";
   readonly place: string | null;
+  /** The option that caused it, by its property in the API; null or absent where it is something else. */
+  readonly option?: string | null;
   /** One sentence. */
   readonly message: string;
 }
@@ -139,8 +143,10 @@ export interface AlgorithmLine {
   readonly description: string;
   readonly makes: "steps" | "trees" | "phases";
   readonly collectives: readonly string[];
-  /** It solves programs and takes a limit on time. */
+  /** It solves integer programs: slow. */
   readonly solves: boolean;
+  /** Options that it takes beside those that all take. */
+  readonly options: readonly string[];
   readonly policies: readonly string[];
 }
 
@@ -258,7 +264,7 @@ export interface ScheduleView {
   /** How far measurements stay behind the answer, where some are known to. */
   readonly optimism: string | null;
   readonly figures: readonly { readonly name: string; readonly value: string; readonly note: string }[];
-  readonly kind: "steps" | "slots" | "trees" | "phases";
+  readonly kind: KindName;
   readonly chunkCount: number;
   /** Simulated, or as planned where there was no simulation. */
   readonly totalPs: number;
@@ -282,7 +288,7 @@ export interface WrittenSchedule {
   readonly sha256: string | null;
 }
 
-/** See Timeline of export/pictures/timeline.ts: slice i holds share[i] of link[i] for lastsPs[i] from startPs[i] on, ascending starts. */
+/** See Timeline of picture/scene/timeline.ts: slice i holds share[i] of link[i] for lastsPs[i] from startPs[i] on, ascending starts. */
 export interface TimelineView {
   readonly link: Int32Array;
   readonly startPs: Float64Array;

@@ -2,7 +2,9 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type SynthesizeRequest, stepsOf, synthesize } from "../../src/index.ts";
+import { synthesize } from "../../src/index.ts";
+import { stepsOf } from "../../src/model/steps/schedule.ts";
+import type { SynthesizeRequest } from "../../src/run/verbs.ts";
 import { bundle, chromiumPath, launchChromium, serve } from "../support/chromium.ts";
 
 const there = (path: string): boolean => existsSync(new URL(`../../${path}`, import.meta.url));

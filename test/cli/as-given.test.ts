@@ -4,6 +4,7 @@ import { topologyToJson } from "../../src/export/networks/topology-json.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { without } from "../../src/model/topology/modify.ts";
 import { commandsHere } from "../support/cli-here.ts";
+import { triesAll } from "../support/runs.ts";
 
 /** What people see is what they gave: names of NPUs, also where NPUs are left out and the others renumbered. */
 const here = commandsHere();
@@ -107,7 +108,8 @@ describe("--json", () => {
 
 describe("a sketch beside options that say otherwise", () => {
   const sketch = (fields: object) => ({ intranode_sketch: { strategy: "none" }, ...fields });
-  const make = "synth dgx-a100:1 --collective allgather --algorithm taccl --sketch";
+  const limit = triesAll ? "60s" : "1s";
+  const make = `synth dgx-a100:1 --collective allgather --algorithm taccl --time-limit ${limit} --sketch`;
   it("is overruled with a note for its size and its chunks", async () => {
     here.put("sk.json", sketch({ hyperparameters: { input_size: "64M", input_chunkup: 2 } }));
     const { notes, collective } = await here.json(`${make} sk.json --size 32MiB --chunks 1`);

@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { ALGORITHMS } from "../../src/synthesize/catalog.ts";
-import { banyan, cliFolder, NO_ADDON } from "../support/cli.ts";
+import { banyan, compile, NO_ADDON } from "../support/cli.ts";
+import { commandsHere } from "../support/cli-here.ts";
 
-const folder = cliFolder();
-const run = (args: readonly string[], env?: NodeJS.ProcessEnv) =>
-  banyan(args, { cwd: folder.at(), ...(env === undefined ? {} : { env }) });
+const here = commandsHere();
+/** As a process of its own, for one whose add-on is hidden. */
+const runWithout = (line: string, env: NodeJS.ProcessEnv) => banyan(line.split(" "), { cwd: here.at(), env });
 
 const NODES = [
   { id: "a", kind: "npu" },
@@ -23,12 +24,6 @@ const good = link({ bidirectional: true });
 
 /** What is wrong, the arguments, and the one line on standard error. */
 type Case = readonly [title: string, args: string, line: string];
-
-/** Runs a case: exit code, nothing on standard output, exactly one line. */
-async function refuses(args: readonly string[], line: string, code = 2, env?: NodeJS.ProcessEnv): Promise<void> {
-  const { out, err, code: actual } = await run(args, env);
-  expect([actual, out, err]).toEqual([code, "", `banyan: ${line}\n`]);
-}
 
 describe("a command line that is wrong gets exit code 2 and one line", () => {
   it.each<Case>([
@@ -69,7 +64,7 @@ describe("a command line that is wrong gets exit code 2 and one line", () => {
       "synth mesh:3x3 --collective allgather --threads two",
       'expected a whole number, 0 or more for --threads but received "two"',
     ],
-  ])("%s", (_, args, line) => refuses(args.split(" "), line));
+  ])("%s", (_, args, line) => here.refuses(args, line));
 });
 
 describe("a topology that is neither a file nor a preset", () => {
@@ -106,8 +101,8 @@ describe("a topology that is neither a file nor a preset", () => {
       'expected a file (TACCL topology, NCCL topology, nvidia-smi topo -m or rocm-smi --showtopo) that leaves this open for --nodes but received "good.json (banyan-topology)"',
     ],
   ])("%s", (_, args, line) => {
-    folder.put("good.json", good);
-    return refuses(args.split(" "), line);
+    here.put("good.json", good);
+    return here.refuses(args, line);
   });
 });
 
@@ -167,7 +162,7 @@ describe("a topology file that is wrong", () => {
       "expected version 1, the only one this program reads, for t.json: version but received 7",
     ],
   ])("%s", async (_, content, line) => {
-    await refuses(["topology", folder.put("t.json", content)], line);
+    await here.refuses(`topology ${here.put("t.json", content)}`, line);
   });
 });
 
@@ -298,19 +293,17 @@ describe("a request that cannot be", () => {
       "--collective custom:no.json",
       'expected a file that exists for --collective but received "no.json"',
     ],
-  ])("%s", (_, args, line) => refuses(["synth", "mesh:3x3", ...args.split(" ")], line));
+  ])("%s", (_, args, line) => here.refuses(`synth mesh:3x3 ${args}`, line));
 
   it("ends with exit code 3 and an unreachable pair where the network is not connected", () =>
-    refuses(
-      ["synth", "mesh:3x3", "--without", "1,3", "--collective", "allgather"],
+    here.refuses(
+      "synth mesh:3x3 --without 1,3 --collective allgather",
       "mesh:3x3 without 1,3 is not connected: NPU 0 cannot reach NPU 2",
       3,
     ));
 
   it("makes an empty schedule of time 0 for one NPU", async () => {
-    const { code, out, err } = await run(["synth", "mesh:1x1", "--collective", "allreduce", "--json"]);
-    expect([code, err]).toEqual([0, ""]);
-    expect(JSON.parse(out)).toMatchObject({
+    expect(await here.json("synth mesh:1x1 --collective allreduce")).toMatchObject({
       schedule: { transfers: 0 },
       time: { us: 0 },
       verified: true,
@@ -321,7 +314,7 @@ describe("a request that cannot be", () => {
 
 describe("an output that cannot be written is refused before the work, and nothing stays behind", () => {
   // This much work would take minutes: the refusal comes first.
-  const heavy = "synth torus:40x40 --collective alltoall -o".split(" ");
+  const heavy = "synth torus:40x40 --collective alltoall -o";
 
   it.each<readonly [title: string, path: string, expected: string]>([
     ["a missing folder", "nowhere/x.json", "a file in a folder that exists"],
@@ -330,84 +323,81 @@ describe("an output that cannot be written is refused before the work, and nothi
     ["a file as folder", "good.json/x.json", "a file in a folder that exists"],
     ["a name that is too long", `${"n".repeat(300)}.json`, "a shorter name of a file"],
   ])("%s", async (_, path, expected) => {
-    folder.put("good.json", good);
-    const before = readdirSync(folder.at());
+    here.put("good.json", good);
+    const before = readdirSync(here.at());
     const shown = path.length > 76 ? `"${path.slice(0, 76)}...` : `"${path}"`;
-    await refuses([...heavy, path], `expected ${expected} for -o but received ${shown}`);
-    expect(readdirSync(folder.at())).toEqual(before);
+    await here.refuses(`${heavy} ${path}`, `expected ${expected} for -o but received ${shown}`);
+    expect(readdirSync(here.at())).toEqual(before);
   });
 
   it.skipIf(process.getuid?.() === 0)("a folder that may not be written", async () => {
-    mkdirSync(folder.at("locked"), { mode: 0o555 });
-    await refuses(
-      [...heavy, "locked/x.json"],
+    mkdirSync(here.at("locked"), { mode: 0o555 });
+    await here.refuses(
+      `${heavy} locked/x.json`,
       'expected a file that may be written for -o but received "locked/x.json"',
     );
   });
 
   it("a trace", () =>
-    refuses(
-      ["simulate", "s.json", "--trace", "no/t.json"],
+    here.refuses(
+      "simulate s.json --trace no/t.json",
       'expected a file in a folder that exists for --trace but received "no/t.json"',
     ));
 });
 
 describe("a schedule file that does not fit", () => {
   const make = async (): Promise<void> => {
-    if (existsSync(folder.at("s.json"))) return;
-    expect((await run("synth ring:4 --collective allgather --size 1MiB -o s.json".split(" "))).code).toBe(0);
+    if (existsSync(here.at("s.json"))) return;
+    await here.run("synth ring:4 --collective allgather --size 1MiB -o s.json");
   };
 
   it("is refused where it is for another topology", async () => {
     await make();
-    const { code, err } = await run(["verify", "s.json", "--topology", "mesh:2x3"]);
-    expect(code).toBe(2);
-    expect(err).toMatch(
+    await here.refuses(
+      "verify s.json --topology mesh:2x3",
       /^banyan: expected a schedule for mesh:2x3 \(hash [0-9a-f]{16}\) for s\.json but received "one for another topology, ring:4 \(hash [0-9a-f]{16}\)"\n$/,
     );
   });
 
   it("is refused where there is none", () =>
-    refuses(["verify", "no.json"], 'expected a file that exists for the schedule or program but received "no.json"'));
+    here.refuses("verify no.json", 'expected a file that exists for the schedule or program but received "no.json"'));
 
   it("is refused where it is a file of another format", () =>
-    refuses(
-      ["verify", folder.put("good.json", good)],
+    here.refuses(
+      `verify ${here.put("good.json", good)}`,
       'expected "banyan-schedule" for good.json: format but received "banyan-topology"',
     ));
 
   it("is refused where options speak of a topology that is not given", async () => {
     await make();
-    await refuses(
-      ["verify", "s.json", "--without", "1"],
-      'expected --topology beside it for --without but received "1"',
-    );
+    await here.refuses("verify s.json --without 1", 'expected --topology beside it for --without but received "1"');
   });
 });
 
 describe("a backend that cannot be had", () => {
-  const synth = "synth mesh:3x3 --collective allgather".split(" ");
+  beforeAll(compile, 120_000);
+  const synth = "synth mesh:3x3 --collective allgather";
+  const refuses = async (line: string, sentence: string, env: NodeJS.ProcessEnv): Promise<void> =>
+    expect(await runWithout(line, env)).toEqual({ code: 2, out: "", err: `banyan: ${sentence}\n` });
 
   it("fails and says how to build it, forced by BANYAN_BACKEND", () =>
     refuses(
       synth,
       'expected a backend that loads (the native add-on is not built: build it with `npm run build:native`) for BANYAN_BACKEND but received "native"',
-      2,
       { ...NO_ADDON, BANYAN_BACKEND: "native" },
     ));
 
   it("fails the same way, forced by --backend", () =>
     refuses(
-      [...synth, "--backend", "native"],
+      `${synth} --backend native`,
       'expected a backend that loads (the native add-on is not built: build it with `npm run build:native`) for --backend but received "native"',
-      2,
       NO_ADDON,
     ));
 
   it("falls back where it is not forced, and says so in one line, but not with --quiet", async () => {
-    const loud = await run([...synth, "--json"], NO_ADDON);
+    const loud = await runWithout(`${synth} --json`, NO_ADDON);
     expect(loud.err).toMatch(/^banyan: (wasm|js) kernels, because the native add-on is not built[^\n]*\n$/);
-    const quiet = await run([...synth, "--json", "--quiet"], NO_ADDON);
+    const quiet = await runWithout(`${synth} --json --quiet`, NO_ADDON);
     expect([quiet.code, quiet.err]).toEqual([0, ""]);
     const times = [loud, quiet].map(({ out }) => JSON.parse(out).time.us);
     expect(times[0]).toBe(times[1]);

@@ -4,37 +4,30 @@ import { describe, expect, it } from "vitest";
 import { bytesSource, readBys } from "../../src/import/schedules/bys.ts";
 import { readSchedule } from "../../src/import/schedules/schedule-json.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { expandSlots } from "../../src/model/slots/slot-expansion.ts";
-import type { SlotSchedule } from "../../src/model/slots/slot-schedule.ts";
+import { expandSlots, type SlotSchedule } from "../../src/model/slots/slot-schedule.ts";
 import { topologyHash } from "../../src/model/topology/topology.ts";
 import { joined } from "../support/bys-files.ts";
-import { banyan, cliFolder, MAIN } from "../support/cli.ts";
+import { compile, MAIN } from "../support/cli.ts";
+import { commandsHere } from "../support/cli-here.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
 
-const folder = cliFolder();
-const run = (line: string) => banyan(line.split(" "), { cwd: folder.at() });
-const bytesOf = (name: string): Buffer => readFileSync(folder.at(name));
-
-/** Returns the JSON that a command prints; fails unless it ends with the exit code and says nothing else. */
-async function json(line: string, code = 0) {
-  const ran = await run(`${line} --json`);
-  expect([ran.code, ran.err]).toEqual([code, ""]);
-  return JSON.parse(ran.out);
-}
+const here = commandsHere();
+const { json, ends } = here;
+const bytesOf = (name: string): Buffer => readFileSync(here.at(name));
 
 /** Runs a command that must be refused; returns its line. */
 async function refused(line: string): Promise<string> {
-  const before = readdirSync(folder.at()).sort();
-  const { code, out, err } = await run(line);
+  const before = readdirSync(here.at()).sort();
+  const { code, out, err } = await ends(line);
   expect([code, out]).toEqual([2, ""]);
-  expect(readdirSync(folder.at()).sort()).toEqual(before);
+  expect(readdirSync(here.at()).sort()).toEqual(before);
   return err;
 }
 
 const MESH = presetTopology("mesh:4x4");
 const slots = greedySlots(MESH, "allreduce", 2, 1);
-writeFileSync(folder.at("slots.bys"), joined(slots));
-writeFileSync(folder.at("ring.any-name"), joined(ringSlots(presetTopology("ring:8"), "allgather")));
+writeFileSync(here.at("slots.bys"), joined(slots));
+writeFileSync(here.at("ring.any-name"), joined(ringSlots(presetTopology("ring:8"), "allgather")));
 
 describe("a .bys file", () => {
   it("is written by synth, and judged and simulated like JSON", async () => {
@@ -75,13 +68,14 @@ describe("a .bys file", () => {
 
   it("that is wrong gets its violations and exit code 1", async () => {
     const wrong: SlotSchedule = { ...slots, slotPs: slots.slotPs - 1 };
-    writeFileSync(folder.at("wrong.bys"), joined(wrong));
+    writeFileSync(here.at("wrong.bys"), joined(wrong));
     expect((await json("verify wrong.bys", 1)).violationCount).toBeGreaterThan(0);
   });
 
-  it.skipIf(process.platform === "win32")("comes through a pipe", () => {
+  it.skipIf(process.platform === "win32")("comes through a pipe", async () => {
+    await compile();
     const command = `cat slots.bys | "${process.execPath}" "${MAIN}" verify /dev/stdin`;
-    const { stdout, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8", cwd: folder.at() });
+    const { stdout, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8", cwd: here.at() });
     expect([stdout.slice(0, 8), stderr]).toEqual(["correct:", ""]);
   });
 });
@@ -90,7 +84,7 @@ describe("a damaged .bys file gets exit code 2 and one line that names the place
   const whole = joined(slots);
 
   it("cut short", async () => {
-    writeFileSync(folder.at("short.bys"), whole.subarray(0, -60));
+    writeFileSync(here.at("short.bys"), whole.subarray(0, -60));
     expect(await refused("verify short.bys")).toBe(
       `banyan: short.bys is damaged: it ends after ${whole.length - 60} bytes, within block 0 of it (NPUs 0 to 15)\n`,
     );
@@ -99,16 +93,16 @@ describe("a damaged .bys file gets exit code 2 and one line that names the place
   it("with a bit turned over", async () => {
     const broken = whole.slice();
     broken[whole.length - 100] ^= 16;
-    writeFileSync(folder.at("bit.bys"), broken);
+    writeFileSync(here.at("bit.bys"), broken);
     const line = "banyan: block 0 of bit.bys (NPUs 0 to 15) is damaged: its checksum does not match\n";
     for (const command of ["verify bit.bys", "simulate bit.bys", "export bit.bys --to json -o no.json"]) {
       expect(await refused(command)).toBe(line);
     }
-    expect(existsSync(folder.at("no.json"))).toBe(false);
+    expect(existsSync(here.at("no.json"))).toBe(false);
   });
 
   it("taken for text on its way", async () => {
-    writeFileSync(folder.at("text.bys"), Buffer.from(whole).toString("latin1").replaceAll("\n", "\r\n"), "latin1");
+    writeFileSync(here.at("text.bys"), Buffer.from(whole).toString("latin1").replaceAll("\n", "\r\n"), "latin1");
     expect(await refused("topology text.bys")).toBe(
       "banyan: text.bys is damaged: its first bytes are those of a transfer as text\n",
     );
@@ -128,7 +122,7 @@ describe("banyan export", () => {
       notes: [],
     });
     expect(readBys(bytesSource(bytesOf("two.bys")), "two")).toEqual(expandSlots(slots));
-    const { code, out, err } = await run("export two.bys --to json -o three.json");
+    const { code, out, err } = await ends("export two.bys --to json -o three.json");
     expect([code, out.replace(/, [\d.]+ KiB/, ", SIZE"), err]).toEqual([0, "three.json: 960 transfers, SIZE\n", ""]);
     expect(bytesOf("three.json")).toEqual(bytesOf("one.json"));
   });

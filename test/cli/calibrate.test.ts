@@ -1,10 +1,9 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ncclTestsTable } from "../../src/export/tables/nccl-tests.ts";
-import { banyan, cliFolder } from "../support/cli.ts";
+import { commandsHere } from "../support/cli-here.ts";
 
-const folder = cliFolder();
+const here = commandsHere();
 const SIZES = [12, 16, 20, 24, 28].map((power) => 2 ** power);
 /** An all-reduce in one box: 28 links of 1.7 us, 1.75 of the size over 231 GB/s. */
 const LOG = ncclTestsTable({
@@ -14,9 +13,9 @@ const LOG = ncclTestsTable({
   version: "1",
   rows: SIZES.map((sizeBytes) => ({ sizeBytes, us: 28 * 1.7 + (1.75 * sizeBytes) / 231e3, algorithm: "ring" })),
 });
-const run = async (line: string) => {
-  writeFileSync(join(folder.at(), "all_reduce.log"), LOG);
-  return banyan(line.split(" "), { cwd: folder.at() });
+const run = (line: string) => {
+  here.put("all_reduce.log", LOG);
+  return here.ends(line);
 };
 
 describe("banyan calibrate", () => {
@@ -36,7 +35,7 @@ describe("banyan calibrate", () => {
       algorithm: "ring",
     }));
     const many = ncclTestsTable({ collective: "allreduce", ranks: 8, network: "box", version: "1", rows });
-    writeFileSync(join(folder.at(), "many.log"), many);
+    here.put("many.log", many);
     const { out } = await run("calibrate dgx-a100:1 many.log -o many.json");
     expect(out).toMatch(/^ {2}file {8}many\.json$/m);
     expect(out.match(/^ +allreduce +8 /gm)?.length).toBe(24);
@@ -48,7 +47,7 @@ describe("banyan calibrate", () => {
   it("writes a network that other commands take", async () => {
     const { out, err, code } = await run("calibrate dgx-a100:1 all_reduce.log -o ours.json --quiet");
     expect([out, err, code]).toEqual(["", "", 0]);
-    const file = JSON.parse(readFileSync(join(folder.at(), "ours.json"), "utf8"));
+    const file = JSON.parse(readFileSync(here.at("ours.json"), "utf8"));
     expect(file.sources[0]).toMatch(/^calibrated: 5 points of allreduce as ring \(all_reduce\.log\)/);
     expect(file.links[0].bandwidthGBps).toBeCloseTo(231, 0);
     const shown = await run("topology ours.json --json");

@@ -3,18 +3,12 @@ import { describe, expect, it } from "vitest";
 import { BACKENDS } from "../../src/engine/contract/kernels.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { topologyHash } from "../../src/model/topology/topology.ts";
-import { banyan, cliFolder } from "../support/cli.ts";
+import { banyan, compile, NO_ADDON } from "../support/cli.ts";
+import { commandsHere } from "../support/cli-here.ts";
 
-const folder = cliFolder();
-
-/** Returns what a command writes; fails unless it ends with the exit code and says nothing on standard error. */
-async function run(line: string, code = 0): Promise<string> {
-  const ran = await banyan(line.split(" "), { cwd: folder.at() });
-  expect([ran.code, ran.err]).toEqual([code, ""]);
-  return ran.out;
-}
-const json = async (line: string, code = 0) => JSON.parse(await run(`${line} --json`, code));
-const file = (name: string) => JSON.parse(readFileSync(folder.at(name), "utf8"));
+const here = commandsHere();
+const { run, json } = here;
+const file = (name: string) => JSON.parse(readFileSync(here.at(name), "utf8"));
 
 describe("banyan synth", () => {
   it("prints the promised report and writes the schedule", async () => {
@@ -64,12 +58,11 @@ describe("banyan synth", () => {
   it("makes the same file on every backend, with any number of threads", async () => {
     const files: string[] = [];
     for (const how of [...BACKENDS.map((backend) => `--backend ${backend}`), "--threads 0", "--threads 2"]) {
-      const { code } = await banyan(
-        `synth switch:6 --collective allreduce --size 1MiB --trials 5 --quiet -o same.json ${how}`.split(" "),
-        { cwd: folder.at() },
+      const { code } = await here.ends(
+        `synth switch:6 --collective allreduce --size 1MiB --trials 5 --quiet -o same.json ${how}`,
       );
       // A backend that is not built here cannot be compared.
-      if (code === 0) files.push(readFileSync(folder.at("same.json"), "utf8"));
+      if (code === 0) files.push(readFileSync(here.at("same.json"), "utf8"));
     }
     expect(files.length).toBeGreaterThanOrEqual(3);
     expect(new Set(files).size).toBe(1);
@@ -91,7 +84,7 @@ describe("banyan synth", () => {
       { pre: [0], post: [1, 2] },
       { pre: [3], post: [0] },
     ];
-    folder.put("own.json", { format: "banyan-collective", version: 1, chunkBytes: "1MiB", chunks });
+    here.put("own.json", { format: "banyan-collective", version: 1, chunkBytes: "1MiB", chunks });
     const report = await json("synth ring:4 --collective custom:own.json");
     expect(report).toMatchObject({ collective: { kind: "custom", sizeBytes: 2 ** 21 }, verified: true });
   });
@@ -149,7 +142,7 @@ describe("banyan topology", () => {
   });
 
   it("reads the file where one is named like a preset", async () => {
-    folder.put("ring", "from,to,bandwidth,latency\n0,1,10GB/s,1us\n1,0,10GB/s,1us\n");
+    here.put("ring", "from,to,bandwidth,latency\n0,1,10GB/s,1us\n1,0,10GB/s,1us\n");
     const text = await run("topology ring");
     expect(text).toContain("10 GB/s");
   });
@@ -194,7 +187,7 @@ describe("banyan verify", () => {
     // One transfer leaves before its chunk has come.
     wrong.transfers.startPs[late] -= 5e6;
     wrong.transfers.endPs[late] -= 5e6;
-    folder.put("wrong.json", wrong);
+    here.put("wrong.json", wrong);
     expect(await run("verify wrong.json", 1)).toMatch(
       /^wrong: \d+ violations? in wrong\.json\n {2}.*rank \d .*chunk \d on link \d>\d at 16 us/,
     );
@@ -241,8 +234,8 @@ describe("banyan simulate", () => {
     const cut = Object.fromEntries(
       Object.entries(transfers).map(([key, value]) => [key, Array.isArray(value) ? value.slice(0, -1) : 11]),
     );
-    folder.put("short.json", { ...rest, transfers: cut });
-    const { code, err } = await banyan(["simulate", "short.json"], { cwd: folder.at() });
+    here.put("short.json", { ...rest, transfers: cut });
+    const { code, err } = await here.ends("simulate short.json");
     expect([code, err]).toEqual([
       1,
       "banyan: this schedule is wrong (1 violation; `banyan verify short.json` lists them)\n",
@@ -299,8 +292,8 @@ describe("banyan list", () => {
   );
 
   it("says why a backend does not load, and what builds it", async () => {
-    const env = { BANYAN_ADDON: folder.at("no.node") };
-    const { out } = await banyan(["list", "backends"], { env });
+    await compile();
+    const { out } = await banyan(["list", "backends"], { env: NO_ADDON });
     expect(out).toMatch(/native +no +the native add-on is not built; build it with `npm run build:native`/);
   });
 });

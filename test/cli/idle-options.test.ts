@@ -19,7 +19,10 @@ describe("an option that the algorithm has no use for", () => {
       `${make} --switch-degree 1`,
       /heeds it \(auto, tacos, mcf, tacos-ilp, sccl\) for --switch-degree/,
     );
-    await here.refuses(`${make} --no-nvls`, /an algorithm that makes trees \(forestcoll\) beside it for --no-nvls/);
+    await here.refuses(
+      `${make} --no-nvls`,
+      /heeds it \(auto, forestcoll, blink, multitree, c-cube, tto, nvls\) for --no-nvls/,
+    );
   });
   it("is refused for phases and for trees", async () => {
     await here.refuses("synth torus:4x4 --collective allreduce --algorithm themis --no-nvls", /for --no-nvls/);
@@ -42,14 +45,8 @@ describe("an option that the algorithm has no use for", () => {
       { kind: "allgather", size: "1MiB" },
       { kind: "allgather", size: "1MiB" },
     ]);
-    await here.refuses(
-      "synth mesh:3x3 --collectives two.json --offload",
-      /nothing beside --collectives \(it is for phases\)/,
-    );
-    await here.refuses(
-      "synth mesh:3x3 --collectives two.json --no-nvls",
-      /nothing beside --collectives \(it is for trees\)/,
-    );
+    await here.refuses("synth mesh:3x3 --collectives two.json --offload", /nothing beside several collectives at once/);
+    await here.refuses("synth mesh:3x3 --collectives two.json --no-nvls", /nothing beside several collectives at once/);
   });
 });
 

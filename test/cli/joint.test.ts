@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { banyan, cliFolder } from "../support/cli.ts";
+import { commandsHere } from "../support/cli-here.ts";
 
-const folder = cliFolder();
-const run = (line: string) => banyan(["--quiet", ...line.split(" ")], { cwd: folder.at() });
+const here = commandsHere();
+const run = (line: string) => here.ends(`--quiet ${line}`);
 
-folder.put("tenants.json", [
+here.put("tenants.json", [
   { kind: "allgather", size: 9000 },
   { kind: "reduce", size: 4000, chunks: 4, root: 4 },
 ]);
-folder.put("wrong.json", [{ kind: "reduce", root: 9 }]);
+here.put("wrong.json", [{ kind: "reduce", root: 9 }]);
 
 describe("synth --collectives", () => {
   it("makes a file that verify and simulate read", async () => {

@@ -1,17 +1,16 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { banyan, cliFolder } from "../support/cli.ts";
+import { banyan, compile } from "../support/cli.ts";
+import { commandsHere } from "../support/cli-here.ts";
 
 /** Under --json every failure is one object on standard output, whatever it is and wherever it happens. */
-const folder = cliFolder();
-const run = (line: string, env?: NodeJS.ProcessEnv) =>
-  banyan(line.split(" "), { cwd: folder.at(), ...(env === undefined ? {} : { env }) });
+const here = commandsHere();
 
 const VERBS: readonly (readonly [line: string, place: RegExp])[] = [
   ["topology no-such", /the topology/],
   ["bound mesh:3x3 --collective nothing", /^--collective$/],
   ["synth mesh:3x3", /^--collective$/],
-  ["synth mesh:3x3 --collective allgather -o no/such/folder.json", /^-o$/],
+  ["synth mesh:3x3 --collective allgather -o no/such/here.json", /^-o$/],
   ["verify cut.json", /^cut\.json line 2, column 1$/],
   ["simulate cut.json", /^cut\.json line 2, column 1$/],
   ["export cut.json --to dot -o out.dot", /^cut\.json line 2, column 1$/],
@@ -32,37 +31,41 @@ const VERBS: readonly (readonly [line: string, place: RegExp])[] = [
 
 describe("a failure under --json", () => {
   it.each(VERBS)("%s", async (line, place) => {
-    folder.put("cut.json", '{"format":"banyan-schedule"\n');
-    const { code, out, err } = await run(`${line} --json`);
+    here.put("cut.json", '{"format":"banyan-schedule"\n');
+    const { code, out, err } = await here.ends(`${line} --json`);
     const { schema, error } = JSON.parse(out);
     expect([code, schema, error.code, error.kind]).toEqual([2, "banyan/error@1", 2, "input"]);
     expect(error.place).toMatch(place);
     expect(err).toBe(`banyan: ${error.message}\n`);
   });
   it("is an object where no command is given, and where no word but --json is", async () => {
-    const { code, out } = await run("--json");
+    const { code, out } = await here.ends("--json");
     expect([code, JSON.parse(out).error.place]).toEqual([2, "the command"]);
   });
   it("of what cannot exist has its witness and exit code 3", async () => {
-    const { code, out } = await run("synth mesh:3x3 --without 0-1,0-3 --collective allgather --json");
+    const { code, out } = await here.ends("synth mesh:3x3 --without 0-1,0-3 --collective allgather --json");
     expect(code).toBe(3);
     expect(JSON.parse(out).error).toMatchObject({ code: 3, kind: "infeasible", witness: { from: "0", to: "1" } });
   });
   it("of a mistake of ours is an object with exit code 1", async () => {
-    folder.put("broken.mjs", "Int32Array.from = () => { throw new TypeError('no such thing'); };");
-    const preload = { NODE_OPTIONS: `--import=${folder.at("broken.mjs")}` };
-    const { code, out } = await run("topology mesh:3x3 --without 4 --json", preload);
+    here.put("broken.mjs", "Int32Array.from = () => { throw new TypeError('no such thing'); };");
+    const preload = { NODE_OPTIONS: `--import=${here.at("broken.mjs")}` };
+    await compile();
+    const line = "topology mesh:3x3 --without 4 --json";
+    const { code, out } = await banyan(line.split(" "), { cwd: here.at(), env: preload });
     expect(code).toBe(1);
     expect(JSON.parse(out).error).toMatchObject({ code: 1, kind: "internal", place: null });
   });
   it("of phases that are wrong, which cannot be simulated, is an object with exit code 1", async () => {
-    const made = await run("synth torus:30x30 --collective allreduce --algorithm themis --chunks 4 -o p.json --json");
+    const made = await here.ends(
+      "synth torus:30x30 --collective allreduce --algorithm themis --chunks 4 -o p.json --json",
+    );
     expect(made.code).toBe(0);
-    const file = JSON.parse(readFileSync(folder.at("p.json"), "utf8"));
+    const file = JSON.parse(readFileSync(here.at("p.json"), "utf8"));
     expect(file.format).toBe("banyan-phases");
     file.phases.endPs[0] = 1;
-    folder.put("wrong.json", file);
-    const { code, out } = await run("simulate wrong.json --json --quiet");
+    here.put("wrong.json", file);
+    const { code, out } = await here.ends("simulate wrong.json --json --quiet");
     expect(code).toBe(1);
     expect(JSON.parse(out).error).toMatchObject({ code: 1, kind: "wrong" });
     expect(JSON.parse(out).error.message).toMatch(/these phases are wrong/);

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { readProgram } from "../../src/import/programs/program.ts";
-import { sizeRangeViolations } from "../../src/verify/runtime/program-limits-sizes.ts";
+import { sizeRangeViolations } from "../../src/verify/runtime/size-ranges.ts";
 import { commandsHere } from "../support/cli-here.ts";
 
 const here = commandsHere();

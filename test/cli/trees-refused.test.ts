@@ -137,12 +137,12 @@ describe("a request that trees cannot serve", () => {
     [
       "several collectives at once",
       "synth ring:4 --collectives several.json --eulerian trim",
-      'expected nothing beside --collectives (it is for trees) for --eulerian but received "trim"',
+      'expected nothing beside several collectives at once for --eulerian but received "trim"',
     ],
     [
       "copies of an algorithm without trees",
       "synth ring:4 --collective allgather --k 2",
-      'expected an algorithm that makes trees (forestcoll) beside it for --k but received "tacos"',
+      'expected an algorithm beside it that heeds it (auto, forestcoll, blink, multitree, c-cube, tto, nvls) for --k but received "tacos"',
     ],
     [
       "a repair of no file",

@@ -26,13 +26,13 @@ describe("wholeNumber", () => {
 
 describe("degradations", () => {
   it("cuts at the last equals sign", () => {
-    expect(degradations("a-b=0.5, c=d>e=1e-1")).toEqual([
+    expect(degradations("a-b=0.5, c=d>e=1e-1", "--degrade")).toEqual([
       ["a-b", 0.5],
       ["c=d>e", 0.1],
     ]);
   });
   it.each(["", "a", "a=", "=1", "a=b", "a=1,,b=1", "a=NaN", "a=0x1"])("refuses %j", (text) => {
-    expect(() => degradations(text)).toThrow("for --degrade");
+    expect(() => degradations(text, "--degrade")).toThrow("for --degrade");
   });
 });
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { CancelledError, InfeasibleError, InternalError } from "../../src/base/errors.ts";
 import type { ConcurrentProblem, Kernels } from "../../src/engine/contract/kernels.ts";
 import { openHighs } from "../../src/engine/milp/highs.ts";
-import { shareColumns } from "../../src/engine/pool/share.ts";
+import { shareColumns } from "../../src/engine/pool/pool.ts";
 import { brokenFlowLaws, concurrentOf, concurrentProblems, rateByLp } from "../support/concurrent-problems.ts";
 import { runs } from "../support/runs.ts";
 

@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { type SynthesizeRequest, synthesize } from "../../src/index.ts";
+import { synthesize } from "../../src/index.ts";
+import type { SynthesizeRequest } from "../../src/run/verbs.ts";
 import { bundle, chromiumPath, ISOLATING, launchChromium, serve } from "../support/chromium.ts";
 import { scheduleText } from "../support/schedule-text.ts";
 

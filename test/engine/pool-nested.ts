@@ -1,5 +1,6 @@
 import { startPackageWorker } from "../../src/engine/pool/web-worker.ts";
-import { openEngine, type SynthesizeRequest, synthesize } from "../../src/index.browser.ts";
+import { openEngine, synthesize } from "../../src/index.browser.ts";
+import type { SynthesizeRequest } from "../../src/run/verbs.ts";
 import { scheduleText } from "../support/schedule-text.ts";
 
 /** A worker of pool-page.ts that has an engine of its own, whose threads are workers of this worker. */

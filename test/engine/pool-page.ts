@@ -1,6 +1,8 @@
-import { newCancelFlag } from "../../src/engine/pool/cancel.ts";
+import { newCancelFlag } from "../../src/engine/pool/pool.ts";
 import { startPackageWorker } from "../../src/engine/pool/web-worker.ts";
-import { type EngineOptions, openEngine, type SynthesizeRequest, synthesize } from "../../src/index.browser.ts";
+import type { EngineOptions } from "../../src/engine/types.ts";
+import { openEngine, synthesize } from "../../src/index.browser.ts";
+import type { SynthesizeRequest } from "../../src/run/verbs.ts";
 import { allGather, mesh } from "../support/networks.ts";
 import { scheduleText } from "../support/schedule-text.ts";
 

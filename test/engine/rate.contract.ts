@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { CancelledError, InternalError } from "../../src/base/errors.ts";
 import type { Kernels, RateProblem } from "../../src/engine/contract/kernels.ts";
-import { shareColumns } from "../../src/engine/pool/share.ts";
+import { shareColumns } from "../../src/engine/pool/pool.ts";
 import { rational } from "../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import {

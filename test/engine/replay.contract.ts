@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { CancelledError, InternalError } from "../../src/base/errors.ts";
 import type { Kernels } from "../../src/engine/contract/kernels.ts";
-import { shareColumns } from "../../src/engine/pool/share.ts";
+import { shareColumns } from "../../src/engine/pool/pool.ts";
 import { REPLAY_MODE, REPLAY_WANTS, type ReplayProblem } from "../../src/model/replay/problem.ts";
 import { replayedByOracle } from "../support/replay-oracle.ts";
 import { replayProblemOf, replayProblems } from "../support/replay-problems.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { CancelledError, InfeasibleError, InternalError } from "../../src/base/errors.ts";
 import type { Kernels, MatchProblem, SpreadLogs, SpreadProblem } from "../../src/engine/contract/kernels.ts";
-import { shareColumns } from "../../src/engine/pool/share.ts";
+import { shareColumns } from "../../src/engine/pool/pool.ts";
 import { type FoldedProblem, foldedAllGather, foldedProblems, mapColumns } from "../support/folded-problems.ts";
 import { allGather, matchProblems, mesh, networkOf } from "../support/networks.ts";
 import { runs } from "../support/runs.ts";

@@ -3,8 +3,7 @@ import { InfeasibleError, InputError, InternalError } from "../../src/base/error
 import { type Random, random } from "../../src/base/random.ts";
 import type { Kernels } from "../../src/engine/contract/kernels.ts";
 import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
-import { wasmKernels } from "../../src/engine/kernels/wasm.ts";
-import type { WasmExports } from "../../src/engine/kernels/wasm-memory.ts";
+import { type WasmExports, wasmKernels } from "../../src/engine/kernels/wasm.ts";
 import { arborescenceOf } from "../support/arborescence-problems.ts";
 import { availableKernels } from "../support/backends.ts";
 import { balanceProblem } from "../support/balance-problems.ts";

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { bufferOf, contentsOf, fillRank } from "../../src/execute/contents.ts";
 import { planOf } from "../../src/execute/execute.ts";
 import { judge } from "../../src/execute/judge.ts";
 import type { CallPlacement } from "../../src/execute/layout.ts";
-import { memoryOf } from "../../src/execute/memory.ts";
+import { bufferOf, contentsOf, fillRank, memoryOf } from "../../src/execute/memory.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../../src/model/collective/collective.ts";
 import { INPUT, OUTPUT, type Program } from "../../src/model/program/program.ts";
 import { ringAllReduce } from "../support/executable-programs.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { runProgram } from "../../src/cli/kinds/run-program.ts";
-import { roomChunks } from "../../src/execute/connections.ts";
+import { runProgram } from "../../src/cli/programs/run-program.ts";
 import { planOf } from "../../src/execute/execute.ts";
+import { roomChunks } from "../../src/execute/machine.ts";
 import { memoryOf } from "../../src/execute/memory.ts";
 import { controlLength, runThread, type ThreadReport } from "../../src/execute/thread.ts";
 import type { Program } from "../../src/model/program/program.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ringOf, ringText } from "../../src/explain/cycles.ts";
+import { ringOf, ringText } from "../../src/explain/links.ts";
 import { explainSteps } from "../../src/explain/steps.ts";
 import { explainTrees } from "../../src/explain/trees.ts";
 import { collective } from "../../src/model/collective/collective.ts";

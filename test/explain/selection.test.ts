@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { explainLog } from "../../src/explain/log.ts";
-import { selectionOf } from "../../src/explain/selection.ts";
-import type { LoggedPrograms } from "../../src/model/calibration/debug-log.ts";
+import { explainLog, selectionOf } from "../../src/explain/log.ts";
+import type { LoggedPrograms } from "../../src/model/calibration/measurements.ts";
 import type { Program } from "../../src/model/program/program.ts";
 import { programBuilder } from "../../src/model/program/program-builder.ts";
 

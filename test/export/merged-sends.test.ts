@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { explainSteps } from "../../src/explain/steps.ts";
-import { timelineOf } from "../../src/export/pictures/timeline.ts";
 import { perfettoTrace } from "../../src/export/schedules/perfetto.ts";
 import { scheduleToJson } from "../../src/export/schedules/schedule-json.ts";
 import { readSchedule } from "../../src/import/schedules/schedule-json.ts";
-import { hasMergedSends } from "../../src/model/steps/merged-sends.ts";
-import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { hasMergedSends, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { timelineOf } from "../../src/picture/scene/timeline.ts";
 import { simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { joined, read } from "../support/bys-files.ts";

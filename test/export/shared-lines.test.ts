@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { dashesOf, type Place, sidewaysOf, stretches } from "../../src/export/pictures/shared-lines.ts";
+import { dashesOf, type Place, sidewaysOf, stretches } from "../../src/export/pictures/svg-comparison.ts";
 
 /** Lines over the same abscissas; few heights, so that many run over each other. */
 const lines = fc

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { heatMapSvg } from "../../src/export/pictures/svg-heat-map.ts";
-import { busyOverTime, timelineSvg } from "../../src/export/pictures/svg-timeline.ts";
+import { timelineSvg } from "../../src/export/pictures/svg-timeline.ts";
 import { topologySvg } from "../../src/export/pictures/svg-topology.ts";
 import { treesSvg } from "../../src/export/pictures/svg-trees.ts";
-import { timelineOf } from "../../src/export/pictures/timeline.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
+import { busyOverTime, timelineOf } from "../../src/picture/scene/timeline.ts";
 import { anySchedule } from "../support/any-schedule.ts";
 import { anyTopology } from "../support/any-topology.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { InputError } from "../../src/base/errors.ts";
 import { visible } from "../../src/base/visible.ts";
 import { openEngine } from "../../src/engine/engine.ts";
-import { readTopology } from "../../src/import/networks/recognise.ts";
+import { readTopology } from "../../src/import/networks/network-formats.ts";
 import { readProgram } from "../../src/import/programs/program.ts";
 import { EXPORTERS } from "../../src/run/export/exporters.ts";
 import { exportInMemory, type MadeFile } from "../../src/run/export/in-memory.ts";
 import type { Subject } from "../../src/run/export/subject.ts";
-import { synthesize } from "../../src/run/pipeline.ts";
+import { synthesize } from "../../src/run/synthesize.ts";
 import { expectInert, expectVisible, HOSTILE, hostileNetwork } from "../support/hostile-names.ts";
 import { elementsOf } from "../support/svg-elements.ts";
 

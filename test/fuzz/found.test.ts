@@ -6,7 +6,7 @@ import { mscclXmlParts } from "../../src/export/programs/msccl-xml.ts";
 import { readCollective } from "../../src/import/collectives/collective.ts";
 import { readNcclLog } from "../../src/import/logs/nccl-log.ts";
 import { readMeasurements } from "../../src/import/logs/nccl-tests.ts";
-import { readTopology } from "../../src/import/networks/recognise.ts";
+import { readTopology } from "../../src/import/networks/network-formats.ts";
 import { crc32 } from "../../src/model/files/checksum.ts";
 import { parseBandwidth, parseSize, parseTime } from "../../src/model/numbers/units.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";

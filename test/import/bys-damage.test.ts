@@ -8,7 +8,7 @@ import type { Schedule } from "../../src/model/slots/slot-schedule.ts";
 import { frameAt, joined, put, put32, putTime, readAll, resealed, text, twice } from "../support/bys-files.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";
-import { runs, seen } from "../support/runs.ts";
+import { runs, seen, triesAll } from "../support/runs.ts";
 import { isRefused, sentenceOf } from "./support.ts";
 
 const AS_TEXT = "s.bys is damaged: its first bytes are those of a transfer as text";
@@ -189,7 +189,7 @@ describe("readBys refuses", () => {
   it("every file with one bit turned over, and every part of a file", () => {
     for (const bytes of files) {
       const broken = bytes.slice();
-      for (let bit = 0; bit < bytes.length * 8; bit++) {
+      for (let bit = 0; bit < bytes.length * 8; bit += triesAll ? 1 : 7) {
         broken[bit >> 3] ^= 1 << (bit & 7);
         expect(() => readAll(broken)).toThrow(InputError);
         broken[bit >> 3] ^= 1 << (bit & 7);

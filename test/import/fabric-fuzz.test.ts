@@ -6,11 +6,10 @@ import { readIbnetdiscover } from "../../src/import/networks/ibnetdiscover/ibnet
 import { readMscclTools } from "../../src/import/networks/msccl-tools.ts";
 import { readAstraNetwork } from "../../src/import/networks/network-formats.ts";
 import { readNs3 } from "../../src/import/networks/ns3.ts";
-import { readSlurm } from "../../src/import/networks/slurm.ts";
-import { readSlurmYaml } from "../../src/import/networks/slurm-yaml.ts";
+import { readSlurm, readSlurmYaml } from "../../src/import/networks/slurm.ts";
 import { readTeCcl } from "../../src/import/networks/te-ccl.ts";
 import { readTopograph } from "../../src/import/networks/topograph.ts";
-import { parseJson } from "../../src/import/text/json-text.ts";
+import { parseJson } from "../../src/import/text/json.ts";
 import { nodeCount, type Topology } from "../../src/model/topology/topology.ts";
 import { anyTextChange, changedText } from "../support/changed-text.ts";
 import { runs } from "../support/runs.ts";

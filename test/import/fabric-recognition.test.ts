@@ -5,8 +5,7 @@ import { looksLikeIbnetdiscover } from "../../src/import/networks/ibnetdiscover/
 import { looksLikeMscclTools } from "../../src/import/networks/msccl-tools.ts";
 import { looksLikeAstraNetwork, looksLikeLogicalDims } from "../../src/import/networks/network-formats.ts";
 import { looksLikeNs3 } from "../../src/import/networks/ns3.ts";
-import { looksLikeSlurm } from "../../src/import/networks/slurm.ts";
-import { looksLikeSlurmYaml } from "../../src/import/networks/slurm-yaml.ts";
+import { looksLikeSlurm, looksLikeSlurmYaml } from "../../src/import/networks/slurm.ts";
 import { looksLikeTaccl } from "../../src/import/networks/taccl-topology.ts";
 import { looksLikeTeCcl } from "../../src/import/networks/te-ccl.ts";
 import { looksLikeTopograph } from "../../src/import/networks/topograph.ts";

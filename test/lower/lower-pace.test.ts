@@ -4,7 +4,7 @@ import { lowerToMsccl } from "../../src/lower/msccl/lower.ts";
 import type { NamedCollective } from "../../src/model/collective/collective.ts";
 import { OPS, type Program } from "../../src/model/program/program.ts";
 import { isTreeFlow, type TreeFlow } from "../../src/model/trees/tree-flow.ts";
-import { synthesize } from "../../src/run/pipeline.ts";
+import { synthesize } from "../../src/run/synthesize.ts";
 import { topology } from "../../src/run/verbs.ts";
 import { simulateProgram } from "../../src/simulate/program/program.ts";
 import { treeFlowClock } from "../../src/simulate/trees/tree-flow.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Engine } from "../../src/engine/types.ts";
-import { readCollectiveJson } from "../../src/import/collectives/collective-json.ts";
+import { readCollectiveJson } from "../../src/import/collectives/collective.ts";
 import type { CallPlacement } from "../../src/lower/msccl/buffers.ts";
 import { lowerToMsccl } from "../../src/lower/msccl/lower.ts";
 import { collective } from "../../src/model/collective/collective.ts";
@@ -8,7 +8,7 @@ import { BUFFER_LETTERS, blockCount, OPS, type Program } from "../../src/model/p
 import type { MscclRuntime } from "../../src/model/program/runtimes.ts";
 import { withoutPhases } from "../../src/model/steps/schedule.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
-import { synthesize } from "../../src/run/pipeline.ts";
+import { synthesize } from "../../src/run/synthesize.ts";
 import { direct, network, ring, row, task } from "../support/hand-made-schedules.ts";
 import { type LoweringCase, plainEngine, scheduleOf } from "../support/lowering-cases.ts";
 import { type Row, routeSet, scheduleOfRows } from "../support/schedule-rows.ts";

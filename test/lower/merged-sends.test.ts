@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../src/base/errors.ts";
 import { random } from "../../src/base/random.ts";
-import { movesOf } from "../../src/lower/moves/moves-of.ts";
+import { movesOf } from "../../src/lower/moves.ts";
 import { lowerToMsccl } from "../../src/lower/msccl/lower.ts";
 import { lowerToPlan } from "../../src/lower/mscclpp/plan.ts";
 import {
@@ -12,8 +12,7 @@ import {
 } from "../../src/model/collective/collective.ts";
 import type { Program } from "../../src/model/program/program.ts";
 import { routesOf } from "../../src/model/routes/routing.ts";
-import { hasMergedSends } from "../../src/model/steps/merged-sends.ts";
-import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
+import { hasMergedSends, type StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { verifyProgram } from "../../src/verify/program/program.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { everyone } from "../support/everyone.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { switchPlacement } from "../../src/model/bounds/families.ts";
+import { switchPlacement } from "../../src/model/bounds/cut-sets.ts";
 import { portsOf } from "../../src/model/bounds/sides.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { nodeCount, type Topology } from "../../src/model/topology/topology.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../src/base/errors.ts";
-import { constructionText } from "../../src/model/direct/construction-text.ts";
+import { constructionText } from "../../src/model/direct/construction.ts";
 import { constructionOf, looksLikeConstruction } from "../../src/model/presets/construction.ts";
 import { looksLikePreset, presetTopology } from "../../src/model/presets/preset.ts";
 import { routesOf } from "../../src/model/routes/routing.ts";

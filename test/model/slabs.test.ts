@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { bordersOf, dimensionOf, leastBorders, prefixDemands, steepest } from "../../src/model/bounds/cut-sets.ts";
 import { demandOf, npuDemands } from "../../src/model/bounds/demand.ts";
 import { crossingBandwidth, markSet, portsOf, sidesOf } from "../../src/model/bounds/sides.ts";
-import { bordersOf, dimensionOf, leastBorders, prefixDemands, steepest } from "../../src/model/bounds/slabs.ts";
 import { COLLECTIVE_KINDS, collective } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { nodeCount, type Topology } from "../../src/model/topology/topology.ts";

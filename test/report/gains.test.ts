@@ -2,6 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { ComparisonRow } from "../../src/report/comparison.ts";
 import { gainsOf } from "../../src/report/gains.ts";
 
+const LIBRARY: Readonly<Record<string, "over boxes" | "in rank order">> = {
+  ring: "in rank order",
+  "nccl-rings": "over boxes",
+  "nccl-tree": "over boxes",
+  nvls: "over boxes",
+};
+
 const row = (sizeBytes: number, algorithm: string, us: number, best = false): ComparisonRow => ({
   sizeBytes,
   algorithm,
@@ -13,6 +20,7 @@ const row = (sizeBytes: number, algorithm: string, us: number, best = false): Co
   verified: true,
   synthesisMs: 1,
   best,
+  ...(LIBRARY[algorithm] === undefined ? {} : { library: LIBRARY[algorithm] }),
 });
 
 const told = (rows: readonly ComparisonRow[]): unknown[] =>

@@ -4,7 +4,7 @@ import type { Engine } from "../../src/engine/types.ts";
 import { ncclEstimates } from "../../src/model/nccl/model.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { compare } from "../../src/run/compare.ts";
-import { synthesize } from "../../src/run/pipeline.ts";
+import { synthesize } from "../../src/run/synthesize.ts";
 
 let engine: Engine;
 beforeAll(async () => {

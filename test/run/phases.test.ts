@@ -7,7 +7,7 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import type { Report } from "../../src/report/result.ts";
 import type { SynthesizeOptions } from "../../src/request/options.ts";
-import { synthesize } from "../../src/run/pipeline.ts";
+import { synthesize } from "../../src/run/synthesize.ts";
 import { verifyPhases } from "../../src/verify/phases/phases.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 
@@ -101,19 +101,20 @@ describe("switches that sum", () => {
 
   it("take no steps for granted that other schedules have", async () => {
     await expect(run("dgx-h100:1", { algorithm: "tacos", offload: true })).rejects.toThrow(
-      'expected an algorithm beside it that makes phases (themis, blueconnect) for --offload but received "tacos"',
+      'expected an algorithm beside it that heeds it (auto, themis, blueconnect) for --offload but received "tacos"',
     );
     await expect(run("dgx-a100:1", { offload: true })).rejects.toThrow(InputError);
   });
 });
 
 describe("a request for phases", () => {
-  const other = "an algorithm beside it that knows it, or nothing,";
+  const heeds = (names: string) => `expected an algorithm beside it that heeds it (auto, ${names})`;
+  const trees = "forestcoll, blink, multitree, c-cube, tto, nvls";
   it.each<[Partial<SynthesizeOptions>, string]>([
-    [{ trials: 3 }, `expected ${other} for --trials but received "themis"`],
-    [{ switchDegree: "ports" }, `expected ${other} for --switch-degree but received "themis"`],
-    [{ k: 2 }, `expected ${other} for --k but received "themis"`],
-    [{ eulerian: "trim" }, `expected ${other} for --eulerian but received "themis"`],
+    [{ trials: 3 }, `${heeds("tacos, mcf, tacos-ilp")} for --trials but received "themis"`],
+    [{ switchDegree: "ports" }, `${heeds("tacos, mcf, tacos-ilp, sccl")} for --switch-degree but received "themis"`],
+    [{ k: 2 }, `${heeds(trees)} for --k but received "themis"`],
+    [{ eulerian: "trim" }, `${heeds(trees)} for --eulerian but received "themis"`],
     [
       { root: 3 },
       "expected nothing beside allreduce, which has no root (broadcast, reduce, gather, scatter have one), for --root but received 3",

@@ -3,7 +3,7 @@ import { type Random, random, shuffle } from "../../src/base/random.ts";
 import { type Collective, collective } from "../../src/model/collective/collective.ts";
 import { routesOf } from "../../src/model/routes/routing.ts";
 import { portsOf, type SlotSchedule } from "../../src/model/slots/slot-schedule.ts";
-import { translatedSchedule } from "../../src/model/symmetry/translated-rows.ts";
+import { translatedSchedule } from "../../src/model/symmetry/translation.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { type Cayley, npusOf, opposite, sum } from "../support/cayley.ts";

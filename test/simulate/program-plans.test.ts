@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readProgram } from "../../src/import/programs/program.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import type { Via } from "../../src/model/program/program.ts";
-import { WAIT_BARRIER, WAIT_EVENT } from "../../src/model/program/program.ts";
+import { type Via, WAIT_BARRIER, WAIT_EVENT } from "../../src/model/program/program.ts";
 import type { Instruction, ProgramBuilder } from "../../src/model/program/program-builder.ts";
 import { simulateProgram } from "../../src/simulate/program/program.ts";
 import { input, line, output, packet, star, written } from "../support/program-sim.ts";

@@ -2,18 +2,17 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../src/base/errors.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
-import { expandSlots } from "../../src/model/slots/slot-expansion.ts";
 import {
   type ArrivalLog,
+  expandSlots,
   type SlotSchedule,
   slotMakespanPs,
   slotTransferCount,
 } from "../../src/model/slots/slot-schedule.ts";
 import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { simulate } from "../../src/simulate/simulate.ts";
-import { windowFor } from "../../src/simulate/slots/slot-replay.ts";
-import { simulateSlots } from "../../src/simulate/slots/slot-simulation.ts";
-import type { Streams } from "../../src/simulate/slots/slot-streams.ts";
+import { type Streams, windowFor } from "../../src/simulate/slots/replay.ts";
+import { simulateSlots } from "../../src/simulate/slots/simulation.ts";
 import { simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { anyCayley } from "../support/cayley.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";

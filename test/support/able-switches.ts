@@ -3,8 +3,7 @@ import type { NamedCollective } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { NodeTraits, Topology } from "../../src/model/topology/topology.ts";
 import type { TreeFlow } from "../../src/model/trees/tree-flow.ts";
-import { fittingBandwidth } from "../../src/model/trees/tree-loads.ts";
-import { trafficOf } from "../../src/model/trees/tree-multicast.ts";
+import { fittingBandwidth, trafficOf } from "../../src/model/trees/tree-multicast.ts";
 import { type FlowShape, grownFlow } from "./tree-flows.ts";
 
 /** Networks and flows with switches that duplicate and sum. */

@@ -1,4 +1,4 @@
-import type { LpProblem } from "../../src/engine/contract/lp.ts";
+import type { LpProblem } from "../../src/engine/contract/programs.ts";
 import { arcSources, type Digraph } from "../../src/model/direct/digraph.ts";
 
 /** Returns the linear program (A.1) of Zhao 2026 as it stands: its objective is f, with links of rate 1. For small graphs. */

@@ -1,4 +1,4 @@
-import type { LpSolver } from "../../src/engine/contract/lp.ts";
+import type { LpSolver } from "../../src/engine/contract/programs.ts";
 
 /** Returns the least greatest load of the ports by LP (3.1) of Zhao 2026: shards 1 each, over their ports. */
 export function leastLoadByLp(solver: LpSolver, shards: ReadonlyMap<number, readonly number[]>): number {

@@ -1,4 +1,5 @@
-import { type Bound, boundOf, limitOf } from "../../src/model/bounds/bounds.ts";
+import { boundOf, limitOf } from "../../src/model/bounds/bounds.ts";
+import type { Bound } from "../../src/model/bounds/witness.ts";
 import type { Collective, NamedCollective } from "../../src/model/collective/collective.ts";
 import { toNumber } from "../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";

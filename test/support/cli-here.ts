@@ -5,25 +5,35 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { visible } from "../../src/base/visible.ts";
 import { failureJson, failureLines, failureOf } from "../../src/cli/failure.ts";
 import { readCommandLine } from "../../src/cli/program.ts";
-import { COMMANDS } from "../../src/cli/protocol.ts";
+import { COMMANDS, type Failure } from "../../src/cli/protocol.ts";
 import { styleOf } from "../../src/cli/reports/style.ts";
 import type { Ran } from "./cli.ts";
 
 /**
  * Runs command lines in this process, without the threads of the command (cli.ts starts it as a process of its own): 0.3 s
- * sooner each. Progress is not shown.
+ * sooner each. Progress is not shown. test/cli/processes.test.ts holds one against the other.
  */
 export async function banyanHere(argv: readonly string[]): Promise<Ran> {
   let [out, err] = ["", ""];
   const note = (text: string): void => {
     err += `banyan: ${text}\n`;
   };
+  const [json, debug] = ["--json", "--debug"].map((option) => argv.includes(option)) as [boolean, boolean];
+  const fail = (failure: Failure): Ran => {
+    note(debug ? `${failureLines(failure)}\n${failure.stack}` : failureLines(failure));
+    if (json) out += failureJson(failure);
+    return { code: failure.code, out, err };
+  };
   const job = readCommandLine(argv);
-  if ("out" in job) throw new Error(`no command line: ${argv.join(" ")}`);
+  if ("out" in job) {
+    if (job.failure === null) return { code: 0, out: job.out, err: job.err };
+    err += job.err;
+    return fail(job.failure);
+  }
   const quiet = job.options["quiet"] === true;
   const context = {
     options: job.options,
-    json: job.options["json"] === true,
+    json,
     quiet,
     style: styleOf(false),
     signal: new AbortController().signal,
@@ -42,18 +52,17 @@ export async function banyanHere(argv: readonly string[]): Promise<Ran> {
     const { run } = await COMMANDS[job.command]();
     return { code: await run(context, job.args), out, err };
   } catch (error) {
-    const failure = failureOf(error);
-    note(failureLines(failure));
-    if (context.json) out += failureJson(failure);
-    return { code: failure.code, out, err };
+    return fail(failureOf(error));
   }
 }
 
 export interface CommandsHere {
-  /** Returns the path of a file in the folder where commands run. */
-  at(name: string): string;
+  /** Returns the path of the folder where commands run, or of a file in it. */
+  at(...parts: string[]): string;
   /** Writes a file: a text as it is, anything else as JSON. Returns its name. */
   put(name: string, content: unknown): string;
+  /** Returns how a command line ends, and all that it writes. */
+  ends(line: string): Promise<Ran>;
   /** Returns what a command line writes; fails unless it ends with the exit code and says nothing on standard error. */
   run(line: string, code?: number): Promise<string>;
   /** Returns what it writes with --json. */
@@ -66,30 +75,34 @@ export interface CommandsHere {
 /** Gives the tests of a file a folder in which their commands run in this process. */
 export function commandsHere(): CommandsHere {
   const folder = mkdtempSync(join(tmpdir(), "banyan-here-"));
-  const before = process.cwd();
+  const [before, cache] = [process.cwd(), process.env["BANYAN_CACHE_DIR"]];
   beforeAll(() => {
     process.chdir(folder);
     process.env["BANYAN_CACHE_DIR"] = join(folder, "cache");
   });
   afterAll(() => {
     process.chdir(before);
+    if (cache === undefined) delete process.env["BANYAN_CACHE_DIR"];
+    else process.env["BANYAN_CACHE_DIR"] = cache;
     rmSync(folder, { recursive: true, force: true });
   });
+  const ends = (line: string): Promise<Ran> => banyanHere(line === "" ? [] : line.split(" "));
   const run = async (line: string, code = 0): Promise<string> => {
-    const ran = await banyanHere(line.split(" "));
+    const ran = await ends(line);
     expect([ran.code, ran.err]).toEqual([code, ""]);
     return ran.out;
   };
   return {
-    at: (name) => join(folder, name),
+    at: (...parts) => join(folder, ...parts),
     put(name, content) {
       writeFileSync(join(folder, name), typeof content === "string" ? content : JSON.stringify(content));
       return name;
     },
+    ends,
     run,
     json: async (line, code) => JSON.parse(await run(`${line} --json`, code)),
     async refuses(line, sentence, code = 2) {
-      const ran = await banyanHere(line.split(" "));
+      const ran = await ends(line);
       expect(ran.code).toBe(code);
       if (line.includes(" --json")) expect(JSON.parse(ran.out)).toMatchObject({ error: { code } });
       else expect(ran.out).toBe("");

@@ -1,5 +1,4 @@
-import { commSchedule } from "../../src/model/comm/builder.ts";
-import type { CommSchedule } from "../../src/model/comm/schedule.ts";
+import { type CommSchedule, commSchedule } from "../../src/model/comm/schedule.ts";
 import { arcSources, type Digraph } from "../../src/model/direct/digraph.ts";
 import { type Rational, rational } from "../../src/model/numbers/rational.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import type { ConcurrentFlow, ConcurrentProblem } from "../../src/engine/contract/kernels.ts";
-import type { LpSolver } from "../../src/engine/contract/lp.ts";
+import type { LpSolver } from "../../src/engine/contract/programs.ts";
 
 /** Problems of the concurrent kernel, and their answer from a linear program with a flow for every pair. */
 

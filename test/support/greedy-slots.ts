@@ -3,7 +3,7 @@ import { type Collective, collective } from "../../src/model/collective/collecti
 import { type RouteSet, routeTimes } from "../../src/model/routes/routes.ts";
 import { routesOf } from "../../src/model/routes/routing.ts";
 import type { SlotSchedule } from "../../src/model/slots/slot-schedule.ts";
-import { translatedSchedule } from "../../src/model/symmetry/translated-rows.ts";
+import { translatedSchedule } from "../../src/model/symmetry/translation.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 import { everyone } from "./everyone.ts";
 import { PASSES, type RootlessKind } from "./slot-passes.ts";

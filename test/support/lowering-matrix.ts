@@ -5,12 +5,13 @@ import { readProgram } from "../../src/import/programs/program.ts";
 import type { NamedCollective } from "../../src/model/collective/collective.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { RuntimeName } from "../../src/model/program/runtimes.ts";
-import type { ProgramOptions } from "../../src/request/program-options.ts";
-import { type SynthesizeResult, synthesize } from "../../src/run/pipeline.ts";
+import type { ProgramOptions } from "../../src/request/from-texts.ts";
 import { limitViolations, programOf } from "../../src/run/programs/programs.ts";
-import { ALGORITHMS, algorithmNamed, isPhaseMaker } from "../../src/synthesize/catalog.ts";
+import { type SynthesizeResult, synthesize } from "../../src/run/synthesize.ts";
+import { ALGORITHMS, algorithmNamed } from "../../src/synthesize/catalog.ts";
 import { verifyProgram } from "../../src/verify/program/program.ts";
 import { placementsOf } from "./program-campaign.ts";
+import { triesAll } from "./runs.ts";
 
 /** A schedule to be lowered. */
 export interface LoweringCase {
@@ -53,9 +54,8 @@ export async function scheduleFor(
   try {
     const named = algorithmNamed(algorithm);
     // of their own, phases have more chunks than a thread block has steps
-    const own =
-      "heeds" in named && named.heeds?.includes("trials") ? { trials: 1 } : isPhaseMaker(named) ? { chunks: 4 } : {};
-    return await synthesize(engine, presetTopology(topology), { collective, algorithm, sizeBytes: 2 ** 22, ...own });
+    const own = named.options?.includes("trials") ? { trials: 1 } : named.makes === "phases" ? { chunks: 4 } : {};
+    return await synthesize(engine, presetTopology(topology), { collective, algorithm, sizeBytes: SIZE_BYTES, ...own });
   } catch (error) {
     if (isRefusal(error)) return null;
     throw error;
@@ -63,7 +63,9 @@ export async function scheduleFor(
 }
 
 /** Interleavings of each program and placement. */
-const SEEDS = [1, 2];
+const SEEDS = triesAll ? [1, 2] : [1];
+/** Of the schedules: fewer bytes are cut into fewer chunks. */
+const SIZE_BYTES = triesAll ? 2 ** 22 : 2 ** 18;
 
 /** Reads the written file again and judges it as a user would: verifier, limits, data. */
 export function lowered(found: LoweringCase, { schedule }: SynthesizeResult, options: ProgramOptions): LoweringOutcome {

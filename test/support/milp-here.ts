@@ -1,7 +1,6 @@
-import type { MilpRunner } from "../../src/engine/contract/milp.ts";
-import { loadInstance } from "../../src/engine/milp/instance.ts";
+import type { MilpRunner } from "../../src/engine/contract/programs.ts";
+import { bytesForMilp, loadInstance, MILP_BYTES } from "../../src/engine/milp/instance.ts";
 import { solveMilp } from "../../src/engine/milp/job.ts";
-import { bytesForMilp, MILP_BYTES } from "../../src/engine/milp/size.ts";
 
 /** Returns a runner that solves on the calling thread. */
 export async function milpHere(): Promise<MilpRunner> {

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { random } from "../../src/base/random.ts";
-import type { LpRows } from "../../src/engine/contract/lp.ts";
-import type { MilpProblem } from "../../src/engine/contract/milp.ts";
-import { isPoint, objectiveOf } from "../../src/engine/milp/point.ts";
+import type { LpRows, MilpProblem } from "../../src/engine/contract/programs.ts";
+import { isPoint, objectiveOf } from "../../src/engine/milp/outcome.ts";
 
 /** A row as [lower, dense coefficients, upper]. */
 export type DenseRow = readonly [number, readonly number[], number];

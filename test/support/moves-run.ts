@@ -1,8 +1,8 @@
-import type { Moves } from "../../src/lower/moves/moves.ts";
+import type { Moves } from "../../src/lower/moves.ts";
 
 /**
  * Returns what each rank holds of each chunk once all moves have happened in order, as a count for each contributor: a plain
- * interpreter of what src/lower/moves/moves.ts promises. `initial` tells whether a rank starts with a contribution.
+ * interpreter of what src/lower/moves.ts promises. `initial` tells whether a rank starts with a contribution.
  */
 export function runMoves(moves: Moves, initial: (rank: number, chunk: number) => boolean): Map<number, number>[][] {
   const held = Array.from({ length: moves.rankCount }, (_, rank) =>

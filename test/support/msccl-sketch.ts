@@ -1,6 +1,6 @@
 import { readMscclXml } from "../../src/import/programs/program.ts";
 import type { MscclRuntime } from "../../src/model/program/runtimes.ts";
-import { mscclLimitViolations } from "../../src/verify/runtime/program-limits.ts";
+import { mscclLimitViolations } from "../../src/verify/runtime/msccl-limits.ts";
 
 /** A file of two gpus, the second empty; all that a line does not say is as harmless as can be. */
 export interface Sketch {

@@ -3,7 +3,7 @@ import { type Collective, collective, type NamedCollective } from "../../src/mod
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 import type { PhaseRequest } from "../../src/synthesize/phase-maker.ts";
-import { type PhaseProblem, phaseProblem } from "../../src/synthesize/themis/problem.ts";
+import { type PhaseProblem, phaseProblem } from "../../src/synthesize/themis/orders.ts";
 import { everyone } from "./everyone.ts";
 
 export const PHASE_COLLECTIVES = ["allreduce", "reducescatter", "allgather"] as const;

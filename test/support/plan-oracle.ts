@@ -1,4 +1,4 @@
-import type { Tasks } from "../../src/synthesize/taccl/scheduling-tasks.ts";
+import type { Tasks } from "../../src/synthesize/taccl/scheduling.ts";
 
 /** Shortest ends by trying everything, with a clock of its own: links are looked at one by one, shares are not. */
 

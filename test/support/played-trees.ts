@@ -1,4 +1,4 @@
-import { numberedSets } from "../../src/model/graph/disjoint-sets.ts";
+import { numberedSets } from "../../src/model/graph/graph.ts";
 import { nodeCount } from "../../src/model/topology/topology.ts";
 import { expandTrees } from "../../src/model/trees/tree-expansion.ts";
 import type { Forest, TreeFlow } from "../../src/model/trees/tree-flow.ts";

@@ -1,8 +1,7 @@
 import { type Random, random } from "../../src/base/random.ts";
-import type { Room } from "../../src/execute/connections.ts";
 import { executeProgram } from "../../src/execute/execute.ts";
 import type { CallPlacement } from "../../src/execute/layout.ts";
-import { RANDOM_ORDER } from "../../src/execute/order.ts";
+import { RANDOM_ORDER, type Room } from "../../src/execute/machine.ts";
 import type { Program } from "../../src/model/program/program.ts";
 import { verifyProgram } from "../../src/verify/program/program.ts";
 import { pick } from "./draws.ts";

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { jointScheduleJsonParts } from "../../src/export/schedules/joint-schedule-json.ts";
 import { phasesToJson } from "../../src/export/schedules/phases-json.ts";
-import { scheduleToJson } from "../../src/export/schedules/schedule-json.ts";
+import { jointScheduleJsonParts, scheduleToJson } from "../../src/export/schedules/schedule-json.ts";
 import { treeFlowToJson } from "../../src/export/schedules/tree-flow-json.ts";
 import { ncclTestsJson, ncclTestsTable } from "../../src/export/tables/nccl-tests.ts";
 import { OWN_PLANS } from "../import/mscclpp-json-plans.ts";

@@ -1,7 +1,6 @@
 import { type Collective, membersOf } from "../../src/model/collective/collective.ts";
 import { linksOfRoute, routeCount, routeTimes } from "../../src/model/routes/routes.ts";
-import type { SketchNetwork } from "../../src/model/sketch/sketch.ts";
-import { mayCarry } from "../../src/model/sketch/sketch-relays.ts";
+import { mayCarry, type SketchNetwork } from "../../src/model/sketch/sketch.ts";
 import type { Sends } from "../../src/synthesize/taccl/stages.ts";
 
 /** What sends take, worked out anew. */

@@ -1,7 +1,7 @@
 import { InputError } from "../../src/base/errors.ts";
 import { type Random, random } from "../../src/base/random.ts";
 import { rational } from "../../src/model/numbers/rational.ts";
-import { expandSlots } from "../../src/model/slots/slot-expansion.ts";
+import { expandSlots } from "../../src/model/slots/slot-schedule.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import type { Certificate, DualCertificate } from "../../src/model/trees/tree-flow.ts";
 import { verifySlots } from "../../src/verify/slots/slot-schedule.ts";

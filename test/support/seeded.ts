@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { callOptionsByFlags } from "../../src/request/option-table.ts";
 
 /**
  * Before each test file: its properties draw from BANYAN_TEST_SEED, 1 where none is set, so a run of the tests can be
@@ -7,3 +8,6 @@ import fc from "fast-check";
 const given = process.env["BANYAN_TEST_SEED"] ?? "1";
 if (!/^-?\d{1,9}$/.test(given)) throw new Error(`BANYAN_TEST_SEED: expected an integer, received ${given}`);
 fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(given) });
+
+// sentences of errors are held as the command line and the page say them; test/base/option-names.test.ts has the API's words
+callOptionsByFlags();

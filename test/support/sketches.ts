@@ -3,8 +3,13 @@ import * as fc from "fast-check";
 import { readTacclTopology } from "../../src/import/networks/taccl-topology.ts";
 import { type Collective, membersOf } from "../../src/model/collective/collective.ts";
 import { routeCount } from "../../src/model/routes/routes.ts";
-import type { SketchNetwork } from "../../src/model/sketch/sketch.ts";
-import { ALL_LINKS, type InternodeSketch, type IntranodeSketch, type Sketch } from "../../src/model/sketch/sketch.ts";
+import {
+  ALL_LINKS,
+  type InternodeSketch,
+  type IntranodeSketch,
+  type Sketch,
+  type SketchNetwork,
+} from "../../src/model/sketch/sketch.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 
 /** The text of our own sketch file, with comments. */

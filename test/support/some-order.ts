@@ -1,5 +1,5 @@
 import { random } from "../../src/base/random.ts";
-import { CLASSES, type Order, RANDOM_ORDER } from "../../src/execute/order.ts";
+import { CLASSES, type Order, RANDOM_ORDER } from "../../src/execute/machine.ts";
 import type { Program } from "../../src/model/program/program.ts";
 
 /**

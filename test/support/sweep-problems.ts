@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { random } from "../../src/base/random.ts";
 import type { SweepProblem } from "../../src/engine/contract/kernels.ts";
-import { flowSolver } from "../../src/model/graph/max-flow.ts";
+import { flowSolver } from "../../src/model/graph/flow.ts";
 import type { LinkRow } from "./rate-problems.ts";
 
 /** Problems of the sweep kernel, and their answer from the model's own maximum flow. */
@@ -45,7 +45,7 @@ export const sweepProblems = (mostNodes = 9): fc.Arbitrary<SweepProblem> =>
       return sweepOf(supply, links, sinks);
     });
 
-/** Returns the flows by src/model/graph/max-flow.ts, with the source as one more node. */
+/** Returns the flows by src/model/graph/flow.ts, with the source as one more node. */
 export function sweptByOracle({ nodeCount, linkSource, linkTarget, capacity, supply, sinks }: SweepProblem) {
   const fed = Array.from(supply.keys());
   const solve = flowSolver({

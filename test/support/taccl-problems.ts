@@ -1,10 +1,9 @@
 import type { NamedCollective } from "../../src/model/collective/collective.ts";
+import { sketchNetwork } from "../../src/model/sketch/network.ts";
+import { proposedSketches } from "../../src/model/sketch/proposals.ts";
 import type { Sketch, SketchNetwork } from "../../src/model/sketch/sketch.ts";
-import { sketchNetwork } from "../../src/model/sketch/sketch-network.ts";
-import { proposedSketches } from "../../src/model/sketch/sketch-proposals.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
-import { tasksOf, timing } from "../../src/synthesize/taccl/scheduling.ts";
-import type { Tasks } from "../../src/synthesize/taccl/scheduling-tasks.ts";
+import { type Tasks, tasksOf, timing } from "../../src/synthesize/taccl/scheduling.ts";
 import { greedySends } from "./greedy-sends.ts";
 import { wholeCollective } from "./synthesis.ts";
 

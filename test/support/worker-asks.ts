@@ -1,5 +1,6 @@
 import { openEngine } from "../../src/engine/engine.ts";
-import type { Options, Progress } from "../../src/request/option-texts.ts";
+import type { Options } from "../../src/request/option-table.ts";
+import type { Progress } from "../../src/request/progress.ts";
 import type { Answer, Ask, GivenFile, MakeWish, NetworkWish, RequestName } from "../../src/web/protocol.ts";
 import { HANDLERS, type Handler } from "../../src/web/worker/handlers.ts";
 

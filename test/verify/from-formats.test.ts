@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { random } from "../../src/base/random.ts";
-import { jointScheduleJsonParts } from "../../src/export/schedules/joint-schedule-json.ts";
-import { scheduleToJson } from "../../src/export/schedules/schedule-json.ts";
-import { readAnySchedule } from "../../src/import/schedules/joint-schedule-json.ts";
+import { jointScheduleJsonParts, scheduleToJson } from "../../src/export/schedules/schedule-json.ts";
+import { readAnySchedule } from "../../src/import/schedules/schedule-json.ts";
 import { type JointSchedule, tenantSchedule } from "../../src/model/joint/joint-schedule.ts";
 import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { verifyJoint } from "../../src/verify/joint.ts";

@@ -4,7 +4,7 @@ import { mscclXmlParts } from "../../src/export/programs/msccl-xml.ts";
 import { readMscclXml } from "../../src/import/programs/program.ts";
 import { programBuilder } from "../../src/model/program/program-builder.ts";
 import type { MscclRuntime } from "../../src/model/program/runtimes.ts";
-import { mscclLimitViolations } from "../../src/verify/runtime/program-limits.ts";
+import { mscclLimitViolations } from "../../src/verify/runtime/msccl-limits.ts";
 import { header, waitFor } from "../support/msccl-programs.ts";
 import { file, limitsBroken as found } from "../support/msccl-sketch.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { random } from "../../src/base/random.ts";
-import { expandSlots } from "../../src/model/slots/slot-expansion.ts";
+import { expandSlots } from "../../src/model/slots/slot-schedule.ts";
 import { verifySlots } from "../../src/verify/slots/slot-schedule.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
 import { judge } from "../support/schedule-oracle.ts";

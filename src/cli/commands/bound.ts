@@ -8,14 +8,14 @@ import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import { gbpsText, timeText } from "../../report/amounts.ts";
 import { boundReport, collectiveSummary, referenceReport, topologySummary } from "../../report/result.ts";
 import { collectiveText, networkText } from "../../report/subject-text.ts";
+import { optionValue } from "../../request/option-table.ts";
 import { problemOf } from "../../request/problem.ts";
-import { switchDegree, textOf } from "../../request/values.ts";
 import { limitWithFlow } from "../../run/all-to-all.ts";
+import { collectiveRequest } from "../collective-option.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
 import { labelled, labelledTable } from "../reports/text.ts";
-import { collectiveRequest } from "../request.ts";
 
 /** More routes than this through switches are not made unless asked for. */
 const MOST_PORT_ROUTES = 1e6;
@@ -23,7 +23,7 @@ const MOST_PORT_ROUTES = 1e6;
 /** `banyan bound TOPO --collective C`: limit and bound, with what proves them. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, style, signal } = context;
-  const degree = switchDegree(textOf(options, "switchDegree"));
+  const degree = optionValue(options, "switchDegree");
   const whole = await networkOf(args[0] as string, options);
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
   context.progress({ what: "bounding" });

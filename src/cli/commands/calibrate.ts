@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { topologyJsonParts } from "../../export/networks/topology-json.ts";
-import type { FittedFigure } from "../../model/calibration/alpha-beta-fit.ts";
+import type { FittedFigure } from "../../model/calibration/alpha-beta.ts";
 import type {
   CalibratedClass,
   CalibratedPoint,
@@ -10,8 +11,8 @@ import type {
 import { FITTED_ALGORITHMS } from "../../model/collective/collective-cost.ts";
 import { formatSize, parseSize } from "../../model/numbers/units.ts";
 import { count, significant } from "../../report/amounts.ts";
-import type { Options } from "../../request/option-texts.ts";
-import { namedCollective, oneOf, textOf, wholeNumber } from "../../request/values.ts";
+import { type Options, optionValue, placeOf, textOf, wordOf } from "../../request/option-table.ts";
+import { namedCollective } from "../../request/values.ts";
 import { type CalibrateOptions, calibrate } from "../../run/calibrate.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { nameOf, readText } from "../files/input-file.ts";
@@ -28,11 +29,12 @@ const WORST_POINTS = 8;
 
 function optionsOf(options: Options): CalibrateOptions {
   const collective = textOf(options, "collective");
-  const algorithm = oneOf(textOf(options, "algorithm"), FITTED_ALGORITHMS, "--algorithm");
+  const algorithm = wordOf(options, "algorithm", FITTED_ALGORITHMS);
   const platform = textOf(options, "platform");
-  const regimes = wholeNumber(textOf(options, "regimes"), "--regimes", 1);
+  const regimes = optionValue(options, "regimes");
   const size = textOf(options, "size");
-  if (size !== undefined && (regimes ?? 1) < 2) throw new InputError("--size", "--regimes 2 or more beside it", size);
+  if (size !== undefined && (regimes ?? 1) < 2)
+    throw new InputError(optionName("sizeBytes"), "--regimes 2 or more beside it", size).as("not-alone");
   return {
     ...(collective !== undefined && { collective: namedCollective(collective) }),
     ...(algorithm !== undefined && { algorithm }),
@@ -47,7 +49,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const { options, json, quiet, style } = context;
   const asked = optionsOf(options);
   const path = textOf(options, "output");
-  const output = path === undefined ? undefined : outputFile(context, path, "-o");
+  const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const topology = await networkOf(args[0] as string, options);
   const logs = args.slice(1).map((log) => ({
     name: nameOf(log),

@@ -1,18 +1,19 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { jsonText } from "../../base/visible.ts";
 import { comparisonSvg } from "../../export/pictures/svg-comparison.ts";
 import { ncclTestsJson, ncclTestsTable } from "../../export/tables/nccl-tests.ts";
 import { tunerCsv } from "../../export/tables/tuner.ts";
 import { busFactor, collectiveName, type NamedCollective } from "../../model/collective/collective.ts";
-import { formatSize, parseSize } from "../../model/numbers/units.ts";
+import { formatSize } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { count, percent, significant, timeText } from "../../report/amounts.ts";
 import type { Comparison, ComparisonRow, ReferenceRow } from "../../report/comparison.ts";
 import { comparisonCsv } from "../../report/comparison-csv.ts";
 import { networkText } from "../../report/subject-text.ts";
-import { membershipOf } from "../../request/collective-options.ts";
-import { synthesisOptions, withoutAuto } from "../../request/synthesis-options.ts";
-import { listOf, namedCollective, oneOf, textOf } from "../../request/values.ts";
+import { membershipOf, synthesisOptions } from "../../request/from-texts.ts";
+import { optionValue, placeOf, textOf, wordOf } from "../../request/option-table.ts";
+import { namedCollective } from "../../request/values.ts";
 import { compare } from "../../run/compare.ts";
 import { algorithmNamed } from "../../synthesize/catalog.ts";
 import type { Context } from "../context.ts";
@@ -30,23 +31,20 @@ const FORMATS = ["table", "csv", "json", "nccl-tests", "nccl-tests-json", "tuner
 /** `banyan compare TOPO --collective C --sizes S,...`: a row per size and algorithm. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, signal } = context;
-  const format = oneOf(textOf(options, "format"), FORMATS, "--format");
+  const format = wordOf(options, "format", FORMATS);
   if (json && format !== undefined && format !== "json")
-    throw new InputError("--format", "json, or nothing, beside --json", format);
+    throw new InputError(optionName("format"), "json, or nothing, beside --json", format);
   const path = textOf(options, "output");
-  const output = path === undefined ? undefined : outputFile(context, path, "-o");
+  const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const collective = namedCollective(textOf(options, "collective") as string);
-  const sizes = listOf(textOf(options, "sizes") as string, "--sizes", "sizes such as 1MiB");
-  const names = textOf(options, "algorithms");
-  const algorithms =
-    names === undefined
-      ? undefined
-      : listOf(names, "--algorithms", "names").map((name) => algorithmNamed(name, [], "--algorithms").name);
+  const algorithms = optionValue(options, "algorithms")?.map(
+    (name) => algorithmNamed(name, [], placeOf("algorithms")).name,
+  );
   const request = {
     collective,
-    sizesBytes: sizes.map((size) => parseSize(size, "--sizes")),
+    sizesBytes: optionValue(options, "sizes") ?? [],
     ...(algorithms === undefined ? {} : { algorithms }),
-    ...membershipOf(withoutAuto(options)),
+    ...membershipOf(options),
     ...synthesisOptions(options),
   };
   const topology = await networkOf(args[0] as string, options);

@@ -1,24 +1,24 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { busiestLinks } from "../../explain/links.ts";
-import { explainLog } from "../../explain/log.ts";
+import { explainLog, type Selection, selectionOf } from "../../explain/log.ts";
 import { explainProgram } from "../../explain/program.ts";
-import { type Selection, selectionOf } from "../../explain/selection.ts";
 import { readNcclLog } from "../../import/logs/nccl-log.ts";
-import type { GivenSchedule } from "../../kinds/kind.ts";
 import { kindOf } from "../../kinds/kinds.ts";
+import type { GivenSchedule } from "../../model/joint/joint-schedule.ts";
 import { formatSize, formatTime, parseSize } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
 import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
-import { NETWORK_OPTIONS } from "../../request/option-texts.ts";
-import { oneOf, refuseOptions, textOf } from "../../request/values.ts";
+import { NETWORK_OPTIONS, refuseOptions, textOf, wordOf } from "../../request/option-table.ts";
+import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
 import { limitViolations } from "../../run/programs/programs.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { readText } from "../files/input-file.ts";
 import { anyScheduleOf } from "../files/schedule-file.ts";
-import { type ProgramFile, programFileOf, targetOf } from "../kinds/program-files.ts";
 import { networkOf } from "../network.ts";
+import { type ProgramFile, programFileOf, targetOf } from "../programs/program-file.ts";
 
 /** Bytes of an element. */
 const TYPES = { f16: 2, bf16: 2, f32: 4, f64: 8, i8: 1, u8: 1, i32: 4, u32: 4, i64: 8, u64: 8, f8: 1 } as const;
@@ -29,7 +29,7 @@ function runtimesFor({ machine }: Program, target: RuntimeName | null): readonly
   const all = RUNTIME_NAMES.filter((name) => (name === "mscclpp") === (machine === "mscclpp"));
   if (target === null) return all;
   if (all.includes(target)) return [target];
-  throw new InputError("--target", `one of ${all.join(", ")} for such a file`, target);
+  throw new InputError(optionName("target"), `one of ${all.join(", ")} for such a file`, target).as("unknown-name");
 }
 
 /** Both kinds of calls, for every runtime. */
@@ -40,29 +40,26 @@ function selections(
 ): readonly (Selection & { readonly inPlace: boolean })[] {
   const size = textOf(context.options, "size");
   if (size === undefined) {
-    refuseOptions(context.options, ["dtype"], "--size beside it");
+    refuseOptions(context.options, ["dtype"], "--size beside it", "not-alone");
     return [];
   }
-  const type = oneOf(textOf(context.options, "dtype"), TYPE_NAMES, "--dtype") ?? "f32";
+  const type = wordOf(context.options, "dtype", TYPE_NAMES) ?? "f32";
   const call = { sizeBytes: parseSize(size), elementBytes: TYPES[type], ranks: program.rankCount };
   return runtimes.flatMap((runtime) =>
     [true, false].map((inPlace) => ({ ...selectionOf(program, runtime, { ...call, inPlace }), inPlace })),
   );
 }
 
-/** Size at which the limiting link of a program is looked for where --size does not say. */
-const DEFAULT_BYTES = 2 ** 30;
-
 /** Returns which links limit a program on the network of --topology; nothing without it. */
 async function limitLines({ options }: Context, program: Program): Promise<string[]> {
   const wanted = textOf(options, "topology");
   if (wanted === undefined) {
-    refuseOptions(options, NETWORK_OPTIONS, "--topology beside it");
+    refuseOptions(options, NETWORK_OPTIONS, "--topology beside it", "not-alone");
     return [];
   }
   const topology = await networkOf(wanted, options);
   const size = textOf(options, "size");
-  const sizeBytes = size === undefined ? DEFAULT_BYTES : parseSize(size);
+  const sizeBytes = size === undefined ? DEFAULT_SIZE_BYTES : parseSize(size);
   const { ps, linkBusyPs } = simulateProgram(program, topology, { sizeBytes });
   const use = Float64Array.from(linkBusyPs, (busy) => busy / ps);
   return [
@@ -95,7 +92,7 @@ async function programLines(
   }
   const log = textOf(options, "log");
   if (log !== undefined) {
-    const facts = readNcclLog(readText(log, "--log"), log);
+    const facts = readNcclLog(readText(log, optionName("log")), log);
     const isRccl = facts.version?.startsWith("RCCL") === true;
     const likely = runtimes.find((name) => (name === "rccl") === isRccl) ?? (runtimes[0] as RuntimeName);
     lines.push("", ...explainLog(program, likely, facts, file));
@@ -123,7 +120,12 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   let selected: readonly unknown[] = [];
   if (found !== null) ({ lines, selected } = await programLines(context, found));
   else {
-    refuseOptions(options, ["size", "dtype", "target", "log"], "a program beside it (MSCCL XML or MSCCL++ JSON)");
+    refuseOptions(
+      options,
+      ["size", "dtype", "target", "log"],
+      "a program beside it (MSCCL XML or MSCCL++ JSON)",
+      "not-alone",
+    );
     lines = scheduleLines(context, file, await anyScheduleOf(context, file));
   }
   if (json) outJson(context, { schema: "banyan/explanation@1", file, lines, selected });

@@ -1,5 +1,5 @@
 import { roundedSize } from "../../report/amounts.ts";
-import { textOf } from "../../request/values.ts";
+import { textOf } from "../../request/option-table.ts";
 import { exportTo } from "../../run/export/exporter.ts";
 import { exporterNamed } from "../../run/export/exporters.ts";
 import { sizesAsked, writeSizes } from "../../run/export/sizes.ts";

@@ -5,7 +5,7 @@ import { CONSTRUCTION_FORMS } from "../../model/direct/parse.ts";
 import { formatBandwidth } from "../../model/numbers/units.ts";
 import { PRESETS } from "../../model/presets/preset.ts";
 import { didYouMean } from "../../model/topology/closest.ts";
-import { refuseOptions, textOf } from "../../request/values.ts";
+import { refuseOptions, textOf } from "../../request/option-table.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { networkOf } from "../network.ts";
 import { ALGORITHM_LISTING } from "../reports/algorithm-listing.ts";
@@ -39,12 +39,12 @@ const COLLECTIVES: readonly Row[] = [
 /** What is read, then what is written. */
 async function formats(): Promise<readonly Row[]> {
   const { NETWORK_FORMATS } = await import("../../import/networks/network-formats.ts");
-  const { OPTION_NAMES } = await import("../../import/networks/recognise.ts");
+  const { OPTION_NAMES } = await import("../../import/networks/network-formats.ts");
   const { EXPORTERS } = await import("../../run/export/exporters.ts");
   const row = (kind: string, name: string, use: string, description: string): Row => ({ kind, name, use, description });
   return [
     ...NETWORK_FORMATS.map(({ name, description, takes }) => {
-      const open = [...new Set(takes.map((option) => OPTION_NAMES[option].split(" ", 1)[0]))].join(" ");
+      const open = [...new Set(takes.map((option) => `${OPTION_NAMES[option]}`.split(" ", 1)[0]))].join(" ");
       return row("network", name, open === "" ? "TOPO" : `TOPO ${open}`, description);
     }),
     row("collective", "banyan-collective", "--collective custom:FILE", "a collective of one's own, JSON"),
@@ -122,11 +122,13 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const what = args[0] as string;
   const names = Object.keys(LISTINGS);
   if (!Object.hasOwn(LISTINGS, what)) {
-    throw new InputError("what to list", `one of ${names.join(", ")}${didYouMean(what, names)}`, what);
+    throw new InputError("what to list", `one of ${names.join(", ")}${didYouMean(what, names)}`, what).as(
+      "unknown-name",
+    );
   }
   const all = LISTINGS[what] as Listing;
   const network = textOf(context.options, "topology");
-  if (network === undefined) refuseOptions(context.options, ["collective"], "--topology beside it");
+  if (network === undefined) refuseOptions(context.options, ["collective"], "--topology beside it", "not-alone");
   if (all.on === undefined) refuseOptions(context.options, ["topology"], `nothing beside \`list ${what}\``);
   const listing =
     network === undefined || all.on === undefined ? all : all.on(await networkOf(network, {}), context.options);

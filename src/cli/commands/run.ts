@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import type { Execution } from "../../execute/execute.ts";
 import { type CallPlacement, ELEMENT_BYTES } from "../../execute/layout.ts";
 import { ELEMENT_TYPES } from "../../execute/memory.ts";
@@ -6,11 +7,11 @@ import { parseSize } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
 import { count, roundedSize, timeText } from "../../report/amounts.ts";
 import { programText } from "../../report/program-text.ts";
-import { oneOf, textOf, wholeNumber } from "../../request/values.ts";
+import { optionValue, textOf, wordOf } from "../../request/option-table.ts";
 import { type Context, outJson, outRows } from "../context.ts";
 import { nameOf } from "../files/input-file.ts";
-import { programFile, programJson } from "../kinds/program-files.ts";
-import { MOST_THREADS, runProgram } from "../kinds/run-program.ts";
+import { programFile, programJson } from "../programs/program-file.ts";
+import { MOST_THREADS, runProgram } from "../programs/run-program.ts";
 
 /** One call of the program. */
 interface Ran {
@@ -25,11 +26,11 @@ const DEFAULT_BYTES = 2 ** 20;
 /** `banyan run FILE`: exit code 1 and what went wrong where the program does not compute its collective. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options } = context;
-  const type = oneOf(textOf(options, "dtype"), ELEMENT_TYPES, "--dtype") ?? "i32";
+  const type = wordOf(options, "dtype", ELEMENT_TYPES) ?? "i32";
   const size = textOf(options, "size");
-  const seed = wholeNumber(textOf(options, "seed"), "--seed", 0) ?? 1;
-  const threads = wholeNumber(textOf(options, "threads"), "--threads", 0) ?? MOST_THREADS;
-  const asked = oneOf(textOf(options, "placement"), ["in", "out"] as const, "--placement");
+  const seed = optionValue(options, "seed") ?? 1;
+  const threads = optionValue(options, "threads") ?? MOST_THREADS;
+  const asked = wordOf(options, "placement", ["in", "out"]);
   const { file, program } = programFile(context, args[0] as string);
   const step = program.loopChunks * ELEMENT_BYTES;
   const sizeBytes = size === undefined ? Math.ceil(DEFAULT_BYTES / step) * step : parseSize(size);
@@ -71,7 +72,7 @@ function placementsOf({ inPlace, outOfPlace }: Program, asked: CallPlacement | u
   if (declared.length === 0) throw new InputError("the program", "one for calls in place or out of place", "neither");
   if (asked === undefined) return declared;
   if (declared.includes(asked)) return [asked];
-  throw new InputError("--placement", `${declared[0]}, which the program is for,`, asked);
+  throw new InputError(optionName("placement"), `${declared[0]}, which the program is for,`, asked);
 }
 
 function callLines({ style }: Context, program: Program, { placement, execution, us }: Ran): string[] {

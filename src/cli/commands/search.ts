@@ -1,6 +1,6 @@
 import { jsonText } from "../../base/visible.ts";
 import { frontierSvg } from "../../export/pictures/svg-frontier.ts";
-import { textOf } from "../../request/values.ts";
+import { placeOf, textOf } from "../../request/option-table.ts";
 import { type SearchReport, search } from "../../run/search/search.ts";
 import { type SweepRow, sweep } from "../../run/search/search-sweep.ts";
 import { type Context, outJson, outRows } from "../context.ts";
@@ -22,7 +22,7 @@ async function runSearch(context: Context): Promise<number> {
   const outputs = (["svg", "output"] as const).flatMap((option) => {
     const path = textOf(options, option);
     const isPlot = option === "svg" || path?.endsWith(".svg") === true;
-    return path === undefined ? [] : [{ isPlot, file: outputFile(context, path, option === "svg" ? "--svg" : "-o") }];
+    return path === undefined ? [] : [{ isPlot, file: outputFile(context, path, placeOf(option)) }];
   });
   const cache = openSearchCache(context);
   const onProgress = (what: string, done?: number, total?: number): void =>
@@ -51,7 +51,7 @@ async function runSweep(context: Context): Promise<number> {
   const { options, json, quiet, signal } = context;
   const { degrees, maxNodes, bidirectional } = sweepOptions(options);
   const path = textOf(options, "output");
-  const output = path === undefined ? undefined : outputFile(context, path, "-o");
+  const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const cache = openSearchCache(context);
   const rows: SweepRow[] = [];
   await withEngine(context, async (engine) => {

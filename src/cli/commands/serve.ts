@@ -5,8 +5,8 @@ import { basename, join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { InputError } from "../../base/errors.ts";
-import type { Options } from "../../request/option-texts.ts";
-import { textOf, wholeNumber } from "../../request/values.ts";
+import { optionName } from "../../base/option-names.ts";
+import { type Options, optionValue, textOf } from "../../request/option-table.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { openSource, STANDARD_INPUT, statOf } from "../files/input-file.ts";
 import { labelled } from "../reports/text.ts";
@@ -26,8 +26,9 @@ function appFolder(env: NodeJS.ProcessEnv): string {
 }
 
 function placeOf(options: Options): Place {
-  const port = wholeNumber(textOf(options, "port"), "--port", 0);
-  if (port !== undefined && port > LAST_PORT) throw new InputError("--port", `a port, 0 to ${LAST_PORT}`, port);
+  const port = optionValue(options, "port");
+  if (port !== undefined && port > LAST_PORT)
+    throw new InputError(optionName("port"), `a port, 0 to ${LAST_PORT}`, port).as("out-of-range");
   return { host: textOf(options, "host") ?? HOST, port: port ?? PORT, fixed: port !== undefined };
 }
 

@@ -1,31 +1,24 @@
 import { InputError } from "../../base/errors.ts";
-import { jointScheduleJsonParts } from "../../export/schedules/joint-schedule-json.ts";
-import { readCollectives } from "../../import/collectives/collectives-json.ts";
+import { optionName } from "../../base/option-names.ts";
+import { readCollectives } from "../../import/collectives/collective.ts";
 import { treesAsSteps } from "../../kinds/expand.ts";
-import { jointTransferCount } from "../../model/joint/joint-schedule.ts";
-import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
+import { kindOf } from "../../kinds/kinds.ts";
 import { estimateOf } from "../../model/steps/estimate.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import { aboutOf, type Report } from "../../report/result.ts";
+import { synthesisOptions } from "../../request/from-texts.ts";
+import { refuseBesideSeveral, refuseUntaken, withSketchSize } from "../../request/maker-options.ts";
+import { placeOf, refuseOptions, textOf } from "../../request/option-table.ts";
 import { problemOf } from "../../request/problem.ts";
-import { refuseSolverOptions, withSketchSize } from "../../request/solver-options.ts";
-import { progressOf, synthesisOptions, withoutAuto } from "../../request/synthesis-options.ts";
-import { refuseOptions, textOf } from "../../request/values.ts";
-import {
-  formatOf,
-  refuseBefore,
-  refuseSchedule,
-  writePhases,
-  writeSchedule,
-  writeShown,
-  writeTrees,
-} from "../../run/export/schedule-output.ts";
+import { progressOf } from "../../request/progress.ts";
+import { formatOf, refuseBefore, writeSchedule } from "../../run/export/schedule-output.ts";
 import type { OutputFile } from "../../run/export/world.ts";
 import { synthesizeJoint } from "../../run/joint.ts";
-import { synthesize } from "../../run/pipeline.ts";
-import { AUTO, algorithmNamed, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
+import { synthesize } from "../../run/synthesize.ts";
+import { AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
 import { verifyTreeFlow } from "../../verify/trees/tree-flow.ts";
+import { collectiveRequest } from "../collective-option.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { readText } from "../files/input-file.ts";
@@ -38,15 +31,10 @@ import { jointReportLines } from "../reports/joint-report.ts";
 import { phasesReportLines } from "../reports/phases-report.ts";
 import { synthesisReport } from "../reports/synthesis-report.ts";
 import { treesReportLines } from "../reports/trees-report.ts";
-import { collectiveRequest } from "../request.ts";
 
 /** Whether the schedule is one of transfers from the start, so that the size of its file can be told before it is made. */
-function makesTransfers(algorithm: string | undefined): boolean {
-  if (algorithm === undefined) return true;
-  if (algorithm === AUTO) return false;
-  const named = algorithmNamed(algorithm);
-  return !isTreeMaker(named) && !isPhaseMaker(named);
-}
+const makesTransfers = (algorithm = USUAL_ALGORITHM): boolean =>
+  algorithm !== AUTO && algorithmNamed(algorithm).makes === "steps";
 
 /** Returns the trees of a file. Throws InputError. */
 async function treesToRepair(context: Context, file: string): Promise<TreeFlow> {
@@ -55,43 +43,43 @@ async function treesToRepair(context: Context, file: string): Promise<TreeFlow> 
   if (isTreeFlow(schedule)) {
     const { violations, violationCount } = verifyTreeFlow(schedule, { limit: 1 });
     if (violationCount === 0) return schedule;
-    throw new InputError("--repair", "trees without a fault", `${file}: ${violations[0]?.message}`);
+    throw new InputError(optionName("repair"), "trees without a fault", `${file}: ${violations[0]?.message}`);
   }
-  throw new InputError("--repair", "a file of trees (synth --algorithm forestcoll -o FILE)", file);
+  throw new InputError(optionName("repair"), "a file of trees (synth --algorithm forestcoll -o FILE)", file);
 }
 
-/** Trees that were chosen among schedules of steps are written as steps where a .bys file is asked for. */
-function writeTreesAs(context: Context, output: OutputFile, flow: TreeFlow, report: Report): number {
-  return report.auto !== undefined && formatOf(output.path) === "bys"
-    ? writeSchedule(context, output, "bys", treesAsSteps(flow, "-o"), aboutOf(report))
-    : writeTrees(context, output, flow, aboutOf(report));
-}
-
-/** Writes a schedule of any kind; returns the bytes. */
+/** Writes a schedule of any kind; returns the bytes. What "auto" chose is written as steps where a .bys file is asked for. */
 function written(context: Context, output: OutputFile, schedule: AnySchedule, report: Report): number {
-  if (isTreeFlow(schedule)) return writeTreesAs(context, output, schedule, report);
-  if (isPhaseSchedule(schedule)) return writePhases(context, output, schedule, aboutOf(report));
-  const format = formatOf(output.path);
-  refuseSchedule(output, format, schedule);
-  return writeSchedule(context, output, format, schedule, aboutOf(report));
+  const isCompact = formatOf(output.path) === "bys";
+  const kept =
+    isCompact && report.auto !== undefined && isTreeFlow(schedule)
+      ? treesAsSteps(schedule, placeOf("output"))
+      : schedule;
+  return writeSchedule(context, output, kindOf(kept), aboutOf(report));
 }
+
+/** Reports of kinds that have one of their own. */
+const LINES: Partial<Record<Report["schedule"]["kind"], typeof synthesisReport>> = {
+  trees: treesReportLines,
+  phases: phasesReportLines,
+};
 
 /** `banyan synth TOPO --collective C`: a schedule, verified, simulated and bounded. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet, signal } = context;
   if (textOf(options, "collectives") !== undefined) return synthesizeSeveral(context, args);
   if (textOf(options, "collective") === undefined)
-    throw new InputError("--collective", "a collective, or --collectives FILE,");
+    throw new InputError(optionName("collective"), "a collective, or --collectives FILE,");
   const path = textOf(options, "output");
-  const output = path === undefined ? undefined : outputFile(context, path, "-o");
+  const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const wanted = synthesisOptions(options);
   const sketchPath = textOf(options, "sketch");
-  if (sketchPath !== undefined) refuseSolverOptions(wanted.algorithm ?? "tacos", { sketch: { name: sketchPath } });
+  if (sketchPath !== undefined)
+    refuseUntaken({ ...(wanted.algorithm && { algorithm: wanted.algorithm }), sketch: sketchPath });
   const boxes = sketchPath === undefined ? null : await sketchFileNodes(sketchPath);
-  const usual = boxes === null ? {} : { usualNodes: String(boxes) };
-  const topology = await networkOf(args[0] as string, { ...options, ...usual });
+  const topology = await networkOf(args[0] as string, options, boxes === null ? {} : { usualNodes: boxes });
   const sketch = sketchPath === undefined ? undefined : await readSketchFile(sketchPath, topology);
-  const request = collectiveRequest(withoutAuto(options), topology);
+  const request = collectiveRequest(options, topology);
   const old = textOf(options, "repair");
   const repair = old === undefined ? undefined : await treesToRepair(context, old);
   if (output !== undefined && makesTransfers(wanted.algorithm)) {
@@ -104,7 +92,6 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       ...wanted,
       ...(repair === undefined ? {} : { repair }),
       ...(sketch === undefined ? {} : { sketch }),
-      ...(options["simulate"] === true ? { simulate: true } : {}),
       signal,
       onProgress: (step) => context.progress(progressOf(step)),
     }),
@@ -113,61 +100,40 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const shown: Report = { ...report, schedule: { ...report.schedule, file: output?.path ?? null } };
   if (json) outJson(context, shown);
   else if (!(quiet && output !== undefined)) {
-    const lines = isTreeFlow(schedule)
-      ? treesReportLines
-      : isPhaseSchedule(schedule)
-        ? phasesReportLines
-        : synthesisReport;
-    const report = [
-      ...lines(shown, schedule, context.style, bytes, textOf(options, "chunks") === "auto"),
-      ...autoLines(shown, context.style),
-    ];
-    outLines(context, report);
+    const linesOf = LINES[report.schedule.kind] ?? synthesisReport;
+    const lines = linesOf(shown, schedule, context.style, bytes, options["chunks"] === "auto");
+    outLines(context, [...lines, ...autoLines(shown, context.style)]);
   }
   return 0;
 }
 
-/** About so many bytes a transfer takes as text. */
-const BYTES_PER_TRANSFER = 50;
-
 /** `banyan synth TOPO --collectives FILE`: one schedule of several collectives at once. */
 async function synthesizeSeveral(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet, signal } = context;
-  for (const option of ["collective", "size", "chunks", "root", "group", "outsiders"]) {
-    const value = textOf(options, option);
-    if (value !== undefined)
-      throw new InputError(`--${option}`, "nothing beside --collectives, whose file says it all,", value);
-  }
-  for (const option of ["k", "eulerian", "repair"]) {
-    const value = textOf(options, option);
-    if (value !== undefined)
-      throw new InputError(`--${option}`, "nothing beside --collectives (it is for trees)", value);
-  }
-  refuseOptions(options, ["offload"], "nothing beside --collectives (it is for phases)");
-  if (options["nvls"] === false)
-    throw new InputError("--no-nvls", "nothing beside --collectives (it is for trees)", true);
+  refuseOptions(
+    options,
+    ["collective", "size", "chunks", "root", "group", "outsiders"],
+    "nothing beside --collectives, whose file says it all,",
+  );
+  const wanted = synthesisOptions(options);
+  refuseBesideSeveral({ ...wanted, sketch: textOf(options, "sketch"), repair: textOf(options, "repair") });
   const file = textOf(options, "collectives") as string;
   const path = textOf(options, "output");
   if (path !== undefined && formatOf(path) !== "json")
-    throw new InputError("-o", "a .json file for several collectives at once", path);
-  const output = path === undefined ? undefined : outputFile(context, path, "-o");
+    throw new InputError(placeOf("output"), "a .json file for several collectives at once", path);
+  const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const topology = await networkOf(args[0] as string, options);
-  const { entries, placeOf } = readCollectives(readText(file, "--collectives"), file, topology);
+  const { entries, placeOf: placeOfEntry } = readCollectives(readText(file, optionName("collectives")), file, topology);
   const { schedule, report } = await withEngine(context, (engine) =>
     synthesizeJoint(engine, topology, {
-      ...synthesisOptions(options),
-      ...(options["simulate"] === true ? { simulate: true } : {}),
+      ...wanted,
       collectives: entries,
-      placeOf,
+      placeOf: placeOfEntry,
       signal,
       onProgress: (step) => context.progress(progressOf(step)),
     }),
   );
-  let bytes: number | undefined;
-  if (output !== undefined) {
-    const about = BYTES_PER_TRANSFER * jointTransferCount(schedule);
-    bytes = writeShown(context, output, jointScheduleJsonParts(schedule, aboutOf(report)), about);
-  }
+  const bytes = output === undefined ? undefined : writeSchedule(context, output, kindOf(schedule), aboutOf(report));
   const shown = { ...report, schedule: { ...report.schedule, file: output?.path ?? null } };
   if (json) outJson(context, shown);
   else if (!(quiet && output !== undefined)) {

@@ -1,9 +1,9 @@
 import { topologyJsonParts } from "../../export/networks/topology-json.ts";
 import { linkCount } from "../../model/topology/topology.ts";
-import { textOf } from "../../request/values.ts";
+import { placeOf, textOf } from "../../request/option-table.ts";
 import { blocks } from "../../run/export/blocks.ts";
 import { runnerFor } from "../../run/threads/runner.ts";
-import { bfbFacts } from "../../synthesize/bfb/facts.ts";
+import { bfbFacts } from "../../synthesize/bfb/broadcast.ts";
 import { type Context, outRows } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { outputFile } from "../files/output-file.ts";
@@ -14,7 +14,7 @@ import { describeTopology } from "../reports/topology-report.ts";
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, quiet } = context;
   const path = textOf(options, "output");
-  const output = path === undefined ? undefined : outputFile(context, path, "-o");
+  const output = path === undefined ? undefined : outputFile(context, path, placeOf("output"));
   const topology = await networkOf(args[0] as string, options);
   function* parts(names: { readonly schema?: string } = {}): Generator<string> {
     yield* topologyJsonParts(topology, "", names);

@@ -18,11 +18,12 @@ import {
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { InputError } from "../../base/errors.ts";
-import { withoutAuto } from "../../request/synthesis-options.ts";
+import { optionName, type Place } from "../../base/option-names.ts";
+import { placeOf } from "../../request/option-table.ts";
 import type { FolderFile, OutputFolder, World } from "../../run/export/world.ts";
+import { collectiveRequest } from "../collective-option.ts";
 import type { Context } from "../context.ts";
 import { withEngine } from "../engine.ts";
-import { collectiveRequest } from "../request.ts";
 import { version } from "../version.ts";
 import { closing, flush, flushingFolder } from "./descriptor.ts";
 import { behindLinks, outputFile, refuseDash, writeFlushed } from "./output-file.ts";
@@ -35,8 +36,8 @@ const PAGE = fileURLToPath(new URL("../../../dist-web/banyan.html", import.meta.
 async function builtPage(): Promise<string> {
   if (existsSync(PAGE)) return readFileSync(PAGE).toString();
   throw new InputError(
-    "--to html",
-    "the app, which `npm run build:web` builds (`--to report` writes a page without scripts),",
+    optionName("to", " html"),
+    `the app, which \`npm run build:web\` builds (\`--to report\` writes a page without scripts),`,
   );
 }
 
@@ -46,10 +47,10 @@ export const worldOf = (context: Context): World => ({
   signal: context.signal,
   version,
   progress: (progress) => context.progress(progress),
-  file: (path) => outputFile(context, path, "-o"),
-  folder: (path) => outputFolder(context, path, "-o"),
+  file: (path) => outputFile(context, path, placeOf("output")),
+  folder: (path) => outputFolder(context, path, placeOf("output")),
   withEngine: (work) => withEngine(context, work),
-  collective: (topology) => collectiveRequest(withoutAuto(context.options), topology),
+  collective: (topology) => collectiveRequest(context.options, topology),
   page: builtPage,
 });
 
@@ -78,7 +79,7 @@ const REASONS: Readonly<Record<string, string>> = {
  * folder that is not there yet, or is empty, for runtimes read every file that they find in one. Throws InputError, which names
  * `place`.
  */
-export function outputFolder(context: Context, path: string, place: string): OutputFolder {
+export function outputFolder(context: Context, path: string, place: Place): OutputFolder {
   refuseDash(path, place);
   const attempt = <T>(work: () => T): T => {
     try {

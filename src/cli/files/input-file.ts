@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync, type Stats, statSync } from "node:fs";
 import { InputError } from "../../base/errors.ts";
-import { type ByteSource, looksLikeBys } from "../../import/schedules/bys-blocks.ts";
+import type { Place } from "../../base/option-names.ts";
+import { type ByteSource, looksLikeBys } from "../../import/schedules/bys.ts";
 import { HEAD_BYTES, refuseNoText, utf8Text } from "../../import/text/utf8.ts";
 
 /** V8's longest text, about; a larger file cannot be read at once. */
@@ -31,7 +32,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Runs work on a file; what the system says against it becomes an InputError, which names `place`. */
-function attempt<T>(path: string, place: string, work: () => T): T {
+function attempt<T>(path: string, place: Place, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -42,7 +43,7 @@ function attempt<T>(path: string, place: string, work: () => T): T {
 }
 
 /** Returns what the system knows of a file, links followed; undefined where there is none of that name. Throws InputError. */
-export function statOf(path: string, place: string): Stats | undefined {
+export function statOf(path: string, place: Place): Stats | undefined {
   return attempt(path, place, () => {
     try {
       return statSync(path, { throwIfNoEntry: false });
@@ -58,7 +59,7 @@ export function statOf(path: string, place: string): Stats | undefined {
  * Throws InputError for what has no bytes to read as a file: a folder, a block device, a socket other than standard input
  * (programs start others with one).
  */
-function refuseSpecial(stats: Stats, path: string, place: string): void {
+function refuseSpecial(stats: Stats, path: string, place: Place): void {
   const what = stats.isDirectory()
     ? "folder"
     : stats.isSocket() && path !== STANDARD_INPUT
@@ -85,7 +86,7 @@ function nextPart(descriptor: number): Uint8Array {
 }
 
 /** Returns all that a descriptor gives, and no more than a text may have: what has no end is refused, what is no text at once. */
-function allOf(descriptor: number, path: string, place: string): Uint8Array {
+function allOf(descriptor: number, path: string, place: Place): Uint8Array {
   const parts: Uint8Array[] = [];
   let size = 0;
   let head: Uint8Array | null = null;
@@ -95,14 +96,16 @@ function allOf(descriptor: number, path: string, place: string): Uint8Array {
     parts.push(part);
     size += part.length;
     if (size > MOST_BYTES)
-      throw new InputError(place, `at most ${MOST_BYTES} bytes of what is no plain file`, nameOf(path));
+      throw new InputError(place, `at most ${MOST_BYTES} bytes of what is no plain file`, nameOf(path)).as(
+        "out-of-range",
+      );
     if (head !== null || size < HEAD_BYTES) continue;
     head = Buffer.concat(parts, HEAD_BYTES);
     if (!looksLikeBys(head)) refuseNoText(head, nameOf(path));
   }
 }
 
-function wholeOf(path: string, place: string): Uint8Array {
+function wholeOf(path: string, place: Place): Uint8Array {
   const known = readOnce.get(path);
   if (known !== undefined) return known;
   const descriptor = path === STANDARD_INPUT ? STANDARD_INPUT_DESCRIPTOR : openSync(path, "r");
@@ -127,7 +130,7 @@ export interface FileSource extends ByteSource {
  * have none) and standard input ("-") are read at once, up to 512 MiB. Throws InputError, which names `place`, here and where
  * a part cannot be read.
  */
-export function openSource(path: string, place: string): FileSource {
+export function openSource(path: string, place: Place): FileSource {
   return attempt(path, place, () => {
     const stats = path === STANDARD_INPUT ? null : statSync(path);
     if (stats !== null) refuseSpecial(stats, path, place);
@@ -172,7 +175,7 @@ export function openSource(path: string, place: string): FileSource {
 export const headOf = (source: ByteSource): Uint8Array => source.read(0, Math.min(16, source.size));
 
 /** Returns the text of a source. Throws InputError, which names `place`, for one too long, or changed while it was read. */
-export function textFrom(source: FileSource, path: string, place: string): string {
+export function textFrom(source: FileSource, path: string, place: Place): string {
   const { size } = source;
   if (size > MOST_BYTES)
     throw new InputError(place, `a file of at most ${MOST_BYTES} bytes`, `${path} of ${size} bytes`);
@@ -182,6 +185,6 @@ export function textFrom(source: FileSource, path: string, place: string): strin
 }
 
 /** Returns a file's text. Throws InputError, which names `place`. */
-export function readText(path: string, place: string): string {
+export function readText(path: string, place: Place): string {
   return textFrom(openSource(path, place), path, place);
 }

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { InputError } from "../../base/errors.ts";
+import type { Place } from "../../base/option-names.ts";
 import { aboutBytes } from "../../model/steps/estimate.ts";
 import { blocks } from "../../run/export/blocks.ts";
 import type { OutputFile } from "../../run/export/world.ts";
@@ -20,14 +21,14 @@ import { closing, flush, WRITABLE, writeAll } from "./descriptor.ts";
 import { nameBeside, OWN_EYES, removeStaleFor, replaceFile, takeRights } from "./replace-file.ts";
 
 /** Throws InputError for "-", which is standard input elsewhere. */
-export function refuseDash(path: string, place: string): void {
+export function refuseDash(path: string, place: Place): void {
   if (path === "-") throw new InputError(place, "a name (/dev/stdout, with --quiet, is standard output)", path);
 }
 
 /** How many links are followed, as the system does. */
 const MOST_LINKS = 40;
 
-function refusal(error: unknown, path: string, place: string): unknown {
+function refusal(error: unknown, path: string, place: Place): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) return error;
   return new InputError(place, WRITABLE[code] ?? `a file that can be written (${message})`, path);
@@ -109,7 +110,7 @@ function remove({ temporary }: Context, name: string): void {
  * written is first a file beside it, flushed to the disk, which then takes its place with the rights of what was there. Throws
  * InputError, which names `place`.
  */
-export function outputFile(context: Context, path: string, place: string): OutputFile {
+export function outputFile(context: Context, path: string, place: Place): OutputFile {
   refuseDash(path, place);
   const attempt = <T>(work: () => T): T => {
     try {

@@ -1,6 +1,7 @@
 import { shown } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { count } from "../../report/amounts.ts";
-import { textOf } from "../../request/values.ts";
+import { textOf } from "../../request/option-table.ts";
 import {
   compareRecords,
   type Difference,
@@ -31,8 +32,9 @@ const SHOWN = 20;
 export function recording(context: Context): Recording {
   const { options, style } = context;
   const [path, of] = [textOf(options, "record"), textOf(options, "recordOf")];
-  const output = path === undefined ? undefined : outputFile(context, path, "--record");
-  const recorded = of === undefined ? undefined : readVerificationRecord(readText(of, "--record-of"), nameOf(of));
+  const output = path === undefined ? undefined : outputFile(context, path, optionName("record"));
+  const recorded =
+    of === undefined ? undefined : readVerificationRecord(readText(of, optionName("recordOf")), nameOf(of));
   return (correct, make) => {
     if (output === undefined && recorded === undefined) return { json: {}, lines: [], same: true };
     if (!correct) {

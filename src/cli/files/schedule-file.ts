@@ -2,11 +2,9 @@ import { InputError } from "../../base/errors.ts";
 import { looksLikeBys, readBys } from "../../import/schedules/bys.ts";
 import type { ReadScheduleOptions } from "../../import/schedules/schedule-header.ts";
 import { readScheduleText } from "../../import/schedules/schedule-text.ts";
-import type { JointSchedule } from "../../model/joint/joint-schedule.ts";
-import { isJoint } from "../../model/joint/joint-schedule.ts";
+import { type GivenSchedule, isJoint } from "../../model/joint/joint-schedule.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
-import { NETWORK_OPTIONS } from "../../request/option-texts.ts";
-import { refuseOptions, textOf } from "../../request/values.ts";
+import { NETWORK_OPTIONS, refuseOptions, textOf } from "../../request/option-table.ts";
 import type { Context } from "../context.ts";
 import { networkOf } from "../network.ts";
 import { headOf, nameOf, openSource, textFrom } from "./input-file.ts";
@@ -22,10 +20,10 @@ export async function scheduleOf(context: Context, file: string): Promise<AnySch
  * Returns the schedule of a JSON or .bys file, told by its content, for the network of --topology where that is given; a
  * JSON file may be of trees, of phases, or of several collectives at once. Throws InputError.
  */
-export async function anyScheduleOf(context: Context, file: string): Promise<AnySchedule | JointSchedule> {
+export async function anyScheduleOf(context: Context, file: string): Promise<GivenSchedule> {
   const { options } = context;
   const wanted = textOf(options, "topology");
-  if (wanted === undefined) refuseOptions(options, NETWORK_OPTIONS, "--topology beside it");
+  if (wanted === undefined) refuseOptions(options, NETWORK_OPTIONS, "--topology beside it", "not-alone");
   context.progress({ what: `reading ${file}` });
   const topology: ReadScheduleOptions = wanted === undefined ? {} : { topology: await networkOf(wanted, options) };
   const source = openSource(file, "the schedule");

@@ -1,9 +1,10 @@
+import { optionName } from "../../base/option-names.ts";
 import { readSketch, readSketchNodes } from "../../import/sketches/taccl-sketch.ts";
 import type { Sketch } from "../../model/sketch/sketch.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { nameOf, readText } from "./input-file.ts";
 
-const PLACE = "--sketch";
+const PLACE = optionName("sketch");
 
 /** Returns the sketch of a TACCL file for a network ("-": standard input). Throws InputError. */
 export async function readSketchFile(path: string, topology: Topology): Promise<Sketch> {

@@ -1,10 +1,9 @@
 import { COLLECTIVE_KINDS } from "../../model/collective/collective.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import type { Options } from "../../request/option-texts.ts";
+import { type Options, optionValue } from "../../request/option-table.ts";
 import { problemOf } from "../../request/problem.ts";
-import { namedCollective, textOf } from "../../request/values.ts";
 import { refusalOf } from "../../synthesize/applicable.ts";
-import { ALGORITHMS, type Algorithm, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
+import { ALGORITHMS, type Algorithm } from "../../synthesize/catalog.ts";
 import type { Listing, Row } from "./listing.ts";
 
 const PARTS = {
@@ -17,15 +16,14 @@ const PARTS = {
 };
 
 function rowOf(algorithm: Algorithm): Row {
-  const { name, description, collectives, policies } = algorithm;
-  const makes = isTreeMaker(algorithm) ? "trees" : isPhaseMaker(algorithm) ? "phases" : "steps";
+  const { name, description, makes, collectives, policies } = algorithm;
   return { name, description, makes, collectives, policies };
 }
 
 /** Returns which algorithms can be used on a network: the collectives that each makes there, or what it needs. */
 function listingOn(topology: Topology, options: Options): Listing {
-  const asked = textOf(options, "collective");
-  const kinds = asked === undefined ? COLLECTIVE_KINDS : [namedCollective(asked)];
+  const asked = optionValue(options, "collective");
+  const kinds = asked === undefined ? COLLECTIVE_KINDS : [asked];
   const problems = kinds.map((collective) => problemOf(topology, { collective }));
   const rows = ALGORITHMS.map((algorithm): Row => {
     const refusals = problems.map((one) => refusalOf(algorithm, one.topology, one.collective));

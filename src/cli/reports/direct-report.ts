@@ -1,10 +1,7 @@
-import { directNetworkOf } from "../../model/comm/network.ts";
-import { degreeOf } from "../../model/comm/times.ts";
-import type { Digraph } from "../../model/direct/digraph.ts";
-import { diameter } from "../../model/direct/distances.ts";
-import type { DirectFacts } from "../../model/direct/facts.ts";
-import { bidirectionalMooreSteps, mooreSteps } from "../../model/direct/optimality.ts";
-import { oppositeLinks } from "../../model/topology/opposite-links.ts";
+import { degreeOf, directNetworkOf } from "../../model/comm/schedule.ts";
+import { type Digraph, diameter } from "../../model/direct/digraph.ts";
+import { bidirectionalMooreSteps, type DirectFacts, mooreSteps } from "../../model/direct/facts.ts";
+import { oppositeLinks } from "../../model/topology/link-classes.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import { significant } from "../../report/amounts.ts";
 import { labelled } from "./text.ts";

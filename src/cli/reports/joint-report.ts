@@ -15,7 +15,10 @@ const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
 export function tenantLines(joint: JointSchedule): string[] {
   return joint.tenants.map(({ collective }, t) => {
     const ends = timeText(tenantReport(joint, t).time.us);
-    return label(t === 0 ? "collectives" : "", `${t}  ${collectiveText(joint.topology, collective)}, done at ${ends}`);
+    return labelled(
+      t === 0 ? "collectives" : "",
+      `${t}  ${collectiveText(joint.topology, collective)}, done at ${ends}`,
+    );
   });
 }
 
@@ -26,7 +29,7 @@ export function timeLines(
 ): string[] {
   const cells = rows.map(([name, time]) => [name, timeText(time.us), gbpsText(time.algbwGBps), time.model]);
   const [head, ...lines] = labelledTable([["", "time", "in all", ""], ...cells], ["left", "right", "right", "left"]);
-  return [style.dim(`  ${head}`), ...lines.map((line) => `  ${line}`)];
+  return [style.dim(head as string), ...lines];
 }
 
 /** Returns the lines of the report of `banyan synth --collectives`. */
@@ -46,10 +49,12 @@ export function jointReportLines(
   const lines = [
     "",
     label("topology", networkText(report.topology)),
-    ...tenantLines(joint),
+    ...tenantLines(joint).map((line) => `  ${line}`),
     label("schedule", made),
     "",
-    ...timeLines([["planned", time], ...(simulated === null ? [] : [["simulated", simulated] as const])], style),
+    ...timeLines([["planned", time], ...(simulated === null ? [] : [["simulated", simulated] as const])], style).map(
+      (line) => `  ${line}`,
+    ),
     "",
     ...labelledTable(bounds, ["left", "right", "right", "left"]).map((line) => `  ${line}`),
     "",

@@ -1,5 +1,5 @@
 import type { Topology } from "../../model/topology/topology.ts";
-import type { Options } from "../../request/option-texts.ts";
+import type { Options } from "../../request/option-table.ts";
 
 /** One line of a listing, with all its fields. */
 export type Row = Readonly<Record<string, unknown>>;

@@ -1,8 +1,7 @@
 import { collectiveName } from "../../model/collective/collective.ts";
 import { formatBandwidth, formatSize, toGBps } from "../../model/numbers/units.ts";
 import { significant, timeText } from "../../report/amounts.ts";
-import type { SearchReport, SearchRow } from "../../run/search/search.ts";
-import { timeOf } from "../../run/search/search.ts";
+import { type SearchReport, type SearchRow, timeOf } from "../../run/search/search.ts";
 import type { Context } from "../context.ts";
 import { table } from "./table.ts";
 import { type Align, labelled } from "./text.ts";
@@ -138,7 +137,7 @@ const linkRate = ({ bytesPerSecond, degree }: Pick<SearchReport, "bytesPerSecond
   `${8 * toGBps(Math.floor(bytesPerSecond / degree))}Gbps`;
 
 /** Returns the command that makes the schedule of the best network, for the largest size of the mix. */
-export function synthCommand({ rows, best, degree, bytesPerSecond, alphaUs, sizes, collective }: SearchReport): string {
+function synthCommand({ rows, best, degree, bytesPerSecond, alphaUs, sizes, collective }: SearchReport): string {
   const link = `${linkRate({ bytesPerSecond, degree })},${alphaUs}us`;
   const algorithm = collective === "alltoall" ? "mcf" : "expand";
   const size = formatSize(Math.max(...sizes.map(({ sizeBytes }) => sizeBytes))).replace(" ", "");

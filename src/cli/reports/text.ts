@@ -1,7 +1,7 @@
 import { textWidth, visible } from "../../base/visible.ts";
 import { gbpsText, percent, timeText } from "../../report/amounts.ts";
 import type { Timing } from "../../report/result.ts";
-import type { Utilisation } from "../../simulate/steps/utilisation.ts";
+import type { Utilisation } from "../../simulate/steps/replay.ts";
 
 /** Words of the reports. */
 

@@ -1,6 +1,7 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 
 /** How many ports are tried where the caller asks for none. */
 const PORTS_TRIED = 50;
@@ -30,9 +31,9 @@ export async function listen(server: Server, { host, port, fixed }: Place): Prom
       const { code, message } = error as NodeJS.ErrnoException;
       if (code === "EADDRINUSE" && !fixed && tried < port + PORTS_TRIED) continue;
       if (code === "EADDRINUSE")
-        throw new InputError("--port", fixed ? "a free port" : `a free port from ${port} to ${tried}`, tried);
-      if (code === "EACCES") throw new InputError("--port", "a port that may be used (from 1024 on)", tried);
-      throw new InputError("--host", `an address of this machine (${message})`, host);
+        throw new InputError(optionName("port"), fixed ? "a free port" : `a free port from ${port} to ${tried}`, tried);
+      if (code === "EACCES") throw new InputError(optionName("port"), "a port that may be used (from 1024 on)", tried);
+      throw new InputError(optionName("host"), `an address of this machine (${message})`, host);
     }
   }
 }

@@ -1,3 +1,5 @@
+import { badRow } from "../../model/replay/plan.ts";
+import { hopCountOf, type ReplayProblem, TOO_LATE } from "../../model/replay/problem.ts";
 import type {
   ArborescenceProblem,
   BalanceProblem,
@@ -11,18 +13,15 @@ import type {
   SweepProblem,
   TenNetwork,
 } from "../contract/kernels.ts";
-import { exactSum } from "./exact-sum.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
-/**
- * The kernels' door on the JavaScript side. `...Shapes` compares the arrays' lengths with the counts: the C ABI sees
- * pointers only. `...Values` is the twin of the checks in native/abi.cpp, for the JavaScript kernels.
- */
+/** The twin of the checks in native/abi.cpp, for the JavaScript kernels; lengths have been checked (`problems.ts`). */
 
 export const INT32_MAX = 2 ** 31 - 1;
 /** Products and quotients of three numbers from here to 2^53 are neither infinite nor 0. */
 const LEAST_FLOW = 2 ** -53;
 
+/** Throws as for an argument out of range. */
 export function require(condition: boolean): void {
   if (!condition) throwForStatus(STATUS.badArgument, 0, 0);
 }
@@ -30,122 +29,7 @@ export function require(condition: boolean): void {
 export const isInteger = (value: number, low: number, high: number): boolean =>
   Number.isInteger(value) && value >= low && value <= high;
 
-function checkNetworkShapes(network: TenNetwork): void {
-  const routes = network.routeSource.length;
-  const uses = network.useResource.length;
-  require(isInteger(network.npuCount, 1, INT32_MAX));
-  require(routes < INT32_MAX && uses < INT32_MAX && network.capacity.length < INT32_MAX);
-  require(network.routeTarget.length === routes && network.slotPs.length === routes);
-  require(network.useOffset.length === routes + 1 && network.useUnits.length === uses);
-}
-
-/** Throws when a length of a match problem does not fit the others. O(1). */
-export function checkMatchShapes(problem: MatchProblem): void {
-  const { network, chunkCount, policy } = problem;
-  checkNetworkShapes(network);
-  require(isInteger(chunkCount, 0, INT32_MAX) && problem.heldChunk.length <= INT32_MAX - chunkCount);
-  require(problem.heldOffset.length === network.npuCount + 1);
-  const words = Math.ceil(chunkCount / 32);
-  require(problem.wanted === null || problem.wanted.length === network.npuCount * words);
-  require(problem.maps === null || (problem.maps.length > 0 && problem.maps.length % network.npuCount === 0));
-  require(isInteger(policy.seed, 0, 2 ** 32 - 1));
-  for (const value of [policy.choice, policy.window, policy.lateLimit, policy.novelty, policy.overtaking]) {
-    require(isInteger(value, 0, INT32_MAX));
-  }
-}
-
-/** Throws when a length of a spread problem does not fit the others. O(1). */
-export function checkSpreadShapes(problem: SpreadProblem): void {
-  const { npuCount, chunkCount, policy, wanted } = problem;
-  require(isInteger(npuCount, 1, INT32_MAX) && isInteger(chunkCount, 0, INT32_MAX));
-  require(problem.routeSource.length < INT32_MAX && problem.routeTarget.length === problem.routeSource.length);
-  require(problem.heldOffset.length === npuCount + 1 && problem.heldChunk.length < INT32_MAX);
-  require(wanted === null || wanted.length === npuCount * Math.ceil(chunkCount / 32));
-  require(problem.maps === null || (problem.maps.length > 0 && problem.maps.length % npuCount === 0));
-  require(isInteger(policy.seed, 0, 2 ** 32 - 1));
-  for (const value of [policy.choice, policy.window, policy.lateLimit, problem.threads, problem.maxSlots]) {
-    require(isInteger(value, 0, INT32_MAX));
-  }
-}
-
-/** Throws when a length of a relay problem does not fit the others. O(1). */
-export function checkRelayShapes(problem: RelayProblem): void {
-  const { network, chunkSource, seed } = problem;
-  checkNetworkShapes(network);
-  const pairs = network.npuCount * network.npuCount;
-  require(chunkSource.length < INT32_MAX && problem.chunkTarget.length === chunkSource.length);
-  require(problem.distancePs.length === pairs && problem.order.length === pairs);
-  require(isInteger(seed, 0, 2 ** 32 - 1) && isInteger(problem.maxTransfers, 0, Number.MAX_SAFE_INTEGER));
-}
-
-/** Throws when a length of a place problem does not fit the others. O(1). */
-export function checkPlaceShapes(problem: PlaceProblem): void {
-  checkNetworkShapes(problem.network);
-  const transfers = problem.route.length;
-  require(transfers < INT32_MAX && problem.successor.length < INT32_MAX);
-  require(problem.successorOffset.length === transfers + 1 && problem.key.length === transfers);
-}
-
-/** Throws when a length of a rate problem does not fit the others. O(1). */
-export function checkRateShapes(problem: RateProblem): void {
-  const links = problem.linkSource.length;
-  require(isInteger(problem.npuCount, 1, INT32_MAX) && isInteger(problem.nodeCount, problem.npuCount, INT32_MAX));
-  require(links <= INT32_MAX / 2 && problem.linkTarget.length === links && problem.capacity.length === links);
-  require(problem.weight.length === problem.npuCount);
-}
-
-/** Throws when a length or a setting of a pack problem does not fit the others. O(1). */
-export function checkPackShapes(problem: PackProblem): void {
-  const links = problem.linkSource.length;
-  const { npuCount, nodeCount } = problem;
-  require(isInteger(npuCount, 1, INT32_MAX) && isInteger(nodeCount, npuCount, INT32_MAX - 1));
-  require(links <= Math.floor(INT32_MAX / 2) - npuCount && problem.linkTarget.length === links);
-  require(problem.capacity.length === links && problem.copies.length === npuCount);
-  require(isInteger(problem.depthPrice, 0, 1000) && isInteger(problem.loadPrice, 0, 1000));
-  require(isInteger(problem.seed, 0, 2 ** 32 - 1) && typeof problem.scheduled === "boolean");
-  for (const value of [problem.repairs, problem.enoughHeight, problem.maxTrees])
-    require(isInteger(value, 0, INT32_MAX));
-  require(isInteger(problem.maxLinks, 0, Number.MAX_SAFE_INTEGER));
-}
-
-/** Throws when a length of a sweep problem does not fit the others. O(1). */
-export function checkSweepShapes(problem: SweepProblem): void {
-  const links = problem.linkSource.length;
-  require(isInteger(problem.nodeCount, 1, INT32_MAX) && problem.sinks.length < INT32_MAX);
-  require(links <= INT32_MAX / 2 && problem.linkTarget.length === links && problem.capacity.length === links);
-  require(problem.supply.length === problem.nodeCount);
-}
-
-/** Throws when a length of an arborescence problem does not fit the others. O(1). */
-export function checkArborescenceShapes(problem: ArborescenceProblem): void {
-  const arcs = problem.arcSource.length;
-  require(isInteger(problem.nodeCount, 1, Math.floor(INT32_MAX / 2)) && arcs < INT32_MAX);
-  require(isInteger(problem.root, 0, problem.nodeCount - 1));
-  require(problem.arcTarget.length === arcs && problem.cost.length === arcs);
-}
-
-/** Throws when a length or a setting of a balance problem does not fit the others. O(1). */
-export function checkBalanceShapes(problem: BalanceProblem): void {
-  const { nodeCount, parts, maxRows } = problem;
-  require(isInteger(nodeCount, 1, INT32_MAX - 1) && problem.inOffset.length === nodeCount + 1);
-  require(problem.inSource.length < INT32_MAX && problem.targets.length < INT32_MAX);
-  require(isInteger(parts, 0, 32767) && nodeCount * Math.max(parts, 1) <= INT32_MAX);
-  require(isInteger(problem.wantsShares, 0, parts === 0 ? 0 : 1) && isInteger(problem.threads, 1, INT32_MAX));
-  require(isInteger(problem.maxSteps, 0, 65535) && isInteger(maxRows, 0, Number.MAX_SAFE_INTEGER));
-}
-
-/** Throws when a length or a setting of a concurrent problem does not fit the others. O(1). */
-export function checkConcurrentShapes(problem: ConcurrentProblem): void {
-  const { nodeCount, arcTarget, capacity, sources, demand } = problem;
-  require(isInteger(nodeCount, 1, INT32_MAX - 1) && problem.arcOffset.length === nodeCount + 1);
-  require(arcTarget.length < INT32_MAX && problem.arcClass.length === arcTarget.length);
-  require(capacity.length < INT32_MAX && sources.length < INT32_MAX && sources.length > 0);
-  require(problem.sourceWeight.length === sources.length && problem.terminals.length === nodeCount);
-  require(demand === null || demand.length === sources.length * nodeCount);
-  require(problem.gap > 0 && isInteger(problem.maxRounds, 0, INT32_MAX) && isInteger(problem.wantsFlow, 0, 1));
-}
-
-export function inRange(values: Int32Array, below: number): boolean {
+function inRange(values: Int32Array, below: number): boolean {
   for (let i = 0; i < values.length; i++) if (values[i] < 0 || values[i] >= below) return false;
   return true;
 }
@@ -162,7 +46,7 @@ function arePermutations(rows: Int32Array, count: number): boolean {
   return true;
 }
 
-export function ascending(offset: Int32Array, end: number): boolean {
+function ascending(offset: Int32Array, end: number): boolean {
   if (offset[0] !== 0 || offset[offset.length - 1] !== end) return false;
   for (let i = 1; i < offset.length; i++) if (offset[i - 1] > offset[i]) return false;
   return true;
@@ -299,4 +183,43 @@ export function checkBalanceValues({ nodeCount, inOffset, inSource, targets }: B
     require(i === 0 || targets[i - 1] < targets[i]);
     require(inOffset[targets[i] + 1] - inOffset[targets[i]] <= 65535);
   }
+}
+
+function areTimes(times: Float64Array): boolean {
+  for (let i = 0; i < times.length; i++) {
+    if (!(Number.isInteger(times[i]) && times[i] >= 0 && times[i] <= TOO_LATE)) return false;
+  }
+  return true;
+}
+
+/** Throws when an index or a value of a replay problem is out of range, rows aside; the shapes have been checked. */
+export function checkReplayValues(problem: ReplayProblem): void {
+  const { npuCount, routeSource, linkOffset, links, cost, capacity, setOffset, setMembers } = problem;
+  require(inRange(routeSource, npuCount) && inRange(problem.routeTarget, npuCount));
+  require(ascending(linkOffset, links.length) && inRange(links, problem.linkCount));
+  for (let r = 0; r < routeSource.length; r++) require(linkOffset[r] < linkOffset[r + 1]);
+  require(ascending(problem.firstChunk, problem.holders.length) && problem.reduces.every((flag) => flag <= 1));
+  require(areTimes(problem.serial) && areTimes(problem.delay));
+  for (let i = 0; i < capacity.length; i++) require(isInteger(capacity[i], 1, Number.MAX_SAFE_INTEGER));
+  for (let p = 0; p < cost.length; p++) require(isInteger(cost[p], 1, capacity[links[p]]));
+  require(inRange(problem.holders, setOffset.length - 1));
+  require(ascending(setOffset, setMembers.length) && inRange(setMembers, npuCount));
+  for (let set = 0; set < setOffset.length - 1; set++) {
+    for (let i = setOffset[set] + 1; i < setOffset[set + 1]; i++) require(setMembers[i - 1] < setMembers[i]);
+  }
+  require(badRow(problem) >= 0 || hopCountOf(problem) <= INT32_MAX);
+}
+
+/** Returns the sum of exact integers >= 0. O(values), nearly all of it in doubles. */
+export function exactSum(values: Iterable<number>): bigint {
+  let whole = 0n;
+  let part = 0;
+  for (const value of values) {
+    if (part + value > Number.MAX_SAFE_INTEGER) {
+      whole += BigInt(part);
+      part = 0;
+    }
+    part += value;
+  }
+  return whole + BigInt(part);
 }

@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import type { Place } from "../../base/option-names.ts";
 import { BACKENDS, type Backend, type Kernels } from "../contract/kernels.ts";
 
 /** The kernels that were loaded, and why not a faster backend: absent when the first choice loaded. */
@@ -17,7 +18,7 @@ export interface Candidate {
 }
 
 /** Returns a backend's name, checked; throws an InputError for an unknown one. `place` is where it was written. */
-export function parseBackend(text: string, place: string): Backend {
+export function parseBackend(text: string, place: Place): Backend {
   const backend = BACKENDS.find((name) => name === text);
   if (backend === undefined) throw new InputError(place, "native, wasm or js", text);
   return backend;
@@ -29,7 +30,7 @@ export function parseBackend(text: string, place: string): Backend {
  */
 export async function chooseKernels(
   candidates: readonly Candidate[],
-  wanted: { readonly backend: Backend; readonly place: string } | undefined,
+  wanted: { readonly backend: Backend; readonly place: Place } | undefined,
 ): Promise<LoadedKernels> {
   const reasons: string[] = [];
   for (const candidate of candidates) {

@@ -1,4 +1,12 @@
 import { InfeasibleError } from "../../base/errors.ts";
+import { badRow } from "../../model/replay/plan.ts";
+import {
+  hopCountOf,
+  REPLAY_WANTS,
+  type Replayed,
+  type ReplayOutcome,
+  type ReplayProblem,
+} from "../../model/replay/problem.ts";
 import type {
   ArborescenceProblem,
   Balance,
@@ -17,7 +25,7 @@ import type {
   SweepProblem,
   Transfers,
 } from "../contract/kernels.ts";
-import { exactSum } from "./exact-sum.ts";
+import { exactSum } from "./check.ts";
 import { STATUS, throwForStatus } from "./status.ts";
 
 /** The caller's arrays of one kernel call, and where the kernel writes its summary: count, detail 0, detail 1. */
@@ -263,4 +271,37 @@ function popcount(word: number): number {
   let x = word - ((word >>> 1) & 0x55555555);
   x = (x & 0x33333333) + ((x >>> 2) & 0x33333333);
   return Math.imul((x + (x >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
+/** The caller's arrays of a replay problem, and where the kernel writes last, outcome, row. */
+export interface ReplayColumns extends Pick<Replayed, "linkBusy" | "start" | "end" | "hopStart"> {
+  readonly summary: Float64Array;
+}
+
+/** What summary[1] of a replay says. */
+const OUTCOME = { replayed: 0, refused: 1, late: 2 } as const;
+
+/** Returns the arrays of a replay problem whose shapes have been checked; throws as for a kernel out of memory. */
+export function allocateReplay(problem: ReplayProblem): ReplayColumns {
+  const { wants, route, linkCount } = problem;
+  // rows that are bad may name no route; they are refused whatever the room
+  const hops = wants === REPLAY_WANTS.hops && badRow(problem) < 0 ? hopCountOf(problem) : 0;
+  const timed = wants === REPLAY_WANTS.nothing ? 0 : route.length;
+  return allocated(() => ({
+    linkBusy: new Float64Array(linkCount),
+    start: new Float64Array(timed),
+    end: new Float64Array(timed),
+    hopStart: new Float64Array(hops),
+    summary: new Float64Array(3),
+  }));
+}
+
+/** Returns what a replay kernel found; throws for a bad status. */
+export function replayOutcomeOf(status: number, columns: ReplayColumns): ReplayOutcome {
+  throwForStatus(status, 0, 0);
+  const { summary, ...found } = columns;
+  const [last, outcome, row] = summary;
+  if (outcome === OUTCOME.refused) return { kind: "refused", row };
+  if (outcome === OUTCOME.late) return { kind: "late" };
+  return { kind: "replayed", last, ...found };
 }

@@ -1,58 +1,8 @@
 import { InternalError } from "../../base/errors.ts";
-import { type CancelFlag, type Kernels, mapCountOf } from "../contract/kernels.ts";
-import {
-  checkArborescenceShapes,
-  checkBalanceShapes,
-  checkConcurrentShapes,
-  checkMatchShapes,
-  checkPackShapes,
-  checkPlaceShapes,
-  checkRateShapes,
-  checkRelayShapes,
-  checkSpreadShapes,
-  checkSweepShapes,
-} from "./check.ts";
-import { checkReplayShapes } from "./check-replay.ts";
-import {
-  allocateArcs,
-  allocateBalance,
-  allocateConcurrent,
-  allocateCut,
-  allocateDeliveries,
-  allocateFlows,
-  allocateLogs,
-  allocateOutputs,
-  allocateStarts,
-  allocateTrees,
-  balanceOf,
-  collect,
-  concurrentOf,
-  type Outputs,
-  packOutcomeOf,
-  rateOfCut,
-  throwForArcs,
-} from "./outputs.ts";
-import { allocateReplay, replayOutcomeOf } from "./replay-columns.ts";
+import type { CancelFlag, Kernels } from "../contract/kernels.ts";
+import type { Column, Field, Struct } from "./fields.ts";
+import { compiledKernels, type KernelName } from "./problems.ts";
 import { STATUS, throwForStatus } from "./status.ts";
-import { type WasmExports, WasmHeap } from "./wasm-memory.ts";
-import {
-  putArborescence,
-  putBalance,
-  putBalanceColumns,
-  putConcurrent,
-  putConcurrentColumns,
-  putLogs,
-  putNetwork,
-  putOutputs,
-  putPack,
-  putPolicy,
-  putRate,
-  putReplay,
-  putReplayColumns,
-  putSpread,
-  putSweep,
-  putTrees,
-} from "./wasm-structs.ts";
 
 /**
  * The kernels as WebAssembly, in Node, workers and browsers. Problems are copied into the module's memory, laid out as
@@ -62,44 +12,28 @@ import {
 /** An instance whose memory has grown beyond this is dropped after the call: WebAssembly memory never shrinks. */
 const KEEP_BYTES = 64 * 2 ** 20;
 
+/** What wasm/build/banyan.wasm exports; pointers are unsigned 32-bit numbers that arrive signed. */
+export interface WasmExports extends Readonly<Record<`banyan_${KernelName}`, (...args: number[]) => number>> {
+  readonly memory: WebAssembly.Memory;
+  _initialize?(): void;
+  banyan_alloc(bytes: number): number;
+  banyan_free(pointer: number): void;
+  banyan_cancel_callback(): number;
+}
+
 /** Returns the kernels of a compiled module. Compiling is the caller's: browsers allow it only off the main path. */
 export function wasmKernels(module: WebAssembly.Module): Kernels {
   let exports: WasmExports | undefined;
   let flag: CancelFlag | undefined;
-
-  const instantiate = (): WasmExports => {
-    const instance = new WebAssembly.Instance(module, {
-      banyan: { cancelled: () => (flag === undefined ? 0 : Atomics.load(flag, 0)) },
-      env: { emscripten_notify_memory_growth: () => {} },
-      wasi_snapshot_preview1: {
-        proc_exit: (code: number) => {
-          throw new WebAssembly.RuntimeError(`exit ${code}`);
-        },
-      },
-    });
-    const raw = instance.exports as unknown as WasmExports;
-    raw._initialize?.();
-    return raw;
-  };
-
-  /** Returns a new instance; throws as for a kernel out of memory where there is no room for one. */
-  const fresh = (): WasmExports => {
-    try {
-      return instantiate();
-    } catch (error) {
-      if (error instanceof RangeError) throwForStatus(STATUS.outOfMemory, 0, 0);
-      throw error;
-    }
-  };
+  const cancelled = (): number => (flag === undefined ? 0 : Atomics.load(flag, 0));
 
   /** Runs one kernel call; the instance does not outlive an error of ours, nor a call that made it big. */
-  const call = (work: (raw: WasmExports, heap: WasmHeap) => number): number => {
-    const raw = exports ?? fresh();
-    const heap = new WasmHeap(raw);
+  const call = (name: KernelName, takes: readonly Field[], gives: Field, cancel: CancelFlag | undefined): number => {
+    const raw = exports ?? instanceOf(module, cancelled);
     exports = undefined;
     try {
-      const status = work(raw, heap);
-      heap.freeAll();
+      flag = cancel;
+      const status = callOnce(raw, name, takes, gives, cancel === undefined ? 0 : raw.banyan_cancel_callback());
       const failed = status === STATUS.outOfMemory || status === STATUS.badArgument;
       if (!failed && raw.memory.buffer.byteLength <= KEEP_BYTES) exports = raw;
       return status;
@@ -112,185 +46,142 @@ export function wasmKernels(module: WebAssembly.Module): Kernels {
       flag = undefined;
     }
   };
-
-  /** The same for a kernel that writes transfers. */
-  const callFor = (outputs: Outputs, work: (raw: WasmExports, heap: WasmHeap, out: number) => number): number =>
-    call((raw, heap) => {
-      const out = putOutputs(heap, outputs);
-      const status = work(raw, heap, out.pointer);
-      out.collect();
-      return status;
-    });
-
-  const cancelArguments = (raw: WasmExports, cancel: CancelFlag | undefined): [number, number] => {
-    flag = cancel;
-    return [cancel === undefined ? 0 : raw.banyan_cancel_callback(), 0];
-  };
-
-  return {
-    backend: "wasm",
-    module,
-    match(problem, cancel) {
-      checkMatchShapes(problem);
-      const { network, chunkCount, heldOffset, heldChunk, wanted, policy } = problem;
-      const outputs = allocateDeliveries(problem);
-      const status = callFor(outputs, (raw, heap, out) =>
-        raw.banyan_match(
-          putNetwork(heap, network),
-          chunkCount,
-          heldChunk.length,
-          heap.put(heldOffset),
-          heap.put(heldChunk),
-          heap.put(wanted),
-          putPolicy(heap, policy),
-          mapCountOf(problem.maps, network.npuCount),
-          heap.put(problem.maps),
-          ...cancelArguments(raw, cancel),
-          out,
-        ),
-      );
-      const transfers = collect(status, outputs);
-      if (transfers === null) throw new InternalError("the matching kernel wrote more deliveries than are wanted");
-      return transfers;
-    },
-    spread(problem, cancel) {
-      checkSpreadShapes(problem);
-      const logs = allocateLogs(problem);
-      const summary = new Float64Array(3);
-      const status = call((raw, heap) => {
-        const out = putLogs(heap, logs, problem.maxSlots, summary);
-        const result = raw.banyan_spread(putSpread(heap, problem), ...cancelArguments(raw, cancel), out.pointer);
-        out.collect();
-        return result;
-      });
-      throwForStatus(status, summary[1], summary[2]);
-      return status === STATUS.outputTooSmall ? null : logs;
-    },
-    relay(problem, cancel) {
-      checkRelayShapes(problem);
-      const { network, chunkSource, chunkTarget, distancePs, order, seed } = problem;
-      const outputs = allocateOutputs(problem.maxTransfers);
-      const status = callFor(outputs, (raw, heap, out) =>
-        raw.banyan_relay(
-          putNetwork(heap, network),
-          chunkSource.length,
-          heap.put(chunkSource),
-          heap.put(chunkTarget),
-          heap.put(distancePs),
-          heap.put(order),
-          seed,
-          ...cancelArguments(raw, cancel),
-          out,
-        ),
-      );
-      return collect(status, outputs);
-    },
-    place(problem, cancel) {
-      checkPlaceShapes(problem);
-      const { network, route, successorOffset, successor, key } = problem;
-      const startPs = allocateStarts(problem);
-      const status = call((raw, heap) => {
-        const out = heap.allocate(startPs.byteLength);
-        const result = raw.banyan_place(
-          putNetwork(heap, network),
-          route.length,
-          successor.length,
-          heap.put(route),
-          heap.put(successorOffset),
-          heap.put(successor),
-          heap.put(key),
-          ...cancelArguments(raw, cancel),
-          out,
-        );
-        heap.take(startPs, out);
-        return result;
-      });
-      throwForStatus(status, 0, 0);
-      return startPs;
-    },
-    rate(problem, cancel) {
-      checkRateShapes(problem);
-      const cut = allocateCut(problem);
-      const status = call((raw, heap) => {
-        const out = heap.allocate(cut.byteLength);
-        const result = raw.banyan_rate(putRate(heap, problem), ...cancelArguments(raw, cancel), out);
-        heap.take(cut, out);
-        return result;
-      });
-      throwForStatus(status, 0, 0);
-      return rateOfCut(problem, cut);
-    },
-    pack(problem, cancel) {
-      checkPackShapes(problem);
-      const out = allocateTrees(problem);
-      const status = call((raw, heap) => {
-        const room = putTrees(heap, problem.npuCount, out);
-        const result = raw.banyan_pack(putPack(heap, problem), ...cancelArguments(raw, cancel), room.pointer);
-        if (result === STATUS.ok) room.collect();
-        return result;
-      });
-      return packOutcomeOf(status, problem, out);
-    },
-    sweep(problem, cancel) {
-      checkSweepShapes(problem);
-      const flow = allocateFlows(problem);
-      const status = call((raw, heap) => {
-        const out = heap.allocate(flow.byteLength);
-        const result = raw.banyan_sweep(putSweep(heap, problem), ...cancelArguments(raw, cancel), out);
-        heap.take(flow, out);
-        return result;
-      });
-      throwForStatus(status, 0, 0);
-      return flow;
-    },
-    arborescence(problem, cancel) {
-      checkArborescenceShapes(problem);
-      const arc = allocateArcs(problem);
-      const status = call((raw, heap) => {
-        const out = heap.allocate(arc.byteLength);
-        const result = raw.banyan_arborescence(putArborescence(heap, problem), ...cancelArguments(raw, cancel), out);
-        heap.take(arc, out);
-        return result;
-      });
-      throwForArcs(status, problem, arc);
-      return arc;
-    },
-    concurrent(problem, cancel) {
-      checkConcurrentShapes(problem);
-      const out = allocateConcurrent(problem);
-      const status = call((raw, heap) => {
-        const room = putConcurrentColumns(heap, problem, out);
-        const result = raw.banyan_concurrent(
-          putConcurrent(heap, problem),
-          ...cancelArguments(raw, cancel),
-          room.pointer,
-        );
-        room.collect();
-        return result;
-      });
-      return concurrentOf(status, out);
-    },
-    balance(problem, cancel) {
-      checkBalanceShapes(problem);
-      const out = allocateBalance(problem);
-      const status = call((raw, heap) => {
-        const room = putBalanceColumns(heap, out);
-        const result = raw.banyan_balance(putBalance(heap, problem), ...cancelArguments(raw, cancel), room.pointer);
-        room.collect(result);
-        return result;
-      });
-      return balanceOf(status, out);
-    },
-    replay(problem, cancel) {
-      checkReplayShapes(problem);
-      const out = allocateReplay(problem);
-      const status = call((raw, heap) => {
-        const room = putReplayColumns(heap, problem, out);
-        const result = raw.banyan_replay(putReplay(heap, problem), ...cancelArguments(raw, cancel), room.pointer);
-        room.collect(result);
-        return result;
-      });
-      return replayOutcomeOf(status, out);
-    },
-  };
+  return { ...compiledKernels("wasm", call), module };
 }
+
+/** Returns a new instance; throws as for a kernel out of memory where there is no room for one. */
+function instanceOf(module: WebAssembly.Module, cancelled: () => number): WasmExports {
+  try {
+    const instance = new WebAssembly.Instance(module, {
+      banyan: { cancelled },
+      env: { emscripten_notify_memory_growth: () => {} },
+      wasi_snapshot_preview1: {
+        proc_exit: (code: number) => {
+          throw new WebAssembly.RuntimeError(`exit ${code}`);
+        },
+      },
+    });
+    const raw = instance.exports as unknown as WasmExports;
+    raw._initialize?.();
+    return raw;
+  } catch (error) {
+    if (error instanceof RangeError) throwForStatus(STATUS.outOfMemory, 0, 0);
+    throw error;
+  }
+}
+
+function callOnce(raw: WasmExports, name: KernelName, takes: readonly Field[], gives: Field, callback: number): number {
+  const heap = new WasmHeap(raw);
+  const out = heap.lay(gives);
+  const args = takes.map((field) => heap.lay(field));
+  const status = raw[`banyan_${name}`](...args, callback, 0, out);
+  heap.collect(status);
+  heap.freeAll();
+  return status;
+}
+
+/** Something that the kernel writes, and where. */
+interface Written<Kind extends "output" | "result"> {
+  readonly pointer: number;
+  readonly field: Extract<Field, { readonly kind: Kind }>;
+}
+
+/** Allocations in the module's memory that live for one kernel call. */
+class WasmHeap {
+  readonly #exports: WasmExports;
+  readonly #pointers: number[] = [];
+  readonly #outputs: Written<"output">[] = [];
+  readonly #results: (Written<"result"> & { readonly summary: Float64Array })[] = [];
+
+  constructor(exports: WasmExports) {
+    this.#exports = exports;
+  }
+
+  /** Returns the word that stands for a field: a number, or the address of its copy. */
+  lay(field: Field): number {
+    switch (field.kind) {
+      case "column":
+        return field.values === null ? 0 : this.#put(field.values);
+      case "output": {
+        const pointer = field.zeros ? this.#put(field.values) : this.#allocate(field.values.byteLength);
+        this.#outputs.push({ pointer, field });
+        return pointer;
+      }
+      case "struct":
+        return this.#layStruct(field);
+      case "result":
+        return 0;
+      default:
+        return field.value;
+    }
+  }
+
+  /** Copies what the kernel wrote to the caller's arrays: its results, and columns where it found something. */
+  collect(status: number): void {
+    const view = this.#view();
+    for (const { pointer, field, summary } of this.#results)
+      summary[field.at] = field.wide ? view.getFloat64(pointer, true) : view.getInt32(pointer, true);
+    if (status !== STATUS.ok && status !== STATUS.unreachable) return;
+    for (const { pointer, field } of this.#outputs) this.#take(field.values, field.filled(), pointer);
+  }
+
+  freeAll(): void {
+    for (const pointer of this.#pointers.splice(0)) this.#exports.banyan_free(pointer);
+  }
+
+  #layStruct({ fields, summary }: Struct): number {
+    const words: number[] = [];
+    const offsets: number[] = [];
+    let [bytes, aligned] = [0, 4];
+    for (const field of fields) {
+      words.push(this.lay(field));
+      // doubles lie at multiples of 8 bytes, all other fields are words of 4
+      const size = isWide(field) ? 8 : 4;
+      const offset = Math.ceil(bytes / size) * size;
+      offsets.push(offset);
+      bytes = offset + size;
+      aligned = Math.max(aligned, size);
+    }
+    const pointer = this.#allocate(Math.ceil(bytes / aligned) * aligned);
+    const view = this.#view();
+    for (let i = 0; i < fields.length; i++) {
+      const field = fields[i];
+      const at = pointer + offsets[i];
+      if (isWide(field)) view.setFloat64(at, words[i], true);
+      else view.setUint32(at, words[i], true);
+      if (field.kind === "result" && summary !== null) this.#results.push({ pointer: at, field, summary });
+    }
+    return pointer;
+  }
+
+  /** Returns the address of `bytes` fresh bytes; throws as for a kernel out of memory. */
+  #allocate(bytes: number): number {
+    // One allocation of 2 GiB or more fails in the module's allocator.
+    const pointer = bytes < 2 ** 31 ? this.#exports.banyan_alloc(bytes) >>> 0 : 0;
+    if (pointer === 0) throwForStatus(STATUS.outOfMemory, 0, 0);
+    this.#pointers.push(pointer);
+    return pointer;
+  }
+
+  #put(column: Column): number {
+    const pointer = this.#allocate(column.byteLength);
+    // The buffer is new after every growth of the memory, so views are made at each use.
+    const bytes = new Uint8Array(this.#exports.memory.buffer, pointer, column.byteLength);
+    bytes.set(new Uint8Array(column.buffer, column.byteOffset, column.byteLength));
+    return pointer;
+  }
+
+  /** Copies the first elements of a column out of the address that was allocated for it. */
+  #take(column: Column, count: number, pointer: number): void {
+    const filled = count === column.length ? column : column.subarray(0, count);
+    const source = new Uint8Array(this.#exports.memory.buffer, pointer, filled.byteLength);
+    new Uint8Array(filled.buffer, filled.byteOffset, filled.byteLength).set(source);
+  }
+
+  #view(): DataView {
+    return new DataView(this.#exports.memory.buffer);
+  }
+}
+
+const isWide = (field: Field): boolean =>
+  field.kind === "double" || ((field.kind === "length" || field.kind === "result") && field.wide);

@@ -1,4 +1,4 @@
-import type { MilpProgress } from "../contract/milp.ts";
+import type { MilpProgress } from "../contract/programs.ts";
 
 /**
  * Shared memory between the thread that solves and the one that waits: what the solver has found survives it, however it

@@ -1,8 +1,7 @@
 import type { Model } from "highs";
 import { InternalError } from "../../base/errors.ts";
-import type { LpProblem, LpRows, LpSession, LpSolution, LpSolver, LpStatus } from "../contract/lp.ts";
-import { type Instance, loadInstance, MOST_BYTES, matrixOf, modelOf, within } from "./instance.ts";
-import { MODEL_STATUS } from "./model-status.ts";
+import type { LpProblem, LpRows, LpSession, LpSolution, LpSolver, LpStatus } from "../contract/programs.ts";
+import { type Instance, loadInstance, MODEL_STATUS, MOST_BYTES, matrixOf, modelOf, within } from "./instance.ts";
 
 /**
  * HiGHS compiled to WebAssembly (npm highs): the dual simplex method, one thread, at most 2 GiB. Nothing is loaded before

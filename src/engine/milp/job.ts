@@ -1,10 +1,8 @@
 import type { CallbackEvent, Model } from "highs";
-import type { MilpOptions, MilpProblem, MilpSolution, MilpStatus } from "../contract/milp.ts";
+import type { MilpOptions, MilpProblem, MilpSolution, MilpStatus } from "../contract/programs.ts";
 import { type Board, isCancelled, postPoint, postProgress, postStarted } from "./board.ts";
-import { type Instance, loadInstance, modelOf, within } from "./instance.ts";
-import { MODEL_STATUS } from "./model-status.ts";
-import { bestPoint, solutionOf } from "./outcome.ts";
-import { roundedPoint } from "./point.ts";
+import { type Instance, loadInstance, MODEL_STATUS, modelOf, within } from "./instance.ts";
+import { bestPoint, roundedPoint, solutionOf } from "./outcome.ts";
 
 /** A mixed-integer program to solve, as it goes to another thread. */
 export interface MilpJob {

@@ -1,5 +1,4 @@
-import type { MilpProblem, MilpSolution, MilpStatus } from "../contract/milp.ts";
-import { isPoint, objectiveOf, roundedPoint } from "./point.ts";
+import type { MilpProblem, MilpSolution, MilpStatus } from "../contract/programs.ts";
 
 /** What a search came to. */
 export interface Found {
@@ -45,4 +44,52 @@ export function bestPoint(
     if (best === undefined || objectiveOf(problem, rounded) > objectiveOf(problem, best)) best = rounded;
   }
   return best;
+}
+
+/** By how much a sum may miss its bound, relative to the sizes of its terms and of the bound. */
+const TOLERANCE = 1e-6;
+
+/** Returns the point with its whole columns rounded and all columns within their bounds. */
+export function roundedPoint({ integer, lower, upper }: MilpProblem, point: Float64Array): Float64Array {
+  return point.map((value, j) => {
+    const near = integer[j] === 1 ? Math.round(value) : value;
+    return Math.min(Math.max(near, lower[j] as number), upper[j] as number) + 0;
+  });
+}
+
+/** Returns whether whole columns are whole and columns and rows within their bounds, up to rounding errors of sums. O(entries). */
+export function isPoint({ integer, lower, upper, rows }: MilpProblem, point: Float64Array): boolean {
+  if (point.length !== lower.length) return false;
+  for (let j = 0; j < point.length; j++) {
+    const x = point[j] as number;
+    if (!fits(x, Math.abs(x), lower[j] as number, upper[j] as number)) return false;
+    if (integer[j] === 1 && !Number.isInteger(x)) return false;
+  }
+  for (let i = 0; i < rows.lower.length; i++) {
+    let sum = 0;
+    let size = 0;
+    for (let at = rows.offset[i] as number; at < (rows.offset[i + 1] as number); at++) {
+      const term = (rows.value[at] as number) * (point[rows.column[at] as number] as number);
+      sum += term;
+      size += Math.abs(term);
+    }
+    if (!fits(sum, size, rows.lower[i] as number, rows.upper[i] as number)) return false;
+  }
+  return true;
+}
+
+/** Returns whether a sum of terms of this total size lies within bounds; false for NaN. */
+function fits(sum: number, size: number, lower: number, upper: number): boolean {
+  return sum >= lower - slack(lower, size) && sum <= upper + slack(upper, size);
+}
+
+/** An infinite bound keeps its sign. */
+const slack = (bound: number, size: number): number =>
+  Number.isFinite(bound) ? TOLERANCE * Math.max(1, Math.abs(bound), size) : 0;
+
+/** Returns the objective of a point, summed column by column. */
+export function objectiveOf({ objective }: MilpProblem, point: Float64Array): number {
+  let sum = 0;
+  for (let j = 0; j < objective.length; j++) sum += (objective[j] as number) * (point[j] as number);
+  return sum;
 }

@@ -4,12 +4,10 @@ import { fileURLToPath } from "node:url";
 import type { Piscina } from "piscina";
 import { CancelledError, InternalError } from "../../base/errors.ts";
 import type { Backend, CancelFlag, Kernels } from "../contract/kernels.ts";
-import type { MilpSolution } from "../contract/milp.ts";
+import type { MilpSolution } from "../contract/programs.ts";
 import type { JobWatch, MilpJob } from "../milp/job.ts";
-import { fromFailure } from "./failure.ts";
-import type { Pool, PoolResult, PoolTask } from "./pool.ts";
-import type { WorkerReply, WorkerRequest, WorkerResult } from "./request.ts";
-import { shareColumns } from "./share.ts";
+import { type Pool, type PoolResult, type PoolTask, shareColumns } from "./pool.ts";
+import { fromFailure, type WorkerReply, type WorkerRequest, type WorkerResult } from "./request.ts";
 
 /** What a worker is started with. */
 export interface WorkerSetup {
@@ -22,9 +20,16 @@ function workerFile(): string {
   const candidates = ["../../run/threads/worker.js", "../../../dist/run/threads/worker.js"];
   const files = candidates.map((path) => fileURLToPath(new URL(path, import.meta.url)));
   const found = files.find((file) => existsSync(file));
-  if (found === undefined) throw new InternalError("dist/worker.js is missing: `npm run build:ts` makes it");
+  if (found === undefined)
+    throw new InternalError("dist/run/threads/worker.js is missing: `npm run build:ts` makes it");
   return found;
 }
+
+/**
+ * Where Node can `require` a module like our worker, a thread that is ended in the middle of it ends the process (an assertion of
+ * Node 20.20 fails); piscina takes `import` where it cannot.
+ */
+const LOADING = process.features.require_module ? { execArgv: ["--no-experimental-require-module"] } : {};
 
 /** Returns a pool of worker threads that run these kernels. Nothing is started before the first task, or `prepare`. */
 export function piscinaPool({ backend, module }: Kernels, threads: number): Pool {
@@ -34,7 +39,14 @@ export function piscinaPool({ backend, module }: Kernels, threads: number): Pool
   const start = (): Piscina<WorkerRequest | null, WorkerReply> => {
     // Loaded at once, so that a thread starts while the caller goes on without a turn of the event loop.
     const { Piscina } = createRequire(import.meta.url)("piscina") as typeof import("piscina");
-    const options = { filename: workerFile(), minThreads: 0, maxThreads: threads, idleTimeout: 1000, workerData };
+    const options = {
+      filename: workerFile(),
+      minThreads: 0,
+      maxThreads: threads,
+      idleTimeout: 1000,
+      workerData,
+      ...LOADING,
+    };
     // Errors that belong to no task (the late answer to one that was given up, say) would end the process.
     return new Piscina(options).on("error", () => {});
   };

@@ -1,51 +1,18 @@
 import { CancelledError } from "../../base/errors.ts";
-import type {
-  Balance,
-  BalanceProblem,
-  CancelFlag,
-  ConcurrentFlow,
-  ConcurrentProblem,
-  Kernels,
-  MatchProblem,
-  PackOutcome,
-  PackProblem,
-  PlaceProblem,
-  Rate,
-  RateProblem,
-  RelayProblem,
-  SpreadLogs,
-  SpreadProblem,
-  SweepProblem,
-  Transfers,
-} from "../contract/kernels.ts";
-import type { MilpSolution } from "../contract/milp.ts";
+import type { CancelFlag, Kernels, SweepProblem } from "../contract/kernels.ts";
+import type { MilpSolution } from "../contract/programs.ts";
 import { STATUS, throwForStatus } from "../kernels/status.ts";
 import type { JobWatch, MilpJob } from "../milp/job.ts";
 
-/** One kernel call. */
-export type PoolTask =
-  | { readonly kind: "match"; readonly problem: MatchProblem }
-  | { readonly kind: "spread"; readonly problem: SpreadProblem }
-  | { readonly kind: "relay"; readonly problem: RelayProblem }
-  | { readonly kind: "place"; readonly problem: PlaceProblem }
-  | { readonly kind: "rate"; readonly problem: RateProblem }
-  | { readonly kind: "pack"; readonly problem: PackProblem }
-  | { readonly kind: "sweep"; readonly problem: SweepProblem }
-  | { readonly kind: "balance"; readonly problem: BalanceProblem }
-  | { readonly kind: "concurrent"; readonly problem: ConcurrentProblem };
+type PoolKernel = Exclude<keyof Kernels, "backend" | "module" | "arborescence" | "replay">;
 
-/** What a task gives: null when a spread, relay, pack or balance problem had too little room; the starts of a place problem; the flows of a sweep. */
-export type PoolResult<T extends PoolTask> = {
-  readonly match: Transfers;
-  readonly spread: SpreadLogs | null;
-  readonly relay: Transfers | null;
-  readonly place: Float64Array;
-  readonly rate: Rate;
-  readonly pack: PackOutcome | null;
-  readonly sweep: Float64Array;
-  readonly balance: Balance | null;
-  readonly concurrent: ConcurrentFlow;
-}[T["kind"]];
+/** One kernel call. */
+export type PoolTask = {
+  [Kind in PoolKernel]: { readonly kind: Kind; readonly problem: Parameters<Kernels[Kind]>[0] };
+}[PoolKernel];
+
+/** What a task gives: what the kernel returns. */
+export type PoolResult<T extends PoolTask> = ReturnType<Kernels[T["kind"]]>;
 
 /** Runs kernel calls, several at a time where there are threads. The results do not depend on how many there are. */
 export interface Pool {
@@ -70,7 +37,8 @@ export interface Pool {
 export function runTask<T extends PoolTask>(kernels: Kernels, task: T, cancel?: CancelFlag): PoolResult<T> {
   if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
   try {
-    return call(kernels, task, cancel) as PoolResult<T>;
+    const kernel = kernels[task.kind] as (problem: T["problem"], cancel?: CancelFlag) => PoolResult<T>;
+    return kernel(task.problem, cancel);
   } catch (error) {
     // Columns that cannot be allocated are want of memory as well, and so are those of kernels in JavaScript.
     if (error instanceof RangeError && /allocation failed/i.test(error.message))
@@ -79,25 +47,66 @@ export function runTask<T extends PoolTask>(kernels: Kernels, task: T, cancel?: 
   }
 }
 
-function call(kernels: Kernels, task: PoolTask, cancel: CancelFlag | undefined): PoolResult<PoolTask> {
-  switch (task.kind) {
-    case "match":
-      return kernels.match(task.problem, cancel);
-    case "spread":
-      return kernels.spread(task.problem, cancel);
-    case "relay":
-      return kernels.relay(task.problem, cancel);
-    case "place":
-      return kernels.place(task.problem, cancel);
-    case "pack":
-      return kernels.pack(task.problem, cancel);
-    case "rate":
-      return kernels.rate(task.problem, cancel);
-    case "sweep":
-      return kernels.sweep(task.problem, cancel);
-    case "balance":
-      return kernels.balance(task.problem, cancel);
-    case "concurrent":
-      return kernels.concurrent(task.problem, cancel);
-  }
+/** Returns a flag, with room for progress, that other threads see; over ordinary memory where there is no shared one. */
+export function newCancelFlag(): CancelFlag {
+  return typeof SharedArrayBuffer === "undefined" ? new Int32Array(2) : new Int32Array(new SharedArrayBuffer(8));
+}
+
+/** Asks every kernel call that was given this flag to stop. */
+export function cancel(flag: CancelFlag): void {
+  Atomics.store(flag, 0, 1);
+}
+
+/** Returns a flag that is set when the signal aborts, and what takes the listener away again. */
+export function cancelOn(signal: AbortSignal | undefined): { readonly flag: CancelFlag; readonly dispose: () => void } {
+  const flag = newCancelFlag();
+  const set = (): void => cancel(flag);
+  if (signal?.aborted) set();
+  signal?.addEventListener("abort", set, { once: true });
+  return { flag, dispose: () => signal?.removeEventListener("abort", set) };
+}
+
+/** Parts for each thread, for some sinks take longer than others. */
+const PARTS_PER_THREAD = 4;
+
+/**
+ * Returns what the sweep kernel returns, the flow into each sink, with the sinks spread over the pool's threads, which read
+ * one copy of the network. Sinks do not depend on each other, so the answer is the same with any number of threads.
+ */
+export async function parallelSweep(pool: Pool, problem: SweepProblem, cancel?: CancelFlag): Promise<Float64Array> {
+  const sinkCount = problem.sinks.length;
+  const parts = Math.max(1, Math.min(sinkCount, pool.threads === 1 ? 1 : pool.threads * PARTS_PER_THREAD));
+  const shared = pool.share(problem);
+  const firstOf = (part: number): number => Math.floor((part * sinkCount) / parts);
+  const flows = await Promise.all(
+    Array.from({ length: parts }, (_, part) => {
+      const sinks = shared.sinks.subarray(firstOf(part), firstOf(part + 1));
+      return pool.run({ kind: "sweep", problem: { ...shared, sinks } }, cancel);
+    }),
+  );
+  const all = new Float64Array(sinkCount);
+  flows.forEach((flow, part) => {
+    all.set(flow, firstOf(part));
+  });
+  return all;
+}
+
+type Column = Int32Array | Uint32Array | Float64Array | Uint8Array | Uint16Array;
+
+function shareColumn<T extends Column>(column: T): T {
+  if (column.buffer instanceof SharedArrayBuffer) return column;
+  const Kind = column.constructor as new (buffer: SharedArrayBuffer) => T;
+  const copy = new Kind(new SharedArrayBuffer(column.byteLength));
+  copy.set(column);
+  return copy;
+}
+
+/**
+ * Returns a copy of a plain value whose typed arrays lie in shared memory; those that do already are kept. The value
+ * itself where there is no shared memory (a page without cross-origin isolation).
+ */
+export function shareColumns<T>(value: T): T {
+  if (typeof SharedArrayBuffer === "undefined" || typeof value !== "object" || value === null) return value;
+  if (ArrayBuffer.isView(value)) return shareColumn(value as unknown as Column) as unknown as T;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, shareColumns(part)])) as T;
 }

@@ -1,8 +1,8 @@
+import { CancelledError, DamagedFileError, InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 import type { CancelFlag, Kernels } from "../contract/kernels.ts";
-import type { MilpSolution } from "../contract/milp.ts";
+import type { MilpSolution } from "../contract/programs.ts";
 import type { Board } from "../milp/board.ts";
 import { type MilpJob, runMilpJob } from "../milp/job.ts";
-import { type Failure, toFailure } from "./failure.ts";
 import { type PoolResult, type PoolTask, runTask } from "./pool.ts";
 
 /** What a pool sends to its threads; columns, flag and board lie in shared memory. */
@@ -34,4 +34,26 @@ export function buffersOf(reply: WorkerReply): ArrayBuffer[] {
     ? [result]
     : Object.values("trees" in result ? result.trees : result);
   return parts.filter((part) => ArrayBuffer.isView(part)).map((column) => column.buffer as ArrayBuffer);
+}
+
+/** An error of ours on its way between threads, where classes and fields get lost. */
+export interface Failure {
+  readonly message: string;
+  readonly fields: { readonly name: string };
+}
+
+/** By the names they go by between threads, subclasses first: those of the classes themselves do not outlive a minifier. */
+const CLASSES = Object.entries({ DamagedFileError, InputError, InfeasibleError, CancelledError, InternalError });
+
+/** Returns the message form of an error of ours; undefined for any other. */
+export function toFailure(error: unknown): Failure | undefined {
+  const [name] = CLASSES.find(([, candidate]) => error instanceof candidate) ?? [];
+  if (name === undefined) return undefined;
+  return { message: (error as Error).message, fields: { ...(error as Error), name } };
+}
+
+/** Returns the error again, of its class and with its fields. */
+export function fromFailure({ message, fields }: Failure): Error {
+  const [, known] = CLASSES.find(([name]) => name === fields.name) ?? ["", InternalError];
+  return Object.assign(Object.setPrototypeOf(new Error(message), known.prototype), fields);
 }

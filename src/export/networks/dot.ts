@@ -3,8 +3,8 @@ import { visible } from "../../base/visible.ts";
 import { formatBandwidth } from "../../model/numbers/units.ts";
 import { nodeCount, type Topology } from "../../model/topology/topology.ts";
 import { type TreeFlow, treeCount } from "../../model/trees/tree-flow.ts";
-import { edgesOf } from "../pictures/tree-edges.ts";
-import { type Wire, widthOf, wiresOf } from "../pictures/wires.ts";
+import { edgesOf } from "../../picture/scene/trees.ts";
+import { type Wire, widthOf, wiresOf } from "../../picture/scene/wires.ts";
 
 const MOST_NODES = 5000;
 const MOST_EDGES = 200_000;
@@ -62,7 +62,8 @@ function wireLine(wire: Wire, most: number): string {
 
 function refuseLarge(topology: Topology): void {
   const count = nodeCount(topology);
-  if (count > MOST_NODES) throw new InputError("the nodes of a DOT file", `at most ${MOST_NODES}`, count);
+  if (count > MOST_NODES)
+    throw new InputError("the nodes of a DOT file", `at most ${MOST_NODES}`, count).as("out-of-range");
 }
 
 /**
@@ -74,7 +75,9 @@ export function* topologyDot(topology: Topology): Generator<string> {
   refuseLarge(topology);
   const wires = wiresOf(topology);
   if (wires.length > MOST_EDGES)
-    throw new InputError("the pairs of linked nodes of a DOT file", `at most ${MOST_EDGES}`, wires.length);
+    throw new InputError("the pairs of linked nodes of a DOT file", `at most ${MOST_EDGES}`, wires.length).as(
+      "out-of-range",
+    );
   const most = wires.reduce((sum, wire) => Math.max(sum, widthOf(wire)), 1);
   yield* head(topology.name || "network");
   yield* nodes(topology);
@@ -98,7 +101,8 @@ export function* treesDot(flow: TreeFlow, { most = 64 }: TreesDotOptions = {}): 
   const all = forests.reduce((sum, forest) => sum + treeCount(forest), 0);
   const shown = Math.min(most, all);
   const edges = shown * (collective.groupSize - 1);
-  if (edges > MOST_EDGES) throw new InputError("the edges of all trees in a DOT file", `at most ${MOST_EDGES}`, edges);
+  if (edges > MOST_EDGES)
+    throw new InputError("the edges of all trees in a DOT file", `at most ${MOST_EDGES}`, edges).as("out-of-range");
   yield* head(`trees on ${topology.name || "network"}`);
   if (shown < all) yield `  label=${quoted(`${shown} of ${all} trees`)};\n`;
   let tree = 0;

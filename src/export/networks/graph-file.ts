@@ -1,6 +1,6 @@
 import { InputError } from "../../base/errors.ts";
 import { toGBps } from "../../model/numbers/units.ts";
-import type { RingDecomposition } from "../../model/routes/ring-decomposition.ts";
+import type { RingDecomposition } from "../../model/routes/rings.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { escaped } from "../pictures/svg.ts";
 

@@ -1,5 +1,5 @@
 import { InputError } from "../../base/errors.ts";
-import { oppositeLinks } from "../../model/topology/opposite-links.ts";
+import { oppositeLinks } from "../../model/topology/link-classes.ts";
 import { inLinks, linkCount, nodeCount, switchCount, type Topology } from "../../model/topology/topology.ts";
 
 /**

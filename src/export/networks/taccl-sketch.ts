@@ -1,4 +1,5 @@
 import { jsonText } from "../../base/visible.ts";
+import { addTo } from "../../model/numbers/ordering.ts";
 import type { InternodeSketch, IntranodeSketch, Sketch } from "../../model/sketch/sketch.ts";
 
 /**
@@ -42,7 +43,7 @@ function internodeFields({ connections, betaSplit, relays, enforceOrdering }: In
 function bySender(relays: ReadonlyMap<number, readonly number[]>): Map<number, number[]> {
   const owners = new Map<number, number[]>();
   for (const [owner, senders] of relays) {
-    for (const sender of senders) owners.set(sender, [...(owners.get(sender) ?? []), owner]);
+    for (const sender of senders) addTo(owners, sender, owner);
   }
   return owners;
 }

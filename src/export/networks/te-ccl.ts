@@ -14,7 +14,8 @@ const MAX_NODES = 4096;
 export function teCclTopology(topology: Topology): string {
   const { name, npuCount, nodeNames, linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs } = topology;
   const count = nodeCount(topology);
-  if (count > MAX_NODES) throw new InputError(`TE-CCL matrices of ${name}`, `at most ${MAX_NODES} nodes`, count);
+  if (count > MAX_NODES)
+    throw new InputError(`TE-CCL matrices of ${name}`, `at most ${MAX_NODES} nodes`, count).as("out-of-range");
   const rate = new Float64Array(count * count);
   const latency = new Float64Array(count * count).fill(-1);
   for (let link = 0; link < linkCount(topology); link++) {

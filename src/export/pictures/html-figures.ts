@@ -1,7 +1,55 @@
 import { collectiveName } from "../../model/collective/collective.ts";
 import { formatShare, formatSize, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import type { ReportFigures } from "./html-data.ts";
+
+interface TimingFigures {
+  readonly us: number;
+  readonly algbwGBps: number | null;
+  readonly busbwGBps: number | null;
+  readonly model: string;
+}
+
+interface BoundFigures {
+  readonly us: number;
+  readonly exact: string;
+  readonly kind: string;
+  readonly witness: Readonly<Record<string, unknown>>;
+  readonly because: string;
+}
+
+/** What a report tells of a result; the JSON of `synth --json` has these fields, and others. */
+export interface ReportFigures {
+  readonly collective: { readonly kind: string; readonly sizeBytes: number; readonly chunksPerNpu: number };
+  readonly algorithm: string;
+  readonly schedule: {
+    readonly kind: string;
+    readonly transfers: number | null;
+    readonly trees?: number;
+    readonly pieces?: number;
+  };
+  readonly time: TimingFigures;
+  readonly simulated: TimingFigures | null;
+  readonly bound: BoundFigures;
+  readonly limit: BoundFigures;
+  readonly throughput?: {
+    readonly algbwGBps: number;
+    readonly busbwGBps: number;
+    readonly height: number;
+    readonly distinctTrees: number;
+  };
+  readonly optimality: number;
+  readonly ofLimit: number | null;
+  readonly verified: boolean;
+  readonly notes?: readonly string[];
+  /** null: read from a file, which does not tell. */
+  readonly synthesis: {
+    readonly ms: number;
+    readonly backend: string;
+    readonly seed: number;
+    readonly trials: number;
+    readonly policy: string;
+  } | null;
+}
 
 const nameOf = (kind: string): string => (kind === "custom" ? "custom collective" : collectiveName(kind));
 
@@ -30,7 +78,7 @@ export function answerOf({ synthesis, ...report }: ReportFigures): string {
   return `${what} takes ${us(timing.us)} (bus bandwidth ${gbps(timing.busbwGBps)}), ${distance}. ${checked}`;
 }
 
-export interface Figure {
+interface Figure {
   readonly name: string;
   readonly value: string;
   readonly note: string;

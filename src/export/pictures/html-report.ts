@@ -1,15 +1,34 @@
-import { optimismOf } from "../../model/steps/optimism.ts";
-import { listedTrees } from "../../model/trees/tree-flow.ts";
-import type { ReportData } from "./html-data.ts";
-import { answerOf, figuresOf, titleOf } from "./html-figures.ts";
-import { dataSection, drawn, madeSection, networkSections, section, utilisationSection } from "./html-sections.ts";
-import { COLOURS, escaped, PICTURE_STYLE } from "./svg.ts";
-import { comparisonPicture } from "./svg-comparison.ts";
+import { InputError } from "../../base/errors.ts";
+import { jsonText } from "../../base/visible.ts";
+import { formatBandwidth, formatShare, formatTime } from "../../model/numbers/units.ts";
+import { optimismOf } from "../../model/steps/schedule.ts";
+import { linkNames, type Topology } from "../../model/topology/topology.ts";
+import { listedTrees, type TreeFlow } from "../../model/trees/tree-flow.ts";
+import type { Timeline } from "../../picture/scene/timeline.ts";
+import { answerOf, boundText, figuresOf, madeOf, type ReportFigures, titleOf } from "./html-figures.ts";
+import { COLOURS, escaped, escapedLines, framed, PICTURE_STYLE, type Picture } from "./svg.ts";
+import { type ComparedRow, comparisonPicture } from "./svg-comparison.ts";
+import { heatMapPicture } from "./svg-heat-map.ts";
 import { timelinePicture } from "./svg-timeline.ts";
+import { cutOf, topologyPicture } from "./svg-topology.ts";
 import { treesPicture } from "./svg-trees.ts";
 
-/** Returns a remark as a sentence. */
-const sentence = (remark: string): string => escaped(`${remark.charAt(0).toUpperCase()}${remark.slice(1)}.`);
+/** What a page about one result is made of. */
+export interface ReportData {
+  readonly topology: Topology;
+  /** Embedded in the page as it is, all of its fields, for download. */
+  readonly report: ReportFigures;
+  /** [links] of the simulation, and its end; null where there was none. */
+  readonly busy: { readonly linkBusyPs: Float64Array; readonly totalPs: number } | null;
+  readonly trees: TreeFlow | null;
+  /** See timelineOf; null where the schedule is too large for it. */
+  readonly timeline: Timeline | null;
+  /** Other algorithms beside it, for a plot over sizes; none without it. */
+  readonly comparison?: readonly ComparedRow[];
+  readonly version: string;
+  /** What to type to get this result again. */
+  readonly command: string | null;
+}
 
 /**
  * Yields the parts of a web page about a result: one file, nothing loaded, no scripts. The answer in a sentence, figures, the
@@ -51,6 +70,95 @@ export function* htmlReport(data: ReportData): Generator<string> {
   yield* madeSection(data);
   yield* dataSection(report, title);
   yield "</main></body></html>\n";
+}
+
+/** Returns a remark as a sentence. */
+const sentence = (remark: string): string => escaped(`${remark.charAt(0).toUpperCase()}${remark.slice(1)}.`);
+
+const MOST_LISTED = 10;
+
+/** Yields a section of the page. */
+function* section(heading: string, text: string, body: () => Iterable<string>): Generator<string> {
+  yield `<section><h2>${escaped(heading)}</h2>\n${text === "" ? "" : `<p>${escaped(text)}</p>\n`}`;
+  yield* body();
+  yield "</section>\n";
+}
+
+/** Yields a picture with what it shows in words; of one that cannot be drawn, why not. */
+function* drawn(pictureOf: () => Picture): Generator<string> {
+  let picture: Picture;
+  try {
+    picture = pictureOf();
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    yield `<p class="caption">No picture: ${escaped(error.message)}.</p>\n`;
+    return;
+  }
+  yield '<figure class="picture">';
+  yield* framed(picture, { embedded: true });
+  yield `<figcaption>${escaped(picture.sentence)}</figcaption></figure>\n`;
+}
+
+/** Yields the network, and the limit (or else the bound) with its cut drawn on it. */
+function* networkSections(topology: Topology, report: ReportFigures): Generator<string> {
+  yield* section("The network", "", () => drawn(() => topologyPicture(topology)));
+  const cut = cutOf(topology, report.limit.witness) ?? cutOf(topology, report.bound.witness);
+  yield* section("How fast it can be", boundText(report), () =>
+    cut === null ? [] : drawn(() => topologyPicture(topology, { cut })),
+  );
+}
+
+/** Yields how busy links are: the map, and the most and least busy ones. */
+function* utilisationSection(topology: Topology, linkBusyPs: Float64Array, totalPs: number): Generator<string> {
+  const names = linkNames(topology);
+  const order = [...linkBusyPs.keys()].sort((a, b) => linkBusyPs[b] - linkBusyPs[a] || a - b);
+  const least = order.slice(Math.max(MOST_LISTED, order.length - MOST_LISTED)).reverse();
+  const text = "Rows are where links start, columns where they end; the brighter, the busier.";
+  yield* section("How busy the links are", text, function* () {
+    yield* drawn(() => heatMapPicture(topology, linkBusyPs, totalPs));
+    yield '<div class="tables">\n';
+    yield* linkTable("Busiest links", order.slice(0, MOST_LISTED));
+    if (least.length > 0) yield* linkTable("Least busy links", least);
+    yield "</div>\n";
+  });
+  function* linkTable(heading: string, links: readonly number[]): Generator<string> {
+    yield `<table><caption>${heading}</caption><thead><tr><th>link</th><th class="n">bandwidth</th><th class="n">busy</th><th class="n">share</th></tr></thead><tbody>\n`;
+    for (const link of links) {
+      const share = totalPs > 0 ? linkBusyPs[link] / totalPs : 0;
+      yield `<tr><td>${escaped(names[link].replace(">", " → "))}</td><td class="n">${formatBandwidth(topology.linkBytesPerSecond[link])}</td>`;
+      yield `<td class="n">${formatTime(Math.round(linkBusyPs[link]))}</td><td class="n bar" style="--share:${formatShare(share).replace("<", "")}">${escaped(formatShare(share))}</td></tr>\n`;
+    }
+    yield "</tbody></table>\n";
+  }
+}
+
+/** Yields how the result was made. */
+function* madeSection({ report, version, command, topology }: ReportData): Generator<string> {
+  yield '<section><h2>How it was made</h2>\n<dl class="made">\n';
+  for (const [name, value] of madeOf(report, version))
+    yield `<div><dt>${escaped(name)}</dt><dd>${escaped(value)}</dd></div>\n`;
+  yield "</dl>\n";
+  if (command !== null) yield `<pre><code>${escaped(command)}</code></pre>\n`;
+  if (topology.sources.length > 0) {
+    yield `<p>Figures of the network: ${topology.sources.map(escaped).join("; ")}.</p>\n`;
+  }
+  yield "</section>\n";
+}
+
+/** Returns a text as base64 of its UTF-8. */
+function base64(text: string): string {
+  let binary = "";
+  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+/** Yields the result as JSON, to be stored and to be read. */
+function* dataSection(report: ReportFigures, title: string): Generator<string> {
+  const json = jsonText(report, 2);
+  const file = `${title.replace(/[^A-Za-z0-9.]+/g, "-")}.json`;
+  yield '<section class="data"><h2>Data</h2>\n';
+  yield `<p><a download="${file}" href="data:application/json;base64,${base64(json)}">Download the result as JSON</a></p>\n`;
+  yield `<details><summary>Show it</summary><pre><code>${escapedLines(json)}</code></pre></details></section>\n`;
 }
 
 /** The style of the report: pictures' own, and the page's. */

@@ -1,6 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { formatShare, formatSize, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
-import { dashesOf, type Place, sidewaysOf, stretches, wayOf } from "./shared-lines.ts";
+import { placeOn, valueAt } from "../../picture/scales.ts";
+import { FILE_MARKERS, markerOutline } from "../../picture/shapes.ts";
 import { at, escaped, framed, label, type Picture, type PictureOptions, short } from "./svg.ts";
 
 /** A measurement of the plot; the rows of a comparison have these fields. */
@@ -11,7 +12,7 @@ export interface ComparedRow {
   readonly busbwGBps: number | null;
 }
 
-export interface ComparisonOptions {
+interface ComparisonOptions {
   /** "All-reduce on dgx-a100:2". */
   readonly title: string;
   /** Time (default) or bus bandwidth, upwards. */
@@ -34,33 +35,32 @@ const FIRST_HEIGHT = 280;
 const SECOND_HEIGHT = 240;
 const BETWEEN = 34;
 
-/** A logarithmic axis: its ends, and where a value lies between them. */
-interface LogAxis {
+/** The ticks of an axis, and where a value lies between its ends. */
+interface Axis {
   readonly ticks: readonly number[];
+  /** 0 at its beginning (the left, the bottom), 1 at its end. */
   readonly place: (value: number) => number;
 }
 
-function logAxis(values: readonly number[], base: number): LogAxis {
-  const log = (value: number): number => Math.log(value) / Math.log(base);
-  const low = Math.floor(log(values.reduce((a, b) => Math.min(a, b))) + 1e-9);
-  const high = Math.max(low + 1, Math.ceil(log(values.reduce((a, b) => Math.max(a, b))) - 1e-9));
+/** Returns an axis from power to power. */
+function logAxis(values: readonly number[], scale: "log2" | "log10"): Axis {
+  const places = values.map((value) => placeOn(scale, value));
+  const low = Math.floor(places.reduce((a, b) => Math.min(a, b)) + 1e-9);
+  const high = Math.max(low + 1, Math.ceil(places.reduce((a, b) => Math.max(a, b)) - 1e-9));
   const step = Math.max(1, Math.ceil((high - low) / 10));
   const ticks: number[] = [];
-  for (let power = low; power <= high; power += step) ticks.push(base ** power);
-  return { ticks, place: (value) => (log(value) - low) / (high - low) };
+  for (let power = low; power <= high; power += step) ticks.push(valueAt(scale, power));
+  return { ticks, place: (value) => (placeOn(scale, value) - low) / (high - low) };
 }
 
 /** A part of the plot: what it measures, upwards, and where its values lie. */
-interface Panel {
+interface Panel extends Axis {
   readonly heading: string;
   readonly top: number;
   readonly height: number;
   readonly measure: (row: ComparedRow) => number;
   /** Whether less is better. */
   readonly least: boolean;
-  readonly ticks: readonly number[];
-  /** 0 at the bottom, 1 at the top. */
-  readonly place: (value: number) => number;
   readonly text: (value: number) => string;
 }
 
@@ -89,12 +89,12 @@ export function comparisonPicture(
   const all = [...own, ...bounds, ...others];
   const sizes = logAxis(
     all.map(({ sizeBytes }) => sizeBytes),
-    2,
+    "log2",
   );
   const x = (size: number): number => LEFT + INSET + (WIDTH - 2 * INSET) * sizes.place(size);
   const panels = [measuredPanel(all.map(measure), show, measure, bounds.length > 0 ? FIRST_HEIGHT : HEIGHT)];
   if (bounds.length > 0) panels.push(sharePanel(bounds, [...own, ...others]));
-  const [first, last] = [panels[0] as Panel, panels[panels.length - 1] as Panel];
+  const [first, last] = [panels[0], panels[panels.length - 1]];
   const bottom = last.top + last.height;
   function* parts(): Generator<string> {
     for (const panel of panels) {
@@ -139,7 +139,7 @@ function measuredPanel(
     height,
     measure,
     least: isTime,
-    ...logAxis(values, 10),
+    ...logAxis(values, "log10"),
     text: (value) => (isTime ? formatTime(value * PS_PER_US) : `${Number(value.toPrecision(4))} GB/s`),
   };
 }
@@ -251,7 +251,7 @@ function* drawnLines(lines: readonly ComparedLine[], width: number): Generator<s
   const sideways = sidewaysOf(places, { near: NEAR, apart: APART, room: (0.8 * width) / Math.max(6, columns) });
   for (const [i, { points }] of own.entries()) {
     for (const [j, { place, title }] of points.entries())
-      yield marker(i, place.x + ((sideways[i] as number[])[j] as number), place.y, escaped(title));
+      yield marker(i, place.x + sideways[i][j], place.y, escaped(title));
   }
 }
 
@@ -265,8 +265,8 @@ function apart(wanted: readonly number[], low: number): number[] {
   });
   let lowest = Math.max(low, LINE_OF_TEXT * (heights.length - 1));
   for (let i = heights.length - 1; i >= 0; i--) {
-    heights[i] = Math.min(heights[i] as number, lowest);
-    lowest = (heights[i] as number) - LINE_OF_TEXT;
+    heights[i] = Math.min(heights[i], lowest);
+    lowest = heights[i] - LINE_OF_TEXT;
   }
   return heights;
 }
@@ -290,7 +290,7 @@ function* namesOf(
   const right = Math.max(...ends.map(({ place }) => place.x));
   const x = side.x + GAP;
   for (const [i, { line, place }] of ends.entries()) {
-    const y = heights[i] as number;
+    const y = heights[i];
     const index = own.indexOf(line);
     if (place.x === right)
       yield `<path d="M${at(side.x + 2)} ${at(place.y)}L${at(x - 24)} ${at(y)}" fill="none" style="stroke:var(--rule)"/>`;
@@ -310,32 +310,114 @@ function* namesOf(
 const COLOURS = 6;
 const RADIUS = 4;
 
-/** Returns the way round a polygon whose corners are given in units of the radius. */
-const polygon =
-  (...corners: readonly (readonly [x: number, y: number])[]) =>
-  (x: number, y: number): string =>
-    `${corners.map(([dx, dy], i) => `${i === 0 ? "M" : "L"}${at(x + RADIUS * dx)} ${at(y + RADIUS * dy)}`).join("")}Z`;
-
-const SHAPES = [
-  null,
-  polygon([-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]),
-  polygon([0, -1.2], [1.1, 0.8], [-1.1, 0.8]),
-  polygon([0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0]),
-  polygon([0, 1.2], [1.1, -0.8], [-1.1, -0.8]),
-  polygon([-1.2, -0.4], [-0.4, -1.2], [1.2, 0.4], [0.4, 1.2]),
-];
-
 const colourOf = (index: number): number => index % COLOURS;
 
 /** Neighbours differ in colour and shape; the shapes move on by one when the colours are used up. */
-const shapeOf = (index: number): number => (index + Math.floor(index / COLOURS)) % SHAPES.length;
+const shapeOf = (index: number): number => (index + Math.floor(index / COLOURS)) % FILE_MARKERS.length;
 
 /** Returns the point of the index-th series, with what it says where the reader asks; `title` is escaped already. */
 function marker(index: number, x: number, y: number, title = ""): string {
-  const way = SHAPES[shapeOf(index)];
+  const shape = FILE_MARKERS[shapeOf(index)];
   const inside = title === "" ? "" : `<title>${title}</title>`;
   const colour = `class="fk${colourOf(index)}"`;
-  return way === null || way === undefined
+  return shape.length === 0
     ? `<circle cx="${at(x)}" cy="${at(y)}" r="${RADIUS - 0.2}" ${colour}>${inside}</circle>`
-    : `<path d="${way(x, y)}" ${colour}>${inside}</path>`;
+    : `<path d="${markerOutline(shape, x, y, RADIUS, at)}" ${colour}>${inside}</path>`;
+}
+
+/** A point of a plot. */
+export interface Place {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Lines that run over each other are drawn so that every one is seen, in dashes that take turns. A stretch of one: its corners, and its turn among those that run there. */
+interface Stretch {
+  readonly corners: readonly Place[];
+  readonly turn: number;
+  readonly turns: number;
+}
+
+/** Lines nearer than this cannot be told apart, pixels. */
+const SAME = 2;
+const DASH = 9;
+
+interface Segment {
+  readonly line: number;
+  readonly from: Place;
+  readonly to: Place;
+}
+
+/** Returns each segment's turn and how many take turns: those between the same two abscissas, near each other at both. */
+function turnsOf(segments: readonly Segment[]): Map<Segment, { turn: number; turns: number }> {
+  const between = new Map<string, Segment[]>();
+  for (const segment of segments) {
+    const key = `${segment.from.x} ${segment.to.x}`;
+    between.set(key, [...(between.get(key) ?? []), segment]);
+  }
+  const found = new Map<Segment, { turn: number; turns: number }>();
+  for (const all of between.values()) {
+    let left = [...all].sort((a, b) => a.from.y - b.from.y || a.line - b.line);
+    while (left.length > 0) {
+      const [first] = left as [Segment];
+      const isNear = ({ from, to }: Segment): boolean =>
+        Math.abs(from.y - first.from.y) < SAME && Math.abs(to.y - first.to.y) < SAME;
+      const near = left.filter(isNear).sort((a, b) => a.line - b.line);
+      left = left.filter((segment) => !isNear(segment));
+      for (const [turn, segment] of near.entries()) found.set(segment, { turn, turns: near.length });
+    }
+  }
+  return found;
+}
+
+/** Returns the stretches of each line, given by its points from left to right. O(L^2 P) for L lines of P points. */
+export function stretches(lines: readonly (readonly Place[])[]): Stretch[][] {
+  const segments = lines.map((points, line) =>
+    points.slice(1).map((to, i) => ({ line, from: points[i] as Place, to })),
+  );
+  const turns = turnsOf(segments.flat());
+  return segments.map((ofLine) => {
+    const found: { corners: Place[]; turn: number; turns: number }[] = [];
+    for (const segment of ofLine) {
+      const own = turns.get(segment) as { turn: number; turns: number };
+      const last = found[found.length - 1];
+      if (last !== undefined && last.turn === own.turn && last.turns === own.turns) last.corners.push(segment.to);
+      else found.push({ ...own, corners: [segment.from, segment.to] });
+    }
+    return found;
+  });
+}
+
+/** Returns the way along corners. */
+const wayOf = (corners: readonly Place[]): string =>
+  corners.map(({ x, y }, i) => `${i === 0 ? "M" : "L"}${at(x)} ${at(y)}`).join("");
+
+/** Returns the attributes that leave the other lines their turns; none for a line by itself. */
+export const dashesOf = ({ corners, turn, turns }: Stretch): string =>
+  turns === 1
+    ? ""
+    : ` style="stroke-linecap:butt" stroke-dasharray="${DASH} ${DASH * (turns - 1)}" stroke-dashoffset="${at((corners[0]?.x ?? 0) - DASH * turn)}"`;
+
+/** Returns how far each point moves sideways, so that points of one abscissa that are near stand side by side within `room`. */
+export function sidewaysOf(
+  lines: readonly (readonly Place[])[],
+  { near, apart, room }: { readonly near: number; readonly apart: number; readonly room: number },
+): number[][] {
+  const all = lines.flatMap((points, line) => points.map((place, i) => ({ place, line, i })));
+  all.sort((a, b) => a.place.x - b.place.x || a.place.y - b.place.y || a.line - b.line);
+  const moved = lines.map((points) => points.map(() => 0));
+  for (let from = 0; from < all.length; ) {
+    const first = (all[from] as (typeof all)[number]).place;
+    let to = from + 1;
+    while (to < all.length) {
+      const { x, y } = (all[to] as (typeof all)[number]).place;
+      if (x !== first.x || y - first.y >= near) break;
+      to++;
+    }
+    const group = all.slice(from, to).sort((a, b) => a.line - b.line);
+    const step = Math.min(apart, room / group.length);
+    for (const [k, { line, i }] of group.entries()) moved[line][i] = step * (k - (group.length - 1) / 2);
+    from = to;
+  }
+  return moved;
 }

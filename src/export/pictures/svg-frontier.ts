@@ -1,8 +1,9 @@
 import { InputError } from "../../base/errors.ts";
+import { roundStep } from "../../picture/scales.ts";
 import { at, escaped, framed, label, type Picture, type PictureOptions, short } from "./svg.ts";
 
 /** A network of the plot. */
-export interface FrontierPoint {
+interface FrontierPoint {
   readonly name: string;
   /** T_L / alpha. */
   readonly steps: number;
@@ -10,7 +11,7 @@ export interface FrontierPoint {
   readonly bandwidth: number;
 }
 
-export interface Frontier {
+interface Frontier {
   readonly title: string;
   readonly points: readonly FrontierPoint[];
   /** What no network beats in either. */
@@ -31,7 +32,7 @@ export const frontierSvg = (frontier: Frontier, options: PictureOptions = {}): G
   framed(frontierPicture(frontier), options);
 
 /** Returns that picture without its frame. */
-export function frontierPicture({ title, points, bound }: Frontier): Picture {
+function frontierPicture({ title, points, bound }: Frontier): Picture {
   if (points.length === 0) throw new InputError("the networks of a plot", "at least one");
   const sorted = [...points].sort((a, b) => a.steps - b.steps || b.bandwidth - a.bandwidth);
   const steps = axis([bound.steps, ...sorted.map((point) => point.steps)], true);
@@ -65,19 +66,13 @@ function axis(values: readonly number[], whole: boolean): Axis {
   const low = Math.min(...values);
   const high = Math.max(...values);
   const span = Math.max(high - low, whole ? 4 : 0.01);
-  const step = roundStep(span / 6, whole);
+  const round = roundStep(span / 6);
+  const step = whole ? Math.max(1, Math.round(round)) : round;
   const [from, to] = [low - span / 20, low + span * 1.1];
   const ticks: number[] = [];
   for (let i = Math.ceil(from / step); i * step <= to; i++) ticks.push(i * step);
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   return { ticks, place: (value) => (value - from) / (to - from), text: (value) => value.toFixed(digits) };
-}
-
-/** Returns 1, 2 or 5 times a power of ten, at or above the least step. */
-function roundStep(least: number, whole: boolean): number {
-  const power = 10 ** Math.floor(Math.log10(least));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= least) as number;
-  return whole ? Math.max(1, Math.round(step)) : step;
 }
 
 type Place = (value: number) => number;

@@ -1,8 +1,8 @@
 import { InputError } from "../../base/errors.ts";
 import { formatShare, formatTime } from "../../model/numbers/units.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
-import { type Coarse, coarseView } from "./coarse.ts";
-import { shareColour } from "./scale.ts";
+import { coarseView, type Cells as Nodes } from "../../picture/cells.ts";
+import { shareColour } from "../../picture/scales.ts";
 import { at, escaped, framed, label, type Picture, type PictureOptions, short } from "./svg.ts";
 
 const MOST_CELLS = 1000;
@@ -22,7 +22,7 @@ interface Cells {
 
 function cellsOf(
   { linkSource, linkTarget }: Topology,
-  { cellOf, names }: Coarse,
+  { cellOf, names }: Nodes,
   busyPs: Float64Array,
   totalPs: number,
 ): Cells {
@@ -94,7 +94,7 @@ export function heatMapPicture(topology: Topology, linkBusyPs: Float64Array, tot
   return { title, sentence, width: margin + side + 90, height: margin + side + 24, parts: parts() };
 }
 
-function* pointedCells({ names }: Coarse, { from, to, share }: Cells, size: number, margin: number): Generator<string> {
+function* pointedCells({ names }: Nodes, { from, to, share }: Cells, size: number, margin: number): Generator<string> {
   const gap = size > 8 ? 1 : 0;
   for (let i = 0; i < share.length; i++) {
     const [x, y] = [margin + to[i] * size, margin + from[i] * size];

@@ -1,9 +1,9 @@
 import { InputError } from "../../base/errors.ts";
 import { formatShare, formatTime } from "../../model/numbers/units.ts";
 import { linkCount, linkNames, type Topology } from "../../model/topology/topology.ts";
-import { ticks } from "./scale.ts";
+import { roundTicks } from "../../picture/scales.ts";
+import { busyOverTime, type Timeline } from "../../picture/scene/timeline.ts";
 import { at, escaped, framed, label, type Picture, type PictureOptions, short } from "./svg.ts";
-import type { Timeline } from "./timeline.ts";
 
 const MOST_ROWS = 64;
 const MOST_SLICES = 4000;
@@ -96,7 +96,7 @@ function* kindLegend(reduces: Uint8Array, x: number, y: number): Generator<strin
 
 /** Yields lines and times along the bottom. */
 function* timeAxis(totalPs: number, left: number, height: number): Generator<string> {
-  for (const ps of ticks(totalPs, 8)) {
+  for (const ps of roundTicks(0, totalPs, 8)) {
     const x = at(left + (totalPs > 0 ? (ps / totalPs) * PLOT : 0));
     yield `<path d="M${x} 0V${at(height)}" class="axis"/><text x="${x}" y="${at(height + 16)}" class="small soft" text-anchor="middle">${formatTime(ps)}</text>`;
   }
@@ -119,35 +119,4 @@ function busyChart(timeline: Timeline, links: number, totalPs: number): Picture 
   const mean = busy.reduce((sum, share) => sum + share, 0) / BINS;
   const sentence = `Share of all links that is busy at a time, ${formatShare(mean)} in the mean; ${formatTime(totalPs)} in all.`;
   return { title: "Links busy over time", sentence, width: left + PLOT + 10, height: CHART + 22, parts: parts() };
-}
-
-/** Returns [bins] the share of all links that is held in each bin of 0 .. totalPs. O(slices + bins). */
-export function busyOverTime(
-  { link, startPs, lastsPs, share }: Timeline,
-  links: number,
-  totalPs: number,
-  bins: number,
-): Float64Array {
-  const busy = new Float64Array(bins);
-  if (!(totalPs > 0)) return busy;
-  const slope = new Float64Array(bins + 1);
-  const perBin = totalPs / bins;
-  for (let i = 0; i < link.length; i++) {
-    const [from, to] = [startPs[i] / perBin, (startPs[i] + lastsPs[i]) / perBin];
-    const [first, last] = [Math.min(bins - 1, Math.floor(from)), Math.min(bins - 1, Math.floor(to))];
-    if (first === last) {
-      busy[first] += (to - from) * share[i];
-      continue;
-    }
-    busy[first] += (first + 1 - from) * share[i];
-    busy[last] += (to - last) * share[i];
-    slope[first + 1] += share[i];
-    slope[last] -= share[i];
-  }
-  let whole = 0;
-  for (let bin = 0; bin < bins; bin++) {
-    whole += slope[bin];
-    busy[bin] = (busy[bin] + whole) / links;
-  }
-  return busy;
 }

@@ -1,13 +1,14 @@
 import type { Topology } from "../../model/topology/topology.ts";
 import { type Forest, groupOrder, listedTrees, type TreeFlow, treeCount } from "../../model/trees/tree-flow.ts";
-import { layoutOf } from "./layout.ts";
-import type { Layout } from "./layout-grid.ts";
-import { arrowhead, curve } from "./network.ts";
+import { DEPTHS, depthStep, firstDepth } from "../../picture/scales.ts";
+import { type Layout, layoutOf } from "../../picture/scene/layout.ts";
+import { edgesOf, type TreeEdge, throughNodes } from "../../picture/scene/trees.ts";
+import { wiresOf } from "../../picture/scene/wires.ts";
+import { levelsOf } from "../../picture/tree-levels.ts";
 import { at, escaped, framed, label, type Picture, type PictureOptions, short } from "./svg.ts";
-import { edgesOf, type TreeEdge, throughNodes } from "./tree-edges.ts";
-import { wiresOf } from "./wires.ts";
+import { arrowhead, curve } from "./svg-topology.ts";
 
-export interface TreesPictureOptions {
+interface TreesPictureOptions {
   /** Most trees drawn, 12 without it. */
   readonly most?: number;
 }
@@ -99,7 +100,7 @@ function* drawnTree(topology: Topology, { root, edges, layout, into }: Panel, de
   const { nodeNames, nodeTraits } = topology;
   const { x, y, radius } = layout;
   for (const edge of edges) {
-    const colour = `d${depthColour(edge.depth, depth)}`;
+    const colour = `d${depthStep(edge.depth, depth)}`;
     const { d, x: midX, y: midY } = curve(layout, edge.from, edge.to);
     const [from, to] = into ? [edge.to, edge.from] : [edge.from, edge.to];
     const away = nodeTraits[from].group !== nodeTraits[to].group ? ' stroke-dasharray="5 4"' : "";
@@ -120,18 +121,14 @@ function* drawnTree(topology: Topology, { root, edges, layout, into }: Panel, de
   }
 }
 
-const depthColour = (depth: number, deepest: number): number =>
-  deepest <= 6 ? depth - 1 : Math.min(5, Math.floor(((depth - 1) * 6) / deepest));
-
 /** Yields which colour is how many links from the root. */
 function* depthLegend(deepest: number, top: number): Generator<string> {
-  const shown = Math.min(deepest, 6);
+  const shown = Math.min(deepest, DEPTHS);
   if (shown === 0) return;
   yield label(0, top + 4, "links from the root", "label soft", "start");
   for (let i = 0; i < shown; i++) {
-    const first = deepest <= 6 ? i + 1 : Math.ceil((i * deepest) / 6) + 1;
     const x = 130 + 52 * i;
-    yield `<path d="M${x} ${at(top)}h20" class="wire d${i}" stroke-width="3"/>${label(x + 25, top + 4, `${first}${deepest > 6 ? "+" : ""}`, "label", "start")}`;
+    yield `<path d="M${x} ${at(top)}h20" class="wire d${i}" stroke-width="3"/>${label(x + 25, top + 4, `${firstDepth(i, deepest)}${deepest > DEPTHS ? "+" : ""}`, "label", "start")}`;
   }
 }
 
@@ -141,35 +138,16 @@ const RADIUS = 13;
 
 /** Returns a tree level by level, the root above the middle of its children, leaves side by side. O(edges). */
 function levelLayout(root: number, edges: readonly TreeEdge[]): Layout {
-  const children = new Map<number, number[]>();
-  let [largest, deepest] = [root, 0];
-  for (const { from, to, depth } of edges) {
-    const siblings = children.get(from) ?? [];
-    children.set(from, siblings);
-    siblings.push(to);
-    largest = Math.max(largest, to);
-    deepest = Math.max(deepest, depth);
-  }
+  const column = (name: "from" | "to" | "depth"): number[] => edges.map((edge) => edge[name]);
+  const tree = levelsOf({ root, from: column("from"), to: column("to"), depth: column("depth") });
+  const largest = tree.nodes.reduce((most, { node }) => Math.max(most, node), root);
   const x = new Float64Array(largest + 1);
   const y = new Float64Array(largest + 1);
-  const order = [root];
-  const levelOf = new Map([[root, 0]]);
-  const open = [root];
-  let leaves = 0;
-  while (open.length > 0) {
-    const node = open.pop() as number;
-    const below = children.get(node) ?? [];
-    y[node] = RADIUS + 3 + LEVEL * (levelOf.get(node) as number);
-    if (below.length === 0) x[node] = RADIUS + 4 + PITCH * leaves++;
-    for (const child of below) levelOf.set(child, (levelOf.get(node) as number) + 1);
-    order.push(...below);
-    open.push(...below.toReversed());
+  for (const { node, level, place } of tree.nodes) {
+    x[node] = RADIUS + 4 + PITCH * place;
+    y[node] = RADIUS + 3 + LEVEL * level;
   }
-  for (const node of order.toReversed()) {
-    const below = children.get(node) ?? [];
-    if (below.length > 0) x[node] = (x[below[0]] + x[below[below.length - 1]]) / 2;
-  }
-  const width = 2 * (RADIUS + 4) + PITCH * Math.max(0, leaves - 1);
-  const height = 2 * (RADIUS + 3) + LEVEL * deepest;
+  const width = 2 * (RADIUS + 4) + PITCH * Math.max(0, tree.leaves - 1);
+  const height = 2 * (RADIUS + 3) + LEVEL * (tree.levels - 1);
   return { x, y, radius: RADIUS, width, height, bend: () => 0, boxes: [] };
 }

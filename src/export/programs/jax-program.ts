@@ -1,8 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { roundCount } from "../../model/messages/rounds.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
-import { buffersOf, definitionLines } from "./python-definition.ts";
-import { type PythonSubject, pythonSubject, pythonTables } from "./python-tables.ts";
+import { buffersOf, definitionLines, type PythonSubject, pythonSubject, pythonTables } from "./python-tables.ts";
 
 const MOST_TRANSFERS = 1e6;
 /** XLA compiles round by round: 484 took it 53 s. */
@@ -19,7 +18,9 @@ export function* jaxProgram(schedule: StepSchedule, name: string): Generator<str
   const subject = pythonSubject(schedule, name, MOST_TRANSFERS);
   const rounds = roundCount(subject.rounds);
   if (rounds > MOST_ROUNDS)
-    throw new InputError("a schedule to be written for JAX", `at most ${MOST_ROUNDS} rounds`, rounds);
+    throw new InputError("a schedule to be written for JAX", `at most ${MOST_ROUNDS} rounds`, rounds).as(
+      "out-of-range",
+    );
   yield heading(subject);
   yield* pythonTables(subject);
   yield tablesText;

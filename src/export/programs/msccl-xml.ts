@@ -79,7 +79,9 @@ function algoAttributes(program: Program, options: MscclXmlOptions): string {
   const coll = runtime.collectives[program.collective];
   if (coll === undefined) {
     const known = Object.keys(runtime.collectives).join(", ");
-    throw new InputError(`the collective of a program for ${runtime.title}`, `one of ${known}`, program.collective);
+    throw new InputError(`the collective of a program for ${runtime.title}`, `one of ${known}`, program.collective).as(
+      "unknown-name",
+    );
   }
   const { minBytes, maxBytes } = range(program, options, runtime);
   const attributes: readonly (readonly [string, string | number])[] = [

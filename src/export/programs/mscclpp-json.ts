@@ -38,7 +38,7 @@ export function* mscclppJsonParts(program: Program, options: MscclppJsonOptions 
   const collective = MSCCLPP_RUNTIME.collectives[program.collective];
   if (collective === undefined) {
     const known = Object.values(MSCCLPP_RUNTIME.collectives).join(", ");
-    throw new InputError("the collective of an MSCCL++ plan", `one of ${known}`, program.collective);
+    throw new InputError("the collective of an MSCCL++ plan", `one of ${known}`, program.collective).as("unknown-name");
   }
   const packets = program.protocol === "LL";
   yield "{\n";

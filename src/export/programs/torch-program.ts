@@ -1,6 +1,5 @@
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
-import { buffersOf, definitionLines } from "./python-definition.ts";
-import { type PythonSubject, pythonSubject, pythonTables } from "./python-tables.ts";
+import { buffersOf, definitionLines, type PythonSubject, pythonSubject, pythonTables } from "./python-tables.ts";
 
 /** Above so many transfers every rank would spend its time on reading them. */
 const MOST_TRANSFERS = 1e6;

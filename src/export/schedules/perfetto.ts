@@ -4,8 +4,7 @@ import { orderByTime } from "../../model/numbers/ordering.ts";
 import { ceil, format, multiply, rational } from "../../model/numbers/rational.ts";
 import { toUs } from "../../model/numbers/units.ts";
 import { routeTimes, serializationPs } from "../../model/routes/routes.ts";
-import { goesWithPrevious } from "../../model/steps/merged-sends.ts";
-import { OP_REDUCE, type StepSchedule, transferCount } from "../../model/steps/step-schedule.ts";
+import { goesWithPrevious, OP_REDUCE, type StepSchedule, transferCount } from "../../model/steps/step-schedule.ts";
 import { linkCount, linkNames, type Topology } from "../../model/topology/topology.ts";
 
 /** Characters after which a part of the text is handed on. */

@@ -1,8 +1,7 @@
 import { jsonText } from "../../base/visible.ts";
 import { format } from "../../model/numbers/rational.ts";
 import type { PhaseSchedule } from "../../model/phases/phase-schedule.ts";
-import { collectiveJson } from "./schedule-collective.ts";
-import { scheduleTopParts } from "./schedule-header.ts";
+import { collectiveJson, scheduleTopParts } from "./schedule-header.ts";
 
 /** Returns the text of a `banyan-phases` file that reads back to the same schedule. `about` as in scheduleHeaderParts. */
 export function phasesToJson(schedule: PhaseSchedule, about?: Readonly<Record<string, unknown>>): string {

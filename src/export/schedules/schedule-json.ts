@@ -1,5 +1,6 @@
+import type { JointSchedule } from "../../model/joint/joint-schedule.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
-import { scheduleHeaderParts } from "./schedule-header.ts";
+import { collectiveParts, routeParts, scheduleHeaderParts, scheduleTopParts } from "./schedule-header.ts";
 
 /** Numbers per part of a column. */
 const BLOCK = 65_536;
@@ -23,7 +24,7 @@ export function* scheduleJsonParts(
 }
 
 /** Yields the section `transfers`. */
-export function* transferParts(
+function* transferParts(
   schedule: Pick<StepSchedule, "chunk" | "route" | "startPs" | "endPs" | "op">,
 ): Generator<string> {
   yield `  "transfers": {\n    "count": ${schedule.chunk.length}`;
@@ -36,4 +37,25 @@ export function* transferParts(
     yield "]";
   }
   yield "\n  }";
+}
+
+/**
+ * Yields the parts of a `banyan-schedule` file (version 2) that reads back to the same joint schedule: network and routes as
+ * in version 1, then for each tenant its collective, chunks and transfers as there. O(transfers + route links).
+ */
+export function* jointScheduleJsonParts(
+  joint: JointSchedule,
+  about?: Readonly<Record<string, unknown>>,
+): Generator<string> {
+  const { topology, routes, tenants } = joint;
+  yield* scheduleTopParts(topology, 2, about);
+  yield* routeParts(topology, routes);
+  yield '  "tenants": [';
+  for (const [t, tenant] of tenants.entries()) {
+    yield t === 0 ? "{\n" : ", {\n";
+    yield* collectiveParts(tenant.collective);
+    yield* transferParts(tenant);
+    yield "\n  }";
+  }
+  yield "]\n}\n";
 }

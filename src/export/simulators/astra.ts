@@ -1,9 +1,11 @@
+import { Writer } from "protobufjs/minimal.js";
 import { InputError } from "../../base/errors.ts";
 import { jsonText } from "../../base/visible.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
+import { ceil } from "../../model/numbers/rational.ts";
 import { type Dimension, type DimensionKind, productTopology } from "../../model/presets/product.ts";
-import type { StepSchedule } from "../../model/steps/step-schedule.ts";
+import { OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import { inLinks, nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
-import { carrierOf, chakraFiles, chakraWorkload, type OutputFile } from "./chakra.ts";
 
 const KINDS: Readonly<Record<string, string>> = { ring: "Ring", fc: "FullyConnected", switch: "Switch" };
 const BYTES_PER_GIB = 2 ** 30;
@@ -210,4 +212,226 @@ function sortedLinks(topology: Topology, twins: Int32Array | null): Float64Array
     columns.reduce((difference, column) => difference || column[a] - column[b], 0),
   );
   return columns.map((column) => Float64Array.from(order, (link) => column[link]));
+}
+
+/** A file to write. */
+export interface OutputFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** The collectives for which ASTRA-sim has a custom implementation: its key's start, Chakra's number. */
+const COLLECTIVES: Readonly<Record<string, readonly [key: string, type: number]>> = {
+  allreduce: ["all-reduce", 0],
+  allgather: ["all-gather", 2],
+  alltoall: ["all-to-all", 6],
+  reducescatter: ["reduce-scatter", 7],
+};
+
+/**
+ * Returns how ASTRA-sim calls the collective that carries the schedule: the start of its key, and Chakra's number. Kinds
+ * without a custom implementation of their own run in the place of an all-reduce.
+ */
+const carrierOf = ({ collective }: Pick<StepSchedule, "collective">): readonly [key: string, type: number] =>
+  COLLECTIVES[collective.kind] ?? (COLLECTIVES["allreduce"] as readonly [string, number]);
+
+const SCHEMA: Attribute = ["schema", "string", "1.0.2-chakra.0.0.4"];
+
+/**
+ * Yields a Chakra execution trace for each NPU, `name.<npu>.et`, with a SEND and a RECV for each transfer and a COMP for each
+ * addition, as `nodesOf` lists them; ASTRA-sim runs them as a custom collective. Messages are whole bytes: the bytes of a
+ * chunk rounded up. Additions take no time (the simulator counts 1 ns). Nodes stand for NPUs by index. O(transfers log).
+ */
+export function* chakraFiles(schedule: StepSchedule, name: string): Generator<OutputFile> {
+  const { topology, collective, routes, route } = schedule;
+  const messages = { bytes: Number(ceil(collective.chunkBytes)), tag: messageTags(schedule) };
+  const bySource = groupedBy(
+    Int32Array.from(route, (r) => routes.source[r]),
+    topology.npuCount,
+  );
+  const byTarget = groupedBy(
+    Int32Array.from(route, (r) => routes.target[r]),
+    topology.npuCount,
+  );
+  const metadata: Attribute[] = [SCHEMA, ["collective", "string", collective.kind]];
+  for (let npu = 0; npu < topology.npuCount; npu++) {
+    const sends = bySource.items.subarray(bySource.offset[npu], bySource.offset[npu + 1]);
+    const receives = byTarget.items.subarray(byTarget.offset[npu], byTarget.offset[npu + 1]);
+    yield { name: `${name}.${npu}.et`, bytes: traceBytes(metadata, nodesOf(schedule, messages, sends, receives)) };
+  }
+}
+
+/** Yields the workload that starts the collective once, one COLL node for each NPU: `name.<npu>.et`. */
+export function* chakraWorkload(schedule: StepSchedule, name: string): Generator<OutputFile> {
+  const { kind, sizeBytes, groupSize } = schedule.collective;
+  const [key, type] = carrierOf(schedule);
+  // an all-gather's size is that of a rank's own part
+  const size = kind === "allgather" ? Math.ceil(sizeBytes / groupSize) : sizeBytes;
+  const attributes: Attribute[] = [
+    ["is_cpu_op", "bool", false],
+    ["comm_type", "int64", type],
+    ["comm_size", "int64", size],
+  ];
+  const node = { id: 0, name: `COMM_COLL_NODE_${key}`, type: COLL_NODE, dataDeps: [], attributes } as const;
+  const bytes = traceBytes([SCHEMA], [node]);
+  for (let npu = 0; npu < schedule.topology.npuCount; npu++) yield { name: `${name}.${npu}.et`, bytes };
+}
+
+/** Values of comm_type that ASTRA-sim's custom algorithms carry. */
+const SEND_TYPE = 5;
+const RECV_TYPE = 6;
+
+/** What all ranks share: the size of a message, and each transfer's number among those of its source and target. */
+interface Messages {
+  readonly bytes: number;
+  /** [transfers] */
+  readonly tag: Int32Array;
+}
+
+/** Returns tags that tell the transfers from one NPU to another apart, in the order of the schedule. O(transfers). */
+function messageTags({ topology, routes, route }: StepSchedule): Int32Array {
+  const next = new Map<number, number>();
+  return Int32Array.from(route, (r) => {
+    const pair = routes.source[r] * topology.npuCount + routes.target[r];
+    const tag = next.get(pair) ?? 0;
+    next.set(pair, tag + 1);
+    return tag;
+  });
+}
+
+/** Sends over one port: those under way, and those that ended before the ones under way began. */
+interface Port {
+  running: { readonly node: number; readonly endPs: number }[];
+  before: readonly number[];
+}
+
+/**
+ * Yields the nodes of one NPU, in the order of the schedule: a SEND for each transfer in `sends`, a RECV for each in
+ * `receives`, and a COMP behind each RECV that is added. A SEND waits for the last node that changed what it carries, and for
+ * the sends that had left its port when it began; a COMP waits for its RECV and for the addition before it. An NPU without
+ * transfers has one COMP, so that its trace is not empty. O(transfers of the NPU, log for the order).
+ */
+function* nodesOf(
+  schedule: StepSchedule,
+  messages: Messages,
+  sends: Int32Array,
+  receives: Int32Array,
+): Generator<ChakraNode> {
+  const { routes, chunk, route, startPs, endPs, op } = schedule;
+  const events = [
+    ...Array.from(receives, (row) => ({ row, receives: true, ps: endPs[row] })),
+    ...Array.from(sends, (row) => ({ row, receives: false, ps: startPs[row] })),
+  ].sort((a, b) => a.ps - b.ps || Number(b.receives) - Number(a.receives) || a.row - b.row);
+  const writer = new Map<number, number>();
+  const ports = new Map<number, Port>();
+  let id = 0;
+  for (const { row, receives: incoming } of events) {
+    const c = chunk[row];
+    const own = writer.get(c);
+    const size = ["comm_size", "int64", messages.bytes] as const;
+    const tag = ["comm_tag", "int32", messages.tag[row]] as const;
+    if (!incoming) {
+      const peer = routes.target[route[row]];
+      const port = portOf(ports, routes.links[routes.linkOffset[route[row]]]);
+      settle(port, startPs[row]);
+      const dataDeps = own === undefined || port.before.includes(own) ? port.before : [own, ...port.before];
+      port.running.push({ node: id, endPs: endPs[row] });
+      const attributes = [["comm_type", "int64", SEND_TYPE], size, ["comm_dst", "int32", peer], tag] as const;
+      yield { id: id++, name: `COMM_SEND_NODE_chunk${c}_to${peer}`, type: SEND_NODE, dataDeps, attributes };
+      continue;
+    }
+    const peer = routes.source[route[row]];
+    const attributes = [["comm_type", "int64", RECV_TYPE], size, ["comm_src", "int32", peer], tag] as const;
+    writer.set(c, id);
+    yield { id: id++, name: `COMM_RECV_NODE_chunk${c}_from${peer}`, type: RECV_NODE, dataDeps: [], attributes };
+    if (op[row] !== OP_REDUCE) continue;
+    const dataDeps = own === undefined ? [id - 1] : [id - 1, own];
+    writer.set(c, id);
+    yield { id: id++, name: `COMP_NODE_chunk${c}_from${peer}`, type: COMP_NODE, dataDeps, attributes: [] };
+  }
+  if (id === 0) yield { id, name: "COMP_NODE_idle", type: COMP_NODE, dataDeps: [], attributes: [] };
+}
+
+function portOf(ports: Map<number, Port>, link: number): Port {
+  const known = ports.get(link);
+  if (known !== undefined) return known;
+  const port: Port = { running: [], before: [] };
+  ports.set(link, port);
+  return port;
+}
+
+/** Moves the sends that have ended by then to `before`, in place of those that ended earlier. */
+function settle(port: Port, startPs: number): void {
+  const ended = port.running.filter(({ endPs }) => endPs <= startPs);
+  if (ended.length === 0) return;
+  port.before = ended.map(({ node }) => node);
+  port.running = port.running.filter(({ endPs }) => endPs > startPs);
+}
+
+/** Node types of Chakra's et_def.proto. */
+const COMP_NODE = 4;
+const SEND_NODE = 5;
+const RECV_NODE = 6;
+const COLL_NODE = 7;
+
+/** A node of an execution trace. */
+interface ChakraNode {
+  /** 0, 1 ... in the order of the file. */
+  readonly id: number;
+  readonly name: string;
+  readonly type: typeof COMP_NODE | typeof SEND_NODE | typeof RECV_NODE | typeof COLL_NODE;
+  /** Ids of nodes that must be complete. */
+  readonly dataDeps: readonly number[];
+  readonly attributes: readonly Attribute[];
+}
+
+/** A named value: "int32" and "int64" numbers, flags, texts. */
+type Attribute =
+  | readonly [name: string, kind: "int32", value: number]
+  | readonly [name: string, kind: "int64", value: number]
+  | readonly [name: string, kind: "bool", value: boolean]
+  | readonly [name: string, kind: "string", value: string];
+
+// field numbers of et_def.proto
+const NODE = { id: 1, name: 2, type: 3, dataDeps: 5, attributes: 10 };
+const ATTRIBUTE = { name: 1, int32: 7, int64: 9, bool: 27, string: 29 };
+const METADATA_ATTRIBUTES = 2;
+const VARINT = 0;
+const BYTES = 2;
+const tag = (field: number, wire: number): number => field * 8 + wire;
+
+/**
+ * Returns the bytes of an execution trace: Chakra's GlobalMetadata with the attributes, then the nodes, each message behind
+ * its length as a varint (et_def.proto of MLCommons Chakra; fields that are 0 are left out, as proto3 does).
+ */
+function traceBytes(metadata: readonly Attribute[], nodes: Iterable<ChakraNode>): Uint8Array {
+  const file = Writer.create();
+  file.fork();
+  for (const attribute of metadata) writeAttribute(file.uint32(tag(METADATA_ATTRIBUTES, BYTES)), attribute);
+  file.ldelim();
+  for (const node of nodes) writeNode(file, node);
+  return Uint8Array.from(file.finish());
+}
+
+function writeNode(file: Writer, { id, name, type, dataDeps, attributes }: ChakraNode): void {
+  file.fork();
+  if (id !== 0) file.uint32(tag(NODE.id, VARINT)).uint64(id);
+  file.uint32(tag(NODE.name, BYTES)).string(name);
+  file.uint32(tag(NODE.type, VARINT)).int32(type);
+  if (dataDeps.length > 0) {
+    file.uint32(tag(NODE.dataDeps, BYTES)).fork();
+    for (const dep of dataDeps) file.uint64(dep);
+    file.ldelim();
+  }
+  for (const attribute of attributes) writeAttribute(file.uint32(tag(NODE.attributes, BYTES)), attribute);
+  file.ldelim();
+}
+
+function writeAttribute(file: Writer, [name, kind, value]: Attribute): void {
+  file.fork().uint32(tag(ATTRIBUTE.name, BYTES)).string(name);
+  if (kind === "int32") file.uint32(tag(ATTRIBUTE.int32, VARINT)).int32(value);
+  else if (kind === "int64") file.uint32(tag(ATTRIBUTE.int64, VARINT)).int64(value);
+  else if (kind === "bool") file.uint32(tag(ATTRIBUTE.bool, VARINT)).bool(value);
+  else file.uint32(tag(ATTRIBUTE.string, BYTES)).string(value);
+  file.ldelim();
 }

@@ -81,7 +81,9 @@ export interface TunerCsv {
 export function tunerCsv(rows: readonly PredictedRow[], options: TunerOptions): TunerCsv {
   const { collective, nodes, ranks, channels = -1, protocol = "simple" } = options;
   if (!COLLECTIVES.includes(collective))
-    throw new InputError("the collective of a tuner", `one of ${COLLECTIVES.join(", ")}`, collective);
+    throw new InputError("the collective of a tuner", `one of ${COLLECTIVES.join(", ")}`, collective).as(
+      "unknown-name",
+    );
   const sizes = [...new Set(rows.map(({ sizeBytes }) => sizeBytes))].sort((a, b) => a - b);
   const best = bestBySize(rows, collective);
   // between boxes NCCL sums by trees of what their switches have summed

@@ -1,11 +1,31 @@
 import { InputError } from "../../base/errors.ts";
-import type { Collective } from "../../model/collective/collective.ts";
+import { optionName } from "../../base/option-names.ts";
+import {
+  COLLECTIVE_KINDS,
+  type Collective,
+  MOST_COLLECTIVES,
+  type NamedCollective,
+  type Placement,
+} from "../../model/collective/collective.ts";
 import { commonDivisor } from "../../model/numbers/integers.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
-import { rational } from "../../model/numbers/rational.ts";
+import { ceil, parseRational, type Rational, rational } from "../../model/numbers/rational.ts";
 import { parseSize } from "../../model/numbers/units.ts";
+import { didYouMean } from "../../model/topology/closest.ts";
+import { type NpuResolver, npuResolver } from "../../model/topology/groups.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { readCollectiveJson } from "./collective-json.ts";
+import {
+  asFlag,
+  asInteger,
+  asList,
+  asObject,
+  below,
+  checkHeader,
+  type JsonFields,
+  parseJson,
+  placeIn,
+  refuse,
+} from "../text/json.ts";
 
 /** Whether a text is JSON, so no matrix. */
 export const isCollectiveJson = (text: string): boolean => /^\ufeff?\s*[{[]/.test(text);
@@ -118,7 +138,7 @@ function matrixOf(text: string, fileName: string, npus: number, sizeBytes: numbe
     for (const [column, entry] of entries.entries()) {
       const where = `${place} column ${entry.at + 1}`;
       bytes[row * npus + column] =
-        sizeBytes === undefined ? bytesOf(entry.text, where) : partOf(entry.text, sizeBytes, where);
+        sizeBytes === undefined ? entryBytes(entry.text, where) : partOf(entry.text, sizeBytes, where);
     }
     row++;
   }
@@ -144,8 +164,8 @@ function entriesOf(line: string, most: number): { readonly entries: readonly Ent
   return { entries, count };
 }
 
-function bytesOf(text: string, place: string): number {
-  const expected = 'a whole number of bytes such as 0, 4096 or "5M" (with --size: a part of it, 0 .. 1)';
+function entryBytes(text: string, place: string): number {
+  const expected = `a whole number of bytes such as 0, 4096 or "5M" (with ${optionName("sizeBytes")}: a part of it, 0 .. 1)`;
   if (/^\d+$/.test(text)) {
     const bytes = Number(text);
     if (Number.isSafeInteger(bytes)) return bytes;
@@ -156,6 +176,200 @@ function bytesOf(text: string, place: string): number {
 
 function partOf(text: string, sizeBytes: number, place: string): number {
   const part = /^(\d+\.?\d*|\.\d+)([eE]-?\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (!(part >= 0 && part <= 1)) throw new InputError(place, "a part of --size, 0 .. 1,", text);
+  if (!(part >= 0 && part <= 1)) throw new InputError(place, `a part of ${optionName("sizeBytes")}, 0 .. 1,`, text);
   return Math.round(part * sizeBytes);
+}
+
+type CollectiveFields = JsonFields<"chunkBytes" | "sizeBytes" | "reduces" | "chunks">;
+
+type ChunkFields = JsonFields<"pre" | "post">;
+
+/**
+ * Returns the collective of a `banyan-collective` file (version 1): per chunk the NPUs, by name or id, that have it and
+ * those that want it. `chunkBytes` (a whole number, "1MiB" or "2400/7") is the size of each chunk; `sizeBytes` that of all
+ * together, shared equally. One process group of all NPUs. Throws InputError with the place in the file. O(text).
+ */
+export function readCollectiveJson(text: string, fileName: string, topology: Topology): Collective {
+  return collectiveTable(parseJson(text, fileName), fileName, "", topology);
+}
+
+/** Returns the collective of such a file's value, or of one inside another file at `path`. */
+function collectiveTable(value: unknown, fileName: string, path: string, topology: Topology): Collective {
+  checkHeader(value, fileName, path, "banyan-collective");
+  const fields = value as CollectiveFields;
+  const at = (key: string): string => placeIn(fileName, below(path, key));
+  const chunks = asList(fields.chunks, at("chunks"), "a list of chunks");
+  if (chunks.length === 0) throw new InputError(at("chunks"), "at least one chunk", chunks).as("out-of-range");
+  const resolve = npuResolver(topology);
+  const pre: Int32Array[] = [];
+  const post: Int32Array[] = [];
+  for (const [i, chunk] of chunks.entries()) {
+    const { pre: has, post: wants } = asObject<ChunkFields>(chunk, at(`chunks[${i}]`));
+    pre.push(membersOf(has, at(`chunks[${i}].pre`), resolve));
+    post.push(membersOf(wants, at(`chunks[${i}].post`), resolve));
+  }
+  const { sizeBytes, chunkBytes } = sizesOf(fields, chunks.length, at);
+  return {
+    kind: "custom",
+    groupCount: 1,
+    groupSize: topology.npuCount,
+    groupMembers: Int32Array.from({ length: topology.npuCount }, (_, npu) => npu),
+    rootRank: 0,
+    sizeBytes,
+    chunksPerNpu: 1,
+    chunkCount: chunks.length,
+    chunkBytes,
+    reduces: asFlag(fields.reduces, at("reduces")),
+    pre: placementOf(pre),
+    post: placementOf(post),
+  };
+}
+
+/** Returns NPUs in ascending order. */
+function membersOf(value: unknown, place: string, resolve: NpuResolver): Int32Array {
+  const list = asList(value, place, "a list of NPUs");
+  if (list.length === 0) throw new InputError(place, "at least one NPU", list).as("out-of-range");
+  const members = Int32Array.from(list, (member, i) => {
+    if (typeof member !== "string" && typeof member !== "number")
+      refuse(`${place}[${i}]`, "the name or id of an NPU", member);
+    return resolve(member, `${place}[${i}]`);
+  }).sort();
+  const twice = members.findIndex((member, i) => i > 0 && member === members[i - 1]);
+  if (twice >= 0) throw new InputError(place, "each NPU once", list);
+  return members;
+}
+
+/** Returns `one` where every chunk has a single NPU, else `sets`. */
+function placementOf(lists: readonly Int32Array[]): Placement {
+  if (lists.every((list) => list.length === 1)) return { kind: "one", npu: Int32Array.from(lists, (list) => list[0]) };
+  const offset = new Int32Array(lists.length + 1);
+  lists.forEach((list, chunk) => {
+    offset[chunk + 1] = offset[chunk] + list.length;
+  });
+  const members = new Int32Array(offset[lists.length]);
+  lists.forEach((list, chunk) => {
+    members.set(list, offset[chunk]);
+  });
+  return { kind: "sets", offset, members };
+}
+
+function sizesOf(
+  fields: CollectiveFields,
+  chunks: number,
+  at: (key: string) => string,
+): { readonly sizeBytes: number; readonly chunkBytes: Rational } {
+  if (fields.chunkBytes === undefined && fields.sizeBytes === undefined) {
+    throw new InputError(at("chunkBytes"), "the size of a chunk (or sizeBytes, of all chunks together)");
+  }
+  if (fields.chunkBytes !== undefined && fields.sizeBytes !== undefined) {
+    throw new InputError(at("sizeBytes"), "only one of chunkBytes and sizeBytes", fields.sizeBytes);
+  }
+  if (fields.chunkBytes === undefined) {
+    const size = bytesOf(fields.sizeBytes, at("sizeBytes"));
+    return { sizeBytes: Number(ceil(size)), chunkBytes: rational(size.num, size.den * BigInt(chunks)) };
+  }
+  const chunkBytes = bytesOf(fields.chunkBytes, at("chunkBytes"));
+  const size = ceil(rational(chunkBytes.num * BigInt(chunks), chunkBytes.den));
+  if (size > BigInt(Number.MAX_SAFE_INTEGER)) {
+    throw new InputError(at("chunkBytes"), "chunks of less than 2^53 bytes together", fields.chunkBytes);
+  }
+  return { sizeBytes: Number(size), chunkBytes };
+}
+
+/** Returns a positive size: a whole number, a size with its unit, or a fraction of bytes. */
+function bytesOf(value: unknown, place: string): Rational {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) return rational(value);
+  if (typeof value !== "string") refuse(place, "a positive whole number of bytes", value);
+  const fraction = parseRational(value);
+  if (fraction === null) return rational(parseSize(value, place));
+  if (fraction.num <= 0n || ceil(fraction) > BigInt(Number.MAX_SAFE_INTEGER))
+    refuse(place, "a positive number of bytes", value);
+  return fraction;
+}
+
+const KEYS = ["kind", "size", "chunks", "root", "group"] as const;
+
+/** One of several collectives as a file asks for it; whether its NPUs exist is the request's question. */
+interface CollectiveEntry {
+  readonly collective: NamedCollective | Collective;
+  readonly sizeBytes?: number;
+  readonly chunks?: number;
+  readonly root?: string | number;
+  readonly group?: string;
+}
+
+interface CollectiveList {
+  readonly entries: readonly CollectiveEntry[];
+  /** Returns where in the file an option of entry i stands: `jobs.json: collectives[1].root`. */
+  placeOf(i: number): (option: string) => string;
+}
+
+/**
+ * Returns the collectives that a `banyan-collectives` file (version 1), or a bare list, asks for: each an object of `kind`,
+ * and optionally `size` ("64MiB" or bytes), `chunks`, `root`, `group` ("0,1;2,3", a list of NPUs or a list of groups); or a
+ * whole `banyan-collective` with its table of chunks. Throws InputError with the place in the file. O(text).
+ */
+export function readCollectives(text: string, fileName: string, topology: Topology): CollectiveList {
+  const value = parseJson(text, fileName);
+  const bare = Array.isArray(value);
+  if (!bare) checkHeader(value, fileName, "", "banyan-collectives");
+  const listed = bare ? value : (value as { readonly collectives?: unknown }).collectives;
+  const pathOf = (i: number): string => `${bare ? "" : "collectives"}[${i}]`;
+  const place = bare ? fileName : placeIn(fileName, "collectives");
+  const list = asList(listed, place, "a list of collectives");
+  if (list.length === 0) throw new InputError(place, "at least one collective", list).as("out-of-range");
+  if (list.length > MOST_COLLECTIVES)
+    throw new InputError(place, `at most ${MOST_COLLECTIVES} collectives`, list.length).as("out-of-range");
+  return {
+    entries: list.map((entry, i) => entryOf(entry, fileName, pathOf(i), topology)),
+    placeOf: (i) => (option) => placeIn(fileName, `${pathOf(i)}.${option === "collective" ? "kind" : option}`),
+  };
+}
+
+function entryOf(value: unknown, fileName: string, path: string, topology: Topology): CollectiveEntry {
+  const at = (key: string): string => placeIn(fileName, `${path}.${key}`);
+  const fields = asObject<Record<(typeof KEYS)[number] | "format", unknown>>(value, placeIn(fileName, path));
+  if (fields.format !== undefined) return { collective: collectiveTable(value, fileName, path, topology) };
+  for (const key of Object.keys(fields)) {
+    if (!KEYS.includes(key as (typeof KEYS)[number])) {
+      throw new InputError(placeIn(fileName, path), `the keys ${KEYS.join(", ")}${didYouMean(key, KEYS)}`, key);
+    }
+  }
+  const { kind, size, chunks, root, group } = fields;
+  if (!COLLECTIVE_KINDS.includes(kind as NamedCollective)) {
+    const guess = typeof kind === "string" ? didYouMean(kind, COLLECTIVE_KINDS) : "";
+    refuse(at("kind"), `one of ${COLLECTIVE_KINDS.join(", ")}${guess}`, kind);
+  }
+  return {
+    collective: kind as NamedCollective,
+    ...(size === undefined ? {} : { sizeBytes: sizeOf(size, at("size")) }),
+    ...(chunks === undefined ? {} : { chunks: asInteger(chunks, at("chunks"), 1) }),
+    ...(root === undefined ? {} : { root: npuOf(root, at("root")) }),
+    ...(group === undefined ? {} : { group: groupOf(group, at("group")) }),
+  };
+}
+
+function sizeOf(value: unknown, place: string): number {
+  if (typeof value === "string") return parseSize(value, place);
+  if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) return value;
+  return refuse(place, 'a size such as "64MiB", or a positive whole number of bytes', value);
+}
+
+function npuOf(value: unknown, place: string): string | number {
+  if (typeof value !== "string" && typeof value !== "number") refuse(place, "the name or id of an NPU", value);
+  return value;
+}
+
+/** Returns a group, or groups, as `--group` writes them. */
+function groupOf(value: unknown, place: string): string {
+  if (typeof value === "string") return value;
+  const list = asList(value, place, 'NPUs such as "0,1,2,3" or [0, 1, 2, 3], or a list of such lists');
+  const groups = list.length > 0 && list.every(Array.isArray) ? (list as unknown[][]) : [list];
+  return groups
+    .map((members, g) => {
+      const own = groups.length > 1 ? `${place}[${g}]` : place;
+      if (members.length === 0) throw new InputError(own, "at least one NPU", members).as("out-of-range");
+      return members.map((member, i) => npuOf(member, `${own}[${i}]`)).join(",");
+    })
+    .join(";");
 }

@@ -1,5 +1,5 @@
 import { InputError } from "../../base/errors.ts";
-import type { LoggedCall, LoggedPrograms } from "../../model/calibration/debug-log.ts";
+import type { LoggedCall, LoggedPrograms } from "../../model/calibration/measurements.ts";
 import type { NamedCollective } from "../../model/collective/collective.ts";
 
 /** A call while its like are counted. */

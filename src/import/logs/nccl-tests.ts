@@ -1,11 +1,9 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { type MeasuredPoint, type Measurements, measurementsOf } from "../../model/calibration/measurements.ts";
 import { busFactor, COLLECTIVE_KINDS, type NamedCollective } from "../../model/collective/collective.ts";
-import { parseJson } from "../text/json-text.ts";
-import { asInteger, asList, asObject, placeIn, refuse } from "../text/json-value.ts";
+import { asInteger, asList, asObject, type JsonFields, parseJson, placeIn, refuse } from "../text/json.ts";
 import { looksLikeNcclLog } from "./nccl-log.ts";
-import { ANY_RATIO, collectiveIn, collectiveOf, narrowed } from "./nccl-tests-collective.ts";
-import { looksLikeNcclTests, looksLikeNcclTestsStart, readNcclTestsText } from "./nccl-tests-text.ts";
 
 const OUTPUT = "output of nccl-tests";
 /** Headers and marks stand early, even where a log of NCCL precedes a table. */
@@ -77,7 +75,8 @@ function readPoints(text: string, fileName: string): Measurements[] {
 
 function whole(text: string, low: number, place: string): number {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(value) || value < low) throw new InputError(place, `a whole number, ${low} or more`, text);
+  if (!Number.isSafeInteger(value) || value < low)
+    throw new InputError(place, `a whole number, ${low} or more`, text).as("out-of-range");
   return value;
 }
 
@@ -138,23 +137,9 @@ interface Report {
   readonly program?: unknown;
   readonly ranks?: unknown;
 }
-interface Config {
-  readonly nthreads?: unknown;
-  readonly ngpus?: unknown;
-  readonly devices?: unknown;
-}
-interface Result {
-  readonly size?: unknown;
-  readonly out_of_place?: unknown;
-  readonly in_place?: unknown;
-}
-interface Timing {
-  readonly time?: unknown;
-  readonly cpu_time?: unknown;
-  readonly alg_bw?: unknown;
-  readonly bus_bw?: unknown;
-  readonly nwrong?: unknown;
-}
+type Config = JsonFields<"nthreads" | "ngpus" | "devices">;
+type Result = JsonFields<"size" | "out_of_place" | "in_place">;
+type Timing = JsonFields<"time" | "cpu_time" | "alg_bw" | "bus_bw" | "nwrong">;
 
 /** Returns whether a JSON value has the results of nccl-tests (-J). */
 const looksLikeNcclTestsJson = (value: unknown): boolean => {
@@ -226,4 +211,283 @@ function timeOf(value: unknown, place: string): number {
   if (typeof nwrong === "number" && nwrong > 0) refuse(place, "a run without wrong values", `${nwrong} wrong`);
   if (typeof time !== "number" || !(time > 0)) refuse(`${place}.time`, "a time above 0 in us", time);
   return time;
+}
+
+/** What stands before each line where mpirun or srun tell ranks: "[1,0]<stdout>:", "[node1:0]", "0: ". */
+const PREFIX = /^(?:\[[\w.,:-]+\]<std(?:out|err)>:? ?|\d{1,6}: )/;
+/** A row begins with two numbers, or was cut before the second. */
+const ROW = /^-?\d[\d.]*(?:\s+-?\d|$)/;
+/** Blanks where nothing was measured out of place. */
+const GAP = /\S {20,}\S/;
+/** Rounding of what is printed: a time of "1.2e+07" has two digits, a bandwidth of "1e+06" has one. */
+const ROUNDING = 0.06;
+const COARSE_ROUNDING = 0.6;
+
+/** The columns of a table: where the figures of each group begin among the words of the header. */
+interface Columns {
+  readonly words: readonly string[];
+  /** Index of the first "time". */
+  readonly figures: number;
+  /** Figures of a group (time, algbw, busbw, wrong and more). */
+  readonly group: number;
+  readonly groups: number;
+}
+
+/** A table while its lines are read. */
+interface Draft {
+  collective: NamedCollective | null;
+  readonly ranks: Set<number>;
+  readonly hosts: Set<string>;
+  /** Names of devices. */
+  readonly gpus: Set<string>;
+  perProcess: number | null;
+  stated: number | null;
+  columns: Columns | null;
+  readonly points: MeasuredPoint[];
+  ratio: BusRatio;
+  zeros: number;
+}
+
+const draft = (): Draft => ({
+  collective: null,
+  ranks: new Set(),
+  hosts: new Set(),
+  gpus: new Set(),
+  perProcess: null,
+  stated: null,
+  columns: null,
+  points: [],
+  ratio: ANY_RATIO,
+  zeros: 0,
+});
+
+/** Returns whether a text has the header of a table of nccl-tests. */
+const looksLikeNcclTests = (text: string): boolean =>
+  /^.{0,80}#\s+size\s+count\s.*\b(?:cpu)?time\s+algbw\s+busbw\b/m.test(text);
+
+/** Returns whether a text has the lines that nccl-tests print before the first table. */
+const looksLikeNcclTestsStart = (text: string): boolean =>
+  /^.{0,80}#\s+(?:nThread\s+\d+\s+nGpus\s+\d|nccl-tests version\s|Collective test starting:)/m.test(text);
+
+function columnsOf(words: readonly string[], place: string): Columns {
+  if (words.includes("cputime")) throw new InputError(place, "times of GPUs", "cputime (-C 1)");
+  const figures = words.indexOf("time");
+  const second = words.indexOf("time", figures + 1);
+  const end = words.includes("timestamp") ? words.indexOf("timestamp") : words.length;
+  const group = (second < 0 ? end : second) - figures;
+  const groups = second < 0 ? 1 : 2;
+  if (group < 3 || end - figures !== group * groups || words[0] !== "size" || words[1] !== "count")
+    throw new InputError(place, "the columns size, count, ..., time, algbw, busbw", words.join(" "));
+  return { words: words.slice(0, end), figures, group, groups };
+}
+
+/**
+ * Returns what a log of nccl-tests or rccl-tests of any version holds, a table after the other. Columns are found by the header;
+ * what mpirun or srun put before lines is taken off, lines of NCCL itself are left out, as are rows of size 0. `asked` is the
+ * collective where the log does not tell it (`collectiveOf`). Throws InputError with the line. O(text).
+ */
+function readNcclTestsText(text: string, fileName: string, asked: NamedCollective | null = null): Measurements[] {
+  const tables: Measurements[] = [];
+  let open = draft();
+  const close = (): void => {
+    if (open.columns !== null) tables.push(finished(open, fileName, asked));
+  };
+  let number = 0;
+  for (const raw of text.split("\n")) {
+    number++;
+    const line = raw.replace(PREFIX, "").trim();
+    if (line === "" || /\b[NR]CCL (?:INFO|WARN|version)\b/.test(line)) continue;
+    const place = `${fileName} line ${number}`;
+    if (!line.startsWith("#")) {
+      if (open.columns !== null && ROW.test(line)) addRow(open, open.columns, line, place);
+      continue;
+    }
+    const start = /Collective test starting:\s*(\S+)/.exec(line);
+    const shape = /nThread\s+(\d+)\s+nGpus\s+(\d+)/.exec(line);
+    if ((start !== null || shape !== null || /Using devices/.test(line)) && open.columns !== null) {
+      close();
+      open = draft();
+    }
+    if (start !== null) open.collective = collectiveIn(start[1]);
+    if (shape !== null) open.perProcess = Number(shape[1]) * Number(shape[2]);
+    const predicted = /^#\s*Predicted by Banyan \S+ for (\d+) ranks on /.exec(line);
+    if (predicted !== null) open.stated = Number(predicted[1]);
+    const rank = /^#\s+Rank\s+(\d+)\s.*?\bon\s+(\S+)\s+device\b(?:\s+\d+\s+\[[^\]]*\]\s*(\S.*))?/.exec(line);
+    if (rank !== null) {
+      open.ranks.add(Number(rank[1]));
+      open.hosts.add(rank[2]);
+      if (rank[3] !== undefined) open.gpus.add(rank[3]);
+    }
+    const words = line.replace(/^#\s*/, "").split(/\s+/);
+    if (words[0] === "size" && words.includes("algbw")) {
+      // a header is printed again where a log is cut in pieces
+      open.columns = columnsOf(words, place);
+    }
+  }
+  close();
+  return tables;
+}
+
+const MOST_LISTED = 20;
+const MOST_LETTERS = 200;
+
+/** Returns the words of a header as a sentence has them: the first ones of very many. */
+function listed(words: readonly string[]): string {
+  const first = words.slice(0, MOST_LISTED).join(" ");
+  return words.length <= MOST_LISTED && first.length <= MOST_LETTERS ? first : `${first.slice(0, MOST_LETTERS)} ...`;
+}
+
+/** Adds a row; see `Columns`. Rows may lack the operation or the root, or the whole group out of place. */
+function addRow(open: Draft, columns: Columns, line: string, place: string): void {
+  const { words, figures, group, groups } = columns;
+  const cells = line.split(/\s+/);
+  const stamp = cells.findIndex((cell, i) => i > figures && /^\d{4}-\d\d-\d\d/.test(cell));
+  const row = stamp < 0 ? cells : cells.slice(0, stamp);
+  const missing = words.length - row.length;
+  const onlyInPlace = groups === 2 && missing === group && GAP.test(line);
+  if (missing < 0 || (missing > Math.max(0, figures - 3) && !onlyInPlace))
+    throw new InputError(place, `${words.length} columns (${listed(words)})`, `${row.length}: ${row.join(" ")}`);
+  const sizeBytes = Number(row[0]);
+  if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0)
+    throw new InputError(place, "a size in whole bytes, 0 or more,", row[0]);
+  if (sizeBytes === 0) {
+    open.zeros++;
+    return;
+  }
+  const tail = row.slice(row.length - group * (onlyInPlace ? 1 : groups));
+  const times = Array.from({ length: tail.length / group }, (_, g) =>
+    timeCell(open, tail.slice(g * group, (g + 1) * group), sizeBytes, words.slice(figures, figures + group), place),
+  );
+  const [timeUs, inPlaceUs = onlyInPlace ? times[0] : Number.NaN] = times;
+  open.points.push({ sizeBytes, timeUs, inPlaceUs, note: "" });
+}
+
+/** Returns the time of a group of figures, held against the bandwidth beside it. */
+function timeCell(
+  open: Draft,
+  cells: readonly string[],
+  sizeBytes: number,
+  words: readonly string[],
+  place: string,
+): number {
+  const [time, algbw, busbw] = ["time", "algbw", "busbw"].map((word) => {
+    const cell = cells[words.indexOf(word)];
+    const value = /^\d+(?:\.\d*)?(?:e[+-]?\d+)?$/i.test(cell) ? Number(cell) : Number.NaN;
+    if (!Number.isFinite(value)) throw new InputError(place, `a number of ${word}`, cell);
+    return value;
+  });
+  if (time === 0) throw new InputError(place, "a time above 0", cells[words.indexOf("time")]);
+  const wrong = cells[words.indexOf("#wrong")];
+  if (wrong !== undefined && Number(wrong) > 0)
+    throw new InputError(place, "a run without wrong values", `${wrong} wrong`);
+  const told = sizeBytes / time / 1000;
+  const rounding = cells.slice(0, 3).some((cell) => /^\de/.test(cell)) ? COARSE_ROUNDING : ROUNDING;
+  // half of the last of two decimals, and of what is printed of the time
+  if (Math.abs(told - algbw) > rounding * told + 0.0051 || busbw > (2.1 + 2 * rounding) * algbw + 0.02)
+    throw new InputError(place, "columns that agree (algbw = size / time, busbw at most twice that)", cells.join(" "));
+  open.ratio = narrowed(open.ratio, cells[words.indexOf("algbw")], cells[words.indexOf("busbw")]);
+  return time;
+}
+
+function finished(open: Draft, fileName: string, asked: NamedCollective | null): Measurements {
+  const { points, zeros, ranks, hosts, gpus, stated, perProcess, ratio } = open;
+  if (points.length === 0) {
+    const received = zeros > 0 ? "only rows of size 0" : "a header without rows";
+    throw new InputError(fileName, "rows of a table of nccl-tests", received);
+  }
+  // without a list of devices one process is all there is, but a process of one GPU tells nothing
+  const ranksOf = ranks.size > 0 ? ranks.size : (stated ?? ((perProcess ?? 1) > 1 ? perProcess : null));
+  return measurementsOf(points, {
+    ...collectiveOf({ program: open.collective, asked, ratio, ranks: ranksOf }, fileName),
+    ranks: ranksOf,
+    gpus: [...gpus],
+    hosts: hosts.size > 0 ? hosts.size : ranksOf !== null && ranksOf === perProcess ? 1 : null,
+    platform: "",
+    source: fileName,
+  });
+}
+
+/** Programs of nccl-tests and rccl-tests. */
+const PROGRAMS: readonly (readonly [word: RegExp, collective: NamedCollective])[] = [
+  [/all_?reduce/i, "allreduce"],
+  [/all_?gather/i, "allgather"],
+  [/reduce_?scatter/i, "reducescatter"],
+  [/all_?to_?all(?!v)/i, "alltoall"],
+  [/broadcast/i, "broadcast"],
+  [/scatter/i, "scatter"],
+  [/gather/i, "gather"],
+  [/reduce/i, "reduce"],
+];
+
+/** Returns the collective that a program's or a file's name tells; null where it tells none. */
+const collectiveIn = (name: string): NamedCollective | null => PROGRAMS.find(([word]) => word.test(name))?.[1] ?? null;
+
+/** Least and greatest busbw / algbw that printed figures allow. */
+interface BusRatio {
+  readonly low: number;
+  readonly high: number;
+}
+
+const ANY_RATIO: BusRatio = { low: 0, high: Number.POSITIVE_INFINITY };
+/** Of busbw, beside what printing takes away. */
+const FACTOR_ROUNDING = 1e-3;
+const MANY_RANKS = 2 ** 40;
+
+/** Returns a unit of the last digit of a printed number. */
+function lastDigit(cell: string): number {
+  const [mantissa = "", exponent = "0"] = cell.toLowerCase().split("e");
+  const decimals = mantissa.split(".")[1]?.length ?? 0;
+  return Number(`1e${Number(exponent) - decimals}`);
+}
+
+/** Returns the ratio that a row's figures allow too, as printed. */
+function narrowed({ low, high }: BusRatio, algbw: string, busbw: string): BusRatio {
+  const [least, most] = [Number(algbw) - lastDigit(algbw), Number(algbw) + lastDigit(algbw)];
+  return {
+    low: Math.max(low, (Number(busbw) - lastDigit(busbw)) / most),
+    high: least > 0 ? Math.min(high, (Number(busbw) + lastDigit(busbw)) / least) : high,
+  };
+}
+
+/** Returns the collectives whose factor the rows of a log have; all where the rows do not agree, or fit none. */
+function collectivesWith({ low, high }: BusRatio, ranks: number | null): readonly NamedCollective[] {
+  const fitting = COLLECTIVE_KINDS.filter(
+    (kind) =>
+      busFactor(kind, ranks ?? MANY_RANKS) >= low * (1 - FACTOR_ROUNDING) &&
+      busFactor(kind, ranks ?? 2) <= high * (1 + FACTOR_ROUNDING),
+  );
+  return fitting.length > 0 ? fitting : COLLECTIVE_KINDS;
+}
+
+/** What is known of a log's collective. */
+interface CollectiveHints {
+  /** What the program's name in the log tells. */
+  readonly program: NamedCollective | null;
+  /** What the caller says. */
+  readonly asked: NamedCollective | null;
+  readonly ratio: BusRatio;
+  readonly ranks: number | null;
+}
+
+/**
+ * Returns the collective that a log is of: what it says itself, else what was asked for, the file's name, or busbw / algbw (the
+ * factor of nccl-tests) tell, and a remark where the last did. Throws InputError where the factor contradicts, or leaves several.
+ */
+function collectiveOf(
+  { program, asked, ratio, ranks }: CollectiveHints,
+  fileName: string,
+): { readonly collective: NamedCollective; readonly remarks: readonly string[] } {
+  if (program !== null) return { collective: program, remarks: [] };
+  const fitting = collectivesWith(ratio, ranks);
+  const choice = `${fitting.length > 1 ? "one of " : ""}${fitting.join(", ")}`;
+  const about = Number(((ratio.low + ratio.high) / 2).toPrecision(3));
+  if (asked !== null) {
+    if (fitting.includes(asked)) return { collective: asked, remarks: [] };
+    throw new InputError(optionName("collective"), `${choice} (in ${fileName} busbw is ${about} times algbw)`, asked);
+  }
+  const named = collectiveIn(fileName.split(/[\\/]/).at(-1) as string);
+  if (named !== null && fitting.includes(named)) return { collective: named, remarks: [] };
+  const [only, ...others] = fitting as [NamedCollective, ...NamedCollective[]];
+  if (others.length > 0) throw new InputError(optionName("collective"), `${choice} (${fileName} does not say which)`);
+  return { collective: only, remarks: [`${fileName} is taken as ${only}: its busbw is ${about} times algbw`] };
 }

@@ -81,7 +81,8 @@ export function readEdgeList(text: string, fileName: string): Topology {
     const edge = edgeOf(row, columns, place);
     if (latencyCell(row, columns) === "") withoutLatency++;
     total += edge.count * (edge.both ? 2 : 1);
-    if (total > MAX_LINKS) throw new InputError(place, `at most ${MAX_LINKS} links in all`, edge.count);
+    if (total > MAX_LINKS)
+      throw new InputError(place, `at most ${MAX_LINKS} links in all`, edge.count).as("out-of-range");
     edges.push(edge);
   }
   if (withoutLatency > 0)
@@ -92,7 +93,9 @@ export function readEdgeList(text: string, fileName: string): Topology {
     preamble.kinds.get(name) ?? (!tacos && SWITCH_NAME.test(name) ? "switch" : "npu");
   const names = nodeNames(edges, preamble, fileName);
   if (!names.some((name) => kindOf(name) === "npu")) {
-    throw new InputError(fileName, "at least one NPU", names.length === 0 ? "no links" : "switches only");
+    throw new InputError(fileName, "at least one NPU", names.length === 0 ? "no links" : "switches only").as(
+      "out-of-range",
+    );
   }
   const numbered = names.filter((name) => kindOf(name) === "npu");
   if (numbered.every((name) => /^(0|[1-9]\d{0,8})$/.test(name) && Number(name) < numbered.length)) {

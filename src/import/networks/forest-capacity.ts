@@ -2,28 +2,13 @@ import { InputError } from "../../base/errors.ts";
 import { bandwidthFromGBps, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { topologyBuilder } from "../../model/topology/topology-builder.ts";
-import { asInteger, asList, asObject, asText, placeIn, refuse } from "../text/json-value.ts";
+import { asInteger, asList, asObject, asText, type JsonFields, placeIn, refuse } from "../text/json.ts";
 import { baseName } from "./topology-json.ts";
 import type { TopologyOptions } from "./topology-options.ts";
 
-interface Fields {
-  readonly name?: unknown;
-  readonly unit?: unknown;
-  readonly directed?: unknown;
-  readonly compute_order?: unknown;
-  readonly nodes?: unknown;
-  readonly edges?: unknown;
-}
-interface NodeFields {
-  readonly id?: unknown;
-  readonly kind?: unknown;
-  readonly tuple?: unknown;
-}
-interface EdgeFields {
-  readonly src?: unknown;
-  readonly dst?: unknown;
-  readonly capacity?: unknown;
-}
+type Fields = JsonFields<"name" | "unit" | "directed" | "compute_order" | "nodes" | "edges">;
+type NodeFields = JsonFields<"id" | "kind" | "tuple">;
+type EdgeFields = JsonFields<"src" | "dst" | "capacity">;
 
 /** Returns true where a parsed JSON value has the fields of a capacity graph. */
 export function looksLikeForestCapacity(value: unknown): boolean {

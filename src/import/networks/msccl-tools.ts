@@ -1,25 +1,26 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { formatBandwidth, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { type TopologyBuilder, topologyBuilder } from "../../model/topology/topology-builder.ts";
-import { asInteger, asList, asObject, asText, placeIn, refuse } from "../text/json-value.ts";
+import { asInteger, asList, asObject, asText, type JsonFields, placeIn, refuse } from "../text/json.ts";
 import { baseName } from "./topology-json.ts";
 import type { TopologyOptions } from "./topology-options.ts";
 
-interface Fields {
-  readonly sccl_type?: unknown;
-  readonly topology?: unknown;
-  readonly name?: unknown;
-  readonly links?: unknown;
-  readonly switches?: unknown;
-  readonly copies?: unknown;
-  readonly ngpus_per_node?: unknown;
-  readonly node_links?: unknown;
-  readonly node_invbws?: unknown;
-  readonly local_switches?: unknown;
-  readonly remote_invbw?: unknown;
-  readonly internode_conn?: unknown;
-}
+type Fields = JsonFields<
+  | "sccl_type"
+  | "topology"
+  | "name"
+  | "links"
+  | "switches"
+  | "copies"
+  | "ngpus_per_node"
+  | "node_links"
+  | "node_invbws"
+  | "local_switches"
+  | "remote_invbw"
+  | "internode_conn"
+>;
 type At = (path: string) => string;
 type Row = readonly unknown[];
 
@@ -76,7 +77,7 @@ function addPlain(builder: TopologyBuilder, fields: Fields, at: At, unit: number
       throw new InputError(at(`links[${to}][${from}]`), "as many chunks as its switch lets through", count);
     }
   });
-  return `${formatBandwidth(unit)} for a chunk a round (--assume nvlink=...)`;
+  return `${formatBandwidth(unit)} for a chunk a round (${optionName("assume")} nvlink=...)`;
 }
 
 /** Returns whether a link under a switch is narrower than both of its ports. */

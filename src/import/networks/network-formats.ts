@@ -1,10 +1,11 @@
 import { InputError } from "../../base/errors.ts";
+import { type OptionName, optionName } from "../../base/option-names.ts";
 import { formatBandwidth, formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import { type Dimension, type DimensionKind, productTopology } from "../../model/presets/product.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { isPhasesJson, phasesTopology } from "../schedules/phases-json.ts";
 import { embeddedTopology } from "../schedules/schedule-header.ts";
-import { asInteger, asList, asObject, headerOf, placeIn, refuse } from "../text/json-value.ts";
+import { asInteger, asList, asObject, headerOf, parseJson, placeIn, refuse } from "../text/json.ts";
 import { parseYaml, type Yaml } from "../text/yaml-text.ts";
 import { looksLikeEdgeList, readEdgeList } from "./edge-list.ts";
 import { looksLikeForestCapacity, readForestCapacity } from "./forest-capacity.ts";
@@ -14,8 +15,7 @@ import { looksLikeRocmSmi, readRocmSmi } from "./gpu-boxes/rocm-smi.ts";
 import { looksLikeIbnetdiscover, readIbnetdiscover } from "./ibnetdiscover/ibnetdiscover.ts";
 import { looksLikeMscclTools, readMscclTools } from "./msccl-tools.ts";
 import { looksLikeNs3, readNs3 } from "./ns3.ts";
-import { looksLikeSlurm, readSlurm } from "./slurm.ts";
-import { looksLikeSlurmYaml, readSlurmYaml } from "./slurm-yaml.ts";
+import { looksLikeSlurm, looksLikeSlurmYaml, readSlurm, readSlurmYaml } from "./slurm.ts";
 import { looksLikeTaccl, tacclTopologyFromJson } from "./taccl-topology.ts";
 import { looksLikeTeCcl, readTeCcl } from "./te-ccl.ts";
 import { looksLikeTopograph, readTopograph } from "./topograph.ts";
@@ -112,7 +112,7 @@ export function readLogicalDims(value: unknown, fileName: string, options: Topol
 }
 
 /** A format of networks, told by its content: by the text, or where that is JSON by its value. */
-export interface NetworkFormat<Content> {
+interface NetworkFormat<Content> {
   readonly name: string;
   readonly description: string;
   looksLike(content: Content): boolean;
@@ -122,16 +122,16 @@ export interface NetworkFormat<Content> {
 }
 
 /** What a user can say of a network that its file leaves open. */
-export type Option = Exclude<keyof TopologyOptions, "usualNodes">;
+type Option = Exclude<keyof TopologyOptions, "usualNodes">;
 const FIGURES: readonly Option[] = ["bandwidth", "latencyPs"];
 const MACHINE: readonly Option[] = ["gpu", ...FIGURES];
 const BOXES: readonly Option[] = [...MACHINE, "nodes"];
 
 /** Returns the value of "format" in a JSON value. */
-export const format = (value: unknown): unknown => headerOf(value as object).format;
+const format = (value: unknown): unknown => headerOf(value as object).format;
 
 /** The first that looks right is asked; of JSON by its value. */
-export const JSON_FORMATS: readonly NetworkFormat<unknown>[] = [
+const JSON_FORMATS: readonly NetworkFormat<unknown>[] = [
   {
     name: "banyan-topology",
     description: "a network as JSON; `topology -o` writes it",
@@ -190,7 +190,7 @@ export const JSON_FORMATS: readonly NetworkFormat<unknown>[] = [
   },
 ];
 
-export const TEXT_FORMATS: readonly NetworkFormat<string>[] = [
+const TEXT_FORMATS: readonly NetworkFormat<string>[] = [
   {
     name: "NCCL topology",
     description: "XML of NCCL_TOPO_DUMP_FILE, NCCL or RCCL, and the files that clouds ship",
@@ -200,14 +200,14 @@ export const TEXT_FORMATS: readonly NetworkFormat<string>[] = [
   },
   {
     name: "nvidia-smi topo -m",
-    description: "the matrix as pasted; one box, or several with --nodes",
+    description: `the matrix as pasted; one box, or several with --nodes`,
     looksLike: looksLikeNvidiaSmi,
     read: readNvidiaSmi,
     takes: BOXES,
   },
   {
     name: "rocm-smi --showtopo",
-    description: "its tables as pasted; one box, or several with --nodes",
+    description: `its tables as pasted; one box, or several with --nodes`,
     looksLike: looksLikeRocmSmi,
     read: readRocmSmi,
     takes: BOXES,
@@ -268,3 +268,66 @@ export const NETWORK_FORMATS: readonly Pick<NetworkFormat<never>, "name" | "desc
   ...JSON_FORMATS,
   ...TEXT_FORMATS,
 ];
+
+const READABLE = "a network in a format of `banyan list formats`";
+
+/** What errors call them. */
+export const OPTION_NAMES: Readonly<Record<Option, OptionName>> = {
+  nodes: optionName("nodes"),
+  profileSizeBytes: optionName("profileSizeBytes"),
+  profileScale: optionName("profileScale"),
+  gpu: optionName("gpu"),
+  bandwidth: optionName("bandwidth"),
+  latencyPs: optionName("latencyPs"),
+};
+
+/** Returns the formats that take an option, for people. */
+function takers(option: Option): string {
+  const names = NETWORK_FORMATS.filter(({ takes }) => takes.includes(option)).map(({ name }) => name);
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+}
+
+/** Throws InputError where options are given that the network does not leave open. `place` names it. */
+export function refuseOptions(options: TopologyOptions, place: string, taken: readonly Option[] = []): void {
+  for (const option of Object.keys(OPTION_NAMES) as Option[]) {
+    if (options[option] === undefined || taken.includes(option)) continue;
+    throw new InputError(OPTION_NAMES[option], `a file (${takers(option)}) that leaves this open`, place);
+  }
+}
+
+/**
+ * Returns the network in a text whose format is told by its content; of a schedule, the network it is for. Throws InputError
+ * where it is in no known format, and for options that mean nothing to its format.
+ */
+export function readTopology(text: string, fileName: string, options: TopologyOptions = {}): Topology {
+  const asked = <Content>(formats: readonly NetworkFormat<Content>[], content: Content): Topology | null => {
+    const found = formats.find(({ looksLike }) => looksLike(content));
+    if (found === undefined) return null;
+    refuseOptions(options, `${fileName} (${found.name})`, found.takes);
+    return found.read(content, fileName, options);
+  };
+  const isJson = /^\ufeff?\s*[{[]/.test(text);
+  const value = isJson ? parseJson(text, fileName) : undefined;
+  const topology = isJson ? asked(JSON_FORMATS, value) : asked(TEXT_FORMATS, text);
+  if (topology !== null) return topology;
+  if (!isJson && text.trim() === "") throw new InputError(fileName, READABLE);
+  throw new InputError(fileName, READABLE, isJson ? described(value) : text.trimStart().slice(0, 40));
+}
+
+/** Returns the name of the format that a text seems to be in; "" for none. Throws InputError for JSON that is none. */
+export function formatOf(text: string, fileName: string): string {
+  const named = <Content>(formats: readonly NetworkFormat<Content>[], content: Content): string =>
+    formats.find(({ looksLike }) => looksLike(content))?.name ?? "";
+  return /^\ufeff?\s*[{[]/.test(text) ? named(JSON_FORMATS, parseJson(text, fileName)) : named(TEXT_FORMATS, text);
+}
+
+/** Returns what a JSON value seems to be. */
+function described(value: unknown): unknown {
+  if (format(value) !== undefined) return format(value);
+  return Array.isArray(value) ? "a list" : `an object of ${keysOf(value as object)}`;
+}
+
+function keysOf(value: object): string {
+  const keys = Object.keys(value);
+  return keys.length === 0 ? "nothing" : keys.slice(0, 4).join(", ") + (keys.length > 4 ? " ..." : "");
+}

@@ -1,9 +1,9 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName, type Place } from "../../base/option-names.ts";
 import { PS_PER_US, parseSize } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { type TopologyBuilder, topologyBuilder } from "../../model/topology/topology-builder.ts";
-import { parseJson } from "../text/json-text.ts";
-import { asInteger, asList, asObject, asText, placeIn, refuse } from "../text/json-value.ts";
+import { asInteger, asList, asObject, asText, type JsonFields, parseJson, placeIn, refuse } from "../text/json.ts";
 
 /** What a TACCL file does not say. */
 export interface TacclOptions {
@@ -17,17 +17,17 @@ export interface TacclOptions {
   readonly profileScale?: number;
 }
 
-interface TacclFields {
-  readonly name?: unknown;
-  readonly gpus_per_node?: unknown;
-  readonly nics_per_node?: unknown;
-  readonly alpha?: unknown;
-  readonly node_betas_list?: unknown;
-  readonly links?: unknown;
-  readonly betas?: unknown;
-  readonly remote_alpha?: unknown;
-  readonly remote_beta?: unknown;
-}
+type TacclFields = JsonFields<
+  | "name"
+  | "gpus_per_node"
+  | "nics_per_node"
+  | "alpha"
+  | "node_betas_list"
+  | "links"
+  | "betas"
+  | "remote_alpha"
+  | "remote_beta"
+>;
 
 /** Turns the file's costs into figures of ours. */
 interface Profile {
@@ -73,7 +73,7 @@ export function looksLikeTaccl(value: unknown): boolean {
  * Returns bytes for the size of a profile. TACCL's KB and MB are 2^10 and 2^20 bytes: its public 1 KB and 32 KB costs are
  * its 1 MB costs times 1/1024 and 32/1024.
  */
-export function parseProfileSize(text: string, place = "--profile-size"): number {
+export function parseProfileSize(text: string, place: Place = optionName("profileSizeBytes")): number {
   return parseSize(
     text.replace(/([KMG])B\s*$/i, (_, letter: string) => `${letter.toUpperCase()}iB`),
     place,
@@ -118,7 +118,7 @@ export function tacclTopologyFromJson(value: unknown, fileName: string, options:
   return builder.build({ sources });
 }
 
-function profileOf(name: string, place: string, options: TacclOptions): Profile {
+function profileOf(name: string, place: Place, options: TacclOptions): Profile {
   const suffix = /(\d+)\s*([KMG]B)$/i.exec(name);
   const inName = suffix === null ? "1MB" : `${suffix[1]}${(suffix[2] as string).toUpperCase()}`;
   const publicScale = PUBLIC_SCALES[inName];
@@ -126,14 +126,16 @@ function profileOf(name: string, place: string, options: TacclOptions): Profile 
   if (!given && publicScale === undefined) {
     throw new InputError(
       place,
-      "--profile-size and --profile-scale for a profile whose scale is not known by its name,",
+      `${optionName("profileSizeBytes")} and ${optionName("profileScale")} for a profile whose scale is not known by its name,`,
       name,
     );
   }
   const bytes = options.profileSizeBytes ?? (given ? MEGABYTE : parseProfileSize(inName, place));
   const scale = options.profileScale ?? (given ? 1 : (publicScale as number));
-  if (!Number.isSafeInteger(bytes) || bytes < 1) throw new InputError("--profile-size", "a positive size", bytes);
-  if (!Number.isFinite(scale) || scale <= 0) throw new InputError("--profile-scale", "a positive number", scale);
+  if (!Number.isSafeInteger(bytes) || bytes < 1)
+    throw new InputError(optionName("profileSizeBytes"), "a positive size", bytes);
+  if (!Number.isFinite(scale) || scale <= 0)
+    throw new InputError(optionName("profileScale"), "a positive number", scale);
   return {
     bytesPerSecond(beta, at) {
       const rate = typeof beta === "number" && beta > 0 ? Math.round((bytes * scale * 1e6) / beta) : Number.NaN;

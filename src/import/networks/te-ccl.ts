@@ -2,18 +2,10 @@ import { InputError } from "../../base/errors.ts";
 import { bandwidthFromGBps, PS_PER_SECOND, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { type TopologyBuilder, topologyBuilder } from "../../model/topology/topology-builder.ts";
-import { asInteger, asList, asObject, asText, placeIn, refuse } from "../text/json-value.ts";
+import { asInteger, asList, asObject, asText, type JsonFields, placeIn, refuse } from "../text/json.ts";
 
-interface Params {
-  readonly name?: unknown;
-  readonly chassis?: unknown;
-  readonly alpha?: unknown;
-  readonly side_length?: unknown;
-}
-interface Fields {
-  readonly TopologyParams?: unknown;
-  readonly capacity?: unknown;
-}
+type Params = JsonFields<"name" | "chassis" | "alpha" | "side_length">;
+type Fields = JsonFields<"TopologyParams" | "capacity">;
 type At = (key: string) => string;
 
 /** Pairs of GPUs and how many links join them, as TE-CCL's dgx1.py and ndv2.py have them. */
@@ -59,7 +51,11 @@ export function readTeCcl(value: unknown, fileName: string): Topology {
   }
   const known = Object.keys(KNOWN).find((key) => key.toLowerCase() === name.toLowerCase());
   if (known === undefined) {
-    throw new InputError(at("name"), `one of ${Object.keys(KNOWN).join(", ")} (or matrices capacity and alpha)`, name);
+    throw new InputError(
+      at("name"),
+      `one of ${Object.keys(KNOWN).join(", ")} (or matrices capacity and alpha)`,
+      name,
+    ).as("unknown-name");
   }
   const notes = KNOWN[known](builder, params, at);
   return builder.build({ sources: [`TE-CCL input ${fileName}: figures of microsoft/TE-CCL's ${known}`, ...notes] });
@@ -156,11 +152,7 @@ function mesh(builder: TopologyBuilder, params: Params, at: At): string[] {
   return ["the last node of a row is joined to the first one of the next, as in its code"];
 }
 
-interface Matrices {
-  readonly capacity?: unknown;
-  readonly alpha?: unknown;
-  readonly switch_indices?: unknown;
-}
+type Matrices = JsonFields<"capacity" | "alpha" | "switch_indices">;
 
 /**
  * Adds the nodes and links of TE-CCL's matrices: `capacity` [from][to] in GB/s, 0 where there is no link, `alpha` [from][to]

@@ -1,15 +1,14 @@
 import { InputError } from "../../base/errors.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { asList, asObject, asText } from "../text/json-value.ts";
+import { asList, asObject, asText, type JsonFields } from "../text/json.ts";
 import { parseYaml, type Yaml } from "../text/yaml-text.ts";
-import { expandHostlist, MAX_HOSTS } from "./hostlist.ts";
-import { clusterFigures, type ListedSwitch, switchTree } from "./slurm-network.ts";
+import { clusterFigures, expandHostlist, type ListedSwitch, MAX_HOSTS, switchTree } from "./cluster-network.ts";
 import { baseName } from "./topology-json.ts";
 import type { TopologyOptions } from "./topology-options.ts";
 
 /** The keys of the mappings in such a file that are used. */
 type Key = "switches" | "nodes" | "capacity_blocks" | "blocks" | "switch" | "name";
-type Fields = { readonly [Name in Key]?: unknown };
+type Fields = JsonFields<Key>;
 type HostReader = (value: unknown, place: string) => string[];
 
 /** Returns true where a text has the top-level keys of a topograph model. */

@@ -2,7 +2,6 @@ import { InputError } from "../../base/errors.ts";
 import { bandwidthFromGBps, latencyFromUs, parseBandwidth, parseTime } from "../../model/numbers/units.ts";
 import type { NodeTraits, Topology } from "../../model/topology/topology.ts";
 import { type TopologyBuilder, topologyBuilder } from "../../model/topology/topology-builder.ts";
-import { parseJson } from "../text/json-text.ts";
 import {
   asFlag,
   asInteger,
@@ -11,37 +10,19 @@ import {
   asText,
   below,
   checkHeader,
+  type JsonFields,
+  parseJson,
   placeIn,
   refuse,
-} from "../text/json-value.ts";
+} from "../text/json.ts";
 
-interface TopologyFields {
-  readonly name?: unknown;
-  readonly shape?: unknown;
-  readonly sources?: unknown;
-  readonly nodes?: unknown;
-  readonly links?: unknown;
-}
+type TopologyFields = JsonFields<"name" | "shape" | "sources" | "nodes" | "links">;
 
-interface NodeFields {
-  readonly id?: unknown;
-  readonly kind?: unknown;
-  readonly group?: unknown;
-  readonly multicast?: unknown;
-  readonly aggregation?: unknown;
-}
+type NodeFields = JsonFields<"id" | "kind" | "group" | "multicast" | "aggregation">;
 
-interface LinkFields {
-  readonly from?: unknown;
-  readonly to?: unknown;
-  readonly bandwidthGBps?: unknown;
-  readonly bandwidth?: unknown;
-  readonly latencyUs?: unknown;
-  readonly latency?: unknown;
-  readonly bidirectional?: unknown;
-  readonly count?: unknown;
-  readonly id?: unknown;
-}
+type LinkFields = JsonFields<
+  "from" | "to" | "bandwidthGBps" | "bandwidth" | "latencyUs" | "latency" | "bidirectional" | "count" | "id"
+>;
 
 /** More links than this are refused: a mistyped `count` must not exhaust the memory. */
 const MAX_LINKS = 2 ** 24;
@@ -79,8 +60,8 @@ export function topologyFromJson(value: unknown, fileName: string, path = ""): T
   const nodes = asList(fields.nodes, at("nodes"), "a list of nodes");
   let npus = 0;
   for (const [i, node] of nodes.entries()) if (addNode(builder, node, at(`nodes[${i}]`)) === "npu") npus++;
-  if (nodes.length === 0) throw new InputError(at("nodes"), "at least one node", nodes);
-  if (npus === 0) throw new InputError(at("nodes"), "at least one NPU", `${nodes.length} switches`);
+  if (nodes.length === 0) throw new InputError(at("nodes"), "at least one node", nodes).as("out-of-range");
+  if (npus === 0) throw new InputError(at("nodes"), "at least one NPU", `${nodes.length} switches`).as("out-of-range");
 
   const links = asList(fields.links, at("links"), "a list of links");
   const ids = new Set<string>();
@@ -135,7 +116,8 @@ function addLinks(builder: TopologyBuilder, value: unknown, place: string, ids: 
   const latency = latencyOf(fields, place);
   const both = asFlag(fields.bidirectional, `${place}.bidirectional`);
   const count = fields.count === undefined ? 1 : asInteger(fields.count, `${place}.count`, 1);
-  if (count * (both ? 2 : 1) > room) throw new InputError(`${place}.count`, `at most ${MAX_LINKS} links in all`, count);
+  if (count * (both ? 2 : 1) > room)
+    throw new InputError(`${place}.count`, `at most ${MAX_LINKS} links in all`, count).as("out-of-range");
   if (fields.id !== undefined) {
     const id = nodeName(fields.id, `${place}.id`);
     if (ids.has(id)) throw new InputError(`${place}.id`, "an id not used by another link", id);

@@ -1,10 +1,9 @@
 import { InputError } from "../../base/errors.ts";
 import type { Op, Via } from "../../model/program/program.ts";
-import { asInteger, asList, asObject, asText, refuse } from "../text/json-value.ts";
-import { type PlanOperand, type Sized, side } from "./mscclpp-json-operands.ts";
-import { hasPackets, SHAPES, type Shape } from "./mscclpp-json-shapes.ts";
+import { asInteger, asList, asObject, asText, type JsonFields, refuse } from "../text/json.ts";
 import {
   type BlockTables,
+  bufferOf,
   entry,
   GREATEST,
   type PeerKind,
@@ -51,23 +50,23 @@ export interface PlanPipeline {
   readonly operations: readonly PlanOperation[];
 }
 
-interface OperationFields {
-  readonly name?: unknown;
-  readonly channel_type?: unknown;
-  readonly channel_ids?: unknown;
-  readonly semaphore_ids?: unknown;
-  readonly barrier_id?: unknown;
-  readonly num_threadblocks?: unknown;
-  readonly src_buff?: unknown;
-  readonly dst_buff?: unknown;
-  readonly reduce_op?: unknown;
-  readonly tbg_info?: unknown;
-  readonly iter_context?: unknown;
-  readonly ops?: unknown;
-}
+type OperationFields = JsonFields<
+  | "name"
+  | "channel_type"
+  | "channel_ids"
+  | "semaphore_ids"
+  | "barrier_id"
+  | "num_threadblocks"
+  | "src_buff"
+  | "dst_buff"
+  | "reduce_op"
+  | "tbg_info"
+  | "iter_context"
+  | "ops"
+>;
 
 /** Where the reader is: in the operations of one thread block. */
-export interface BlockReader {
+interface BlockReader {
   readonly tables: BlockTables;
   readonly at: Place;
   /** Returns the line of the next operation of the text, 0 where lines are not known. */
@@ -261,3 +260,141 @@ function oneMove(sources: readonly Sized[], destinations: readonly Sized[], path
     posts: null,
   };
 }
+
+export interface PlanOperand {
+  readonly rank: number;
+  readonly buffer: number;
+  /** In chunks of the file. */
+  readonly index: number;
+  readonly packet: boolean;
+}
+
+/** An operand as a file says it: one buffer, or one in each rank of a group. */
+interface Sized {
+  readonly size: number;
+  readonly operands: readonly PlanOperand[];
+}
+
+/**
+ * Returns the operands of one side of an operation that reaches other ranks by `via`. Throws InputError where they are not those
+ * of the operation's shape. O(operands).
+ */
+function side(value: unknown, expected: Side, via: Via, path: string, tables: BlockTables, at: Place): Sized[] {
+  const list = asList(value, at(path));
+  const least = expected.first.length;
+  if (list.length < least || (expected.rest === null && list.length > least)) {
+    const count = `${least}${expected.rest === null ? "" : " or more"} buffer${least === 1 && expected.rest === null ? "" : "s"}`;
+    throw new InputError(at(path), `a list of ${count}`, list);
+  }
+  return list.map((member, k) =>
+    operand(member, expected.first[k] ?? (expected.rest as Slot), via, `${path}[${k}]`, tables, at),
+  );
+}
+
+type OperandFields = JsonFields<"type" | "rank" | "buffer_id" | "switch_channel_id" | "index" | "size">;
+
+function operand(value: unknown, slot: Slot, via: Via, path: string, tables: BlockTables, at: Place): Sized {
+  const fields = asObject<OperandFields>(value, at(path));
+  const index = asInteger(fields.index, at(`${path}.index`), 0, GREATEST);
+  const size = asInteger(fields.size, at(`${path}.size`), 1, GREATEST);
+  const of = (rank: number, buffer: number): PlanOperand => ({ rank, buffer, index, packet: slot.packet });
+  if (slot.kind === "remote") {
+    const place = at(`${path}.buffer_id`);
+    const what = `remote buffer that the thread block reaches by ${via}`;
+    const { rank, buffer } = entry(tables.remotes[via as PeerKind], fields.buffer_id, what, place);
+    return { size, operands: [of(rank, buffer)] };
+  }
+  if (slot.kind === "switch") {
+    const place = at(`${path}.switch_channel_id`);
+    const { ranks, buffer } = entry(
+      tables.switches,
+      fields.switch_channel_id,
+      "switch channel of the thread block",
+      place,
+    );
+    return { size, operands: ranks.map((rank) => of(rank, buffer)) };
+  }
+  if (fields.rank !== undefined && fields.rank !== tables.rank)
+    refuse(at(`${path}.rank`), `the gpu's own rank ${tables.rank}`, fields.rank);
+  return { size, operands: [of(tables.rank, bufferOf(fields.type, at(`${path}.type`)))] };
+}
+
+/** What an operand is: a buffer of the gpu itself, of another, or of all of a group behind a switch; and whether in packets. */
+interface Slot {
+  readonly kind: "local" | "remote" | "switch";
+  readonly packet: boolean;
+}
+
+/** Operands of one side in order: some that must be there, then any number of others, where `rest` says which. */
+interface Side {
+  readonly first: readonly Slot[];
+  readonly rest: Slot | null;
+}
+
+/** Operands of an operation that moves data. */
+interface Shape {
+  readonly sources: Side;
+  readonly destinations: Side;
+  /** The k-th source goes to the k-th destination; otherwise the sum of all sources goes to all destinations. */
+  readonly pairs: boolean;
+  /** Its `channel_type`; none for what stays in the gpu. */
+  readonly by: readonly Via[];
+  /** It posts on its channels. */
+  readonly posts: boolean;
+}
+
+const LOCAL: Slot = { kind: "local", packet: false };
+const LOCAL_PACKET: Slot = { kind: "local", packet: true };
+const REMOTE: Slot = { kind: "remote", packet: false };
+const REMOTE_PACKET: Slot = { kind: "remote", packet: true };
+const SWITCH: Slot = { kind: "switch", packet: false };
+const SWITCH_PACKET: Slot = { kind: "switch", packet: true };
+
+const one = (slot: Slot): Side => ({ first: [slot], rest: null });
+const some = (slot: Slot): Side => ({ first: [slot], rest: slot });
+const then = (slot: Slot, rest: Slot): Side => ({ first: [slot], rest });
+
+const shape = (sources: Side, destinations: Side, by: readonly Via[]): Shape => ({
+  sources,
+  destinations,
+  by,
+  pairs: false,
+  posts: false,
+});
+const pairs = (source: Slot, destination: Slot, by: readonly Via[], posts = false): Shape => ({
+  ...shape(some(source), some(destination), by),
+  pairs: true,
+  posts,
+});
+
+/**
+ * Operations that move data (microsoft/mscclpp, execution_kernel.hpp). Packets carry the flag that readers wait for, except
+ * where `ppkt` sends over a port: that sends packets on as they lie there, without a look at flags, so its source is no packet
+ * here.
+ */
+const SHAPES: ReadonlyMap<unknown, Shape> = new Map<Op, Shape>([
+  ["put", pairs(LOCAL, REMOTE, ["memory", "port"])],
+  ["pws", pairs(LOCAL, REMOTE, ["port"], true)],
+  ["pwsf", pairs(LOCAL, REMOTE, ["port"], true)],
+  ["get", pairs(REMOTE, LOCAL, ["memory"])],
+  ["copy", shape(one(LOCAL), one(LOCAL), [])],
+  ["re", shape(some(LOCAL), one(LOCAL), [])],
+  ["rre", shape(then(LOCAL, REMOTE), one(LOCAL), ["memory"])],
+  ["res", shape(some(LOCAL), then(LOCAL, REMOTE), ["memory"])],
+  ["rres", shape(then(LOCAL, REMOTE), then(LOCAL, REMOTE), ["memory"])],
+  ["glres", shape(one(SWITCH), one(SWITCH), ["switch"])],
+  ["gstore", shape(one(LOCAL), one(SWITCH), ["switch"])],
+  ["gstorepkt", shape(one(LOCAL), one(SWITCH_PACKET), ["switch"])],
+  ["cpkt", shape(one(LOCAL), one(LOCAL_PACKET), [])],
+  ["upkt", shape(one(LOCAL_PACKET), one(LOCAL), [])],
+  ["ppkt", pairs(LOCAL, REMOTE_PACKET, ["memory", "port"])],
+  ["rppkt", shape(one(LOCAL_PACKET), some(REMOTE_PACKET), ["memory", "port"])],
+  ["repkt", shape(then(LOCAL, LOCAL_PACKET), one(LOCAL), [])],
+  ["respkt", shape(then(LOCAL, LOCAL_PACKET), then(LOCAL, REMOTE_PACKET), ["memory"])],
+  ["recpkt", shape(then(LOCAL, LOCAL_PACKET), { first: [LOCAL, LOCAL_PACKET], rest: null }, [])],
+  ["recspkt", shape(then(LOCAL, LOCAL_PACKET), { first: [LOCAL, LOCAL_PACKET], rest: REMOTE_PACKET }, ["memory"])],
+]);
+
+/** Returns whether a shape has packets: the executor moves those whole in every iteration of a pipeline. */
+const hasPackets = ({ sources, destinations }: Shape): boolean =>
+  [sources, destinations].some(({ first, rest }) => rest?.packet === true || first.some(({ packet }) => packet));

@@ -1,6 +1,6 @@
 import { InputError } from "../../base/errors.ts";
 import { INPUT, OUTPUT, SCRATCH } from "../../model/program/program.ts";
-import { asInteger, asList, asObject, refuse } from "../text/json-value.ts";
+import { asInteger, asList, asObject, type JsonFields, refuse } from "../text/json.ts";
 
 /** Greatest number that columns of a program hold. */
 export const GREATEST = 2 ** 31 - 1;
@@ -50,14 +50,9 @@ export interface BlockTables {
   readonly semaphores: readonly number[];
 }
 
-interface ChannelFields {
-  readonly channel_type?: unknown;
-  readonly connected_to?: unknown;
-  readonly channel_ids?: unknown;
-  readonly buffer_type?: unknown;
-  readonly buff?: unknown;
-  readonly rank_groups?: unknown;
-}
+type ChannelFields = JsonFields<
+  "channel_type" | "connected_to" | "channel_ids" | "buffer_type" | "buff" | "rank_groups"
+>;
 
 const BUFFERS: ReadonlyMap<unknown, number> = new Map([
   ["i", INPUT],

@@ -1,11 +1,18 @@
 import { InputError } from "../../base/errors.ts";
 import type { NamedCollective } from "../../model/collective/collective.ts";
-import { BUFFER_LETTERS, INPUT, OUTPUT, type Program, WAIT_INSTRUCTION } from "../../model/program/program.ts";
+import {
+  BUFFER_LETTERS,
+  INPUT,
+  OUTPUT,
+  type Program,
+  type SkippedPart,
+  skippedText,
+  WAIT_INSTRUCTION,
+} from "../../model/program/program.ts";
 import { type Operand, type ProgramBuilder, programBuilder } from "../../model/program/program-builder.ts";
 import { partsPerSize } from "../../model/program/runtimes.ts";
-import { type SkippedPart, skippedText } from "../../model/steps/skipped-part.ts";
 import { closest } from "../../model/topology/closest.ts";
-import { parseJson } from "../text/json-text.ts";
+import { parseJson } from "../text/json.ts";
 import { attributeOf, readXml, type XmlElement, xmlPlace } from "../text/xml.ts";
 import { looksLikeMscclppJson, readMscclppJson } from "./mscclpp-json.ts";
 
@@ -357,7 +364,9 @@ function oneOf<T>(element: XmlElement, name: string, table: ReadonlyMap<string, 
   const text = attributeOf(element, name, fileName);
   const value = table.get(text);
   if (value !== undefined) return value;
-  throw new InputError(attributePlace(element, name, fileName), `one of ${[...table.keys()].join(", ")}`, text);
+  throw new InputError(attributePlace(element, name, fileName), `one of ${[...table.keys()].join(", ")}`, text).as(
+    "unknown-name",
+  );
 }
 
 const BUFFERS: ReadonlyMap<string, number> = new Map(BUFFER_LETTERS.map((letter, i) => [letter, i]));

@@ -1,5 +1,23 @@
-import { InputError } from "../../base/errors.ts";
-import { indexView, LOGS, logsLayout, padded, ROWS, rowsLayout, widthFor } from "../../model/files/bys-format.ts";
+import { DamagedFileError, InputError } from "../../base/errors.ts";
+import {
+  BYS_MAGIC,
+  BYS_VERSION,
+  END_BYTES,
+  ENDS,
+  FRAME_BYTES,
+  indexView,
+  LITTLE_ENDIAN,
+  LOGS,
+  logsLayout,
+  MOST_HEADER,
+  MOST_PAYLOAD,
+  PREFIX_BYTES,
+  padded,
+  ROWS,
+  rowsLayout,
+  widthFor,
+} from "../../model/files/bys-format.ts";
+import { crc32 } from "../../model/files/checksum.ts";
 import { routeCount } from "../../model/routes/routes.ts";
 import {
   type ArrivalLog,
@@ -10,19 +28,196 @@ import {
   type SlotPass,
   type SlotSchedule,
 } from "../../model/slots/slot-schedule.ts";
-import { inRowOrder } from "../../model/steps/row-order.ts";
 import type { ScheduleHeader } from "../../model/steps/schedule.ts";
-import { indexColumn, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
-import { translatedSchedule } from "../../model/symmetry/translated-rows.ts";
-import { isTranslationInvariant } from "../../model/symmetry/translation.ts";
+import { indexColumn, inRowOrder, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import { isTranslationInvariant, translatedSchedule } from "../../model/symmetry/translation.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { asInteger, asList, asObject, fillIntegers, placeIn, refuse } from "../text/json-value.ts";
-import { type BysBlock, type ByteSource, bysBlocks, bysHeader, bysPayload, describe } from "./bys-blocks.ts";
+import {
+  asInteger,
+  asList,
+  asObject,
+  fillIntegers,
+  type JsonFields,
+  parseJson,
+  placeIn,
+  refuse,
+} from "../text/json.ts";
 import { embeddedTopology, type ReadScheduleOptions, scheduleHeaderFromJson } from "./schedule-header.ts";
 
-export { type ByteSource, bytesSource, looksLikeBys } from "./bys-blocks.ts";
+/** A file, or bytes in memory, that is read in parts. */
+export interface ByteSource {
+  readonly size: number;
+  /** Returns `length` bytes from `offset` on, in memory that nobody writes to again; fewer where the file has become shorter. */
+  read(offset: number, length: number): Uint8Array;
+}
 
-export interface ReadBysOptions extends ReadScheduleOptions {
+/** Returns the source of bytes in memory. */
+export const bytesSource = (bytes: Uint8Array): ByteSource => ({
+  size: bytes.length,
+  read: (offset, length) => bytes.slice(offset, offset + length),
+});
+
+/** A block whose frame is checked, and its payload not yet. */
+interface BysBlock {
+  readonly number: number;
+  readonly type: number;
+  /** First row or NPU, and how many. */
+  readonly first: number;
+  readonly count: number;
+  /** Of the payload. */
+  readonly offset: number;
+  readonly length: number;
+  readonly checksum: number;
+}
+
+/** More blocks than this are refused: 16 TiB of blocks as our writer makes them. */
+const MOST_BLOCKS = 2 ** 20;
+
+/**
+ * Returns whether a file begins like a `.bys` file, or like one that was damaged by a transfer that took it for text (7 bits a
+ * character, or another encoding).
+ */
+export function looksLikeBys(head: Uint8Array): boolean {
+  return [0x89, 0x09, 0xc2, 0xef].includes(head[0]) && String.fromCharCode(...head.subarray(1, 6)).includes("BYS");
+}
+
+/** Returns the header of a `.bys` file as parsed JSON, and where the blocks begin. Throws InputError, DamagedFileError. */
+function bysHeader(source: ByteSource, fileName: string): { readonly value: unknown; readonly end: number } {
+  if (!LITTLE_ENDIAN) throw new InputError("this machine", "one with little-endian numbers to read .bys files");
+  const prefix = source.read(0, Math.min(PREFIX_BYTES, source.size));
+  if (!BYS_MAGIC.every((byte, i) => i >= prefix.length || prefix[i] === byte) || prefix.length === 0) {
+    if (looksLikeBys(prefix)) throw new DamagedFileError(fileName, "its first bytes are those of a transfer as text");
+    refuse(fileName, "a .bys schedule file", prefix.length === 0 ? undefined : "another kind of file");
+  }
+  if (prefix.length < PREFIX_BYTES) throw new DamagedFileError(fileName, `it ends after ${source.size} bytes`);
+  const view = viewOf(prefix);
+  const version = view.getUint32(8, true);
+  if (version !== BYS_VERSION) {
+    throw new InputError(`${fileName}: version`, `version ${BYS_VERSION}, the only one this program reads,`, version);
+  }
+  const length = view.getUint32(12, true);
+  const end = PREFIX_BYTES + length;
+  if (end > source.size || length > MOST_HEADER) {
+    throw new DamagedFileError(fileName, `it ends within its header, after ${source.size} bytes`);
+  }
+  const json = source.read(PREFIX_BYTES, length);
+  if (json.length !== length || crc32(json, crc32(prefix.subarray(0, 16))) !== view.getUint32(16, true)) {
+    throw new DamagedFileError(`the header of ${fileName}`, "its checksum does not match");
+  }
+  return { value: parseJson(new TextDecoder().decode(json), fileName), end };
+}
+
+/**
+ * Returns the blocks from `from` on, all of them of `type`, one after the other without a gap. Only frames are read: what they
+ * say is checked by their checksums, against the file's size and against the end block. Throws DamagedFileError for a file
+ * that is cut short or changed, InputError for one whose writer was wrong. O(blocks).
+ */
+function bysBlocks(source: ByteSource, fileName: string, from: number, type: number): readonly BysBlock[] {
+  const blocks: BysBlock[] = [];
+  let offset = from;
+  let items = 0;
+  let frames = 0;
+  for (;;) {
+    const { frame, block } = readFrame(source, fileName, offset, blocks.length);
+    const place = `block ${block.number} of ${fileName}`;
+    offset = block.offset + block.length;
+    if (block.first !== items) throw new InputError(place, `what follows ${items}`, block.first);
+    if (block.type === ENDS) {
+      checkEnd(source, fileName, block, blocks.length, frames);
+      return blocks;
+    }
+    if (block.type !== type) throw new InputError(place, `type ${nameOf(type)}`, nameOf(block.type));
+    if (block.count < 1) throw new InputError(place, "at least one row or NPU", block.count).as("out-of-range");
+    if (blocks.length === MOST_BLOCKS)
+      throw new InputError(fileName, `at most ${MOST_BLOCKS} blocks`, "more").as("out-of-range");
+    items += block.count;
+    frames = crc32(frame, frames);
+    blocks.push(block);
+  }
+}
+
+/**
+ * Returns the payload of a block, its checksum checked: at every call, because what is read again may have changed. Throws
+ * DamagedFileError.
+ */
+function bysPayload(source: ByteSource, fileName: string, block: BysBlock): Uint8Array<ArrayBuffer> {
+  const bytes = source.read(block.offset, block.length);
+  if (bytes.length !== block.length) {
+    throw new DamagedFileError(describe(block, fileName), `the file has ended at byte ${block.offset + bytes.length}`);
+  }
+  if (crc32(bytes) !== block.checksum) {
+    throw new DamagedFileError(describe(block, fileName), "its checksum does not match");
+  }
+  // Columns are views, which must begin at multiples of 8.
+  return (
+    bytes.byteOffset % 8 === 0 && bytes.buffer instanceof ArrayBuffer ? bytes : bytes.slice()
+  ) as Uint8Array<ArrayBuffer>;
+}
+
+/** Returns "block 12 of big.bys (NPUs 4470 to 5214)". */
+function describe({ number, type, first, count }: BysBlock, fileName: string): string {
+  const items = type === LOGS ? "NPU" : type === ROWS ? "row" : "";
+  if (items === "") return `block ${number} of ${fileName}`;
+  return `block ${number} of ${fileName} (${count === 1 ? `${items} ${first}` : `${items}s ${first} to ${first + count - 1}`})`;
+}
+
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+
+const nameOf = (type: number): string =>
+  String.fromCharCode(type & 255, (type >>> 8) & 255, (type >>> 16) & 255, type >>> 24);
+
+function readFrame(
+  source: ByteSource,
+  fileName: string,
+  offset: number,
+  number: number,
+): { readonly frame: Uint8Array; readonly block: BysBlock } {
+  const frame = source.read(offset, Math.max(0, Math.min(FRAME_BYTES, source.size - offset)));
+  if (frame.length < FRAME_BYTES) {
+    throw new DamagedFileError(fileName, `it ends after ${source.size} bytes, before its end block`);
+  }
+  const place = `block ${number} of ${fileName}`;
+  const view = viewOf(frame);
+  if (crc32(frame.subarray(0, 28)) !== view.getUint32(28, true)) {
+    throw new DamagedFileError(place, "the checksum of its frame does not match");
+  }
+  const written = view.getUint32(4, true);
+  if (written !== number) throw new DamagedFileError(place, `it is block ${written}`);
+  const block: BysBlock = {
+    number,
+    type: view.getUint32(0, true),
+    first: Number(view.getBigUint64(8, true)),
+    count: view.getUint32(16, true),
+    offset: offset + FRAME_BYTES,
+    length: view.getUint32(20, true),
+    checksum: view.getUint32(24, true),
+  };
+  if (block.length > MOST_PAYLOAD)
+    throw new InputError(place, `at most ${MOST_PAYLOAD} bytes`, block.length).as("out-of-range");
+  if (block.offset + block.length > source.size) {
+    throw new DamagedFileError(fileName, `it ends after ${source.size} bytes, within ${describe(block, "it")}`);
+  }
+  return { frame, block };
+}
+
+/** Checks the end block against what came before it. */
+function checkEnd(source: ByteSource, fileName: string, end: BysBlock, blocks: number, frames: number): void {
+  if (end.length !== END_BYTES) throw new InputError(`the end of ${fileName}`, `${END_BYTES} bytes`, end.length);
+  const view = viewOf(bysPayload(source, fileName, end));
+  const fileEnd = end.offset + end.length;
+  const right =
+    end.count === 0 &&
+    view.getBigUint64(0, true) === BigInt(end.first) &&
+    view.getBigUint64(8, true) === BigInt(fileEnd) &&
+    view.getUint32(16, true) === blocks &&
+    view.getUint32(20, true) === frames;
+  if (!right) throw new DamagedFileError(fileName, "its blocks are not those that its end block counts");
+  if (fileEnd !== source.size) {
+    throw new DamagedFileError(fileName, `${source.size - fileEnd} bytes follow its end block`);
+  }
+}
+
+interface ReadBysOptions extends ReadScheduleOptions {
   /** Blocks of arrival logs of about so many bytes are kept in memory; 1 GiB without it. */
   readonly cacheBytes?: number;
 }
@@ -115,13 +310,7 @@ function checkRows(schedule: StepSchedule, place: string, lastChunk: number, las
   }
 }
 
-interface SlotFields {
-  readonly slotPs?: unknown;
-  readonly count?: unknown;
-  readonly passes?: unknown;
-  readonly symmetry?: unknown;
-  readonly origin?: unknown;
-}
+type SlotFields = JsonFields<"slotPs" | "count" | "passes" | "symmetry" | "origin">;
 
 /** What the header says of the logs. */
 interface SlotHeader extends ScheduleHeader {
@@ -159,7 +348,9 @@ function slotsFromBlocks(
   for (const block of blocks) {
     const least = logsLayout(block.count, collective.chunkCount, width).ports;
     if (block.length < least) {
-      throw new InputError(describe(block, fileName), `at least ${least} bytes for its logs`, block.length);
+      throw new InputError(describe(block, fileName), `at least ${least} bytes for its logs`, block.length).as(
+        "out-of-range",
+      );
     }
   }
   if (given.passes.some(({ reversed }) => reversed) && mirrorRoutes(routes, topology.npuCount) === null) {

@@ -3,8 +3,18 @@ import type { LineAlgorithm, LineKind, NetworkDimension } from "../../model/dime
 import { PHASE_ALL_GATHER, type PhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { indexColumn } from "../../model/steps/step-schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { parseJson } from "../text/json-text.ts";
-import { asFlag, asInteger, asList, asObject, checkHeader, fillIntegers, placeIn, refuse } from "../text/json-value.ts";
+import {
+  asFlag,
+  asInteger,
+  asList,
+  asObject,
+  checkHeader,
+  fillIntegers,
+  type JsonFields,
+  parseJson,
+  placeIn,
+  refuse,
+} from "../text/json.ts";
 import { collectiveSections, networkInside, type ReadScheduleOptions } from "./schedule-header.ts";
 
 const FORMAT = "banyan-phases";
@@ -13,29 +23,11 @@ const ALGORITHMS: readonly LineAlgorithm[] = ["ring", "line", "direct", "halving
 /** Lines have two NPUs or more, so no network has more dimensions. */
 const MOST_DIMENSIONS = 52;
 
-interface PhasesFields {
-  readonly format?: unknown;
-  readonly dimensions?: unknown;
-  readonly phases?: unknown;
-}
+type PhasesFields = JsonFields<"format" | "dimensions" | "phases">;
 
-interface DimensionFields {
-  readonly kind?: unknown;
-  readonly size?: unknown;
-  readonly bytesPerSecond?: unknown;
-  readonly stepPs?: unknown;
-  readonly inNetwork?: unknown;
-  readonly algorithm?: unknown;
-}
+type DimensionFields = JsonFields<"kind" | "size" | "bytesPerSecond" | "stepPs" | "inNetwork" | "algorithm">;
 
-interface ColumnFields {
-  readonly count?: unknown;
-  readonly chunk?: unknown;
-  readonly dimension?: unknown;
-  readonly op?: unknown;
-  readonly startPs?: unknown;
-  readonly endPs?: unknown;
-}
+type ColumnFields = JsonFields<"count" | "chunk" | "dimension" | "op" | "startPs" | "endPs">;
 
 /** Returns whether a parsed file is one of phases. */
 export const isPhasesJson = (value: unknown): boolean =>
@@ -103,7 +95,9 @@ function columnsFromJson(value: unknown, place: string, lastChunk: number, lastD
   const length = asList(fields.chunk, `${place}.chunk`).length;
   // a mistyped number of chunks must not exhaust the memory of those who judge them
   if (length <= lastChunk)
-    throw new InputError(`${place}.chunk`, `at least ${lastChunk + 1} phases, one for every chunk,`, length);
+    throw new InputError(`${place}.chunk`, `at least ${lastChunk + 1} phases, one for every chunk,`, length).as(
+      "out-of-range",
+    );
   if (fields.count !== undefined && fields.count !== length)
     refuse(`${place}.count`, `${length}, the length of the columns,`, fields.count);
   const filled = <Column extends { [index: number]: number }>(

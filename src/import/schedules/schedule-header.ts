@@ -13,37 +13,32 @@ import {
 } from "../../model/collective/collective.ts";
 import { kindFault } from "../../model/collective/collective-definition.ts";
 import { compare, format, parseRational, type Rational, rational } from "../../model/numbers/rational.ts";
+import type { RouteSet } from "../../model/routes/routes.ts";
 import type { ScheduleHeader } from "../../model/steps/schedule.ts";
 import { groupsOf } from "../../model/topology/groups.ts";
-import { type Topology, topologyHash } from "../../model/topology/topology.ts";
+import { linkCount, linkNames, type Topology, topologyHash } from "../../model/topology/topology.ts";
 import { topologyFromJson } from "../networks/topology-json.ts";
-import { asInteger, asList, asObject, checkHeader, fillIntegers, placeIn, refuse } from "../text/json-value.ts";
-import { routesFromJson } from "./schedule-routes.ts";
+import {
+  asInteger,
+  asList,
+  asObject,
+  checkHeader,
+  fillIntegers,
+  type JsonFields,
+  placeIn,
+  refuse,
+} from "../text/json.ts";
 
-interface HeaderFields {
-  readonly version?: unknown;
-  readonly topology?: unknown;
-  readonly routes?: unknown;
-}
+type HeaderFields = JsonFields<"version" | "topology" | "routes">;
 
-interface CollectiveSections {
-  readonly collective?: unknown;
-  readonly chunks?: unknown;
-}
+type CollectiveSections = JsonFields<"collective" | "chunks">;
 
 /** Version 1 is of one collective, version 2 of several at once. */
-export const NEWEST_VERSION = 2;
+const NEWEST_VERSION = 2;
 
-interface ChunkFields {
-  readonly id?: unknown;
-  readonly bytes?: unknown;
-  readonly origin?: unknown;
-}
+type ChunkFields = JsonFields<"id" | "bytes" | "origin">;
 
-interface ChunkSummary {
-  readonly count?: unknown;
-  readonly bytes?: unknown;
-}
+type ChunkSummary = JsonFields<"count" | "bytes">;
 
 /** More chunks than this are refused: a mistyped count must not exhaust the memory. */
 const MAX_CHUNKS = 2 ** 26;
@@ -147,25 +142,20 @@ function originOf(collective: Collective, chunk: number): string {
   return members.length === 1 ? String(members[0]) : JSON.stringify([...members]);
 }
 
-interface CollectiveFields {
-  readonly kind?: unknown;
-  readonly groups?: unknown;
-  readonly rootRank?: unknown;
-  readonly sizeBytes?: unknown;
-  readonly chunksPerNpu?: unknown;
-  readonly chunkCount?: unknown;
-  readonly chunkBytes?: unknown;
-  readonly reduces?: unknown;
-  readonly pre?: unknown;
-  readonly post?: unknown;
-}
+type CollectiveFields = JsonFields<
+  | "kind"
+  | "groups"
+  | "rootRank"
+  | "sizeBytes"
+  | "chunksPerNpu"
+  | "chunkCount"
+  | "chunkBytes"
+  | "reduces"
+  | "pre"
+  | "post"
+>;
 
-interface PlacementFields {
-  readonly kind?: unknown;
-  readonly npu?: unknown;
-  readonly offset?: unknown;
-  readonly members?: unknown;
-}
+type PlacementFields = JsonFields<"kind" | "npu" | "offset" | "members">;
 
 /** What a named collective follows from; beside it a file may have the whole table, or nothing of it. */
 const TABLE = ["chunkCount", "chunkBytes", "reduces", "pre", "post"] as const;
@@ -237,13 +227,13 @@ function kindOf(value: unknown, place: string): CollectiveKind {
 function memberLists(value: unknown, place: string): (string | number)[][] {
   const lists = asList(value, place, "a list of groups").map((list, g) => {
     const members = asList(list, `${place}[${g}]`, "a list of NPUs");
-    if (members.length === 0) throw new InputError(`${place}[${g}]`, "at least one NPU", members);
+    if (members.length === 0) throw new InputError(`${place}[${g}]`, "at least one NPU", members).as("out-of-range");
     return members.map((member, i) => {
       if (typeof member !== "string" && typeof member !== "number") refuse(`${place}[${g}][${i}]`, "an NPU", member);
       return member;
     });
   });
-  if (lists.length === 0) throw new InputError(place, "at least one group", lists);
+  if (lists.length === 0) throw new InputError(place, "at least one group", lists).as("out-of-range");
   return lists;
 }
 
@@ -291,4 +281,86 @@ function placementFromJson(
     }
   }
   return { kind: "sets", offset, members };
+}
+
+type RouteFields = JsonFields<"id" | "links" | "share">;
+
+/**
+ * Returns the routes of a schedule file. Links are names or numbers; `share` is a text for all links of a route or a list
+ * of one for each. Throws InputError for links that are not there or do not follow one another, for a route that does not
+ * run from NPU to NPU, and for a share outside (0, 1]. O(route links).
+ */
+export function routesFromJson(value: unknown, fileName: string, topology: Topology): RouteSet {
+  const entries = asList(value, placeIn(fileName, "routes"));
+  const byName = new Map<string, number>();
+  linkNames(topology).forEach((name, link) => {
+    byName.set(name, link);
+  });
+  const source = new Int32Array(entries.length);
+  const target = new Int32Array(entries.length);
+  const linkOffset = new Int32Array(entries.length + 1);
+  const links: number[] = [];
+  const shareNum: number[] = [];
+  const shareDen: number[] = [];
+  for (let route = 0; route < entries.length; route++) {
+    const place = placeIn(fileName, `routes[${route}]`);
+    const fields = asObject<RouteFields>(entries[route], place);
+    if (fields.id !== route) refuse(`${place}.id`, String(route), fields.id);
+    const list = asList(fields.links, `${place}.links`, "a list of links");
+    if (list.length === 0) throw new InputError(`${place}.links`, "at least one link", list).as("out-of-range");
+    let node = -1;
+    for (const [i, entry] of list.entries()) {
+      const link = linkOf(entry, `${place}.links[${i}]`, byName, linkCount(topology));
+      const from = topology.linkSource[link];
+      if (i === 0) source[route] = npuOf(topology, from, `${place}.links[0]`, "leaves", entry);
+      else if (from !== node) {
+        throw new InputError(`${place}.links[${i}]`, `a link that leaves ${topology.nodeNames[node]}`, entry);
+      }
+      node = topology.linkTarget[link];
+      links.push(link);
+    }
+    target[route] = npuOf(topology, node, `${place}.links[${list.length - 1}]`, "enters", list.at(-1));
+    linkOffset[route + 1] = links.length;
+    const shares = Array.isArray(fields.share) ? fields.share : undefined;
+    if (shares !== undefined && shares.length !== list.length) {
+      throw new InputError(`${place}.share`, `${list.length} shares, one a link,`, shares.length);
+    }
+    for (let i = 0; i < list.length; i++) {
+      const [num, den] = shareOf(shares === undefined ? fields.share : shares[i], `${place}.share`);
+      shareNum.push(num);
+      shareDen.push(den);
+    }
+  }
+  return {
+    source,
+    target,
+    linkOffset,
+    links: Int32Array.from(links),
+    shareNum: Float64Array.from(shareNum),
+    shareDen: Float64Array.from(shareDen),
+  };
+}
+
+function linkOf(entry: unknown, place: string, byName: ReadonlyMap<string, number>, count: number): number {
+  const link = typeof entry === "string" ? byName.get(entry) : entry;
+  if (typeof link !== "number" || !Number.isInteger(link) || link < 0 || link >= count) {
+    refuse(place, `the name or number (below ${count}) of a link`, entry);
+  }
+  return link;
+}
+
+function npuOf(topology: Topology, node: number, place: string, verb: string, entry: unknown): number {
+  if (node >= topology.npuCount) throw new InputError(place, `a link that ${verb} an NPU`, entry);
+  return node;
+}
+
+/** Returns numerator and denominator as they are written, not reduced, so that a schedule reads back unchanged. */
+function shareOf(value: unknown, place: string): readonly [number, number] {
+  const match = typeof value === "string" ? /^(\d{1,16})(?:\/(\d{1,16}))?$/.exec(value) : null;
+  const num = Number(match?.[1] ?? Number.NaN);
+  const den = Number(match?.[2] ?? 1);
+  if (!Number.isSafeInteger(num) || !Number.isSafeInteger(den) || num < 1 || num > den) {
+    refuse(place, 'a share such as "1" or "1/4"', value);
+  }
+  return [num, den];
 }

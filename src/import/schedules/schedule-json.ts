@@ -1,20 +1,59 @@
 import { InputError } from "../../base/errors.ts";
+import type { GivenSchedule, JointSchedule, Tenant } from "../../model/joint/joint-schedule.ts";
 import { routeCount } from "../../model/routes/routes.ts";
-import { inRowOrder } from "../../model/steps/row-order.ts";
 import type { ScheduleHeader } from "../../model/steps/schedule.ts";
-import { indexColumn, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
-import { parseJson } from "../text/json-text.ts";
-import { asList, asObject, fillIntegers, placeIn, refuse } from "../text/json-value.ts";
-import { type ReadScheduleOptions, scheduleHeaderFromJson } from "./schedule-header.ts";
+import { indexColumn, inRowOrder, OP_REDUCE, type StepSchedule } from "../../model/steps/step-schedule.ts";
+import { asList, asObject, fillIntegers, type JsonFields, parseJson, placeIn, refuse } from "../text/json.ts";
+import { isPhasesJson, phasesFromJson } from "./phases-json.ts";
+import {
+  collectiveSections,
+  type ReadScheduleOptions,
+  routesFromJson,
+  scheduleHeaderFromJson,
+  scheduleTopology,
+} from "./schedule-header.ts";
+import { isTreeFlowJson, treeFlowFromJson } from "./tree-flow-json.ts";
 
-interface TransferFields {
-  readonly count?: unknown;
-  readonly chunk?: unknown;
-  readonly route?: unknown;
-  readonly startPs?: unknown;
-  readonly endPs?: unknown;
-  readonly op?: unknown;
+type JointFields = JsonFields<"version" | "routes" | "tenants">;
+
+interface TenantFields {
+  readonly transfers?: unknown;
 }
+
+/**
+ * Returns the schedule of a `banyan-phases` file, or of a `banyan-schedule` file: of one collective (version 1), transfer by transfer or as trees, or of
+ * several at once (version 2), checked as `readSchedule` and `readTreeFlow` do. Throws InputError with the place in the file. O(text).
+ */
+export function readAnySchedule(text: string, fileName: string, options: ReadScheduleOptions = {}): GivenSchedule {
+  const value = parseJson(text, fileName);
+  if (isPhasesJson(value)) return phasesFromJson(value, fileName, options);
+  if (isTreeFlowJson(value)) return treeFlowFromJson(value, fileName, options);
+  const isJoint = typeof value === "object" && value !== null && (value as JointFields).version === 2;
+  return isJoint ? jointScheduleFromJson(value, fileName, options) : scheduleFromJson(value, fileName, options);
+}
+
+function jointScheduleFromJson(value: unknown, fileName: string, options: ReadScheduleOptions): JointSchedule {
+  const topology = scheduleTopology(value, fileName, options);
+  const fields = value as JointFields;
+  const routes = routesFromJson(fields.routes, fileName, topology);
+  const list = asList(fields.tenants, placeIn(fileName, "tenants"), "a list of collectives with their transfers");
+  if (list.length === 0)
+    throw new InputError(placeIn(fileName, "tenants"), "at least one collective", list).as("out-of-range");
+  const tenants = list.map((entry, t): Tenant => {
+    const place = placeIn(fileName, `tenants[${t}]`);
+    const { transfers } = asObject<TenantFields>(entry, place);
+    const collective = collectiveSections(entry, place, topology);
+    const {
+      topology: _,
+      routes: __,
+      ...tenant
+    } = transfersFromJson(transfers, place, { topology, collective, routes });
+    return tenant;
+  });
+  return { topology, routes, tenants };
+}
+
+type TransferFields = JsonFields<"count" | "chunk" | "route" | "startPs" | "endPs" | "op">;
 
 /**
  * Returns the schedule of a `banyan-schedule` file (version 1), on the network inside the file. Everything that a schedule
@@ -26,13 +65,13 @@ export function readSchedule(text: string, fileName: string, options: ReadSchedu
 }
 
 /** Returns the schedule of a parsed file. */
-export function scheduleFromJson(value: unknown, fileName: string, options: ReadScheduleOptions): StepSchedule {
+function scheduleFromJson(value: unknown, fileName: string, options: ReadScheduleOptions): StepSchedule {
   const header = scheduleHeaderFromJson(value, fileName, options);
   return transfersFromJson((value as { readonly transfers?: unknown }).transfers, fileName, header);
 }
 
 /** Returns the schedule of a header and its transfers. Throws InputError with the place in the file. */
-export function transfersFromJson(value: unknown, fileName: string, header: ScheduleHeader): StepSchedule {
+function transfersFromJson(value: unknown, fileName: string, header: ScheduleHeader): StepSchedule {
   const { collective, routes } = header;
   const at = (key: string): string => placeIn(fileName, `transfers.${key}`);
   const fields = asObject<TransferFields>(value, placeIn(fileName, "transfers"));

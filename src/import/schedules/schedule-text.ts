@@ -1,16 +1,16 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { type Collective, collective, membersOf, type NamedCollective } from "../../model/collective/collective.ts";
-import type { JointSchedule } from "../../model/joint/joint-schedule.ts";
+import type { GivenSchedule } from "../../model/joint/joint-schedule.ts";
+import { addTo } from "../../model/numbers/ordering.ts";
 import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
-import type { AnySchedule } from "../../model/steps/schedule.ts";
 import { indexColumn, OP_COPY, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import { outLinks, type Topology, topologyHash } from "../../model/topology/topology.ts";
 import { readMscclTools } from "../networks/msccl-tools.ts";
 import type { TopologyOptions } from "../networks/topology-options.ts";
-import { parseJson } from "../text/json-text.ts";
-import { asInteger, asList, asObject, placeIn } from "../text/json-value.ts";
-import { readAnySchedule } from "./joint-schedule-json.ts";
+import { asInteger, asList, asObject, type JsonFields, parseJson, placeIn } from "../text/json.ts";
 import type { ReadScheduleOptions } from "./schedule-header.ts";
+import { readAnySchedule } from "./schedule-json.ts";
 
 /** Where files of schedules say what they are. */
 const HEAD = 4096;
@@ -26,26 +26,22 @@ export const isScheduleText = (text: string): boolean => {
  * Returns the schedule of a text: Banyan's JSON of transfers, trees, phases or several collectives at once, or an algorithm of
  * SCCL, which brings its network. Throws InputError with the place in the file. O(text).
  */
-export function readScheduleText(
-  text: string,
-  name: string,
-  options: ReadScheduleOptions = {},
-): AnySchedule | JointSchedule {
+export function readScheduleText(text: string, name: string, options: ReadScheduleOptions = {}): GivenSchedule {
   if (!SCCL_ALGORITHM.test(text.slice(0, HEAD))) return readAnySchedule(text, name, options);
   const value = parseJson(text, name);
   if (!looksLikeScclAlgorithm(value)) throw new InputError(name, "an algorithm with steps", value);
   const schedule = readScclAlgorithm(value, name);
   const { topology } = options;
   if (topology !== undefined && topologyHash(topology) !== topologyHash(schedule.topology))
-    throw new InputError("--topology", "nothing beside an algorithm that brings its network", topology.name);
+    throw new InputError(
+      optionName("topology"),
+      "nothing beside an algorithm that brings its network",
+      topology.name,
+    ).as("not-together");
   return schedule;
 }
 
-interface Fields {
-  readonly sccl_type?: unknown;
-  readonly collective?: unknown;
-  readonly steps?: unknown;
-}
+type Fields = JsonFields<"sccl_type" | "collective" | "steps">;
 interface Send {
   readonly chunk: number;
   readonly from: number;
@@ -124,9 +120,7 @@ function matched(task: Collective, placed: readonly { address: number; key: stri
       .join();
   for (let chunk = task.chunkCount - 1; chunk >= 0; chunk--) {
     const key = `${ranksAt(task.pre, chunk)} > ${ranksAt(task.post, chunk)}`;
-    const same = waiting.get(key);
-    if (same === undefined) waiting.set(key, [chunk]);
-    else same.push(chunk);
+    addTo(waiting, key, chunk);
   }
   const chunkAt = new Map<number, number>();
   for (const { address, key } of placed) {
@@ -150,7 +144,8 @@ function sendsIn(fields: Fields, fileName: string, ranks: number, chunkAt: Reado
       sends.push({ chunk, from: source as number, to: target as number, place: `${place}[${i}]` });
     });
   });
-  if (sends.length > MAX_SENDS) throw new InputError(fileName, `at most ${MAX_SENDS} sends`, sends.length);
+  if (sends.length > MAX_SENDS)
+    throw new InputError(fileName, `at most ${MAX_SENDS} sends`, sends.length).as("out-of-range");
   return sends;
 }
 

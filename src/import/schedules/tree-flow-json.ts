@@ -10,35 +10,25 @@ import {
   type NetworkSymmetry,
   type TreeFlow,
 } from "../../model/trees/tree-flow.ts";
-import { parseJson } from "../text/json-text.ts";
-import { asInteger, asList, asObject, fillIntegers, placeIn, refuse } from "../text/json-value.ts";
+import {
+  asInteger,
+  asList,
+  asObject,
+  fillIntegers,
+  type JsonFields,
+  parseJson,
+  placeIn,
+  refuse,
+} from "../text/json.ts";
 import { collectiveSections, type ReadScheduleOptions, scheduleTopology } from "./schedule-header.ts";
 
-interface FlowFields {
-  readonly format?: unknown;
-  readonly version?: unknown;
-  readonly kind?: unknown;
-  readonly k?: unknown;
-  readonly concurrent?: unknown;
-  readonly inNetwork?: unknown;
-  readonly symmetry?: unknown;
-  readonly certificate?: unknown;
-  readonly forests?: unknown;
-}
+type FlowFields = JsonFields<
+  "format" | "version" | "kind" | "k" | "concurrent" | "inNetwork" | "symmetry" | "certificate" | "forests"
+>;
 
-interface SymmetryFields {
-  readonly sizes?: unknown;
-  readonly steps?: unknown;
-}
+type SymmetryFields = JsonFields<"sizes" | "steps">;
 
-interface CertificateFields {
-  readonly kind?: unknown;
-  readonly direction?: unknown;
-  readonly weight?: unknown;
-  readonly nodes?: unknown;
-  readonly cuts?: unknown;
-  readonly potentials?: unknown;
-}
+type CertificateFields = JsonFields<"kind" | "direction" | "weight" | "nodes" | "cuts" | "potentials">;
 
 /** Returns whether a parsed file is one of trees: another `banyan-schedule` has no kind. */
 export const isTreeFlowJson = (value: unknown): boolean =>
@@ -123,7 +113,7 @@ function symmetryFromJson(value: unknown, fileName: string, topology: Topology):
   const sizes = asList(fields.sizes, at(".sizes")).map((size, d) => asInteger(size, at(`.sizes[${d}]`), 1));
   const order = sizes.reduce((product, size) => product * size, 1);
   if (!Number.isSafeInteger(order) || sizes.length > 64)
-    throw new InputError(at(".sizes"), "at most 64 sizes of at most 2^53 - 1 together", sizes);
+    throw new InputError(at(".sizes"), "at most 64 sizes of at most 2^53 - 1 together", sizes).as("out-of-range");
   const list = asList(fields.steps, at(".steps"));
   if (list.length !== sizes.length)
     throw new InputError(at(".steps"), `${sizes.length} maps, one a size,`, list.length);
@@ -195,17 +185,9 @@ function certificateFromJson(value: unknown, place: string, topology: Topology):
   };
 }
 
-interface ForestFields {
-  readonly direction?: unknown;
-  readonly copyBytesPerSecond?: unknown;
-  readonly trees?: unknown;
-}
+type ForestFields = JsonFields<"direction" | "copyBytesPerSecond" | "trees">;
 
-interface TreeFields {
-  readonly root?: unknown;
-  readonly copies?: unknown;
-  readonly edges?: unknown;
-}
+type TreeFields = JsonFields<"root" | "copies" | "edges">;
 
 /** What a forest's numbers are held against. */
 interface ForestFrame {
@@ -221,7 +203,7 @@ function forestFromJson(value: unknown, place: string, frame: ForestFrame): Fore
   const direction = directionFromJson(fields.direction, `${place}.direction`);
   const copyBytesPerSecond = fractionFromJson(fields.copyBytesPerSecond, `${place}.copyBytesPerSecond`);
   const list = asList(fields.trees, `${place}.trees`, "a list of trees");
-  if (list.length === 0) throw new InputError(`${place}.trees`, "at least one tree", list);
+  if (list.length === 0) throw new InputError(`${place}.trees`, "at least one tree", list).as("out-of-range");
   const root = new Int32Array(list.length);
   const copies = new Float64Array(list.length);
   const linkOffset = new Float64Array(list.length * frame.edges + 1);

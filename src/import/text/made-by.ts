@@ -1,4 +1,4 @@
-import type { ByteSource } from "../schedules/bys-blocks.ts";
+import type { ByteSource } from "../schedules/bys.ts";
 
 /** Where files of schedules say what made them. */
 const HEAD_BYTES = 4096;

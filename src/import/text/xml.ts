@@ -93,5 +93,5 @@ export function integerAttribute(
     `attribute ${name} of <${element.name}> at ${xmlPlace(fileName, element)}`,
     `a whole number, ${range},`,
     text,
-  );
+  ).as("out-of-range");
 }

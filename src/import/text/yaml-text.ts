@@ -32,7 +32,7 @@ interface Conversion {
  */
 export function parseYaml(text: string, fileName: string): Yaml {
   if (text.length > MAX_CHARACTERS) {
-    throw new InputError(fileName, `at most ${MAX_CHARACTERS} characters of YAML`, `${text.length}`);
+    throw new InputError(fileName, `at most ${MAX_CHARACTERS} characters of YAML`, `${text.length}`).as("out-of-range");
   }
   refuseDepth(text, fileName);
   const counter = new LineCounter();

@@ -1,4 +1,8 @@
-import { INPUT, type Op, OUTPUT, SCRATCH } from "../../model/program/program.ts";
+import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
+import { INPUT, type Op, OUTPUT, type Program, SCRATCH, WAIT_INSTRUCTION } from "../../model/program/program.ts";
+import { type Operand, type ProgramHeader, programBuilder } from "../../model/program/program-builder.ts";
+import type { MscclRuntime } from "../../model/program/runtimes.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Buffers } from "./buffers.ts";
 
@@ -7,7 +11,7 @@ export type Place = number;
 export const NOWHERE: Place = -1;
 export const placeIn = (buffer: number, index: number): Place => index * 3 + buffer;
 export const bufferOf = (place: Place): number => place % 3;
-export const indexOf = (place: Place): number => Math.floor(place / 3);
+const indexOf = (place: Place): number => Math.floor(place / 3);
 
 /** Instructions in the order in which they can happen one after the other, as columns. */
 export interface Code {
@@ -237,4 +241,147 @@ function accessOrder(numberInRank: readonly number[]): AccessOrder {
       return true;
     },
   };
+}
+
+const RECEIVES: ReadonlySet<string> = new Set(["r", "rcs", "rrs", "rrc", "rrcs"]);
+const SENDS: ReadonlySet<string> = new Set(["s", "rcs", "rrs", "rrcs"]);
+
+/** Instructions of each block in order, and blocks in the order in which a rank numbers them. */
+export interface Numbering {
+  /** [ranks] blocks of the rank; those that others wait for come first, for runtimes take only so many of these. */
+  readonly blocks: readonly (readonly number[])[];
+  /** [blocks] its instructions. */
+  readonly instructions: readonly (readonly number[])[];
+  /** [instructions] 1: another block waits for it. */
+  readonly awaited: Uint8Array;
+  /** [ranks] blocks that others wait for. */
+  readonly awaitedBlocks: Int32Array;
+}
+
+/** Returns how blocks and instructions of code are numbered. O(instructions + waits). */
+export function numberingOf({ blocks, block, waits, op }: Code, ranks: number): Numbering {
+  const awaited = new Uint8Array(op.length);
+  const isAwaited = new Uint8Array(blocks.rank.length);
+  for (const list of waits) {
+    for (const on of list) {
+      awaited[on] = 1;
+      isAwaited[block[on]] = 1;
+    }
+  }
+  const instructions: number[][] = blocks.rank.map(() => []);
+  for (let i = 0; i < op.length; i++) instructions[block[i]].push(i);
+  const ofRank: number[][] = Array.from({ length: ranks }, () => []);
+  const awaitedBlocks = new Int32Array(ranks);
+  for (const first of [1, 0]) {
+    for (let b = 0; b < blocks.rank.length; b++) {
+      if (isAwaited[b] !== first) continue;
+      ofRank[blocks.rank[b]].push(b);
+      awaitedBlocks[blocks.rank[b]] += first;
+    }
+  }
+  return { blocks: ofRank, instructions, awaited, awaitedBlocks };
+}
+
+/**
+ * Returns the program of code. An instruction that waits for k others is preceded by k - 1 nops, each with one of the waits, the
+ * latest last. O(instructions + waits).
+ */
+export function programOfCode(
+  code: Code,
+  { blocks, instructions, awaited }: Numbering,
+  header: Omit<ProgramHeader, "scratchChunks">,
+): Program {
+  const builder = programBuilder();
+  const index = new Int32Array(code.op.length);
+  let next = 0;
+  for (const b of blocks.flat()) {
+    for (const i of instructions[b]) {
+      next += Math.max(1, code.waits[i].length);
+      index[i] = next - 1;
+    }
+  }
+  blocks.forEach((own, rank) => {
+    builder.addRank();
+    own.forEach((b, id) => {
+      const { recvPeer, sendPeer, channel } = code.blocks;
+      builder.addBlock({ id, recvPeer: recvPeer[b], sendPeer: sendPeer[b], channel: channel[b] });
+      for (const i of instructions[b]) {
+        const op = code.op[i];
+        const waits = code.waits[i].map((on) => ({ kind: WAIT_INSTRUCTION, on: index[on] }));
+        for (const wait of waits.slice(1)) builder.add({ op: "nop", waits: [wait] });
+        const source = operandAt(rank, code.source[i]);
+        const destination = operandAt(rank, code.destination[i]);
+        builder.add({
+          op,
+          chunks: code.chunks[i],
+          receives: RECEIVES.has(op),
+          sends: SENDS.has(op),
+          publishes: awaited[i] === 1,
+          sources: op === "re" ? [...destination, ...source] : source,
+          destinations: destination,
+          waits: waits.slice(0, 1),
+        });
+      }
+    });
+  });
+  return builder.build({ ...header, scratchChunks: Int32Array.from(code.scratch.chunks) });
+}
+
+const operandAt = (rank: number, place: Place): readonly Operand[] =>
+  place === NOWHERE ? [] : [{ rank, buffer: bufferOf(place), index: indexOf(place) }];
+
+/** A limit of a runtime that a program does not meet. */
+export interface Excess {
+  readonly limit: string;
+  readonly most: number;
+  /** How many, or "more". */
+  readonly needed: number | "more";
+  readonly help: string;
+}
+
+/** Elements of a file that are neither thread blocks nor steps: <algo> and the <gpu> itself. */
+const NODES_AROUND = 2;
+
+/** Returns the first limit that code does not meet, null for none. O(blocks + ranks). */
+export function excessOf(code: Code, { blocks, awaitedBlocks }: Numbering, runtime: MscclRuntime): Excess | null {
+  const most = (values: ArrayLike<number>): number => Array.from(values).reduce((a, b) => Math.max(a, b), 0);
+  const nodes = blocks.map((own) => own.reduce((sum, b) => sum + 1 + code.steps[b], NODES_AROUND));
+  const steps = { most: runtime.stepsPerBlock, needed: most(code.steps) };
+  const found: readonly Excess[] = [
+    { limit: "steps per thread block", ...steps, help: "fewer chunks" },
+    {
+      limit: "thread blocks per GPU",
+      most: runtime.blocksPerGpu,
+      needed: most(blocks.map((own) => own.length)),
+      help: `fewer instances, a smaller ${optionName("k")}`,
+    },
+    {
+      limit: "thread blocks per GPU that others wait for",
+      most: runtime.awaitedBlock + 1,
+      needed: most(awaitedBlocks),
+      help: `fewer instances, a smaller ${optionName("k")}`,
+    },
+    {
+      limit: "chunks in a scratch buffer",
+      most: runtime.chunkIndex + 1,
+      needed: most(code.scratch.chunks),
+      help: `fewer chunks, a smaller ${optionName("k")}`,
+    },
+    {
+      limit: "thread blocks and steps per GPU in a file",
+      most: runtime.nodesPerRank,
+      needed: most(nodes),
+      help: `fewer chunks, a smaller ${optionName("k")}`,
+    },
+  ];
+  return found.find(({ most: allowed, needed }) => typeof needed === "number" && needed > allowed) ?? null;
+}
+
+/** Returns the sentence that says which limit of a runtime a schedule cannot meet, and what would help. */
+export function limitError({ title }: MscclRuntime, { limit, most, needed, help }: Excess): InputError {
+  return new InputError(
+    `the schedule as a program for ${title}`,
+    `at most ${most} ${limit} (${help} or another runtime would help)`,
+    needed,
+  ).as("out-of-range");
 }

@@ -1,17 +1,14 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import type { Program } from "../../model/program/program.ts";
 import { MSCCL_RUNTIMES, type MscclRuntime } from "../../model/program/runtimes.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
 import type { TreeFlow } from "../../model/trees/tree-flow.ts";
-import { movesOf } from "../moves/moves-of.ts";
-import { type Blocks, blocksOf } from "./blocks.ts";
-import { type Buffers, buffersOf, type CallPlacement } from "./buffers.ts";
-import type { Code } from "./code.ts";
-import { type Excess, excessOf, limitError } from "./limits.ts";
+import { movesOf } from "../moves.ts";
+import { type Blocks, blocksOf, freeChannels, mayFuse, type WireLimits, type Wires } from "./blocks.ts";
+import { type Buffers, buffersOf, type CallPlacement, type Versions, versionsOf } from "./buffers.ts";
+import { type Code, type Excess, excessOf, limitError, type Numbering, numberingOf, programOfCode } from "./code.ts";
 import { type Pace, type Parts, partsOf } from "./parts.ts";
-import { type Numbering, numberingOf, programOfCode } from "./program-of-code.ts";
-import { type Versions, versionsOf } from "./versions.ts";
-import { freeChannels, mayFuse, type WireLimits, type Wires } from "./wires.ts";
 import { writeCode } from "./write-code.ts";
 
 export interface MscclLowering {
@@ -63,17 +60,17 @@ export function lowerToMsccl(schedule: Schedule | TreeFlow, options: MscclLoweri
   if (runtime.collectives[kind] === undefined)
     throw new InputError("the collective", `one that ${runtime.title} knows (${known.join(", ")})`, kind);
   if (!Number.isSafeInteger(threadBlocks) || threadBlocks < 1)
-    throw new InputError("--thread-blocks", "a positive integer", threadBlocks);
+    throw new InputError(optionName("threadBlocks"), "a positive integer", threadBlocks);
   if (!Number.isSafeInteger(parts) || parts < 1 || parts > MOST_PARTS)
-    throw new InputError("--parts", `an integer in 1 .. ${MOST_PARTS}`, parts);
+    throw new InputError(optionName("parts"), `an integer in 1 .. ${MOST_PARTS}`, parts).as("out-of-range");
   if (!Number.isSafeInteger(instances) || instances < 1 || instances > MOST_INSTANCES)
-    throw new InputError("--instances", `an integer in 1 .. ${MOST_INSTANCES}`, instances);
+    throw new InputError(optionName("instances"), `an integer in 1 .. ${MOST_INSTANCES}`, instances).as("out-of-range");
   const moves = movesOf(schedule);
   const layouts = (pace: Pace): Layout => layoutOf(partsOf(moves, instances, pace), placement);
   const whole = layouts({ mostChunks: runtime.chunksPerStep, finer: 1, sumsLast: false });
   const needed = loopChunksOf(whole);
   if (needed > runtime.chunkIndex + 1) {
-    const help = "fewer chunks, a smaller --k";
+    const help = `fewer chunks, a smaller ${optionName("k")}`;
     throw limitError(runtime, { limit: "chunks", most: runtime.chunkIndex + 1, needed, help });
   }
   const longest = moves.chunks.reduce((most, chunks) => Math.max(most, chunks), 1);
@@ -119,7 +116,7 @@ function codeOfSteps(layout: Layout, runtime: MscclRuntime): Attempt {
       limit: "channels",
       most: runtime.channels,
       needed: "more",
-      help: "fewer chunks, fewer instances, a smaller --k",
+      help: `fewer chunks, fewer instances, a smaller ${optionName("k")}`,
     },
   );
 }
@@ -297,7 +294,12 @@ function codeOfLanes(layouts: (pace: Pace) => Layout, limits: LaneLimits, runtim
   if (best !== null) return best;
   throw limitError(
     runtime,
-    excess ?? { limit: "channels", most: runtime.channels, needed: "more", help: "fewer instances, a smaller --k" },
+    excess ?? {
+      limit: "channels",
+      most: runtime.channels,
+      needed: "more",
+      help: `fewer instances, a smaller ${optionName("k")}`,
+    },
   );
 }
 

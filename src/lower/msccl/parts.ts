@@ -1,4 +1,4 @@
-import type { Moves } from "../moves/moves.ts";
+import type { Moves } from "../moves.ts";
 
 /** Moves of whole parts: a part is a run of chunks that always travel together. Chunks are those of the program. */
 export interface Parts {
@@ -53,39 +53,14 @@ export interface Pace {
  */
 export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
   const { chunk, chunks, lane, source, chunksPerBlock } = moves;
-  const { mostChunks, finer } = pace;
-  const cuts = instances * finer;
+  const cuts = instances * pace.finer;
   const laned = lane.length > 0 && lane[0] >= 0;
   const starts = startsOfCourses(moves);
   const coarser = starts.reduce(greatestCommon, chunksPerBlock);
   const firsts = laned ? starts : Int32Array.from({ length: moves.chunkCount / coarser }, (_, i) => i * coarser);
   const perBlock = chunksPerBlock / coarser;
 
-  const first: number[] = [];
-  const size: number[] = [];
-  const instance: number[] = [];
-  const leader: number[] = [];
-  /** [parts] share of its run that is through when half of it is. */
-  const share: number[] = [];
-  const partsFrom = new Int32Array(firsts.length + 1);
-  firsts.forEach((begin, i) => {
-    const many = ((firsts[i + 1] ?? moves.chunkCount) - begin) / coarser;
-    const at = begin / coarser;
-    const inBlock = at % perBlock;
-    for (let k = 0, lead = 0; k < cuts; k++) {
-      if (k % finer === 0) lead = first.length;
-      for (let done = 0; done < many; done += mostChunks) {
-        const chunksHere = Math.min(mostChunks, many - done);
-        first.push((at - inBlock) * cuts + k * perBlock + inBlock + done);
-        size.push(chunksHere);
-        instance.push(Math.floor(k / finer));
-        leader.push(lead);
-        share.push(((k % finer) * many + done + chunksHere / 2) / (many * finer));
-      }
-    }
-    partsFrom[i + 1] = first.length;
-  });
-
+  const { first, size, instance, leader, share, partsFrom } = cutRuns(firsts, moves, coarser, instances, pace);
   const hops: number[] = [];
   const part: number[] = [];
   const hopsFrom = new Int32Array(source.length + 1);
@@ -131,6 +106,43 @@ export function partsOf(moves: Moves, instances: number, pace: Pace): Parts {
     departsAt,
     arrivesAt,
   };
+}
+
+/** Returns the parts of the runs that begin at these chunks; those of run i are partsFrom[i] .. partsFrom[i + 1] - 1. */
+function cutRuns(
+  firsts: Int32Array,
+  { chunkCount, chunksPerBlock }: Moves,
+  coarser: number,
+  instances: number,
+  { mostChunks, finer }: Pace,
+) {
+  const cuts = instances * finer;
+  const perBlock = chunksPerBlock / coarser;
+  const first: number[] = [];
+  const size: number[] = [];
+  const instance: number[] = [];
+  const leader: number[] = [];
+  /** [parts] share of its run that is through when half of it is. */
+  const share: number[] = [];
+  const partsFrom = new Int32Array(firsts.length + 1);
+  firsts.forEach((begin, i) => {
+    const many = ((firsts[i + 1] ?? chunkCount) - begin) / coarser;
+    const at = begin / coarser;
+    const inBlock = at % perBlock;
+    for (let k = 0, lead = 0; k < cuts; k++) {
+      if (k % finer === 0) lead = first.length;
+      for (let done = 0; done < many; done += mostChunks) {
+        const chunksHere = Math.min(mostChunks, many - done);
+        first.push((at - inBlock) * cuts + k * perBlock + inBlock + done);
+        size.push(chunksHere);
+        instance.push(Math.floor(k / finer));
+        leader.push(lead);
+        share.push(((k % finer) * many + done + chunksHere / 2) / (many * finer));
+      }
+    }
+    partsFrom[i + 1] = first.length;
+  });
+  return { first, size, instance, leader, share, partsFrom };
 }
 
 /** Returns the events of moves in order: 2 x move for a departure, 2 x move + 1 for an arrival. */

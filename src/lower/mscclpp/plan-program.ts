@@ -1,8 +1,7 @@
 import { type Program, WAIT_BARRIER, WAIT_EVENT } from "../../model/program/program.ts";
 import { type ProgramBuilder, type ProgramHeader, programBuilder } from "../../model/program/program-builder.ts";
-import { bufferOf, indexOf, type Layout, type Shape } from "./plan-layout.ts";
-import type { Part, PlanOp } from "./plan-ops.ts";
-import type { Channel, PeerVia } from "./plan-phases.ts";
+import { bufferOf, indexOf, type Layout, type Shape } from "./layout.ts";
+import type { Channel, Part, PeerVia, PlanOp } from "./operations.ts";
 
 /** Operations of the thread blocks of the ranks that have a part in a slice, by rank. */
 export type SliceOps = ReadonlyMap<number, readonly (readonly PlanOp[])[]>;

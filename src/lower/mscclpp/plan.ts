@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { type Op, type Program, WAIT_EVENT } from "../../model/program/program.ts";
 import { type Operand, type ProgramBuilder, programBuilder } from "../../model/program/program-builder.ts";
@@ -8,15 +9,22 @@ import { inLinks, isNpu, outLinks, type Topology } from "../../model/topology/to
 import { expandTrees } from "../../model/trees/tree-expansion.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import { trafficSaved } from "../../model/trees/tree-multicast.ts";
-import type { Moves } from "../moves/moves.ts";
-import { movesOf } from "../moves/moves-of.ts";
-import { bufferOf, indexOf, layoutOf, place, type Shape } from "./plan-layout.ts";
-import { type Levels, levelsOf } from "./plan-levels.ts";
-import type { PlanOp } from "./plan-ops.ts";
+import { type Moves, movesOf } from "../moves.ts";
+import {
+  bufferOf,
+  dealt,
+  indexOf,
+  type Levels,
+  layoutOf,
+  levelsOf,
+  type Problem,
+  place,
+  type Shape,
+  unitsOf,
+} from "./layout.ts";
+import type { PlanOp } from "./operations.ts";
 import { planHeader, planProgram, type SliceOps } from "./plan-program.ts";
-import { sliceOpsOf } from "./plan-slice-ops.ts";
-import { dealt, unitsOf } from "./plan-slices.ts";
-import type { Problem } from "./plan-state.ts";
+import { sliceOpsOf } from "./slices.ts";
 
 /** Far more than an executor has room for; what is within is refused with what helps. */
 const MOST_INSTANCES = 1024;
@@ -69,7 +77,7 @@ export const goesThroughSwitch = (flow: TreeFlow): boolean =>
 
 function checkOptions({ instances, protocol }: PlanOptions): void {
   if (instances !== undefined && !(Number.isSafeInteger(instances) && instances >= 1 && instances <= MOST_INSTANCES)) {
-    throw new InputError("--instances", `an integer in 1 .. ${MOST_INSTANCES}`, instances);
+    throw new InputError(optionName("instances"), `an integer in 1 .. ${MOST_INSTANCES}`, instances).as("out-of-range");
   }
   if (protocol !== undefined && protocol !== "Simple") throw new InputError("protocol", '"Simple"', protocol);
 }
@@ -294,12 +302,12 @@ function remotesOf(ops: readonly PlanOp[], via: "memory" | "port"): number {
 
 /** Returns the error that says by what a plan exceeds a limit and what would help. */
 function excessError({ limit, what, need, rank }: Excess): InputError {
-  const help = "fewer instances or chunks, a smaller --k, another algorithm or MSCCL XML may fit";
+  const help = `fewer instances or chunks, a smaller ${optionName("k")}, another algorithm or MSCCL XML may fit`;
   return new InputError(
     "an MSCCL++ plan of this schedule",
     `at most ${limit} ${what}`,
     `${need} at gpu ${rank}: ${help}`,
-  );
+  ).as("out-of-range");
 }
 
 interface SwitchPlanOptions {

@@ -1,29 +1,21 @@
 import type { Collective } from "../collective/collective.ts";
-import { commonValue, distancesFrom, groupedBy } from "../graph/graph.ts";
+import { commonValue, distancesFrom, graph, groupedBy } from "../graph/graph.ts";
 import { orderByTime } from "../numbers/ordering.ts";
-import { compare, rational } from "../numbers/rational.ts";
+import { add, compare, divide, multiply, type Rational, rational } from "../numbers/rational.ts";
+import { formatTime, PS_PER_SECOND } from "../numbers/units.ts";
 import { type RouteSet, type RouteTimes, reversedRoutes } from "../routes/routes.ts";
-import { reversed, type Topology } from "../topology/topology.ts";
-import { asBound, type Best, nothingYet, offerWhole } from "./best.ts";
+import { nodeCount, reversed, type Topology } from "../topology/topology.ts";
 import { capacityOf } from "./capacity.ts";
+import { BUDGET, bordersOf, type Dimension, prefixDemands, steepest, visitSets, worstCuts } from "./cut-sets.ts";
 import { demandCost, demandOf, npuDemands } from "./demand.ts";
-import { BUDGET, visitSets } from "./families.ts";
 import { type RouteView, reversedView, routeView, slotGraph } from "./graph.ts";
-import { inReversedTime } from "./infeasible.ts";
 import { farthestPair } from "./latency.ts";
 import { forwardLimit } from "./limit.ts";
 import { fixedPartitions, partitionsInto, tryRoutePartition } from "./partition.ts";
-import { type CutContext, crossingTime, cutWitness, noTails, npuMayRaise, tryCut } from "./route-cuts.ts";
+import { type CutContext, crossingTime, cutWitness, noTails, npuMayRaise, tryCut, tryTail } from "./route-cuts.ts";
 import { crossingRoutes, markSet, portsOf, sidesOf } from "./sides.ts";
-import { bordersOf, type Dimension, prefixDemands, steepest } from "./slabs.ts";
-import { tryTail } from "./tail.ts";
-import { type Bound, reversedWitness, type Witness } from "./witness.ts";
+import { asBound, type Best, type Bound, inReversedTime, nothingYet, offerWhole, reversedWitness } from "./witness.ts";
 import { tryRouteWork } from "./work.ts";
-import { worstCuts } from "./worst-cuts.ts";
-
-export { describeWitness } from "./describe.ts";
-export { referencePs } from "./reference.ts";
-export type { Bound, Witness };
 
 /**
  * Returns a proved lower bound on the link-busy time of any schedule for the collective over these routes and chunks:
@@ -332,3 +324,98 @@ function tryHiddenBroadcasts(
 
 /** Returns the greater of two bounds, the first among equals: what both prove. */
 export const greaterBound = (a: Bound, b: Bound): Bound => (compare(b.ps, a.ps) > 0 ? b : a);
+
+/**
+ * Returns the "ideal" of the TACOS papers in picoseconds: size x 2(N-1)/N over the smallest NPU bandwidth, plus the
+ * diameter (TACOS 2024, section V-A); for all-gather and reduce-scatter half the bytes. Null for other collectives and for
+ * several process groups, where the papers define none.
+ *
+ * It is printed for comparison and is not a bound: an optimal all-reduce on a 3x3 mesh takes 0.75 of it. An NPU's bandwidth
+ * is the smaller of what its links can send and receive; the diameter is by latency, as in `limitOf`.
+ */
+export function referencePs(topology: Topology, collective: Collective): Rational | null {
+  const { kind, groupSize, groupCount, groupMembers, sizeBytes } = collective;
+  const halves = kind === "allreduce" ? 2 : kind === "allgather" || kind === "reducescatter" ? 1 : 0;
+  if (halves === 0 || groupCount !== 1) return null;
+  if (groupSize < 2) return rational(0);
+  const nodes = nodeCount(topology);
+  const { linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs } = topology;
+  const sends = new Float64Array(nodes);
+  const receives = new Float64Array(nodes);
+  for (let link = 0; link < linkSource.length; link++) {
+    sends[linkSource[link]] += linkBytesPerSecond[link];
+    receives[linkTarget[link]] += linkBytesPerSecond[link];
+  }
+  let least = Number.POSITIVE_INFINITY;
+  for (const npu of groupMembers) least = Math.min(least, sends[npu], receives[npu]);
+  const forward = graph(nodes, linkSource, linkTarget, linkLatencyPs);
+  const backward = () => graph(nodes, linkTarget, linkSource, linkLatencyPs);
+  const diameter = farthestPair(topology, collective, forward, backward).ps;
+  const bytes = multiply(rational(sizeBytes), rational(halves * (groupSize - 1), groupSize));
+  const serial = divide(multiply(bytes, rational(PS_PER_SECOND)), rational(least));
+  return add(serial, rational(diameter));
+}
+
+/**
+ * Returns what proves the bound in one phrase: "0 receives 24 chunks through 134.22 GB/s", "the 8 NPUs of box0 ...", "the
+ * latency from 0 to 24".
+ */
+export function describeWitness(topology: Topology, bound: Bound): string {
+  const { witness } = bound;
+  const name = (node: number): string => npuName(topology, node);
+  switch (witness.kind) {
+    case "nothing":
+      return "nothing has to be sent";
+    case "latency":
+      return `one chunk travels from ${name(witness.from)} to ${name(witness.to)}`;
+    case "program": {
+      const { slots, columns, rows, nodes } = witness;
+      const searched = nodes === 0 ? "its linear relaxation has no solution" : `no solution in ${nodes} nodes`;
+      return `${slots} slots are too few for ${witness.model}: an integer program of ${columns} columns and ${rows} rows, ${searched}`;
+    }
+    case "dual":
+      return `${witness.cuts.length} weighted cuts (dual of the linear program): what is reduced and broadcast shares the links across them`;
+    case "lengths": {
+      const used = witness.lengths.reduce((count, length) => count + (length > 0 ? 1 : 0), 0);
+      return `lengths of ${used} links (dual of the maximum concurrent flow): what is sent takes up the distance from source to target`;
+    }
+    case "work":
+      return `${witness.demand} in all through ${gbps(witness.totalGBps)} in total`;
+    case "cut": {
+      const verb = witness.direction === "in" ? "receive" : "send";
+      const start = witness.from === undefined ? "" : `, none before it has come from ${name(witness.from)}`;
+      const end = witness.to === undefined ? "" : `, the last of which must reach ${name(witness.to)}`;
+      return `${subject(topology, witness.nodes, verb)} ${witness.demand} through ${gbps(witness.entryGBps)}${start}${end}`;
+    }
+    case "tail": {
+      const into = witness.direction === "in";
+      const rest = into
+        ? `and what arrives from ${formatTime(witness.afterPs)} on must still reach ${name(witness.npu)}`
+        : `and ${name(witness.npu)} must pass its part on ${formatTime(witness.afterPs)} or more before the end`;
+      return `${subject(topology, witness.nodes, into ? "receive" : "send")} ${witness.demand} through ${gbps(witness.entryGBps)}, ${rest}`;
+    }
+  }
+}
+
+const gbps = (value: number): string => `${Number(value.toPrecision(5))} GB/s`;
+
+const npuName = (topology: Topology, node: number): string =>
+  /^\d+$/.test(topology.nodeNames[node]) ? `NPU ${topology.nodeNames[node]}` : topology.nodeNames[node];
+
+/** Names the set, with the verb in its number: one node, a whole node group, or the first few of many. */
+function subject(topology: Topology, nodes: readonly number[], verb: string): string {
+  const npus = nodes.filter((v) => v < topology.npuCount);
+  if (npus.length === 1) return `${npuName(topology, npus[0])} ${verb}s`;
+  const count = `the ${npus.length} NPUs`;
+  const group = topology.nodeTraits[npus[0]]?.group;
+  if (group !== undefined && npus.every((v) => topology.nodeTraits[v].group === group)) {
+    const whole = topology.nodeTraits.slice(0, topology.npuCount).filter((t) => t.group === group).length;
+    if (whole === npus.length) return `${count} of ${group} ${verb}`;
+  }
+  const names = npus.map((v) => topology.nodeNames[v]);
+  const follows = (name: string, i: number): boolean =>
+    npus[i] === npus[0] + i && (!/^\d+$/.test(name) || Number(name) === Number(names[0]) + i);
+  if (names.length > 2 && names.every(follows)) return `${count} ${names[0]} to ${names[names.length - 1]} ${verb}`;
+  const shown = names.slice(0, 6);
+  return `${count} ${shown.join(", ")}${npus.length > 6 ? ", ..." : ""} ${verb}`;
+}

@@ -1,7 +1,6 @@
 import { commonValue, type Graph, type Grouped, groupedOnce } from "../graph/graph.ts";
 import type { RouteSet, RouteTimes } from "../routes/routes.ts";
-import type { Topology } from "../topology/topology.ts";
-import { nodeCount } from "../topology/topology.ts";
+import { nodeCount, type Topology } from "../topology/topology.ts";
 
 /** A topology with its routes, indexed; what the chunked bounds work on. */
 export interface RouteView {

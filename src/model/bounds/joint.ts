@@ -1,20 +1,19 @@
-import type { Collective } from "../collective/collective.ts";
-import { repeatedCollectives, sizeClasses } from "../collective/repeated-collectives.ts";
+import { type Collective, repeatedCollectives, sizeClasses } from "../collective/collective.ts";
 import { distancesFrom, type Graph, graph } from "../graph/graph.ts";
 import { gcd } from "../numbers/integers.ts";
+import { addTo } from "../numbers/ordering.ts";
 import { compare, type Rational, rational } from "../numbers/rational.ts";
 import { PS_PER_SECOND, toGBps } from "../numbers/units.ts";
 import { type RouteSet, routeCount, routeTimes } from "../routes/routes.ts";
 import type { Topology } from "../topology/topology.ts";
 import { boundOf, limitOf } from "./bounds.ts";
 import { type Charged, smallestTime } from "./capacity.ts";
+import { BUDGET, type Budget, type Visitor, visitSets, worstCuts } from "./cut-sets.ts";
 import { demandCost, demandOf } from "./demand.ts";
-import { BUDGET, type Budget, type Visitor, visitSets } from "./families.ts";
 import { type RouteView, routeView } from "./graph.ts";
 import { cutWitness } from "./route-cuts.ts";
 import { crossingBandwidth, crossingRoutes, markSet, type Ports, portsOf, type Sides, sidesOf } from "./sides.ts";
 import type { Bound, Witness } from "./witness.ts";
-import { worstCuts } from "./worst-cuts.ts";
 
 /** A weight for each size of chunks is tried for so many different routes over a border. */
 const MOST_WEIGHTS = 4;
@@ -201,9 +200,7 @@ function machinesOf(
   const byLink = new Map<number, number[]>();
   charged.route.forEach((_, i) => {
     const link = links[charged.position[i]];
-    const entries = byLink.get(link);
-    if (entries === undefined) byLink.set(link, [i]);
-    else entries.push(i);
+    addTo(byLink, link, i);
   });
   const machines = new Map<string, Machine>();
   const add = (entries: readonly number[], count: number): void => {

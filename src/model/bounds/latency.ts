@@ -1,7 +1,7 @@
 import { type Collective, membersOf } from "../collective/collective.ts";
 import { distancesFrom, type Graph } from "../graph/graph.ts";
 import type { Topology } from "../topology/topology.ts";
-import { unreachable } from "./infeasible.ts";
+import { unreachable } from "./witness.ts";
 
 /** Above this many (sources x arcs) only a few sources are tried. */
 const SEARCH_WORK = 20_000_000;

@@ -1,20 +1,27 @@
 import type { Collective } from "../collective/collective.ts";
+import type { LineAlgorithm, NetworkDimension } from "../dimensions/dimensions.ts";
 import { graph } from "../graph/graph.ts";
-import { type Rational, rational } from "../numbers/rational.ts";
-import { PS_PER_SECOND } from "../numbers/units.ts";
+import { compare, type Rational, rational } from "../numbers/rational.ts";
+import { PS_PER_SECOND, toGBps } from "../numbers/units.ts";
+import type { PhaseSchedule } from "../phases/phase-schedule.ts";
 import { nodeCount, type Topology } from "../topology/topology.ts";
-import { asBound, nothingYet, offerRational } from "./best.ts";
+import {
+  BUDGET,
+  type Budget,
+  bordersOf,
+  leastBorders,
+  prefixDemands,
+  steepest,
+  visitSets,
+  worstCuts,
+} from "./cut-sets.ts";
 import { demandCost, demandOf, npuDemands } from "./demand.ts";
-import { BUDGET, type Budget, visitSets } from "./families.ts";
-import { noWay } from "./infeasible.ts";
 import { farthestPair } from "./latency.ts";
 import { fixedPartitions, tryBytePartition } from "./partition.ts";
 import { cutWitness } from "./route-cuts.ts";
 import { crossingBandwidth, markSet, portsOf, sidesOf } from "./sides.ts";
-import { bordersOf, leastBorders, prefixDemands, steepest } from "./slabs.ts";
-import type { Bound } from "./witness.ts";
+import { asBound, type Bound, nothingYet, noWay, offerRational } from "./witness.ts";
 import { tryByteWork } from "./work.ts";
-import { worstCuts } from "./worst-cuts.ts";
 
 /** Returns the limit of a collective that is not a pure reduction, `sets` among the cuts; see `limitOf`. */
 export function forwardLimit(topology: Topology, collective: Collective, sets: readonly Int32Array[]): Bound {
@@ -108,4 +115,52 @@ export function roundedBytes(bytes: number): string {
   const [scale, unit] =
     bytes >= 1e9 ? [1e9, "GB"] : bytes >= 1e6 ? [1e6, "MB"] : bytes >= 1e3 ? [1e3, "KB"] : [1, "bytes"];
   return `${Number((bytes / scale).toPrecision(5))} ${unit}`;
+}
+
+/** Up to so many dimensions all sets of them are tried; beyond, the slowest first, by prefixes. */
+const MOST_DIMENSIONS = 12;
+
+/** Returns the sets of dimensions whose loads are looked at. */
+function setsOf(dimensions: readonly NetworkDimension[]): readonly (readonly number[])[] {
+  const all = dimensions.map((_, d) => d);
+  if (all.length <= MOST_DIMENSIONS) {
+    return Array.from({ length: 2 ** all.length - 1 }, (_, i) => all.filter((d) => ((i + 1) >> d) & 1));
+  }
+  const slowest = all.sort((a, b) => dimensions[a].bytesPerSecond - dimensions[b].bytesPerSecond);
+  return slowest.map((_, i) => slowest.slice(0, i + 1));
+}
+
+/** Returns how often a set of dimensions is passed by data that its bandwidth is shared by. */
+function passes({ kind }: Collective, algorithm: LineAlgorithm): number {
+  // where switches sum, reduce-scatters go up and all-gathers down
+  return kind === "allreduce" && algorithm !== "offload" ? 2 : 1;
+}
+
+/**
+ * Returns a proved lower bound on the time of any schedule of phases over these dimensions, whatever the orders of its chunks.
+ * Over a set of dimensions with lines of P1, P2, ... NPUs, an NPU sends least of a chunk where the chunk takes the others
+ * first: then (P1 P2 ... - 1) / N of it, once for the reduce-scatters and once for the all-gathers. So much for every chunk
+ * through the set's bandwidths together, for the worst set. The fractional optimum over mixtures of orders is that of all
+ * sets (loads form the base of a supermodular function). Exact. O(2^dimensions), at most 4,096 sets.
+ */
+export function phasesBound({
+  collective,
+  dimensions,
+  algorithms,
+}: Pick<PhaseSchedule, "collective" | "dimensions" | "algorithms">): Bound {
+  const { chunkBytes, chunksPerNpu } = collective;
+  let best: Bound = { ps: rational(0), witness: { kind: "nothing" } };
+  const product = (set: readonly number[]): bigint => set.reduce((all, d) => all * BigInt(dimensions[d].size), 1n);
+  for (const set of setsOf(dimensions)) {
+    const twice = set.filter((d) => passes(collective, algorithms[d]) === 2);
+    const blocks = product(set) - 1n + product(twice) - 1n;
+    const bytes = rational(blocks * chunkBytes.num * BigInt(chunksPerNpu), chunkBytes.den);
+    const rate = set.reduce((sum, d) => sum + BigInt(dimensions[d].bytesPerSecond), 0n);
+    const ps: Rational = rational(bytes.num * BigInt(PS_PER_SECOND), bytes.den * rate);
+    if (compare(ps, best.ps) <= 0) continue;
+    const where = `${set.length === 1 ? "dimension" : "dimensions"} ${set.join(", ")}`;
+    const demand = `${roundedBytes(Number(bytes.num / bytes.den))} that each NPU sends over ${where}`;
+    best = { ps, witness: { kind: "work", demand, totalGBps: toGBps(Number(rate)) } };
+  }
+  return best;
 }

@@ -2,9 +2,9 @@ import type { Collective } from "../collective/collective.ts";
 import type { Rational } from "../numbers/rational.ts";
 import { toGBps } from "../numbers/units.ts";
 import { nodeCount, type Topology } from "../topology/topology.ts";
-import { type Best, offerRational, offerWhole } from "./best.ts";
 import { type Charged, capacityOf, smallestTime, transfersBy } from "./capacity.ts";
 import type { RouteView } from "./graph.ts";
+import { type Best, offerRational, offerWhole } from "./witness.ts";
 import { hasActiveSwitches, totalBandwidth } from "./work.ts";
 
 /** The nodes in disjoint parts; every NPU is in one. */

@@ -1,6 +1,5 @@
 import { type Grouped, groupedOnce } from "../graph/graph.ts";
-import type { Topology } from "../topology/topology.ts";
-import { nodeCount } from "../topology/topology.ts";
+import { nodeCount, type Topology } from "../topology/topology.ts";
 import type { Charged } from "./capacity.ts";
 import type { RouteView } from "./graph.ts";
 

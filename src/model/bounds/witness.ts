@@ -1,4 +1,7 @@
-import type { Rational } from "../numbers/rational.ts";
+import { InfeasibleError } from "../../base/errors.ts";
+import { compare, divide, multiply, type Rational, rational } from "../numbers/rational.ts";
+import { PS_PER_SECOND } from "../numbers/units.ts";
+import type { Topology } from "../topology/topology.ts";
 
 /** What proves a bound; anyone can recompute the time from it. */
 export type Witness =
@@ -93,3 +96,72 @@ export function reversedWitness(witness: Witness): Witness {
       return witness;
   }
 }
+
+/** The largest bound found so far; a later one must be strictly larger to replace it. */
+export interface Best {
+  ps: Rational;
+  witness: Witness;
+  /** The bound in whole picoseconds, for bounds that are whole. */
+  wholePs: number;
+}
+
+export const nothingYet = (): Best => ({ ps: rational(0), witness: { kind: "nothing" }, wholePs: 0 });
+
+export function offerWhole(best: Best, ps: number, witness: () => Witness): void {
+  if (ps <= best.wholePs) return;
+  best.wholePs = ps;
+  best.ps = rational(ps);
+  best.witness = witness();
+}
+
+export function offerRational(best: Best, ps: Rational, witness: () => Witness): void {
+  if (compare(ps, best.ps) <= 0) return;
+  best.ps = ps;
+  best.witness = witness();
+}
+
+export const asBound = (best: Best): Bound => ({ ps: best.ps, witness: best.witness });
+
+/** Returns the error for a pair of NPUs that must be connected and are not. */
+export function unreachable(topology: Topology, from: number, to: number): InfeasibleError {
+  const { nodeNames } = topology;
+  return new InfeasibleError(`no path leads from ${nodeNames[from]} to ${nodeNames[to]}`, { from, to });
+}
+
+/** Returns the error for a set whose border chunks must cross where nothing does. */
+export function noWay(
+  topology: Topology,
+  nodes: ArrayLike<number>,
+  direction: "in" | "out",
+  demand: number,
+): InfeasibleError {
+  const names = Array.from(nodes, (v) => topology.nodeNames[v]);
+  const shown = names.length > 4 ? `${names.slice(0, 4).join(", ")} and ${names.length - 4} more` : names.join(", ");
+  return new InfeasibleError(
+    `no route ${direction === "in" ? "enters" : "leaves"} ${shown}, but ${demand} chunks must`,
+    { nodes: Array.from(nodes), direction, demand },
+  );
+}
+
+/** Returns what `work` returns; an infeasibility that it finds in reversed time is told the right way around. */
+export function inReversedTime<T>(topology: Topology, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof InfeasibleError)) throw error;
+    const { from, to, nodes, direction, demand } = error.witness;
+    if (from !== undefined) throw unreachable(topology, to as number, from as number);
+    throw noWay(topology, nodes as number[], direction === "in" ? "out" : "in", demand as number);
+  }
+}
+
+/**
+ * Returns the bound on the time of an all-to-all that lengths of links prove, where every unit of demand is `bytes` and
+ * `bytesPerSecond` is the sum of bandwidth * length over links by the sum of demand * distance over pairs: what is sent from s to
+ * t uses length as much as their distance at least, and a link carries no more than its bandwidth times the time (dual of
+ * LP A.1, Zhao 2026). Holds for any routes, chunks and latencies.
+ */
+export const lengthsBound = (lengths: Int32Array, bytesPerSecond: Rational, bytes: Rational): Bound => ({
+  ps: divide(multiply(bytes, rational(PS_PER_SECOND)), bytesPerSecond),
+  witness: { kind: "lengths", lengths: Array.from(lengths) },
+});

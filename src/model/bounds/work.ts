@@ -5,9 +5,9 @@ import { indicesBelow } from "../numbers/ordering.ts";
 import type { Rational } from "../numbers/rational.ts";
 import { toGBps } from "../numbers/units.ts";
 import { linkCount, nodeCount, type Topology } from "../topology/topology.ts";
-import { type Best, offerRational, offerWhole } from "./best.ts";
 import { capacityOf, smallestTime, transfersBy } from "./capacity.ts";
 import type { RouteView } from "./graph.ts";
+import { type Best, offerRational, offerWhole } from "./witness.ts";
 
 /** Above this many (sources x arcs) the distance-weighted work is left out. */
 const DISTANCE_WORK = 20_000_000;

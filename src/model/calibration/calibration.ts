@@ -1,6 +1,6 @@
 import type { NamedCollective } from "../collective/collective.ts";
 import type { FittedAlgorithm } from "../collective/collective-cost.ts";
-import type { FittedFigure } from "./alpha-beta-fit.ts";
+import type { FittedFigure } from "./alpha-beta.ts";
 
 export interface CalibratedPoint {
   readonly source: string;

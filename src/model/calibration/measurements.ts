@@ -45,3 +45,39 @@ export function measurementsOf(
     notes: sorted.map(({ note }) => note),
   };
 }
+
+/** Calls of a collective that are alike, as a debug log shows them (NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,COLL). */
+export interface LoggedCall {
+  readonly collective: NamedCollective;
+  /** nccl-tests size. */
+  readonly sizeBytes: number;
+  readonly elementBytes: number;
+  /** As the library numbers operations: 0 sum, 1 product, 2 max, 3 min, from 4 on averages and scaled sums. */
+  readonly reduction: number;
+  readonly ranks: number;
+  readonly inPlace: boolean;
+  /** What ran it; "library": its own algorithms, or, where the runtime logs nothing of the sort, not known to be otherwise. */
+  readonly ranBy: "msccl" | "mscclpp" | "library";
+  /** The first line with such a call, and how many there are. */
+  readonly line: number;
+  readonly times: number;
+}
+
+/** What a debug log of NCCL or RCCL says of programs. */
+export interface LoggedPrograms {
+  /** "NCCL version 2.21.5", "RCCL version ..."; null where the log does not tell. */
+  readonly version: string | null;
+  /** Programs that were read, and those that were not, by file name. */
+  readonly parsed: readonly string[];
+  readonly failed: readonly string[];
+  /** How many programs a communicator was connected for; null where the log does not tell. */
+  readonly connected: number | null;
+  readonly folder: string | null;
+  /** Warnings that concern programs, with their lines. */
+  readonly problems: readonly { readonly line: number; readonly text: string }[];
+  /** The log has lines of an MSCCL runtime. */
+  readonly hasRuntime: boolean;
+  /** The runtime logs which calls it ran itself (RCCL). */
+  readonly tellsCalls: boolean;
+  readonly calls: readonly LoggedCall[];
+}

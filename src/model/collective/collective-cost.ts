@@ -1,9 +1,10 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { doubleBinaryTree } from "../graph/double-binary-tree.ts";
 import { messages } from "../messages/messages.ts";
-import { indicesBelow } from "../numbers/ordering.ts";
+import { addTo, indicesBelow } from "../numbers/ordering.ts";
 import { shortestRoutes } from "../routes/list-routes.ts";
-import { type Boxes, boxesWithRings, channelRings, channelTrees } from "../routes/ring-order-boxes.ts";
+import { type Boxes, boxesWithRings, channelRings, channelTrees } from "../routes/rings.ts";
 import type { RouteSet } from "../routes/routes.ts";
 import type { LinkClasses } from "../topology/link-classes.ts";
 import { isNpu, linkCount, outLinks, type Topology } from "../topology/topology.ts";
@@ -39,9 +40,7 @@ function placedRanks(topology: Topology, { ranks, hosts, source }: CostRequest):
   const boxes = new Map<string, number[]>();
   for (let npu = 0; npu < topology.npuCount; npu++) {
     const group = topology.nodeTraits[npu]?.group ?? "";
-    const members = boxes.get(group);
-    if (members === undefined) boxes.set(group, [npu]);
-    else members.push(npu);
+    addTo(boxes, group, npu);
   }
   const all = [...boxes.values()];
   const size = all.reduce((least, { length }) => Math.min(least, length), Number.POSITIVE_INFINITY);
@@ -155,7 +154,7 @@ function ringTerms(topology: Topology, classes: LinkClasses, request: CostReques
 /** Returns the terms of NCCL's trees, chains within boxes and double binary trees between them: up, and down again. */
 function treeTerms(topology: Topology, classes: LinkClasses, request: CostRequest): CostTerms {
   if (request.collective !== "allreduce")
-    throw new InputError("--algorithm", `ring for ${request.collective}`, request.algorithm);
+    throw new InputError(optionName("algorithm"), `ring for ${request.collective}`, request.algorithm);
   const boxes = partOf(topology, placedRanks(topology, request));
   const between = boxes.npus.length > 1 ? doubleBinaryTree(boxes.npus.length) : [Int32Array.of(-1)];
   const members = boxes.npus.flatMap((box) => [...box]);
@@ -202,9 +201,14 @@ function nvlsTerms(topology: Topology, classes: LinkClasses, request: CostReques
     able(topology.linkTarget[link]),
   );
   if (placed.length > 1 || up === undefined)
-    throw new InputError("--algorithm", "ring or tree where no switch of one box sums and duplicates", "nvls");
+    throw new InputError(
+      optionName("algorithm"),
+      "ring or tree where no switch of one box sums and duplicates",
+      "nvls",
+    );
   const rounds = { allreduce: 2, allgather: 1, reducescatter: 1 }[collective as string];
-  if (rounds === undefined) throw new InputError("--algorithm", "ring for this collective", `nvls for ${collective}`);
+  if (rounds === undefined)
+    throw new InputError(optionName("algorithm"), "ring for this collective", `nvls for ${collective}`);
   const hub = topology.linkTarget[up];
   const down =
     [...out.links.subarray(out.offset[hub], out.offset[hub + 1])].find(

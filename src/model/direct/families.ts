@@ -1,9 +1,8 @@
 import { InputError } from "../../base/errors.ts";
 import { didYouMean } from "../topology/closest.ts";
 import { DISTANCE_REGULAR } from "./families/distance-regular.ts";
-import { DIAMOND, MODIFIED_DE_BRUIJN } from "./families/drawn.ts";
 import type { Family } from "./families/family.ts";
-import { DE_BRUIJN, GENERALIZED_KAUTZ, KAUTZ } from "./families/kautz.ts";
+import { DE_BRUIJN, DIAMOND, GENERALIZED_KAUTZ, KAUTZ, MODIFIED_DE_BRUIJN } from "./families/kautz.ts";
 import { METACYCLIC } from "./families/metacyclic.ts";
 import { COMPLETE, CROWN, CUBE, HAMMING, TWISTED_CUBE } from "./families/products.ts";
 import { BI_RING, CIRCULANT, DIRECTED_CIRCULANT, MULTI_CIRCULANT, UNI_RING } from "./families/rings.ts";

@@ -1,9 +1,10 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { commonDivisor } from "../numbers/integers.ts";
 import { formatBandwidth } from "../numbers/units.ts";
 import { linkCount, linkNames, nodeCount, type Topology } from "../topology/topology.ts";
+import { flowSolver } from "./flow.ts";
 import { groupedOnce } from "./graph.ts";
-import { flowSolver } from "./max-flow.ts";
 
 /**
  * Networks with as much bandwidth into every node as out of it (Eulerian), which optimal trees are known for.
@@ -46,7 +47,11 @@ export function unbalancedNode(topology: Topology, members: ArrayLike<number> = 
 }
 
 /** Throws InputError that names the first node without balance and both sums, as `unbalancedNode` finds it, and the remedy. */
-export function demandBalance(topology: Topology, members: ArrayLike<number> = [], remedy = "see --eulerian"): void {
+export function demandBalance(
+  topology: Topology,
+  members: ArrayLike<number> = [],
+  remedy = `see ${optionName("eulerian")}`,
+): void {
   const found = unbalancedNode(topology, members);
   if (found === null) return;
   const { node, bytesPerSecondIn, bytesPerSecondOut } = found;
@@ -120,7 +125,9 @@ function leastRemoval(topology: Topology): Float64Array {
     join(2 * i, linkSource[i], linkTarget[i], amount);
   }
   if (!(total <= Number.MAX_SAFE_INTEGER)) {
-    throw new InputError(`the bandwidths of ${topology.name}`, `at most 2^53 - 1 times ${unit} B/s in all`, total);
+    throw new InputError(`the bandwidths of ${topology.name}`, `at most 2^53 - 1 times ${unit} B/s in all`, total).as(
+      "out-of-range",
+    );
   }
   for (let v = 0; v < nodes; v++) {
     if (excess[v] > 0) join(2 * (links + v), source, v, excess[v]);

@@ -4,8 +4,8 @@ export interface Grouped {
   readonly items: Int32Array;
 }
 
-/** Returns the indices of `keys` grouped by key. O(keys + count). */
-export function groupedBy(keys: Int32Array, count: number): Grouped {
+/** Returns the indices of `keys`, 0 .. count - 1 each, grouped by key (counting sort). O(keys + count). */
+export function groupedBy(keys: Uint8Array | Uint16Array | Int32Array, count: number): Grouped {
   const offset = new Int32Array(count + 1);
   for (let i = 0; i < keys.length; i++) offset[keys[i] + 1]++;
   for (let v = 0; v < count; v++) offset[v + 1] += offset[v];
@@ -13,6 +13,16 @@ export function groupedBy(keys: Int32Array, count: number): Grouped {
   const items = new Int32Array(keys.length);
   for (let i = 0; i < keys.length; i++) items[next[keys[i]]++] = i;
   return { offset, items };
+}
+
+/** Returns both ends of each arc: [2 arcs], that of arc a where it starts at 2a, where it ends at 2a + 1. */
+export function bothEnds(tail: Int32Array, head: Int32Array): Int32Array {
+  const ends = new Int32Array(2 * tail.length);
+  for (let a = 0; a < tail.length; a++) {
+    ends[2 * a] = tail[a];
+    ends[2 * a + 1] = head[a];
+  }
+  return ends;
 }
 
 const remembered = new WeakMap<Int32Array, Grouped>();
@@ -141,4 +151,104 @@ function dijkstra(g: Graph, sources: ArrayLike<number>, previous?: Int32Array): 
     }
   }
   return distance;
+}
+
+/** Sets of the items 0 .. count - 1, each item in one of them: at first each by itself, then joined (union-find). */
+interface DisjointSets {
+  /** Returns the least item of the set that an item is in. */
+  least(item: number): number;
+  /** Makes the sets of two items one. */
+  join(a: number, b: number): void;
+}
+
+/** Returns sets of one item each. Later calls take O(log count) on average (path halving). */
+export function disjointSets(count: number): DisjointSets {
+  const parent = Int32Array.from({ length: count }, (_, item) => item);
+  const least = (item: number): number => {
+    let at = item;
+    while (parent[at] !== at) {
+      parent[at] = parent[parent[at]];
+      at = parent[at];
+    }
+    return at;
+  };
+  const join = (a: number, b: number): void => {
+    const [x, y] = [least(a), least(b)];
+    parent[Math.max(x, y)] = Math.min(x, y);
+  };
+  return { least, join };
+}
+
+/** Sets with numbers. */
+export interface NumberedSets {
+  /** [items] the number of each item's set; sets are numbered in the order of their least items. */
+  readonly of: Int32Array;
+  /** [sets] how many items each has. */
+  readonly size: Int32Array;
+}
+
+/** Returns the sets of items, 0 .. count - 1, for which `name` returns the same. O(count). */
+export function numberedSets(count: number, name: (item: number) => number): NumberedSets {
+  const number = new Map<number, number>();
+  const size: number[] = [];
+  const of = new Int32Array(count);
+  for (let item = 0; item < count; item++) {
+    const own = name(item);
+    let set = number.get(own);
+    if (set === undefined) {
+      set = size.push(0) - 1;
+      number.set(own, set);
+    }
+    of[item] = set;
+    size[set]++;
+  }
+  return { of, size: Int32Array.from(size) };
+}
+
+/** Numbers below 2^53 in a binary heap, smallest (key, id) first. */
+export interface Heap {
+  readonly size: () => number;
+  readonly add: (key: number, id: number) => void;
+  /** The smallest key; of an empty heap Infinity. */
+  readonly key: () => number;
+  /** Takes the smallest out and returns its id; -1 where there is none. */
+  readonly take: () => number;
+}
+
+export function heap(): Heap {
+  const keys: number[] = [];
+  const ids: number[] = [];
+  const isBefore = (a: number, b: number): boolean => keys[a] < keys[b] || (keys[a] === keys[b] && ids[a] < ids[b]);
+  const swap = (a: number, b: number): void => {
+    [keys[a], keys[b]] = [keys[b], keys[a]];
+    [ids[a], ids[b]] = [ids[b], ids[a]];
+  };
+  return {
+    size: () => ids.length,
+    add(key, id) {
+      let i = ids.length;
+      keys.push(key);
+      ids.push(id);
+      for (let parent = (i - 1) >> 1; i > 0 && isBefore(i, parent); parent = (i - 1) >> 1) {
+        swap(i, parent);
+        i = parent;
+      }
+    },
+    key: () => (keys.length === 0 ? Number.POSITIVE_INFINITY : keys[0]),
+    take() {
+      if (ids.length === 0) return -1;
+      const id = ids[0];
+      swap(0, ids.length - 1);
+      keys.pop();
+      ids.pop();
+      for (let i = 0; ; ) {
+        let child = 2 * i + 1;
+        if (child >= ids.length) return id;
+        if (child + 1 < ids.length && isBefore(child + 1, child)) child++;
+        if (!isBefore(child, i)) return id;
+        swap(i, child);
+        i = child;
+      }
+    },
+  };
 }

@@ -24,13 +24,6 @@ export const tenantSchedule = ({ topology, routes, tenants }: JointSchedule, ten
   ...(tenants[tenant] as Tenant),
 });
 
-/** Returns the step schedule as the joint schedule of a single tenant. */
-export const jointOf = ({ topology, routes, ...tenant }: StepSchedule): JointSchedule => ({
-  topology,
-  routes,
-  tenants: [tenant],
-});
-
 export const jointTransferCount = ({ tenants }: JointSchedule): number =>
   tenants.reduce((sum, { chunk }) => sum + chunk.length, 0);
 
@@ -94,6 +87,9 @@ function ordered<Column extends Int32Array | Float64Array | Uint8Array>(column: 
   return moved;
 }
 
+/** A schedule of any kind, of one collective or of several. */
+export type GivenSchedule = AnySchedule | JointSchedule;
+
 /**
  * Returns one route set that holds all of those given, equal routes (same links and shares) once, and for each set where
  * its routes are in it.
@@ -141,4 +137,4 @@ export function unitedRoutes(sets: readonly RouteSet[]): { routes: RouteSet; pla
     },
   };
 }
-export const isJoint = (schedule: AnySchedule | JointSchedule): schedule is JointSchedule => "tenants" in schedule;
+export const isJoint = (schedule: GivenSchedule): schedule is JointSchedule => "tenants" in schedule;

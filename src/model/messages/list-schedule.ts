@@ -1,13 +1,13 @@
 import type { Collective } from "../collective/collective.ts";
-import { demandExactPs } from "../numbers/exact-ps.ts";
+import { heap } from "../graph/graph.ts";
 import { orderByTime } from "../numbers/ordering.ts";
+import { toNumber } from "../numbers/rational.ts";
+import { demandExactPs, PS_PER_SECOND } from "../numbers/units.ts";
 import { firstFreeRoute, type MessageRoutes, shortestRoutes } from "../routes/list-routes.ts";
 import { routeTimes } from "../routes/routes.ts";
-import { arrivalTable } from "../slots/arrival-table.ts";
-import { inRowOrder } from "../steps/row-order.ts";
-import { indexColumn, OP_COPY, OP_REDUCE, type StepSchedule } from "../steps/step-schedule.ts";
-import { linkCount, type Topology } from "../topology/topology.ts";
-import type { Messages } from "./messages.ts";
+import { indexColumn, inRowOrder, OP_COPY, OP_REDUCE, type StepSchedule } from "../steps/step-schedule.ts";
+import { isNpu, linkCount, type Topology } from "../topology/topology.ts";
+import { type Messages, messages } from "./messages.ts";
 
 /**
  * Returns the schedule of messages issued in order: each starts when its chunk is at its source, everything the source
@@ -60,4 +60,212 @@ export function listSchedule(
     endPs[row] = startPs[i] + slotPs[routeOf[i]];
   }
   return inRowOrder({ topology, collective, routes, chunk, route, startPs: sortedStart, endPs, op });
+}
+
+/** An order of messages, and when the last of them arrives. */
+interface Order {
+  /** [messages] */
+  readonly order: Int32Array;
+  readonly ps: number;
+}
+
+/** Longer lists stay as they are. */
+const MOST_REORDERED = 1e6;
+
+/** Returns the messages of a list as issued, or in the order in which they are ready where the last then arrives earlier. */
+export function quickerOrder(topology: Topology, collective: Collective, list: Messages): Messages {
+  if (list.count > MOST_REORDERED) return list;
+  const { order, ps } = orderOfReadiness(topology, collective, list);
+  if (ps >= issuedPs(topology, collective, list, Number.POSITIVE_INFINITY)) return list;
+  const ordered = messages();
+  for (const i of order) ordered.add(list.chunk[i], list.source[i], list.target[i], list.reduce[i] === 1);
+  return ordered;
+}
+
+/** Returns when the last message of a list arrives, issued in the quicker of the two orders. `overheadParts` as for `messageClock`. */
+export function quickerPs(topology: Topology, collective: Collective, list: Messages, overheadParts: number): number {
+  const issued = issuedPs(topology, collective, list, overheadParts);
+  return Math.min(issued, orderOfReadiness(topology, collective, list, overheadParts).ps);
+}
+
+/**
+ * Returns the messages of a list in the order in which their chunks are at their sources, in a network that serves them so; equal
+ * ones as issued. What is late then holds up nothing that is there, as between the channels of a library. A message waits for what
+ * is issued before it to its source with its chunk. `overheadParts` as for `messageClock`. O(message hops + messages x log).
+ */
+export function orderOfReadiness(
+  topology: Topology,
+  collective: Collective,
+  list: Messages,
+  overheadParts?: number,
+): Order {
+  const { count } = list;
+  const send = messageClock(topology, collective, list, overheadParts);
+  // at each chunk's copy at each NPU: what leaves (even events) and arrives (odd ones), as issued
+  const copyOf = new Float64Array(2 * count);
+  for (let i = 0; i < count; i++) {
+    copyOf[2 * i] = list.chunk[i] * topology.npuCount + list.source[i];
+    copyOf[2 * i + 1] = list.chunk[i] * topology.npuCount + list.target[i];
+  }
+  const events = orderByTime(copyOf);
+  const copyAt = new Int32Array(2 * count);
+  for (let at = 0, first = 0; at < events.length; at++) {
+    if (copyOf[events[at]] !== copyOf[events[first]]) first = at;
+    copyAt[events[at]] = first;
+  }
+  /** Per copy, at its first event: the first event that has not happened, and when the last before it happened. */
+  const next = copyAt.slice().map((_, at) => at);
+  const therePs = new Float64Array(2 * count);
+  /** [messages] -1 until it is sent. */
+  const arrivalPs = new Float64Array(count).fill(-1);
+  const ready = heap();
+
+  const goOn = (copy: number): void => {
+    let at = next[copy];
+    for (; at < events.length && copyAt[events[at]] === copy; at++) {
+      const event = events[at];
+      const message = event >> 1;
+      if (event % 2 === 0) ready.add(therePs[copy], message);
+      else if (arrivalPs[message] < 0) break;
+      else therePs[copy] = Math.max(therePs[copy], arrivalPs[message]);
+    }
+    next[copy] = at;
+  };
+  for (let at = 0; at < events.length; at++) if (copyAt[events[at]] === at) goOn(at);
+
+  const order = new Int32Array(count);
+  let ps = 0;
+  for (let i = 0; ready.size() > 0; i++) {
+    const readyPs = ready.key();
+    const message = ready.take();
+    order[i] = message;
+    arrivalPs[message] = send(message, readyPs);
+    ps = Math.max(ps, arrivalPs[message]);
+    goOn(copyAt[2 * message + 1]);
+  }
+  return { order, ps };
+}
+
+/** A message keeps its links for this part of their latency, besides serialisation. */
+export const OVERHEAD_PARTS = 64;
+
+/**
+ * Returns about how long messages issued in order take where serialisation occupies links and latency does not. Every message is
+ * charged a part of the latency besides (1/64, as pieces of trees are, unless told), so that ever more chunks do not always gain.
+ * No schedule is made: this chooses numbers of chunks and orders. O(message hops).
+ */
+export function issuedPs(
+  topology: Topology,
+  collective: Collective,
+  list: Messages,
+  overheadParts = OVERHEAD_PARTS,
+): number {
+  const send = messageClock(topology, collective, list, overheadParts);
+  const arrived = arrivalTable(topology.npuCount, collective.chunkCount, list.count);
+  let last = 0;
+  for (let i = 0; i < list.count; i++) {
+    const time = send(i, arrived.at(list.chunk[i], list.source[i]));
+    arrived.raise(list.chunk[i], list.target[i], time);
+    if (time > last) last = time;
+  }
+  return last;
+}
+
+/**
+ * Returns a function that sends message i, whose chunk is at its source at `readyPs`, after all that were sent before, and returns
+ * when it is at its target, where serialisation occupies links and latency does not: along a way through switches all links at
+ * once; link by link where some way passes an NPU. A link is kept for 1 / `overheadParts` of its latency besides. O(hops) a call.
+ */
+function messageClock(
+  topology: Topology,
+  collective: Collective,
+  list: Messages,
+  overheadParts = Number.POSITIVE_INFINITY,
+): (message: number, readyPs: number) => number {
+  const found = shortestRoutes(topology, list);
+  const stored = passesNpus(topology, found);
+  const { routes, routeOf } = found;
+  const { linkOffset, links } = routes;
+  const { serialPs, latencyPs } = routeTimes(topology, routes, collective.chunkBytes);
+  const linkFree = new Float64Array(linkCount(topology));
+  const picosecondBytes = toNumber(collective.chunkBytes) * PS_PER_SECOND;
+  return (message, readyPs) => {
+    const route = firstFreeRoute(found, routeOf[message], linkFree);
+    const [from, to] = [linkOffset[route], linkOffset[route + 1]];
+    let time = readyPs;
+    if (stored) {
+      for (let k = from; k < to; k++) {
+        const link = links[k];
+        const serial = Math.ceil(picosecondBytes / topology.linkBytesPerSecond[link]);
+        const start = Math.max(time, linkFree[link]);
+        linkFree[link] = start + serial + Math.floor(topology.linkLatencyPs[link] / overheadParts);
+        time = start + serial + topology.linkLatencyPs[link];
+      }
+      return time;
+    }
+    for (let k = from; k < to; k++) time = Math.max(time, linkFree[links[k]]);
+    const free = time + serialPs[route] + Math.floor(latencyPs[route] / overheadParts);
+    for (let k = from; k < to; k++) linkFree[links[k]] = free;
+    return time + serialPs[route] + latencyPs[route];
+  };
+}
+
+function passesNpus(topology: Topology, { routes }: MessageRoutes): boolean {
+  for (let route = 0; route < routes.source.length; route++) {
+    for (let k = routes.linkOffset[route] + 1; k < routes.linkOffset[route + 1]; k++) {
+      if (isNpu(topology, topology.linkSource[routes.links[k]])) return true;
+    }
+  }
+  return false;
+}
+
+/** When the last of what has been sent of a chunk arrives at an NPU; 0 where nothing was. */
+interface ArrivalTable {
+  at(chunk: number, npu: number): number;
+  raise(chunk: number, npu: number, ps: number): void;
+}
+
+/** A table has at most so many cells per message, or so few, else pairs of chunk and NPU are hashed. */
+const CELLS_PER_MESSAGE = 8;
+const FEW_CELLS = 2 ** 20;
+
+/** Returns an empty table; `messages` is how many arrivals there will be at most. */
+export function arrivalTable(npuCount: number, chunkCount: number, messages: number): ArrivalTable {
+  const cells = npuCount * chunkCount;
+  return cells <= Math.max(FEW_CELLS, CELLS_PER_MESSAGE * messages)
+    ? wholeTable(npuCount, cells)
+    : hashedTable(npuCount, messages);
+}
+
+function wholeTable(npuCount: number, cells: number): ArrivalTable {
+  const ps = new Float64Array(cells);
+  return {
+    at: (chunk, npu) => ps[chunk * npuCount + npu],
+    raise(chunk, npu, value) {
+      const cell = chunk * npuCount + npu;
+      if (value > ps[cell]) ps[cell] = value;
+    },
+  };
+}
+
+/** At most half of the places are taken; the next free one is a pair's. */
+function hashedTable(npuCount: number, messages: number): ArrivalTable {
+  const bits = Math.max(4, 33 - Math.clz32(messages));
+  const mask = 2 ** bits - 1;
+  const pairs = new Float64Array(mask + 1).fill(-1);
+  const ps = new Float64Array(mask + 1);
+  const placeOf = (chunk: number, npu: number): number => {
+    const pair = chunk * npuCount + npu;
+    let place = (Math.imul(chunk, 0x9e3779b1) ^ Math.imul(npu, 0x85ebca6b)) >>> (32 - bits);
+    while (pairs[place] !== pair && pairs[place] >= 0) place = (place + 1) & mask;
+    return place;
+  };
+  return {
+    at: (chunk, npu) => ps[placeOf(chunk, npu)],
+    raise(chunk, npu, value) {
+      const place = placeOf(chunk, npu);
+      pairs[place] = chunk * npuCount + npu;
+      if (value > ps[place]) ps[place] = value;
+    },
+  };
 }

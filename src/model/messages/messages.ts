@@ -29,7 +29,7 @@ export function messages(): Messages {
         "the messages of the schedule",
         `at most ${MOST} (fewer NPUs or chunks send fewer)`,
         count + 1,
-      );
+      ).as("out-of-range");
     }
     const larger = <T extends Int32Array | Uint8Array>(column: T, wider: T): T => {
       wider.set(column);

@@ -81,3 +81,20 @@ function orderByDigits(times: Float64Array): Uint32Array {
   }
   return order;
 }
+
+/** Returns the indices in order of key[index], 0 .. keys - 1 each, those of equal keys as they were. O(indices + keys). */
+export function sortedBy(order: Int32Array, key: ArrayLike<number>, keys: number): Int32Array {
+  const start = new Uint32Array(keys + 1);
+  for (let i = 0; i < order.length; i++) start[key[order[i]] + 1]++;
+  for (let k = 0; k < keys; k++) start[k + 1] += start[k];
+  const sorted = new Int32Array(order.length);
+  for (let i = 0; i < order.length; i++) sorted[start[key[order[i]]]++] = order[i];
+  return sorted;
+}
+
+/** Appends an item to the list that a key has. */
+export function addTo<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}

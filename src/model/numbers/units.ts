@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName, type Place } from "../../base/option-names.ts";
 import { divide, type Rational, rational } from "./rational.ts";
 
 /**
@@ -73,14 +74,14 @@ function split(text: string): { value: Rational; unit: string } | null {
 }
 
 /** Returns the fraction rounded to the nearest integer (half up) as a double; throws when it leaves 2^53 - 1. */
-function wholeNumber(value: Rational, place: string, expected: string, received: unknown): number {
+function wholeNumber(value: Rational, place: Place, expected: string, received: unknown): number {
   const rounded = (2n * value.num + value.den) / (2n * value.den);
   if (rounded > BigInt(Number.MAX_SAFE_INTEGER)) throw new InputError(place, expected, received);
   return Number(rounded);
 }
 
 /** Returns bytes per second for "25GB/s", "50GiB/s", "400Gbps"; at least 1. Throws InputError. */
-export function parseBandwidth(text: string, place = "bandwidth"): number {
+export function parseBandwidth(text: string, place: Place = "bandwidth"): number {
   const expected = 'a positive bandwidth such as "25GB/s", "50GiB/s" or "400Gbps"';
   const parts = split(text);
   if (parts === null) throw new InputError(place, expected, text);
@@ -99,7 +100,7 @@ export function parseBandwidth(text: string, place = "bandwidth"): number {
 }
 
 /** Returns whole picoseconds for "0.5us", "700ns", "2ms"; zero is allowed. Throws InputError. */
-export function parseTime(text: string, place = "latency"): number {
+export function parseTime(text: string, place: Place = "latency"): number {
   const expected = 'a time such as "0.5us" or "700ns"';
   const parts = split(text);
   const scale = parts === null ? undefined : TIME_UNITS_PS.get(parts.unit);
@@ -108,7 +109,7 @@ export function parseTime(text: string, place = "latency"): number {
 }
 
 /** Returns bytes for "1GiB", "64MB", "4096", "4096B", and "1G", "64M" as nccl-tests read them; at least 1. Throws InputError. */
-export function parseSize(text: string, place = "--size"): number {
+export function parseSize(text: string, place: Place = optionName("sizeBytes")): number {
   const expected = 'a positive size such as "1GiB", "64MB" or "4096"';
   const parts = split(text);
   const scale = parts === null ? undefined : (NCCL_TESTS_UNITS.get(parts.unit) ?? BYTE_UNITS.get(parts.unit));
@@ -119,7 +120,7 @@ export function parseSize(text: string, place = "--size"): number {
 }
 
 /** Returns bytes per second for a number of GB/s (a JSON file's `bandwidthGBps`), to the nearest byte. Throws InputError. */
-export function bandwidthFromGBps(gbps: unknown, place: string): number {
+export function bandwidthFromGBps(gbps: unknown, place: Place): number {
   const perSecond = typeof gbps === "number" ? Math.round(gbps * 1e9) : Number.NaN;
   if (!Number.isSafeInteger(perSecond) || perSecond < 1) {
     throw new InputError(
@@ -132,7 +133,7 @@ export function bandwidthFromGBps(gbps: unknown, place: string): number {
 }
 
 /** Returns whole picoseconds for a number of microseconds (a JSON file's `latencyUs`). Throws InputError. */
-export function latencyFromUs(us: unknown, place: string): number {
+export function latencyFromUs(us: unknown, place: Place): number {
   const ps = typeof us === "number" ? Math.round(us * PS_PER_US) : Number.NaN;
   if (!Number.isSafeInteger(ps) || ps < 0) throw new InputError(place, "a latency in us, 0 or more", us);
   return ps;
@@ -177,4 +178,9 @@ export function formatShare(share: number): string {
   if (share > 0 && share < 0.0005) return "<0.1 %";
   if (share < 1 && share >= 0.9995) return "99.9 %";
   return `${Math.round(share * 1000) / 10} %`;
+}
+
+/** Throws InputError where a time, named by `what`, has left the picoseconds that doubles hold exactly. */
+export function demandExactPs(ps: number, what: string): void {
+  if (!(ps <= Number.MAX_SAFE_INTEGER)) throw new InputError(what, "less than 2^53 ps (2.5 hours)", ps).as("too-long");
 }

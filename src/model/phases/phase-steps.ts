@@ -1,14 +1,14 @@
 import { InputError, InternalError } from "../../base/errors.ts";
 import { withChunks } from "../collective/collective.ts";
-import { type DimensionWiring, wiringOf } from "../dimensions/dimensions-of.ts";
-import { type LineSteps, lineSteps, partsOf } from "../dimensions/line-steps.ts";
-import { heap } from "../graph/heap.ts";
+import { type DimensionWiring, wiringOf } from "../dimensions/dimensions.ts";
+import { heap } from "../graph/graph.ts";
 import { listSchedule } from "../messages/list-schedule.ts";
 import { messages } from "../messages/messages.ts";
 import { type RouteSet, wholeRoutes } from "../routes/routes.ts";
 import type { StepSchedule } from "../steps/step-schedule.ts";
 import { outLinks, type Topology } from "../topology/topology.ts";
 import { PHASE_REDUCE_SCATTER, type PhaseSchedule } from "./phase-schedule.ts";
+import { type LineSteps, lineSteps, partsOf } from "./phase-times.ts";
 
 /** Returns in how many parts the steps cut each chunk of the phases: 2 where blocks go round some ring both ways. */
 const partsOfAll = ({ dimensions, algorithms }: PhaseSchedule): 1 | 2 =>

@@ -1,8 +1,6 @@
 import { unlessRefused } from "../../base/errors.ts";
-import type { Construction } from "../direct/construction.ts";
-import { constructionText } from "../direct/construction-text.ts";
+import { type Construction, constructionText, graphOf, sizeOf } from "../direct/construction.ts";
 import { arcSources, type Digraph, networkOf } from "../direct/digraph.ts";
-import { graphOf, sizeOf } from "../direct/graph-of.ts";
 import { beginsConstruction, parseConstruction } from "../direct/parse.ts";
 import { linkCount, switchCount, type Topology } from "../topology/topology.ts";
 import { DEFAULT_BYTES_PER_SECOND, DEFAULT_LATENCY_PS, parseExpression, perDimension } from "./expression.ts";

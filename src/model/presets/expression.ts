@@ -62,7 +62,8 @@ export function parseExpression(expression: string): Expression {
   const text = expression.trim();
   if (text === "") throw new InputError("the topology", "a preset expression such as mesh:4x4", expression);
   if (/\p{Cc}/u.test(text)) throw new InputError("the topology", "a preset expression in one line", text);
-  if (text.length > LONGEST) throw new InputError("the topology", `at most ${LONGEST} characters`, text);
+  if (text.length > LONGEST)
+    throw new InputError("the topology", `at most ${LONGEST} characters`, text).as("out-of-range");
   const at = text.indexOf("@");
   const head = at < 0 ? text : text.slice(0, at);
   const factors = head.split("*").map((part) => {
@@ -81,7 +82,7 @@ export function parseExpression(expression: string): Expression {
 export function count(digits: string, what: string, text: string): number {
   const value = /^\d{1,15}(?:e\d{1,2})?$/i.test(digits) ? Number(digits) : Number.NaN;
   if (!Number.isInteger(value) || value < 1) {
-    throw new InputError(`${what} in ${text}`, "a whole number, 1 or more", digits);
+    throw new InputError(`${what} in ${text}`, "a whole number, 1 or more", digits).as("out-of-range");
   }
   return value;
 }
@@ -114,5 +115,5 @@ export function refuseHuge(links: number, text: string): void {
   if (links <= MAX_LINKS) return;
   const about =
     links < 1e15 ? `about ${links}` : links < Infinity ? `about ${links.toExponential(1)}` : "more than 1e308";
-  throw new InputError(text, `at most ${MAX_LINKS} links`, `${about} links`);
+  throw new InputError(text, `at most ${MAX_LINKS} links`, `${about} links`).as("out-of-range");
 }

@@ -1,8 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { bandwidthFromGBps, latencyFromUs } from "../numbers/units.ts";
 import type { Topology } from "../topology/topology.ts";
-import type { Expression } from "./expression.ts";
-import { sizes } from "./expression.ts";
+import { type Expression, sizes } from "./expression.ts";
 import { type Dimension, type DimensionKind, productTopology } from "./product.ts";
 
 /** TPU and Trainium pods: grids of chips. GB/s per link and direction; the sources stand beside the figures. */

@@ -5,7 +5,7 @@ import { gcd } from "../numbers/integers.ts";
 import { didYouMean } from "../topology/closest.ts";
 import type { Topology } from "../topology/topology.ts";
 import { topologyBuilder } from "../topology/topology-builder.ts";
-import { type Box, boxTopology, cableList, fullMesh } from "./boxes.ts";
+import { type Box, boxTopology, cableList, fullMesh, NVIDIA } from "./boxes.ts";
 import { constructionTopology, looksLikeConstruction } from "./construction.ts";
 import {
   count,
@@ -19,7 +19,6 @@ import {
   sizes,
 } from "./expression.ts";
 import { fatTree } from "./fat-tree.ts";
-import { NVIDIA } from "./nvidia.ts";
 import { PODS, podTopology } from "./pods.ts";
 import { type Dimension, type DimensionKind, productTopology } from "./product.ts";
 

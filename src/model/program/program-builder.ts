@@ -77,146 +77,147 @@ export type ProgramHeader = Pick<
   | "skipped"
 >;
 
-/** Collects a program rank by rank, block by block, instruction by instruction. */
-export interface ProgramBuilder {
-  /** Begins the next rank: 0, 1, 2 ... */
-  addRank(): void;
-  /** Begins a block of the current rank; returns its index among all blocks. */
-  addBlock(block: Block): number;
-  /** Adds an instruction to the current block; returns its index among all. A WAIT_INSTRUCTION may name a later one. */
-  add(instruction: Instruction): number;
-  /** Returns the index of a new event. Events and barriers may be added at any time. */
-  addEvent(event: ProgramEvent): number;
-  addBarrier(barrier: ProgramBarrier): number;
-  /** Returns how many instructions there are: the index of the next. */
-  instructions(): number;
-  build(header: ProgramHeader): Program;
-}
-
 const NOTHING: readonly never[] = [];
 const OP_NUMBER = new Map<Op, number>(OPS.map((op, i) => [op, i]));
 
 /** Returns the number of an instruction's name. */
 export const opNumber = (op: Op): number => OP_NUMBER.get(op) as number;
 
-/** Returns a builder of a program. O(1) amortised per call. */
-export function programBuilder(): ProgramBuilder {
-  const blockOffset: number[] = [];
-  const blocks = {
-    id: [] as number[],
-    send: [] as number[],
-    recv: [] as number[],
-    channel: [] as number[],
-    line: [] as number[],
-  };
-  const first: number[] = [];
-  const op: number[] = [];
-  const step: number[] = [];
-  const line: number[] = [];
-  const chunks: number[] = [];
-  const via: number[] = [];
-  const receives: number[] = [];
-  const sends: number[] = [];
-  const publishes: number[] = [];
-  const operandOffset = [0];
-  const sourceCount: number[] = [];
-  const operandRank: number[] = [];
-  const operandBuffer: number[] = [];
-  const operandIndex: number[] = [];
-  const operandPacket: number[] = [];
-  const waitOffset = [0];
-  const waitKind: number[] = [];
-  const waitOn: number[] = [];
-  const postOffset = [0];
-  const postOn: number[] = [];
-  const events: ProgramEvent[] = [];
-  const barriers: ProgramBarrier[] = [];
+/** Columns of a program that grow with its blocks and instructions, and what they are in the end. */
+const COLUMNS = {
+  blockOffset: Int32Array,
+  blockId: Int32Array,
+  sendPeer: Int32Array,
+  recvPeer: Int32Array,
+  channel: Int32Array,
+  blockLine: Int32Array,
+  instructionOffset: Int32Array,
+  op: Uint8Array,
+  step: Int32Array,
+  line: Int32Array,
+  chunks: Int32Array,
+  via: Uint8Array,
+  receives: Uint8Array,
+  sends: Uint8Array,
+  publishes: Uint8Array,
+  operandOffset: Int32Array,
+  sourceCount: Int32Array,
+  operandRank: Int32Array,
+  operandBuffer: Uint8Array,
+  operandIndex: Int32Array,
+  operandPacket: Uint8Array,
+  waitOffset: Int32Array,
+  waitKind: Uint8Array,
+  waitOn: Int32Array,
+  postOffset: Int32Array,
+  postOn: Int32Array,
+} as const;
+type ColumnName = keyof typeof COLUMNS;
+const NAMES = Object.keys(COLUMNS) as ColumnName[];
 
-  const addOperands = (operands: readonly Operand[]): void => {
+/** Returns a builder of a program. O(1) amortised per call. */
+export const programBuilder = (): ProgramBuilder => new ProgramBuilder();
+
+/** Collects a program rank by rank, block by block, instruction by instruction. */
+export class ProgramBuilder {
+  private readonly columns = Object.fromEntries(NAMES.map((name) => [name, []])) as unknown as Record<
+    ColumnName,
+    number[]
+  >;
+  private readonly events: ProgramEvent[] = [];
+  private readonly barriers: ProgramBarrier[] = [];
+
+  /** Begins the next rank: 0, 1, 2 ... */
+  addRank(): void {
+    this.columns.blockOffset.push(this.columns.blockId.length);
+  }
+
+  /** Begins a block of the current rank; returns its index among all blocks. */
+  addBlock({ id, sendPeer = -1, recvPeer = -1, channel = 0, line = 0 }: Block): number {
+    const { columns } = this;
+    columns.sendPeer.push(sendPeer);
+    columns.recvPeer.push(recvPeer);
+    columns.channel.push(channel);
+    columns.blockLine.push(line);
+    columns.instructionOffset.push(columns.op.length);
+    return columns.blockId.push(id) - 1;
+  }
+
+  /** Adds an instruction to the current block; returns its index among all. A WAIT_INSTRUCTION may name a later one. */
+  add(instruction: Instruction): number {
+    const { sources = NOTHING, destinations = NOTHING, waits = NOTHING, posts = NOTHING } = instruction;
+    const { columns } = this;
+    const { op, instructionOffset } = columns;
+    op.push(opNumber(instruction.op));
+    columns.step.push(instruction.step ?? op.length - 1 - instructionOffset[instructionOffset.length - 1]);
+    columns.line.push(instruction.line ?? 0);
+    columns.chunks.push(instruction.chunks ?? 0);
+    columns.via.push(VIA.indexOf(instruction.via ?? "local"));
+    columns.receives.push(instruction.receives === true ? 1 : 0);
+    columns.sends.push(instruction.sends === true ? 1 : 0);
+    columns.publishes.push(instruction.publishes === true ? 1 : 0);
+    columns.operandOffset.push(columns.operandRank.length);
+    columns.sourceCount.push(sources.length);
+    this.addOperands(sources);
+    this.addOperands(destinations);
+    columns.waitOffset.push(columns.waitOn.length);
+    for (const { kind, on } of waits) {
+      columns.waitKind.push(kind);
+      columns.waitOn.push(on);
+    }
+    columns.postOffset.push(columns.postOn.length);
+    for (const event of posts) columns.postOn.push(event);
+    return op.length - 1;
+  }
+
+  private addOperands(operands: readonly Operand[]): void {
+    const { operandRank, operandBuffer, operandIndex, operandPacket } = this.columns;
     for (const { rank, buffer, index, packet } of operands) {
       operandRank.push(rank);
       operandBuffer.push(buffer);
       operandIndex.push(index);
       operandPacket.push(packet === true ? 1 : 0);
     }
-  };
+  }
 
-  return {
-    addRank: () => {
-      blockOffset.push(blocks.id.length);
-    },
-    addBlock({ id, sendPeer = -1, recvPeer = -1, channel = 0, line: at = 0 }) {
-      blocks.id.push(id);
-      blocks.send.push(sendPeer);
-      blocks.recv.push(recvPeer);
-      blocks.channel.push(channel);
-      blocks.line.push(at);
-      first.push(op.length);
-      return blocks.id.length - 1;
-    },
-    add(instruction) {
-      const { sources = NOTHING, destinations = NOTHING, waits = NOTHING, posts = NOTHING } = instruction;
-      const begun = first[first.length - 1];
-      op.push(opNumber(instruction.op));
-      step.push(instruction.step ?? op.length - 1 - begun);
-      line.push(instruction.line ?? 0);
-      chunks.push(instruction.chunks ?? 0);
-      via.push(VIA.indexOf(instruction.via ?? "local"));
-      receives.push(instruction.receives === true ? 1 : 0);
-      sends.push(instruction.sends === true ? 1 : 0);
-      publishes.push(instruction.publishes === true ? 1 : 0);
-      sourceCount.push(sources.length);
-      addOperands(sources);
-      addOperands(destinations);
-      operandOffset.push(operandRank.length);
-      for (const { kind, on } of waits) {
-        waitKind.push(kind);
-        waitOn.push(on);
-      }
-      waitOffset.push(waitOn.length);
-      for (const event of posts) postOn.push(event);
-      postOffset.push(postOn.length);
-      return op.length - 1;
-    },
-    addEvent: (event) => events.push(event) - 1,
-    addBarrier: (barrier) => barriers.push(barrier) - 1,
-    instructions: () => op.length,
-    build: (header) => ({
+  /** Returns the index of a new event. Events and barriers may be added at any time. */
+  addEvent(event: ProgramEvent): number {
+    return this.events.push(event) - 1;
+  }
+
+  addBarrier(barrier: ProgramBarrier): number {
+    return this.barriers.push(barrier) - 1;
+  }
+
+  /** Returns how many instructions there are: the index of the next. */
+  instructions(): number {
+    return this.columns.op.length;
+  }
+
+  build(header: ProgramHeader): Program {
+    const { columns, events, barriers } = this;
+    const ends: Partial<Record<ColumnName, number>> = {
+      blockOffset: columns.blockId.length,
+      instructionOffset: columns.op.length,
+      operandOffset: columns.operandRank.length,
+      waitOffset: columns.waitOn.length,
+      postOffset: columns.postOn.length,
+    };
+    const whole = NAMES.map((name) => {
+      const end = ends[name];
+      return [name, COLUMNS[name].from(end === undefined ? columns[name] : [...columns[name], end])];
+    });
+    return {
       ...header,
-      blockOffset: Int32Array.from([...blockOffset, blocks.id.length]),
-      blockId: Int32Array.from(blocks.id),
-      sendPeer: Int32Array.from(blocks.send),
-      recvPeer: Int32Array.from(blocks.recv),
-      channel: Int32Array.from(blocks.channel),
-      blockLine: Int32Array.from(blocks.line),
-      instructionOffset: Int32Array.from([...first, op.length]),
-      op: Uint8Array.from(op),
-      step: Int32Array.from(step),
-      line: Int32Array.from(line),
-      chunks: Int32Array.from(chunks),
-      via: Uint8Array.from(via),
-      receives: Uint8Array.from(receives),
-      sends: Uint8Array.from(sends),
-      publishes: Uint8Array.from(publishes),
-      operandOffset: Int32Array.from(operandOffset),
-      sourceCount: Int32Array.from(sourceCount),
-      operandRank: Int32Array.from(operandRank),
-      operandBuffer: Uint8Array.from(operandBuffer),
-      operandIndex: Int32Array.from(operandIndex),
-      operandPacket: Uint8Array.from(operandPacket),
-      waitOffset: Int32Array.from(waitOffset),
-      waitKind: Uint8Array.from(waitKind),
-      waitOn: Int32Array.from(waitOn),
-      postOffset: Int32Array.from(postOffset),
-      postOn: Int32Array.from(postOn),
+      ...(Object.fromEntries(whole) as Pick<Program, ColumnName>),
       eventInitial: Int32Array.from(events, ({ initial }) => initial ?? 0),
       eventRank: Int32Array.from(events, ({ rank }) => rank),
       eventPeer: Int32Array.from(events, ({ peer }) => peer),
       eventId: Int32Array.from(events, ({ id }) => id),
-      eventVia: Uint8Array.from(events, ({ via: by }) => VIA.indexOf(by)),
+      eventVia: Uint8Array.from(events, ({ via }) => VIA.indexOf(via)),
       barrierRank: Int32Array.from(barriers, ({ rank }) => rank),
       barrierId: Int32Array.from(barriers, ({ id }) => id),
-      barrierBlocks: Int32Array.from(barriers, ({ blocks: many }) => many),
-    }),
-  };
+      barrierBlocks: Int32Array.from(barriers, ({ blocks }) => blocks),
+    };
+  }
 }

@@ -1,5 +1,4 @@
 import type { NamedCollective } from "../collective/collective.ts";
-import type { SkippedPart } from "../steps/skipped-part.ts";
 
 /** Buffers of a rank. */
 export const INPUT = 0;
@@ -179,4 +178,23 @@ export function placeOfInstruction(program: Program, instruction: number, block:
   const line = program.line[instruction];
   const where = id < 0 ? "copies" : `thread block ${id}, step ${program.step[instruction]}`;
   return `gpu ${rank}, ${where}${line > 0 ? ` (line ${line})` : ""}`;
+}
+
+/** A part of a program's file that runtimes pass over, in the place of one that they know. */
+export interface SkippedPart {
+  readonly kind: "element" | "attribute";
+  readonly name: string;
+  /** The element that has it. */
+  readonly parent: string;
+  readonly line: number;
+  /** The name that may have been meant; null: none is like it. */
+  readonly meant: string | null;
+}
+
+/** Returns "line 12: <stp> in <tb> is unknown and was skipped, as runtimes do; did you mean <step>?". */
+export function skippedText({ kind, name, parent, line, meant }: SkippedPart): string {
+  const isElement = kind === "element";
+  const what = isElement ? `<${name}> in <${parent}>` : `attribute ${name} of <${parent}>`;
+  const guess = meant === null ? "" : `; did you mean ${isElement ? `<${meant}>` : meant}?`;
+  return `line ${line}: ${what} is unknown and was skipped, as runtimes do${guess}`;
 }

@@ -1,3 +1,4 @@
+import { groupedBy } from "../graph/graph.ts";
 import { orderByTime } from "../numbers/ordering.ts";
 import type { ReplayProblem } from "./problem.ts";
 
@@ -57,13 +58,7 @@ export function planOf(problem: ReplayProblem): Plan {
   const chunkCount = problem.holders.length;
 
   // rows by chunk, then one pass per chunk with a mark per NPU
-  const offset = new Int32Array(chunkCount + 1);
-  for (let i = 0; i < count; i++) offset[chunk[i] + 1]++;
-  for (let c = 0; c < chunkCount; c++) offset[c + 1] += offset[c];
-  const next = offset.slice(0, chunkCount);
-  const byChunk = new Int32Array(count);
-  for (let i = 0; i < count; i++) byChunk[next[chunk[i]]++] = i;
-
+  const { offset, items: byChunk } = groupedBy(chunk, chunkCount);
   const sourcePlace = new Int32Array(count);
   const targetPlace = new Int32Array(count);
   const initial = new Uint8Array(2 * count);

@@ -1,5 +1,6 @@
 import { InfeasibleError } from "../../base/errors.ts";
 import type { Messages } from "../messages/messages.ts";
+import { addTo } from "../numbers/ordering.ts";
 import { inLinks, nodeCount, type Topology } from "../topology/topology.ts";
 import { type RouteSet, wholeRoutes } from "./routes.ts";
 
@@ -120,7 +121,7 @@ function equalLinks({
     if (first === undefined) {
       between.set(ends, link);
     } else if (linkBytesPerSecond[first] === linkBytesPerSecond[link] && linkLatencyPs[first] === linkLatencyPs[link]) {
-      others.set(first, [...(others.get(first) ?? []), link]);
+      addTo(others, first, link);
     }
   }
   return others;

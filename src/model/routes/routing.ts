@@ -1,6 +1,6 @@
-import { indicesBelow } from "../numbers/ordering.ts";
+import { disjointSets } from "../graph/graph.ts";
+import { addTo, indicesBelow } from "../numbers/ordering.ts";
 import { rational } from "../numbers/rational.ts";
-import { railsOf } from "../topology/rails.ts";
 import { inLinks, isNpu, linkCount, nodeCount, outLinks, type Topology } from "../topology/topology.ts";
 import type { RouteSet } from "./routes.ts";
 
@@ -8,7 +8,7 @@ import type { RouteSet } from "./routes.ts";
 export type SwitchDegree = number | "ports";
 
 /** A connected set of switches and the links between it and its NPUs. */
-export interface SwitchComponent {
+interface SwitchComponent {
   readonly switches: Int32Array;
   /** NPUs that can send into the set, ascending, with their links into it. */
   readonly senders: readonly { readonly npu: number; readonly links: readonly number[] }[];
@@ -31,9 +31,7 @@ export function switchComponents(topology: Topology): SwitchComponent[] {
     const down = new Map<number, number[]>();
     const visit = (node: number, link: number, ports: Map<number, number[]>): void => {
       if (isNpu(topology, node)) {
-        const links = ports.get(node);
-        if (links === undefined) ports.set(node, [link]);
-        else links.push(link);
+        addTo(ports, node, link);
       } else if (component[node] < 0) {
         component[node] = components.length;
         members.push(node);
@@ -253,4 +251,36 @@ function directRoutes({ linkSource, linkTarget }: Topology): RouteSet {
 export function portRouteCount(topology: Topology): number {
   if (nodeCount(topology) === topology.npuCount) return 0;
   return switchComponents(topology).reduce((sum, { senders, receivers }) => sum + senders.length * receivers.length, 0);
+}
+
+/**
+ * Returns the rails of a set of switches that joins boxes: rail r has the r-th of the set's NPUs of every box, in the order of the
+ * boxes. Null where that is not a division that keeps the network together: NPUs without boxes, boxes with unequal numbers, a
+ * single box, one NPU of each box, or boxes whose NPUs only meet in these switches. `npus`: those of every set of switches,
+ * of which the one asked for is number `own`. O(NPUs of the set), and O(links + NPUs of the sets) where there may be rails.
+ */
+export function railsOf(
+  topology: Topology,
+  npus: readonly (readonly number[])[],
+  own: number,
+): readonly (readonly number[])[] | null {
+  const boxes = new Map<string, number[]>();
+  for (const npu of npus[own]) {
+    const { group } = topology.nodeTraits[npu];
+    if (group === undefined) return null;
+    addTo(boxes, group, npu);
+  }
+  const lists = [...boxes.values()];
+  const rails = lists[0]?.length ?? 0;
+  if (lists.length < 2 || rails < 2 || lists.some((box) => box.length !== rails)) return null;
+  const joined = disjointSets(topology.npuCount);
+  for (let link = 0; link < linkCount(topology); link++) {
+    const [a, b] = [topology.linkSource[link], topology.linkTarget[link]];
+    if (isNpu(topology, a) && isNpu(topology, b)) joined.join(a, b);
+  }
+  npus.forEach((set, other) => {
+    if (other !== own) for (const npu of set) joined.join(npu, set[0]);
+  });
+  if (lists.some((box) => box.some((npu) => joined.least(npu) !== joined.least(box[0])))) return null;
+  return Array.from({ length: rails }, (_, rail) => lists.map((box) => box[rail]));
 }

@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import type { Place } from "../../base/option-names.ts";
 import type { Collective } from "../collective/collective.ts";
 import { routesOf } from "../routes/routing.ts";
 import { isSlotSchedule, mirrorRoutes, portBytes, portsOf, type Schedule } from "../slots/slot-schedule.ts";
@@ -71,7 +72,7 @@ export function stepsEstimate(topology: Topology, { chunkCount }: Demand, transf
  * Returns what a slot schedule of everyone's chunks over direct links takes at least: logs in the narrowest type, a bit per
  * port and slot, a bitset of chunks per NPU while it is made. `rows`: 1 where one log stands for all. O(links).
  */
-export function slotsEstimate(topology: Topology, demand: Demand, rows = topology.npuCount): Estimate {
+function slotsEstimate(topology: Topology, demand: Demand, rows = topology.npuCount): Estimate {
   const { npuCount, linkTarget } = topology;
   const { chunkCount } = demand;
   const ports = new Int32Array(topology.nodeNames.length);
@@ -145,7 +146,7 @@ export function aboutBytes(bytes: number): string {
 }
 
 /** Throws InputError, which names `place`, where an estimate is above the memory that is free; null: nobody knows it. */
-export function refuseWithoutMemory(estimate: Estimate, freeBytes: number | null, place: string): void {
+export function refuseWithoutMemory(estimate: Estimate, freeBytes: number | null, place: Place): void {
   if (freeBytes === null || estimate.memoryBytes <= freeBytes) return;
   const expected = `a collective whose schedule fits in the ${aboutBytes(freeBytes)} of memory that are free`;
   const needs = `one of about ${estimate.transfers.toExponential(1)} transfers, ${aboutBytes(estimate.memoryBytes)}`;

@@ -1,6 +1,6 @@
 import { InputError } from "../../base/errors.ts";
-import { disjointSets, type NumberedSets, numberedSets } from "../graph/disjoint-sets.ts";
-import { groupedOnce } from "../graph/graph.ts";
+import { disjointSets, groupedOnce, type NumberedSets, numberedSets } from "../graph/graph.ts";
+import { addTo } from "../numbers/ordering.ts";
 import { linkCount, nodeCount, type Topology } from "../topology/topology.ts";
 import type { NetworkSymmetry } from "../trees/tree-flow.ts";
 
@@ -135,4 +135,29 @@ export function isOneToOne(map: Int32Array): boolean {
     seen[map[v]] = 1;
   }
   return true;
+}
+
+/**
+ * Returns where a map takes items: the k-th with a name to the k-th with that name's image; null where the images are not as
+ * many of each name. `names`, `imageNames` [items]. O(items).
+ */
+export function imagesByName<Name extends string | number>(
+  names: ArrayLike<Name>,
+  imageNames: ArrayLike<Name>,
+): Int32Array | null {
+  const known = new Map<Name, number[]>();
+  for (let i = 0; i < names.length; i++) {
+    addTo(known, names[i], i);
+  }
+  const taken = new Map<Name, number>();
+  const images = new Int32Array(names.length);
+  for (let i = 0; i < images.length; i++) {
+    const name = imageNames[i];
+    const k = taken.get(name) ?? 0;
+    const image = known.get(name)?.[k];
+    if (image === undefined) return null;
+    taken.set(name, k + 1);
+    images[i] = image;
+  }
+  return images;
 }

@@ -1,8 +1,9 @@
+import { bothEnds, type Grouped, groupedBy } from "../graph/graph.ts";
 import { gcd } from "../numbers/integers.ts";
 import { nodeCount, type Topology } from "../topology/topology.ts";
 import type { NetworkSymmetry } from "../trees/tree-flow.ts";
 import { imagesOfLinks, isOneToOne, linkKinds } from "./network-maps.ts";
-import { translateAll } from "./translation.ts";
+import { factorizations, factorsOf, translateAll } from "./translation.ts";
 
 /**
  * Returns an abelian group of maps of the network onto itself that takes every NPU to every other by exactly one map: the
@@ -121,12 +122,7 @@ function* symmetryCandidates(topology: Topology): Generator<readonly number[]> {
 
 function* inOrder(topology: Topology): Generator<readonly number[]> {
   const { npuCount, shape } = topology;
-  const divisors: number[] = [];
-  for (let d = 2; d < npuCount; d++) if (npuCount % d === 0) divisors.push(d);
-  const primes: number[] = [];
-  for (let rest = npuCount; rest > 1; rest /= primes[primes.length - 1]) {
-    primes.push(divisors.find((d) => rest % d === 0) ?? rest);
-  }
+  const { divisors, primes } = factorsOf(npuCount);
   const blocks = blocksOf(topology);
   const refined = chain([...shape.map((_, d) => product(shape.slice(0, d + 1))), ...blocks], npuCount);
   const blocked = chain(blocks, npuCount);
@@ -188,18 +184,6 @@ function* split(sizes: readonly number[]): Generator<readonly number[]> {
   }
 }
 
-/** Yields the ways to write n as an ordered product of so many of its divisors above 1. */
-function* factorizations(n: number, factors: number, divisors: readonly number[]): Generator<readonly number[]> {
-  if (factors === 1) {
-    yield [n];
-    return;
-  }
-  for (const d of divisors) {
-    if (d >= n || n % d !== 0) continue;
-    for (const rest of factorizations(n / d, factors - 1, divisors)) yield [d, ...rest];
-  }
-}
-
 /** The tier of each node: 0 for NPUs, t for switches t links away from the nearest; -1 where no links lead to one. */
 interface SwitchTiers {
   /** [nodes] */
@@ -210,29 +194,9 @@ interface SwitchTiers {
   readonly order: Int32Array;
 }
 
-/** Links at either end of each node: at[offset[v] .. offset[v + 1]], link l as 2l where it leaves v, 2l + 1 where it enters. */
-interface LinkEnds {
-  readonly offset: Int32Array;
-  readonly at: Int32Array;
-}
-
-/** Returns the ends of links at each node. O(nodes + links). */
-function linkEnds(topology: Topology): LinkEnds {
-  const { linkSource, linkTarget } = topology;
-  const offset = new Int32Array(nodeCount(topology) + 1);
-  for (let link = 0; link < linkSource.length; link++) {
-    offset[linkSource[link] + 1]++;
-    offset[linkTarget[link] + 1]++;
-  }
-  for (let v = 0; v + 1 < offset.length; v++) offset[v + 1] += offset[v];
-  const next = offset.slice();
-  const at = new Int32Array(2 * linkSource.length);
-  for (let link = 0; link < linkSource.length; link++) {
-    at[next[linkSource[link]]++] = 2 * link;
-    at[next[linkTarget[link]]++] = 2 * link + 1;
-  }
-  return { offset, at };
-}
+/** Returns the ends of links at each node: link l as 2l where it leaves it, 2l + 1 where it enters. O(nodes + links). */
+const linkEnds = (topology: Topology): Grouped =>
+  groupedBy(bothEnds(topology.linkSource, topology.linkTarget), nodeCount(topology));
 
 /** Returns the tier of each node, links taken both ways. O(nodes + links). */
 function switchTiers(topology: Topology, ends = linkEnds(topology)): SwitchTiers {
@@ -244,8 +208,8 @@ function switchTiers(topology: Topology, ends = linkEnds(topology)): SwitchTiers
   for (let i = 0; i < last; i++) {
     const v = queue[i];
     for (let j = ends.offset[v]; j < ends.offset[v + 1]; j++) {
-      const link = ends.at[j] >> 1;
-      const u = (ends.at[j] & 1) === 0 ? linkTarget[link] : linkSource[link];
+      const link = ends.items[j] >> 1;
+      const u = (ends.items[j] & 1) === 0 ? linkTarget[link] : linkSource[link];
       if (tier[u] >= 0) continue;
       tier[u] = tier[v] + 1;
       queue[last++] = u;
@@ -287,8 +251,8 @@ function switchMatcher(topology: Topology, kinds: Int32Array): SwitchMatcher {
     let low = 0;
     let high = tier[node];
     for (let i = ends.offset[node]; i < ends.offset[node + 1]; i++) {
-      const link = ends.at[i] >> 1;
-      const leaves = 1 - (ends.at[i] & 1);
+      const link = ends.items[i] >> 1;
+      const leaves = 1 - (ends.items[i] & 1);
       const u = leaves === 1 ? linkTarget[link] : linkSource[link];
       if (tier[u] >= tier[node]) continue;
       const image = map === null ? u : map[u];

@@ -1,9 +1,10 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName, type Place } from "../../base/option-names.ts";
 import { BYTES_PER_GB } from "../numbers/units.ts";
 import { didYouMean } from "./closest.ts";
 
 /** How GPUs of a model are joined where nothing but their number is known. */
-export type BoardWiring = "switch" | "mesh" | "cube-mesh";
+type BoardWiring = "switch" | "mesh" | "cube-mesh";
 
 /** A board with so many GPUs; `linksPerPair` is for a mesh. */
 export interface GpuBoard {
@@ -144,7 +145,7 @@ const KNOWN = [...GPU_MODELS.values()].flatMap((model) => {
  * Returns the model that a name means: "a100", "A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "AMD Instinct MI300X". The model
  * with the most words in the name is meant, so "A100 80GB PCIe" is "a100-pcie". Throws InputError, which lists the models.
  */
-export function gpuModel(name: string, place = "--gpu"): GpuModel {
+export function gpuModel(name: string, place: Place = optionName("gpu")): GpuModel {
   const words = new Set(wordsOf(name));
   let best: (typeof KNOWN)[number] | undefined;
   for (const known of KNOWN) {
@@ -181,3 +182,19 @@ export const CUBE_MESH_PAIRS: readonly (readonly [number, number, number])[] = [
   [5, 7, 1],
   [6, 7, 2],
 ];
+
+/** Machines that are called after a cloud or a box. */
+const MACHINES: readonly (readonly [name: RegExp, model: string])[] = [
+  [/^(?:dgx1|dgx2|ndv2)\b/, "V100"],
+  [/^(?:ndv4|p4d)\b/, "A100"],
+  [/^(?:ndv5|p5)\b/, "H100"],
+];
+
+/**
+ * Returns the model of a GPU that a device's, a platform's or a network's name tells ("NVIDIA A100-SXM4-80GB", "H200x8 NVLink4",
+ * "dgx-h100:4"), null where it tells none. AMD's are without the letter behind.
+ */
+export function gpuModelNamedIn(name: string): string | null {
+  const found = /(?<![a-z0-9])(g[bh]\d{3}|[abhpv]\d{3}|mi\d{3})(?!\d)/i.exec(name);
+  return found?.[1]?.toUpperCase() ?? MACHINES.find(([machine]) => machine.test(name))?.[1] ?? null;
+}

@@ -1,9 +1,10 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName, type Place } from "../../base/option-names.ts";
 import { indicesBelow } from "../numbers/ordering.ts";
 import type { Topology } from "./topology.ts";
 
 /** Returns the NPU that a name, or an NPU id, stands for. Throws InputError for a switch and for what is not there. */
-export type NpuResolver = (nameOrId: string | number, place: string) => number;
+export type NpuResolver = (nameOrId: string | number, place: Place) => number;
 
 /**
  * Returns a function from names and ids to NPUs. A text is a node's name first and an NPU id second, so networks whose
@@ -38,7 +39,11 @@ export function npuResolver(topology: Topology): NpuResolver {
  * where the text is undefined. Throws InputError for an unknown NPU, a switch, an NPU named twice and groups of unequal
  * size (all chunks of a collective are equal, so all groups have one N).
  */
-export function parseGroups(topology: Topology, text: string | undefined, place = "--group"): Int32Array[] {
+export function parseGroups(
+  topology: Topology,
+  text: string | undefined,
+  place: Place = optionName("group"),
+): Int32Array[] {
   if (text === undefined) return [indicesBelow(topology.npuCount)];
   return groupsOf(
     topology,
@@ -51,7 +56,7 @@ export function parseGroups(topology: Topology, text: string | undefined, place 
 export function groupsOf(
   topology: Topology,
   lists: readonly (readonly (string | number)[])[],
-  place: string,
+  place: Place,
 ): Int32Array[] {
   const resolve = npuResolver(topology);
   const groupOf = new Int32Array(topology.npuCount).fill(-1);

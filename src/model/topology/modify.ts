@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName, type Place } from "../../base/option-names.ts";
 import { didYouMean } from "./closest.ts";
 import { inLinks, linkCount, linkNames, nodeCount, outLinks, type Topology } from "./topology.ts";
 
@@ -16,7 +17,7 @@ interface Target {
  * `a>b#2` and `a-b#2` (second of parallel links). Node names may hold `-`, `>` and `#` themselves: a node's whole name wins,
  * then every way to cut the text is tried against the links there are, and a name that fits several is refused.
  */
-function resolver(topology: Topology, place: string): (name: string) => Target {
+function resolver(topology: Topology, place: Place): (name: string) => Target {
   const byName = new Map(topology.nodeNames.map((name, node) => [name, node]));
   const out = outLinks(topology);
 
@@ -72,7 +73,7 @@ function resolver(topology: Topology, place: string): (name: string) => Target {
  */
 export function without(topology: Topology, names: readonly string[]): Topology {
   if (names.length === 0) return topology;
-  const resolve = resolver(topology, "--without");
+  const resolve = resolver(topology, optionName("without"));
   const goneNode = new Uint8Array(nodeCount(topology));
   const goneLink = new Uint8Array(linkCount(topology));
   for (const name of names) {
@@ -90,7 +91,8 @@ export function without(topology: Topology, names: readonly string[]): Topology 
     keptNodes.push(node);
     if (node < topology.npuCount) npuCount++;
   }
-  if (npuCount === 0) throw new InputError("--without", "at least one NPU left", names.join(","));
+  if (npuCount === 0)
+    throw new InputError(optionName("without"), "at least one NPU left", names.join(",")).as("out-of-range");
 
   const { linkSource, linkTarget } = topology;
   const keptLinks: number[] = [];
@@ -120,13 +122,13 @@ export function without(topology: Topology, names: readonly string[]): Topology 
 export function degrade(topology: Topology, factors: Iterable<readonly [name: string, factor: number]>): Topology {
   const pairs = [...factors];
   if (pairs.length === 0) return topology;
-  const resolve = resolver(topology, "--degrade");
+  const resolve = resolver(topology, optionName("degrade"));
   const linkBytesPerSecond = topology.linkBytesPerSecond.slice();
   const outgoing = outLinks(topology);
   const incoming = inLinks(topology);
   for (const [name, factor] of pairs) {
     if (!(factor > 0 && factor <= 1))
-      throw new InputError(`--degrade ${name}`, "a factor above 0 and at most 1", factor);
+      throw new InputError(optionName("degrade", ` ${name}`), "a factor above 0 and at most 1", factor);
     const { node, links } = resolve(name);
     const slow = (link: number): void => {
       linkBytesPerSecond[link] = Math.max(1, Math.round(linkBytesPerSecond[link] * factor));

@@ -16,7 +16,9 @@ export function expandTrees(flow: TreeFlow): TreeFlow {
   const order = groupOrder(symmetry);
   const links = forests.reduce((sum, forest) => sum + forest.links.length, 0);
   if (links * order > MOST_LINKS) {
-    throw new InputError("a tree flow to be written out", `at most ${MOST_LINKS} links of edges`, links * order);
+    throw new InputError("a tree flow to be written out", `at most ${MOST_LINKS} links of edges`, links * order).as(
+      "out-of-range",
+    );
   }
   const edges = flow.collective.groupSize - 1;
   const whole = forests.map((forest) => roomFor(forest, order, edges));

@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName, type Place } from "../../base/option-names.ts";
 import type { Collective } from "../collective/collective.ts";
 import { type Rational, rational } from "../numbers/rational.ts";
 import type { Topology } from "../topology/topology.ts";
@@ -117,9 +118,9 @@ export function copiesPerRoot({ collective, forests, symmetry }: Omit<TreeFlow, 
 }
 
 /** Throws InputError for a flow whose switches duplicate or sum, where NPUs must do all that. */
-export function demandForwarding({ inNetwork }: Pick<TreeFlow, "inNetwork">, place: string): void {
+export function demandForwarding({ inNetwork }: Pick<TreeFlow, "inNetwork">, place: Place): void {
   if (inNetwork !== true) return;
-  const expected = "trees whose switches only forward (--algorithm forestcoll)";
+  const expected = `trees whose switches only forward (${optionName("algorithm")} forestcoll)`;
   throw new InputError(place, expected, "trees whose switches duplicate and sum (NVLS)");
 }
 

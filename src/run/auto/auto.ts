@@ -1,41 +1,44 @@
 import { CancelledError, InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { LeftOut, Report } from "../../report/result.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { problemOf, refuseTinyChunks } from "../../request/problem.ts";
-import { couldBeLower, QUICK } from "../../synthesize/forestcoll/pack-trees.ts";
-import { isBetter, lessSent, placeOf, usOf } from "./best.ts";
+import { catalogueIndex, isBetter, lessSent, usOf } from "./best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure } from "./candidates.ts";
-import { contender, SEARCHES } from "./chunk-trials.ts";
+import { contender } from "./chunk-trials.ts";
 
 const DEFAULT_BUDGET_MS = 10_000;
 
-/** Seldom far from the best, and quick also where there are many NPUs. */
-const PROMISING = ["forestcoll", "nvls", "themis", "bfb", "expand"];
 /** From so many transfers on baselines that list them take longer than searches do. */
 const MANY_TRANSFERS = 1e5;
 
-/** Made quickly at first; if its trees could be lower, made in full once the others were tried. */
-const QUICK_AT_FIRST = "forestcoll";
-
 /** Returns the order of trial: cheap and promising first. */
 function trialOrder(candidates: readonly Algorithm[], transfers: number): Algorithm[] {
-  const rank = ({ name }: Algorithm): number => {
-    if (PROMISING.includes(name)) return PROMISING.indexOf(name) - PROMISING.length;
-    const search = SEARCHES.indexOf(name) + 1;
-    return transfers < MANY_TRANSFERS ? search : Number(search === 0);
+  const rank = ({ traits: { promising, searches = 0 } = {} }: Algorithm): number => {
+    if (promising !== undefined) return promising - Number.MAX_SAFE_INTEGER;
+    return transfers < MANY_TRANSFERS ? searches : Number(searches === 0);
   };
   return [...candidates].sort((a, b) => rank(a) - rank(b));
 }
 
-/** Throws InputError for options that only one algorithm has. */
-function refuseOwnOptions({ policy, repair }: SynthesizeOptions): void {
+/** Throws InputError for a policy, which only one algorithm has. */
+function refusePolicy({ policy }: SynthesizeOptions): void {
   if (policy !== undefined)
-    throw new InputError("--policy", "nothing beside --algorithm auto, whose algorithms choose their own,", policy);
-  if (repair !== undefined)
-    throw new InputError("--repair", "an algorithm that makes trees (forestcoll) beside it", "auto");
+    throw new InputError(
+      optionName("policy"),
+      `nothing beside ${optionName("algorithm")} auto, whose algorithms choose their own,`,
+      policy,
+    ).as("not-together");
+}
+
+/** What is asked of the result of a trial. */
+interface Tried {
+  readonly report: Report;
+  /** Its policy left something out that could make it better. */
+  readonly couldBeBetter?: boolean;
 }
 
 /** What trials have found so far. */
@@ -59,7 +62,7 @@ interface Attempt {
 }
 
 /** Runs the candidates in order until the time is over or one meets the limit. */
-async function trials<Result extends { readonly report: Report }>(
+async function trials<Result extends Tried>(
   candidates: readonly Algorithm[],
   topology: Topology,
   options: SynthesizeOptions,
@@ -92,11 +95,11 @@ async function trials<Result extends { readonly report: Report }>(
     try {
       const stopped = either.length === 0 ? {} : { signal: AbortSignal.any(either) };
       const rivalUs = found.best === null ? undefined : usOf(found.best.report);
-      const isQuick = name === QUICK_AT_FIRST && quick === undefined;
-      const asked = { ...options, ...stopped, ...(isQuick && { policy: QUICK }) };
+      const quickPolicy = quick === undefined ? algorithm.traits?.quickPolicy : undefined;
+      const asked = { ...options, ...stopped, ...(quickPolicy !== undefined && { policy: quickPolicy }) };
       const result = await contender(algorithm, topology, asked, make, rivalUs);
       const { report } = result;
-      if (isQuick && couldBeLower(report.synthesis.policy)) attempts.push({ algorithm, quick: report });
+      if (quickPolicy !== undefined && result.couldBeBetter === true) attempts.push({ algorithm, quick: report });
       if (quick === undefined) found.reports.push(report);
       else if (usOf(report) > usOf(quick)) continue;
       else found.reports.splice(found.reports.indexOf(quick), 1, report);
@@ -106,7 +109,7 @@ async function trials<Result extends { readonly report: Report }>(
       const isLate = error instanceof CancelledError && timer?.aborted === true && signal?.aborted !== true;
       if (!isLate && !isOwnFailure(error)) throw error;
       if (isLate) found.cut = true;
-      if (error instanceof InputError && error.place === "--size") found.ofSize = error;
+      if (error instanceof InputError && error.option === "sizeBytes") found.ofSize = error;
       leaveOut(isLate ? "stopped: the time limit was reached" : error.message);
     }
   }
@@ -146,12 +149,12 @@ function reasonFor(best: Report, reports: readonly Report[]): string {
  * its end; after `timeLimitMs` (10 s) no further one is, and the result says that it depends on the clock. Throws as synthesize
  * does where none can do it.
  */
-export async function synthesizeBest<Result extends { readonly report: Report }>(
+export async function synthesizeBest<Result extends Tried>(
   topology: Topology,
   options: SynthesizeOptions,
   make: (options: SynthesizeOptions) => Promise<Result>,
 ): Promise<Result> {
-  refuseOwnOptions(options);
+  refusePolicy(options);
   const { timeLimitMs: budgetMs = DEFAULT_BUDGET_MS, ...asked } = options;
   const { chunks } = asked;
   const { collective } = problemOf(topology, { ...asked, chunks: typeof chunks === "number" ? chunks : 1 });
@@ -159,10 +162,13 @@ export async function synthesizeBest<Result extends { readonly report: Report }>
   const { candidates, leftOut } = candidatesFor(topology, asked);
   const found = await trials(trialOrder(candidates, leastTransfers(collective)), topology, asked, budgetMs, make);
   if (found.best === null)
-    throw found.ofSize ?? new InputError("--algorithm", `one that can do it (${found.leftOut[0]?.reason})`, "auto");
+    throw (
+      found.ofSize ??
+      new InputError(optionName("algorithm"), `one that can do it (${found.leftOut[0]?.reason})`, "auto")
+    );
   const { best, reports } = found;
   const limit = reports.map((report) => report.limit).reduce((a, b) => (b.us > a.us ? b : a));
-  const inOrder = [...reports].sort((a, b) => placeOf(a) - placeOf(b));
+  const inOrder = [...reports].sort((a, b) => catalogueIndex(a) - catalogueIndex(b));
   const report: Report = {
     ...withLimit(best.report, limit),
     deterministic: best.report.deterministic && !found.cut,

@@ -6,7 +6,7 @@ import { ALGORITHMS } from "../../synthesize/catalog.ts";
 /** Returns the microseconds by which results are compared: simulated, or planned where nothing was simulated. */
 export const usOf = ({ simulated, time }: Report): number => (simulated ?? time).us;
 
-export const placeOf = ({ algorithm }: Report): number => ALGORITHMS.findIndex(({ name }) => name === algorithm);
+export const catalogueIndex = ({ algorithm }: Report): number => ALGORITHMS.findIndex(({ name }) => name === algorithm);
 
 /** What NPUs send of a collective in all, in chunks of one per NPU; null for trees and phases, whose pieces differ in size. */
 function sentOf({ schedule, collective }: Report): number | null {
@@ -22,4 +22,4 @@ export function lessSent(a: Report, b: Report): number {
 
 /** Returns whether the first is faster, or as fast with less to send, or else earlier in the catalogue. */
 export const isBetter = (a: Report, b: Report): boolean =>
-  (usOf(a) - usOf(b) || lessSent(a, b) || placeOf(a) - placeOf(b)) < 0;
+  (usOf(a) - usOf(b) || lessSent(a, b) || catalogueIndex(a) - catalogueIndex(b)) < 0;

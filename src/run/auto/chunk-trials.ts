@@ -2,16 +2,12 @@ import { toNumber } from "../../model/numbers/rational.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Report } from "../../report/result.ts";
+import { askedOf } from "../../request/maker-options.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
+import { CHUNKS_TRIED } from "../make/steps.ts";
 import { usOf } from "./best.ts";
-import { type Algorithm, optionsFor, wholeProblem } from "./candidates.ts";
+import { type Algorithm, wholeProblem } from "./candidates.ts";
 
-/** Searches go on until they meet a bound and give up early where others do better: they come last, in this order. */
-export const SEARCHES: readonly string[] = ["mcf", "tacos"];
-
-/** Searches that gain from more chunks and do not know how many: by a few trials each. */
-const SEARCHED: readonly string[] = ["tacos"];
-const CHUNKS_TRIED = [1, 2, 4, 8, 16, 32];
 const TRIALS_EACH = 4;
 /** While schedules have at most so many transfers. */
 const MOST_TRANSFERS = 20_000;
@@ -36,8 +32,8 @@ export async function contender<Result extends { readonly report: Report }>(
   make: (options: SynthesizeOptions) => Promise<Result>,
   rivalUs = Number.POSITIVE_INFINITY,
 ): Promise<Result> {
-  const asked = optionsFor(algorithm, options);
-  if (!SEARCHED.includes(algorithm.name) || options.chunks !== undefined || typeof options.collective !== "string")
+  const asked = askedOf(algorithm, options);
+  if (algorithm.traits?.triesChunks !== true || options.chunks !== undefined || typeof options.collective !== "string")
     return make(asked);
   const { collective } = wholeProblem(topology, options);
   const transfers = leastTransfers(collective);

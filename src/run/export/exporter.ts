@@ -1,8 +1,10 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { demandForwarding, isTreeFlow } from "../../model/trees/tree-flow.ts";
-import { type ProgramOption, refuseProgramOptions } from "../../request/program-options.ts";
+import { refuseProgramOptions } from "../../request/from-texts.ts";
+import type { OptionId } from "../../request/option-table.ts";
 import { refuseWrong } from "../judge.ts";
 import type { NetworkSubject, ProgramSubject, ScheduleSubject, Subject } from "./subject.ts";
 import type { World } from "./world.ts";
@@ -32,7 +34,7 @@ export interface Exporter {
   /** What names of its files end with, the dot included; "" for folders. */
   readonly extension: string;
   /** Options of programs that it takes. */
-  readonly takes?: readonly ProgramOption[];
+  readonly takes?: readonly OptionId[];
   /** What it writes is carried out: of a file that is wrong nothing is written. */
   readonly runs?: true;
   /** It writes a folder of files. */
@@ -52,20 +54,28 @@ export interface Exporter {
 function refuseNvls({ name }: Exporter, { options }: World, subject: Subject): void {
   const reportsTrees = subject.kind === "schedule" && subject.report !== null && isTreeFlow(subject.schedule);
   if (options["nvls"] !== false || reportsTrees || (name === "mscclpp-json" && subject.kind === "schedule")) return;
-  throw new InputError("--no-nvls", "--to mscclpp-json, or an algorithm that makes trees, beside it", name);
+  throw new InputError(
+    optionName("nvls"),
+    `${optionName("to")} mscclpp-json, or an algorithm that makes trees, beside it`,
+    name,
+  ).as("not-alone");
 }
 
 /** Writes a subject in a format that takes it. Throws InputError where it does not. */
 export async function exportTo(exporter: Exporter, world: World, subject: Subject, path: string): Promise<Written> {
   const takes = exporter.takes ?? [];
   if (subject.kind === "program" && takes.length > 0)
-    refuseProgramOptions(world, ["dialect", "minBytes", "maxBytes"], `${subject.name}, which is a program already,`);
-  else refuseProgramOptions(world, takes, `--to ${exporter.name}`);
+    refuseProgramOptions(
+      world.options,
+      ["dialect", "minBytes", "maxBytes"],
+      `${subject.name}, which is a program already,`,
+    );
+  else refuseProgramOptions(world.options, takes, `${optionName("to")} ${exporter.name}`);
   refuseNvls(exporter, world, subject);
   if (subject.kind === "schedule" && exporter.fromSchedule !== undefined) {
     const { schedule } = subject;
     if (isTreeFlow(schedule) && exporter.lacks?.(schedule) === "messages")
-      demandForwarding(schedule, `--to ${exporter.name}`);
+      demandForwarding(schedule, optionName("to", ` ${exporter.name}`));
     if (exporter.runs === true && subject.report === null) refuseWrong(schedule, subject.name ?? "the schedule");
     return exporter.fromSchedule(world, subject, path);
   }
@@ -74,15 +84,15 @@ export async function exportTo(exporter: Exporter, world: World, subject: Subjec
   if (subject.kind === "network") {
     if (exporter.fromNetwork !== undefined) return exporter.fromNetwork(world, subject, path);
     throw new InputError(
-      "--to",
-      "--collective beside it, or a file of a schedule, for what is written of schedules",
+      optionName("to"),
+      `${optionName("collective")} beside it, or a file of a schedule, for what is written of schedules`,
       exporter.name,
-    );
+    ).as("not-alone");
   }
   const kinds = [
     ...(exporter.fromSchedule === undefined ? [] : ["a schedule"]),
     ...(exporter.fromProgram === undefined ? [] : ["a program"]),
     ...(exporter.fromNetwork === undefined ? [] : ["a network"]),
   ];
-  throw new InputError(`--to ${exporter.name}`, kinds.join(" or "), `a ${subject.kind}`);
+  throw new InputError(optionName("to", ` ${exporter.name}`), kinds.join(" or "), `a ${subject.kind}`);
 }

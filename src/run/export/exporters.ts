@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { jsonText } from "../../base/visible.ts";
 import { forestCapacity } from "../../export/networks/forest-capacity.ts";
 import { ringGraphXml } from "../../export/networks/graph-file.ts";
@@ -10,15 +11,19 @@ import { jaxProgram } from "../../export/programs/jax-program.ts";
 import { torchProgram } from "../../export/programs/torch-program.ts";
 import { forestTrees } from "../../export/schedules/forest-trees.ts";
 import { perfettoTrace } from "../../export/schedules/perfetto.ts";
-import { scheduleJsonParts } from "../../export/schedules/schedule-json.ts";
-import { treeFlowJsonParts } from "../../export/schedules/tree-flow-json.ts";
-import { astraFiles, astraNetwork } from "../../export/simulators/astra.ts";
-import { chakraFiles, chakraWorkload, type OutputFile } from "../../export/simulators/chakra.ts";
+import {
+  astraFiles,
+  astraNetwork,
+  chakraFiles,
+  chakraWorkload,
+  type OutputFile,
+} from "../../export/simulators/astra.ts";
 import { asSteps, expanded, stepsFor } from "../../kinds/expand.ts";
-import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
-import { ringDecomposition } from "../../model/routes/ring-decomposition.ts";
-import { proposedSketches } from "../../model/sketch/sketch-proposals.ts";
-import { aboutBytes, jsonBytesOf } from "../../model/steps/estimate.ts";
+import type { Kind } from "../../kinds/kind.ts";
+import { kindOf } from "../../kinds/kinds.ts";
+import { ringDecomposition } from "../../model/routes/rings.ts";
+import { proposedSketches } from "../../model/sketch/proposals.ts";
+import { aboutBytes } from "../../model/steps/estimate.ts";
 import { transfersOf, withoutPhases } from "../../model/steps/schedule.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { didYouMean } from "../../model/topology/closest.ts";
@@ -29,15 +34,7 @@ import { aboutOf } from "../../report/result.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { PICTURE_EXPORTERS } from "./pictures.ts";
 import { PROGRAM_EXPORTERS } from "./programs.ts";
-import {
-  refuseSchedule,
-  type ScheduleFormat,
-  treesJsonBytesOf,
-  writePhases,
-  writeSchedule,
-  writeShown,
-  writeTrees,
-} from "./schedule-output.ts";
+import { type ScheduleFormat, writeSchedule, writeShown } from "./schedule-output.ts";
 import type { ScheduleSubject } from "./subject.ts";
 import type { World } from "./world.ts";
 
@@ -118,7 +115,11 @@ const SIMULATOR_EXPORTERS: readonly Exporter[] = [
     lacks: (schedule) => (isTreeFlow(schedule) ? null : "trees"),
     fromSchedule(world, { schedule }, path) {
       if (!isTreeFlow(schedule))
-        throw new InputError("--to forestcoll-xml", "trees (--algorithm forestcoll)", "a schedule of transfers");
+        throw new InputError(
+          optionName("to", " forestcoll-xml"),
+          `trees (${optionName("algorithm")} forestcoll)`,
+          "a schedule of transfers",
+        );
       const bytes = world.file(path).write(forestTrees(schedule));
       return { bytes, what: count(listedTrees(schedule), "tree") };
     },
@@ -129,33 +130,29 @@ const SIMULATOR_EXPORTERS: readonly Exporter[] = [
 const SLICE_BYTES = 200;
 const MOST_TRACE = 2 ** 31;
 
-function writeAs(world: World, subject: ScheduleSubject, path: string, to: string, format: ScheduleFormat): Written {
-  const output = world.file(path);
-  const schedule = asSteps(subject, to);
-  refuseSchedule(output, format, schedule);
+/** Writes the file of a schedule of any kind, and says what it consists of. */
+function writeKind(
+  world: World,
+  subject: ScheduleSubject,
+  kind: Kind<unknown>,
+  path: string,
+  format: ScheduleFormat,
+): Written {
   const about = subject.report === null ? undefined : aboutOf(subject.report);
-  const transfers = transfersOf(schedule);
-  const bytes = writeSchedule(world, output, format, schedule, about);
-  return { bytes, what: count(transfers, "transfer"), facts: { transfers } };
+  const { many, one } = kind.parts;
+  const bytes = writeSchedule(world, world.file(path), kind, about, format);
+  return { bytes, what: count(many, one), facts: { [`${one}s`]: many } };
 }
+
+const writeAs = (world: World, subject: ScheduleSubject, path: string, to: string, format: ScheduleFormat): Written =>
+  writeKind(world, subject, kindOf(asSteps(subject, to)), path, format);
 
 const SCHEDULE_EXPORTERS: readonly Exporter[] = [
   {
     name: "json",
     extension: ".json",
     description: "a schedule, its trees or phases, or a network, as Banyan's JSON",
-    fromSchedule(world, subject, path) {
-      const { schedule, report } = subject;
-      const about = report === null ? undefined : aboutOf(report);
-      if (isPhaseSchedule(schedule)) {
-        const bytes = writePhases(world, world.file(path), schedule, about);
-        return { bytes, what: count(schedule.chunk.length, "phase"), facts: { phases: schedule.chunk.length } };
-      }
-      if (!isTreeFlow(schedule)) return writeAs(world, subject, path, "json", "json");
-      const bytes = writeTrees(world, world.file(path), schedule, about);
-      const trees = listedTrees(schedule);
-      return { bytes, what: count(trees, "tree"), facts: { trees } };
-    },
+    fromSchedule: (world, subject, path) => writeKind(world, subject, kindOf(subject.schedule), path, "json"),
     fromNetwork(world, { topology }, path) {
       const bytes = world.file(path).write(topologyJsonParts(topology));
       return { bytes, what: count(linkCount(topology), "link") };
@@ -188,10 +185,10 @@ const SCHEDULE_EXPORTERS: readonly Exporter[] = [
       const bytes = transfers * SLICE_BYTES * (routes.links.length / Math.max(1, routes.source.length));
       if (bytes > MOST_TRACE) {
         const most = `a schedule whose trace has at most ${aboutBytes(MOST_TRACE)}`;
-        throw new InputError("--to", most, `perfetto, about ${aboutBytes(bytes)}`);
+        throw new InputError(optionName("to"), most, `perfetto, about ${aboutBytes(bytes)}`);
       }
       output.refuseWithoutRoom(bytes);
-      const steps = expanded(schedule, "--to perfetto");
+      const steps = expanded(schedule, optionName("to", " perfetto"));
       const written = writeShown(world, output, perfettoTrace(steps, steps.startPs, steps.endPs), bytes);
       return { bytes: written, what: count(transfers, "transfer"), facts: { transfers } };
     },
@@ -239,7 +236,7 @@ async function write(world: World, path: string, inside: Inside): Promise<Writte
   const output = world.file(path);
   if (inside.bytes > MOST_INSIDE) {
     const most = `a ${inside.kind} whose JSON has at most ${aboutBytes(MOST_INSIDE)}`;
-    throw new InputError("--to", most, `html, about ${aboutBytes(inside.bytes)}`);
+    throw new InputError(optionName("to"), most, `html, about ${aboutBytes(inside.bytes)}`);
   }
   const halves = await halvesOf(world);
   const whole = inside.bytes + halves[0].length + halves[1].length;
@@ -256,21 +253,12 @@ const APP_EXPORTER: Exporter = {
     await halvesOf(world);
   },
   fromSchedule(world, { schedule: given, report }, path) {
-    const schedule = withoutPhases(given, "--to html");
+    const schedule = withoutPhases(given, optionName("to", " html"));
     const { collective, topology } = schedule;
     const about = report === null ? undefined : aboutOf(report);
     const inside = { name: `${collective.kind} on ${topology.name}`, kind: "schedule" } as const;
-    return isTreeFlow(schedule)
-      ? write(world, path, {
-          ...inside,
-          bytes: treesJsonBytesOf(schedule),
-          parts: () => treeFlowJsonParts(schedule, about),
-        })
-      : write(world, path, {
-          ...inside,
-          bytes: jsonBytesOf(schedule),
-          parts: () => scheduleJsonParts(expanded(schedule, "--to html"), about),
-        });
+    const { bytes, parts } = kindOf(schedule).forms.json;
+    return write(world, path, { ...inside, bytes, parts: () => parts(about) as Iterable<string> });
   },
   fromNetwork(world, { topology }, path) {
     const parts = [...topologyJsonParts(topology)];
@@ -290,7 +278,7 @@ const SKETCH_EXPORTER: Exporter = {
   name: "taccl-sketches",
   extension: "",
   folder: true,
-  description: "a folder of the sketches that taccl tries on a network, best guess first, for --sketch or to change",
+  description: `a folder of the sketches that taccl tries on a network, best guess first, for --sketch or to change`,
   fromNetwork(world, { topology }, path) {
     const sketches = proposedSketches(topology, "allgather");
     if (sketches.length === 0)
@@ -380,5 +368,7 @@ export function exporterNamed(name: string): Exporter {
   const found = EXPORTERS.find((exporter) => exporter.name === name);
   if (found !== undefined) return found;
   const names = EXPORTERS.map((exporter) => exporter.name);
-  throw new InputError("--to", `one of ${names.join(", ")}${didYouMean(name, names)}`, name);
+  throw new InputError(optionName("to"), `one of ${names.join(", ")}${didYouMean(name, names)}`, name).as(
+    "unknown-name",
+  );
 }

@@ -1,11 +1,11 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import type { Engine } from "../../engine/types.ts";
 import { aboutBytes } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { namedRequest } from "../../request/collective-options.ts";
-import type { Options, Progress } from "../../request/option-texts.ts";
-import { withoutAuto } from "../../request/synthesis-options.ts";
-import { textOf } from "../../request/values.ts";
+import { namedRequest } from "../../request/from-texts.ts";
+import { type Options, textOf } from "../../request/option-table.ts";
+import type { Progress } from "../../request/progress.ts";
 import { blocks } from "./blocks.ts";
 import { exportTo } from "./exporter.ts";
 import { exporterNamed } from "./exporters.ts";
@@ -58,7 +58,9 @@ const unshared = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
 /** Throws InputError where a file is more than a page holds. */
 function refuseTooLarge(bytes: number): void {
   if (bytes <= MOST_BYTES) return;
-  throw new InputError("the file", `one of at most ${aboutBytes(MOST_BYTES)} in a page`, aboutBytes(bytes));
+  throw new InputError("the file", `one of at most ${aboutBytes(MOST_BYTES)} in a page`, aboutBytes(bytes)).as(
+    "unknown-name",
+  );
 }
 
 /** Returns the parts of a file as bytes, and how many. */
@@ -108,10 +110,10 @@ function memoryWorld(options: Options, lent: InMemoryOptions, files: MadeFile[])
     file,
     folder,
     withEngine: (work) => work(lent.engine),
-    collective: () => namedRequest(textOf(options, "collective") as string, withoutAuto(options)),
+    collective: () => namedRequest(textOf(options, "collective") as string, options),
     page() {
       if (lent.page !== undefined) return lent.page();
-      throw new InputError("--to html", "the app as one page");
+      throw new InputError(optionName("to", " html"), "the app as one page");
     },
   };
 }
@@ -119,7 +121,7 @@ function memoryWorld(options: Options, lent: InMemoryOptions, files: MadeFile[])
 /** Returns the topology of a network. Throws InputError for other subjects. */
 function networkOf(subject: Subject): Topology {
   if (subject.kind === "network") return subject.topology;
-  throw new InputError("--sizes", `a network in place of a ${subject.kind}`, subject.kind);
+  throw new InputError(optionName("sizesBytes"), `a network in place of a ${subject.kind}`, subject.kind);
 }
 
 /**

@@ -1,20 +1,21 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { topologyDot, treesDot } from "../../export/networks/dot.ts";
 import { htmlReport } from "../../export/pictures/html-report.ts";
 import { heatMapSvg } from "../../export/pictures/svg-heat-map.ts";
 import { timelineSvg } from "../../export/pictures/svg-timeline.ts";
 import { topologySvg } from "../../export/pictures/svg-topology.ts";
 import { treesSvg } from "../../export/pictures/svg-trees.ts";
-import { type Timeline, timelineOf } from "../../export/pictures/timeline.ts";
+import { bestPiecesOf } from "../../kinds/expand.ts";
 import { isSlotSchedule, type Schedule } from "../../model/slots/slot-schedule.ts";
 import { type AnySchedule, transfersOf, withoutPhases } from "../../model/steps/schedule.ts";
 import { demandForwarding, isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
-import { bestPieces } from "../../model/trees/tree-pieces.ts";
 import { stepsOfTrees, treeTransfers } from "../../model/trees/tree-steps.ts";
-import { oneOf, textOf } from "../../request/values.ts";
+import { type Timeline, timelineOf } from "../../picture/scene/timeline.ts";
+import { wordOf } from "../../request/option-table.ts";
 import { simulate, switchingFor } from "../../simulate/simulate.ts";
 import { simulateSchedule } from "../../simulate/steps/replay.ts";
-import { simulateTreeFlow, treeFlowClock } from "../../simulate/trees/tree-flow.ts";
+import { simulateTreeFlow } from "../../simulate/trees/tree-flow.ts";
 import { reportOfFile } from "../report-file.ts";
 import type { Exporter, Written } from "./exporter.ts";
 import type { World } from "./world.ts";
@@ -29,19 +30,19 @@ const written = (world: World, path: string, parts: Iterable<string>, what: stri
 function svgOf(given: AnySchedule, view: (typeof VIEWS)[number]): Iterable<string> {
   const { topology } = given;
   if (view === "topology") return topologySvg(topology);
-  const schedule = withoutPhases(given, "--to svg");
+  const schedule = withoutPhases(given, optionName("to", " svg"));
   if (view === "links") {
     const { linkBusyPs, totalPs } = busyOf(schedule);
     return heatMapSvg(topology, linkBusyPs, totalPs);
   }
   if (view === "trees") {
     if (isTreeFlow(schedule)) return treesSvg(schedule);
-    throw new InputError("--view", "topology, links or time for a schedule without trees", view);
+    throw new InputError(optionName("view"), "topology, links or time for a schedule without trees", view);
   }
-  if (isTreeFlow(schedule)) demandForwarding(schedule, "--view time");
+  if (isTreeFlow(schedule)) demandForwarding(schedule, optionName("view", " time"));
   const timeline = timelineFor(schedule);
   if (timeline !== null) return timelineSvg(topology, timeline);
-  throw new InputError("--view", `a schedule of at most ${MOST_DRAWN} transfers for time`, view);
+  throw new InputError(optionName("view"), `a schedule of at most ${MOST_DRAWN} transfers for time`, view);
 }
 
 export const PICTURE_EXPORTERS: readonly Exporter[] = [
@@ -51,7 +52,7 @@ export const PICTURE_EXPORTERS: readonly Exporter[] = [
     description:
       "a report on one page without scripts, nothing loaded: answer, proof, network, trees, time, links, data",
     fromSchedule(world, { schedule: given, report, algorithm }, path) {
-      const schedule = withoutPhases(given, "--to report");
+      const schedule = withoutPhases(given, optionName("to", " report"));
       const output = world.file(path);
       world.progress({ what: "drawing" });
       const page = htmlReport({
@@ -69,15 +70,18 @@ export const PICTURE_EXPORTERS: readonly Exporter[] = [
   {
     name: "svg",
     extension: ".svg",
-    description: "a picture: --view topology, trees, links (how busy they are) or time",
+    description: `a picture: --view topology, trees, links (how busy they are) or time`,
     takes: ["view"],
     fromSchedule(world, { schedule }, path) {
-      const view = oneOf(textOf(world.options, "view"), VIEWS, "--view") ?? (isTreeFlow(schedule) ? "trees" : "time");
+      const view = wordOf(world.options, "view", VIEWS) ?? (isTreeFlow(schedule) ? "trees" : "time");
       return written(world, path, svgOf(schedule, view), `a picture of ${view}`);
     },
     fromNetwork(world, { topology }, path) {
-      const view = oneOf(textOf(world.options, "view"), VIEWS, "--view") ?? "topology";
-      if (view !== "topology") throw new InputError("--view", "topology, or --collective beside it", view);
+      const view = wordOf(world.options, "view", VIEWS) ?? "topology";
+      if (view !== "topology")
+        throw new InputError(optionName("view"), `topology, or ${optionName("collective")} beside it`, view).as(
+          "not-alone",
+        );
       return written(world, path, topologySvg(topology), "a picture of topology");
     },
   },
@@ -105,13 +109,10 @@ interface Busy {
 /** More transfers are not drawn one by one. */
 const MOST_DRAWN = 2e5;
 
-/** Pieces of a tree's part that are fastest for the size of its collective. */
-const piecesFor = (flow: TreeFlow): number => bestPieces(flow, flow.collective.sizeBytes, treeFlowClock(flow));
-
 /** Returns how long links are held in the simulation, and until when. Costs one simulation. */
 export function busyOf(schedule: Schedule | TreeFlow): Busy {
   const { linkBusyPs, ps } = isTreeFlow(schedule)
-    ? simulateTreeFlow(schedule, piecesFor(schedule))
+    ? simulateTreeFlow(schedule, bestPiecesOf(schedule))
     : simulate(schedule, { switching: switchingFor(schedule) });
   return { linkBusyPs, totalPs: ps };
 }
@@ -123,7 +124,7 @@ export function busyOf(schedule: Schedule | TreeFlow): Busy {
 export function timelineFor(schedule: Schedule | TreeFlow, mostDrawn = MOST_DRAWN): Timeline | null {
   if (isTreeFlow(schedule)) {
     if (schedule.inNetwork === true) return null;
-    const pieces = piecesFor(schedule);
+    const pieces = bestPiecesOf(schedule);
     if (treeTransfers(schedule, pieces) > mostDrawn) return null;
     const steps = stepsOfTrees(schedule, pieces);
     return timelineOf(steps, simulateSchedule(steps, { timeline: true }).startPs);

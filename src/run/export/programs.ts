@@ -1,18 +1,18 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
+import { kindOf } from "../../kinds/kinds.ts";
 import { goesThroughSwitch } from "../../lower/mscclpp/plan.ts";
 import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
-import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { Program } from "../../model/program/program.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import { count, timeText } from "../../report/amounts.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
-import { dialectOf, programOptions, rangeOf } from "../../request/program-options.ts";
-import { progressOf, synthesisOptions } from "../../request/synthesis-options.ts";
-import { refuseOptions } from "../../request/values.ts";
-import { simulate } from "../../simulate/simulate.ts";
-import { AUTO, algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
+import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../request/from-texts.ts";
+import { refuseOptions } from "../../request/option-table.ts";
+import { progressOf } from "../../request/progress.ts";
+import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
 import { limitViolations, type MadeProgram, programOf } from "../programs/programs.ts";
 import { programUs, synthesizeForRuntime } from "../programs/programs-by-size.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
@@ -42,27 +42,29 @@ const SLOWER = 1.25;
 
 /** Returns what a runtime would need for the program beside what the schedule itself takes, where that is soon told. */
 function timeNotes(schedule: ScheduleSubject["schedule"], { program, verification }: MadeProgram): string[] {
-  if (verification.facts.instructions > MOST_SIMULATED_INSTRUCTIONS || isPhaseSchedule(schedule)) return [];
+  if (verification.facts.instructions > MOST_SIMULATED_INSTRUCTIONS) return [];
   const { sizeBytes } = schedule.collective;
   const us = programUs(program, schedule, sizeBytes);
-  if (isTreeFlow(schedule)) return [`${timeText(us)} for ${formatSize(sizeBytes)} in the simulation of programs`];
-  const own = simulate(schedule).ps / PS_PER_US;
-  const advice = us > SLOWER * own ? ["`export TOPO --sizes` looks for the algorithm whose program is fastest"] : [];
+  const kind = kindOf(schedule);
+  if (kind.name === "trees") return [`${timeText(us)} for ${formatSize(sizeBytes)} in the simulation of programs`];
+  const own = (kind.simulate({})?.ps ?? 0) / PS_PER_US;
+  const advice = us > SLOWER * own ? [`\`export TOPO --sizes\` looks for the algorithm whose program is fastest`] : [];
   const both = `${timeText(us)} for ${formatSize(sizeBytes)} in the simulation of programs; the schedule itself takes ${timeText(own)}`;
   return [both, ...advice];
 }
 
 /** A file of the same machine in another dialect, or with another range of sizes. */
 function rewrite(world: World, program: Program, path: string): Written {
-  if (program.machine !== "msccl") throw new InputError("--to msccl-xml", "a schedule or MSCCL XML", "an MSCCL++ plan");
-  const dialect = dialectOf(world);
-  const text = [...mscclXmlParts(program, { dialect, ...rangeOf(world) })].join("");
+  if (program.machine !== "msccl")
+    throw new InputError(optionName("to", " msccl-xml"), "a schedule or MSCCL XML", "an MSCCL++ plan");
+  const dialect = dialectOf(world.options);
+  const text = [...mscclXmlParts(program, { dialect, ...rangeOf(world.options) })].join("");
   const found = limitViolations(program, dialect, text);
   const error = found.find(({ severity }) => severity === "error");
   if (error !== undefined)
     throw new InputError(
-      "--dialect",
-      `one whose limits the program meets (${error.message}); a schedule or network exported with --dialect ${dialect} does,`,
+      optionName("dialect"),
+      `one whose limits the program meets (${error.message}); a schedule or network exported with ${optionName("dialect")} ${dialect} does,`,
       dialect,
     );
   const bytes = world.file(path).write([text]);
@@ -77,14 +79,14 @@ async function synthesizeTrees(world: World, topology: Topology): Promise<Schedu
   const { k, ...others } = wanted;
   const making = k === "auto" || k === undefined ? others : wanted;
   const request = world.collective(topology);
-  const mayBeTrees = algorithm === AUTO || (algorithm !== undefined && isTreeMaker(algorithmNamed(algorithm)));
+  const mayBeTrees = algorithm === AUTO || (algorithm !== undefined && algorithmNamed(algorithm).makes === "trees");
   if (!mayBeTrees || typeof request.collective !== "string") return synthesized(world, topology);
   const { result, us, target } = await world.withEngine((engine) =>
     synthesizeForRuntime(
       engine,
       topology,
       { ...request, ...making, algorithm, signal, onProgress: (step) => world.progress(progressOf(step)) },
-      programOptions(world, dialectOf(world)),
+      programOptions(world.options, dialectOf(world.options)),
     ),
   );
   const { schedule, report } = result;
@@ -105,14 +107,14 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
     name: "msccl-xml",
     runs: true,
     extension: ".xml",
-    description: "a program for microsoft/msccl, Azure's executor or RCCL: --dialect; several by size: --sizes",
+    description: `a program for microsoft/msccl, Azure's executor or RCCL: --dialect; several by size: --sizes`,
     takes: ["dialect", "placement", "instances", "parts", "threadBlocks", "protocol", "minBytes", "maxBytes"],
     lacks: lacksMessages,
     synthesize: synthesizeTrees,
     fromSchedule(world, { schedule, note, parts }, path) {
       if (!isTreeFlow(schedule))
-        refuseOptions(world.options, ["parts", "threadBlocks"], "a schedule of trees beside it");
-      const options = programOptions(world, dialectOf(world));
+        refuseOptions(world.options, ["parts", "threadBlocks"], "a schedule of trees beside it", "not-alone");
+      const options = programOptions(world.options, dialectOf(world.options));
       const made = programOf(schedule, parts === undefined ? options : { ...options, parts });
       const written = write(world, made, path);
       const times = note === undefined ? timeNotes(schedule, made) : [note];
@@ -131,6 +133,6 @@ export const PROGRAM_EXPORTERS: readonly Exporter[] = [
       return lack !== null && isTreeFlow(schedule) && goesThroughSwitch(schedule) ? null : lack;
     },
     fromSchedule: (world, { schedule }, path) =>
-      write(world, programOf(schedule, programOptions(world, "mscclpp")), path),
+      write(world, programOf(schedule, programOptions(world.options, "mscclpp")), path),
   },
 ];

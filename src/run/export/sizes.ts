@@ -1,13 +1,12 @@
 import { InputError } from "../../base/errors.ts";
-import { formatSize, parseSize } from "../../model/numbers/units.ts";
+import { optionName } from "../../base/option-names.ts";
+import { formatSize } from "../../model/numbers/units.ts";
 import { RUNTIMES } from "../../model/program/runtimes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { count, timeText } from "../../report/amounts.ts";
-import { membershipOf } from "../../request/collective-options.ts";
-import type { Options } from "../../request/option-texts.ts";
-import { dialectOf, programOptions } from "../../request/program-options.ts";
-import { progressOf, synthesisOptions, withoutAuto } from "../../request/synthesis-options.ts";
-import { listOf, namedCollective, refuseOptions, textOf } from "../../request/values.ts";
+import { dialectOf, membershipOf, programOptions, synthesisOptions } from "../../request/from-texts.ts";
+import { type Options, optionValue, refuseOptions, textOf } from "../../request/option-table.ts";
+import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmOrAuto } from "../../synthesize/catalog.ts";
 import { programsBySize, type SizeRange } from "../programs/programs-by-size.ts";
 import type { Exporter, Written } from "./exporter.ts";
@@ -21,7 +20,8 @@ function fileNameOf({ made }: SizeRange, at: number, ranges: number): string {
 /** Returns whether --sizes asks for several programs. Throws InputError beside a format that has none. */
 export function sizesAsked({ name }: Exporter, options: Options): boolean {
   const sizes = textOf(options, "sizes");
-  if (sizes !== undefined && name !== "msccl-xml") throw new InputError("--sizes", "--to msccl-xml beside it", sizes);
+  if (sizes !== undefined && name !== "msccl-xml")
+    throw new InputError(optionName("sizesBytes"), `${optionName("to")} msccl-xml beside it`, sizes).as("not-alone");
   return sizes !== undefined;
 }
 
@@ -31,19 +31,21 @@ export function sizesAsked({ name }: Exporter, options: Options): boolean {
  */
 export async function writeSizes(world: World, network: () => Promise<Topology>, path: string): Promise<Written> {
   const { options, signal } = world;
-  const dialect = dialectOf(world);
-  refuseOptions(options, ["size", "minBytes", "maxBytes"], "nothing beside --sizes, which says it,");
-  refuseOptions(options, ["topology"], "a schedule, not a network, beside it");
-  const kind = textOf(options, "collective");
-  if (kind === undefined) throw new InputError("--collective", "a collective beside --sizes");
-  const collective = namedCollective(kind);
+  const dialect = dialectOf(world.options);
+  refuseOptions(
+    options,
+    ["size", "minBytes", "maxBytes"],
+    `nothing beside ${optionName("sizesBytes")}, which says it,`,
+  );
+  refuseOptions(options, ["topology"], "a schedule, not a network, beside it", "not-alone");
+  const collective = optionValue(options, "collective");
+  if (collective === undefined)
+    throw new InputError(optionName("collective"), `a collective beside ${optionName("sizesBytes")}`);
   const named = textOf(options, "algorithm");
   const algorithm = named === undefined ? AUTO : algorithmOrAuto(named);
   const folder = world.folder(path);
   const topology = await network();
-  const sizesBytes = listOf(textOf(options, "sizes") as string, "--sizes", "sizes such as 1MiB").map((size) =>
-    parseSize(size, "--sizes"),
-  );
+  const sizesBytes = optionValue(options, "sizes") ?? [];
   const { algorithm: _, ...synthesis } = synthesisOptions(options);
   const ranges = await world.withEngine((engine) =>
     programsBySize(
@@ -53,12 +55,12 @@ export async function writeSizes(world: World, network: () => Promise<Topology>,
         collective,
         sizesBytes,
         ...(algorithm === AUTO ? {} : { algorithms: [algorithm] }),
-        ...membershipOf(withoutAuto(options)),
+        ...membershipOf(options),
         ...synthesis,
         signal,
         onProgress: (step) => world.progress(progressOf(step)),
       },
-      programOptions(world, dialect),
+      programOptions(world.options, dialect),
     ),
   );
   const files = ranges.map((range, i) => ({

@@ -2,9 +2,10 @@ import type { Program } from "../../model/program/program.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Report } from "../../report/result.ts";
-import { progressOf, synthesisOptions } from "../../request/synthesis-options.ts";
-import { AUTO, algorithmNamed, isTreeMaker } from "../../synthesize/catalog.ts";
-import { synthesize } from "../pipeline.ts";
+import { synthesisOptions } from "../../request/from-texts.ts";
+import { progressOf } from "../../request/progress.ts";
+import { AUTO, algorithmNamed, USUAL_ALGORITHM } from "../../synthesize/catalog.ts";
+import { synthesize } from "../synthesize.ts";
 import type { World } from "./world.ts";
 
 /** A schedule, read from a file or just made: then with its report. */
@@ -41,9 +42,9 @@ export async function synthesized(world: World, topology: Topology): Promise<Sch
   const { options, signal } = world;
   // --no-nvls is also for the program that is made of steps
   const { nvls, ...wanted } = synthesisOptions(options);
-  const makesTrees =
-    wanted.algorithm !== undefined && wanted.algorithm !== AUTO && isTreeMaker(algorithmNamed(wanted.algorithm));
-  const request = { ...world.collective(topology), ...wanted, ...(nvls !== undefined && makesTrees && { nvls }) };
+  const { algorithm = USUAL_ALGORITHM } = wanted;
+  const takesNvls = algorithm === AUTO || algorithmNamed(algorithm).options?.includes("nvls") === true;
+  const request = { ...world.collective(topology), ...wanted, ...(nvls !== undefined && takesNvls && { nvls }) };
   const { schedule, report } = await world.withEngine((engine) =>
     synthesize(engine, topology, { ...request, signal, onProgress: (step) => world.progress(progressOf(step)) }),
   );

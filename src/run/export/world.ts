@@ -1,7 +1,8 @@
 import type { Engine } from "../../engine/types.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import type { Options, Progress } from "../../request/option-texts.ts";
+import type { Options } from "../../request/option-table.ts";
 import type { CollectiveOptions } from "../../request/problem.ts";
+import type { Progress } from "../../request/progress.ts";
 
 /** A place for one file, known to be writable. */
 export interface OutputFile {

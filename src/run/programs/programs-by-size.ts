@@ -1,16 +1,19 @@
 import { InfeasibleError, InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import type { Engine } from "../../engine/types.ts";
 import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
+import type { ProgramOptions } from "../../request/from-texts.ts";
+import { askedOf } from "../../request/maker-options.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
-import type { ProgramOptions } from "../../request/program-options.ts";
+import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { AUTO } from "../../synthesize/catalog.ts";
-import { type Algorithm, candidatesFor, optionsFor } from "../auto/candidates.ts";
+import { type Algorithm, candidatesFor } from "../auto/candidates.ts";
 import type { CompareOptions } from "../compare.ts";
-import { boundedResult, type SynthesizeResult, synthesize } from "../pipeline.ts";
+import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.ts";
 import { type MadeProgram, programOf } from "./programs.ts";
 
 /** Sizes that one program is for. */
@@ -37,7 +40,6 @@ interface Choice {
   readonly passedOver: SizeRange["passedOver"];
 }
 
-const DEFAULT_BYTES = 2 ** 30;
 /** Of f32; what these fill, smaller elements fill too. */
 const ELEMENT_BYTES = 4;
 
@@ -58,8 +60,8 @@ function requestsFor(
   { npuCount }: Topology,
   options: Omit<SynthesizeOptions, "algorithm">,
 ): SynthesizeOptions[] {
-  const asked = optionsFor(algorithm, options);
-  if (algorithm.name !== "forestcoll" || options.k !== undefined) return [asked];
+  const asked = askedOf(algorithm, options);
+  if (algorithm.traits?.fewCopies !== true || options.k !== undefined) return [asked];
   if (npuCount > MOST_RANKS_SEARCHED && options.group === undefined) return [{ ...asked, k: 1 }];
   return [asked, ...COPIES_TRIED.map((k) => ({ ...asked, k }))];
 }
@@ -115,8 +117,12 @@ async function choiceFor(
   const [best] = found;
   if (best !== undefined) return { ...best, passedOver };
   const [first] = passedOver;
-  if (first === undefined) throw new InputError("--algorithm", "at least one algorithm");
-  throw new InputError("--algorithm", `one whose program fits the runtime (${first.reason})`, first.algorithm);
+  if (first === undefined) throw new InputError(optionName("algorithm"), "at least one algorithm");
+  throw new InputError(
+    optionName("algorithm"),
+    `one whose program fits the runtime (${first.reason})`,
+    first.algorithm,
+  );
 }
 
 /**
@@ -130,7 +136,7 @@ export async function synthesizeForRuntime(
   options: SynthesizeOptions & { readonly algorithm: string },
   target: ProgramOptions,
 ): Promise<{ readonly result: SynthesizeResult; readonly us: number; readonly target: ProgramOptions }> {
-  const { algorithm, sizeBytes = DEFAULT_BYTES, ...rest } = options;
+  const { algorithm, sizeBytes = DEFAULT_SIZE_BYTES, ...rest } = options;
   const named = algorithm === AUTO ? {} : { algorithms: [algorithm] };
   const choice = await choiceFor(engine, topology, sizeBytes, { ...rest, ...named, sizesBytes: [sizeBytes] }, target);
   return { ...choice, result: boundedResult(choice.result, options.onProgress) };

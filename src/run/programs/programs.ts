@@ -1,17 +1,17 @@
 import { InputError, InternalError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { mscclppJsonParts } from "../../export/programs/mscclpp-json.ts";
 import { lowerToMsccl } from "../../lower/msccl/lower.ts";
 import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
 import type { Program } from "../../model/program/program.ts";
-import type { RuntimeName } from "../../model/program/runtimes.ts";
-import { RUNTIMES } from "../../model/program/runtimes.ts";
+import { RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
 import { type AnySchedule, withoutPhases } from "../../model/steps/schedule.ts";
-import type { ProgramOptions } from "../../request/program-options.ts";
+import type { ProgramOptions } from "../../request/from-texts.ts";
 import { type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
-import type { ProgramViolation } from "../../verify/program/program-violation.ts";
+import type { ProgramViolation } from "../../verify/program/words.ts";
+import { mscclLimitViolations } from "../../verify/runtime/msccl-limits.ts";
 import { planLimitViolations } from "../../verify/runtime/plan-limits.ts";
-import { mscclLimitViolations } from "../../verify/runtime/program-limits.ts";
 
 /** A program, verified and within the limits of its runtime, and its file. */
 export interface MadeProgram {
@@ -31,10 +31,10 @@ export function limitViolations(
   const { machine } = program;
   if (runtime === "mscclpp") {
     if (machine === "mscclpp") return planLimitViolations(program);
-    throw new InputError("--target", "msccl, azure or rccl for MSCCL XML", runtime);
+    throw new InputError(optionName("target"), "msccl, azure or rccl for MSCCL XML", runtime);
   }
   if (machine === "msccl") return mscclLimitViolations(program, runtime, text);
-  throw new InputError("--target", "mscclpp for an MSCCL++ plan", runtime);
+  throw new InputError(optionName("target"), "mscclpp for an MSCCL++ plan", runtime);
 }
 
 const inPlaceByDefault: ReadonlySet<string> = new Set(["allreduce", "broadcast", "reduce"]);
@@ -62,14 +62,14 @@ export function programOf(given: AnySchedule, options: ProgramOptions): MadeProg
     parts,
     threadBlocks,
   } = options;
-  const schedule = withoutPhases(given, "--to");
+  const schedule = withoutPhases(given, optionName("to"));
   const placement = placementFor(options, schedule.collective.kind);
   const range = { ...(minBytes === undefined ? {} : { minBytes }), ...(maxBytes === undefined ? {} : { maxBytes }) };
   const common = { protocol, ...(name === undefined ? {} : { name }) };
   let program: Program;
   let text: string;
   if (runtime === "mscclpp") {
-    if (placement === "both") throw new InputError("--placement", "in or out for an MSCCL++ plan", placement);
+    if (placement === "both") throw new InputError(optionName("placement"), "in or out for an MSCCL++ plan", placement);
     const cut = instances === undefined ? {} : { instances };
     program = lowerToPlan(schedule, { ...common, ...cut, placement, throughSwitch });
     text = [...mscclppJsonParts(program, range)].join("");
@@ -87,7 +87,7 @@ export function programOf(given: AnySchedule, options: ProgramOptions): MadeProg
   const found = limitViolations(program, runtime, text);
   const error = found.find(({ severity }) => severity === "error");
   if (error !== undefined) {
-    throw new InputError("--to", `a program within the limits of ${RUNTIMES[runtime].title}`, error.message);
+    throw new InputError(optionName("to"), `a program within the limits of ${RUNTIMES[runtime].title}`, error.message);
   }
   const verification = verifyProgram(program, { limit: 1 });
   const wrong = verification.violations[0];

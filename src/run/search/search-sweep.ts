@@ -1,6 +1,6 @@
-import { cancelOn } from "../../engine/pool/cancel.ts";
+import { cancelOn } from "../../engine/pool/pool.ts";
 import type { Engine } from "../../engine/types.ts";
-import { constructionText } from "../../model/direct/construction-text.ts";
+import { constructionText } from "../../model/direct/construction.ts";
 import { format } from "../../model/numbers/rational.ts";
 import type { Balancer } from "../../synthesize/bfb/broadcast.ts";
 import { topologyFinder } from "../../synthesize/finder/finder.ts";

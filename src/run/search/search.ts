@@ -1,16 +1,14 @@
 import { InfeasibleError, InputError } from "../../base/errors.ts";
+import { optionName, type Place } from "../../base/option-names.ts";
 import type { Engine } from "../../engine/types.ts";
-import type { Construction } from "../../model/direct/construction.ts";
-import { constructionText } from "../../model/direct/construction-text.ts";
-import { networkOf } from "../../model/direct/digraph.ts";
-import { diameter } from "../../model/direct/distances.ts";
-import { graphOf } from "../../model/direct/graph-of.ts";
+import { type Construction, constructionText, graphOf } from "../../model/direct/construction.ts";
+import { diameter, networkOf } from "../../model/direct/digraph.ts";
 import {
   bidirectionalMooreSteps,
   greatestAllToAllRate,
   leastBandwidthTime,
   mooreSteps,
-} from "../../model/direct/optimality.ts";
+} from "../../model/direct/facts.ts";
 import {
   add,
   compare,
@@ -24,12 +22,18 @@ import {
 } from "../../model/numbers/rational.ts";
 import { PS_PER_SECOND, PS_PER_US, parseBandwidth, parseSize, parseTime } from "../../model/numbers/units.ts";
 import { constructionTopology } from "../../model/presets/construction.ts";
-import { bySimplicity, type Candidate, has, isBandwidthOptimal, TRAITS } from "../../synthesize/finder/candidate.ts";
+import {
+  bySimplicity,
+  type Candidate,
+  has,
+  isBandwidthOptimal,
+  meanDistances,
+  TRAITS,
+} from "../../synthesize/finder/candidates.ts";
 import type { Evaluations } from "../../synthesize/finder/evaluated.ts";
 import { type TopologyFinder, topologyFinder } from "../../synthesize/finder/finder.ts";
-import { meanDistances } from "../../synthesize/finder/mean-distances.ts";
 import { allToAllOn } from "../all-to-all.ts";
-import { synthesize } from "../pipeline.ts";
+import { synthesize } from "../synthesize.ts";
 import { runnerFor } from "../threads/runner.ts";
 
 /** What networks are compared for. */
@@ -196,27 +200,28 @@ export function timeOf(
 function checked(options: Asked): Asked {
   const { nodes, degree, bidirectional, sizes, alphaPs, bytesPerSecond, collective } = options;
   if (!Number.isSafeInteger(nodes) || nodes < 2 || nodes > MOST_NODES)
-    throw new InputError("--nodes", `a whole number, 2 to ${MOST_NODES}`, nodes);
+    throw new InputError(optionName("nodes"), `a whole number, 2 to ${MOST_NODES}`, nodes).as("out-of-range");
   if (!Number.isSafeInteger(degree) || degree < 1 || degree > MOST_DEGREE)
-    throw new InputError("--degree", `a whole number, 1 to ${MOST_DEGREE}`, degree);
+    throw new InputError(optionName("degree"), `a whole number, 1 to ${MOST_DEGREE}`, degree).as("out-of-range");
   if (bidirectional && nodes % 2 === 1 && degree % 2 === 1) {
     const even = `an even degree for an odd number of nodes, whose links come in pairs (${degree + 1}, or ${nodes + 1} nodes)`;
-    throw new InputError("--degree", even, degree);
+    throw new InputError(optionName("degree"), even, degree);
   }
-  if (!SEARCHED.includes(collective)) throw new InputError("--collective", `one of ${SEARCHED.join(", ")}`, collective);
-  if (sizes.length === 0) throw new InputError("--size", "at least one size");
-  wholeAbove(0, "--alpha, in picoseconds", alphaPs);
-  wholeAbove(1, "--bandwidth, in bytes per second", bytesPerSecond);
+  if (!SEARCHED.includes(collective))
+    throw new InputError(optionName("collective"), `one of ${SEARCHED.join(", ")}`, collective).as("unknown-name");
+  if (sizes.length === 0) throw new InputError(optionName("sizeBytes"), "at least one size");
+  wholeAbove(0, optionName("alphaPs", ", in picoseconds"), alphaPs);
+  wholeAbove(1, optionName("bytesPerSecond", ", in bytes per second"), bytesPerSecond);
   for (const { sizeBytes, weight } of sizes) {
-    wholeAbove(1, "--size, in bytes", sizeBytes);
-    wholeAbove(1, "a weight of --size", weight);
+    wholeAbove(1, optionName("sizeBytes", ", in bytes"), sizeBytes);
+    wholeAbove(1, `a weight of ${optionName("sizeBytes")}`, weight);
   }
   return options;
 }
 
-function wholeAbove(least: number, place: string, value: number): void {
+function wholeAbove(least: number, place: Place, value: number): void {
   if (!Number.isSafeInteger(value) || value < least)
-    throw new InputError(place, `a whole number, ${least} or more`, value);
+    throw new InputError(place, `a whole number, ${least} or more`, value).as("out-of-range");
 }
 
 /** Returns the error for a size at which the library has nothing, naming the nearest that has. */
@@ -229,8 +234,12 @@ async function nothingFound(finder: TopologyFinder, { nodes, degree, bidirection
       [nodes - away, degree],
     ]) {
       if (n < 2 || d < 1 || (await finder.frontier(n, d)).length === 0) continue;
-      const near = `a size and degree that a known network has (the nearest is --nodes ${n} --degree ${d})`;
-      return new InputError("--nodes and --degree", near, `${nodes} and ${degree}${bidirectional ? " both ways" : ""}`);
+      const near = `a size and degree that a known network has (the nearest is ${optionName("nodes")} ${n} ${optionName("degree")} ${d})`;
+      return new InputError(
+        `${optionName("nodes")} and ${optionName("degree")}`,
+        near,
+        `${nodes} and ${degree}${bidirectional ? " both ways" : ""}`,
+      );
     }
   }
   return new InfeasibleError(`no known network has ${nodes} nodes of degree ${degree}`, { nodes, degree });

@@ -1,9 +1,9 @@
 import { CancelledError } from "../../base/errors.ts";
-import type { MilpOptions, MilpProblem, MilpRunner, MilpSolution, MilpStatus } from "../../engine/contract/milp.ts";
+import type { MilpOptions, MilpProblem, MilpRunner, MilpSolution, MilpStatus } from "../../engine/contract/programs.ts";
 import { isStarted, latestPoint, latestProgress, newBoard, postCancel } from "../../engine/milp/board.ts";
+import { bytesForMilp, MILP_BYTES, sizeOfMilp } from "../../engine/milp/instance.ts";
 import type { MilpJob } from "../../engine/milp/job.ts";
 import { bestPoint, solutionOf } from "../../engine/milp/outcome.ts";
-import { bytesForMilp, MILP_BYTES, sizeOfMilp } from "../../engine/milp/size.ts";
 import type { Engine } from "../../engine/types.ts";
 
 const POLL_MS = 100;

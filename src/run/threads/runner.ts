@@ -1,7 +1,5 @@
 import { CancelledError } from "../../base/errors.ts";
-import { cancelOn } from "../../engine/pool/cancel.ts";
-import type { PoolResult, PoolTask } from "../../engine/pool/pool.ts";
-import { runTask } from "../../engine/pool/pool.ts";
+import { cancelOn, type PoolResult, type PoolTask, runTask } from "../../engine/pool/pool.ts";
 import type { Engine } from "../../engine/types.ts";
 import type { KernelRunner } from "../../synthesize/synthesizer.ts";
 

@@ -1,7 +1,6 @@
-import { cancelOn } from "../../engine/pool/cancel.ts";
-import { runTask } from "../../engine/pool/pool.ts";
+import { cancelOn, runTask } from "../../engine/pool/pool.ts";
 import type { Engine } from "../../engine/types.ts";
-import { rootCount } from "../../synthesize/forestcoll/packing-network.ts";
+import { rootCount } from "../../synthesize/forestcoll/packing.ts";
 import type { TreeKernels } from "../../synthesize/tree-maker.ts";
 
 /** From so many edges of trees on, packing runs on the pool, so that the calling thread stays free to cancel. */

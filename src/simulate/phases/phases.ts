@@ -1,7 +1,6 @@
 import { InputError } from "../../base/errors.ts";
-import { demandExactPs } from "../../model/numbers/exact-ps.ts";
 import { add, divide, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
-import { PS_PER_SECOND } from "../../model/numbers/units.ts";
+import { demandExactPs, PS_PER_SECOND } from "../../model/numbers/units.ts";
 import { PHASE_REDUCE_SCATTER, type PhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import { type PhaseTimes, phaseLane, phaseTimes } from "../../model/phases/phase-times.ts";
 

@@ -5,9 +5,7 @@ import { REPLAY_MODE, REPLAY_WANTS, type Replay, TOO_LATE } from "../../model/re
 import { replayJs } from "../../model/replay/replay.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
-import { accepted } from "./refusal.ts";
-import { replayProblem } from "./replay-problem.ts";
-import { rowsOf } from "./rows.ts";
+import { accepted, replayProblem, rowsOf } from "./replay-problem.ts";
 
 /**
  * The reference mode: the first-order model of ASTRA-sim's congestion-aware analytical network, to the nanosecond.
@@ -69,7 +67,7 @@ function delayRule(topology: Topology, bytes: Rational, options: ReferenceOption
 function checkMessage(topology: Topology, message: Message, index: number): void {
   const { links, bytes, releaseNs = 0, after } = message;
   const place = `messages[${index}]`;
-  if (links.length === 0) throw new InputError(`${place}.links`, "at least one link", "none");
+  if (links.length === 0) throw new InputError(`${place}.links`, "at least one link", "none").as("out-of-range");
   links.forEach((link, hop) => {
     if (!(Number.isInteger(link) && link >= 0 && link < linkCount(topology))) {
       throw new InputError(`${place}.links[${hop}]`, `a link below ${linkCount(topology)}`, link);

@@ -1,14 +1,21 @@
 import { InputError } from "../../base/errors.ts";
 import { type Collective, groupOfChunk } from "../../model/collective/collective.ts";
+import { type JointSchedule, jointRows } from "../../model/joint/joint-schedule.ts";
 import { gcd } from "../../model/numbers/integers.ts";
 import { ceil } from "../../model/numbers/rational.ts";
-import { REPLAY_MODE, type ReplayProblem, TOO_LATE } from "../../model/replay/problem.ts";
-import { routeTimes, serializationPs } from "../../model/routes/routes.ts";
+import {
+  REPLAY_MODE,
+  type Replayed,
+  type ReplayOutcome,
+  type ReplayProblem,
+  TOO_LATE,
+} from "../../model/replay/problem.ts";
+import { routeCount, routeTimes, serializationPs } from "../../model/routes/routes.ts";
+import type { IndexColumn, StepSchedule } from "../../model/steps/step-schedule.ts";
 import { linkNames } from "../../model/topology/topology.ts";
-import type { Rows } from "./rows.ts";
 
 /** How long chunks hold their ways and take, by collective: the columns of that name of a ReplayProblem. */
-export type ReplayTimes = Pick<ReplayProblem, "serial" | "delay">;
+type ReplayTimes = Pick<ReplayProblem, "serial" | "delay">;
 
 /** Shares as whole numbers: route link p takes `cost[p]` of the `capacity` of its link. */
 type Shares = Pick<ReplayProblem, "cost" | "capacity">;
@@ -156,4 +163,70 @@ export function replayProblem(rows: Rows, mode: number, wants: number, times?: R
     plannedStart: rows.startPs,
     plannedEnd: rows.endPs,
   };
+}
+
+/** What a replay runs: rows in planned order, of one collective or of several at once. */
+export interface Rows extends Pick<StepSchedule, "topology" | "routes" | "route" | "startPs" | "endPs"> {
+  readonly collectives: readonly Collective[];
+  /** [collectives + 1] the chunks of collective k are numbered from firstChunk[k]. */
+  readonly firstChunk: readonly number[];
+  /** [rows] numbered over all collectives; of several, -1 for a chunk that its own does not have. */
+  readonly chunk: IndexColumn;
+}
+
+export const rowsOf = ({ collective, ...rows }: StepSchedule): Rows => ({
+  ...rows,
+  collectives: [collective],
+  firstChunk: [0, collective.chunkCount],
+});
+
+/** Returns the rows of all tenants in planned order. O(n log n). */
+export function rowsOfJoint(joint: JointSchedule): Rows {
+  const { topology, routes, tenants } = joint;
+  const { tenant, chunk, route, startPs, endPs } = jointRows(joint);
+  const firstChunk = [0];
+  for (const { collective } of tenants) firstChunk.push((firstChunk.at(-1) as number) + collective.chunkCount);
+  return {
+    topology,
+    routes,
+    collectives: tenants.map(({ collective }) => collective),
+    firstChunk,
+    chunk: chunk.map((c, i) => {
+      const all = c + (firstChunk[tenant[i]] as number);
+      return c >= 0 && all < (firstChunk[tenant[i] + 1] as number) ? all : -1;
+    }),
+    route,
+    startPs,
+    endPs,
+  };
+}
+
+/** Returns why a row is of no valid plan: out of order, ended too soon or late, of no chunk or route, or never ready. */
+function refusal(rows: Rows, row: number): InputError {
+  const { chunk, route, startPs, endPs } = rows;
+  const place = `transfer ${row} (simulate needs a valid schedule)`;
+  const start = startPs[row];
+  const end = endPs[row];
+  const before = row === 0 ? 0 : startPs[row - 1];
+  const chunkCount = rows.firstChunk.at(-1) as number;
+  const routes = routeCount(rows.routes);
+  if (!(start >= before)) return new InputError(place, `a start at or after ${before} ps`, start);
+  if (!(end > start && end <= Number.MAX_SAFE_INTEGER)) {
+    return new InputError(place, `an end after its start at ${start} ps and below 2^53 ps`, end);
+  }
+  if (!(chunk[row] < chunkCount && chunk[row] >= 0)) {
+    return new InputError(place, `a chunk below ${chunkCount}`, chunk[row]);
+  }
+  if (!(route[row] < routes && route[row] >= 0)) return new InputError(place, `a route below ${routes}`, route[row]);
+  const npu = rows.topology.nodeNames[rows.routes.source[route[row]]];
+  return new InputError(place, `chunk ${chunk[row]} at NPU ${npu} by ${start} ps`);
+}
+
+/** Returns what a replay found. Throws InputError where it refused a row, or where a time would leave 2^53 - 1. */
+export function accepted(rows: Rows, outcome: ReplayOutcome): Replayed {
+  if (outcome.kind === "refused") throw refusal(rows, outcome.row);
+  if (outcome.kind === "late") {
+    throw new InputError("the simulated time", "less than 2^53 ps (2.5 hours)", "longer times").as("too-long");
+  }
+  return outcome;
 }

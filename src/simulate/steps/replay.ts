@@ -4,10 +4,9 @@ import { REPLAY_MODE, REPLAY_WANTS, type Replay } from "../../model/replay/probl
 import { replayJs } from "../../model/replay/replay.ts";
 import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
+import { linkCount, linkNames, type Topology } from "../../model/topology/topology.ts";
 import type { Simulation, Switching } from "../simulation.ts";
-import { accepted } from "./refusal.ts";
-import { replayProblem } from "./replay-problem.ts";
-import { type Rows, rowsOf, rowsOfJoint } from "./rows.ts";
+import { accepted, type Rows, replayProblem, rowsOf, rowsOfJoint } from "./replay-problem.ts";
 
 export interface SimulationOptions {
   /** Default: cut-through. */
@@ -154,4 +153,30 @@ function restoredHops(
     all.set(hops.subarray(at, at + hopsOf(i)), offset[from[i]]);
   }
   return all;
+}
+
+/** How busy the links were. */
+export interface Utilisation {
+  /** Mean over all links of busy time / makespan, 0 .. 1. */
+  readonly mean: number;
+  /** The same of the busiest link. */
+  readonly max: number;
+  /** The busiest link, lowest index first; null where nothing moved. */
+  readonly bottleneck: { readonly link: number; readonly name: string } | null;
+}
+
+/** Returns the utilisation of the links from their busy times and the makespan, both in the same unit. O(links). */
+export function utilisation(topology: Topology, makespan: number, linkBusy: Float64Array): Utilisation {
+  let total = 0;
+  let busiest = -1;
+  for (let link = 0; link < linkCount(topology); link++) {
+    total += linkBusy[link];
+    if (linkBusy[link] > (busiest < 0 ? 0 : linkBusy[busiest])) busiest = link;
+  }
+  if (busiest < 0 || makespan <= 0) return { mean: 0, max: 0, bottleneck: null };
+  return {
+    mean: total / makespan / linkCount(topology),
+    max: linkBusy[busiest] / makespan,
+    bottleneck: { link: busiest, name: linkNames(topology)[busiest] },
+  };
 }

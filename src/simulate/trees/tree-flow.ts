@@ -1,6 +1,6 @@
 import { InputError } from "../../base/errors.ts";
-import { demandExactPs } from "../../model/numbers/exact-ps.ts";
 import { multiply, rational, toNumber } from "../../model/numbers/rational.ts";
+import { demandExactPs } from "../../model/numbers/units.ts";
 import { linkOrbits, orbitsOf } from "../../model/symmetry/network-maps.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import {
@@ -262,7 +262,9 @@ function placesOf({ topology, symmetry }: TreeFlow): Places {
 function refuseTooMany({ root }: Forest, { of, images }: Places): void {
   const paired = root.reduce((sum, npu) => sum + images[of[npu]], 0);
   if (paired <= MOST_PAIRED) return;
-  throw new InputError("the symmetry", `at most ${MOST_PAIRED} images of trees at the roots listed`, paired);
+  throw new InputError("the symmetry", `at most ${MOST_PAIRED} images of trees at the roots listed`, paired).as(
+    "out-of-range",
+  );
 }
 
 /** Returns the trees at each place in the order of their copies, each as often as it has images there. */

@@ -1,6 +1,6 @@
 import { InfeasibleError, InputError } from "../../base/errors.ts";
-import { lengthsBound } from "../../model/bounds/lengths.ts";
-import type { Bound } from "../../model/bounds/witness.ts";
+import { optionName } from "../../base/option-names.ts";
+import { type Bound, lengthsBound } from "../../model/bounds/witness.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import { commonDivisor } from "../../model/numbers/integers.ts";
@@ -11,12 +11,19 @@ import { routeCount, routeTimes, serializationPs } from "../../model/routes/rout
 import { emptyRows, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import { linkCount, nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
-import { type AllToAllFlow, allToAllFlow } from "./flow.ts";
-import { MOST_LP_COLUMNS } from "./flow-lp.ts";
-import { demandMatrix, type Messages, messagesOf } from "./messages.ts";
-import { type Paths, pathsAlong, type SourceFlow, shortestPaths } from "./paths.ts";
+import { type AllToAllFlow, allToAllFlow, MOST_LP_COLUMNS } from "./flow.ts";
+import {
+  demandMatrix,
+  type Hops,
+  hopsOf,
+  type Messages,
+  messagesOf,
+  type Paths,
+  pathsAlong,
+  type SourceFlow,
+  shortestPaths,
+} from "./paths.ts";
 import { type Timed, type TimingOptions, timed } from "./slots.ts";
-import { type Hops, hopsOf } from "./transfers.ts";
 
 /** How far below the optimum flows may be. */
 const GAP = 0.005;
@@ -83,7 +90,7 @@ interface Task {
 async function taskOf(request: SynthesisRequest, context: SynthesisContext): Promise<Task> {
   const { topology, collective, switchDegree } = request;
   if (switchDegree !== null && switchDegree !== "ports")
-    throw new InputError("--switch-degree", '"ports", for flows share the ports of switches,', switchDegree);
+    throw new InputError(optionName("switchDegree"), '"ports", for flows share the ports of switches,', switchDegree);
   const messages = messagesOf(collective, topology.npuCount);
   const demand = demandOf(messages, topology.npuCount);
   const flow = messages.chunk.length === 0 ? null : await flowFor(topology, demand, context);
@@ -142,10 +149,12 @@ async function ownChunks(request: SynthesisRequest, context: SynthesisContext): 
 /** All-to-all(v) along a maximum concurrent flow (Zhao 2026, A.1.5): flows to paths, paths to chunks, chunks to slots. */
 export const mcf: Synthesizer = {
   name: "mcf",
+  makes: "steps",
   description: "all-to-all(v) along a maximum concurrent flow with a proved bound, one path per chunk",
   collectives: ["alltoall", "custom"],
   policies: [],
-  heeds: ["trials", "switchDegree"],
+  options: ["trials", "switchDegree"],
+  traits: { searches: 1 },
   ownChunks,
   synthesize,
 };
@@ -358,6 +367,12 @@ function pathSearch(
   dues: Float64Array,
   targetPs: number,
 ): PathSearch {
+  const search = searchState(topology, costPs, load, dues, targetPs);
+  return { cheapest: (source: number, target: number) => cheapest(search, source, target), steps: () => search.steps };
+}
+
+/** Returns the columns of a search. */
+function searchState(topology: Topology, costPs: Float64Array, load: Int32Array, dues: Float64Array, targetPs: number) {
   const { linkTarget, linkSource } = topology;
   const { offset, links } = outLinks(topology);
   const nodes = nodeCount(topology);
@@ -367,74 +382,97 @@ function pathSearch(
   const heapKey = new Float64Array(linkCount(topology) + 1);
   const heapNode = new Int32Array(heapKey.length);
   const perTarget = targetPs > 0 ? 1 / targetPs : 0;
-  let searches = 0;
-  let steps = 0;
-  let size = 0;
+  return {
+    load,
+    costPs,
+    perTarget,
+    dues,
+    heapKey,
+    heapNode,
+    distance,
+    stamp,
+    offset,
+    links,
+    linkTarget,
+    via,
+    topology,
+    linkSource,
+    searches: 0,
+    steps: 0,
+    size: 0,
+  };
+}
 
-  const price = (link: number): number => {
-    const x = (load[link] + 1) * costPs[link] * perTarget;
-    const x2 = x * x;
-    const x4 = x2 * x2;
-    const x8 = x4 * x4;
-    return costPs[link] * (FLAT + x8 * x8 + dues[link]);
-  };
-  const push = (key: number, node: number): void => {
-    let i = size++;
-    while (i > 0) {
-      const up = (i - 1) >> 1;
-      if (heapKey[up] <= key) break;
-      heapKey[i] = heapKey[up];
-      heapNode[i] = heapNode[up];
-      i = up;
-    }
-    heapKey[i] = key;
-    heapNode[i] = node;
-  };
-  const removeTop = (): void => {
-    const key = heapKey[--size];
-    const node = heapNode[size];
-    let i = 0;
-    for (let child = 1; child < size; child = 2 * i + 1) {
-      if (child + 1 < size && heapKey[child + 1] < heapKey[child]) child++;
-      if (heapKey[child] >= key) break;
-      heapKey[i] = heapKey[child];
-      heapNode[i] = heapNode[child];
-      i = child;
-    }
-    heapKey[i] = key;
-    heapNode[i] = node;
-  };
+type SearchState = ReturnType<typeof searchState>;
 
-  const cheapest = (source: number, target: number): Int32Array => {
-    searches++;
-    size = 0;
-    distance[source] = 0;
-    stamp[source] = searches;
-    push(0, source);
-    while (size > 0 && heapNode[0] !== target) {
-      const key = heapKey[0];
-      const node = heapNode[0];
-      removeTop();
-      if (key > distance[node]) continue;
-      steps += offset[node + 1] - offset[node];
-      for (let k = offset[node]; k < offset[node + 1]; k++) {
-        const link = links[k];
-        const next = linkTarget[link];
-        const reach = key + price(link);
-        if (stamp[next] === searches && distance[next] <= reach) continue;
-        stamp[next] = searches;
-        distance[next] = reach;
-        via[next] = link;
-        push(reach, next);
-      }
+function price(search: SearchState, link: number): number {
+  const { load, costPs, perTarget, dues } = search;
+  const x = (load[link] + 1) * costPs[link] * perTarget;
+  const x2 = x * x;
+  const x4 = x2 * x2;
+  const x8 = x4 * x4;
+  return costPs[link] * (FLAT + x8 * x8 + dues[link]);
+}
+
+function push(search: SearchState, key: number, node: number): void {
+  const { heapKey, heapNode } = search;
+  let i = search.size++;
+  while (i > 0) {
+    const up = (i - 1) >> 1;
+    if (heapKey[up] <= key) break;
+    heapKey[i] = heapKey[up];
+    heapNode[i] = heapNode[up];
+    i = up;
+  }
+  heapKey[i] = key;
+  heapNode[i] = node;
+}
+
+function removeTop(search: SearchState): void {
+  const { heapKey, heapNode } = search;
+  const key = heapKey[--search.size];
+  const node = heapNode[search.size];
+  let i = 0;
+  for (let child = 1; child < search.size; child = 2 * i + 1) {
+    if (child + 1 < search.size && heapKey[child + 1] < heapKey[child]) child++;
+    if (heapKey[child] >= key) break;
+    heapKey[i] = heapKey[child];
+    heapNode[i] = heapNode[child];
+    i = child;
+  }
+  heapKey[i] = key;
+  heapNode[i] = node;
+}
+
+function cheapest(search: SearchState, source: number, target: number): Int32Array {
+  const { distance, stamp, heapNode, heapKey, offset, links, linkTarget, via, topology, linkSource } = search;
+  search.searches++;
+  search.size = 0;
+  distance[source] = 0;
+  stamp[source] = search.searches;
+  push(search, 0, source);
+  while (search.size > 0 && heapNode[0] !== target) {
+    const key = heapKey[0];
+    const node = heapNode[0];
+    removeTop(search);
+    if (key > distance[node]) continue;
+    search.steps += offset[node + 1] - offset[node];
+    for (let k = offset[node]; k < offset[node + 1]; k++) {
+      const link = links[k];
+      const next = linkTarget[link];
+      const reach = key + price(search, link);
+      if (stamp[next] === search.searches && distance[next] <= reach) continue;
+      stamp[next] = search.searches;
+      distance[next] = reach;
+      via[next] = link;
+      push(search, reach, next);
     }
-    if (size === 0) {
-      const [from, to] = [source, target].map((npu) => topology.nodeNames[npu]);
-      throw new InfeasibleError(`NPU ${from} cannot reach NPU ${to}`, { from: source, to: target });
-    }
-    const path: number[] = [];
-    for (let node = target; node !== source; node = linkSource[via[node]]) path.push(via[node]);
-    return Int32Array.from(path.reverse());
-  };
-  return { cheapest, steps: () => steps };
+  }
+  if (search.size === 0) {
+    const [from, to] = [source, target].map((npu) => topology.nodeNames[npu]);
+    throw new InfeasibleError(`NPU ${from} cannot reach NPU ${to}`, { from: source, to: target });
+  }
+  const path: number[] = [];
+  for (let node = target; node !== source; node = linkSource[via[node]]) path.push(via[node]);
+  return Int32Array.from(path.reverse());
 }

@@ -1,17 +1,12 @@
 import { InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
-import type { ConcurrentProblem } from "../../engine/contract/kernels.ts";
-import type { LpSolver } from "../../engine/contract/lp.ts";
-import { unreachable } from "../../model/bounds/infeasible.ts";
-import { distancesFrom } from "../../model/graph/graph.ts";
+import type { ConcurrentFlow, ConcurrentProblem } from "../../engine/contract/kernels.ts";
+import type { LpProblem, LpSolver } from "../../engine/contract/programs.ts";
+import { unreachable } from "../../model/bounds/witness.ts";
+import { distancesFrom, type Graph, graph, groupedBy } from "../../model/graph/graph.ts";
 import { compare, type Rational, rational } from "../../model/numbers/rational.ts";
-import { nodeCount, type Topology } from "../../model/topology/topology.ts";
+import { nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
 import type { NetworkSymmetry } from "../../model/trees/tree-flow.ts";
-import { type FlowArcs, flowArcs, graphUnder } from "./flow-arcs.ts";
-import { flowByLp, MOST_LP_COLUMNS } from "./flow-lp.ts";
-import type { AllToAllFlow, FlowRunner } from "./flow-types.ts";
 import { type FlowOrbits, noOrbits, orbitsFor } from "./orbits.ts";
-
-export type { AllToAllFlow, FlowRunner } from "./flow-types.ts";
 
 export interface FlowOptions {
   /** A group with exactly one map that takes NPU 0 to each NPU; undefined: looked for. Not used with demands. */
@@ -50,7 +45,7 @@ export async function allToAllFlow(
       "the flow of an all-to-all",
       `at most ${MOST_NUMBERS} flows of sources over links`,
       topology.name,
-    );
+    ).as("out-of-range");
   const small = lp !== null && task.sources.length * arcs.target.length <= MOST_LP_COLUMNS;
   const problem = { ...task, gap, maxRounds: small ? ROUNDS_BEFORE_LP : MOST_ROUNDS };
   const found = await runner.concurrent(problem).catch((error: unknown) => {
@@ -385,3 +380,156 @@ function exactBound(
   }
   return reached === 0n ? null : rational(paid, reached);
 }
+
+/**
+ * The concurrent flow of an all-to-all (Zhao 2026, LP A.1), with its proof: every NPU sends `rate` times its demand to every
+ * other at once, and no flow does so faster than `bound`. Both are exact, in bytes per second for one unit of demand.
+ */
+export interface AllToAllFlow {
+  /** Reached by the flows, to the last digit: rate <= the optimum. */
+  readonly rate: Rational;
+  /** sum of bandwidth * length over links, by sum of demand * distance over pairs: the optimum <= bound. */
+  readonly bound: Rational;
+  /** [links] lengths that prove the bound, 0 .. 2^30. */
+  readonly lengths: Int32Array;
+  /** Returns the flow of an NPU's demand over each link, for one unit of rate, without circles, [links]. O(links) and more. */
+  flow(source: number): Float64Array;
+  /** In words: how it was found. */
+  readonly method: string;
+}
+
+/** What the flow needs of the kernels' runner. */
+export interface FlowRunner {
+  concurrent(problem: ConcurrentProblem): Promise<ConcurrentFlow>;
+}
+
+/** Above so many flows of sources over arcs the linear program is not tried. */
+export const MOST_LP_COLUMNS = 4000;
+
+const LONGEST = 2 ** 30;
+/** Coefficients of 1e15 are refused by the solver, and lost in its tolerances before. */
+const MOST_COEFFICIENT = 2 ** 40;
+
+/**
+ * Returns the optimum of LP (A.1) of Zhao 2026, grouped by sources: a column for the flow of each source over each arc and one for
+ * the rate, a row for each node that a source reaches and one for each class. Capacities count relative to the greatest. Null
+ * where the solver fails, or demands or capacities are too far apart for it.
+ */
+function flowByLp(
+  problem: ConcurrentProblem,
+  arcs: FlowArcs,
+  lp: LpSolver,
+): Pick<ConcurrentFlow, "flow" | "length"> | null {
+  const program = programOf(problem, arcs);
+  if (program.rows.value.some((value) => Math.abs(value) > MOST_COEFFICIENT)) return null;
+  const solution = lp.solve(program);
+  const count = problem.arcTarget.length;
+  const columns = problem.sources.length * count;
+  const rate = solution.primal[columns];
+  if (solution.status !== "optimal" || !(rate > 0)) return null;
+  const nodes = problem.sources.length * problem.nodeCount;
+  const dual = solution.dual.subarray(nodes);
+  const price = Float64Array.from(dual, (value, c) => Math.max(value, 0) / arcs.classSize[c] / arcs.capacity[c]);
+  const dearest = price.reduce((most, value) => Math.max(most, value), 0);
+  if (!(dearest > 0)) return null;
+  return {
+    flow: solution.primal.slice(0, columns).map((value) => Math.max(value, 0) / rate),
+    length: Int32Array.from(price, (value) => Math.round((value / dearest) * LONGEST)),
+  };
+}
+
+function programOf(problem: ConcurrentProblem, arcs: FlowArcs): LpProblem {
+  const { nodeCount, sources, sourceWeight, demand, terminals } = problem;
+  const count = arcs.target.length;
+  const columns = sources.length * count + 1;
+  const scale = arcs.capacity.reduce((most, value) => Math.max(most, value), 0);
+  const rows: { column: number; value: number }[][] = [];
+  sources.forEach((source, s) => {
+    for (let v = 0; v < nodeCount; v++) {
+      const row: { column: number; value: number }[] = [];
+      rows.push(row);
+      if (v === source) continue;
+      for (let k = arcs.inOffset[v]; k < arcs.inOffset[v + 1]; k++) {
+        row.push({ column: s * count + arcs.inArcs[k], value: 1 });
+      }
+      for (let a = arcs.offset[v]; a < arcs.offset[v + 1]; a++) row.push({ column: s * count + a, value: -1 });
+      const wants = demand === null ? terminals[v] : demand[s * nodeCount + v];
+      if (wants > 0) row.push({ column: columns - 1, value: -wants });
+    }
+  });
+  const nodeRows = rows.length;
+  for (let c = 0; c < arcs.classSize.length; c++) rows.push([]);
+  sources.forEach((_, s) => {
+    for (let a = 0; a < count; a++) {
+      const c = arcs.arcClass[a];
+      const value = (sourceWeight[s] / arcs.classSize[c]) * (scale / arcs.capacity[c]);
+      rows[nodeRows + c].push({ column: s * count + a, value });
+    }
+  });
+  const offset = new Int32Array(rows.length + 1);
+  rows.forEach((row, i) => {
+    offset[i + 1] = offset[i] + row.length;
+  });
+  const entries = rows.flat();
+  return {
+    objective: new Float64Array(columns).with(columns - 1, 1),
+    lower: new Float64Array(columns),
+    upper: new Float64Array(columns).fill(Number.POSITIVE_INFINITY),
+    rows: {
+      lower: Float64Array.from(rows, (_, i) => (i < nodeRows ? 0 : Number.NEGATIVE_INFINITY)),
+      upper: Float64Array.from(rows, (_, i) => (i < nodeRows ? 0 : 1)),
+      offset,
+      column: Int32Array.from(entries, ({ column }) => column),
+      value: Float64Array.from(entries, ({ value }) => value),
+    },
+  };
+}
+
+/** The links of a network by the nodes that they leave, with their classes. */
+export interface FlowArcs {
+  /** [nodes + 1] */
+  readonly offset: Int32Array;
+  /** [arcs] */
+  readonly target: Int32Array;
+  readonly source: Int32Array;
+  /** [arcs] the link that it is. */
+  readonly link: Int32Array;
+  /** Arcs that enter v: inArcs[inOffset[v] .. inOffset[v + 1]]. */
+  readonly inOffset: Int32Array;
+  readonly inArcs: Int32Array;
+  /** [arcs] */
+  readonly arcClass: Int32Array;
+  /** [classes] */
+  readonly classSize: Int32Array;
+  /** [classes] bytes per second of one link. */
+  readonly capacity: Float64Array;
+}
+
+/** Returns the links as arcs. O(nodes + links). */
+function flowArcs(topology: Topology, { linkClass, classSize }: FlowOrbits): FlowArcs {
+  const { offset, links } = outLinks(topology);
+  const target = links.map((link) => topology.linkTarget[link]);
+  const entering = groupedBy(target, nodeCount(topology));
+  const capacity = new Float64Array(classSize.length);
+  for (let link = 0; link < linkClass.length; link++) capacity[linkClass[link]] = topology.linkBytesPerSecond[link];
+  return {
+    offset,
+    target,
+    source: links.map((link) => topology.linkSource[link]),
+    link: links,
+    inOffset: entering.offset,
+    inArcs: entering.items,
+    arcClass: links.map((link) => linkClass[link]),
+    classSize,
+    capacity,
+  };
+}
+
+/** Returns the arcs as a graph in which each is as long as `length` says of its class, whole numbers >= 0. O(nodes + arcs). */
+const graphUnder = ({ offset, source, target, arcClass }: FlowArcs, length: Int32Array): Graph =>
+  graph(
+    offset.length - 1,
+    source,
+    target,
+    Float64Array.from(arcClass, (c) => length[c]),
+  );

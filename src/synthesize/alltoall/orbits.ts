@@ -1,4 +1,4 @@
-import { disjointSets, type NumberedSets, numberedSets } from "../../model/graph/disjoint-sets.ts";
+import { disjointSets, type NumberedSets, numberedSets } from "../../model/graph/graph.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { mapFinder } from "../../model/symmetry/map-finder.ts";
 import {

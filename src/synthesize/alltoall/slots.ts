@@ -5,7 +5,7 @@ import { linkCount, switchCount, type Topology } from "../../model/topology/topo
 import type { KernelRunner } from "../synthesizer.ts";
 import { tenNetwork } from "../tacos/network.ts";
 import { attempt, type Found } from "../tacos/overlap.ts";
-import type { Hops } from "./transfers.ts";
+import type { Hops } from "./paths.ts";
 
 /**
  * Problem: when each hop goes, its path being fixed, so that the last ends early. With congestion C (how long the busiest link

@@ -1,11 +1,10 @@
 import { InputError } from "../../base/errors.ts";
 import { type Collective, type CollectiveKind, withChunks } from "../../model/collective/collective.ts";
-import { quickerOrder, quickerPs } from "../../model/messages/list-order.ts";
-import { listSchedule } from "../../model/messages/list-schedule.ts";
-import { OVERHEAD_PARTS } from "../../model/messages/list-times.ts";
+import { listSchedule, OVERHEAD_PARTS, quickerOrder, quickerPs } from "../../model/messages/list-schedule.ts";
 import type { Messages } from "../../model/messages/messages.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import type { Traits } from "../maker.ts";
 import type { SynthesisRequest, Synthesizer } from "../synthesizer.ts";
 
 export interface BaselineRequest {
@@ -22,6 +21,7 @@ export interface Baseline {
   readonly collectives: readonly CollectiveKind[];
   /** The first is what is done where none is asked for. */
   readonly policies?: readonly string[];
+  readonly traits?: Traits;
   refuses?(topology: Topology, collective: Collective): string | null;
   /** Returns how many rings or trees, each with thread blocks of its own, share the chunks; without it one. */
   lanes?(request: BaselineRequest): number;
@@ -39,7 +39,7 @@ export interface Baseline {
  * where chunks are cut for lanes or pipelines, in the order in which they are ready if that is quicker.
  */
 export function fromBaseline(baseline: Baseline): Synthesizer {
-  const { name, description, collectives, policies = [], lanes, pipelines, issue, words } = baseline;
+  const { name, description, collectives, policies = [], traits, lanes, pipelines, issue, words } = baseline;
   const refuses = baseline.refuses ?? (() => null);
   const asked = ({ topology, collective, policy }: SynthesisRequest): BaselineRequest => {
     const refusal = refuses(topology, collective);
@@ -51,9 +51,11 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
   const cuts = lanes !== undefined || pipelines !== undefined;
   return {
     name,
+    makes: "steps",
     description,
     collectives,
     policies,
+    ...(traits === undefined ? {} : { traits }),
     refuses,
     ...(cuts && {
       async ownChunks(request) {
@@ -129,4 +131,27 @@ function goodChunks({ topology, collective, lanes, unit, pipelines, issue }: Cut
   }
   for (const { ps } of tried) best = Math.min(best, ps);
   return tried.find(({ ps }) => ps - best <= best / WORTHWHILE_PARTS)?.chunks ?? unit;
+}
+
+/** Returns the rank of every NPU in a group of all NPUs. */
+function rankOfNpu({ groupMembers }: Collective): Int32Array {
+  const rank = new Int32Array(groupMembers.length);
+  groupMembers.forEach((npu, i) => {
+    rank[npu] = i;
+  });
+  return rank;
+}
+
+/** Returns orders of NPUs as orders of the ranks of a group of all NPUs. */
+export function ordersOfRanks(collective: Collective, orders: readonly ArrayLike<number>[]): Int32Array[] {
+  const rank = rankOfNpu(collective);
+  return orders.map((order) => Int32Array.from(order, (npu) => rank[npu]));
+}
+
+/** Returns trees of NPUs ([NPUs] parents, -1 at the root) as trees of the ranks of a group of all NPUs. */
+export function parentsOfRanks(collective: Collective, trees: readonly Int32Array[]): Int32Array[] {
+  const rank = rankOfNpu(collective);
+  return trees.map((parent) =>
+    Int32Array.from(collective.groupMembers, (npu) => (parent[npu] < 0 ? -1 : rank[parent[npu]])),
+  );
 }

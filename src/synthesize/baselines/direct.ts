@@ -2,7 +2,7 @@ import { COLLECTIVE_KINDS, type Collective, membersOf } from "../../model/collec
 import { listSchedule } from "../../model/messages/list-schedule.ts";
 import { type Messages, messages } from "../../model/messages/messages.ts";
 import { orderByTime } from "../../model/numbers/ordering.ts";
-import { boxesOf } from "../../model/routes/ring-order-boxes.ts";
+import { boxesOf } from "../../model/routes/rings.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Synthesizer } from "../synthesizer.ts";
 
@@ -84,6 +84,8 @@ function ownerOf(collective: Collective, chunk: number): number {
 /** Everyone sends straight to everyone, on shortest paths. */
 export const direct: Synthesizer = {
   name: "direct",
+  makes: "steps",
+  traits: { library: "in rank order" },
   description: "every chunk straight to each of its targets, on shortest paths (baseline)",
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [],

@@ -1,18 +1,11 @@
 import type { Collective } from "../../model/collective/collective.ts";
 import { doubleBinaryTree } from "../../model/graph/double-binary-tree.ts";
 import { gcd } from "../../model/numbers/integers.ts";
-import {
-  type Boxes,
-  boxesOf,
-  boxesWithRings,
-  channelRings,
-  channelTrees,
-} from "../../model/routes/ring-order-boxes.ts";
+import { type Boxes, boxesOf, boxesWithRings, channelRings, channelTrees } from "../../model/routes/rings.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { fromBaseline, refuseGroups } from "./baseline.ts";
-import { ordersOfRanks, parentsOfRanks } from "./npu-ranks.ts";
-import { ringMessages } from "./ring-lanes.ts";
-import { treeMessages } from "./tree-pipeline.ts";
+import { fromBaseline, ordersOfRanks, parentsOfRanks, refuseGroups } from "./baseline.ts";
+import { treeMessages } from "./double-binary-tree.ts";
+import { ringMessages } from "./rings.ts";
 
 const refusal =
   (name: string) =>
@@ -29,6 +22,7 @@ const boxes = (topology: Topology): Boxes => boxesWithRings(topology) as Boxes;
 /** Rings as NCCL lays them: one channel for each NIC of a box, which leaves a box by that NIC and enters the next on its rail. */
 export const ncclRings = fromBaseline({
   name: "nccl-rings",
+  traits: { library: "over boxes" },
   description: "rings box by box as NCCL lays them, one for each NIC of a box, rail to rail (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce", "broadcast", "reduce"],
   refuses: refusal("nccl-rings"),
@@ -45,6 +39,7 @@ export const ncclRings = fromBaseline({
 /** Trees as NCCL lays them: a chain within every box, a double binary tree between boxes, for each NIC of a box. */
 export const ncclTree = fromBaseline({
   name: "nccl-tree",
+  traits: { library: "over boxes" },
   description: "double binary trees of boxes as NCCL lays them, chains within boxes, one pair for each NIC (baseline)",
   collectives: ["allreduce"],
   refuses: refusal("nccl-tree"),

@@ -1,9 +1,29 @@
-import { whyNoRing } from "../../model/routes/no-ring.ts";
-import { type RingDecomposition, ringDecomposition } from "../../model/routes/ring-decomposition.ts";
+import { COLLECTIVE_KINDS, type Collective, type NamedCollective } from "../../model/collective/collective.ts";
+import { type Blocks, blocksOf, type Messages, messages } from "../../model/messages/messages.ts";
+import { gcd } from "../../model/numbers/integers.ts";
+import { indicesBelow } from "../../model/numbers/ordering.ts";
+import { type RingDecomposition, ringDecomposition, whyNoRing } from "../../model/routes/rings.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { fromBaseline, refuseGroups } from "./baseline.ts";
-import { ordersOfRanks } from "./npu-ranks.ts";
-import { ringMessages } from "./ring-lanes.ts";
+import { fromBaseline, ordersOfRanks, refuseGroups } from "./baseline.ts";
+
+/**
+ * One ring in natural rank order, each hop on the shortest way, lowest node first: one direction, or with half of every block each
+ * way.
+ */
+export const ring = fromBaseline({
+  name: "ring",
+  traits: { library: "in rank order" },
+  description: "one ring in natural rank order, one way or both, each hop on a shortest path (baseline)",
+  collectives: COLLECTIVE_KINDS,
+  policies: ["natural", "bidirectional"],
+  lanes: ({ policy }) => (policy === "bidirectional" ? 2 : 1),
+  pipelines: (kind) => kind === "broadcast" || kind === "reduce",
+  issue({ collective, policy }) {
+    const there = indicesBelow(collective.groupSize);
+    return ringMessages(collective, policy === "bidirectional" ? [there, there.toReversed()] : [there]);
+  },
+  words: ({ policy }) => (policy === "bidirectional" ? "natural order, both ways" : "natural order"),
+});
 
 const found = new WeakMap<Topology, RingDecomposition>();
 
@@ -28,3 +48,169 @@ export const rings = fromBaseline({
     return used === 1 ? "1 ring" : `${used} rings`;
   },
 });
+
+/** Returns the steps a, ascending, for which every NPU i has a link to i + a and these links make one ring. O(links). */
+export function shiftsOf(topology: Topology): number[] {
+  const { npuCount, linkSource, linkTarget } = topology;
+  const seen = new Map<number, Set<number>>();
+  for (let link = 0; link < linkSource.length; link++) {
+    if (linkSource[link] >= npuCount || linkTarget[link] >= npuCount) continue;
+    const shift = (linkTarget[link] - linkSource[link] + npuCount) % npuCount;
+    const from = seen.get(shift) ?? new Set();
+    seen.set(shift, from.add(linkSource[link]));
+  }
+  const rings = [...seen].filter(([shift, from]) => from.size === npuCount && gcd(shift, npuCount) === 1);
+  return rings.map(([shift]) => shift).sort((a, b) => a - b);
+}
+
+/**
+ * Rings i -> i + a side by side, one for every step a that has links everywhere and is prime to N, each with an equal part of the
+ * chunks (the ShiftedRing of Zhao 2026, 3.8.2, where there are two such steps and their opposites).
+ */
+export const shiftedRings = fromBaseline({
+  name: "shifted-rings",
+  description: "rings i -> i + a side by side, for every step a the network has, both ways (baseline)",
+  collectives: ["allgather", "reducescatter", "allreduce"],
+  refuses(topology, collective) {
+    if (shiftsOf(topology).length > 0) return refuseGroups("shifted-rings", topology, collective);
+    return "a network in which links from every NPU i to i + a make a ring, such as ring:8, circulant:16,1,3";
+  },
+  lanes: ({ topology }) => shiftsOf(topology).length,
+  issue({ topology, collective }) {
+    const { npuCount } = topology;
+    const orders = shiftsOf(topology).map((shift) =>
+      Array.from({ length: npuCount }, (_, i) => (i * shift) % npuCount),
+    );
+    return ringMessages(collective, ordersOfRanks(collective, orders));
+  },
+  words({ topology, collective }) {
+    const used = shiftsOf(topology).slice(0, collective.chunksPerNpu);
+    return used.length === 1 ? `1 ring: step ${used[0]}` : `${used.length} rings: steps ${used.join(", ")}`;
+  },
+});
+
+/** Directed rings through all ranks of a group: the k-th chunk of every block goes round ring k modulo their number. */
+export interface Lanes {
+  /** [lanes] ranks in order; the last sends to the first. */
+  readonly orders: readonly ArrayLike<number>[];
+  /** [lanes][rank] where a rank stands in the order. */
+  readonly places: readonly Int32Array[];
+  readonly chunksPerNpu: number;
+}
+
+interface Ring {
+  readonly list: Messages;
+  readonly blocks: Blocks;
+  readonly lanes: Lanes;
+  readonly group: number;
+  readonly root: number;
+}
+
+function placesOf(order: ArrayLike<number>): Int32Array {
+  const places = new Int32Array(order.length);
+  for (let place = 0; place < order.length; place++) places[order[place]] = place;
+  return places;
+}
+
+const rankAt = (order: ArrayLike<number>, place: number): number =>
+  order[((place % order.length) + order.length) % order.length];
+
+/**
+ * N - 1 rounds; in round k the rank at place p passes on the block of the rank `back` + k places before it. Ring by ring within a
+ * round, so that every rank sends to one and receives from one at a time.
+ */
+function rounds({ list, blocks, lanes, group }: Ring, reduce: boolean, back: number): void {
+  const { orders, chunksPerNpu } = lanes;
+  for (let round = 0; round < blocks.size - 1; round++) {
+    for (let k = 0; k < chunksPerNpu; k++) {
+      const order = orders[k % orders.length] as ArrayLike<number>;
+      for (let place = 0; place < blocks.size; place++) {
+        const chunk = blocks.chunk(group, rankAt(order, place - round - back), k);
+        const [from, to] = [rankAt(order, place), rankAt(order, place + 1)];
+        list.add(chunk, blocks.npu(group, from), blocks.npu(group, to), reduce);
+      }
+    }
+  }
+}
+
+/** Passes the k-th chunk of a block along its ring from one rank to another. */
+function passOn({ list, blocks, lanes, group }: Ring, block: number, k: number, from: number, to: number): void {
+  const lane = k % lanes.orders.length;
+  const order = lanes.orders[lane] as ArrayLike<number>;
+  const places = lanes.places[lane] as Int32Array;
+  const hops = (places[to] - places[from] + blocks.size) % blocks.size;
+  for (let hop = 0; hop < hops; hop++) {
+    const [sender, receiver] = [rankAt(order, places[from] + hop), rankAt(order, places[from] + hop + 1)];
+    list.add(blocks.chunk(group, block, k), blocks.npu(group, sender), blocks.npu(group, receiver), false);
+  }
+}
+
+/** The chunks of the buffer follow each other through all ranks, from the root or towards it, ring by ring at the same time. */
+function pipeline({ list, blocks, lanes, group, root }: Ring, reduce: boolean): void {
+  const { orders, places, chunksPerNpu } = lanes;
+  const hops = blocks.size - 1;
+  const last = Math.ceil(chunksPerNpu / orders.length) + hops;
+  for (let beat = 0; beat < last; beat++) {
+    for (let lane = 0; lane < orders.length; lane++) {
+      const order = orders[lane] as ArrayLike<number>;
+      const start = (places[lane] as Int32Array)[root] + (reduce ? 1 : 0);
+      for (let hop = Math.min(hops - 1, beat); hop >= 0; hop--) {
+        const k = (beat - hop) * orders.length + lane;
+        if (k >= chunksPerNpu) break;
+        const [from, to] = [rankAt(order, start + hop), rankAt(order, start + hop + 1)];
+        list.add(blocks.chunk(group, 0, k), blocks.npu(group, from), blocks.npu(group, to), reduce);
+      }
+    }
+  }
+}
+
+/** Calls `visit` with each k and the order of its ring. */
+function eachChunk({ orders, chunksPerNpu }: Lanes, visit: (k: number, order: ArrayLike<number>) => void): void {
+  for (let k = 0; k < chunksPerNpu; k++) visit(k, orders[k % orders.length] as ArrayLike<number>);
+}
+
+const ISSUES: Record<NamedCollective, (ring: Ring) => void> = {
+  allgather: (ring) => rounds(ring, false, 0),
+  reducescatter: (ring) => rounds(ring, true, 1),
+  allreduce: (ring) => {
+    rounds(ring, true, 1);
+    rounds(ring, false, 0);
+  },
+  broadcast: (ring) => pipeline(ring, false),
+  reduce: (ring) => pipeline(ring, true),
+  gather: (ring) => {
+    const { blocks, lanes, root } = ring;
+    for (let rank = 0; rank < blocks.size; rank++) eachChunk(lanes, (k) => passOn(ring, rank, k, rank, root));
+  },
+  scatter: ({ blocks, lanes, root, ...rest }) => {
+    for (let far = 1; far < blocks.size; far++) {
+      eachChunk(lanes, (k, order) => {
+        const place = (lanes.places[k % lanes.orders.length] as Int32Array)[root];
+        const rank = rankAt(order, place - far);
+        passOn({ blocks, lanes, root, ...rest }, rank, k, root, rank);
+      });
+    }
+  },
+  alltoall: (ring) => {
+    const { blocks, lanes } = ring;
+    for (let distance = blocks.size - 1; distance > 0; distance--) {
+      for (let place = 0; place < blocks.size; place++) {
+        eachChunk(lanes, (k, order) => {
+          const [from, to] = [rankAt(order, place), rankAt(order, place + distance)];
+          passOn(ring, from * blocks.size + to, k, from, to);
+        });
+      }
+    }
+  },
+};
+
+/** Returns the messages of a collective of any kind but custom over rings through the ranks of each group. O(messages). */
+export function ringMessages(collective: Collective, orders: readonly ArrayLike<number>[]): Messages {
+  const list = messages();
+  const blocks = blocksOf(collective);
+  const lanes = { orders, places: orders.map(placesOf), chunksPerNpu: collective.chunksPerNpu };
+  for (let group = 0; group < blocks.groups; group++) {
+    ISSUES[collective.kind as NamedCollective]({ list, blocks, lanes, group, root: collective.rootRank });
+  }
+  return list;
+}

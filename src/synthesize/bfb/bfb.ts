@@ -1,9 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { commCollective, directionsOf, refuseListing } from "../../model/comm/collective.ts";
-import { directNetworkOf } from "../../model/comm/network.ts";
-import type { CommSchedule } from "../../model/comm/schedule.ts";
-import { commTimes } from "../../model/comm/times.ts";
+import { type CommSchedule, commTimes, directNetworkOf } from "../../model/comm/schedule.ts";
 import { arcCount, type DirectNetwork } from "../../model/direct/digraph.ts";
 import { directFacts } from "../../model/direct/facts.ts";
 import { commonValue } from "../../model/graph/graph.ts";
@@ -11,9 +9,17 @@ import { add, compare, multiply, type Rational, rational, toNumber } from "../..
 import { toUs } from "../../model/numbers/units.ts";
 import { reversed, switchCount } from "../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
-import { bfbLoads, bfbSchedule } from "./broadcast.ts";
-import { bestParts } from "./parts.ts";
-import { affordableParts, groupRefusal, MOST_LOGGED, passesOf, refuseGroups, refuseParts } from "./requests.ts";
+import {
+  affordableParts,
+  bestParts,
+  bfbLoads,
+  bfbSchedule,
+  groupRefusal,
+  MOST_LOGGED,
+  passesOf,
+  refuseGroups,
+  refuseParts,
+} from "./broadcast.ts";
 import { unevenBroadcast } from "./uneven.ts";
 
 /** Transfers that parts of shards may lead to where the user does not say how many, and one log stands for all. */
@@ -148,10 +154,12 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
 /** Breadth-first broadcast with balanced links (Zhao 2026, 3.6): for networks of direct links. */
 export const bfb: Synthesizer = {
   name: "bfb",
+  makes: "steps",
   description: "breadth-first broadcast with balanced links, on networks of direct links (Zhao 2026)",
   collectives: ["allgather", "reducescatter", "allreduce"],
   policies: [],
   makesLogs: true,
+  traits: { promising: 4 },
   refuses: (topology, collective) => (switchCount(topology) > 0 ? DIRECT : groupRefusal({ topology, collective })),
   ownChunks,
   synthesize,

@@ -1,14 +1,19 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { type Balance, type BalanceProblem, balanceRows } from "../../engine/contract/kernels.ts";
-import type { CommSchedule } from "../../model/comm/schedule.ts";
-import { type CommTimes, timesOfLoads } from "../../model/comm/times.ts";
-import { arcCount, arcSources, type Digraph } from "../../model/direct/digraph.ts";
-import { distanceCounts } from "../../model/direct/distances.ts";
-import { transpose } from "../../model/direct/expansions.ts";
-import { groupedBy } from "../../model/graph/graph.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { type CommSchedule, type CommTimes, directNetworkOf, timesOfLoads } from "../../model/comm/schedule.ts";
+import { arcCount, arcSources, type Digraph, distanceCounts, transpose } from "../../model/direct/digraph.ts";
+import { type DirectFacts, directFacts } from "../../model/direct/facts.ts";
+import { commonValue, groupedBy } from "../../model/graph/graph.ts";
+import { bigLcm } from "../../model/numbers/integers.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { type Rational, rational } from "../../model/numbers/rational.ts";
+import { canBeSlots, leastTransfers } from "../../model/steps/estimate.ts";
 import { indexColumn } from "../../model/steps/step-schedule.ts";
+import { unreachablePair } from "../../model/topology/modify.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import type { SynthesisRequest } from "../synthesizer.ts";
 
 /** Where the kernel `balance` runs. */
 export type Balancer = (problem: Omit<BalanceProblem, "threads">) => Promise<Balance | null>;
@@ -26,7 +31,8 @@ function networkOf(graph: Digraph): Network {
   const tail = arcSources(graph);
   const into = groupedBy(graph.target, graph.nodes);
   const most = into.offset.reduce((links, end, v) => (v === 0 ? 0 : Math.max(links, end - into.offset[v - 1])), 0);
-  if (most > MOST_LINKS_IN) throw new InputError("bfb", `at most ${MOST_LINKS_IN} links into an NPU`, most);
+  if (most > MOST_LINKS_IN)
+    throw new InputError("bfb", `at most ${MOST_LINKS_IN} links into an NPU`, most).as("out-of-range");
   return {
     nodeCount: graph.nodes,
     inOffset: into.offset,
@@ -139,4 +145,99 @@ function arcsInto(
   const ports = new Int32Array(targets.length);
   const target = arc.map((a) => targetOf[graph.target[a]]);
   return { arc, target, port: target.map((i) => ports[i]++) };
+}
+
+/** Returns the fewest equal parts of a shard in which loads in shards are whole: what an optimal schedule needs (Zhao 2026, A.5.2). */
+export const exactParts = (loads: readonly Rational[]): bigint => loads.reduce((all, { den }) => bigLcm(all, den), 1n);
+
+/**
+ * Returns the number of parts, 1 .. most, in which steps of these loads take least: of P parts the busiest link carries
+ * ceil(P * load), which is optimal (A.11), for the greatest of ceilings is the ceiling of the greatest. The fewest among equals.
+ * O(most * steps).
+ */
+export function bestParts(loads: readonly Rational[], most: number): number {
+  const exact = exactParts(loads);
+  if (exact <= BigInt(most)) return Number(exact);
+  const figures = loads.map(({ num, den }) => [Number(num), Number(den)] as const);
+  let best = 1;
+  let bestSum = Number.POSITIVE_INFINITY;
+  for (let parts = 1; parts <= most; parts++) {
+    let sum = 0;
+    for (const [num, den] of figures) sum += Math.ceil((num * parts) / den);
+    if (sum * best < bestSum * parts) [best, bestSum] = [parts, sum];
+  }
+  return best;
+}
+
+/** What makers of schedules in comm steps ask of a request: whom it serves, and how finely it cuts shards. */
+
+/** Transfers that parts of shards may lead to where the user does not say how many: listed one by one, and in logs. */
+const MOST_LISTED = 1e7;
+export const MOST_LOGGED = 1e8;
+
+type Request = Pick<SynthesisRequest, "topology" | "collective">;
+
+/** Whether the collective is among all NPUs, in one group. */
+const isWhole = ({ topology, collective: { groupCount, groupSize } }: Request): boolean =>
+  groupCount === 1 && groupSize === topology.npuCount;
+
+/** Returns what groups lack, for `refuses`; null where the collective is among all NPUs. */
+export const groupRefusal = (request: Request): string | null => (isWhole(request) ? null : "one group of all NPUs");
+
+/** Throws InputError unless the collective is among all NPUs, in one group. */
+export function refuseGroups(algorithm: string, { topology, collective }: Request): void {
+  const { groupCount, groupSize } = collective;
+  if (isWhole({ topology, collective })) return;
+  const sizes = `${groupCount} of ${groupSize} of ${topology.npuCount} NPUs`;
+  throw new InputError(optionName("group"), `one group of all NPUs (${algorithm} broadcasts to everyone)`, sizes);
+}
+
+/** Throws InputError for more parts of a shard than can be numbered. */
+export function refuseParts(algorithm: string, { chunksPerNpu }: Collective): void {
+  if (chunksPerNpu <= MOST_PARTS) return;
+  throw new InputError(optionName("chunks"), `at most ${MOST_PARTS} chunks per NPU (${algorithm})`, chunksPerNpu).as(
+    "out-of-range",
+  );
+}
+
+/** Returns the most parts of a shard, at least 1, for which transfers stay few enough: `logged` of them where logs hold them. */
+export function affordableParts({ topology, collective }: Request, logged = MOST_LOGGED): number {
+  const perPart = leastTransfers(collective) / collective.chunksPerNpu;
+  const most = (canBeSlots(topology, collective) ? logged : MOST_LISTED) / perPart;
+  return Math.max(1, Math.min(MOST_PARTS, Math.floor(most)));
+}
+
+/** Returns the passes of a collective that these all-gathers make: logs of one run both ways in an all-reduce. */
+export const passesOf = <T>({ kind }: Collective, gathers: readonly T[]): readonly T[] =>
+  kind === "allreduce" && gathers.length === 1 ? [...gathers, ...gathers] : gathers;
+
+/** Searches may visit so many arcs, all nodes together: those of 15,000 nodes with four links each take about a second. */
+const MOST_VISITS = 1e9;
+
+/**
+ * Returns the facts of the best breadth-first broadcast on a network, shards cut anywhere, without its schedule: T_L, which is
+ * the diameter (Zhao 2026, theorem 15), and T_B. Null where there are switches or unequal links, an NPU that another cannot
+ * reach, too many hops or links for the kernel, or too much to search. O(NPUs * links), O(links) where translations leave the network as it is.
+ */
+export async function bfbFacts(
+  topology: Topology,
+  balance: Balancer,
+): Promise<Omit<DirectFacts, "predictedUs"> | null> {
+  const bytesPerSecond = commonValue(topology.linkBytesPerSecond);
+  const latencyPs = commonValue(topology.linkLatencyPs);
+  if (topology.npuCount < 2 || bytesPerSecond === null || latencyPs === null) return null;
+  const network = directNetworkOf(topology);
+  if (network === null || unreachablePair(topology) !== null) return null;
+  const { graph } = network;
+  if ((graph.translations === null ? graph.nodes : 1) * arcCount(graph) > MOST_VISITS) return null;
+  let loads: Rational[];
+  try {
+    loads = await bfbLoads(graph, balance);
+  } catch (error) {
+    if (error instanceof InputError) return null;
+    throw error;
+  }
+  const times = timesOfLoads(graph, loads);
+  const { predictedUs: _ofNothing, ...facts } = directFacts(graph, [times], { bytesPerSecond, latencyPs }, 0);
+  return facts;
 }

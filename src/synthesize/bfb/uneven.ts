@@ -1,8 +1,7 @@
 import { InfeasibleError } from "../../base/errors.ts";
-import { commSchedule } from "../../model/comm/builder.ts";
-import type { CommSchedule } from "../../model/comm/schedule.ts";
+import { type CommSchedule, commSchedule } from "../../model/comm/schedule.ts";
 import { arcSources, type DirectNetwork } from "../../model/direct/digraph.ts";
-import { BigFlow } from "../../model/graph/big-flow.ts";
+import { BigFlow } from "../../model/graph/flow.ts";
 import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
 import { bigLcm, bigSum } from "../../model/numbers/integers.ts";
 import { add, compare, type Rational, rational } from "../../model/numbers/rational.ts";

@@ -1,14 +1,14 @@
-import type { CommSchedule } from "../../model/comm/schedule.ts";
-import { diamond, modifiedDeBruijn } from "../../model/direct/base-graphs.ts";
-import { constructionText } from "../../model/direct/construction-text.ts";
-import type { Digraph } from "../../model/direct/digraph.ts";
-import { transpose } from "../../model/direct/expansions.ts";
-import { graphOf } from "../../model/direct/graph-of.ts";
+import { InputError } from "../../base/errors.ts";
+import { type CommSchedule, commSchedule } from "../../model/comm/schedule.ts";
+import { type Construction, constructionText, graphOf, sizeOf } from "../../model/direct/construction.ts";
+import { arcCount, type Digraph, transpose } from "../../model/direct/digraph.ts";
+import { diamond, modifiedDeBruijn } from "../../model/direct/families/kautz.ts";
 import type { Base } from "../../model/direct/predict.ts";
+import { lcm } from "../../model/numbers/integers.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
 import type { Rational } from "../../model/numbers/rational.ts";
-import { type Balancer, bfbLoads, bfbSchedule } from "../bfb/broadcast.ts";
-import { addRow, refuseRows, roomFor, scheduleOf } from "./rows.ts";
+import { type IndexColumn, indexColumn } from "../../model/steps/step-schedule.ts";
+import { type Balancer, bestParts, bfbLoads, bfbSchedule } from "../bfb/broadcast.ts";
 
 /** Where the schedules come from that expansions start with. */
 export interface Bases {
@@ -104,7 +104,7 @@ const arcBetween = ({ offset, target }: Digraph, from: number, to: number): numb
   target.subarray(0, offset[from + 1]).indexOf(to, offset[from]);
 
 /**
- * The broadcast trees of bandwidth-optimal all-gathers on the base graphs of `model/direct/base-graphs.ts`, which no
+ * The broadcast trees of bandwidth-optimal all-gathers on the base graphs of `model/direct/families/kautz.ts`, which no
  * breadth-first broadcast reaches (Zhao 2026, table A.3). They were found with a constraint solver that was given the fewest
  * steps there can be, equal loads of all arcs in every step, and then the fewest messages.
  *
@@ -329,3 +329,147 @@ const DBJ_MOD_4_2: BaseTrees = {
 };
 
 const BASE_TREES: readonly BaseTrees[] = [DIAMOND, DBJ_MOD_2_3, DBJ_MOD_3_2, DBJ_MOD_2_4, DBJ_MOD_4_2];
+
+/** Pieces in which copies receive each other's shards: the ports of a node of the expanded graph (Zhao 2026, definition 2). */
+const piecesOf = (construction: Extract<Construction, { kind: "degree" }>): number =>
+  construction.factor === 1 ? 1 : sizeOf(construction).degree;
+
+/** Returns what the parts of a shard must be a multiple of, so that expansions can cut it. O(size of the construction). */
+export function granularity(wanted: Base, bases: Bases): number {
+  const { construction, turned } = wanted;
+  const below = (base: Construction, turn = turned): number => granularity({ construction: base, turned: turn }, bases);
+  switch (construction.kind) {
+    case "family":
+    case "product":
+      return bases.tabulated(wanted)?.parts ?? 1;
+    case "line":
+      return below(construction.base);
+    case "transpose":
+      return below(construction.base, !turned);
+    case "degree":
+      return lcm(below(construction.base), piecesOf(construction));
+    case "power":
+      return construction.exponent * below(construction.base);
+    case "bidirectional":
+      return 2 * lcm(below(construction.base, false), below(construction.base, true));
+  }
+}
+
+/**
+ * Returns the parts of a shard with which the schedule of the expansions takes least: a multiple of the granularity in which
+ * loads of BFB schedules are whole, or nearly so where these would be more than `most`.
+ */
+export async function ownParts(wanted: Base, bases: Bases, most: number): Promise<number> {
+  const { construction, turned } = wanted;
+  const below = (base: Construction, share: number, turn = turned): Promise<number> =>
+    ownParts({ construction: base, turned: turn }, bases, Math.max(1, Math.floor(most / share)));
+  switch (construction.kind) {
+    case "family":
+    case "product":
+      return bases.tabulated(wanted)?.parts ?? bestParts(await bases.loads(wanted), most);
+    case "line":
+      return below(construction.base, 1);
+    case "transpose":
+      return below(construction.base, 1, !turned);
+    case "degree": {
+      const pieces = piecesOf(construction);
+      return lcm(await below(construction.base, pieces), pieces);
+    }
+    case "power":
+      return construction.exponent * (await below(construction.base, construction.exponent));
+    case "bidirectional":
+      return 2 * lcm(await below(construction.base, 2, false), await below(construction.base, 2, true));
+  }
+}
+
+/** Rows of a schedule while they are made, in any order; room for as many as were asked for. */
+export interface Rows {
+  length: number;
+  readonly step: Int32Array;
+  readonly source: Int32Array;
+  readonly arc: Int32Array;
+  readonly from: Int32Array;
+  readonly to: Int32Array;
+}
+
+/** Keys `owner * ROW_KEY + row` sort rows of an arc in a step: rows are fewer, and keys exact. */
+export const ROW_KEY = 2 ** 26;
+
+/** Rows take 20 bytes each, and twice as much while they are sorted. */
+const MOST_ROWS = 1e8;
+
+/** Throws InputError for more rows than a schedule may have. */
+export function refuseRows(rows: number): void {
+  if (rows <= MOST_ROWS) return;
+  const fewer = `a smaller construction: at most ${MOST_ROWS.toExponential()} rows of a schedule`;
+  throw new InputError("expand", fewer, `about ${rows.toExponential(1)}`);
+}
+
+/** Returns room for so many rows. Throws as refuseRows. */
+export function roomFor(rows: number): Rows {
+  refuseRows(rows);
+  const column = (): Int32Array => new Int32Array(rows);
+  return { length: 0, step: column(), source: column(), arc: column(), from: column(), to: column() };
+}
+
+export function addRow(rows: Rows, step: number, source: number, arc: number, from: number, to: number): void {
+  const i = rows.length++;
+  rows.step[i] = step;
+  rows.source[i] = source;
+  rows.arc[i] = arc;
+  rows.from[i] = from;
+  rows.to[i] = to;
+}
+
+/** Returns the schedule of the rows, in order; steps in which nothing moves are left out. O(rows + arcs + steps). */
+export function scheduleOf(
+  graph: Digraph,
+  parts: number,
+  rows: Rows,
+  symmetry: readonly number[] | null = null,
+): CommSchedule {
+  const used = (column: Int32Array): Int32Array => column.subarray(0, rows.length);
+  const step = used(rows.step);
+  const steps = closeGaps(step);
+  return commSchedule(
+    { graph, steps, parts, symmetry },
+    { step, source: used(rows.source), arc: used(rows.arc), from: used(rows.from), to: used(rows.to) },
+  );
+}
+
+/** Returns the schedule of rows that are in order but for gaps between steps. O(rows). */
+export function orderedSchedule(graph: Digraph, parts: number, rows: Rows): CommSchedule {
+  const narrow = (column: Int32Array, maximum: number): IndexColumn => {
+    const values = indexColumn(rows.length, maximum);
+    values.set(column.subarray(0, rows.length));
+    return values;
+  };
+  const steps = closeGaps(rows.step.subarray(0, rows.length));
+  return {
+    graph,
+    steps,
+    parts,
+    step: narrow(rows.step, steps),
+    source: narrow(rows.source, graph.nodes),
+    arc: narrow(rows.arc, arcCount(graph)),
+    from: narrow(rows.from, parts),
+    to: narrow(rows.to, parts),
+    symmetry: null,
+  };
+}
+
+/** Numbers what occurs from 0 on, in order, in place; returns how many there are. */
+function closeGaps(values: Int32Array): number {
+  let most = -1;
+  for (let i = 0; i < values.length; i++) if (values[i] > most) most = values[i];
+  const number = new Int32Array(most + 1);
+  for (let i = 0; i < values.length; i++) number[values[i]] = 1;
+  let count = 0;
+  for (let value = 0; value <= most; value++) {
+    const occurs = number[value];
+    number[value] = count;
+    count += occurs;
+  }
+  for (let i = 0; i < values.length; i++) values[i] = number[values[i]];
+  return count;
+}

@@ -1,25 +1,18 @@
 import { InputError } from "../../base/errors.ts";
-import { commCollective, directionsOf, refuseListing } from "../../model/comm/collective.ts";
-import type { CommSchedule } from "../../model/comm/schedule.ts";
-import type { CommRun } from "../../model/comm/steps.ts";
-import { type CommTimes, commTimes, degreeOf, timesOfLoads } from "../../model/comm/times.ts";
-import { constructionText } from "../../model/direct/construction-text.ts";
-import { type Digraph, linksOfArcs } from "../../model/direct/digraph.ts";
-import { transposedArcs } from "../../model/direct/expansions.ts";
+import { type CommRun, commCollective, directionsOf, refuseListing } from "../../model/comm/collective.ts";
+import { type CommSchedule, type CommTimes, commTimes, degreeOf, timesOfLoads } from "../../model/comm/schedule.ts";
+import { constructionText, graphOf } from "../../model/direct/construction.ts";
+import { type Digraph, linksOfArcs, transposedArcs } from "../../model/direct/digraph.ts";
 import { type DirectLink, directFacts, predictedUs } from "../../model/direct/facts.ts";
-import { graphOf } from "../../model/direct/graph-of.ts";
 import { type Base, innermost, predict } from "../../model/direct/predict.ts";
 import { commonValue } from "../../model/graph/graph.ts";
 import { lcm } from "../../model/numbers/integers.ts";
 import { ceil, compare, format, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
 import { constructionOf } from "../../model/presets/construction.ts";
-import { bestParts } from "../bfb/parts.ts";
-import { affordableParts, groupRefusal, passesOf, refuseGroups, refuseParts } from "../bfb/requests.ts";
+import { affordableParts, bestParts, groupRefusal, passesOf, refuseGroups, refuseParts } from "../bfb/broadcast.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
-import { type Bases, basesOf, graphOfBase } from "./bases.ts";
+import { type Bases, basesOf, granularity, graphOfBase, ownParts, refuseRows } from "./bases.ts";
 import { gatherOf } from "./gather.ts";
-import { granularity, ownParts } from "./parts.ts";
-import { refuseRows } from "./rows.ts";
 
 /** `expansion`: what the theorems give; `bfb`: breadth-first broadcast on the same graph. */
 type Policy = "expansion" | "bfb";
@@ -185,10 +178,12 @@ async function synthesize(request: SynthesisRequest, { runner }: SynthesisContex
 /** The schedule that comes with a construction: its expansions applied to the schedule of what they start with (Zhao 2026, 3.5). */
 export const expand: Synthesizer = {
   name: "expand",
+  makes: "steps",
   description: "the schedule of a network's construction: expansions of base schedules (Zhao 2026)",
   collectives: ["allgather", "reducescatter", "allreduce"],
   policies: POLICIES,
   makesLogs: true,
+  traits: { promising: 5 },
   refuses: (topology, collective) =>
     constructionOf(topology) === null ? CONSTRUCTED : groupRefusal({ topology, collective }),
   ownChunks,

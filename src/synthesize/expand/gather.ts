@@ -1,25 +1,32 @@
 import { InputError, InternalError } from "../../base/errors.ts";
-import { unfolded } from "../../model/comm/builder.ts";
-import type { CommSchedule } from "../../model/comm/schedule.ts";
-import type { Construction } from "../../model/direct/construction.ts";
-import { constructionText } from "../../model/direct/construction-text.ts";
-import { arcSources, type Digraph } from "../../model/direct/digraph.ts";
+import { optionName } from "../../base/option-names.ts";
+import { type CommSchedule, unfolded } from "../../model/comm/schedule.ts";
+import { type Construction, constructionText, graphOf, sizeOf } from "../../model/direct/construction.ts";
 import {
+  arcSources,
   bidirectional,
+  type Digraph,
   degreeExpansion,
   lineGraph,
   power,
   transpose,
   transposedArcs,
-} from "../../model/direct/expansions.ts";
-import { graphOf, sizeOf } from "../../model/direct/graph-of.ts";
+} from "../../model/direct/digraph.ts";
 import type { Base } from "../../model/direct/predict.ts";
 import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
 import { lcm } from "../../model/numbers/integers.ts";
 import type { IndexColumn } from "../../model/steps/step-schedule.ts";
-import { type Bases, graphOfBase } from "./bases.ts";
-import { granularity } from "./parts.ts";
-import { addRow, orderedSchedule, ROW_KEY, type Rows, roomFor, scheduleOf } from "./rows.ts";
+import {
+  addRow,
+  type Bases,
+  granularity,
+  graphOfBase,
+  orderedSchedule,
+  ROW_KEY,
+  type Rows,
+  roomFor,
+  scheduleOf,
+} from "./bases.ts";
 
 /**
  * Returns the all-gather of a construction that its expansions give (Zhao 2026, 3.5), with so many parts of a shard, on
@@ -30,7 +37,11 @@ export async function gatherOf(wanted: Base, parts: number, bases: Bases): Promi
   const grain = granularity(wanted, bases);
   if (parts % grain === 0) return gathered(wanted, parts, bases);
   const name = constructionText(wanted.construction);
-  throw new InputError("--chunks", `a multiple of ${grain} chunks per NPU (the expansions of ${name})`, parts);
+  throw new InputError(
+    optionName("chunks"),
+    `a multiple of ${grain} chunks per NPU (the expansions of ${name})`,
+    parts,
+  );
 }
 
 /** Each expansion is of the graph or of its transpose, by recursion; what is then numbered differently is relabelled. */

@@ -1,16 +1,15 @@
 import { InternalError } from "../../base/errors.ts";
 import { below, draw } from "../../base/random.ts";
-import type { CommTimes } from "../../model/comm/times.ts";
+import type { CommTimes } from "../../model/comm/schedule.ts";
+import { graphOf } from "../../model/direct/construction.ts";
 import type { Digraph } from "../../model/direct/digraph.ts";
+import { leastBandwidthTime } from "../../model/direct/facts.ts";
 import { metacyclicProduct } from "../../model/direct/families/metacyclic.ts";
-import { graphOf } from "../../model/direct/graph-of.ts";
-import { leastBandwidthTime } from "../../model/direct/optimality.ts";
 import { gcd } from "../../model/numbers/integers.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { add, compare, format, parseRational, rational } from "../../model/numbers/rational.ts";
 import { type Balancer, bfbTimes } from "../bfb/broadcast.ts";
-import { baseOf } from "./bases.ts";
-import { type Candidate, isSurpassed, TRAITS } from "./candidate.ts";
+import { baseOf, type Candidate, isSurpassed, TRAITS } from "./candidates.ts";
 import { distinct, offsetsOfSmallDiameter } from "./offsets.ts";
 
 /** Graphs whose T_B has to be computed: generalized Kautz graphs, circulants and Cayley digraphs, which are searched for too. */

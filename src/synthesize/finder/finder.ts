@@ -1,10 +1,8 @@
-import type { Construction } from "../../model/direct/construction.ts";
-import { constructionText } from "../../model/direct/construction-text.ts";
-import { leastBandwidthTime } from "../../model/direct/optimality.ts";
+import { type Construction, constructionText } from "../../model/direct/construction.ts";
+import { leastBandwidthTime } from "../../model/direct/facts.ts";
 import { predictBidirectional, predictDegree, predictLine, predictPower } from "../../model/direct/predict.ts";
 import type { Balancer } from "../bfb/broadcast.ts";
-import { knownBases } from "./bases.ts";
-import { type Candidate, FACTOR, has, offer, paretoOf, TRAITS } from "./candidate.ts";
+import { type Candidate, FACTOR, has, knownBases, offer, paretoOf, TRAITS } from "./candidates.ts";
 import { cayleyGraphs, circulants, type Evaluations, generalizedKautz } from "./evaluated.ts";
 
 /**
@@ -30,91 +28,19 @@ export interface FinderOptions {
 
 /** Returns a finder. One target costs a few thousand predictions and some runs of the kernel `balance`. */
 export function topologyFinder(balance: Balancer, options: FinderOptions): TopologyFinder {
-  const { bidirectional, known, onSize = () => undefined } = options;
-  const wanted = bidirectional ? TRAITS.bidirectional : 0;
-  const factors = new Map<string, Promise<readonly Candidate[]>>();
-  const networks = new Map<string, Promise<readonly Candidate[]>>();
-
-  /** Circulants are evaluated for the degrees that expansions lead to, not for factors of products: those rarely are better. */
-  async function basesOf(nodes: number, degree: number): Promise<Candidate[]> {
-    onSize(nodes, degree);
-    const found = knownBases(nodes, degree);
-    if (degree < 2 || degree >= nodes - 2) return found;
-    found.push(...(await circulants(nodes, degree, false, known, balance)));
-    if (!bidirectional) found.push(...(await cayleyGraphs(nodes, degree, known, balance)));
-    if (bidirectional && degree !== 2 && degree !== 4)
-      found.push(...(await circulants(nodes, degree, true, known, balance)));
-    return found;
-  }
-
-  /** Returns simple graphs with bandwidth-optimal BFB schedules that need no evaluation: theorem 13 makes products of them. */
-  const factorsOf = (nodes: number, degree: number) =>
-    memoised(factors, `${nodes} ${degree}`, async () => {
-      const found: Candidate[] = [];
-      for (const base of knownBases(nodes, degree)) if (has(base, FACTOR)) offer(found, base);
-      for (const factor of commonFactors(nodes, degree)) {
-        for (const base of await factorsOf(nodes / factor, degree / factor))
-          if (has(base, TRAITS.bidirectional)) offer(found, multiplied(base, factor));
-      }
-      for (let first = 2; first * first <= nodes; first++)
-        if (nodes % first === 0) await offerProducts(found, first, nodes / first, degree);
-      return found;
-    });
-
-  /** A simple graph of n nodes has degree n - 1 at most. */
-  async function offerProducts(found: Candidate[], first: number, second: number, degree: number): Promise<void> {
-    for (let part = Math.max(1, degree - second + 1); part < Math.min(first, degree); part++) {
-      const others = await factorsOf(second, degree - part);
-      if (others.length === 0) continue;
-      for (const one of await factorsOf(first, part)) {
-        for (const other of others) {
-          const steps = one.steps + other.steps;
-          const traits = one.traits & other.traits;
-          // all have the same T_B; equals are told apart by their texts
-          if (!found.some((rival) => rival.steps < steps && has(rival, traits))) offer(found, multipliedBy(one, other));
-        }
-      }
-    }
-  }
-
-  const networksOf = (nodes: number, degree: number) =>
-    memoised(networks, `${nodes} ${degree}`, async () => {
-      const found: Candidate[] = [...(await factorsOf(nodes, degree))];
-      if (nodes < 2) return found;
-      for (const base of await basesOf(nodes, degree)) offer(found, base);
-      if (degree > 1 && nodes % degree === 0) {
-        for (const base of await networksOf(nodes / degree, degree)) {
-          const line = lined(base);
-          if (line !== null) offer(found, line);
-        }
-      }
-      for (const factor of commonFactors(nodes, degree)) {
-        for (const base of await networksOf(nodes / factor, degree / factor))
-          if (has(base, TRAITS.loopless)) offer(found, multiplied(base, factor));
-      }
-      for (let exponent = 2; 2 ** exponent <= nodes; exponent++) {
-        const root = Math.round(nodes ** (1 / exponent));
-        if (degree % exponent !== 0 || root ** exponent !== nodes) continue;
-        for (const base of await networksOf(root, degree / exponent)) offer(found, raised(base, exponent));
-      }
-      if (degree % 2 === 0) {
-        for (const base of await networksOf(nodes, degree / 2))
-          if (has(base, TRAITS.reversible)) offer(found, bothWays(base));
-      }
-      const kautz = await generalizedKautz(nodes, degree, found, known, balance);
-      if (kautz !== null) offer(found, kautz);
-      return found;
-    });
+  const onSize = options.onSize ?? (() => undefined);
+  const finder: Finder = { ...options, onSize, balance, factors: new Map(), networks: new Map() };
+  const wanted = options.bidirectional ? TRAITS.bidirectional : 0;
 
   return {
     async frontier(nodes, degree) {
-      const found = await networksOf(nodes, degree);
+      const found = await networksOf(finder, nodes, degree);
       return paretoOf(found, wanted);
     },
     async others(nodes, degree) {
       const found = new Map<string, Candidate>();
       for (let lines = 0, size = nodes; Number.isInteger(size) && size > 1; lines++, size /= degree) {
-        for (const base of [...(await networksOf(size, degree)), ...(await basesOf(size, degree))]) {
+        for (const base of [...(await networksOf(finder, size, degree)), ...(await basesOf(finder, size, degree))]) {
           let graph: Candidate | null = base;
           for (let i = 0; i < lines && graph !== null; i++) graph = lined(graph);
           if (graph !== null && has(graph, wanted)) found.set(constructionText(graph.construction), graph);
@@ -124,6 +50,96 @@ export function topologyFinder(balance: Balancer, options: FinderOptions): Topol
       return [...found.values()];
     },
   };
+}
+
+/** What a finder knows, and what it has found. */
+interface Finder extends Required<FinderOptions> {
+  readonly balance: Balancer;
+  /** By "nodes degree". */
+  readonly factors: Map<string, Promise<readonly Candidate[]>>;
+  readonly networks: Map<string, Promise<readonly Candidate[]>>;
+}
+
+/** Circulants are evaluated for the degrees that expansions lead to, not for factors of products: those rarely are better. */
+async function basesOf(finder: Finder, nodes: number, degree: number): Promise<Candidate[]> {
+  const { onSize, known, balance, bidirectional } = finder;
+  onSize(nodes, degree);
+  const found = knownBases(nodes, degree);
+  if (degree < 2 || degree >= nodes - 2) return found;
+  found.push(...(await circulants(nodes, degree, false, known, balance)));
+  if (!bidirectional) found.push(...(await cayleyGraphs(nodes, degree, known, balance)));
+  if (bidirectional && degree !== 2 && degree !== 4)
+    found.push(...(await circulants(nodes, degree, true, known, balance)));
+  return found;
+}
+
+/** Returns simple graphs with bandwidth-optimal BFB schedules that need no evaluation: theorem 13 makes products of them. */
+function factorGraphs(finder: Finder, nodes: number, degree: number) {
+  const { factors } = finder;
+  return memoised(factors, `${nodes} ${degree}`, async () => {
+    const found: Candidate[] = [];
+    for (const base of knownBases(nodes, degree)) if (has(base, FACTOR)) offer(found, base);
+    for (const factor of commonFactors(nodes, degree)) {
+      for (const base of await factorGraphs(finder, nodes / factor, degree / factor))
+        if (has(base, TRAITS.bidirectional)) offer(found, multiplied(base, factor));
+    }
+    for (let first = 2; first * first <= nodes; first++)
+      if (nodes % first === 0) await offerProducts(finder, found, first, nodes / first, degree);
+    return found;
+  });
+}
+
+/** A simple graph of n nodes has degree n - 1 at most. */
+async function offerProducts(
+  finder: Finder,
+  found: Candidate[],
+  first: number,
+  second: number,
+  degree: number,
+): Promise<void> {
+  for (let part = Math.max(1, degree - second + 1); part < Math.min(first, degree); part++) {
+    const others = await factorGraphs(finder, second, degree - part);
+    if (others.length === 0) continue;
+    for (const one of await factorGraphs(finder, first, part)) {
+      for (const other of others) {
+        const steps = one.steps + other.steps;
+        const traits = one.traits & other.traits;
+        // all have the same T_B; equals are told apart by their texts
+        if (!found.some((rival) => rival.steps < steps && has(rival, traits))) offer(found, multipliedBy(one, other));
+      }
+    }
+  }
+}
+
+function networksOf(finder: Finder, nodes: number, degree: number) {
+  const { networks, known, balance } = finder;
+  return memoised(networks, `${nodes} ${degree}`, async () => {
+    const found: Candidate[] = [...(await factorGraphs(finder, nodes, degree))];
+    if (nodes < 2) return found;
+    for (const base of await basesOf(finder, nodes, degree)) offer(found, base);
+    if (degree > 1 && nodes % degree === 0) {
+      for (const base of await networksOf(finder, nodes / degree, degree)) {
+        const line = lined(base);
+        if (line !== null) offer(found, line);
+      }
+    }
+    for (const factor of commonFactors(nodes, degree)) {
+      for (const base of await networksOf(finder, nodes / factor, degree / factor))
+        if (has(base, TRAITS.loopless)) offer(found, multiplied(base, factor));
+    }
+    for (let exponent = 2; 2 ** exponent <= nodes; exponent++) {
+      const root = Math.round(nodes ** (1 / exponent));
+      if (degree % exponent !== 0 || root ** exponent !== nodes) continue;
+      for (const base of await networksOf(finder, root, degree / exponent)) offer(found, raised(base, exponent));
+    }
+    if (degree % 2 === 0) {
+      for (const base of await networksOf(finder, nodes, degree / 2))
+        if (has(base, TRAITS.reversible)) offer(found, bothWays(base));
+    }
+    const kautz = await generalizedKautz(nodes, degree, found, known, balance);
+    if (kautz !== null) offer(found, kautz);
+    return found;
+  });
 }
 
 function memoised<T>(memo: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {

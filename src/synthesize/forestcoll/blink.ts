@@ -1,11 +1,9 @@
 import { compare, type Rational, rational } from "../../model/numbers/rational.ts";
-import type { TreeMaker } from "../tree-maker.ts";
-import { allReduceFrom } from "./from-roots.ts";
-import { growForest } from "./grow.ts";
-import { refuseSeveralGroups } from "./one-group.ts";
+import { TREE_OPTIONS, type TreeContext, type TreeMaker, type TreeRequest, type TreeSynthesis } from "../tree-maker.ts";
+import { growBack, growForest } from "./grow.ts";
 import type { RateKernel } from "./optimum.ts";
-import { PACK_POLICIES } from "./pack-trees.ts";
-import { type PackingNetwork, packingNetwork } from "./packing-network.ts";
+import { PACK_POLICIES, type PackingNetwork, packingNetwork } from "./packing.ts";
+import { reduceAndBroadcast, refuseSeveralGroups } from "./requests.ts";
 
 /**
  * Blink (Wang et al., MLSys 2020, as Zhao 2026 describes it in 4.2 and 4.6.2): trees from a single root. A broadcast and a
@@ -18,9 +16,11 @@ import { type PackingNetwork, packingNetwork } from "./packing-network.ts";
  */
 export const blink: TreeMaker = {
   name: "blink",
+  makes: "trees",
   description: "trees from a single root, an all-reduce through the best one (Blink)",
   collectives: ["allreduce", "broadcast", "reduce"],
   policies: PACK_POLICIES,
+  options: TREE_OPTIONS,
   async make(request, context) {
     const { topology, collective, usable } = request;
     const { kind, groupSize, groupMembers, rootRank } = collective;
@@ -62,4 +62,28 @@ export async function fastestRoot(network: PackingNetwork, rate: RateKernel): Pr
     best = v;
   }
   return best;
+}
+
+/**
+ * Returns an all-reduce that sums and sends from some NPUs only, member r in proportion to weight[r]: the fastest broadcast of
+ * such shares, exactly, and a reduction of them, one after the other or side by side, whatever is faster. The certificate is
+ * the cut that bounds the broadcast. Throws InfeasibleError where an NPU cannot be reached.
+ */
+export async function allReduceFrom(
+  request: TreeRequest,
+  context: TreeContext,
+  weight: Float64Array,
+): Promise<TreeSynthesis> {
+  const { topology, collective, usable } = request;
+  const out = await growForest(request, context, "out", weight);
+  const back = await growBack(request, context, weight, out);
+  const both = reduceAndBroadcast(back.forest, out.forest, collective.groupSize, usable);
+  const certificate = { kind: "cut" as const, nodes: out.cut, direction: "out" as const };
+  return {
+    flow: { kind: "trees", topology, collective, symmetry: null, certificate, ...both },
+    policy: `${both.concurrent ? "side by side" : "two phases"}, ${out.policy}`,
+    trials: out.trials + back.trials,
+    repaired: out.repaired,
+    notes: [...out.notes, ...back.notes],
+  };
 }

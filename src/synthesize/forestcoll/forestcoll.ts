@@ -1,13 +1,11 @@
 import type { Collective } from "../../model/collective/collective.ts";
 import { compare, divide, multiply, rational, toNumber } from "../../model/numbers/rational.ts";
-import type { CutCertificate, DualCertificate, Forest, TreeFlow } from "../../model/trees/tree-flow.ts";
-import type { TreeContext, TreeMaker, TreeRequest, TreeSynthesis } from "../tree-maker.ts";
+import type { CutCertificate, DualCertificate, TreeFlow } from "../../model/trees/tree-flow.ts";
+import { TREE_OPTIONS, type TreeContext, type TreeMaker, type TreeRequest, type TreeSynthesis } from "../tree-maker.ts";
 import { type AllReduceRates, allReduceRates } from "./allreduce-rates.ts";
 import { type Grown, growBack, growForest } from "./grow.ts";
-import { refuseSeveralGroups } from "./one-group.ts";
-import { couldBeLower, PACK_POLICIES, packTrees } from "./pack-trees.ts";
-import { forestFrom, packingNetwork } from "./packing-network.ts";
-import { contributions } from "./shards.ts";
+import { forestFrom, PACK_POLICIES, packingNetwork, packTrees, QUICK } from "./packing.ts";
+import { contributions, refuseSeveralGroups } from "./requests.ts";
 
 /**
  * ForestColl (dissertation of Zhao, 2026, chapter 4): trees that reach the exact optimum of throughput on any balanced network.
@@ -16,9 +14,12 @@ import { contributions } from "./shards.ts";
  */
 export const forestcoll: TreeMaker = {
   name: "forestcoll",
+  makes: "trees",
   description: "throughput-optimal trees on any network with switches, with a certificate (ForestColl)",
   collectives: ["allgather", "reducescatter", "allreduce", "broadcast", "reduce", "custom"],
   policies: PACK_POLICIES,
+  options: TREE_OPTIONS,
+  traits: { promising: 1, quickPolicy: QUICK, fewCopies: true },
   async make(request, context) {
     const { collective } = request;
     refuseSeveralGroups(collective, "forestcoll packs the trees of one at a time");
@@ -44,12 +45,13 @@ const flowFrame = ({ topology, collective }: { topology: TreeFlow["topology"]; c
 
 const cutOf = ({ cut }: Grown, direction: "out" | "in"): CutCertificate => ({ kind: "cut", nodes: cut, direction });
 
-const synthesisOf = ({ policy, trials, repaired, notes }: Grown, flow: TreeFlow): TreeSynthesis => ({
+const synthesisOf = (grown: Grown, flow: TreeFlow): TreeSynthesis => ({
   flow,
-  policy,
-  trials,
-  repaired,
-  notes,
+  policy: grown.policy,
+  trials: grown.trials,
+  couldBeBetter: grown.couldBeLower,
+  repaired: grown.repaired,
+  notes: grown.notes,
 });
 
 /** The better of reduce-scatter followed by all-gather and what the linear program of B.7 gives. */
@@ -60,9 +62,9 @@ async function allReduce(request: TreeRequest, context: TreeContext, weight: Flo
   const back = await growBack(request, context, weight, grown);
   const notes = [...grown.notes, ...back.notes, ...together.notes];
   const trials = grown.trials + back.trials;
-  const { policy } = couldBeLower(back.policy) ? back : grown;
+  const { policy, couldBeLower } = back.couldBeLower ? back : grown;
   return synthesisOf(
-    { ...grown, policy, trials, notes },
+    { ...grown, policy, couldBeLower, trials, notes },
     {
       ...flowFrame(request),
       forests: [back.forest, grown.forest],
@@ -126,7 +128,7 @@ async function allReduceTogether(request: TreeRequest, { kernels, lp }: TreeCont
   const out = await forestOf(request, kernels, "out", rates);
   const back = await forestOf(request, kernels, "in", rates);
   if (out === null || back === null) return without("trees side by side could not be packed");
-  const { policy } = couldBeLower(back.policy) ? back : out;
+  const { policy, couldBeLower } = back.couldBeLower ? back : out;
   const gain = toNumber(multiply(rates.rate, divide(rational(1), phases)));
   return {
     synthesis: {
@@ -141,6 +143,7 @@ async function allReduceTogether(request: TreeRequest, { kernels, lp }: TreeCont
       },
       policy: `reduction and broadcast side by side, ${rates.uniform ? "equal" : "unequal"} roots, packed, ${policy}`,
       trials: grown.trials + out.trials + back.trials,
+      couldBeBetter: couldBeLower,
       repaired: null,
       notes: [`${Number(gain.toPrecision(4))} times as fast as reduce-scatter and then all-gather`, ...gapNote(rates)],
     },
@@ -159,7 +162,7 @@ async function forestOf(
   kernels: TreeContext["kernels"],
   direction: "out" | "in",
   rates: AllReduceRates,
-): Promise<{ readonly forest: Forest; readonly policy: string; readonly trials: number } | null> {
+): Promise<Pick<Grown, "forest" | "policy" | "trials" | "couldBeLower"> | null> {
   const network = packingNetwork(topology, collective.groupMembers, usable, direction);
   const fits = direction === "out" ? rates.outCapacity : rates.inCapacity;
   const capacity = Float64Array.from(network.link, (link) => fits[link]);
@@ -169,5 +172,6 @@ async function forestOf(
     forest: forestFrom(network, outcome.trees, direction, rates.copyBytesPerSecond, collective.groupMembers),
     policy: outcome.policy,
     trials: outcome.trials,
+    couldBeLower: outcome.couldBeLower,
   };
 }

@@ -1,4 +1,5 @@
 import { InternalError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import type { PackedTrees } from "../../engine/contract/kernels.ts";
 import { compare, type Rational, toNumber } from "../../model/numbers/rational.ts";
 import { linkOrbits } from "../../model/symmetry/network-maps.ts";
@@ -6,19 +7,32 @@ import { networkSymmetry } from "../../model/symmetry/network-symmetry.ts";
 import { outLinks, reversed, type Topology } from "../../model/topology/topology.ts";
 import type { Forest, NetworkSymmetry } from "../../model/trees/tree-flow.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
-import { spanningTrees } from "./arborescences.ts";
-import { type FixedPacking, fixedCopies, nextCopies } from "./fixed-k.ts";
-import { mirroredForest } from "./mirrored.ts";
-import { type Optimum, optimumOf, type Packing, packable } from "./optimum.ts";
-import { coversAllEdges, type OrbitBudgets, orbitBudgets } from "./orbit-budgets.ts";
+import {
+  type FixedPacking,
+  fixedCopies,
+  nextCopies,
+  type Optimum,
+  optimumOf,
+  type Packing,
+  packable,
+} from "./optimum.ts";
 import { exchangedTrees } from "./orbit-exchange.ts";
 import { nestedTrees } from "./orbit-nested.ts";
-import { extended, forestOf, type OrbitTree, type Paths } from "./orbit-paths.ts";
-import { type Choices, sharesOf } from "./orbit-shares.ts";
-import { packTrees, triesAll } from "./pack-trees.ts";
-import { forestFrom, type PackingNetwork, packingNetwork } from "./packing-network.ts";
+import {
+  type Choices,
+  coversAllEdges,
+  extended,
+  forestOf,
+  type OrbitBudgets,
+  type OrbitTree,
+  orbitBudgets,
+  type Paths,
+  sharesOf,
+} from "./orbit-shares.ts";
+import { forestFrom, type PackingNetwork, packingNetwork, packTrees, triesAll } from "./packing.ts";
 import { regrown } from "./regrow.ts";
-import { type ForestNetwork, type LogicalArc, type Strand, splitSwitches, taken } from "./splitting.ts";
+import { mirroredForest } from "./requests.ts";
+import { type ForestNetwork, type LogicalArc, type Strand, spanningTrees, splitSwitches, taken } from "./splitting.ts";
 
 /** A forest and what was found out on the way. */
 export interface Grown {
@@ -29,6 +43,8 @@ export interface Grown {
   readonly cut: Int32Array;
   readonly policy: string;
   readonly trials: number;
+  /** Its highest trees were not packed anew, as the policy `quick` asks. */
+  readonly couldBeLower: boolean;
   readonly repaired: { readonly kept: number; readonly changed: number } | null;
   readonly notes: readonly string[];
 }
@@ -37,6 +53,7 @@ type Part = Pick<Grown, "policy" | "trials"> & {
   readonly trees: PackedTrees;
   readonly packing: Packing;
   readonly symmetry?: NetworkSymmetry;
+  readonly couldBeLower?: boolean;
   readonly repaired?: Grown["repaired"];
   readonly notes?: readonly string[];
 };
@@ -77,6 +94,7 @@ export async function growForest(
     cut: Int32Array.from(network.node.filter((_, i) => optimum.cut[i] === 1)).sort(),
     policy: part.policy,
     trials: part.trials,
+    couldBeLower: part.couldBeLower ?? false,
     repaired: part.repaired ?? null,
     notes: [
       ...(copiesPerRoot === null ? [] : [shareNote(part.packing, optimum, collective.kind)]),
@@ -93,9 +111,9 @@ export async function growBack(
   context: TreeContext,
   weight: Float64Array,
   out: Grown,
-): Promise<Pick<Grown, "forest" | "trials" | "notes" | "policy">> {
+): Promise<Pick<Grown, "forest" | "trials" | "notes" | "policy" | "couldBeLower">> {
   const mirrored = mirroredForest(request.topology, request.usable, out.forest);
-  if (mirrored !== null) return { forest: mirrored, trials: 0, notes: [], policy: out.policy };
+  if (mirrored !== null) return { ...out, forest: mirrored, trials: 0, notes: [] };
   return growForest(request, context, "in", weight);
 }
 
@@ -125,7 +143,9 @@ async function fewestCopies(
   const hint =
     best === null || optimum.k <= MANY_COPIES
       ? []
-      : [`so many copies are exact, but hard to run: --k ${best.k} reaches ${percentOf(best, optimum)} of the optimum`];
+      : [
+          `so many copies are exact, but hard to run: ${optionName("k")} ${best.k} reaches ${percentOf(best, optimum)} of the optimum`,
+        ];
   return { packing: optimum, notes: hint };
 }
 

@@ -1,7 +1,6 @@
 import { groupedBy } from "../../model/graph/graph.ts";
 import { inLinks, nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
-import type { OrbitBudgets } from "./orbit-budgets.ts";
-import { extended, type OrbitTree, type Paths } from "./orbit-paths.ts";
+import { extended, type OrbitBudgets, type OrbitTree, type Paths } from "./orbit-shares.ts";
 
 /** Networks with more links into NPUs, times trees, are left alone: every exchange looks at all of them. */
 const MOST_CHOICES = 100_000;

@@ -1,8 +1,6 @@
-import { disjointSets } from "../../model/graph/disjoint-sets.ts";
-import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
+import { disjointSets, type Grouped, groupedBy } from "../../model/graph/graph.ts";
 import { inLinks, nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
-import type { OrbitBudgets } from "./orbit-budgets.ts";
-import { extended, type OrbitTree, type Paths } from "./orbit-paths.ts";
+import { extended, type OrbitBudgets, type OrbitTree, type Paths } from "./orbit-shares.ts";
 
 /** Prices are at most NPUs times this. */
 const PRICE_SCALE = 2 ** 20;

@@ -1,5 +1,8 @@
-import { type FlowNetwork, flowSolver } from "../../model/graph/max-flow.ts";
-import type { OrbitTree } from "./orbit-paths.ts";
+import type { PackedTrees } from "../../engine/contract/kernels.ts";
+import { type FlowNetwork, flowSolver } from "../../model/graph/flow.ts";
+import { groupedBy, type NumberedSets } from "../../model/graph/graph.ts";
+import type { Rational } from "../../model/numbers/rational.ts";
+import type { Topology } from "../../model/topology/topology.ts";
 
 /** Paths into each NPU, of which any one makes a tree. */
 export interface Choices {
@@ -166,5 +169,130 @@ function dealt(
       });
     });
     return { copies: (i + 1 < order.length ? order[i + 1] : k) - copy, into };
+  });
+}
+
+/** Paths that share their beginnings: path p runs along path before[p] (none: -1, then it starts at an NPU), then link[p]. */
+export interface Paths {
+  readonly link: number[];
+  readonly before: number[];
+}
+
+/** Adds a path and returns its number. */
+export function extended(paths: Paths, before: number, link: number): number {
+  paths.before.push(before);
+  return paths.link.push(link) - 1;
+}
+
+/** Equal trees of root 0: the path into each NPU, [NPUs], anything for NPU 0. */
+export interface OrbitTree {
+  readonly copies: number;
+  readonly into: Int32Array;
+}
+
+/** Returns the NPU from which each NPU gets its data in a tree, [NPUs]; -1 for the root. O(links of all paths). */
+function parentsOf(topology: Topology, paths: Paths, into: Int32Array): Int32Array {
+  const parent = new Int32Array(into.length).fill(-1);
+  for (let v = 1; v < into.length; v++) {
+    let p = into[v];
+    while (paths.before[p] >= 0) p = paths.before[p];
+    parent[v] = topology.linkSource[paths.link[p]];
+  }
+  return parent;
+}
+
+/**
+ * Returns trees of root 0 in the columns of a forest, edges breadth-first, and the height of the highest; null when one does
+ * not reach all NPUs. O(trees * links of their paths).
+ */
+export function forestOf(
+  topology: Topology,
+  paths: Paths,
+  trees: readonly OrbitTree[],
+): { readonly trees: PackedTrees; readonly height: number } | null {
+  const { npuCount } = topology;
+  const linkOffset = new Float64Array(trees.length * (npuCount - 1) + 1);
+  const links: number[] = [];
+  const depth = new Int32Array(npuCount);
+  const queue = new Int32Array(npuCount);
+  let edges = 0;
+  let height = 0;
+  for (const { into } of trees) {
+    const parent = parentsOf(topology, paths, into);
+    parent[0] = 0;
+    const { offset, items } = groupedBy(parent, npuCount);
+    let last = 1;
+    for (let first = 0; first < last; first++) {
+      const v = queue[first];
+      for (let i = offset[v]; i < offset[v + 1]; i++) {
+        const u = items[i];
+        if (u === 0) continue;
+        queue[last++] = u;
+        depth[u] = depth[v] + 1;
+        height = Math.max(height, depth[u]);
+        const from = links.length;
+        for (let p = into[u]; p >= 0; p = paths.before[p]) links.push(paths.link[p]);
+        reverse(links, from);
+        linkOffset[++edges] = links.length;
+      }
+    }
+    if (last < npuCount) return null;
+  }
+  const columns = {
+    root: new Int32Array(trees.length),
+    copies: Float64Array.from(trees, ({ copies }) => copies),
+    linkOffset,
+    links: Int32Array.from(links),
+  };
+  return { trees: columns, height };
+}
+
+function reverse(list: number[], from: number): void {
+  for (let i = from, j = list.length - 1; i < j; i++, j--) [list[i], list[j]] = [list[j], list[i]];
+}
+
+/** How often the k trees of root 0 together may use the links of each orbit. */
+export interface OrbitBudgets {
+  /** [links] */
+  readonly orbit: Int32Array;
+  /** [orbits] exact integers; what no k trees can use up is cut off at k * NPUs. */
+  readonly budget: Float64Array;
+}
+
+/**
+ * Returns the budgets of k trees with capacity floor(U * bandwidth) copies in each link. A group that moves NPUs freely and
+ * transitively has NPUs / |orbit| elements that take one given link of an orbit to another, so a use of any link of the orbit
+ * loads every one of them that often. O(links).
+ */
+export function orbitBudgets(
+  topology: Topology,
+  { of: orbit, size }: NumberedSets,
+  k: number,
+  U: Rational,
+): OrbitBudgets {
+  const { npuCount, linkBytesPerSecond } = topology;
+  const most = BigInt(k) * BigInt(npuCount);
+  const budget = new Float64Array(size.length).fill(-1);
+  for (let link = 0; link < orbit.length; link++) {
+    if (budget[orbit[link]] >= 0) continue;
+    const copies = (U.num * BigInt(linkBytesPerSecond[link])) / U.den;
+    const uses = (copies * BigInt(size[orbit[link]])) / BigInt(npuCount);
+    budget[orbit[link]] = Number(uses < most ? uses : most);
+  }
+  return { orbit, budget };
+}
+
+/** Returns whether the links into NPUs, and those out of them, can be used once for each edge of k trees. O(links). */
+export function coversAllEdges(topology: Topology, { orbit, budget }: OrbitBudgets, k: number): boolean {
+  const { npuCount } = topology;
+  return [topology.linkSource, topology.linkTarget].every((ends) => {
+    const counted = new Uint8Array(budget.length);
+    let uses = 0;
+    for (let link = 0; link < orbit.length; link++) {
+      if (ends[link] >= npuCount || counted[orbit[link]] !== 0) continue;
+      counted[orbit[link]] = 1;
+      uses += budget[orbit[link]];
+    }
+    return uses >= k * (npuCount - 1);
   });
 }

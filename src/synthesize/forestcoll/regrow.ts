@@ -5,10 +5,8 @@ import { linkNames, type Topology } from "../../model/topology/topology.ts";
 import { expandTrees } from "../../model/trees/tree-expansion.ts";
 import type { Forest, TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { TreeContext, TreeRequest } from "../tree-maker.ts";
-import { fixedCopies } from "./fixed-k.ts";
-import { type Optimum, type Packing, packable } from "./optimum.ts";
-import { packTrees } from "./pack-trees.ts";
-import type { PackingNetwork } from "./packing-network.ts";
+import { fixedCopies, type Optimum, type Packing, packable } from "./optimum.ts";
+import { type PackingNetwork, packTrees } from "./packing.ts";
 
 /** A repaired forest may be this much slower than the new optimum. */
 const LEAST_SHARE = rational(99, 100);

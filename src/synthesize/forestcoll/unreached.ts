@@ -2,7 +2,7 @@ import { InfeasibleError } from "../../base/errors.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { distancesFrom, graph } from "../../model/graph/graph.ts";
 import { nodeCount, type Topology } from "../../model/topology/topology.ts";
-import { contributions } from "./shards.ts";
+import { contributions } from "./requests.ts";
 
 /** Nodes of a cut that are named. */
 const NODES_NAMED = 8;

@@ -10,20 +10,25 @@ import { makespanOf, transfersOf } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
-import { type Phase, phasesOf } from "../tacos/phases.ts";
+import { type Phase, phasesOf } from "../tacos/network.ts";
 import { tacos } from "../tacos/tacos.ts";
 import { boundBy, contains, degreeFor, gap, MOST_TRANSFERS, skipped, TRYING, WHOLE_CHUNKS } from "./facts.ts";
-import { type Move, movesOf, neededMoves } from "./found-rows.ts";
-import { type Flow, type FlowProblem, flowsOf, pairTimes, type Resource, resourcesOf } from "./problem.ts";
-import { writeRows } from "./program.ts";
-import { earliest, endOfMoves } from "./retime.ts";
-import { keepingSink } from "./row-sink.ts";
-import { scheduleOf } from "./schedule.ts";
+import { earliest, endOfMoves, type Move, movesOf, neededMoves, scheduleOf } from "./found-rows.ts";
+import {
+  clockFor,
+  type Flow,
+  type FlowProblem,
+  firstFrom,
+  flowsOf,
+  inSlots,
+  pairTimes,
+  type Resource,
+  resourcesOf,
+  slotTicks,
+} from "./problem.ts";
+import { keepingSink, sizeOf, writeRows } from "./program.ts";
 import { type Shortened, shortened } from "./shorten.ts";
-import { clockFor, inSlots, slotTicks } from "./slots.ts";
-import { sizeOf } from "./solve-program.ts";
 import { type Stages, stagesOf } from "./stages.ts";
-import { firstFrom } from "./ticks.ts";
 import { COPY, type Columns, columnsOf } from "./windows.ts";
 
 /** Of the time, for programs of whole schedules; the rest for early termination. */
@@ -105,11 +110,12 @@ async function synthesize(request: SynthesisRequest, context: SynthesisContext):
 /** TACOS-ILP: the time-expanded network as a binary program (TACOS 2023, section V). */
 export const tacosIlp: Synthesizer = {
   name: "tacos-ilp",
+  makes: "steps",
   description: "binary program on the time-expanded network, from the bound upwards: proved optimal, or with its gap",
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: ["exact", "symmetric", "clustered"],
-  solves: true,
-  heeds: ["trials", "switchDegree"],
+  options: ["trials", "switchDegree", "timeLimitMs"],
+  traits: { solves: true },
   plans: true,
   synthesize,
 };

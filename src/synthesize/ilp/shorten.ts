@@ -1,13 +1,10 @@
 import { formatTime } from "../../model/numbers/units.ts";
 import type { RouteSet } from "../../model/routes/routes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import type { Move } from "./found-rows.ts";
-import { type Flow, type FlowProblem, resourcesOf } from "./problem.ts";
-import { earliest, endOfMoves } from "./retime.ts";
+import { earliest, endOfMoves, type Move } from "./found-rows.ts";
+import { clockFor, type Flow, type FlowProblem, firstFrom, inSlots, resourcesOf, slotTicks } from "./problem.ts";
 import { type Refutation, search, type Trying } from "./search.ts";
-import { clockFor, inSlots, slotTicks } from "./slots.ts";
 import type { Stages } from "./stages.ts";
-import { firstFrom } from "./ticks.ts";
 
 export interface ShortenRequest {
   readonly topology: Topology;

@@ -1,4 +1,4 @@
-import type { MilpOptions, MilpProblem, MilpRunner, MilpSize, MilpSolution } from "../../engine/contract/milp.ts";
+import type { MilpOptions, MilpProblem, MilpRunner, MilpSize, MilpSolution } from "../../engine/contract/programs.ts";
 import type { Deadline } from "../deadline.ts";
 import { type SolverStage, skippedStage, solvedStage } from "../solver-facts.ts";
 import type { SynthesisContext } from "../synthesizer.ts";

@@ -1,6 +1,6 @@
 import { jointBoundOf } from "../../model/bounds/joint.ts";
 import type { Bound } from "../../model/bounds/witness.ts";
-import { sizeClasses } from "../../model/collective/repeated-collectives.ts";
+import { sizeClasses } from "../../model/collective/collective.ts";
 import { type JointSchedule, jointEndPs, jointTransferCount, type Tenant } from "../../model/joint/joint-schedule.ts";
 import { ceil } from "../../model/numbers/rational.ts";
 import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
@@ -9,8 +9,8 @@ import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import { type JointContext, type JointRequest, type JointSynthesis, synthesizeJoint } from "../joint/joint.ts";
 import type { SolverFacts } from "../solver-facts.ts";
 import { boundBy, contains, degreeFor, gap, MOST_TRANSFERS, skipped, TRYING, WHOLE_CHUNKS } from "./facts.ts";
+import { scheduleOf } from "./found-rows.ts";
 import { flowsOf } from "./problem.ts";
-import { scheduleOf } from "./schedule.ts";
 import { shortened } from "./shorten.ts";
 import { stagesOf } from "./stages.ts";
 

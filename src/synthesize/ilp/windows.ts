@@ -1,6 +1,4 @@
-import { oppositeRoutes } from "./exchanges.ts";
-import { type Flow, type FlowProblem, pairTimes } from "./problem.ts";
-import { firstFrom } from "./ticks.ts";
+import { type Flow, type FlowProblem, firstFrom, oppositeRoutes, pairTimes } from "./problem.ts";
 
 /** Transfers that copy, transfers that add up, the moment when all contributions have met at an NPU, and exchanges of sums. */
 export const COPY = 0;

@@ -1,8 +1,8 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import type { TenNetwork } from "../../engine/contract/kernels.ts";
 import { jointBoundOf } from "../../model/bounds/joint.ts";
-import type { Collective } from "../../model/collective/collective.ts";
-import { repeatedCollectives, sizeClasses } from "../../model/collective/repeated-collectives.ts";
+import { type Collective, repeatedCollectives, sizeClasses } from "../../model/collective/collective.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import {
   type JointSchedule,
@@ -15,16 +15,14 @@ import {
 import { ceil } from "../../model/numbers/rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "../../model/routes/routes.ts";
 import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
-import { expandSlots } from "../../model/slots/slot-expansion.ts";
-import { isSlotSchedule } from "../../model/slots/slot-schedule.ts";
+import { expandSlots, isSlotSchedule } from "../../model/slots/slot-schedule.ts";
 import { indexColumn, makespanPs, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import type { SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
 import { tenNetwork } from "../tacos/network.ts";
 import { type OverlapOptions, overlapped } from "../tacos/overlap.ts";
 import { synthesizeByMatching } from "../tacos/tacos.ts";
-import { stepsFor } from "./refine.ts";
-import { searchTable, tableProblem } from "./table-search.ts";
+import { searchTable, stepsFor, tableProblem } from "./table-search.ts";
 
 /** Above so many routes through switches the table takes a ring instead of all pairs. */
 const MOST_PORT_ROUTES = 4096;
@@ -61,7 +59,7 @@ export async function synthesizeJoint(request: JointRequest, context: JointConte
   const { topology, collectives, seed, switchDegree } = request;
   if (typeof switchDegree === "number" && switchDegree > 1 && sizeClasses(collectives).classes.length > 1) {
     throw new InputError(
-      "--switch-degree",
+      optionName("switchDegree"),
       "ports or 1 for several collectives of different chunk sizes",
       switchDegree,
     );

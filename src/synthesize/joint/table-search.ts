@@ -1,14 +1,17 @@
 import { draw, shuffle } from "../../base/random.ts";
-import { type Collective, membersOf } from "../../model/collective/collective.ts";
-import { sizeClasses } from "../../model/collective/repeated-collectives.ts";
+import { boundOf } from "../../model/bounds/bounds.ts";
+import { type Collective, membersOf, sizeClasses } from "../../model/collective/collective.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
-import type { JointSchedule, Tenant } from "../../model/joint/joint-schedule.ts";
+import { type JointSchedule, type Tenant, tenantSchedule } from "../../model/joint/joint-schedule.ts";
 import { orderByTime } from "../../model/numbers/ordering.ts";
+import { ceil } from "../../model/numbers/rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "../../model/routes/routes.ts";
+import { makespanOf, transfersOf } from "../../model/steps/schedule.ts";
 import { indexColumn, OP_COPY, OP_REDUCE } from "../../model/steps/step-schedule.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
-import { allTimes } from "../tacos/distances.ts";
-import { type Phase, phasesOf } from "../tacos/phases.ts";
+import type { Synthesis, SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
+import { allTimes } from "../tacos/demand.ts";
+import { type Phase, phasesOf } from "../tacos/network.ts";
 import {
   type CellNetwork,
   type CellTable,
@@ -18,16 +21,17 @@ import {
   type Errand,
   firstCell,
   headOf,
+  negotiate,
+  repairCost,
   tailOf,
-} from "./cell-table.ts";
-import { negotiate, repairCost } from "./negotiate.ts";
+} from "./negotiate.ts";
 
 /** Attempts (seeds) at the bound, and at every other number of cells. */
 const ATTEMPTS = { bound: 12, other: 4 };
 /** Array cells that count for each place and each cell of a table, to make and fill it. */
 const TABLE_COST = 3;
 /** Array cells that the repairs of one attempt may read: about a second. */
-const MOST_STEPS = 1.5e8;
+const MOST_REPAIR_STEPS = 1.5e8;
 /** The same for filling the table once, before any repair. */
 const MOST_FILLING = 3e8;
 /** Repairs of one attempt: so many, and more for each place that is wanted. */
@@ -215,7 +219,9 @@ function attempt(problem: TableProblem, cells: number, k: number, seed: number, 
   firstFit(table, own, k % 4 < 2 ? 0.5 : 3, k % 2 === 0);
   const cost = repairCost(table);
   const wanted = errands.reduce((sum, errand) => sum + errand.wanted.length, 0);
-  const most = Math.floor(Math.min(FEWEST_REPAIRS + REPAIRS_EACH * wanted, MOST_STEPS / cost, allowance.left / cost));
+  const most = Math.floor(
+    Math.min(FEWEST_REPAIRS + REPAIRS_EACH * wanted, MOST_REPAIR_STEPS / cost, allowance.left / cost),
+  );
   if (table.missing.length > most) return null;
   const { full, repairs } = negotiate(table, own, most);
   allowance.left -= repairs * cost;
@@ -275,24 +281,10 @@ function firstFitCost({ cells, network, errands }: CellTable): number {
  * O(cells x routes x errands), 32 errands at a time where the tail has nothing for the head.
  */
 function firstFit(table: CellTable, seed: number, noise: number, forwardFirst: boolean): void {
-  const { network, errands, cells, owner, arrival, wants } = table;
+  const { network, errands, cells, owner, arrival } = table;
   const { npus, links, routes, lengths } = network;
   const holders = Int32Array.from(errands, ({ sources }) => sources.length);
-  const sides = [false, true].map((reversed) => {
-    const own = errands.flatMap((errand, e) => (errand.reversed === reversed && errand.wanted.length > 1 ? [e] : []));
-    const entering = groupedBy(reversed ? routes.source : routes.target, npus);
-    const words = Math.ceil(own.length / 32);
-    // [npus][words] errands that the NPU has or will have, and those that it wants and lacks
-    const [has, lacks] = [new Int32Array(npus * words), new Int32Array(npus * words)];
-    own.forEach((e, i) => {
-      for (let v = 0; v < npus; v++) {
-        const there = arrival[e * npus + v] >= 0;
-        if (there) has[v * words + (i >> 5)] |= 1 << (i & 31);
-        else if (wants[e * npus + v] === 1) lacks[v * words + (i >> 5)] |= 1 << (i & 31);
-      }
-    });
-    return { reversed, errands: own, entering, words, has, lacks };
-  });
+  const sides = sidesOf(table);
   const shortest = Int32Array.from(routes.source, (_, r) => Math.min(...lengths.map((length) => length[r])));
   const order = Int32Array.from({ length: npus }, (_, v) => v);
   const spread = Math.max(1, Math.round(256 * noise));
@@ -357,4 +349,61 @@ function firstFit(table: CellTable, seed: number, noise: number, forwardFirst: b
       }
     }
   }
+}
+
+/** Returns what each side of time fills in: its errands that spread, and what NPUs have and lack of them. */
+function sidesOf({ network, errands, arrival, wants }: CellTable) {
+  const { npus, routes } = network;
+  return [false, true].map((reversed) => {
+    const own = errands.flatMap((errand, e) => (errand.reversed === reversed && errand.wanted.length > 1 ? [e] : []));
+    const entering = groupedBy(reversed ? routes.source : routes.target, npus);
+    const words = Math.ceil(own.length / 32);
+    // [npus][words] errands that the NPU has or will have, and those that it wants and lacks
+    const [has, lacks] = [new Int32Array(npus * words), new Int32Array(npus * words)];
+    own.forEach((e, i) => {
+      for (let v = 0; v < npus; v++) {
+        const there = arrival[e * npus + v] >= 0;
+        if (there) has[v * words + (i >> 5)] |= 1 << (i & 31);
+        else if (wants[e * npus + v] === 1) lacks[v * words + (i >> 5)] |= 1 << (i & 31);
+      }
+    });
+    return { reversed, errands: own, entering, words, has, lacks };
+  });
+}
+
+/** Array cells that repairs may read: less than a second; in proportion where the caller asks for other trials. */
+const MOST_STEPS = 5e7;
+const USUAL_TRIALS = 64;
+/** Longer schedules are left as they are. */
+const MOST_TRANSFERS = 1e5;
+
+/** Returns how many array cells the repairs of tables may read, for so many trials. */
+export const stepsFor = (most: number, trials: number | null): number =>
+  Math.floor(most * Math.min(1, (trials ?? USUAL_TRIALS) / USUAL_TRIALS));
+
+/**
+ * Returns a shorter schedule than the one found where that misses its bound, all slots are equal and a table of cells is
+ * small enough to be negotiated (`negotiate.ts`); the one found otherwise. What gains: groups whose chunks pass outsiders,
+ * all-to-all, all-reduce where few chunks go far, tori of odd sizes.
+ */
+export async function refined(
+  found: Synthesis,
+  request: SynthesisRequest,
+  context: SynthesisContext,
+): Promise<Synthesis> {
+  const { topology, collective, trials, seed } = request;
+  const { routes } = found.schedule;
+  if (request.policy !== null || transfersOf(found.schedule) > MOST_TRANSFERS) return found;
+  const endPs = makespanOf(found.schedule);
+  const times = routeTimes(topology, routes, collective.chunkBytes);
+  const boundPs = Number(ceil(boundOf(topology, collective, routes, times).ps));
+  if (endPs <= boundPs) return found;
+  const problem = tableProblem(topology, routes, [collective], endPs);
+  if (problem === null || !problem.exact) return found;
+  const range = { low: Math.ceil(boundPs / problem.unitPs), high: Math.ceil(endPs / problem.unitPs) };
+  const { joint, cells, tries } = await searchTable(problem, range, seed, stepsFor(MOST_STEPS, trials), async (done) =>
+    context.onProgress?.({ phase: "negotiating", done, total: done + 1 }),
+  );
+  if (joint === null) return { ...found, trials: found.trials + tries };
+  return { schedule: tenantSchedule(joint, 0), policy: `negotiated in ${cells} slots`, trials: found.trials + tries };
 }

@@ -1,15 +1,21 @@
 import { InfeasibleError } from "../../base/errors.ts";
-import type { MilpProblem, MilpRunner, MilpSize } from "../../engine/contract/milp.ts";
+import type { MilpProblem, MilpRunner, MilpSize } from "../../engine/contract/programs.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import type { Deadline } from "../deadline.ts";
 import { type ProgramDraft, programDraft } from "../program-draft.ts";
 import { type SolverStage, skippedStage, solvedStage } from "../solver-facts.ts";
-import { leastRounds } from "./bounds.ts";
-import { greedyPlan, roundsFor, roundsIn, type SyncPlan } from "./greedy.ts";
-import { chunksOf, type Item, type SyncProblem } from "./problem.ts";
-import { type Flow, unfolded } from "./sends.ts";
+import {
+  chunksOf,
+  hopsOf,
+  type Item,
+  leastRounds,
+  leastSteps,
+  type SyncProblem,
+  type Window,
+  windowsOf,
+} from "./problem.ts";
+import { type Flow, greedyPlan, roundsFor, roundsIn, type SyncPlan, unfolded } from "./sends.ts";
 import { type Folded, fold, freeMaps } from "./symmetry.ts";
-import { hopsOf, leastSteps, type Window, windowsOf } from "./windows.ts";
 
 /** A plan, with what is known of its steps. */
 export interface SyncPoint extends SyncPlan {

@@ -1,4 +1,6 @@
+import { visitSets } from "../../model/bounds/cut-sets.ts";
 import { type Collective, membersOf } from "../../model/collective/collective.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
 import { compare, multiply, type Rational, rational } from "../../model/numbers/rational.ts";
 import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
@@ -131,7 +133,7 @@ function arcsOf(topology: Topology, routes: RouteSet): { readonly arcs: Arcs; re
 }
 
 /** Returns the items of a collective, by their least chunks. */
-export function itemsOf(collective: Collective): Item[] {
+function itemsOf(collective: Collective): Item[] {
   const items: Item[] = [];
   const bySource = new Map<number, { readonly target: number; readonly chunk: number }[]>();
   for (let chunk = 0; chunk < collective.chunkCount; chunk++) {
@@ -179,4 +181,155 @@ export function problemKey({ npuCount, arcs, loads, items }: SyncProblem): strin
     loads.map(({ arcs, capacity }) => [[...arcs], capacity]),
     items.map(({ sources, targets, demand }) => [[...sources], [...targets], demand === null ? 0 : [...demand]]),
   ]);
+}
+
+const UNREACHED = 1_000_000;
+
+/** Returns [from * NPUs + to] how many arcs apart NPUs are; more than any number of steps where there is no way. */
+export function hopsOf({ npuCount, arcs }: Pick<SyncProblem, "npuCount" | "arcs">): Int32Array {
+  const { offset, items: out } = groupedBy(arcs.source, npuCount);
+  const hops = new Int32Array(npuCount * npuCount).fill(UNREACHED);
+  const queue = new Int32Array(npuCount);
+  for (let from = 0; from < npuCount; from++) {
+    const row = hops.subarray(from * npuCount, (from + 1) * npuCount);
+    row[from] = 0;
+    queue[0] = from;
+    for (let head = 0, tail = 1; head < tail; head++) {
+      const v = queue[head];
+      for (let i = offset[v]; i < offset[v + 1]; i++) {
+        const w = arcs.target[out[i]];
+        if (row[w] !== UNREACHED) continue;
+        row[w] = row[v] + 1;
+        queue[tail++] = w;
+      }
+    }
+  }
+  return hops;
+}
+
+/** When an item can be where, in steps. */
+export interface Window {
+  /** [npus] steps after which the item can be there at the earliest: arcs from the nearest source. */
+  readonly early: Int32Array;
+  /** [npus] steps that it needs from there to the nearest target. */
+  readonly left: Int32Array;
+}
+
+/** Returns the window of each item; those with equal sources and targets share one. */
+export function windowsOf({ npuCount, items }: SyncProblem, hops: Int32Array): Window[] {
+  const known = new Map<string, Window>();
+  const least = (ends: Int32Array, at: (end: number) => number): number =>
+    ends.reduce((best, end) => Math.min(best, hops[at(end)]), UNREACHED);
+  return items.map(({ sources, targets }) => {
+    const key = `${sources.join()}>${targets.join()}`;
+    let window = known.get(key);
+    if (window === undefined) {
+      window = {
+        early: Int32Array.from({ length: npuCount }, (_, v) => least(sources, (s) => s * npuCount + v)),
+        left: Int32Array.from({ length: npuCount }, (_, v) => least(targets, (t) => v * npuCount + t)),
+      };
+      known.set(key, window);
+    }
+    return window;
+  });
+}
+
+/** Returns the fewest steps in which every target can be reached, and a pair that needs them; steps 0: nothing to send. */
+export function leastSteps(items: readonly Item[], windows: readonly Window[]) {
+  let far = { steps: 0, source: 0, target: 0 };
+  items.forEach(({ sources, targets }, i) => {
+    for (const target of targets) {
+      const steps = (windows[i] as Window).early[target];
+      if (steps > far.steps) far = { steps, source: sources[0], target };
+    }
+  });
+  return { ...far, reachable: far.steps < UNREACHED };
+}
+
+/** Up to so many NPUs every set of them is tried. */
+const ALL_SETS = 12;
+
+/** Returns chunks that must enter a set of NPUs. */
+function entering({ items }: SyncProblem, within: Uint8Array): number {
+  let chunks = 0;
+  for (const { sources, targets, demand } of items) {
+    if (sources.some((v) => within[v] === 1)) continue;
+    if (demand === null) chunks += targets.some((v) => within[v] === 1) ? 1 : 0;
+    else
+      targets.forEach((v, t) => {
+        if (within[v] === 1) chunks += demand[t];
+      });
+  }
+  return chunks;
+}
+
+/**
+ * Returns how many chunks may enter a set in a round: each arc into it by the load of its own, or, where that is less, by
+ * loads of several arcs (ports), those first that save most. Arcs are counted once.
+ */
+function room({ arcs, loads }: SyncProblem, within: Uint8Array): number {
+  const own = new Float64Array(arcs.source.length);
+  for (const { arcs: users, capacity } of loads) {
+    const enters = within[arcs.source[users[0]]] === 0 && within[arcs.target[users[0]]] === 1;
+    if (users.length === 1 && enters) own[users[0]] = capacity;
+  }
+  const savedBy = ({ arcs: users, capacity }: Load): number => users.reduce((sum, a) => sum + own[a], -capacity);
+  let chunks = 0;
+  let ports = loads.filter((load) => load.arcs.length > 1);
+  for (;;) {
+    ports = ports.filter((load) => savedBy(load) > 0);
+    const best = ports.reduce<Load | null>((a, b) => (a === null || savedBy(b) > savedBy(a) ? b : a), null);
+    if (best === null) break;
+    chunks += best.capacity;
+    for (const a of best.arcs) own[a] = 0;
+  }
+  return chunks + own.reduce((sum, capacity) => sum + capacity, 0);
+}
+
+/** Array cells that may be read to find sets. */
+const SET_BUDGET = 1_000_000;
+
+/** Returns sets of NPUs of a network whose borders are likely to be narrow: boxes, what faster links join, slabs. */
+export function likelySets(topology: Topology): Int32Array[] {
+  const sets: Int32Array[] = [];
+  if (topology.npuCount <= ALL_SETS) return sets;
+  visitSets(
+    topology,
+    null,
+    { left: SET_BUDGET },
+    {
+      visit: (nodes, _, again) => {
+        if (!again) sets.push(nodes.filter((v) => v < topology.npuCount));
+      },
+      worthTrying: () => false,
+      prefixes: () => null,
+    },
+  );
+  return sets;
+}
+
+/**
+ * Returns a number of rounds that no schedule can do with less: chunks that must enter a set of NPUs over what enters it in a
+ * round, for all sets of a small network, else for single NPUs, these sets, and all that lack one of them.
+ * O(sets x (items + arcs)).
+ */
+export function leastRounds(problem: SyncProblem, sets: readonly Int32Array[] = []): number {
+  const { npuCount } = problem;
+  let most = 0;
+  const attempt = (within: Uint8Array): void => {
+    const chunks = entering(problem, within);
+    if (chunks > 0) most = Math.max(most, Math.ceil(chunks / room(problem, within)));
+  };
+  if (npuCount <= ALL_SETS) {
+    const within = new Uint8Array(npuCount);
+    for (let set = 1; set < 2 ** npuCount - 1; set++) attempt(within.map((_, v) => (set >> v) & 1));
+    return most;
+  }
+  for (const set of [...Array.from({ length: npuCount }, (_, v) => Int32Array.of(v)), ...sets]) {
+    const within = new Uint8Array(npuCount);
+    for (const v of set) within[v] = 1;
+    attempt(within);
+    attempt(within.map((one) => 1 - one));
+  }
+  return most;
 }

@@ -1,5 +1,5 @@
 import { InputError } from "../../base/errors.ts";
-import { unreachable } from "../../model/bounds/infeasible.ts";
+import { unreachable } from "../../model/bounds/witness.ts";
 import { COLLECTIVE_KINDS, type Collective, withChunks } from "../../model/collective/collective.ts";
 import { add, compare, type Rational, rational, subtract } from "../../model/numbers/rational.ts";
 import { toUs } from "../../model/numbers/units.ts";
@@ -10,13 +10,19 @@ import { isNpu, linkCount, reversed, type Topology } from "../../model/topology/
 import { deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
-import { type Phase, phasesOf } from "../tacos/phases.ts";
-import { leastRounds, likelySets } from "./bounds.ts";
-import { roundsIn } from "./greedy.ts";
+import { type Phase, phasesOf } from "../tacos/network.ts";
 import { type Front, type FrontOptions, paretoFront, type SyncPoint } from "./pareto.ts";
-import { problemKey, type SyncProblem, syncProblem } from "./problem.ts";
-import { type Send, sendsOf } from "./sends.ts";
-import { hopsOf, leastSteps, windowsOf } from "./windows.ts";
+import {
+  hopsOf,
+  leastRounds,
+  leastSteps,
+  likelySets,
+  problemKey,
+  type SyncProblem,
+  syncProblem,
+  windowsOf,
+} from "./problem.ts";
+import { roundsIn, type Send, sendsOf } from "./sends.ts";
 
 /** Pairs of an item and an arc, beyond which plans are not even listed. */
 const MOST_PAIRS = 200_000;
@@ -194,12 +200,13 @@ async function ownChunks(request: SynthesisRequest): Promise<number> {
 /** Steps and rounds of k-synchronous schedules by integer programs (Cai et al., PPoPP 2021): a baseline for small networks. */
 export const sccl: Synthesizer = {
   name: "sccl",
+  makes: "steps",
   description:
     "fewest steps and fewest rounds of k-synchronous schedules, by integer programs (small networks; baseline)",
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: ["latency", "bandwidth"],
-  solves: true,
-  heeds: ["switchDegree"],
+  options: ["switchDegree", "timeLimitMs"],
+  traits: { solves: true },
   plans: true,
   refuses,
   ownChunks,

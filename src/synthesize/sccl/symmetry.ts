@@ -1,6 +1,6 @@
-import { disjointSets } from "../../model/graph/disjoint-sets.ts";
+import { disjointSets } from "../../model/graph/graph.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
-import { imagesByName } from "../../model/symmetry/images.ts";
+import { imagesByName } from "../../model/symmetry/network-maps.ts";
 import type { Item, Load, SyncProblem } from "./problem.ts";
 
 /** What a map of the NPUs does to arcs and items. */

@@ -1,10 +1,8 @@
-import type { MilpProblem, MilpSize } from "../../engine/contract/milp.ts";
+import type { MilpProblem, MilpSize } from "../../engine/contract/programs.ts";
 import type { SketchNetwork } from "../../model/sketch/sketch.ts";
 import { linkCount } from "../../model/topology/topology.ts";
 import { type ProgramDraft, programDraft } from "../program-draft.ts";
-import type { RoutingCosts } from "./routing-costs.ts";
-import type { ChunkOptions, RoutingOptions } from "./routing-options.ts";
-import type { RoutingSymmetry } from "./routing-symmetry.ts";
+import type { ChunkOptions, RoutingCosts, RoutingOptions, RoutingSymmetry } from "./routing-options.ts";
 
 /** What one routing program is made of. */
 export interface RoutingParts {

@@ -1,11 +1,8 @@
 import { type Collective, membersOf } from "../../model/collective/collective.ts";
 import { routeCount } from "../../model/routes/routes.ts";
-import type { SketchNetwork } from "../../model/sketch/sketch.ts";
-import { mayCarry } from "../../model/sketch/sketch-relays.ts";
-import { type RoutingSymmetry, routingSymmetry } from "./routing-symmetry.ts";
-import { tasksOf, timing } from "./scheduling.ts";
-import { clockOf, join, type Plan, singles } from "./scheduling-clock.ts";
-import type { Tasks } from "./scheduling-tasks.ts";
+import { mayCarry, type SketchNetwork } from "../../model/sketch/sketch.ts";
+import { type RoutingSymmetry, routingSymmetry } from "./routing-options.ts";
+import { clockOf, join, type Plan, singles, type Tasks, tasksOf, timing } from "./scheduling.ts";
 import type { Sends } from "./stages.ts";
 
 /** More sends are no matter of latency. */
@@ -184,20 +181,10 @@ function digitSends(
   { inside, boxRadix }: Digits,
   most: number,
 ): DigitSends | null {
-  const { routes, sketch, leavesBox, boxOf } = network;
+  const { routes, sketch, boxOf } = network;
   const { npuCount } = network.topology;
   const { npusPerBox: ranks, boxes } = sketch;
-  const routeOf = new Map<number, number>();
-  const between = new Map<number, number[]>();
-  for (let route = routeCount(routes) - 1; route >= 0; route--) {
-    const [from, to] = [routes.source[route], routes.target[route]];
-    routeOf.set(from * npuCount + to, route);
-    if (leavesBox[route] === 0) continue;
-    const key = boxOf[from] * boxes + boxOf[to];
-    const known = between.get(key);
-    if (known === undefined) between.set(key, [route]);
-    else known.push(route);
-  }
+  const { routeOf, between } = routesByEnds(network);
   const rows: Row[] = [];
 
   /** Takes a chunk to an NPU of the box; returns the stage after which it is there, or null where there is no route. */
@@ -264,4 +251,20 @@ function digitSends(
   const column = (i: number): Int32Array => Int32Array.from(rows, (row) => row[i]);
   const [chunk, route, place] = [column(0), column(1), column(2)];
   return { chunk, route, place, digit: column(3), level: column(4), stage: column(5) };
+}
+
+/** Returns the first route between two NPUs by source * NPUs + target, and those between two boxes, the last one first. */
+function routesByEnds({ topology, sketch, routes, leavesBox, boxOf }: SketchNetwork) {
+  const routeOf = new Map<number, number>();
+  const between = new Map<number, number[]>();
+  for (let route = routeCount(routes) - 1; route >= 0; route--) {
+    const [from, to] = [routes.source[route], routes.target[route]];
+    routeOf.set(from * topology.npuCount + to, route);
+    if (leavesBox[route] === 0) continue;
+    const key = boxOf[from] * sketch.boxes + boxOf[to];
+    const known = between.get(key);
+    if (known === undefined) between.set(key, [route]);
+    else known.push(route);
+  }
+  return { routeOf, between };
 }

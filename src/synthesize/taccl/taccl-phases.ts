@@ -1,23 +1,30 @@
-import type { MilpProblem, MilpRunner, MilpSize } from "../../engine/contract/milp.ts";
+import type { MilpProblem, MilpRunner, MilpSize } from "../../engine/contract/programs.ts";
 import { type Collective, membersOf } from "../../model/collective/collective.ts";
 import { groupedBy, groupedOnce } from "../../model/graph/graph.ts";
 import { reversedRoutes } from "../../model/routes/routes.ts";
-import type { InternodeSketch, SketchNetwork } from "../../model/sketch/sketch.ts";
-import { mayCarry } from "../../model/sketch/sketch-relays.ts";
+import { type InternodeSketch, mayCarry, type SketchNetwork } from "../../model/sketch/sketch.ts";
 import { reversed } from "../../model/topology/topology.ts";
 import type { Deadline } from "../deadline.ts";
 import { programRows } from "../program-rows.ts";
 import { type SolverStage, skippedStage, solvedStage } from "../solver-facts.ts";
 import type { SynthesisContext } from "../synthesizer.ts";
-import { type Phase, phasesOf } from "../tacos/phases.ts";
-import { type Paths, pathsOf } from "./ordering-paths.ts";
+import { type Phase, phasesOf } from "../tacos/network.ts";
+import { type NamedPlan, type Paths, type PlanOptions, pathsOf, planned } from "./contiguity.ts";
 import { routeChunks } from "./routing.ts";
-import { finished, tasksOf, timing } from "./scheduling.ts";
-import { clockOf, join, type Plan, singles } from "./scheduling-clock.ts";
-import { keysFromStarts } from "./scheduling-moves.ts";
-import { type NamedPlan, type PlanOptions, planned } from "./scheduling-plan.ts";
-import type { Reroute } from "./scheduling-search.ts";
-import { copyTasks, followedBy, type Tasks, turnedTasks } from "./scheduling-tasks.ts";
+import {
+  clockOf,
+  copyTasks,
+  finished,
+  followedBy,
+  join,
+  type Plan,
+  singles,
+  type Tasks,
+  tasksOf,
+  timing,
+  turnedTasks,
+} from "./scheduling.ts";
+import { keysFromStarts, type Reroute } from "./scheduling-search.ts";
 import type { NoRouting, Sends } from "./stages.ts";
 import { type Stepped, stepped } from "./steps.ts";
 

@@ -1,9 +1,8 @@
 import { InfeasibleError } from "../../base/errors.ts";
 import { COLLECTIVE_KINDS, type Collective } from "../../model/collective/collective.ts";
+import { sketchNetwork } from "../../model/sketch/network.ts";
+import { proposedSketches, relaxations } from "../../model/sketch/proposals.ts";
 import type { Sketch } from "../../model/sketch/sketch.ts";
-import { sketchNetwork } from "../../model/sketch/sketch-network.ts";
-import { proposedSketches } from "../../model/sketch/sketch-proposals.ts";
-import { relaxations } from "../../model/sketch/sketch-relaxations.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { type Deadline, deadlineIn, USUAL_SOLVE_MS } from "../deadline.ts";
 import type { SolverStage } from "../solver-facts.ts";
@@ -217,11 +216,12 @@ function synthesis(
 /** TACCL: routing, ordering and exact scheduling along a sketch (Shah et al., NSDI 2023). */
 export const taccl: Synthesizer = {
   name: "taccl",
+  makes: "steps",
   description: "routes along a sketch by integer programs, then orders and merges sends (TACCL)",
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [],
-  solves: true,
-  takesSketch: true,
+  options: ["timeLimitMs", "sketch"],
+  traits: { solves: true },
   plans: true,
   refuses,
   ownChunks: async ({ sketch }) => sketch?.chunksPerNpu ?? 1,

@@ -1,7 +1,7 @@
 import { type Collective, membersOf } from "../../model/collective/collective.ts";
-import { distancesFrom, groupedBy } from "../../model/graph/graph.ts";
-import type { RouteSet } from "../../model/routes/routes.ts";
-import { routeGraph } from "./distances.ts";
+import { distancesFrom, type Graph, graph, groupedBy } from "../../model/graph/graph.ts";
+import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
+import { automorphismsOf } from "../../model/symmetry/automorphisms.ts";
 
 /** Which NPUs take part in moving a chunk: those that want it; these and the ones on shortest paths to them; all. */
 export type RelayMode = "members" | "paths" | "all";
@@ -107,4 +107,143 @@ export function wantedWithPaths(
     for (const c of chunks) for (const v of onPath) bits[v * words + (c >>> 5)] |= 1 << (c & 31);
   }
   return bits;
+}
+
+/** With more lengths of routes there is hardly a symmetry. */
+const MOST_LENGTHS = 64;
+
+/** Routes, and, where they are not equal, how long each is occupied. */
+interface Routes {
+  readonly source: Int32Array;
+  readonly target: Int32Array;
+  readonly slotPs: Float64Array | null;
+}
+
+/**
+ * Returns the maps of the network onto itself, as the matching kernels take them: then one NPU of each orbit is matched (an
+ * eighth of a square mesh, a 48th of a cube), and the others follow. Null where only the identity is found, or NPUs do not
+ * hold equally many chunks.
+ *
+ * Symmetry costs no slots and mends some: where the oldest choice misses the bound, the best of five seeds with and without it
+ * needs 655 and 706 slots on a 10x100 mesh (bound 500), 617 and 730 on 4x200 (400), 66 and 89 on a ring of 4 by a line of 30
+ * (40), 400 and 406 on a 3x20x20 grid (400); it met every bound that the plain choice met (20x60, 31x33, 9x10x11, 12x12x12).
+ */
+export function foldingMaps({ source, target, slotPs }: Routes, held: Holdings, npuCount: number): Int32Array | null {
+  if (held.offset.some((end, v) => end !== v * held.offset[1])) return null;
+  const lengths = slotPs === null ? [] : [...new Set(slotPs)];
+  if (lengths.length > MOST_LENGTHS) return null;
+  const kind = slotPs === null ? null : Int32Array.from(slotPs, (slot) => lengths.indexOf(slot));
+  const maps = automorphismsOf(npuCount, source, target, kind) ?? [];
+  if (maps.length < 2) return null;
+  const columns = new Int32Array(maps.length * npuCount);
+  for (const [g, map] of maps.entries()) columns.set(map, g * npuCount);
+  return columns;
+}
+
+/** Returns the NPUs as a graph whose arcs are the routes, weighted with their slots. */
+const routeGraph = (routes: RouteSet, slotPs: Float64Array, npuCount: number): Graph =>
+  graph(npuCount, routes.source, routes.target, slotPs);
+
+/** Of every pair of NPUs, at v * npus + t: the time from v to t (Infinity: no way) and the hops of one such way. */
+export interface PairTimes {
+  readonly timePs: Float64Array;
+  readonly hops: Int32Array;
+}
+
+/** Returns the times and hops of all pairs. O(NPUs x routes log NPUs). */
+export function allTimes(routes: RouteSet, slotPs: Float64Array, npuCount: number): PairTimes {
+  const network = routeGraph(routes, slotPs, npuCount);
+  const timePs = new Float64Array(npuCount * npuCount);
+  const hops = new Int32Array(npuCount * npuCount);
+  const previous = new Int32Array(npuCount);
+  for (let v = 0; v < npuCount; v++) {
+    previous.fill(-1);
+    timePs.set(distancesFrom(network, [v], previous), v * npuCount);
+    for (let t = 0; t < npuCount; t++) {
+      for (let at = t; previous[at] >= 0; at = routes.source[previous[at]]) hops[v * npuCount + t]++;
+    }
+  }
+  return { timePs, hops };
+}
+
+/** In which order an NPU's waiting chunks are served. */
+export type RelayOrder = "farthest" | "nearest" | "load";
+
+/**
+ * Returns [npus * npus] for each NPU v all targets in the order of service: by remaining time, longest or shortest first,
+ * or by the load that lies ahead, heaviest first. Ties: targets in rotation v + 1, v + 2, ..., so that NPUs on one switch
+ * start with different targets.
+ */
+export function serviceOrder(
+  order: RelayOrder,
+  routes: RouteSet,
+  slotPs: Float64Array,
+  timesPs: Float64Array,
+  demand: Float64Array,
+): Int32Array {
+  const npus = Math.sqrt(timesPs.length);
+  const weight = order === "load" ? loadAhead(routes, slotPs, timesPs, demand, npus) : timesPs;
+  const sign = order === "nearest" ? 1 : -1;
+  const result = new Int32Array(npus * npus);
+  for (let v = 0; v < npus; v++) {
+    const row = result.subarray(v * npus, (v + 1) * npus);
+    for (let t = 0; t < npus; t++) row[t] = t;
+    const rotation = (t: number): number => (t - v - 1 + npus) % npus;
+    row.sort((a, b) => {
+      const x = weight[v * npus + a];
+      const y = weight[v * npus + b];
+      return x === y ? rotation(a) - rotation(b) : sign * (x < y ? -1 : 1);
+    });
+  }
+  return result;
+}
+
+/**
+ * Returns [npus * npus] the load on the way from v to t: route loads come from dividing every chunk equally over the
+ * shortest ways (demand[v * npus + t] chunks from v to t), and a way's load is the mean over its next hops of the route's
+ * load plus what follows. Doubles, computed in one fixed order; used as a priority only.
+ */
+function loadAhead(
+  routes: RouteSet,
+  slotPs: Float64Array,
+  timesPs: Float64Array,
+  demand: Float64Array,
+  npus: number,
+): Float64Array {
+  const leaving = groupedBy(routes.source, npus);
+  const routeLoad = new Float64Array(routeCount(routes));
+  const ahead = new Float64Array(npus * npus);
+  const sorted = (t: number): number[] => {
+    const nodes = Array.from({ length: npus }, (_, v) => v).filter((v) => Number.isFinite(timesPs[v * npus + t]));
+    return nodes.sort((a, b) => timesPs[b * npus + t] - timesPs[a * npus + t] || a - b);
+  };
+  const nextHops = (v: number, t: number): number[] => {
+    const hops: number[] = [];
+    for (let i = leaving.offset[v]; i < leaving.offset[v + 1]; i++) {
+      const r = leaving.items[i];
+      if (slotPs[r] + timesPs[routes.target[r] * npus + t] === timesPs[v * npus + t]) hops.push(r);
+    }
+    return hops;
+  };
+  for (let t = 0; t < npus; t++) {
+    const flow = Float64Array.from({ length: npus }, (_, v) => demand[v * npus + t]);
+    for (const v of sorted(t)) {
+      if (v === t || flow[v] === 0) continue;
+      const hops = nextHops(v, t);
+      for (const r of hops) {
+        routeLoad[r] += (flow[v] / hops.length) * slotPs[r];
+        flow[routes.target[r]] += flow[v] / hops.length;
+      }
+    }
+  }
+  for (let t = 0; t < npus; t++) {
+    for (const v of sorted(t).reverse()) {
+      if (v === t) continue;
+      const hops = nextHops(v, t);
+      let sum = 0;
+      for (const r of hops) sum += routeLoad[r] + ahead[routes.target[r] * npus + t];
+      ahead[v * npus + t] = hops.length === 0 ? 0 : sum / hops.length;
+    }
+  }
+  return ahead;
 }

@@ -1,4 +1,5 @@
 import { draw } from "../../base/random.ts";
+import { receive, refill, translatedLog } from "./translated-log.ts";
 
 /**
  * All-gather among translations of one NPU over routes of unequal lengths. An orbit is a route into NPU 0 with all its
@@ -35,152 +36,147 @@ const WINDOW = 16;
  * O(elements * (orbits + lanes * WINDOW)) but for the augmenting.
  */
 export function spreadOverLanes(problem: LaneProblem, seed: number, limitPs: number): LaneSpread | null {
-  const { npuCount, chunksPerNpu, lanes, laneOf, slotPs, shifted } = problem;
-  const orbits = laneOf.length;
-  const elements = npuCount * chunksPerNpu;
-  const log = new Int32Array(elements);
-  /** Held or on its way. */
-  const settled = new Uint8Array(elements);
-  const bringers = new Uint32Array(elements);
-  const candidate = new Int32Array(orbits * WINDOW);
-  const count = new Int32Array(orbits);
-  const read = new Int32Array(orbits);
-  const orbitsOf: number[][] = Array.from({ length: lanes }, () => []);
-  for (let orbit = 0; orbit < orbits; orbit++) orbitsOf[laneOf[orbit]].push(orbit);
-  const novelty = noveltyOf(problem);
-  /** What each lane brings (or has chosen), over which orbit, until when; -1 and 0 where idle. */
-  const brings = new Int32Array(lanes).fill(-1);
-  const over = new Int32Array(lanes);
+  const state = laneState(problem, seed, limitPs);
+  const { lanes, novelty, brings, settled, slotPs, over, chunksPerNpu } = state;
+  const elements = problem.npuCount * chunksPerNpu;
+  /** [lanes] until when it is in use. */
   const endPs = new Float64Array(lanes);
-  const chosenBy = new Int32Array(elements).fill(-1);
-  const visited = new Int32Array(elements);
   const found = {
     element: new Int32Array(elements - chunksPerNpu),
     orbit: new Int32Array(elements - chunksPerNpu),
     startPs: new Float64Array(elements - chunksPerNpu),
   };
-  let length = 0;
-  let visit = 0;
-  let nowPs = 0;
-
-  const from = (element: number, orbit: number): number => {
-    if (chunksPerNpu === 1) return shifted[orbit * npuCount + element];
-    const offset = Math.floor(element / chunksPerNpu);
-    return element + (shifted[orbit * npuCount + offset] - offset) * chunksPerNpu;
-  };
-  const receive = (element: number): void => {
-    settled[element] = 1;
-    log[length++] = element;
-    for (let orbit = 0; orbit < orbits; orbit++) bringers[from(element, orbit)]++;
-  };
-  const refill = (orbit: number): number => {
-    const base = orbit * WINDOW;
-    let kept = 0;
-    for (let i = 0; i < count[orbit]; i++) {
-      if (settled[candidate[base + i]] === 0) candidate[base + kept++] = candidate[base + i];
-    }
-    let next = read[orbit];
-    while (kept < WINDOW && next < length) {
-      const element = from(log[next++], orbit);
-      if (settled[element] === 0) candidate[base + kept++] = element;
-    }
-    read[orbit] = next;
-    count[orbit] = kept;
-    return kept;
-  };
-  const inTime = (orbit: number): boolean => nowPs + slotPs[orbit] <= limitPs;
-  const choose = (lane: number): boolean => {
-    let best = -1;
-    let newest = 0;
-    let fewest = 0;
-    let least = 0;
-    for (const orbit of orbitsOf[lane]) {
-      if (!inTime(orbit)) continue;
-      for (let i = orbit * WINDOW, end = i + count[orbit]; i < end; i++) {
-        const element = candidate[i];
-        if (chosenBy[element] >= 0) continue;
-        const news = novelty.of(element, orbit);
-        const few = bringers[element];
-        if (best >= 0 && (news < newest || (news === newest && few > fewest))) continue;
-        const tie = draw(seed, length * lanes + lane, element);
-        if (best >= 0 && news === newest && few === fewest && tie >= least) continue;
-        best = element;
-        newest = news;
-        fewest = few;
-        least = tie;
-        over[lane] = orbit;
-      }
-    }
-    brings[lane] = best;
-    if (best < 0) return false;
-    chosenBy[best] = lane;
-    return true;
-  };
-  const augment = (lane: number): boolean => {
-    for (const orbit of orbitsOf[lane]) {
-      if (!inTime(orbit)) continue;
-      for (let i = orbit * WINDOW, end = i + count[orbit]; i < end; i++) {
-        const element = candidate[i];
-        if (visited[element] === visit) continue;
-        visited[element] = visit;
-        if (chosenBy[element] >= 0 && !augment(chosenBy[element])) continue;
-        chosenBy[element] = lane;
-        brings[lane] = element;
-        over[lane] = orbit;
-        return true;
-      }
-    }
-    return false;
-  };
-  /** Lanes that are idle and have something in time, fewest candidates first. */
-  const idleLanes = (): number[] => {
-    const idle: number[] = [];
-    const choices = new Map<number, number>();
-    for (let lane = 0; lane < lanes; lane++) {
-      if (brings[lane] >= 0) continue;
-      let sum = 0;
-      for (const orbit of orbitsOf[lane]) if (inTime(orbit)) sum += refill(orbit);
-      if (sum === 0) continue;
-      idle.push(lane);
-      choices.set(lane, sum);
-    }
-    const of = (lane: number): number => choices.get(lane) as number;
-    const tie = (lane: number): number => draw(seed, length, lane);
-    return idle.sort((a, b) => of(a) - of(b) || tie(a) - tie(b) || a - b);
-  };
 
   for (let j = 0; j < chunksPerNpu; j++) {
-    receive(j);
+    receive(state, j);
     novelty.settle(j);
   }
   for (;;) {
-    const idle = idleLanes();
+    const idle = idleLanes(state);
     for (const lane of idle) {
-      if (choose(lane)) continue;
-      visit++;
-      augment(lane);
+      if (choose(state, lane)) continue;
+      state.visit++;
+      augment(state, lane);
     }
     for (const lane of idle) {
       if (brings[lane] < 0) continue;
       settled[brings[lane]] = 1;
       novelty.settle(brings[lane]);
-      endPs[lane] = nowPs + slotPs[over[lane]];
+      endPs[lane] = state.nowPs + slotPs[over[lane]];
     }
     let nextPs = Number.POSITIVE_INFINITY;
     for (let lane = 0; lane < lanes; lane++) if (brings[lane] >= 0 && endPs[lane] < nextPs) nextPs = endPs[lane];
     if (nextPs === Number.POSITIVE_INFINITY) break;
-    nowPs = nextPs;
+    state.nowPs = nextPs;
     for (let lane = 0; lane < lanes; lane++) {
-      if (brings[lane] < 0 || endPs[lane] !== nowPs) continue;
-      const row = length - chunksPerNpu;
+      if (brings[lane] < 0 || endPs[lane] !== state.nowPs) continue;
+      const row = state.length - chunksPerNpu;
       found.element[row] = brings[lane];
       found.orbit[row] = over[lane];
-      found.startPs[row] = nowPs - slotPs[over[lane]];
-      receive(brings[lane]);
+      found.startPs[row] = state.nowPs - slotPs[over[lane]];
+      receive(state, brings[lane]);
       brings[lane] = -1;
     }
   }
-  return length === elements ? { ...found, endPs: nowPs } : null;
+  return state.length === elements ? { ...found, endPs: state.nowPs } : null;
+}
+
+/** Returns the columns of a spread over lanes. */
+function laneState(problem: LaneProblem, seed: number, limitPs: number) {
+  const { npuCount, chunksPerNpu, lanes, laneOf, slotPs, shifted } = problem;
+  const elements = npuCount * chunksPerNpu;
+  const orbitsOf: number[][] = Array.from({ length: lanes }, () => []);
+  laneOf.forEach((lane, orbit) => {
+    orbitsOf[lane].push(orbit);
+  });
+  return {
+    ...translatedLog({ npuCount, chunksPerNpu, shifted }, laneOf.length, WINDOW),
+    lanes,
+    orbitsOf,
+    slotPs,
+    limitPs,
+    seed,
+    novelty: noveltyOf(problem),
+    /** What each lane brings (or has chosen), over which orbit; -1 and 0 where idle. */
+    brings: new Int32Array(lanes).fill(-1),
+    over: new Int32Array(lanes),
+    chosenBy: new Int32Array(elements).fill(-1),
+    visited: new Int32Array(elements),
+    visit: 0,
+    nowPs: 0,
+  };
+}
+
+type LaneState = ReturnType<typeof laneState>;
+
+function inTime(state: LaneState, orbit: number): boolean {
+  const { slotPs, limitPs } = state;
+  return state.nowPs + slotPs[orbit] <= limitPs;
+}
+
+function choose(state: LaneState, lane: number): boolean {
+  const { orbitsOf, count, candidate, chosenBy, novelty, bringers, seed, lanes, over, brings } = state;
+  let best = -1;
+  let newest = 0;
+  let fewest = 0;
+  let least = 0;
+  for (const orbit of orbitsOf[lane]) {
+    if (!inTime(state, orbit)) continue;
+    for (let i = orbit * WINDOW, end = i + count[orbit]; i < end; i++) {
+      const element = candidate[i];
+      if (chosenBy[element] >= 0) continue;
+      const news = novelty.of(element, orbit);
+      const few = bringers[element];
+      if (best >= 0 && (news < newest || (news === newest && few > fewest))) continue;
+      const tie = draw(seed, state.length * lanes + lane, element);
+      if (best >= 0 && news === newest && few === fewest && tie >= least) continue;
+      best = element;
+      newest = news;
+      fewest = few;
+      least = tie;
+      over[lane] = orbit;
+    }
+  }
+  brings[lane] = best;
+  if (best < 0) return false;
+  chosenBy[best] = lane;
+  return true;
+}
+
+function augment(state: LaneState, lane: number): boolean {
+  const { orbitsOf, count, candidate, visited, chosenBy, brings, over } = state;
+  for (const orbit of orbitsOf[lane]) {
+    if (!inTime(state, orbit)) continue;
+    for (let i = orbit * WINDOW, end = i + count[orbit]; i < end; i++) {
+      const element = candidate[i];
+      if (visited[element] === state.visit) continue;
+      visited[element] = state.visit;
+      if (chosenBy[element] >= 0 && !augment(state, chosenBy[element])) continue;
+      chosenBy[element] = lane;
+      brings[lane] = element;
+      over[lane] = orbit;
+      return true;
+    }
+  }
+  return false;
+}
+
+/** Lanes that are idle and have something in time, fewest candidates first. */
+function idleLanes(state: LaneState): number[] {
+  const { lanes, brings, orbitsOf, seed } = state;
+  const idle: number[] = [];
+  const choices = new Map<number, number>();
+  for (let lane = 0; lane < lanes; lane++) {
+    if (brings[lane] >= 0) continue;
+    let sum = 0;
+    for (const orbit of orbitsOf[lane]) if (inTime(state, orbit)) sum += refill(state, orbit, state.length);
+    if (sum === 0) continue;
+    idle.push(lane);
+    choices.set(lane, sum);
+  }
+  const of = (lane: number): number => choices.get(lane) as number;
+  const tie = (lane: number): number => draw(seed, state.length, lane);
+  return idle.sort((a, b) => of(a) - of(b) || tie(a) - tie(b) || a - b);
 }
 
 /**

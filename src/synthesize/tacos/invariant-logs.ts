@@ -6,6 +6,7 @@ import { indexColumn } from "../../model/steps/step-schedule.ts";
 import { translateAll, translationsOf } from "../../model/symmetry/translation.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { SynthesisRequest } from "../synthesizer.ts";
+import { receive, refill, translatedLog } from "./translated-log.ts";
 
 /** Returns how many chunks each NPU owns, where NPU v owns the v-th so many; null where it is otherwise. */
 function evenShare({ pre, chunkCount }: Collective, npuCount: number): number | null {
@@ -61,7 +62,7 @@ const MOST_TRIALS = 64;
 
 /** An all-gather that is the same for every NPU, up to translation. */
 interface InvariantAllGather {
-  /** Log of NPU 0; the others are its translations (model/symmetry/translated-rows.ts). */
+  /** Log of NPU 0; the others are its translations (model/symmetry/translation.ts). */
   readonly row: ArrivalLog;
   readonly slots: number;
   /** Proved least number of slots of any all-gather over these routes. */
@@ -191,119 +192,106 @@ const MOST = 64;
  * Maximum where ports <= 64, over the window beyond. O(elements * (ports + window)) but for the augmenting, which is rare.
  */
 function spread(problem: InvariantProblem, choice: SpreadChoice, seed: number, limit: number): Spread | null {
-  const { npuCount, chunksPerNpu, ports, shifted } = problem;
+  const state = spreadState(problem, choice, seed);
+  const { ports, npuCount, chunksPerNpu } = problem;
+  const { brings, order, taken, count, log } = state;
   const elements = npuCount * chunksPerNpu;
-  const window = Math.min(MOST, Math.max(FEWEST, ports));
   const bytes = (ports + 7) >>> 3;
-  const log = new Int32Array(elements);
   let bits = new Uint8Array(bytes * (Math.ceil(elements / ports) + 64));
-  const held = new Uint8Array(elements);
-  /** By how many ports an element could come. */
-  const bringers = new Uint32Array(elements);
-  /** The port that brings or brought it, -1 for none. */
-  const taken = new Int32Array(elements).fill(-1);
-  const visited = new Int32Array(elements);
-  const candidate = new Int32Array(ports * window);
-  const count = new Int32Array(ports);
-  const read = new Int32Array(ports);
-  const brings = new Int32Array(ports);
-  const order = new Int32Array(ports);
-  const bucket = new Int32Array(window + 2);
-  let length = 0;
-  let visit = 0;
 
-  const from = (element: number, port: number): number => {
-    if (chunksPerNpu === 1) return shifted[port * npuCount + element];
-    const offset = Math.floor(element / chunksPerNpu);
-    return element + (shifted[port * npuCount + offset] - offset) * chunksPerNpu;
-  };
-  const receive = (element: number): void => {
-    held[element] = 1;
-    log[length++] = element;
-    for (let p = 0; p < ports; p++) bringers[from(element, p)]++;
-  };
-  const refill = (port: number, visible: number): void => {
-    const base = port * window;
-    let kept = 0;
-    for (let i = 0; i < count[port]; i++) {
-      const element = candidate[base + i];
-      if (held[element] === 0) candidate[base + kept++] = element;
-    }
-    let next = read[port];
-    while (kept < window && next < visible) {
-      const element = from(log[next++], port);
-      if (held[element] === 0) candidate[base + kept++] = element;
-    }
-    read[port] = next;
-    count[port] = kept;
-  };
-  /** Ports by number of candidates, fewest first; among equals round robin from a drawn one. */
-  const sortPorts = (slot: number): void => {
-    bucket.fill(0);
-    for (let p = 0; p < ports; p++) bucket[count[p] + 1]++;
-    for (let c = 0; c <= window; c++) bucket[c + 1] += bucket[c];
-    const first = draw(seed, slot, 0) % ports;
-    for (let i = 0; i < ports; i++) {
-      const p = first + i < ports ? first + i : first + i - ports;
-      order[bucket[count[p]]++] = p;
-    }
-  };
-  const choose = (port: number, slot: number): number => {
-    let best = -1;
-    let fewest = 0;
-    let least = 0;
-    for (let i = port * window, end = i + count[port]; i < end; i++) {
-      const element = candidate[i];
-      if (taken[element] >= 0 || (best >= 0 && bringers[element] > fewest)) continue;
-      const tie = choice === "oldest" ? i : draw(seed, slot * ports + port, element + 1);
-      if (best >= 0 && bringers[element] === fewest && tie >= least) continue;
-      best = element;
-      fewest = bringers[element];
-      least = tie;
-    }
-    return best;
-  };
-  const augment = (port: number): boolean => {
-    for (let i = port * window, end = i + count[port]; i < end; i++) {
-      const element = candidate[i];
-      if (visited[element] === visit) continue;
-      visited[element] = visit;
-      if (taken[element] >= 0 && !augment(taken[element])) continue;
-      taken[element] = port;
-      brings[port] = element;
-      return true;
-    }
-    return false;
-  };
-
-  for (let j = 0; j < chunksPerNpu; j++) receive(j);
+  for (let j = 0; j < chunksPerNpu; j++) receive(state, j);
   let slot = 0;
-  for (; length < elements; slot++) {
-    if (slot + Math.ceil((elements - length) / ports) > limit) return null;
-    const visible = length;
-    for (let p = 0; p < ports; p++) refill(p, visible);
-    sortPorts(slot);
+  for (; state.length < elements; slot++) {
+    if (slot + Math.ceil((elements - state.length) / ports) > limit) return null;
+    const visible = state.length;
+    for (let p = 0; p < ports; p++) refill(state, p, visible);
+    sortPorts(state, slot);
     brings.fill(-1);
     for (let i = 0; i < ports; i++) {
       const port = order[i];
-      const element = choose(port, slot);
+      const element = choose(state, port, slot);
       if (element >= 0) {
         taken[element] = port;
         brings[port] = element;
       } else if (count[port] > 0) {
-        visit++;
-        augment(port);
+        state.visit++;
+        augment(state, port);
       }
     }
     if ((slot + 1) * bytes > bits.length) bits = extended(bits);
     for (let p = 0; p < ports; p++) {
       if (brings[p] < 0) continue;
       bits[slot * bytes + (p >> 3)] |= 1 << (p & 7);
-      receive(brings[p]);
+      receive(state, brings[p]);
     }
-    if (length === visible) return null;
+    if (state.length === visible) return null;
   }
   return { log, slots: slot, bits: bits.slice(0, slot * bytes) };
+}
+
+/** Returns the columns of a spread. */
+function spreadState(problem: InvariantProblem, choice: SpreadChoice, seed: number) {
+  const { npuCount, chunksPerNpu, ports, shifted } = problem;
+  const elements = npuCount * chunksPerNpu;
+  const window = Math.min(MOST, Math.max(FEWEST, ports));
+  return {
+    ...translatedLog({ npuCount, chunksPerNpu, shifted }, ports, window),
+    choice,
+    seed,
+    /** The port that brings or brought it, -1 for none. */
+    taken: new Int32Array(elements).fill(-1),
+    visited: new Int32Array(elements),
+    visit: 0,
+    brings: new Int32Array(ports),
+    order: new Int32Array(ports),
+    bucket: new Int32Array(window + 2),
+  };
+}
+
+type SpreadState = ReturnType<typeof spreadState>;
+
+/** Ports by number of candidates, fewest first; among equals round robin from a drawn one. */
+function sortPorts(state: SpreadState, slot: number): void {
+  const { bucket, ways: ports, count, window, seed, order } = state;
+  bucket.fill(0);
+  for (let p = 0; p < ports; p++) bucket[count[p] + 1]++;
+  for (let c = 0; c <= window; c++) bucket[c + 1] += bucket[c];
+  const first = draw(seed, slot, 0) % ports;
+  for (let i = 0; i < ports; i++) {
+    const p = first + i < ports ? first + i : first + i - ports;
+    order[bucket[count[p]]++] = p;
+  }
+}
+
+function choose(state: SpreadState, port: number, slot: number): number {
+  const { window, count, candidate, taken, bringers, choice, seed, ways: ports } = state;
+  let best = -1;
+  let fewest = 0;
+  let least = 0;
+  for (let i = port * window, end = i + count[port]; i < end; i++) {
+    const element = candidate[i];
+    if (taken[element] >= 0 || (best >= 0 && bringers[element] > fewest)) continue;
+    const tie = choice === "oldest" ? i : draw(seed, slot * ports + port, element + 1);
+    if (best >= 0 && bringers[element] === fewest && tie >= least) continue;
+    best = element;
+    fewest = bringers[element];
+    least = tie;
+  }
+  return best;
+}
+
+function augment(state: SpreadState, port: number): boolean {
+  const { window, count, candidate, visited, taken, brings } = state;
+  for (let i = port * window, end = i + count[port]; i < end; i++) {
+    const element = candidate[i];
+    if (visited[element] === state.visit) continue;
+    visited[element] = state.visit;
+    if (taken[element] >= 0 && !augment(state, taken[element])) continue;
+    taken[element] = port;
+    brings[port] = element;
+    return true;
+  }
+  return false;
 }
 
 function extended(bits: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -1,28 +1,25 @@
 import { CHOICE, type MatchPolicy, type TenNetwork, type Transfers } from "../../engine/contract/kernels.ts";
-import { disjointSets } from "../../model/graph/disjoint-sets.ts";
+import { disjointSets } from "../../model/graph/graph.ts";
 import type { RouteSet } from "../../model/routes/routes.ts";
 import { portsOf } from "../../model/slots/slot-schedule.ts";
-import { translatedRows } from "../../model/symmetry/translated-rows.ts";
-import { portTranslation, translateAll } from "../../model/symmetry/translation.ts";
+import { portTranslation, translateAll, translatedRows } from "../../model/symmetry/translation.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { SynthesisContext, SynthesisRequest } from "../synthesizer.ts";
 import { pruned } from "./assemble.ts";
-import { type Attempt, type Network, outcome } from "./attempt.ts";
 import {
   everyoneWantsAll,
+  foldingMaps,
   holdingsOf,
   type RelayMode,
   spreadsAmongMembers,
   wantedBits,
   wantedWithPaths,
 } from "./demand.ts";
-import { foldingMaps } from "./folding.ts";
 import { type LaneProblem, type LaneSpread, spreadOverLanes } from "./invariant-events.ts";
 import { invariantLabel, invariantLogs, invariantShare } from "./invariant-logs.ts";
-import { isSlotted, spreadLogs, transfersOfLogs } from "./logs.ts";
-import { tenNetwork } from "./network.ts";
-import type { Phase } from "./phases.ts";
-import { type MulticastTrial, multicastTrial } from "./trials.ts";
+import { type Phase, tenNetwork } from "./network.ts";
+import { isSlotted, spreadLogs, transfersOfLogs } from "./slots.ts";
+import { type Attempt, type MulticastTrial, multicastTrial, type Network, outcome } from "./trials.ts";
 
 /** From so many deliveries on the symmetries of a network are looked for: before that a trial takes milliseconds. */
 const FOLD_FROM = 200_000;

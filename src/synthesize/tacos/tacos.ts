@@ -14,19 +14,27 @@ import {
   type StepSchedule,
 } from "../../model/steps/step-schedule.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
-import { refined } from "../joint/refine.ts";
+import { refined } from "../joint/table-search.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
-import { assemble, endOf } from "./assemble.ts";
-import { type Attempt, type Network, networksOf, outcome, targetPs } from "./attempt.ts";
-import { bestOf } from "./best-of.ts";
-import { allTimes, serviceOrder } from "./distances.ts";
+import { assemble, endOf, endsOf, type PhaseTransfers, slotClasses } from "./assemble.ts";
+import { allTimes, serviceOrder } from "./demand.ts";
 import { multicastAttempts } from "./multicast.ts";
-import { tenNetwork } from "./network.ts";
+import { type Phase, phasesOf, tenNetwork } from "./network.ts";
 import { overlapped } from "./overlap.ts";
-import { type Phase, phasesOf } from "./phases.ts";
-import { endsOf, type PhaseTransfers, slotClasses } from "./row-order.ts";
 import { slotSynthesis } from "./slots.ts";
-import { checkPolicy, defaultTrials, MULTICAST_POLICIES, RELAY_POLICIES, unicastTrial } from "./trials.ts";
+import {
+  type Attempt,
+  bestOf,
+  checkPolicy,
+  defaultTrials,
+  MULTICAST_POLICIES,
+  type Network,
+  networksOf,
+  outcome,
+  RELAY_POLICIES,
+  targetPs,
+  unicastTrial,
+} from "./trials.ts";
 
 /** Above so many routes through switches, ports are not tried unless asked for. */
 const MOST_PORT_ROUTES = 65_536;
@@ -110,11 +118,13 @@ async function overlap(
 /** TACOS: greedy matching of chunks to links on the time-expanded network (TACOS 2024, Algorithms 1 and 2). */
 export const tacos: Synthesizer = {
   name: "tacos",
+  makes: "steps",
   description: "greedy matching on the time-expanded network, best of several seeded trials",
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [...MULTICAST_POLICIES, ...RELAY_POLICIES],
   makesLogs: true,
-  heeds: ["trials", "switchDegree"],
+  options: ["trials", "switchDegree"],
+  traits: { searches: 2, triesChunks: true },
   plans: true,
   synthesize,
 };
@@ -251,7 +261,9 @@ function unicastAttempts(
   const { collective } = phase;
   const npus = request.topology.npuCount;
   if (npus > MOST_NPUS) {
-    throw new InputError("the topology", `at most ${MOST_NPUS} NPUs for a gather, scatter or all-to-all`, npus);
+    throw new InputError("the topology", `at most ${MOST_NPUS} NPUs for a gather, scatter or all-to-all`, npus).as(
+      "out-of-range",
+    );
   }
   const single = (placement: Collective["pre"]): Int32Array => (placement as { npu: Int32Array }).npu;
   const source = single(collective.pre);

@@ -1,6 +1,15 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { CHOICE, type MatchPolicy } from "../../engine/contract/kernels.ts";
-import type { RelayOrder } from "./distances.ts";
+import { boundOf } from "../../model/bounds/bounds.ts";
+import type { Collective } from "../../model/collective/collective.ts";
+import { ceil } from "../../model/numbers/rational.ts";
+import { type RouteSet, type RouteTimes, reversedRoutes, routeTimes } from "../../model/routes/routes.ts";
+import type { SwitchDegree } from "../../model/routes/routing.ts";
+import { reversed, switchCount, type Topology } from "../../model/topology/topology.ts";
+import { endsOf, type PhaseTransfers } from "./assemble.ts";
+import type { RelayOrder } from "./demand.ts";
+import type { Phase } from "./network.ts";
 
 /** A way to choose chunks in multicast phases; see native/kernels/match.h. */
 interface MulticastPolicy {
@@ -76,7 +85,7 @@ export const RELAY_POLICIES: readonly string[] = RELAY_ORDERS;
 export function checkPolicy(policy: string | null, phases: readonly { readonly unicast: boolean }[]): void {
   const known = phases.flatMap(({ unicast }) => (unicast ? RELAY_POLICIES : MULTICAST_POLICIES));
   if (policy === null || known.includes(policy)) return;
-  throw new InputError("--policy", `one of ${[...new Set(known)].join(", ")}`, policy);
+  throw new InputError(optionName("policy"), `one of ${[...new Set(known)].join(", ")}`, policy).as("unknown-name");
 }
 
 /** What one multicast trial does. */
@@ -150,4 +159,95 @@ export function defaultTrials(transfers: number, size: MulticastSize): number {
   const looks = Math.min(MOST_LOOKS, looksOf(size));
   const affordable = looks === 0 ? 64 : Math.floor(MOST_LOOKS_OF_ALL / looks);
   return Math.max(1, Math.min(64, Math.floor(1e7 / Math.max(1, transfers)), affordable));
+}
+
+/** A set of routes that a phase may use, in the direction of synthesis (`routes`) and in true direction (`trueRoutes`). */
+export interface Network {
+  readonly trueRoutes: RouteSet;
+  readonly routes: RouteSet;
+  readonly times: RouteTimes;
+  readonly label: string;
+}
+
+/** One trial's outcome. */
+export interface Outcome {
+  readonly transfers: PhaseTransfers;
+  readonly endPs: number;
+  readonly label: string;
+}
+
+/** A trial ready to run. */
+export type Attempt = () => Promise<Outcome>;
+
+/** Returns the networks of a phase, one per route set; reversed routes for a phase on the reversed topology. */
+export function networksOf(
+  topology: Topology,
+  collective: Collective,
+  phase: Phase,
+  routeSets: readonly { readonly degree: SwitchDegree; readonly routes: RouteSet }[],
+): Network[] {
+  return routeSets.map(({ degree, routes }) => ({
+    trueRoutes: routes,
+    routes: phase.reversed ? reversedRoutes(routes) : routes,
+    times: routeTimes(topology, routes, collective.chunkBytes),
+    label: switchCount(topology) === 0 ? "" : degree === "ports" ? "ports" : `degree ${degree}`,
+  }));
+}
+
+/** Returns the least bound of the phase on any of its networks, in whole picoseconds. */
+export function targetPs(topology: Topology, phase: Phase, networks: readonly Network[]): number {
+  const phaseTopology = phase.reversed ? reversed(topology) : topology;
+  let least = Number.POSITIVE_INFINITY;
+  for (const { routes, times } of networks) {
+    least = Math.min(least, Number(ceil(boundOf(phaseTopology, phase.collective, routes, times).ps)));
+  }
+  return least;
+}
+
+/** Returns the outcome of a trial that found these transfers; empty labels are left out. */
+export function outcome(
+  phase: Phase,
+  network: Network,
+  found: { readonly chunk: Int32Array; readonly route: Int32Array; readonly startPs: Float64Array },
+  labels: readonly string[],
+): Outcome {
+  const { slotPs } = network.times;
+  const ends = endsOf({ ...found, slotPs });
+  const transfers: PhaseTransfers = {
+    ...found,
+    slotPs,
+    ends,
+    routes: network.trueRoutes,
+    reversed: phase.reversed,
+    reduces: phase.reduces,
+  };
+  return { transfers, endPs: ends.endPs, label: labels.filter((label) => label !== "").join(", ") };
+}
+
+/**
+ * Returns the best of the trials: the first that reaches `targetPs`, else the shortest, else the earliest among equals.
+ * Runs `width` trials at a time and discards what lies behind the first hit, so the answer does not depend on `width`.
+ */
+export async function bestOf<T extends { readonly endPs: number }>(
+  attempt: (k: number) => () => Promise<T>,
+  trials: (first: T) => number,
+  targetPs: number,
+  width: number,
+  progress: (done: number, total: number) => void,
+): Promise<{ best: T; ran: number }> {
+  let best = await attempt(0)();
+  const total = trials(best);
+  let ran = 1;
+  progress(ran, total);
+  while (best.endPs > targetPs && ran < total) {
+    const wave = Math.min(width, total - ran);
+    const outcomes = await Promise.all(Array.from({ length: wave }, (_, i) => attempt(ran + i)()));
+    for (const next of outcomes) {
+      ran++;
+      if (next.endPs < best.endPs) best = next;
+      if (best.endPs <= targetPs) break;
+    }
+    progress(ran, total);
+  }
+  return { best, ran };
 }

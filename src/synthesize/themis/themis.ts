@@ -1,11 +1,22 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { withChunks } from "../../model/collective/collective.ts";
 import { formatTime } from "../../model/numbers/units.ts";
 import { PHASE_ALL_GATHER, type PhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { PhaseMaker, PhaseRequest, PhaseSynthesis } from "../phase-maker.ts";
-import { executed, type QueueOrder } from "./execute.ts";
-import { baselineOrder, baselineOrders, type ChunkOrders, themisOrders, writeOrder } from "./orders.ts";
-import { opAt, type PhaseProblem, phaseProblem, refusal } from "./problem.ts";
+import {
+  baselineOrder,
+  baselineOrders,
+  type ChunkOrders,
+  executed,
+  opAt,
+  type PhaseProblem,
+  phaseProblem,
+  type QueueOrder,
+  refusal,
+  themisOrders,
+  writeOrder,
+} from "./orders.ts";
 
 /** Up to so many dimensions all orders are tried, beyond only the baseline's turned round. */
 const ALL_ORDERS = 4;
@@ -157,7 +168,7 @@ function lastEndPs({ endPs }: PhaseSchedule): number {
 }
 
 /** Returns the fewest chunks of `CHUNK_COUNTS` with which a maker's schedule takes at most half a percent more than with any. */
-export function fastestChunks(request: PhaseRequest, make: (request: PhaseRequest) => PhaseSynthesis): number {
+function fastestChunks(request: PhaseRequest, make: (request: PhaseRequest) => PhaseSynthesis): number {
   const timesPs = CHUNK_COUNTS.map((chunks) =>
     lastEndPs(make({ ...request, collective: withChunks(request.collective, chunks) }).schedule),
   );
@@ -172,7 +183,8 @@ export function fastestChunks(request: PhaseRequest, make: (request: PhaseReques
 function makePhases(request: PhaseRequest): PhaseSynthesis {
   const problem = phaseProblem(request, "themis");
   const asked = request.policy ?? "best";
-  if (!isPolicy(asked)) throw new InputError("--policy", `one of ${Object.keys(POLICIES).join(", ")}`, asked);
+  if (!isPolicy(asked))
+    throw new InputError(optionName("policy"), `one of ${Object.keys(POLICIES).join(", ")}`, asked).as("unknown-name");
   const tried = [...POLICIES[asked], BASELINE].map(({ policy, orders, queue }) => {
     const schedule = executed(problem, orders(problem), queue);
     return { policy, schedule, ps: lastEndPs(schedule) };
@@ -194,10 +206,35 @@ function makePhases(request: PhaseRequest): PhaseSynthesis {
 /** Themis (Rashidi et al., ISCA 2022): each chunk takes the dimensions in an order of its own, the least loaded first. */
 export const themis: PhaseMaker = {
   name: "themis",
+  makes: "phases",
   description: "Themis: each chunk takes the dimensions in an order of its own, the least loaded first",
   collectives: ["allgather", "reducescatter", "allreduce"],
   policies: Object.keys(POLICIES),
+  options: ["offload"],
+  traits: { promising: 3 },
   refuses: refusal,
   ownChunks: (request) => fastestChunks(request, makePhases),
   makePhases,
+};
+
+function dimensionsInTurn(request: PhaseRequest): PhaseSynthesis {
+  const problem = phaseProblem(request, "blueconnect");
+  return {
+    schedule: executed(problem, baselineOrders(problem), "fifo"),
+    policy: "dimensions in turn, first come, first served",
+    notes: [],
+  };
+}
+
+/** BlueConnect (Cho et al., IBM JRD 2019): reduce-scatters over the dimensions 1..D, then all-gathers over D..1 (Themis, 2.3). */
+export const blueconnect: PhaseMaker = {
+  name: "blueconnect",
+  makes: "phases",
+  options: ["offload"],
+  description: "BlueConnect: reduce-scatters over the dimensions in turn, then all-gathers the other way (baseline)",
+  collectives: ["allgather", "reducescatter", "allreduce"],
+  policies: [],
+  refuses: refusal,
+  ownChunks: (request) => fastestChunks(request, dimensionsInTurn),
+  makePhases: dimensionsInTurn,
 };

@@ -1,10 +1,11 @@
 import { InputError, InternalError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { CUBE_MESH_PAIRS } from "../../model/topology/gpu-models.ts";
 import { outLinks, type Topology } from "../../model/topology/topology.ts";
 import type { Forest } from "../../model/trees/tree-flow.ts";
-import { copiesOnLinks, fittingBandwidth } from "../../model/trees/tree-loads.ts";
-import { refuseSeveralGroups } from "../forestcoll/one-group.ts";
-import type { TreeMaker, TreeRequest } from "../tree-maker.ts";
+import { copiesOnLinks, fittingBandwidth } from "../../model/trees/tree-multicast.ts";
+import { refuseSeveralGroups } from "../forestcoll/requests.ts";
+import { TREE_OPTIONS, type TreeMaker, type TreeRequest } from "../tree-maker.ts";
 
 /** Of the 6 links of a GPU (TACOS 2024, VI-B.5). */
 const LINKS_USED = 4;
@@ -21,9 +22,11 @@ const NEEDED = "a DGX-1 (hybrid cube mesh of 8 GPUs) for c-cube";
  */
 export const cCube: TreeMaker = {
   name: "c-cube",
+  makes: "trees",
   description: "two binary trees on 4 of the 6 links of each GPU of a DGX-1, both ways at once (C-Cube)",
   collectives: ["allreduce"],
   policies: [],
+  options: TREE_OPTIONS,
   refuses(topology, { groupCount, groupMembers }) {
     const found = groupCount === 1 && hybridCubeMesh(topology, groupMembers, topology.linkBytesPerSecond) !== null;
     return found ? null : NEEDED;
@@ -65,8 +68,8 @@ export const cCube: TreeMaker = {
 function refuse({ collective, copiesPerRoot, repair }: TreeRequest): void {
   refuseSeveralGroups(collective, "c-cube lays its trees over one box");
   if (copiesPerRoot !== null)
-    throw new InputError("--k", "nothing (c-cube has two trees, each of one copy)", copiesPerRoot);
-  if (repair !== null) throw new InputError("--repair", "none (c-cube cannot repair trees)", "a schedule");
+    throw new InputError(optionName("k"), "nothing (c-cube has two trees, each of one copy)", copiesPerRoot);
+  if (repair !== null) throw new InputError(optionName("repair"), "none (c-cube cannot repair trees)", "a schedule");
 }
 
 /** Returns the two trees as a forest; of parallel links each takes the first that no other has, or the first where all have. */

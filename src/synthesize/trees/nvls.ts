@@ -1,16 +1,15 @@
 import { InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import type { Collective, CollectiveKind } from "../../model/collective/collective.ts";
 import { rational } from "../../model/numbers/rational.ts";
 import { networkSymmetry } from "../../model/symmetry/network-symmetry.ts";
 import { nodeCount, outLinks, reversed, type Topology } from "../../model/topology/topology.ts";
 import type { Forest, NetworkSymmetry, TreeFlow } from "../../model/trees/tree-flow.ts";
-import { fittingBandwidth } from "../../model/trees/tree-loads.ts";
-import { trafficOf } from "../../model/trees/tree-multicast.ts";
-import { refuseSeveralGroups } from "../forestcoll/one-group.ts";
+import { fittingBandwidth, trafficOf } from "../../model/trees/tree-multicast.ts";
 import { optimumOf } from "../forestcoll/optimum.ts";
-import { packingNetwork } from "../forestcoll/packing-network.ts";
-import { contributions } from "../forestcoll/shards.ts";
-import type { TreeContext, TreeMaker, TreeRequest } from "../tree-maker.ts";
+import { packingNetwork } from "../forestcoll/packing.ts";
+import { contributions, refuseSeveralGroups } from "../forestcoll/requests.ts";
+import { TREE_OPTIONS, type TreeContext, type TreeMaker, type TreeRequest } from "../tree-maker.ts";
 
 /** Trees of so many roots are listed; symmetric networks need one. */
 const MOST_ROOTS = 4096;
@@ -46,9 +45,12 @@ const ABILITY = {
  */
 export const nvls: TreeMaker = {
   name: "nvls",
+  makes: "trees",
   description: "sums and copies made by the switches of boxes, where they can (NVLS)",
   collectives: ["allreduce", "allgather", "reducescatter", "broadcast", "reduce"],
   policies: [],
+  options: TREE_OPTIONS,
+  traits: { promising: 2, library: "over boxes" },
   inNetwork: true,
   refuses: (topology, collective) => neededBy(topology, collective, topology.linkBytesPerSecond),
   async make(request, context) {
@@ -94,8 +96,8 @@ function neededBy(topology: Topology, collective: Collective, usable: Float64Arr
 function refuse({ collective, copiesPerRoot, repair }: TreeRequest): void {
   refuseSeveralGroups(collective, "nvls joins the boxes of one");
   if (copiesPerRoot !== null && copiesPerRoot !== 1)
-    throw new InputError("--k", "1 (nvls has one tree from every root)", copiesPerRoot);
-  if (repair !== null) throw new InputError("--repair", "none (nvls cannot repair trees)", "a schedule");
+    throw new InputError(optionName("k"), "1 (nvls has one tree from every root)", copiesPerRoot);
+  if (repair !== null) throw new InputError(optionName("repair"), "none (nvls cannot repair trees)", "a schedule");
 }
 
 /**
@@ -148,10 +150,10 @@ function flowOf(
   const roots = isFromOne(collective) ? [rootRank] : symmetry === null ? [...groupMembers.keys()] : [0];
   if (roots.length > MOST_ROOTS) {
     throw new InputError(
-      "--group",
+      optionName("group"),
       `at most ${MOST_ROOTS} NPUs of a network that does not look the same from all`,
       groupSize,
-    );
+    ).as("out-of-range");
   }
   const forests = directionsOf(collective).map((direction): Forest => {
     const trees =

@@ -1,11 +1,12 @@
 import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { distancesFrom, graph } from "../../model/graph/graph.ts";
 import { nodeCount, type Topology } from "../../model/topology/topology.ts";
-import { allReduceFrom } from "../forestcoll/from-roots.ts";
-import { refuseSeveralGroups } from "../forestcoll/one-group.ts";
-import { PACK_POLICIES } from "../forestcoll/pack-trees.ts";
-import type { TreeMaker } from "../tree-maker.ts";
+import { allReduceFrom } from "../forestcoll/blink.ts";
+import { PACK_POLICIES } from "../forestcoll/packing.ts";
+import { refuseSeveralGroups } from "../forestcoll/requests.ts";
+import { TREE_OPTIONS, type TreeMaker } from "../tree-maker.ts";
 
 const NEEDED = "a 2D mesh of 3x3 or more, all of its NPUs or all but one corner, for tto";
 
@@ -29,9 +30,11 @@ interface Roots {
  */
 export const tto: TreeMaker = {
   name: "tto",
+  makes: "trees",
   description: "three trees from three corners of a 2D mesh over different links (TTO)",
   collectives: ["allreduce"],
   policies: PACK_POLICIES,
+  options: TREE_OPTIONS,
   refuses: (topology, collective) => (rootsOf(topology, collective) === null ? NEEDED : null),
   async make(request, context) {
     const { topology, collective } = request;
@@ -65,12 +68,12 @@ function rootsOf(topology: Topology, { groupCount, groupSize, groupMembers }: Co
 function noteOf({ fourth }: Roots, name: (npu: number) => string): string[] {
   if (fourth === null) {
     return [
-      "the two NPUs beside the missing corner have two links each, which three trees share; a corner that only forwards (--group without it) would help",
+      `the two NPUs beside the missing corner have two links each, which three trees share; a corner that only forwards (${optionName("group")} without it) would help`,
     ];
   }
   if (!fourth.takesPart) return [];
   return [
-    `corner ${name(fourth.npu)} takes part, over two links that three trees share; the others alone (--group without it) would be faster`,
+    `corner ${name(fourth.npu)} takes part, over two links that three trees share; the others alone (${optionName("group")} without it) would be faster`,
   ];
 }
 

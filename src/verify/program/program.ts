@@ -1,11 +1,8 @@
 import { InputError } from "../../base/errors.ts";
-import { blockCount, INPUT, instructionCount, OUTPUT, type Program } from "../../model/program/program.ts";
-import { skippedText } from "../../model/steps/skipped-part.ts";
-import { checkBounds } from "./program-bounds.ts";
-import { checkForm, eventWords, mostOf } from "./program-form.ts";
-import { memoryOf, type ProgramMemory, type ProgramMode } from "./program-memory.ts";
-import { packetCells } from "./program-packets.ts";
-import { checkRaces } from "./program-races.ts";
+import { blockCount, INPUT, instructionCount, OUTPUT, type Program, skippedText } from "../../model/program/program.ts";
+import { checkForm, eventWords, mostOf } from "./form.ts";
+import { checkBounds, memoryOf, type ProgramMemory, type ProgramMode } from "./memory.ts";
+import { checkRaces } from "./races.ts";
 import {
   FOR_BARRIER,
   FOR_EVENT,
@@ -16,12 +13,18 @@ import {
   leastCapacity,
   type Run,
   run,
-} from "./program-run.ts";
-import { dueChunks, givenChunks } from "./program-task.ts";
-import { type ProgramValues, UNWRITTEN, valuesOf } from "./program-values.ts";
-import type { ProgramViolation } from "./program-violation.ts";
-import { type Wiring, wiringOf } from "./program-wiring.ts";
-import { blockWords, chunkWords, type Findings, findings, gpuWords, instructionWords } from "./program-words.ts";
+} from "./run.ts";
+import { dueChunks, givenChunks, type ProgramValues, UNWRITTEN, valuesOf } from "./values.ts";
+import { packetCells, type Wiring, wiringOf } from "./wiring.ts";
+import {
+  blockWords,
+  chunkWords,
+  type Findings,
+  findings,
+  gpuWords,
+  instructionWords,
+  type ProgramViolation,
+} from "./words.ts";
 
 /** The verdict on a program: it is correct when `violationCount` is 0. */
 export interface ProgramVerification {
@@ -93,10 +96,10 @@ export interface ProgramVerifyOptions {
 export function verifyProgram(program: Program, options: ProgramVerifyOptions = {}): ProgramVerification {
   const limit = options.limit ?? 100;
   if (!Number.isSafeInteger(limit) || limit < 0)
-    throw new InputError("options.limit", "a whole number, 0 or more", limit);
+    throw new InputError("options.limit", "a whole number, 0 or more", limit).as("out-of-range");
   const capacity = options.fifoSlots ?? slotsOf(program.protocol);
   if (!Number.isSafeInteger(capacity) || capacity < 1)
-    throw new InputError("options.fifoSlots", "a whole number, 1 or more", capacity);
+    throw new InputError("options.fifoSlots", "a whole number, 1 or more", capacity).as("out-of-range");
   const messageChunks = chunksPerMessage(program);
   const wiring = wiringOf(program);
   const found = findings(program, wiring, limit);
@@ -177,8 +180,10 @@ function judgeMode(
   if (!checkBounds(program, wiring, memory, found)) return [];
   checkRaces(program, wiring, memory, order, found, progress);
   const values = valuesOf(program, wiring, memory, order, found);
-  if (program.collective !== "custom") checkOutcome(program, wiring, memory, values, found);
-  return program.collective === "custom" ? resultOf(program, memory, values, limit) : [];
+  if (program.collective === "custom") return resultOf(program, memory, values, limit);
+  checkOutputs(program, wiring, memory, values, found);
+  if (memory.mode === "out of place") checkInputs(program, wiring, memory, values, found);
+  return [];
 }
 
 const skippedWarnings = ({ skipped = [] }: Program): ProgramViolation[] =>
@@ -309,23 +314,16 @@ function thingWords(program: Program, wiring: Wiring, { waitsFor, waitsOn }: Run
   }
 }
 
-/**
- * Records outputs that do not hold what the collective defines and, as a warning, inputs that change out of place: NCCL leaves
- * them as they are, but files in use do not. O(cells x ranks / 32).
- */
-function checkOutcome(
+/** Records outputs that do not hold what the collective defines. O(cells x ranks / 32). */
+function checkOutputs(
   program: Program,
   wiring: Wiring,
   memory: ProgramMemory,
   values: ProgramValues,
   found: Findings,
 ): void {
-  const { chunk, ranks, words, writer } = values;
-  const where = (cell: number): string =>
-    writer[cell] < 0 ? "" : `, last written by ${instructionWords(program, wiring, writer[cell])}`;
-  const fault = (kind: string, cell: number, message: () => string): void =>
-    found.error(kind, message, writer[cell] < 0 ? undefined : writer[cell]);
-
+  const { chunk, ranks, words, writer, spoilt } = values;
+  const end = `in the end ${memory.mode}`;
   const all = new Int32Array(words);
   for (let r = 0; r < program.rankCount; r++) all[r >> 5] |= 1 << (r & 31);
   const due = new Int32Array(words);
@@ -336,64 +334,59 @@ function checkOutcome(
       due[from >> 5] = 1 << (from & 31);
     }
     const name = outputWords(program, memory, rank, k);
+    const fault = (kind: string, what: () => string): void => {
+      const message = () => `${name} ${what()}${writerWords(program, wiring, writer[cell])}`;
+      found.error(kind, message, writer[cell] < 0 ? undefined : writer[cell]);
+    };
     if (chunk[cell] === UNWRITTEN) {
-      fault("missing", cell, () => `${name} holds nothing in the end ${memory.mode}, not ${sumWords(from, index)}`);
+      fault("missing", () => `holds nothing ${end}, not ${sumWords(from, index)}`);
       return;
     }
     if (chunk[cell] < UNWRITTEN) {
       const spoiler = -2 - chunk[cell];
-      const how = values.spoilt.get(spoiler);
+      const how = spoilt.get(spoiler);
       // What comes of reading nothing was recorded when it was read.
-      if (how !== undefined && how.kind !== "unwritten")
-        found.error(
-          how.kind,
-          () =>
-            `${name} is wrong in the end ${memory.mode}: ${instructionWords(program, wiring, spoiler)} ${how.words}`,
-          spoiler,
-        );
+      if (how === undefined || how.kind === "unwritten") return;
+      const message = () => `${name} is wrong ${end}: ${instructionWords(program, wiring, spoiler)} ${how.words}`;
+      found.error(how.kind, message, spoiler);
       return;
     }
     const missing = members(due, ranks, cell * words, words);
     const extra = members(ranks, due, 0, words, cell * words);
-    if (chunk[cell] !== index)
-      fault(
-        "wrong",
-        cell,
-        () => `${name} holds chunk ${chunk[cell]} of the input in the end ${memory.mode}, not ${index}${where(cell)}`,
-      );
+    if (chunk[cell] !== index) fault("wrong", () => `holds chunk ${chunk[cell]} of the input ${end}, not ${index}`);
     else if (missing.length > 0 && from >= 0)
-      fault(
-        "wrong",
-        cell,
-        () =>
-          `${name} holds the data of ${gpuWords(extra)} in the end ${memory.mode}, not that of gpu ${from}${where(cell)}`,
-      );
-    else if (missing.length > 0)
-      fault(
-        "missing",
-        cell,
-        () => `${name} lacks the contribution of ${gpuWords(missing)} in the end ${memory.mode}${where(cell)}`,
-      );
+      fault("wrong", () => `holds the data of ${gpuWords(extra)} ${end}, not that of gpu ${from}`);
+    else if (missing.length > 0) fault("missing", () => `lacks the contribution of ${gpuWords(missing)} ${end}`);
     else if (extra.length > 0)
-      fault(
-        "wrong",
-        cell,
-        () =>
-          `${name} holds the sum with ${gpuWords(extra)} in the end ${memory.mode}, not the data of gpu ${from} alone${where(cell)}`,
-      );
+      fault("wrong", () => `holds the sum with ${gpuWords(extra)} ${end}, not the data of gpu ${from} alone`);
   });
-  if (memory.mode === "in place") return;
+}
+
+/**
+ * Records, as a warning, inputs that change out of place: NCCL leaves them as they are, but files in use do not. O(chunks of
+ * inputs).
+ */
+function checkInputs(
+  program: Program,
+  wiring: Wiring,
+  memory: ProgramMemory,
+  { writer }: ProgramValues,
+  found: Findings,
+): void {
   let changed = 0;
   let first = "";
   let by = -1;
   givenChunks(program, memory, (cell, rank, k) => {
     if (writer[cell] < 0 || changed++ > 0) return;
-    first = `${chunkWords(rank, INPUT, k)}${where(cell)}`;
+    first = `${chunkWords(rank, INPUT, k)}${writerWords(program, wiring, writer[cell])}`;
     by = writer[cell];
   });
   if (changed > 0)
     found.warning("input-changed", () => `${changed} chunks of inputs are changed out of place, first ${first}`, by);
 }
+
+const writerWords = (program: Program, wiring: Wiring, writer: number): string =>
+  writer < 0 ? "" : `, last written by ${instructionWords(program, wiring, writer)}`;
 
 /** Returns a chunk of the output as the program calls it: in place it may use the input only. */
 function outputWords(program: Program, memory: ProgramMemory, rank: number, k: number): string {

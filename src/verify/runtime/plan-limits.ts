@@ -1,7 +1,7 @@
 import { OPS, type Op, type Program, rankOfBlocks, SCRATCH, VIA, WAIT_EVENT } from "../../model/program/program.ts";
 import { MSCCLPP_RUNTIME } from "../../model/program/runtimes.ts";
-import type { ProgramViolation } from "../program/program-violation.ts";
-import { atInstruction, type LimitReport, limitReport, placeOfBlock, whereOfBlock } from "./program-limits-report.ts";
+import type { ProgramViolation } from "../program/words.ts";
+import { atInstruction, type LimitReport, limitReport, placeOfBlock, whereOfBlock } from "./report.ts";
 
 /** How many output chunks a rank has, and how many input chunks, in units of one rank's part. Others may have any. */
 const PARTS: Readonly<Partial<Record<Program["collective"], (ranks: number) => readonly [number, number]>>> = {

@@ -1,19 +1,18 @@
 import { InputError } from "../../base/errors.ts";
 import { random } from "../../base/random.ts";
 import type { Placement } from "../../model/collective/collective.ts";
+import { groupedBy } from "../../model/graph/graph.ts";
 import { add, compare, format, type Rational, rational } from "../../model/numbers/rational.ts";
 import { type RouteSet, routeCount, routeTimes } from "../../model/routes/routes.ts";
 import type { SlotSchedule } from "../../model/slots/slot-schedule.ts";
 import { linkCount } from "../../model/topology/topology.ts";
 import { type Names, names } from "../describe.ts";
-import { groupRows } from "../steps/order.ts";
-import { placementView } from "../steps/placement.ts";
+import { placementView } from "../steps/rows.ts";
 import type { Verification } from "../steps/schedule.ts";
 import { type Recorder, recorder } from "../violation.ts";
 import { checkParts, type Faults, isBelow, isCount } from "../well-formed.ts";
-import { type Arrivals, arrivals, SOUND } from "./slot-arrivals.ts";
-import { checkLogs, earlyViolation, recordFaults } from "./slot-causality.ts";
-import { eachArrival, type LogFrame, logFrame, portCount } from "./slot-log.ts";
+import { type Arrivals, arrivals, checkLogs, earlyViolation, recordFaults, SOUND } from "./causality.ts";
+import { eachArrival, type LogFrame, logFrame, portCount } from "./log.ts";
 
 /** Memory for decoded logs unless the caller says otherwise. */
 const CACHE_BYTES = 2 ** 29;
@@ -72,7 +71,8 @@ export function verifySlots(schedule: SlotSchedule, options: SlotVerifyOptions =
 }
 
 function wholeNumber(place: string, value: number): number {
-  if (!Number.isSafeInteger(value) || value < 0) throw new InputError(place, "a whole number, 0 or more", value);
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new InputError(place, "a whole number, 0 or more", value).as("out-of-range");
   return value;
 }
 
@@ -83,9 +83,9 @@ const WHOLE = rational(1);
  * carries one chunk a slot, since a port has one bit a slot and mirrors are as distinct as the routes. O(route links).
  */
 function checkShares({ topology, routes }: SlotSchedule, recorder: Recorder, words: Names): void {
-  const users = groupRows(routes.links, linkCount(topology));
+  const users = groupedBy(routes.links, linkCount(topology));
   for (let link = 0; link + 1 < users.offset.length; link++) {
-    const positions = users.rows.subarray(users.offset[link], users.offset[link + 1]);
+    const positions = users.items.subarray(users.offset[link], users.offset[link + 1]);
     if (positions.length < 2) continue; // one share is at most the whole
     const all = sumOfShares(routes, positions);
     if (compare(all, WHOLE) <= 0) continue;
@@ -228,11 +228,9 @@ function* placementFaults(
  */
 function mirrors({ source, target }: RouteSet, npus: number): Int32Array | { readonly without: number } {
   const sorted = (first: Int32Array, second: Int32Array): Int32Array => {
-    const rows = groupRows(second, npus).rows;
-    return groupRows(
-      rows.map((route) => first[route]),
-      npus,
-    ).rows.map((i) => rows[i]);
+    const rows = groupedBy(second, npus).items;
+    const keys = rows.map((route) => first[route]);
+    return groupedBy(keys, npus).items.map((i) => rows[i]);
   };
   const there = sorted(source, target);
   const back = sorted(target, source);

@@ -1,8 +1,8 @@
+import { groupedBy } from "../../model/graph/graph.ts";
 import { OP_COPY, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { Describer } from "../describe.ts";
 import type { Recorder } from "../violation.ts";
-import { groupRows } from "./order.ts";
-import { type PlacementView, placementView } from "./placement.ts";
+import { type PlacementView, placementView } from "./rows.ts";
 
 /**
  * Records what is wrong with the sums of a collective that reduces: a transfer that departs with nothing, a contribution
@@ -19,7 +19,7 @@ import { type PlacementView, placementView } from "./placement.ts";
  */
 export function checkContributions(schedule: StepSchedule, recorder: Recorder, words: Describer): void {
   const { topology, collective } = schedule;
-  const { offset, rows } = groupRows(schedule.chunk, collective.chunkCount);
+  const { offset, items: rows } = groupedBy(schedule.chunk, collective.chunkCount);
   let most = 0;
   for (let chunk = 0; chunk < collective.chunkCount; chunk++) most = Math.max(most, offset[chunk + 1] - offset[chunk]);
   const life = chunkLife(most);

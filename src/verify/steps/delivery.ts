@@ -1,7 +1,7 @@
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import type { Describer } from "../describe.ts";
 import type { Recorder } from "../violation.ts";
-import { placementView } from "./placement.ts";
+import { placementView } from "./rows.ts";
 
 /** Rows that are sorted by chunk at once: about 28 bytes each. */
 const MOST_AT_ONCE = 2 ** 22;

@@ -1,3 +1,4 @@
+import { type Grouped, groupedBy } from "../../model/graph/graph.ts";
 import { bigLcm } from "../../model/numbers/integers.ts";
 import { format, type Rational, rational } from "../../model/numbers/rational.ts";
 import { type RouteSet, routeCount } from "../../model/routes/routes.ts";
@@ -5,11 +6,10 @@ import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { linkCount } from "../../model/topology/topology.ts";
 import type { Describer } from "../describe.ts";
 import type { Recorder } from "../violation.ts";
-import type { Messages } from "./messages.ts";
-import { type Grouping, groupRows, roomFor, sortByKey } from "./order.ts";
+import { roomFor, sortByKey } from "./rows.ts";
 
 /** What occupies links: the rows of a schedule, or those of several together. */
-export type Occupants = Pick<StepSchedule, "topology" | "routes" | "chunk" | "route" | "startPs" | "endPs">;
+type Occupants = Pick<StepSchedule, "topology" | "routes" | "chunk" | "route" | "startPs" | "endPs">;
 
 /**
  * Records every message that departs while its route still carries one, and every one whose departure takes the shares in
@@ -38,7 +38,7 @@ function checkRoutes(
   cargo: (row: number) => string,
 ): Uint8Array {
   const { startPs, endPs } = schedule;
-  const { offset, rows } = byRoute;
+  const { offset, items: rows } = byRoute;
   const crowded = new Uint8Array(offset.length - 1);
   for (let route = 0; route < crowded.length; route++) {
     if (overlaps[route] === 0) continue;
@@ -70,17 +70,17 @@ export function amongMerged(chunks: Int32Array | null, row: number): string {
 }
 
 /** Positions of the route links, grouped by link, so in route order; and the route of each position. */
-function linkUsers(routes: RouteSet, links: number): Grouping & { readonly routeOf: Int32Array } {
+function linkUsers(routes: RouteSet, links: number): Grouped & { readonly routeOf: Int32Array } {
   const routeOf = new Int32Array(routes.links.length);
   for (let route = 0; route < routeCount(routes); route++) {
     routeOf.fill(route, routes.linkOffset[route], routes.linkOffset[route + 1]);
   }
-  return { ...groupRows(routes.links, links), routeOf };
+  return { ...groupedBy(routes.links, links), routeOf };
 }
 
 function checkLinks(
   schedule: Occupants,
-  groups: Grouping,
+  groups: Grouped,
   crowded: Uint8Array,
   recorder: Recorder,
   words: Pick<Describer, "departure" | "link">,
@@ -92,7 +92,7 @@ function checkLinks(
   let scratchByEnd: Int32Array = scratch;
 
   for (let link = 0; link + 1 < users.offset.length; link++) {
-    const positions = users.rows.subarray(users.offset[link], users.offset[link + 1]);
+    const positions = users.items.subarray(users.offset[link], users.offset[link + 1]);
     // One route, not crowded, at most the whole link: nothing can be wrong.
     if (positions.length === 0 || (positions.length === 1 && crowded[users.routeOf[positions[0]]] === 0)) continue;
 
@@ -106,7 +106,7 @@ function checkLinks(
       const user = users.routeOf[p];
       if (user === previous) continue; // the route passes this link twice: its weight says so
       previous = user;
-      const own = groups.rows.subarray(groups.offset[user], groups.offset[user + 1]);
+      const own = groups.items.subarray(groups.offset[user], groups.offset[user + 1]);
       scratch.set(own, count);
       count += own.length;
     }
@@ -191,4 +191,92 @@ function meterOf(
     },
     inUse: () => rational(used, whole),
   };
+}
+
+/** The columns that tell which rows go together. */
+type Rows = Pick<StepSchedule, "chunk" | "route" | "startPs" | "endPs">;
+
+/** What departs on each route: rows of equal start and end go together, one merged send. */
+export interface Messages {
+  /** The first row of each message, by route and in order of departure. */
+  readonly byRoute: Grouped;
+  /** [routes] 1 where rows of a route overlap; those of one message do. */
+  readonly overlaps: Uint8Array;
+  /** [rows] chunks of the message that begins with the row, 0 for its other rows; null where every row is a message. */
+  readonly chunks: Int32Array | null;
+}
+
+/**
+ * Returns the messages of rows in any order. A message begins with its lowest chunk; a chunk that is in it twice is, the
+ * second time, a message of its own. Rows of different tenants (`tenant`, ascending where start and route are equal) are
+ * never one message. O(rows + routes) where the rows of each route are in order of (start, chunk); otherwise sorts them.
+ */
+export function messagesOf(rows: Rows, routes: number, tenant: Int32Array | null = null): Messages {
+  const byRoute = groupedBy(rows.route, routes);
+  const overlaps = new Uint8Array(routes);
+  let chunks: Int32Array | null = null;
+  for (let route = 0; route < routes; route++) {
+    const own = byRoute.items.subarray(byRoute.offset[route], byRoute.offset[route + 1]);
+    const found = sortByStart(own, rows);
+    if (found === APART) continue;
+    overlaps[route] = 1;
+    if (found === OVERLAPPING) continue;
+    chunks ??= new Int32Array(rows.route.length).fill(1);
+    for (let from = 0, to = 1; to <= own.length; to++) {
+      if (to < own.length && rows.startPs[own[to]] === rows.startPs[own[from]]) continue;
+      if (to > from + 1) joinEqual(own.subarray(from, to), rows, tenant, chunks);
+      from = to;
+    }
+  }
+  return { byRoute: chunks === null ? byRoute : firstRows(byRoute, chunks), overlaps, chunks };
+}
+
+/** What the rows of a route are to each other in order of their starts. */
+const APART = 0;
+const OVERLAPPING = 1;
+const TIED = 2;
+
+/** Sorts rows by start, then by row, and returns whether each ends before the next starts, and else whether two start together. */
+function sortByStart(rows: Int32Array, times: Pick<Rows, "startPs" | "endPs">): number {
+  const { startPs, endPs } = times;
+  let found = APART;
+  for (let i = 1; i < rows.length; i++) {
+    const before = rows[i - 1];
+    const start = startPs[rows[i]];
+    if (endPs[before] <= start) continue;
+    if (startPs[before] > start) {
+      rows.sort((a, b) => startPs[a] - startPs[b] || a - b);
+      return sortByStart(rows, times);
+    }
+    found = Math.max(found, startPs[before] === start ? TIED : OVERLAPPING);
+  }
+  return found;
+}
+
+/** Joins those rows of one route and start that end together, and are of one tenant. */
+function joinEqual(rows: Int32Array, { chunk, endPs }: Rows, tenant: Int32Array | null, chunks: Int32Array): void {
+  const owner = (row: number): number => (tenant === null ? 0 : tenant[row]);
+  const order = (a: number, b: number): number =>
+    endPs[a] - endPs[b] || owner(a) - owner(b) || chunk[a] - chunk[b] || a - b;
+  if (rows.some((row, i) => i > 0 && order(rows[i - 1], row) > 0)) rows.sort(order);
+  let first = rows[0];
+  for (let i = 1; i < rows.length; i++) {
+    const row = rows[i];
+    if (endPs[row] !== endPs[first] || owner(row) !== owner(first)) first = row;
+    else if (chunk[row] !== chunk[rows[i - 1]]) {
+      chunks[first]++;
+      chunks[row] = 0;
+    }
+  }
+}
+
+/** Returns the groups without the rows that belong to a message of another row. */
+function firstRows({ offset, items: rows }: Grouped, chunks: Int32Array): Grouped {
+  const kept = new Int32Array(offset.length);
+  let count = 0;
+  for (let g = 0; g + 1 < offset.length; g++) {
+    for (let i = offset[g]; i < offset[g + 1]; i++) if (chunks[rows[i]] > 0) rows[count++] = rows[i];
+    kept[g + 1] = count;
+  }
+  return { offset: kept, items: rows.subarray(0, count) };
 }

@@ -6,8 +6,7 @@ import { type Recorder, recorder, type Violation } from "../violation.ts";
 import { checkForm } from "../well-formed.ts";
 import { checkContributions } from "./contributions.ts";
 import { checkDelivery } from "./delivery.ts";
-import { messagesOf } from "./messages.ts";
-import { amongMerged, checkOccupancy } from "./occupancy.ts";
+import { amongMerged, checkOccupancy, messagesOf } from "./occupancy.ts";
 
 /** The verdict on a schedule: it is correct when `violationCount` is 0. */
 export interface Verification {
@@ -36,7 +35,7 @@ export interface Verification {
 export function verifySchedule(schedule: StepSchedule, options: { readonly limit?: number } = {}): Verification {
   const limit = options.limit ?? 100;
   if (!Number.isSafeInteger(limit) || limit < 0)
-    throw new InputError("options.limit", "a whole number, 0 or more", limit);
+    throw new InputError("options.limit", "a whole number, 0 or more", limit).as("out-of-range");
   const found = recorder(limit);
   if (checkForm(schedule, found)) {
     const words = describer(schedule);

@@ -12,8 +12,7 @@ import {
 import { nodeCount, type Topology } from "../../model/topology/topology.ts";
 import { type CutCertificate, copiesOf, type DualCertificate, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { Violation } from "../violation.ts";
-import { type TreeDemand, treeDemand } from "./tree-flow-demand.ts";
-import { type TreeWords, treeWords } from "./tree-flow-words.ts";
+import { type TreeDemand, type TreeWords, treeDemand, treeWords } from "./demand.ts";
 
 /** What a certificate proves of a flow. */
 export interface Proof {

@@ -1,7 +1,8 @@
 import type { NetworkView } from "../protocol.ts";
+import { groupBy } from "./columns.ts";
 
 /** What is looked up in a network again and again. */
-export interface NetworkIndex {
+interface NetworkIndex {
   /** Wires of each node, CSR [nodes + 1]. */
   readonly wireOffset: Int32Array;
   readonly wiresOfNode: Int32Array;
@@ -28,26 +29,15 @@ function indexOf({ nodeNames, wires }: NetworkView): NetworkIndex {
     ends[2 * wire + 1] = wires.b[wire];
     both[2 * wire] = both[2 * wire + 1] = wire;
   }
-  const ofNode = grouped(ends, nodeNames.length);
-  const ofWire = grouped(wires.ofLink, wires.a.length);
+  const ofNode = groupBy(ends, nodeNames.length);
+  const ofWire = groupBy(wires.ofLink, wires.a.length);
   return {
     wireOffset: ofNode.offset,
-    wiresOfNode: ofNode.members.map((i) => both[i]),
+    wiresOfNode: ofNode.items.map((i) => both[i]),
     linkOffset: ofWire.offset,
-    linksOfWire: ofWire.members,
+    linksOfWire: ofWire.items,
     nodeOf: new Map(nodeNames.map((name, node) => [name, node])),
   };
-}
-
-/** Returns the positions of each key, CSR: positions of key k are members[offset[k] .. offset[k + 1]], ascending. */
-function grouped(keys: Int32Array, count: number): { offset: Int32Array; members: Int32Array } {
-  const offset = new Int32Array(count + 1);
-  for (const key of keys) offset[key + 1]++;
-  for (let key = 0; key < count; key++) offset[key + 1] += offset[key];
-  const next = offset.slice(0, count);
-  const members = new Int32Array(keys.length);
-  for (let i = 0; i < keys.length; i++) members[next[keys[i]]++] = i;
-  return { offset, members };
 }
 
 /** Returns the wires of a node. */

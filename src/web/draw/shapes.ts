@@ -1,8 +1,12 @@
 import { quadtree } from "d3-quadtree";
-import type { NetworkView } from "../protocol.ts";
+import { bandOf, bendOf, inkOpacity, switchHeight, wireScale } from "../../picture/shapes.ts";
+import type { NetworkView, Placement } from "../protocol.ts";
+import type { Region } from "./camera.ts";
+import type { Focus } from "./marks.ts";
+import { wiresAt } from "./network-index.ts";
 
 /** A network's forms, in its own coordinates. */
-export interface Shapes {
+interface Shapes {
   /** [wires] the point that a curve is drawn towards; the middle of the two ends where it is straight. */
   readonly controlX: Float32Array;
   readonly controlY: Float32Array;
@@ -31,13 +35,12 @@ function made({ placement, wires, npuCount, nodeNames }: NetworkView): Shapes {
   const isCurved = new Uint8Array(count);
   for (let wire = 0; wire < count; wire++) {
     const [a, b] = [wires.a[wire], wires.b[wire]];
-    const [dx, dy] = [x[b] - x[a], y[b] - y[a]];
-    const off = (2 * bend[wire]) / (Math.hypot(dx, dy) || 1);
-    controlX[wire] = (x[a] + x[b]) / 2 + dy * off;
-    controlY[wire] = (y[a] + y[b]) / 2 - dx * off;
+    const bent = bendOf(x[a], y[a], x[b], y[b], bend[wire]);
+    controlX[wire] = bent.controlX;
+    controlY[wire] = bent.controlY;
     isCurved[wire] = bend[wire] === 0 ? 0 : 1;
   }
-  const halfHeight = Math.max(3, Math.min(12, 0.85 * radius));
+  const halfHeight = switchHeight(radius) / 2;
   const halfWidth = new Float32Array(nodeNames.length).fill(radius);
   for (let node = npuCount; node < nodeNames.length; node++) {
     const letters = Math.min(12, nodeNames[node].length);
@@ -134,6 +137,162 @@ export function nodesWithin(
   const found: number[] = [];
   for (let node = 0; node < x.length; node++) {
     if (x[node] >= box.left && x[node] <= box.right && y[node] >= box.top && y[node] <= box.bottom) found.push(node);
+  }
+  return found;
+}
+
+/** Returns the part of the network to look at for a node with its nearer neighbours, a wire, or a group. O(nodes) for a group. */
+export function regionOf(network: NetworkView, { at }: Focus): Region {
+  const { x, y, radius } = network.placement;
+  const { a, b } = network.wires;
+  const around = (nodes: readonly number[]): Region => ({
+    left: Math.min(...nodes.map((node) => x[node])) - 4 * radius,
+    top: Math.min(...nodes.map((node) => y[node])) - 4 * radius,
+    right: Math.max(...nodes.map((node) => x[node])) + 4 * radius,
+    bottom: Math.max(...nodes.map((node) => y[node])) + 4 * radius,
+  });
+  if (at.kind === "wire") return around([a[at.wire], b[at.wire]]);
+  if (at.kind === "node") {
+    const near = Array.from(wiresAt(network, at.node), (wire) => (a[wire] === at.node ? b[wire] : a[wire]))
+      .map((node) => ({ node, off: Math.hypot(x[node] - x[at.node], y[node] - y[at.node]) }))
+      .sort((one, other) => one.off - other.off || one.node - other.node)
+      .slice(0, 4);
+    return around([at.node, ...near.map(({ node }) => node)]);
+  }
+  const members: number[] = [];
+  network.nodeGroup.forEach((group, node) => {
+    if (group === at.group && (node < network.npuCount || members.length === 0)) members.push(node);
+  });
+  return members.length === 0 ? around([0]) : around(members);
+}
+
+/** Returns the node nearest to another one in a direction (a unit vector), by angle and distance; -1 where there is none. O(nodes). */
+export function nodeTowards(network: NetworkView, from: number, dx: number, dy: number): number {
+  const { x, y } = network.placement;
+  let [best, least] = [-1, Number.POSITIVE_INFINITY];
+  for (let node = 0; node < x.length; node++) {
+    const along = (x[node] - x[from]) * dx + (y[node] - y[from]) * dy;
+    if (node === from || along <= 0) continue;
+    const aside = Math.abs((x[node] - x[from]) * dy - (y[node] - y[from]) * dx);
+    if (aside > along * 1.2) continue;
+    const cost = along + 2.5 * aside;
+    if (cost < least) [best, least] = [node, cost];
+  }
+  return best;
+}
+
+/** Adds the arrowhead of a wire to a path, a share of the way along it, `size` long. */
+export function arrow(
+  path: Path2D | CanvasRenderingContext2D,
+  network: NetworkView,
+  wire: number,
+  forward: boolean,
+  size: number,
+  share = 0.5,
+): void {
+  const along = forward ? share : 1 - share;
+  const { x, y } = pointOn(network, wire, along);
+  const [dx, dy] = direction(network, wire, along, forward);
+  const [tipX, tipY] = [x + dx * size * 0.5, y + dy * size * 0.5];
+  const [backX, backY] = [x - dx * size * 0.5, y - dy * size * 0.5];
+  path.moveTo(tipX, tipY);
+  path.lineTo(backX - dy * size * 0.42, backY + dx * size * 0.42);
+  path.lineTo(backX + dy * size * 0.42, backY - dx * size * 0.42);
+  path.closePath();
+}
+
+/** Returns the unit vector along a wire at a share of its way from a, in the direction that is taken. */
+export function direction(network: NetworkView, wire: number, along: number, forward: boolean): [number, number] {
+  const { controlX, controlY } = shapesOf(network);
+  const { x, y } = network.placement;
+  const [a, b] = [network.wires.a[wire], network.wires.b[wire]];
+  const dx = (1 - along) * (controlX[wire] - x[a]) + along * (x[b] - controlX[wire]);
+  const dy = (1 - along) * (controlY[wire] - y[a]) + along * (y[b] - controlY[wire]);
+  const length = (Math.hypot(dx, dy) || 1) * (forward ? 1 : -1);
+  return [dx / length, dy / length];
+}
+
+/** Wires that are stroked at once. */
+export interface WireBatch {
+  readonly path: Path2D;
+  readonly region: Region;
+  /** Of the classes that the batches were made by. */
+  readonly kind: number;
+}
+
+/** One path of more wires is slower to paint, and less of it can be left out when it is not seen. */
+const MOST_IN_BATCH = 400;
+
+/** Returns the wires in batches of one kind each, kinds ascending. O(wires). */
+export function wireBatches(network: NetworkView, kinds: number, kindOf: (wire: number) => number): WireBatch[] {
+  const members: number[][] = Array.from({ length: kinds }, () => []);
+  for (let wire = 0; wire < network.wires.a.length; wire++) members[kindOf(wire)].push(wire);
+  return members.flatMap((wires, kind) => {
+    const batches: WireBatch[] = [];
+    for (let from = 0; from < wires.length; from += MOST_IN_BATCH) {
+      batches.push(batchOf(network, wires.slice(from, from + MOST_IN_BATCH), kind));
+    }
+    return batches;
+  });
+}
+
+function batchOf(network: NetworkView, wires: readonly number[], kind: number): WireBatch {
+  const path = new Path2D();
+  const { x, y } = network.placement;
+  const { controlX, controlY } = shapesOf(network);
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const wire of wires) {
+    trace(path, network, wire);
+    const [a, b] = [network.wires.a[wire], network.wires.b[wire]];
+    left = Math.min(left, x[a], x[b], controlX[wire]);
+    right = Math.max(right, x[a], x[b], controlX[wire]);
+    top = Math.min(top, y[a], y[b], controlY[wire]);
+    bottom = Math.max(bottom, y[a], y[b], controlY[wire]);
+  }
+  return { path, kind, region: { left, top, right, bottom } };
+}
+
+/** Adds a wire to a path. */
+export function trace(path: Path2D | CanvasRenderingContext2D, network: NetworkView, wire: number): void {
+  const { x, y } = network.placement;
+  const { controlX, controlY, isCurved } = shapesOf(network);
+  const [a, b] = [network.wires.a[wire], network.wires.b[wire]];
+  path.moveTo(x[a], y[a]);
+  if (isCurved[wire]) path.quadraticCurveTo(controlX[wire], controlY[wire], x[b], y[b]);
+  else path.lineTo(x[b], y[b]);
+}
+
+/** Returns the step of the colours --band-0 .. --band-5 and the width (in the network's units) of each class of bandwidth. */
+export function bandsOf(network: NetworkView): { readonly step: number; readonly width: number }[] {
+  const count = network.classes.length;
+  const scale = wireScale(network.placement.radius);
+  return network.classes.map((_, index) => {
+    const { step, width } = bandOf(index, count);
+    return { step, width: scale * width };
+  });
+}
+
+/** Wires that would cover more than this share of the picture are drawn through each other. */
+const MOST_INK = 0.4;
+
+/** Returns how opaque wires are drawn, so that where many cross there is still something to see. O(wires). */
+export function opacityOf(network: NetworkView): number {
+  const { x, y, width, height }: Placement = network.placement;
+  const { a, b, bandwidthClass } = network.wires;
+  const bands = bandsOf(network);
+  let ink = 0;
+  for (let wire = 0; wire < a.length; wire++) {
+    ink += Math.hypot(x[a[wire]] - x[b[wire]], y[a[wire]] - y[b[wire]]) * bands[bandwidthClass[wire]].width;
+  }
+  return inkOpacity(ink, width * height, MOST_INK, 0.1);
+}
+
+/** Returns the wires that lead one way only, with that way. O(wires). */
+export function oneWayWires({ wires }: NetworkView): { readonly wire: number; readonly forward: boolean }[] {
+  const found: { wire: number; forward: boolean }[] = [];
+  for (let wire = 0; wire < wires.a.length; wire++) {
+    const [forward, backward] = [wires.forward[wire] > 0, wires.backward[wire] > 0];
+    if (forward !== backward) found.push({ wire, forward });
   }
   return found;
 }

@@ -1,15 +1,20 @@
-import { visible } from "../../base/visible.ts";
 import type { NetworkView } from "../protocol.ts";
 import type { Selection } from "../state/store.ts";
-import { arrow, direction } from "./arrows.ts";
-import { type Camera, covers, type Extent, fitted, meets, type Region, seen, widened } from "./camera.ts";
-import type { Dot, NetworkMarks, NodeMark, WireMark } from "./marks.ts";
+import { type Camera, covers, type Extent, fitted, type Region, seen, widened } from "./camera.ts";
+import type { NetworkMarks, NodeMark, WireMark } from "./marks.ts";
 import { wiresAt } from "./network-index.ts";
-import { type Base, baseOf, paintBase } from "./paint-base.ts";
-import { nodesSeen, paintNodeMarks, paintNodes } from "./paint-nodes.ts";
+import {
+  type Base,
+  baseOf,
+  nodesSeen,
+  paintBase,
+  paintDots,
+  paintLabels,
+  paintNodeMarks,
+  paintNodes,
+  paintWireMarks,
+} from "./paint.ts";
 import { onScheme, type Palette, paletteOf } from "./palette.ts";
-import { pointOn, shapesOf } from "./shapes.ts";
-import { bandsOf, trace } from "./wire-paths.ts";
 
 /** A picture of the base that was painted earlier, to be shown while the camera moves. */
 interface Plate {
@@ -138,18 +143,16 @@ export class Stage {
     const region = seen(camera, view);
     context.setTransform(ratio * k, 0, 0, ratio * k, ratio * camera.x, ratio * camera.y);
     const { marks, selected, pointed } = this;
-    if (marks?.wires !== undefined) paintWireMarks(context, network, marks.wires, k, palette);
-    const strong = emphasis(network, selected, pointed);
-    paintWireMarks(context, network, strong.wires, k, palette);
-    const shown = nodesSeen(network, region);
     const brush = { context, network, camera, region, palette };
+    if (marks?.wires !== undefined) paintWireMarks(brush, marks.wires);
+    const strong = emphasis(network, selected, pointed);
+    paintWireMarks(brush, strong.wires);
+    const shown = nodesSeen(network, region);
     paintNodes(brush, shown, marks);
-    if (marks?.dots !== undefined) paintDots(context, network, marks.dots, k, palette);
+    if (marks?.dots !== undefined) paintDots(brush, marks.dots);
     paintNodeMarks(brush, [...strong.nodes.keys()], strong.nodes);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    if (!isMoving || shown.length <= MOST_MOVING_NAMES) {
-      paintLabels(context, network, camera, region, shown, marks, palette);
-    }
+    if (!isMoving || shown.length <= MOST_MOVING_NAMES) paintLabels(brush, shown, marks);
   }
 
   /** Notes how long frames of a movement take: what painting costs is only seen when the next one is late. */
@@ -215,6 +218,10 @@ export class Stage {
   }
 }
 
+/** Returns whether marks change what lies under them. */
+const sameBase = (one: NetworkMarks | undefined, other: NetworkMarks | undefined): boolean =>
+  one?.heat === other?.heat && (one?.fadeOthers ?? false) === (other?.fadeOthers ?? false);
+
 /** Of a node with more wires than this only the node is marked. */
 const MOST_WIRES = 3000;
 
@@ -242,219 +249,4 @@ export function emphasis(
   mark(pointed, "--accent");
   mark(selected, "--chosen");
   return { wires, nodes };
-}
-
-const LEAST_WIDTH = 1.6;
-/** More wires than this are a pixel wide while NPUs are smaller (pixels, radius). */
-const MOST_WIDE = 1200;
-const LEAST_ROOMY = 8;
-/** More dots than this are squares. */
-const MOST_ROUND = 600;
-
-/** Paints the wires that are marked, in their order; neighbours in it that look alike at once. The context is in the network's units. */
-function paintWireMarks(
-  context: CanvasRenderingContext2D,
-  network: NetworkView,
-  marks: readonly WireMark[],
-  k: number,
-  palette: Palette,
-): void {
-  const bands = bandsOf(network);
-  const { bandwidthClass } = network.wires;
-  // many lines a pixel wide are painted several times as fast as wider ones
-  const isCrowded = marks.length > MOST_WIDE && network.placement.radius * k < LEAST_ROOMY;
-  const widthOf = ({ wire, width }: WireMark): number =>
-    isCrowded ? 1 / k : Math.max(LEAST_WIDTH, width ?? Math.min(6, bands[bandwidthClass[wire]].width * k + 1)) / k;
-  for (let from = 0; from < marks.length; ) {
-    const { colour, dashed = false } = marks[from];
-    const width = widthOf(marks[from]);
-    let to = from;
-    context.beginPath();
-    do trace(context, network, marks[to++].wire);
-    while (
-      to < marks.length &&
-      marks[to].colour === colour &&
-      (marks[to].dashed ?? false) === dashed &&
-      widthOf(marks[to]) === width
-    );
-    context.strokeStyle = palette(colour);
-    context.lineWidth = width;
-    context.setLineDash(dashed ? [6 / k, 4 / k] : []);
-    context.stroke();
-    context.setLineDash([]);
-    context.fillStyle = context.strokeStyle;
-    context.beginPath();
-    for (let i = from; i < to; i++) {
-      const { wire, forward } = marks[i];
-      if (forward !== null) arrow(context, network, wire, forward, arrowSize(network, width, k), 0.6);
-    }
-    context.fill();
-    from = to;
-  }
-}
-
-/** Arrows grow with their line, and are never so small that they cannot be seen. */
-const arrowSize = ({ placement }: NetworkView, width: number, k: number): number =>
-  Math.max(6 / k, Math.min(3.4 * width, Math.max(0.9 * placement.radius, 8 / k)));
-
-/** Paints things on their way, each on the right-hand side of its wire. */
-function paintDots(
-  context: CanvasRenderingContext2D,
-  network: NetworkView,
-  dots: readonly Dot[],
-  k: number,
-  palette: Palette,
-): void {
-  const size = Math.max(2.6, Math.min(5.5, 0.3 * network.placement.radius * k)) / k;
-  const byColour = new Map<string, Dot[]>();
-  for (const dot of dots) {
-    const alike = byColour.get(dot.colour);
-    if (alike === undefined) byColour.set(dot.colour, [dot]);
-    else alike.push(dot);
-  }
-  for (const [colour, alike] of byColour) {
-    context.fillStyle = palette(colour);
-    context.beginPath();
-    // squares are painted several times as fast
-    const isSquare = dots.length > MOST_ROUND;
-    for (const { wire, forward, at } of alike) {
-      const rim = rimOf(network, wire);
-      const way = rim + at * (1 - 2 * rim);
-      const along = forward ? way : 1 - way;
-      const { x, y } = pointOn(network, wire, along);
-      const [dx, dy] = direction(network, wire, along, forward);
-      const [centreX, centreY] = [x - dy * size * 0.7, y + dx * size * 0.7];
-      if (isSquare) {
-        context.fillRect(centreX - size, centreY - size, 2 * size, 2 * size);
-        continue;
-      }
-      context.moveTo(centreX + size, centreY);
-      context.arc(centreX, centreY, size, 0, 2 * Math.PI);
-    }
-    if (!isSquare) context.fill();
-  }
-}
-
-/** Returns the share of a wire that lies under the node at each of its ends, so that nothing covers a node's name. */
-function rimOf({ placement: { x, y, radius }, wires: { a, b } }: NetworkView, wire: number): number {
-  const length = Math.hypot(x[a[wire]] - x[b[wire]], y[a[wire]] - y[b[wire]]);
-  return length > 0 ? Math.min(0.3, radius / length) : 0;
-}
-
-/** Returns whether marks change what lies under them. */
-const sameBase = (one: NetworkMarks | undefined, other: NetworkMarks | undefined): boolean =>
-  one?.heat === other?.heat && (one?.fadeOthers ?? false) === (other?.fadeOthers ?? false);
-
-/** Smaller letters (pixels) are left out, greater ones are not needed. */
-const LEAST_TYPE = 7;
-const MOST_TYPE = 15;
-/** Names of boxes have so much room below them, in the network's units. */
-const BOX_TYPE = 22;
-const FONT = "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
-/** A letter is about so wide, in its own size. */
-const LETTER = 0.6;
-
-/** Returns the last letters of a text, at most `most`, for names differ there; "" where hardly any fit. */
-function shortened(text: string, most: number): string {
-  const shown = visible(text);
-  const letters = [...shown];
-  if (letters.length <= most) return shown;
-  return most < 3 ? "" : `…${letters.slice(letters.length - most + 1).join("")}`;
-}
-
-/** Paints names: of boxes below them, of nodes inside them where there is room, and the texts of marks beside their nodes. */
-function paintLabels(
-  context: CanvasRenderingContext2D,
-  network: NetworkView,
-  camera: Camera,
-  region: Region,
-  shown: readonly number[],
-  marks: NetworkMarks | undefined,
-  palette: Palette,
-): void {
-  context.textBaseline = "middle";
-  context.textAlign = "center";
-  paintBoxNames(context, network, camera, region, palette);
-  paintNodeNames(context, network, camera, shown, marks, palette);
-  if (marks?.nodes !== undefined) paintTexts(context, network, camera, shown, marks.nodes, palette);
-}
-
-function paintBoxNames(
-  context: CanvasRenderingContext2D,
-  { placement: { boxes } }: NetworkView,
-  { k, x: left, y: top }: Camera,
-  region: Region,
-  palette: Palette,
-): void {
-  context.fillStyle = palette("--soft");
-  const type = Math.min(12, BOX_TYPE * k);
-  if (type < LEAST_TYPE) return;
-  context.font = `${type}px ${FONT}`;
-  for (const { x, y, width, height, name } of boxes) {
-    if (width * k < 16 || !meets(region, { left: x, top: y, right: x + width, bottom: y + height + 20 })) continue;
-    const text = shortened(name, Math.floor((width * k) / (type * LETTER)));
-    if (text !== "") context.fillText(text, (x + width / 2) * k + left, (y + height) * k + top + 0.75 * type);
-  }
-}
-
-function paintNodeNames(
-  context: CanvasRenderingContext2D,
-  network: NetworkView,
-  { k, x: left, y: top }: Camera,
-  shown: readonly number[],
-  marks: NetworkMarks | undefined,
-  palette: Palette,
-): void {
-  const { placement, nodeNames, npuCount } = network;
-  const { halfWidth, halfHeight } = shapesOf(network);
-  const { x, y, radius } = placement;
-  if (Math.max(radius * 0.95, halfHeight) * k < LEAST_TYPE) return;
-  let font = 0;
-  const paleness = marks?.fadeOthers === true ? 0.5 : 1;
-  for (const node of shown) {
-    const isNpu = node < npuCount;
-    const wide = (isNpu ? 1.8 * radius : 2 * halfWidth[node] - 4) * k;
-    const tall = (isNpu ? 0.95 * radius : halfHeight) * k;
-    const name = visible(nodeNames[node]);
-    const type = Math.min(MOST_TYPE, tall, Math.max(LEAST_TYPE, wide / (LETTER * [...name].length)));
-    if (type < LEAST_TYPE) continue;
-    const text = shortened(name, Math.floor(wide / (LETTER * type) + 0.3));
-    if (text === "") continue;
-    const size = Math.round(2 * type) / 2;
-    if (size !== font) {
-      context.font = `${size}px ${FONT}`;
-      font = size;
-    }
-    const mark = marks?.nodes?.get(node);
-    const pen = mark === undefined || mark.ring === true ? palette("--text") : palette.on(mark.colour);
-    context.globalAlpha = mark === undefined ? paleness : 1;
-    context.fillStyle = pen;
-    context.fillText(text, x[node] * k + left, y[node] * k + top + 0.5);
-  }
-  context.globalAlpha = 1;
-}
-
-function paintTexts(
-  context: CanvasRenderingContext2D,
-  network: NetworkView,
-  { k, x: left, y: top }: Camera,
-  shown: readonly number[],
-  marked: NonNullable<NetworkMarks["nodes"]>,
-  palette: Palette,
-): void {
-  const { x, y } = network.placement;
-  const { halfWidth } = shapesOf(network);
-  context.font = `600 12px ${FONT}`;
-  context.textAlign = "left";
-  context.lineWidth = 3;
-  context.lineJoin = "round";
-  context.strokeStyle = palette("--panel");
-  context.fillStyle = palette("--text");
-  for (const node of shown) {
-    const text = marked.get(node)?.text;
-    if (text === undefined || text === "") continue;
-    const [atX, atY] = [(x[node] + halfWidth[node]) * k + left + 4, y[node] * k + top];
-    context.strokeText(visible(text), atX, atY);
-    context.fillText(visible(text), atX, atY);
-  }
 }

@@ -4,7 +4,7 @@ import type { Selection } from "../state/store.ts";
 import { linksAt, wiresAt } from "./network-index.ts";
 
 /** Figures of all links from one node to another. */
-export interface WayFigures {
+interface WayFigures {
   readonly links: number;
   readonly bytesPerSecond: number;
   /** Least and greatest latency of the links; 0 where there are none. */

@@ -1,5 +1,5 @@
 import { select } from "d3-selection";
-import { type D3ZoomEvent, zoom, zoomIdentity, zoomTransform } from "d3-zoom";
+import { type D3ZoomEvent, type ZoomBehavior, zoom, zoomIdentity, zoomTransform } from "d3-zoom";
 import { between, type Camera, centred, type Extent, fitted, type Region } from "./camera.ts";
 
 /** The camera of a canvas: moved by wheel, drag and pinch, and by what it is told. */
@@ -23,26 +23,42 @@ const LEGEND = 26;
 /** Nodes are drawn at most so large (pixels, radius). */
 const MOST_RADIUS = 70;
 
+/** A network's size, and the radius of its nodes. */
+type Whole = Extent & { readonly radius: number };
+
+/** Returns the camera that shows everything beside the buttons and above the legend. */
+const fitIn = (whole: Whole, { width, height }: Extent): Camera =>
+  fitted(whole, { width: Math.max(width / 2, width - TOOLS), height: Math.max(height / 2, height - LEGEND) });
+
+/** Holds a camera to a network: from a little more than all of it down to large nodes, and not far beyond its edges. */
+function limit(behaviour: ZoomBehavior<HTMLCanvasElement, unknown>, whole: Whole, view: Extent): void {
+  const { k } = fitIn(whole, view);
+  behaviour
+    .extent([
+      [0, 0],
+      [view.width, view.height],
+    ])
+    .scaleExtent([k * 0.6, Math.max(k * 3, MOST_RADIUS / whole.radius)])
+    .translateExtent([
+      [-whole.width * 0.6, -whole.height * 0.6],
+      [whole.width * 1.6, whole.height * 1.6],
+    ]);
+}
+
 /**
- * Returns the zooming of a canvas over a network. `whole`: its size and radius. `isTaken` says of a gesture's event that it is
- * meant for something else. One finger moves the page as long as everything is in view.
+ * Returns the zooming of a canvas over a network. `isTaken` says of a gesture's event that it is meant for something else. One
+ * finger moves the page as long as everything is in view.
  */
 export function zooming(
   canvas: HTMLCanvasElement,
-  whole: Extent & { readonly radius: number },
+  whole: Whole,
   isTaken: (event: MouseEvent | TouchEvent) => boolean,
   moved: (camera: Camera) => void,
 ): Zooming {
   let view: Extent = { width: canvas.clientWidth || 1, height: canvas.clientHeight || 1 };
   let going = 0;
   const node = select(canvas);
-  const fit = (): Camera => {
-    const [width, height] = [
-      Math.max(view.width / 2, view.width - TOOLS),
-      Math.max(view.height / 2, view.height - LEGEND),
-    ];
-    return fitted(whole, { width, height });
-  };
+  const fit = (): Camera => fitIn(whole, view);
   const now = (): Camera => zoomTransform(canvas);
   const isFit = (): boolean => Math.abs(Math.log(now().k / fit().k)) < 0.02;
   const behaviour = zoom<HTMLCanvasElement, unknown>()
@@ -57,26 +73,9 @@ export function zooming(
       canvas.style.touchAction = isFit() ? "pan-y" : "none";
       moved(transform);
     });
-  const limit = (): void => {
-    const { k } = fit();
-    behaviour
-      .extent([
-        [0, 0],
-        [view.width, view.height],
-      ])
-      .scaleExtent([k * 0.6, Math.max(k * 3, MOST_RADIUS / whole.radius)])
-      .translateExtent([
-        [-whole.width * 0.6, -whole.height * 0.6],
-        [whole.width * 1.6, whole.height * 1.6],
-      ]);
-  };
   const put = ({ k, x, y }: Camera): void => {
     node.call(behaviour.transform, zoomIdentity.translate(x, y).scale(k));
   };
-  limit();
-  node.call(behaviour).on("dblclick.zoom", null);
-  put(fit());
-
   const go = (to: Camera): void => {
     cancelAnimationFrame(going);
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
@@ -91,27 +90,30 @@ export function zooming(
     };
     step();
   };
+  limit(behaviour, whole, view);
+  node.call(behaviour).on("dblclick.zoom", null);
+  put(fit());
   return {
     fit: () => go(fit()),
-    by: (factor) => {
+    by(factor) {
       cancelAnimationFrame(going);
       node.call(behaviour.scaleBy, factor);
     },
-    pan: (dx, dy) => {
+    pan(dx, dy) {
       cancelAnimationFrame(going);
       node.call(behaviour.translateBy, dx / now().k, dy / now().k);
     },
     goTo: (region) => go(centred(region, view, 40, Math.max(fit().k, 22 / whole.radius))),
-    resize: (next) => {
+    resize(next) {
       const wasFit = isFit();
       const { k, x, y } = now();
       const middle = [(view.width / 2 - x) / k, (view.height / 2 - y) / k];
       view = next;
-      limit();
+      limit(behaviour, whole, view);
       put(wasFit ? fit() : { k, x: view.width / 2 - k * middle[0], y: view.height / 2 - k * middle[1] });
     },
     camera: now,
-    end: () => {
+    end() {
       cancelAnimationFrame(going);
       node.on(".zoom", null);
     },

@@ -1,9 +1,8 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { flagOf, type Options } from "../../request/option-texts.ts";
+import { flagOf, type OptionId, type Options, optionsOf, ROWS } from "../../request/option-table.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { FORWARDING, hasNoMessages } from "../parts/no-messages.tsx";
-import { SynthesizeWith } from "../parts/synthesize-with.tsx";
+import { FORWARDING, hasNoMessages, SynthesizeWith } from "../parts/no-messages.tsx";
 import type { ScheduleView, Subject, Welcome } from "../protocol.ts";
 import { cancel, exportTo, offerFile, say } from "../state/actions.ts";
 import { busy, isStale, made, network, notes, program, welcome, words } from "../state/store.ts";
@@ -177,22 +176,49 @@ function CurrentView() {
   );
 }
 
-const CHOICES = [
-  { name: "dialect", label: "Dialect of XML", values: ["azure", "msccl", "rccl"] },
-  { name: "protocol", label: "Protocol", values: ["Simple", "LL", "LL128"] },
-  { name: "placement", label: "In place or not", values: ["in", "out", "both"] },
-] as const;
-
-const TEXTS = [
-  { name: "instances", label: "Instances", placeholder: "1" },
-  { name: "parts", label: "Parts of a tree's data", placeholder: "what is fastest" },
-  { name: "threadBlocks", label: "Thread blocks on a GPU", placeholder: "100" },
-  { name: "minBytes", label: "Smallest size", placeholder: "0" },
-  { name: "maxBytes", label: "Greatest size", placeholder: "any" },
-] as const;
+/** Options of programs that the page asks for, those with choices first. */
+const OF_ALL: readonly OptionId[] = optionsOf("program").filter((id) => ROWS[id].field !== undefined);
 
 /** What can be said of a program that exists already. */
-const OF_PROGRAMS: readonly string[] = ["dialect", "minBytes", "maxBytes"];
+const OF_PROGRAMS: readonly OptionId[] = ["dialect", "minBytes", "maxBytes"];
+
+/** One option of programs: a choice, or a text. */
+function ProgramOption({
+  id,
+  value,
+  onChange,
+}: {
+  readonly id: OptionId;
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+}) {
+  const { label = id, placeholder, choices } = ROWS[id].field ?? {};
+  return (
+    <Field label={label} flag={flagOf(id)}>
+      {(control) =>
+        choices ? (
+          <select {...control} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+            <option value="">usual</option>
+            {choices.map(([choice]) => (
+              <option key={choice} value={choice}>
+                {choice}
+              </option>
+            ))}
+          </select>
+        ) : (
+          <input
+            {...control}
+            type="text"
+            spellcheck={false}
+            placeholder={placeholder}
+            value={value}
+            onInput={({ currentTarget }) => onChange(currentTarget.value.trim())}
+          />
+        )
+      }
+    </Field>
+  );
+}
 
 /** What a program is to be like; all of it has defaults. */
 function ProgramOptions({ options, isProgram }: { readonly options: Signal<Options>; readonly isProgram: boolean }) {
@@ -200,42 +226,18 @@ function ProgramOptions({ options, isProgram }: { readonly options: Signal<Optio
     const { [name]: _, ...rest } = options.value;
     options.value = value === "" ? rest : { ...rest, [name]: value };
   };
-  const fits = ({ name }: { readonly name: string }): boolean => !isProgram || OF_PROGRAMS.includes(name);
+  const fits = (id: OptionId): boolean => !isProgram || OF_PROGRAMS.includes(id);
   return (
     <details>
       <summary>Options of programs</summary>
       <div class="downloads-options">
-        {CHOICES.filter(fits).map(({ name, label, values }) => (
-          <Field key={name} label={label} flag={flagOf(name)}>
-            {(control) => (
-              <select
-                {...control}
-                value={String(options.value[name] ?? "")}
-                onChange={({ currentTarget }) => change(name, currentTarget.value)}
-              >
-                <option value="">usual</option>
-                {values.map((value) => (
-                  <option key={value} value={value}>
-                    {value}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
-        ))}
-        {TEXTS.filter(fits).map(({ name, label, placeholder }) => (
-          <Field key={name} label={label} flag={flagOf(name)}>
-            {(control) => (
-              <input
-                {...control}
-                type="text"
-                spellcheck={false}
-                placeholder={placeholder}
-                value={String(options.value[name] ?? "")}
-                onInput={({ currentTarget }) => change(name, currentTarget.value.trim())}
-              />
-            )}
-          </Field>
+        {OF_ALL.filter(fits).map((id) => (
+          <ProgramOption
+            key={id}
+            id={id}
+            value={String(options.value[id] ?? "")}
+            onChange={(text) => change(id, text)}
+          />
         ))}
       </div>
     </details>

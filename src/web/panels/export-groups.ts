@@ -1,4 +1,4 @@
-import type { Options } from "../../request/option-texts.ts";
+import type { Options } from "../../request/option-table.ts";
 import type { Subject, Welcome } from "../protocol.ts";
 
 type Format = Welcome["exports"][number];

@@ -1,7 +1,6 @@
-import { flagOf, READING_OPTIONS } from "../../request/option-texts.ts";
+import { flagOf, flagOfField, PAGE_OPTIONS, READING_OPTIONS } from "../../request/option-table.ts";
 import type { Failure } from "../protocol.ts";
 import { trouble, unread } from "../state/store.ts";
-import { MAKE_OPTIONS } from "../state/words.ts";
 
 /** Where on the page a failure is shown: beside the field that caused it, or in the alert at the top. */
 
@@ -19,15 +18,15 @@ export function sentenceOf({ message }: Pick<Failure, "message">): string {
 }
 
 /** Options that have a field, as the command line writes them. */
-const WITH_FIELD: ReadonlySet<string> = new Set(MAKE_OPTIONS.map(flagOf));
+const WITH_FIELD: ReadonlySet<string> = new Set(PAGE_OPTIONS.map(flagOf));
 const OF_FILES: ReadonlySet<string> = new Set(READING_OPTIONS.map(flagOf));
 
 export type Spot = `--${string}` | "network" | "file" | "export" | "alert";
 
 /** Returns where a failure is shown. `hasFile`: fields that say how a file is read are there. */
-export function spotOf(about: string, { kind, place }: Failure, hasFile: boolean): Spot {
+export function spotOf(about: string, { kind, option }: Failure, hasFile: boolean): Spot {
   if (kind !== "input") return about === "export" ? "export" : "alert";
-  const [flag = ""] = (place ?? "").split(" ", 1);
+  const flag = option ? flagOfField(option) : "";
   if (about === "export") return "export";
   if (WITH_FIELD.has(flag) || (hasFile && OF_FILES.has(flag))) return flag as Spot;
   if (about === "open") return "file";

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { flagOf, type Options, READING_OPTIONS, ROWS } from "../../request/option-table.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -9,7 +10,6 @@ import { FIRST_WORDS } from "../state/words.ts";
 import { failureAt, sentenceOf } from "./failures.ts";
 import { fileOfText } from "./given-text.ts";
 import "./open-file.css";
-import { flagOf, type Options, READING_OPTIONS } from "../../request/option-texts.ts";
 import { Field } from "../parts/field.tsx";
 import { EXAMPLE } from "./readable-example.ts";
 
@@ -157,14 +157,6 @@ function Readable() {
   );
 }
 
-const FIELDS: Readonly<Record<(typeof READING_OPTIONS)[number], { label: string; placeholder: string }>> = {
-  gpu: { label: "Model of the GPUs", placeholder: "a100, h100, mi250, ..." },
-  assume: { label: "Figures that it lacks", placeholder: "nic=200Gbps, latency=1us" },
-  nodes: { label: "Number of boxes", placeholder: "usual: 1" },
-  profileSize: { label: "Size of a TACCL profile", placeholder: "usual: 1MB" },
-  profileScale: { label: "Costs are in 1/n us", placeholder: "usual: 1" },
-};
-
 /** What a file leaves open; it is read again with what was given. */
 function ReadingOptions() {
   const failed = unread.value;
@@ -188,7 +180,7 @@ function ReadingOptions() {
         {READING_OPTIONS.map((name) => (
           <Field
             key={name}
-            {...FIELDS[name]}
+            label={ROWS[name].field?.label ?? name}
             flag={flagOf(name)}
             error={failureAt(flagOf(name) as `--${string}`, true)}
           >
@@ -197,7 +189,7 @@ function ReadingOptions() {
                 {...control}
                 type="text"
                 spellcheck={false}
-                placeholder={FIELDS[name].placeholder}
+                placeholder={ROWS[name].field?.placeholder}
                 value={String(given.value[name] ?? "")}
                 onInput={({ currentTarget }) => {
                   given.value = { ...given.value, [name]: currentTarget.value.trim() };

@@ -1,20 +1,18 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { flagOf, type OptionId, PAGE_OPTIONS, propertyOf, ROWS, textOf } from "../../request/option-table.ts";
 import { Fold } from "../parts/fold.tsx";
 import { isNarrow } from "../parts/media.ts";
 import { isReading, network, trouble, welcome, words } from "../state/store.ts";
 import { failureAt, troubleSpot } from "./failures.ts";
 import { OpenFile } from "./open-file.tsx";
 import "./setup.css";
-import type { ComponentChildren } from "preact";
 import { formatSize, parseSize } from "../../model/numbers/units.ts";
 import { grouped } from "../../report/amounts.ts";
-import { flagOf } from "../../request/option-texts.ts";
 import { Combobox } from "../parts/combobox.tsx";
-import { Field } from "../parts/field.tsx";
+import { type ControlProps, Field } from "../parts/field.tsx";
 import type { AlgorithmLine } from "../protocol.ts";
 import { changeOptions, typeNetwork } from "../state/actions.ts";
-import { MAKE_OPTIONS } from "../state/words.ts";
 import { networkChoices } from "./network-choices.ts";
 import { LEAST, MOST, powerOfSize, sizeOfPower } from "./sizes.ts";
 
@@ -29,20 +27,15 @@ function inShort(): string {
 }
 
 function Fields() {
-  const collectives = welcome.value?.collectives ?? [];
   return (
     <>
       <NetworkField />
       <OpenFile />
       <hr />
-      <OptionSelect
-        name="collective"
-        label="Collective"
-        choices={collectives.map(({ kind, name }) => [kind, upper(name)] as const)}
-      />
+      <CollectiveField />
       <SizeField />
       <AlgorithmField />
-      <OptionText name="chunks" label="Chunks" placeholder="usual: 1" hint={'Per NPU; "auto" tries 1, 2, 4, ...'} />
+      <OptionField id="chunks" />
       <MoreOptions />
     </>
   );
@@ -152,57 +145,37 @@ function SizeField() {
 }
 
 /** Options that stand beside the network and not in "More". */
-const OUTSIDE: readonly string[] = ["collective", "size", "algorithm", "chunks"];
-const INSIDE = MAKE_OPTIONS.filter((name) => !OUTSIDE.includes(name));
+const OUTSIDE: readonly OptionId[] = ["collective", "size", "algorithm", "chunks"];
+const INSIDE = PAGE_OPTIONS.filter((id) => !OUTSIDE.includes(id));
 
-const EULERIAN = [
-  ["", "refuse it"],
-  ["trim", "trim: use only what is balanced"],
-  ["switches", "switches: only they need be balanced"],
-] as const;
-const SWITCHING = [
-  ["", "by the schedule's routes"],
-  ["cut-through", "cut-through"],
-  ["store-and-forward", "store-and-forward"],
-] as const;
-const OUTSIDERS = [
-  ["", "relay: they may pass chunks on"],
-  ["none", "none: they are left out"],
-] as const;
-
-/** Returns what options say nothing with the algorithm and collective that are chosen, with the reason; null where they count. */
-function idleness(): Readonly<Record<"root" | "group" | "k" | "policy" | "timeLimit" | "offload", string | null>> {
+/** Returns why an option says nothing with the algorithm and collective that are chosen; null where it counts. */
+function idleness(id: OptionId): string | null {
   const algorithm = chosenAlgorithm();
-  const isAuto = words.value.options["algorithm"] === "auto";
-  const collective = welcome.value?.collectives.find(({ kind }) => kind === words.value.options["collective"]);
-  const makes = (kind: string): boolean => isAuto || algorithm === null || algorithm.makes === kind;
-  const name = algorithm?.name ?? "";
-  return {
-    root: collective?.hasRoot === false ? `An ${collective.name} has no root.`.replace("An b", "A b") : null,
-    group: words.value.options["group"] === undefined ? "Counts with a group." : null,
-    k: makes("trees") ? null : `${name} makes no trees.`,
-    policy: isAuto
-      ? "With auto the algorithms choose their own."
-      : algorithm?.policies.length === 0
-        ? `${name} has no policies.`
-        : null,
-    timeLimit: isAuto || algorithm === null || algorithm.solves ? null : `${name} needs none.`,
-    offload: makes("phases") ? null : `${name} makes no phases.`,
-  };
+  const { options } = words.value;
+  const isAuto = options["algorithm"] === "auto";
+  if (id === "root") {
+    const collective = welcome.value?.collectives.find(({ kind }) => kind === options["collective"]);
+    return collective?.hasRoot === false
+      ? `${/^[aeiou]/.test(collective.name) ? "An" : "A"} ${collective.name} has no root.`
+      : null;
+  }
+  if (id === "outsiders") return options["group"] === undefined ? "Counts with a group." : null;
+  if (id === "policy" && isAuto) return "With auto the algorithms choose their own.";
+  if (algorithm === null) return null;
+  if (id === "policy") return algorithm.policies.length === 0 ? `${algorithm.name} has no policies.` : null;
+  // what no algorithm lists is for all of them
+  const isOwn = welcome.value?.algorithms.some((one) => one.options.includes(propertyOf(id))) === true;
+  return isOwn && !algorithm.options.includes(propertyOf(id)) ? `${algorithm.name} has no use for it.` : null;
 }
 
 /** Everything else that can be asked for. */
 function MoreOptions() {
   const isOpen = useSignal(false);
   const spot = troubleSpot(words.value.file !== null);
-  const set = INSIDE.filter((name) => words.value.options[name] !== undefined);
+  const set = INSIDE.filter((id) => words.value.options[id] !== undefined);
   useEffect(() => {
-    if (INSIDE.some((name) => flagOf(name) === spot)) isOpen.value = true;
+    if (INSIDE.some((id) => flagOf(id) === spot)) isOpen.value = true;
   }, [trouble.value]);
-  const idle = idleness();
-  const names = network.value?.nodeNames.slice(0, network.value.npuCount) ?? [];
-  const [first = "0", second = "1"] = names;
-  const policies = chosenAlgorithm()?.policies ?? [];
   return (
     <Fold
       class="setup-more"
@@ -210,58 +183,9 @@ function MoreOptions() {
       summary={set.length > 0 ? `More options (${set.length} set)` : "More options"}
     >
       <div class="setup-fields">
-        <OptionText name="root" label="Root" placeholder={`usual: ${first}`} idle={idle.root} />
-        <OptionText
-          name="group"
-          label="Group"
-          placeholder={`all; or ${first},${second},...`}
-          hint="Only these NPUs take part, in this order; several groups: a,b;c,d"
-        />
-        <OptionSelect name="outsiders" label="NPUs outside the group" choices={OUTSIDERS} idle={idle.group} />
-        <OptionText
-          name="timeLimit"
-          label="Time limit"
-          placeholder="usual: 10s with auto, else 60s"
-          idle={idle.timeLimit}
-        />
-        <OptionText name="seed" label="Seed" placeholder="usual: 1" />
-        <OptionText name="trials" label="Trials" placeholder="usual: up to 64" />
-        <OptionSelect
-          name="policy"
-          label="Policy"
-          choices={[["", "all of the algorithm's"], ...policies.map((name) => [name, name] as const)]}
-          idle={idle.policy}
-        />
-        <OptionText
-          name="switchDegree"
-          label="Through switches"
-          placeholder="usual: what is best"
-          hint={'"ports" (matched slot by slot), or a degree of unwinding'}
-        />
-        <OptionText
-          name="k"
-          label="Trees per root"
-          placeholder="usual: as the optimum needs"
-          hint={idle.k ?? 'A number, or "auto": what is fastest at this size'}
-          idle={idle.k}
-        />
-        <OptionSelect name="eulerian" label="Unbalanced bandwidth" choices={EULERIAN} idle={idle.k} />
-        <OptionSelect name="switching" label="Simulated switching" choices={SWITCHING} />
-        <OptionCheck
-          name="offload"
-          label="Switches sum and copy in phases"
-          on={true}
-          off={undefined}
-          idle={idle.offload}
-        />
-        <OptionCheck
-          name="nvls"
-          flag="--no-nvls"
-          label="Leave NVLS out of trees' reports"
-          on={false}
-          off={undefined}
-          idle={idle.k}
-        />
+        {INSIDE.map((id) => (
+          <OptionField key={id} id={id} />
+        ))}
       </div>
     </Fold>
   );
@@ -324,102 +248,133 @@ function AlgorithmField() {
   );
 }
 
-/** Fields of options: each keeps its value in the words, says its name on the command line, and shows what is wrong with it. */
+/** Changes an option; undefined, or an empty text, is the usual. */
+const change = (id: OptionId, value: string | boolean | undefined): void => {
+  void changeOptions({ [id]: value });
+};
 
-interface OptionProps {
-  /** As in the words: "timeLimit". */
-  readonly name: string;
-  readonly label: string;
-  readonly hint?: ComponentChildren;
-  /** Why it says nothing here; it can still be emptied. */
-  readonly idle?: string | null;
+/** Returns a placeholder with names of NPUs of the network in it. */
+function placeholderOf(id: OptionId): string {
+  const [first = "0", second = "1"] = network.value?.nodeNames.slice(0, 2) ?? [];
+  return (ROWS[id].field?.placeholder ?? "").replace("{first}", first).replace("{second}", second);
 }
 
-const textIn = (name: string): string => {
-  const value = words.value.options[name];
-  return typeof value === "string" ? value : "";
-};
-const change = (name: string, value: string | boolean | undefined): void => {
-  void changeOptions({ [name]: value });
-};
-
-/** What all kinds of fields do alike. */
-function useOption({ name, label, hint, idle = null }: OptionProps) {
-  const flag = flagOf(name);
+/**
+ * The field of an option, as its row of the table says: it keeps its value in the words, says its name on the command line, and
+ * shows what is wrong with it. Where it says nothing here it tells why, and can still be emptied.
+ */
+function OptionField({ id }: { readonly id: OptionId }) {
+  const { field, value } = ROWS[id];
+  const { label = id, hint, choices } = field ?? {};
+  const flag = flagOf(id);
+  const idle = idleness(id);
   const error = failureAt(flag as `--${string}`, words.value.file !== null);
-  const isSet = words.value.options[name] !== undefined;
-  return { field: { label, flag, hint: idle ?? hint, error }, disabled: idle !== null && !isSet };
-}
-
-/** A text of any kind; empty is the default. */
-function OptionText(props: OptionProps & { readonly placeholder?: string }) {
-  const { field, disabled } = useOption(props);
+  const disabled = idle !== null && words.value.options[id] === undefined;
+  if (value === undefined) return <OptionCheck {...{ id, label, flag, error, disabled }} />;
   return (
-    <Field {...field}>
-      {(control) => (
-        <input
-          {...control}
-          type="text"
-          spellcheck={false}
-          autocapitalize="off"
-          disabled={disabled}
-          placeholder={props.placeholder ?? ""}
-          value={textIn(props.name)}
-          onInput={({ currentTarget }) => change(props.name, currentTarget.value)}
-        />
-      )}
+    <Field label={label} flag={flag} hint={idle ?? hint} error={error}>
+      {(control) =>
+        choices === undefined ? (
+          <input
+            {...control}
+            type="text"
+            spellcheck={false}
+            autocapitalize="off"
+            disabled={disabled}
+            placeholder={placeholderOf(id)}
+            value={textIn(id)}
+            onInput={({ currentTarget }) => change(id, currentTarget.value)}
+          />
+        ) : (
+          <OptionSelect {...{ id, control, disabled, choices: choices ?? policies() }} />
+        )
+      }
     </Field>
   );
 }
+
+const textIn = (id: OptionId): string => textOf(words.value.options, id) ?? "";
+
+/** Returns the policies of the algorithm that is chosen. */
+const policies = (): readonly (readonly [string, string])[] => [
+  ["", "all of the algorithm's"],
+  ...(chosenAlgorithm()?.policies ?? []).map((name) => [name, name] as const),
+];
 
 /** One of several words; the first stands for the default, where it is "". */
-function OptionSelect(props: OptionProps & { readonly choices: readonly (readonly [value: string, label: string])[] }) {
-  const { field, disabled } = useOption(props);
-  const value = textIn(props.name);
-  const isKnown = props.choices.some(([known]) => known === value);
+function OptionSelect({
+  id,
+  control,
+  disabled,
+  choices,
+}: {
+  readonly id: OptionId;
+  readonly control: ControlProps;
+  readonly disabled: boolean;
+  readonly choices: readonly (readonly [value: string, meaning: string])[];
+}) {
+  const value = textIn(id);
+  const isKnown = choices.some(([known]) => known === value);
   return (
-    <Field {...field}>
-      {(control) => (
-        <select
-          {...control}
-          disabled={disabled}
-          value={value}
-          onChange={({ currentTarget }) => change(props.name, currentTarget.value)}
-        >
-          {!isKnown && <option value={value}>{value}</option>}
-          {props.choices.map(([known, label]) => (
-            <option key={known} value={known}>
-              {label}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <select
+      {...control}
+      disabled={disabled}
+      value={value}
+      onChange={({ currentTarget }) => change(id, currentTarget.value)}
+    >
+      {!isKnown && <option value={value}>{value}</option>}
+      {choices.map(([known, meaning]) => (
+        <option key={known} value={known}>
+          {meaning}
+        </option>
+      ))}
+    </select>
   );
 }
 
-/** Yes or no. `on` is the option's value when it is ticked, `off` when it is not; undefined is the default. */
-function OptionCheck(
-  props: OptionProps & { readonly on: boolean | undefined; readonly off: boolean | undefined; readonly flag?: string },
-) {
-  const { field, disabled } = useOption(props);
-  const id = `option-${props.name}`;
+/** Yes or no: ticked, the option says what it sets. */
+function OptionCheck({
+  id,
+  label,
+  flag,
+  error,
+  disabled,
+}: {
+  readonly id: OptionId;
+  readonly label: string;
+  readonly flag: string;
+  readonly error: string | null;
+  readonly disabled: boolean;
+}) {
+  const sets = ROWS[id].sets ?? true;
+  const name = `option-${id}`;
   return (
     <div class="field-check">
       <input
-        id={id}
+        id={name}
         type="checkbox"
         disabled={disabled}
-        checked={words.value.options[props.name] === props.on}
-        aria-describedby={`${id}-error`}
-        aria-invalid={field.error !== null}
-        onChange={({ currentTarget }) => change(props.name, currentTarget.checked ? props.on : props.off)}
+        checked={words.value.options[id] === sets}
+        aria-describedby={`${name}-error`}
+        aria-invalid={error !== null}
+        onChange={({ currentTarget }) => change(id, currentTarget.checked ? sets : undefined)}
       />
-      <label for={id}>{props.label}</label>
-      <span class="field-flag">{props.flag ?? field.flag}</span>
-      <span id={`${id}-error`} class="field-error" aria-live="polite">
-        {field.error}
+      <label for={name}>{label}</label>
+      <span class="field-flag">{flag}</span>
+      <span id={`${name}-error`} class="field-error" aria-live="polite">
+        {error}
       </span>
     </div>
+  );
+}
+
+/** Which collective. */
+function CollectiveField() {
+  const collectives = welcome.value?.collectives ?? [];
+  const choices = collectives.map(({ kind, name }) => [kind, upper(name)] as const);
+  return (
+    <Field label="Collective" flag="--collective" error={failureAt("--collective", words.value.file !== null)}>
+      {(control) => <OptionSelect id="collective" control={control} disabled={false} choices={choices} />}
+    </Field>
   );
 }

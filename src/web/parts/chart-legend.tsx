@@ -1,6 +1,9 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import "./chart.css";
-import { markerPath } from "./chart-marker.ts";
-import type { ChartLine } from "./chart-model.ts";
+import { paletteOf } from "../draw/palette.ts";
+import { type ChartLine, heatGradient, markerPath } from "./chart-model.ts";
+import { scheme } from "./colours.ts";
 
 /** How a line looks. */
 export function LineSwatch({ line: { colour, dash, marker } }: { readonly line: ChartLine }) {
@@ -43,4 +46,51 @@ export function ChartLegend({ label, lines, hidden, onToggle }: LegendProps) {
       ))}
     </fieldset>
   );
+}
+
+interface HeatLegendProps {
+  /** What the colours say. */
+  readonly label: string;
+  /** At the ends of the scale. */
+  readonly low: string;
+  readonly high: string;
+  /** What the ground stands for; left out without it. */
+  readonly none?: string;
+}
+
+/** Which colour is which share. */
+export function HeatLegend({ label, low, high, none }: HeatLegendProps) {
+  const bar = useRef<HTMLSpanElement>(null);
+  const repaint = scheme.value;
+  useEffect(() => {
+    const element = bar.current;
+    if (element !== null) element.style.background = heatGradient(paletteOf(element).isDark);
+  }, [repaint]);
+  return (
+    <p class="chart-heat">
+      <span>{low}</span>
+      <span ref={bar} class="chart-heat-bar" aria-hidden="true" />
+      <span>{high}</span>
+      <span>{label}</span>
+      {none !== undefined && (
+        <span class="chart-heat-none">
+          <span aria-hidden="true" />
+          {none}
+        </span>
+      )}
+    </p>
+  );
+}
+
+/** Returns the names that are hidden, and what hides or shows one. */
+export function useHidden(): { readonly hidden: ReadonlySet<string>; readonly toggle: (name: string) => void } {
+  const hidden = useSignal<ReadonlySet<string>>(new Set());
+  return {
+    hidden: hidden.value,
+    toggle(name) {
+      const next = new Set(hidden.value);
+      if (!next.delete(name)) next.add(name);
+      hidden.value = next;
+    },
+  };
 }

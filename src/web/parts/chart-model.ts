@@ -1,4 +1,5 @@
-import { type AxisScale, placeOn } from "./chart-ticks.ts";
+import { type AxisScale, heatColours, placeOn } from "../../picture/scales.ts";
+import { cornersAt, type Marker, markerOutline, PAGE_MARKERS } from "../../picture/shapes.ts";
 
 /** What a chart shows. */
 export interface ChartAxis {
@@ -38,8 +39,8 @@ export function endsOf(axis: ChartAxis, values: Iterable<number | null>): readon
     if (place > high) high = place;
   }
   const given = [axis.low, axis.high].map((end) => (end === undefined ? Number.NaN : placeOn(axis.scale, end)));
-  if (!Number.isNaN(given[0])) low = given[0] as number;
-  if (!Number.isNaN(given[1])) high = given[1] as number;
+  if (!Number.isNaN(given[0])) low = given[0];
+  if (!Number.isNaN(given[1])) high = given[1];
   if (!(low <= high)) return [0, 1];
   return low === high ? [low - 0.5, high + 0.5] : [low, high];
 }
@@ -67,3 +68,35 @@ export function linesAt(
   });
   return found.sort((a, b) => b.value - a.value || a.line - b.line);
 }
+
+type Pen = Pick<CanvasRenderingContext2D, "moveTo" | "lineTo" | "arc" | "closePath">;
+
+const markerOf = (shape: number): Marker => PAGE_MARKERS[shape % PAGE_MARKERS.length];
+
+/** Adds a marker to a path, about `radius` large: 0 a circle, then square, diamond, triangles, pentagon, and again. */
+export function addMarker(pen: Pen, shape: number, x: number, y: number, radius: number): void {
+  const corners = cornersAt(markerOf(shape), x, y, radius);
+  if (corners.length === 0) {
+    pen.moveTo(x + radius, y);
+    pen.arc(x, y, radius, 0, 2 * Math.PI);
+    return;
+  }
+  for (const [i, corner] of corners.entries()) {
+    if (i === 0) pen.moveTo(...corner);
+    else pen.lineTo(...corner);
+  }
+  pen.closePath();
+}
+
+/** Returns a marker as the path of an SVG. */
+export function markerPath(shape: number, x: number, y: number, radius: number): string {
+  if (markerOf(shape).length === 0)
+    return `M${x - radius} ${y}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0Z`;
+  return markerOutline(markerOf(shape), x, y, radius);
+}
+
+const STOPS = 13;
+
+/** Returns the scale of heat as a CSS gradient from 0 to 1. */
+export const heatGradient = (isDark: boolean): string =>
+  `linear-gradient(to right, ${heatColours(STOPS, isDark).join(", ")})`;

@@ -1,7 +1,6 @@
 import uPlot from "uplot";
-import { addMarker } from "./chart-marker.ts";
-import { type ChartAxis, type ChartLine, endsOf } from "./chart-model.ts";
-import { placeOn, ticksOf, valueAt } from "./chart-ticks.ts";
+import { placeOn, ticksOf, valueAt } from "../../picture/scales.ts";
+import { addMarker, type ChartAxis, type ChartLine, endsOf } from "./chart-model.ts";
 
 /** A chart as it is drawn: axes hold places (logarithms), so that their ticks are ours. */
 
@@ -17,7 +16,7 @@ export interface Plot {
 }
 
 /** Told of the cursor: an index of the abscissas and a place of the y axis; null where it left. */
-export type OnCursor = (at: { readonly index: number; readonly place: number } | null) => void;
+type OnCursor = (at: { readonly index: number; readonly place: number } | null) => void;
 
 const placesOf = ({ scale }: ChartAxis, values: ArrayLike<number | null>): (number | null)[] =>
   Array.from(values, (value) => {
@@ -59,7 +58,7 @@ function paintMarkers(plot: uPlot, lines: readonly ChartLine[], colour: (name: s
     ctx.beginPath();
     for (const [j, place] of (plot.data[i + 1] as (number | null)[]).entries()) {
       if (place === null) continue;
-      const x = plot.valToPos(plot.data[0][j] as number, "x", true);
+      const x = plot.valToPos(plot.data[0][j], "x", true);
       addMarker(ctx, marker, x, plot.valToPos(place, "y", true), MARKER * devicePixelRatio);
     }
     ctx.fillStyle = colour(name);

@@ -1,14 +1,16 @@
-import { useComputed, useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { paletteOf } from "../draw/palette.ts";
 import "./chart.css";
+import { placeOn } from "../../picture/scales.ts";
 import { LineSwatch } from "./chart-legend.tsx";
-import { type ChartLine, linesAt, nearestLine } from "./chart-model.ts";
+import { linesAt, nearestLine } from "./chart-model.ts";
 import { drawPlot, type Plot } from "./chart-plot.ts";
-import { scheme } from "./chart-scheme.ts";
-import { placeOn } from "./chart-ticks.ts";
+import { scheme } from "./colours.ts";
+import { actOnKey } from "./keys.ts";
 
 interface ChartProps extends Plot {
   /** What it shows, a sentence for screen readers. */
@@ -32,47 +34,9 @@ interface Cursor {
  */
 export function Chart({ label, height, x, y, at, lines, onPick, pickHint }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | null>(null);
   const cursor = useSignal<Cursor | null>(null);
-  const place = useSignal({ x: 0, width: 0 });
-  const repaint = scheme.value;
-  const given = useRef<Plot>({ x, y, at, lines });
-  given.current = { x, y, at, lines };
-
-  useEffect(() => {
-    const element = box.current;
-    if (element === null) return;
-    const size = () => ({ width: Math.max(160, element.clientWidth), height });
-    cursor.value = null;
-    const drawn = drawPlot(element, given.current, size(), paletteOf(element), (to) => {
-      const now = given.current;
-      cursor.value =
-        to === null ? null : { index: to.index, line: nearestLine(now.lines, now.y.scale, to.index, to.place) };
-    });
-    plot.current = drawn;
-    const observer = new ResizeObserver(() => drawn.setSize(size()));
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      drawn.destroy();
-      plot.current = null;
-    };
-  }, [x, y, at, lines, height, repaint, cursor]);
-
-  const spoken = useComputed(() => {
-    const now = cursor.value;
-    return now === null ? "" : textAt(given.current, now);
-  });
-
-  useEffect(() => {
-    const drawn = plot.current;
-    const now = cursor.value;
-    if (drawn === null || now === null) return;
-    const { x: axis, at: abscissas } = given.current;
-    const left = drawn.valToPos(placeOn(axis.scale, abscissas[now.index] as number), "x");
-    const start = drawn.over.offsetLeft;
-    place.value = { x: start + left, width: box.current?.clientWidth ?? 0 };
-  }, [cursor.value, place]);
+  const { plot, place } = usePlot(box, { x, y, at, lines }, height, cursor);
+  const spoken = cursor.value === null ? "" : textAt({ x, y, at, lines }, cursor.value);
 
   function move(by: number): void {
     const last = at.length - 1;
@@ -81,13 +45,10 @@ export function Chart({ label, height, x, y, at, lines, onPick, pickHint }: Char
   }
   function moveTo(index: number, line: number): void {
     const there = linesAt(lines, index);
-    const first = there.find((one) => lines[one.line]?.marker !== undefined) ?? there[0];
+    const first = there.find((one) => lines[one.line].marker !== undefined) ?? there[0];
     const kept = there.some((one) => one.line === line) ? line : (first?.line ?? -1);
     cursor.value = { index, line: kept };
-    plot.current?.setCursor(
-      { left: plot.current.valToPos(placeOn(x.scale, at[index] as number), "x"), top: -10 },
-      false,
-    );
+    plot.current?.setCursor({ left: plot.current.valToPos(placeOn(x.scale, at[index]), "x"), top: -10 }, false);
   }
   function chooseLine(by: number): void {
     const { index, line } = cursor.value ?? { index: 0, line: -1 };
@@ -100,7 +61,7 @@ export function Chart({ label, height, x, y, at, lines, onPick, pickHint }: Char
     const now = cursor.value;
     if (now !== null && now.line >= 0) onPick?.(now.line, now.index);
   }
-  const KEYS: Readonly<Record<string, () => void>> = {
+  const acts = {
     ArrowRight: () => move(1),
     ArrowLeft: () => move(-1),
     PageDown: () => move(Math.ceil(at.length / 10)),
@@ -123,13 +84,7 @@ export function Chart({ label, height, x, y, at, lines, onPick, pickHint }: Char
       aria-valuemax={Math.max(0, at.length - 1)}
       aria-valuenow={cursor.value?.index ?? 0}
       aria-valuetext={spoken}
-      onKeyDown={(event) => {
-        const act = KEYS[event.key];
-        if (act === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-        event.preventDefault();
-        event.stopPropagation();
-        act();
-      }}
+      onKeyDown={(event) => actOnKey(event, acts)}
       onClick={onPick === undefined ? undefined : pick}
       data-picks={onPick !== undefined}
     >
@@ -139,6 +94,47 @@ export function Chart({ label, height, x, y, at, lines, onPick, pickHint }: Char
       )}
     </div>
   );
+}
+
+/** Draws a chart into a box, as wide as that is, with the cursor where the pointer is; returns it, and the place of the cursor. */
+function usePlot(
+  box: RefObject<HTMLDivElement | null>,
+  { x, y, at, lines }: Plot,
+  height: number,
+  cursor: Signal<Cursor | null>,
+) {
+  const plot = useRef<uPlot | null>(null);
+  const place = useSignal({ x: 0, width: 0 });
+  const repaint = scheme.value;
+  const given = useRef<Plot>({ x, y, at, lines });
+  given.current = { x, y, at, lines };
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const size = () => ({ width: Math.max(160, element.clientWidth), height });
+    cursor.value = null;
+    const drawn = drawPlot(element, given.current, size(), paletteOf(element), (to) => {
+      const now = given.current;
+      cursor.value =
+        to === null ? null : { index: to.index, line: nearestLine(now.lines, now.y.scale, to.index, to.place) };
+    });
+    plot.current = drawn;
+    const observer = new ResizeObserver(() => drawn.setSize(size()));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      drawn.destroy();
+      plot.current = null;
+    };
+  }, [box, x, y, at, lines, height, repaint, cursor]);
+  useEffect(() => {
+    const drawn = plot.current;
+    const now = cursor.value;
+    if (drawn === null || now === null) return;
+    const left = drawn.valToPos(placeOn(given.current.x.scale, given.current.at[now.index]), "x");
+    place.value = { x: drawn.over.offsetLeft + left, width: box.current?.clientWidth ?? 0 };
+  }, [box, cursor.value, place]);
+  return { plot, place };
 }
 
 const MOST_READ = 16;
@@ -160,11 +156,11 @@ function Readout({ plot: { x, y, at, lines }, cursor: { index, line }, place, hi
       aria-hidden="true"
       style={isRight ? { right: `${place.width - place.x + 12}px` } : { left: `${place.x + 12}px` }}
     >
-      <strong>{x.text(at[index] as number)}</strong>
+      <strong>{x.text(at[index])}</strong>
       <ul>
         {there.map(({ line: one, value }) => (
           <li key={one} data-chosen={one === line}>
-            <LineSwatch line={lines[one] as ChartLine} />
+            <LineSwatch line={lines[one]} />
             <span>{lines[one]?.name}</span>
             <b>{y.text(value)}</b>
           </li>
@@ -179,5 +175,5 @@ function Readout({ plot: { x, y, at, lines }, cursor: { index, line }, place, hi
 function textAt({ x, y, at, lines }: Plot, { index, line }: Cursor): string {
   const there = linesAt(lines, index).map(({ line: one, value }) => `${lines[one]?.name} ${y.text(value)}`);
   const chosen = lines[line]?.name;
-  return `${x.text(at[index] as number)}: ${there.join(", ")}${chosen === undefined ? "" : `; at ${chosen}`}`;
+  return `${x.text(at[index])}: ${there.join(", ")}${chosen === undefined ? "" : `; at ${chosen}`}`;
 }

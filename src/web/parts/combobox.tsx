@@ -1,11 +1,12 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
-import { type ChoiceGroup, matching } from "./choices.ts";
+import { type Choice, type ChoiceGroup, matching } from "./choices.ts";
 import type { ControlProps } from "./field.tsx";
 import { Icon } from "./icon.tsx";
+import { actOnKey } from "./keys.ts";
 import "./combobox.css";
 
-export interface ComboboxProps {
+interface ComboboxProps {
   readonly control: ControlProps;
   readonly value: string;
   readonly placeholder: string;
@@ -16,64 +17,40 @@ export interface ComboboxProps {
   readonly onChoose: (value: string) => void;
 }
 
+const allOf = (groups: readonly ChoiceGroup[]): Choice[] => groups.flatMap(({ choices }) => choices);
+
 /** A text to type, or to choose from a list that it filters: arrows walk, Enter chooses, Escape closes. */
-export function Combobox({ control, value, placeholder, groups, openLabel, onType, onChoose }: ComboboxProps) {
+export function Combobox(props: ComboboxProps) {
+  const { control, value, placeholder, groups, openLabel, onType } = props;
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
-  const list = useRef<HTMLDivElement>(null);
   const isOpen = useSignal(false);
   const filter = useSignal("");
   const at = useSignal(-1);
   const shown = isOpen.value ? matching(groups, filter.value) : [];
-  const flat = shown.flatMap(({ choices }) => choices);
+  const flat = allOf(shown);
   const isShown = flat.length > 0;
 
   const open = (): void => {
     filter.value = "";
-    at.value = matching(groups, "")
-      .flatMap(({ choices }) => choices)
-      .findIndex((choice) => choice.value === value);
+    at.value = allOf(matching(groups, "")).findIndex((choice) => choice.value === value);
     isOpen.value = true;
   };
   const close = (): void => {
     isOpen.value = false;
   };
-  const choose = (chosen: string): void => {
+  const onChoose = (chosen: string): void => {
     close();
-    onChoose(chosen);
+    props.onChoose(chosen);
   };
   const walk = (to: number): void => {
     at.value = Math.max(0, Math.min(flat.length - 1, to));
   };
-
-  useEffect(() => {
-    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
-  }, [at.value, isShown]);
-  useEffect(() => {
-    if (!isShown) return;
-    const leave = (event: Event): void => {
-      if (!(event.target instanceof Node && list.current?.contains(event.target))) close();
-    };
-    addEventListener("resize", leave);
-    document.addEventListener("scroll", leave, true);
-    return () => {
-      removeEventListener("resize", leave);
-      document.removeEventListener("scroll", leave, true);
-    };
-  }, [isShown]);
-
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const keys: Record<string, () => void> = {
-      ArrowDown: () => (isShown ? walk(at.value + 1) : open()),
-      ArrowUp: () => (isShown ? walk(at.value - 1) : open()),
-      ...(isShown ? { PageDown: () => walk(at.value + 8), PageUp: () => walk(at.value - 8), Escape: close } : {}),
-      ...(isShown && at.value >= 0 ? { Enter: () => choose(flat[at.value].value) } : {}),
-    };
-    const act = event.ctrlKey || event.metaKey ? undefined : keys[event.key];
-    if (act === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    act();
+  const acts = {
+    ArrowDown: () => (isShown ? walk(at.value + 1) : open()),
+    ArrowUp: () => (isShown ? walk(at.value - 1) : open()),
+    ...(isShown ? { PageDown: () => walk(at.value + 8), PageUp: () => walk(at.value - 8), Escape: close } : {}),
+    ...(isShown && at.value >= 0 ? { Enter: () => onChoose(flat[at.value].value) } : {}),
   };
 
   return (
@@ -98,60 +75,113 @@ export function Combobox({ control, value, placeholder, groups, openLabel, onTyp
           isOpen.value = currentTarget.value !== "";
           onType(currentTarget.value);
         }}
-        onKeyDown={onKeyDown}
+        onKeyDown={(event) => actOnKey(event, acts, { withAlt: true })}
         onBlur={close}
       />
-      <button
-        type="button"
-        class="combobox-open icon quiet"
-        tabIndex={-1}
-        aria-label={openLabel}
-        onMouseDown={(event) => event.preventDefault()}
-        onClick={() => {
+      <OpenButton
+        label={openLabel}
+        onPress={() => {
           if (isOpen.value) close();
           else open();
           input.current?.focus();
         }}
-      >
-        <Icon name="down" />
-      </button>
-      <div
-        id={`${id}-list`}
-        ref={list}
-        role="listbox"
-        aria-label={openLabel}
-        class="combobox-list"
-        hidden={!isShown}
-        style={isShown ? placeUnder(input.current) : undefined}
-      >
-        {shown.map(({ title, choices }) => (
-          // biome-ignore lint/a11y/useSemanticElements: a fieldset groups controls, this groups options
-          <div key={title} role="group" aria-label={title}>
-            <div class="combobox-title" aria-hidden="true">
-              {title}
-            </div>
-            {choices.map((choice) => {
-              const place = flat.indexOf(choice);
-              return (
-                // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the input's
-                <div
-                  key={choice.value}
-                  id={`${id}-${place}`}
-                  role="option"
-                  tabIndex={-1}
-                  aria-selected={place === at.value}
-                  class="combobox-option"
-                  onMouseDown={(event) => event.preventDefault()}
-                  onClick={() => choose(choice.value)}
-                >
-                  <span class="mono">{choice.value}</span> <span class="soft">{choice.detail}</span>
-                  {choice.form !== undefined && <span class="combobox-form soft">{choice.form}</span>}
-                </div>
-              );
-            })}
+      />
+      <ChoiceList
+        id={id}
+        label={openLabel}
+        under={input.current}
+        groups={shown}
+        at={at.value}
+        onClose={close}
+        onChoose={onChoose}
+      />
+    </div>
+  );
+}
+
+/** Opens and closes the list; the input keeps the focus. */
+const OpenButton = ({ label, onPress }: { readonly label: string; readonly onPress: () => void }) => (
+  <button
+    type="button"
+    class="combobox-open icon quiet"
+    tabIndex={-1}
+    aria-label={label}
+    onMouseDown={(event) => event.preventDefault()}
+    onClick={onPress}
+  >
+    <Icon name="down" />
+  </button>
+);
+
+interface ChoiceListProps {
+  /** Of the combobox; choices are called by it and their number. */
+  readonly id: string;
+  readonly label: string;
+  readonly under: HTMLElement | null;
+  readonly groups: readonly ChoiceGroup[];
+  /** The number of the choice that the keys are at. */
+  readonly at: number;
+  readonly onClose: () => void;
+  readonly onChoose: (value: string) => void;
+}
+
+/** The list of a combobox, there as long as it has choices, in sight of its input. */
+function ChoiceList({ id, label, under, groups, at, onClose, onChoose }: ChoiceListProps) {
+  const list = useRef<HTMLDivElement>(null);
+  const flat = allOf(groups);
+  const isShown = flat.length > 0;
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+  }, [at, isShown]);
+  useEffect(() => {
+    if (!isShown) return;
+    const leave = (event: Event): void => {
+      if (!(event.target instanceof Node && list.current?.contains(event.target))) onClose();
+    };
+    addEventListener("resize", leave);
+    document.addEventListener("scroll", leave, true);
+    return () => {
+      removeEventListener("resize", leave);
+      document.removeEventListener("scroll", leave, true);
+    };
+  }, [isShown]);
+  return (
+    <div
+      id={`${id}-list`}
+      ref={list}
+      role="listbox"
+      aria-label={label}
+      class="combobox-list"
+      hidden={!isShown}
+      style={isShown ? placeUnder(under) : undefined}
+    >
+      {groups.map(({ title, choices }) => (
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset groups controls, this groups options
+        <div key={title} role="group" aria-label={title}>
+          <div class="combobox-title" aria-hidden="true">
+            {title}
           </div>
-        ))}
-      </div>
+          {choices.map((choice) => {
+            const place = flat.indexOf(choice);
+            return (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the input's
+              <div
+                key={choice.value}
+                id={`${id}-${place}`}
+                role="option"
+                tabIndex={-1}
+                aria-selected={place === at}
+                class="combobox-option"
+                onMouseDown={(event) => event.preventDefault()}
+                onClick={() => onChoose(choice.value)}
+              >
+                <span class="mono">{choice.value}</span> <span class="soft">{choice.detail}</span>
+                {choice.form !== undefined && <span class="combobox-form soft">{choice.form}</span>}
+              </div>
+            );
+          })}
+        </div>
+      ))}
     </div>
   );
 }

@@ -9,7 +9,7 @@ export interface ControlProps {
   readonly "aria-invalid": boolean;
 }
 
-export interface FieldProps {
+interface FieldProps {
   readonly label: string;
   /** Name of the option on the command line. */
   readonly flag?: string | undefined;

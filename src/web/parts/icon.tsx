@@ -13,7 +13,7 @@ const STROKES = {
   auto: "M8 2a6 6 0 100 12A6 6 0 008 2zM8 2v12M8 5l4.5 0M8 8h6M8 11h4.5",
 } as const;
 
-export type IconName = keyof typeof STROKES;
+type IconName = keyof typeof STROKES;
 
 /** A small picture beside or instead of a word; the word is told by what holds it. */
 export const Icon = ({ name }: { readonly name: IconName }) => (

@@ -1,7 +1,6 @@
-import { showView } from "../state/actions.ts";
+import { changeOptions, showView, synthesize } from "../state/actions.ts";
+import { busy, type Made } from "../state/store.ts";
 import "./no-messages.css";
-import type { Made } from "../state/store.ts";
-import { SynthesizeWith } from "./synthesize-with.tsx";
 
 /** The algorithm whose trees need no switches that sum; it makes all collectives that those make. */
 export const FORWARDING = "forestcoll";
@@ -25,5 +24,28 @@ export function NoMessages() {
         <SynthesizeWith algorithm={FORWARDING} />
       </div>
     </div>
+  );
+}
+
+interface SynthesizeWithProps {
+  readonly algorithm: string;
+  /** Before the synthesis begins. */
+  readonly onBegin?: () => void;
+}
+
+/** Chooses an algorithm for what is asked, and makes its schedule. */
+export function SynthesizeWith({ algorithm, onBegin }: SynthesizeWithProps) {
+  return (
+    <button
+      type="button"
+      class="primary"
+      disabled={busy.value !== null}
+      onClick={async () => {
+        onBegin?.();
+        if (await changeOptions({ algorithm })) await synthesize();
+      }}
+    >
+      {`Synthesize with ${algorithm}`}
+    </button>
   );
 }

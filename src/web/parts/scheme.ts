@@ -3,7 +3,7 @@ import { effect, signal } from "@preact/signals";
 /** Light, dark, or as the system has it; kept in this browser where it lets us. */
 
 export const SCHEMES = ["auto", "light", "dark"] as const;
-export type Scheme = (typeof SCHEMES)[number];
+type Scheme = (typeof SCHEMES)[number];
 
 const KEY = "banyan.scheme";
 

@@ -4,9 +4,9 @@ import type { Answer, Refusal, ScheduleView } from "../protocol.ts";
 import { ask, failureOf } from "../state/client.ts";
 
 /** Requests about a schedule as it is. */
-export type AboutSchedule = "loads" | "trees" | "timeline" | "hops";
+type AboutSchedule = "loads" | "trees" | "timeline" | "hops";
 
-export type Waiting<Value> =
+type Waiting<Value> =
   | { readonly kind: "waiting" }
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "here"; readonly value: Value };

@@ -1,6 +1,7 @@
 import { batch } from "@preact/signals";
 import { visible } from "../../base/visible.ts";
-import { flagOf, type Options, type Progress } from "../../request/option-texts.ts";
+import { flagOf, flagOfField, type Options } from "../../request/option-table.ts";
+import type { Progress } from "../../request/progress.ts";
 import type { GivenFile, NetworkView, Opened, Subject } from "../protocol.ts";
 import { withChoices } from "./choices.ts";
 import { ask, failureOf } from "./client.ts";
@@ -98,8 +99,8 @@ function showNetwork(view: NetworkView): void {
 
 /** Changes options; undefined takes one away. What concerns the network is read again. */
 export async function changeOptions(changes: Options): Promise<boolean> {
-  const [flag] = (trouble.value?.failure.place ?? "").split(" ", 1);
-  if (Object.keys(changes).some((name) => flagOf(name) === flag)) trouble.value = null;
+  const option = trouble.value?.failure.option ?? null;
+  if (option !== null && Object.keys(changes).some((id) => flagOf(id) === flagOfField(option))) trouble.value = null;
   return changeWords(withOptions(words.value, changes));
 }
 

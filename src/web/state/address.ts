@@ -1,10 +1,18 @@
 import { shown } from "../../base/errors.ts";
-import { parseSize, parseTime } from "../../model/numbers/units.ts";
-import { flagOf, NETWORK_OPTIONS, type Options } from "../../request/option-texts.ts";
-import { degradations, listOf, namedCollective, oneOf, switchDegree, wholeNumber } from "../../request/values.ts";
+import { optionName } from "../../base/option-names.ts";
+import {
+  flagOf,
+  NETWORK_OPTIONS,
+  type OptionId,
+  type Options,
+  optionValue,
+  PAGE_OPTIONS,
+  ROWS,
+} from "../../request/option-table.ts";
+import { listOf, oneOf } from "../../request/values.ts";
 import { CHOICES, type Choices, MATRICES, MEASURES } from "./choices.ts";
 import { readRange } from "./size-range.ts";
-import { MAKE_OPTIONS, VIEWS, type ViewName, type Words } from "./words.ts";
+import { VIEWS, type ViewName, type Words } from "./words.ts";
 
 /**
  * The fragment of the page's address, which browsers send to nobody: `#topology=mesh:4x4&collective=allgather&view=time`.
@@ -27,15 +35,10 @@ export interface Address {
   readonly complaints: readonly string[];
 }
 
-/** Options that have no value on the command line, and what they set. */
-const FLAGS: ReadonlyMap<string, readonly [name: string, value: boolean]> = new Map([
-  ["offload", ["offload", true]],
-  ["no-nvls", ["nvls", false]],
-]);
-/** Options with a value, by their names on the command line. */
-const VALUED = new Map([...NETWORK_OPTIONS, ...MAKE_OPTIONS].map((name) => [flagOf(name).slice(2), name] as const));
-VALUED.delete("offload");
-VALUED.delete("nvls");
+/** Options by their names on the command line. */
+const NAMED: ReadonlyMap<string, OptionId> = new Map(
+  [...NETWORK_OPTIONS, ...PAGE_OPTIONS].map((id) => [flagOf(id).slice(2), id]),
+);
 
 /** Returns what a value of an address stands for; null for a broken one. */
 function decoded(text: string): string | null {
@@ -99,10 +102,9 @@ function choicesOf(take: (name: string) => string | null, complaints: string[]):
 function optionsOf(given: ReadonlyMap<string, string>, complaints: string[]): Options {
   const options: Record<string, string | boolean> = {};
   for (const [name, value] of given) {
-    const flag = FLAGS.get(name);
-    const option = VALUED.get(name);
-    if (flag !== undefined) {
-      if (value === "") options[flag[0]] = flag[1];
+    const option = NAMED.get(name);
+    if (option !== undefined && ROWS[option].value === undefined) {
+      if (value === "") options[option] = ROWS[option].sets ?? true;
       else complaints.push(`"${name}" takes no value`);
     } else if (option === undefined) complaints.push(`nothing is called ${shown(name)}`);
     else {
@@ -120,11 +122,12 @@ export function writeAddress({ topology, options, view, choices }: Words, file: 
   if (file !== null) fields.push(`file=${encoded(file)}`);
   // without a collective the address would mean the first visit's options
   const said: Options = { collective: "allgather", ...options };
-  for (const [name, option] of VALUED) {
+  for (const [name, option] of NAMED) {
     const value = said[option];
     if (typeof value === "string") fields.push(`${name}=${encoded(value)}`);
   }
-  for (const [flag, [name, value]] of FLAGS) if (said[name] === value) fields.push(flag);
+  for (const [name, option] of NAMED)
+    if (ROWS[option].value === undefined && said[option] === (ROWS[option].sets ?? true)) fields.push(name);
   if (view !== "network") fields.push(`view=${view}`);
   for (const name of CHOICES) if (choices[name] !== undefined) fields.push(`${name}=${encoded(choices[name])}`);
   if (run) fields.push("run=1");
@@ -144,39 +147,19 @@ export const saysNothing = (address: Address): boolean =>
 
 /** What can be said of the text of an option or a choice before the worker sees it. */
 
-type Check = (text: string) => unknown;
-
-const numberOrAuto =
-  (place: string): Check =>
-  (text) =>
-    text === "auto" || wholeNumber(text, place, 1);
-
-const CHECKS: Readonly<Record<string, Check>> = {
-  collective: (text) => namedCollective(text),
-  size: (text) => parseSize(text),
-  chunks: numberOrAuto("--chunks"),
-  k: numberOrAuto("--k"),
-  seed: (text) => wholeNumber(text, "--seed", 0),
-  trials: (text) => wholeNumber(text, "--trials", 1),
-  nodes: (text) => wholeNumber(text, "--nodes", 1),
-  profileScale: (text) => wholeNumber(text, "--profile-scale", 1),
-  switchDegree,
-  timeLimit: (text) => parseTime(text, "--time-limit"),
-  outsiders: (text) => oneOf(text, ["relay", "none"], "--outsiders"),
-  eulerian: (text) => oneOf(text, ["trim", "switches"], "--eulerian"),
-  switching: (text) => oneOf(text, ["cut-through", "store-and-forward"], "--switching"),
-  degrade: degradations,
-  without: (text) => listOf(text, "--without", "names of NPUs, switches and links"),
+const CHOICE_CHECKS: Readonly<Record<string, (text: string) => unknown>> = {
   sizes: readRange,
-  algorithms: (text) => listOf(text, "--algorithms", "names"),
+  algorithms: (text) => listOf(text, optionName("algorithms"), "names"),
   measure: (text) => oneOf(text, MEASURES, "measure"),
   matrix: (text) => oneOf(text, MATRICES, "matrix"),
 };
 
 /** Returns what is wrong with such a text, a sentence; null where nothing is, or only the worker can tell. */
-function optionComplaint(option: string, text: string): string | null {
+function optionComplaint(name: string, text: string): string | null {
   try {
-    CHECKS[option]?.(text);
+    const check = CHOICE_CHECKS[name];
+    if (check !== undefined) check(text);
+    else optionValue({ [name]: text }, name as OptionId);
     return null;
   } catch (error) {
     return (error as Error).message;

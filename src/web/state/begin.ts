@@ -1,6 +1,6 @@
 import { batch } from "@preact/signals";
 import { InputError } from "../../base/errors.ts";
-import type { Options } from "../../request/option-texts.ts";
+import type { Options } from "../../request/option-table.ts";
 import { goOffline } from "../offline/register.ts";
 import type { GivenFile } from "../protocol.ts";
 import { cancelOnly, changeWords, complain, openFile, readNetwork, synthesize } from "./actions.ts";
@@ -104,7 +104,7 @@ async function showOtherNetwork(asked: Words): Promise<void> {
 /** Marks an option that cannot be as the address's: it is told at the top, too, for its field may be out of sight. */
 function blameAddress(): void {
   const wrong = trouble.value;
-  if (wrong?.failure.place?.startsWith("--") === true) trouble.value = { ...wrong, isOfAddress: true };
+  if (wrong !== null && typeof wrong.failure.option === "string") trouble.value = { ...wrong, isOfAddress: true };
 }
 
 /**

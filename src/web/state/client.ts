@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { Progress } from "../../request/option-texts.ts";
+import type { Progress } from "../../request/progress.ts";
 import type { Answer, Ask, Failure, Message, Order, RequestName } from "../protocol.ts";
 import { startMaker } from "./start-maker.ts";
 

@@ -1,5 +1,6 @@
 import { computed, signal } from "@preact/signals";
-import type { Options, Progress } from "../../request/option-texts.ts";
+import type { Options } from "../../request/option-table.ts";
+import type { Progress } from "../../request/progress.ts";
 import type { Failure, GivenFile, NetworkView, Opened, ScheduleView, Welcome } from "../protocol.ts";
 import { FIRST_WORDS, makeWish, sameWish, type Words } from "./words.ts";
 
@@ -43,7 +44,7 @@ export const busy = signal<{
   readonly progress: Progress | null;
 } | null>(null);
 
-/** What went wrong last, shown beside what caused it: `failure.place` is an option as on the command line ("--size"). */
+/** What went wrong last, shown beside what caused it: `failure.option` is the option, by its property in the API. */
 export const trouble = signal<{
   readonly about: "network" | "make" | "compare" | "export" | "open" | "address";
   readonly failure: Failure;

@@ -1,4 +1,4 @@
-import type { Options } from "../../request/option-texts.ts";
+import type { Options } from "../../request/option-table.ts";
 
 /** Something of the network that failed (factor 0), or has a share of its bandwidth left. */
 export interface Change {

@@ -1,5 +1,5 @@
 import { batch, computed, signal } from "@preact/signals";
-import type { Options } from "../../request/option-texts.ts";
+import type { Options } from "../../request/option-table.ts";
 import { cancel, changeOptions, synthesize } from "./actions.ts";
 import { ask, failureOf } from "./client.ts";
 import { before, busy, made, words } from "./store.ts";

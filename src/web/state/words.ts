@@ -1,4 +1,4 @@
-import { MAKING_OPTIONS, NETWORK_OPTIONS, type Options } from "../../request/option-texts.ts";
+import { NETWORK_OPTIONS, type Options, PAGE_OPTIONS } from "../../request/option-table.ts";
 import type { GivenFile, MakeWish, NetworkWish } from "../protocol.ts";
 import type { Choices } from "./choices.ts";
 
@@ -15,8 +15,6 @@ export interface Words {
 
 export const VIEWS = ["network", "time", "trees", "links", "steps", "bound", "compare"] as const;
 export type ViewName = (typeof VIEWS)[number];
-
-export const MAKE_OPTIONS = ["collective", ...MAKING_OPTIONS, "nvls", "timeLimit", "switching"] as const;
 
 /** What a first visit shows. */
 export const FIRST_WORDS: Words = {
@@ -41,7 +39,7 @@ export function networkWish({ topology, file, options }: Words, whole = false): 
 /** Returns what the words ask to make. */
 export const makeWish = (words: Words): MakeWish => ({
   network: networkWish(words),
-  options: only(words.options, MAKE_OPTIONS),
+  options: only(words.options, PAGE_OPTIONS),
 });
 
 /** Whether two wishes name the same network; files are the same where they are one object: as JSON all of a name are alike. */

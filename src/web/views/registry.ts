@@ -2,7 +2,7 @@ import type { FunctionComponent } from "preact";
 import type { ViewName } from "../state/words.ts";
 import type { ViewProps } from "./view-props.ts";
 
-export interface ViewEntry {
+interface ViewEntry {
   /** On its tab. */
   readonly title: string;
   /** The question that it answers. */

@@ -1,15 +1,16 @@
 import { zipSync } from "fflate";
 import { InputError } from "../../base/errors.ts";
-import type { Options } from "../../request/option-texts.ts";
+import { optionName } from "../../base/option-names.ts";
+import type { Options } from "../../request/option-table.ts";
 import { EXPORTERS } from "../../run/export/exporters.ts";
 import { exportInMemory, type MadeFile } from "../../run/export/in-memory.ts";
 import type { Subject as Exported } from "../../run/export/subject.ts";
 import type { Exported as Answer, GivenFile, Subject, Welcome } from "../protocol.ts";
-import { subjectOf } from "./file-form.ts";
+import { subjectOf } from "./file-format.ts";
 import { programIn } from "./given-subject.ts";
-import { keptFor } from "./kept.ts";
 import { networkOf } from "./networks.ts";
-import type { Tools } from "./tools.ts";
+import type { Tools } from "./request-context.ts";
+import { scheduleOfReference } from "./schedule-of-reference.ts";
 
 /** Whether the app was opened as one file, from which nothing more can be had. */
 const isOneFile = (): boolean => globalThis.location?.protocol === "blob:";
@@ -29,7 +30,7 @@ export const exportsOf = (): Welcome["exports"] =>
 
 /** Returns the app as one page, which stands beside the site. Throws InputError where it does not. */
 async function page(): Promise<string> {
-  const missing = new InputError("--to html", "a site with the app as one page beside it (banyan.html),");
+  const missing = new InputError(optionName("to", " html"), "a site with the app as one page beside it (banyan.html),");
   if (globalThis.location === undefined || isOneFile()) throw missing;
   const answer = await fetch(new URL("../banyan.html", globalThis.location.href)).catch(() => null);
   if (answer?.ok !== true) throw missing;
@@ -39,7 +40,7 @@ async function page(): Promise<string> {
 /** Returns what the exporters are handed. */
 async function exported(subject: Subject, tools: Tools): Promise<Exported> {
   if (subject.kind === "network") return { kind: "network", topology: await networkOf(subject.wish) };
-  if (subject.kind === "schedule") return subjectOf(await keptFor(subject.schedule, tools));
+  if (subject.kind === "schedule") return subjectOf(await scheduleOfReference(subject.schedule, tools));
   return { kind: "program", name: subject.file.name, program: await programIn(subject.file) };
 }
 

@@ -1,5 +1,5 @@
 import { InputError } from "../../base/errors.ts";
-import { formatOf, readTopology } from "../../import/networks/recognise.ts";
+import { formatOf, readTopology } from "../../import/networks/network-formats.ts";
 import { looksLikeProgram, readProgram } from "../../import/programs/program.ts";
 import { bytesSource, looksLikeBys, readBys } from "../../import/schedules/bys.ts";
 import { isScheduleText, readScheduleText } from "../../import/schedules/schedule-text.ts";
@@ -9,9 +9,8 @@ import { isJoint } from "../../model/joint/joint-schedule.ts";
 import type { Program } from "../../model/program/program.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { NETWORK_OPTIONS, type Options } from "../../request/option-texts.ts";
-import { topologyOptions } from "../../request/topology-options.ts";
-import { refuseOptions } from "../../request/values.ts";
+import { topologyOptions } from "../../request/network-from-texts.ts";
+import { NETWORK_OPTIONS, type Options, refuseOptions } from "../../request/option-table.ts";
 import type { GivenFile } from "../protocol.ts";
 import { bytesOf } from "./given-file.ts";
 

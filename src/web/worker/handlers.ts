@@ -1,4 +1,5 @@
 import { InfeasibleError, InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
 import { visible } from "../../base/visible.ts";
 import type { Engine } from "../../engine/types.ts";
 import { explainProgram } from "../../explain/program.ts";
@@ -24,14 +25,12 @@ import { type Forest, isTreeFlow, type TreeFlow, treeCount } from "../../model/t
 import { count, gbpsText } from "../../report/amounts.ts";
 import type { Comparison } from "../../report/comparison.ts";
 import { bandwidth } from "../../report/result.ts";
-import { membershipOf } from "../../request/collective-options.ts";
-import type { Options } from "../../request/option-texts.ts";
-import { synthesisOptions, withoutAuto } from "../../request/synthesis-options.ts";
-import { listOf, namedCollective, textOf } from "../../request/values.ts";
+import { membershipOf, synthesisOptions } from "../../request/from-texts.ts";
+import { type Options, OWN_OPTIONS, optionValue, textOf } from "../../request/option-table.ts";
 import { compare as compareOn } from "../../run/compare.ts";
 import { exportInMemory } from "../../run/export/in-memory.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
-import { ALGORITHMS, algorithmNamed, isPhaseMaker, isTreeMaker } from "../../synthesize/catalog.ts";
+import { ALGORITHMS, algorithmNamed } from "../../synthesize/catalog.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
 import { KEPT } from "../../verify/violation.ts";
 import type {
@@ -50,21 +49,21 @@ import type {
   WrittenSchedule,
 } from "../protocol.ts";
 import { exportSubject, exportsOf } from "./export.ts";
-import { fileNameFor, formatFor, subjectOf } from "./file-form.ts";
+import { fileNameFor, formatFor, subjectOf } from "./file-format.ts";
 import { type GivenSchedule, programIn, readGiven } from "./given-subject.ts";
-import { judged, keptFor } from "./kept.ts";
 import { linkWires } from "./link-wires.ts";
 import { loadsView } from "./loads.ts";
 import { make } from "./make.ts";
 import { type Moves, movesOf } from "./moves.ts";
-import { network } from "./network.ts";
+import { network } from "./network-answer.ts";
 import { networkView } from "./network-view.ts";
 import { networkOf } from "./networks.ts";
+import type { Tools } from "./request-context.ts";
+import { type KnownSchedule, keep } from "./schedule-cache.ts";
+import { judged, scheduleOfReference } from "./schedule-of-reference.ts";
 import { scheduleView } from "./schedule-view.ts";
-import { type Kept, keep } from "./shelf.ts";
 import { timelineView } from "./timeline.ts";
-import { toldOf } from "./told.ts";
-import type { Tools } from "./tools.ts";
+import { violationTexts } from "./violation-texts.ts";
 
 /** So many violations of a program are told. */
 const MOST_TOLD = 50;
@@ -102,7 +101,7 @@ function openedProgram(name: string, program: Program, { progress }: Tools): Ope
     verified: verdict.violationCount === 0,
     violationCount: verdict.violationCount,
     violations: verdict.violations.slice(0, MOST_TOLD).map(({ message }) => message),
-    warnings: toldOf({
+    warnings: violationTexts({
       violations: verdict.warnings.slice(0, MOST_TOLD),
       violationCount: verdict.warnings.length,
     }),
@@ -110,13 +109,7 @@ function openedProgram(name: string, program: Program, { progress }: Tools): Ope
 }
 
 /** What belonged to the algorithm that was asked for before. */
-const WITHOUT_OPTIONS: Options = {
-  policy: undefined,
-  k: undefined,
-  switchDegree: undefined,
-  eulerian: undefined,
-  offload: undefined,
-};
+const WITHOUT_OPTIONS: Options = Object.fromEntries(["policy", ...OWN_OPTIONS].map((id) => [id, undefined]));
 
 /** Returns a size as an option: "256MiB", in bytes where no unit fits. */
 function sizeOption(bytes: number): string {
@@ -274,16 +267,16 @@ async function compare(
   { wish: { network, options }, sizes }: { readonly wish: MakeWish; readonly sizes: readonly string[] },
   { engine, signal, progress, partial }: Tools,
 ): Promise<Comparison> {
-  const names = textOf(options, "algorithms");
-  const algorithms = names === undefined ? {} : { algorithms: listOf(names, "--algorithms", "names").map(known) };
+  const names = optionValue(options, "algorithms");
+  const algorithms = names === undefined ? {} : { algorithms: names.map(known) };
   // what one algorithm is told means nothing to the others
   const { seed, chunks, switching } = options;
   const topology = await networkOf(network);
   return compareOn(engine, topology, {
-    collective: namedCollective(textOf(options, "collective") ?? "allgather"),
-    sizesBytes: sizes.map((size) => parseSize(size, "--sizes")),
+    collective: optionValue(options, "collective") ?? "allgather",
+    sizesBytes: sizes.map((size) => parseSize(size, optionName("sizesBytes"))),
     ...algorithms,
-    ...membershipOf(withoutAuto(options)),
+    ...membershipOf(options),
     ...synthesisOptions({ seed, chunks, switching }),
     signal,
     onSize: partial,
@@ -292,7 +285,7 @@ async function compare(
   });
 }
 
-const known = (name: string): string => algorithmNamed(name, [], "--algorithms").name;
+const known = (name: string): string => algorithmNamed(name, [], optionName("algorithms")).name;
 
 /** Returns what there is to choose from. */
 function welcome(engine: Engine): Welcome {
@@ -305,9 +298,10 @@ function welcome(engine: Engine): Welcome {
     algorithms: ALGORITHMS.map((algorithm) => ({
       name: algorithm.name,
       description: algorithm.description,
-      makes: isTreeMaker(algorithm) ? "trees" : isPhaseMaker(algorithm) ? "phases" : "steps",
+      makes: algorithm.makes,
       collectives: algorithm.collectives,
-      solves: "solves" in algorithm && algorithm.solves === true,
+      solves: algorithm.traits?.solves === true,
+      options: algorithm.options ?? [],
       policies: algorithm.policies,
     })),
     formats: NETWORK_FORMATS.map(({ name, description }) => ({ name, description })),
@@ -325,7 +319,7 @@ async function sha256Of(content: Blob): Promise<string | null> {
 /** Answers "file": the bytes of `synth -o FILE` for the same words; those of the file itself for one that was opened. */
 async function file({ schedule: ref }: { readonly schedule: ScheduleRef }, tools: Tools): Promise<WrittenSchedule> {
   if (ref.file !== null) return { file: ref.file, sha256: await sha256Of(ref.file.content) };
-  const kept = await keptFor(ref, tools);
+  const kept = await scheduleOfReference(ref, tools);
   const { engine, signal, progress } = tools;
   const path = fileNameFor(kept);
   const lent = { engine, signal, progress, path, version: BANYAN_VERSION };
@@ -340,7 +334,7 @@ export type Handler<Name extends RequestName> = (ask: Ask<Name>, tools: Tools) =
 const ofMoves =
   <View extends object>(view: (moves: Moves) => View) =>
   async ({ schedule }: { readonly schedule: ScheduleRef }, tools: Tools) => {
-    const moves = movesOf(await keptFor(schedule, tools), tools.engine.kernels.replay);
+    const moves = movesOf(await scheduleOfReference(schedule, tools), tools.engine.kernels.replay);
     return "refusal" in moves ? moves : view(moves);
   };
 
@@ -353,9 +347,10 @@ export const HANDLERS: { readonly [Name in RequestName]: Handler<Name> } = {
   file,
   timeline: ofMoves(timelineView),
   hops: ofMoves(hopsView),
-  loads: async ({ schedule }, tools) => loadsView(await keptFor(schedule, tools), tools.engine.kernels.replay),
-  trees: async ({ schedule }, tools) => treesView(await keptFor(schedule, tools)),
-  tree: async ({ schedule, forest, tree }, tools) => treeView(await keptFor(schedule, tools), forest, tree),
+  loads: async ({ schedule }, tools) =>
+    loadsView(await scheduleOfReference(schedule, tools), tools.engine.kernels.replay),
+  trees: async ({ schedule }, tools) => treesView(await scheduleOfReference(schedule, tools)),
+  tree: async ({ schedule, forest, tree }, tools) => treeView(await scheduleOfReference(schedule, tools), forest, tree),
   compare,
   programTime,
   export: exportSubject,
@@ -408,7 +403,7 @@ function heights({ topology, collective }: TreeFlow, forest: Forest): Int32Array
 const NO_TREES: Refusal = { refusal: "The schedule is not one of trees." };
 
 /** Returns the trees of a schedule; why there are none. O(links of all edges). */
-function treesView({ schedule, report }: Kept): TreesView | Refusal {
+function treesView({ schedule, report }: KnownSchedule): TreesView | Refusal {
   if (!isTreeFlow(schedule)) return NO_TREES;
   try {
     const whole = wholeFlow(schedule);
@@ -435,12 +430,15 @@ function treesView({ schedule, report }: Kept): TreesView | Refusal {
 }
 
 /** Returns one tree of a schedule. Throws InputError where there is no such tree. */
-function treeView({ schedule }: Kept, forestNumber: number, tree: number): TreeView {
-  if (!isTreeFlow(schedule)) throw new InputError("the schedule", "one of trees", schedule.collective.kind);
+function treeView({ schedule }: KnownSchedule, forestNumber: number, tree: number): TreeView {
+  if (!isTreeFlow(schedule))
+    throw new InputError("the schedule", "one of trees", schedule.collective.kind).as("not-applicable");
   const { topology, collective, forests } = wholeFlow(schedule);
   const forest = forests[forestNumber];
   if (forest === undefined || !(tree >= 0 && tree < treeCount(forest)))
-    throw new InputError("the tree", "one of the schedule's", `forest ${forestNumber}, tree ${tree}`);
+    throw new InputError("the tree", "one of the schedule's", `forest ${forestNumber}, tree ${tree}`).as(
+      "unknown-name",
+    );
   const edges = collective.groupSize - 1;
   const { near, far, depth } = edgesOf(topology, forest, tree, edges);
   const { ofLink } = linkWires(topology);

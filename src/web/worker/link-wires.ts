@@ -1,5 +1,5 @@
-import { type Wire, wiresOf } from "../../export/pictures/wires.ts";
 import { linkCount, nodeCount, type Topology } from "../../model/topology/topology.ts";
+import { type Wire, wiresOf } from "../../picture/scene/wires.ts";
 
 /** A network's wires, and the wire that each link is part of. */
 export interface LinkWires {

@@ -1,17 +1,17 @@
-import { bandwidthClasses, widthOf } from "../../export/pictures/wires.ts";
-import { wiringOf } from "../../model/dimensions/dimensions-of.ts";
+import { wiringOf } from "../../model/dimensions/dimensions.ts";
 import { toNumber } from "../../model/numbers/rational.ts";
 import { isPhaseSchedule, type PhaseSchedule } from "../../model/phases/phase-schedule.ts";
 import type { Replay } from "../../model/replay/problem.ts";
 import { isNpu, type Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow } from "../../model/trees/tree-flow.ts";
+import { bandwidthClasses, widthOf } from "../../picture/scene/wires.ts";
 import { simulatePhases } from "../../simulate/phases/phases.ts";
 import { simulate, switchingFor } from "../../simulate/simulate.ts";
 import { simulateTreeFlow } from "../../simulate/trees/tree-flow.ts";
 import type { LoadsView, Refusal, TrafficView } from "../protocol.ts";
 import { linkWires } from "./link-wires.ts";
 import { type Moves, movesOf } from "./moves.ts";
-import type { Kept } from "./shelf.ts";
+import type { KnownSchedule } from "./schedule-cache.ts";
 import { slicesOf } from "./timeline.ts";
 
 const BINS = 400;
@@ -44,7 +44,7 @@ function busyOfPhases(schedule: PhaseSchedule): { readonly busyPs: Float64Array;
 
 /** Returns how long links of a schedule are held whose transfers are too many to be looked at one by one; null where unknown. */
 function busyOfMany(
-  { schedule, report }: Kept,
+  { schedule, report }: KnownSchedule,
   replay: Replay,
 ): { readonly busyPs: Float64Array; readonly totalPs: number } | null {
   if (isPhaseSchedule(schedule)) return busyOfPhases(schedule);
@@ -129,7 +129,7 @@ function useOverTime(moves: Moves): Pick<LoadsView, "overTime" | "overTimeOfClas
 }
 
 /** Returns how busy links are, and over time where the transfers can be looked at one by one. */
-export function loadsView(kept: Kept, replay: Replay): LoadsView | Refusal {
+export function loadsView(kept: KnownSchedule, replay: Replay): LoadsView | Refusal {
   const moves = movesOf(kept, replay);
   if (!("refusal" in moves)) {
     const { linkBusyPs, totalPs } = moves;

@@ -1,8 +1,9 @@
 import { CancelledError, InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 import { openEngine } from "../../engine/engine.browser.ts";
+import { callOptionsByFlags } from "../../request/option-table.ts";
 import type { Answer, Ask, Failure, Message, Order, RequestName } from "../protocol.ts";
-import { network } from "./network.ts";
-import type { Tools } from "./tools.ts";
+import { network } from "./network-answer.ts";
+import type { Tools } from "./request-context.ts";
 
 /**
  * The worker's loop: requests are begun as they come; a cancelled one ends as soon as it listens. Networks, which a page shows
@@ -16,6 +17,7 @@ const scope = globalThis as unknown as {
   onmessage: ((event: MessageEvent<Order>) => void) | null;
 };
 
+callOptionsByFlags();
 const engine = openEngine();
 const handlers = import("./handlers.ts");
 const running = new Map<number, AbortController>();
@@ -84,7 +86,7 @@ function buffersOf(value: unknown, found = new Set<ArrayBuffer>()): ArrayBuffer[
 export function failureOf(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof CancelledError) return { kind: "cancelled", place: null, message };
-  if (error instanceof InputError) return { kind: "input", place: error.place, message };
+  if (error instanceof InputError) return { kind: "input", place: error.place, option: error.option, message };
   if (error instanceof InfeasibleError) return { kind: "infeasible", place: null, message };
   if (ranOutOfMemory(error)) {
     const advice =

@@ -1,38 +1,41 @@
 import { escapeOf, replaceHidden, visible } from "../../base/visible.ts";
 import { type Topology, topologyHash } from "../../model/topology/topology.ts";
-import { namedRequest } from "../../request/collective-options.ts";
-import type { Options } from "../../request/option-texts.ts";
-import { progressOf, synthesisOptions, withoutAuto } from "../../request/synthesis-options.ts";
-import { textOf } from "../../request/values.ts";
-import { synthesize } from "../../run/pipeline.ts";
+import { namedRequest, synthesisOptions } from "../../request/from-texts.ts";
+import { flagOf, type Options, textOf } from "../../request/option-table.ts";
+import { progressOf } from "../../request/progress.ts";
+import { synthesize } from "../../run/synthesize.ts";
 import type { MakeWish, ScheduleRef, ScheduleView } from "../protocol.ts";
-import { fileNameFor } from "./file-form.ts";
+import { fileNameFor } from "./file-format.ts";
 import { networkView } from "./network-view.ts";
 import { type PartAndWhole, partAndWholeOf } from "./networks.ts";
+import type { Tools } from "./request-context.ts";
+import { type KnownSchedule, keep } from "./schedule-cache.ts";
 import { scheduleView } from "./schedule-view.ts";
-import { type Kept, keep } from "./shelf.ts";
-import type { Tools } from "./tools.ts";
 
 /** Returns what options ask for on a network. Throws as synthesize does. */
-function madeOn(topology: Topology, { options }: MakeWish, { engine, signal, progress }: Tools): Promise<Kept> {
+function madeOn(
+  topology: Topology,
+  { options }: MakeWish,
+  { engine, signal, progress }: Tools,
+): Promise<KnownSchedule> {
   const request = {
-    ...namedRequest(textOf(options, "collective") ?? "allgather", withoutAuto(options)),
+    ...namedRequest(textOf(options, "collective") ?? "allgather", options),
     ...synthesisOptions(options),
   };
   return synthesize(engine, topology, { ...request, signal, onProgress: (step) => progress(progressOf(step)) });
 }
 
 /** Returns how long a schedule takes, in microseconds. */
-export const usOf = ({ simulated, time }: Kept["report"]): number => (simulated ?? time).us;
+export const usOf = ({ simulated, time }: KnownSchedule["report"]): number => (simulated ?? time).us;
 
 /** Returns what a wish asks for: synthesized, verified, simulated, bounded. Throws as synthesize does. */
-export async function madeFor(wish: MakeWish, tools: Tools): Promise<Kept> {
+export async function madeFor(wish: MakeWish, tools: Tools): Promise<KnownSchedule> {
   const { topology } = await partAndWholeOf(wish.network);
   return madeOn(topology, wish, tools);
 }
 
 /** Returns the network of a schedule where it is not the one that was asked for. */
-const ownNetwork = ({ schedule }: Kept, { topology, whole }: PartAndWhole): ScheduleView["network"] =>
+const ownNetwork = ({ schedule }: KnownSchedule, { topology, whole }: PartAndWhole): ScheduleView["network"] =>
   topologyHash(schedule.topology) === topologyHash(topology) ? null : networkView(schedule.topology, whole);
 
 /** Answers "make". */
@@ -64,15 +67,11 @@ function quoted(word: string): string {
   return `$'${replaceHidden(word.replace(/['\\]/g, "\\$&"), shellEscape)}'`;
 }
 
-/** "timeLimit" is --time-limit. */
-const optionName = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-
 function wordsOf(options: Options): string[] {
   return Object.entries(options).flatMap(([name, value]) => {
     if (value === undefined || value === "") return [];
-    if (value === true) return [optionName(name)];
-    if (value === false) return [`--no-${optionName(name).slice(2)}`];
-    return value.startsWith("-") ? [`${optionName(name)}=${value}`] : [optionName(name), value];
+    if (typeof value === "boolean") return [flagOf(name)];
+    return value.startsWith("-") ? [`${flagOf(name)}=${value}`] : [flagOf(name), value];
   });
 }
 

@@ -10,13 +10,19 @@ import { type IndexColumn, indexColumn, type StepSchedule } from "../../model/st
 import type { Topology } from "../../model/topology/topology.ts";
 import { expandTrees } from "../../model/trees/tree-expansion.ts";
 import { groupOrder, isTreeFlow, type TreeFlow, treeCount } from "../../model/trees/tree-flow.ts";
-import { type Carried, carriedChunks, chunkingOf } from "../../model/trees/tree-steps-chunks.ts";
-import { type EdgeTimes, edgeTimes, routesOfEdges } from "../../model/trees/tree-steps-edges.ts";
-import { departuresOf } from "../../model/trees/tree-steps-plan.ts";
+import {
+  type Carried,
+  carriedChunks,
+  chunkingOf,
+  departuresOf,
+  type EdgeTimes,
+  edgeTimes,
+  routesOfEdges,
+} from "../../model/trees/tree-steps.ts";
 import { simulateSchedule } from "../../simulate/steps/replay.ts";
 import { simulateTreeFlow } from "../../simulate/trees/tree-flow.ts";
 import type { Refusal } from "../protocol.ts";
-import type { Kept } from "./shelf.ts";
+import type { KnownSchedule } from "./schedule-cache.ts";
 
 /** More are not drawn one by one. */
 export const MOST_MOVES = 4e6;
@@ -72,7 +78,7 @@ const known = new WeakMap<AnySchedule, Moves | Refusal>();
  * Returns what moves in a schedule of any kind, and when; why not, where it cannot be shown. Costs one simulation with all its
  * times, once for each schedule.
  */
-export function movesOf(kept: Kept, replay: Replay): Moves | Refusal {
+export function movesOf(kept: KnownSchedule, replay: Replay): Moves | Refusal {
   const before = known.get(kept.schedule);
   if (before !== undefined) return before;
   const found = made(kept, replay);
@@ -80,7 +86,7 @@ export function movesOf(kept: Kept, replay: Replay): Moves | Refusal {
   return found;
 }
 
-function made({ schedule, report }: Kept, replay: Replay): Moves | Refusal {
+function made({ schedule, report }: KnownSchedule, replay: Replay): Moves | Refusal {
   try {
     if (isTreeFlow(schedule)) return treeMoves(schedule, report.schedule.pieces ?? 1, MOST_MOVES);
     if (isPhaseSchedule(schedule)) {

@@ -1,4 +1,4 @@
-import { readTopology, refuseOptions } from "../../import/networks/recognise.ts";
+import { readTopology, refuseOptions } from "../../import/networks/network-formats.ts";
 import type { TopologyOptions } from "../../import/networks/topology-options.ts";
 import { bytesSource, looksLikeBys, readBysTopology } from "../../import/schedules/bys.ts";
 import { utf8Text } from "../../import/text/utf8.ts";

@@ -1,9 +1,6 @@
-import { layoutOf } from "../../export/pictures/layout.ts";
-import { circleLayout } from "../../export/pictures/layout-free.ts";
-import { gridLayout, isGrid, type Layout } from "../../export/pictures/layout-grid.ts";
-import { sizeText } from "../../export/pictures/svg-topology.ts";
-import { bandwidthClasses, type Wire, widthOf } from "../../export/pictures/wires.ts";
 import { nodeCount, switchCount, type Topology, topologyHash } from "../../model/topology/topology.ts";
+import { circleLayout, gridLayout, isGrid, type Layout, layoutOf } from "../../picture/scene/layout.ts";
+import { bandwidthClasses, sizeText, type Wire, widthOf } from "../../picture/scene/wires.ts";
 import type { GoneWire, NetworkView, Placement, WireColumns } from "../protocol.ts";
 import { linkWires } from "./link-wires.ts";
 import { blockLayout, blocksOf } from "./placement-blocks.ts";

@@ -1,9 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { presetTopology } from "../../model/presets/preset.ts";
-import { degrade, without } from "../../model/topology/modify.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { topologyOptions } from "../../request/topology-options.ts";
-import { degradations, listOf, textOf } from "../../request/values.ts";
+import { changedNetwork, topologyOptions } from "../../request/network-from-texts.ts";
 import type { NetworkWish } from "../protocol.ts";
 
 /** Returns the network of a wish as it stands in its file or preset, whole. Throws InputError. */
@@ -23,14 +21,8 @@ export interface PartAndWhole {
 }
 
 /** Returns the network of a wish, and the whole one that it is part of. Throws InputError. */
-export async function partAndWholeOf(wish: NetworkWish): Promise<PartAndWhole> {
-  const gone = textOf(wish.options, "without");
-  const slow = textOf(wish.options, "degrade");
-  const whole = await wholeNetworkOf(wish);
-  const rest =
-    gone === undefined ? whole : without(whole, listOf(gone, "--without", "names of NPUs, switches and links"));
-  return { topology: slow === undefined ? rest : degrade(rest, degradations(slow)), whole };
-}
+export const partAndWholeOf = (wish: NetworkWish): Promise<PartAndWhole> =>
+  changedNetwork(wish.options, () => wholeNetworkOf(wish));
 
 /** Returns the network of a wish with what failed or was degraded. Throws InputError. */
 export const networkOf = async (wish: NetworkWish): Promise<Topology> => (await partAndWholeOf(wish)).topology;

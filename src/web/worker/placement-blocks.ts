@@ -1,6 +1,6 @@
-import type { Layout } from "../../export/pictures/layout-grid.ts";
-import type { Wire } from "../../export/pictures/wires.ts";
 import { nodeCount, type Topology } from "../../model/topology/topology.ts";
+import type { Layout } from "../../picture/scene/layout.ts";
+import type { Wire } from "../../picture/scene/wires.ts";
 
 const PITCH = 30;
 const RADIUS = 10;

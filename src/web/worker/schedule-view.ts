@@ -1,16 +1,15 @@
 import { answerOf, figuresOf } from "../../export/pictures/html-figures.ts";
-import { cutOf } from "../../export/pictures/html-sections.ts";
+import { cutOf } from "../../export/pictures/svg-topology.ts";
 import { PS_PER_US } from "../../model/numbers/units.ts";
 import { isPhaseSchedule } from "../../model/phases/phase-schedule.ts";
-import { optimismOf } from "../../model/steps/optimism.ts";
-import type { AnySchedule } from "../../model/steps/schedule.ts";
+import { type AnySchedule, optimismOf } from "../../model/steps/schedule.ts";
 import type { Lack } from "../../run/export/exporter.ts";
 import { EXPORTERS } from "../../run/export/exporters.ts";
 import type { ScheduleRef, ScheduleView } from "../protocol.ts";
-import type { Kept } from "./shelf.ts";
+import type { KnownSchedule } from "./schedule-cache.ts";
 
 /** Returns a schedule as the page tells of it. */
-export function scheduleView(ref: ScheduleRef, { schedule, report }: Kept, ms: number): ScheduleView {
+export function scheduleView(ref: ScheduleRef, { schedule, report }: KnownSchedule, ms: number): ScheduleView {
   const { topology, collective } = schedule;
   const cut = cutOf(topology, report.limit.witness) ?? cutOf(topology, report.bound.witness);
   return {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { LpProblem, LpRows, LpSolution } from "../../../src/engine/contract/lp.ts";
+import type { LpProblem, LpRows, LpSolution } from "../../../src/engine/contract/programs.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import { rowsOf } from "../../support/milp-problems.ts";
 import { runs } from "../../support/runs.ts";

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { MilpOptions, MilpProblem, MilpProgress } from "../../../src/engine/contract/milp.ts";
+import type { MilpOptions, MilpProblem, MilpProgress } from "../../../src/engine/contract/programs.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import { loadInstance } from "../../../src/engine/milp/instance.ts";
 import { solveMilp } from "../../../src/engine/milp/job.ts";
-import { isPoint, objectiveOf } from "../../../src/engine/milp/point.ts";
+import { isPoint, objectiveOf } from "../../../src/engine/milp/outcome.ts";
 import { bestByHand, knapsacks, milpOf, relaxed, smallPrograms } from "../../support/milp-problems.ts";
 import { runs, seen } from "../../support/runs.ts";
 
@@ -13,6 +13,9 @@ const instance = await loadInstance();
 const lp = await openHighs();
 const solve = (problem: MilpProblem, options?: MilpOptions, stopped?: () => boolean) =>
   solveMilp(instance, problem, options, stopped && { stopped });
+
+const SMALL = knapsacks(30, 5, 1);
+const OF_SMALL = solve(SMALL);
 
 describe("solveMilp", () => {
   it("finds what trying all points finds, and the bound is met", () => {
@@ -76,8 +79,8 @@ describe("solveMilp", () => {
   });
 
   it("stops at nodes, and keeps the point and the bound", () => {
-    const problem = knapsacks(30, 5, 1);
-    const whole = solve(problem);
+    const problem = SMALL;
+    const whole = OF_SMALL;
     expect(whole.status).toBe("optimal");
     const cut = solve(problem, { nodeLimit: 1 });
     expect(cut.status).toBe("limit");
@@ -94,8 +97,8 @@ describe("solveMilp", () => {
   });
 
   it("stops at an objective that is enough", () => {
-    const problem = knapsacks(30, 5, 1);
-    const best = solve(problem);
+    const problem = SMALL;
+    const best = OF_SMALL;
     const some = solve(problem, { enough: best.objective * 0.8 });
     expect(some.status).toBe("enough");
     expect(some.objective).toBeGreaterThanOrEqual(best.objective * 0.8);
@@ -107,8 +110,8 @@ describe("solveMilp", () => {
   });
 
   it("stops within a gap", () => {
-    const problem = knapsacks(30, 5, 1);
-    const best = solve(problem);
+    const problem = SMALL;
+    const best = OF_SMALL;
     const { status, objective, bound, nodes } = solve(problem, { absoluteGap: 20 });
     expect(status).toBe("optimal");
     expect(bound - objective).toBeLessThanOrEqual(20);
@@ -116,8 +119,8 @@ describe("solveMilp", () => {
   });
 
   it("starts from a point, whole or in part", () => {
-    const problem = knapsacks(30, 5, 1);
-    const { primal, objective } = solve(problem);
+    const problem = SMALL;
+    const { primal, objective } = OF_SMALL;
     expect(solve({ ...problem, start: primal }, { nodeLimit: 0 })).toMatchObject({ status: "limit", objective });
     const part = primal.map((value, j) => (j < 25 ? value : Number.NaN));
     expect(solve({ ...problem, start: part }, { nodeLimit: 0 })).toMatchObject({ status: "limit", objective });
@@ -126,8 +129,8 @@ describe("solveMilp", () => {
   });
 
   it("does without a start that breaks rows", () => {
-    const problem = knapsacks(30, 5, 1);
-    const { objective } = solve(problem);
+    const problem = SMALL;
+    const { objective } = OF_SMALL;
     const all = new Float64Array(30).fill(1);
     expect(solve({ ...problem, start: all })).toMatchObject({ status: "optimal", objective });
     const most = all.map((value, j) => (j < 20 ? value : Number.NaN));

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bestPoint, solutionOf } from "../../../src/engine/milp/outcome.ts";
-import { isPoint, roundedPoint } from "../../../src/engine/milp/point.ts";
+import { bestPoint, isPoint, roundedPoint, solutionOf } from "../../../src/engine/milp/outcome.ts";
 import { milpOf, smallPrograms } from "../../support/milp-problems.ts";
 
 const { POSITIVE_INFINITY: inf, NEGATIVE_INFINITY: minusInf } = Number;

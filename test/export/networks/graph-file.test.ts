@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ringGraphXml } from "../../../src/export/networks/graph-file.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { ringDecomposition } from "../../../src/model/routes/ring-decomposition.ts";
+import { ringDecomposition } from "../../../src/model/routes/rings.ts";
 import { hasSharedData, sharedText } from "../../support/shared-data.ts";
 import { elementsOf } from "../../support/svg-elements.ts";
 

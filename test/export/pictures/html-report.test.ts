@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ReportData } from "../../../src/export/pictures/html-data.ts";
-import { htmlReport } from "../../../src/export/pictures/html-report.ts";
-import { timelineOf } from "../../../src/export/pictures/timeline.ts";
+import { htmlReport, type ReportData } from "../../../src/export/pictures/html-report.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
+import { timelineOf } from "../../../src/picture/scene/timeline.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";
 import { elementsOf } from "../../support/svg-elements.ts";
 import { ringFlow } from "../../support/tree-flows.ts";

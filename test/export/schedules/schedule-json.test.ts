@@ -4,6 +4,7 @@ import { readSchedule } from "../../../src/import/schedules/schedule-json.ts";
 import { collective } from "../../../src/model/collective/collective.ts";
 import { topologyHash } from "../../../src/model/topology/topology.ts";
 import { expectSameTransfers, longRingSchedule, ringSchedule } from "../../support/ring-schedule.ts";
+import { triesAll } from "../../support/runs.ts";
 
 describe("scheduleToJson", () => {
   it("writes a small schedule so that people can read it", () => {
@@ -74,8 +75,8 @@ describe("scheduleToJson", () => {
     expect(readSchedule(text, "s.json")).toEqual(many);
   });
 
-  it("yields a million transfers in parts of about a megabyte", () => {
-    const long = longRingSchedule(1_000_000);
+  it("yields many transfers in parts of about a megabyte", () => {
+    const long = longRingSchedule(triesAll ? 1_000_000 : 200_000);
     const parts = [...scheduleJsonParts(long)];
     expect(Math.max(...parts.map((part) => part.length))).toBeLessThan(1.2e6);
     expectSameTransfers(readSchedule(parts.join(""), "s.json"), long);

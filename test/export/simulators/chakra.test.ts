@@ -1,7 +1,7 @@
 import protobuf from "protobufjs";
 import { describe, expect, it } from "vitest";
 import { loadKernels } from "../../../src/engine/kernels/load.ts";
-import { chakraFiles, chakraWorkload } from "../../../src/export/simulators/chakra.ts";
+import { chakraFiles, chakraWorkload } from "../../../src/export/simulators/astra.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { OP_REDUCE, type StepSchedule, transferCount } from "../../../src/model/steps/step-schedule.ts";
 import { hasSharedData, sharedText } from "../../support/shared-data.ts";

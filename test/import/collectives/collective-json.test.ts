@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { readCollectiveJson } from "../../../src/import/collectives/collective-json.ts";
-import { readTopology } from "../../../src/import/networks/recognise.ts";
+import { readCollectiveJson } from "../../../src/import/collectives/collective.ts";
+import { readTopology } from "../../../src/import/networks/network-formats.ts";
 import type { Collective } from "../../../src/model/collective/collective.ts";
 import { format } from "../../../src/model/numbers/rational.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
-import { readCollectives } from "../../../src/import/collectives/collectives-json.ts";
-import { readAnySchedule } from "../../../src/import/schedules/joint-schedule-json.ts";
+import { readCollectives } from "../../../src/import/collectives/collective.ts";
+import { readAnySchedule } from "../../../src/import/schedules/schedule-json.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { synthesizeJoint } from "../../../src/run/joint.ts";
 import { engineOf } from "../../support/joint-schedules.ts";

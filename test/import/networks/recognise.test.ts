@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { InputError } from "../../../src/base/errors.ts";
 import { topologyToJson } from "../../../src/export/networks/topology-json.ts";
 import { scheduleToJson } from "../../../src/export/schedules/schedule-json.ts";
-import { readTopology } from "../../../src/import/networks/recognise.ts";
+import { readTopology } from "../../../src/import/networks/network-formats.ts";
 import { topologyHash } from "../../../src/model/topology/topology.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";
 import { runs, seen } from "../../support/runs.ts";

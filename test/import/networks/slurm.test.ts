@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { expandHostlist } from "../../../src/import/networks/hostlist.ts";
-import { looksLikeSlurm, readSlurm } from "../../../src/import/networks/slurm.ts";
-import { looksLikeSlurmYaml, readSlurmYaml } from "../../../src/import/networks/slurm-yaml.ts";
+import { expandHostlist } from "../../../src/import/networks/cluster-network.ts";
+import { looksLikeSlurm, looksLikeSlurmYaml, readSlurm, readSlurmYaml } from "../../../src/import/networks/slurm.ts";
 import { looksLikeTopograph, readTopograph } from "../../../src/import/networks/topograph.ts";
 import { linkNames, type Topology } from "../../../src/model/topology/topology.ts";
 import { sentenceOf } from "../support.ts";

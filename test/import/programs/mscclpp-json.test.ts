@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { looksLikeMscclppJson, programFromPlan, readMscclppJson } from "../../../src/import/programs/mscclpp-json.ts";
-import { parseJson } from "../../../src/import/text/json-text.ts";
+import { parseJson } from "../../../src/import/text/json.ts";
 import { blockCount, instructionCount, OPS } from "../../../src/model/program/program.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
 import {

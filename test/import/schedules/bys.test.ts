@@ -6,8 +6,7 @@ import { type ByteSource, bytesSource, readBys, readBysTopology } from "../../..
 import { collective } from "../../../src/model/collective/collective.ts";
 import { LOGS, PREFIX_BYTES } from "../../../src/model/files/bys-format.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { expandSlots } from "../../../src/model/slots/slot-expansion.ts";
-import type { SlotSchedule } from "../../../src/model/slots/slot-schedule.ts";
+import { expandSlots, type SlotSchedule } from "../../../src/model/slots/slot-schedule.ts";
 import type { StepSchedule } from "../../../src/model/steps/step-schedule.ts";
 import { topologyHash } from "../../../src/model/topology/topology.ts";
 import { anySchedule } from "../../support/any-schedule.ts";

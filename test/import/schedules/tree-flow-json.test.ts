@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { random } from "../../../src/base/random.ts";
 import { scheduleToJson } from "../../../src/export/schedules/schedule-json.ts";
 import { treeFlowJsonParts, treeFlowToJson } from "../../../src/export/schedules/tree-flow-json.ts";
-import { readAnySchedule } from "../../../src/import/schedules/joint-schedule-json.ts";
+import { readAnySchedule } from "../../../src/import/schedules/schedule-json.ts";
 import { isTreeFlowJson, readTreeFlow } from "../../../src/import/schedules/tree-flow-json.ts";
 import { rational } from "../../../src/model/numbers/rational.ts";
 import { topologyHash } from "../../../src/model/topology/topology.ts";

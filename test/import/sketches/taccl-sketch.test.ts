@@ -5,8 +5,8 @@ import { readTacclTopology } from "../../../src/import/networks/taccl-topology.t
 import { readSketch, readSketchNodes } from "../../../src/import/sketches/taccl-sketch.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { routeCount } from "../../../src/model/routes/routes.ts";
-import { checkSketch } from "../../../src/model/sketch/sketch-check.ts";
-import { sketchNetwork } from "../../../src/model/sketch/sketch-network.ts";
+import { sketchNetwork } from "../../../src/model/sketch/network.ts";
+import { checkSketch } from "../../../src/model/sketch/sketch.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
 import { anySketch, OWN_SKETCH, sharedNics } from "../../support/sketches.ts";
 import { sentenceOf } from "../support.ts";

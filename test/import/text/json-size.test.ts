@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseJson, refuseHugeJson } from "../../../src/import/text/json-text.ts";
+import { parseJson, refuseHugeJson } from "../../../src/import/text/json.ts";
 
 const read = (text: string): unknown => parseJson(text, "a.json");
 

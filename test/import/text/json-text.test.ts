@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseJson } from "../../../src/import/text/json-text.ts";
+import { parseJson } from "../../../src/import/text/json.ts";
 import { runs } from "../../support/runs.ts";
 import { sentenceOf } from "../support.ts";
 

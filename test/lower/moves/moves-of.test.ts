@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Engine } from "../../../src/engine/types.ts";
-import { movesOf } from "../../../src/lower/moves/moves-of.ts";
-import { downstreamFirst } from "../../../src/lower/msccl/downstream.ts";
+import { downstreamFirst, movesOf } from "../../../src/lower/moves.ts";
 import { holds, plainEngine, STEP_CASES, scheduleOf, TREE_CASES, titleOf } from "../../support/lowering-cases.ts";
 import { runMoves } from "../../support/moves-run.ts";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { random } from "../../../src/base/random.ts";
-import type { Moves } from "../../../src/lower/moves/moves.ts";
+import type { Moves } from "../../../src/lower/moves.ts";
+import { levelsOf } from "../../../src/lower/mscclpp/layout.ts";
 import { planOf } from "../../../src/lower/mscclpp/plan.ts";
-import { levelsOf } from "../../../src/lower/mscclpp/plan-levels.ts";
 import { collective } from "../../../src/model/collective/collective.ts";
 import { verifyProgram } from "../../../src/verify/program/program.ts";
 import { shuffle } from "../../support/draws.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { LpSolver } from "../../../src/engine/contract/lp.ts";
+import type { LpSolver } from "../../../src/engine/contract/programs.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
-import { phasesBound } from "../../../src/model/bounds/phases.ts";
+import { phasesBound } from "../../../src/model/bounds/limit.ts";
 import { collective } from "../../../src/model/collective/collective.ts";
 import type { LineAlgorithm, NetworkDimension } from "../../../src/model/dimensions/dimensions.ts";
 import { toNumber } from "../../../src/model/numbers/rational.ts";

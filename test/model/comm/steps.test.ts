@@ -1,16 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CommRows, commSchedule, unfolded } from "../../../src/model/comm/builder.ts";
-import { commSlots } from "../../../src/model/comm/collective.ts";
-import { directNetworkOf } from "../../../src/model/comm/network.ts";
-import { commSteps } from "../../../src/model/comm/steps.ts";
-import { commTimes, stepLoads } from "../../../src/model/comm/times.ts";
-import type { DirectNetwork } from "../../../src/model/direct/digraph.ts";
-import { transpose } from "../../../src/model/direct/expansions.ts";
+import { commSlots, commSteps } from "../../../src/model/comm/collective.ts";
+import {
+  type CommRows,
+  commSchedule,
+  commTimes,
+  directNetworkOf,
+  stepLoads,
+  unfolded,
+} from "../../../src/model/comm/schedule.ts";
+import { type DirectNetwork, transpose } from "../../../src/model/direct/digraph.ts";
 import { format } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { routeTimes } from "../../../src/model/routes/routes.ts";
-import { expandSlots } from "../../../src/model/slots/slot-expansion.ts";
+import { expandSlots } from "../../../src/model/slots/slot-schedule.ts";
 import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import { reversed } from "../../../src/model/topology/topology.ts";
 import { bfbSchedule } from "../../../src/synthesize/bfb/broadcast.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { dimensionsOf } from "../../../src/model/dimensions/dimensions-of.ts";
+import { dimensionsOf } from "../../../src/model/dimensions/dimensions.ts";
 import { presetTopology, THEMIS } from "../../../src/model/presets/preset.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LineAlgorithm } from "../../../src/model/dimensions/dimensions.ts";
-import { lineSteps, partsOf, topologyAware } from "../../../src/model/dimensions/line-steps.ts";
-import { lineStepCount } from "../../../src/model/phases/phase-times.ts";
+import { lineStepCount, lineSteps, partsOf, topologyAware } from "../../../src/model/phases/phase-times.ts";
 
 const SIZES = [2, 3, 4, 5, 7, 8, 16];
 const CASES: readonly (readonly [LineAlgorithm, number, 1 | 2])[] = SIZES.flatMap((size) => [

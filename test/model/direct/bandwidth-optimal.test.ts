@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { arcSources, type Digraph, regularDegree } from "../../../src/model/direct/digraph.ts";
-import { distancesFrom } from "../../../src/model/direct/distances.ts";
-import { transpose } from "../../../src/model/direct/expansions.ts";
+import { graphOf } from "../../../src/model/direct/construction.ts";
+import {
+  arcSources,
+  type Digraph,
+  distancesFrom,
+  regularDegree,
+  transpose,
+} from "../../../src/model/direct/digraph.ts";
 import { family } from "../../../src/model/direct/families.ts";
-import { graphOf } from "../../../src/model/direct/graph-of.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 
 /** Divisible by every number of in-links up to 10. */

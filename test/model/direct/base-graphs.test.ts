@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
-import { diamond, modifiedDeBruijn } from "../../../src/model/direct/base-graphs.ts";
-import { arcSources, type Digraph, regularDegree } from "../../../src/model/direct/digraph.ts";
-import { diameter, distancesFrom } from "../../../src/model/direct/distances.ts";
-import { transpose } from "../../../src/model/direct/expansions.ts";
+import {
+  arcSources,
+  type Digraph,
+  diameter,
+  distancesFrom,
+  regularDegree,
+  transpose,
+} from "../../../src/model/direct/digraph.ts";
+import { diamond, modifiedDeBruijn } from "../../../src/model/direct/families/kautz.ts";
 import { allToAllProgram } from "../../support/all-to-all-program.ts";
 import { areIsomorphic } from "../../support/isomorphism.ts";
 

@@ -1,17 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { arcCount, arcSources, type Digraph, digraph, regularDegree } from "../../../src/model/direct/digraph.ts";
-import { diameter, distanceCounts } from "../../../src/model/direct/distances.ts";
+import { graphOf, sizeOf } from "../../../src/model/direct/construction.ts";
 import {
+  arcCount,
+  arcSources,
   bidirectional,
+  type Digraph,
   degreeExpansion,
+  diameter,
+  digraph,
+  distanceCounts,
   lineGraph,
   power,
   product,
+  regularDegree,
   transpose,
   transposedArcs,
-} from "../../../src/model/direct/expansions.ts";
-import { graphOf, sizeOf } from "../../../src/model/direct/graph-of.ts";
+} from "../../../src/model/direct/digraph.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import { translated } from "../../../src/model/symmetry/translation.ts";
 

@@ -1,11 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { arcCount, arcSources, type Digraph, regularDegree } from "../../../src/model/direct/digraph.ts";
-import { diameter, distanceCounts, distancesFrom } from "../../../src/model/direct/distances.ts";
-import { transpose } from "../../../src/model/direct/expansions.ts";
+import { graphOf } from "../../../src/model/direct/construction.ts";
+import {
+  arcCount,
+  arcSources,
+  type Digraph,
+  diameter,
+  distanceCounts,
+  distancesFrom,
+  regularDegree,
+  transpose,
+} from "../../../src/model/direct/digraph.ts";
+import { bidirectionalMooreSteps, mooreSteps } from "../../../src/model/direct/facts.ts";
 import { DISTANCE_REGULAR_SIZES } from "../../../src/model/direct/families/distance-regular.ts";
 import { FAMILIES, family, familyNamed } from "../../../src/model/direct/families.ts";
-import { graphOf } from "../../../src/model/direct/graph-of.ts";
-import { bidirectionalMooreSteps, mooreSteps } from "../../../src/model/direct/optimality.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import { translated } from "../../../src/model/symmetry/translation.ts";
 import { areIsomorphic } from "../../support/isomorphism.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { finiteField, primePower } from "../../../src/model/direct/families/finite-field.ts";
+import { finiteField, primePower } from "../../../src/model/direct/families/distance-regular.ts";
 
 describe("finite fields", () => {
   it.each([2, 3, 4, 5, 7, 8, 9, 16, 25, 27])("GF(%i) has the axioms of a field", (q) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { distanceCounts } from "../../../src/model/direct/distances.ts";
+import { graphOf } from "../../../src/model/direct/construction.ts";
+import { distanceCounts } from "../../../src/model/direct/digraph.ts";
 import { metacyclicProduct } from "../../../src/model/direct/families/metacyclic.ts";
-import { graphOf } from "../../../src/model/direct/graph-of.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 
 const GROUPS = [

@@ -4,7 +4,7 @@ import {
   greatestAllToAllRate,
   leastBandwidthTime,
   mooreSteps,
-} from "../../../src/model/direct/optimality.ts";
+} from "../../../src/model/direct/facts.ts";
 import { format, toNumber } from "../../../src/model/numbers/rational.ts";
 
 describe("what no direct-connect network can beat", () => {

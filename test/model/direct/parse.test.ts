@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../../src/base/errors.ts";
-import type { Construction } from "../../../src/model/direct/construction.ts";
-import { constructionText } from "../../../src/model/direct/construction-text.ts";
+import { type Construction, constructionText } from "../../../src/model/direct/construction.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import { runs } from "../../support/runs.ts";
 

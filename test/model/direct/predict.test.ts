@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { leastBandwidthTime } from "../../../src/model/direct/optimality.ts";
+import { leastBandwidthTime } from "../../../src/model/direct/facts.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import {
   innermost,

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { heap } from "../../../src/model/graph/heap.ts";
+import { heap } from "../../../src/model/graph/graph.ts";
 
 describe("heap", () => {
   it("gives back by key, then id, whatever is put in between", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import highsModule from "highs";
 import { describe, expect, it } from "vitest";
-import { type FlowNetwork, flowSolver } from "../../../src/model/graph/max-flow.ts";
+import { type FlowNetwork, flowSolver } from "../../../src/model/graph/flow.ts";
 import { runs } from "../../support/runs.ts";
 
 // the package's types describe its CommonJS build; the ES module's default export is the loader itself

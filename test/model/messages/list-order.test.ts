@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { orderOfReadiness, quickerOrder } from "../../../src/model/messages/list-order.ts";
-import { listSchedule } from "../../../src/model/messages/list-schedule.ts";
+import { listSchedule, orderOfReadiness, quickerOrder } from "../../../src/model/messages/list-schedule.ts";
 import { type Messages, messages } from "../../../src/model/messages/messages.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";

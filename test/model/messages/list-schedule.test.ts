@@ -1,11 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { listSchedule } from "../../../src/model/messages/list-schedule.ts";
-import { issuedPs } from "../../../src/model/messages/list-times.ts";
+import { arrivalTable, issuedPs, listSchedule } from "../../../src/model/messages/list-schedule.ts";
 import { messages } from "../../../src/model/messages/messages.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { shortestRoutes } from "../../../src/model/routes/list-routes.ts";
-import { arrivalTable } from "../../../src/model/slots/arrival-table.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";

@@ -6,8 +6,7 @@ import { phaseTransfers, stepsOfPhases } from "../../../src/model/phases/phase-s
 import { transferCount } from "../../../src/model/steps/step-schedule.ts";
 import { simulatePhases } from "../../../src/simulate/phases/phases.ts";
 import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
-import { blueconnect } from "../../../src/synthesize/themis/blueconnect.ts";
-import { themis } from "../../../src/synthesize/themis/themis.ts";
+import { blueconnect, themis } from "../../../src/synthesize/themis/themis.ts";
 import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { anyPhaseRequest, PHASE_COLLECTIVES, phaseRequest } from "../../support/phase-problems.ts";
 import { runs } from "../../support/runs.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { leastCut, ringDecomposition } from "../../../src/model/routes/ring-decomposition.ts";
+import { leastCut, ringDecomposition } from "../../../src/model/routes/rings.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { type Collective, collective } from "../../../src/model/collective/collective.ts";
 import { indicesBelow } from "../../../src/model/numbers/ordering.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { sketchNetwork } from "../../../src/model/sketch/network.ts";
+import { relaxations } from "../../../src/model/sketch/proposals.ts";
 import type { Sketch } from "../../../src/model/sketch/sketch.ts";
-import { sketchNetwork } from "../../../src/model/sketch/sketch-network.ts";
-import { relaxations } from "../../../src/model/sketch/sketch-relaxations.ts";
 import { anySketch, firstUnreached, flatSketch, onlyBetween, onlyInside, sharedNics } from "../../support/sketches.ts";
 
 const whole = (npus: number, kind: "allgather" | "alltoall"): Collective =>

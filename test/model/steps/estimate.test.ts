@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { scheduleToJson } from "../../../src/export/schedules/schedule-json.ts";
 import { collective, type NamedCollective } from "../../../src/model/collective/collective.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { expandSlots } from "../../../src/model/slots/slot-expansion.ts";
-import { slotTransferCount } from "../../../src/model/slots/slot-schedule.ts";
+import { expandSlots, slotTransferCount } from "../../../src/model/slots/slot-schedule.ts";
 import {
   aboutBytes,
   bysBytesOf,

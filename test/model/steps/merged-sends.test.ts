@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hasMergedSends, mergedCounts } from "../../../src/model/steps/merged-sends.ts";
+import { hasMergedSends, mergedCounts } from "../../../src/model/steps/step-schedule.ts";
 import { line, make, row, task } from "../../support/hand-made-schedules.ts";
 import { mergedSchedule } from "../../support/merged-schedules.ts";
 import { rowsOf } from "../../support/schedule-rows.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { inRowOrder } from "../../../src/model/steps/row-order.ts";
+import { inRowOrder } from "../../../src/model/steps/step-schedule.ts";
 
 /** Returns columns whose ends tell rows apart. */
 function columnsOf(rows: readonly (readonly [start: number, route: number, chunk: number, op: number])[]) {

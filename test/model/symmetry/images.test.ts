@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { imagesByName } from "../../../src/model/symmetry/images.ts";
+import { imagesByName } from "../../../src/model/symmetry/network-maps.ts";
 
 describe("imagesByName", () => {
   it("takes the k-th of a name to the k-th with its image", () => {

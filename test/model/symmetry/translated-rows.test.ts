@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { routesOf } from "../../../src/model/routes/routing.ts";
 import { portsOf } from "../../../src/model/slots/slot-schedule.ts";
 import { indexColumn } from "../../../src/model/steps/step-schedule.ts";
-import { translatedRows, translatedSchedule } from "../../../src/model/symmetry/translated-rows.ts";
+import { translatedRows, translatedSchedule } from "../../../src/model/symmetry/translation.ts";
 import { anyCayley, type Cayley, cayleyNetwork, npusOf, sum } from "../../support/cayley.ts";
 import { type Arrival, slotScheduleOf } from "../../support/slot-schedules.ts";
 import { wholeCollective } from "../../support/synthesis.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { gpuModel } from "../../../src/model/topology/gpu-model.ts";
+import { gpuModelNamedIn } from "../../../src/model/topology/gpu-models.ts";
 
 it.each([
   ["NVIDIA A100-SXM4-80GB", "A100"],
@@ -14,6 +14,6 @@ it.each([
   ["torus:8x8x8", null],
   ["switch:8@100GB/s", null],
   ["a1000-box", null],
-])("gpuModel of %s is %s", (name, model) => {
-  expect(gpuModel(name)).toBe(model);
+])("gpuModelNamedIn of %s is %s", (name, model) => {
+  expect(gpuModelNamedIn(name)).toBe(model);
 });

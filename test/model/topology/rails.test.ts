@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { routesOf, switchComponents } from "../../../src/model/routes/routing.ts";
-import { railsOf } from "../../../src/model/topology/rails.ts";
+import { railsOf, routesOf, switchComponents } from "../../../src/model/routes/routing.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 
 const rails = (text: string) => {

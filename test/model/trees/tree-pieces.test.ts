@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../src/base/random.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { bestPieces } from "../../../src/model/trees/tree-pieces.ts";
+import { bestPieces } from "../../../src/model/trees/tree-times.ts";
 import { treeFlowClock } from "../../../src/simulate/trees/tree-flow.ts";
 import { grownFlow, idealPs, ringFlow } from "../../support/tree-flows.ts";
 

@@ -2,11 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { InputError } from "../../../src/base/errors.ts";
 import { openEngine } from "../../../src/engine/engine.ts";
 import type { Engine } from "../../../src/engine/types.ts";
+import type { NamedCollective } from "../../../src/model/collective/collective.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { isTreeFlow, type TreeFlow } from "../../../src/model/trees/tree-flow.ts";
 import type { SynthesizeOptions } from "../../../src/request/options.ts";
 import { compare } from "../../../src/run/compare.ts";
-import { synthesize } from "../../../src/run/pipeline.ts";
+import { synthesize } from "../../../src/run/synthesize.ts";
+import { quick } from "../../support/runs.ts";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -18,8 +20,9 @@ const UNHURRIED = 600_000;
 const auto = (network: string, options: Omit<SynthesizeOptions, "algorithm">) =>
   synthesize(engine, presetTopology(network), { timeLimitMs: UNHURRIED, ...options, algorithm: "auto" });
 
-describe("auto", () => {
-  it.each([
+type Asked = readonly [network: string, collective: NamedCollective, sizesBytes: readonly number[], more: object];
+const BEST = quick<Asked>(
+  [
     ["dgx-a100:2", "allreduce", [2 ** 10], { trials: 4 }],
     ["dgx-a100:2", "allreduce", [2 ** 28], { trials: 4 }],
     ["dgx-h100:1", "allgather", [2 ** 12, 2 ** 26], {}],
@@ -29,34 +32,42 @@ describe("auto", () => {
     ["switch:6*ring:2", "broadcast", [2 ** 22], { root: 3 }],
     ["mesh:3x3", "allgather", [2 ** 22], { group: "0,2,4,6,8" }],
     ["dgx1", "reduce", [2 ** 24], { k: 2 }],
-  ] as const)("is as good as the best line of a comparison: %s, %s", async (network, collective, sizesBytes, more) => {
-    const { rows, leftOut } = await compare(engine, presetTopology(network), { collective, sizesBytes, ...more });
-    for (const sizeBytes of sizesBytes) {
-      const { report } = await auto(network, { collective, sizeBytes, ...more });
-      const ofSize = rows.filter((row) => row.sizeBytes === sizeBytes);
-      const [best] = ofSize.filter((row) => row.best);
-      // of trees packed anew and as packed at first, auto keeps the faster ones
-      const wasPackedOnce = report.synthesis.policy.endsWith("not packed anew");
-      if (wasPackedOnce) expect(report.simulated?.us).toBeLessThan(best?.us ?? 0);
-      else expect(report.simulated?.us).toBe(best?.us);
-      expect(report.verified).toBe(true);
-      expect(report.deterministic).toBe(true);
-      const tried = report.auto?.tried ?? [];
-      // what meets the limit ends the search
-      if (report.ofLimit !== 1 && !wasPackedOnce) {
-        expect(report.algorithm).toBe(best?.algorithm);
-        expect(tried.map(({ algorithm, us }) => [algorithm, us])).toEqual(
-          ofSize.map(({ algorithm, us }) => [algorithm, us]),
-        );
-        expect(report.auto?.leftOut.map(({ algorithm }) => algorithm)).toEqual(leftOut.map((one) => one.algorithm));
+  ],
+  ([network]) => !["dgx-a100:2", "torus:4x4", "switch:6*ring:2"].includes(network),
+);
+
+describe("auto", () => {
+  it.each(BEST)(
+    "is as good as the best line of a comparison: %s, %s",
+    async (network, collective, sizesBytes, more) => {
+      const { rows, leftOut } = await compare(engine, presetTopology(network), { collective, sizesBytes, ...more });
+      for (const sizeBytes of sizesBytes) {
+        const { report } = await auto(network, { collective, sizeBytes, ...more });
+        const ofSize = rows.filter((row) => row.sizeBytes === sizeBytes);
+        const [best] = ofSize.filter((row) => row.best);
+        // of trees packed anew and as packed at first, auto keeps the faster ones
+        const wasPackedOnce = report.synthesis.policy.endsWith("not packed anew");
+        if (wasPackedOnce) expect(report.simulated?.us).toBeLessThan(best?.us ?? 0);
+        else expect(report.simulated?.us).toBe(best?.us);
+        expect(report.verified).toBe(true);
+        expect(report.deterministic).toBe(true);
+        const tried = report.auto?.tried ?? [];
+        // what meets the limit ends the search
+        if (report.ofLimit !== 1 && !wasPackedOnce) {
+          expect(report.algorithm).toBe(best?.algorithm);
+          expect(tried.map(({ algorithm, us }) => [algorithm, us])).toEqual(
+            ofSize.map(({ algorithm, us }) => [algorithm, us]),
+          );
+          expect(report.auto?.leftOut.map(({ algorithm }) => algorithm)).toEqual(leftOut.map((one) => one.algorithm));
+        }
+        for (const [i, { ofLimit }] of tried.entries()) {
+          if (report.ofLimit !== 1 && !wasPackedOnce) expect(ofLimit).toBeCloseTo(ofSize[i]?.ofLimit ?? 0, 12);
+          expect(ofLimit).toBeLessThanOrEqual(report.ofLimit ?? 0);
+        }
+        if (report.throughput === undefined) expect(report.limit.us).toBeLessThanOrEqual(report.bound.us);
       }
-      for (const [i, { ofLimit }] of tried.entries()) {
-        if (report.ofLimit !== 1 && !wasPackedOnce) expect(ofLimit).toBeCloseTo(ofSize[i]?.ofLimit ?? 0, 12);
-        expect(ofLimit).toBeLessThanOrEqual(report.ofLimit ?? 0);
-      }
-      if (report.throughput === undefined) expect(report.limit.us).toBeLessThanOrEqual(report.bound.us);
-    }
-  });
+    },
+  );
 
   it("keeps a schedule of the kind that the best algorithm makes", async () => {
     const large = await auto("dgx-a100:2", { collective: "allgather", sizeBytes: 2 ** 30 });

@@ -8,12 +8,13 @@ import { without } from "../../../src/model/topology/modify.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { problemOf } from "../../../src/request/problem.ts";
 import { candidatesFor } from "../../../src/run/auto/candidates.ts";
-import { synthesize } from "../../../src/run/pipeline.ts";
+import { synthesize } from "../../../src/run/synthesize.ts";
 import { applicableTo, refusalOf } from "../../../src/synthesize/applicable.ts";
 import { ALGORITHMS, algorithmNamed } from "../../../src/synthesize/catalog.ts";
+import { quick, triesAll } from "../../support/runs.ts";
 
 /** Time for those that solve integer programs: whatever they make by then is a schedule. */
-const SOLVER_MS = 200;
+const SOLVER_MS = triesAll ? 200 : 50;
 
 let engine: Engine;
 beforeAll(async () => {
@@ -32,10 +33,11 @@ const networks: Readonly<Record<string, Topology>> = {
   "4x4 mesh without a link": without(presetTopology("mesh:4x4"), ["0>1"]),
 };
 
-const heedsTrials = (algorithm: (typeof ALGORITHMS)[number]): boolean =>
-  "heeds" in algorithm && algorithm.heeds?.includes("trials") === true;
+const heedsTrials = (algorithm: (typeof ALGORITHMS)[number]): boolean => algorithm.options?.includes("trials") === true;
 
-describe.each(Object.entries(networks))("%s", (name, topology) => {
+const QUICK: readonly string[] = ["ring:6", "dgx-h100:1", "4x4 mesh without a link"];
+
+describe.each(quick(Object.entries(networks), ([name]) => QUICK.includes(name)))("%s", (name, topology) => {
   it("can have exactly what does not refuse it, and the refusals say what is needed and what can be had", async () => {
     for (const collective of COLLECTIVE_KINDS) {
       const request = { collective, sizeBytes: 2 ** 16 } as const;
@@ -43,7 +45,7 @@ describe.each(Object.entries(networks))("%s", (name, topology) => {
       const names = applicableTo(problem.topology, problem.collective);
       for (const algorithm of ALGORITHMS.filter(({ collectives }) => collectives.includes(collective))) {
         const steps = heedsTrials(algorithm) ? { ...request, trials: 1 } : request;
-        const limit = "solves" in algorithm ? { timeLimitMs: SOLVER_MS } : {};
+        const limit = algorithm.traits?.solves === true ? { timeLimitMs: SOLVER_MS } : {};
         const made = synthesize(engine, topology, { ...steps, ...limit, algorithm: algorithm.name });
         const needed = refusalOf(algorithm, problem.topology, problem.collective);
         if (needed === null && names.includes(algorithm.name)) {

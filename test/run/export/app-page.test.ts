@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openEngine } from "../../../src/engine/engine.ts";
-import { readTopology } from "../../../src/import/networks/recognise.ts";
-import { readAnySchedule } from "../../../src/import/schedules/joint-schedule-json.ts";
+import { readTopology } from "../../../src/import/networks/network-formats.ts";
+import { readAnySchedule } from "../../../src/import/schedules/schedule-json.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { exportInMemory } from "../../../src/run/export/in-memory.ts";
 import type { ScheduleSubject, Subject } from "../../../src/run/export/subject.ts";
-import { synthesize } from "../../../src/run/pipeline.ts";
+import { synthesize } from "../../../src/run/synthesize.ts";
 import { commandsHere } from "../../support/cli-here.ts";
 
 const EMPTY = '<script type="application/json" id="banyan-inside">null</script>';

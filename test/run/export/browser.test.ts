@@ -5,7 +5,7 @@ import { openEngine } from "../../../src/engine/engine.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { exportInMemory } from "../../../src/run/export/in-memory.ts";
 import type { Subject } from "../../../src/run/export/subject.ts";
-import { synthesize } from "../../../src/run/pipeline.ts";
+import { synthesize } from "../../../src/run/synthesize.ts";
 import { bundle, chromiumPath, launchChromium, serve } from "../../support/chromium.ts";
 import { exportedHere } from "./page.ts";
 

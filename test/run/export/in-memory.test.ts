@@ -6,11 +6,11 @@ import { openEngine } from "../../../src/engine/engine.ts";
 import { phasesToJson } from "../../../src/export/schedules/phases-json.ts";
 import { readProgram } from "../../../src/import/programs/program.ts";
 import { bytesSource, readBys } from "../../../src/import/schedules/bys.ts";
-import { readAnySchedule } from "../../../src/import/schedules/joint-schedule-json.ts";
+import { readAnySchedule } from "../../../src/import/schedules/schedule-json.ts";
 import { algorithmTold } from "../../../src/import/text/made-by.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { AnySchedule } from "../../../src/model/steps/schedule.ts";
-import type { Progress } from "../../../src/request/option-texts.ts";
+import type { Progress } from "../../../src/request/progress.ts";
 import { EXPORTERS, exporterNamed } from "../../../src/run/export/exporters.ts";
 import { fileNameOf } from "../../../src/run/export/file-name.ts";
 import { exportInMemory, type InMemoryOptions, type MadeFile } from "../../../src/run/export/in-memory.ts";
@@ -147,7 +147,7 @@ describe("what is made in memory", () => {
     const { files } = await exportInMemory("msccl-xml", schedule("ring.json"), options, { ...lent, path: "two.xml" });
     expect(inMemory(files)).toEqual(written("two.xml", {}));
     await expect(exportInMemory("svg", schedule("ring.json"), options, lent)).rejects.toThrow(
-      "expected nothing beside --to svg for --instances",
+      "expected nothing beside --to svg for --protocol",
     );
   });
 

@@ -1,11 +1,14 @@
 import type { Engine } from "../../../src/engine/types.ts";
-import { readTopology } from "../../../src/import/networks/recognise.ts";
+import { readTopology } from "../../../src/import/networks/network-formats.ts";
 import { readProgram } from "../../../src/import/programs/program.ts";
-import { readAnySchedule } from "../../../src/import/schedules/joint-schedule-json.ts";
+import { readAnySchedule } from "../../../src/import/schedules/schedule-json.ts";
 import type { AnySchedule } from "../../../src/model/steps/schedule.ts";
+import { callOptionsByFlags } from "../../../src/request/option-table.ts";
 import { EXPORTERS } from "../../../src/run/export/exporters.ts";
 import { exportInMemory } from "../../../src/run/export/in-memory.ts";
 import type { Subject } from "../../../src/run/export/subject.ts";
+
+callOptionsByFlags();
 
 /** Formats in a page and here: each file's length and hash, or the sentence of a refusal. */
 

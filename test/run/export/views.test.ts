@@ -5,7 +5,7 @@ import type { Schedule } from "../../../src/model/slots/slot-schedule.ts";
 import { transfersOf } from "../../../src/model/steps/schedule.ts";
 import type { TreeFlow } from "../../../src/model/trees/tree-flow.ts";
 import { busyOf, timelineFor } from "../../../src/run/export/pictures.ts";
-import { synthesize } from "../../../src/run/pipeline.ts";
+import { synthesize } from "../../../src/run/synthesize.ts";
 
 const engine = await openEngine({ threads: 0 });
 const made = async (algorithm: string, network: string) => {

@@ -4,7 +4,7 @@ import { openEngine } from "../../../src/engine/engine.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import { bestForAllToAll, rowFlow, search } from "../../../src/run/search/search.ts";
 import { sweep } from "../../../src/run/search/search-sweep.ts";
-import type { Candidate } from "../../../src/synthesize/finder/candidate.ts";
+import type { Candidate } from "../../../src/synthesize/finder/candidates.ts";
 
 const engine = await openEngine({ threads: 1 });
 afterAll(() => engine.close());

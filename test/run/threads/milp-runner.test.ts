@@ -1,17 +1,17 @@
 import { existsSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { CancelledError } from "../../../src/base/errors.ts";
-import type { MilpProgress, MilpSolution } from "../../../src/engine/contract/milp.ts";
+import type { MilpProgress, MilpSolution } from "../../../src/engine/contract/programs.ts";
 import { openEngine } from "../../../src/engine/engine.ts";
 import { isStarted, newBoard } from "../../../src/engine/milp/board.ts";
-import { loadInstance } from "../../../src/engine/milp/instance.ts";
+import { bytesForMilp, loadInstance, sizeOfMilp } from "../../../src/engine/milp/instance.ts";
 import { runMilpJob, solveMilp } from "../../../src/engine/milp/job.ts";
-import { isPoint } from "../../../src/engine/milp/point.ts";
-import { bytesForMilp, sizeOfMilp } from "../../../src/engine/milp/size.ts";
+import { isPoint } from "../../../src/engine/milp/outcome.ts";
 import type { Pool } from "../../../src/engine/pool/pool.ts";
 import type { Engine } from "../../../src/engine/types.ts";
 import { milpRunner } from "../../../src/run/threads/milp-runner.ts";
 import { denseRelaxation, knapsacks, milpOf } from "../../support/milp-problems.ts";
+import { quick, triesAll } from "../../support/runs.ts";
 
 const compiled = existsSync(new URL("../../../dist/run/threads/worker.js", import.meta.url));
 const opened: Engine[] = [];
@@ -34,6 +34,7 @@ const withPool = async (pool: Partial<Pool>): Promise<Engine> => {
 const bits = ({ ms: _, ...solution }: MilpSolution) => solution;
 const easy = knapsacks(25, 5, 1);
 const hard = knapsacks(90, 25, 2);
+const medium = knapsacks(50, 8, 4);
 const infeasible = milpOf(
   [1, 1],
   [
@@ -42,7 +43,7 @@ const infeasible = milpOf(
   ],
 );
 
-describe.runIf(compiled).each([0, 1, 2])("milpRunner with %i threads", (threads) => {
+describe.runIf(compiled).each(quick([0, 1, 2], (threads) => threads < 2))("milpRunner with %i threads", (threads) => {
   it("solves to the same bits as on this thread, several at once", async () => {
     const runner = milpRunner(await engineOf(threads), undefined);
     const expected = bits(solveMilp(await loadInstance(), easy));
@@ -70,7 +71,7 @@ describe.runIf(compiled).each([0, 1, 2])("milpRunner with %i threads", (threads)
   it("tells progress", async () => {
     const runner = milpRunner(await engineOf(threads), undefined);
     const told: MilpProgress[] = [];
-    await runner.solve(hard, { nodeLimit: 300, onProgress: (progress) => told.push(progress) });
+    await runner.solve(triesAll ? hard : medium, { nodeLimit: 300, onProgress: (progress) => told.push(progress) });
     expect(told.length).toBeGreaterThan(1);
     expect(told.at(-1)?.bound).toBeLessThanOrEqual(told[0]?.bound as number);
     for (const { ms } of told) expect(ms).toBeGreaterThan(0);

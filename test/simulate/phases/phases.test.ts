@@ -7,8 +7,7 @@ import {
   type PhaseSchedule,
 } from "../../../src/model/phases/phase-schedule.ts";
 import { simulatePhases } from "../../../src/simulate/phases/phases.ts";
-import { blueconnect } from "../../../src/synthesize/themis/blueconnect.ts";
-import { themis } from "../../../src/synthesize/themis/themis.ts";
+import { blueconnect, themis } from "../../../src/synthesize/themis/themis.ts";
 import { anyPhaseRequest, phaseRequest } from "../../support/phase-problems.ts";
 
 describe("simulatePhases", () => {

@@ -1,10 +1,8 @@
 import { unlessRefused } from "../../../src/base/errors.ts";
-import { readCollective } from "../../../src/import/collectives/collective.ts";
-import { readCollectives } from "../../../src/import/collectives/collectives-json.ts";
+import { readCollective, readCollectives } from "../../../src/import/collectives/collective.ts";
 import { readNcclLog } from "../../../src/import/logs/nccl-log.ts";
 import { readMeasurements } from "../../../src/import/logs/nccl-tests.ts";
-import { NETWORK_FORMATS } from "../../../src/import/networks/network-formats.ts";
-import { formatOf } from "../../../src/import/networks/recognise.ts";
+import { formatOf, NETWORK_FORMATS } from "../../../src/import/networks/network-formats.ts";
 import { bytesSource, readBysTopology } from "../../../src/import/schedules/bys.ts";
 import { readPhases } from "../../../src/import/schedules/phases-json.ts";
 import { readSchedule } from "../../../src/import/schedules/schedule-json.ts";

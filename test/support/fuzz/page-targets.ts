@@ -1,6 +1,6 @@
 import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
 import { scheduleToJson } from "../../../src/export/schedules/schedule-json.ts";
-import type { Options } from "../../../src/request/option-texts.ts";
+import type { Options } from "../../../src/request/option-table.ts";
 import type { RequestName } from "../../../src/web/protocol.ts";
 import { readAddress, writeAddress } from "../../../src/web/state/address.ts";
 import { fingerprintOf, packFile, unpackFile } from "../../../src/web/state/address-file.ts";

@@ -4,27 +4,17 @@ import { readCommandLine } from "../../../src/cli/program.ts";
 import { searchOptions, sweepOptions } from "../../../src/cli/search-options.ts";
 import { parseBackend } from "../../../src/engine/kernels/choose.ts";
 import { parseProfileSize } from "../../../src/import/networks/taccl-topology.ts";
-import { constructionText } from "../../../src/model/direct/construction-text.ts";
-import { graphOf, sizeOf } from "../../../src/model/direct/graph-of.ts";
+import { constructionText, graphOf, sizeOf } from "../../../src/model/direct/construction.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import { format, parseRational } from "../../../src/model/numbers/rational.ts";
 import { formatSize, parseBandwidth, parseSize, parseTime } from "../../../src/model/numbers/units.ts";
 import { looksLikePreset, PRESETS, presetTopology } from "../../../src/model/presets/preset.ts";
 import { parseGroups } from "../../../src/model/topology/groups.ts";
 import { degrade, without } from "../../../src/model/topology/modify.ts";
-import { namedRequest } from "../../../src/request/collective-options.ts";
-import type { Options } from "../../../src/request/option-texts.ts";
-import { dialectOf, programOptions, rangeOf } from "../../../src/request/program-options.ts";
-import { synthesisOptions, withoutAuto } from "../../../src/request/synthesis-options.ts";
-import { topologyOptions } from "../../../src/request/topology-options.ts";
-import {
-  degradations,
-  listOf,
-  namedCollective,
-  switchDegree,
-  textOf,
-  wholeNumber,
-} from "../../../src/request/values.ts";
+import { dialectOf, namedRequest, programOptions, rangeOf, synthesisOptions } from "../../../src/request/from-texts.ts";
+import { topologyOptions } from "../../../src/request/network-from-texts.ts";
+import { type Options, textOf } from "../../../src/request/option-table.ts";
+import { degradations, listOf, namedCollective, switchDegree, wholeNumber } from "../../../src/request/values.ts";
 import { rangeText, readRange } from "../../../src/web/state/size-range.ts";
 import { judgeTopology } from "./judges.ts";
 import { type FuzzTarget, LawBroken, same } from "./target.ts";
@@ -67,7 +57,7 @@ function checkAmount(text: string): void {
     () => whole(parseProfileSize(text), 1, "a size of a profile"),
     () => whole(wholeNumber(text, "--seed", 0), 0, "a seed"),
     () => whole(wholeNumber(text, "--chunks", 1), 1, "a number of chunks"),
-    () => switchDegree(text),
+    () => switchDegree(text, "--switch-degree"),
     () => parseBackend(text, "--backend"),
     () => same(rangeText(readRange(text)), rangeText(readRange(rangeText(readRange(text)))), "a range of sizes"),
     () => {
@@ -87,8 +77,8 @@ function checkNames(text: string): void {
     () => parseGroups(BOXES, text),
     () => judgeTopology(without(RING, listOf(text, "--without", "names"))),
     () => judgeTopology(without(BOXES, listOf(text, "--without", "names"))),
-    () => judgeTopology(degrade(RING, degradations(text))),
-    () => judgeTopology(degrade(BOXES, degradations(text))),
+    () => judgeTopology(degrade(RING, degradations(text, "--degrade"))),
+    () => judgeTopology(degrade(BOXES, degradations(text, "--degrade"))),
     () => namedCollective(text),
     () => topologyOptions({ assume: text }),
   );
@@ -116,14 +106,13 @@ function checkConstruction(text: string): void {
 }
 
 function optionsRead(options: Options): void {
-  const holder = { options };
   const readers: readonly (() => unknown)[] = [
     () => topologyOptions(options),
     () => synthesisOptions(options),
-    () => namedRequest(textOf(options, "collective") ?? "allgather", withoutAuto(options)),
-    () => programOptions(holder, "msccl"),
-    () => rangeOf(holder),
-    () => dialectOf(holder),
+    () => namedRequest(textOf(options, "collective") ?? "allgather", options),
+    () => programOptions(options, "msccl"),
+    () => rangeOf(options),
+    () => dialectOf(options),
     () => searchOptions(options),
     () => sweepOptions(options),
   ];

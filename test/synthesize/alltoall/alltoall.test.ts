@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
-import { readAlltoallv } from "../../../src/import/collectives/collective.ts";
-import { readCollectiveJson } from "../../../src/import/collectives/collective-json.ts";
+import { readAlltoallv, readCollectiveJson } from "../../../src/import/collectives/collective.ts";
 import { limitOf } from "../../../src/model/bounds/bounds.ts";
 import { collective } from "../../../src/model/collective/collective.ts";
 import { toNumber } from "../../../src/model/numbers/rational.ts";

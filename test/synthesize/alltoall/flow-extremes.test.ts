@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../../src/base/errors.ts";
-import type { LpSolver } from "../../../src/engine/contract/lp.ts";
+import type { LpSolver } from "../../../src/engine/contract/programs.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import { compare, toNumber } from "../../../src/model/numbers/rational.ts";

@@ -3,8 +3,13 @@ import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { linkCount, type Topology } from "../../../src/model/topology/topology.ts";
 import { balanced } from "../../../src/synthesize/alltoall/alltoall.ts";
-import { demandMatrix, type Messages, messagesOf } from "../../../src/synthesize/alltoall/messages.ts";
-import { type Paths, pathsAlong } from "../../../src/synthesize/alltoall/paths.ts";
+import {
+  demandMatrix,
+  type Messages,
+  messagesOf,
+  type Paths,
+  pathsAlong,
+} from "../../../src/synthesize/alltoall/paths.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
 import { runs } from "../../support/runs.ts";
 import { wholeCollective } from "../../support/synthesis.ts";

@@ -12,7 +12,7 @@ import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { simulate } from "../../../src/simulate/simulate.ts";
 import { unicastSchedule } from "../../../src/synthesize/alltoall/alltoall.ts";
-import { demandMatrix, messagesOf } from "../../../src/synthesize/alltoall/messages.ts";
+import { demandMatrix, messagesOf } from "../../../src/synthesize/alltoall/paths.ts";
 import type { TimingOptions } from "../../../src/synthesize/alltoall/slots.ts";
 import type { KernelRunner } from "../../../src/synthesize/synthesizer.ts";
 import { verify } from "../../../src/verify/verify.ts";

@@ -82,7 +82,8 @@ describe.each(BASELINES)("the baseline %s", (algorithm) => {
         expect(simulateSchedule(schedule, { switching: "store-and-forward" }).ps).toBeGreaterThan(0);
         made++;
       });
-      await fc.assert(property, { numRuns: runs(40), seed: 8 });
+      // few random networks have boxes
+      await fc.assert(property, { numRuns: algorithm.startsWith("nccl-") ? 40 : runs(40), seed: 8 });
     }
     expect(made).toBeGreaterThan(0);
   });

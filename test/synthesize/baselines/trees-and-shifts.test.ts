@@ -6,7 +6,7 @@ import { type StepSchedule, transferCount } from "../../../src/model/steps/step-
 import { linkCount } from "../../../src/model/topology/topology.ts";
 import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { doubleBinaryTrees } from "../../../src/synthesize/baselines/double-binary-tree.ts";
-import { shiftedRings, shiftsOf } from "../../../src/synthesize/baselines/shifted-rings.ts";
+import { shiftedRings, shiftsOf } from "../../../src/synthesize/baselines/rings.ts";
 import type { Synthesizer } from "../../../src/synthesize/synthesizer.ts";
 import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { baselineSchedule } from "../../support/baselines.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { constructionTopology } from "../../../src/model/presets/construction.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
-import { bfbFacts } from "../../../src/synthesize/bfb/facts.ts";
+import { bfbFacts } from "../../../src/synthesize/bfb/broadcast.ts";
 import { balance } from "../../support/breadth-first.ts";
 
 describe("facts of breadth-first broadcasts without a schedule", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { LpSolver } from "../../../src/engine/contract/lp.ts";
+import type { LpSolver } from "../../../src/engine/contract/programs.ts";
 import { openHighs } from "../../../src/engine/milp/highs.ts";
 import { compare, type Rational, rational, toNumber } from "../../../src/model/numbers/rational.ts";
 import { leastTime, type Port, type ShardClass } from "../../../src/synthesize/bfb/uneven.ts";

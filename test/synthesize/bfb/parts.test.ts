@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { stepLoads } from "../../../src/model/comm/times.ts";
-import { leastBandwidthTime } from "../../../src/model/direct/optimality.ts";
+import { stepLoads } from "../../../src/model/comm/schedule.ts";
+import { leastBandwidthTime } from "../../../src/model/direct/facts.ts";
 import { compare, multiply, type Rational, rational, subtract } from "../../../src/model/numbers/rational.ts";
-import { bfbLoads, bfbSchedule } from "../../../src/synthesize/bfb/broadcast.ts";
-import { bestParts, exactParts } from "../../../src/synthesize/bfb/parts.ts";
+import { bestParts, bfbLoads, bfbSchedule, exactParts } from "../../../src/synthesize/bfb/broadcast.ts";
 import { balance, diameterOf, regularDigraphs, sumOf } from "../../support/breadth-first.ts";
 import { runs } from "../../support/runs.ts";
 

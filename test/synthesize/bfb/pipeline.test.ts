@@ -4,7 +4,7 @@ import { openEngine } from "../../../src/engine/engine.ts";
 import type { Engine } from "../../../src/engine/types.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { SynthesizeOptions } from "../../../src/request/options.ts";
-import { synthesize } from "../../../src/run/pipeline.ts";
+import { synthesize } from "../../../src/run/synthesize.ts";
 
 let engine: Engine;
 beforeAll(async () => {

@@ -1,11 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { timesOfLoads } from "../../../src/model/comm/times.ts";
-import { bestCirculant } from "../../../src/model/direct/best-circulant.ts";
-import { arcSources, type Digraph } from "../../../src/model/direct/digraph.ts";
-import { diameter } from "../../../src/model/direct/distances.ts";
-import { product } from "../../../src/model/direct/expansions.ts";
-import { leastBandwidthTime, mooreSteps } from "../../../src/model/direct/optimality.ts";
+import { timesOfLoads } from "../../../src/model/comm/schedule.ts";
+import { arcSources, type Digraph, diameter, product } from "../../../src/model/direct/digraph.ts";
+import { leastBandwidthTime, mooreSteps } from "../../../src/model/direct/facts.ts";
+import { bestCirculant } from "../../../src/model/direct/families/rings.ts";
 import { gcd } from "../../../src/model/numbers/integers.ts";
 import { format } from "../../../src/model/numbers/rational.ts";
 import { bfbLoads } from "../../../src/synthesize/bfb/broadcast.ts";

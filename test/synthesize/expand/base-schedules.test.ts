@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { commTimes } from "../../../src/model/comm/times.ts";
-import { lineGraph, power, transpose } from "../../../src/model/direct/expansions.ts";
+import { commTimes } from "../../../src/model/comm/schedule.ts";
+import { lineGraph, power, transpose } from "../../../src/model/direct/digraph.ts";
 import { format } from "../../../src/model/numbers/rational.ts";
 import { baseSchedule } from "../../../src/synthesize/expand/bases.ts";
 import { lineSchedule, powerSchedule } from "../../../src/synthesize/expand/gather.ts";

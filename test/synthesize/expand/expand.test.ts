@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../../src/base/errors.ts";
+import { optionName } from "../../../src/base/option-names.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import type { NamedCollective } from "../../../src/model/collective/collective.ts";
 import { constructionTopology } from "../../../src/model/presets/construction.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { isSlotSchedule } from "../../../src/model/slots/slot-schedule.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
+import { roomFor } from "../../../src/synthesize/expand/bases.ts";
 import { expand } from "../../../src/synthesize/expand/expand.ts";
-import { roomFor } from "../../../src/synthesize/expand/rows.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { inlineRunner, wholeCollective } from "../../support/synthesis.ts";
 
@@ -100,10 +101,10 @@ describe("expand", () => {
     expect((await made(topology, { chunks: 6, policy: "expansion" })).policy).toContain("shards in 6 parts");
     expect((await made(topology, { chunks: 3 })).policy).toContain("breadth-first broadcast of K(3)^2");
     await expect(made(topology, { chunks: 3, policy: "expansion" })).rejects.toThrow(
-      new InputError("--chunks", "a multiple of 2 chunks per NPU (the expansions of K(3)^2)", 3),
+      new InputError(optionName("chunks"), "a multiple of 2 chunks per NPU (the expansions of K(3)^2)", 3).message,
     );
     await expect(made(topology, { chunks: 40_000 })).rejects.toThrow(
-      new InputError("--chunks", "at most 32767 chunks per NPU (expand)", 40_000),
+      new InputError(optionName("chunks"), "at most 32767 chunks per NPU (expand)", 40_000).message,
     );
   });
 
@@ -130,7 +131,7 @@ describe("expand", () => {
         "expand",
         "at most 1e+8 transfers, or equal links, in opposite pairs if it reduces, which take logs,",
         "reducescatter on UniRing(1,200)^2: 3.2e+9 transfers",
-      ),
+      ).message,
     );
   });
 });

@@ -1,23 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../../src/base/errors.ts";
+import { optionName } from "../../../src/base/option-names.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
-import { unfolded } from "../../../src/model/comm/builder.ts";
-import { commTimes, timesOfLoads } from "../../../src/model/comm/times.ts";
-import type { Construction } from "../../../src/model/direct/construction.ts";
-import { constructionText } from "../../../src/model/direct/construction-text.ts";
-import { digraph, regularDegree } from "../../../src/model/direct/digraph.ts";
-import { lineGraph } from "../../../src/model/direct/expansions.ts";
-import { graphOf, sizeOf } from "../../../src/model/direct/graph-of.ts";
+import { commTimes, timesOfLoads, unfolded } from "../../../src/model/comm/schedule.ts";
+import { type Construction, constructionText, graphOf, sizeOf } from "../../../src/model/direct/construction.ts";
+import { digraph, lineGraph, regularDegree } from "../../../src/model/direct/digraph.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import { innermost, predict, predictLine } from "../../../src/model/direct/predict.ts";
 import { compare, format } from "../../../src/model/numbers/rational.ts";
 import { bfbLoads, bfbSchedule } from "../../../src/synthesize/bfb/broadcast.ts";
-import { basesOf, graphOfBase } from "../../../src/synthesize/expand/bases.ts";
+import { basesOf, granularity, graphOfBase, ownParts } from "../../../src/synthesize/expand/bases.ts";
 import { gatherOf, lineSchedule } from "../../../src/synthesize/expand/gather.ts";
-import { granularity, ownParts } from "../../../src/synthesize/expand/parts.ts";
 import { inOrder, played } from "../../support/comm-play.ts";
-import { runs } from "../../support/runs.ts";
+import { quick, runs } from "../../support/runs.ts";
 import { inlineRunner } from "../../support/synthesis.ts";
 
 const { balance } = inlineRunner(jsKernels);
@@ -57,7 +53,7 @@ const ROWS: readonly (readonly [string, number, number, string, string])[] = [
 ];
 
 describe("the schedule of a construction", () => {
-  it.each(ROWS)(
+  it.each(quick(ROWS, ([text, nodes]) => nodes < 512 || text === "Pi(4,1024)"))(
     "%s, %i nodes, takes %i steps and T_B %s as in table A.1",
     async (text, nodes, steps, bandwidth, shown) => {
       const schedule = await made(text, false);
@@ -122,7 +118,7 @@ describe("the schedule of a construction", () => {
     const base = { construction: parseConstruction("K(3)*2^2"), turned: false };
     expect(granularity(base, bases)).toBe(8);
     await expect(gatherOf(base, 12, bases)).rejects.toThrow(
-      new InputError("--chunks", "a multiple of 8 chunks per NPU (the expansions of (K(3)*2)^2)", 12),
+      new InputError(optionName("chunks"), "a multiple of 8 chunks per NPU (the expansions of (K(3)*2)^2)", 12).message,
     );
   });
 });

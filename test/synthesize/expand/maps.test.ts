@@ -2,15 +2,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Random, random } from "../../../src/base/random.ts";
 import type { CommSchedule } from "../../../src/model/comm/schedule.ts";
-import { type Digraph, digraph } from "../../../src/model/direct/digraph.ts";
 import {
   bidirectional,
+  type Digraph,
   degreeExpansion,
+  digraph,
   lineGraph,
   power,
   transpose,
   transposedArcs,
-} from "../../../src/model/direct/expansions.ts";
+} from "../../../src/model/direct/digraph.ts";
 import { type Predicted, predictDegree, predictLine, predictPower } from "../../../src/model/direct/predict.ts";
 import { compare, type Rational } from "../../../src/model/numbers/rational.ts";
 import {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { loadKernels } from "../../../src/engine/kernels/load.ts";
-import { diameter } from "../../../src/model/direct/distances.ts";
+import { graphOf } from "../../../src/model/direct/construction.ts";
+import { diameter } from "../../../src/model/direct/digraph.ts";
 import { metacyclicProduct } from "../../../src/model/direct/families/metacyclic.ts";
-import { graphOf } from "../../../src/model/direct/graph-of.ts";
 import { type Balancer, bfbTimes } from "../../../src/synthesize/bfb/broadcast.ts";
 import { cayleyGraphs, elementsOfSmallDiameter, groupsOf } from "../../../src/synthesize/finder/evaluated.ts";
 

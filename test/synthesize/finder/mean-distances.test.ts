@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { distancesFrom } from "../../../src/model/direct/distances.ts";
-import { graphOf } from "../../../src/model/direct/graph-of.ts";
+import { graphOf } from "../../../src/model/direct/construction.ts";
+import { distancesFrom } from "../../../src/model/direct/digraph.ts";
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
-import type { Candidate } from "../../../src/synthesize/finder/candidate.ts";
-import { meanDistances } from "../../../src/synthesize/finder/mean-distances.ts";
+import { type Candidate, meanDistances } from "../../../src/synthesize/finder/candidates.ts";
 
 const told = (text: string) => meanDistances({ construction: parseConstruction(text) } as Candidate);
 

@@ -1,4 +1,4 @@
-import type { LpRows, LpSolver } from "../../../src/engine/contract/lp.ts";
+import type { LpRows, LpSolver } from "../../../src/engine/contract/programs.ts";
 import { add, compare, multiply, type Rational, rational, subtract } from "../../../src/model/numbers/rational.ts";
 import { linkCount, nodeCount, type Topology } from "../../../src/model/topology/topology.ts";
 import type { AllReduceRates } from "../../../src/synthesize/forestcoll/allreduce-rates.ts";

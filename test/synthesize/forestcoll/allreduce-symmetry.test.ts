@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { without } from "../../../src/model/topology/modify.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
-import { allReduceNetwork } from "../../../src/synthesize/forestcoll/allreduce-network.ts";
-import { allReduceOrbits } from "../../../src/synthesize/forestcoll/allreduce-symmetry.ts";
+import { allReduceNetwork, allReduceOrbits } from "../../../src/synthesize/forestcoll/allreduce-program.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
 import { runs } from "../../support/runs.ts";
 

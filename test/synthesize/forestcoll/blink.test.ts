@@ -8,7 +8,7 @@ import { format, rational } from "../../../src/model/numbers/rational.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { blink, fastestRoot } from "../../../src/synthesize/forestcoll/blink.ts";
-import { packingNetwork } from "../../../src/synthesize/forestcoll/packing-network.ts";
+import { packingNetwork } from "../../../src/synthesize/forestcoll/packing.ts";
 import { judgeCertificate, throughputOf } from "../../../src/verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { availableKernels } from "../../support/backends.ts";

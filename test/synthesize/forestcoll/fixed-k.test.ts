@@ -3,10 +3,15 @@ import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { compare, format, multiply, type Rational, rational } from "../../../src/model/numbers/rational.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { type FixedPacking, fixedCopies, nextCopies } from "../../../src/synthesize/forestcoll/fixed-k.ts";
 import { paperTrees } from "../../../src/synthesize/forestcoll/grow.ts";
-import { optimumOf, type RatedNetwork } from "../../../src/synthesize/forestcoll/optimum.ts";
-import { packingNetwork } from "../../../src/synthesize/forestcoll/packing-network.ts";
+import {
+  type FixedPacking,
+  fixedCopies,
+  nextCopies,
+  optimumOf,
+  type RatedNetwork,
+} from "../../../src/synthesize/forestcoll/optimum.ts";
+import { packingNetwork } from "../../../src/synthesize/forestcoll/packing.ts";
 import { forestFaults, narrowestOfAll, smallNetwork } from "../../support/eulerian-graphs.ts";
 
 const { rate } = jsKernels;

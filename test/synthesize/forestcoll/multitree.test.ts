@@ -7,15 +7,15 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { reversed, type Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import type { TreeFlow } from "../../../src/model/trees/tree-flow.ts";
-import { copiesOnLinks, fittingBandwidth } from "../../../src/model/trees/tree-loads.ts";
-import { multitree } from "../../../src/synthesize/forestcoll/multitree.ts";
+import { copiesOnLinks, fittingBandwidth } from "../../../src/model/trees/tree-multicast.ts";
 import {
   commonUnits,
   growTrees,
   longestHop,
+  multitree,
   type SteppedTrees,
-} from "../../../src/synthesize/forestcoll/multitree-growth.ts";
-import { type PackingNetwork, packingNetwork } from "../../../src/synthesize/forestcoll/packing-network.ts";
+} from "../../../src/synthesize/forestcoll/multitree.ts";
+import { type PackingNetwork, packingNetwork } from "../../../src/synthesize/forestcoll/packing.ts";
 import { judgeCertificate, throughputOf } from "../../../src/verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";

@@ -6,7 +6,7 @@ import { format, multiply, type Rational, rational } from "../../../src/model/nu
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { optimumOf, packable, type RatedNetwork } from "../../../src/synthesize/forestcoll/optimum.ts";
-import { packingNetwork } from "../../../src/synthesize/forestcoll/packing-network.ts";
+import { packingNetwork } from "../../../src/synthesize/forestcoll/packing.ts";
 import { narrowestOfAll, smallNetwork } from "../../support/eulerian-graphs.ts";
 import { bothWays, type LinkRow, rateOf } from "../../support/rate-problems.ts";
 import { runs } from "../../support/runs.ts";

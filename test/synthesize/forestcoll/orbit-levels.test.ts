@@ -3,8 +3,8 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { linkOrbits } from "../../../src/model/symmetry/network-maps.ts";
 import { networkSymmetry } from "../../../src/model/symmetry/network-symmetry.ts";
 import type { NetworkSymmetry } from "../../../src/model/trees/tree-flow.ts";
-import { orbitBudgets } from "../../../src/synthesize/forestcoll/orbit-budgets.ts";
 import { growTree, levelsOf } from "../../../src/synthesize/forestcoll/orbit-nested.ts";
+import { orbitBudgets } from "../../../src/synthesize/forestcoll/orbit-shares.ts";
 import { optimumOf } from "../../support/forest-of-orbits.ts";
 
 function budgetsOf(preset: string) {

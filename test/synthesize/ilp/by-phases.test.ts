@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { MilpRunner } from "../../../src/engine/contract/milp.ts";
+import type { MilpRunner } from "../../../src/engine/contract/programs.ts";
 import { boundOf } from "../../../src/model/bounds/bounds.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../../../src/model/collective/collective.ts";
 import { ceil } from "../../../src/model/numbers/rational.ts";
@@ -9,8 +9,8 @@ import { routeTimes } from "../../../src/model/routes/routes.ts";
 import { routesOf } from "../../../src/model/routes/routing.ts";
 import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import { deadlineIn } from "../../../src/synthesize/deadline.ts";
+import { scheduleOf } from "../../../src/synthesize/ilp/found-rows.ts";
 import { byTermination, byWindows } from "../../../src/synthesize/ilp/ilp.ts";
-import { scheduleOf } from "../../../src/synthesize/ilp/schedule.ts";
 import { type Stages, stagesOf } from "../../../src/synthesize/ilp/stages.ts";
 import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { milpHere } from "../../support/milp-here.ts";

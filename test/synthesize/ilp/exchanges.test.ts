@@ -1,14 +1,11 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { MilpRunner } from "../../../src/engine/contract/milp.ts";
+import type { MilpRunner } from "../../../src/engine/contract/programs.ts";
 import { collective } from "../../../src/model/collective/collective.ts";
 import { routeTimes } from "../../../src/model/routes/routes.ts";
 import { routesOf } from "../../../src/model/routes/routing.ts";
 import { deadlineIn } from "../../../src/synthesize/deadline.ts";
-import { oppositeRoutes } from "../../../src/synthesize/ilp/exchanges.ts";
-import { neededMoves } from "../../../src/synthesize/ilp/found-rows.ts";
-import { type FlowProblem, flowsOf, resourcesOf } from "../../../src/synthesize/ilp/problem.ts";
-import { earliest, endOfMoves } from "../../../src/synthesize/ilp/retime.ts";
-import { scheduleOf } from "../../../src/synthesize/ilp/schedule.ts";
+import { earliest, endOfMoves, neededMoves, scheduleOf } from "../../../src/synthesize/ilp/found-rows.ts";
+import { type FlowProblem, flowsOf, oppositeRoutes, resourcesOf } from "../../../src/synthesize/ilp/problem.ts";
 import { shortened } from "../../../src/synthesize/ilp/shorten.ts";
 import { stagesOf } from "../../../src/synthesize/ilp/stages.ts";
 import { verifySchedule } from "../../../src/verify/steps/schedule.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { MilpRunner } from "../../../src/engine/contract/milp.ts";
+import type { MilpRunner } from "../../../src/engine/contract/programs.ts";
 import { COLLECTIVE_KINDS, collective, type NamedCollective } from "../../../src/model/collective/collective.ts";
 import { routeTimes } from "../../../src/model/routes/routes.ts";
 import { routesOf, type SwitchDegree } from "../../../src/model/routes/routing.ts";
@@ -8,8 +8,8 @@ import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { deadlineIn } from "../../../src/synthesize/deadline.ts";
+import { scheduleOf } from "../../../src/synthesize/ilp/found-rows.ts";
 import { flowsOf } from "../../../src/synthesize/ilp/problem.ts";
-import { scheduleOf } from "../../../src/synthesize/ilp/schedule.ts";
 import type { Trying } from "../../../src/synthesize/ilp/search.ts";
 import { shortened } from "../../../src/synthesize/ilp/shorten.ts";
 import { stagesOf } from "../../../src/synthesize/ilp/stages.ts";

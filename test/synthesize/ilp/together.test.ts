@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { MilpRunner } from "../../../src/engine/contract/milp.ts";
+import type { MilpRunner } from "../../../src/engine/contract/programs.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
 import { jointBoundOf } from "../../../src/model/bounds/joint.ts";
 import type { Collective } from "../../../src/model/collective/collective.ts";

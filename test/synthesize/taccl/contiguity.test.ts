@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import { pathsOf } from "../../../src/synthesize/taccl/ordering-paths.ts";
-import { clockOf } from "../../../src/synthesize/taccl/scheduling-clock.ts";
-import { listed, longestPathFirst } from "../../../src/synthesize/taccl/scheduling-plan.ts";
-import type { Tasks } from "../../../src/synthesize/taccl/scheduling-tasks.ts";
+import { listed, longestPathFirst, pathsOf } from "../../../src/synthesize/taccl/contiguity.ts";
+import { clockOf, type Tasks } from "../../../src/synthesize/taccl/scheduling.ts";
 import { contiguous, fixedOrder } from "../../../src/synthesize/taccl/taccl-phases.ts";
 import { milpHere } from "../../support/milp-here.ts";
 import { greedyTasks } from "../../support/taccl-problems.ts";

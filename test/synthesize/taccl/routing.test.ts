@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { MilpRunner } from "../../../src/engine/contract/milp.ts";
+import type { MilpRunner } from "../../../src/engine/contract/programs.ts";
 import { readTacclTopology } from "../../../src/import/networks/taccl-topology.ts";
 import { readSketch } from "../../../src/import/sketches/taccl-sketch.ts";
 import { type Collective, collective, type NamedCollective } from "../../../src/model/collective/collective.ts";
 import { rational } from "../../../src/model/numbers/rational.ts";
+import { sketchNetwork } from "../../../src/model/sketch/network.ts";
 import type { Sketch, SketchNetwork } from "../../../src/model/sketch/sketch.ts";
-import { sketchNetwork } from "../../../src/model/sketch/sketch-network.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { deadlineIn } from "../../../src/synthesize/deadline.ts";

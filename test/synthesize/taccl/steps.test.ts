@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../../../src/model/collective/collective.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { sketchNetwork } from "../../../src/model/sketch/network.ts";
+import { proposedSketches } from "../../../src/model/sketch/proposals.ts";
 import type { Sketch, SketchNetwork } from "../../../src/model/sketch/sketch.ts";
-import { sketchNetwork } from "../../../src/model/sketch/sketch-network.ts";
-import { proposedSketches } from "../../../src/model/sketch/sketch-proposals.ts";
 import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import { stepsOfPlan, timing } from "../../../src/synthesize/taccl/scheduling.ts";
 import { hopsOf, type Stepped, stepped } from "../../../src/synthesize/taccl/steps.ts";
-import { phasesOf } from "../../../src/synthesize/tacos/phases.ts";
+import { phasesOf } from "../../../src/synthesize/tacos/network.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 

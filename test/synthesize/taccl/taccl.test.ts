@@ -4,9 +4,9 @@ import { readTacclTopology } from "../../../src/import/networks/taccl-topology.t
 import { readSketch } from "../../../src/import/sketches/taccl-sketch.ts";
 import { COLLECTIVE_KINDS, type NamedCollective } from "../../../src/model/collective/collective.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { sketchNetwork } from "../../../src/model/sketch/network.ts";
+import { proposedSketches } from "../../../src/model/sketch/proposals.ts";
 import type { Sketch } from "../../../src/model/sketch/sketch.ts";
-import { sketchNetwork } from "../../../src/model/sketch/sketch-network.ts";
-import { proposedSketches } from "../../../src/model/sketch/sketch-proposals.ts";
 import { stepsOf } from "../../../src/model/steps/schedule.ts";
 import { makespanPs, OP_REDUCE } from "../../../src/model/steps/step-schedule.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
@@ -22,6 +22,7 @@ import {
 } from "../../../src/synthesize/taccl/taccl-phases.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { milpHere } from "../../support/milp-here.ts";
+import { quick } from "../../support/runs.ts";
 import { hasSharedData, sharedText } from "../../support/shared-data.ts";
 import { onlyInside, sharedNics } from "../../support/sketches.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
@@ -47,7 +48,10 @@ const requestFor = (
   ...more,
 });
 
-const networks = ["mesh:2x3", "ring:4", "switch:4", "hypercube:3", "mesh:3"];
+const networks = quick(
+  ["mesh:2x3", "ring:4", "switch:4", "hypercube:3", "mesh:3"],
+  (name) => name === "mesh:2x3" || name === "switch:4",
+);
 
 describe("taccl", () => {
   it.each(networks.flatMap((name) => COLLECTIVE_KINDS.map((kind) => ({ name, kind }))))(
@@ -145,14 +149,17 @@ const goals = [
 ] as const;
 
 describe.skipIf(!hasSharedData)("taccl on TACCL's examples", () => {
-  it.each(goals)("%s %s, %s, %s: at most %d", async (box, profile, sketchName, kind, goal, budget) => {
-    const { topology, sketch, collective, unitPs } = published(box, profile, sketchName, kind);
-    const network = sketchNetwork(topology, sketch);
-    const limits = { seed: 1, deadline: deadlineIn(60_000) };
-    const phases = await routedPhases(network, collective, limits, contextWith(await milpHere()));
-    const { whole } = await drafted(network, phases as readonly RoutedPhase[], { seed: 1, budget });
-    expect(whole.endPs / unitPs).toBeLessThanOrEqual(goal);
-  });
+  it.each(quick(goals, ([, , , kind, , budget]) => kind === "allgather" && budget === 1e6))(
+    "%s %s, %s, %s: at most %d",
+    async (box, profile, sketchName, kind, goal, budget) => {
+      const { topology, sketch, collective, unitPs } = published(box, profile, sketchName, kind);
+      const network = sketchNetwork(topology, sketch);
+      const limits = { seed: 1, deadline: deadlineIn(60_000) };
+      const phases = await routedPhases(network, collective, limits, contextWith(await milpHere()));
+      const { whole } = await drafted(network, phases as readonly RoutedPhase[], { seed: 1, budget });
+      expect(whole.endPs / unitPs).toBeLessThanOrEqual(goal);
+    },
+  );
 
   it("keeps the order of owners where a sketch enforces it, and the sketch's symmetry in its ways", async () => {
     const { topology, sketch, collective } = published("dgx2", "1MB", "sk1-dgx2-n2", "allgather");

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PHASE_ALL_GATHER } from "../../../src/model/phases/phase-schedule.ts";
-import { baselineOrders, type ChunkOrders } from "../../../src/synthesize/themis/orders.ts";
-import { opAt, type PhaseProblem } from "../../../src/synthesize/themis/problem.ts";
+import { baselineOrders, type ChunkOrders, opAt, type PhaseProblem } from "../../../src/synthesize/themis/orders.ts";
 import { balancedOrders } from "../../../src/synthesize/themis/themis.ts";
 import { anyPhaseRequest, PHASE_COLLECTIVES, problemFor } from "../../support/phase-problems.ts";
 

@@ -4,11 +4,14 @@ import { toNumber } from "../../../src/model/numbers/rational.ts";
 import { presetTopology, THEMIS } from "../../../src/model/presets/preset.ts";
 import { simulatePhases } from "../../../src/simulate/phases/phases.ts";
 import type { PhaseRequest } from "../../../src/synthesize/phase-maker.ts";
-import { blueconnect } from "../../../src/synthesize/themis/blueconnect.ts";
-import { executed } from "../../../src/synthesize/themis/execute.ts";
-import { baselineOrders, PUBLISHED, themisOrders } from "../../../src/synthesize/themis/orders.ts";
-import type { PhaseProblem } from "../../../src/synthesize/themis/problem.ts";
-import { themis } from "../../../src/synthesize/themis/themis.ts";
+import {
+  baselineOrders,
+  executed,
+  type PhaseProblem,
+  PUBLISHED,
+  themisOrders,
+} from "../../../src/synthesize/themis/orders.ts";
+import { blueconnect, themis } from "../../../src/synthesize/themis/themis.ts";
 import { everyone } from "../../support/everyone.ts";
 import {
   amongAll,

@@ -6,7 +6,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { without } from "../../../src/model/topology/modify.ts";
 import { linkCount, type Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
-import { copiesOnLinks } from "../../../src/model/trees/tree-loads.ts";
+import { copiesOnLinks } from "../../../src/model/trees/tree-multicast.ts";
 import { meshOf, tto } from "../../../src/synthesize/trees/tto.ts";
 import { judgeCertificate, throughputOf } from "../../../src/verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../src/base/random.ts";
 import type { LineAlgorithm, LineKind, NetworkDimension } from "../../../src/model/dimensions/dimensions.ts";
-import { type LineSteps, lineSteps, partsOf } from "../../../src/model/dimensions/line-steps.ts";
+import { type LineSteps, lineSteps, partsOf } from "../../../src/model/phases/phase-times.ts";
 import { lineFault } from "../../../src/verify/phases/phases.ts";
 
 const LINES: readonly (readonly [LineKind, LineAlgorithm])[] = [

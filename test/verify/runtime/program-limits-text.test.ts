@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mscclXmlParts } from "../../../src/export/programs/msccl-xml.ts";
 import { readMscclXml } from "../../../src/import/programs/program.ts";
-import { mscclLimitViolations } from "../../../src/verify/runtime/program-limits.ts";
+import { mscclLimitViolations } from "../../../src/verify/runtime/msccl-limits.ts";
 import { anyMscclProgram } from "../../support/msccl-programs.ts";
 import { runs } from "../../support/runs.ts";
 

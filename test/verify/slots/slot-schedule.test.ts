@@ -370,10 +370,10 @@ describe("verifySlots", () => {
   test("refuses options that are no whole numbers", () => {
     const schedule = built(line("allgather"));
     expect(() => verifySlots(schedule, { limit: -1 })).toThrow(
-      new InputError("options.limit", "a whole number, 0 or more", -1),
+      new InputError("options.limit", "a whole number, 0 or more", -1).message,
     );
     expect(() => verifySlots(schedule, { cacheBytes: 0.5 })).toThrow(
-      new InputError("options.cacheBytes", "a whole number, 0 or more", 0.5),
+      new InputError("options.cacheBytes", "a whole number, 0 or more", 0.5).message,
     );
   });
 

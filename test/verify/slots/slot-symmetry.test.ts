@@ -2,14 +2,15 @@ import { describe, expect, test } from "vitest";
 import { type Random, random } from "../../../src/base/random.ts";
 import { routesOf } from "../../../src/model/routes/routing.ts";
 import type { SlotSchedule } from "../../../src/model/slots/slot-schedule.ts";
-import { translatedRows } from "../../../src/model/symmetry/translated-rows.ts";
+import { translatedRows } from "../../../src/model/symmetry/translation.ts";
 import { names } from "../../../src/verify/describe.ts";
-import { arrivals } from "../../../src/verify/slots/slot-arrivals.ts";
-import { logFrame } from "../../../src/verify/slots/slot-log.ts";
+import { arrivals } from "../../../src/verify/slots/causality.ts";
+import { logFrame } from "../../../src/verify/slots/log.ts";
 import { checkSymmetry, verifySlots } from "../../../src/verify/slots/slot-schedule.ts";
 import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { recorder } from "../../../src/verify/violation.ts";
 import { everyone } from "../../support/everyone.ts";
+import { runs, triesAll } from "../../support/runs.ts";
 import {
   built,
   copyOf,
@@ -166,13 +167,13 @@ describe("the log of one NPU and its translations", () => {
 
   test("and there too get the verdict of all rows", () => {
     const seen = [0, 0];
-    for (let m = 0; m < 24; m++) {
+    for (let m = 0; m < runs(24); m++) {
       const schedule = largeRing(1500, (list, own) => changed(list, own, random(m, 35)));
       const right = verifySlots({ ...schedule, symmetry: null }, { limit: 0 }).violationCount === 0;
       expect(verifySlots(schedule).violationCount === 0, `mutant ${m}`).toBe(right);
       seen[right ? 1 : 0]++;
     }
-    expect(seen[0]).toBeGreaterThan(10);
+    expect(seen[0]).toBeGreaterThan(triesAll ? 10 : 0);
   });
 
   test("and there a slow link anywhere is noticed", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../src/base/random.ts";
 import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
-import { numberedSets } from "../../../src/model/graph/disjoint-sets.ts";
+import { numberedSets } from "../../../src/model/graph/graph.ts";
 import { multiply, rational } from "../../../src/model/numbers/rational.ts";
 import { nodeCount } from "../../../src/model/topology/topology.ts";
 import { expandTrees } from "../../../src/model/trees/tree-expansion.ts";

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { heatColour } from "../../../src/picture/scales.ts";
 import { between, covers, fitted, seen } from "../../../src/web/draw/camera.ts";
-import { HEAT_STEPS, heatColour, heatColours, heatStep } from "../../../src/web/draw/heat.ts";
 import { linksAt, wireBetween, wiresAt } from "../../../src/web/draw/network-index.ts";
-import { nodeTowards, regionOf } from "../../../src/web/draw/regions.ts";
-import { nodesWithin, pointOn, shapesOf, wireAt } from "../../../src/web/draw/shapes.ts";
+import { HEAT_STEPS, heatStep } from "../../../src/web/draw/paint.ts";
+import { nodesWithin, nodeTowards, pointOn, regionOf, shapesOf, wireAt } from "../../../src/web/draw/shapes.ts";
 import { emphasis } from "../../../src/web/draw/stage.ts";
 import { nodeFigures, tipOf, wayOf, wayText } from "../../../src/web/draw/tips.ts";
 import { networkView } from "../../../src/web/worker/network-view.ts";
@@ -157,18 +157,6 @@ describe("what is said of a node or wire", () => {
 });
 
 describe("heat", () => {
-  const lightness = (colour: string): number =>
-    [1, 3, 5].reduce(
-      (sum, at, i) => sum + [0.2126, 0.7152, 0.0722][i] * Number.parseInt(colour.slice(at, at + 2), 16),
-      0,
-    );
-
-  it("gets darker on light and lighter on dark, all the way", () => {
-    const ramp = (isDark: boolean): number[] => heatColours(isDark).map(lightness);
-    expect(ramp(true)).toEqual(ramp(true).toSorted((a, b) => a - b));
-    expect(ramp(false)).toEqual(ramp(false).toSorted((a, b) => b - a));
-  });
-
   it("has a step for every share", () => {
     expect([-1, 0, 0.5, 1, 2].map(heatStep)).toEqual([0, 0, HEAT_STEPS / 2, HEAT_STEPS - 1, HEAT_STEPS - 1]);
     expect(heatColour(2, false)).toBe(heatColour(1, false));

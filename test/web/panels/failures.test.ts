@@ -3,9 +3,19 @@ import { adviceFor, failureAt, sentenceOf, spotOf } from "../../../src/web/panel
 import type { Failure } from "../../../src/web/protocol.ts";
 import { trouble, unread } from "../../../src/web/state/store.ts";
 
+/** The properties of the options whose places are used here. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  "--size": "sizeBytes",
+  "--time-limit": "timeLimitMs",
+  "--assume": "assume",
+  "--gpu": "gpu",
+  "--seed": "seed",
+};
+
 const input = (place: string | null, message = "expected this but received that"): Failure => ({
   kind: "input",
   place,
+  option: place === null ? null : (OPTIONS[place.split(" ", 1)[0] as string] ?? null),
   message,
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readTopology } from "../../../src/import/networks/recognise.ts";
+import { readTopology } from "../../../src/import/networks/network-formats.ts";
 import { EXAMPLE } from "../../../src/web/panels/readable-example.ts";
 
 test("the example of a network that can be read is one", () => {

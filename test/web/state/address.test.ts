@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NETWORK_OPTIONS } from "../../../src/request/option-texts.ts";
+import { NETWORK_OPTIONS, PAGE_OPTIONS } from "../../../src/request/option-table.ts";
 import { readAddress, saysNothing, writeAddress } from "../../../src/web/state/address.ts";
 import { MATRICES, MEASURES } from "../../../src/web/state/choices.ts";
-import { MAKE_OPTIONS, VIEWS, type Words } from "../../../src/web/state/words.ts";
+import { VIEWS, type Words } from "../../../src/web/state/words.ts";
 import { runs } from "../../support/runs.ts";
 
 const wordsWith = (given: Partial<Words>): Words => ({
@@ -106,7 +106,7 @@ describe("addresses", () => {
 
   it("know every option of the page", () => {
     const samples: Record<string, string | boolean> = {
-      ...Object.fromEntries([...NETWORK_OPTIONS, ...MAKE_OPTIONS].map((name) => [name, "1"])),
+      ...Object.fromEntries([...NETWORK_OPTIONS, ...PAGE_OPTIONS].map((name) => [name, "1"])),
       collective: "reduce",
       degrade: "a=1",
       timeLimit: "1s",

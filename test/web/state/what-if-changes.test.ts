@@ -34,7 +34,7 @@ describe("changes of a network", () => {
     changes = withFailed(changes, ["1"]);
     expect(optionsOf(changes)).toEqual({ without: "1", degrade: "2-3=0.25" });
     const { without: gone, degrade: slow } = optionsOf(changes) as { without: string; degrade: string };
-    const rest = degrade(without(presetTopology("ring:6"), gone.split(",")), degradations(slow));
+    const rest = degrade(without(presetTopology("ring:6"), gone.split(",")), degradations(slow, "--degrade"));
     expect(rest.npuCount).toBe(5);
   });
 

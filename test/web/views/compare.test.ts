@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Comparison, ComparisonRow } from "../../../src/report/comparison.ts";
 import type { ChartLine } from "../../../src/web/parts/chart-model.ts";
-import { algorithmsIn, axesOf, linesOf, sizesIn } from "../../../src/web/views/compare/series.ts";
-import { fileStem, jsonOf } from "../../../src/web/views/compare/table-text.ts";
+import { algorithmsIn, axesOf, fileStem, jsonOf, linesOf, sizesIn } from "../../../src/web/views/compare/series.ts";
 
 const row = (sizeBytes: number, algorithm: string, us: number, best = false): ComparisonRow => ({
   sizeBytes,

@@ -1,10 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../src/base/random.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
+import { cellsFor, nodesIn, single } from "../../../src/picture/cells.ts";
 import type { NetworkView } from "../../../src/web/protocol.ts";
-import { ABOUT_LINKS, ABOUT_TRAFFIC, trafficText } from "../../../src/web/views/links/about.ts";
-import { cellsFor, nodesIn, single } from "../../../src/web/views/links/cells.ts";
-import { extremes, heatOfWires, sharesOf, spreadByClass, spreadOf } from "../../../src/web/views/links/figures.ts";
+import {
+  ABOUT_LINKS,
+  ABOUT_TRAFFIC,
+  extremes,
+  heatOfWires,
+  sharesOf,
+  spreadByClass,
+  spreadOf,
+  trafficText,
+} from "../../../src/web/views/links/figures.ts";
 import { cameraOf, everyName, frameOf, shadesOf, short } from "../../../src/web/views/links/heat-paint.ts";
 import {
   entryAt,

@@ -1,18 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../src/base/random.ts";
+import { depthStep } from "../../../src/picture/scales.ts";
 import type { TreeView } from "../../../src/web/protocol.ts";
-import { levelsOf } from "../../../src/web/views/trees/level-layout.ts";
-import { type Outline, outlineOf } from "../../../src/web/views/trees/tree-outline.ts";
-import { type ForestView, rowsOf, treeBeside, treesOf } from "../../../src/web/views/trees/tree-rows.ts";
 import {
   addTree,
   busierWay,
   busiestWays,
-  depthStep,
+  type ForestView,
   noUses,
+  type Outline,
+  outlineOf,
+  rowsOf,
   sharesOf,
   stepsOf,
-} from "../../../src/web/views/trees/tree-wires.ts";
+  treeBeside,
+  treesOf,
+} from "../../../src/web/views/trees/trees.ts";
 
 /** Nodes 0, 1, 2 and switch 3; wires 0-3, 1-3, 2-3, 1-2. */
 const ends = { a: Int32Array.of(0, 1, 2, 1), b: Int32Array.of(3, 3, 3, 2) };
@@ -110,36 +113,6 @@ describe("a tree as a list", () => {
   it("does not run out of stack on a chain", () => {
     const to = Int32Array.from({ length: 100_000 }, (_, i) => i + 1);
     expect(outlineOf({ root: 0, from: to.map((node) => node - 1), to }).nodes).toHaveLength(100_001);
-  });
-});
-
-describe("a tree by itself", () => {
-  it("has a row for each leaf, parents in the middle of their first and last child, columns by depth", () => {
-    const { nodes, edges, columns, rows } = levelsOf({
-      root: 7,
-      from: Int32Array.of(7, 7, 5, 5, 5),
-      to: Int32Array.of(5, 6, 1, 2, 3),
-      depth: Int32Array.of(1, 1, 2, 2, 2),
-    });
-    expect(nodes).toEqual([
-      { node: 7, column: 0, row: 2 },
-      { node: 5, column: 1, row: 1 },
-      { node: 6, column: 1, row: 3 },
-      { node: 1, column: 2, row: 0 },
-      { node: 2, column: 2, row: 1 },
-      { node: 3, column: 2, row: 2 },
-    ]);
-    expect(edges[4]).toEqual({ parent: 1, child: 5, depth: 2 });
-    expect([columns, rows]).toEqual([3, 4]);
-  });
-  it("is a node where there are no others", () => {
-    const none = new Int32Array(0);
-    expect(levelsOf({ root: 3, from: none, to: none, depth: none })).toEqual({
-      nodes: [{ node: 3, column: 0, row: 0 }],
-      edges: [],
-      columns: 1,
-      rows: 1,
-    });
   });
 });
 

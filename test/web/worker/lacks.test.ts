@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Options } from "../../../src/request/option-texts.ts";
+import type { Options } from "../../../src/request/option-table.ts";
 import { exportsOf } from "../../../src/web/worker/export.ts";
 import { ask, wishOf } from "../../support/worker-asks.ts";
 

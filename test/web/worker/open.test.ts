@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { InputError, InternalError } from "../../../src/base/errors.ts";
 import { readMscclXml } from "../../../src/import/programs/program.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
-import type { Options } from "../../../src/request/option-texts.ts";
+import type { Options } from "../../../src/request/option-table.ts";
 import { simulateProgram } from "../../../src/simulate/program/program.ts";
 import { verifyProgram } from "../../../src/verify/program/program.ts";
 import { KEPT } from "../../../src/verify/violation.ts";

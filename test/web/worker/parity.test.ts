@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { Options } from "../../../src/request/option-texts.ts";
+import type { Options } from "../../../src/request/option-table.ts";
 import { commandsHere } from "../../support/cli-here.ts";
 import { ask, fileOf, wishOf } from "../../support/worker-asks.ts";
 

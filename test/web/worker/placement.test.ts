@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { wiresOf } from "../../../src/export/pictures/wires.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { nodeCount } from "../../../src/model/topology/topology.ts";
+import { wiresOf } from "../../../src/picture/scene/wires.ts";
 import { placementOf } from "../../../src/web/worker/network-view.ts";
 
 const placed = (preset: string) => {

@@ -9,42 +9,21 @@ import type {
   SweepProblem,
 } from "../../contract/kernels.ts";
 import {
-  checkArborescenceShapes,
   checkArborescenceValues,
-  checkBalanceShapes,
   checkBalanceValues,
-  checkConcurrentShapes,
   checkConcurrentValues,
-  checkMatchShapes,
   checkMatchValues,
-  checkPackShapes,
   checkPackValues,
-  checkPlaceShapes,
   checkPlaceValues,
-  checkRateShapes,
   checkRateValues,
-  checkRelayShapes,
   checkRelayValues,
-  checkSpreadShapes,
+  checkReplayValues,
   checkSpreadValues,
-  checkSweepShapes,
   checkSweepValues,
+  exactSum,
 } from "../check.ts";
-import { checkReplayShapes, checkReplayValues } from "../check-replay.ts";
-import { exactSum } from "../exact-sum.ts";
-import {
-  allocateArcs,
-  allocateBalance,
-  allocateConcurrent,
-  allocateTrees,
-  balanceOf,
-  concurrentOf,
-  PACK_OUTCOME,
-  packOutcomeOf,
-  rateOfCut,
-  type TreeColumns,
-  throwForArcs,
-} from "../outputs.ts";
+import { PACK_OUTCOME, rateOfCut, type TreeColumns } from "../outputs.ts";
+import { KERNELS, type Kernel } from "../problems.ts";
 import { STATUS, throwForStatus } from "../status.ts";
 import { arborescenceJs } from "./arborescence.ts";
 import { balanceJs } from "./balance.ts";
@@ -59,71 +38,48 @@ import { relayJs } from "./relay.ts";
 import { spreadJs } from "./spread.ts";
 import { ArrivalQueue, groupUsers, LATEST, Resources, shared, slotRanks } from "./ten.ts";
 
+/** Returns a kernel that checks its problem as the others do; `run` returns the answer. */
+const checked =
+  <Problem, Out, Answer>(
+    kernel: Kernel<Problem, Out, Answer>,
+    checkValues: (problem: Problem) => void,
+    run: (problem: Problem, cancel?: CancelFlag) => Answer,
+  ) =>
+  (problem: Problem, cancel?: CancelFlag): Answer => {
+    kernel.takes(problem);
+    checkValues(problem);
+    return run(problem, cancel);
+  };
+
+/** The same where `run` writes to the caller's arrays and returns a status. */
+const checkedInto = <Problem, Out, Answer>(
+  kernel: Kernel<Problem, Out, Answer>,
+  checkValues: (problem: Problem) => void,
+  run: (problem: Problem, out: Out, cancel?: CancelFlag) => number,
+) =>
+  checked(kernel, checkValues, (problem, cancel) => {
+    const out = kernel.allocate(problem);
+    return kernel.answer(run(problem, out, cancel), out, problem);
+  });
+
 /** The JavaScript twins of the kernels: always there, the reference for the compiled ones. */
 export const jsKernels: Kernels = {
   backend: "js",
-  match(problem, cancel) {
-    checkMatchShapes(problem);
-    checkMatchValues(problem);
-    return matchJs(problem, cancel);
-  },
-  spread(problem, cancel) {
-    checkSpreadShapes(problem);
-    checkSpreadValues(problem);
-    return spreadJs(problem, cancel);
-  },
-  relay(problem, cancel) {
-    checkRelayShapes(problem);
-    checkRelayValues(problem);
-    return relayJs(problem, cancel);
-  },
-  place(problem, cancel) {
-    checkPlaceShapes(problem);
-    checkPlaceValues(problem);
-    return placeJs(problem, cancel);
-  },
-  rate(problem, cancel) {
-    checkRateShapes(problem);
-    checkRateValues(problem);
-    return rateOfCut(problem, rateJs(problem, cancel));
-  },
-  pack(problem, cancel) {
-    checkPackShapes(problem);
-    checkPackValues(problem);
-    const out = allocateTrees(problem);
-    return packOutcomeOf(packJs(problem, out, cancel), problem, out);
-  },
-  sweep(problem, cancel) {
-    checkSweepShapes(problem);
-    checkSweepValues(problem);
-    return sweepJs(problem, cancel);
-  },
-  arborescence(problem, cancel) {
-    checkArborescenceShapes(problem);
-    checkArborescenceValues(problem);
-    const arc = allocateArcs(problem);
-    throwForArcs(arborescenceJs(problem, arc, cancel), problem, arc);
-    return arc;
-  },
-  concurrent(problem, cancel) {
-    checkConcurrentShapes(problem);
-    checkConcurrentValues(problem);
-    const out = allocateConcurrent(problem);
-    return concurrentOf(concurrentJs(problem, out, cancel), out);
-  },
-  balance(problem, cancel) {
-    checkBalanceShapes(problem);
-    checkBalanceValues(problem);
-    const out = allocateBalance(problem);
-    return balanceOf(balanceJs(problem, out, cancel), out);
-  },
-  replay(problem, cancel) {
-    checkReplayShapes(problem);
-    checkReplayValues(problem);
-    return replayJs(problem, () => {
+  match: checked(KERNELS.match, checkMatchValues, matchJs),
+  spread: checked(KERNELS.spread, checkSpreadValues, spreadJs),
+  relay: checked(KERNELS.relay, checkRelayValues, relayJs),
+  place: checked(KERNELS.place, checkPlaceValues, placeJs),
+  rate: checked(KERNELS.rate, checkRateValues, (problem, cancel) => rateOfCut(problem, rateJs(problem, cancel))),
+  pack: checkedInto(KERNELS.pack, checkPackValues, packJs),
+  sweep: checked(KERNELS.sweep, checkSweepValues, sweepJs),
+  arborescence: checkedInto(KERNELS.arborescence, checkArborescenceValues, arborescenceJs),
+  concurrent: checkedInto(KERNELS.concurrent, checkConcurrentValues, concurrentJs),
+  balance: checkedInto(KERNELS.balance, checkBalanceValues, balanceJs),
+  replay: checked(KERNELS.replay, checkReplayValues, (problem, cancel) =>
+    replayJs(problem, () => {
       if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) throw new CancelledError();
-    });
-  },
+    }),
+  ),
 };
 
 /** The JavaScript twin of native/kernels/sweep.h: the same flows. */

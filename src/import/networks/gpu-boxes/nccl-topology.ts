@@ -1,13 +1,22 @@
 import { InputError } from "../../../base/errors.ts";
+import { optionName } from "../../../base/option-names.ts";
+import { BYTES_PER_GB } from "../../../model/numbers/units.ts";
 import { boardOf, CUBE_MESH_PAIRS, type GpuModel, gpuModel } from "../../../model/topology/gpu-models.ts";
 import type { Topology } from "../../../model/topology/topology.ts";
 import { attributeOf, integerAttribute, readXml, type XmlElement, xmlPlace } from "../../text/xml.ts";
 import { baseName } from "../topology-json.ts";
 import type { TopologyOptions } from "../topology-options.ts";
-import type { DirectPair, GpuHost } from "./gpu-box.ts";
-import { wireGpuBox } from "./gpu-box-wiring.ts";
-import { counted, directRate, givenModel } from "./gpu-figures.ts";
-import { devicesOf, type GpuElement, plainBusid } from "./nccl-topology-devices.ts";
+import {
+  counted,
+  type DirectPair,
+  directRate,
+  type GpuHost,
+  givenModel,
+  type HostLink,
+  type HostNode,
+  type Nic,
+  wireGpuBox,
+} from "./gpu-box.ts";
 
 /** Many times what machines of thousands of GPUs take. */
 const LIMITS = { characters: 64e6, elements: 5e5, depth: 64 };
@@ -41,7 +50,7 @@ export function readNcclTopology(text: string, fileName: string, options: Topolo
   const listed = gpus[0].gpu !== null;
   const links: XmlLinks =
     model === "none"
-      ? { pairs: [], hubs: [], toCpu: [], inNetwork: false, notes: ["PCIe alone, as --gpu none says"] }
+      ? { pairs: [], hubs: [], toCpu: [], inNetwork: false, notes: [`PCIe alone, as --gpu none says`] }
       : (listed ? listedLinks : boardLinks)(gpus, model, fileName, options);
   const overPcie = gpus.map(({ host, bytesPerSecond }, gpu): GpuHost => ({ gpu, host, bytesPerSecond, kind: "pcie" }));
   const version = system.attributes.get("version");
@@ -213,7 +222,7 @@ function listedLinks(
 function unknownModel(gpu: XmlElement, kind: string, model: GpuModel | null, fileName: string): InputError {
   return new InputError(
     `the GPU at ${xmlPlace(fileName, gpu)}`,
-    `its model by --gpu, one with ${kind}, such as --gpu ${kind === "nvlink" ? "a100" : "mi300x"},`,
+    `its model by ${optionName("gpu")}, one with ${kind}, such as ${optionName("gpu")} ${kind === "nvlink" ? "a100" : "mi300x"},`,
     model?.name ?? toldBy(gpu),
   );
 }
@@ -234,7 +243,7 @@ function boardLinks(
     const seen = `${n} GPUs${device === undefined ? "" : ` (PCI device ${device})`} without <gpu>`;
     throw new InputError(
       `the NVLinks that ${fileName} does not list`,
-      "--gpu, such as a100, v100, h100, or none for PCIe alone,",
+      `${optionName("gpu")}, such as a100, v100, h100, or none for PCIe alone,`,
       seen,
     );
   }
@@ -245,7 +254,11 @@ function boardLinks(
   const board = boardOf(model, n);
   if (board === null) {
     const known = model.boards.map(({ gpus: count }) => count).join(" or ") || "none from a file without their links";
-    throw new InputError(`--gpu ${name}`, `a known number of GPUs of one board (${known}) in ${fileName}`, n);
+    throw new InputError(
+      optionName("gpu", ` ${name}`),
+      `a known number of GPUs of one board (${known}) in ${fileName}`,
+      n,
+    );
   }
   if (board.wiring === "switch") {
     const hub = new Float64Array(n).fill(links * rate.bytesPerSecond);
@@ -267,4 +280,266 @@ function boardLinks(
   const pairs = gpus.flatMap((_, a) => gpus.slice(a + 1).map((_, past) => pair(a, a + 1 + past, each)));
   const notes = [rate.note, `the file lists no links: ${n} ${name} taken as a full mesh, ${each} to each other`];
   return { ...none, pairs, notes };
+}
+
+/** A GPU of the file: its <pci> and, where there is one, its <gpu>. */
+interface GpuElement {
+  readonly pci: XmlElement;
+  readonly gpu: XmlElement | null;
+  readonly busid: string;
+  readonly machine: number;
+  readonly host: number;
+  /** The CPU above it. */
+  readonly cpu: number;
+  /** Of its PCIe. */
+  readonly bytesPerSecond: number;
+}
+
+/** What the file has, in its order. */
+interface Devices {
+  readonly gpus: readonly GpuElement[];
+  readonly hosts: readonly HostNode[];
+  readonly hostLinks: readonly HostLink[];
+  readonly nics: readonly Nic[];
+  readonly machines: number;
+  readonly notes: readonly string[];
+}
+
+const MOST_GPUS = 8192;
+const MOST_CPUS = 512;
+/** What NCCL counts within a device. */
+const LOCAL_BYTES_PER_SECOND = 5000 * BYTES_PER_GB;
+const GPU_CLASS = /^0x(0300|0302|0380|1200)/i;
+const NIC_CLASS = /^0x02/i;
+
+/** Returns a bus id in one form: small letters, a domain of eight digits. */
+function plainBusid(text: string): string {
+  const parts = text.trim().toLowerCase().split(":");
+  return parts.length < 3
+    ? parts.join(":")
+    : [parts[0].replace(/^0+/, "").padStart(8, "0"), ...parts.slice(1)].join(":");
+}
+
+/**
+ * Returns GPUs, NICs and the PCIe tree of a <system>; bandwidths as NCCL counts them, or as --assume says. A <pci> without
+ * <gpu> is a GPU where its class says so and the file has no <gpu> at all. Throws InputError with the line. O(elements +
+ * CPUs^2 of a machine).
+ */
+function devicesOf(system: XmlElement, fileName: string, options: TopologyOptions): Devices {
+  const tree: Tree = {
+    fileName,
+    options,
+    hosts: [],
+    gpus: [],
+    nics: [],
+    names: new Map(),
+    bridges: new Map(),
+    pciLinks: [],
+    untold: 0,
+  };
+  const machines = readMachines(tree, system);
+  const withGpu = tree.gpus.filter(({ gpu }) => gpu !== null);
+  const gpus = withGpu.length > 0 ? withGpu : tree.gpus;
+  if (gpus.length === 0) throw new InputError(fileName, "GPUs in the topology: <gpu>, or <pci> of a GPU's class,");
+  if (gpus.length > MOST_GPUS)
+    throw new InputError(fileName, `at most ${MOST_GPUS} GPUs`, gpus.length).as("out-of-range");
+  const hostLinks: HostLink[] = [];
+  joinPciLinks(tree.pciLinks, tree.bridges, hostLinks);
+  const kinds = joinCpus(machines, options, hostLinks);
+  const notes =
+    options.bandwidth?.pcie !== undefined
+      ? [`PCIe: as --assume says`]
+      : ["PCIe: GT/s x lanes as NCCL counts them, 16 GT/s x 16 = 24 GB/s"];
+  if (tree.untold > 0 && options.bandwidth?.pcie === undefined)
+    notes.push(`${counted(tree.untold, "device")} without speed or lanes: 8 GT/s, 16 lanes, as NCCL takes them`);
+  if (kinds.size > 0) notes.push(`CPU to CPU: ${[...kinds].join(", ")}`);
+  return { gpus, hosts: tree.hosts, hostLinks, nics: tree.nics, machines: machines.length, notes };
+}
+
+/** The PCIe tree while it is read. */
+interface Tree {
+  readonly fileName: string;
+  readonly options: TopologyOptions;
+  readonly hosts: HostNode[];
+  readonly gpus: GpuElement[];
+  readonly nics: Nic[];
+  /** How often names were used. */
+  readonly names: Map<string, number>;
+  /** By machine and bus id. */
+  readonly bridges: Map<string, number>;
+  readonly pciLinks: { readonly host: number; readonly target: string }[];
+  /** Devices that do not tell how fast they are. */
+  untold: number;
+}
+
+interface Machine {
+  readonly id: number;
+  readonly cpus: { host: number; element: XmlElement }[];
+}
+
+/** Reads all CPUs and what is below them; returns the machines that they are in. */
+function readMachines(tree: Tree, system: XmlElement): readonly Machine[] {
+  const machines = new Map<string, Machine>();
+  for (const cpu of system.children) {
+    if (cpu.name !== "cpu") continue;
+    const hash = cpu.attributes.get("host_hash") ?? "";
+    const machine = machines.get(hash) ?? { id: machines.size, cpus: [] };
+    machines.set(hash, machine);
+    const name = fresh(tree, `cpu${cpu.attributes.get("numaid") ?? ""}`);
+    const host = tree.hosts.push({ name, parent: -1, bytesPerSecond: 1 }) - 1;
+    machine.cpus.push({ host, element: cpu });
+    if (machine.cpus.length > MOST_CPUS) {
+      throw new InputError(
+        xmlPlace(tree.fileName, cpu),
+        `at most ${MOST_CPUS} <cpu> of a host`,
+        machine.cpus.length,
+      ).as("out-of-range");
+    }
+    for (const child of cpu.children) {
+      if (child.name === "pci") addPci(tree, child, host, host, machine.id);
+      else if (child.name === "nic") addNics(tree, child, host, LOCAL_BYTES_PER_SECOND);
+    }
+  }
+  return [...machines.values()];
+}
+
+/** Returns the name, or with a number behind it where it was used before. */
+function fresh({ names }: Tree, name: string): string {
+  const times = names.get(name) ?? 0;
+  names.set(name, times + 1);
+  return times === 0 ? name : `${name}.${times}`;
+}
+
+function addNics(tree: Tree, nic: XmlElement, host: number, bytesPerSecond: number): void {
+  for (const net of nic.children) {
+    if (net.name !== "net") continue;
+    const megabits = Number(net.attributes.get("speed"));
+    const portBytesPerSecond = megabits >= 1 && megabits <= 1e9 ? Math.round(megabits * 125_000) : undefined;
+    const name = fresh(tree, net.attributes.get("name") || "nic");
+    tree.nics.push({ name, host, bytesPerSecond, portBytesPerSecond });
+  }
+}
+
+function addPci(tree: Tree, pci: XmlElement, host: number, cpu: number, machine: number): void {
+  const link = pciLink(pci, tree.fileName);
+  if (!link.told) tree.untold++;
+  const bytesPerSecond = tree.options.bandwidth?.pcie ?? link.bytesPerSecond;
+  const busid = plainBusid(pci.attributes.get("busid") ?? "");
+  const kind = pci.attributes.get("class") ?? "";
+  const gpu = pci.children.find(({ name }) => name === "gpu") ?? null;
+  if (gpu !== null || (GPU_CLASS.test(kind) && pci.children.length === 0)) {
+    tree.gpus.push({ pci, gpu, busid, machine, host, cpu, bytesPerSecond });
+    return;
+  }
+  const nic = pci.children.filter(({ name }) => name === "nic");
+  for (const part of nic) addNics(tree, part, host, bytesPerSecond);
+  if (nic.length > 0) return;
+  if (NIC_CLASS.test(kind)) {
+    const name = fresh(tree, `nic.${pci.attributes.get("busid")}`);
+    tree.nics.push({ name, host, bytesPerSecond, portBytesPerSecond: undefined });
+    return;
+  }
+  const name = fresh(tree, `pci.${pci.attributes.get("busid")}`);
+  const bridge = tree.hosts.push({ name, parent: host, bytesPerSecond }) - 1;
+  tree.bridges.set(`${machine} ${busid}`, bridge);
+  for (const child of pci.children) {
+    if (child.name === "pci") addPci(tree, child, bridge, cpu, machine);
+    const target = child.name === "pcilink" ? child.attributes.get("target") : undefined;
+    if (target !== undefined) tree.pciLinks.push({ host: bridge, target: `${machine} ${plainBusid(target)}` });
+  }
+}
+
+/** Adds the links that <pcilink> names: parts of one PCIe switch. */
+function joinPciLinks(
+  links: readonly { readonly host: number; readonly target: string }[],
+  bridges: ReadonlyMap<string, number>,
+  hostLinks: HostLink[],
+): void {
+  const seen = new Set<string>();
+  for (const { host, target } of links) {
+    const other = bridges.get(target);
+    if (other === undefined || other === host) continue;
+    const [a, b] = [Math.min(host, other), Math.max(host, other)];
+    if (seen.has(`${a} ${b}`)) continue;
+    seen.add(`${a} ${b}`);
+    hostLinks.push({ a, b, bytesPerSecond: LOCAL_BYTES_PER_SECOND });
+  }
+}
+
+/** Adds a link between any two CPUs of a machine; returns the words for them. */
+function joinCpus(
+  machines: readonly { readonly cpus: readonly { readonly host: number; readonly element: XmlElement }[] }[],
+  options: TopologyOptions,
+  hostLinks: HostLink[],
+): Set<string> {
+  const kinds = new Set<string>();
+  for (const { cpus } of machines) {
+    for (let i = 0; i < cpus.length; i++) {
+      const { bytesPerSecond, kind } = socketOf(cpus[i].element);
+      const rate = options.bandwidth?.socket ?? bytesPerSecond;
+      const why =
+        options.bandwidth?.socket === undefined ? `as NCCL counts for ${kind} (--assume socket=)` : `as --assume says`;
+      for (let j = 0; j < i; j++) {
+        kinds.add(`${rate / BYTES_PER_GB} GB/s ${why}`);
+        hostLinks.push({ a: cpus[j].host, b: cpus[i].host, bytesPerSecond: rate });
+      }
+    }
+  }
+  return kinds;
+}
+
+/** Figures of PCIe and of CPUs as NCCL counts them (NCCL's topo.cc, topo.h). */
+
+/** 100 Mb/s of a lane, by GT/s. */
+const LANES: ReadonlyMap<number, number> = new Map([
+  [2.5, 15],
+  [5, 30],
+  [8, 60],
+  [16, 120],
+  [32, 240],
+  [64, 480],
+]);
+const USUAL_LANE = 60;
+const USUAL_WIDTH = 16;
+
+/** A link of a PCI device. */
+interface PciLink {
+  readonly bytesPerSecond: number;
+  /** The file gives both speed and width. */
+  readonly told: boolean;
+}
+
+/**
+ * Returns the link of a <pci> element: "16 GT/s", "16.0 GT/s PCIe" ... times lanes; as NCCL, 8 GT/s for a speed of no known
+ * generation and 16 lanes where the width is 0 or absent. Throws InputError for a width that is no number.
+ */
+function pciLink(element: XmlElement, fileName: string): PciLink {
+  const speed = /^\s*(\d+(?:\.\d+)?)\s*GT\/s/i.exec(element.attributes.get("link_speed") ?? "");
+  const lane = speed === null ? undefined : LANES.get(Number(speed[1]));
+  const hasWidth = (element.attributes.get("link_width") ?? "").trim() !== "";
+  const width = hasWidth ? integerAttribute(element, "link_width", fileName, [0, 64]) : 0;
+  return {
+    bytesPerSecond: ((width === 0 ? USUAL_WIDTH : width) * (lane ?? USUAL_LANE) * BYTES_PER_GB) / 80,
+    told: lane !== undefined && width > 0,
+  };
+}
+
+/** Returns what stands between two CPUs like this one: bytes per second, and the name of the kind. */
+function socketOf({ attributes }: XmlElement): { readonly bytesPerSecond: number; readonly kind: string } {
+  const arch = attributes.get("arch") ?? "";
+  const vendor = attributes.get("vendor") ?? "";
+  const family = Number(attributes.get("familyid"));
+  const model = Number(attributes.get("modelid"));
+  const of = (gbps: number, kind: string) => ({ bytesPerSecond: gbps * BYTES_PER_GB, kind });
+  if (/^ppc/i.test(arch)) return of(32, "POWER9");
+  if (/^(arm|aarch)/i.test(arch)) return of(6, "Arm");
+  if (vendor === "AuthenticAMD") return of(16, "AMD");
+  if (vendor === "CentaurHauls" || vendor.trim() === "Shanghai")
+    return of(family === 7 && model === 0x5b ? 9 : 6, "Zhaoxin");
+  if (vendor === "GenuineIntel" && family === 6) {
+    if (model >= 0xcf) return of(40, "Intel Emerald Rapids");
+    if (model >= 0x8f) return of(22, "Intel Sapphire Rapids");
+    if (model >= 0x55) return of(10, "Intel Skylake");
+  }
+  return of(6, vendor === "GenuineIntel" ? "Intel Broadwell" : "unknown CPU");
 }

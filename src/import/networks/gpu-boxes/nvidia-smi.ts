@@ -1,12 +1,22 @@
 import { InputError } from "../../../base/errors.ts";
-import { disjointSets } from "../../../model/graph/disjoint-sets.ts";
+import { optionName } from "../../../base/option-names.ts";
+import { disjointSets } from "../../../model/graph/graph.ts";
 import { type GpuModel, gpuModel } from "../../../model/topology/gpu-models.ts";
 import type { Topology } from "../../../model/topology/topology.ts";
 import { baseName } from "../topology-json.ts";
 import type { TopologyOptions } from "../topology-options.ts";
-import type { DirectPair, GpuHost, HostLink, HostNode, Nic } from "./gpu-box.ts";
-import { wireGpuBox } from "./gpu-box-wiring.ts";
-import { directRate, givenModel, pcieRate, socketRate } from "./gpu-figures.ts";
+import {
+  type DirectPair,
+  directRate,
+  type GpuHost,
+  givenModel,
+  type HostLink,
+  type HostNode,
+  type Nic,
+  pcieRate,
+  socketRate,
+  wireGpuBox,
+} from "./gpu-box.ts";
 
 /** Returns true where a text holds the matrix of `nvidia-smi topo -m`, whatever stands around it. */
 export const looksLikeNvidiaSmi = (text: string): boolean => looksLikeMatrix(text);
@@ -167,7 +177,7 @@ function linksOf(matrix: DeviceMatrix, fileName: string, options: TopologyOption
   const given = givenModel(options);
   const counts = countsOf(matrix);
   if (given === "none") {
-    const notes = counts.most === 0 ? [] : ["NVLinks left out, as --gpu none says"];
+    const notes = counts.most === 0 ? [] : [`NVLinks left out, as --gpu none says`];
     return { model: null, pairs: [], hubs: [], notes };
   }
   if (counts.most === 0) return { model: given, pairs: [], hubs: [], notes: [] };
@@ -176,8 +186,12 @@ function linksOf(matrix: DeviceMatrix, fileName: string, options: TopologyOption
   const rate = directRate(model, "nvlink", options);
   if (rate === null || model === null) {
     const place = `the GPUs of ${fileName} (NV${counts.most} in line ${matrix.line + 1} or below)`;
-    if (given !== null) throw new InputError("--gpu", `a GPU with NVLinks, as ${fileName} shows some,`, given.name);
-    throw new InputError(place, "their model by --gpu, such as --gpu a100 or --gpu h100,");
+    if (given !== null)
+      throw new InputError(optionName("gpu"), `a GPU with NVLinks, as ${fileName} shows some,`, given.name);
+    throw new InputError(
+      place,
+      `their model by ${optionName("gpu")}, such as ${optionName("gpu")} a100 or ${optionName("gpu")} h100,`,
+    );
   }
   const notes = [rate.note, ...(guess === null ? [] : [guess.note])];
   const switched = counts.sum.findIndex((sum) => sum > model.links);
@@ -215,11 +229,11 @@ function guessOf(gpus: number, { most, least, sum }: Counts): { readonly name: s
     name,
     note: `GPUs taken as ${name}: ${why} (${other})`,
   });
-  if (most === 18) return taken("h100", "18 NVLinks", "B200 and B300 have 18 of 50 GB/s: --gpu b200");
-  if (most === 12) return taken("a100", "12 NVLinks", "else say --gpu");
-  if (uniform && most === 4 && gpus === 4) return taken("a100", "4 NVLinks to each of 3 others", "else say --gpu");
-  if (uniform && most === 6 && gpus > 4) return taken("v100", "6 NVLinks, all pairs", "else say --gpu");
-  if (most <= 2 && all === 6) return taken("v100", "6 NVLinks, one or two to a neighbour", "else say --gpu");
+  if (most === 18) return taken("h100", "18 NVLinks", `B200 and B300 have 18 of 50 GB/s: --gpu b200`);
+  if (most === 12) return taken("a100", "12 NVLinks", `else say --gpu`);
+  if (uniform && most === 4 && gpus === 4) return taken("a100", "4 NVLinks to each of 3 others", `else say --gpu`);
+  if (uniform && most === 6 && gpus > 4) return taken("v100", "6 NVLinks, all pairs", `else say --gpu`);
+  if (most <= 2 && all === 6) return taken("v100", "6 NVLinks, one or two to a neighbour", `else say --gpu`);
   return null;
 }
 
@@ -330,7 +344,7 @@ function readMatrix(text: string, fileName: string): DeviceMatrix {
   const devices = end < 0 ? words : words.slice(0, end);
   const place = (where: number): string => `${fileName} line ${where}`;
   if (devices.length > MOST_DEVICES) {
-    throw new InputError(place(line), `at most ${MOST_DEVICES} devices`, devices.length);
+    throw new InputError(place(line), `at most ${MOST_DEVICES} devices`, devices.length).as("out-of-range");
   }
   if (new Set(devices).size < devices.length) throw new InputError(place(line), "each device once", words.join(" "));
   const gpus = devices.filter(isGpu).length;

@@ -1,11 +1,21 @@
 import { InputError } from "../../../base/errors.ts";
+import { optionName } from "../../../base/option-names.ts";
 import { boardOf, type GpuModel } from "../../../model/topology/gpu-models.ts";
 import type { Topology } from "../../../model/topology/topology.ts";
 import { baseName } from "../topology-json.ts";
 import type { TopologyOptions } from "../topology-options.ts";
-import type { DirectPair, GpuHost, HostLink, HostNode } from "./gpu-box.ts";
-import { wireGpuBox } from "./gpu-box-wiring.ts";
-import { counted, directRate, givenModel, pcieRate, socketRate } from "./gpu-figures.ts";
+import {
+  counted,
+  type DirectPair,
+  directRate,
+  type GpuHost,
+  givenModel,
+  type HostLink,
+  type HostNode,
+  pcieRate,
+  socketRate,
+  wireGpuBox,
+} from "./gpu-box.ts";
 
 /** A hop over xGMI weighs 15, so a way of two weighs 30 (KFD's io links). */
 const TWO_HOPS = 30;
@@ -64,8 +74,12 @@ function pairsOf(
   if (joined.length === 0) return { pairs: [], notes: [] };
   const rate = directRate(model, "xgmi", options);
   if (rate === null) {
-    if (model !== null) throw new InputError("--gpu", `a GPU with xGMI, as ${fileName} shows some,`, model.name);
-    throw new InputError(`the GPUs of ${fileName}`, "their model by --gpu, such as mi300x, mi250 or mi100,");
+    if (model !== null)
+      throw new InputError(optionName("gpu"), `a GPU with xGMI, as ${fileName} shows some,`, model.name);
+    throw new InputError(
+      `the GPUs of ${fileName}`,
+      `their model by ${optionName("gpu")}, such as mi300x, mi250 or mi100,`,
+    );
   }
   const board = model === null ? null : boardOf(model, gpus);
   const complete = joined.length === (gpus * (gpus - 1)) / 2;
@@ -172,7 +186,8 @@ function tableAfter(lines: readonly Line[], title: RegExp, name: string, fileNam
     throw new InputError(place, "the header GPU0 GPU1 ...", head?.text.trim() ?? "the end");
   }
   const gpus = head.words.length;
-  if (gpus > MOST_GPUS) throw new InputError(`${fileName} line ${head.line}`, `at most ${MOST_GPUS} GPUs`, gpus);
+  if (gpus > MOST_GPUS)
+    throw new InputError(`${fileName} line ${head.line}`, `at most ${MOST_GPUS} GPUs`, gpus).as("out-of-range");
   const rows = rest.slice(1, gpus + 1);
   for (let g = 0; g < gpus; g++) {
     const row = rows[g];

@@ -1,4 +1,5 @@
 import { InputError } from "../../../base/errors.ts";
+import { optionName } from "../../../base/option-names.ts";
 import { formatBandwidth, formatTime, PS_PER_US } from "../../../model/numbers/units.ts";
 import {
   boardOf,
@@ -323,7 +324,7 @@ function rateOf(comment: string, place: string, otherwise: number | undefined): 
   const match = /\b(\d{1,2})x([A-Z]+\d*)\s*$/.exec(comment);
   if (match === null) {
     if (otherwise !== undefined) return otherwise;
-    throw new InputError(place, "a rate such as 4xNDR (or --assume nic=400Gbps)");
+    throw new InputError(place, `a rate such as 4xNDR (or ${optionName("assume")} nic=400Gbps)`);
   }
   const [, lanes, name] = match as unknown as [string, string, string];
   const gbps = Object.hasOwn(GBPS_OF_4X, name) ? GBPS_OF_4X[name] : 0;

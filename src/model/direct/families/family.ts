@@ -59,7 +59,9 @@ export function checkParameters(form: string, parameters: Parameters, least: rea
   parameters.forEach((value, i) => {
     const bound = least[Math.min(i, least.length - 1)];
     if (Number.isInteger(value) && value >= bound && value <= LARGEST_PARAMETER) return;
-    throw new InputError(`parameter ${i + 1} of ${form}`, `a whole number, ${bound} to ${LARGEST_PARAMETER}`, value);
+    throw new InputError(`parameter ${i + 1} of ${form}`, `a whole number, ${bound} to ${LARGEST_PARAMETER}`, value).as(
+      "out-of-range",
+    );
   });
 }
 

@@ -44,7 +44,8 @@ export const METACYCLIC: Family = {
     if ((powersOf(r, n, m)[n - 1] * r) % m !== 1 % m)
       throw new InputError(place, `r whose power n = ${n} is 1 modulo m = ${m}`, r);
     steps.forEach((step, i) => {
-      if (step >= m * n) throw new InputError(`an element of ${place}`, `a whole number, 1 to ${m * n - 1}`, step);
+      if (step >= m * n)
+        throw new InputError(`an element of ${place}`, `a whole number, 1 to ${m * n - 1}`, step).as("out-of-range");
       if (steps.indexOf(step) < i) throw new InputError(`the elements of ${place}`, "each element once", step);
     });
     const reached = reachedBy(m, n, r, steps);

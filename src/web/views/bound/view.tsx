@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useId, useMemo } from "preact/hooks";
 import { formatBandwidth, formatShare, formatSize, formatTime, PS_PER_US } from "../../../model/numbers/units.ts";
+import { count } from "../../../report/amounts.ts";
 import type { NetworkMarks, NodeMark } from "../../draw/marks.ts";
 import { nodeTitle } from "../../draw/tips.ts";
 import { OneOf } from "../../parts/one-of.tsx";
@@ -8,7 +9,7 @@ import { useAnswer } from "../../parts/use-answer.ts";
 import type { AnyReport, NetworkView } from "../../protocol.ts";
 import type { Made } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
-import { heldBack } from "../trees/rate-sentences.ts";
+import { heldBack } from "../trees/trees.ts";
 import type { ViewProps } from "../view-props.ts";
 import { crossingClasses, crossingsOf, type Proof, proofsOf } from "./witness.ts";
 import "./view.css";
@@ -176,7 +177,7 @@ function cutTitle(network: NetworkView, { nodes }: Extract<Proof, { kind: "cut" 
   const npus = nodes.filter((node) => node < network.npuCount);
   const switches = nodes.length - npus.length;
   const first = npus.length === 1 ? nodeTitle(network, npus[0]) : `${npus.length} NPUs`;
-  return switches === 0 ? first : `${first} and ${switches} ${switches === 1 ? "switch" : "switches"}`;
+  return switches === 0 ? first : `${first} and ${count(switches, "switch", "switches")}`;
 }
 
 function proofText(network: NetworkView, proof: Proof): string {
@@ -185,8 +186,7 @@ function proofText(network: NetworkView, proof: Proof): string {
     return `${verb} the marked set (${cutTitle(network, proof)}) all must pass over the links drawn strongly: this is why it cannot be faster.`;
   }
   if (proof.kind === "path") {
-    const links = `${proof.steps.length} ${proof.steps.length === 1 ? "link" : "links"}`;
-    return `A way of least latency is drawn: ${links}, ${formatTime(proof.latencyPs)} before the first byte arrives.`;
+    return `A way of least latency is drawn: ${count(proof.steps.length, "link")}, ${formatTime(proof.latencyPs)} before the first byte arrives.`;
   }
   return `The colour is each link's length in the proof; ${proof.used} links have one. What is sent takes up the distance that it goes, and there is only so much length times bandwidth.`;
 }

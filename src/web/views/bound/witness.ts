@@ -13,7 +13,7 @@ export type Proof =
   | { readonly kind: "lengths"; readonly ofWire: Float32Array; readonly used: number };
 
 /** A wire, and the way along it. */
-export interface Step {
+interface Step {
   readonly wire: number;
   readonly forward: boolean;
 }
@@ -101,7 +101,7 @@ function quickestPath(network: NetworkView, from: string, to: string): Proof | n
 }
 
 /** Wires that cross a cut, with the bandwidth in its direction. */
-export interface Crossing extends Step {
+interface Crossing extends Step {
   readonly bytesPerSecond: number;
 }
 

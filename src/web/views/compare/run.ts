@@ -1,6 +1,6 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { Comparison } from "../../../report/comparison.ts";
-import type { Progress } from "../../../request/option-texts.ts";
+import type { Progress } from "../../../request/progress.ts";
 import { listOf } from "../../../request/values.ts";
 import type { AlgorithmLine, Failure, MakeWish } from "../../protocol.ts";
 import { ask, failureOf } from "../../state/client.ts";

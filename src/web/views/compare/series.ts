@@ -1,6 +1,8 @@
+import { jsonText } from "../../../base/visible.ts";
 import { formatSize } from "../../../model/numbers/units.ts";
 import { percent, significant, timeText } from "../../../report/amounts.ts";
 import type { Comparison } from "../../../report/comparison.ts";
+import { plainName } from "../../../report/file-name.ts";
 import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
 import type { Measure } from "../../state/choices.ts";
 
@@ -78,3 +80,10 @@ export function axesOf(measure: Measure): { readonly x: ChartAxis; readonly y: C
   const text = measure === "busbw" ? (gbps: number) => `${significant(gbps)} GB/s` : percent;
   return { x, y: { label, scale: "linear", text, low: 0 } };
 }
+
+/** Returns a comparison as `banyan compare --json` prints it. */
+export const jsonOf = (comparison: Comparison): string => `${jsonText(comparison, 2)}\n`;
+
+/** Returns a file's name without its ending: "dgx-a100-2.allgather.comparison". */
+export const fileStem = ({ topology: { name }, collective }: Pick<Comparison, "topology" | "collective">): string =>
+  `${plainName(name) || "network"}.${plainName(collective)}.comparison`;

@@ -6,11 +6,10 @@ import type { Comparison, ComparisonRow } from "../../../report/comparison.ts";
 import { comparisonCsv } from "../../../report/comparison-csv.ts";
 import { gainsOf } from "../../../report/gains.ts";
 import { Chart } from "../../parts/chart.tsx";
-import { ChartLegend } from "../../parts/chart-legend.tsx";
+import { ChartLegend, useHidden } from "../../parts/chart-legend.tsx";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 import { isCovered } from "../../parts/covered.ts";
 import { OneOf } from "../../parts/one-of.tsx";
-import { useHidden } from "../../parts/use-hidden.ts";
 import { changeOptions, choose, offerFile, say, synthesize } from "../../state/actions.ts";
 import { MEASURES } from "../../state/choices.ts";
 import {
@@ -25,8 +24,7 @@ import {
 } from "../../state/size-range.ts";
 import { busy, welcome, words } from "../../state/store.ts";
 import { comparison, failure, isOld, makersOf, range, runComparison, running, stopComparison, tried } from "./run.ts";
-import { algorithmsIn, axesOf, linesOf, MEASURE_NAMES, sizesIn } from "./series.ts";
-import { fileStem, jsonOf } from "./table-text.ts";
+import { algorithmsIn, axesOf, fileStem, jsonOf, linesOf, MEASURE_NAMES, sizesIn } from "./series.ts";
 
 /** Which algorithm is best at which size. */
 export function View() {
@@ -282,7 +280,7 @@ function Controls() {
           ))}
         </select>
       </label>
-      <span class="soft">{`${sizes} ${sizes === 1 ? "size" : "sizes"}`}</span>
+      <span class="soft">{count(sizes, "size")}</span>
       {now === null ? (
         <button type="button" class="primary" disabled={welcome.value === null} onClick={() => void runComparison()}>
           Compare

@@ -46,7 +46,7 @@ function LinkTable({ network, loads, shares, chosenWire, onWire, caption, links 
           {links.map((link) => (
             <tr key={link} data-chosen={wires.ofLink[link] === chosenWire}>
               <th scope="row">
-                <button type="button" onClick={() => onWire(wires.ofLink[link] as number)}>
+                <button type="button" onClick={() => onWire(wires.ofLink[link])}>
                   {`${nodeNames[linkSource[link]]} → ${nodeNames[linkTarget[link]]}`}
                 </button>
               </th>

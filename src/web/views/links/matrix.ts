@@ -1,5 +1,5 @@
+import { type Cells, cellsFor, nodesIn, single } from "../../../picture/cells.ts";
 import type { NetworkView } from "../../protocol.ts";
-import { type Cells, cellsFor, nodesIn, single } from "./cells.ts";
 
 /** What there is from nodes to nodes: links, or what NPUs send each other. */
 export interface Pairs {
@@ -104,7 +104,7 @@ export function entryBeside(
   by: 1 | -1,
 ): number {
   const width = columns.names.length;
-  const keyOf = (entry: number): number => (row[entry] as number) * width + (column[entry] as number);
+  const keyOf = (entry: number): number => row[entry] * width + column[entry];
   if (from === null) return by === 1 ? Math.min(0, row.length - 1) : row.length - 1;
   const key = from.row * width + from.column;
   const after = [...row.keys()].findIndex((entry) => (by === 1 ? keyOf(entry) > key : keyOf(entry) >= key));

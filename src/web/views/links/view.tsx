@@ -4,24 +4,30 @@ import { useComputed, useSignal } from "@preact/signals";
 import { formatTime } from "../../../model/numbers/units.ts";
 import { count, percent } from "../../../report/amounts.ts";
 import { Chart } from "../../parts/chart.tsx";
-import { HeatLegend } from "../../parts/chart-heat-legend.tsx";
-import { ChartLegend } from "../../parts/chart-legend.tsx";
+import { ChartLegend, HeatLegend, useHidden } from "../../parts/chart-legend.tsx";
 import { type ChartAxis, type ChartLine, lineColour } from "../../parts/chart-model.ts";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
 import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
 import { OneOf } from "../../parts/one-of.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";
-import { useHidden } from "../../parts/use-hidden.ts";
 import type { LoadsView, NetworkView, TrafficView } from "../../protocol.ts";
 import { choose } from "../../state/actions.ts";
 import { MATRICES, type MatrixName } from "../../state/choices.ts";
 import { type Made, selection, words } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
 import type { ViewProps } from "../view-props.ts";
-import { ABOUT_LINKS, ABOUT_TRAFFIC, type About, trafficText } from "./about.ts";
-import { heatOfWires, sharesOf, spreadByClass, spreadOf } from "./figures.ts";
-import type { Place } from "./heat-canvas.ts";
+import {
+  ABOUT_LINKS,
+  ABOUT_TRAFFIC,
+  type About,
+  heatOfWires,
+  sharesOf,
+  spreadByClass,
+  spreadOf,
+  trafficText,
+} from "./figures.ts";
 import { HeatMap } from "./heat-map.tsx";
+import type { Place } from "./heat-paint.ts";
 import { ClassTable, LinkTables } from "./link-tables.tsx";
 import { entryAt, insideOf, type Matrix, type Nodes, npusOf, type Pairs, wholeMatrix } from "./matrix.ts";
 
@@ -149,7 +155,7 @@ function TimeTable({ lines, at }: { readonly lines: readonly ChartLine[]; readon
         <tbody>
           {bins.map((bin) => (
             <tr key={bin}>
-              <th scope="row">{formatTime(at[bin] as number)}</th>
+              <th scope="row">{formatTime(at[bin])}</th>
               {lines.map(({ name, values }) => (
                 <td key={name} class="n">
                   {percent(values[bin] ?? 0)}
@@ -210,7 +216,7 @@ function LinkMatrix({ network, shares, chosenWire, onWire }: MatricesProps) {
   );
   const chosen = useMemo(() => {
     if (chosenWire === null) return [];
-    const [a, b] = [wires.a[chosenWire] as number, wires.b[chosenWire] as number];
+    const [a, b] = [wires.a[chosenWire], wires.b[chosenWire]];
     return [[a, b] as const, [b, a] as const];
   }, [wires, chosenWire]);
   return (
@@ -219,7 +225,7 @@ function LinkMatrix({ network, shares, chosenWire, onWire }: MatricesProps) {
       pairs={pairs}
       about={ABOUT_LINKS}
       chosen={chosen}
-      onPick={(link) => onWire(wires.ofLink[link] as number)}
+      onPick={(link) => onWire(wires.ofLink[link])}
     />
   );
 }
@@ -242,7 +248,7 @@ function TrafficMatrix({ network, traffic }: { readonly network: NetworkView; re
         about={ABOUT_TRAFFIC}
         chosen={NONE}
         onPick={(pair) => {
-          selection.value = { kind: "node", node: traffic.source[pair] as number };
+          selection.value = { kind: "node", node: traffic.source[pair] };
         }}
       />
     </>
@@ -276,7 +282,7 @@ function MatrixPanel({ nodes, pairs, about, chosen, onPick }: MatrixPanelProps) 
     if (entry < 0) return;
     if (isCoarse)
       inside.value = { matrix: insideOf(nodes, pairs, matrix, row, column), name: nameAt(matrix, row, column) };
-    else onPick(matrix.first[entry] as number);
+    else onPick(matrix.first[entry]);
   }
   const label = `${about.title}: ${matrix.rows.names.length} sources by ${matrix.columns.names.length} destinations. Arrow keys walk through it, PageUp and PageDown from ${about.pair} to ${about.pair}, Enter ${isCoarse ? "looks inside" : about.pick}.`;
   return (
@@ -318,7 +324,7 @@ const nameAt = ({ rows, columns }: Matrix, row: number, column: number): string 
 function textAt(matrix: Matrix, about: About, place: Place | null): string {
   if (place === null) return "";
   const entry = entryAt(matrix, place.row, place.column);
-  const text = entry < 0 ? about.none : about.textOf(matrix.value[entry] as number, matrix.pairs[entry] as number);
+  const text = entry < 0 ? about.none : about.textOf(matrix.value[entry], matrix.pairs[entry]);
   return `${nameAt(matrix, place.row, place.column)}: ${text}`;
 }
 

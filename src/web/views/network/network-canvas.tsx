@@ -1,27 +1,20 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { NetworkCanvasProps } from "../../draw/marks.ts";
-import { nodeTowards, regionOf } from "../../draw/regions.ts";
-import { nodesWithin, shapesOf, wireAt } from "../../draw/shapes.ts";
+import { bandsOf, nodesWithin, nodeTowards, regionOf, shapesOf, wireAt } from "../../draw/shapes.ts";
 import { Stage } from "../../draw/stage.ts";
 import { type Zooming, zooming } from "../../draw/zooming.ts";
+import { actOnKey } from "../../parts/keys.ts";
 import type { Selection } from "../../state/store.ts";
 import "./network-canvas.css";
-import { heatColour } from "../../draw/heat.ts";
+import { heatColours } from "../../../picture/scales.ts";
 import { tipOf } from "../../draw/tips.ts";
-import { bandsOf } from "../../draw/wire-paths.ts";
 import type { NetworkView } from "../../protocol.ts";
 
 /** So near (pixels) is near enough to point at something. */
 const REACH = 7;
 const STEP = 60;
-const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
-  ArrowLeft: [-1, 0],
-  ArrowRight: [1, 0],
-  ArrowUp: [0, -1],
-  ArrowDown: [0, 1],
-};
-
 interface Pointed {
   readonly at: Selection;
   readonly x: number;
@@ -37,20 +30,54 @@ interface Band {
 
 /** Draws a network: zoomed and moved by wheel, pinch, drag, buttons and keys; pointed at; nodes and wires selected. */
 export function NetworkCanvas(props: NetworkCanvasProps) {
-  const { network, label, marks, selection = null, height, focus = null, hasLegend = true } = props;
+  const { network, label, marks, height, hasLegend = true } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
+  const pointed = useSignal<Pointed | null>(null);
+  const { stage, zoomed } = useStage(canvas, props, pointed);
+  const { band, ...pointing } = usePointing(canvas, props, pointed, stage, zoomed);
+  const isOn = props.onSelect !== undefined && pointed.value !== null;
+  const cursor = props.isBoxing === true ? "network-canvas-boxing" : isOn ? "network-canvas-on" : "";
+  return (
+    <div
+      class="network-canvas"
+      style={
+        height === undefined
+          ? { aspectRatio: "1", maxHeight: "78vh" }
+          : { height: typeof height === "number" ? `${height}px` : height }
+      }
+    >
+      <canvas
+        ref={canvas}
+        class={cursor}
+        role="img"
+        aria-label={label}
+        tabIndex={0}
+        {...pointing}
+        onKeyDown={(event) => onKeyDown(event, zoomed.current as Zooming, props)}
+      />
+      <Tools zoomed={zoomed} />
+      {hasLegend && <Legend network={network} isHeat={marks?.heat !== undefined} />}
+      {pointed.value !== null && <Tip network={network} {...pointed.value} />}
+      {band.value !== null && <BandBox {...band.value} />}
+    </div>
+  );
+}
+
+type CanvasRef = RefObject<HTMLCanvasElement | null>;
+
+/** Paints the network on the canvas, through a camera that stays where it is while the picture has the same size. */
+function useStage(canvas: CanvasRef, props: NetworkCanvasProps, pointed: Signal<Pointed | null>) {
+  const { network, marks, selection = null, focus = null } = props;
   const stage = useRef<Stage | null>(null);
   const zoomed = useRef<Zooming | null>(null);
   const latest = useRef(props);
   latest.current = props;
-  const pointed = useSignal<Pointed | null>(null);
-  const band = useSignal<Band | null>(null);
 
   useEffect(() => {
     const made = new Stage(canvas.current as HTMLCanvasElement);
     stage.current = made;
     return () => made.end();
-  }, []);
+  }, [canvas]);
 
   // the camera stays where it is when something of the same picture fails
   const { width, height: tall, radius } = network.placement;
@@ -77,7 +104,7 @@ export function NetworkCanvas(props: NetworkCanvasProps) {
       observer.disconnect();
       camera.end();
     };
-  }, [width, tall, radius, pointed]);
+  }, [canvas, width, tall, radius, pointed]);
 
   useEffect(() => stage.current?.show(network, marks, selection), [network, marks, selection]);
   useEffect(() => {
@@ -87,7 +114,19 @@ export function NetworkCanvas(props: NetworkCanvasProps) {
   useEffect(() => {
     pointed.value = null;
   }, [network, pointed]);
+  return { stage, zoomed };
+}
 
+/** Returns the band that is drawn around nodes, and what the canvas hears of the pointer. */
+function usePointing(
+  canvas: CanvasRef,
+  { network, onBox, isBoxing, onSelect }: NetworkCanvasProps,
+  pointed: Signal<Pointed | null>,
+  stage: RefObject<Stage | null>,
+  zoomed: RefObject<Zooming | null>,
+) {
+  const band = useSignal<Band | null>(null);
+  const boxed = useRef(false);
   const place = (event: MouseEvent): readonly [number, number] => {
     const { left, top } = (canvas.current as HTMLCanvasElement).getBoundingClientRect();
     return [event.clientX - left, event.clientY - top];
@@ -108,105 +147,84 @@ export function NetworkCanvas(props: NetworkCanvasProps) {
     pointed.value = at === null ? null : { at, x, y };
     stage.current?.point(at);
   };
-
-  const onPointerMove = (event: PointerEvent): void => {
-    if (band.value !== null) {
-      const [toX, toY] = place(event);
-      band.value = { ...band.value, toX, toY };
-    } else if (event.buttons === 0 && event.pointerType !== "touch") point(found(event), ...place(event));
+  return {
+    band,
+    onPointerMove(event: PointerEvent): void {
+      if (band.value !== null) {
+        const [toX, toY] = place(event);
+        band.value = { ...band.value, toX, toY };
+      } else if (event.buttons === 0 && event.pointerType !== "touch") point(found(event), ...place(event));
+    },
+    onPointerDown(event: PointerEvent): void {
+      if (onBox === undefined || !(event.shiftKey || isBoxing) || event.button !== 0) return;
+      event.preventDefault();
+      canvas.current?.setPointerCapture(event.pointerId);
+      const [x, y] = place(event);
+      band.value = { x, y, toX: x, toY: y };
+      point(null, 0, 0);
+    },
+    onPointerUp(): void {
+      if (band.value === null) return;
+      const { x, y, toX, toY } = band.value;
+      band.value = null;
+      boxed.current = Math.hypot(toX - x, toY - y) > 4;
+      if (!boxed.current) return;
+      const [left, top] = inNetwork(Math.min(x, toX), Math.min(y, toY));
+      const [right, bottom] = inNetwork(Math.max(x, toX), Math.max(y, toY));
+      onBox?.(nodesWithin(network, { left, top, right, bottom }));
+    },
+    onPointerCancel(): void {
+      band.value = null;
+    },
+    onPointerLeave: (): void => point(null, 0, 0),
+    onClick(event: MouseEvent): void {
+      if (boxed.current) boxed.current = false;
+      else onSelect?.(found(event));
+    },
   };
-  const onPointerDown = (event: PointerEvent): void => {
-    if (props.onBox === undefined || !(event.shiftKey || props.isBoxing) || event.button !== 0) return;
-    event.preventDefault();
-    canvas.current?.setPointerCapture(event.pointerId);
-    const [x, y] = place(event);
-    band.value = { x, y, toX: x, toY: y };
-    point(null, 0, 0);
-  };
-  const boxed = useRef(false);
-  const onPointerUp = (): void => {
-    if (band.value === null) return;
-    const { x, y, toX, toY } = band.value;
-    band.value = null;
-    boxed.current = Math.hypot(toX - x, toY - y) > 4;
-    if (!boxed.current) return;
-    const [left, top] = inNetwork(Math.min(x, toX), Math.min(y, toY));
-    const [right, bottom] = inNetwork(Math.max(x, toX), Math.max(y, toY));
-    props.onBox?.(nodesWithin(network, { left, top, right, bottom }));
-  };
-  const onClick = (event: MouseEvent): void => {
-    if (boxed.current) {
-      boxed.current = false;
-      return;
-    }
-    props.onSelect?.(found(event));
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const camera = zoomed.current as Zooming;
-    const arrow = ARROWS[event.key];
-    if (arrow !== undefined && event.shiftKey) {
-      const from = selection?.kind === "node" ? selection.node : 0;
-      const next = selection?.kind === "node" ? nodeTowards(network, from, ...arrow) : 0;
-      if (next >= 0) props.onSelect?.({ kind: "node", node: next });
-    } else if (arrow !== undefined) camera.pan(-arrow[0] * STEP, -arrow[1] * STEP);
-    else if (event.key === "+" || event.key === "=") camera.by(1.4);
-    else if (event.key === "-") camera.by(1 / 1.4);
-    else if (event.key === "0") camera.fit();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
-
-  const isOn = props.onSelect !== undefined && pointed.value !== null;
-  const cursor = props.isBoxing === true ? "network-canvas-boxing" : isOn ? "network-canvas-on" : "";
-  return (
-    <div
-      class="network-canvas"
-      style={
-        height === undefined
-          ? { aspectRatio: "1", maxHeight: "78vh" }
-          : { height: typeof height === "number" ? `${height}px` : height }
-      }
-    >
-      <canvas
-        ref={canvas}
-        class={cursor}
-        role="img"
-        aria-label={label}
-        tabIndex={0}
-        onPointerMove={onPointerMove}
-        onPointerDown={onPointerDown}
-        onPointerUp={onPointerUp}
-        onPointerCancel={() => {
-          band.value = null;
-        }}
-        onPointerLeave={() => point(null, 0, 0)}
-        onClick={onClick}
-        onKeyDown={onKeyDown}
-      />
-      <fieldset class="network-canvas-tools" aria-label="View of the network">
-        <button type="button" title="Zoom in (+)" aria-label="Zoom in" onClick={() => zoomed.current?.by(1.5)}>
-          +
-        </button>
-        <button type="button" title="Zoom out (-)" aria-label="Zoom out" onClick={() => zoomed.current?.by(1 / 1.5)}>
-          −
-        </button>
-        <button
-          type="button"
-          title="Show everything (0)"
-          aria-label="Show everything"
-          onClick={() => zoomed.current?.fit()}
-        >
-          ⤢
-        </button>
-      </fieldset>
-      {hasLegend && <Legend network={network} isHeat={marks?.heat !== undefined} />}
-      {pointed.value !== null && <Tip network={network} {...pointed.value} />}
-      {band.value !== null && <BandBox {...band.value} />}
-    </div>
-  );
 }
+
+/** Zooms and moves; with Shift an arrow goes from node to node. */
+function onKeyDown(
+  event: KeyboardEvent,
+  camera: Zooming,
+  { network, selection = null, onSelect }: NetworkCanvasProps,
+): void {
+  const go = (dx: number, dy: number) => () => {
+    if (!event.shiftKey) return camera.pan(-dx * STEP, -dy * STEP);
+    const node = selection?.kind === "node" ? nodeTowards(network, selection.node, dx, dy) : 0;
+    if (node >= 0) onSelect?.({ kind: "node", node });
+  };
+  actOnKey(event, {
+    ArrowLeft: go(-1, 0),
+    ArrowRight: go(1, 0),
+    ArrowUp: go(0, -1),
+    ArrowDown: go(0, 1),
+    "+": () => camera.by(1.4),
+    "=": () => camera.by(1.4),
+    "-": () => camera.by(1 / 1.4),
+    "0": () => camera.fit(),
+  });
+}
+
+const Tools = ({ zoomed }: { readonly zoomed: RefObject<Zooming | null> }) => (
+  <fieldset class="network-canvas-tools" aria-label="View of the network">
+    <button type="button" title="Zoom in (+)" aria-label="Zoom in" onClick={() => zoomed.current?.by(1.5)}>
+      +
+    </button>
+    <button type="button" title="Zoom out (-)" aria-label="Zoom out" onClick={() => zoomed.current?.by(1 / 1.5)}>
+      −
+    </button>
+    <button
+      type="button"
+      title="Show everything (0)"
+      aria-label="Show everything"
+      onClick={() => zoomed.current?.fit()}
+    >
+      ⤢
+    </button>
+  </fieldset>
+);
 
 function BandBox({ x, y, toX, toY }: Band) {
   const style = {
@@ -252,8 +270,7 @@ function Tip({ network, at, x, y }: TipProps) {
 /** What the colours and widths of wires stand for. */
 function Legend({ network, isHeat }: { readonly network: NetworkView; readonly isHeat: boolean }) {
   if (isHeat) {
-    const steps = Array.from({ length: 8 }, (_, i) => i / 7);
-    const scale = (isDark: boolean): string => steps.map((share) => heatColour(share, isDark)).join(",");
+    const scale = (isDark: boolean): string => heatColours(8, isDark).join(",");
     return (
       <div class="network-canvas-legend">
         <span>

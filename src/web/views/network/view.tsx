@@ -8,7 +8,7 @@ import type { ViewProps } from "../view-props.ts";
 import { NetworkCanvas } from "./network-canvas.tsx";
 import "./view.css";
 import { useId, useMemo } from "preact/hooks";
-import { bandsOf } from "../../draw/wire-paths.ts";
+import { bandsOf } from "../../draw/shapes.ts";
 import { setGroup, setOutsiders } from "../../state/what-if.ts";
 import { named, offered } from "./names.ts";
 

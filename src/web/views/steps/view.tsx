@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { plainName } from "../../../report/file-name.ts";
 import { ChunkField } from "../../parts/chunk-field.tsx";
+import { colours } from "../../parts/colours.ts";
 import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { HopsView, NetworkView } from "../../protocol.ts";
@@ -10,7 +11,6 @@ import type { Made } from "../../state/store.ts";
 import { type ChunkPalette, chunkPalette } from "../time/chunk-colours.ts";
 import { type Holdings, heldAt, holdingsOf } from "../time/holdings.ts";
 import { TransfersTable } from "../time/transfers-table.tsx";
-import { useColours } from "../time/use-colours.ts";
 import type { ViewProps } from "../view-props.ts";
 import { type Expansion, expansionOf, tooLarge } from "./expansion.ts";
 import "./view.css";
@@ -39,13 +39,13 @@ function Expanded({ made }: { readonly made: Made }) {
 
 function Shown({ made: { network, words }, hops }: { readonly made: Made; readonly hops: HopsView }) {
   const drawing = useRef<SVGSVGElement>(null);
-  const colours = useColours().value;
+  const page = colours.value;
   const chosen = useSignal<number | null>(null);
   const pointed = useSignal<number | null>(null);
   const isToScale = useSignal(false);
   const holdings = useMemo(() => holdingsOf(hops, network.npuCount), [hops, network]);
   const expansion = useMemo(() => expansionOf(hops), [hops]);
-  const palette = useMemo(() => chunkPalette(hops.chunkCount, colours.isDark), [hops, colours]);
+  const palette = useMemo(() => chunkPalette(hops.chunkCount, page.isDark), [hops, page]);
   const all = useMemo(() => [...hops.chunk.keys()], [hops]);
   // chunks of another schedule are others
   useEffect(() => {
@@ -85,7 +85,7 @@ function Shown({ made: { network, words }, hops }: { readonly made: Made; readon
           network={network}
           holdings={holdings}
           expansion={expansion}
-          colours={colours}
+          colours={page}
           palette={palette}
           chunk={pointed.value ?? chosen.value}
           isToScale={isToScale.value}
@@ -118,7 +118,7 @@ function Shown({ made: { network, words }, hops }: { readonly made: Made; readon
   );
 }
 
-interface Props {
+interface DrawingProps {
   readonly network: NetworkView;
   readonly holdings: Holdings;
   readonly expansion: Expansion;
@@ -144,24 +144,42 @@ const LEAST_APART = 34;
 const MOST_APART = 150;
 const LABEL_APART = 62;
 
-/** Rows are NPUs, columns times, arrows transfers; all colours are in the picture itself, so that it can be copied. */
-function ExpandedDrawing(props: Props) {
-  const { network, holdings, expansion, colours, palette, chunk, isToScale, element, onPoint, onChoose } = props;
-  const { hops } = holdings;
-  const { times, from, to } = expansion;
+/** Where things stand in the drawing. */
+interface Places {
+  readonly names: readonly string[];
+  /** Of the first column. */
+  readonly left: number;
+  readonly width: number;
+  readonly height: number;
+  readonly x: (column: number) => number;
+  readonly y: (npu: number) => number;
+}
+
+function placesOf({ network, expansion: { times }, isToScale }: DrawingProps): Places {
   const names = network.nodeNames.slice(0, network.npuCount);
   const left = 20 + CHARACTER * names.reduce((most, name) => Math.max(most, name.length), 2);
   const apart = Math.min(MOST_APART, Math.max(LEAST_APART, GOOD_WIDTH / Math.max(1, times.length - 1)));
   const plot = apart * Math.max(1, times.length - 1);
   const last = Math.max(1, times[times.length - 1]);
-  const x = (column: number): number => left + (isToScale ? (times[column] / last) * plot : column * apart);
-  const y = (npu: number): number => TOP + (npu + 0.5) * ROW;
-  const width = left + plot + 40;
-  const height = TOP + names.length * ROW + 8;
+  return {
+    names,
+    left,
+    width: left + plot + 40,
+    height: TOP + names.length * ROW + 8,
+    x: (column) => left + (isToScale ? (times[column] / last) * plot : column * apart),
+    y: (npu) => TOP + (npu + 0.5) * ROW,
+  };
+}
+
+/** Rows are NPUs, columns times, arrows transfers; all colours are in the picture itself, so that it can be copied. */
+function ExpandedDrawing(props: DrawingProps) {
+  const { holdings, expansion, colours, chunk, element } = props;
+  const { hops } = holdings;
+  const places = placesOf(props);
+  const { names, width, height } = places;
   const order = [...hops.chunk.keys()].sort(
     (a, b) => Number(hops.chunk[a] === chunk) - Number(hops.chunk[b] === chunk),
   );
-  const labels = labelled(times, x);
   return (
     <svg
       ref={element}
@@ -172,9 +190,29 @@ function ExpandedDrawing(props: Props) {
       font-family="system-ui, sans-serif"
       font-size="12"
       role="img"
-      aria-label={`The time-expanded network: ${names.length} NPUs, ${times.length} times, ${hops.chunk.length} transfers. The table below says the same.`}
+      aria-label={`The time-expanded network: ${names.length} NPUs, ${expansion.times.length} times, ${hops.chunk.length} transfers. The table below says the same.`}
     >
       <rect width={width} height={height} fill={colours("--panel")} />
+      <Grid places={places} times={expansion.times} colours={colours} />
+      {order.map((hop) => (
+        <Transfer key={hop} hop={hop} places={places} {...props} />
+      ))}
+      <Nodes places={places} {...props} />
+    </svg>
+  );
+}
+
+interface GridProps {
+  readonly places: Places;
+  readonly times: readonly number[];
+  readonly colours: Palette;
+}
+
+/** A line for each time and each NPU, with what it stands for. */
+function Grid({ places: { names, left, height, x, y }, times, colours }: GridProps) {
+  const labels = labelled(times, x);
+  return (
+    <>
       {times.map((time, column) => (
         <g key={time}>
           <line
@@ -207,63 +245,73 @@ function ExpandedDrawing(props: Props) {
           />
         </g>
       ))}
-      {order.map((hop) => {
-        const colour = palette.css[palette.ofChunk(hops.chunk[hop])];
-        const isPale = chunk !== null && hops.chunk[hop] !== chunk;
-        const [x1, y1, x2, y2] = [x(from[hop]), y(hops.source[hop]), x(to[hop]), y(hops.target[hop])];
-        const long = Math.hypot(x2 - x1, y2 - y1);
-        const [dx, dy] = [(x2 - x1) / long, (y2 - y1) / long];
-        const [tipX, tipY] = [x2 - dx * NODE, y2 - dy * NODE];
-        const [backX, backY] = [tipX - dx * HEAD, tipY - dy * HEAD];
-        const half = HEAD * 0.42;
-        return (
-          // biome-ignore lint/a11y/noStaticElementInteractions: a pointer's shortcut; the field and the table choose chunks too
-          <g
-            key={hop}
-            opacity={isPale ? 0.13 : 1}
-            onPointerEnter={() => onPoint(hops.chunk[hop])}
-            onPointerLeave={() => onPoint(null)}
-            onClick={() => onChoose(hops.chunk[hop])}
-            style={{ cursor: "pointer" }}
-          >
-            <title>{`Chunk ${hops.chunk[hop]}${hops.reduces[hop] === 1 ? ", added to the sum" : ""}: ${names[hops.source[hop]]} to ${names[hops.target[hop]]}, ${formatTime(hops.startPs[hop])} to ${formatTime(hops.endPs[hop])}`}</title>
-            <line x1={x1} y1={y1} x2={x2} y2={y2} stroke="transparent" stroke-width="10" />
-            <line
-              x1={x1}
-              y1={y1}
-              x2={backX}
-              y2={backY}
-              stroke={colour}
-              stroke-width="1.8"
-              stroke-dasharray={hops.reduces[hop] === 1 ? "5 3" : undefined}
-            />
-            <path
-              d={`M${tipX} ${tipY}L${backX - dy * half} ${backY + dx * half}L${backX + dy * half} ${backY - dx * half}Z`}
-              fill={colour}
-            />
-          </g>
-        );
-      })}
-      {times.map((time, column) => {
-        const held = chunk === null ? null : heldAt(holdings, chunk, time);
-        return names.map((name, npu) => {
-          const part = held === null || chunk === null ? 0 : Math.min(1, held[npu] / holdings.whole[chunk]);
-          const full = chunk === null ? "" : palette.css[palette.ofChunk(chunk)];
-          return (
-            <circle
-              key={`${time} ${name}`}
-              cx={x(column)}
-              cy={y(npu)}
-              r={NODE}
-              fill={part > 0 ? full : colours("--panel")}
-              fill-opacity={part > 0 ? 0.35 + 0.65 * part : 1}
-              stroke={part > 0 ? full : colours("--soft")}
-            />
-          );
-        });
-      })}
-    </svg>
+    </>
   );
+}
+
+/** An arrow from where and when a transfer starts to where and when it ends. */
+function Transfer(props: DrawingProps & { readonly hop: number; readonly places: Places }) {
+  const { hop, holdings, expansion, palette, chunk, onPoint, onChoose } = props;
+  const { names, x, y } = props.places;
+  const { hops } = holdings;
+  const own = hops.chunk[hop];
+  const isSum = hops.reduces[hop] === 1;
+  const colour = palette.css[palette.ofChunk(own)];
+  const [x1, x2] = [x(expansion.from[hop]), x(expansion.to[hop])];
+  const [y1, y2] = [y(hops.source[hop]), y(hops.target[hop])];
+  const long = Math.hypot(x2 - x1, y2 - y1);
+  const [dx, dy] = [(x2 - x1) / long, (y2 - y1) / long];
+  const [tipX, tipY] = [x2 - dx * NODE, y2 - dy * NODE];
+  const [backX, backY] = [tipX - dx * HEAD, tipY - dy * HEAD];
+  const half = HEAD * 0.42;
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: a pointer's shortcut; the field and the table choose chunks too
+    <g
+      opacity={chunk !== null && own !== chunk ? 0.13 : 1}
+      onPointerEnter={() => onPoint(own)}
+      onPointerLeave={() => onPoint(null)}
+      onClick={() => onChoose(own)}
+      style={{ cursor: "pointer" }}
+    >
+      <title>{`Chunk ${own}${isSum ? ", added to the sum" : ""}: ${names[hops.source[hop]]} to ${names[hops.target[hop]]}, ${formatTime(hops.startPs[hop])} to ${formatTime(hops.endPs[hop])}`}</title>
+      <line x1={x1} y1={y1} x2={x2} y2={y2} stroke="transparent" stroke-width="10" />
+      <line
+        x1={x1}
+        y1={y1}
+        x2={backX}
+        y2={backY}
+        stroke={colour}
+        stroke-width="1.8"
+        stroke-dasharray={isSum ? "5 3" : undefined}
+      />
+      <path
+        d={`M${tipX} ${tipY}L${backX - dy * half} ${backY + dx * half}L${backX + dy * half} ${backY - dx * half}Z`}
+        fill={colour}
+      />
+    </g>
+  );
+}
+
+/** Every NPU at every time, filled by what it holds of the chunk that stands out. */
+function Nodes({ places, holdings, expansion, colours, palette, chunk }: DrawingProps & { readonly places: Places }) {
+  const full = chunk === null ? "" : palette.css[palette.ofChunk(chunk)];
+  return expansion.times.map((time, column) => {
+    const held = chunk === null ? null : heldAt(holdings, chunk, time);
+    return places.names.map((name, npu) => {
+      const part = held === null || chunk === null ? 0 : Math.min(1, held[npu] / holdings.whole[chunk]);
+      return (
+        <circle
+          key={`${time} ${name}`}
+          cx={places.x(column)}
+          cy={places.y(npu)}
+          r={NODE}
+          fill={part > 0 ? full : colours("--panel")}
+          fill-opacity={part > 0 ? 0.35 + 0.65 * part : 1}
+          stroke={part > 0 ? full : colours("--soft")}
+        />
+      );
+    });
+  });
 }
 
 /** Returns the columns whose times are written: as many as there is room for, the first and the last among them. */

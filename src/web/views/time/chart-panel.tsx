@@ -1,15 +1,22 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { formatTime } from "../../../model/numbers/units.ts";
 import type { HopsView, NetworkView, TimelineView } from "../../protocol.ts";
 import { chunkPalette } from "./chunk-colours.ts";
 import { Gantt } from "./gantt.tsx";
-import { ROW_KINDS, type RowKind, rowsOf } from "./gantt-rows.ts";
+import {
+  COLOURINGS,
+  type Colouring,
+  colourCount,
+  ROW_KINDS,
+  type RowKind,
+  rowsOf,
+  sliceColours,
+} from "./gantt-rows.ts";
 import type { Chart, ChartLine } from "./gantt-stage.ts";
-import { COLOURINGS, type Colouring, colourCount, sliceColours } from "./slice-colours.ts";
-import type { Player } from "./transport.tsx";
+import type { Player } from "./player.ts";
 
-interface Props {
+interface ChartPanelProps {
   readonly network: NetworkView;
   readonly timeline: TimelineView;
   readonly hops: HopsView | null;
@@ -41,97 +48,37 @@ const HEIGHTS = [
   ["Tall", 28],
 ] as const;
 
+/** What can be chosen of the chart. */
+interface Choices {
+  readonly kind: Signal<RowKind>;
+  readonly colouring: Signal<Colouring>;
+  readonly rowHeight: Signal<number>;
+  readonly onlyOfNpu: Signal<boolean>;
+}
+
 /** The chart in time with what can be chosen of it. */
-export function ChartPanel(props: Props) {
-  const { network, timeline, hops, chunkCount, player, boundPs, isDark, chunk, npu, onChoose } = props;
-  const kind = useSignal<RowKind>("links");
-  const colouring = useSignal<Colouring>("chunk");
-  const rowHeight = useSignal(16);
-  const onlyOfNpu = useSignal(false);
-  const { linkSource, linkTarget, linkBytesPerSecond, nodeNames } = network;
-
-  const only = onlyOfNpu.value ? npu : null;
-  const rows = useMemo(
-    () =>
-      rowsOf(
-        network,
-        timeline,
-        kind.value,
-        (link) => only === null || linkSource[link] === only || linkTarget[link] === only,
-      ),
-    [network, timeline, kind.value, only, linkSource, linkTarget],
-  );
-  const palette = useMemo(
-    () => chunkPalette(colourCount(colouring.value, network, chunkCount), isDark),
-    [colouring.value, network, chunkCount, isDark],
-  );
-  const colour = useMemo(
-    () =>
-      sliceColours(
-        rows,
-        network,
-        timeline,
-        hops?.chunkOrigin ?? null,
-        colouring.value,
-        palette,
-        (c) => chunk === null || c === chunk,
-      ),
-    [rows, network, timeline, hops, colouring.value, palette, chunk],
-  );
-  const chart = useMemo<Chart>(() => {
-    const lines: ChartLine[] = boundPs > 0 ? [{ ps: boundPs, colour: "--cut" }] : [];
-    return { rows, rowHeight: rowHeight.value, colour, pixel: palette.pixel, lines };
-  }, [rows, rowHeight.value, colour, palette, boundPs]);
-  const kinds = ROW_KINDS.filter((name) => name !== "boxes" || network.groups.length > 0);
-
-  const tell = (i: number): readonly string[] => {
-    const slice = rows.slice[i];
-    const link = timeline.link[slice];
-    const [start, lasts] = [timeline.startPs[slice], timeline.lastsPs[slice]];
-    const share = timeline.share[slice];
-    return [
-      `Chunk ${timeline.chunk[slice]}${timeline.reduces[slice] === 1 ? ", added to the sum" : ""}`,
-      `${nodeNames[linkSource[link]]} > ${nodeNames[linkTarget[link]]}, ${Number((linkBytesPerSecond[link] / 1e9).toPrecision(4))} GB/s`,
-      `${formatTime(start)} to ${formatTime(start + lasts)} (${formatTime(lasts)})`,
-      ...(share < 0.9999 ? [`${(100 * share).toFixed(0)} % of the link`] : []),
-    ];
+export function ChartPanel(props: ChartPanelProps) {
+  const { network, timeline, player, boundPs, npu, onChoose } = props;
+  const choices: Choices = {
+    kind: useSignal<RowKind>("links"),
+    colouring: useSignal<Colouring>("chunk"),
+    rowHeight: useSignal(16),
+    onlyOfNpu: useSignal(false),
   };
-  const label = `${rows.names.length.toLocaleString("en")} rows (${ROW_NAMES[kind.value].toLowerCase()}), ${rows.slice.length.toLocaleString("en")} bars over ${formatTime(player.totalPs)}.`;
+  const chart = useChart(props, choices);
+  const { rows } = chart;
+  const kind = choices.kind.value;
+  const label = `${rows.names.length.toLocaleString("en")} rows (${ROW_NAMES[kind].toLowerCase()}), ${rows.slice.length.toLocaleString("en")} bars over ${formatTime(player.totalPs)}.`;
   return (
     <section class="chart-panel" aria-label="Chart in time">
-      <div class="chart-panel-tools">
-        <Choice label="Rows" value={kind} options={kinds.map((name) => [name, ROW_NAMES[name]])} />
-        <Choice label="Colour" value={colouring} options={COLOURINGS.map((name) => [name, COLOUR_NAMES[name]])} />
-        <label>
-          Height
-          <select
-            value={rowHeight.value}
-            onChange={({ currentTarget }) => (rowHeight.value = Number(currentTarget.value))}
-          >
-            {HEIGHTS.map(([name, pixels]) => (
-              <option key={name} value={pixels}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label class={npu === null ? "soft" : ""}>
-          <input
-            type="checkbox"
-            disabled={npu === null}
-            checked={onlyOfNpu.value && npu !== null}
-            onChange={({ currentTarget }) => (onlyOfNpu.value = currentTarget.checked)}
-          />
-          Only links of {npu === null ? "the chosen NPU" : nodeNames[npu]}
-        </label>
-      </div>
+      <Tools network={network} npu={npu} choices={choices} />
       <Gantt
         chart={chart}
         lastsPs={Math.max(1, Math.max(player.totalPs, boundPs) * 1.01)}
         time={player.time}
         isPlaying={player.isPlaying}
         label={label}
-        tell={tell}
+        tell={(i) => told(network, timeline, rows.slice[i])}
         onSeek={player.seek}
         onChoose={(i) => onChoose(timeline.chunk[rows.slice[i]])}
       />
@@ -141,11 +88,89 @@ export function ChartPanel(props: Props) {
             <span class="chart-panel-bound" aria-hidden="true" /> It cannot end before {formatTime(boundPs)}.{" "}
           </span>
         )}
-        {rows.idle > 0 && <span>{idleText(kind.value, rows.idle)} </span>}
+        {rows.idle > 0 && <span>{idleText(kind, rows.idle)} </span>}
         {timeline.planned && <span>Times are those of the plan. </span>}
         {timeline.note !== "" && <span>{timeline.note}</span>}
       </p>
     </section>
+  );
+}
+
+/** Returns the chart as it was chosen. */
+function useChart(
+  { network, timeline, hops, chunkCount, boundPs, isDark, chunk, npu }: ChartPanelProps,
+  choices: Choices,
+): Chart {
+  const { linkSource, linkTarget } = network;
+  const [kind, colouring, rowHeight] = [choices.kind.value, choices.colouring.value, choices.rowHeight.value];
+  const only = choices.onlyOfNpu.value ? npu : null;
+  const rows = useMemo(() => {
+    const isWanted = (link: number): boolean => only === null || linkSource[link] === only || linkTarget[link] === only;
+    return rowsOf(network, timeline, kind, isWanted);
+  }, [network, timeline, kind, only, linkSource, linkTarget]);
+  const palette = useMemo(
+    () => chunkPalette(colourCount(colouring, network, chunkCount), isDark),
+    [colouring, network, chunkCount, isDark],
+  );
+  const colour = useMemo(() => {
+    const isWanted = (c: number): boolean => chunk === null || c === chunk;
+    return sliceColours(rows, network, timeline, hops?.chunkOrigin ?? null, colouring, palette, isWanted);
+  }, [rows, network, timeline, hops, colouring, palette, chunk]);
+  return useMemo(() => {
+    const lines: ChartLine[] = boundPs > 0 ? [{ ps: boundPs, colour: "--cut" }] : [];
+    return { rows, rowHeight, colour, pixel: palette.pixel, lines };
+  }, [rows, rowHeight, colour, palette, boundPs]);
+}
+
+/** Returns what the bubble at a slice of the timeline says. */
+function told(network: NetworkView, timeline: TimelineView, slice: number): readonly string[] {
+  const { linkSource, linkTarget, linkBytesPerSecond, nodeNames } = network;
+  const link = timeline.link[slice];
+  const [start, lasts] = [timeline.startPs[slice], timeline.lastsPs[slice]];
+  const share = timeline.share[slice];
+  return [
+    `Chunk ${timeline.chunk[slice]}${timeline.reduces[slice] === 1 ? ", added to the sum" : ""}`,
+    `${nodeNames[linkSource[link]]} > ${nodeNames[linkTarget[link]]}, ${Number((linkBytesPerSecond[link] / 1e9).toPrecision(4))} GB/s`,
+    `${formatTime(start)} to ${formatTime(start + lasts)} (${formatTime(lasts)})`,
+    ...(share < 0.9999 ? [`${(100 * share).toFixed(0)} % of the link`] : []),
+  ];
+}
+
+interface ToolsProps {
+  readonly network: NetworkView;
+  readonly npu: number | null;
+  readonly choices: Choices;
+}
+
+function Tools({ network, npu, choices: { kind, colouring, rowHeight, onlyOfNpu } }: ToolsProps) {
+  const kinds = ROW_KINDS.filter((name) => name !== "boxes" || network.groups.length > 0);
+  return (
+    <div class="chart-panel-tools">
+      <Choice label="Rows" value={kind} options={kinds.map((name) => [name, ROW_NAMES[name]])} />
+      <Choice label="Colour" value={colouring} options={COLOURINGS.map((name) => [name, COLOUR_NAMES[name]])} />
+      <label>
+        Height
+        <select
+          value={rowHeight.value}
+          onChange={({ currentTarget }) => (rowHeight.value = Number(currentTarget.value))}
+        >
+          {HEIGHTS.map(([name, pixels]) => (
+            <option key={name} value={pixels}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class={npu === null ? "soft" : ""}>
+        <input
+          type="checkbox"
+          disabled={npu === null}
+          checked={onlyOfNpu.value && npu !== null}
+          onChange={({ currentTarget }) => (onlyOfNpu.value = currentTarget.checked)}
+        />
+        Only links of {npu === null ? "the chosen NPU" : network.nodeNames[npu]}
+      </label>
+    </div>
   );
 }
 

@@ -1,5 +1,6 @@
+import { after, groupBy, notBefore } from "../../draw/columns.ts";
 import type { NetworkView, TimelineView } from "../../protocol.ts";
-import { after, groupBy, notBefore } from "./columns.ts";
+import type { ChunkPalette } from "./chunk-colours.ts";
 
 export const ROW_KINDS = ["links", "sent", "received", "wires", "boxes"] as const;
 /** What a row of the chart is: a link, all links out of a node, all into it, both ways of a wire, all links out of a box. */
@@ -144,7 +145,12 @@ function place(rows: Rows, row: number, linkOf: (slice: number) => number, part:
 }
 
 /** Returns the slices [first, end) of a row among which are all that overlap from .. to. O(log slices). */
-export function visible({ offset, startPs, longestPs }: Rows, row: number, from: number, to: number): [number, number] {
+export function slicesWithin(
+  { offset, startPs, longestPs }: Rows,
+  row: number,
+  from: number,
+  to: number,
+): [number, number] {
   const first = notBefore(startPs, from - longestPs[row], offset[row], offset[row + 1]);
   return [first, after(startPs, to, first, offset[row + 1])];
 }
@@ -152,7 +158,7 @@ export function visible({ offset, startPs, longestPs }: Rows, row: number, from:
 /** Returns the slice of a row that is there at a time and height (0: bottom, 1: top); -1 where none is. */
 export function sliceAt(rows: Rows, row: number, time: number, height: number): number {
   const { startPs, lastsPs, low, share } = rows;
-  const [first, end] = visible(rows, row, time, time);
+  const [first, end] = slicesWithin(rows, row, time, time);
   let found = -1;
   for (let i = first; i < end; i++) {
     if (startPs[i] > time || startPs[i] + lastsPs[i] <= time) continue;
@@ -160,4 +166,45 @@ export function sliceAt(rows: Rows, row: number, time: number, height: number): 
     if (found < 0) found = i;
   }
   return found;
+}
+
+export const COLOURINGS = ["chunk", "origin", "class", "sum"] as const;
+/** What the colour of a bar says: the chunk, the NPU that the chunk is of, the bandwidth of the link, copy or sum. */
+export type Colouring = (typeof COLOURINGS)[number];
+
+/** Returns how many colours are needed. */
+export function colourCount(
+  colouring: Colouring,
+  network: Pick<NetworkView, "npuCount" | "classes">,
+  chunkCount: number,
+): number {
+  if (colouring === "class") return network.classes.length;
+  if (colouring === "sum") return 2;
+  return colouring === "chunk" ? chunkCount : network.npuCount;
+}
+
+/**
+ * Returns [slices of rows] the index of each slice's colour; 0 for those that are not `isWanted`, and for chunks of no one NPU where
+ * their NPU is asked for. O(slices).
+ */
+export function sliceColours(
+  rows: Rows,
+  network: NetworkView,
+  timeline: TimelineView,
+  chunkOrigin: Int32Array | null,
+  colouring: Colouring,
+  palette: ChunkPalette,
+  isWanted: (chunk: number) => boolean,
+): Uint8Array {
+  const { chunk, link, reduces } = timeline;
+  const { ofLink, bandwidthClass } = network.wires;
+  const value = (slice: number): number => {
+    if (colouring === "chunk") return chunk[slice];
+    if (colouring === "origin") return chunkOrigin?.[chunk[slice]] ?? -1;
+    return colouring === "class" ? bandwidthClass[ofLink[link[slice]]] : reduces[slice];
+  };
+  return Uint8Array.from(rows.slice, (slice) => {
+    const found = isWanted(chunk[slice]) ? value(slice) : -1;
+    return found < 0 ? 0 : palette.ofChunk(found);
+  });
 }

@@ -1,16 +1,28 @@
 import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { advance, within } from "./playback.ts";
-import type { Player } from "./transport.tsx";
-import type { UnderWay } from "./under-way.ts";
+import type { UnderWay } from "./holdings.ts";
 
 /** What is told in words follows the player at most so often (ms). */
 const WORDS_MS = 250;
 
+/** What the player is told, and tells. */
+export interface Player {
+  readonly time: ReadonlySignal<number>;
+  readonly totalPs: number;
+  readonly isPlaying: ReadonlySignal<boolean>;
+  readonly speed: Signal<number>;
+  readonly loops: Signal<boolean>;
+  readonly seek: (ps: number) => void;
+  readonly toggle: () => void;
+  /** To the next (1) or previous (-1) start or end of a transfer. */
+  readonly step: (direction: 1 | -1) => void;
+}
+
 export interface Playing extends Player {
   readonly time: Signal<number>;
+  readonly isPlaying: Signal<boolean>;
   /** The same time for tables and sentences: it stands still in between while the schedule plays. */
-  readonly slowTime: ReadonlySignal<number>;
+  readonly slowTime: Signal<number>;
 }
 
 /** Returns a player of a schedule, at its start; space, comma, full stop, Home and End work where `owns` says so. */
@@ -24,34 +36,16 @@ export function usePlayer(
   const isPlaying = useSignal(false);
   const speed = useSignal(1);
   const loops = useSignal(false);
-
   const player = useMemo<Playing>(() => {
-    let waiting: ReturnType<typeof setTimeout> | undefined;
-    let toldAt = Number.NEGATIVE_INFINITY;
-    // at once, and then at intervals while the slider is dragged
-    const tellSoon = (): void => {
-      if (waiting !== undefined) return;
-      const tell = (): void => {
-        waiting = undefined;
-        toldAt = performance.now();
-        slowTime.value = time.value;
-      };
-      const wait = toldAt + WORDS_MS - performance.now();
-      if (wait <= 0) tell();
-      else waiting = setTimeout(tell, wait);
-    };
+    const tellSoon = atIntervals(() => {
+      slowTime.value = time.value;
+    });
     const seek = (ps: number): void => {
       time.value = within(ps, totalPs);
       tellSoon();
     };
     return {
-      time,
-      slowTime,
-      isPlaying,
-      speed,
-      loops,
-      totalPs,
-      seek,
+      ...{ time, slowTime, isPlaying, speed, loops, totalPs, seek },
       toggle() {
         if (!isPlaying.value && time.value >= totalPs) seek(0);
         isPlaying.value = !isPlaying.value;
@@ -64,13 +58,35 @@ export function usePlayer(
       },
     };
   }, [totalPs, underWay, time, slowTime, isPlaying, speed, loops]);
-
   // another schedule begins at its start
   useEffect(() => {
     isPlaying.value = false;
     player.seek(0);
   }, [player, isPlaying]);
+  useClock(player);
+  useKeys(player, owns);
+  return player;
+}
 
+/** Returns what tells something at once, and then at intervals however often it is called. */
+function atIntervals(tell: () => void): () => void {
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  const now = (): void => {
+    waiting = undefined;
+    toldAt = performance.now();
+    tell();
+  };
+  return () => {
+    if (waiting !== undefined) return;
+    const wait = toldAt + WORDS_MS - performance.now();
+    if (wait <= 0) now();
+    else waiting = setTimeout(now, wait);
+  };
+}
+
+/** Moves the time while the schedule plays. */
+function useClock({ time, slowTime, isPlaying, speed, loops, totalPs }: Playing): void {
   const plays = isPlaying.value;
   useEffect(() => {
     if (!plays) return;
@@ -91,14 +107,16 @@ export function usePlayer(
     frame = requestAnimationFrame(tick);
     return () => cancelAnimationFrame(frame);
   }, [plays, totalPs, time, slowTime, speed, loops, isPlaying]);
+}
 
+function useKeys(player: Playing, owns: (target: EventTarget | null) => boolean): void {
   useEffect(() => {
     const acts: Readonly<Record<string, () => void>> = {
       " ": player.toggle,
       ",": () => player.step(-1),
       ".": () => player.step(1),
       Home: () => player.seek(0),
-      End: () => player.seek(totalPs),
+      End: () => player.seek(player.totalPs),
     };
     const onKeyDown = (event: KeyboardEvent): void => {
       const act = acts[event.key];
@@ -109,8 +127,7 @@ export function usePlayer(
     };
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);
-  }, [player, totalPs, owns]);
-  return player;
+  }, [player, owns]);
 }
 
 /**
@@ -122,3 +139,34 @@ function isPlayersKey(key: string, target: Element): boolean {
   if (target.closest("select") !== null) return key === "," || key === ".";
   return key !== " " || target.closest("button, summary, a, [type='checkbox']") === null;
 }
+
+/** The clock of the player: time of the schedule against time on the wall. */
+
+/** At speed 1 a schedule plays for so long. */
+const WHOLE_MS = 20_000;
+/** A frame that took longer (the tab was hidden) does not count as more. */
+const LONGEST_FRAME_MS = 250;
+
+export const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4] as const;
+
+interface Played {
+  readonly timePs: number;
+  /** It is at its end, and does not begin again. */
+  readonly done: boolean;
+}
+
+/** Returns where the player is after `elapsedMs` on the wall; a loop begins again at 0. Times in picoseconds. */
+export function advance(timePs: number, elapsedMs: number, totalPs: number, speed: number, loop: boolean): Played {
+  if (totalPs <= 0) return { timePs: 0, done: true };
+  const elapsed = Math.min(Math.max(0, elapsedMs), LONGEST_FRAME_MS);
+  const next = timePs + (elapsed / WHOLE_MS) * speed * totalPs;
+  if (next < totalPs) return { timePs: next, done: false };
+  return loop ? { timePs: next % totalPs, done: false } : { timePs: totalPs, done: true };
+}
+
+/** Returns the time within 0 .. totalPs that is nearest. */
+export const within = (timePs: number, totalPs: number): number => Math.min(Math.max(0, timePs), totalPs);
+
+/** Returns a time as a share of the total, "37.5 %". */
+export const shareText = (timePs: number, totalPs: number): string =>
+  `${(totalPs > 0 ? (100 * timePs) / totalPs : 100).toFixed(1)} %`;

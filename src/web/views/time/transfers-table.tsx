@@ -2,8 +2,7 @@ import { useSignal } from "@preact/signals";
 import { formatTime } from "../../../model/numbers/units.ts";
 import type { NetworkView } from "../../protocol.ts";
 import type { ChunkPalette } from "./chunk-colours.ts";
-import type { Holdings } from "./holdings.ts";
-import { type Column, sortedHops } from "./sorted-hops.ts";
+import { type Column, type Holdings, sortedHops } from "./holdings.ts";
 import "./transfers-table.css";
 
 interface Props {

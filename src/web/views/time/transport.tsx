@@ -1,20 +1,6 @@
-import type { ReadonlySignal, Signal } from "@preact/signals";
 import { formatTime } from "../../../model/numbers/units.ts";
-import { SPEEDS, shareText } from "./playback.ts";
+import { type Player, SPEEDS, shareText } from "./player.ts";
 import "./transport.css";
-
-/** What the player is told, and tells. */
-export interface Player {
-  readonly time: ReadonlySignal<number>;
-  readonly totalPs: number;
-  readonly isPlaying: ReadonlySignal<boolean>;
-  readonly speed: Signal<number>;
-  readonly loops: Signal<boolean>;
-  readonly seek: (ps: number) => void;
-  readonly toggle: () => void;
-  /** To the next (1) or previous (-1) start or end of a transfer. */
-  readonly step: (direction: 1 | -1) => void;
-}
 
 /** Outlines on a field of 16 x 16. */
 const SHAPES = {

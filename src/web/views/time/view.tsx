@@ -1,23 +1,20 @@
-import { type ReadonlySignal, useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
 import { formatSize, formatTime, PS_PER_US } from "../../../model/numbers/units.ts";
 import { ChunkField } from "../../parts/chunk-field.tsx";
+import { colours } from "../../parts/colours.ts";
 import { hasNoMessages, NoMessages } from "../../parts/no-messages.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { HopsView, NetworkView, TimelineView } from "../../protocol.ts";
-import { type Made, type Selection, selection } from "../../state/store.ts";
+import { type Made, selection } from "../../state/store.ts";
 import type { ViewProps } from "../view-props.ts";
 import { ChartPanel } from "./chart-panel.tsx";
 import { type ChunkPalette, chunkPalette } from "./chunk-colours.ts";
-import { ChunkPanel } from "./chunk-panel.tsx";
-import { Fill } from "./fill.ts";
-import { type Holdings, holdingsOf } from "./holdings.ts";
-import { NpuPanel } from "./npu-panel.tsx";
-import { usePlayer } from "./player.ts";
+import { ChunkPanel, NpuPanel } from "./holding-panels.tsx";
+import { Fill, type Holdings, holdingsOf, UnderWay } from "./holdings.ts";
+import { type Playing, usePlayer } from "./player.ts";
 import { TransfersTable } from "./transfers-table.tsx";
 import { Transport } from "./transport.tsx";
-import { UnderWay } from "./under-way.ts";
-import { useColours } from "./use-colours.ts";
 import "./view.css";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
 import { marksAt } from "./time-marks.ts";
@@ -69,13 +66,20 @@ interface ShownProps {
   readonly hops: HopsView | string;
 }
 
+/** What is known of a schedule at any time. */
+interface World {
+  readonly holdings: Holdings;
+  readonly fill: Fill;
+  readonly underWay: UnderWay;
+}
+
 function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
   const root = useRef<HTMLDivElement>(null);
-  const { isDark } = useColours().value;
+  const { isDark } = colours.value;
   const chunk = useSignal<number | null>(null);
   const view = typeof hops === "string" ? null : hops;
   const chunkCount = view?.chunkCount ?? schedule.chunkCount;
-  const world = useMemo(() => {
+  const world = useMemo<World | null>(() => {
     if (view === null) return null;
     const holdings = holdingsOf(view, network.npuCount);
     return { holdings, fill: new Fill(holdings), underWay: new UnderWay(view) };
@@ -101,10 +105,6 @@ function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
   const choose = (next: number): void => {
     chunk.value = next === chunk.value ? null : next;
   };
-  const chooseNpu = (node: number): void => {
-    selection.value = { kind: "node", node };
-  };
-  const boundPs = schedule.report.limit.us * PS_PER_US;
 
   return (
     <div class="time" ref={root}>
@@ -113,70 +113,15 @@ function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
       ) : (
         <div class="time-top">
           <div class="time-picture">
-            <Picture
-              network={network}
-              {...world}
-              palette={palette}
-              time={player.time}
-              slowTime={player.slowTime}
-              chunk={chunk.value}
-              selection={chosen}
-              onSelect={(next) => {
-                selection.value = next;
-              }}
-            />
+            <Picture network={network} {...world} palette={palette} player={player} chunk={chunk.value} />
           </div>
-          <aside class="time-side" aria-label="Who holds what">
-            <div class="time-choice">
-              <ChunkField key={schedule.ref.id} chunkCount={chunkCount} chosen={chunk} />
-              <label>
-                NPU
-                <select
-                  value={npu ?? ""}
-                  onChange={({ currentTarget: { value } }) => {
-                    selection.value = value === "" ? null : { kind: "node", node: Number(value) };
-                  }}
-                >
-                  <option value="">none</option>
-                  {network.nodeNames.slice(0, network.npuCount).map((name, node) => (
-                    <option key={name} value={node}>
-                      {name}
-                    </option>
-                  ))}
-                </select>
-              </label>
-            </div>
-            {chunk.value === null && npu === null && (
-              <p class="soft">
-                NPUs fill up with what they are to have in the end. Choose a chunk (a bar below, or its number) to see
-                who holds it and how it came there; choose an NPU (in the network) to see what it holds, sends and
-                receives.
-              </p>
-            )}
-            {chunk.value !== null && (
-              <ChunkPanel
-                network={network}
-                holdings={world.holdings}
-                palette={palette}
-                time={slow}
-                chunk={chunk.value}
-                onNpu={chooseNpu}
-              />
-            )}
-            {npu !== null && (
-              <NpuPanel
-                network={network}
-                holdings={world.holdings}
-                palette={palette}
-                active={active}
-                time={slow}
-                npu={npu}
-                chunk={chunk.value}
-                onChunk={choose}
-                onNpu={chooseNpu}
-              />
-            )}
-          </aside>
+          <Side
+            id={schedule.ref.id}
+            {...{ network, palette, active, chunk, npu }}
+            holdings={world.holdings}
+            time={slow}
+            onChunk={choose}
+          />
         </div>
       )}
       <Transport {...player} />
@@ -184,15 +129,10 @@ function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
         <Refused messages={[timeline]} />
       ) : (
         <ChartPanel
-          network={network}
-          timeline={timeline}
+          {...{ network, timeline, chunkCount, player, isDark, npu }}
           hops={view}
-          chunkCount={chunkCount}
-          player={player}
-          boundPs={boundPs}
-          isDark={isDark}
+          boundPs={schedule.report.limit.us * PS_PER_US}
           chunk={chunk.value}
-          npu={npu}
           onChoose={choose}
         />
       )}
@@ -214,33 +154,90 @@ function Shown({ made: { network, schedule }, timeline, hops }: ShownProps) {
   );
 }
 
-interface Props {
+const chooseNpu = (node: number): void => {
+  selection.value = { kind: "node", node };
+};
+
+interface SideProps {
+  /** Of the schedule. */
+  readonly id: string;
   readonly network: NetworkView;
   readonly holdings: Holdings;
-  readonly fill: Fill;
-  readonly underWay: UnderWay;
   readonly palette: ChunkPalette;
-  readonly time: ReadonlySignal<number>;
-  readonly slowTime: ReadonlySignal<number>;
+  /** Hops under way. */
+  readonly active: readonly number[];
+  readonly time: number;
+  readonly chunk: Signal<number | null>;
+  readonly npu: number | null;
+  readonly onChunk: (chunk: number) => void;
+}
+
+/** Which chunk and which NPU are looked at, and who holds what. */
+function Side({ id, network, holdings, palette, active, time, chunk, npu, onChunk }: SideProps) {
+  return (
+    <aside class="time-side" aria-label="Who holds what">
+      <div class="time-choice">
+        <ChunkField key={id} chunkCount={holdings.hops.chunkCount} chosen={chunk} />
+        <label>
+          NPU
+          <select
+            value={npu ?? ""}
+            onChange={({ currentTarget: { value } }) => {
+              selection.value = value === "" ? null : { kind: "node", node: Number(value) };
+            }}
+          >
+            <option value="">none</option>
+            {network.nodeNames.slice(0, network.npuCount).map((name, node) => (
+              <option key={name} value={node}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {chunk.value === null && npu === null && (
+        <p class="soft">
+          NPUs fill up with what they are to have in the end. Choose a chunk (a bar below, or its number) to see who
+          holds it and how it came there; choose an NPU (in the network) to see what it holds, sends and receives.
+        </p>
+      )}
+      {chunk.value !== null && (
+        <ChunkPanel {...{ network, holdings, palette, time }} chunk={chunk.value} onNpu={chooseNpu} />
+      )}
+      {npu !== null && (
+        <NpuPanel
+          {...{ network, holdings, palette, active, time, npu, onChunk }}
+          chunk={chunk.value}
+          onNpu={chooseNpu}
+        />
+      )}
+    </aside>
+  );
+}
+
+interface PictureProps extends World {
+  readonly network: NetworkView;
+  readonly palette: ChunkPalette;
+  readonly player: Playing;
   readonly chunk: number | null;
-  readonly selection: Selection | null;
-  readonly onSelect: (selection: Selection | null) => void;
 }
 
 /** The network at the player's time; the only part that is drawn for every frame. */
-function Picture(props: Props) {
-  const { network, holdings, fill, underWay, palette, time, slowTime, chunk, selection, onSelect } = props;
-  const now = time.value;
-  const npu = selection?.kind === "node" && selection.node < network.npuCount ? selection.node : null;
+function Picture({ network, holdings, fill, underWay, palette, player, chunk }: PictureProps) {
+  const now = player.time.value;
+  const chosen = selection.value;
+  const npu = chosen?.kind === "node" && chosen.node < network.npuCount ? chosen.node : null;
   const active = underWay.at(now);
   const marks = marksAt({ network, holdings, palette, time: now, active, shares: fill.at(now), chunk, npu });
   return (
     <NetworkCanvas
       network={network}
-      label={`The schedule on the network at ${formatTime(Math.round(slowTime.value))}; the tables below say the same.`}
+      label={`The schedule on the network at ${formatTime(Math.round(player.slowTime.value))}; the tables below say the same.`}
       marks={marks}
-      selection={selection}
-      onSelect={onSelect}
+      selection={chosen}
+      onSelect={(next) => {
+        selection.value = next;
+      }}
       height="100%"
       hasLegend={false}
     />

@@ -1,6 +1,6 @@
 import type { ScheduleView, TreeView, WireColumns } from "../../protocol.ts";
 import { ask } from "../../state/client.ts";
-import { addTree, noUses, type Uses } from "./tree-wires.ts";
+import { addTree, noUses, type Uses } from "./trees.ts";
 
 /** Trees on their way from the worker at a time. */
 const AT_ONCE = 8;
@@ -27,7 +27,7 @@ export async function loadUses(
   let [next, done, told] = [0, 0, performance.now()];
   const work = async (): Promise<void> => {
     while (next < trees.length) {
-      const tree = trees[next++] as number;
+      const tree = trees[next++];
       addTree(wires, uses, await loadTree(schedule, forest, tree, signal));
       done++;
       if (performance.now() - told < EVERY_MS) continue;

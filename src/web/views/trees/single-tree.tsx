@@ -1,6 +1,8 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { formatBandwidth } from "../../../model/numbers/units.ts";
+import { DEPTHS, depthStep, firstDepth } from "../../../picture/scales.ts";
+import { levelsOf, type TreeLevels } from "../../../picture/tree-levels.ts";
 import { count } from "../../../report/amounts.ts";
 import type { NetworkMarks, NodeMark } from "../../draw/marks.ts";
 import { OneOf } from "../../parts/one-of.tsx";
@@ -8,12 +10,8 @@ import type { NetworkView, TreeView } from "../../protocol.ts";
 import { failureOf } from "../../state/client.ts";
 import { type Made, selection } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
-import { copyBytesPerSecond } from "./copy-rate.ts";
-import { levelsOf } from "./level-layout.ts";
 import { loadTree } from "./load-trees.ts";
-import { type Outline, outlineOf } from "./tree-outline.ts";
-import type { ForestView } from "./tree-rows.ts";
-import { DEPTHS, depthStep, stepsOf } from "./tree-wires.ts";
+import { copyBytesPerSecond, type ForestView, type Outline, outlineOf, stepsOf } from "./trees.ts";
 
 interface SingleTreeProps {
   readonly made: Made;
@@ -52,11 +50,7 @@ export function SingleTree({ made, network, forest, number, tree }: SingleTreePr
   const marks = useMemo(() => (shown === null ? {} : marksOf(network, shown)), [network, shown]);
   const nameOf = (node: number): string => network.nodeNames[node] ?? "";
   const into = forest.direction === "in";
-  const [root, copies, height] = [
-    forest.root[tree] as number,
-    forest.copies[tree] as number,
-    forest.height[tree] as number,
-  ];
+  const [root, copies, height] = [forest.root[tree], forest.copies[tree], forest.height[tree]];
   const rate = copyBytesPerSecond(made);
   const name = network.nodeNames[root];
   const facts = [
@@ -116,10 +110,7 @@ function marksOf(network: NetworkView, tree: TreeView): NetworkMarks {
     fadeOthers: true,
     nodes: new Map<number, NodeMark>([
       [tree.root, { colour: "--text" }],
-      ...Array.from(
-        tree.to,
-        (node, edge) => [node, { colour: colourOf(tree.depth[edge] as number, deepest) }] as const,
-      ),
+      ...Array.from(tree.to, (node, edge) => [node, { colour: colourOf(tree.depth[edge], deepest) }] as const),
     ]),
     wires: steps.map(({ wire, forward, depth }) => ({
       wire,
@@ -132,7 +123,7 @@ function marksOf(network: NetworkView, tree: TreeView): NetworkMarks {
 
 function DepthLegend({ deepest }: { readonly deepest: number }) {
   const shown = Math.min(deepest, DEPTHS);
-  const first = (step: number): number => (deepest <= DEPTHS ? step + 1 : Math.ceil((step * deepest) / DEPTHS) + 1);
+  const first = (step: number): number => firstDepth(step, deepest);
   return (
     <p class="tree-legend">
       <span class="tree-legend-step">
@@ -205,6 +196,8 @@ function Branch({ outline: { nodes, branches }, arrow, nameOf, depth }: BranchPr
   );
 }
 
+type Placed = TreeLevels["nodes"][number];
+
 interface LevelPictureProps {
   readonly tree: TreeView;
   readonly nameOf: (node: number) => string;
@@ -226,28 +219,27 @@ function LevelPicture({ tree, nameOf, label }: LevelPictureProps) {
     return (
       <p class="soft">{`A tree of ${count} nodes is too large to be drawn by itself: see it on the network, or as a list.`}</p>
     );
-  const { nodes, edges, columns, rows } = levels;
-  const deepest = columns - 1;
+  const { nodes, edges } = levels;
+  const deepest = levels.levels - 1;
   const gap = 46 + LETTER * nodes.reduce((longest, { node }) => Math.max(longest, nameOf(node).length), 1);
-  const x = (column: number): number => MARGIN + column * gap;
-  const y = (row: number): number => MARGIN + row * ROW;
-  const [width, height] = [x(deepest) + gap, y(rows - 1) + MARGIN];
+  const x = ({ level }: Placed): number => MARGIN + level * gap;
+  const y = ({ place }: Placed): number => MARGIN + place * ROW;
+  const [width, height] = [MARGIN + levels.levels * gap, 2 * MARGIN + (levels.leaves - 1) * ROW];
   const colour = (depth: number): string => `var(--tree-${depthStep(depth, Math.max(1, deepest)) + 1})`;
   return (
     <div class="tree-levels">
       <svg width={width} height={height} role="img" aria-label={label}>
         {edges.map(({ parent, child, depth }) => {
-          const [a, b] = [nodes[parent], nodes[child]] as const;
-          if (a === undefined || b === undefined) return null;
-          const start = x(a.column) + RADIUS + LETTER * nameOf(a.node).length + 12;
-          const end = x(b.column) - RADIUS - 3;
+          const [a, b] = [nodes[parent], nodes[child]];
+          const start = x(a) + RADIUS + LETTER * nameOf(a.node).length + 12;
+          const end = x(b) - RADIUS - 3;
           const bend = (start + end) / 2;
           const [tip, back] = tree.direction === "out" ? [end, end - 6] : [start, start + 6];
-          const at = tree.direction === "out" ? y(b.row) : y(a.row);
+          const at = tree.direction === "out" ? y(b) : y(a);
           return (
             <g key={b.node} style={{ color: colour(depth) }}>
               <path
-                d={`M${start} ${y(a.row)}C${bend} ${y(a.row)} ${bend} ${y(b.row)} ${end} ${y(b.row)}`}
+                d={`M${start} ${y(a)}C${bend} ${y(a)} ${bend} ${y(b)} ${end} ${y(b)}`}
                 fill="none"
                 stroke="currentColor"
                 stroke-width="1.5"
@@ -256,16 +248,16 @@ function LevelPicture({ tree, nameOf, label }: LevelPictureProps) {
             </g>
           );
         })}
-        {nodes.map(({ node, column, row }) => (
-          <g key={node}>
+        {nodes.map((at) => (
+          <g key={at.node}>
             <circle
-              cx={x(column)}
-              cy={y(row)}
+              cx={x(at)}
+              cy={y(at)}
               r={RADIUS}
-              style={{ fill: column === 0 ? "var(--text)" : colour(column) }}
+              style={{ fill: at.level === 0 ? "var(--text)" : colour(at.level) }}
             />
-            <text x={x(column) + RADIUS + 5} y={y(row) + 4}>
-              {nameOf(node)}
+            <text x={x(at) + RADIUS + 5} y={y(at) + 4}>
+              {nameOf(at.node)}
             </text>
           </g>
         ))}

@@ -1,24 +1,32 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import "./trees.css";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { count, percent } from "../../../report/amounts.ts";
-import { HeatLegend } from "../../parts/chart-heat-legend.tsx";
+import { HeatLegend } from "../../parts/chart-legend.tsx";
 import { ColumnHeads } from "../../parts/column-heads.tsx";
-import { FORWARDING } from "../../parts/no-messages.tsx";
+import { FORWARDING, SynthesizeWith } from "../../parts/no-messages.tsx";
 import { OneOf } from "../../parts/one-of.tsx";
-import { SynthesizeWith } from "../../parts/synthesize-with.tsx";
 import { useAnswer } from "../../parts/use-answer.ts";
 import type { NetworkView, TreesView } from "../../protocol.ts";
 import { failureOf } from "../../state/client.ts";
 import { type Made, selection, welcome, words } from "../../state/store.ts";
 import { NetworkCanvas } from "../network/network-canvas.tsx";
 import type { ViewProps } from "../view-props.ts";
-import { copyBytesPerSecond } from "./copy-rate.ts";
 import { loadUses } from "./load-trees.ts";
-import { rateSentences } from "./rate-sentences.ts";
 import { SingleTree } from "./single-tree.tsx";
-import { type ForestView, type Row, rowsOf, treeBeside, treesOf } from "./tree-rows.ts";
-import { busierWay, busiestWays, sharesOf, type Uses } from "./tree-wires.ts";
+import { TreeList } from "./tree-list.tsx";
+import {
+  busierWay,
+  busiestWays,
+  copyBytesPerSecond,
+  type ForestView,
+  rateSentences,
+  rowsOf,
+  sharesOf,
+  treeBeside,
+  treesOf,
+  type Uses,
+} from "./trees.ts";
 
 /** The trees along which the data flows. */
 export function View({ made }: ViewProps) {
@@ -135,14 +143,12 @@ function ForestPanel({ made, forest, number, allTrees }: ForestPanelProps) {
   }, [forest, network, search.value]);
   const roots = useMemo(() => new Set(forest.root).size, [forest]);
   const trees = forest.root.length;
-  const root = forest.root[current.value] as number;
-  const choose = (all: Iterable<number>): void => {
-    chosen.value = new Set(all);
+  const found = `${trees === allTrees ? count(trees, "tree") : `${trees} of ${allTrees} trees`}, ${count(roots, "root")}`;
+  const show = (tree: number): void => {
+    chosen.value = new Set();
+    current.value = tree;
   };
-  const step = (by: number): void => {
-    choose([]);
-    current.value = treeBeside(rows, current.value, by);
-  };
+  const step = (by: number): void => show(treeBeside(rows, current.value, by));
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: keys beside the buttons that do the same
     <div
@@ -164,182 +170,71 @@ function ForestPanel({ made, forest, number, allTrees }: ForestPanelProps) {
             Next ›
           </button>
         </div>
-        {roots > MANY_ROOTS && (
-          <label class="forest-panel-search">
-            Roots
-            <input
-              type="search"
-              placeholder="part of a name"
-              value={search.value}
-              onInput={({ currentTarget }) => {
-                search.value = currentTarget.value;
-              }}
-            />
-          </label>
-        )}
-        <p class="forest-panel-count">
-          {`${trees === allTrees ? count(trees, "tree") : `${trees} of ${allTrees} trees`}, ${count(roots, "root")}${rows.length === 0 ? "; none has that name" : ""}`}
-        </p>
+        {roots > MANY_ROOTS && <RootSearch text={search} />}
+        <p class="forest-panel-count">{`${found}${rows.length === 0 ? "; none has that name" : ""}`}</p>
         <TreeList
-          forest={forest}
-          rows={rows}
-          nameOf={nameOf}
+          {...{ forest, rows, nameOf }}
           current={current.value}
           chosen={chosen.value}
-          onShow={(tree) => {
-            choose([]);
-            current.value = tree;
-          }}
+          onShow={show}
           onToggle={(tree) => {
             const next = new Set(chosen.value);
             if (!next.delete(tree)) next.add(tree);
             chosen.value = next;
           }}
         />
-        <div class="forest-panel-bar">
-          <span>Overlay</span>
-          <button type="button" onClick={() => choose(forest.root.keys())}>
-            all trees
-          </button>
-          <button type="button" onClick={() => choose(treesOf(forest, root))}>
-            {`those of ${nameOf(root)}`}
-          </button>
-          {chosen.value.size > 0 && (
-            <button type="button" onClick={() => choose([])}>
-              none
-            </button>
-          )}
-        </div>
+        <OverlayBar forest={forest} root={forest.root[current.value]} nameOf={nameOf} chosen={chosen} />
       </div>
       {chosen.value.size > 0 ? (
-        <Overlay made={made} network={network} forest={forest} number={number} trees={chosen.value} />
+        <Overlay {...{ made, network, forest, number }} trees={chosen.value} />
       ) : (
-        <SingleTree made={made} network={network} forest={forest} number={number} tree={current.value} />
+        <SingleTree {...{ made, network, forest, number }} tree={current.value} />
       )}
     </div>
   );
 }
 
-interface TreeListProps {
+const RootSearch = ({ text }: { readonly text: Signal<string> }) => (
+  <label class="forest-panel-search">
+    Roots
+    <input
+      type="search"
+      placeholder="part of a name"
+      value={text.value}
+      onInput={({ currentTarget }) => {
+        text.value = currentTarget.value;
+      }}
+    />
+  </label>
+);
+
+interface OverlayBarProps {
   readonly forest: ForestView;
-  readonly rows: readonly Row[];
+  /** Of the tree that is shown. */
+  readonly root: number;
   readonly nameOf: (node: number) => string;
-  readonly current: number;
-  readonly chosen: ReadonlySet<number>;
-  readonly onShow: (tree: number) => void;
-  readonly onToggle: (tree: number) => void;
+  readonly chosen: Signal<ReadonlySet<number>>;
 }
 
-const ROW = 30;
-/** Rows drawn above and below those seen. */
-const MORE = 6;
-const PAGE = 10;
-
-/** Trees to choose from, only those in sight drawn. Arrows show another tree, Space chooses it for the overlay. */
-function TreeList({ forest, rows, nameOf, current, chosen, onShow, onToggle }: TreeListProps) {
-  const box = useRef<HTMLDivElement>(null);
-  const seen = useSignal({ first: 0, last: 40 });
-  const trees = rows.reduce((sum, row) => sum + (row.kind === "tree" ? 1 : 0), 0);
-  const at = rows.findIndex((row) => row.kind === "tree" && row.tree === current);
-
-  const look = (): void => {
-    const element = box.current;
-    if (element === null) return;
-    const first = Math.max(0, Math.floor(element.scrollTop / ROW) - MORE);
-    const last = Math.min(rows.length, Math.ceil((element.scrollTop + element.clientHeight) / ROW) + MORE);
-    if (first !== seen.peek().first || last !== seen.peek().last) seen.value = { first, last };
+/** Chooses many trees at once for the overlay. */
+function OverlayBar({ forest, root, nameOf, chosen }: OverlayBarProps) {
+  const choose = (all: Iterable<number>): void => {
+    chosen.value = new Set(all);
   };
-  useEffect(look, [rows]);
-  useEffect(() => {
-    const element = box.current;
-    if (element === null || at < 0) return;
-    const [top, bottom] = [at * ROW, (at + 1) * ROW];
-    if (top < element.scrollTop) element.scrollTop = top - ROW;
-    else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight + ROW;
-  }, [at]);
-
-  /** Shows the next tree from a row on, upwards or downwards. */
-  function go(from: number, by: 1 | -1): void {
-    for (let row = from; row >= 0 && row < rows.length; row += by) {
-      const found = rows[row] as Row;
-      if (found.kind === "tree") {
-        onShow(found.tree);
-        return;
-      }
-    }
-  }
-  const KEYS: Readonly<Record<string, () => void>> = {
-    ArrowDown: () => go(at + 1, 1),
-    ArrowUp: () => go(at - 1, -1),
-    PageDown: () => go(Math.min(rows.length - 1, at + PAGE), -1),
-    PageUp: () => go(Math.max(0, at - PAGE), 1),
-    Home: () => go(0, 1),
-    End: () => go(rows.length - 1, -1),
-    " ": () => at >= 0 && onToggle(current),
-  };
-  const { first, last } = seen.value;
   return (
-    <div
-      class="tree-list"
-      ref={box}
-      role="listbox"
-      tabIndex={0}
-      aria-label="Trees"
-      aria-multiselectable="true"
-      aria-activedescendant={at >= first && at < last ? `tree-list-${current}` : undefined}
-      onScroll={look}
-      onKeyDown={(event) => {
-        const act = KEYS[event.key];
-        if (act === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-        event.preventDefault();
-        event.stopPropagation();
-        act();
-      }}
-    >
-      <div class="tree-list-all" style={{ height: `${rows.length * ROW}px` }}>
-        {rows.slice(first, last).map((row, i) => {
-          const style = { top: `${(first + i) * ROW}px`, height: `${ROW}px` };
-          if (row.kind === "root")
-            return (
-              <div key={`root ${row.root}`} class="tree-list-root" style={style} role="presentation">
-                {`${nameOf(row.root)}: ${count(row.trees, "tree")}`}
-              </div>
-            );
-          const { tree } = row;
-          return (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the list's
-            // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus
-            <div
-              key={tree}
-              id={`tree-list-${tree}`}
-              class="tree-list-tree"
-              style={style}
-              role="option"
-              aria-selected={chosen.has(tree)}
-              data-current={tree === current}
-              aria-setsize={trees}
-              aria-posinset={row.index + 1}
-              onClick={() => onShow(tree)}
-            >
-              {/* biome-ignore lint/a11y/useKeyWithClickEvents: Space does it */}
-              {/* biome-ignore lint/a11y/noStaticElementInteractions: the option says whether it is chosen */}
-              <span
-                class="tree-list-check"
-                title="Into the overlay"
-                onClick={(event) => {
-                  event.stopPropagation();
-                  onToggle(tree);
-                }}
-              >
-                {chosen.has(tree) ? "✓" : ""}
-              </span>
-              <span class="tree-list-name">{nameOf(forest.root[tree] as number)}</span>
-              <span class="tree-list-copies">{`× ${forest.copies[tree]}`}</span>
-              <span class="tree-list-height">{`${forest.height[tree]} deep`}</span>
-            </div>
-          );
-        })}
-      </div>
+    <div class="forest-panel-bar">
+      <span>Overlay</span>
+      <button type="button" onClick={() => choose(forest.root.keys())}>
+        all trees
+      </button>
+      <button type="button" onClick={() => choose(treesOf(forest, root))}>
+        {`those of ${nameOf(root)}`}
+      </button>
+      {chosen.value.size > 0 && (
+        <button type="button" onClick={() => choose([])}>
+          none
+        </button>
+      )}
     </div>
   );
 }
@@ -382,7 +277,7 @@ function Overlay({ made, network, forest, number, trees }: OverlayProps) {
     () => (uses.value === null ? null : sharesOf(network.wires, uses.value, rate)),
     [network, uses.value, rate],
   );
-  const roots = useMemo(() => [...new Set([...trees].map((tree) => forest.root[tree] as number))], [trees, forest]);
+  const roots = useMemo(() => [...new Set([...trees].map((tree) => forest.root[tree]))], [trees, forest]);
   const marks = useMemo(() => {
     const few = roots.length <= ROWS ? roots : [];
     return {
@@ -443,7 +338,7 @@ function UsesTable({ network: { nodeNames, wires }, uses, shares }: UsesTablePro
       <ColumnHeads names={["Wire", "Trees", "Copies", "Share"]} />
       <tbody>
         {busiestWays(shares, ROWS).map((way) => {
-          const ends = [nodeNames[wires.a[way >> 1] as number], nodeNames[wires.b[way >> 1] as number]];
+          const ends = [nodeNames[wires.a[way >> 1]], nodeNames[wires.b[way >> 1]]];
           return (
             <tr key={way}>
               <th scope="row">
@@ -458,7 +353,7 @@ function UsesTable({ network: { nodeNames, wires }, uses, shares }: UsesTablePro
               </th>
               <td class="n">{uses.trees[way]}</td>
               <td class="n">{uses.copies[way]}</td>
-              <td class="n">{percent(shares[way] as number)}</td>
+              <td class="n">{percent(shares[way])}</td>
             </tr>
           );
         })}

@@ -4,7 +4,7 @@ import type { Engine } from "../../../../src/engine/types.ts";
 import { toGBps } from "../../../../src/model/numbers/units.ts";
 import { presetTopology } from "../../../../src/model/presets/preset.ts";
 import type { SynthesizeOptions } from "../../../../src/request/options.ts";
-import { synthesize } from "../../../../src/run/pipeline.ts";
+import { synthesize } from "../../../../src/run/synthesize.ts";
 import { crossingClasses, crossingsOf, proofsOf } from "../../../../src/web/views/bound/witness.ts";
 import { networkView } from "../../../../src/web/worker/network-view.ts";
 

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { NetworkView, TimelineView } from "../../../../src/web/protocol.ts";
 import { chunkPalette } from "../../../../src/web/views/time/chunk-colours.ts";
-import { type Frame, paintRows } from "../../../../src/web/views/time/gantt-paint.ts";
-import { rowsOf } from "../../../../src/web/views/time/gantt-rows.ts";
-import { shortened } from "../../../../src/web/views/time/gantt-stage.ts";
-import { sliceColours } from "../../../../src/web/views/time/slice-colours.ts";
+import { rowsOf, sliceColours } from "../../../../src/web/views/time/gantt-rows.ts";
+import { type Frame, paintRows, shortened } from "../../../../src/web/views/time/gantt-stage.ts";
 
 const NETWORK = {
   npuCount: 2,

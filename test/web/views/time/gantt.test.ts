@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../../src/base/random.ts";
 import type { NetworkView, TimelineView } from "../../../../src/web/protocol.ts";
-import { binRow, emptyBins } from "../../../../src/web/views/time/gantt-paint.ts";
-import { ROW_KINDS, type Rows, rowsOf, sliceAt, visible } from "../../../../src/web/views/time/gantt-rows.ts";
+import { ROW_KINDS, type Rows, rowsOf, sliceAt, slicesWithin } from "../../../../src/web/views/time/gantt-rows.ts";
+import { binRow, emptyBins } from "../../../../src/web/views/time/gantt-stage.ts";
 
 /** A ring of four NPUs in two boxes, links both ways, those out of NPU 0 twice as fast; link 7 is never used. */
 const RING = {
@@ -148,7 +148,7 @@ describe("bins", () => {
   it("look at slices in sight only", () => {
     const rows = rowsOf(RING, randomTimeline(4, 5000), "links");
     for (let row = 0; row < rows.names.length; row++) {
-      const [first, end] = visible(rows, row, 500, 510);
+      const [first, end] = slicesWithin(rows, row, 500, 510);
       expect(end - first).toBeLessThan(40);
       for (let i = rows.offset[row]; i < rows.offset[row + 1]; i++) {
         if (rows.startPs[i] < 510 && rows.startPs[i] + rows.lastsPs[i] > 500) expect(i >= first && i < end).toBe(true);

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../../src/base/random.ts";
 import type { HopsView } from "../../../../src/web/protocol.ts";
-import { Fill } from "../../../../src/web/views/time/fill.ts";
-import { begunAt, heldAt, heldBy, holdingsOf } from "../../../../src/web/views/time/holdings.ts";
-import { UnderWay } from "../../../../src/web/views/time/under-way.ts";
+import { begunAt, Fill, heldAt, heldBy, holdingsOf, UnderWay } from "../../../../src/web/views/time/holdings.ts";
 import { randomHops } from "./random-hops.ts";
 
 /** Returns whose contributions of a chunk an NPU holds at a time, from all hops, one by one. */

@@ -1,14 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../../src/base/random.ts";
 import type { HopsView, NetworkView } from "../../../../src/web/protocol.ts";
-import { arrivalsOf } from "../../../../src/web/views/time/arrivals.ts";
 import { chunkPalette } from "../../../../src/web/views/time/chunk-colours.ts";
-import { Fill } from "../../../../src/web/views/time/fill.ts";
-import { heldAt, holdingsOf } from "../../../../src/web/views/time/holdings.ts";
-import { rangesText } from "../../../../src/web/views/time/ranges.ts";
-import { sortedHops } from "../../../../src/web/views/time/sorted-hops.ts";
+import {
+  arrivalsOf,
+  Fill,
+  heldAt,
+  holdingsOf,
+  rangesText,
+  sortedHops,
+  UnderWay,
+} from "../../../../src/web/views/time/holdings.ts";
 import { alongHop, type Moment, marksAt } from "../../../../src/web/views/time/time-marks.ts";
-import { UnderWay } from "../../../../src/web/views/time/under-way.ts";
 import { randomHops } from "./random-hops.ts";
 
 /** NPUs 0, 1, 2 on a switch, node 3: wires 0-3, 1-3, 2-3; and a wire 0-1. */

@@ -1,0 +1,27 @@
+import { InputError } from "../base/errors.ts";
+import { optionName } from "../base/option-names.ts";
+import { isCollectiveJson, readCollective } from "../import/collectives/collective.ts";
+import type { Topology } from "../model/topology/topology.ts";
+import { namedRequest } from "../request/from-texts.ts";
+import { type OptionId, type Options, refuseOptions, requestOf, textOf } from "../request/option-table.ts";
+import type { CollectiveOptions } from "../request/problem.ts";
+import { readText } from "./files/input-file.ts";
+
+const CUSTOM = "custom:";
+
+/** Returns the collective that the options ask for; a custom one is read from its file. Throws InputError. */
+export function collectiveRequest(options: Options, topology: Topology): CollectiveOptions {
+  const name = textOf(options, "collective") as string;
+  if (!name.startsWith(CUSTOM)) return namedRequest(name, options, ", custom:FILE");
+  const file = name.slice(CUSTOM.length);
+  if (file === "") throw new InputError(optionName("collective"), "custom:FILE", name);
+  const text = readText(file, optionName("collective"));
+  const isMatrix = !isCollectiveJson(text);
+  const said: OptionId[] = [...(isMatrix ? [] : (["size"] as const)), "chunks", "root", "group", "outsiders"];
+  refuseOptions(
+    { ...options, ...(options["chunks"] === "auto" ? { chunks: undefined } : {}) },
+    said,
+    "nothing beside custom:FILE, which says it all,",
+  );
+  return { collective: readCollective(text, file, topology, requestOf(options, ["size"])) };
+}

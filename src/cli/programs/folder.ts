@@ -1,0 +1,68 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
+import { readProgram } from "../../import/programs/program.ts";
+import { RUNTIMES } from "../../model/program/runtimes.ts";
+import { count } from "../../report/amounts.ts";
+import { programText } from "../../report/program-text.ts";
+import { limitViolations } from "../../run/programs/programs.ts";
+import { verifyProgram } from "../../verify/program/program.ts";
+import type { ProgramViolation } from "../../verify/program/words.ts";
+import { sizeRangeViolations } from "../../verify/runtime/size-ranges.ts";
+import { type Context, outJson, outRows } from "../context.ts";
+import { statOf } from "../files/input-file.ts";
+import { programJson, refuseNetwork, targetOf, textUnlessBys } from "./program-file.ts";
+
+/** Whether a name is that of a folder. */
+export const isFolder = (path: string): boolean => statOf(path, "the file")?.isDirectory() === true;
+
+/** Violations of one file that are shown; --json has all. */
+const SHOWN = 5;
+
+/** `banyan verify FOLDER`: every program in a folder, as a runtime loads it, and the sizes that they are for together. */
+export function verifyProgramFolder(context: Context, folder: string): number {
+  const { style, json, quiet } = context;
+  refuseNetwork(context, folder);
+  const target = targetOf(context) ?? "azure";
+  if (target === "mscclpp")
+    throw new InputError(optionName("target"), "msccl, azure or rccl for a folder of MSCCL XML", target);
+  const names = readdirSync(folder).sort();
+  if (names.length === 0) throw new InputError("the folder", "one with programs", folder);
+  const files = names.map((name) => {
+    const path = join(folder, name);
+    context.progress({ what: `verifying ${path}` });
+    const text = isFolder(path) ? null : textUnlessBys(path, "the program");
+    if (text === null)
+      throw new InputError("the folder", "nothing but programs, for runtimes read every file in it,", path);
+    const program = readProgram(text, path);
+    const judged = verifyProgram(program);
+    const violations = [...judged.violations, ...judged.warnings, ...limitViolations(program, target, text)];
+    return { name, program, violations };
+  });
+  const together = sizeRangeViolations(files, target);
+  const isError = ({ severity }: ProgramViolation): boolean => severity === "error";
+  const correct = !files.some(({ violations }) => violations.some(isError)) && !together.some(isError);
+  if (json) {
+    const shown = files.map(({ name, program, violations }) => ({
+      file: name,
+      program: programJson(program),
+      correct: !violations.some(isError),
+      violations,
+    }));
+    outJson(context, { schema: "banyan/verification@1", folder, target, correct, files: shown, violations: together });
+    return correct ? 0 : 1;
+  }
+  const line = ({ message, severity }: ProgramViolation): string =>
+    `    ${severity === "error" ? "" : "note: "}${message}`;
+  const lines = files.flatMap(({ name, program, violations }) => {
+    const errors = violations.filter(isError);
+    const verdict = errors.length === 0 ? style.good("correct") : style.bad("wrong");
+    const listed = quiet ? errors : violations;
+    const rest = listed.length > SHOWN ? [`    ... and ${listed.length - SHOWN} more (--json)`] : [];
+    return [`  ${name}: ${verdict}, ${programText(program)}`, ...listed.slice(0, SHOWN).map(line), ...rest];
+  });
+  const head = `${correct ? style.good("correct") : style.bad("wrong")}: ${count(files.length, "file")} held against ${RUNTIMES[target].title}`;
+  if (!quiet || !correct) outRows(context, [head, ...lines, ...together.map(line)]);
+  return correct ? 0 : 1;
+}

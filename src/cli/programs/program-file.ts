@@ -1,0 +1,143 @@
+import { InputError } from "../../base/errors.ts";
+import { looksLikeProgram, readProgram } from "../../import/programs/program.ts";
+import { looksLikeBys } from "../../import/schedules/bys.ts";
+import type { Program } from "../../model/program/program.ts";
+import { RUNTIME_NAMES, RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
+import { count } from "../../report/amounts.ts";
+import { programSizeText, programText } from "../../report/program-text.ts";
+import { NETWORK_OPTIONS, refuseOptions, wordOf } from "../../request/option-table.ts";
+import { limitViolations } from "../../run/programs/programs.ts";
+import { recordOfProgram } from "../../run/record.ts";
+import { type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
+import type { ProgramViolation } from "../../verify/program/words.ts";
+import { type Context, outJson, outRows } from "../context.ts";
+import { headOf, nameOf, openSource, textFrom } from "../files/input-file.ts";
+import type { Recording } from "../files/record-file.ts";
+import { KEPT, writeRecorded } from "../reports/verdict.ts";
+import { version } from "../version.ts";
+
+/** A program with the text that it was read from. */
+export interface ProgramFile {
+  readonly file: string;
+  readonly text: string;
+  readonly program: Program;
+}
+
+const READABLE =
+  "a schedule (Banyan's JSON or .bys) or a program (MSCCL XML, its first element <algo>, or an MSCCL++ plan in JSON)";
+
+/** The first so many violations are shown; --json has more. */
+const SHOWN = 20;
+
+/** Returns the text of a file that is no .bys; null for one. Throws InputError. */
+export function textUnlessBys(file: string, place: string): string | null {
+  const source = openSource(file, place);
+  return looksLikeBys(headOf(source)) ? null : textFrom(source, file, place);
+}
+
+/** Throws InputError where options of a network stand beside a program, which has none. */
+export const refuseNetwork = ({ options }: Context, file: string): void =>
+  refuseOptions(
+    options,
+    ["topology", ...NETWORK_OPTIONS],
+    `a schedule, which has a network, in place of ${nameOf(file)}`,
+    "not-alone",
+  );
+
+/** Returns the program of a file; null for what must be a schedule, if anything. Throws InputError. */
+export function programFileOf(context: Context, file: string): ProgramFile | null {
+  context.progress({ what: `reading ${nameOf(file)}` });
+  const text = textUnlessBys(file, "the schedule or program");
+  if (text === null) return null;
+  if (!looksLikeProgram(text)) {
+    if (/^\ufeff?\s*[{[]/.test(text)) return null;
+    throw new InputError(nameOf(file), READABLE, ...(text.trim() === "" ? [] : [text.trimStart().slice(0, 40)]));
+  }
+  return { file, text, program: readProgram(text, nameOf(file)) };
+}
+
+/** Returns the program of a file. Throws InputError. */
+export function programFile(context: Context, file: string): ProgramFile {
+  context.progress({ what: `reading ${nameOf(file)}` });
+  const text = textUnlessBys(file, "the program");
+  if (text === null)
+    throw new InputError(
+      "the program",
+      "MSCCL XML or an MSCCL++ plan, not a schedule (`banyan export` makes one of it),",
+      file,
+    );
+  return { file, text, program: readProgram(text, nameOf(file)) };
+}
+
+/** Returns the runtime of --target; null without one. Throws InputError. */
+export const targetOf = (context: Context): RuntimeName | null =>
+  wordOf(context.options, "target", RUNTIME_NAMES) ?? null;
+
+/** Returns what --json says of a program everywhere. */
+export const programJson = ({ name, machine, collective, rankCount }: Program) => ({
+  name,
+  machine,
+  collective,
+  ranks: rankCount,
+});
+
+const violationJson = ({ kind, severity, message, ...place }: ProgramViolation): unknown => ({
+  kind,
+  severity,
+  message,
+  ...place,
+});
+
+/** `banyan verify FILE` for a program: what it computes, and with --target the limits of a runtime. */
+export function verifyProgramFile(context: Context, { file, text, program }: ProgramFile, record: Recording): number {
+  const { json, quiet, style } = context;
+  refuseNetwork(context, file);
+  const target = targetOf(context);
+  context.progress({ what: "verifying" });
+  const judged: ProgramVerification = verifyProgram(program, {
+    limit: KEPT,
+    onProgress: (done, total) => context.progress({ what: "verifying", done, total, unit: "GPUs" }),
+  });
+  const limits = target === null ? [] : limitViolations(program, target, text);
+  const all = [...judged.violations, ...judged.warnings, ...limits];
+  const errors = all.filter(({ severity }) => severity === "error");
+  const notes = all.filter(({ severity }) => severity === "warning");
+  const errorCount = errors.length + Math.max(0, judged.violationCount - judged.violations.length);
+  const correct = errorCount === 0;
+  const recorded = record(correct, () => recordOfProgram({ program, text }, judged.modes, target, version));
+  if (json) {
+    outJson(context, {
+      schema: "banyan/verification@1",
+      file,
+      program: programJson(program),
+      target,
+      correct,
+      ...recorded.json,
+      modes: judged.modes,
+      facts: judged.facts,
+      results: judged.results,
+      violationCount: errorCount,
+      violations: all.map(violationJson),
+    });
+    return writeRecorded(context, correct, recorded);
+  }
+  const lines = errors.slice(0, SHOWN).map(({ message }) => `  ${message}`);
+  if (errorCount > lines.length)
+    lines.push(`  ... and ${errorCount - lines.length} more (--json has the first ${KEPT})`);
+  const warnings = quiet ? [] : notes.slice(0, SHOWN).map(({ message }) => `  note: ${message}`);
+  if (!quiet && notes.length > SHOWN) warnings.push(`  ... and ${notes.length - SHOWN} more notes (--json)`);
+  if (correct && !quiet) {
+    const fits = target === null ? "" : `; within the limits of ${RUNTIMES[target].title}`;
+    // of a collective of its own nobody knows what it should compute
+    const [judgement, unknown] =
+      program.collective === "custom"
+        ? ["sound, ends without deadlock or race", "; what it should compute is not known, nor proved"]
+        : ["correct", ""];
+    const verdict = `${style.good(judgement)}: ${programSizeText(program)} make ${programText(program)}${unknown}${fits}`;
+    outRows(context, [verdict, ...warnings]);
+  } else if (!correct) {
+    const verdict = `${style.bad("wrong")}: ${count(errorCount, "violation")} in ${nameOf(file)}`;
+    outRows(context, [verdict, ...lines, ...warnings]);
+  }
+  return writeRecorded(context, correct, recorded);
+}

@@ -1,0 +1,99 @@
+import { InputError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
+import { busFactor } from "../../model/collective/collective.ts";
+import { PS_PER_US, parseSize } from "../../model/numbers/units.ts";
+import { parseGroups } from "../../model/topology/groups.ts";
+import { count, roundedSize } from "../../report/amounts.ts";
+import { programSizeText, programText } from "../../report/program-text.ts";
+import { bandwidth, topologySummary } from "../../report/result.ts";
+import { networkText } from "../../report/subject-text.ts";
+import { refuseOptions, textOf } from "../../request/option-table.ts";
+import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
+import { simulateProgram } from "../../simulate/program/program.ts";
+import { utilisation } from "../../simulate/steps/replay.ts";
+import { verifyProgram } from "../../verify/program/program.ts";
+import { type Context, outJson, outLines } from "../context.ts";
+import { networkOf } from "../network.ts";
+import { labelled, labelledTable, linksJson, linksText, timingCells } from "../reports/text.ts";
+import { type ProgramFile, programJson } from "./program-file.ts";
+
+/** `banyan simulate FILE` for a program: its time on the network of --topology, and how busy links are. */
+export async function simulateProgramFile(context: Context, { file, program }: ProgramFile): Promise<number> {
+  const { options, json, style } = context;
+  refuseOptions(
+    options,
+    ["switching", "reference", "chunks", "trace"],
+    "a schedule beside it, not a program,",
+    "not-alone",
+  );
+  const wanted = textOf(options, "topology");
+  if (wanted === undefined) throw new InputError(optionName("topology"), "the network that the program is to run on");
+  const size = textOf(options, "size");
+  const sizeBytes = size === undefined ? DEFAULT_SIZE_BYTES : parseSize(size);
+  const topology = await networkOf(wanted, options);
+  context.progress({ what: "verifying" });
+  const correct = verifyProgram(program, { limit: 1 }).violationCount === 0;
+  if (!correct) context.note(`this program is wrong (\`banyan verify ${file}\` says how)`);
+  const group = textOf(options, "group");
+  const rankToNpu = group === undefined ? null : parseGroups(topology, group)[0];
+  if (rankToNpu !== null && rankToNpu?.length !== program.rankCount)
+    throw new InputError(optionName("group"), `${program.rankCount} NPUs, one for each rank,`, group);
+  const { ps, model, linkBusyPs, messages, cutting, relayedPairs } = simulateProgram(program, topology, {
+    sizeBytes,
+    ...(rankToNpu === null || rankToNpu === undefined ? {} : { rankToNpu }),
+    onProgress: (done, total) => context.progress({ what: "simulating", done, total, unit: "instructions" }),
+  });
+  const us = ps / PS_PER_US;
+  const algbwGBps = bandwidth(sizeBytes, us);
+  const factor = busFactor(program.collective, program.rankCount);
+  const simulated = { us, algbwGBps, busbwGBps: algbwGBps === null ? null : algbwGBps * factor, model };
+  const links = utilisation(topology, ps, linkBusyPs);
+  const code = correct ? 0 : 1;
+  if (json) {
+    outJson(context, {
+      schema: "banyan/simulation@1",
+      file,
+      topology: topologySummary(topology),
+      program: programJson(program),
+      sizeBytes,
+      verified: correct,
+      messages,
+      cutting,
+      relayedPairs,
+      simulated,
+      links: linksJson(links),
+    });
+    return code;
+  }
+  const [head, ...rows] = labelledTable(
+    [
+      ["", "time", "algbw", "busbw"],
+      ["simulated", ...timingCells(simulated)],
+    ],
+    ["left", "right", "right", "right"],
+  );
+  const lines = [
+    "",
+    labelled("topology", networkText(topologySummary(topology))),
+    labelled("program", `${programText(program)}, ${roundedSize(sizeBytes)}`),
+    labelled("", `${programSizeText(program)}, ${correct ? style.good("verified") : style.bad("NOT correct")}`),
+    labelled(
+      "ranks",
+      rankToNpu === null ? `on the first ${program.rankCount} NPUs, in order (--group says others)` : `on ${group}`,
+    ),
+    labelled("model", model),
+    ...(relayedPairs === 0
+      ? []
+      : [labelled("", `${count(relayedPairs, "pair")} of GPUs reach each other only through other GPUs`)]),
+    "",
+    style.dim(head as string),
+    ...rows,
+    "",
+    labelled("links", linksText(links)),
+  ];
+  outLines(
+    context,
+    lines.map((line) => `  ${line}`),
+  );
+  return code;
+}

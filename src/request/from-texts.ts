@@ -1,0 +1,106 @@
+import { InputError } from "../base/errors.ts";
+import { optionName } from "../base/option-names.ts";
+import type { Program } from "../model/program/program.ts";
+import type { RuntimeName } from "../model/program/runtimes.ts";
+import { algorithmOrAuto } from "../synthesize/catalog.ts";
+import { refuseUntaken } from "./maker-options.ts";
+import {
+  type OptionId,
+  type Options,
+  optionsOf,
+  optionValue,
+  placeOf,
+  refuseOptions,
+  requestOf,
+  textOf,
+} from "./option-table.ts";
+import type { SynthesizeOptions } from "./options.ts";
+import type { CollectiveOptions } from "./problem.ts";
+import { namedCollective } from "./values.ts";
+
+/** Requests made of options as they were written: on the command line, in the page's form, in an address. */
+
+/** Returns what options say of who takes part, and in how many chunks; a number of chunks left to trial says nothing of that. */
+export function membershipOf(options: Options): Omit<CollectiveOptions, "collective" | "sizeBytes"> {
+  const ids: OptionId[] = ["root", "group", "outsiders"];
+  return requestOf(options, options["chunks"] === "auto" ? ids : ["chunks", ...ids]);
+}
+
+/** Returns the request for a collective of a name, with its size and members. `others`: what else could be named. Throws InputError. */
+export const namedRequest = (name: string, options: Options, others = ""): CollectiveOptions => ({
+  collective: namedCollective(name, optionName("collective"), others),
+  ...requestOf(options, ["size"]),
+  ...membershipOf(options),
+});
+
+/** Options whose files the command line reads. */
+const OF_FILES: readonly OptionId[] = ["sketch", "repair"];
+const MAKING = optionsOf("making").filter((id) => !OF_FILES.includes(id));
+
+/** Returns what options say of the synthesis, beside the collective. Throws InputError. */
+export function synthesisOptions(options: Options): Omit<SynthesizeOptions, "collective"> {
+  const algorithm = textOf(options, "algorithm");
+  const wanted: Omit<SynthesizeOptions, "collective"> = {
+    ...(options["chunks"] === "auto" ? { chunks: "auto" } : {}),
+    ...(algorithm === undefined ? {} : { algorithm: algorithmOrAuto(algorithm) }),
+    ...requestOf(options, MAKING),
+  };
+  // people are asked what they meant; callers of the API may hand the same options to every algorithm
+  const { trials, switchDegree } = wanted;
+  if (algorithm !== undefined)
+    refuseUntaken({
+      algorithm,
+      ...(trials !== undefined && { trials }),
+      ...(switchDegree !== undefined && { switchDegree }),
+    });
+  return wanted;
+}
+
+/** How a schedule becomes a program. */
+export interface ProgramOptions {
+  readonly runtime: RuntimeName;
+  /** In place, out of place, or fit for either; default: either where the runtime's files can say so. */
+  readonly placement?: "in" | "out" | "both";
+  /** Every chunk is cut in so many, each with its own thread blocks and channels; default 1, for MSCCL++ what keeps 8 blocks busy. */
+  readonly instances?: number;
+  /** MSCCL, trees: parts into which each tree's data is cut, 1 to 64; more fill pipelines of large sizes, fewer suit small ones. */
+  readonly parts?: number;
+  /** MSCCL: thread blocks on a GPU that trees may have without sharing; default 100. An H100 has room for 132. */
+  readonly threadBlocks?: number;
+  readonly protocol?: Program["protocol"];
+  readonly name?: string;
+  /** MSCCL++: let switches that can duplicate and sum messages; default true. */
+  readonly throughSwitch?: boolean;
+  /** Sizes that the runtime may use it for, both included; default: all. */
+  readonly minBytes?: number;
+  readonly maxBytes?: number;
+}
+
+/** Throws InputError for options of programs that mean nothing to what is written. `what` names it. */
+export const refuseProgramOptions = (options: Options, taken: readonly OptionId[], what: string): void =>
+  refuseOptions(
+    options,
+    optionsOf("program").filter((id) => !taken.includes(id)),
+    `nothing beside ${what}`,
+  );
+
+/** Returns what options say of programs. Throws InputError. */
+export const programOptions = (options: Options, runtime: ProgramOptions["runtime"]): ProgramOptions => ({
+  runtime,
+  ...requestOf(options, ["placement", "protocol", "instances", "parts", "threadBlocks"]),
+  ...(options["nvls"] === false ? { throughSwitch: false } : {}),
+  ...rangeOf(options),
+});
+
+/** Returns the range of sizes that options say. Throws InputError. */
+export function rangeOf(options: Options): Pick<ProgramOptions, "minBytes" | "maxBytes"> {
+  const [minBytes = 0, maxBytes] = [optionValue(options, "minBytes"), optionValue(options, "maxBytes")];
+  if (maxBytes !== undefined && maxBytes < minBytes) {
+    const expected = `${textOf(options, "minBytes")} or more, as ${placeOf("minBytes")} says,`;
+    throw new InputError(placeOf("maxBytes"), expected, textOf(options, "maxBytes")).as("out-of-range");
+  }
+  return { ...(minBytes === 0 ? {} : { minBytes }), ...(maxBytes === undefined ? {} : { maxBytes }) };
+}
+
+/** Returns the dialect of MSCCL XML. Throws InputError. */
+export const dialectOf = (options: Options): "msccl" | "azure" | "rccl" => optionValue(options, "dialect") ?? "azure";

@@ -1,0 +1,178 @@
+import { CancelledError, InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
+import { optionName } from "../../base/option-names.ts";
+import { openHighs } from "../../engine/milp/highs.ts";
+import type { Engine } from "../../engine/types.ts";
+import type { Simulated } from "../../kinds/kind.ts";
+import { demandBalance, trimToEulerian } from "../../model/graph/eulerian.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import type { TreeFlow } from "../../model/trees/tree-flow.ts";
+import { trafficSaved } from "../../model/trees/tree-multicast.ts";
+import { stepsOfTrees, treeTransfers } from "../../model/trees/tree-steps.ts";
+import { bestPieces } from "../../model/trees/tree-times.ts";
+import type { SynthesizeOptions } from "../../request/options.ts";
+import { type Problem, problemOf } from "../../request/problem.ts";
+import { simulateSchedule } from "../../simulate/steps/replay.ts";
+import { treeFlowClock } from "../../simulate/trees/tree-flow.ts";
+import { unreached } from "../../synthesize/forestcoll/unreached.ts";
+import type { TreeMaker, TreeSynthesis } from "../../synthesize/tree-maker.ts";
+import { verifySchedule } from "../../verify/steps/schedule.ts";
+import { limitWithBottleneck } from "../bottleneck.ts";
+import type { Made } from "../report-on.ts";
+import { treeRunnerFor } from "../threads/tree-runner.ts";
+
+/** Up to so many transfers the steps of a flow are judged as well. */
+const MOST_STEPS = 1e6;
+
+/** Returns what trees may use of each link; throws InputError for a network without balance, unless that is asked for. */
+function usableOf(
+  { topology, collective }: Problem,
+  eulerian: SynthesizeOptions["eulerian"],
+): { readonly usable: Float64Array; readonly notes: readonly string[] } {
+  if (eulerian === "trim") {
+    const { usable, statement } = trimToEulerian(topology);
+    return { usable, notes: [statement] };
+  }
+  const members = eulerian === "switches" ? collective.groupMembers : [];
+  demandBalance(topology, members, `or ${optionName("eulerian")} trim, which leaves some bandwidth unused`);
+  return { usable: topology.linkBytesPerSecond, notes: [] };
+}
+
+/** Throws InputError for what these trees have no use for. */
+function refuseIdle({ name, inNetwork }: TreeMaker, { switching, nvls }: SynthesizeOptions): void {
+  if (switching === "store-and-forward")
+    throw new InputError(optionName("switching"), "cut-through, or nothing, for trees", switching).as("not-applicable");
+  if (inNetwork !== true || nvls !== false) return;
+  const expected = "an algorithm beside it whose switches need not duplicate and sum";
+  throw new InputError(optionName("nvls"), expected, name).as("not-applicable");
+}
+
+/**
+ * Returns trees for a collective, cut into the number of pieces that is fastest, or `chunks`; up to 1e6 transfers are also
+ * written out as steps, which the judges of steps verify and replay, but for what switches duplicate or sum, which steps cannot
+ * say. Throws as `synthesize` does.
+ */
+export async function makeTrees(
+  engine: Engine,
+  topology: Topology,
+  options: SynthesizeOptions,
+  maker: TreeMaker,
+): Promise<Made<TreeFlow>> {
+  refuseIdle(maker, options);
+  const { signal, onProgress, chunks = "auto" } = options;
+  const begin = (phase: string): void => {
+    if (signal?.aborted) throw new CancelledError();
+    onProgress?.({ phase, done: 0, total: 1 });
+  };
+  const problem = problemOf(topology, { ...options, chunks: 1 });
+  const { usable, notes } = usableOf(problem, options.eulerian);
+  begin("synthesize");
+  const started = performance.now();
+  const { kernels, dispose } = treeRunnerFor(engine, signal);
+  let best: Timed;
+  try {
+    const context = { kernels, lp: openHighs };
+    const make = async (copiesPerRoot: number | null): Promise<Timed> => {
+      const request = {
+        ...problem,
+        usable,
+        copiesPerRoot,
+        seed: options.seed ?? 1,
+        policy: options.policy ?? null,
+        repair: options.repair ?? null,
+        own: options,
+      };
+      return timed(await maker.make(request, context), chunks);
+    };
+    best = options.k === "auto" ? await fastest(make) : await make(options.k ?? null);
+  } catch (error) {
+    throw (error instanceof InfeasibleError ? unreached(problem.topology, problem.collective, usable) : null) ?? error;
+  } finally {
+    dispose();
+  }
+  const ms = performance.now() - started;
+  begin("limit");
+  const limit = limitWithBottleneck(engine.kernels, problem.topology, problem.collective);
+  const { found, pieces } = best;
+  const { flow } = found;
+  const sums = flow.inNetwork === true;
+  return {
+    schedule: flow,
+    limit,
+    pieces,
+    couldBeBetter: found.couldBeBetter ?? false,
+    check(simulated) {
+      if (sums || treeTransfers(flow, pieces) > MOST_STEPS) return;
+      judgeSteps(engine, maker, flow, pieces, simulated);
+    },
+    making: {
+      algorithm: maker.name,
+      ...(options.nvls === false || sums ? {} : trafficOf(flow)),
+      ...(found.repaired === null ? {} : { repaired: found.repaired }),
+      notes: [...notes, ...found.notes],
+      synthesis: {
+        ms: Math.round(ms * 1000) / 1000,
+        backend: engine.backend,
+        threads: 1,
+        seed: options.seed ?? 1,
+        trials: found.trials,
+        policy: found.policy,
+      },
+    },
+  };
+}
+
+function trafficOf(flow: TreeFlow) {
+  const traffic = trafficSaved(flow);
+  return traffic === null ? {} : { traffic };
+}
+
+/** Trees that were made, and what they take in so many pieces. */
+interface Timed {
+  readonly found: TreeSynthesis;
+  readonly pieces: number;
+  readonly ps: number;
+}
+
+function timed(found: TreeSynthesis, chunks: number | "auto"): Timed {
+  const { flow } = found;
+  const clock = treeFlowClock(flow);
+  const pieces = chunks === "auto" ? bestPieces(flow, flow.collective.sizeBytes, clock) : chunks;
+  return { found, pieces, ps: clock(pieces) };
+}
+
+/** Copies per root that `--k auto` tries beside those of the optimum: fewer make shorter pipelines. */
+const COPIES_TRIED = [1, 2, 3, 4];
+
+/**
+ * Returns the trees that take the least time at the size asked for, the optimal ones among equals. Numbers of copies that the
+ * algorithm does not make are left out.
+ */
+async function fastest(make: (copiesPerRoot: number | null) => Promise<Timed>): Promise<Timed> {
+  let best = await make(null);
+  for (const copies of COPIES_TRIED) {
+    const other = await make(copies).catch(whereRefused);
+    if (other !== null && other.ps < best.ps) best = other;
+  }
+  return best;
+}
+
+function whereRefused(error: unknown): null {
+  if (error instanceof InputError) return null;
+  throw error;
+}
+
+/** Holds the steps of a flow against the judges of steps, and their replay against the time in closed form. */
+function judgeSteps(
+  { kernels }: Engine,
+  { name }: TreeMaker,
+  flow: TreeFlow,
+  pieces: number,
+  simulated: Simulated | null,
+): void {
+  const steps = stepsOfTrees(flow, pieces);
+  const { violations } = verifySchedule(steps, { limit: 1 });
+  if (violations.length > 0) throw new InternalError(`the steps of ${name} break rules: ${violations[0]?.message}`);
+  const replayed = simulateSchedule(steps, { replay: kernels.replay }).ps;
+  if (simulated !== null && replayed > simulated.ps)
+    throw new InternalError(`the steps of ${name} take ${replayed} ps, not ${simulated.ps}`);
+}

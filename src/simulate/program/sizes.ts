@@ -1,0 +1,147 @@
+import { InputError } from "../../base/errors.ts";
+import { ceil, divide, multiply, type Rational, rational, subtract, toNumber } from "../../model/numbers/rational.ts";
+import { PS_PER_SECOND } from "../../model/numbers/units.ts";
+import { instructionCount, type Program } from "../../model/program/program.ts";
+import type { ProgramNetwork } from "./network.ts";
+
+/** How a runtime cuts what it sends. */
+export interface Cutting {
+  /** Bytes of every chunk that one pass over the program moves, and of a message at most; mscclpp: of a message at most. */
+  readonly sliceBytes: number;
+  /** Parts of a message that travel, and are passed on, one by one. */
+  readonly cuts: number;
+  /** Such parts in a connection before its sender has to wait. */
+  readonly slots: number;
+}
+
+/**
+ * With NCCL's default buffers of 8 steps: Simple 512 KiB a step, messages of 4 steps in two parts (MSCCL_CHUNKSTEPS,
+ * MSCCL_SLICESTEPS of microsoft/msccl); LL a step of 512 threads x 8 lines of 16 bytes, half of them flags; LL128 of 640 threads
+ * x 120 words of 8 bytes, 120 of 128 of them data.
+ */
+const CUTTINGS: Readonly<Record<Program["protocol"], Cutting>> = {
+  Simple: { sliceBytes: 2_097_152, cuts: 2, slots: 4 },
+  LL: { sliceBytes: 32_768, cuts: 1, slots: 8 },
+  LL128: { sliceBytes: 576_000, cuts: 1, slots: 8 },
+};
+
+/** MSCCL++ has no slices; links take turns among the messages of an instruction by so much. */
+const PLAN_CUTTING: Cutting = { sliceBytes: 1_048_576, cuts: 1, slots: 1 };
+
+/** What links carry for a byte of data: LL sends 4 bytes of flag with 4 of data, LL128 8 with 120. */
+const ON_THE_WIRE: Readonly<Record<Program["protocol"], Rational>> = {
+  Simple: rational(1),
+  LL: rational(2),
+  LL128: rational(16, 15),
+};
+const PACKETS = rational(2);
+
+/** Chunks that a runtime moves at once (MSCCL_MAX_COUNT is 72). */
+const MOST_CHUNKS = 71;
+/** Parts of a message, and of what is in a connection. */
+const MOST_PARTS = 1024;
+/** Messages and instructions of a simulation; beyond, slices grow. */
+const MOST_MESSAGES = 4_000_000;
+const MOST_INSTRUCTIONS = 16_000_000;
+
+/** Sizes of messages in a call. */
+export interface Sizes extends Cutting {
+  /** Slices had to grow, for there would be too many. */
+  readonly grown: boolean;
+  readonly chunkBytes: Rational;
+  /** msccl: how often the program is carried out. */
+  readonly passes: number;
+  /** msccl: chunks of an instruction that travel as one message. */
+  readonly chunksPerMessage: number;
+}
+
+/**
+ * Returns the sizes of messages in a call of `sizeBytes`, as nccl-tests count them. Throws InputError for sizes that are no
+ * positive integers. O(instructions).
+ */
+export function sizesOf(program: Program, sizeBytes: number, asked: Partial<Cutting>): Sizes {
+  positive("the size", sizeBytes);
+  const { sliceBytes: slice = 1, cuts: parts = 1, slots: room = 1 } = asked;
+  positive("sliceBytes", slice);
+  for (const [name, value] of [["cuts", parts] as const, ["slots", room] as const])
+    if (!(Number.isSafeInteger(value) && value >= 1 && value <= MOST_PARTS))
+      throw new InputError(name, `an integer in 1 .. ${MOST_PARTS}`, value).as("out-of-range");
+  const usual = program.machine === "msccl" ? CUTTINGS[program.protocol] : PLAN_CUTTING;
+  const { cuts = usual.cuts, slots = usual.slots } = asked;
+  const chunkBytes = rational(BigInt(sizeBytes), BigInt(program.loopChunks));
+  let sliceBytes = asked.sliceBytes ?? usual.sliceBytes;
+  let grown = false;
+  for (;;) {
+    const sizes = { sliceBytes, cuts, slots, grown, chunkBytes, ...passesOf(program, chunkBytes, sliceBytes) };
+    const work = workOf(program, sizes);
+    const most = program.machine === "msccl" && sizes.passes === 1;
+    if (most || (work.messages <= MOST_MESSAGES && work.instructions <= MOST_INSTRUCTIONS)) return sizes;
+    if (work.messages <= work.least) return sizes;
+    sliceBytes *= 2;
+    grown = true;
+  }
+}
+
+function passesOf({ machine }: Program, chunkBytes: Rational, sliceBytes: number) {
+  if (machine === "mscclpp") return { passes: 1, chunksPerMessage: 1 };
+  return {
+    passes: Number(ceil(divide(chunkBytes, rational(sliceBytes)))),
+    chunksPerMessage: Math.max(1, Math.min(MOST_CHUNKS, Math.floor(sliceBytes / Number(ceil(chunkBytes))))),
+  };
+}
+
+/** Returns the messages of an instruction in a pass, cut. */
+export const messagesOf = (sizes: Sizes, chunks: number): number =>
+  Math.ceil(chunks / sizes.chunksPerMessage) * sizes.cuts;
+
+/** Returns the pieces in which an mscclpp instruction moves its data. */
+export const piecesOf = ({ chunkBytes, sliceBytes }: Sizes, chunks: number): number =>
+  Math.max(1, Math.ceil((toNumber(chunkBytes) * chunks) / sliceBytes));
+
+function workOf(program: Program, sizes: Sizes) {
+  let messages = 0;
+  let least = 0;
+  for (let i = 0; i < instructionCount(program); i++) {
+    if (program.machine === "msccl") {
+      if (program.sends[i] === 1) messages += messagesOf(sizes, program.chunks[i]);
+      continue;
+    }
+    const operands = program.operandOffset[i + 1] - program.operandOffset[i];
+    messages += operands * piecesOf(sizes, program.chunks[i]);
+    least += operands;
+  }
+  return { messages: messages * sizes.passes, instructions: instructionCount(program) * sizes.passes, least };
+}
+
+/** Returns the row of a size of message in the network's table of serialisations; made when first asked for. */
+export type RowOf = (chunks: number, last: boolean, packets: boolean) => number;
+
+/**
+ * Returns the sizes of messages as rows of the network's table: `chunks` chunks of one pass (`last`: of the last one, which moves
+ * the rest) cut as the runtime cuts them. Times are rounded up to the picosecond.
+ */
+export function sizeTable(program: Program, sizes: Sizes, network: ProgramNetwork): RowOf {
+  const rows = new Map<number, number>();
+  const { chunkBytes, sliceBytes, passes, cuts } = sizes;
+  const full = passes === 1 ? chunkBytes : rational(sliceBytes);
+  const rest = subtract(chunkBytes, multiply(full, rational(passes - 1)));
+  return (chunks, last, packets) => {
+    const key = 4 * chunks + (last ? 2 : 0) + (packets ? 1 : 0);
+    const known = rows.get(key);
+    if (known !== undefined) return known;
+    const parts = program.machine === "msccl" ? cuts : piecesOf(sizes, chunks);
+    const wire = packets ? PACKETS : program.machine === "msccl" ? ON_THE_WIRE[program.protocol] : rational(1);
+    const bytes = multiply(multiply(last ? rest : full, rational(chunks, parts)), wire);
+    const times = network.bandwidths.map((bandwidth) =>
+      Number(ceil(divide(multiply(bytes, rational(PS_PER_SECOND)), rational(BigInt(bandwidth))))),
+    );
+    const row = rows.size;
+    rows.set(key, row);
+    network.serialPs = Float64Array.from([...network.serialPs, ...times]);
+    return row;
+  };
+}
+
+function positive(place: string, value: number): void {
+  if (!Number.isSafeInteger(value) || value < 1) throw new InputError(place, "a positive integer", value);
+}

@@ -1,0 +1,65 @@
+import type { Collective, CollectiveKind } from "../model/collective/collective.ts";
+import type { SwitchDegree } from "../model/routes/routing.ts";
+import type { Sketch } from "../model/sketch/sketch.ts";
+import type { Topology } from "../model/topology/topology.ts";
+import type { TreeFlow } from "../model/trees/tree-flow.ts";
+
+/** Options that some makers take and others do not; each maker lists its own. */
+export interface MakerOptions {
+  /** Most trials per phase; without it min(64, 1e7 / transfers). */
+  readonly trials?: number;
+  /** Degree of unwinding of switches, or "ports". */
+  readonly switchDegree?: SwitchDegree;
+  /**
+   * With "auto": after so many milliseconds no further algorithm is tried; 10,000 without it. With algorithms that solve integer
+   * programs: how long they may; 60,000 without it.
+   */
+  readonly timeLimitMs?: number;
+  /** What the schedule may use; without it the maker proposes sketches of its own. */
+  readonly sketch?: Sketch;
+  /** Trees: copies per root; without it as many as the optimum needs; "auto": what is fastest at the size asked for. */
+  readonly k?: number | "auto";
+  /**
+   * Trees on a network in which some node has more bandwidth in than out, or the reverse, which is refused without it.
+   * "trim": use only so much of every link that all are balanced. "switches": ask balance of switches only.
+   */
+  readonly eulerian?: "trim" | "switches";
+  /** Trees for this network before something failed: those that did not use it are kept. */
+  readonly repair?: TreeFlow;
+  /** Trees: false leaves what switches could duplicate and reduce out of the report. */
+  readonly nvls?: boolean;
+  /** Phases within dimensions: switches that can sum and duplicate do so. */
+  readonly offload?: boolean;
+}
+export type MakerOption = keyof MakerOptions;
+
+/** What all makers say of themselves, whatever they make. */
+export interface Maker {
+  readonly name: string;
+  readonly description: string;
+  readonly collectives: readonly CollectiveKind[];
+  readonly policies: readonly string[];
+  /** Options that it takes beside those that all take; the others are refused. */
+  readonly options?: readonly MakerOption[];
+  readonly traits?: Traits;
+  /** Returns what it needs that is not there ("a power of two of NPUs"); null where it can be used. Cheap. */
+  refuses?(topology: Topology, collective: Collective): string | null;
+}
+
+/** What those who choose among makers have to know of one. */
+export interface Traits {
+  /** It solves integer programs, which takes seconds to minutes: only tried where it is asked for by name. */
+  readonly solves?: true;
+  /** Seldom far from the best, and quick also where there are many NPUs: tried first, the lowest number before the others. */
+  readonly promising?: number;
+  /** It goes on until it meets a bound and gives up early where others do better: tried last, in this order. */
+  readonly searches?: number;
+  /** It gains from more chunks and does not know how many: they are found by a few trials each. */
+  readonly triesChunks?: true;
+  /** A policy that leaves most of the time out: tried at first, and the whole only where that could do better (`couldBeBetter`). */
+  readonly quickPolicy?: string;
+  /** Programs of few copies per root may be faster than those of the optimum. */
+  readonly fewCopies?: true;
+  /** What NCCL and RCCL do: over boxes; where those do not apply, in rank order. */
+  readonly library?: "over boxes" | "in rank order";
+}

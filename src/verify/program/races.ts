@@ -1,0 +1,551 @@
+import { addTo } from "../../model/numbers/ordering.ts";
+import {
+  blockCount,
+  instructionCount,
+  type Program,
+  WAIT_BARRIER,
+  WAIT_EVENT,
+  WAIT_INSTRUCTION,
+} from "../../model/program/program.ts";
+import { isNop } from "./form.ts";
+import { cellOf, isIdentity, type ProgramMemory } from "./memory.ts";
+import { clocksFit, forPackets, type Wiring } from "./wiring.ts";
+import { chunkWords, type Findings, instructionWords } from "./words.ts";
+
+/** Whether chunk `chunkOfA` of an earlier instruction is over when chunk `chunk` of the visited one begins, in every course. */
+type Before = (a: number, chunkOfA: number, chunk: number) => boolean;
+type Visit = (instruction: number, before: Before) => void;
+
+/**
+ * Records data races: two accesses to a chunk of memory, one of them at least a write, of which either may come first. Rank by
+ * rank; per chunk the last write is kept and the reads since, which suffices for the first race on every chunk (Flanagan and
+ * Freund, FastTrack, 2009). `order` is one course. O(ranks x instructions x blocks that touch a rank), `progress` after each.
+ */
+export function checkRaces(
+  program: Program,
+  wiring: Wiring,
+  memory: ProgramMemory,
+  order: Int32Array,
+  found: Findings,
+  progress: (rank: number) => void,
+): void {
+  if (!clocksFit(program, wiring)) {
+    found.error("too-large", () => "too many thread blocks touch the same memory to be judged for data races");
+    return;
+  }
+  const phases = program.machine === "mscclpp" ? phasesOf(program, wiring) : null;
+  const walk = (rank: number, visit: Visit): void =>
+    phases === null
+      ? walkMsccl(program, wiring, order, rank, visit)
+      : walkMscclpp(program, wiring, phases, order, rank, visit);
+  // What copies memory onto itself undoes the writes of others that come in between, and is in nobody else's way: a read.
+  const onlyReads = Uint8Array.from({ length: instructionCount(program) }, (_, i) => +isIdentity(program, memory, i));
+  for (let rank = 0; rank < program.rankCount; rank++) {
+    const low = memory.rankStart[rank];
+    const cells = memory.rankStart[rank + 1] - low;
+    const accesses = accessesOf(program, wiring, cells, found);
+    walk(rank, (i, before) => {
+      const first = program.operandOffset[i];
+      const middle = first + program.sourceCount[i];
+      const last = onlyReads[i] === 1 ? middle : program.operandOffset[i + 1];
+      for (let o = first; o < last; o++) {
+        if (program.operandRank[o] !== rank) continue;
+        const cell = cellOf(program, memory, o) - low;
+        for (let k = 0; k < program.chunks[i]; k++) accesses.access(i, o, cell + k, k, o >= middle, before);
+      }
+    });
+    progress(rank);
+  }
+}
+
+/** Returns what takes in the accesses to one rank's memory, of `cells` chunks. */
+function accessesOf(program: Program, wiring: Wiring, cells: number, found: Findings) {
+  const writeBy = new Int32Array(cells).fill(-1);
+  const writeChunk = new Int32Array(cells);
+  const reads = new Int32Array(cells).fill(-1);
+  const by: number[] = [];
+  const chunkOf: number[] = [];
+  const next: number[] = [];
+  const told = new Set<number>();
+  const race = (a: number, aWrites: boolean, b: number, operand: number, chunk: number, bWrites: boolean): void => {
+    const pair = a * instructionCount(program) + b;
+    if (told.has(pair)) return;
+    told.add(pair);
+    const { operandRank, operandBuffer, operandIndex } = program;
+    found.error(
+      "race",
+      () =>
+        `${instructionWords(program, wiring, b)} ${bWrites ? "writes" : "reads"} ${chunkWords(operandRank[operand], operandBuffer[operand], operandIndex[operand] + chunk)}, which ${instructionWords(program, wiring, a)} ${aWrites ? "writes" : "reads"}: nothing says which comes first`,
+      b,
+    );
+  };
+  return {
+    access(i: number, operand: number, cell: number, chunk: number, writes: boolean, before: Before): void {
+      const writer = writeBy[cell];
+      if (writer >= 0 && writer !== i && !before(writer, writeChunk[cell], chunk))
+        race(writer, true, i, operand, chunk, writes);
+      const head = reads[cell];
+      if (!writes) {
+        if (head >= 0 && before(by[head], chunkOf[head], chunk)) {
+          chunkOf[head] = chunk;
+          by[head] = i;
+          return;
+        }
+        by.push(i);
+        chunkOf.push(chunk);
+        next.push(head);
+        reads[cell] = by.length - 1;
+        return;
+      }
+      for (let read = head; read >= 0; read = next[read])
+        if (by[read] !== i && !before(by[read], chunkOf[read], chunk)) race(by[read], false, i, operand, chunk, true);
+      reads[cell] = -1;
+      writeBy[cell] = i;
+      writeChunk[cell] = chunk;
+    },
+  };
+}
+
+/**
+ * Calls `visit` for every instruction of a rank, in the order given, with what is certain to have happened before it, among
+ * the instructions of that rank. A clock tells of each block of the rank how many of its instructions are complete. What an
+ * instruction knows when it begins comes from the one before it, from those it waits for, and from what the sender knew when
+ * it began; the chunks of a message come one by one, so of the sender and what it follows chunk by chunk only as many chunks
+ * are known to be complete as have come: `aligned`. A message does not tell the sender anything: that there was room again
+ * depends on the room. A single block is in order anyway: nothing is visited. O(instructions x blocks of the rank).
+ */
+function walkMsccl(program: Program, wiring: Wiring, order: Int32Array, rank: number, visit: Visit): void {
+  const { instructionOffset, waitOffset, waitKind, receives, sends } = program;
+  const { blockOf, rankOf, publisher, sendOf, receiveOf } = wiring;
+  const low = program.blockOffset[rank];
+  const lanes = program.blockOffset[rank + 1] - low;
+  if (lanes < 2) return;
+  // Where messages are of one chunk, nothing is known of a part of them: one clock does.
+  const whole = chunksOfMessages(program) <= 1;
+  const known = new Int32Array(blockCount(program) * lanes);
+  const aligned = new Int32Array(whole ? 0 : lanes);
+  const kept = slots(whole ? lanes : 2 * lanes);
+  const complete = whole ? 0 : lanes;
+  const ofMessage = new Int32Array(instructionCount(program)).fill(-1);
+  const ofStep = new Int32Array(instructionCount(program)).fill(-1);
+  const readers = new Int32Array(instructionCount(program));
+  for (let w = 0; w < publisher.length; w++) if (waitKind[w] === WAIT_INSTRUCTION) readers[publisher[w]]++;
+  let row = 0;
+
+  const before = (a: number, chunkOfA: number, chunk: number): boolean => {
+    const block = blockOf[a];
+    const index = a - instructionOffset[block];
+    const lane = block - low;
+    return known[row + lane] > index || (!whole && aligned[lane] > index && chunkOfA <= chunk);
+  };
+  for (const i of order) {
+    const block = blockOf[i];
+    row = block * lanes;
+    for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++) {
+      const from = ofStep[publisher[w]];
+      raise(known, row, kept.data(), from + complete, lanes);
+      if (--readers[publisher[w]] === 0) kept.give(from);
+    }
+    const message = receives[i] === 1 ? ofMessage[sendOf[i]] : -1;
+    if (message >= 0) raise(known, row, kept.data(), message, lanes);
+    if (!whole) {
+      put(aligned, 0, known, row, lanes);
+      if (message >= 0) raise(aligned, 0, kept.data(), message + lanes, lanes);
+    }
+    if (message >= 0) kept.give(message);
+    const forMessage = sends[i] === 1 && receiveOf[i] >= 0;
+    const told = forMessage || readers[i] > 0;
+    const at = told ? kept.take() : -1;
+    if (told && !whole) put(kept.data(), at, known, row, lanes);
+    if (rankOf[block] === rank) {
+      visit(i, before);
+      (whole ? known : aligned)[whole ? row + block - low : block - low] = i - instructionOffset[block] + 1;
+    }
+    if (!whole) put(known, row, aligned, 0, lanes);
+    if (told) put(kept.data(), at + complete, known, row, lanes);
+    if (forMessage) ofMessage[i] = at;
+    if (readers[i] > 0) ofStep[i] = forMessage ? copy(at) : at;
+  }
+
+  function copy(of: number): number {
+    const at = kept.take();
+    put(kept.data(), at, kept.data(), of, complete + lanes);
+    return at;
+  }
+}
+
+/** Returns the most chunks of a message. */
+function chunksOfMessages({ sends, chunks }: Program): number {
+  let most = 0;
+  for (let i = 0; i < sends.length; i++) if (sends[i] === 1) most = Math.max(most, chunks[i]);
+  return most;
+}
+
+/**
+ * Calls `visit` for every instruction that touches a rank's memory, in the order given, with what is certain to have happened
+ * before it. A block is a row of phases, cut at nops and barriers: all of a phase is over before the next begins, and within
+ * one nothing is ordered, for the threads of the block run apart. So a wait orders the phases after its own, and a post tells
+ * of the phases before its own, and of the data of its own instruction (a put with signal). A packet tells its reader, chunk
+ * by chunk, of what was before the chunk that wrote it, and of that chunk. A clock holds, for each block that touches the
+ * memory, how many of its phases are over, then a bit for each chunk that is told of singly. Relaxed signals order as others do:
+ * the runtime's own plans use them to tell that data is there. O(instructions x words of a clock).
+ */
+function walkMscclpp(
+  program: Program,
+  wiring: Wiring,
+  phases: Phases,
+  order: Int32Array,
+  rank: number,
+  visit: Visit,
+): void {
+  const walk = walkOf(program, wiring, phases, rank);
+  const { touches, clock, words, begun, next, own, kept, ofPost, postReaders, reached } = walk;
+  const { waitOffset, waitKind, waitOn, instructionOffset } = program;
+  const before: Before = (a, chunkOfA, chunk) => isBefore(walk, a, chunkOfA, chunk);
+  for (const i of order) {
+    const block = wiring.blockOf[i];
+    for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
+      if (waitKind[w] === WAIT_BARRIER) meet(walk, i, waitOn[w], wiring.generation[w]);
+    put(own, 0, begun, block * words, words);
+    for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++)
+      for (let p = phases.postOffset[w]; p < phases.postOffset[w + 1]; p++) {
+        const post = phases.posts[p];
+        if (phases.postBringsData[p] === 1) join(clock, own, 0, kept.data(), ofPost[post]);
+        else raise(own, 0, kept.data(), ofPost[post], clock.lanes);
+        if (--postReaders[post] === 0) kept.give(ofPost[post]);
+      }
+    join(clock, next, block * words, own, 0);
+    takePackets(walk, i, block * words);
+    if (touches[i] === 1) visit(i, before);
+    tell(walk, i);
+    if (isNop(program, i)) endPhase(walk, block, phases.phase[i] + 1);
+    reached[block] = Math.min(i + 1, instructionOffset[block + 1] - 1);
+  }
+}
+
+/** A walk over the instructions that touch the memory of a rank. */
+type Walk = ReturnType<typeof walkOf>;
+
+function walkOf(program: Program, wiring: Wiring, phases: Phases, rank: number) {
+  const blocks = blockCount(program);
+  const touches = touching(program, rank);
+  const { lane, lanes } = lanesOf(program, wiring.blockOf, touches);
+  const { first, bits } = bitsOf(program, phases.single, touches);
+  const words = lanes + Math.ceil(bits / 32);
+  return {
+    program,
+    wiring,
+    phases,
+    touches,
+    lane,
+    firstBit: first,
+    words,
+    clock: { lanes, words },
+    /** [blocks] clocks when the phase that it is in began, and what the next one will know. */
+    begun: new Int32Array(blocks * words),
+    next: new Int32Array(blocks * words),
+    /** [blocks] the instruction that comes next, or the last one. */
+    reached: program.instructionOffset.slice(0, blocks),
+    kept: slots(words),
+    /** [instructions], [singles] clocks in `kept`, and who has still to read them. */
+    ofPost: new Int32Array(instructionCount(program)).fill(-1),
+    postReaders: Int32Array.from(phases.postReaders),
+    ofSingle: new Int32Array(phases.singles).fill(-1),
+    packetReaders: Int32Array.from(phases.packetReaders),
+    meetings: new Map<string, { readonly at: number; left: number }>(),
+    /** Of the instruction that is visited: its clock, and where it reads packets one for each of its chunks. */
+    own: new Int32Array(words),
+    byChunk: new Int32Array(0),
+    hasChunks: false,
+  };
+}
+
+function isBefore(walk: Walk, a: number, chunkOfA: number, chunk: number): boolean {
+  const { hasChunks, words, firstBit } = walk;
+  const clock = hasChunks ? walk.byChunk : walk.own;
+  const at = hasChunks ? chunk * words : 0;
+  if (clock[at + walk.lane[walk.wiring.blockOf[a]]] > walk.phases.phase[a]) return true;
+  if (firstBit[a] < 0) return false;
+  const bit = firstBit[a] + chunkOfA;
+  return ((clock[at + walk.clock.lanes + (bit >> 5)] >> (bit & 31)) & 1) === 1;
+}
+
+/** Ends the phase of a block: what it waited for, and all of the phase, is known from now on. */
+function endPhase({ lane, words, begun, next }: Walk, block: number, over: number): void {
+  if (lane[block] >= 0) next[block * words + lane[block]] = over;
+  put(begun, block * words, next, block * words, words);
+}
+
+function meet(walk: Walk, i: number, barrier: number, number: number): void {
+  const { phases, wiring, clock, words, begun, next, kept, meetings, reached } = walk;
+  const name = `${barrier} ${number}`;
+  let meeting = meetings.get(name);
+  if (meeting === undefined) {
+    const comers = wiring.comers[barrier];
+    meeting = { at: kept.take(), left: comers.length };
+    meetings.set(name, meeting);
+    kept.data().fill(0, meeting.at, meeting.at + words);
+    for (const block of comers) {
+      endPhase(walk, block, phases.phase[reached[block]]);
+      join(clock, kept.data(), meeting.at, begun, block * words);
+    }
+  }
+  const block = wiring.blockOf[i];
+  join(clock, next, block * words, kept.data(), meeting.at);
+  endPhase(walk, block, phases.phase[i] + 1);
+  if (--meeting.left > 0) return;
+  kept.give(meeting.at);
+  meetings.delete(name);
+}
+
+/** Sets the clocks of the chunks of an instruction that reads packets. */
+function takePackets(walk: Walk, i: number, at: number): void {
+  const { phases, clock, words, next, own, kept, ofSingle, packetReaders } = walk;
+  const first = phases.packetOffset[i];
+  const last = phases.packetOffset[i + 1];
+  walk.hasChunks = last > first;
+  if (!walk.hasChunks) return;
+  const chunks = walk.program.chunks[i];
+  if (walk.byChunk.length < chunks * words) walk.byChunk = new Int32Array(chunks * words);
+  const { byChunk } = walk;
+  for (let k = 0; k < chunks; k++) put(byChunk, k * words, own, 0, words);
+  for (let p = first; p < last; p++) {
+    const from = phases.packetFrom[p];
+    join(clock, byChunk, phases.packetChunk[p] * words, kept.data(), ofSingle[from]);
+    if (--packetReaders[from] === 0) kept.give(ofSingle[from]);
+  }
+  for (let k = 0; k < chunks; k++) join(clock, next, at, byChunk, k * words);
+}
+
+/** Keeps what an instruction tells others, by packets and by its posts. */
+function tell(walk: Walk, i: number): void {
+  const { program, phases, words, own, byChunk, hasChunks, ofSingle, packetReaders, ofPost, postReaders } = walk;
+  const single = phases.single[i];
+  for (let k = 0; single >= 0 && k < program.chunks[i]; k++) {
+    if (packetReaders[single + k] === 0) continue;
+    ofSingle[single + k] = keep(walk, hasChunks ? byChunk : own, hasChunks ? k * words : 0);
+    mark(walk, ofSingle[single + k], i, k);
+  }
+  if (postReaders[i] === 0) return;
+  ofPost[i] = keep(walk, own, 0);
+  if (single >= 0) for (let k = 0; k < program.chunks[i]; k++) mark(walk, ofPost[i], i, k);
+}
+
+function keep({ kept, words }: Walk, from: Int32Array, fromAt: number): number {
+  const at = kept.take();
+  put(kept.data(), at, from, fromAt, words);
+  return at;
+}
+
+function mark({ firstBit, kept, clock }: Walk, at: number, i: number, chunk: number): void {
+  if (firstBit[i] < 0) return;
+  const bit = firstBit[i] + chunk;
+  kept.data()[at + clock.lanes + (bit >> 5)] |= 1 << (bit & 31);
+}
+
+/** The form of a clock: words of lanes, then bits. */
+interface ClockForm {
+  readonly lanes: number;
+  readonly words: number;
+}
+
+/** Raises `into[at ..]` to what both know. */
+function join({ lanes, words }: ClockForm, into: Int32Array, at: number, from: Int32Array, fromAt: number): void {
+  raise(into, at, from, fromAt, lanes);
+  for (let w = lanes; w < words; w++) into[at + w] |= from[fromAt + w];
+}
+
+/** Returns 1 for instructions that have an operand in a rank's memory. */
+function touching(program: Program, rank: number): Uint8Array {
+  const touches = new Uint8Array(instructionCount(program));
+  for (let i = 0; i < touches.length; i++)
+    for (let o = program.operandOffset[i]; o < program.operandOffset[i + 1]; o++)
+      if (program.operandRank[o] === rank) touches[i] = 1;
+  return touches;
+}
+
+/** Returns a number for every block with such an instruction, -1 for others. */
+function lanesOf(program: Program, blockOf: Int32Array, touches: Uint8Array) {
+  const lane = new Int32Array(blockCount(program)).fill(-1);
+  let lanes = 0;
+  for (let i = 0; i < touches.length; i++) if (touches[i] === 1 && lane[blockOf[i]] < 0) lane[blockOf[i]] = lanes++;
+  return { lane, lanes };
+}
+
+/** Returns a number for the first chunk of every such instruction that is told of singly, -1 for others. */
+function bitsOf(program: Program, single: Int32Array, touches: Uint8Array) {
+  const first = new Int32Array(touches.length).fill(-1);
+  let bits = 0;
+  for (let i = 0; i < touches.length; i++) {
+    if (touches[i] === 0 || single[i] < 0) continue;
+    first[i] = bits;
+    bits += program.chunks[i];
+  }
+  return { first, bits };
+}
+
+/** Clocks that are kept until all who wait for them have read them. */
+interface Slots {
+  /** Returns where a new clock begins in `data()`; its words are undefined. */
+  readonly take: () => number;
+  /** Gives a clock's place back. */
+  readonly give: (at: number) => void;
+  /** The words of all clocks; another array after every `take`. */
+  readonly data: () => Int32Array;
+}
+
+/** Returns an empty store of clocks of `stride` words. Memory: the most clocks kept at a time. */
+function slots(stride: number): Slots {
+  let words = new Int32Array(64 * stride);
+  let used = 0;
+  const free: number[] = [];
+  return {
+    take() {
+      const again = free.pop();
+      if (again !== undefined) return again;
+      if (used + stride > words.length) {
+        const more = new Int32Array(2 * words.length);
+        more.set(words);
+        words = more;
+      }
+      used += stride;
+      return used - stride;
+    },
+    give: (at) => {
+      free.push(at);
+    },
+    data: () => words,
+  };
+}
+
+/** Raises `into[at ..]` to the greater of both, word by word. */
+function raise(into: Int32Array, at: number, from: Int32Array, fromAt: number, words: number): void {
+  for (let w = 0; w < words; w++) if (from[fromAt + w] > into[at + w]) into[at + w] = from[fromAt + w];
+}
+
+/** Copies words of a clock. */
+function put(into: Int32Array, at: number, from: Int32Array, fromAt: number, words: number): void {
+  for (let w = 0; w < words; w++) into[at + w] = from[fromAt + w];
+}
+
+/** Of mscclpp programs: phases, and who is certain to have come before whom. */
+interface Phases {
+  /** [instructions] phases of its block that end before it: at nops and at barriers, where the block's threads meet. */
+  readonly phase: Int32Array;
+  /** [waits + 1], [posts] instructions that must have posted before the wait is over, and 1: their own data is there as well. */
+  readonly postOffset: Int32Array;
+  readonly posts: Int32Array;
+  readonly postBringsData: Uint8Array;
+  /** [instructions] how many waits look at its posts. */
+  readonly postReaders: Int32Array;
+  /** [instructions] number of its first chunk among those that are told of one by one, by packets or by its own signal; -1. */
+  readonly single: Int32Array;
+  readonly singles: number;
+  /** [instructions + 1], [packets read] chunk of the reader, and the single chunk that wrote it. */
+  readonly packetOffset: Int32Array;
+  readonly packetChunk: Int32Array;
+  readonly packetFrom: Int32Array;
+  /** [singles] reads of it as a packet. */
+  readonly packetReaders: Int32Array;
+}
+
+/** Returns the phases of a program. O(instructions + packets + waits x blocks that post). */
+function phasesOf(program: Program, wiring: Wiring): Phases {
+  const count = instructionCount(program);
+  const phase = new Int32Array(count);
+  for (let b = 0; b < blockCount(program); b++) {
+    let passed = 0;
+    for (let i = program.instructionOffset[b]; i < program.instructionOffset[b + 1]; i++) {
+      const atBarrier = program.waitKind
+        .subarray(program.waitOffset[i], program.waitOffset[i + 1])
+        .includes(WAIT_BARRIER);
+      if (atBarrier) passed++;
+      phase[i] = passed;
+      if (atBarrier || isNop(program, i)) passed++;
+    }
+  }
+  return { phase, ...certainPosts(program, wiring, phase), ...packetsOf(program) };
+}
+
+/**
+ * The posts that a wait is certain to come after. Of m posts, m_c by block c, a wait that needs n of them comes after n - (m - m_c)
+ * of block c, phase by phase. Of several in one phase either may be first, so where not all of them are needed, what came before the
+ * phase is certain, but the data of none.
+ */
+function certainPosts(program: Program, wiring: Wiring, phase: Int32Array) {
+  const { waitOffset, waitKind, waitOn, eventInitial } = program;
+  const postOffset = new Int32Array(waitOn.length + 1);
+  const posts: number[] = [];
+  const bringsData: number[] = [];
+  const postReaders = new Int32Array(instructionCount(program));
+  const chains = wiring.posters.map((posters) => {
+    const ofBlock = new Map<number, number[]>();
+    for (const i of posters) {
+      addTo(ofBlock, wiring.blockOf[i], i);
+    }
+    return [...ofBlock.values()];
+  });
+  for (let i = 0; i < instructionCount(program); i++)
+    for (let w = waitOffset[i]; w < waitOffset[i + 1]; w++) {
+      if (waitKind[w] === WAIT_EVENT) {
+        const event = waitOn[w];
+        const need = wiring.least[w] - eventInitial[event];
+        for (const chain of chains[event]) {
+          const certain = need - (wiring.posters[event].length - chain.length);
+          if (certain < 1) continue;
+          const end = Math.min(certain, chain.length);
+          const all = end === chain.length || phase[chain[end]] > phase[chain[end - 1]];
+          let first = end - 1;
+          while (all && first > 0 && phase[chain[first - 1]] === phase[chain[end - 1]]) first--;
+          for (const post of chain.slice(first, end)) {
+            posts.push(post);
+            bringsData.push(all ? 1 : 0);
+            postReaders[post]++;
+          }
+        }
+      }
+      postOffset[w + 1] = posts.length;
+    }
+  return { postOffset, posts: Int32Array.from(posts), postBringsData: Uint8Array.from(bringsData), postReaders };
+}
+
+function packetsOf(program: Program) {
+  const count = instructionCount(program);
+  const single = new Int32Array(count).fill(-1);
+  let singles = 0;
+  const number = (i: number): void => {
+    if (single[i] >= 0) return;
+    single[i] = singles;
+    singles += program.chunks[i];
+  };
+  for (let i = 0; i < count; i++) {
+    const posts = program.postOffset[i + 1] > program.postOffset[i];
+    if (posts && program.operandOffset[i + 1] > program.operandOffset[i]) number(i);
+  }
+  const written = new Map<string, number>();
+  const key = (operand: number, chunk: number): string =>
+    `${program.operandRank[operand]} ${program.operandBuffer[operand]} ${program.operandIndex[operand] + chunk}`;
+  forPackets(program, "write", (i, operand, chunk) => {
+    number(i);
+    written.set(key(operand, chunk), single[i] + chunk);
+  });
+  const packetOffset = new Int32Array(count + 1);
+  const packetChunk: number[] = [];
+  const packetFrom: number[] = [];
+  forPackets(program, "read", (i, operand, chunk) => {
+    packetChunk.push(chunk);
+    packetFrom.push(written.get(key(operand, chunk)) ?? -1);
+    packetOffset[i + 1] = packetChunk.length;
+  });
+  for (let i = 0; i < count; i++) packetOffset[i + 1] = Math.max(packetOffset[i + 1], packetOffset[i]);
+  const packetReaders = new Int32Array(singles);
+  for (const from of packetFrom) if (from >= 0) packetReaders[from]++;
+  return {
+    single,
+    singles,
+    packetOffset,
+    packetChunk: Int32Array.from(packetChunk),
+    packetFrom: Int32Array.from(packetFrom),
+    packetReaders,
+  };
+}

@@ -1,0 +1,212 @@
+import { INPUT, OUTPUT, type Program, SCRATCH, VIA } from "../../model/program/program.ts";
+import { cellOf, isIdentity, type ProgramMemory } from "./memory.ts";
+import type { Wiring } from "./wiring.ts";
+import { chunkWords, type Findings, instructionWords } from "./words.ts";
+
+const PORT = VIA.indexOf("port");
+
+/** Of a cell: nothing was ever written to it. */
+export const UNWRITTEN = -1;
+
+/**
+ * What the memory holds. A cell is the sum of the contributions of some ranks to one chunk of their inputs: `chunk` and, in
+ * `words` 32-bit words per cell, the set of the ranks; or UNWRITTEN; or, as -2 - instruction, something that no correct
+ * result contains: a contribution twice, contributions to different chunks, or what was never written.
+ */
+export interface ProgramValues {
+  readonly chunk: Int32Array;
+  readonly ranks: Int32Array;
+  readonly words: number;
+  /** [cells] instruction that wrote last, -1: none. */
+  readonly writer: Int32Array;
+  /** Of instructions that spoilt what they wrote: how. */
+  readonly spoilt: ReadonlyMap<number, { readonly kind: "twice" | "mixed" | "unwritten"; readonly words: string }>;
+}
+
+/**
+ * Returns what the memory holds after the instructions ran in the given order, and records reads of what was never written.
+ * Without data races every order that respects the waits gives the same values. O(chunks of operands x ranks / 32).
+ */
+export function valuesOf(
+  program: Program,
+  wiring: Wiring,
+  memory: ProgramMemory,
+  order: Int32Array,
+  found: Findings,
+): ProgramValues {
+  const machine = machineOf(program, wiring, memory, found);
+  const { chunk, ranks, words, writer, spoilt } = machine;
+  givenChunks(program, memory, (cell, rank, index) => {
+    chunk[cell] = index;
+    ranks[cell * words + (rank >> 5)] = 1 << (rank & 31);
+  });
+  for (const i of order) if (program.chunks[i] > 0 && !isIdentity(program, memory, i)) carryOut(machine, i);
+  return { chunk, ranks, words, writer, spoilt };
+}
+
+type Machine = ReturnType<typeof machineOf>;
+
+function machineOf(program: Program, wiring: Wiring, memory: ProgramMemory, found: Findings) {
+  const words = Math.max(1, Math.ceil(program.rankCount / 32));
+  return {
+    program,
+    wiring,
+    memory,
+    found,
+    words,
+    chunk: new Int32Array(memory.cells).fill(UNWRITTEN),
+    ranks: new Int32Array(memory.cells * words),
+    writer: new Int32Array(memory.cells).fill(-1),
+    /** [cells] 1: holds packets; none where no instruction knows packets. */
+    asPacket: new Uint8Array(program.operandPacket.includes(1) ? memory.cells : 0),
+    spoilt: new Map<number, { kind: "twice" | "mixed" | "unwritten"; words: string }>(),
+    /** By instruction that sends: a value and its ranks for each chunk. */
+    messages: new Map<number, Int32Array>(),
+    /** The ranks of what is gathered for a chunk. */
+    sum: new Int32Array(words),
+  };
+}
+
+/** Gathers what an instruction reads, chunk by chunk, and leaves it where it writes. */
+function carryOut(machine: Machine, i: number): void {
+  const { program, wiring, memory, chunk, ranks, words, writer, asPacket, messages, sum } = machine;
+  const { operandOffset, sourceCount, operandPacket, chunks, receives, sends } = program;
+  const first = operandOffset[i];
+  const middle = first + sourceCount[i];
+  const last = operandOffset[i + 1];
+  const packets = asPacket.length > 0 && movesPackets(program, i);
+  const message = receives[i] === 1 ? messages.get(wiring.sendOf[i]) : undefined;
+  const stride = 1 + words;
+  const sent = sends[i] === 1 ? new Int32Array(chunks[i] * stride) : null;
+  for (let k = 0; k < chunks[i]; k++) {
+    let value = UNWRITTEN;
+    if (message !== undefined) value = add(machine, i, value, message[k * stride], message, k * stride + 1);
+    for (let operand = first; operand < middle; operand++) {
+      const cell = cellOf(program, memory, operand) + k;
+      const wrongKind =
+        asPacket.length > 0 && chunk[cell] !== UNWRITTEN && asPacket[cell] !== (packets ? 1 : operandPacket[operand]);
+      if (chunk[cell] === UNWRITTEN || wrongKind) value = unwritten(machine, i, operand, k, wrongKind, asPacket[cell]);
+      else value = add(machine, i, value, chunk[cell], ranks, cell * words);
+    }
+    for (let operand = middle; operand < last; operand++) {
+      const cell = cellOf(program, memory, operand) + k;
+      chunk[cell] = value;
+      for (let w = 0; w < words; w++) ranks[cell * words + w] = sum[w];
+      writer[cell] = i;
+      if (asPacket.length > 0) asPacket[cell] = operandPacket[operand];
+    }
+    if (sent !== null) {
+      sent[k * stride] = value;
+      sent.set(sum, k * stride + 1);
+    }
+  }
+  if (sent !== null) messages.set(i, sent);
+  if (message !== undefined) messages.delete(wiring.sendOf[i]);
+}
+
+/** A proxy moves packets as they lie: their flags are not looked at, but they must be there (mscclpp's handlePutPackets). */
+const movesPackets = ({ via, operandOffset, operandPacket }: Program, i: number): boolean =>
+  via[i] === PORT && operandPacket[operandOffset[i + 1] - 1] === 1 && operandOffset[i + 1] > operandOffset[i];
+
+/** Adds a value to what was gathered (-1: nothing yet) and returns the chunk of both. */
+function add(machine: Machine, i: number, gathered: number, value: number, set: Int32Array, at: number): number {
+  const { words, sum } = machine;
+  if (gathered < UNWRITTEN) return gathered;
+  if (gathered === UNWRITTEN || value < UNWRITTEN) {
+    for (let w = 0; w < words; w++) sum[w] = set[at + w];
+    return value;
+  }
+  if (gathered !== value) return spoil(machine, i, "mixed", `adds chunk ${value} of the input to chunk ${gathered}`);
+  for (let w = 0; w < words; w++) {
+    const twice = sum[w] & set[at + w];
+    if (twice !== 0) {
+      const gpu = 32 * w + 31 - Math.clz32(twice);
+      return spoil(machine, i, "twice", `adds the contribution of gpu ${gpu} to chunk ${value} again`);
+    }
+    sum[w] |= set[at + w];
+  }
+  return gathered;
+}
+
+function spoil({ spoilt }: Machine, i: number, kind: "twice" | "mixed" | "unwritten", why: string): number {
+  if (!spoilt.has(i)) spoilt.set(i, { kind, words: why });
+  return -2 - i;
+}
+
+/** Records a read of nothing; returns the value that stands for it. */
+function unwritten(machine: Machine, i: number, operand: number, k: number, wrongKind: boolean, holds: number): number {
+  const { program, wiring, spoilt, found } = machine;
+  const { operandRank, operandBuffer, operandIndex } = program;
+  const name = chunkWords(operandRank[operand], operandBuffer[operand], operandIndex[operand] + k);
+  if (!spoilt.has(i))
+    found.error(
+      wrongKind ? "packets" : "unwritten",
+      () =>
+        wrongKind
+          ? `${instructionWords(program, wiring, i)} reads ${name} as ${holds === 1 ? "plain data, but it holds packets" : "packets, but it holds plain data"}`
+          : `${instructionWords(program, wiring, i)} reads ${name}, ${whyUnwritten(program, operand)}`,
+      i,
+    );
+  return spoil(machine, i, "unwritten", `reads ${name}, which holds nothing`);
+}
+
+function whyUnwritten(program: Program, operand: number): string {
+  return program.operandBuffer[operand] === SCRATCH
+    ? "where nothing was written before"
+    : "where nothing was given or written before";
+}
+
+/**
+ * Calls `each` for every cell that holds input when a call begins, with its rank and the number of the chunk in the input; for
+ * custom programs all inputs. O(chunks of inputs).
+ */
+export function givenChunks(
+  program: Program,
+  memory: ProgramMemory,
+  each: (cell: number, rank: number, chunk: number) => void,
+): void {
+  const { collective, rankCount, rootRank } = program;
+  const ofRoot = collective === "broadcast" || collective === "scatter";
+  for (let r = 0; r < rankCount; r++) {
+    if (ofRoot && r !== rootRank) continue;
+    const at = 3 * r + INPUT;
+    for (let k = 0; k < memory.to[at]; k++) each(memory.start[at] + k, r, k);
+  }
+}
+
+/** What a cell must hold in the end: contributions to one chunk of the inputs, of one rank or (-1) of all. */
+type EachDue = (cell: number, rank: number, outputChunk: number, chunk: number, from: number) => void;
+
+/** Calls `each` for every cell of an output that a collective defines, rank by rank. Not for custom programs. O(chunks of outputs). */
+export function dueChunks(program: Program, memory: ProgramMemory, each: EachDue): void {
+  const { collective, rankCount, rootRank, loopChunks: whole } = program;
+  const { part } = memory;
+  const rootOnly = collective === "gather" || collective === "reduce";
+  for (let r = 0; r < rankCount; r++) {
+    if (rootOnly && r !== rootRank) continue;
+    const chunks = collective === "reducescatter" || collective === "scatter" ? part : whole;
+    for (let k = 0; k < chunks; k++) {
+      const cell = memory.start[3 * r + OUTPUT] + k;
+      switch (collective) {
+        case "allgather":
+        case "gather":
+          each(cell, r, k, k % part, Math.floor(k / part));
+          break;
+        case "alltoall":
+          each(cell, r, k, r * part + (k % part), Math.floor(k / part));
+          break;
+        case "scatter":
+          each(cell, r, k, r * part + k, rootRank);
+          break;
+        case "broadcast":
+          each(cell, r, k, k, rootRank);
+          break;
+        case "reducescatter":
+          each(cell, r, k, r * part + k, -1);
+          break;
+        default:
+          each(cell, r, k, k, -1);
+      }
+    }
+  }
+}

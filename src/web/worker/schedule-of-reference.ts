@@ -1,0 +1,53 @@
+import { InputError } from "../../base/errors.ts";
+import { judge } from "../../run/judge.ts";
+import { algorithmOfFile, reportOfFile } from "../../run/report-file.ts";
+import type { ScheduleRef } from "../protocol.ts";
+import { type GivenSchedule, scheduleIn } from "./given-subject.ts";
+import { madeFor, usOf } from "./make.ts";
+import type { Tools } from "./request-context.ts";
+import { find, type KnownSchedule, put } from "./schedule-cache.ts";
+import { violationTexts } from "./violation-texts.ts";
+
+/** So many violations of a file are told. */
+const MOST_TOLD = 20;
+
+/** Returns a schedule that was read, judged, simulated and bounded. Throws InputError where it is too wrong for that. */
+export function judged(
+  { schedule, algorithm }: Pick<GivenSchedule, "schedule" | "algorithm">,
+  name: string,
+  { engine, progress }: Pick<Tools, "engine" | "progress">,
+): KnownSchedule & { readonly violations: readonly string[] } {
+  progress({ what: "verifying" });
+  const verdict = judge(schedule, { limit: MOST_TOLD });
+  const violations = violationTexts(verdict);
+  progress({ what: "simulating" });
+  try {
+    const report = reportOfFile(schedule, engine.kernels.replay, algorithmOfFile(algorithm), verdict);
+    return { schedule, report, violations };
+  } catch (error) {
+    if (!(error instanceof InputError) || violations.length === 0) throw error;
+    throw new InputError(name, "a schedule that can be carried out", violations[0]);
+  }
+}
+
+/** Returns the schedule that a reference names: kept, read again, or made again. Throws as these do. */
+export async function scheduleOfReference(ref: ScheduleRef, tools: Tools): Promise<KnownSchedule> {
+  const known = find(ref.id);
+  if (known !== undefined) return known;
+  const kept = await again(ref, tools);
+  put(ref.id, kept);
+  return kept;
+}
+
+async function again({ file, wish, us }: ScheduleRef, tools: Tools): Promise<KnownSchedule> {
+  if (file !== null) return judged(await scheduleIn(file), file.name, tools);
+  if (wish !== null) {
+    const made = await madeFor(wish, tools);
+    if (us === null || usOf(made.report) === us) return made;
+    throw new InputError(
+      "the schedule",
+      "the one that is shown (its maker ended, and the limit on time found another one this time: synthesize again)",
+    );
+  }
+  throw new InputError("the schedule", "one that was made or opened");
+}
