@@ -45,8 +45,9 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["collective!", COLLECTIVE_OR_CUSTOM],
       "size",
       ...MEMBERS,
-      ["switchDegree", "routes through switches for the bound of whole transfers: ports, or degree of unwinding"],
+      ["switchDegree", "routes through switches for the limit of whole chunks: ports, or degree of unwinding"],
       ...NETWORK,
+      "details",
     ],
   },
   synth: {
@@ -60,6 +61,7 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
       ...NETWORK,
       ...MAKING,
       ["output", "write the schedule: NAME.bys for large ones, else as a banyan-schedule JSON file"],
+      "details",
     ],
   },
   verify: {
@@ -85,6 +87,7 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["chunks", "trees: pieces of what each carries; default: what is fastest"],
       "trace",
       ...NETWORK,
+      "details",
     ],
   },
   export: {

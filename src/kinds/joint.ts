@@ -1,9 +1,11 @@
 import { jointScheduleJsonParts } from "../export/schedules/schedule-json.ts";
+import { farthestLatencyPs } from "../model/bounds/bounds.ts";
+import { networkTimes } from "../model/bounds/class-limit.ts";
 import { jointBoundOf, jointLimitOf } from "../model/bounds/joint.ts";
-import { type JointSchedule, jointEndPs, jointTransferCount } from "../model/joint/joint-schedule.ts";
+import { type JointSchedule, jointEndPs, jointRows, jointTransferCount } from "../model/joint/joint-schedule.ts";
 import { formatTime } from "../model/numbers/units.ts";
 import { count } from "../report/amounts.ts";
-import { type JointReport, jointReportOf, jointTiming, tenantReport } from "../report/joint-result.ts";
+import { type JointReport, jointReport, jointTiming, tenantReport } from "../report/joint-result.ts";
 import { switchingFor } from "../simulate/simulate.ts";
 import { simulateJoint } from "../simulate/steps/replay.ts";
 import { verifyJoint } from "../verify/joint.ts";
@@ -23,11 +25,21 @@ export function jointKind(schedule: JointSchedule): Kind<JointReport> {
     judge: (options) => verifyJoint(schedule, options),
     simulate({ switching = switchingFor(schedule), replay, most = Number.POSITIVE_INFINITY }) {
       if (transfers > most) return null;
-      return simulateJoint(schedule, { switching, ...(replay === undefined ? {} : { replay }) });
+      const found = simulateJoint(schedule, { switching, timeline: true, ...(replay === undefined ? {} : { replay }) });
+      const tenantPs = new Float64Array(collectives.length);
+      const { tenant } = jointRows(schedule);
+      found.endPs?.forEach((end, row) => {
+        tenantPs[tenant[row]] = Math.max(tenantPs[tenant[row]], end);
+      });
+      return { ps: found.ps, model: found.model, linkBusyPs: found.linkBusyPs, tenantPs };
     },
-    bound: () => jointBoundOf(schedule.topology, collectives, schedule.routes),
+    limit: (_, known = jointLimitOf(schedule.topology, collectives)) => known,
+    classLimit: (_, __, stores) => ({
+      ...jointBoundOf(schedule.topology, collectives, schedule.routes, networkTimes(stores)),
+      of: "whole chunks",
+    }),
+    plannedBound: () => jointBoundOf(schedule.topology, collectives, schedule.routes),
     boundsLate: false,
-    limit: () => jointLimitOf(schedule.topology, collectives),
     endPs: () => jointEndPs(schedule),
     forms: {
       json: { bytes: TRANSFER_TEXT * transfers, parts: (about) => jointScheduleJsonParts(schedule, about) },
@@ -42,16 +54,22 @@ export function jointKind(schedule: JointSchedule): Kind<JointReport> {
       return { expected: "a schedule of one collective", received: `one of ${collectives.length} at once` };
     },
     playable: () => true,
-    played: () => ({
-      about: { collectives: schedule.tenants.map((_, t) => tenantReport(schedule, t)) },
+    played: (_, { tenantPs }) => ({
+      about: { collectives: schedule.tenants.map((_, t) => tenantReport(schedule, t, tenantPs?.[t])) },
       counts: { transfers },
-      speeds: { time: { ...jointTiming(schedule, jointEndPs(schedule)), model: "link-busy" } },
+      speeds: { planned: { ...jointTiming(schedule, jointEndPs(schedule)), model: "link-busy" } },
     }),
     timing: (ps) => jointTiming(schedule, ps),
     facts: () => ({ collectives: schedule.tenants.map((_, t) => tenantReport(schedule, t)), transfers }),
     deed: () => ({ by: count(transfers, "transfer"), end: `in ${formatTime(jointEndPs(schedule))}` }),
     explain: null,
-    report: ({ verdict, simulated, limit, bound }, making) =>
-      jointReportOf({ schedule, bound, limit, simulated, verified: verdict.violationCount === 0, ...making }),
+    report: ({ verdict, limitFor: _, ...judged }, making) =>
+      jointReport(schedule, judged.simulated?.tenantPs, {
+        ...judged,
+        reference: null,
+        latencyPs: collectives.reduce((most, one) => Math.max(most, farthestLatencyPs(schedule.topology, one)), 0),
+        verified: verdict.violationCount === 0,
+        ...making,
+      }),
   };
 }

@@ -1,9 +1,11 @@
+import type { ClassLimit } from "../model/bounds/class-limit.ts";
 import type { Bound } from "../model/bounds/witness.ts";
 import type { Collective } from "../model/collective/collective.ts";
 import type { GivenSchedule } from "../model/joint/joint-schedule.ts";
 import type { Replay } from "../model/replay/problem.ts";
 import type { KindName } from "../model/steps/schedule.ts";
-import type { PerDimension, Report, Timing } from "../report/result.ts";
+import type { Topology } from "../model/topology/topology.ts";
+import type { PerDimension, Rate, Report, Timed, Timing } from "../report/result.ts";
 import type { PhaseSimulation } from "../simulate/phases/phases.ts";
 import type { Switching } from "../simulate/simulation.ts";
 import type { Verification } from "../verify/steps/schedule.ts";
@@ -66,6 +68,8 @@ export interface Simulated {
   /** Phases: dimension by dimension. */
   readonly phases?: PhaseSimulation;
   readonly perDimension?: PerDimension;
+  /** Several collectives: when each ends. */
+  readonly tenantPs?: Float64Array;
 }
 
 /** A file that keeps a schedule, of about so many bytes; `about`: what it says of its making. */
@@ -77,18 +81,30 @@ export interface FileForm {
 /** Options of `simulate` that say nothing for some kinds. */
 export type SimulateOption = "reference" | "trace" | "switching" | "chunks";
 
+/** Returns the limit of a collective on a network, for any algorithm. */
+export type LimitFor = (topology: Topology, collective: Collective) => Bound;
+
 /** What those said who judge a schedule. */
 export interface Judged {
   readonly verdict: Verdict;
   /** Null where there were too many transfers. */
   readonly simulated: Simulated | null;
   readonly limit: Bound;
-  readonly bound: Bound;
+  /** Null where none is known, or not yet, as the bound of planned times. */
+  readonly classLimit: ClassLimit | null;
+  readonly plannedBound: Bound | null;
+  readonly limitFor: LimitFor;
 }
 
 /** What is known of the making of a schedule. */
 export interface Making extends Pick<Report, "algorithm" | "synthesis">, Partial<Pick<Report, OfTheMaker>> {}
 type OfTheMaker = "notes" | "deterministic" | "direct" | "solver" | "traffic" | "repaired";
+
+/** What is known of a schedule's speed beside its simulated time. */
+export interface Speeds {
+  readonly planned?: Timed;
+  readonly throughput?: Rate;
+}
 
 /** All that is asked of a schedule whatever its kind; each kind says it once, in its file. */
 export interface Kind<AReport = Report> {
@@ -99,14 +115,19 @@ export interface Kind<AReport = Report> {
   judge(options?: JudgeOptions): Verdict;
   /** Returns what it takes under congestion. Throws InputError for phases that are wrong. */
   simulate(options: SimulateOptions): Simulated | null;
-  /** Returns the greatest limit that is proved for any schedule of the collectives; the verdict is that of `judge`. */
-  limit(verdict: Verdict): Bound;
   /**
-   * Returns the bound for schedules like this one, at least `limit`; `limitFor` gives the limit of another collective on the
-   * network.
+   * Returns the greatest limit that is proved for any schedule of the collectives: `known`, or without it what cuts prove, or what
+   * a certificate does. The verdict is that of `judge`.
    */
-  bound(limit: Bound, verdict: Verdict, limitFor: (collective: Collective) => Bound): Bound;
-  /** The bound can take as long as all the rest, so it may be found later (`report/result.ts`, withTransfersBound). */
+  limit(verdict: Verdict, known?: Bound): Bound;
+  /**
+   * Returns the greatest limit that is proved, in the network model, for schedules that have something in common with this one;
+   * null where there is none. `stores`: switches store what they forward.
+   */
+  classLimit(verdict: Verdict, limitFor: LimitFor, stores: boolean): ClassLimit | null;
+  /** Returns the bound of times as they are planned, in the link-busy model; null for what has none. */
+  plannedBound(): Bound | null;
+  /** These two can take as long as all the rest, so they may be found later. */
   readonly boundsLate: boolean;
   /** Returns the end in picoseconds: planned, of trees simulated. */
   endPs(): number;
@@ -131,7 +152,7 @@ export interface Kind<AReport = Report> {
   played(
     verdict: Verdict,
     simulated: Simulated,
-  ): Readonly<Record<"about" | "counts" | "speeds", Readonly<Record<string, unknown>>>>;
+  ): Readonly<Record<"about" | "counts", Readonly<Record<string, unknown>>>> & { readonly speeds: Speeds };
   /** Returns a time with the bandwidths that it makes. */
   timing(ps: number): Timing;
   /** Returns what a correct schedule does. */

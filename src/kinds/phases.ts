@@ -1,6 +1,7 @@
 import { explainPhases } from "../explain/phases.ts";
 import { phasesJsonParts } from "../export/schedules/phases-json.ts";
-import { greaterBound, limitOf, referencePs } from "../model/bounds/bounds.ts";
+import { farthestLatencyPs, limitOf, referencePs } from "../model/bounds/bounds.ts";
+import { greatestOf, limitOfForwarding } from "../model/bounds/class-limit.ts";
 import { phasesBound } from "../model/bounds/limit.ts";
 import { formatTime } from "../model/numbers/units.ts";
 import type { PhaseSchedule } from "../model/phases/phase-schedule.ts";
@@ -22,7 +23,7 @@ const STEPS_BESIDE = "a schedule of transfers beside it (`banyan export FILE --t
 
 /** Returns the kind of phases within the dimensions of a hierarchical network. */
 export function phasesKind(schedule: PhaseSchedule): Kind {
-  const { topology, collective } = schedule;
+  const { topology, collective, algorithms } = schedule;
   const endPs = (): number => schedule.endPs.reduce((last, end) => Math.max(last, end), 0);
   return {
     name: "phases",
@@ -33,8 +34,13 @@ export function phasesKind(schedule: PhaseSchedule): Kind {
       const phases = simulatePhases(schedule);
       return { ps: phases.ps, model: phases.model, phases, perDimension: perDimensionOf(schedule, phases) };
     },
-    limit: () => limitOf(topology, collective),
-    bound: (limit) => greaterBound(limit, phasesBound(schedule)),
+    limit: (_, known = limitOf(topology, collective)) => known,
+    classLimit: (_, limitFor) =>
+      greatestOf([
+        algorithms.includes("offload") ? null : limitOfForwarding(topology, collective, limitFor),
+        { ...phasesBound(schedule), of: "phases" },
+      ]),
+    plannedBound: () => null,
     boundsLate: false,
     endPs,
     forms: {
@@ -63,17 +69,16 @@ export function phasesKind(schedule: PhaseSchedule): Kind {
     }),
     deed: () => ({ by: phasesText(schedule), end: `in ${formatTime(endPs())}` }),
     explain: (isCorrect) => (isCorrect ? explainPhases(schedule) : []),
-    report: ({ verdict, simulated, limit, bound }, { algorithm, synthesis, notes = [] }) =>
-      phasesReport({
-        schedule,
-        algorithm,
-        bound,
-        limit,
+    report({ verdict, limitFor: _, ...judged }, making) {
+      const simulated = judged.simulated?.phases ?? simulatePhases(schedule);
+      return phasesReport(schedule, simulated, {
+        ...judged,
+        simulated,
         reference: referencePs(topology, collective),
-        simulated: simulated?.phases ?? simulatePhases(schedule),
+        latencyPs: farthestLatencyPs(topology, collective),
         verified: verdict.violationCount === 0,
-        notes,
-        synthesis,
-      }),
+        ...making,
+      });
+    },
   };
 }

@@ -1,7 +1,8 @@
 import { explainSteps } from "../explain/steps.ts";
 import { scheduleBysParts } from "../export/schedules/bys.ts";
 import { scheduleJsonParts } from "../export/schedules/schedule-json.ts";
-import { greaterBound, limitOf, referencePs } from "../model/bounds/bounds.ts";
+import { farthestLatencyPs, limitOf, referencePs } from "../model/bounds/bounds.ts";
+import { greatestOf, limitOfForwarding, wholeChunksLimit } from "../model/bounds/class-limit.ts";
 import type { Bound } from "../model/bounds/witness.ts";
 import { formatTime } from "../model/numbers/units.ts";
 import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
@@ -9,7 +10,8 @@ import { bysBytesOf, jsonBytesOf } from "../model/steps/estimate.ts";
 import { makespanOf, transfersOf } from "../model/steps/schedule.ts";
 import { count } from "../report/amounts.ts";
 import { collectiveFacts } from "../report/collective-facts.ts";
-import { collectiveSummary, type Report, ratio, reportOf, timingOf, transfersBound } from "../report/result.ts";
+import { collectiveSummary, plannedBound, type Report, ratio, timingOf } from "../report/result.ts";
+import { stepsReport } from "../report/steps-result.ts";
 import { placeOf } from "../request/option-table.ts";
 import { simulate, switchingFor } from "../simulate/simulate.ts";
 import { verify } from "../verify/verify.ts";
@@ -21,11 +23,13 @@ const isInvariant = (schedule: Schedule): boolean => isSlotSchedule(schedule) &&
 
 /** Returns what a solver did; what meets the bound is proved, whoever found it. */
 function provedBy(
-  bound: Bound,
+  bound: Bound | null,
   schedule: Schedule,
   solver: NonNullable<Report["solver"]>,
 ): NonNullable<Report["solver"]> {
-  return solver.proved || ratio(bound.ps, makespanOf(schedule)) < 1 ? solver : { ...solver, proved: true };
+  return solver.proved || bound === null || ratio(bound.ps, makespanOf(schedule)) < 1
+    ? solver
+    : { ...solver, proved: true };
 }
 
 /** Returns the kind of transfers one by one, and of arrival logs. */
@@ -38,9 +42,13 @@ export const stepsKind = (schedule: Schedule): Kind => ({
     if (transfersOf(schedule) > most && !isInvariant(schedule)) return null;
     return simulate(schedule, { switching, ...options });
   },
-  limit: () => limitOf(schedule.topology, schedule.collective),
-  // what holds for any algorithm holds for whole transfers
-  bound: (limit) => greaterBound(transfersBound(schedule), limit),
+  limit: (_, known = limitOf(schedule.topology, schedule.collective)) => known,
+  classLimit: (_, limitFor, stores) =>
+    greatestOf([
+      limitOfForwarding(schedule.topology, schedule.collective, limitFor),
+      wholeChunksLimit(schedule.topology, schedule.collective, schedule.routes, stores),
+    ]),
+  plannedBound: () => plannedBound(schedule),
   boundsLate: true,
   endPs: () => makespanOf(schedule),
   forms: {
@@ -62,20 +70,18 @@ export const stepsKind = (schedule: Schedule): Kind => ({
   played: () => ({
     about: { collective: collectiveSummary(schedule.topology, schedule.collective) },
     counts: { transfers: transfersOf(schedule) },
-    speeds: { time: { ...timingOf(schedule.collective, makespanOf(schedule)), model: "link-busy" } },
+    speeds: { planned: { ...timingOf(schedule.collective, makespanOf(schedule)), model: "link-busy" } },
   }),
   timing: (ps) => timingOf(schedule.collective, ps),
   deed: () => ({ by: count(transfersOf(schedule), "transfer"), end: `in ${formatTime(makespanOf(schedule))}` }),
   explain: () => explainSteps(expanded(schedule, "explain")),
-  report: ({ verdict, simulated, limit, bound }, { solver, ...making }) =>
-    reportOf({
-      schedule,
-      bound,
-      limit,
-      simulated,
+  report: ({ verdict, limitFor: _, ...judged }, { solver, ...making }) =>
+    stepsReport(schedule, {
+      ...judged,
       reference: referencePs(schedule.topology, schedule.collective),
+      latencyPs: farthestLatencyPs(schedule.topology, schedule.collective),
       verified: verdict.violationCount === 0,
       ...making,
-      ...(solver === undefined ? {} : { solver: provedBy(bound, schedule, solver) }),
+      ...(solver === undefined ? {} : { solver: provedBy(judged.plannedBound, schedule, solver) }),
     }),
 });

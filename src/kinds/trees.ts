@@ -1,9 +1,9 @@
 import { explainTrees } from "../explain/trees.ts";
 import { treeFlowJsonParts } from "../export/schedules/tree-flow-json.ts";
-import { describeWitness, greaterBound, limitOf, referencePs } from "../model/bounds/bounds.ts";
+import { describeWitness, farthestLatencyPs, greaterBound, limitOf, referencePs } from "../model/bounds/bounds.ts";
+import { type ClassLimit, greatestOf, limitOfForwarding } from "../model/bounds/class-limit.ts";
 import { roundedBytes } from "../model/bounds/limit.ts";
 import type { Bound } from "../model/bounds/witness.ts";
-import type { Collective } from "../model/collective/collective.ts";
 import { divide, format, multiply, rational, toNumber } from "../model/numbers/rational.ts";
 import { BYTES_PER_GB, PS_PER_SECOND, toExactGBps } from "../model/numbers/units.ts";
 import { listedTrees, type TreeFlow } from "../model/trees/tree-flow.ts";
@@ -17,7 +17,7 @@ import { simulateTreeFlow } from "../simulate/trees/tree-flow.ts";
 import { type CertificateVerdict, judgeCertificate, throughputOf } from "../verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../verify/trees/tree-flow.ts";
 import { bestPiecesOf } from "./expand.ts";
-import type { Judged, JudgeOptions, Kind, Making, Verdict } from "./kind.ts";
+import type { Judged, JudgeOptions, Kind, LimitFor, Making, Verdict } from "./kind.ts";
 
 /** Trees and the certificate as their judges see them: faulty trees have no throughput. */
 export interface TreesVerdict extends Verdict {
@@ -64,9 +64,9 @@ const EDGE_TEXT = 16;
 const VAST = 2 ** 40;
 
 /** Returns the limit of a collective where only bandwidth counts: that of a vast size, scaled down. */
-function bandwidthLimit({ collective }: TreeFlow, limit: Bound, limitFor: (collective: Collective) => Bound): Bound {
+function bandwidthLimit({ topology, collective }: TreeFlow, limit: Bound, limitFor: LimitFor): Bound {
   if (limit.witness.kind !== "latency") return limit;
-  const vast = limitFor({ ...collective, chunkBytes: multiply(collective.chunkBytes, rational(VAST)) });
+  const vast = limitFor(topology, { ...collective, chunkBytes: multiply(collective.chunkBytes, rational(VAST)) });
   const ps = divide(vast.ps, rational(VAST));
   const { witness } = vast;
   if (witness.kind !== "cut") return { ps, witness };
@@ -74,25 +74,38 @@ function bandwidthLimit({ collective }: TreeFlow, limit: Bound, limitFor: (colle
   return { ps, witness: { ...witness, demand: roundedBytes(bytes) } };
 }
 
+/** Returns what the certificate of correct trees proves; null without one. */
+function certified(flow: TreeFlow, { certificate = null }: Verdict): (Bound & { readonly forAll: boolean }) | null {
+  const proof = certificate?.proof ?? null;
+  if (flow.certificate === null || proof === null) return null;
+  return { ...boundOfCertificate(flow, flow.certificate, proof.bound), forAll: proof.holdsFor === "every schedule" };
+}
+
 /** Returns the report of judged trees. */
-function reportOf(flow: TreeFlow, { verdict, simulated, limit, bound }: Judged, making: Making): Report {
-  const { algorithm, synthesis, notes = [], traffic = null, repaired = null } = making;
+function reportOf(flow: TreeFlow, { limitFor, ...judged }: Judged, making: Making): Report {
+  const { verdict, simulated, limit } = judged;
+  const { traffic = null, repaired = null, ...made } = making;
   const { pieces = 1, ...time } = simulated ?? { ps: 0, model: "" };
-  const report = treesReport({
+  const proved = certified(flow, verdict);
+  const ofBandwidth = bandwidthLimit(flow, limit, limitFor);
+  return treesReport(
     flow,
-    algorithm,
-    pieces,
-    achieved: verdict.certificate?.achieved ?? throughputOf(flow),
-    bound,
-    limit,
-    reference: referencePs(flow.topology, flow.collective),
-    simulated: time,
-    traffic,
-    repaired,
-    notes,
-    synthesis,
-  });
-  return { ...report, verified: verdict.violationCount === 0 };
+    {
+      pieces,
+      achieved: verdict.certificate?.achieved ?? throughputOf(flow),
+      rateBound: proved === null ? ofBandwidth : greaterBound(proved, ofBandwidth),
+      traffic,
+      repaired,
+    },
+    {
+      ...judged,
+      simulated: time,
+      reference: referencePs(flow.topology, flow.collective),
+      latencyPs: farthestLatencyPs(flow.topology, flow.collective),
+      verified: verdict.violationCount === 0,
+      ...made,
+    },
+  );
 }
 
 /** Returns the kind of rates along trees. */
@@ -111,20 +124,19 @@ export function treesKind(flow: TreeFlow): Kind {
       const { ps, model, linkBusyPs } = simulateTreeFlow(flow, pieces);
       return { ps, model, pieces, linkBusyPs };
     },
-    // one of throughput, to which latencies do not count
-    bound(limit, { certificate }, limitFor) {
-      const ofBandwidth = bandwidthLimit(flow, limit, limitFor);
-      const proof = certificate?.proof;
-      if (flow.certificate === null || proof === null || proof === undefined) return ofBandwidth;
-      return greaterBound(boundOfCertificate(flow, flow.certificate, proof.bound), ofBandwidth);
+    limit(verdict, known = limitOf(topology, collective)) {
+      const proved = certified(flow, verdict);
+      return proved?.forAll === true ? greaterBound(known, proved) : known;
     },
+    classLimit(verdict, limitFor): ClassLimit | null {
+      const proved = certified(flow, verdict);
+      return greatestOf([
+        flow.inNetwork === true ? null : limitOfForwarding(topology, collective, limitFor),
+        proved === null || proved.forAll ? null : { ...proved, of: "sums at one NPU" },
+      ]);
+    },
+    plannedBound: () => null,
     boundsLate: false,
-    limit({ certificate }) {
-      const limit = limitOf(topology, collective);
-      const proof = certificate?.proof;
-      if (flow.certificate === null || proof?.holdsFor !== "every schedule") return limit;
-      return greaterBound(limit, boundOfCertificate(flow, flow.certificate, proof.bound));
-    },
     endPs: () => simulateTreeFlow(flow, bestPiecesOf(flow)).ps,
     forms: {
       json: {

@@ -1,5 +1,6 @@
 import type { Backend } from "../engine/contract/kernels.ts";
 import { boundOf, describeWitness, mergedBoundOf } from "../model/bounds/bounds.ts";
+import { CLASS_TEXT, type ClassLimit, type ScheduleClass } from "../model/bounds/class-limit.ts";
 import type { Bound } from "../model/bounds/witness.ts";
 import { busFactor, type Collective, hasRoot } from "../model/collective/collective.ts";
 import type { DirectFacts } from "../model/direct/facts.ts";
@@ -7,7 +8,7 @@ import { divide, format, multiply, type Rational, rational, toNumber } from "../
 import { PS_PER_US } from "../model/numbers/units.ts";
 import { routeTimes } from "../model/routes/routes.ts";
 import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
-import { type KindName, makespanOf, transfersOf } from "../model/steps/schedule.ts";
+import type { KindName } from "../model/steps/schedule.ts";
 import { hasMergedSends } from "../model/steps/step-schedule.ts";
 import { linkCount, switchCount, type Topology, topologyHash } from "../model/topology/topology.ts";
 import type { SolverFacts } from "../synthesize/solver-facts.ts";
@@ -42,9 +43,60 @@ export interface CollectiveSummary {
   readonly root?: string;
 }
 
-/** What `synth --json` prints: schema banyan/result@1. */
-export interface Report {
-  readonly schema: "banyan/result@1";
+/** A time with the model that it is of. */
+export interface Timed extends Timing {
+  readonly model: string;
+}
+
+export interface ClassLimitReport extends BoundReport {
+  readonly of: ScheduleClass;
+  /** What schedules of the class have in common. */
+  readonly holdsFor: string;
+}
+
+/** What lies between a number of the chain and the next, in words. */
+export interface Gap {
+  readonly from: "limit" | "class limit";
+  readonly to: "class limit" | "schedule";
+  readonly us: number;
+  /** What it is, and what would close it. */
+  readonly because: string;
+}
+
+/**
+ * What is between the least possible and a schedule, all in the network model (serialisation occupies links, latency does not):
+ * limit for any algorithm <= limit for its class <= the schedule.
+ */
+export interface Chain {
+  /** The schedule, simulated; planned, as its model says, where it is too large to be simulated unless asked for. */
+  readonly time: Timed;
+  readonly limit: BoundReport;
+  /** Null where nothing above the limit is proved for schedules like this one. */
+  readonly classLimit: ClassLimitReport | null;
+  /** limit / time, 0 .. 1; null where the time is not simulated. */
+  readonly ofLimit: number | null;
+  /** classLimit / time; null without either. */
+  readonly ofClassLimit: number | null;
+  readonly gaps: readonly Gap[];
+}
+
+/** Figures of other models than the network's, for those who reproduce papers. */
+export interface Details {
+  /** Of schedules that have times: TACOS's link-busy model, where a chunk occupies its route for the latency too. */
+  readonly planned: Timed | null;
+  /** The bound of planned times: the same routes and chunks. */
+  readonly plannedBound: BoundReport | null;
+  /** plannedBound / planned, 0 .. 1. */
+  readonly ofPlannedBound: number | null;
+  /** The papers' ideal, no bound. */
+  readonly reference: { us: number; name: string } | null;
+  /** What one byte takes at least, of any algorithm. */
+  readonly latencyUs: number;
+}
+
+/** What `synth --json` prints: schema banyan/result@2. */
+export interface Report extends Chain {
+  readonly schema: "banyan/result@2";
   readonly topology: { name: string; npus: number; switches: number; links: number; hash: string };
   readonly collective: CollectiveSummary;
   readonly algorithm: string;
@@ -59,12 +111,7 @@ export interface Report {
     /** Phases: how many, over all chunks. */
     phases?: number;
   };
-  /** Trees at a number of pieces: what the steps would take in the network model, for planned times are those of steps. */
-  readonly time: Timing & { readonly model: string };
-  readonly simulated: (Timing & { readonly model: string }) | null;
-  readonly bound: BoundReport;
-  readonly limit: BoundReport;
-  readonly reference: { us: number; name: string } | null;
+  readonly details: Details;
   /** Trees: what they reach with ever more pieces. */
   readonly throughput?: Throughput;
   /** Trees through switches that duplicate or reduce: what is left of the traffic when they do (0 .. 1), rates are the same. */
@@ -79,8 +126,6 @@ export interface Report {
   readonly perDimension?: PerDimension;
   /** What the user should know, in words. */
   readonly notes?: readonly string[];
-  readonly optimality: number;
-  readonly ofLimit: number | null;
   readonly verified: boolean;
   /** False where a clock decided what was tried. */
   readonly deterministic: boolean;
@@ -113,12 +158,16 @@ export interface PerDimension {
   }[];
 }
 
-/** What trees reach with ever more pieces, exactly. */
-export interface Throughput {
+/** A rate, exactly. */
+export interface Rate {
   readonly algbwGBps: number;
-  readonly busbwGBps: number;
   /** GB/s, "2400/7". */
   readonly exact: string;
+}
+
+/** What trees reach with ever more pieces. */
+export interface Throughput extends Rate {
+  readonly busbwGBps: number;
   /** Copies at every root; null where roots differ. */
   readonly treesPerRoot: number | null;
   /** Different trees, images under a symmetry included. */
@@ -128,6 +177,9 @@ export interface Throughput {
   /** Edges from a root to its farthest member: the most, and the mean over copies. */
   readonly height: number;
   readonly meanHeight: number;
+  /** The greatest rate that is proved for trees, as the time that the data takes at it; and how much of it these have. */
+  readonly bound: BoundReport;
+  readonly ofBound: number;
 }
 
 const MOST_NODES_SHOWN = 4096;
@@ -174,6 +226,13 @@ export function boundReport(
   };
 }
 
+/** Returns the limit of a class as the JSON shows it. */
+export const classLimitReport = (
+  topology: Topology,
+  collective: Pick<Collective, "sizeBytes">,
+  limit: ClassLimit,
+): ClassLimitReport => ({ of: limit.of, holdsFor: CLASS_TEXT[limit.of], ...boundReport(topology, collective, limit) });
+
 /** Returns what every report says of its network. */
 export const topologySummary = (topology: Topology): Report["topology"] => ({
   name: topology.name,
@@ -196,70 +255,19 @@ export function collectiveSummary(topology: Topology, collective: Collective): C
 }
 
 /** Returns the papers' ideal as the reports show it; null where they define none. */
-export const referenceReport = (ps: Rational | null): Report["reference"] =>
+export const referenceReport = (ps: Rational | null): Details["reference"] =>
   ps === null ? null : { us: toNumber(divide(ps, rational(PS_PER_US))), name: "TACOS ideal" };
 
-/** Returns the bound of whole transfers over the routes of a schedule, of messages where it merges some. Throws as boundOf. */
-export function transfersBound(schedule: Schedule): Bound {
+/** Returns the bound of planned times over the routes of a schedule, of messages where it merges some. Throws as boundOf. */
+export function plannedBound(schedule: Schedule): Bound {
   const { topology, collective, routes } = schedule;
   const bound = !isSlotSchedule(schedule) && hasMergedSends(schedule) ? mergedBoundOf : boundOf;
   return bound(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes));
 }
 
-/** Returns the report of a schedule that was made without the bound of its transfers, with it. */
-export function withTransfersBound(report: Report, schedule: Schedule): Report {
-  const { topology, collective } = schedule;
-  const ofTransfers = transfersBound(schedule);
-  const bound = boundReport(topology, collective, ofTransfers);
-  if (report.bound.us > bound.us) return report;
-  return { ...report, bound, optimality: ratio(ofTransfers.ps, makespanOf(schedule)) };
-}
-
 /** Returns a / b, and 1 where both are 0 (nothing to send). */
 export function ratio(a: Rational, b: number): number {
   return b === 0 ? 1 : toNumber(multiply(a, rational(1, BigInt(b))));
-}
-
-export interface Judged {
-  readonly schedule: Schedule;
-  readonly algorithm: string;
-  readonly bound: Bound;
-  readonly limit: Bound;
-  readonly reference: Rational | null;
-  readonly simulated: { readonly ps: number; readonly model: string } | null;
-  readonly verified: boolean;
-  readonly direct?: DirectFacts;
-  readonly solver?: SolverFacts;
-  readonly notes?: readonly string[];
-  readonly deterministic?: boolean;
-  readonly synthesis: Report["synthesis"];
-}
-
-/** Returns the report of a judged schedule. */
-export function reportOf(judged: Judged): Report {
-  const { schedule, bound, limit, simulated, reference } = judged;
-  const { topology, collective } = schedule;
-  const ps = makespanOf(schedule);
-  return {
-    schema: "banyan/result@1",
-    topology: topologySummary(topology),
-    collective: collectiveSummary(topology, collective),
-    algorithm: judged.algorithm,
-    schedule: { kind: isSlotSchedule(schedule) ? "slots" : "steps", transfers: transfersOf(schedule), file: null },
-    time: { ...timingOf(collective, ps), model: "link-busy" },
-    simulated: simulated === null ? null : { ...timingOf(collective, simulated.ps), model: simulated.model },
-    bound: boundReport(topology, collective, bound),
-    limit: boundReport(topology, collective, limit),
-    reference: referenceReport(reference),
-    ...(judged.direct === undefined ? {} : { direct: judged.direct }),
-    ...(judged.solver === undefined ? {} : { solver: judged.solver }),
-    ...(judged.notes === undefined ? {} : { notes: judged.notes }),
-    optimality: ratio(bound.ps, ps),
-    ofLimit: simulated === null ? null : ratio(limit.ps, simulated.ps),
-    verified: judged.verified,
-    deterministic: judged.deterministic ?? true,
-    synthesis: judged.synthesis,
-  };
 }
 
 /** How the algorithm of a schedule was chosen (`--algorithm auto`). */

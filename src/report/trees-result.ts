@@ -8,32 +8,18 @@ import { nodeCount, type Topology } from "../model/topology/topology.ts";
 import { type Certificate, copiesOf, groupOrder, listedTrees, type TreeFlow } from "../model/trees/tree-flow.ts";
 import { treeTransfers } from "../model/trees/tree-steps.ts";
 import { heightsOf } from "../model/trees/tree-times.ts";
-import {
-  boundReport,
-  collectiveSummary,
-  type Report,
-  ratio,
-  referenceReport,
-  type Throughput,
-  timingOf,
-  topologySummary,
-} from "./result.ts";
+import { chained, figuresOf, type JudgedFigures } from "./chain.ts";
+import { boundReport, collectiveSummary, type Report, type Throughput, timingOf, topologySummary } from "./result.ts";
 
-/** A tree flow with what its judges said. */
-export interface JudgedTrees {
-  readonly flow: TreeFlow;
-  readonly algorithm: string;
+/** What judges say of trees beside what all reports say. */
+export interface TreeFigures {
   readonly pieces: number;
-  /** Bytes of the collective's size per second: what the flow reaches, and the least proved bound. */
+  /** Bytes of the collective's size per second: what the flow reaches. */
   readonly achieved: Rational;
-  readonly bound: Bound;
-  readonly limit: Bound;
-  readonly reference: Rational | null;
-  readonly simulated: { readonly ps: number; readonly model: string };
+  /** The greatest rate that is proved for trees, as the time that the data takes at it. */
+  readonly rateBound: Bound;
   readonly traffic: Report["traffic"] | null;
-  readonly repaired: { readonly kept: number; readonly changed: number } | null;
-  readonly notes: readonly string[];
-  readonly synthesis: Report["synthesis"];
+  readonly repaired: Report["repaired"] | null;
 }
 
 /** Returns the bound that a certificate proves, at so many bytes of the collective's size per second. */
@@ -81,9 +67,10 @@ function cutWitness(
 }
 
 /** Returns what the flow reaches with ever more pieces. O(links of all edges). */
-function throughputOf({ flow, achieved }: JudgedTrees): Throughput {
+function throughputOf(flow: TreeFlow, { achieved, rateBound }: TreeFigures): Throughput {
   const { collective, forests, symmetry } = flow;
   const algbw = toExactGBps(achieved);
+  const best = divide(rational(BigInt(collective.sizeBytes) * BigInt(PS_PER_SECOND)), achieved);
   const { greatest, mean } = heightsOf(flow);
   const [forest] = forests;
   const all = Number(copiesOf(forest, symmetry));
@@ -103,42 +90,31 @@ function throughputOf({ flow, achieved }: JudgedTrees): Throughput {
     copyGBps: toNumber(toExactGBps(forest.copyBytesPerSecond)),
     height: greatest,
     meanHeight: mean,
+    bound: boundReport(flow.topology, collective, rateBound),
+    ofBound: toNumber(multiply(rateBound.ps, divide(rational(1), best))),
   };
 }
 
 /** Returns the report of a judged tree flow. */
-export function treesReport(judged: JudgedTrees): Report {
-  const { flow, bound, limit, simulated, pieces, achieved } = judged;
+export function treesReport(flow: TreeFlow, trees: TreeFigures, judged: JudgedFigures): Report {
   const { topology, collective } = flow;
-  const { sizeBytes } = collective;
-  const trees = listedTrees(flow);
-  const notes = withOptimism(flow, judged.notes);
-  const best = divide(rational(BigInt(sizeBytes) * BigInt(PS_PER_SECOND)), achieved);
-  return {
-    schema: "banyan/result@1",
+  const { pieces, traffic, repaired } = trees;
+  const notes = withOptimism(flow, judged.notes ?? []);
+  const timing = (ps: number) => timingOf(collective, ps);
+  return chained({
+    schema: "banyan/result@2",
     topology: topologySummary(topology),
     collective: collectiveSummary(topology, collective),
-    algorithm: judged.algorithm,
     schedule: {
       kind: "trees",
       transfers: flow.inNetwork === true ? null : treeTransfers(flow, pieces),
       file: null,
-      trees,
+      trees: listedTrees(flow),
       pieces,
     },
-    time: { ...timingOf(collective, simulated.ps), model: simulated.model },
-    simulated: { ...timingOf(collective, simulated.ps), model: simulated.model },
-    throughput: throughputOf(judged),
-    bound: boundReport(topology, collective, bound),
-    limit: boundReport(topology, collective, limit),
-    reference: referenceReport(judged.reference),
-    optimality: toNumber(multiply(bound.ps, divide(rational(1), best))),
-    ofLimit: ratio(limit.ps, simulated.ps),
-    verified: true,
-    deterministic: true,
-    ...(judged.traffic === null || judged.traffic === undefined ? {} : { traffic: judged.traffic }),
-    ...(judged.repaired === null ? {} : { repaired: judged.repaired }),
-    ...(notes.length === 0 ? {} : { notes }),
-    synthesis: judged.synthesis,
-  };
+    throughput: throughputOf(flow, trees),
+    ...(traffic === null || traffic === undefined ? {} : { traffic }),
+    ...(repaired === null || repaired === undefined ? {} : { repaired }),
+    ...figuresOf({ topology, sizeBytes: collective.sizeBytes, timing, plannedPs: null }, { ...judged, notes }),
+  });
 }

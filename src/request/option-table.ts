@@ -415,6 +415,10 @@ export const TABLE = {
     parse: whole(0),
   },
   debug: { part: "command", help: "show where an error came from" },
+  details: {
+    part: "command",
+    help: "also figures of the papers' models: planned times (link-busy), their bound, TACOS's ideal",
+  },
   output: { part: "command", short: "o", value: "<file>", help: "write it to a file" },
   collectives: {
     part: "command",

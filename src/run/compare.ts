@@ -72,7 +72,7 @@ async function limitOfSize(
 function rowsOf(reports: readonly Report[], limit: BoundReport, sizeBytes: number): ComparisonRow[] {
   const best = reports.reduce((a, b) => (isBetter(b, a) ? b : a));
   return reports.map((report) => {
-    const { us, algbwGBps, busbwGBps } = report.simulated ?? report.time;
+    const { us, algbwGBps, busbwGBps } = report.time;
     return {
       sizeBytes,
       algorithm: report.algorithm,

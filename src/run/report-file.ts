@@ -1,10 +1,11 @@
 import { InputError } from "../base/errors.ts";
-import { READ_FROM_FILE, type Verdict } from "../kinds/kind.ts";
+import { type Kind, READ_FROM_FILE, type Simulated, type Verdict } from "../kinds/kind.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { limitOf } from "../model/bounds/bounds.ts";
 import { type GivenSchedule, isJoint } from "../model/joint/joint-schedule.ts";
 import type { Replay } from "../model/replay/problem.ts";
 import type { Report } from "../report/result.ts";
+import { boundsOf } from "./report-on.ts";
 
 /** Returns what reports say of the algorithm of a schedule that was read; `told`: the one that its file names. */
 export const algorithmOfFile = (told: string | null): string =>
@@ -27,12 +28,25 @@ export function reportOfFile(
     const received = `one of ${schedule.tenants.length} at once`;
     throw new InputError("the schedule", "one of a single collective", received).as("not-applicable");
   }
-  const { topology, collective } = schedule;
   const kind = kindOf(schedule);
   const verdict = judged ?? kind.judge({ limit: 1 });
   const simulated = kind.simulate(replay === undefined ? {} : { replay });
-  const limit = limitOf(topology, collective);
-  const bound = kind.bound(limit, verdict, (other) => limitOf(topology, other));
-  const report = kind.report({ verdict, simulated, limit, bound }, { algorithm, synthesis: READ_FROM_FILE });
-  return { ...report, synthesis: null };
+  return { ...judgedReport(kind, verdict, simulated, algorithm), synthesis: null };
+}
+
+/** Returns the report of a schedule that was read and judged. */
+export function judgedReport<AReport>(
+  kind: Kind<AReport>,
+  verdict: Verdict,
+  simulated: Simulated | null,
+  algorithm: string = algorithmOfFile(null),
+): AReport {
+  const judged = {
+    verdict,
+    simulated,
+    limit: kind.limit(verdict),
+    limitFor: limitOf,
+    ...boundsOf(kind, verdict, simulated?.model, limitOf),
+  };
+  return kind.report(judged, { algorithm, synthesis: READ_FROM_FILE });
 }

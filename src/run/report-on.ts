@@ -1,8 +1,9 @@
 import { CancelledError, InternalError } from "../base/errors.ts";
-import type { Kind, Making, Simulated } from "../kinds/kind.ts";
+import type { Kind, LimitFor, Making, Simulated, Verdict } from "../kinds/kind.ts";
 import { greaterBound } from "../model/bounds/bounds.ts";
+import type { ClassLimit } from "../model/bounds/class-limit.ts";
 import type { Bound } from "../model/bounds/witness.ts";
-import type { Collective } from "../model/collective/collective.ts";
+import { compare, format, rational } from "../model/numbers/rational.ts";
 import type { Replay } from "../model/replay/problem.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
 
@@ -15,7 +16,7 @@ export interface Made<Schedule> {
   readonly making: Making;
   /** What holds for any schedule of the collective. */
   readonly limit: Bound;
-  /** A bound for the same chunks and routes that is above what the kind proves, where a solver proved one. */
+  /** A bound of planned times, for the same chunks and routes, that a solver proved. */
   readonly bound?: Bound;
   /** Trees: pieces of each tree's part. */
   readonly pieces?: number;
@@ -30,8 +31,8 @@ export interface Made<Schedule> {
 /** With what a schedule is judged. */
 export interface Judging extends Pick<SynthesizeOptions, "switching" | "simulate" | "signal" | "onProgress"> {
   readonly replay: Replay;
-  readonly limitFor: (collective: Collective) => Bound;
-  /** Without it the bound is the limit where it takes long. */
+  readonly limitFor: LimitFor;
+  /** Without it the limit of the class and the bound of planned times are left out where they take long. */
   readonly bounded: boolean;
 }
 
@@ -63,9 +64,43 @@ export function reportOnMade<AReport>(
   const most = simulate ? Number.POSITIVE_INFINITY : MOST_SIMULATED;
   const simulated = before ?? kind.simulate({ switching, replay, pieces, most, onProgress: stepOf("simulate") });
   check?.(simulated);
+  const all = kind.limit(verdict, limit);
   const isBounded = bounded || !kind.boundsLate;
   if (isBounded) begin("bound");
-  const own = isBounded ? kind.bound(limit, verdict, limitFor) : limit;
-  const bound = proved === undefined ? own : greaterBound(own, proved);
-  return kind.report({ verdict, simulated, limit, bound }, making);
+  const bounds = isBounded
+    ? boundsOf(kind, verdict, simulated?.model, limitFor, proved)
+    : { classLimit: null, plannedBound: null };
+  refuseBelow(making.algorithm, simulated, [all, bounds.classLimit]);
+  return kind.report({ verdict, simulated, limit: all, limitFor, ...bounds }, making);
+}
+
+/** What is proved of schedules of a kind: in the network model, and of times as they are planned. */
+export interface KindBounds {
+  readonly classLimit: ClassLimit | null;
+  readonly plannedBound: Bound | null;
+}
+
+/** Returns what is proved of schedules like one; `model`: of its simulation; `proved`: of planned times, by a solver. */
+export function boundsOf(
+  kind: Kind<unknown>,
+  verdict: Verdict,
+  model: string | undefined,
+  limitFor: LimitFor,
+  proved?: Bound,
+): KindBounds {
+  const stores = model?.endsWith("store-and-forward") === true;
+  const own = kind.plannedBound();
+  return {
+    classLimit: kind.classLimit(verdict, limitFor, stores),
+    plannedBound: own === null || proved === undefined ? own : greaterBound(own, proved),
+  };
+}
+
+/** Throws InternalError for a schedule that is faster than a limit says anything can be: one of them is wrong. */
+function refuseBelow(algorithm: string, simulated: Simulated | null, limits: readonly (Bound | null)[]): void {
+  if (simulated === null) return;
+  for (const limit of limits) {
+    if (limit === null || compare(limit.ps, rational(BigInt(Math.ceil(simulated.ps)))) <= 0) continue;
+    throw new InternalError(`${algorithm} takes ${simulated.ps} ps, below the limit of ${format(limit.ps)} ps`);
+  }
 }

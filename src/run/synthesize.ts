@@ -1,12 +1,13 @@
 import { InputError } from "../base/errors.ts";
 import { optionName } from "../base/option-names.ts";
 import type { Engine } from "../engine/types.ts";
+import type { LimitFor, Verdict } from "../kinds/kind.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { COLLECTIVE_KINDS } from "../model/collective/collective.ts";
-import type { Schedule } from "../model/slots/slot-schedule.ts";
 import type { AnySchedule } from "../model/steps/schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
-import { type Report, withTransfersBound } from "../report/result.ts";
+import { withBounds } from "../report/chain.ts";
+import type { Report } from "../report/result.ts";
 import { refuseUntaken, withSketchSize } from "../request/maker-options.ts";
 import { checkOptions, type SynthesizeOptions } from "../request/options.ts";
 import { blameSize } from "../request/problem.ts";
@@ -17,7 +18,7 @@ import { limitWithBottleneck } from "./bottleneck.ts";
 import { type MadePhases, makePhases } from "./make/phases.ts";
 import { makeSteps } from "./make/steps.ts";
 import { makeTrees } from "./make/trees.ts";
-import { type Made, reportOnMade } from "./report-on.ts";
+import { boundsOf, type Made, reportOnMade } from "./report-on.ts";
 
 export interface SynthesizeResult {
   /**
@@ -79,7 +80,7 @@ export async function synthesize(
   if (algorithm === AUTO) {
     refuseUntaken(options);
     const best = await synthesizeBest(topology, options, (one) => synthesize(engine, topology, one, false));
-    return bounded ? boundedResult(best, onProgress) : best;
+    return bounded ? boundedResult(engine, best, onProgress) : best;
   }
   const maker = algorithmNamed(algorithm, [AUTO]);
   // callers of the API may hand these to every algorithm of steps
@@ -93,7 +94,7 @@ export async function synthesize(
     const report = reportOnMade(kindOf(schedule), made, {
       ...options,
       replay: engine.kernels.replay,
-      limitFor: (collective) => limitWithBottleneck(engine.kernels, schedule.topology, collective),
+      limitFor: limitsBy(engine),
       bounded,
     });
     return { schedule, report: { ...report, ...ofPhases }, couldBeBetter };
@@ -102,13 +103,26 @@ export async function synthesize(
   }
 }
 
-/** Returns a result that was made without the bound of its transfers, with it; others have theirs from the start. */
+/** The verdict on what was judged when it was made. */
+const CORRECT: Verdict = { violations: [], violationCount: 0, truncated: false };
+
+/** Returns a result that was made without the limit of its class, with it; others have theirs from the start. */
 export function boundedResult(
+  engine: Engine,
   result: SynthesizeResult,
   onProgress?: SynthesizeOptions["onProgress"],
 ): SynthesizeResult {
   const { schedule, report } = result;
-  if (!kindOf(schedule).boundsLate) return result;
+  const kind = kindOf(schedule);
+  if (!kind.boundsLate) return result;
   onProgress?.({ phase: "bound", done: 0, total: 1 });
-  return { ...result, report: withTransfersBound(report, schedule as Schedule) };
+  const { topology, collective } = schedule;
+  const bounds = boundsOf(kind, CORRECT, report.time.model, limitsBy(engine));
+  return { ...result, report: withBounds(report, topology, collective.sizeBytes, bounds) };
 }
+
+/** Returns what gives limits as they are found in passing. */
+const limitsBy =
+  ({ kernels }: Engine): LimitFor =>
+  (topology, collective) =>
+    limitWithBottleneck(kernels, topology, collective);

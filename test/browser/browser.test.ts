@@ -46,9 +46,9 @@ describe.runIf(why === "")(`the package in Chromium${why && ` (skipped: ${why})`
       const { report, schedule } = await synthesize(request);
       const { chunk, route, startPs, endPs } = stepsOf(schedule);
       const columns = [chunk, route, startPs, endPs].map((column) => Array.from(column));
-      const { time, simulated } = report;
+      const { time, details } = report;
       expect(errors).toEqual([]);
-      expect(result).toEqual({ backend: "wasm", verified: true, time, simulated, columns });
+      expect(result).toEqual({ backend: "wasm", verified: true, time, details, columns });
     },
     60_000,
   );

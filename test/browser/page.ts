@@ -11,7 +11,7 @@ Object.assign(globalThis, {
       backend: engine.backend,
       verified: report.verified,
       time: report.time,
-      simulated: report.simulated,
+      details: report.details,
       columns,
     };
   },

@@ -148,7 +148,7 @@ describe("the simulator and a replay written from FORMATS.md", () => {
     const topology = readTopology(JSON.stringify(ATONCE), "at-once.json");
     const asked = { collective: "allreduce", algorithm: "direct", sizeBytes: 4 } as const;
     const { schedule, report } = await synthesize(engineOf(jsKernels), topology, asked);
-    expect(report.simulated).toMatchObject({ us: 0.026, model: "network/store-and-forward" });
+    expect(report.time).toMatchObject({ us: 0.026, model: "network/store-and-forward" });
     const { end } = replayFile(readScheduleFile(scheduleToJson(stepsOf(schedule))));
     expect(Math.max(...end)).toBe(26_000);
   });

@@ -77,8 +77,8 @@ async function synthesized(draws: Random): Promise<FileCase> {
   const { origin, schedule, report } = await synthesizedOn(null, draws);
   const steps = stepsOf(schedule);
   const text = scheduleToJson(steps);
-  if (steps !== schedule || report.simulated === null) return { origin, text };
-  return { origin, text, simulatedPs: Math.round(report.simulated.us * 1e6) };
+  if (steps !== schedule || report.ofLimit === null) return { origin, text };
+  return { origin, text, simulatedPs: Math.round(report.time.us * 1e6) };
 }
 
 /** Returns two schedules on one network at once, which may want the same link at the same time. */

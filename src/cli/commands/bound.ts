@@ -1,82 +1,100 @@
 import { boundOf, referencePs } from "../../model/bounds/bounds.ts";
+import { limitOfForwarding, wholeChunksLimit } from "../../model/bounds/class-limit.ts";
 import type { Bound } from "../../model/bounds/witness.ts";
 import type { Collective } from "../../model/collective/collective.ts";
-import { compare } from "../../model/numbers/rational.ts";
-import { routeTimes } from "../../model/routes/routes.ts";
-import { portRouteCount, routesOf, type SwitchDegree } from "../../model/routes/routing.ts";
+import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
+import { portRouteCount, routesOf } from "../../model/routes/routing.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
-import { gbpsText, timeText } from "../../report/amounts.ts";
-import { boundReport, collectiveSummary, referenceReport, topologySummary } from "../../report/result.ts";
+import { timeText } from "../../report/amounts.ts";
+import {
+  boundReport,
+  classLimitReport,
+  collectiveSummary,
+  referenceReport,
+  topologySummary,
+} from "../../report/result.ts";
 import { collectiveText, networkText } from "../../report/subject-text.ts";
 import { optionValue } from "../../request/option-table.ts";
 import { problemOf } from "../../request/problem.ts";
 import { limitWithFlow } from "../../run/all-to-all.ts";
+import { limitWithBottleneck } from "../../run/bottleneck.ts";
 import { collectiveRequest } from "../collective-option.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
 import { networkOf } from "../network.ts";
-import { labelled, labelledTable } from "../reports/text.ts";
+import { chainTable, limitCells } from "../reports/chain-report.ts";
+import { labelled } from "../reports/text.ts";
 
 /** More routes than this through switches are not made unless asked for. */
 const MOST_PORT_ROUTES = 1e6;
 
-/** `banyan bound TOPO --collective C`: limit and bound, with what proves them. */
+/** `banyan bound TOPO --collective C`: what no algorithm beats, and no schedule of some class, with what proves it. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const { options, json, style, signal } = context;
   const degree = optionValue(options, "switchDegree");
   const whole = await networkOf(args[0] as string, options);
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
   context.progress({ what: "bounding" });
-  const proved = await withEngine(context, (engine) => limitWithFlow(engine, topology, collective, signal));
+  const { proved, forwarding } = await withEngine(context, async (engine) => ({
+    proved: await limitWithFlow(engine, topology, collective, signal),
+    forwarding: limitOfForwarding(topology, collective, (network, one) =>
+      limitWithBottleneck(engine.kernels, network, one),
+    ),
+  }));
   const limit = boundReport(topology, collective, proved);
-  const chosen = degree ?? (portRouteCount(topology) <= MOST_PORT_ROUTES ? "ports" : 1);
-  const bound = boundOver(topology, collective, chosen, proved);
-  const reference = referenceReport(referencePs(topology, collective));
+  const routes = degree ?? (portRouteCount(topology) <= MOST_PORT_ROUTES ? "ports" : 1);
+  const over = routesOf(topology, routes);
+  const classes = [forwarding, wholeChunksLimit(topology, collective, over, false)]
+    .filter((one) => one !== null)
+    .map((one) => classLimitReport(topology, collective, one))
+    .filter(({ us }) => us > limit.us);
+  const details = {
+    plannedBound: boundReport(topology, collective, linkBusyBound(topology, collective, over)),
+    reference: referenceReport(referencePs(topology, collective)),
+    routes: switchCount(topology) === 0 ? "links" : routes === "ports" ? "ports" : `degree ${routes}`,
+  };
   const network = topologySummary(topology);
   if (json) {
     outJson(context, {
-      schema: "banyan/bound@1",
+      schema: "banyan/bound@2",
       topology: network,
       collective: collectiveSummary(topology, collective),
       limit,
-      bound,
-      reference,
+      classLimits: classes,
+      details,
     });
     return 0;
   }
+  const { plannedBound, reference } = details;
+  const planned =
+    options["details"] !== true
+      ? []
+      : [
+          limitCells("planned", plannedBound, "link-busy, whole chunks"),
+          ...(reference === null
+            ? []
+            : [["reference", timeText(reference.us), "", "", "", `${reference.name}, not a bound`]]),
+        ];
   const rows = [
-    ["limit", timeText(limit.us), gbpsText(limit.algbwGBps), limit.because],
-    ["bound", timeText(bound.us), gbpsText(bound.algbwGBps), bound.because],
+    limitCells("limit", limit, "any algorithm"),
+    ...classes.map((one) => limitCells("class limit", one, one.holdsFor)),
+    ...planned,
   ];
-  if (reference !== null) rows.push(["reference", timeText(reference.us), "", `${reference.name}, not a bound`]);
-  const [head, ...lines] = labelledTable([["", "time", "algbw", ""], ...rows], ["left", "right", "right", "left"]);
+  const isOverRoutes = classes.some(({ of }) => of === "whole chunks") || planned.length > 0;
   const text = [
     "",
     labelled("topology", networkText(network)),
     labelled("collective", collectiveText(topology, collective)),
     "",
-    style.dim(head as string),
-    ...lines,
-    "",
-    "limit: for any algorithm, any chunks, any pipelining",
-    `bound: for whole transfers of these chunks over ${routesText(bound.routes)}`,
-  ];
-  outLines(
-    context,
-    text.map((line) => `  ${line}`),
-  );
+  ].map((line) => `  ${line}`);
+  const routesLine = isOverRoutes ? ["", `  ${labelled("routes", routesText(details.routes))}`] : [];
+  outLines(context, [...text, ...chainTable(rows, style), ...routesLine]);
   return 0;
 }
 
-/** Returns the bound of whole transfers over the routes that the network and the degree of unwinding give, never below the limit. */
-function boundOver(topology: Topology, collective: Collective, degree: SwitchDegree, limit: Bound) {
-  const routes = routesOf(topology, degree);
-  const times = routeTimes(topology, routes, collective.chunkBytes);
-  const ofTransfers = boundOf(topology, collective, routes, times);
-  const report = boundReport(topology, collective, compare(limit.ps, ofTransfers.ps) > 0 ? limit : ofTransfers);
-  const kind = switchCount(topology) === 0 ? "links" : degree === "ports" ? "ports" : `degree ${degree}`;
-  return { ...report, routes: kind };
-}
+/** Returns the bound of planned times: whole chunks over these routes, which they occupy for the latency too. */
+const linkBusyBound = (topology: Topology, collective: Collective, routes: RouteSet): Bound =>
+  boundOf(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes));
 
 function routesText(kind: string): string {
   if (kind === "links") return "single links";

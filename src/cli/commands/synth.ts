@@ -28,9 +28,7 @@ import { readSketchFile, sketchFileNodes } from "../files/sketch-file.ts";
 import { networkOf } from "../network.ts";
 import { autoLines } from "../reports/auto-report.ts";
 import { jointReportLines } from "../reports/joint-report.ts";
-import { phasesReportLines } from "../reports/phases-report.ts";
 import { synthesisReport } from "../reports/synthesis-report.ts";
-import { treesReportLines } from "../reports/trees-report.ts";
 
 /** Whether the schedule is one of transfers from the start, so that the size of its file can be told before it is made. */
 const makesTransfers = (algorithm = USUAL_ALGORITHM): boolean =>
@@ -57,12 +55,6 @@ function written(context: Context, output: OutputFile, schedule: AnySchedule, re
       : schedule;
   return writeSchedule(context, output, kindOf(kept), aboutOf(report));
 }
-
-/** Reports of kinds that have one of their own. */
-const LINES: Partial<Record<Report["schedule"]["kind"], typeof synthesisReport>> = {
-  trees: treesReportLines,
-  phases: phasesReportLines,
-};
 
 /** `banyan synth TOPO --collective C`: a schedule, verified, simulated and bounded. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
@@ -100,8 +92,10 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const shown: Report = { ...report, schedule: { ...report.schedule, file: output?.path ?? null } };
   if (json) outJson(context, shown);
   else if (!(quiet && output !== undefined)) {
-    const linesOf = LINES[report.schedule.kind] ?? synthesisReport;
-    const lines = linesOf(shown, schedule, context.style, bytes, options["chunks"] === "auto");
+    const lines = synthesisReport(shown, schedule, context.style, {
+      fileBytes: bytes,
+      details: options["details"] === true,
+    });
     outLines(context, [...lines, ...autoLines(shown, context.style)]);
   }
   return 0;
@@ -137,7 +131,8 @@ async function synthesizeSeveral(context: Context, args: readonly string[]): Pro
   const shown = { ...report, schedule: { ...report.schedule, file: output?.path ?? null } };
   if (json) outJson(context, shown);
   else if (!(quiet && output !== undefined)) {
-    outLines(context, jointReportLines(shown, schedule, context.style, bytes));
+    const told = { fileBytes: bytes, details: options["details"] === true };
+    outLines(context, jointReportLines(shown, schedule, context.style, told));
   }
   return 0;
 }

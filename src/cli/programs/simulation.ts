@@ -1,20 +1,23 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { limitOf } from "../../model/bounds/bounds.ts";
 import { busFactor } from "../../model/collective/collective.ts";
 import { PS_PER_US, parseSize } from "../../model/numbers/units.ts";
 import { parseGroups } from "../../model/topology/groups.ts";
-import { count, roundedSize } from "../../report/amounts.ts";
+import type { Topology } from "../../model/topology/topology.ts";
+import { count, percent, roundedSize } from "../../report/amounts.ts";
 import { programSizeText, programText } from "../../report/program-text.ts";
-import { bandwidth, topologySummary } from "../../report/result.ts";
+import { type BoundReport, bandwidth, boundReport, topologySummary } from "../../report/result.ts";
 import { networkText } from "../../report/subject-text.ts";
 import { refuseOptions, textOf } from "../../request/option-table.ts";
-import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
+import { DEFAULT_SIZE_BYTES, problemOf } from "../../request/problem.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { utilisation } from "../../simulate/steps/replay.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { networkOf } from "../network.ts";
-import { labelled, labelledTable, linksJson, linksText, timingCells } from "../reports/text.ts";
+import { chainTable, limitCells, timeCells } from "../reports/chain-report.ts";
+import { labelled, linksJson, linksText } from "../reports/text.ts";
 import { type ProgramFile, programJson } from "./program-file.ts";
 
 /** `banyan simulate FILE` for a program: its time on the network of --topology, and how busy links are. */
@@ -46,12 +49,14 @@ export async function simulateProgramFile(context: Context, { file, program }: P
   const us = ps / PS_PER_US;
   const algbwGBps = bandwidth(sizeBytes, us);
   const factor = busFactor(program.collective, program.rankCount);
-  const simulated = { us, algbwGBps, busbwGBps: algbwGBps === null ? null : algbwGBps * factor, model };
+  const time = { us, algbwGBps, busbwGBps: algbwGBps === null ? null : algbwGBps * factor, model };
+  const limit = correct ? limitFor(program, topology, sizeBytes, rankToNpu ?? null) : null;
+  const ofLimit = limit === null || us === 0 ? null : limit.us / us;
   const links = utilisation(topology, ps, linkBusyPs);
   const code = correct ? 0 : 1;
   if (json) {
     outJson(context, {
-      schema: "banyan/simulation@1",
+      schema: "banyan/simulation@2",
       file,
       topology: topologySummary(topology),
       program: programJson(program),
@@ -60,18 +65,17 @@ export async function simulateProgramFile(context: Context, { file, program }: P
       messages,
       cutting,
       relayedPairs,
-      simulated,
+      time,
+      limit,
+      ofLimit,
       links: linksJson(links),
     });
     return code;
   }
-  const [head, ...rows] = labelledTable(
-    [
-      ["", "time", "algbw", "busbw"],
-      ["simulated", ...timingCells(simulated)],
-    ],
-    ["left", "right", "right", "right"],
-  );
+  const rows = [
+    ...(limit === null ? [] : [limitCells("limit", limit, "any algorithm")]),
+    timeCells("program", time, ofLimit === null ? "" : percent(ofLimit)),
+  ];
   const lines = [
     "",
     labelled("topology", networkText(topologySummary(topology))),
@@ -81,19 +85,28 @@ export async function simulateProgramFile(context: Context, { file, program }: P
       "ranks",
       rankToNpu === null ? `on the first ${program.rankCount} NPUs, in order (--group says others)` : `on ${group}`,
     ),
-    labelled("model", model),
     ...(relayedPairs === 0
       ? []
       : [labelled("", `${count(relayedPairs, "pair")} of GPUs reach each other only through other GPUs`)]),
     "",
-    style.dim(head as string),
-    ...rows,
-    "",
-    labelled("links", linksText(links)),
-  ];
-  outLines(
-    context,
-    lines.map((line) => `  ${line}`),
-  );
+  ].map((line) => `  ${line}`);
+  outLines(context, [...lines, ...chainTable(rows, style), "", `  ${labelled("links", linksText(links))}`]);
   return code;
+}
+
+/** Collectives of programs that are said by their kind, their size and who takes part. */
+const NAMED = ["allgather", "reducescatter", "allreduce", "alltoall"] as const;
+
+/** Returns the limit of what a program does, on the NPUs of its ranks; null where its kind does not say what that is. */
+function limitFor(
+  { collective, rankCount }: ProgramFile["program"],
+  topology: Topology,
+  sizeBytes: number,
+  rankToNpu: ArrayLike<number> | null,
+): BoundReport | null {
+  const kind = NAMED.find((name) => name === collective);
+  if (kind === undefined) return null;
+  const members = Array.from({ length: rankCount }, (_, rank) => topology.nodeNames[rankToNpu?.[rank] ?? rank]);
+  const problem = problemOf(topology, { collective: kind, sizeBytes, group: members.join(",") });
+  return boundReport(topology, { sizeBytes }, limitOf(topology, problem.collective));
 }

@@ -3,25 +3,31 @@ import type { JointSchedule } from "../../model/joint/joint-schedule.ts";
 import type { TreeFlow } from "../../model/trees/tree-flow.ts";
 import { treeTransfers } from "../../model/trees/tree-steps.ts";
 import { heightsOf } from "../../model/trees/tree-times.ts";
-import { count, gbpsText } from "../../report/amounts.ts";
-import { type PerDimension, type Throughput, type Timing, topologySummary } from "../../report/result.ts";
+import { count } from "../../report/amounts.ts";
+import { tenantReport } from "../../report/joint-result.ts";
+import { type Chain, type PerDimension, type Report, type Timed, topologySummary } from "../../report/result.ts";
 import { collectiveText, networkText, sizedText, treesText } from "../../report/subject-text.ts";
 import type { Utilisation } from "../../simulate/steps/replay.ts";
+import { chainLines, chainTable, timeCells } from "./chain-report.ts";
 import { dimensionLines } from "./dimension-lines.ts";
-import { tenantLines, timeLines } from "./joint-report.ts";
+import { tenantLines } from "./joint-report.ts";
 import type { Style } from "./style.ts";
-import { labelled, labelledTable, linksText, timingCells } from "./text.ts";
+import { labelled, linksText } from "./text.ts";
 
-type Timed = Timing & { readonly model: string };
+/** How a schedule stands to its limits. */
+export type ChainOfFile = Chain & Pick<Report, "details">;
 
 /** What a simulation found, as reports show it. */
 interface Found {
   readonly verdict: Verdict;
   readonly found: Simulated;
-  readonly simulated: Timed;
+  readonly time: Timed;
+  /** Null for one that is not correct, and for other models. */
+  readonly chain: ChainOfFile | null;
   readonly links: Utilisation | null;
   readonly perDimension: PerDimension | null;
   readonly trace: string | null;
+  readonly details: boolean;
 }
 
 /** Returns the lines that say what the schedule is, of kinds that have their own; `verdict` in a word. */
@@ -34,51 +40,39 @@ const SUBJECTS: Partial<Record<Kind["name"], (kind: Kind<unknown>, found: Simula
       labelled("pipeline", `${count(pieces, "piece")} of each tree's part${transfers}`),
     ];
   },
-  joint: (kind, _, verdict) => [
-    ...tenantLines(kind.schedule as JointSchedule),
+  joint: (kind, { tenantPs }, verdict) => [
+    ...tenantLines(
+      kind.schedule as JointSchedule,
+      kind.collectives.map((_, t) => tenantReport(kind.schedule as JointSchedule, t, tenantPs?.[t])),
+    ),
     labelled("schedule", `${count(kind.parts.many, kind.parts.one)}, ${verdict}`),
   ],
 };
 
-/** Returns the table of planned and simulated times. */
-function timesTable(kind: Kind<unknown>, planned: Timed | undefined, simulated: Timed, style: Style): string[] {
-  const times = [...(planned === undefined ? [] : [["planned", planned] as const]), ["simulated", simulated] as const];
-  if (kind.collectives.length !== 1) return timeLines(times, style);
-  const rows = times.map(([name, time]) => [name, ...timingCells(time), time.model]);
-  const [head, ...lines] = labelledTable(
-    [["", "time", "algbw", "busbw", ""], ...rows],
-    ["left", "right", "right", "right", "left"],
-  );
-  return [style.dim(head as string), ...lines];
-}
-
 /** Returns the lines of the report of `banyan simulate` for a schedule of any kind. */
 export function simulationLines(kind: Kind<unknown>, said: Found, style: Style): string[] {
-  const { verdict, found, simulated, links, perDimension, trace } = said;
+  const { verdict, found, time, chain, links, perDimension, trace, details } = said;
   const { topology } = kind.schedule;
-  const { time, throughput } = kind.played(verdict, found).speeds as {
-    readonly time?: Timed;
-    readonly throughput?: Pick<Throughput, "algbwGBps" | "exact">;
-  };
+  const { throughput } = kind.played(verdict, found).speeds;
   const word = verdict.violationCount === 0 ? style.good("verified") : style.bad("NOT correct");
   const textOf = perDimension === null ? collectiveText : sizedText;
   const subject = SUBJECTS[kind.name]?.(kind, found, word) ?? [
     ...kind.collectives.map((one) => labelled("collective", textOf(topology, one))),
     labelled("schedule", `${kind.deed(verdict).by}, ${word}`),
   ];
-  const { algbwGBps, exact } = throughput ?? { algbwGBps: 0, exact: "" };
   const lines = [
     "",
     labelled("topology", networkText(topologySummary(topology))),
     ...subject,
     "",
     ...(perDimension === null ? [] : [...dimensionLines(perDimension, style), ""]),
-    ...timesTable(kind, time, simulated, style),
-    ...(throughput === undefined
-      ? []
-      : [labelled("throughput", `${gbpsText(algbwGBps)} (${exact} GB/s exactly) with ever more pieces`)]),
-    ...(links === null ? [] : ["", labelled("links", linksText(links))]),
-    ...(trace === null ? [] : [labelled("trace", trace)]),
-  ];
-  return lines.map((line) => `  ${line}`);
+  ].map((line) => `  ${line}`);
+  lines.push(
+    ...(chain === null
+      ? chainTable([timeCells("schedule", time, "")], style)
+      : chainLines(throughput === undefined ? chain : { ...chain, throughput }, style, details)),
+  );
+  if (links !== null) lines.push("", `  ${labelled("links", linksText(links))}`);
+  if (trace !== null) lines.push(`  ${labelled("trace", trace)}`);
+  return lines;
 }

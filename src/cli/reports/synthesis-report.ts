@@ -1,22 +1,13 @@
 import type { DirectFacts } from "../../model/direct/facts.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
-import { count, percent, roundedSize, timeText } from "../../report/amounts.ts";
-import type { BoundReport, Report } from "../../report/result.ts";
-import { collectiveText, networkText } from "../../report/subject-text.ts";
-import { SYNTHESIZERS } from "../../synthesize/catalog.ts";
+import { count, gbpsText, percent, significant, timeText } from "../../report/amounts.ts";
+import type { Report } from "../../report/result.ts";
+import { collectiveText, networkText, sizedText } from "../../report/subject-text.ts";
+import { chainLines, closingLines } from "./chain-report.ts";
 import { dimensionLines } from "./dimension-lines.ts";
 import { bandwidthText } from "./direct-report.ts";
-import { solverLines } from "./solver-lines.ts";
 import type { Style } from "./style.ts";
-import { labelled, labelledTable, timingCells } from "./text.ts";
-
-/** Returns the cells of a bound: name, time, how near the result is, and why it holds. */
-export function boundCells(name: string, { us, because }: BoundReport, achieved: string): string[] {
-  return [name, timeText(us), achieved, because];
-}
-
-/** Below this share of the limit a schedule of one chunk per NPU may gain from more. */
-const WORTH_MORE_CHUNKS = 0.9;
+import { labelled } from "./text.ts";
 
 const DIRECT_LABELS = ["comm steps", "predicted"] as const;
 
@@ -31,69 +22,66 @@ function directLines(facts: DirectFacts): [string, string] {
   ];
 }
 
-const isPlanner = (name: string): boolean => SYNTHESIZERS.some((one) => one.name === name && one.plans === true);
+const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
 
-/** Returns the lines of the report of `banyan synth`. `choseChunks`: by --chunks auto, which is then no hint. */
+/** Returns what a schedule consists of, and lines on its form, by kind; `verdict` in a word. */
+function formOf(report: Report, verdict: string, { chunksPerNpu }: AnySchedule["collective"]): [string, ...string[]] {
+  const { schedule, throughput, direct, algorithm } = report;
+  if (throughput !== undefined) {
+    const { treesPerRoot, distinctTrees, height, meanHeight, copyGBps } = throughput;
+    const perRoot =
+      treesPerRoot === null
+        ? ", roots with different numbers of copies,"
+        : `, ${count(treesPerRoot, "copy", "copies")} per root`;
+    const heights = `height ${height}, ${significant(meanHeight, 3)} on average`;
+    return [
+      `${count(distinctTrees, "different tree")}${perRoot} by ${algorithm}, ${verdict}`,
+      label(
+        "trees",
+        `${heights}; a copy holds ${gbpsText(copyGBps)} and is sent in ${count(schedule.pieces ?? 1, "piece")}`,
+      ),
+    ];
+  }
+  if (schedule.kind === "phases") {
+    const steps =
+      schedule.transfers === null
+        ? "sums in switches, not transfers between NPUs"
+        : `about ${significant(schedule.transfers, 3)} transfers`;
+    return [
+      `${count(schedule.phases ?? 0, "phase")} of ${count(chunksPerNpu, "chunk")} by ${algorithm} (${steps}), ${verdict}`,
+    ];
+  }
+  return [
+    `${count(schedule.transfers ?? 0, "transfer")} by ${algorithm}, ${verdict}`,
+    ...(direct === undefined ? [] : directLines(direct).map((text, i) => label(DIRECT_LABELS[i], text))),
+  ];
+}
+
+/** Returns the lines of the report of `banyan synth`, of a schedule of any kind; `details`: figures of other models too. */
 export function synthesisReport(
   report: Report,
   { topology, collective }: Pick<AnySchedule, "topology" | "collective">,
   style: Style,
-  fileBytes?: number,
-  choseChunks = false,
+  { fileBytes, details = false }: { readonly fileBytes?: number | undefined; readonly details?: boolean } = {},
 ): string[] {
-  const { time, simulated, bound, limit, reference, optimality, ofLimit, schedule, synthesis } = report;
-  const label = (key: string, text: string): string => `  ${labelled(key, text)}`;
-  const made = `${count(schedule.transfers ?? 0, "transfer")} by ${report.algorithm}`;
+  const { perDimension, traffic, schedule } = report;
   const verdict = report.verified ? style.good("verified") : style.bad("NOT verified");
+  const [made, ...form] = formOf(report, verdict, collective);
+  const isCounted = schedule.kind === "steps" || schedule.kind === "slots";
   const lines = [
     "",
     label("topology", networkText(report.topology)),
-    label("collective", collectiveText(topology, collective)),
-    label("schedule", `${made}, ${verdict}`),
-    ...(report.direct === undefined ? [] : directLines(report.direct).map((text, i) => label(DIRECT_LABELS[i], text))),
+    label("collective", (isCounted ? collectiveText : sizedText)(topology, collective)),
+    label("schedule", made),
+    ...form,
+    "",
+    ...chainLines(report, style, details),
     "",
   ];
-  const speeds = [["", "time", "algbw", "busbw", ""]];
-  const showsPlan = simulated === null || isPlanner(report.algorithm);
-  if (showsPlan) speeds.push(["planned", ...timingCells(time), time.model]);
-  if (simulated !== null) speeds.push(["simulated", ...timingCells(simulated), simulated.model]);
-  const [head, ...rows] = labelledTable(speeds, ["left", "right", "right", "right", "left"]);
-  lines.push(style.dim(`  ${head}`), ...rows.map((row) => `  ${row}`));
-  if (simulated === null) lines.push(label("simulated", "not above 1e8 transfers without --simulate"));
-  lines.push("");
-  if (report.perDimension !== undefined)
-    lines.push(...dimensionLines(report.perDimension, style).map((line) => `  ${line}`), "");
-  const bounds = showsPlan ? [boundCells("bound", bound, `${percent(optimality)} of planned`)] : [];
-  const share = ofLimit === null ? "" : `${percent(ofLimit)} of simulated`;
-  bounds.push(boundCells("limit", limit, share));
-  if (reference !== null) bounds.push(["reference", timeText(reference.us), "", `${reference.name}, not a bound`]);
-  lines.push(...labelledTable(bounds, ["left", "right", "right", "left"]).map((line) => `  ${line}`));
-  const { trials, seed, ms, backend, threads } = synthesis;
-  const where = `${backend}${threads > 1 ? `, ${count(threads, "thread")}` : ""}`;
-  lines.push(
-    "",
-    label(
-      "synthesis",
-      `${count(trials, "trial")} in ${timeText(ms * 1000)} on ${where}; seed ${seed}; ${synthesis.policy}`,
-    ),
-  );
-  if (report.solver !== undefined) lines.push(...solverLines(report.solver).map((line) => `  ${line}`));
-  if (
-    report.direct === undefined &&
-    collective.chunksPerNpu === 1 &&
-    !choseChunks &&
-    ofLimit !== null &&
-    ofLimit < WORTH_MORE_CHUNKS &&
-    collective.kind !== "custom"
-  ) {
-    lines.push(label("hint", "--chunks auto tries more chunks per NPU, which may be faster"));
+  if (perDimension !== undefined) lines.push(...dimensionLines(perDimension, style).map((line) => `  ${line}`), "");
+  if (traffic !== undefined) {
+    const left = `NPUs send ${percent(traffic.sentByNpus)} and links carry ${percent(traffic.ofAllLinks)} of this traffic, at the same rates`;
+    lines.push(label("multicast", `where switches duplicate and reduce, ${left}`));
   }
-  if (report.solver !== undefined && !report.deterministic)
-    lines.push(label("note", "the limit on time decided: another run may give another schedule"));
-  for (const note of report.notes ?? []) lines.push(label("note", note));
-  if (schedule.file !== null) {
-    const size = fileBytes === undefined ? "" : ` (${roundedSize(fileBytes)})`;
-    lines.push(label("file", `${schedule.file}${size}`));
-  }
-  return lines;
+  return [...lines, ...closingLines(report, fileBytes)];
 }

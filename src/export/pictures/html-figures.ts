@@ -28,17 +28,17 @@ export interface ReportFigures {
     readonly pieces?: number;
   };
   readonly time: TimingFigures;
-  readonly simulated: TimingFigures | null;
-  readonly bound: BoundFigures;
   readonly limit: BoundFigures;
+  readonly classLimit: (BoundFigures & { readonly holdsFor: string }) | null;
+  readonly ofLimit: number | null;
+  readonly ofClassLimit: number | null;
+  readonly gaps: readonly { readonly because: string }[];
   readonly throughput?: {
     readonly algbwGBps: number;
     readonly busbwGBps: number;
     readonly height: number;
     readonly distinctTrees: number;
   };
-  readonly optimality: number;
-  readonly ofLimit: number | null;
   readonly verified: boolean;
   readonly notes?: readonly string[];
   /** null: read from a file, which does not tell. */
@@ -64,9 +64,8 @@ const gbps = (value: number | null): string => (value === null ? "–" : `${Numb
 
 /** Returns the result in one sentence. */
 export function answerOf({ synthesis, ...report }: ReportFigures): string {
-  const { collective, algorithm, simulated, time, limit, ofLimit, verified } = report;
+  const { collective, algorithm, time: timing, limit, ofLimit, verified } = report;
   const by = synthesis === null ? "" : ` by ${algorithm}`;
-  const timing = simulated ?? time;
   const checked = verified ? "The schedule was verified." : "The schedule was not verified.";
   const what = `The ${nameOf(collective.kind)} of ${formatSize(collective.sizeBytes)}${by}`;
   if (timing.us === 0) return `${what} takes no time: nothing has to be sent. ${checked}`;
@@ -86,8 +85,7 @@ interface Figure {
 
 /** Returns the figures that stand at the top of the page. */
 export function figuresOf(report: ReportFigures): Figure[] {
-  const { simulated, time, optimality, ofLimit, verified, throughput, bound, limit } = report;
-  const timing = simulated ?? time;
+  const { time: timing, ofLimit, ofClassLimit, verified, throughput, limit, classLimit } = report;
   return [
     { name: "Time", value: us(timing.us), note: `model ${timing.model}` },
     { name: "Alg. bandwidth", value: gbps(timing.algbwGBps), note: "size / time" },
@@ -101,17 +99,18 @@ export function figuresOf(report: ReportFigures): Figure[] {
             note: "with ever more pieces",
           },
         ]),
-    {
-      name: "Of the bound",
-      value: formatShare(optimality),
-      note:
-        throughput === undefined
-          ? `${us(bound.us)} of the planned ${us(time.us)}; same routes and chunks`
-          : "the rate of the trees",
-    },
     ...(ofLimit === null
       ? []
       : [{ name: "Of the limit", value: formatShare(ofLimit), note: `${us(limit.us)}; any algorithm` }]),
+    ...(ofClassLimit === null || classLimit === null
+      ? []
+      : [
+          {
+            name: "Of its class",
+            value: formatShare(ofClassLimit),
+            note: `${us(classLimit.us)}; ${classLimit.holdsFor}`,
+          },
+        ]),
     { name: "Verified", value: verified ? "yes" : "no", note: "by a judge that shares no code with the maker" },
   ];
 }
@@ -150,15 +149,16 @@ const synthesisRows = ({
   ["Synthesis", us(ms * 1000)],
 ];
 
-/** Returns why nothing is faster, in words. */
-export function boundText({ bound, limit, simulated, time }: ReportFigures): string {
-  const reached = (simulated ?? time).us * PS_PER_US;
-  const text = (us: number): string => formatTime(us * PS_PER_US);
-  const limitSentence = `No algorithm can take less than ${text(limit.us)}: ${limit.because}.`;
-  const here = ` This schedule takes ${formatTime(reached)}.`;
-  const same = bound.exact === limit.exact;
-  const boundSentence = same
-    ? ""
-    : ` Where a whole chunk occupies its route for the latency too, as in planned times, it is ${text(bound.us)}: ${bound.because}.`;
-  return limitSentence + boundSentence + here;
+/** Returns why nothing is faster, and what lies between, a sentence each. */
+export function boundSentences({ limit, classLimit, time, gaps }: ReportFigures): string[] {
+  return [
+    `No algorithm can take less than ${us(limit.us)}: ${limit.because}.`,
+    ...(classLimit === null
+      ? []
+      : [
+          `Schedules like this one (${classLimit.holdsFor}) take ${us(classLimit.us)} at least: ${classLimit.because}.`,
+        ]),
+    `This schedule takes ${us(time.us)}.`,
+    ...gaps.map(({ because }) => `${because.charAt(0).toUpperCase()}${because.slice(1)}.`),
+  ];
 }

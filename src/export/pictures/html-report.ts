@@ -5,7 +5,7 @@ import { optimismOf } from "../../model/steps/schedule.ts";
 import { linkNames, type Topology } from "../../model/topology/topology.ts";
 import { listedTrees, type TreeFlow } from "../../model/trees/tree-flow.ts";
 import type { Timeline } from "../../picture/scene/timeline.ts";
-import { answerOf, boundText, figuresOf, madeOf, type ReportFigures, titleOf } from "./html-figures.ts";
+import { answerOf, boundSentences, figuresOf, madeOf, type ReportFigures, titleOf } from "./html-figures.ts";
 import { COLOURS, escaped, escapedLines, framed, PICTURE_STYLE, type Picture } from "./svg.ts";
 import { type ComparedRow, comparisonPicture } from "./svg-comparison.ts";
 import { heatMapPicture } from "./svg-heat-map.ts";
@@ -99,11 +99,11 @@ function* drawn(pictureOf: () => Picture): Generator<string> {
   yield `<figcaption>${escaped(picture.sentence)}</figcaption></figure>\n`;
 }
 
-/** Yields the network, and the limit (or else the bound) with its cut drawn on it. */
+/** Yields the network, and the limit (or else that of its class) with its cut drawn on it. */
 function* networkSections(topology: Topology, report: ReportFigures): Generator<string> {
   yield* section("The network", "", () => drawn(() => topologyPicture(topology)));
-  const cut = cutOf(topology, report.limit.witness) ?? cutOf(topology, report.bound.witness);
-  yield* section("How fast it can be", boundText(report), () =>
+  const cut = cutOf(topology, report.limit.witness) ?? cutOf(topology, report.classLimit?.witness);
+  yield* section("How fast it can be", boundSentences(report).join(" "), () =>
     cut === null ? [] : drawn(() => topologyPicture(topology, { cut })),
   );
 }

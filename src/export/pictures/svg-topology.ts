@@ -23,7 +23,7 @@ interface Cut {
 const MOST_SHOWN = 4096;
 
 /** Returns the cut that proves a bound as node numbers; null where something else proves it. */
-export function cutOf(topology: Topology, { nodes, direction }: Readonly<Record<string, unknown>>): Cut | null {
+export function cutOf(topology: Topology, { nodes, direction }: Readonly<Record<string, unknown>> = {}): Cut | null {
   if (!Array.isArray(nodes) || nodes.length >= MOST_SHOWN || (direction !== "in" && direction !== "out")) return null;
   const nodeOf = new Map(topology.nodeNames.map((name, node) => [name, node]));
   const found = nodes.map((name) => nodeOf.get(String(name)));

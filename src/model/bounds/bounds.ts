@@ -356,6 +356,17 @@ export function referencePs(topology: Topology, collective: Collective): Rationa
   return add(serial, rational(diameter));
 }
 
+/** Returns the latency of the farthest pair between which something must travel, in picoseconds: what any size takes. */
+export function farthestLatencyPs(topology: Topology, collective: Collective): number {
+  if (isTrivial(collective)) return 0;
+  const mirror = unreduced(collective);
+  const nodes = nodeCount(topology);
+  const { linkSource, linkTarget, linkLatencyPs } = mirror === null ? topology : reversed(topology);
+  const forward = graph(nodes, linkSource, linkTarget, linkLatencyPs);
+  const backward = () => graph(nodes, linkTarget, linkSource, linkLatencyPs);
+  return farthestPair(topology, mirror ?? collective, forward, backward).ps;
+}
+
 /**
  * Returns what proves the bound in one phrase: "0 receives 24 chunks through 134.22 GB/s", "the 8 NPUs of box0 ...", "the
  * latency from 0 to 24".

@@ -4,9 +4,9 @@ import { gcd } from "../numbers/integers.ts";
 import { addTo } from "../numbers/ordering.ts";
 import { compare, type Rational, rational } from "../numbers/rational.ts";
 import { PS_PER_SECOND, toGBps } from "../numbers/units.ts";
-import { type RouteSet, routeCount, routeTimes } from "../routes/routes.ts";
+import { type RouteSet, type RouteTimes, routeCount, routeTimes } from "../routes/routes.ts";
 import type { Topology } from "../topology/topology.ts";
-import { boundOf, limitOf } from "./bounds.ts";
+import { boundOf, limitOf, mergedBoundOf } from "./bounds.ts";
 import { type Charged, smallestTime } from "./capacity.ts";
 import { BUDGET, type Budget, type Visitor, visitSets, worstCuts } from "./cut-sets.ts";
 import { demandCost, demandOf } from "./demand.ts";
@@ -50,17 +50,24 @@ interface Cuts {
  * multiple of g, the greatest common divisor of the slots on r; so by T the route carries at most floor(T / g) x g of slots,
  * and weight at most that times the largest w(t) / slot(t, r). The weights of all chunks that must cross are no more than
  * the sum over the routes. (Routes that share a link by halves and more count as its lanes; see `capacityOf`.) The weights
- * tried are the slots on the routes themselves; with equal slots the bound is the count of whole transfers.
+ * tried are the slots on the routes themselves; with equal slots the bound is the count of whole transfers. In the network model
+ * (`inNetwork`: its times) a route is held for serialisations only, which are in the place of slots.
  * Equal tenants, and chunks of equal size, count as one. Throws InfeasibleError. Cost as of `boundOf`, for at most 200 of the
  * different collectives, and of the cuts, whose number shrinks with what each costs.
  */
-export function jointBoundOf(topology: Topology, collectives: readonly Collective[], routes: RouteSet): Bound {
+export function jointBoundOf(
+  topology: Topology,
+  collectives: readonly Collective[],
+  routes: RouteSet,
+  inNetwork?: (topology: Topology, routes: RouteSet, chunkBytes: Rational) => RouteTimes,
+): Bound {
   const cuts = cutsOf(topology, collectives);
-  const slots = cuts.sizes.map(({ chunkBytes }) => routeTimes(topology, routes, chunkBytes).slotPs);
-  for (const collective of cuts.alone) {
-    offer(cuts, boundOf(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes)));
-  }
-  const view = routeView(topology, routes, routeTimes(topology, routes, collectives[0].chunkBytes));
+  const timesOf = ({ chunkBytes }: Collective): RouteTimes => (inNetwork ?? routeTimes)(topology, routes, chunkBytes);
+  const slots = cuts.sizes.map((one) => (inNetwork === undefined ? timesOf(one).slotPs : timesOf(one).serialPs));
+  const boundAlone = inNetwork === undefined ? boundOf : mergedBoundOf;
+  for (const collective of cuts.alone) offer(cuts, boundAlone(topology, collective, routes, timesOf(collective)));
+  if (slots.some((column) => column.includes(0))) return cuts.best; // any number of chunks fits anywhere
+  const view = routeView(topology, routes, timesOf(collectives[0]));
   const tryMachines = (charged: Charged, demands: readonly number[], witness: () => Witness): void => {
     if (demands.every((chunks) => chunks === 0)) return;
     const demand = bySize(cuts, demands);

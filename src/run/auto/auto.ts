@@ -3,6 +3,7 @@ import { optionName } from "../../base/option-names.ts";
 import { formatTime, PS_PER_US } from "../../model/numbers/units.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
+import { chained } from "../../report/chain.ts";
 import type { LeftOut, Report } from "../../report/result.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { problemOf, refuseTinyChunks } from "../../request/problem.ts";
@@ -117,17 +118,8 @@ async function trials<Result extends Tried>(
 }
 
 /** Returns a report with a limit that is at least as great as its own. */
-function withLimit(report: Report, limit: Report["limit"]): Report {
-  if (limit.us <= report.limit.us) return report;
-  const { bound, optimality, ofLimit, throughput } = report;
-  // the bound of trees is one of throughput, to which latencies do not count
-  const raised =
-    throughput === undefined && limit.us > bound.us
-      ? { bound: limit, optimality: optimality * (limit.us / bound.us) }
-      : {};
-  const share = ofLimit === null || report.limit.us === 0 ? ofLimit : ofLimit * (limit.us / report.limit.us);
-  return { ...report, ...raised, limit, ofLimit: share };
-}
+const withLimit = (report: Report, limit: Report["limit"]): Report =>
+  limit.us <= report.limit.us ? report : chained({ ...report, limit });
 
 const percentMore = (us: number, best: number): string => `${Number(((us / best - 1) * 100).toPrecision(2))} %`;
 

@@ -139,7 +139,7 @@ export async function synthesizeForRuntime(
   const { algorithm, sizeBytes = DEFAULT_SIZE_BYTES, ...rest } = options;
   const named = algorithm === AUTO ? {} : { algorithms: [algorithm] };
   const choice = await choiceFor(engine, topology, sizeBytes, { ...rest, ...named, sizesBytes: [sizeBytes] }, target);
-  return { ...choice, result: boundedResult(choice.result, options.onProgress) };
+  return { ...choice, result: boundedResult(engine, choice.result, options.onProgress) };
 }
 
 /** What logs call a range's program: "allreduce-65536-1048575-forestcoll". */

@@ -150,18 +150,21 @@ const whyNotSame = ({ auto, algorithm }: AnyReport): string =>
 
 const time = (us: number): string => formatTime(us * PS_PER_US);
 
-function Bound({ report: { limit, bound } }: { readonly report: AnyReport }) {
+function Bound({ report: { limit, classLimit, gaps } }: { readonly report: AnyReport }) {
   return (
     <section>
       <h3>Why it cannot be faster</h3>
       <p>
         No algorithm can take less than <b>{time(limit.us)}</b>: {limit.because}.
       </p>
-      {bound.exact !== limit.exact && (
+      {classLimit !== null && (
         <p>
-          Over the same routes in the same chunks, no less than <b>{time(bound.us)}</b>: {bound.because}.
+          With {classLimit.holdsFor}, no less than <b>{time(classLimit.us)}</b>: {classLimit.because}.
         </p>
       )}
+      {gaps.map(({ because }) => (
+        <p key={because}>{sentenceOf({ message: because })}</p>
+      ))}
     </section>
   );
 }

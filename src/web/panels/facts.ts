@@ -11,11 +11,11 @@ const threadsText = (used: number, lent: number): string =>
  * that it could have used.
  */
 export function factsOf(report: AnyReport, ms: number, lent = 1): [string, string][] {
-  const { algorithm, schedule, collective, synthesis, topology, simulated, time } = report;
+  const { algorithm, schedule, collective, synthesis, topology, time } = report;
   const { kind, transfers, phases } = schedule;
   return [
     ["Algorithm", algorithm],
-    ["Time", `by the model ${(simulated ?? time).model}`],
+    ["Time", `by the model ${time.model}`],
     ["Schedule", kind === "trees" ? treeCounts(report) : kind],
     ...(transfers === null ? [] : [["Transfers", grouped(transfers)] as [string, string]]),
     ...(phases === undefined ? [] : [["Phases", grouped(phases)] as [string, string]]),

@@ -19,7 +19,7 @@ export function changeShare(past: number, after: number): string {
   return `${percent > 0 ? "+" : "−"}${text} %`;
 }
 
-/** Returns the figures of two schedules beside each other; bounds of routes only where one algorithm made both. */
+/** Returns the figures of two schedules beside each other; limits of their class only where one algorithm made both. */
 export function linesOf(past: Compared, after: Compared): Line[] {
   const [one, other] = [past.schedule, after.schedule];
   const time = (name: string, from: number, to: number): Line => ({
@@ -29,14 +29,15 @@ export function linesOf(past: Compared, after: Compared): Line[] {
     change: changeShare(from, to),
     isWorse: from === to ? null : to > from,
   });
-  const share = (made: Compared["schedule"]): number => made.report.ofLimit ?? made.report.optimality;
+  const share = ({ report: { ofLimit, limit, time } }: Compared["schedule"]): number => ofLimit ?? limit.us / time.us;
+  const [before, now] = [one.report.classLimit, other.report.classLimit];
   const [shareBefore, shareAfter] = [share(one), share(other)];
   const points = Math.round((shareAfter - shareBefore) * 1000) / 10;
   return [
-    time(one.report.simulated === null ? "time, planned" : "time, simulated", one.totalPs, other.totalPs),
+    time(one.report.ofLimit === null ? "time, planned" : "time", one.totalPs, other.totalPs),
     time("limit for any algorithm", one.report.limit.us * PS_PER_US, other.report.limit.us * PS_PER_US),
-    ...(one.report.algorithm === other.report.algorithm
-      ? [time("bound of its routes", one.report.bound.us * PS_PER_US, other.report.bound.us * PS_PER_US)]
+    ...(one.report.algorithm === other.report.algorithm && before !== null && now !== null
+      ? [time("limit for its class", before.us * PS_PER_US, now.us * PS_PER_US)]
       : []),
     {
       name: "share of the limit",
@@ -53,7 +54,7 @@ export interface Compared {
   readonly schedule: Pick<ScheduleView, "totalPs"> & {
     readonly report: Pick<
       ScheduleView["report"],
-      "algorithm" | "auto" | "deterministic" | "simulated" | "limit" | "bound" | "ofLimit" | "optimality"
+      "algorithm" | "auto" | "deterministic" | "time" | "limit" | "classLimit" | "ofLimit"
     >;
   };
 }

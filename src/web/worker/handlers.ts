@@ -416,9 +416,9 @@ function treesView({ schedule, report }: KnownSchedule): TreesView | Refusal {
         height: heights(whole, forest),
       })),
       rate: gbpsText(rate),
-      boundRate: gbpsText(rate === null ? null : rate / report.optimality),
-      share: report.optimality,
-      because: report.bound.because,
+      boundRate: gbpsText(rate === null ? null : rate / (report.throughput?.ofBound ?? 1)),
+      share: report.throughput?.ofBound ?? 1,
+      because: (report.throughput?.bound ?? report.limit).because,
       fullest: fullestLinks(schedule)
         .map(({ phase, links }) => (phase === null ? links : `${phase}: ${links}`))
         .join("; "),

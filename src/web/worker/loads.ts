@@ -52,7 +52,7 @@ function busyOfMany(
     const { linkBusyPs, ps } = simulateTreeFlow(schedule, report.schedule.pieces ?? 1);
     return { busyPs: linkBusyPs, totalPs: ps };
   }
-  if (report.simulated === null) return null;
+  if (report.ofLimit === null) return null;
   const { linkBusyPs, ps } = simulate(schedule, { switching: switchingFor(schedule), replay });
   return { busyPs: linkBusyPs, totalPs: ps };
 }

@@ -26,7 +26,7 @@ function madeOn(
 }
 
 /** Returns how long a schedule takes, in microseconds. */
-export const usOf = ({ simulated, time }: KnownSchedule["report"]): number => (simulated ?? time).us;
+export const usOf = ({ time }: KnownSchedule["report"]): number => time.us;
 
 /** Returns what a wish asks for: synthesized, verified, simulated, bounded. Throws as synthesize does. */
 export async function madeFor(wish: MakeWish, tools: Tools): Promise<KnownSchedule> {

@@ -97,7 +97,7 @@ function made({ schedule, report }: KnownSchedule, replay: Replay): Moves | Refu
       return stepMoves(stepsOf(schedule), false, replay, note);
     }
     if (transfersOf(schedule) > MOST_MOVES) return tooMany(transfersOf(schedule));
-    const stores = report.simulated?.model.endsWith("store-and-forward") === true;
+    const stores = report.time.model.endsWith("store-and-forward");
     return stepMoves(stepsOf(schedule), stores, replay, "");
   } catch (error) {
     if (error instanceof InputError) return { refusal: `The schedule cannot be replayed: ${error.message}.` };

@@ -11,7 +11,7 @@ import type { KnownSchedule } from "./schedule-cache.ts";
 /** Returns a schedule as the page tells of it. */
 export function scheduleView(ref: ScheduleRef, { schedule, report }: KnownSchedule, ms: number): ScheduleView {
   const { topology, collective } = schedule;
-  const cut = cutOf(topology, report.limit.witness) ?? cutOf(topology, report.bound.witness);
+  const cut = cutOf(topology, report.limit.witness) ?? cutOf(topology, report.classLimit?.witness);
   return {
     ref,
     report,
@@ -20,7 +20,7 @@ export function scheduleView(ref: ScheduleRef, { schedule, report }: KnownSchedu
     figures: figuresOf(report),
     kind: report.schedule.kind,
     chunkCount: isPhaseSchedule(schedule) ? 0 : collective.chunkCount,
-    totalPs: (report.simulated ?? report.time).us * PS_PER_US,
+    totalPs: report.time.us * PS_PER_US,
     cut: cut === null ? null : { nodes: Int32Array.from(cut.nodes), direction: cut.direction },
     command: "",
     network: null,

@@ -12,8 +12,6 @@ const report: ReportData["report"] = {
   algorithm: "tacos",
   schedule: { kind: "steps", transfers: 6 },
   time: timing,
-  simulated: timing,
-  bound: { us: 2000, exact: "2000", kind: "cut", witness: {}, because: "a receives 2 chunks through 1 GB/s" },
   limit: {
     us: 2000,
     exact: "2000",
@@ -21,8 +19,10 @@ const report: ReportData["report"] = {
     witness: { nodes: ["a"], direction: "in" },
     because: "a receives 2 MB through 1 GB/s",
   },
-  optimality: 1,
+  classLimit: null,
   ofLimit: 1,
+  ofClassLimit: null,
+  gaps: [],
   verified: true,
   synthesis: { ms: 12.5, backend: "native", seed: 7, trials: 1, policy: "oldest" },
 };
@@ -57,7 +57,7 @@ describe("the report of a result", () => {
 
   it("says that nothing takes no time", () => {
     const none = { ...timing, us: 0, algbwGBps: null, busbwGBps: null };
-    const html = page({ report: { ...report, time: none, simulated: none, synthesis: null } });
+    const html = page({ report: { ...report, time: none, synthesis: null } });
     expect(html).toContain("The all-gather of 3 MB takes no time: nothing has to be sent. The schedule was verified.");
   });
 
@@ -78,12 +78,20 @@ describe("the report of a result", () => {
     expect(html).toContain("8 trees, roots filled.");
   });
 
-  it("draws the cut of the bound where the limit has none, and no cut that is not listed whole", () => {
+  it("says what schedules of its class take at least, and what lies between", () => {
+    const classLimit = { ...report.limit, us: 1900, holdsFor: "whole chunks", because: "b sends 3 chunks" };
+    const gaps = [{ because: "100 us is waiting: a larger size makes it small" }];
+    expect(page({ report: { ...report, limit: { ...report.limit, us: 1800 }, classLimit, gaps } })).toContain(
+      "No algorithm can take less than 1.8 ms: a receives 2 MB through 1 GB/s. Schedules like this one (whole chunks) take 1.9 ms at least: b sends 3 chunks. This schedule takes 2 ms. 100 us is waiting: a larger size makes it small.",
+    );
+  });
+
+  it("draws the cut of the class where the limit has none, and no cut that is not listed whole", () => {
     const limit = { ...report.limit, kind: "work", witness: {} };
-    const bound = { ...report.bound, witness: { nodes: ["b", "c"], direction: "out" } };
-    expect(page({ report: { ...report, limit, bound } }).match(/npu chosen/g)).toHaveLength(2);
-    const many = { ...bound, witness: { nodes: new Array(4096).fill("a"), direction: "out" } };
-    expect(page({ report: { ...report, limit, bound: many } })).not.toContain("npu chosen");
+    const classLimit = { ...limit, holdsFor: "whole chunks", witness: { nodes: ["b", "c"], direction: "out" } };
+    expect(page({ report: { ...report, limit, classLimit } }).match(/npu chosen/g)).toHaveLength(2);
+    const many = { ...classLimit, witness: { nodes: new Array(4096).fill("a"), direction: "out" } };
+    expect(page({ report: { ...report, limit, classLimit: many } })).not.toContain("npu chosen");
   });
 
   it("plots other algorithms where there are some", () => {

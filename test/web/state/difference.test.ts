@@ -8,17 +8,16 @@ const compared = (totalPs: number, limitUs: number, ofLimit: number): Compared =
       report: {
         algorithm: "forestcoll",
         deterministic: true,
-        simulated: { us: totalPs / 1e6 },
+        time: { us: totalPs / 1e6 },
         limit: { us: limitUs },
-        bound: { us: limitUs },
+        classLimit: { us: limitUs },
         ofLimit,
-        optimality: 1,
       },
     },
   }) as unknown as Compared;
 
 describe("the difference", () => {
-  it("states time, limit, bound and share before and after", () => {
+  it("states time, limits and share before and after", () => {
     const lines = linesOf(compared(100e6, 90, 0.9), compared(150e6, 120, 0.8));
     expect(lines.map(({ past, after, change, isWorse }) => [past, after, change, isWorse])).toEqual([
       ["100 us", "150 us", "+50 %", true],
@@ -37,13 +36,13 @@ describe("the difference", () => {
     expect(changeShare(100, 100.01)).toBe("+0 %");
   });
 
-  it("compares bounds of routes of one algorithm only, and says where another made the schedule", () => {
+  it("compares limits of a class of one algorithm only, and says where another made the schedule", () => {
     const one = compared(100e6, 90, 0.9);
     const by = (algorithm: string, more = {}): Compared => ({
       schedule: { ...one.schedule, report: { ...one.schedule.report, algorithm, ...more } },
     });
     expect(linesOf(by("nvls"), one).map(({ name }) => name)).toEqual([
-      "time, simulated",
+      "time",
       "limit for any algorithm",
       "share of the limit",
     ]);

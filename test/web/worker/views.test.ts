@@ -204,7 +204,7 @@ describe("trees", () => {
     const { forests, rate, because } = shown(await ask("trees", { schedule: ref }));
     expect(forests.map(({ direction }) => direction)).toEqual(["in", "out"]);
     expect(rate).toMatch(/GB\/s$/);
-    expect(because).toBe(report.bound.because);
+    expect(because).toBe(report.throughput?.bound.because);
     expect(forests.flatMap(({ root }) => [...root])).toHaveLength(report.throughput?.distinctTrees ?? 0);
     const { wires } = await ask("network", { wish: wish.network });
     for (const [forest, { root, height, copies }] of forests.entries()) {

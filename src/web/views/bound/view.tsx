@@ -18,11 +18,11 @@ import "./view.css";
 export function View({ made }: ViewProps) {
   const { report } = made.schedule;
   const network = made.schedule.network ?? made.network;
-  const which = useSignal<"limit" | "bound">("limit");
+  const which = useSignal<"limit" | "classLimit">("limit");
   const index = useSignal(0);
   const id = useId();
-  const areAlike = report.limit.because === report.bound.because && report.limit.us === report.bound.us;
-  const shown = areAlike ? report.limit : report[which.value];
+  const { limit, classLimit } = report;
+  const shown = which.value === "limit" || classLimit === null ? limit : classLimit;
   const proofs = useMemo(() => proofsOf(network, shown), [network, shown]);
   const proof = proofs[Math.min(index.value, proofs.length - 1)];
   const marks = useMemo(() => (proof === undefined ? undefined : marksOf(network, proof)), [network, proof]);
@@ -33,10 +33,10 @@ export function View({ made }: ViewProps) {
   return (
     <div class="bound-view">
       <p class="bound-sentence">
-        No schedule {shown === report.limit ? "on this network" : "that sends whole chunks over these routes"} takes
-        less than <b>{formatTime(shown.us * PS_PER_US)}</b>: {shown.because}.
+        No schedule {shown === classLimit ? `with ${classLimit.holdsFor}` : "on this network"} takes less than{" "}
+        <b>{formatTime(shown.us * PS_PER_US)}</b>: {shown.because}.
       </p>
-      {report.optimality < 1 && made.schedule.kind === "trees" && <HeldBack made={made} />}
+      {report.throughput !== undefined && report.throughput.ofBound < 1 && <HeldBack made={made} />}
       <div class="bound-main">
         <NetworkCanvas
           network={network}
@@ -47,12 +47,12 @@ export function View({ made }: ViewProps) {
         <p class="bound-caption">{proof === undefined ? undrawn(shown.kind) : proofText(network, proof)}</p>
       </div>
       <aside class="bound-side" aria-label="Figures of the proof">
-        {!areAlike && (
+        {classLimit !== null && (
           <OneOf
             title="Proved for"
             choices={[
-              ["limit", `any algorithm: ${formatTime(report.limit.us * PS_PER_US)}`],
-              ["bound", `whole chunks over these routes: ${formatTime(report.bound.us * PS_PER_US)}`],
+              ["limit", `any algorithm: ${formatTime(limit.us * PS_PER_US)}`],
+              ["classLimit", `${classLimit.holdsFor}: ${formatTime(classLimit.us * PS_PER_US)}`],
             ]}
             value={which.value}
             onChange={(name) => {
@@ -91,7 +91,7 @@ export function View({ made }: ViewProps) {
 function HeldBack({ made: { schedule } }: { readonly made: Made }) {
   const answer = useAnswer("trees", schedule).value;
   if (answer.kind !== "here") return null;
-  const { us } = schedule.report.simulated ?? schedule.report.time;
+  const { us } = schedule.report.time;
   return (
     <p class="bound-sentence">
       {`This schedule takes ${formatTime(us * PS_PER_US)}. ${heldBack(answer.value.fullest)}`}
@@ -111,13 +111,10 @@ function Figures(props: {
 }) {
   const { report, shown, network, proof, across } = props;
   const { demand } = shown.witness;
-  const took = (report.simulated ?? report.time).us;
+  const took = report.time.us;
   const rows: [string, string][] = [
     ["Proved least time", formatTime(shown.us * PS_PER_US)],
-    [
-      report.simulated === null ? "This schedule, as planned" : "This schedule, simulated",
-      formatTime(took * PS_PER_US),
-    ],
+    [report.ofLimit === null ? "This schedule, as planned" : "This schedule, simulated", formatTime(took * PS_PER_US)],
     ...(took > 0 ? ([["Of what is possible", formatShare(shown.us / took)]] as [string, string][]) : []),
     ...(proof?.kind === "cut" ? ([["Inside", cutTitle(network, proof)]] as [string, string][]) : []),
     ...(typeof demand === "string" ? ([["Must cross", bytesText(demand)]] as [string, string][]) : []),

@@ -1,0 +1,186 @@
+import { optionName } from "../base/option-names.ts";
+import type { ClassLimit, ScheduleClass } from "../model/bounds/class-limit.ts";
+import type { Bound } from "../model/bounds/witness.ts";
+import type { DirectFacts } from "../model/direct/facts.ts";
+import type { Rational } from "../model/numbers/rational.ts";
+import { toUs } from "../model/numbers/units.ts";
+import type { Topology } from "../model/topology/topology.ts";
+import type { SolverFacts } from "../synthesize/solver-facts.ts";
+import { count, timeText } from "./amounts.ts";
+import {
+  boundReport,
+  classLimitReport,
+  type Details,
+  type Gap,
+  type Report,
+  referenceReport,
+  type Timing,
+} from "./result.ts";
+
+/** What reports of all kinds say: limit for any algorithm <= limit for the class <= the schedule, and what lies between. */
+
+/** What judges said of a schedule, whatever its kind. */
+export interface JudgedFigures {
+  readonly algorithm: string;
+  readonly limit: Bound;
+  /** Null where it is not known, or not yet. */
+  readonly classLimit: ClassLimit | null;
+  readonly plannedBound: Bound | null;
+  readonly simulated: { readonly ps: number; readonly model: string } | null;
+  readonly reference: Rational | null;
+  /** What one byte takes at least. */
+  readonly latencyPs: number;
+  readonly verified: boolean;
+  readonly notes?: readonly string[] | undefined;
+  readonly deterministic?: boolean | undefined;
+  readonly direct?: DirectFacts | undefined;
+  readonly solver?: SolverFacts | undefined;
+  readonly synthesis: Report["synthesis"];
+}
+
+/** Whose figures they are. */
+export interface Subject {
+  readonly topology: Topology;
+  /** Of all collectives together. */
+  readonly sizeBytes: number;
+  readonly timing: (ps: number) => Timing;
+  /** Its planned end; null for what has no times of its own, which is always simulated. */
+  readonly plannedPs: number | null;
+}
+
+type Figures = Omit<Report, "schema" | "topology" | "collective" | "schedule">;
+
+/** Returns the figures that reports of all kinds have, but for what `chained` adds. */
+export function figuresOf({ topology, sizeBytes, timing, plannedPs }: Subject, judged: JudgedFigures): Figures {
+  const { limit, classLimit, simulated, direct, solver, notes = [] } = judged;
+  const bounded = (bound: Bound) => boundReport(topology, { sizeBytes }, bound);
+  const planned = plannedPs === null ? null : { ...timing(plannedPs), model: "link-busy" };
+  const time = simulated === null ? planned : { ...timing(simulated.ps), model: simulated.model };
+  return {
+    algorithm: judged.algorithm,
+    time: time ?? { ...timing(0), model: "" },
+    limit: bounded(limit),
+    classLimit: classLimit === null ? null : classLimitReport(topology, { sizeBytes }, classLimit),
+    ofLimit: null,
+    ofClassLimit: null,
+    gaps: [],
+    details: {
+      planned,
+      plannedBound: judged.plannedBound === null ? null : bounded(judged.plannedBound),
+      ofPlannedBound: null,
+      reference: referenceReport(judged.reference),
+      latencyUs: toUs(judged.latencyPs),
+    },
+    ...(direct === undefined ? {} : { direct }),
+    ...(solver === undefined ? {} : { solver }),
+    ...(notes.length === 0 ? {} : { notes }),
+    verified: judged.verified,
+    deterministic: judged.deterministic ?? true,
+    synthesis: judged.synthesis,
+  };
+}
+
+/** What a chain is made of: a report, or one of several collectives. */
+type Chained = Figures & Pick<Report, "schedule"> & { readonly collective?: Report["collective"] };
+
+/** Whether the time of a report is that of the network model. */
+export const isSimulated = ({ time, details }: Pick<Report, "time" | "details">): boolean =>
+  details.planned === null || time.model !== details.planned.model;
+
+/**
+ * Returns a report with its shares and gaps as its limits and its time have them; a limit of its class that is not above the
+ * one for any algorithm is left out.
+ */
+export function chained<AReport extends Chained>(report: AReport): AReport {
+  const { time, limit, details } = report;
+  const classLimit = report.classLimit !== null && report.classLimit.us > limit.us ? report.classLimit : null;
+  const share = (bound: { readonly us: number } | null, us: number): number | null =>
+    bound === null ? null : us === 0 ? 1 : bound.us / us;
+  const simulated = isSimulated(report);
+  const { planned, plannedBound } = details;
+  const whole = {
+    ...report,
+    classLimit,
+    ofLimit: simulated ? share(limit, time.us) : null,
+    ofClassLimit: simulated ? share(classLimit, time.us) : null,
+    details: { ...details, ofPlannedBound: planned === null ? null : share(plannedBound, planned.us) },
+  };
+  return { ...whole, gaps: simulated ? gapsOf(whole) : [] };
+}
+
+/** Below this share of the whole time nothing is said of a gap. */
+const LEAST_GAP = 1e-4;
+
+/** Returns what lies between the limit, the limit of the class, and the schedule. */
+function gapsOf(report: Chained): Gap[] {
+  const { time, limit, classLimit } = report;
+  const gaps: Gap[] = [];
+  const add = (from: Gap["from"], to: Gap["to"], us: number, because: (gap: string) => string): void => {
+    if (us > LEAST_GAP * time.us) gaps.push({ from, to, us, because: because(timeText(us)) });
+  };
+  if (classLimit !== null) add("limit", "class limit", classLimit.us - limit.us, PRICE[classLimit.of]);
+  const least = classLimit ?? limit;
+  const restUs = time.us - least.us;
+  add(classLimit === null ? "limit" : "class limit", "schedule", restUs, (gap) => restOf(report, gap, restUs));
+  return gaps;
+}
+
+/** What schedules of a class pay beyond what is possible, and who does not. */
+const PRICE: Readonly<Record<ScheduleClass, (gap: string) => string>> = {
+  "whole chunks": (gap) =>
+    `${gap} is the price of whole chunks of this size: more of them (${optionName("chunks")} auto) lower it`,
+  "forwarding switches": (gap) =>
+    `${gap} is what only switches that copy and sum can save: algorithms whose trees they carry (nvls) do`,
+  "sums at one NPU": (gap) =>
+    `${gap} is proved for all that sum each byte at one NPU, as trees do; no schedule is known that gains by spreading a sum`,
+  phases: (gap) =>
+    `${gap} is the price of going dimension by dimension: algorithms that mix them (tacos, forestcoll) need not pay it`,
+};
+
+/** Returns what the part of a schedule's time beyond its limits is, and what would make it less. */
+function restOf({ throughput, schedule, collective, details, direct }: Chained, gap: string, restUs: number): string {
+  if (throughput !== undefined) return restOfTrees(throughput, schedule.pieces ?? 1, gap, restUs);
+  if (schedule.kind === "phases")
+    return `${gap} is the way of the first and last chunks through the dimensions, and what waits between: more chunks (${optionName("chunks")}) or a larger size make it small`;
+  const isLatency = restUs <= 2 * details.latencyUs;
+  if (isLatency)
+    return `${gap} is of the order of the latency (${timeText(details.latencyUs)} for one byte), which comes on top of the time of the bytes: a larger size makes it small`;
+  const few =
+    collective !== undefined && collective.chunksPerNpu === 1 && direct === undefined && collective.kind !== "custom";
+  const others = few
+    ? `more chunks per NPU (${optionName("chunks")} auto) or another algorithm (${optionName("algorithm")} auto)`
+    : `another algorithm (${optionName("algorithm")} auto)`;
+  return `${gap} is not proved to be needed: ${others} may save some of it`;
+}
+
+function restOfTrees(
+  { bound, ofBound, height }: NonNullable<Report["throughput"]>,
+  pieces: number,
+  gap: string,
+  restUs: number,
+): string {
+  const slowerUs = Math.min(restUs, bound.us / ofBound - bound.us);
+  const filling = `the way of ${count(pieces, "piece")} through trees of height ${height}, latencies and waiting, which a larger size makes small`;
+  if (slowerUs <= LEAST_GAP * bound.us) return `${gap} is ${filling}`;
+  const slower = `${timeText(slowerUs)} of ${gap} is bandwidth that these trees leave unused: more copies per root (${optionName("k")}) or other trees may use it`;
+  return restUs - slowerUs <= LEAST_GAP * bound.us ? slower : `${slower}; the rest is ${filling}`;
+}
+
+/** Returns a report with bounds that were found later. */
+export function withBounds<AReport extends Chained & Pick<Report, "topology">>(
+  report: AReport,
+  topology: Topology,
+  sizeBytes: number,
+  { classLimit, plannedBound }: Pick<JudgedFigures, "classLimit" | "plannedBound">,
+): AReport {
+  const details: Details = {
+    ...report.details,
+    plannedBound:
+      plannedBound === null ? report.details.plannedBound : boundReport(topology, { sizeBytes }, plannedBound),
+  };
+  return chained({
+    ...report,
+    classLimit: classLimit === null ? null : classLimitReport(topology, { sizeBytes }, classLimit),
+    details,
+  });
+}
