@@ -72,14 +72,21 @@ interface Order {
 /** Longer lists stay as they are. */
 const MOST_REORDERED = 1e6;
 
-/** Returns the messages of a list as issued, or in the order in which they are ready where the last then arrives earlier. */
-export function quickerOrder(topology: Topology, collective: Collective, list: Messages): Messages {
-  if (list.count > MOST_REORDERED) return list;
+/** Messages in the order in which they are issued, and when the last of them arrives. */
+export interface IssuedMessages {
+  readonly list: Messages;
+  readonly ps: number;
+}
+
+/** Returns messages as issued, or in the order in which they are ready where the last then arrives earlier. O(messages x log). */
+export function quickerOrder(topology: Topology, collective: Collective, list: Messages): IssuedMessages {
+  const issued = issuedPs(topology, collective, list, Number.POSITIVE_INFINITY);
+  if (list.count > MOST_REORDERED) return { list, ps: issued };
   const { order, ps } = orderOfReadiness(topology, collective, list);
-  if (ps >= issuedPs(topology, collective, list, Number.POSITIVE_INFINITY)) return list;
+  if (ps >= issued) return { list, ps: issued };
   const ordered = messages();
   for (const i of order) ordered.add(list.chunk[i], list.source[i], list.target[i], list.reduce[i] === 1);
-  return ordered;
+  return { list: ordered, ps };
 }
 
 /** Returns when the last message of a list arrives, issued in the quicker of the two orders. `overheadParts` as for `messageClock`. */

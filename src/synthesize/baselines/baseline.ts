@@ -1,6 +1,13 @@
 import { InputError } from "../../base/errors.ts";
 import { type Collective, type CollectiveKind, withChunks } from "../../model/collective/collective.ts";
-import { listSchedule, OVERHEAD_PARTS, quickerOrder, quickerPs } from "../../model/messages/list-schedule.ts";
+import {
+  type IssuedMessages,
+  issuedPs,
+  listSchedule,
+  OVERHEAD_PARTS,
+  quickerOrder,
+  quickerPs,
+} from "../../model/messages/list-schedule.ts";
 import type { Messages } from "../../model/messages/messages.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -19,7 +26,7 @@ export interface Baseline {
   readonly name: string;
   readonly description: string;
   readonly collectives: readonly CollectiveKind[];
-  /** The first is what is done where none is asked for. */
+  /** Where none is asked for, the one whose last message arrives first; the earlier of equal ones. */
   readonly policies?: readonly string[];
   readonly traits?: Traits;
   refuses?(topology: Topology, collective: Collective): string | null;
@@ -41,14 +48,20 @@ export interface Baseline {
 export function fromBaseline(baseline: Baseline): Synthesizer {
   const { name, description, collectives, policies = [], traits, lanes, pipelines, issue, words } = baseline;
   const refuses = baseline.refuses ?? (() => null);
-  const asked = ({ topology, collective, policy }: SynthesisRequest): BaselineRequest => {
+  /** One for each policy that may be taken. */
+  const asked = ({ topology, collective, policy }: SynthesisRequest): BaselineRequest[] => {
     const refusal = refuses(topology, collective);
     if (refusal !== null) {
       throw new InputError("the topology", refusal, `${topology.name}, ${collective.groupSize} NPUs`);
     }
-    return { topology, collective, policy: policy ?? policies[0] ?? "" };
+    const open = policies.length === 0 ? [""] : policies;
+    return (policy === null ? open : [policy]).map((one) => ({ topology, collective, policy: one }));
   };
   const cuts = lanes !== undefined || pipelines !== undefined;
+  const ordered = ({ topology, collective }: BaselineRequest, list: Messages): IssuedMessages =>
+    cuts
+      ? quickerOrder(topology, collective, list)
+      : { list, ps: issuedPs(topology, collective, list, Number.POSITIVE_INFINITY) };
   return {
     name,
     makes: "steps",
@@ -59,26 +72,31 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
     refuses,
     ...(cuts && {
       async ownChunks(request) {
-        const one = asked(request);
-        const many = lanes?.(one) ?? 1;
-        return goodChunks({
-          ...one,
-          lanes: many,
-          unit: baseline.unit?.(one) ?? many,
-          pipelines: pipelines?.(one.collective.kind) ?? false,
-          issue: (collective) => issue({ ...one, collective }),
+        const found = asked(request).map((one) => {
+          const many = lanes?.(one) ?? 1;
+          return goodChunks({
+            ...one,
+            lanes: many,
+            unit: baseline.unit?.(one) ?? many,
+            pipelines: pipelines?.(one.collective.kind) ?? false,
+            issue: (collective) => issue({ ...one, collective }),
+          });
         });
+        return (found.find(({ ps }) => ps === null) ?? leastOf(found, ({ ps }) => ps ?? 0)).chunks;
       },
     }),
     async synthesize(request) {
-      const one = asked(request);
-      const { topology, collective } = one;
-      const issued = issue(one);
-      const list = cuts ? quickerOrder(topology, collective, issued) : issued;
+      const { topology, collective } = request;
+      const tried = asked(request).map((one) => ({ one, ...ordered(one, issue(one)) }));
+      const { one, list } = leastOf(tried, ({ ps }) => ps);
       return { schedule: listSchedule(topology, collective, list), policy: words(one), trials: 1 };
     },
   };
 }
+
+/** Returns the item of the least number, the first of equal ones. */
+const leastOf = <Item>(items: readonly Item[], numberOf: (item: Item) => number): Item =>
+  items.reduce((best, item) => (numberOf(item) < numberOf(best) ? item : best));
 
 /** Returns "one group ..." where the collective is not among all NPUs; null where it is. */
 export const refuseGroups = (
@@ -107,14 +125,20 @@ interface Cutting {
   issue(collective: Collective): Messages;
 }
 
+/** A number of chunks per NPU, and about how long they take; null: too many to be looked at. */
+interface GoodChunks {
+  readonly chunks: number;
+  readonly ps: number | null;
+}
+
 /**
  * Returns a number of chunks per NPU: of 1, 2, 4, ... below `unit` and `unit` times 1, 2, 4, ... the least that takes at most
  * 1/128 longer than the best of them, in the quicker order of messages. Each costs its lane 1/64 of its latency besides.
  */
-function goodChunks({ topology, collective, lanes, unit, pipelines, issue }: Cutting): number {
+function goodChunks({ topology, collective, lanes, unit, pipelines, issue }: Cutting): GoodChunks {
   const cutBy = (chunks: number): Collective => withChunks(collective, chunks);
   const isTooLarge = (chunks: number): boolean => leastTransfers(cutBy(chunks)) > MOST_MESSAGES;
-  if ((unit === 1 && !pipelines) || isTooLarge(unit)) return unit;
+  if (isTooLarge(unit)) return { chunks: unit, ps: null };
   const tried: { readonly chunks: number; readonly ps: number }[] = [];
   const tryOut = (chunks: number): number => {
     const cut = cutBy(chunks);
@@ -130,7 +154,7 @@ function goodChunks({ topology, collective, lanes, unit, pipelines, issue }: Cut
     best = Math.min(best, ps);
   }
   for (const { ps } of tried) best = Math.min(best, ps);
-  return tried.find(({ ps }) => ps - best <= best / WORTHWHILE_PARTS)?.chunks ?? unit;
+  return tried.find(({ ps }) => ps - best <= best / WORTHWHILE_PARTS) ?? { chunks: unit, ps: best };
 }
 
 /** Returns the rank of every NPU in a group of all NPUs. */
