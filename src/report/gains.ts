@@ -6,7 +6,7 @@ export interface Gain {
   readonly library: ComparisonRow;
   /** What the library's is and how it is set: "ring (natural order, both ways)". */
   readonly how: string;
-  /** "1.94 x"; "tie" within 1 %; "-" where the library's is the fastest. */
+  /** "1.94 x"; "tie" within 1 %; "none" where the library's is the fastest. */
   readonly text: string;
 }
 
@@ -31,7 +31,7 @@ export function gainsOf(rows: readonly ComparisonRow[]): Gain[] {
     const best = own.find((row) => row.best);
     const library = libraryLine(own);
     if (best === undefined || library === undefined || own.length < 2) return [];
-    const text = best === library ? "-" : gainText(library.us, best.us);
+    const text = best === library ? "none" : gainText(library.us, best.us);
     return [{ best, library, how: `${library.algorithm} (${library.library})`, text }];
   });
 }

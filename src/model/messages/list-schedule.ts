@@ -72,21 +72,14 @@ interface Order {
 /** Longer lists stay as they are. */
 const MOST_REORDERED = 1e6;
 
-/** Messages in the order in which they are issued, and when the last of them arrives. */
-export interface IssuedMessages {
-  readonly list: Messages;
-  readonly ps: number;
-}
-
-/** Returns messages as issued, or in the order in which they are ready where the last then arrives earlier. O(messages x log). */
-export function quickerOrder(topology: Topology, collective: Collective, list: Messages): IssuedMessages {
-  const issued = issuedPs(topology, collective, list, Number.POSITIVE_INFINITY);
-  if (list.count > MOST_REORDERED) return { list, ps: issued };
+/** Returns the messages of a list as issued, or in the order in which they are ready where the last then arrives earlier. */
+export function quickerOrder(topology: Topology, collective: Collective, list: Messages): Messages {
+  if (list.count > MOST_REORDERED) return list;
   const { order, ps } = orderOfReadiness(topology, collective, list);
-  if (ps >= issued) return { list, ps: issued };
+  if (ps >= issuedPs(topology, collective, list, Number.POSITIVE_INFINITY)) return list;
   const ordered = messages();
   for (const i of order) ordered.add(list.chunk[i], list.source[i], list.target[i], list.reduce[i] === 1);
-  return { list: ordered, ps };
+  return ordered;
 }
 
 /** Returns when the last message of a list arrives, issued in the quicker of the two orders. `overheadParts` as for `messageClock`. */
@@ -217,7 +210,8 @@ function messageClock(
   };
 }
 
-function passesNpus(topology: Topology, { routes }: MessageRoutes): boolean {
+/** Whether some route passes an NPU between its ends, so that what is sent over it is stored there. O(hops). */
+export function passesNpus(topology: Topology, { routes }: Pick<MessageRoutes, "routes">): boolean {
   for (let route = 0; route < routes.source.length; route++) {
     for (let k = routes.linkOffset[route] + 1; k < routes.linkOffset[route + 1]; k++) {
       if (isNpu(topology, topology.linkSource[routes.links[k]])) return true;

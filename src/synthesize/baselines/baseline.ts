@@ -1,15 +1,18 @@
 import { InputError } from "../../base/errors.ts";
 import { type Collective, type CollectiveKind, withChunks } from "../../model/collective/collective.ts";
 import {
-  type IssuedMessages,
-  issuedPs,
   listSchedule,
   OVERHEAD_PARTS,
+  passesNpus,
   quickerOrder,
   quickerPs,
 } from "../../model/messages/list-schedule.ts";
 import type { Messages } from "../../model/messages/messages.ts";
+import { replayProblem, rowsOf } from "../../model/replay/columns.ts";
+import { REPLAY_MODE, REPLAY_WANTS } from "../../model/replay/problem.ts";
+import { replayJs } from "../../model/replay/replay.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
+import { type StepSchedule, transferCount } from "../../model/steps/step-schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Traits } from "../maker.ts";
 import type { SynthesisRequest, Synthesizer } from "../synthesizer.ts";
@@ -26,7 +29,7 @@ export interface Baseline {
   readonly name: string;
   readonly description: string;
   readonly collectives: readonly CollectiveKind[];
-  /** Where none is asked for, the one whose last message arrives first; the earlier of equal ones. */
+  /** Where none is asked for, the fastest in the replay is taken; the earlier of equal ones. */
   readonly policies?: readonly string[];
   readonly traits?: Traits;
   refuses?(topology: Topology, collective: Collective): string | null;
@@ -58,10 +61,12 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
     return (policy === null ? open : [policy]).map((one) => ({ topology, collective, policy: one }));
   };
   const cuts = lanes !== undefined || pipelines !== undefined;
-  const ordered = ({ topology, collective }: BaselineRequest, list: Messages): IssuedMessages =>
-    cuts
-      ? quickerOrder(topology, collective, list)
-      : { list, ps: issuedPs(topology, collective, list, Number.POSITIVE_INFINITY) };
+  const scheduled = (one: BaselineRequest) => {
+    const { topology, collective } = one;
+    const issued = issue(one);
+    const list = cuts ? quickerOrder(topology, collective, issued) : issued;
+    return { one, schedule: listSchedule(topology, collective, list) };
+  };
   return {
     name,
     makes: "steps",
@@ -74,29 +79,46 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
       async ownChunks(request) {
         const found = asked(request).map((one) => {
           const many = lanes?.(one) ?? 1;
-          return goodChunks({
+          const good = goodChunks({
             ...one,
             lanes: many,
             unit: baseline.unit?.(one) ?? many,
             pipelines: pipelines?.(one.collective.kind) ?? false,
             issue: (collective) => issue({ ...one, collective }),
           });
+          return { ...good, one: { ...one, collective: withChunks(one.collective, good.chunks) } };
         });
-        return (found.find(({ ps }) => ps === null) ?? leastOf(found, ({ ps }) => ps ?? 0)).chunks;
+        const most = found.find(({ isTooMany }) => isTooMany);
+        return (most ?? fastestOf(found, ({ one }) => scheduled(one).schedule)).chunks;
       },
     }),
     async synthesize(request) {
-      const { topology, collective } = request;
-      const tried = asked(request).map((one) => ({ one, ...ordered(one, issue(one)) }));
-      const { one, list } = leastOf(tried, ({ ps }) => ps);
-      return { schedule: listSchedule(topology, collective, list), policy: words(one), trials: 1 };
+      const { schedule, one } = fastestOf(asked(request).map(scheduled), (tried) => tried.schedule);
+      return { schedule, policy: words(one), trials: 1 };
     },
   };
 }
 
-/** Returns the item of the least number, the first of equal ones. */
-const leastOf = <Item>(items: readonly Item[], numberOf: (item: Item) => number): Item =>
-  items.reduce((best, item) => (numberOf(item) < numberOf(best) ? item : best));
+/** Returns the item whose schedule the replay finds fastest, the first of equal ones; the first where there are too many transfers. */
+function fastestOf<Item>(items: readonly Item[], scheduleOf: (item: Item) => StepSchedule): Item {
+  const [first] = items as [Item, ...Item[]];
+  if (items.length === 1) return first;
+  let [best, leastPs] = [first, Number.POSITIVE_INFINITY];
+  for (const item of items) {
+    const schedule = scheduleOf(item);
+    if (transferCount(schedule) > MOST_REPLAYED) return first;
+    const ps = replayedPs(schedule);
+    if (ps < leastPs) [best, leastPs] = [item, ps];
+  }
+  return best;
+}
+
+/** Returns how long a schedule takes as it is simulated where nobody says how. */
+function replayedPs(schedule: StepSchedule): number {
+  const mode = passesNpus(schedule.topology, schedule) ? REPLAY_MODE.storeAndForward : REPLAY_MODE.cutThrough;
+  const outcome = replayJs(replayProblem(rowsOf(schedule), mode, REPLAY_WANTS.nothing));
+  return outcome.kind === "replayed" ? outcome.last : Number.POSITIVE_INFINITY;
+}
 
 /** Returns "one group ..." where the collective is not among all NPUs; null where it is. */
 export const refuseGroups = (
@@ -107,6 +129,8 @@ export const refuseGroups = (
 
 /** Schedules of more transfers than so many are not looked at. */
 const MOST_MESSAGES = 2e5;
+/** Nor are they replayed to choose a policy: a second each. */
+const MOST_REPLAYED = 1e6;
 /** More chunks must gain more than this part of the time. */
 const WORTHWHILE_PARTS = 128;
 /** So many numbers in turn that gain no more end the search. */
@@ -125,10 +149,11 @@ interface Cutting {
   issue(collective: Collective): Messages;
 }
 
-/** A number of chunks per NPU, and about how long they take; null: too many to be looked at. */
+/** A number of chunks per NPU. */
 interface GoodChunks {
   readonly chunks: number;
-  readonly ps: number | null;
+  /** Too many transfers to be looked at. */
+  readonly isTooMany: boolean;
 }
 
 /**
@@ -138,7 +163,7 @@ interface GoodChunks {
 function goodChunks({ topology, collective, lanes, unit, pipelines, issue }: Cutting): GoodChunks {
   const cutBy = (chunks: number): Collective => withChunks(collective, chunks);
   const isTooLarge = (chunks: number): boolean => leastTransfers(cutBy(chunks)) > MOST_MESSAGES;
-  if (isTooLarge(unit)) return { chunks: unit, ps: null };
+  if (isTooLarge(unit) || (unit === 1 && !pipelines)) return { chunks: unit, isTooMany: isTooLarge(unit) };
   const tried: { readonly chunks: number; readonly ps: number }[] = [];
   const tryOut = (chunks: number): number => {
     const cut = cutBy(chunks);
@@ -154,7 +179,8 @@ function goodChunks({ topology, collective, lanes, unit, pipelines, issue }: Cut
     best = Math.min(best, ps);
   }
   for (const { ps } of tried) best = Math.min(best, ps);
-  return tried.find(({ ps }) => ps - best <= best / WORTHWHILE_PARTS) ?? { chunks: unit, ps: best };
+  const chunks = tried.find(({ ps }) => ps - best <= best / WORTHWHILE_PARTS)?.chunks ?? unit;
+  return { chunks, isTooMany: false };
 }
 
 /** Returns the rank of every NPU in a group of all NPUs. */
