@@ -1,4 +1,9 @@
-import { COLLECTIVE_KINDS, type Collective, type NamedCollective } from "../../model/collective/collective.ts";
+import {
+  COLLECTIVE_KINDS,
+  type Collective,
+  type CollectiveKind,
+  type NamedCollective,
+} from "../../model/collective/collective.ts";
 import { type Blocks, blocksOf, type Messages, messages } from "../../model/messages/messages.ts";
 import { gcd } from "../../model/numbers/integers.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
@@ -6,6 +11,9 @@ import { type RingDecomposition, ringDecomposition, whyNoRing } from "../../mode
 import { oppositeLinks } from "../../model/topology/link-classes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { fromBaseline, ordersOfRanks, refuseGroups } from "./baseline.ts";
+
+/** A chunk of these goes its way through, however many there are. */
+const PASSED_ON: readonly CollectiveKind[] = ["gather", "scatter", "alltoall"];
 
 /**
  * One ring in rank order, each hop on the shortest way, lowest node first, as MPI libraries lay it on any network: with half of
@@ -19,7 +27,7 @@ export const ring = fromBaseline({
   collectives: COLLECTIVE_KINDS,
   policies: ["bidirectional", "natural"],
   lanes: ({ policy }) => (policy === "bidirectional" ? 2 : 1),
-  pipelines: (kind) => kind === "broadcast" || kind === "reduce",
+  pipelines: (kind) => !PASSED_ON.includes(kind),
   issue({ collective, policy }) {
     const there = indicesBelow(collective.groupSize);
     return ringMessages(collective, policy === "bidirectional" ? [there, there.toReversed()] : [there]);

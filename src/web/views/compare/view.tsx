@@ -127,7 +127,7 @@ function GainTable({ rows }: { readonly rows: readonly ComparisonRow[] }) {
               <td class="n">{text}</td>
               <td class="n">{best.algorithm}</td>
               <td class="n">{timeText(best.us)}</td>
-              <td class="n">{how}</td>
+              <td>{how}</td>
               <td class="n">{timeText(library.us)}</td>
             </tr>
           ))}
