@@ -12,7 +12,6 @@ import { replayProblem, rowsOf } from "../../model/replay/columns.ts";
 import { REPLAY_MODE, REPLAY_WANTS } from "../../model/replay/problem.ts";
 import { replayJs } from "../../model/replay/replay.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
-import { type StepSchedule, transferCount } from "../../model/steps/step-schedule.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Traits } from "../maker.ts";
 import type { SynthesisRequest, Synthesizer } from "../synthesizer.ts";
@@ -31,6 +30,8 @@ export interface Baseline {
   readonly collectives: readonly CollectiveKind[];
   /** Where none is asked for, the fastest in the replay is taken; the earlier of equal ones. */
   readonly policies?: readonly string[];
+  /** Returns the policy where there are too many transfers to try all; without it the first. */
+  usualPolicy?(topology: Topology): string;
   readonly traits?: Traits;
   refuses?(topology: Topology, collective: Collective): string | null;
   /** Returns how many rings or trees, each with thread blocks of its own, share the chunks; without it one. */
@@ -57,16 +58,16 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
     if (refusal !== null) {
       throw new InputError("the topology", refusal, `${topology.name}, ${collective.groupSize} NPUs`);
     }
-    const open = policies.length === 0 ? [""] : policies;
+    const usual = baseline.usualPolicy?.(topology) ?? policies[0] ?? "";
+    const open = policies.length === 0 || leastTransfers(collective) > MOST_MESSAGES ? [usual] : policies;
     return (policy === null ? open : [policy]).map((one) => ({ topology, collective, policy: one }));
   };
   const cuts = lanes !== undefined || pipelines !== undefined;
-  const scheduled = (one: BaselineRequest) => {
-    const { topology, collective } = one;
+  const ordered = (one: BaselineRequest): Messages => {
     const issued = issue(one);
-    const list = cuts ? quickerOrder(topology, collective, issued) : issued;
-    return { one, schedule: listSchedule(topology, collective, list) };
+    return cuts ? quickerOrder(one.topology, one.collective, issued) : issued;
   };
+  const psOf = (one: BaselineRequest): number => simulatedPs(one.topology, one.collective, ordered(one));
   return {
     name,
     makes: "steps",
@@ -89,33 +90,32 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
           return { ...good, one: { ...one, collective: withChunks(one.collective, good.chunks) } };
         });
         const most = found.find(({ isTooMany }) => isTooMany);
-        return (most ?? fastestOf(found, ({ one }) => scheduled(one).schedule)).chunks;
+        return (most ?? leastOf(found, ({ one }) => psOf(one))).chunks;
       },
     }),
     async synthesize(request) {
-      const { schedule, one } = fastestOf(asked(request).map(scheduled), (tried) => tried.schedule);
-      return { schedule, policy: words(one), trials: 1 };
+      const one = leastOf(asked(request), psOf);
+      return { schedule: listSchedule(one.topology, one.collective, ordered(one)), policy: words(one), trials: 1 };
     },
   };
 }
 
-/** Returns the item whose schedule the replay finds fastest, the first of equal ones; the first where there are too many transfers. */
-function fastestOf<Item>(items: readonly Item[], scheduleOf: (item: Item) => StepSchedule): Item {
-  const [first] = items as [Item, ...Item[]];
-  if (items.length === 1) return first;
-  let [best, leastPs] = [first, Number.POSITIVE_INFINITY];
-  for (const item of items) {
-    const schedule = scheduleOf(item);
-    if (transferCount(schedule) > MOST_REPLAYED) return first;
-    const ps = replayedPs(schedule);
-    if (ps < leastPs) [best, leastPs] = [item, ps];
+/** Returns the item of the least number, the first of equal ones; of a single one the number is not asked. */
+function leastOf<Item>(items: readonly Item[], numberOf: (item: Item) => number): Item {
+  const [first, ...others] = items as readonly [Item, ...Item[]];
+  if (others.length === 0) return first;
+  let [best, least] = [first, numberOf(first)];
+  for (const item of others) {
+    const number = numberOf(item);
+    if (number < least) [best, least] = [item, number];
   }
   return best;
 }
 
-/** Returns how long a schedule takes as it is simulated where nobody says how. */
-function replayedPs(schedule: StepSchedule): number {
-  const mode = passesNpus(schedule.topology, schedule) ? REPLAY_MODE.storeAndForward : REPLAY_MODE.cutThrough;
+/** Returns how long messages take as they are simulated where nobody says how. */
+function simulatedPs(topology: Topology, collective: Collective, list: Messages): number {
+  const schedule = listSchedule(topology, collective, list);
+  const mode = passesNpus(topology, schedule) ? REPLAY_MODE.storeAndForward : REPLAY_MODE.cutThrough;
   const outcome = replayJs(replayProblem(rowsOf(schedule), mode, REPLAY_WANTS.nothing));
   return outcome.kind === "replayed" ? outcome.last : Number.POSITIVE_INFINITY;
 }
@@ -129,8 +129,6 @@ export const refuseGroups = (
 
 /** Schedules of more transfers than so many are not looked at. */
 const MOST_MESSAGES = 2e5;
-/** Nor are they replayed to choose a policy: a second each. */
-const MOST_REPLAYED = 1e6;
 /** More chunks must gain more than this part of the time. */
 const WORTHWHILE_PARTS = 128;
 /** So many numbers in turn that gain no more end the search. */

@@ -15,6 +15,9 @@ import { fromBaseline, ordersOfRanks, refuseGroups } from "./baseline.ts";
 /** A chunk of these goes its way through, however many there are. */
 const PASSED_ON: readonly CollectiveKind[] = ["gather", "scatter", "alltoall"];
 
+/** Whether every link has one back. */
+const isDuplex = ({ linkSource, linkTarget }: Topology): boolean => oppositeLinks(linkSource, linkTarget, []) !== null;
+
 /**
  * One ring in rank order, each hop on the shortest way, lowest node first, as MPI libraries lay it on any network: with half of
  * every block each way, as footnote 3 of TACOS (2024) has its baseline and as libraries run channels in both directions of
@@ -26,6 +29,7 @@ export const ring = fromBaseline({
   description: "one ring in rank order, both ways or one, each hop on a shortest path (baseline)",
   collectives: COLLECTIVE_KINDS,
   policies: ["bidirectional", "natural"],
+  usualPolicy: (topology) => (isDuplex(topology) ? "bidirectional" : "natural"),
   lanes: ({ policy }) => (policy === "bidirectional" ? 2 : 1),
   pipelines: (kind) => !PASSED_ON.includes(kind),
   issue({ collective, policy }) {
@@ -34,8 +38,7 @@ export const ring = fromBaseline({
   },
   words({ topology, collective, policy }) {
     if (policy === "bidirectional" && collective.chunksPerNpu > 1) return "natural order, both ways";
-    const isDuplex = oppositeLinks(topology.linkSource, topology.linkTarget, []) !== null;
-    return `natural order, one way${isDuplex ? "" : ": not every link has one back"}`;
+    return `natural order, one way${isDuplex(topology) ? "" : ": not every link has one back"}`;
   },
 });
 
