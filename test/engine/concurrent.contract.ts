@@ -126,6 +126,19 @@ export function concurrentContract(kernels: Kernels): void {
     expect(found.bound).toBeLessThanOrEqual(found.rate * 1.005);
   });
 
+  it("never loses what it has found: more rounds reach as much, and prove as much", () => {
+    fc.assert(
+      fc.property(concurrentProblems(6, 1e-9), fc.nat(60), fc.integer({ min: 1, max: 40 }), (drawn, first, more) => {
+        const few = kernels.concurrent({ ...drawn, maxRounds: first });
+        const many = kernels.concurrent({ ...drawn, maxRounds: first + more });
+        expect(many.rate).toBeGreaterThanOrEqual(few.rate);
+        expect(many.bound).toBeLessThanOrEqual(few.bound);
+        expect(brokenFlowLaws(drawn, many)).toEqual([]);
+      }),
+      { numRuns: runs(60) },
+    );
+  });
+
   it("stops after so many rounds", () => {
     const problem = { ...chord, gap: 1e-300, maxRounds: 1 };
     const found = kernels.concurrent(problem);
