@@ -27,7 +27,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const whole = await networkOf(args[0] as string, options);
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
   context.progress({ what: "bounding" });
-  const proved = await withEngine(context, (engine) => limitWithFlow(engine, topology, collective, signal));
+  const known = await withEngine(context, (engine) => limitWithFlow(engine, topology, collective, signal));
+  const { limit: proved, foundBy } = known;
   const limit = boundReport(topology, collective, proved);
   const chosen = degree ?? (portRouteCount(topology) <= MOST_PORT_ROUTES ? "ports" : 1);
   const bound = boundOver(topology, collective, chosen, proved);
@@ -39,6 +40,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       topology: network,
       collective: collectiveSummary(topology, collective),
       limit,
+      ...(foundBy === null ? {} : { limitFoundBy: foundBy }),
       bound,
       reference,
     });
@@ -59,6 +61,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     ...lines,
     "",
     "limit: for any algorithm, any chunks, any pipelining",
+    ...(foundBy === null ? [] : [`limit found by ${foundBy}`]),
     `bound: for whole transfers of these chunks over ${routesText(bound.routes)}`,
   ];
   outLines(
