@@ -17,7 +17,7 @@ export interface FlowOptions {
 const MOST_ROUNDS = 1000;
 /** Where the linear program is small, the kernel only tries so long. */
 const ROUNDS_BEFORE_LP = 100;
-/** Flows of all sources have at most so many numbers: 1 GiB. */
+/** Flows of all sources have at most so many numbers: 1 GiB, and as much for the best ones in the kernel. */
 const MOST_NUMBERS = 2 ** 27;
 
 /**
