@@ -12,6 +12,7 @@ import type { NetworkSymmetry } from "../model/trees/tree-flow.ts";
 import { flowBound } from "../synthesize/alltoall/alltoall.ts";
 import { sampledLengths } from "../synthesize/alltoall/dual.ts";
 import { type AllToAllFlow, allToAllFlow, type FlowRunner } from "../synthesize/alltoall/flow.ts";
+import { orbitsFor } from "../synthesize/alltoall/orbits.ts";
 import { provenLimitPs } from "../verify/flows/flow-limit.ts";
 import { limitWithBottleneck } from "./bottleneck.ts";
 import { runnerFor } from "./threads/runner.ts";
@@ -43,8 +44,12 @@ export async function allToAllOn(
   }
 }
 
-/** NPUs by links. Up to the first the flow of all NPUs is found, up to the second that of a sample is, in seconds. */
+/**
+ * NPUs by links. Up to the first the flow of all NPUs is found, up to the second that of one for each orbit where these are no
+ * more than the first, up to the third that of a sample, in seconds.
+ */
 const MOST_FLOWS = 3e5;
+const MOST_WITH_ORBITS = 1.5e6;
 const MOST_SAMPLED = 1.2e9;
 /** Sampled lengths that seem to prove less than this part of what cuts prove are not judged. */
 const WORTH_JUDGING = 0.9;
@@ -58,7 +63,7 @@ export interface KnownLimit {
 
 /**
  * Returns the limit of a collective: where it is an all-to-all(v), the greater one of what cuts (limitWithBottleneck) and what a
- * flow proves: that of all NPUs where it takes seconds, or one stands for all by symmetry, else that of a sample, which
+ * flow proves: that of all NPUs where it takes seconds, or few stand for all by symmetry, else that of a sample, which
  * `foundBy` says. Throws InfeasibleError, CancelledError.
  */
 export async function limitWithFlow(
@@ -75,7 +80,10 @@ export async function limitWithFlow(
   if (traffic === null) return { limit: cut, foundBy: null };
   const flows = npuCount * linkCount(topology);
   const symmetry = traffic.each === null ? null : networkSymmetry(topology);
-  const isWhole = symmetry !== null || flows <= MOST_FLOWS;
+  const orbits =
+    traffic.each !== null && symmetry === null && flows <= MOST_WITH_ORBITS ? orbitsFor(topology, null) : undefined;
+  const standing = orbits === undefined ? npuCount : orbits.sources.length;
+  const isWhole = symmetry !== null || standing * linkCount(topology) <= MOST_FLOWS;
   if (!isWhole && flows > MOST_SAMPLED)
     return {
       limit: cut,
@@ -84,7 +92,7 @@ export async function limitWithFlow(
   const { runner, dispose } = runnerFor(engine, flows, signal, () => undefined);
   try {
     if (!isWhole) return await sampledLimit(topology, collective, traffic, cut, runner);
-    const flow = await flowBound(topology, collective, traffic, { runner, lp: openHighs }, { symmetry });
+    const flow = await flowBound(topology, collective, traffic, { runner, lp: openHighs }, { symmetry, orbits });
     return { limit: flow === null ? cut : greaterLimit(topology, collective, cut, flow, symmetry), foundBy: null };
   } finally {
     dispose();

@@ -24,25 +24,26 @@ afterAll(async () => {
 const allToAll = (topology: Topology, chunks = 1) => wholeCollective(topology, "alltoall", MIB, chunks);
 
 describe("the limit of an all-to-all", () => {
-  it("does not fall off a cliff where the flow of all NPUs takes too long: dbt:256, dbt:384", async () => {
+  it("does not fall off a cliff where the flow of all NPUs takes too long: dbt:256, 384, 640", async () => {
     const limits: number[] = [];
-    for (const npus of [256, 384]) {
+    for (const npus of [256, 384, 640]) {
       const topology = presetTopology(`dbt:${npus}@25Gbps,10us`);
       const { limit, foundBy } = await limitWithFlow(engines[2], topology, allToAll(topology));
       expect(limit.witness.kind).toBe("lengths");
-      expect(foundBy === null).toBe(npus === 256);
+      expect(foundBy === null).toBe(npus < 640);
       limits.push(toNumber(limit.ps) / 1e9);
     }
     expect(limits[0]).toBeCloseTo(5.3628, 1);
     expect(limits[1]).toBeGreaterThan(7.1);
+    expect(limits[2]).toBeGreaterThan(12.8);
   });
 
   it("is the same on any number of threads, and no less than cuts prove", async () => {
-    const topology = without(presetTopology("dgx-h100:48"), ["0-rail0"]);
+    const topology = without(presetTopology("dgx-h100:80"), ["0-rail0"]);
     const goal = allToAll(topology, 3);
     const found = [];
     for (const engine of engines) found.push(await limitWithFlow(engine, topology, goal));
-    expect(found[0].foundBy).toContain("stand for 384");
+    expect(found[0].foundBy).toContain("stand for 640");
     for (const other of found) expect(other).toEqual(found[0]);
     const cut = limitWithBottleneck(engines[0].kernels, topology, goal);
     expect(compare(found[0].limit.ps, cut.ps)).toBeGreaterThanOrEqual(0);
