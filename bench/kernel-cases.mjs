@@ -4,7 +4,9 @@ import { graphOf } from "../dist/model/direct/construction.js";
 import { transpose } from "../dist/model/direct/digraph.js";
 import { parseConstruction } from "../dist/model/direct/parse.js";
 import { presetTopology } from "../dist/model/presets/preset.js";
+import { without } from "../dist/model/topology/modify.js";
 import { problemOf as requested } from "../dist/request/problem.js";
+import { allToAllFlow } from "../dist/synthesize/alltoall/flow.js";
 import { synthesizerNamed } from "../dist/synthesize/catalog.js";
 
 /**
@@ -72,6 +74,15 @@ export const CASES = [
     targets: { native: 0.5, wasm: 2.5, js: 20 },
   },
   { name: "Pi(4,10000)", kernel: "balance", rounds: 3, runs: 1, targets: { native: 2, wasm: 2.5, js: 60 } },
+  { name: "dbt:384", kernel: "concurrent", rounds: 3, runs: 1, targets: { native: 0.5, wasm: 2.5, js: 20 } },
+  {
+    name: "dgx-h100:128",
+    kernel: "concurrent",
+    gone: ["0-rail0", "9-rail1", "26-rail2"],
+    rounds: 3,
+    runs: 1,
+    targets: { native: 4, wasm: 2.5, js: 20 },
+  },
   { name: "Pi(16,2000)", kernel: "balance", rounds: 3, runs: 3, targets: { native: 0.1, wasm: 2.5, js: 60 } },
 ];
 
@@ -87,10 +98,26 @@ function balanceProblem({ name, parts = 0 }) {
   return { ...problem, maxRows: balanceRows(problem) };
 }
 
+/** Returns the flow of an all-to-all on a network without some of its parts, to 0.5 %. */
+async function flowProblem({ name, gone = [] }) {
+  let problem = null;
+  const runner = {
+    concurrent: async (task) => {
+      problem = task;
+      throw new Error("the problem is known");
+    },
+  };
+  await allToAllFlow(without(presetTopology(name), gone), null, 0.005, runner, null).catch((error) => {
+    if (problem === null) throw error;
+  });
+  return problem;
+}
+
 /** Returns the kernel problem of a case: the first of its kernel that the synthesizer wants solved. */
 export async function problemOf(trial, kernels) {
   const { name, kernel, collective, policy = null, degree = null, chunks = 1 } = trial;
   if (kernel === "balance") return balanceProblem(trial);
+  if (kernel === "concurrent") return flowProblem(trial);
   let first = null;
   const stop = new Error("the problem is known");
   const runner = {

@@ -16,9 +16,10 @@ const ABOUT = [
   "which says more than the wall clock where the machine does other work (garbage collection on other threads included).",
 ];
 
-const titleOf = ({ name, kernel, collective = "", policy, degree, chunks, parts }) =>
+const titleOf = ({ name, kernel, collective = "", policy, degree, chunks, parts, gone }) =>
   [
     `${name} ${collective}`.trim(),
+    gone && `without ${gone.join(" ")}`,
     chunks && `${chunks} chunks`,
     kernel,
     policy,

@@ -27,6 +27,7 @@ class ConcurrentFlow {
       if (cancelled != nullptr && cancelled(context) != 0) return kBanyanCancelled;
       if (!SplitEvenly(s)) return kBanyanUnreachable;
     }
+    out_->rate = 0;
     out_->bound = std::numeric_limits<double>::infinity();
     for (out_->rounds = 0;; out_->rounds++) {
       Measure();
@@ -50,15 +51,11 @@ class ConcurrentFlow {
       for (std::int32_t a = problem_.arc_offset[v]; a < problem_.arc_offset[v + 1]; a++) tail_[At(a)] = v;
     }
     step_.Fill(1);
-    flow_ = out_->flow;
-    if (flow_ != nullptr) return true;
     if (arcs != 0 && At(problem_.source_count) > SIZE_MAX / sizeof(double) / arcs) return false;
-    if (!own_.Allocate(At(problem_.source_count) * arcs)) return false;
-    flow_ = own_.data();
-    return true;
+    return flow_.Allocate(At(problem_.source_count) * arcs);
   }
 
-  [[nodiscard]] double* FlowOf(std::int32_t s) const { return flow_ + At(s) * At(problem_.arc_count); }
+  [[nodiscard]] double* FlowOf(std::int32_t s) { return flow_.data() + At(s) * At(problem_.arc_count); }
 
   // need_ becomes what the nodes want from a source.
   void Demand(std::int32_t s) {
@@ -106,7 +103,7 @@ class ConcurrentFlow {
     loads_.Clear();
     for (std::int32_t s = 0; s < problem_.source_count; s++) loads_.Add(FlowOf(s), problem_.source_weight[s]);
     loads_.Price();
-    out_->rate = 1 / loads_.Greatest();
+    KeepBest();
     const Buffer<double>& length = loads_.WholeLengths();
     double reached = 0;
     for (std::int32_t s = 0; s < problem_.source_count; s++) {
@@ -126,6 +123,15 @@ class ConcurrentFlow {
     if (astray >= 0.4 * uneven || loads_.Sharpness() == kSharpest) return;
     loads_.Sharpen();
     loads_.Price();
+  }
+
+  // Loads fall for the sum of their powers, so the greatest may rise: the best rate stays, with its flows.
+  void KeepBest() {
+    const double rate = 1 / loads_.Greatest();
+    if (!(rate > out_->rate)) return;
+    out_->rate = rate;
+    if (out_->flow == nullptr) return;
+    for (std::size_t i = 0; i < flow_.size(); i++) out_->flow[i] = flow_[i];
   }
 
   // The sum of demand times distance over all nodes.
@@ -228,8 +234,7 @@ class ConcurrentFlow {
   ClassLoads loads_;
   Lists entering_;             // arcs that enter each node
   Buffer<std::int32_t> tail_;  // [arcs] node that the arc leaves
-  Buffer<double> own_;         // [sources * arcs] where the caller has no room for flows
-  double* flow_ = nullptr;     // [sources * arcs]
+  Buffer<double> flow_;        // [sources * arcs]
   Buffer<double> next_;        // [arcs] what the flow of the source might become
   Buffer<double> need_;        // [nodes] what must still reach the node
   Buffer<double> change_;      // [classes]

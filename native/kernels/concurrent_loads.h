@@ -101,37 +101,53 @@ class ClassLoads {
     }
   }
 
-  /// How much of a change of loads is best, 0 .. 1, by at most four steps of Newton's method.
+  /// How much of a change of loads to take, 0 .. 1: one at which the sum was seen to fall still, so that it is less there than
+  /// before, by Newton's method between bisections; 0 where none is.
   double Search(const Buffer<double>& change) {
     double theta = 0;
     double low = 0;
     double high = 1;
-    for (std::int32_t step = 0; step < 4; step++) {
-      for (std::size_t c = 0; c < load_.size(); c++) ratio_[c] = (load_[c] + theta * change[c]) / greatest_;
-      Raise();
-      double slope = 0;
+    for (std::int32_t step = 0; step < kMostSteps; step++) {
+      double slope = 1;
       double bend = 0;
-      for (std::size_t c = 0; c < load_.size(); c++) {
-        const double steep = power_[c] / (ratio_[c] * ratio_[c]) * change[c];
-        slope += steep * ratio_[c];
-        bend += steep * change[c];
-      }
+      Derive(change, theta, &slope, &bend);
       if (step == 0 && slope >= 0) return 0;
-      bend *= (exponent_ - 1) / greatest_;
       if (slope < 0)
         low = theta;
       else
         high = theta;
+      if (step >= kNewtonSteps && low > 0) return low;
       double next = bend > 0 ? theta - slope / bend : high;
-      if (!(next > low && next < high)) next = step == 0 ? 1 : (low + high) / 2;
-      const double moved = next > theta ? next - theta : theta - next;
+      if (!(next > low && next < high)) next = step == 0 ? 1 : low > 0 ? (low + high) / 2 : high / 4;
+      if (slope < 0 && step > 0 && next - theta < 1e-3 * next) return theta;
       theta = next;
-      if (moved < 1e-3 * next) break;
     }
-    return theta;
+    return low;
   }
 
  private:
+  static constexpr std::int32_t kMostSteps = 40;
+  static constexpr std::int32_t kNewtonSteps = 4;
+  // A power of a load so many parts of 1 / p above the greatest is below e^300, still a number.
+  static constexpr double kMostAbove = 300;
+
+  // The sum's first two derivatives along a change; left as they are where a load is too far above the greatest one.
+  void Derive(const Buffer<double>& change, double theta, double* slope, double* bend) {
+    const double most = 1 + kMostAbove / exponent_;
+    for (std::size_t c = 0; c < load_.size(); c++) {
+      ratio_[c] = (load_[c] + theta * change[c]) / greatest_;
+      if (ratio_[c] > most) return;
+    }
+    Raise();
+    *slope = 0;
+    for (std::size_t c = 0; c < load_.size(); c++) {
+      const double steep = power_[c] / (ratio_[c] * ratio_[c]) * change[c];
+      *slope += steep * ratio_[c];
+      *bend += steep * change[c];
+    }
+    *bend *= (exponent_ - 1) / greatest_;
+  }
+
   // Loads far below the greatest count as if they were at a floor, where powers are still numbers.
   void Raise() {
     for (std::size_t c = 0; c < ratio_.size(); c++) {

@@ -2,12 +2,17 @@ import { InternalError } from "../base/errors.ts";
 import { openHighs } from "../engine/milp/highs.ts";
 import type { Engine } from "../engine/types.ts";
 import type { Bound } from "../model/bounds/witness.ts";
-import { type Collective, membersOf } from "../model/collective/collective.ts";
-import { compare } from "../model/numbers/rational.ts";
+import type { Collective } from "../model/collective/collective.ts";
+import { type Traffic, trafficOf } from "../model/collective/traffic.ts";
+import { compare, divide, multiply, rational, toNumber } from "../model/numbers/rational.ts";
+import { PS_PER_SECOND } from "../model/numbers/units.ts";
 import { networkSymmetry } from "../model/symmetry/network-symmetry.ts";
 import { linkCount, type Topology } from "../model/topology/topology.ts";
+import type { NetworkSymmetry } from "../model/trees/tree-flow.ts";
 import { flowBound } from "../synthesize/alltoall/alltoall.ts";
-import { type AllToAllFlow, allToAllFlow } from "../synthesize/alltoall/flow.ts";
+import { sampledLengths } from "../synthesize/alltoall/dual.ts";
+import { type AllToAllFlow, allToAllFlow, type FlowRunner } from "../synthesize/alltoall/flow.ts";
+import { orbitsFor } from "../synthesize/alltoall/orbits.ts";
 import { provenLimitPs } from "../verify/flows/flow-limit.ts";
 import { limitWithBottleneck } from "./bottleneck.ts";
 import { runnerFor } from "./threads/runner.ts";
@@ -39,54 +44,97 @@ export async function allToAllOn(
   }
 }
 
-/** Flows of larger problems take too long for a limit in passing: chunks, and NPUs by links, more where one NPU stands for all. */
-const MOST_CHUNKS = 4e6;
+/**
+ * NPUs by links. Up to the first the flow of all NPUs is found, up to the second that of one for each orbit where these are no
+ * more than the first, up to the third that of a sample, in seconds.
+ */
 const MOST_FLOWS = 3e5;
-const MOST_SYMMETRIC_FLOWS = 5e6;
+const MOST_WITH_ORBITS = 1.5e6;
+const MOST_SAMPLED = 1.2e9;
+/** Sampled lengths that seem to prove less than this part of what cuts prove are not judged. */
+const WORTH_JUDGING = 0.9;
+
+/** The greatest limit that was found in seconds. */
+export interface KnownLimit {
+  readonly limit: Bound;
+  /** In words: what it was found by, where that leaves open whether a greater one may be provable; null elsewhere. */
+  readonly foundBy: string | null;
+}
 
 /**
- * Returns the limit of a collective: where it is an all-to-all(v) of a size that takes seconds, the greater one of what cuts
- * (limitWithBottleneck) and what the flow proves. Throws InfeasibleError, CancelledError.
+ * Returns the limit of a collective: where it is an all-to-all(v), the greater one of what cuts (limitWithBottleneck) and what a
+ * flow proves: that of all NPUs where it takes seconds, or few stand for all by symmetry, else that of a sample, which
+ * `foundBy` says. Throws InfeasibleError, CancelledError.
  */
 export async function limitWithFlow(
   engine: Engine,
   topology: Topology,
   collective: Collective,
   signal?: AbortSignal,
-): Promise<Bound> {
+): Promise<KnownLimit> {
   const cut = limitWithBottleneck(engine.kernels, topology, collective);
-  const { kind, chunkCount, groupSize } = collective;
-  if (kind !== "custom" && (kind !== "alltoall" || groupSize < 2)) return cut;
-  const flows = topology.npuCount * linkCount(topology);
-  if (chunkCount > MOST_CHUNKS || flows > MOST_SYMMETRIC_FLOWS || !isUnicast(collective)) return cut;
-  if (flows > MOST_FLOWS && networkSymmetry(topology) === null) return cut;
+  const { kind, groupSize } = collective;
+  const { npuCount } = topology;
+  if (kind !== "custom" && (kind !== "alltoall" || groupSize < 2)) return { limit: cut, foundBy: null };
+  const traffic = trafficOf(collective, npuCount);
+  if (traffic === null) return { limit: cut, foundBy: null };
+  const flows = npuCount * linkCount(topology);
+  const symmetry = traffic.each === null ? null : networkSymmetry(topology);
+  const orbits =
+    traffic.each !== null && symmetry === null && flows <= MOST_WITH_ORBITS ? orbitsFor(topology, null) : undefined;
+  const standing = orbits === undefined ? npuCount : orbits.sources.length;
+  const isWhole = symmetry !== null || standing * linkCount(topology) <= MOST_FLOWS;
+  if (!isWhole && flows > MOST_SAMPLED)
+    return {
+      limit: cut,
+      foundBy: `cuts alone: a flow of ${npuCount} NPUs over ${linkCount(topology)} links takes long, and a greater one may be provable`,
+    };
   const { runner, dispose } = runnerFor(engine, flows, signal, () => undefined);
   try {
-    const flow = await flowBound(topology, collective, { runner, lp: openHighs });
-    return flow === null ? cut : greaterLimit(topology, collective, cut, flow);
+    if (!isWhole) return await sampledLimit(topology, collective, traffic, cut, runner);
+    const flow = await flowBound(topology, collective, traffic, { runner, lp: openHighs }, { symmetry, orbits });
+    return { limit: flow === null ? cut : greaterLimit(topology, collective, cut, flow, symmetry), foundBy: null };
   } finally {
     dispose();
   }
+}
+
+/** Returns the greater one of a limit by cuts and what lengths prove that the flow of a sample gives; the judge says what that is. */
+async function sampledLimit(
+  topology: Topology,
+  collective: Collective,
+  traffic: Traffic,
+  cut: Bound,
+  runner: FlowRunner,
+): Promise<KnownLimit> {
+  const perChunk = multiply(collective.chunkBytes, rational(PS_PER_SECOND));
+  const known = toNumber(divide(perChunk, cut.ps));
+  const found = await sampledLengths(topology, traffic, known, runner);
+  if (found === null) return { limit: cut, foundBy: null };
+  const { lengths, sources, senders, about, isNear } = found;
+  const few =
+    sources < senders ? `a flow in which ${sources} NPUs stand for ${senders}` : "a flow that is not the greatest";
+  const foundBy = isNear ? null : `cuts and ${few}: a greater one may be provable`;
+  const proven = about * WORTH_JUDGING > known ? null : provenLimitPs(topology, collective, lengths);
+  if (proven === null || compare(proven, cut.ps) <= 0) return { limit: cut, foundBy };
+  return { limit: { ps: proven, witness: { kind: "lengths", lengths: Array.from(lengths) } }, foundBy };
 }
 
 /**
  * Returns the greater of two limits of an all-to-all(v), the second proved by lengths, which are judged. Throws InternalError where
  * they prove less than is said.
  */
-export function greaterLimit(topology: Topology, collective: Collective, cut: Bound, flow: Bound): Bound {
+export function greaterLimit(
+  topology: Topology,
+  collective: Collective,
+  cut: Bound,
+  flow: Bound,
+  symmetry: NetworkSymmetry | null = null,
+): Bound {
   const { witness, ps } = flow;
   if (compare(ps, cut.ps) <= 0) return cut;
   const proven =
-    witness.kind === "lengths" ? provenLimitPs(topology, collective, Int32Array.from(witness.lengths)) : null;
+    witness.kind === "lengths" ? provenLimitPs(topology, collective, Int32Array.from(witness.lengths), symmetry) : null;
   if (proven === null || compare(proven, ps) < 0) throw new InternalError("a limit that its lengths do not prove");
   return flow;
-}
-
-/** Returns whether every chunk goes from one NPU to one. */
-function isUnicast(collective: Collective): boolean {
-  const { chunkCount, pre, post, reduces } = collective;
-  for (let chunk = 0; chunk < chunkCount; chunk++) {
-    if (membersOf(collective, pre, chunk).length !== 1 || membersOf(collective, post, chunk).length !== 1) return false;
-  }
-  return !reduces;
 }

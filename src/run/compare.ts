@@ -66,7 +66,8 @@ async function limitOfSize(
 ): Promise<BoundReport> {
   const chunks = options.chunks === "auto" ? 1 : (options.chunks ?? 1);
   const { topology, collective } = problemOf(given, { ...options, chunks });
-  const own = boundReport(topology, collective, await limitWithFlow(engine, topology, collective, options.signal));
+  const known = await limitWithFlow(engine, topology, collective, options.signal);
+  const own = boundReport(topology, collective, known.limit);
   return reports.map(({ limit }) => limit).reduce((a, b) => (b.us > a.us ? b : a), own);
 }
 

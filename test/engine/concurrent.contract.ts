@@ -4,7 +4,13 @@ import { CancelledError, InfeasibleError, InternalError } from "../../src/base/e
 import type { ConcurrentProblem, Kernels } from "../../src/engine/contract/kernels.ts";
 import { openHighs } from "../../src/engine/milp/highs.ts";
 import { shareColumns } from "../../src/engine/pool/pool.ts";
-import { brokenFlowLaws, concurrentOf, concurrentProblems, rateByLp } from "../support/concurrent-problems.ts";
+import {
+  brokenFlowLaws,
+  concurrentOf,
+  concurrentProblems,
+  irregularProblem,
+  rateByLp,
+} from "../support/concurrent-problems.ts";
 import { runs } from "../support/runs.ts";
 
 /** What every backend's concurrent kernel must do. */
@@ -124,6 +130,25 @@ export function concurrentContract(kernels: Kernels): void {
     const found = kernels.concurrent(problem);
     expect(found.rounds).toBeLessThan(1000);
     expect(found.bound).toBeLessThanOrEqual(found.rate * 1.005);
+  });
+
+  it("never loses what it has found: more rounds reach as much, and prove as much", () => {
+    fc.assert(
+      fc.property(fc.nat(999), fc.nat(60), fc.integer({ min: 1, max: 40 }), (seed, first, more) => {
+        const few = kernels.concurrent(irregularProblem(seed, { gap: 1e-9, maxRounds: first }));
+        const problem = irregularProblem(seed, { gap: 1e-9, maxRounds: first + more });
+        const many = kernels.concurrent(problem);
+        expect(many.rate).toBeGreaterThanOrEqual(few.rate);
+        expect(many.bound).toBeLessThanOrEqual(few.bound);
+        expect(brokenFlowLaws(problem, many)).toEqual([]);
+      }),
+      { numRuns: runs(60) },
+    );
+  });
+
+  it.each([3, 12])("takes no step that makes loads greater: random network %i, once 138 and 32 % off", (seed) => {
+    const { rate, bound } = kernels.concurrent(irregularProblem(seed, { gap: 1e-4, maxRounds: 1000, wantsFlow: 0 }));
+    expect(bound / rate).toBeLessThan(1.01);
   });
 
   it("stops after so many rounds", () => {

@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { draw } from "../../src/base/random.ts";
 import type { ConcurrentFlow, ConcurrentProblem } from "../../src/engine/contract/kernels.ts";
 import type { LpSolver } from "../../src/engine/contract/programs.ts";
 
@@ -60,6 +61,25 @@ export const concurrentProblems = (mostNodes: number, gap: number): fc.Arbitrary
         wantsFlow,
       });
     });
+
+/** Returns a random network of 6 to 12 NPUs and 2 to 4 switches with links of 1 to 100 each way, so that loads are far apart at first. */
+export function irregularProblem(seed: number, more: Partial<ConcurrentProblem>): ConcurrentProblem {
+  let drawn = 0;
+  const below = (bound: number): number => draw(seed, 1, drawn++) % bound;
+  const npus = 6 + below(7);
+  const nodes = npus + 2 + below(3);
+  const arcs: FlowArc[] = Array.from({ length: nodes }, (_, v) => [v, (v + 1) % nodes, 1 + below(100)]);
+  for (let extra = 0; extra < 3 * nodes; extra++) {
+    const [from, to] = [below(nodes), below(nodes)];
+    if (from !== to) arcs.push([from, to, 1 + below(100)]);
+  }
+  return concurrentOf(nodes, arcs, {
+    sources: Int32Array.from({ length: npus }, (_, v) => v),
+    sourceWeight: new Float64Array(npus).fill(1),
+    terminals: Uint8Array.from({ length: nodes }, (_, v) => (v < npus ? 1 : 0)),
+    ...more,
+  });
+}
 
 const demandOf = ({ nodeCount, demand, terminals, sources }: ConcurrentProblem, s: number, v: number): number =>
   v === sources[s] ? 0 : demand === null ? terminals[v] : demand[s * nodeCount + v];

@@ -35,12 +35,13 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const whole = await networkOf(args[0] as string, options);
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
   context.progress({ what: "bounding" });
-  const { proved, forwarding } = await withEngine(context, async (engine) => ({
-    proved: await limitWithFlow(engine, topology, collective, signal),
+  const { known, forwarding } = await withEngine(context, async (engine) => ({
+    known: await limitWithFlow(engine, topology, collective, signal),
     forwarding: limitOfForwarding(topology, collective, (network, one) =>
       limitWithBottleneck(engine.kernels, network, one),
     ),
   }));
+  const { limit: proved, foundBy } = known;
   const limit = boundReport(topology, collective, proved);
   const routes = degree ?? (portRouteCount(topology) <= MOST_PORT_ROUTES ? "ports" : 1);
   const over = routesOf(topology, routes);
@@ -60,6 +61,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       topology: network,
       collective: collectiveSummary(topology, collective),
       limit,
+      ...(foundBy === null ? {} : { limitFoundBy: foundBy }),
       classLimits: classes,
       details,
     });
@@ -88,7 +90,8 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     "",
   ].map((line) => `  ${line}`);
   const routesLine = isOverRoutes ? ["", `  ${labelled("routes", routesText(details.routes))}`] : [];
-  outLines(context, [...text, ...chainTable(rows, style), ...routesLine]);
+  const foundLine = foundBy === null ? [] : [`  ${labelled("note", `limit found by ${foundBy}`)}`];
+  outLines(context, [...text, ...chainTable(rows, style), ...foundLine, ...routesLine]);
   return 0;
 }
 

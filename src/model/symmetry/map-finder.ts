@@ -19,6 +19,21 @@ function mixed(value: number): number {
   return x ^ (x >>> 16);
 }
 
+/**
+ * Makes the colours [nodes] those of one round of refinement: a node's own, and those at the other ends of its arcs, which have
+ * kinds [arcs], out and in, each as often as it is there. Colours are hashes: equal ones stay equal, others probably differ.
+ * O(nodes + arcs).
+ */
+export function refineOnce(colours: Int32Array, source: Int32Array, target: Int32Array, kind: Int32Array): void {
+  const sum = new Int32Array(colours.length);
+  for (let a = 0; a < source.length; a++) {
+    const label = Math.imul(kind[a] + 1, 0x9e3779b1);
+    sum[source[a]] += mixed(colours[target[a]] ^ label);
+    sum[target[a]] += mixed(colours[source[a]] ^ Math.imul(label, 3));
+  }
+  for (let v = 0; v < colours.length; v++) colours[v] = mixed(mixed(colours[v]) + sum[v]);
+}
+
 /** Nodes by their colours: order[from[i] .. from[i + 1]] are the nodes of class i, ascending; classes by colour. */
 interface Classes {
   readonly order: Int32Array;
@@ -37,7 +52,6 @@ export function mapFinder(
   const nodes = colour.length;
   const arcs = source.length;
   let left = work;
-  const sum = new Int32Array(nodes);
 
   const classesOf = (colours: Int32Array): Classes => {
     const order = Int32Array.from(colours.keys()).sort((a, b) => colours[a] - colours[b] || a - b);
@@ -53,13 +67,7 @@ export function mapFinder(
     let classes = classesOf(colours);
     for (;;) {
       left -= nodes + arcs;
-      sum.fill(0);
-      for (let a = 0; a < arcs; a++) {
-        const label = Math.imul(kind[a] + 1, 0x9e3779b1);
-        sum[source[a]] += mixed(colours[target[a]] ^ label);
-        sum[target[a]] += mixed(colours[source[a]] ^ Math.imul(label, 3));
-      }
-      for (let v = 0; v < nodes; v++) colours[v] = mixed(mixed(colours[v]) + sum[v]);
+      refineOnce(colours, source, target, kind);
       const finer = classesOf(colours);
       if (finer.count <= classes.count) return finer;
       classes = finer;

@@ -1,7 +1,8 @@
-import { InfeasibleError, InputError } from "../../base/errors.ts";
+import { InfeasibleError, InputError, InternalError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { type Bound, lengthsBound } from "../../model/bounds/witness.ts";
 import type { Collective } from "../../model/collective/collective.ts";
+import { type Traffic, trafficOf } from "../../model/collective/traffic.ts";
 import { groupedBy } from "../../model/graph/graph.ts";
 import { commonDivisor } from "../../model/numbers/integers.ts";
 import { orderByTime } from "../../model/numbers/ordering.ts";
@@ -11,9 +12,8 @@ import { routeCount, routeTimes, serializationPs } from "../../model/routes/rout
 import { emptyRows, type StepSchedule } from "../../model/steps/step-schedule.ts";
 import { linkCount, nodeCount, outLinks, type Topology } from "../../model/topology/topology.ts";
 import type { Synthesis, SynthesisContext, SynthesisRequest, Synthesizer } from "../synthesizer.ts";
-import { type AllToAllFlow, allToAllFlow, MOST_LP_COLUMNS } from "./flow.ts";
+import { type AllToAllFlow, allToAllFlow, type FlowOptions, MOST_LP_COLUMNS } from "./flow.ts";
 import {
-  demandMatrix,
   type Hops,
   hopsOf,
   type Messages,
@@ -41,11 +41,12 @@ interface Demand {
   readonly unit: number;
 }
 
-function demandOf(messages: Messages, npuCount: number): Demand {
-  const matrix = demandMatrix(messages, npuCount);
+function demandOf({ each, fill }: Traffic, npuCount: number): Demand {
+  if (each !== null) return { matrix: null, unit: each };
+  const matrix = new Float64Array(npuCount * npuCount);
+  for (let npu = 0; npu < npuCount; npu++) fill(npu, matrix.subarray(npu * npuCount, (npu + 1) * npuCount));
   const unit = commonDivisor(matrix);
-  const isUniform = matrix.every((chunks, pair) => chunks === (pair % (npuCount + 1) === 0 ? 0 : unit));
-  return { matrix: isUniform ? null : matrix.map((chunks) => chunks / unit), unit };
+  return { matrix: matrix.map((chunks) => chunks / unit), unit };
 }
 
 const known = new WeakMap<Topology, AllToAllFlow>();
@@ -55,11 +56,12 @@ async function flowFor(
   topology: Topology,
   { matrix }: Demand,
   { runner, lp }: Pick<SynthesisContext, "runner" | "lp">,
+  options: FlowOptions = {},
 ): Promise<AllToAllFlow> {
   const before = matrix === null ? known.get(topology) : undefined;
   if (before !== undefined) return before;
   const solver = lp !== undefined && linkCount(topology) <= MOST_LP_COLUMNS ? await lp() : null;
-  const flow = await allToAllFlow(topology, matrix, GAP, runner, solver);
+  const flow = await allToAllFlow(topology, matrix, GAP, runner, solver, options);
   if (matrix === null) known.set(topology, flow);
   return flow;
 }
@@ -68,16 +70,17 @@ async function flowFor(
 const boundBy = ({ lengths, bound }: AllToAllFlow, { unit }: Demand, { chunkBytes: { num, den } }: Collective): Bound =>
   lengthsBound(lengths, bound, rational(num * BigInt(unit), den));
 
-/** Returns the bound that the flow of a collective proves; null where nothing is sent. Throws as allToAllFlow does. */
+/** Returns the bound that the flow of a collective with this traffic proves; null where nothing is sent. Throws as allToAllFlow does. */
 export async function flowBound(
   topology: Topology,
   collective: Collective,
+  traffic: Traffic,
   context: Pick<SynthesisContext, "runner" | "lp">,
+  options: FlowOptions = {},
 ): Promise<Bound | null> {
-  const messages = messagesOf(collective, topology.npuCount);
-  if (messages.chunk.length === 0) return null;
-  const demand = demandOf(messages, topology.npuCount);
-  return boundBy(await flowFor(topology, demand, context), demand, collective);
+  const demand = demandOf(traffic, topology.npuCount);
+  if (demand.unit === 0) return null;
+  return boundBy(await flowFor(topology, demand, context, options), demand, collective);
 }
 
 interface Task {
@@ -92,7 +95,9 @@ async function taskOf(request: SynthesisRequest, context: SynthesisContext): Pro
   if (switchDegree !== null && switchDegree !== "ports")
     throw new InputError(optionName("switchDegree"), '"ports", for flows share the ports of switches,', switchDegree);
   const messages = messagesOf(collective, topology.npuCount);
-  const demand = demandOf(messages, topology.npuCount);
+  const traffic = trafficOf(collective, topology.npuCount);
+  if (traffic === null) throw new InternalError("messages without traffic");
+  const demand = demandOf(traffic, topology.npuCount);
   const flow = messages.chunk.length === 0 ? null : await flowFor(topology, demand, context);
   return { messages, demand, flow };
 }

@@ -11,13 +11,15 @@ import { type FlowOrbits, noOrbits, orbitsFor } from "./orbits.ts";
 export interface FlowOptions {
   /** A group with exactly one map that takes NPU 0 to each NPU; undefined: looked for. Not used with demands. */
   readonly symmetry?: NetworkSymmetry | null;
+  /** The network's orbits, where they are known; found under the symmetry else. Not used with demands. */
+  readonly orbits?: FlowOrbits | undefined;
 }
 
 /** The kernel stops after so many rounds; a gap of 0.02 % takes some hundred. */
 const MOST_ROUNDS = 1000;
 /** Where the linear program is small, the kernel only tries so long. */
 const ROUNDS_BEFORE_LP = 100;
-/** Flows of all sources have at most so many numbers: 1 GiB. */
+/** Flows of all sources have at most so many numbers: 1 GiB, and as much for the best ones in the kernel. */
 const MOST_NUMBERS = 2 ** 27;
 
 /**
@@ -37,7 +39,7 @@ export async function allToAllFlow(
   if (!(gap > 0 && gap < Number.POSITIVE_INFINITY))
     throw new InputError("the gap of an all-to-all's flow", "a number above 0", gap);
   const wanted = checkedDemand(topology, demand);
-  const orbits = demand === null ? orbitsFor(topology, options.symmetry) : noOrbits(topology);
+  const orbits = demand === null ? (options.orbits ?? orbitsFor(topology, options.symmetry)) : noOrbits(topology);
   const arcs = flowArcs(topology, orbits);
   const task = taskOf(topology, demand, arcs, orbits, wanted);
   if (task.sources.length * arcs.target.length > MOST_NUMBERS)

@@ -184,13 +184,6 @@ export function messagesOf(collective: Collective, npuCount: number): Messages {
   return { chunk, source: chunk.map((c) => from[c]), target: chunk.map((c) => to[c]), bySource };
 }
 
-/** Returns how many messages each NPU has for each, [npus * npus], row by source. */
-export function demandMatrix({ source, target }: Messages, npuCount: number): Float64Array {
-  const demand = new Float64Array(npuCount * npuCount);
-  for (let m = 0; m < source.length; m++) demand[source[m] * npuCount + target[m]]++;
-  return demand;
-}
-
 /** Above so many routes through switches, only those that paths take are listed. */
 const MOST_PORT_ROUTES = 65_536;
 

@@ -1,4 +1,5 @@
 import { inLinks, linkCount, nodeCount, outLinks, type Topology } from "../../../src/model/topology/topology.ts";
+import type { Messages } from "../../../src/synthesize/alltoall/paths.ts";
 
 /**
  * Returns the flow of a source that splits every demand equally over all paths of fewest links, [links]: what tests feed the
@@ -36,4 +37,11 @@ export function equalSplit(topology: Topology, demandTo: (target: number) => num
     }
   }
   return flow;
+}
+
+/** Returns how many messages each NPU has for each, [npus * npus], row by source, message by message. */
+export function demandMatrix({ source, target }: Messages, npuCount: number): Float64Array {
+  const demand = new Float64Array(npuCount * npuCount);
+  for (let m = 0; m < source.length; m++) demand[source[m] * npuCount + target[m]]++;
+  return demand;
 }

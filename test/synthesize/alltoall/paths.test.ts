@@ -3,17 +3,11 @@ import { describe, expect, it } from "vitest";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { linkCount, type Topology } from "../../../src/model/topology/topology.ts";
 import { balanced } from "../../../src/synthesize/alltoall/alltoall.ts";
-import {
-  demandMatrix,
-  type Messages,
-  messagesOf,
-  type Paths,
-  pathsAlong,
-} from "../../../src/synthesize/alltoall/paths.ts";
+import { type Messages, messagesOf, type Paths, pathsAlong } from "../../../src/synthesize/alltoall/paths.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
 import { runs } from "../../support/runs.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
-import { equalSplit } from "./flows.ts";
+import { demandMatrix, equalSplit } from "./flows.ts";
 
 /** Returns an all-to-all's messages with the flow that splits them equally. */
 function problem(topology: Topology, chunks: number) {

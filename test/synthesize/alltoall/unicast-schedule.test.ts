@@ -12,14 +12,14 @@ import { makespanPs } from "../../../src/model/steps/step-schedule.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { simulate } from "../../../src/simulate/simulate.ts";
 import { unicastSchedule } from "../../../src/synthesize/alltoall/alltoall.ts";
-import { demandMatrix, messagesOf } from "../../../src/synthesize/alltoall/paths.ts";
+import { messagesOf } from "../../../src/synthesize/alltoall/paths.ts";
 import type { TimingOptions } from "../../../src/synthesize/alltoall/slots.ts";
 import type { KernelRunner } from "../../../src/synthesize/synthesizer.ts";
 import { verify } from "../../../src/verify/verify.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
 import { runs } from "../../support/runs.ts";
 import { columnsOf, wholeCollective } from "../../support/synthesis.ts";
-import { equalSplit } from "./flows.ts";
+import { demandMatrix, equalSplit } from "./flows.ts";
 
 const runner = (width: number): Pick<KernelRunner, "width" | "place"> => ({
   width,

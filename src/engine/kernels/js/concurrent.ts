@@ -17,7 +17,7 @@ export function concurrentJs(problem: ConcurrentProblem, out: ConcurrentColumns,
   const entering = group(arcTarget, nodeCount);
   const tail = new Int32Array(arcs);
   for (let v = 0; v < nodeCount; v++) tail.fill(v, arcOffset[v], arcOffset[v + 1]);
-  const flows = problem.wantsFlow === 1 ? out.flow : new Float64Array(sources.length * arcs);
+  const flows = new Float64Array(sources.length * arcs);
   const next = new Float64Array(arcs);
   const need = new Float64Array(nodeCount);
   const change = new Float64Array(problem.capacity.length);
@@ -67,7 +67,10 @@ export function concurrentJs(problem: ConcurrentProblem, out: ConcurrentColumns,
     loads.clear();
     for (let s = 0; s < sources.length; s++) loads.add(flowOf(s), sourceWeight[s]);
     loads.price();
-    summary[0] = 1 / loads.greatest;
+    if (1 / loads.greatest > summary[0]) {
+      summary[0] = 1 / loads.greatest;
+      if (problem.wantsFlow === 1) out.flow.set(flows);
+    }
     loads.round();
     let reached = 0;
     for (let s = 0; s < sources.length; s++) {
@@ -165,6 +168,7 @@ export function concurrentJs(problem: ConcurrentProblem, out: ConcurrentColumns,
     breathe();
     if (!splitEvenly(s)) return STATUS.unreachable;
   }
+  summary[0] = 0;
   summary[1] = Number.POSITIVE_INFINITY;
   for (summary[2] = 0; ; summary[2]++) {
     measure();
@@ -270,6 +274,9 @@ class ShortestPaths {
 }
 
 const LONGEST = 2 ** 30;
+const MOST_STEPS = 40;
+const NEWTON_STEPS = 4;
+const MOST_ABOVE = 300;
 
 /** Loads of arc classes and how dear an arc is: the twin of native/kernels/concurrent_loads.h, function by function. */
 class ClassLoads {
@@ -361,32 +368,45 @@ class ClassLoads {
     return { paid, used };
   }
 
-  /** Returns how much of a change of loads is best, 0 .. 1, by at most four steps of Newton's method. */
+  /**
+   * Returns how much of a change of loads to take, 0 .. 1: one at which the sum was seen to fall still, so that it is less there
+   * than before, by Newton's method between bisections; 0 where none is.
+   */
   search(change: Float64Array): number {
     let theta = 0;
     let low = 0;
     let high = 1;
-    for (let step = 0; step < 4; step++) {
-      for (let c = 0; c < change.length; c++) this.#ratio[c] = (this.#load[c] + theta * change[c]) / this.greatest;
-      this.#raise();
-      let slope = 0;
-      let bend = 0;
-      for (let c = 0; c < change.length; c++) {
-        const steep = (this.#power[c] / (this.#ratio[c] * this.#ratio[c])) * change[c];
-        slope += steep * this.#ratio[c];
-        bend += steep * change[c];
-      }
+    for (let step = 0; step < MOST_STEPS; step++) {
+      const { slope, bend } = this.#derive(change, theta);
       if (step === 0 && slope >= 0) return 0;
-      bend *= (this.#exponent - 1) / this.greatest;
       if (slope < 0) low = theta;
       else high = theta;
+      if (step >= NEWTON_STEPS && low > 0) return low;
       let next = bend > 0 ? theta - slope / bend : high;
-      if (!(next > low && next < high)) next = step === 0 ? 1 : (low + high) / 2;
-      const moved = next > theta ? next - theta : theta - next;
+      if (!(next > low && next < high)) next = step === 0 ? 1 : low > 0 ? (low + high) / 2 : high / 4;
+      if (slope < 0 && step > 0 && next - theta < 1e-3 * next) return theta;
       theta = next;
-      if (moved < 1e-3 * next) break;
     }
-    return theta;
+    return low;
+  }
+
+  /** Returns the sum's first two derivatives along a change; 1 and 0 where a load is too far above the greatest one. */
+  #derive(change: Float64Array, theta: number): { readonly slope: number; readonly bend: number } {
+    const ratio = this.#ratio;
+    const most = 1 + MOST_ABOVE / this.#exponent;
+    for (let c = 0; c < change.length; c++) {
+      ratio[c] = (this.#load[c] + theta * change[c]) / this.greatest;
+      if (ratio[c] > most) return { slope: 1, bend: 0 };
+    }
+    this.#raise();
+    let slope = 0;
+    let bend = 0;
+    for (let c = 0; c < change.length; c++) {
+      const steep = (this.#power[c] / (ratio[c] * ratio[c])) * change[c];
+      slope += steep * ratio[c];
+      bend += steep * change[c];
+    }
+    return { slope, bend: bend * ((this.#exponent - 1) / this.greatest) };
   }
 
   #raise(): void {
