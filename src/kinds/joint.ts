@@ -61,7 +61,10 @@ export function jointKind(schedule: JointSchedule): Kind<JointReport> {
     }),
     timing: (ps) => jointTiming(schedule, ps),
     facts: () => ({ collectives: schedule.tenants.map((_, t) => tenantReport(schedule, t)), transfers }),
-    deed: () => ({ by: count(transfers, "transfer"), end: `in ${formatTime(jointEndPs(schedule))}` }),
+    deed: () => ({
+      by: count(transfers, "transfer"),
+      end: `planned to end after ${formatTime(jointEndPs(schedule))} (link-busy)`,
+    }),
     explain: null,
     report: ({ verdict, limitFor: _, ...judged }, making) =>
       jointReport(schedule, judged.simulated?.tenantPs, {

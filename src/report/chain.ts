@@ -89,7 +89,7 @@ export const isSimulated = ({ time, details }: Pick<Report, "time" | "details">)
 
 /**
  * Returns a report with its shares and gaps as its limits and its time have them; a limit of its class that is not above the
- * one for any algorithm is left out.
+ * one for any algorithm is left out. That one binds planned times too, for links that are busy for longer could as well be idle.
  */
 export function chained<AReport extends Chained>(report: AReport): AReport {
   const { time, limit, details } = report;
@@ -97,13 +97,15 @@ export function chained<AReport extends Chained>(report: AReport): AReport {
   const share = (bound: { readonly us: number } | null, us: number): number | null =>
     bound === null ? null : us === 0 ? 1 : bound.us / us;
   const simulated = isSimulated(report);
-  const { planned, plannedBound } = details;
+  const { planned } = details;
+  const plannedBound =
+    details.plannedBound !== null && details.plannedBound.us < limit.us ? limit : details.plannedBound;
   const whole = {
     ...report,
     classLimit,
     ofLimit: simulated ? share(limit, time.us) : null,
     ofClassLimit: simulated ? share(classLimit, time.us) : null,
-    details: { ...details, ofPlannedBound: planned === null ? null : share(plannedBound, planned.us) },
+    details: { ...details, plannedBound, ofPlannedBound: planned === null ? null : share(plannedBound, planned.us) },
   };
   return { ...whole, gaps: simulated ? gapsOf(whole) : [] };
 }
