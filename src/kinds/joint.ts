@@ -60,7 +60,13 @@ export function jointKind(schedule: JointSchedule): Kind<JointReport> {
       speeds: { planned: { ...jointTiming(schedule, jointEndPs(schedule)), model: "link-busy" } },
     }),
     timing: (ps) => jointTiming(schedule, ps),
-    facts: () => ({ collectives: schedule.tenants.map((_, t) => tenantReport(schedule, t)), transfers }),
+    facts: () => ({
+      collectives: schedule.tenants.map((_, t) => {
+        const { planned, ...said } = tenantReport(schedule, t);
+        return { ...said, time: planned };
+      }),
+      transfers,
+    }),
     deed: () => ({
       by: count(transfers, "transfer"),
       end: `planned to end after ${formatTime(jointEndPs(schedule))} (link-busy)`,
