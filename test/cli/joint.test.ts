@@ -15,7 +15,7 @@ describe("synth --collectives", () => {
     const made = await run("synth mesh:3x3 --collectives tenants.json -o joint.json --json");
     const report = JSON.parse(made.out);
     expect(report).toMatchObject({
-      schema: "banyan/result@1",
+      schema: "banyan/result@2",
       collectives: [
         { kind: "allgather", chunks: 9 },
         { kind: "reduce", root: "4", chunks: 4 },
