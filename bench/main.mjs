@@ -16,6 +16,7 @@ const BENCHES = [
   "generation",
   "themis",
   "optima",
+  "limits",
   "taccl",
   "ilp",
   "web",

@@ -92,18 +92,18 @@ describe("one scale", () => {
   it("has limit <= limit of the class <= time in every report", { timeout: triesAll ? 900_000 : 120_000 }, async () => {
     const kinds = new Map<string, number>();
     const classes = new Map<string, number>();
-    for (let i = 0; i < runs(2000); i++) {
+    for (let [i, made] = [0, 0]; made < runs(2000); i++) {
       const draws = random(i + 1);
       const topology = drawnNetwork(draws);
       const request = drawnRequest(draws);
       const what = `${i}: ${topology.name} ${JSON.stringify(request)}`;
       let report: Report;
       try {
-        const made = await synthesize(engine, topology, request);
-        report = made.report;
+        const result = await synthesize(engine, topology, request);
+        report = result.report;
         // who reads the file says the same, but for what only the maker knows
         if (i % 10 === 0 && request.switching === undefined && report.ofLimit !== null) {
-          const read = reportOfFile(made.schedule, engine.kernels.replay);
+          const read = reportOfFile(result.schedule, engine.kernels.replay);
           expectChain(read, `read ${what}`);
           expect(read.limit.us, what).toBeLessThanOrEqual(report.limit.us);
         }
@@ -111,6 +111,7 @@ describe("one scale", () => {
         if (isRefusal(error)) continue;
         throw new Error(what, { cause: error });
       }
+      made++;
       expectChain(report, what);
       kinds.set(report.schedule.kind, (kinds.get(report.schedule.kind) ?? 0) + 1);
       const of = report.classLimit?.of ?? "none";
@@ -119,7 +120,7 @@ describe("one scale", () => {
     expect(kinds.get("steps") ?? 0).toBeGreaterThan(seen(500));
     expect(kinds.get("trees") ?? 0).toBeGreaterThan(seen(100));
     for (const of of ["whole chunks", "forwarding switches", "none"])
-      expect(classes.get(of) ?? 0, of).toBeGreaterThan(seen(10));
+      expect(classes.get(of) ?? 0, of).toBeGreaterThanOrEqual(seen(5));
   });
 
   it("is the same in compare, auto and synth", { timeout: 120_000 }, async () => {
