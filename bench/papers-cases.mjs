@@ -9,9 +9,13 @@ const ALL_CHUNKS = [1, 2, 4, 8, 16];
 /** A link's 0.5 us (2024, section IV) is paid once per hop by the papers' unwound switches: half on each side of a switch. */
 const HALF = "0.25us";
 
-/** Columns of the comparison: the algorithm's name here, or the one it will have; blank where it does not apply. */
+/**
+ * Columns of the comparison; blank where one does not apply. The papers' Ring goes both ways ("we use bidirectional Ring algorithm",
+ * 2024, footnote 3); the ring that goes one way stands beside it.
+ */
 export const RIVALS = [
-  { name: "Ring", algorithm: "ring" },
+  { name: "Ring", algorithm: "ring", policy: "bidirectional" },
+  { name: "Ring, one way", algorithm: "ring", policy: "natural", key: "ring-one-way" },
   { name: "Rings", algorithm: "rings" },
   { name: "Direct", algorithm: "direct" },
   { name: "RHD", algorithm: "rhd" },
@@ -21,7 +25,7 @@ export const RIVALS = [
   { name: "Themis", algorithm: "themis" },
   { name: "C-Cube", algorithm: "c-cube" },
   { name: "MultiTree", algorithm: "multitree" },
-];
+].map((rival) => ({ key: rival.algorithm, ...rival }));
 
 /** 3D ring-fc-switch of 2 x 4 x nodes; `shared`: the bandwidths are what an NPU has in a dimension, all its links together. */
 function rfs(nodes, shared = false) {

@@ -66,16 +66,16 @@ function oursTable({ rows }) {
 
 /** A cell is our ratio and, in brackets, the paper's; a rival that does not exist here yet has only the latter. */
 function rivalTable({ rows }) {
-  const cell = (row, algorithm) => {
-    const own = row.ratios?.[algorithm];
-    const printed = row.paper.rivals?.[algorithm];
+  const cell = (row, key) => {
+    const own = row.ratios?.[key];
+    const printed = row.paper.rivals?.[key];
     return [own === undefined ? "" : figure(own, 3), printed === undefined ? "" : `(${figure(printed, 3)})`]
       .filter((part) => part !== "")
       .join(" ");
   };
   return table(
     ["network", "size", ...RIVALS.map(({ name }) => name)],
-    rows.map((row) => [networkOf(row), size(row.sizeBytes), ...RIVALS.map(({ algorithm }) => cell(row, algorithm))]),
+    rows.map((row) => [networkOf(row), size(row.sizeBytes), ...RIVALS.map(({ key }) => cell(row, key))]),
   );
 }
 
@@ -109,19 +109,19 @@ function averages({ averages: stated, rows: all }) {
 
 /** Returns what all reach of the ideal, simulated, with the paper's figures in brackets where it prints any. */
 function sharesTable({ rows, shares }) {
-  const others = RIVALS.filter(({ algorithm }) => rows.some(({ ratios }) => ratios?.[algorithm] !== undefined));
-  const cell = (row, algorithm) => {
-    const own = algorithm === "tacos" ? 1 : row.ratios?.[algorithm];
-    const printed = shares[algorithm]?.[row.network.split(":")[0]];
+  const others = RIVALS.filter(({ key }) => rows.some(({ ratios }) => ratios?.[key] !== undefined));
+  const cell = (row, key) => {
+    const own = key === "tacos" ? 1 : row.ratios?.[key];
+    const printed = shares[key]?.[row.network.split(":")[0]];
     const text = own === undefined ? "" : percent(row.idealUs / row.simulatedUs / own);
     return printed === undefined ? text : `${text} (${percent(printed)})`;
   };
-  const columns = [{ name: "TACOS", algorithm: "tacos" }, ...others];
+  const columns = [{ name: "TACOS", key: "tacos" }, ...others];
   return table(
     ["network", "size", ...columns.map(({ name }) => name)],
     rows
       .filter(({ error }) => error === undefined)
-      .map((row) => [networkOf(row), size(row.sizeBytes), ...columns.map(({ algorithm }) => cell(row, algorithm))]),
+      .map((row) => [networkOf(row), size(row.sizeBytes), ...columns.map(({ key }) => cell(row, key))]),
   );
 }
 

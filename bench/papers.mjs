@@ -71,10 +71,10 @@ async function ours(measure, row) {
 }
 
 /** Returns the chunks with which a rival is tried: what it finds best by itself (null), and for steps one per NPU and ours. */
-function chunksTried({ make, makePhases, ownChunks, solves }, best) {
-  if (solves) return [1];
-  if (make !== undefined) return [null];
-  if (makePhases !== undefined) return [null, ...(best.npus > MOST_THEMIS_NPUS ? [] : [THEMIS_CHUNKS])];
+function chunksTried({ makes, ownChunks, traits }, best) {
+  if (traits?.solves) return [1];
+  if (makes === "trees") return [null];
+  if (makes === "phases") return [null, ...(best.npus > MOST_THEMIS_NPUS ? [] : [THEMIS_CHUNKS])];
   const fixed = best.npus > 128 ? [1] : [1, best.chunks];
   return [...new Set([...(ownChunks === undefined ? [] : [null]), ...fixed])];
 }
@@ -83,21 +83,22 @@ function chunksTried({ make, makePhases, ownChunks, solves }, best) {
 async function rivals(measure, row, best) {
   const ratios = {};
   if (best.npus > MOST_RIVAL_NPUS || row.together !== undefined) return ratios;
-  for (const { algorithm } of RIVALS) {
+  for (const { key, algorithm, policy } of RIVALS) {
     const known = ALGORITHMS.find(({ name }) => name === algorithm);
     if (!known?.collectives.includes(row.collective)) continue;
-    if (known.solves && best.npus > MOST_SOLVED_NPUS) continue;
-    const limited = known.solves ? { timeLimitMs: SOLVED_MS } : {};
+    const solves = known.traits?.solves === true;
+    if (solves && best.npus > MOST_SOLVED_NPUS) continue;
+    const asked = { algorithm, ...(policy && { policy }), ...(solves && { timeLimitMs: SOLVED_MS }) };
     const times = [];
     for (const chunks of chunksTried(known, best)) {
       try {
-        times.push((await measure(row, { ...(chunks === null ? {} : { chunks }), ...limited, algorithm })).simulatedUs);
+        times.push((await measure(row, { ...(chunks === null ? {} : { chunks }), ...asked })).simulatedUs);
       } catch (error) {
         // not for this network, or the rings need another number of chunks
         if (!(error instanceof InputError)) throw error;
       }
     }
-    if (times.length > 0) ratios[algorithm] = Math.min(...times) / best.simulatedUs;
+    if (times.length > 0) ratios[key] = Math.min(...times) / best.simulatedUs;
   }
   return ratios;
 }

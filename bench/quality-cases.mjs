@@ -106,7 +106,7 @@ export const COLLECTIVE_NETWORKS = [
 ];
 
 /**
- * The all-reduce of the TACOS paper's failed mesh against a ring in natural order: the paper's ratio, and what is asked.
+ * The all-reduce of the TACOS paper's failed mesh against a ring in natural order, one way: the paper's ratio, and what is asked.
  * Judged with one chunk per NPU, the default; more chunks are shown, for both alike.
  */
 export const FAILED_MESH = {

@@ -1,5 +1,6 @@
 import { visible } from "../base/visible.ts";
 import type { ComparisonRow } from "./comparison.ts";
+import { gainsOf } from "./gains.ts";
 
 const COLUMNS = [
   "sizeBytes",
@@ -12,12 +13,16 @@ const COLUMNS = [
   "best",
   "chunks",
   "verified",
+  "library",
 ] as const satisfies readonly (keyof ComparisonRow)[];
 
-/** Returns the rows of a comparison as CSV; what there is not is empty. */
+/** Returns the rows of a comparison as CSV, with the gain in the row of the fastest; what there is not is empty. */
 export function comparisonCsv(rows: readonly ComparisonRow[]): string {
-  const lines = rows.map((row) => COLUMNS.map((column) => csvCell(row[column])).join(","));
-  return `${[COLUMNS.join(","), ...lines].join("\n")}\n`;
+  const gains = new Map(gainsOf(rows).map(({ best, text }) => [best, text]));
+  const lines = rows.map((row) =>
+    [...COLUMNS.map((column) => csvCell(row[column])), csvCell(gains.get(row))].join(","),
+  );
+  return `${[`${COLUMNS.join(",")},gain`, ...lines].join("\n")}\n`;
 }
 
 /** Spreadsheets compute what begins so, also in full width and behind blanks. */

@@ -16,8 +16,8 @@ export interface ComparisonRow {
   readonly synthesisMs: number;
   /** Shortest of its size (the earlier algorithm among equals). */
   readonly best: boolean;
-  /** NCCL and RCCL do it: over boxes; where that does not apply, in rank order. */
-  readonly library?: "over boxes" | "in rank order";
+  /** How, in words, where libraries (NCCL, RCCL, MPI) do it on this network: "natural order, both ways". */
+  readonly library?: string;
 }
 
 /** What a model of somebody else's says of a size: no schedule of ours, and never the best. */

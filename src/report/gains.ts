@@ -4,21 +4,24 @@ import type { ComparisonRow } from "./comparison.ts";
 export interface Gain {
   readonly best: ComparisonRow;
   readonly library: ComparisonRow;
-  /** "1.94 x"; "-" where the library's is the fastest. */
+  /** What the library's is and how it is set: "ring (natural order, both ways)". */
+  readonly how: string;
+  /** "1.94 x"; "tie" within 1 %; "none" where the library's is the fastest. */
   readonly text: string;
 }
 
-const fastest = (rows: readonly ComparisonRow[]): ComparisonRow | undefined =>
-  rows.reduce<ComparisonRow | undefined>(
-    (best, row) => (best === undefined || row.us < best.us ? row : best),
-    undefined,
-  );
+/** Less than this is none: simulated times leave out more than that. */
+const TIE = 1.01;
 
-/** Returns the fastest of a size's lines that are a library's own algorithms; undefined where none was compared. */
-function libraryLine(rows: readonly ComparisonRow[]): ComparisonRow | undefined {
-  const run = (how: ComparisonRow["library"]) => rows.filter(({ library }) => library === how);
-  return fastest(run("over boxes")) ?? fastest(run("in rank order"));
-}
+/** Returns how many times as fast something is as something else, in words: "1.94 x", or "tie" within 1 % either way. */
+export const gainText = (slowerUs: number, us: number): string =>
+  slowerUs < TIE * us && us < TIE * slowerUs ? "tie" : `${(slowerUs / us).toFixed(2)} x`;
+
+/** Returns the line of a size that is the fastest of libraries' own algorithms; undefined where none was compared. */
+const libraryLine = (rows: readonly ComparisonRow[]): ComparisonRow | undefined =>
+  rows
+    .filter(({ library }) => library !== undefined)
+    .reduce<ComparisonRow | undefined>((best, row) => (best === undefined || row.us < best.us ? row : best), undefined);
 
 /** Returns the gain of each size, but of those where none of a library's was compared, or nothing else. */
 export function gainsOf(rows: readonly ComparisonRow[]): Gain[] {
@@ -28,6 +31,7 @@ export function gainsOf(rows: readonly ComparisonRow[]): Gain[] {
     const best = own.find((row) => row.best);
     const library = libraryLine(own);
     if (best === undefined || library === undefined || own.length < 2) return [];
-    return [{ best, library, text: best === library ? "-" : `${(library.us / best.us).toFixed(2)} x` }];
+    const text = best === library ? "none" : gainText(library.us, best.us);
+    return [{ best, library, how: `${library.algorithm} (${library.library})`, text }];
   });
 }

@@ -4,6 +4,7 @@ import type { Engine } from "../engine/types.ts";
 import { busFactor } from "../model/collective/collective.ts";
 import { ncclEstimates } from "../model/nccl/model.ts";
 import { formatSize } from "../model/numbers/units.ts";
+import { boxesOf } from "../model/routes/rings.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { Comparison, ComparisonRow, ReferenceRow } from "../report/comparison.ts";
 import { type BoundReport, bandwidth, boundReport, type Report } from "../report/result.ts";
@@ -69,7 +70,12 @@ async function limitOfSize(
   return reports.map(({ limit }) => limit).reduce((a, b) => (b.us > a.us ? b : a), own);
 }
 
-function rowsOf(reports: readonly Report[], limit: BoundReport, sizeBytes: number): ComparisonRow[] {
+function rowsOf(
+  reports: readonly Report[],
+  limit: BoundReport,
+  sizeBytes: number,
+  isLibrary: (algorithm: string) => boolean,
+): ComparisonRow[] {
   const best = reports.reduce((a, b) => (isBetter(b, a) ? b : a));
   return reports.map((report) => {
     const { us, algbwGBps, busbwGBps } = report.time;
@@ -84,15 +90,22 @@ function rowsOf(reports: readonly Report[], limit: BoundReport, sizeBytes: numbe
       verified: true,
       synthesisMs: report.synthesis.ms,
       best: report === best,
-      ...libraryOf(report.algorithm),
+      ...(isLibrary(report.algorithm) ? { library: report.synthesis.policy } : {}),
     };
   });
 }
 
-/** Returns in what way libraries run an algorithm, where they do. */
-function libraryOf(algorithm: string): Pick<ComparisonRow, "library"> {
-  const library = algorithmNamed(algorithm).traits?.library;
-  return library === undefined ? {} : { library };
+/**
+ * Returns which algorithms libraries run on a network: what they have within a box not over several of them, where one of the
+ * candidates is laid over these.
+ */
+function librariesOf(topology: Topology, candidates: readonly Algorithm[]): (algorithm: string) => boolean {
+  const isOver = candidates.some(({ traits }) => traits?.library === "over boxes");
+  const inner = isOver && (boxesOf(topology)?.length ?? 1) > 1;
+  return (algorithm) => {
+    const { library } = algorithmNamed(algorithm).traits ?? {};
+    return library !== undefined && !(inner && library === "within a box");
+  };
 }
 
 /** Returns what NCCL's own cost model says of a size on the whole network; null where it says nothing. */
@@ -131,6 +144,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     throw new InputError(optionName("sizesBytes"), `at most ${MOST_SIZES} sizes`, sizesBytes.length).as("out-of-range");
   const firstSize = sizesBytes[0] as number;
   const { candidates, leftOut } = candidatesFor(topology, { ...rest, sizeBytes: firstSize }, algorithms);
+  const isLibrary = librariesOf(topology, candidates);
   const rows: ComparisonRow[] = [];
   const references: ReferenceRow[] = [];
   const limits: Comparison["limits"][number][] = [];
@@ -168,7 +182,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
     if (first === undefined) throw failures.values().next().value?.error;
     shown ??= first.topology;
     const limit = await limitOfSize(engine, topology, sized, reports);
-    rows.push(...rowsOf(reports, limit, sizeBytes));
+    rows.push(...rowsOf(reports, limit, sizeBytes, isLibrary));
     const reference = referenceOf(topology, sized, limit);
     if (reference !== null) references.push(reference);
     limits.push({ sizeBytes, limit });

@@ -60,6 +60,9 @@ export interface Traits {
   readonly quickPolicy?: string;
   /** Programs of few copies per root may be faster than those of the optimum. */
   readonly fewCopies?: true;
-  /** What NCCL and RCCL do: over boxes; where those do not apply, in rank order. */
-  readonly library?: "over boxes" | "in rank order";
+  /**
+   * Libraries do it (NCCL, RCCL, MPI): laid over boxes; in rank order, whatever the network; or within a box only, and over
+   * several boxes where libraries have nothing that is laid over them.
+   */
+  readonly library?: "over boxes" | "in rank order" | "within a box";
 }

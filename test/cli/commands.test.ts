@@ -286,8 +286,10 @@ describe("banyan compare", () => {
   it("prints the same as CSV and as a table", async () => {
     const csv = (await run(`${line} --format csv`)).trimEnd().split("\n");
     expect(csv).toHaveLength(5);
-    expect(csv[0]).toBe("sizeBytes,algorithm,us,algbwGBps,busbwGBps,ofLimit,synthesisMs,best,chunks,verified");
-    expect(csv[4]).toMatch(/^6000000,tacos,[\d.]+,[\d.]+,[\d.]+,0\.\d+,[\d.]+,true,\d+,true$/);
+    expect(csv[0]).toBe(
+      "sizeBytes,algorithm,us,algbwGBps,busbwGBps,ofLimit,synthesisMs,best,chunks,verified,library,gain",
+    );
+    expect(csv[4]).toMatch(/^6000000,tacos,[\d.]+,[\d.]+,[\d.]+,0\.\d+,[\d.]+,true,\d+,true,,(tie|[\d.]+ x)$/);
     const table = await run(line);
     expect(table).toMatch(/6 MB +ring +[\d.]+ \w+ .*%/);
     expect(table).toMatch(/\* tacos +[\d.]+ \w+ .*%/);

@@ -49,7 +49,13 @@ const handMade = (schedule: StepSchedule, placement: CallPlacement, runtime: Msc
 
 describe("lowerToMsccl", () => {
   it("cuts the circle of a ring at one rank, and passes on everywhere else", async () => {
-    const what = { network: "ring:4", collective: "allgather", algorithm: "ring", chunks: 4 } as const;
+    const what = {
+      network: "ring:4",
+      collective: "allgather",
+      algorithm: "ring",
+      chunks: 4,
+      policy: "natural",
+    } as const;
     const program = await lowered(what, "in");
     // Its 4 chunks of each rank go the same way, so they are one.
     expect(program.loopChunks).toBe(4);

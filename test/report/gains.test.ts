@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { ComparisonRow } from "../../src/report/comparison.ts";
-import { gainsOf } from "../../src/report/gains.ts";
+import { gainsOf, gainText } from "../../src/report/gains.ts";
 
-const LIBRARY: Readonly<Record<string, "over boxes" | "in rank order">> = {
-  ring: "in rank order",
-  "nccl-rings": "over boxes",
-  "nccl-tree": "over boxes",
-  nvls: "over boxes",
+const LIBRARY: Readonly<Record<string, string>> = {
+  ring: "natural order, both ways",
+  "nccl-rings": "8 channels",
+  "nccl-tree": "16 trees",
+  nvls: "8 trees",
 };
 
 const row = (sizeBytes: number, algorithm: string, us: number, best = false): ComparisonRow => ({
@@ -24,18 +24,34 @@ const row = (sizeBytes: number, algorithm: string, us: number, best = false): Co
 });
 
 const told = (rows: readonly ComparisonRow[]): unknown[] =>
-  gainsOf(rows).map(({ best, library, text }) => [best.sizeBytes, best.algorithm, library.algorithm, text]);
+  gainsOf(rows).map(({ best, how, text }) => [best.sizeBytes, best.algorithm, how, text]);
 
 describe("what is gained", () => {
-  it("is held against the fastest that libraries have: over boxes, else in rank order", () => {
+  it("is held against the fastest of all that libraries have, which is named with how it is set", () => {
     const rows = [row(1, "tacos", 10, true), row(1, "ring", 12), row(1, "nccl-rings", 30), row(1, "nccl-tree", 25)];
-    expect(told(rows)).toEqual([[1, "tacos", "nccl-tree", "2.50 x"]]);
-    expect(told(rows.slice(0, 2))).toEqual([[1, "tacos", "ring", "1.20 x"]]);
+    expect(told(rows)).toEqual([[1, "tacos", "ring (natural order, both ways)", "1.20 x"]]);
+    expect(told(rows.filter(({ algorithm }) => algorithm !== "ring"))).toEqual([
+      [1, "tacos", "nccl-tree (16 trees)", "2.50 x"],
+    ]);
   });
 
   it("is nothing where a library's is the fastest, and not told where there is nothing to compare with", () => {
     const rows = [row(1, "tacos", 10), row(1, "nvls", 5, true), row(2, "tacos", 4, true), row(2, "themis", 9)];
-    expect(told(rows)).toEqual([[1, "nvls", "nvls", "-"]]);
+    expect(told(rows)).toEqual([[1, "nvls", "nvls (8 trees)", "none"]]);
     expect(told([row(1, "ring", 3, true)])).toEqual([]);
+  });
+
+  it("is a tie within 1 %", () => {
+    expect(told([row(1, "tacos", 100, true), row(1, "ring", 100.9)])).toEqual([
+      [1, "tacos", "ring (natural order, both ways)", "tie"],
+    ]);
+    expect([100, 100.9, 101, 99.5, 98, 200].map((us) => gainText(us, 100))).toEqual([
+      "tie",
+      "tie",
+      "1.01 x",
+      "tie",
+      "0.98 x",
+      "2.00 x",
+    ]);
   });
 });

@@ -95,10 +95,12 @@ describe("quality", () => {
     },
   );
 
-  it("beats the ring by 3 on the mesh with failed NPUs", async () => {
+  it("beats the ring that goes one way by 3 on the mesh with failed NPUs", async () => {
     const request = { collective: "allreduce", sizeBytes: 2 ** 26, chunks: 4 } as const;
     const [ours, ring] = await Promise.all(
-      ["tacos", "ring"].map((algorithm) => run("4x4 mesh without 7 and 9", { ...request, algorithm })),
+      [{ algorithm: "tacos" }, { algorithm: "ring", policy: "natural" }].map((maker) =>
+        run("4x4 mesh without 7 and 9", { ...request, ...maker }),
+      ),
     );
     expect(ring?.report.time.model).toBe("network/store-and-forward");
     expect((ring?.report.time.us ?? 0) / (ours?.report.time.us ?? 1)).toBeGreaterThanOrEqual(3);

@@ -14,6 +14,7 @@ export interface LoweringCase {
   readonly collective: NamedCollective;
   readonly algorithm: string;
   readonly chunks?: number;
+  readonly policy?: string;
 }
 
 /** Small networks of 2, 3, 4, 5, 8 and 16 NPUs on which every synthesizer of steps works. */
@@ -51,15 +52,15 @@ const made = new Map<string, Promise<Schedule | TreeFlow>>();
 
 /** Returns the schedule of a case, made once in a process for all tests. */
 export function scheduleOf(engine: Engine, what: LoweringCase): Promise<Schedule | TreeFlow> {
-  const key = JSON.stringify([what.network, what.algorithm, what.collective, what.chunks ?? 1]);
+  const key = JSON.stringify([what.network, what.algorithm, what.collective, what.chunks ?? 1, what.policy ?? null]);
   const found = made.get(key) ?? make(engine, what);
   made.set(key, found);
   return found;
 }
 
 async function make(engine: Engine, what: LoweringCase): Promise<Schedule | TreeFlow> {
-  const { network, algorithm, collective, chunks = 1 } = what;
-  const kind = { collective, algorithm, sizeBytes: 2 ** 20 };
+  const { network, algorithm, collective, chunks = 1, policy } = what;
+  const kind = { collective, algorithm, sizeBytes: 2 ** 20, ...(policy === undefined ? {} : { policy }) };
   const search = algorithm === "tacos" ? { trials: 1 } : {};
   const options = algorithm === "forestcoll" ? kind : { ...kind, chunks, ...search };
   const { schedule } = await synthesize(engine, topology(network), options);

@@ -7,11 +7,11 @@ import { table } from "./table.ts";
 
 /** Returns a table of what is gained at each size over what libraries have; nothing where nothing can be said. */
 export function gainLines(rows: readonly ComparisonRow[], style: Style): string[] {
-  const cells = gainsOf(rows).map(({ best, library, text }) => [
+  const cells = gainsOf(rows).map(({ best, library, how, text }) => [
     formatSize(best.sizeBytes),
     best.algorithm,
     timeText(best.us),
-    library.algorithm,
+    how,
     timeText(library.us),
     text,
   ]);

@@ -210,7 +210,8 @@ function messageClock(
   };
 }
 
-function passesNpus(topology: Topology, { routes }: MessageRoutes): boolean {
+/** Whether some route passes an NPU between its ends, so that what is sent over it is stored there. O(hops). */
+export function passesNpus(topology: Topology, { routes }: Pick<MessageRoutes, "routes">): boolean {
   for (let route = 0; route < routes.source.length; route++) {
     for (let k = routes.linkOffset[route] + 1; k < routes.linkOffset[route + 1]; k++) {
       if (isNpu(topology, topology.linkSource[routes.links[k]])) return true;

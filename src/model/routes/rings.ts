@@ -2,6 +2,7 @@ import { InfeasibleError, InputError } from "../../base/errors.ts";
 import { commonDivisor } from "../numbers/integers.ts";
 import { indicesBelow } from "../numbers/ordering.ts";
 import type { Topology } from "../topology/topology.ts";
+import { type GridCycles, gridCycles } from "./grid-rings.ts";
 
 /** Directed rings through all NPUs of a box that share no slot of a link. */
 export interface RingDecomposition {
@@ -18,12 +19,15 @@ const BUDGET = 8_000_000;
 const SETS_A_STEP = 8;
 
 /**
- * Returns the most directed Hamiltonian cycles that were found over the direct links of a box of at most 16 NPUs, or over switches
- * that all NPUs are linked to, none using bandwidth of another: exact where as many as `bound`. First pairs of a ring and its
- * reverse are tried, then any, by depth-first search in which every cut must let the rings still to come through. Deterministic;
- * the search gives up after a number of steps. Throws InputError for other networks, InfeasibleError where there is no ring.
+ * Returns the most directed Hamiltonian cycles that were found over the direct links of a box of at most 16 NPUs or of a larger grid
+ * (`gridCycles`, each there and back), or over switches that all NPUs are linked to, none using bandwidth of another: exact where
+ * as many as `bound`. In a box first pairs of a ring and its reverse are tried, then any, by depth-first search in which every
+ * cut must let the rings still to come through. Deterministic; the search gives up after a number of steps. Throws InputError for
+ * other networks, InfeasibleError where there is no ring.
  */
 export function ringDecomposition(topology: Topology): RingDecomposition {
+  const grid = largeGrid(topology);
+  if (grid !== null) return gridRings(topology, grid);
   const box = ringSlots(topology);
   if ("rings" in box) return switchedRings(box);
   const { npus, slots, bytesPerSecond } = box;
@@ -37,6 +41,23 @@ export function ringDecomposition(topology: Topology): RingDecomposition {
     if (found === null && bound === count) bound--;
   }
   throw new InfeasibleError("no ring goes through all NPUs of the box once");
+}
+
+/** Returns the cycles of a grid whose cuts are too many to be looked at; null for other networks. */
+const largeGrid = (topology: Topology): GridCycles | null =>
+  topology.npuCount > MOST_IN_BOX && hasDirectLinks(topology) ? gridCycles(topology) : null;
+
+/** Every cycle is gone round both ways; there are no more rings than any NPU can send to. */
+function gridRings(topology: Topology, { cycles, bytesPerSecond }: GridCycles): RingDecomposition {
+  const sent = new Float64Array(topology.npuCount);
+  topology.linkSource.forEach((from, link) => {
+    sent[from] += topology.linkBytesPerSecond[link];
+  });
+  const rings = cycles.flatMap((ring) => [
+    ring,
+    Int32Array.from(ring, (_, i) => ring[(ring.length - i) % ring.length]),
+  ]);
+  return { rings, bytesPerSecond, bound: Math.floor(sent.reduce((a, b) => Math.min(a, b)) / bytesPerSecond) };
 }
 
 /** Every ring goes round in the order of the NPUs, every second the other way. */
@@ -322,13 +343,14 @@ export function channelTrees({ npus, exits, rings }: Boxes, trees: readonly Int3
  * there is one. O(2^npus) for the at most 16 NPUs of direct links, else O(links).
  */
 export function whyNoRing(topology: Topology): string | null {
+  if (largeGrid(topology) !== null) return null;
   try {
     const box = ringSlots(topology);
     if ("rings" in box || hasRing(box)) return null;
     return "a network with a ring of links through all NPUs, each once, for rings";
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    return "2 to 16 NPUs with direct links, or switches that all NPUs are linked to, for rings";
+    return "2 to 16 NPUs with direct links, a torus or mesh with an even side of up to 512, or switches that all NPUs are linked to, for rings";
   }
 }
 

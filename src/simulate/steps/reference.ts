@@ -1,11 +1,11 @@
 import { InputError } from "../../base/errors.ts";
 import { type Rational, rational } from "../../model/numbers/rational.ts";
+import { accepted, replayProblem, rowsOf } from "../../model/replay/columns.ts";
 import { MessageNetwork } from "../../model/replay/message-network.ts";
 import { REPLAY_MODE, REPLAY_WANTS, type Replay, TOO_LATE } from "../../model/replay/problem.ts";
 import { replayJs } from "../../model/replay/replay.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
-import { accepted, replayProblem, rowsOf } from "./replay-problem.ts";
 
 /**
  * The reference mode: the first-order model of ASTRA-sim's congestion-aware analytical network, to the nanosecond.

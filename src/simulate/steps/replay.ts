@@ -1,12 +1,12 @@
 import { InputError } from "../../base/errors.ts";
 import type { JointSchedule } from "../../model/joint/joint-schedule.ts";
+import { accepted, type Rows, replayProblem, rowsOf, rowsOfJoint } from "../../model/replay/columns.ts";
 import { REPLAY_MODE, REPLAY_WANTS, type Replay } from "../../model/replay/problem.ts";
 import { replayJs } from "../../model/replay/replay.ts";
 import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
 import type { StepSchedule } from "../../model/steps/step-schedule.ts";
 import { linkCount, linkNames, type Topology } from "../../model/topology/topology.ts";
 import type { Simulation, Switching } from "../simulation.ts";
-import { accepted, type Rows, replayProblem, rowsOf, rowsOfJoint } from "./replay-problem.ts";
 
 export interface SimulationOptions {
   /** Default: cut-through. */

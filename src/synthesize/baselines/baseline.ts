@@ -1,7 +1,16 @@
 import { InputError } from "../../base/errors.ts";
 import { type Collective, type CollectiveKind, withChunks } from "../../model/collective/collective.ts";
-import { listSchedule, OVERHEAD_PARTS, quickerOrder, quickerPs } from "../../model/messages/list-schedule.ts";
+import {
+  listSchedule,
+  OVERHEAD_PARTS,
+  passesNpus,
+  quickerOrder,
+  quickerPs,
+} from "../../model/messages/list-schedule.ts";
 import type { Messages } from "../../model/messages/messages.ts";
+import { replayProblem, rowsOf } from "../../model/replay/columns.ts";
+import { REPLAY_MODE, REPLAY_WANTS } from "../../model/replay/problem.ts";
+import { replayJs } from "../../model/replay/replay.ts";
 import { leastTransfers } from "../../model/steps/estimate.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import type { Traits } from "../maker.ts";
@@ -19,8 +28,10 @@ export interface Baseline {
   readonly name: string;
   readonly description: string;
   readonly collectives: readonly CollectiveKind[];
-  /** The first is what is done where none is asked for. */
+  /** Where none is asked for, the fastest in the replay is taken; the earlier of equal ones. */
   readonly policies?: readonly string[];
+  /** Returns the policy where there are too many transfers to try all; without it the first. */
+  usualPolicy?(topology: Topology): string;
   readonly traits?: Traits;
   refuses?(topology: Topology, collective: Collective): string | null;
   /** Returns how many rings or trees, each with thread blocks of its own, share the chunks; without it one. */
@@ -41,14 +52,22 @@ export interface Baseline {
 export function fromBaseline(baseline: Baseline): Synthesizer {
   const { name, description, collectives, policies = [], traits, lanes, pipelines, issue, words } = baseline;
   const refuses = baseline.refuses ?? (() => null);
-  const asked = ({ topology, collective, policy }: SynthesisRequest): BaselineRequest => {
+  /** One for each policy that may be taken. */
+  const asked = ({ topology, collective, policy }: SynthesisRequest): BaselineRequest[] => {
     const refusal = refuses(topology, collective);
     if (refusal !== null) {
       throw new InputError("the topology", refusal, `${topology.name}, ${collective.groupSize} NPUs`);
     }
-    return { topology, collective, policy: policy ?? policies[0] ?? "" };
+    const usual = baseline.usualPolicy?.(topology) ?? policies[0] ?? "";
+    const open = policies.length === 0 || leastTransfers(collective) > MOST_MESSAGES ? [usual] : policies;
+    return (policy === null ? open : [policy]).map((one) => ({ topology, collective, policy: one }));
   };
   const cuts = lanes !== undefined || pipelines !== undefined;
+  const ordered = (one: BaselineRequest): Messages => {
+    const issued = issue(one);
+    return cuts ? quickerOrder(one.topology, one.collective, issued) : issued;
+  };
+  const psOf = (one: BaselineRequest): number => simulatedPs(one.topology, one.collective, ordered(one));
   return {
     name,
     makes: "steps",
@@ -59,25 +78,46 @@ export function fromBaseline(baseline: Baseline): Synthesizer {
     refuses,
     ...(cuts && {
       async ownChunks(request) {
-        const one = asked(request);
-        const many = lanes?.(one) ?? 1;
-        return goodChunks({
-          ...one,
-          lanes: many,
-          unit: baseline.unit?.(one) ?? many,
-          pipelines: pipelines?.(one.collective.kind) ?? false,
-          issue: (collective) => issue({ ...one, collective }),
+        const found = asked(request).map((one) => {
+          const many = lanes?.(one) ?? 1;
+          const good = goodChunks({
+            ...one,
+            lanes: many,
+            unit: baseline.unit?.(one) ?? many,
+            pipelines: pipelines?.(one.collective.kind) ?? false,
+            issue: (collective) => issue({ ...one, collective }),
+          });
+          return { ...good, one: { ...one, collective: withChunks(one.collective, good.chunks) } };
         });
+        const most = found.find(({ isTooMany }) => isTooMany);
+        return (most ?? leastOf(found, ({ one }) => psOf(one))).chunks;
       },
     }),
     async synthesize(request) {
-      const one = asked(request);
-      const { topology, collective } = one;
-      const issued = issue(one);
-      const list = cuts ? quickerOrder(topology, collective, issued) : issued;
-      return { schedule: listSchedule(topology, collective, list), policy: words(one), trials: 1 };
+      const one = leastOf(asked(request), psOf);
+      return { schedule: listSchedule(one.topology, one.collective, ordered(one)), policy: words(one), trials: 1 };
     },
   };
+}
+
+/** Returns the item of the least number, the first of equal ones; of a single one the number is not asked. */
+function leastOf<Item>(items: readonly Item[], numberOf: (item: Item) => number): Item {
+  const [first, ...others] = items as readonly [Item, ...Item[]];
+  if (others.length === 0) return first;
+  let [best, least] = [first, numberOf(first)];
+  for (const item of others) {
+    const number = numberOf(item);
+    if (number < least) [best, least] = [item, number];
+  }
+  return best;
+}
+
+/** Returns how long messages take as they are simulated where nobody says how. */
+function simulatedPs(topology: Topology, collective: Collective, list: Messages): number {
+  const schedule = listSchedule(topology, collective, list);
+  const mode = passesNpus(topology, schedule) ? REPLAY_MODE.storeAndForward : REPLAY_MODE.cutThrough;
+  const outcome = replayJs(replayProblem(rowsOf(schedule), mode, REPLAY_WANTS.nothing));
+  return outcome.kind === "replayed" ? outcome.last : Number.POSITIVE_INFINITY;
 }
 
 /** Returns "one group ..." where the collective is not among all NPUs; null where it is. */
@@ -107,14 +147,21 @@ interface Cutting {
   issue(collective: Collective): Messages;
 }
 
+/** A number of chunks per NPU. */
+interface GoodChunks {
+  readonly chunks: number;
+  /** Too many transfers to be looked at. */
+  readonly isTooMany: boolean;
+}
+
 /**
  * Returns a number of chunks per NPU: of 1, 2, 4, ... below `unit` and `unit` times 1, 2, 4, ... the least that takes at most
  * 1/128 longer than the best of them, in the quicker order of messages. Each costs its lane 1/64 of its latency besides.
  */
-function goodChunks({ topology, collective, lanes, unit, pipelines, issue }: Cutting): number {
+function goodChunks({ topology, collective, lanes, unit, pipelines, issue }: Cutting): GoodChunks {
   const cutBy = (chunks: number): Collective => withChunks(collective, chunks);
   const isTooLarge = (chunks: number): boolean => leastTransfers(cutBy(chunks)) > MOST_MESSAGES;
-  if ((unit === 1 && !pipelines) || isTooLarge(unit)) return unit;
+  if (isTooLarge(unit) || (unit === 1 && !pipelines)) return { chunks: unit, isTooMany: isTooLarge(unit) };
   const tried: { readonly chunks: number; readonly ps: number }[] = [];
   const tryOut = (chunks: number): number => {
     const cut = cutBy(chunks);
@@ -130,7 +177,8 @@ function goodChunks({ topology, collective, lanes, unit, pipelines, issue }: Cut
     best = Math.min(best, ps);
   }
   for (const { ps } of tried) best = Math.min(best, ps);
-  return tried.find(({ ps }) => ps - best <= best / WORTHWHILE_PARTS)?.chunks ?? unit;
+  const chunks = tried.find(({ ps }) => ps - best <= best / WORTHWHILE_PARTS)?.chunks ?? unit;
+  return { chunks, isTooMany: false };
 }
 
 /** Returns the rank of every NPU in a group of all NPUs. */

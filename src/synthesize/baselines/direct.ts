@@ -81,11 +81,14 @@ function ownerOf(collective: Collective, chunk: number): number {
   return membersOf(collective, post, chunk)[rank];
 }
 
-/** Everyone sends straight to everyone, on shortest paths. */
+/**
+ * Everyone sends straight to everyone, on shortest paths: the all-to-all of every library and, where all can reach all at once, the
+ * all-pairs reduction and all-gather of RCCL with MSCCL++ and of NCCL's symmetric memory kernels (2.27).
+ */
 export const direct: Synthesizer = {
   name: "direct",
   makes: "steps",
-  traits: { library: "in rank order" },
+  traits: { library: "within a box" },
   description: "every chunk straight to each of its targets, on shortest paths (baseline)",
   collectives: [...COLLECTIVE_KINDS, "custom"],
   policies: [],

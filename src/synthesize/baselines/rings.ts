@@ -1,28 +1,45 @@
-import { COLLECTIVE_KINDS, type Collective, type NamedCollective } from "../../model/collective/collective.ts";
+import {
+  COLLECTIVE_KINDS,
+  type Collective,
+  type CollectiveKind,
+  type NamedCollective,
+} from "../../model/collective/collective.ts";
 import { type Blocks, blocksOf, type Messages, messages } from "../../model/messages/messages.ts";
 import { gcd } from "../../model/numbers/integers.ts";
 import { indicesBelow } from "../../model/numbers/ordering.ts";
 import { type RingDecomposition, ringDecomposition, whyNoRing } from "../../model/routes/rings.ts";
+import { oppositeLinks } from "../../model/topology/link-classes.ts";
 import type { Topology } from "../../model/topology/topology.ts";
 import { fromBaseline, ordersOfRanks, refuseGroups } from "./baseline.ts";
 
+/** A chunk of these goes its way through, however many there are. */
+const PASSED_ON: readonly CollectiveKind[] = ["gather", "scatter", "alltoall"];
+
+/** Whether every link has one back. */
+const isDuplex = ({ linkSource, linkTarget }: Topology): boolean => oppositeLinks(linkSource, linkTarget, []) !== null;
+
 /**
- * One ring in natural rank order, each hop on the shortest way, lowest node first: one direction, or with half of every block each
- * way.
+ * One ring in rank order, each hop on the shortest way, lowest node first, as MPI libraries lay it on any network: with half of
+ * every block each way, as footnote 3 of TACOS (2024) has its baseline and as libraries run channels in both directions of
+ * duplex links; or one way, where that is quicker (links back are missing, slower or shared) or all of a block is one chunk.
  */
 export const ring = fromBaseline({
   name: "ring",
   traits: { library: "in rank order" },
-  description: "one ring in natural rank order, one way or both, each hop on a shortest path (baseline)",
+  description: "one ring in rank order, both ways or one, each hop on a shortest path (baseline)",
   collectives: COLLECTIVE_KINDS,
-  policies: ["natural", "bidirectional"],
+  policies: ["bidirectional", "natural"],
+  usualPolicy: (topology) => (isDuplex(topology) ? "bidirectional" : "natural"),
   lanes: ({ policy }) => (policy === "bidirectional" ? 2 : 1),
-  pipelines: (kind) => kind === "broadcast" || kind === "reduce",
+  pipelines: (kind) => !PASSED_ON.includes(kind),
   issue({ collective, policy }) {
     const there = indicesBelow(collective.groupSize);
     return ringMessages(collective, policy === "bidirectional" ? [there, there.toReversed()] : [there]);
   },
-  words: ({ policy }) => (policy === "bidirectional" ? "natural order, both ways" : "natural order"),
+  words({ topology, collective, policy }) {
+    if (policy === "bidirectional" && collective.chunksPerNpu > 1) return "natural order, both ways";
+    return `natural order, one way${isDuplex(topology) ? "" : ": not every link has one back"}`;
+  },
 });
 
 const found = new WeakMap<Topology, RingDecomposition>();
@@ -34,9 +51,14 @@ function ringsOf(topology: Topology): readonly Int32Array[] {
   return known.rings;
 }
 
-/** Rings over all NPUs that share no bandwidth, as many as are found, each with an equal part of the chunks. */
+/**
+ * Rings over all NPUs that share no bandwidth, as many as are found, each with an equal part of the chunks: what the topology search
+ * of NCCL and RCCL (graph/search.cc) makes of a box of direct links, a channel for every ring that bandwidth is left for, the
+ * two directions of a link apart. Theirs gives up after a number of steps, so these are at least as many.
+ */
 export const rings = fromBaseline({
   name: "rings",
+  traits: { library: "within a box" },
   description: "several rings that share no link, each with an equal part of the data (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce", "broadcast", "reduce"],
   refuses: (topology, collective) => refuseGroups("rings", topology, collective) ?? whyNoRing(topology),
@@ -69,6 +91,7 @@ export function shiftsOf(topology: Topology): number[] {
  */
 export const shiftedRings = fromBaseline({
   name: "shifted-rings",
+  traits: { library: "within a box" },
   description: "rings i -> i + a side by side, for every step a the network has, both ways (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce"],
   refuses(topology, collective) {

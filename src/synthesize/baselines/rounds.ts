@@ -4,11 +4,12 @@ import { isPowerOfTwo } from "../../model/numbers/integers.ts";
 import { fromBaseline } from "./baseline.ts";
 
 /**
- * Recursive halving and doubling (Rabenseifner): log2 N rounds of a reduce-scatter in which messages halve, mirrored by those of
+ * Recursive halving and doubling (Rabenseifner), as in MPICH and Open MPI: log2 N rounds of a reduce-scatter in which messages halve, mirrored by those of
  * the all-gather. With distance doubling the largest messages go to the nearest ranks, with distance halving to the farthest.
  */
 export const recursiveHalvingDoubling = fromBaseline({
   name: "rhd",
+  traits: { library: "in rank order" },
   description: "recursive halving and doubling, for powers of two; the largest messages go to neighbours (baseline)",
   collectives: ["allgather", "reducescatter", "allreduce"],
   policies: ["distance-doubling", "distance-halving"],
@@ -53,9 +54,13 @@ function addAllToAll(list: Messages, collective: Collective): void {
   }
 }
 
-/** Bruck et al. (1997): ceil(log2 N) rounds over distances 1, 2, 4, ... for any N; the reduce-scatter is the all-gather mirrored. */
+/**
+ * Bruck et al. (1997), as in MPICH and Open MPI: ceil(log2 N) rounds over distances 1, 2, 4, ... for any N; the reduce-scatter is
+ * the all-gather mirrored.
+ */
 export const bruck = fromBaseline({
   name: "bruck",
+  traits: { library: "in rank order" },
   description: "Bruck: ceil(log2 N) rounds over distances 1, 2, 4, ... (baseline)",
   collectives: ["allgather", "reducescatter", "alltoall"],
   issue({ collective }) {

@@ -142,7 +142,7 @@ describe("rings of a box", () => {
   it.each([
     ["line:4", "no ring goes through all NPUs of the box once"],
     ["mesh:3x3", "no ring goes through all NPUs of the box once"],
-    ["ring:20", "expected 2 to 16 for the NPUs of a box with rings over direct links but received 20"],
+    ["circulant:20,3,4", "expected 2 to 16 for the NPUs of a box with rings over direct links but received 20"],
     ["dgx-a100:2", "expected direct links, or switches that all NPUs are linked to for the links of a box with rings"],
   ])("are refused on %s", (name, message) => {
     const refuse = () => ringDecomposition(presetTopology(name));

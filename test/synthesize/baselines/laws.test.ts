@@ -103,7 +103,11 @@ describe("refusals", () => {
   it.each([
     ["rhd", "ring:6", "a number of NPUs that is a power of two for rhd"],
     ["rings", "mesh:3x3", "a network with a ring of links through all NPUs, each once, for rings"],
-    ["rings", "mesh:5x5", "2 to 16 NPUs with direct links, or switches that all NPUs are linked to, for rings"],
+    [
+      "rings",
+      "mesh:5x5",
+      "2 to 16 NPUs with direct links, a torus or mesh with an even side of up to 512, or switches that all NPUs are linked to, for rings",
+    ],
     ["nccl-rings", "switch:8", "boxes with equally many NPUs each, such as those of dgx-a100:2, for nccl-rings"],
     ["nccl-tree", "mesh:3x3", "boxes with equally many NPUs each, such as those of dgx-a100:2, for nccl-tree"],
     ["shifted-rings", "mesh:3x3", "a network in which links from every NPU i to i + a make a ring"],

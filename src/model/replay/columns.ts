@@ -1,18 +1,12 @@
 import { InputError } from "../../base/errors.ts";
-import { type Collective, groupOfChunk } from "../../model/collective/collective.ts";
-import { type JointSchedule, jointRows } from "../../model/joint/joint-schedule.ts";
-import { gcd } from "../../model/numbers/integers.ts";
-import { ceil } from "../../model/numbers/rational.ts";
-import {
-  REPLAY_MODE,
-  type Replayed,
-  type ReplayOutcome,
-  type ReplayProblem,
-  TOO_LATE,
-} from "../../model/replay/problem.ts";
-import { routeCount, routeTimes, serializationPs } from "../../model/routes/routes.ts";
-import type { IndexColumn, StepSchedule } from "../../model/steps/step-schedule.ts";
-import { linkNames } from "../../model/topology/topology.ts";
+import { type Collective, groupOfChunk } from "../collective/collective.ts";
+import { type JointSchedule, jointRows } from "../joint/joint-schedule.ts";
+import { gcd } from "../numbers/integers.ts";
+import { ceil } from "../numbers/rational.ts";
+import { routeCount, routeTimes, serializationPs } from "../routes/routes.ts";
+import type { IndexColumn, StepSchedule } from "../steps/step-schedule.ts";
+import { linkNames } from "../topology/topology.ts";
+import { REPLAY_MODE, type Replayed, type ReplayOutcome, type ReplayProblem, TOO_LATE } from "./problem.ts";
 
 /** How long chunks hold their ways and take, by collective: the columns of that name of a ReplayProblem. */
 type ReplayTimes = Pick<ReplayProblem, "serial" | "delay">;
