@@ -15,7 +15,7 @@ async function generated({ name, algorithm, options }, topology) {
   try {
     const { seconds, report } = await command(line, LIMIT_SECONDS);
     if (!report.verified) throw new Error(`${line.join(" ")}: not verified`);
-    const algbwGBps = report.throughput?.algbwGBps ?? report.time.algbwGBps;
+    const algbwGBps = (report.throughput ?? report.details.planned ?? report.time).algbwGBps;
     return { seconds, algbwGBps, ofOptimum: algbwGBps / report.limit.algbwGBps };
   } catch (error) {
     return { failed: /stopped after/.test(error.message) ? `> ${LIMIT_SECONDS} s` : "fails", message: error.message };

@@ -3,7 +3,18 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BACKENDS, COMMANDS, GROWTH } from "./scale-cases.mjs";
-import { command, figure, machine, median, progress, publish, reportHead, table, trialProcess } from "./support.mjs";
+import {
+  asPlanned,
+  command,
+  figure,
+  machine,
+  median,
+  progress,
+  publish,
+  reportHead,
+  table,
+  trialProcess,
+} from "./support.mjs";
 
 const THREADS = 2;
 const GIB = 2 ** 30;
@@ -81,7 +92,7 @@ async function commands() {
           ...measured,
           synthesisSeconds: report.synthesis === undefined ? null : report.synthesis.ms / 1000,
           transfers: report.schedule?.transfers ?? report.transfers,
-          optimality: report.optimality ?? null,
+          optimality: report.synthesis === undefined ? null : asPlanned(report).share,
           policy: report.synthesis?.policy ?? "",
           fileBytes: file === undefined ? null : statSync(file).size,
           targets,

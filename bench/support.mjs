@@ -117,6 +117,17 @@ function peakBytes(pid) {
 }
 
 /**
+ * Returns what a report says of a schedule in the model in which it was made: its time in microseconds, the bound of that and
+ * the share. Of steps these are planned times; trees have a rate, of `share`; phases the limit of their class.
+ */
+export function asPlanned({ time, limit, classLimit, ofLimit, ofClassLimit, details, throughput }) {
+  const { planned, plannedBound, ofPlannedBound } = details;
+  if (planned !== null) return { us: planned.us, bound: plannedBound, share: ofPlannedBound };
+  if (throughput !== undefined) return { us: time.us, bound: throughput.bound, share: throughput.ofBound };
+  return { us: time.us, bound: classLimit ?? limit, share: ofClassLimit ?? ofLimit };
+}
+
+/**
  * Runs `banyan ...args --json` in a process of its own; resolves to its wall seconds, the most memory that it held (null where
  * that is not known) and what it printed. Rejects where it fails, or is not done after `limitSeconds`.
  */

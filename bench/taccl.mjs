@@ -1,7 +1,7 @@
 // TACCL's example topologies and sketches: how long our schedules take, in units of the profiles, beside those of its public code.
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { command, figure, machine, progress, publish, reportHead, table } from "./support.mjs";
+import { asPlanned, command, figure, machine, progress, publish, reportHead, table } from "./support.mjs";
 import { CASES, FILES, MOST_SECONDS, OTHERS, PROFILES } from "./taccl-cases.mjs";
 
 const ABOUT = [
@@ -37,11 +37,12 @@ async function measured(what, line, unitsPerUs) {
   const { report, seconds } = await command(line, 10 * MOST_SECONDS);
   if (!report.verified) throw new Error(`${what}: not verified`);
   const notes = report.notes ?? [];
+  const { us, bound, share } = asPlanned(report);
   return {
-    time: report.time.us * unitsPerUs,
-    bound: report.bound.us * unitsPerUs,
+    time: us * unitsPerUs,
+    bound: bound.us * unitsPerUs,
     seconds,
-    proved: report.optimality > 1 - 1e-9 || report.solver?.proved === true,
+    proved: share > 1 - 1e-9 || report.solver?.proved === true,
     used: sketchOf({ notes }),
     merged: Number(/(\d+) merged send/.exec(report.synthesis.policy)?.[1] ?? 0),
     notes: notes.filter((note) => !note.startsWith("sketch: ")).map(withoutFolders),

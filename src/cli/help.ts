@@ -108,16 +108,20 @@ NPU j, in bytes (4096, 5M, 1GiB) or, with --size, as parts of it from 0 to 1.`;
 /** Further words on a command. */
 export const NOTES: Readonly<Partial<Record<CommandName, string>>> = {
   topology: NETWORK,
-  bound: `Two numbers, both proved. The limit holds for any algorithm, any chunks and any pipelining. The bound holds for
-schedules of whole transfers of these chunks over the routes that it names. The limit of an all-to-all is proved by its maximum
-concurrent flow where that is found in seconds, else by cuts: \`synth --algorithm mcf\` finds it at any size.\n\n${NETWORK}`,
-  synth: `The report names two time models. Planned (link-busy): a transfer occupies its route for latency and serialisation.
-Simulated (network): serialisation occupies a link, latency does not. optimality = bound / planned, ofLimit = limit /
-simulated. The limit holds for any algorithm and any chunks.
+  bound: `Times that are proved, in the model of the simulation. The limit holds for any algorithm, any chunks and any pipelining.
+A class limit, where it is greater, holds for schedules of whole chunks over the routes that it names, or for switches that only
+forward. --details adds the bound of planned times, in which a link is busy for the latency too, and the ideal of the TACOS
+papers, which is no bound. The limit of an all-to-all is proved by its maximum concurrent flow where that is found in seconds,
+else by cuts: \`synth --algorithm mcf\` finds it at any size.\n\n${NETWORK}`,
+  synth: `The report has one scale, the network's: serialisation occupies a link, latency does not. limit <= class limit <= schedule:
+what any algorithm needs, what schedules like this one need (whole chunks over these routes, switches that only forward, each byte
+summed at one NPU, one dimension after the other), and what this one takes, simulated. gap: what lies between, and what would make
+it less. --details adds planned times (link-busy: a transfer occupies its route for latency and serialisation) with their bound,
+the rate that is proved for trees, and the ideal of the TACOS papers, which is no bound.
 
-Trees (forestcoll, blink, multitree): throughput is what they reach with ever more pieces, as an exact fraction; optimality
-= bound / throughput; simulated is their time in as many pieces as are fastest at this size (--chunks fixes the number). The
-bound is what the certificate in the file proves. --k of an all-reduce fixes the trees of reduce-scatter and then all-gather.
+Trees (forestcoll, blink, multitree): throughput is what they reach with ever more pieces, as an exact fraction; their time is in
+as many pieces as are fastest at this size (--chunks fixes the number). What the certificate in the file proves for every schedule
+is a limit, what it proves for trees a class limit. --k of an all-reduce fixes the trees of reduce-scatter and then all-gather.
 
 Phases (themis, blueconnect): reduce-scatters and all-gathers within the dimensions of a product network. Up to 2e6 transfers they
 become steps as above; larger ones stay phases, simulated dimension by dimension (model: dimensions). used: bytes sent / (time x

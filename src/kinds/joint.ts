@@ -60,8 +60,17 @@ export function jointKind(schedule: JointSchedule): Kind<JointReport> {
       speeds: { planned: { ...jointTiming(schedule, jointEndPs(schedule)), model: "link-busy" } },
     }),
     timing: (ps) => jointTiming(schedule, ps),
-    facts: () => ({ collectives: schedule.tenants.map((_, t) => tenantReport(schedule, t)), transfers }),
-    deed: () => ({ by: count(transfers, "transfer"), end: `in ${formatTime(jointEndPs(schedule))}` }),
+    facts: () => ({
+      collectives: schedule.tenants.map((_, t) => {
+        const { planned, ...said } = tenantReport(schedule, t);
+        return { ...said, time: planned };
+      }),
+      transfers,
+    }),
+    deed: () => ({
+      by: count(transfers, "transfer"),
+      end: `planned to end after ${formatTime(jointEndPs(schedule))} (link-busy)`,
+    }),
     explain: null,
     report: ({ verdict, limitFor: _, ...judged }, making) =>
       jointReport(schedule, judged.simulated?.tenantPs, {

@@ -31,7 +31,7 @@ export interface Verdict extends Omit<Verification, "violations"> {
 export interface Deed {
   /** "1920 transfers", "512 phases of 64 chunks", "13 trees". */
   readonly by: string;
-  /** "in 1.68 ms", "at 346.7 GB/s (1040/3); proved optimal for every schedule: ...". */
+  /** "planned to end after 1.68 ms (link-busy)", "at 346.7 GB/s (1040/3); proved optimal for every schedule: ...". */
   readonly end: string;
 }
 

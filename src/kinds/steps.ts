@@ -1,9 +1,8 @@
 import { explainSteps } from "../explain/steps.ts";
 import { scheduleBysParts } from "../export/schedules/bys.ts";
 import { scheduleJsonParts } from "../export/schedules/schedule-json.ts";
-import { farthestLatencyPs, limitOf, referencePs } from "../model/bounds/bounds.ts";
+import { farthestLatencyPs, greaterBound, limitOf, referencePs } from "../model/bounds/bounds.ts";
 import { greatestOf, limitOfForwarding, wholeChunksLimit } from "../model/bounds/class-limit.ts";
-import type { Bound } from "../model/bounds/witness.ts";
 import { formatTime } from "../model/numbers/units.ts";
 import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
 import { bysBytesOf, jsonBytesOf } from "../model/steps/estimate.ts";
@@ -16,20 +15,19 @@ import { placeOf } from "../request/option-table.ts";
 import { simulate, switchingFor } from "../simulate/simulate.ts";
 import { verify } from "../verify/verify.ts";
 import { expanded } from "./expand.ts";
-import type { Kind } from "./kind.ts";
+import type { Judged, Kind } from "./kind.ts";
 
 /** Whether one NPU stands for all, so that the simulation is short at any size. */
 const isInvariant = (schedule: Schedule): boolean => isSlotSchedule(schedule) && schedule.symmetry !== null;
 
-/** Returns what a solver did; what meets the bound is proved, whoever found it. */
+/** Returns what a solver did; what meets a bound is proved, whoever found it. */
 function provedBy(
-  bound: Bound | null,
+  { limit, plannedBound: own }: Pick<Judged, "limit" | "plannedBound">,
   schedule: Schedule,
   solver: NonNullable<Report["solver"]>,
 ): NonNullable<Report["solver"]> {
-  return solver.proved || bound === null || ratio(bound.ps, makespanOf(schedule)) < 1
-    ? solver
-    : { ...solver, proved: true };
+  const bound = own === null ? limit : greaterBound(own, limit);
+  return solver.proved || ratio(bound.ps, makespanOf(schedule)) < 1 ? solver : { ...solver, proved: true };
 }
 
 /** Returns the kind of transfers one by one, and of arrival logs. */
@@ -73,7 +71,10 @@ export const stepsKind = (schedule: Schedule): Kind => ({
     speeds: { planned: { ...timingOf(schedule.collective, makespanOf(schedule)), model: "link-busy" } },
   }),
   timing: (ps) => timingOf(schedule.collective, ps),
-  deed: () => ({ by: count(transfersOf(schedule), "transfer"), end: `in ${formatTime(makespanOf(schedule))}` }),
+  deed: () => ({
+    by: count(transfersOf(schedule), "transfer"),
+    end: `planned to end after ${formatTime(makespanOf(schedule))} (link-busy)`,
+  }),
   explain: () => explainSteps(expanded(schedule, "explain")),
   report: ({ verdict, limitFor: _, ...judged }, { solver, ...making }) =>
     stepsReport(schedule, {
@@ -82,6 +83,6 @@ export const stepsKind = (schedule: Schedule): Kind => ({
       latencyPs: farthestLatencyPs(schedule.topology, schedule.collective),
       verified: verdict.violationCount === 0,
       ...making,
-      ...(solver === undefined ? {} : { solver: provedBy(judged.plannedBound, schedule, solver) }),
+      ...(solver === undefined ? {} : { solver: provedBy(judged, schedule, solver) }),
     }),
 });

@@ -89,7 +89,7 @@ export const isSimulated = ({ time, details }: Pick<Report, "time" | "details">)
 
 /**
  * Returns a report with its shares and gaps as its limits and its time have them; a limit of its class that is not above the
- * one for any algorithm is left out.
+ * one for any algorithm is left out. That one binds planned times too, for links that are busy for longer could as well be idle.
  */
 export function chained<AReport extends Chained>(report: AReport): AReport {
   const { time, limit, details } = report;
@@ -97,13 +97,15 @@ export function chained<AReport extends Chained>(report: AReport): AReport {
   const share = (bound: { readonly us: number } | null, us: number): number | null =>
     bound === null ? null : us === 0 ? 1 : bound.us / us;
   const simulated = isSimulated(report);
-  const { planned, plannedBound } = details;
+  const { planned } = details;
+  const plannedBound =
+    details.plannedBound !== null && details.plannedBound.us < limit.us ? limit : details.plannedBound;
   const whole = {
     ...report,
     classLimit,
     ofLimit: simulated ? share(limit, time.us) : null,
     ofClassLimit: simulated ? share(classLimit, time.us) : null,
-    details: { ...details, ofPlannedBound: planned === null ? null : share(plannedBound, planned.us) },
+    details: { ...details, plannedBound, ofPlannedBound: planned === null ? null : share(plannedBound, planned.us) },
   };
   return { ...whole, gaps: simulated ? gapsOf(whole) : [] };
 }
@@ -118,7 +120,8 @@ function gapsOf(report: Chained): Gap[] {
   const add = (from: Gap["from"], to: Gap["to"], us: number, because: (gap: string) => string): void => {
     if (us > LEAST_GAP * time.us) gaps.push({ from, to, us, because: because(timeText(us)) });
   };
-  if (classLimit !== null) add("limit", "class limit", classLimit.us - limit.us, PRICE[classLimit.of]);
+  if (classLimit !== null)
+    add("limit", "class limit", classLimit.us - limit.us, (gap) => PRICE[classLimit.of](gap, report));
   const least = classLimit ?? limit;
   const restUs = time.us - least.us;
   add(classLimit === null ? "limit" : "class limit", "schedule", restUs, (gap) => restOf(report, gap, restUs));
@@ -126,9 +129,11 @@ function gapsOf(report: Chained): Gap[] {
 }
 
 /** What schedules of a class pay beyond what is possible, and who does not. */
-const PRICE: Readonly<Record<ScheduleClass, (gap: string) => string>> = {
-  "whole chunks": (gap) =>
-    `${gap} is the price of whole chunks of this size: more of them (${optionName("chunks")} auto) lower it`,
+const PRICE: Readonly<Record<ScheduleClass, (gap: string, report: Pick<Report, "synthesis">) => string>> = {
+  "whole chunks": (gap, { synthesis }) =>
+    synthesis.choseChunks === true
+      ? `${gap} is the price of whole chunks of this size, the best of those that were tried`
+      : `${gap} is the price of whole chunks of this size: more of them (${optionName("chunks")} auto) lower it`,
   "forwarding switches": (gap) =>
     `${gap} is what only switches that copy and sum can save: algorithms whose trees they carry (nvls) do`,
   "sums at one NPU": (gap) =>
@@ -138,7 +143,11 @@ const PRICE: Readonly<Record<ScheduleClass, (gap: string) => string>> = {
 };
 
 /** Returns what the part of a schedule's time beyond its limits is, and what would make it less. */
-function restOf({ throughput, schedule, collective, details, direct }: Chained, gap: string, restUs: number): string {
+function restOf(
+  { throughput, schedule, collective, details, direct, synthesis }: Chained,
+  gap: string,
+  restUs: number,
+): string {
   if (throughput !== undefined) return restOfTrees(throughput, schedule.pieces ?? 1, gap, restUs);
   if (schedule.kind === "phases")
     return `${gap} is the way of the first and last chunks through the dimensions, and what waits between: more chunks (${optionName("chunks")}) or a larger size make it small`;
@@ -146,7 +155,11 @@ function restOf({ throughput, schedule, collective, details, direct }: Chained, 
   if (isLatency)
     return `${gap} is of the order of the latency (${timeText(details.latencyUs)} for one byte), which comes on top of the time of the bytes: a larger size makes it small`;
   const few =
-    collective !== undefined && collective.chunksPerNpu === 1 && direct === undefined && collective.kind !== "custom";
+    collective !== undefined &&
+    collective.chunksPerNpu === 1 &&
+    synthesis.choseChunks !== true &&
+    direct === undefined &&
+    collective.kind !== "custom";
   const others = few
     ? `more chunks per NPU (${optionName("chunks")} auto) or another algorithm (${optionName("algorithm")} auto)`
     : `another algorithm (${optionName("algorithm")} auto)`;

@@ -138,6 +138,8 @@ export interface Report extends Chain {
     seed: number;
     trials: number;
     policy: string;
+    /** The number of chunks per NPU is the best of several. */
+    choseChunks?: true;
   };
 }
 

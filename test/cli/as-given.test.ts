@@ -135,11 +135,17 @@ describe("a sketch beside options that say otherwise", () => {
 });
 
 describe("the hint at --chunks auto", () => {
-  it("is not given to those who have just used it", async () => {
+  it("is not given to those who have just used it, nor of algorithms that choose by themselves", async () => {
     const line = "synth mesh:3x3 --collective allreduce --algorithm ring --size 9";
-    const [without, chosen] = [await here.run(line), await here.run(`${line} --chunks auto`)];
-    expect(without).toMatch(/hint {8}--chunks auto/);
+    const [one, chosen, own] = [
+      await here.run(`${line} --chunks 1`),
+      await here.run(`${line} --chunks auto`),
+      await here.run(line),
+    ];
+    expect(one).toMatch(/gap +[\d.]+ us is the price of whole chunks .*\(--chunks auto\) lower it\n/);
+    expect(one).toMatch(/is not proved to be needed: more chunks per NPU \(--chunks auto\) or another algorithm/);
     expect(chosen).toMatch(/9 chunks of 1 B/);
-    expect(chosen).not.toMatch(/hint/);
+    expect(chosen).toMatch(/is not proved to be needed: another algorithm/);
+    for (const text of [chosen, own]) expect(text).not.toMatch(/--chunks/);
   });
 });

@@ -307,7 +307,8 @@ describe("a request that cannot be", () => {
       schedule: { transfers: 0 },
       time: { us: 0 },
       verified: true,
-      optimality: 1,
+      ofLimit: 1,
+      details: { ofPlannedBound: 1 },
     });
   });
 });

@@ -14,26 +14,31 @@ describe("banyan synth", () => {
   it("prints the promised report and writes the schedule", async () => {
     const report = await json("synth mesh:3x3 --collective allgather --size 9MiB -o s.json");
     expect(report).toMatchObject({
-      schema: "banyan/result@1",
+      schema: "banyan/result@2",
       topology: { name: "mesh:3x3", npus: 9, switches: 0, links: 24, hash: topologyHash(presetTopology("mesh:3x3")) },
       collective: { kind: "allgather", sizeBytes: 9437184, chunksPerNpu: 1 },
       algorithm: "tacos",
       schedule: { kind: "steps", transfers: 72, file: "s.json" },
-      time: { model: "link-busy" },
-      simulated: { model: "network/cut-through" },
+      time: { model: "network/cut-through" },
+      details: { planned: { model: "link-busy" } },
       verified: true,
       deterministic: true,
       synthesis: { seed: 1 },
     });
-    expect(report.time.us).toBeGreaterThanOrEqual(report.bound.us);
-    expect(report.simulated.us).toBeLessThanOrEqual(report.time.us);
-    expect(report.optimality).toBeCloseTo(report.bound.us / report.time.us, 12);
-    expect(report.ofLimit).toBeCloseTo(report.limit.us / report.simulated.us, 12);
+    const { time, limit, classLimit, details } = report;
+    const { planned, plannedBound } = details;
+    expect(planned.us).toBeGreaterThanOrEqual(plannedBound.us);
+    expect(time.us).toBeLessThanOrEqual(planned.us);
+    expect(time.us).toBeGreaterThanOrEqual(classLimit.us);
+    expect(classLimit).toMatchObject({ of: "whole chunks", holdsFor: "whole chunks over these routes" });
+    expect(details.ofPlannedBound).toBeCloseTo(plannedBound.us / planned.us, 12);
+    expect(report.ofLimit).toBeCloseTo(limit.us / time.us, 12);
+    expect(report.ofClassLimit).toBeCloseTo(classLimit.us / time.us, 12);
     expect(file("s.json")).toMatchObject({ format: "banyan-schedule", about: { algorithm: "tacos", seed: 1 } });
   });
 
-  it("names both time models, the bounds and why they hold, and the file, for people", async () => {
-    const text = await run("synth mesh:10x10@50GiB/s,0.5us --collective allgather --size 1GiB -o m.json");
+  it("names the limits and why they hold, the time and what lies between, both time models on request, and the file", async () => {
+    const text = await run("synth mesh:10x10@50GiB/s,0.5us --collective allgather --size 1GiB -o m.json --details");
     const steady = text.replace(/ in [\d.]+ \w+ on \w+/, " in TIME on BACKEND").replace(/\([\d.]+ KiB\)/, "(SIZE)");
     expect(steady).toMatchInlineSnapshot(`
       "
@@ -41,13 +46,22 @@ describe("banyan synth", () => {
         collective  all-gather of 1 GiB, 100 chunks of about 10.24 MiB
         schedule    9900 transfers by tacos, verified
 
-                         time       algbw       busbw
-        planned     10.025 ms  107.1 GB/s    106 GB/s  link-busy
-        simulated   10.002 ms  107.3 GB/s  106.3 GB/s  network/cut-through
+                          time       algbw       busbw  of limit
+        limit           9.9 ms  108.5 GB/s                        any algorithm: NPU 0 receives 1.063 GB through 107.37 GB/s
+        class limit  10.001 ms  107.4 GB/s                        whole chunks over these routes: NPU 0 receives 99 chunks
+                                                                  through 107.37 GB/s
+        schedule     10.002 ms  107.3 GB/s  106.3 GB/s   98.97 %  network/cut-through
+        gap         100.5 us is the price of whole chunks of this size: more of them (--chunks auto) lower it
+                    2 us is of the order of the latency (9 us for one byte), which comes on top of the time of the bytes: a
+                      larger size makes it small
+        of class    99.98 % of the class limit
 
-        bound       10.025 ms      100 % of planned  NPU 0 receives 99 chunks through 107.37 GB/s
-        limit          9.9 ms  98.97 % of simulated  NPU 0 receives 1.063 GB through 107.37 GB/s
-        reference    9.909 ms                        TACOS ideal, not a bound
+                         time       algbw     busbw  of bound
+        its bound   10.025 ms  107.1 GB/s                      link-busy, these routes and chunks: NPU 0 receives 99 chunks
+                                                               through 107.37 GB/s
+        planned     10.025 ms  107.1 GB/s  106 GB/s     100 %  link-busy
+        reference    9.909 ms                                  TACOS ideal, not a bound
+        latency          9 us                                  of one byte, any algorithm
 
         synthesis   1 trial in TIME on BACKEND; seed 1; oldest
         file        m.json (SIZE)
@@ -157,16 +171,22 @@ describe("banyan bound", () => {
     const bound = await json("bound mesh:3x3@50GB/s,1us --collective allgather --size 9MB");
     // A corner has two links and lacks 8 MB.
     expect(bound.limit).toMatchObject({ us: 80, exact: "80", kind: "cut", witness: { npusInside: 1, exitGBps: 100 } });
-    // Eight chunks of 1 MB through two links: four slots of 21 us.
-    expect(bound.bound).toMatchObject({ us: 84, routes: "links" });
+    // A chunk of 1 MB takes four hops of 21 us from corner to corner, and eight through two links as long as they are planned.
+    expect(bound.classLimits).toMatchObject([{ us: 84, of: "whole chunks", kind: "latency" }]);
+    expect(bound.details).toMatchObject({ plannedBound: { us: 84 }, routes: "links" });
   });
 
   it("bounds more chunks closer to the limit", async () => {
     const line = "bound mesh:3x3@50GB/s,0us --collective broadcast --size 1GiB --chunks";
+    type Bounds = { classLimits: { us: number }[]; details: { plannedBound: { us: number } } };
+    const plannedOf = ({ details }: Bounds): number => details.plannedBound.us;
+    const classOf = ({ classLimits }: Bounds): number => classLimits[0]?.us as number;
     const [coarse, fine] = [await json(`${line} 1`), await json(`${line} 1000`)];
     expect(coarse.limit).toEqual(fine.limit);
-    expect(fine.bound.us).toBeLessThan(coarse.bound.us);
-    expect(fine.bound.us).toBeGreaterThanOrEqual(fine.limit.us);
+    for (const of of [plannedOf, classOf]) {
+      expect(of(fine)).toBeLessThan(of(coarse));
+      expect(of(fine)).toBeGreaterThanOrEqual(fine.limit.us);
+    }
   });
 });
 
@@ -174,7 +194,7 @@ describe("banyan verify", () => {
   it("says in one line that a schedule is correct, and nothing with --quiet", async () => {
     await run("synth ring:4@50GB/s,1us --collective allgather --size 4MB --quiet -o ok.json");
     expect(await run("verify ok.json --topology ring:4@50GB/s,1us")).toBe(
-      "correct: 12 transfers make all-gather of 4 MB, 4 chunks of 1 MB, among all 4 NPUs of ring:4@50GB/s,1us (8 links, hash 707af383948390a5) in 42 us\n",
+      "correct: 12 transfers make all-gather of 4 MB, 4 chunks of 1 MB, among all 4 NPUs of ring:4@50GB/s,1us (8 links, hash 707af383948390a5) planned to end after 42 us (link-busy)\n",
     );
     expect(await run("verify ok.json --quiet")).toBe("");
     expect(await json("verify ok.json")).toMatchObject({ correct: true, transfers: 12, violations: [] });
@@ -210,14 +230,14 @@ describe("banyan simulate", () => {
     // Two rounds of 20 us serialisation; the latency is paid on the way only.
     expect(found).toMatchObject({
       verified: true,
-      time: { us: 42, model: "link-busy" },
-      simulated: { us: 42, model: "network/cut-through" },
+      time: { us: 42, model: "network/cut-through" },
+      details: { planned: { us: 42, model: "link-busy" } },
       trace: null,
     });
     expect(found.links.maxUtilisation).toBeCloseTo(40 / 42, 12);
-    expect(await json("simulate ring.json --switching store-and-forward")).toMatchObject({ simulated: { us: 42 } });
+    expect(await json("simulate ring.json --switching store-and-forward")).toMatchObject({ time: { us: 42 } });
     expect(await json("simulate ring.json --reference")).toMatchObject({
-      simulated: { us: 42, model: "network/reference" },
+      time: { us: 42, model: "network/reference" },
     });
   });
 

@@ -25,15 +25,27 @@ describe("each algorithm that a library or a paper has", () => {
   it.each(CASES)("%s on %s makes %s", async (name, network, collective) => {
     const line = `synth ${network} --collective ${collective} --size 1MiB --algorithm ${name} -o ${name}.json`;
     const report = await here.json(line);
-    expect(report).toMatchObject({ schema: "banyan/result@1", algorithm: name, verified: true });
-    const { simulated: played, limit, bound, optimality, synthesis } = report;
-    for (const number of [played.algbwGBps, played.busbwGBps, limit.us, bound.us, optimality, synthesis.ms])
+    expect(report).toMatchObject({ schema: "banyan/result@2", algorithm: name, verified: true });
+    const { time: played, limit, classLimit, ofLimit, ofClassLimit, details, synthesis } = report;
+    const planned = details.planned === null ? [] : [details.planned.us, details.plannedBound.us];
+    const ofClass = classLimit === null ? [] : [classLimit.us];
+    const shares = [ofLimit, ofClassLimit, details.ofPlannedBound].filter((share) => share !== null);
+    for (const number of [
+      played.algbwGBps,
+      played.busbwGBps,
+      limit.us,
+      synthesis.ms,
+      ...shares,
+      ...planned,
+      ...ofClass,
+    ])
       expect(number).toSatisfy(Number.isFinite);
     expect(played.us).toBeGreaterThanOrEqual(limit.us);
-    expect(report.ofLimit).toBeLessThanOrEqual(1);
+    expect(shares).toHaveLength(1 + ofClass.length + planned.length / 2);
+    for (const share of shares) expect(share).toBeLessThanOrEqual(1);
     expect(await here.run(`verify ${name}.json`)).toMatch(/^correct: /);
-    const { simulated } = await here.json(`simulate ${name}.json`);
-    expect(simulated.us).toBe(report.simulated.us);
+    const { time } = await here.json(`simulate ${name}.json`);
+    expect(time.us).toBe(report.time.us);
     expect(await here.run(`${line} --quiet`)).toBe("");
   });
 
@@ -96,10 +108,10 @@ describe("algorithms that do not apply", () => {
 describe("phases of a network of 4,096 NPUs", () => {
   it("are written, judged, replayed and told, and refused where steps are meant", async () => {
     const line = "synth torus:16x16x16 --collective allreduce --size 256MiB --algorithm themis --policy scf";
-    const { simulated, schedule } = await here.json(`${line} -o phases.json`);
+    const { time, schedule } = await here.json(`${line} -o phases.json`);
     expect(schedule.phases).toBeGreaterThan(0);
     expect(await here.run("verify phases.json")).toMatch(/^correct: \d+ phases of /);
-    expect((await here.json("simulate phases.json")).simulated.us).toBe(simulated.us);
+    expect((await here.json("simulate phases.json")).time.us).toBe(time.us);
     expect(await here.run("explain phases.json")).toMatch(
       /reduce-scatters over 0, 1, 2, then all-gathers over 2, 1, 0/,
     );
@@ -117,11 +129,11 @@ describe("compare and auto at the issue's sizes", () => {
     for (const row of rows) expect(row.verified).toBe(true);
     for (const [i, size] of sizes.entries()) {
       const line = `synth dgx-a100:2 --collective allgather --size ${size} --algorithm auto --time-limit 600s`;
-      const { simulated } = await here.json(line);
+      const { time } = await here.json(line);
       const ofSize = rows.filter(
         ({ sizeBytes }: { sizeBytes: number }) => sizeBytes === [2 ** 10, 2 ** 20, 2 ** 26][i],
       );
-      expect(simulated.us).toBeLessThanOrEqual(Math.min(...ofSize.map(({ us }: { us: number }) => us)));
+      expect(time.us).toBeLessThanOrEqual(Math.min(...ofSize.map(({ us }: { us: number }) => us)));
     }
   });
 });

@@ -15,7 +15,7 @@ describe("synth --collectives", () => {
     const made = await run("synth mesh:3x3 --collectives tenants.json -o joint.json --json");
     const report = JSON.parse(made.out);
     expect(report).toMatchObject({
-      schema: "banyan/result@1",
+      schema: "banyan/result@2",
       collectives: [
         { kind: "allgather", chunks: 9 },
         { kind: "reduce", root: "4", chunks: 4 },
@@ -25,7 +25,14 @@ describe("synth --collectives", () => {
     });
     expect(report).not.toHaveProperty("collective");
     const verified = await run("verify joint.json --json");
-    expect([verified.code, JSON.parse(verified.out)["correct"]]).toEqual([0, true]);
+    const { correct, collectives } = JSON.parse(verified.out);
+    expect([verified.code, correct]).toEqual([0, true]);
+    type Tenant = { time: object; planned: object };
+    expect(collectives.map(({ time }: Tenant) => time)).toEqual(
+      report.collectives.map(({ planned }: Tenant) => planned),
+    );
+    const ends = report.collectives.map(({ time }: { time: { us: number } }) => time.us);
+    expect(Math.max(...ends)).toBe(report.time.us);
     const simulated = await run("simulate joint.json --json");
     expect(JSON.parse(simulated.out)).toMatchObject({ time: { us: report.time.us }, verified: true });
     expect((await run("verify joint.json --topology mesh:3x4")).code).toBe(2);

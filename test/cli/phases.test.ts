@@ -31,14 +31,18 @@ describe("synth with phases", () => {
     expect(text).toMatch(/schedule +3840 transfers by themis, verified/);
     expect(text).toMatch(/dimension +lines +an NPU +used +by/);
     expect(text).toMatch(/\n +1 +ring:4 +100 GB\/s +[\d.]+ % +ring\n +all +200 GB\/s/);
-    expect(text).toMatch(/simulated .* network\/cut-through\n/);
+    expect(text).toMatch(
+      /\n +class limit .* whole chunks over these routes: .*\n.*\n +schedule .* network\/cut-through\n/,
+    );
     expect(await here.json("verify steps.json")).toMatchObject({ correct: true });
   });
 
   it("shows phases where they stay such, and writes a file that all commands know", async () => {
     const text = await here.run(reduce("torus:16x16", " --chunks 32 -o big.json"));
     expect(text).toMatch(/schedule +128 phases of 32 chunks by themis \(about 8355840 transfers\), verified\n/);
-    expect(text).toMatch(/simulated .* dimensions\n/);
+    expect(text).toMatch(
+      /\n +schedule +[\d.]+ ms .* % +dimensions\n +gap +[\d.]+ us is the way of the first and last chunks/,
+    );
     expect(text).toMatch(/file +big\.json \([\d.]+ KiB\)\n$/);
     const made = await here.json(reduce("torus:16x16", " --chunks 32 -o big.json"));
     expect(made).toMatchObject({ schedule: { kind: "phases", phases: 128, file: "big.json" } });
@@ -47,7 +51,12 @@ describe("synth with phases", () => {
     );
     expect(await here.json("verify big.json")).toMatchObject({ correct: true, phases: 128, transfers: 8355840 });
     const simulated = await here.json("simulate big.json");
-    expect(simulated).toMatchObject({ simulated: made.simulated, perDimension: made.perDimension, verified: true });
+    expect(simulated).toMatchObject({
+      time: made.time,
+      limit: made.limit,
+      perDimension: made.perDimension,
+      verified: true,
+    });
     expect(await here.run("simulate big.json")).toMatch(/dimension +lines +an NPU/);
     expect(await here.run("explain big.json")).toMatch(/chunks begin: \d+ in dimension 0, \d+ in dimension 1\n/);
     expect(await here.run("topology big.json")).toMatch(/NPUs +256/);
@@ -88,7 +97,7 @@ describe("a file of phases", () => {
     expect(await here.run("export small.json --to steps -o steps.json")).toMatch(/^steps\.json: 960 transfers, /);
     expect(await here.json("verify steps.json")).toMatchObject({ correct: true, transfers: 960 });
     const [phases, steps] = [await here.json("simulate small.json"), await here.json("simulate steps.json")];
-    expect(steps.simulated.us / phases.simulated.us).toBeLessThan(1.2);
+    expect(steps.time.us / phases.time.us).toBeLessThan(1.2);
     expect(await here.run("export small.json --to svg --view topology -o net.svg")).toMatch(/a picture of topology/);
   });
 

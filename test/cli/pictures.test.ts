@@ -38,7 +38,7 @@ describe("pictures and reports", () => {
     await here.run(`synth ${making} --quiet -o trees.json`);
     await here.run(`export trees.json --to report -o trees.html`);
     const made = await here.json(`synth ${making}`);
-    expect(written("trees.html")).toContain(`${Number(made.simulated.busbwGBps.toPrecision(4))} GB/s`);
+    expect(written("trees.html")).toContain(`${Number(made.time.busbwGBps.toPrecision(4))} GB/s`);
     await here.run("export trees.json --to dot -o trees.dot");
     expect(written("trees.dot")).toMatch(/^digraph/);
   });

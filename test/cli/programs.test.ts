@@ -89,6 +89,22 @@ describe("export of programs", () => {
   });
 });
 
+describe("simulate of programs", () => {
+  it("says how they stand to the limit of their ranks, whatever NPUs are called", async () => {
+    await here.run("topology ring:4@50GB/s,1us -o plain.json --quiet");
+    const text = readFileSync(here.at("plain.json"), "utf8");
+    here.put("commas.json", text.replaceAll('"0"', '"gpu 0, box 1"'));
+    await here.run(`${EXPORT} --to msccl-xml -o ag.xml`);
+    for (const network of ["plain.json", "commas.json", "ring:6@50GB/s,1us --group 2,3,4,5"]) {
+      const { limit, time, ofLimit } = await here.json(`simulate ag.xml --size 4MB --topology ${network}`);
+      // each rank receives three shards of 1 MB through two links
+      expect([network, limit.us]).toEqual([network, 30]);
+      expect(ofLimit).toBeCloseTo(limit.us / time.us, 12);
+      expect(ofLimit).toBeLessThanOrEqual(1);
+    }
+  });
+});
+
 describe("explain of programs", () => {
   it("says for each runtime whether it would select the file, and microsoft/msccl's own rule", async () => {
     await here.run(`${EXPORT} --algorithm direct --to msccl-xml --placement both -o both.xml`);

@@ -49,8 +49,9 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     .filter((one) => one !== null)
     .map((one) => classLimitReport(topology, collective, one))
     .filter(({ us }) => us > limit.us);
+  const ofTransfers = boundReport(topology, collective, linkBusyBound(topology, collective, over));
   const details = {
-    plannedBound: boundReport(topology, collective, linkBusyBound(topology, collective, over)),
+    plannedBound: ofTransfers.us < limit.us ? limit : ofTransfers,
     reference: referenceReport(referencePs(topology, collective)),
     routes: switchCount(topology) === 0 ? "links" : routes === "ports" ? "ports" : `degree ${routes}`,
   };

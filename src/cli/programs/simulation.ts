@@ -1,7 +1,7 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import { limitOf } from "../../model/bounds/bounds.ts";
-import { busFactor } from "../../model/collective/collective.ts";
+import { busFactor, collective as makeCollective } from "../../model/collective/collective.ts";
 import { PS_PER_US, parseSize } from "../../model/numbers/units.ts";
 import { parseGroups } from "../../model/topology/groups.ts";
 import type { Topology } from "../../model/topology/topology.ts";
@@ -10,7 +10,7 @@ import { programSizeText, programText } from "../../report/program-text.ts";
 import { type BoundReport, bandwidth, boundReport, topologySummary } from "../../report/result.ts";
 import { networkText } from "../../report/subject-text.ts";
 import { refuseOptions, textOf } from "../../request/option-table.ts";
-import { DEFAULT_SIZE_BYTES, problemOf } from "../../request/problem.ts";
+import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
 import { simulateProgram } from "../../simulate/program/program.ts";
 import { utilisation } from "../../simulate/steps/replay.ts";
 import { verifyProgram } from "../../verify/program/program.ts";
@@ -106,7 +106,7 @@ function limitFor(
 ): BoundReport | null {
   const kind = NAMED.find((name) => name === collective);
   if (kind === undefined) return null;
-  const members = Array.from({ length: rankCount }, (_, rank) => topology.nodeNames[rankToNpu?.[rank] ?? rank]);
-  const problem = problemOf(topology, { collective: kind, sizeBytes, group: members.join(",") });
-  return boundReport(topology, { sizeBytes }, limitOf(topology, problem.collective));
+  const members = Int32Array.from({ length: rankCount }, (_, rank) => rankToNpu?.[rank] ?? rank);
+  const asked = makeCollective({ kind, groups: [members], sizeBytes, chunksPerNpu: 1, rootRank: 0 });
+  return boundReport(topology, { sizeBytes }, limitOf(topology, asked));
 }

@@ -63,5 +63,5 @@ export async function contender<Result extends { readonly report: Report }>(
   const kept = usOf((best as Result).report) < usOf(last.report) ? (best as Result) : last;
   const { report } = kept;
   const policy = `${report.synthesis.policy}, ${chunksPerNpu} of ${tried.join(", ")} chunks per NPU`;
-  return { ...kept, report: { ...report, synthesis: { ...report.synthesis, ms, policy } } };
+  return { ...kept, report: { ...report, synthesis: { ...report.synthesis, ms, policy, choseChunks: true } } };
 }

@@ -80,6 +80,7 @@ export async function makeSteps(
         seed: options.seed ?? 1,
         trials: found.trials,
         policy: found.policy,
+        ...(ownChunks || chunks === "auto" ? { choseChunks: true as const } : {}),
       },
     },
   };
