@@ -3,6 +3,7 @@ import type { Collective } from "../model/collective/collective.ts";
 import type { GivenSchedule } from "../model/joint/joint-schedule.ts";
 import type { Replay } from "../model/replay/problem.ts";
 import type { KindName } from "../model/steps/schedule.ts";
+import type { Topology } from "../model/topology/topology.ts";
 import type { PerDimension, Report, Timing } from "../report/result.ts";
 import type { PhaseSimulation } from "../simulate/phases/phases.ts";
 import type { Switching } from "../simulate/simulation.ts";
@@ -102,10 +103,10 @@ export interface Kind<AReport = Report> {
   /** Returns the greatest limit that is proved for any schedule of the collectives; the verdict is that of `judge`. */
   limit(verdict: Verdict): Bound;
   /**
-   * Returns the bound for schedules like this one, at least `limit`; `limitFor` gives the limit of another collective on the
-   * network.
+   * Returns the bound for schedules like this one, at least `limit`; `limitOn` gives the limit of the same collective on
+   * another network.
    */
-  bound(limit: Bound, verdict: Verdict, limitFor: (collective: Collective) => Bound): Bound;
+  bound(limit: Bound, verdict: Verdict, limitOn: (topology: Topology) => Bound): Bound;
   /** The bound can take as long as all the rest, so it may be found later (`report/result.ts`, withTransfersBound). */
   readonly boundsLate: boolean;
   /** Returns the end in picoseconds: planned, of trees simulated. */

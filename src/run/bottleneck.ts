@@ -1,3 +1,4 @@
+import { InternalError } from "../base/errors.ts";
 import type { Kernels } from "../engine/contract/kernels.ts";
 import { limitOf } from "../model/bounds/bounds.ts";
 import { gainsFromPartitions, isBalanced, timeReversed } from "../model/bounds/byte-partition.ts";
@@ -5,14 +6,18 @@ import type { Bound } from "../model/bounds/witness.ts";
 import type { Collective } from "../model/collective/collective.ts";
 import { disjointSets } from "../model/graph/graph.ts";
 import { nodeCount, reversed, type Topology } from "../model/topology/topology.ts";
+import { partitionFaults } from "../verify/flows/partition-limit.ts";
 
 /**
  * Returns the limit of a collective (limitOf), where the narrowest cut and the narrowest partition of all are among those that
  * are tried: for an all-gather or a reduce-scatter of one group over links without latency it is then what ForestColl's trees
- * reach (dissertation of Zhao, 2026, chapter 4). Kernels find them and the model judges them. Throws as limitOf does.
+ * reach (dissertation of Zhao, 2026, chapter 4). Kernels find them, the model works out what they prove, and a partition is judged. Throws as limitOf does.
  */
 export function limitWithBottleneck(kernels: Kernels, topology: Topology, collective: Collective): Bound {
-  return limitOf(topology, collective, foundBy(kernels, topology, collective));
+  const limit = limitOf(topology, collective, foundBy(kernels, topology, collective));
+  const faults = limit.witness.kind === "partition" ? partitionFaults(topology, collective, limit) : [];
+  if (faults.length > 0) throw new InternalError(`a limit that its partition does not prove: ${faults[0]}`);
+  return limit;
 }
 
 interface Narrowest {

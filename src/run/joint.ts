@@ -153,7 +153,7 @@ export async function synthesizeJoint(engine: Engine, topology: Topology, option
       {
         ...options,
         replay: engine.kernels.replay,
-        limitFor: () => limit,
+        limitOn: () => limit,
         bounded: true,
       },
     );

@@ -32,7 +32,7 @@ export function reportOfFile(
   const verdict = judged ?? kind.judge({ limit: 1 });
   const simulated = kind.simulate(replay === undefined ? {} : { replay });
   const limit = limitOf(topology, collective);
-  const bound = kind.bound(limit, verdict, (other) => limitOf(topology, other));
+  const bound = kind.bound(limit, verdict, (network) => limitOf(network, collective));
   const report = kind.report({ verdict, simulated, limit, bound }, { algorithm, synthesis: READ_FROM_FILE });
   return { ...report, synthesis: null };
 }

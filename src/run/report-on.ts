@@ -2,8 +2,8 @@ import { CancelledError, InternalError } from "../base/errors.ts";
 import type { Kind, Making, Simulated } from "../kinds/kind.ts";
 import { greaterBound } from "../model/bounds/bounds.ts";
 import type { Bound } from "../model/bounds/witness.ts";
-import type { Collective } from "../model/collective/collective.ts";
 import type { Replay } from "../model/replay/problem.ts";
+import type { Topology } from "../model/topology/topology.ts";
 import type { SynthesizeOptions } from "../request/options.ts";
 
 /** Above so many transfers the simulation is left out unless asked for. */
@@ -30,7 +30,7 @@ export interface Made<Schedule> {
 /** With what a schedule is judged. */
 export interface Judging extends Pick<SynthesizeOptions, "switching" | "simulate" | "signal" | "onProgress"> {
   readonly replay: Replay;
-  readonly limitFor: (collective: Collective) => Bound;
+  readonly limitOn: (topology: Topology) => Bound;
   /** Without it the bound is the limit where it takes long. */
   readonly bounded: boolean;
 }
@@ -42,7 +42,7 @@ export interface Judging extends Pick<SynthesizeOptions, "switching" | "simulate
 export function reportOnMade<AReport>(
   kind: Kind<AReport>,
   { making, limit, bound: proved, pieces, simulated: before, check }: Omit<Made<unknown>, "schedule">,
-  { switching, simulate = false, signal, onProgress, replay, limitFor, bounded }: Judging,
+  { switching, simulate = false, signal, onProgress, replay, limitOn, bounded }: Judging,
 ): AReport {
   const begin = (phase: string): void => {
     if (signal?.aborted) throw new CancelledError();
@@ -65,7 +65,7 @@ export function reportOnMade<AReport>(
   check?.(simulated);
   const isBounded = bounded || !kind.boundsLate;
   if (isBounded) begin("bound");
-  const own = isBounded ? kind.bound(limit, verdict, limitFor) : limit;
+  const own = isBounded ? kind.bound(limit, verdict, limitOn) : limit;
   const bound = proved === undefined ? own : greaterBound(own, proved);
   return kind.report({ verdict, simulated, limit, bound }, making);
 }

@@ -93,7 +93,7 @@ export async function synthesize(
     const report = reportOnMade(kindOf(schedule), made, {
       ...options,
       replay: engine.kernels.replay,
-      limitFor: (collective) => limitWithBottleneck(engine.kernels, schedule.topology, collective),
+      limitOn: (network) => limitWithBottleneck(engine.kernels, network, schedule.collective),
       bounded,
     });
     return { schedule, report: { ...report, ...ofPhases }, couldBeBetter };

@@ -74,7 +74,14 @@ export function* partitionsOf(count: number): Generator<number[]> {
 }
 
 /** Returns the least capacity that leaves the terminals of `set` (bits) with any of the switches. */
-export function leastBorder({ nodeCount: nodes, outsideCount, linkSource, linkTarget, capacity, start }: PartitionProblem) {
+export function leastBorder({
+  nodeCount: nodes,
+  outsideCount,
+  linkSource,
+  linkTarget,
+  capacity,
+  start,
+}: PartitionProblem) {
   const terminals = start.length;
   const switches = nodes - outsideCount - terminals;
   return (set: number): bigint => {

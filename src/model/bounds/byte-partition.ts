@@ -92,8 +92,7 @@ function placeAble(network: Topology, { part }: NpuParts): Int32Array {
     for (let node = npuCount; node < nodes; node++) {
       const shares = new Map<number, number>();
       const add = (other: number, link: number): void => {
-        if (before[other] >= 0)
-          shares.set(before[other], (shares.get(before[other]) ?? 0) + linkBytesPerSecond[link]);
+        if (before[other] >= 0) shares.set(before[other], (shares.get(before[other]) ?? 0) + linkBytesPerSecond[link]);
       };
       for (let i = leaving.offset[node]; i < leaving.offset[node + 1]; i++) {
         add(linkTarget[leaving.items[i]], leaving.items[i]);
@@ -102,7 +101,10 @@ function placeAble(network: Topology, { part }: NpuParts): Int32Array {
         add(linkSource[entering.items[i]], entering.items[i]);
       }
       const total = [...shares.values()].reduce((a, b) => a + b, 0);
-      const [best, most] = [...shares].reduce((a, b) => (b[1] > a[1] || (b[1] === a[1] && b[0] < a[0]) ? b : a), [-1, 0]);
+      const [best, most] = [...shares].reduce(
+        (a, b) => (b[1] > a[1] || (b[1] === a[1] && b[0] < a[0]) ? b : a),
+        [-1, 0],
+      );
       placed[node] = nodeTraits[node].multicast === true || 2 * most > total ? best : -1;
     }
     if (placed.every((own, node) => own === before[node])) break;
@@ -139,7 +141,10 @@ const FLOW_WORK = 20_000_000;
  */
 function bordersOf(network: Topology, parts: number, part: Int32Array): Borders {
   const { linkSource, linkTarget, linkBytesPerSecond, npuCount } = network;
-  const members = groupedBy(part.map((own) => (own < 0 ? parts : own)), parts + 1);
+  const members = groupedBy(
+    part.map((own) => (own < 0 ? parts : own)),
+    parts + 1,
+  );
   const along: number[][] = Array.from({ length: parts }, () => []);
   const forwards = (node: number): boolean => node >= npuCount && part[node] < 0 && !isAble(network.nodeTraits[node]);
   if (nodeCount(network) === npuCount) return { part, members, along };

@@ -18,8 +18,8 @@ import {
   worstCuts,
 } from "./cut-sets.ts";
 import { demandCost, demandOf, npuDemands } from "./demand.ts";
-import { farthestPair } from "./latency.ts";
 import { lagsOf, lagWitness, leastTime, twoParts } from "./lag.ts";
+import { farthestPair } from "./latency.ts";
 import { fixedPartitions, partitionsInto } from "./partition.ts";
 import { cutWitness } from "./route-cuts.ts";
 import { crossingBandwidth, markSet, portsOf, sidesOf } from "./sides.ts";

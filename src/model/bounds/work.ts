@@ -74,11 +74,7 @@ export function tryRouteWork(best: Best, view: RouteView, collective: Collective
 }
 
 /** Offers the bounds from total work in bytes over bandwidth, of collectives whose chunks each go to one NPU. */
-export function tryByteWork(
-  best: Best,
-  topology: Topology,
-  collective: Collective,
-): void {
+export function tryByteWork(best: Best, topology: Topology, collective: Collective): void {
   const { chunkBytes } = collective;
   const { linkSource, linkTarget, linkBytesPerSecond } = topology;
   if (!hasSingleTargets(collective)) return;
