@@ -1,9 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Kernels } from "../../src/engine/contract/kernels.ts";
+import { openEngine } from "../../src/engine/engine.ts";
 import { jsKernels } from "../../src/engine/kernels/js/kernels.ts";
 import { openHighs } from "../../src/engine/milp/highs.ts";
 import { describeWitness } from "../../src/model/bounds/bounds.ts";
+import { COLLECTIVE_KINDS, type NamedCollective } from "../../src/model/collective/collective.ts";
 import {
   ceil,
   compare,
@@ -18,7 +20,9 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import { degrade, without } from "../../src/model/topology/modify.ts";
 import { linkNames, type Topology } from "../../src/model/topology/topology.ts";
 import { limitWithBottleneck } from "../../src/run/bottleneck.ts";
+import { synthesize } from "../../src/run/synthesize.ts";
 import { simulateTreeFlow } from "../../src/simulate/trees/tree-flow.ts";
+import { applicableTo } from "../../src/synthesize/applicable.ts";
 import { allReduceRates } from "../../src/synthesize/forestcoll/allreduce-rates.ts";
 import { ABLE, drawnAbleFlow, withTraits } from "../support/able-switches.ts";
 import { availableKernels } from "../support/backends.ts";
@@ -146,6 +150,27 @@ describe("limits against schedules", () => {
       }),
       { numRuns: runs(120) },
     );
+  });
+
+  it("are not above the simulated time of what makers of steps and phases make on networks with switches and latencies", async () => {
+    const engine = await openEngine({ threads: 0 });
+    let made = 0;
+    for (let seed = 0; seed < runs(30); seed++) {
+      const shape = { mostNpus: 6, mostSwitches: 3, bothWays: seed % 2 === 0, latencies: [0, 500_000, 700_001] };
+      const topology = drawnNetwork(drawsOf(seed), shape);
+      const collective = COLLECTIVE_KINDS[seed % COLLECTIVE_KINDS.length] as NamedCollective;
+      const sizeBytes = [720_720, 5_040, 7_207_200][seed % 3] as number;
+      for (const algorithm of applicableTo(topology, wholeCollective(topology, collective, sizeBytes))) {
+        if (["tacos-ilp", "taccl", "sccl"].includes(algorithm)) continue;
+        const { report } = await synthesize(engine, topology, { collective, sizeBytes, algorithm });
+        expect(report.limit.us, `${seed} ${algorithm}: ${report.limit.because}`).toBeLessThanOrEqual(
+          report.simulated?.us ?? 0,
+        );
+        made++;
+      }
+    }
+    await engine.close();
+    expect(made).toBeGreaterThan(seen(150));
   });
 
   it("are not above the optimum of trees (Zhao 2026, B.7), and nearly always the same", async () => {

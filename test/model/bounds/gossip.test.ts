@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { quick } from "../../support/runs.ts";
+import { random } from "../../../src/base/random.ts";
+import { jsKernels } from "../../../src/engine/kernels/js/kernels.ts";
+import type { LinkRow } from "../../support/rate-problems.ts";
+import { quick, runs } from "../../support/runs.ts";
 
 /**
  * How few departures, or deliveries, spread everything that n parties know: what `tryPartition` counts. States are who knows of
@@ -53,4 +56,54 @@ describe("what all parts of an all-reduce send and receive, by exhaustive search
       expect(cheapest(parties, multicasts, sums, "in")).toBe(deliveries);
     },
   );
+});
+
+/** Returns what it costs to make everyone know everything over one-way arcs [from, to, price], by search over all orders. */
+function cheapestGossip(parties: number, arcs: readonly LinkRow[]): number {
+  const all = 2 ** parties - 1;
+  const start = [...Array(parties).keys()].reduce((state, who) => state | (1 << (who * parties + who)), 0);
+  const least = new Map([[start, 0]]);
+  const layers: number[][] = [[start]];
+  for (let cost = 0; ; cost++) {
+    for (const state of layers[cost] ?? []) {
+      if (least.get(state) !== cost) continue;
+      if (state === 2 ** (parties * parties) - 1) return cost;
+      for (const [from, to, price] of arcs) {
+        const next = state | (((state >> (from * parties)) & all) << (to * parties));
+        if (next === state || cost + price >= (least.get(next) ?? Number.POSITIVE_INFINITY)) continue;
+        least.set(next, cost + price);
+        layers[cost + price] = [...(layers[cost + price] ?? []), next];
+      }
+    }
+  }
+}
+
+/** Returns what it costs through one NPU: the cheapest tree into it and the cheapest out of it, for the best one. */
+function throughOne(parties: number, arcs: readonly LinkRow[]): number {
+  const treeFrom = (root: number, [tail, head]: readonly [0, 1] | readonly [1, 0]): number => {
+    const arc = jsKernels.arborescence({
+      nodeCount: parties,
+      root,
+      arcSource: Int32Array.from(arcs, (row) => row[tail]),
+      arcTarget: Int32Array.from(arcs, (row) => row[head]),
+      cost: Float64Array.from(arcs, ([, , price]) => price),
+    });
+    return arc.reduce((sum, i) => sum + (i < 0 ? 0 : (arcs[i] as LinkRow)[2]), 0);
+  };
+  return Math.min(...[...Array(parties).keys()].map((root) => treeFrom(root, [0, 1]) + treeFrom(root, [1, 0])));
+}
+
+describe("sums at several NPUs", () => {
+  it("are no cheaper than at one, on sparse digraphs of four NPUs with prices: evidence, no proof", () => {
+    // Zhao 2026, B.7 sums every byte at one NPU; its certificates would otherwise bound no other algorithm
+    for (let seed = 0; seed < runs(9_521); seed++) {
+      const draws = random(seed, 71);
+      const arcs: LinkRow[] = [0, 1, 2, 3].map((v) => [v, (v + 1) % 4, 1 + draws.below(9)]);
+      for (let more = draws.below(6); more > 0; more--) {
+        const from = draws.below(4);
+        arcs.push([from, (from + 1 + draws.below(3)) % 4, 1 + draws.below(9)]);
+      }
+      expect(cheapestGossip(4, arcs), `seed ${seed}`).toBe(throughOne(4, arcs));
+    }
+  });
 });
