@@ -11,6 +11,7 @@
 #include "kernels/lists.h"
 #include "kernels/match.h"
 #include "kernels/pack.h"
+#include "kernels/partition.h"
 #include "kernels/place.h"
 #include "kernels/rate.h"
 #include "kernels/relay.h"
@@ -277,6 +278,12 @@ int32_t banyan_rate(const BanyanRate* problem, BanyanCancelled cancelled, const 
 int32_t banyan_sweep(const BanyanSweep* problem, BanyanCancelled cancelled, const void* context, double* flow) {
   if (!banyan::SweepArrays(problem, flow) || !banyan::ValidSweep(*problem)) return kBanyanBadArgument;
   return banyan::Sweep(*problem, cancelled, context, flow);
+}
+
+int32_t banyan_partition(const BanyanPartition* problem, BanyanCancelled cancelled, const void* context,
+                         int32_t* part) {
+  if (!banyan::PartitionArrays(problem, part) || !banyan::ValidPartition(*problem)) return kBanyanBadArgument;
+  return banyan::NarrowestPartition(*problem, cancelled, context, part);
 }
 
 int32_t banyan_arborescence(const BanyanArborescence* problem, BanyanCancelled cancelled, const void* context,

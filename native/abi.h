@@ -109,6 +109,18 @@ struct BanyanRate {
   const double* weight;        // [npu_count] >= 0, what the NPU contributes; the sum 1 .. 2^53 - 1
 };
 
+// A network of which the partition is asked whose parts together have the least capacity for what must leave them.
+struct BanyanPartition {
+  int32_t node_count;      // nodes 0 .. terminal_count - 1 are terminals, the others switches
+  int32_t terminal_count;  // >= 1
+  int32_t outside_count;   // the last nodes, which go with no part
+  int32_t link_count;
+  const int32_t* link_source;  // [link_count]
+  const int32_t* link_target;  // [link_count] not the source
+  const double* capacity;      // [link_count] >= 1
+  const int32_t* start;        // [terminal_count] parts 0 .. terminal_count - 1 to begin with
+};
+
 // A network whose nodes a source feeds, of which the maximum flows into several sinks are asked.
 struct BanyanSweep {
   int32_t node_count;
@@ -319,6 +331,13 @@ int32_t banyan_rate(const struct BanyanRate* problem, BanyanCancelled cancelled,
 //   flow [sink_count] out
 BANYAN_EXPORT(banyan_sweep)
 int32_t banyan_sweep(const struct BanyanSweep* problem, BanyanCancelled cancelled, const void* context, double* flow);
+
+// The partition with the least capacity for what its parts exchange (native/kernels/partition.h).
+//   part [terminal_count] out: parts numbered as they come. kBanyanBadArgument also where terminals times the sum of
+//   capacities is 2^124 or more.
+BANYAN_EXPORT(banyan_partition)
+int32_t banyan_partition(const struct BanyanPartition* problem, BanyanCancelled cancelled, const void* context,
+                         int32_t* part);
 
 // The cheapest arborescence (native/kernels/arborescence.h).
 //   arc [node_count] out: the arc into each node, -1 at the root. kBanyanUnreachable: -1 also at every node that cannot be

@@ -16,6 +16,7 @@ static_assert(sizeof(BanyanSpread) == 68 && offsetof(BanyanSpread, seed) == 36);
 static_assert(sizeof(BanyanLogs) == 36 && offsetof(BanyanLogs, detail) == 28);
 static_assert(sizeof(BanyanRate) == 28 && offsetof(BanyanRate, link_source) == 12);
 static_assert(sizeof(BanyanSweep) == 32 && offsetof(BanyanSweep, link_source) == 12);
+static_assert(sizeof(BanyanPartition) == 32 && offsetof(BanyanPartition, link_source) == 16);
 static_assert(sizeof(BanyanPack) == 52 && offsetof(BanyanPack, link_source) == 16);
 static_assert(sizeof(BanyanTrees) == 48 && offsetof(BanyanTrees, root) == 16 && offsetof(BanyanTrees, outcome) == 36);
 static_assert(sizeof(BanyanConcurrent) == 64 && offsetof(BanyanConcurrent, node_count) == 8);

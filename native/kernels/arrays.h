@@ -98,6 +98,14 @@ inline bool SweepArrays(const BanyanSweep* problem, const double* flow) {
          spans.Writes(flow, problem->sink_count);
 }
 
+inline bool PartitionArrays(const BanyanPartition* problem, const std::int32_t* part) {
+  Spans spans;
+  return spans.Reads(problem, 1) &&
+         LinkArrays(spans, problem->node_count, problem->link_count, problem->link_source, problem->link_target,
+                    problem->capacity) &&
+         spans.Reads(problem->start, problem->terminal_count) && spans.Writes(part, problem->terminal_count);
+}
+
 inline bool ArborescenceArrays(const BanyanArborescence* problem, const std::int32_t* arc) {
   Spans spans;
   return spans.Reads(problem, 1) &&

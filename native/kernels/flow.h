@@ -19,6 +19,23 @@
 
 namespace banyan {
 
+template <typename Amount>
+Amount Gcd(Amount a, Amount b) {
+  while (b > 0) {
+    const Amount rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/// The greatest number that divides all of the values; 1 where there are none.
+inline std::int64_t CommonDivisor(const double* values, std::int32_t count) {
+  std::int64_t divisor = 0;
+  for (std::int32_t i = 0; i < count && divisor != 1; i++) divisor = Gcd(static_cast<std::int64_t>(values[i]), divisor);
+  return divisor == 0 ? 1 : divisor;
+}
+
 /// The arcs into each node, ascending by tail: those into v are offset[v] .. offset[v + 1]. Parallel links are one arc; an
 /// arc without a link has capacity 0, for every arc has an opposite one, its mate.
 template <typename Amount>
@@ -103,6 +120,12 @@ class Flow {
   void Feed(std::int32_t node, Amount amount) {
     fed_[At(node)] = amount;
     supply_[At(node)] = amount;
+  }
+
+  /// Gives an arc a capacity of its own until the next Scale. There is no flow at the time.
+  void Widen(std::int32_t arc, Amount amount) {
+    full_[At(arc)] = amount;
+    residual_[At(arc)] = amount;
   }
 
   /// Returns the flow into the sink, at most `most`.

@@ -6,6 +6,7 @@
 
 #include "../abi.h"
 #include "checks.h"
+#include "partition.h"
 #include "rate.h"
 
 namespace banyan {
@@ -47,6 +48,18 @@ inline bool ValidSweep(const BanyanSweep& problem) {
   if (!ExactSum(problem.capacity, problem.link_count, 0, &capacities)) return false;
   if (!ExactSum(problem.supply, problem.node_count, 0, &supplies)) return false;
   return capacities + supplies <= static_cast<std::int64_t>(kMaxSafe);
+}
+
+inline bool ValidPartition(const BanyanPartition& problem) {
+  const std::int32_t terminals = problem.terminal_count;
+  if (terminals < 1 || problem.node_count < terminals) return false;
+  if (problem.outside_count < 0 || problem.outside_count > problem.node_count - terminals) return false;
+  if (!ValidLinks(problem.link_source, problem.link_target, problem.link_count, problem.node_count)) return false;
+  if (problem.link_count > INT32_MAX / 2 - terminals) return false;
+  if (!InRange(problem.start, terminals, terminals)) return false;
+  Wide capacities = 0;
+  if (!ExactSum(problem.capacity, problem.link_count, 1, &capacities)) return false;
+  return capacities <= kMostPartitionProduct / terminals;
 }
 
 inline bool ValidPack(const BanyanPack& problem) {

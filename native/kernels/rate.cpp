@@ -6,22 +6,6 @@ namespace banyan {
 namespace {
 
 template <typename Amount>
-Amount Gcd(Amount a, Amount b) {
-  while (b > 0) {
-    const Amount rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
-std::int64_t CommonDivisor(const double* values, std::int32_t count) {
-  std::int64_t divisor = 0;
-  for (std::int32_t i = 0; i < count && divisor != 1; i++) divisor = Gcd(static_cast<std::int64_t>(values[i]), divisor);
-  return divisor == 0 ? 1 : divisor;
-}
-
-template <typename Amount>
 class RateSearch {
  public:
   RateSearch(const BanyanRate& problem, std::uint8_t* cut) : problem_(problem), flow_(graph_), cut_(cut) {}

@@ -171,6 +171,20 @@ int32_t Sweep(Arguments& arguments) {
   return banyan_sweep(&problem, Watch::Stops, &watch, flow);
 }
 
+// partition(nodeCount, outsideCount, linkSource, linkTarget, capacity, start, cancel | null, part) -> status
+int32_t Partition(Arguments& arguments) {
+  BanyanPartition problem{};
+  problem.node_count = arguments.Count("nodeCount");
+  problem.outside_count = arguments.Count("outsideCount");
+  problem.link_source = arguments.In<int32_t>("linkSource", &problem.link_count);
+  problem.link_target = arguments.In<int32_t>("linkTarget", problem.link_count);
+  problem.capacity = arguments.In<double>("capacity", problem.link_count);
+  problem.start = arguments.In<int32_t>("start", &problem.terminal_count);
+  const Watch watch = arguments.Cancel();
+  int32_t* part = arguments.Out<int32_t>("part", problem.terminal_count);
+  return banyan_partition(&problem, Watch::Stops, &watch, part);
+}
+
 // arborescence(nodeCount, root, arcSource, arcTarget, cost, cancel | null, arc) -> status
 int32_t Arborescence(Arguments& arguments) {
   BanyanArborescence problem{};
@@ -344,6 +358,7 @@ NAPI_MODULE_INIT() {
   Export<Place>(env, exports, "place");
   Export<Rate>(env, exports, "rate");
   Export<Sweep>(env, exports, "sweep");
+  Export<Partition>(env, exports, "partition");
   Export<Pack>(env, exports, "pack");
   Export<Concurrent>(env, exports, "concurrent");
   Export<Arborescence>(env, exports, "arborescence");

@@ -73,6 +73,8 @@ void RandomProblems(std::uint32_t count) {
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     fault = banyan_test::RunSweep(banyan_test::RandomSweep(random, 7), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
+    fault = banyan_test::RunPartition(banyan_test::RandomPartition(random, 5), &status);
+    Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     fault = banyan_test::RunPack(banyan_test::RandomPack(random, 7), &status);
     Expect(fault == nullptr, fault == nullptr ? "" : fault, seed);
     fault = banyan_test::RunArborescence(banyan_test::RandomArborescence(random, 6), &status);
@@ -185,6 +187,30 @@ void RateStatuses() {
   made.weight = {1, 1};
   made.target[0] = 0;
   Expect(rate(nullptr) == kBanyanBadArgument, "a link to itself", 0);
+}
+
+void PartitionStatuses() {
+  banyan_test::PartitionCase made;
+  made.nodes = 3;
+  made.source = {0, 1};
+  made.target = {1, 0};
+  made.capacity = {4, 4};
+  made.start = {0, 0};
+  std::int32_t part[2] = {};
+  const auto partition = [&](BanyanCancelled cancelled) {
+    const BanyanPartition view = made.View();
+    return banyan_partition(&view, cancelled, nullptr, part);
+  };
+  Expect(partition(nullptr) == kBanyanOk && part[0] == 0 && part[1] == 1, "parts", 0);
+  Expect(partition(Stop) == kBanyanCancelled, "parts cancelled", 0);
+  made.outside = 2;
+  Expect(partition(nullptr) == kBanyanBadArgument, "a terminal outside", 0);
+  made.outside = 1;
+  made.capacity[0] = 0;
+  Expect(partition(nullptr) == kBanyanBadArgument, "capacity 0 of parts", 0);
+  made.capacity[0] = 1;
+  made.start[1] = 2;
+  Expect(partition(nullptr) == kBanyanBadArgument, "a part out of range", 0);
 }
 
 void SweepStatuses() {
@@ -348,6 +374,7 @@ int main() {
   Statuses();
   RateStatuses();
   SweepStatuses();
+  PartitionStatuses();
   PackStatuses();
   BalanceStatuses();
   ArborescenceStatuses();

@@ -213,6 +213,21 @@ inline const char* AttackSweep(Source& random) {
       [&](BanyanCancelled stops, const void* context) { return banyan_sweep(&problem, stops, context, flow); });
 }
 
+inline const char* AttackPartition(Source& random) {
+  const PartitionCase made = RandomPartition(random, 5);
+  BanyanPartition problem = made.View();
+  std::vector<std::int32_t> found(made.start.size());
+  std::int32_t* part = found.data();
+  HostileCall call(random);
+  AddLinks(call, problem);
+  call.Number(&problem.terminal_count);
+  call.Number(&problem.outside_count);
+  call.In(&problem.start, [&] { return static_cast<std::int64_t>(problem.terminal_count); });
+  call.Out(&part, [&] { return static_cast<std::int64_t>(problem.terminal_count); });
+  return call.Run(
+      [&](BanyanCancelled stops, const void* context) { return banyan_partition(&problem, stops, context, part); });
+}
+
 inline const char* AttackArborescence(Source& random) {
   const ArborescenceCase made = RandomArborescence(random, 6);
   BanyanArborescence problem = made.View();
@@ -386,7 +401,7 @@ inline const char* AttackReplay(Source& random) {
 inline const char* Attack(Source& random) {
   static constexpr const char* (*kAttacks[])(Source&) = {
       AttackMatch, AttackSpread,       AttackRelay,      AttackPlace,  AttackRate,   AttackSweep,
-      AttackPack,  AttackArborescence, AttackConcurrent, AttackReplay, AttackBalance};
+      AttackPack,  AttackArborescence, AttackConcurrent, AttackReplay, AttackBalance, AttackPartition};
   return kAttacks[random.Below(static_cast<std::int32_t>(std::size(kAttacks)))](random);
 }
 

@@ -8,6 +8,7 @@
 #include "balance.h"
 #include "concurrent.h"
 #include "pack.h"
+#include "partition.h"
 #include "problem.h"
 #include "rate.h"
 #include "replay.h"

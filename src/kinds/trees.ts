@@ -2,10 +2,10 @@ import { explainTrees } from "../explain/trees.ts";
 import { treeFlowJsonParts } from "../export/schedules/tree-flow-json.ts";
 import { describeWitness, farthestLatencyPs, greaterBound, limitOf, referencePs } from "../model/bounds/bounds.ts";
 import { type ClassLimit, greatestOf, limitOfForwarding } from "../model/bounds/class-limit.ts";
-import { roundedBytes } from "../model/bounds/limit.ts";
 import type { Bound } from "../model/bounds/witness.ts";
-import { divide, format, multiply, rational, toNumber } from "../model/numbers/rational.ts";
-import { BYTES_PER_GB, PS_PER_SECOND, toExactGBps } from "../model/numbers/units.ts";
+import { format, toNumber } from "../model/numbers/rational.ts";
+import { toExactGBps } from "../model/numbers/units.ts";
+import { linkCount } from "../model/topology/topology.ts";
 import { listedTrees, type TreeFlow } from "../model/trees/tree-flow.ts";
 import { treeTransfers } from "../model/trees/tree-steps.ts";
 import { gbpsText, percent } from "../report/amounts.ts";
@@ -60,18 +60,13 @@ function certificateFacts(flow: TreeFlow, verdict: CertificateVerdict | null) {
 /** Characters of an edge in a file of trees: a list of a few link numbers. */
 const EDGE_TEXT = 16;
 
-/** So many times larger, no latency bounds a collective. */
-const VAST = 2 ** 40;
-
-/** Returns the limit of a collective where only bandwidth counts: that of a vast size, scaled down. */
+/** Returns the limit of a collective where only bandwidth counts. */
 function bandwidthLimit({ topology, collective }: TreeFlow, limit: Bound, limitFor: LimitFor): Bound {
-  if (limit.witness.kind !== "latency") return limit;
-  const vast = limitFor(topology, { ...collective, chunkBytes: multiply(collective.chunkBytes, rational(VAST)) });
-  const ps = divide(vast.ps, rational(VAST));
-  const { witness } = vast;
-  if (witness.kind !== "cut") return { ps, witness };
-  const bytes = Math.round((toNumber(ps) / PS_PER_SECOND) * witness.entryGBps * BYTES_PER_GB);
-  return { ps, witness: { ...witness, demand: roundedBytes(bytes) } };
+  const { witness } = limit;
+  const ofBandwidth = witness.kind !== "latency" && !("leastLagPs" in witness);
+  return ofBandwidth
+    ? limit
+    : limitFor({ ...topology, linkLatencyPs: new Float64Array(linkCount(topology)) }, collective);
 }
 
 /** Returns what the certificate of correct trees proves; null without one. */

@@ -149,7 +149,7 @@ describe("a record", () => {
       topology: { sha256: sha256("network.json") },
       collectives: [{ kind: "allreduce", sizeBytes: 9437184, participants: 9 }],
       schedule: { kind: "steps", as: "bys", sha256: sha256("same.bys") },
-      limit: { kind: "work" },
+      limit: { kind: "partition" },
     });
     expect(await here.run("verify same.bys --record-of steps-record.json")).toMatch(
       /\nsame: what steps-record.json records\n$/,

@@ -11,6 +11,7 @@ import { concurrentProblems } from "../support/concurrent-problems.ts";
 import { foldedProblems, mapColumns } from "../support/folded-problems.ts";
 import { allGather, matchProblems, mesh, networkOf, relayProblems, type Sharing } from "../support/networks.ts";
 import { type PackSettings, packOfPreset, packProblems } from "../support/pack-problems.ts";
+import { partitionOfTopology, partitionProblems } from "../support/partition-problems.ts";
 import { placeProblems } from "../support/place-problems.ts";
 import { rateOfTopology, rateProblems } from "../support/rate-problems.ts";
 import { replayProblems } from "../support/replay-problems.ts";
@@ -214,6 +215,25 @@ describe(`the backends ${names} give the same bits`, () => {
       { numRuns: runs(300) },
     );
   });
+
+  it("for random partition problems", () => {
+    fc.assert(
+      fc.property(partitionProblems, (problem) => {
+        const [first, ...others] = all.map((kernels) => kernels.partition(problem));
+        for (const other of others) expect(other).toEqual(first);
+      }),
+      { numRuns: runs(300) },
+    );
+  });
+
+  it.each(["dgx-a100:16", "mi250:8", "fat-tree:16x4,leaf=4,tiers=2,oversub=2@450,50GB/s", "mesh:9x7"])(
+    "for the narrowest partition of %s",
+    (preset) => {
+      const problem = partitionOfTopology(presetTopology(preset));
+      const [first, ...others] = all.map((kernels) => kernels.partition(problem));
+      for (const other of others) expect(other).toEqual(first);
+    },
+  );
 
   it("for random concurrent flows, to the last bit", () => {
     fc.assert(

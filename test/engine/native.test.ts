@@ -31,6 +31,10 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
   const goodSweep = (): unknown[] => [
     ...[2, ints(0), ints(1), Float64Array.of(5), Float64Array.of(3, 0), ints(1), null, new Float64Array(1)],
   ];
+  // A link each way between two terminals.
+  const goodPartition = (): unknown[] => [
+    ...[2, 0, ints(0, 1), ints(1, 0), Float64Array.of(5, 5), ints(0, 0), null, ints(9, 9)],
+  ];
   // One copy over a link.
   const goodPack = (): unknown[] => [
     ...[2, 2, ints(0), ints(1), Float64Array.of(5), Float64Array.of(1, 0), 1, 1, 0, 1, 0, 0, null],
@@ -58,6 +62,7 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     place: goodPlace,
     rate: goodRate,
     sweep: goodSweep,
+    partition: goodPartition,
     pack: goodPack,
     arborescence: goodArborescence,
     replay: goodReplay,
@@ -78,10 +83,10 @@ describe.runIf(kernels !== undefined)(`the add-on itself${reason && ` (skipped: 
     expect(args.at(-1)).toEqual(Float64Array.of(0));
   });
 
-  it("writes flows and arcs into the caller's arrays", () => {
-    const [sweep, span] = [goodSweep(), goodArborescence()];
-    expect([addon().sweep(...sweep), addon().arborescence(...span)]).toEqual([0, 0]);
-    expect([sweep.at(-1), span.at(-1)]).toEqual([Float64Array.of(3), ints(-1, 1)]);
+  it("writes flows, parts and arcs into the caller's arrays", () => {
+    const [sweep, parts, span] = [goodSweep(), goodPartition(), goodArborescence()];
+    expect([addon().sweep(...sweep), addon().partition(...parts), addon().arborescence(...span)]).toEqual([0, 0, 0]);
+    expect([sweep.at(-1), parts.at(-1), span.at(-1)]).toEqual([Float64Array.of(3), ints(0, 1), ints(-1, 1)]);
   });
 
   it("writes a concurrent flow into the caller's arrays", () => {

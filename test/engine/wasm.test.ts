@@ -67,6 +67,7 @@ describe.runIf(module !== undefined)("WebAssembly, called with what no caller sh
     banyan_place: [NETWORK],
     banyan_rate: [[0, 7]],
     banyan_sweep: [[0, 8]],
+    banyan_partition: [[0, 8]],
     banyan_arborescence: [[0, 6]],
     banyan_concurrent: [
       [0, 16],
@@ -121,6 +122,7 @@ describe.runIf(module !== undefined)("WebAssembly, called with what no caller sh
       ),
     (k) => k.rate(links),
     (k) => k.sweep(sweep),
+    (k) => k.partition({ nodeCount, outsideCount: 0, linkSource, linkTarget, capacity, start: Int32Array.of(0, 1) }),
     (k) => k.pack(pack),
     (k) => k.arborescence(arborescenceOf(2, 0, [[0, 1, 5]])),
     (k) =>

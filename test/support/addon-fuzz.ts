@@ -10,6 +10,7 @@ import { foldedProblems, mapColumns } from "./folded-problems.ts";
 import { hostile, isColumn, type Memories } from "./hostile-arguments.ts";
 import { matchProblems, relayProblems, type Sharing } from "./networks.ts";
 import { packProblems } from "./pack-problems.ts";
+import { partitionProblems } from "./partition-problems.ts";
 import { placeProblems } from "./place-problems.ts";
 import { rateProblems } from "./rate-problems.ts";
 import { replayProblems } from "./replay-problems.ts";
@@ -78,6 +79,7 @@ export function goodCalls(count: number, seed: number): AddonCall[] {
   for (const problem of draw(placeProblems(SHARINGS, 30))) record((k) => k.place(problem, flag));
   for (const problem of draw(rateProblems)) record((k) => k.rate(problem, flag));
   for (const problem of draw(sweepProblems())) record((k) => k.sweep(problem, flag));
+  for (const problem of draw(partitionProblems)) record((k) => k.partition(problem, flag));
   for (const problem of draw(packProblems())) record((k) => k.pack(problem, flag));
   for (const problem of draw(arborescenceProblems())) record((k) => k.arborescence(problem, flag));
   for (const problem of draw(concurrentProblems(6, 0.01))) record((k) => k.concurrent(problem, flag));

@@ -235,6 +235,24 @@ export interface SweepProblem {
   readonly sinks: Int32Array;
 }
 
+/**
+ * The partition of terminals into n >= 2 parts for which the sum of f(part) / (n - 1) is least, where f(P) is the least
+ * capacity that leaves P together with some of the switches: a switch may go with several parts, or none.
+ */
+export interface PartitionProblem {
+  /** Terminals come first, switches follow; the last `outsideCount` go with no part. */
+  readonly nodeCount: number;
+  readonly outsideCount: number;
+  /** [links] */
+  readonly linkSource: Int32Array;
+  /** [links] not the source. */
+  readonly linkTarget: Int32Array;
+  /** [links] exact integers >= 1; terminals times their sum is below 2^124. */
+  readonly capacity: Float64Array;
+  /** [terminals] parts 0 .. terminals - 1 to begin with: nothing but time depends on them where one partition is best. */
+  readonly start: Int32Array;
+}
+
 /** The cheapest arborescence: one arc into every node but the root, without circles, of least total cost. */
 export interface ArborescenceProblem {
   readonly nodeCount: number;
@@ -374,6 +392,8 @@ export interface Kernels {
   pack(problem: PackProblem, cancel?: CancelFlag): PackOutcome | null;
   /** Returns the flow into each sink, what it is fed itself included, [sinks]. One maximum flow per sink, each local. */
   sweep(problem: SweepProblem, cancel?: CancelFlag): Float64Array;
+  /** Returns the part of each terminal, [terminals], numbered as they come. A few maximum flows per terminal. */
+  partition(problem: PartitionProblem, cancel?: CancelFlag): Int32Array;
   /** Returns the arc that enters each node, -1 at the root, [nodes]. Throws InfeasibleError when a node cannot be reached. O(arcs log arcs). */
   arborescence(problem: ArborescenceProblem, cancel?: CancelFlag): Int32Array;
   /**

@@ -6,6 +6,7 @@ import type {
   ConcurrentProblem,
   MatchProblem,
   PackProblem,
+  PartitionProblem,
   PlaceProblem,
   RateProblem,
   RelayProblem,
@@ -131,6 +132,15 @@ export function checkRateValues(problem: RateProblem): void {
   const weights = exactSum(weight);
   require(weights >= 1n && weights <= BigInt(Number.MAX_SAFE_INTEGER));
   require(exactSum(capacity) * weights < 2n ** 126n);
+}
+
+/** Throws when an index or a value of a partition problem is out of range; the shapes have been checked. */
+export function checkPartitionValues(problem: PartitionProblem): void {
+  const { capacity, start } = problem;
+  checkLinkValues(problem.linkSource, problem.linkTarget, problem.nodeCount);
+  require(capacity.every((value) => Number.isSafeInteger(value) && value >= 1));
+  require(start.length >= 1 && inRange(start, start.length));
+  require(exactSum(capacity) * BigInt(start.length) < 2n ** 124n);
 }
 
 /** Throws when an index or a value of a pack problem is out of range; the shapes have been checked. */

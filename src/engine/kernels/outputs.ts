@@ -17,6 +17,7 @@ import type {
   PackedTrees,
   PackOutcome,
   PackProblem,
+  PartitionProblem,
   PlaceProblem,
   Rate,
   RateProblem,
@@ -153,6 +154,9 @@ const upTo = <T extends Int32Array | Float64Array | Uint16Array>(column: T, coun
 /** Returns the array for the flows of a sweep problem; throws as for a kernel out of memory. */
 export const allocateFlows = (problem: SweepProblem): Float64Array =>
   allocated(() => new Float64Array(problem.sinks.length));
+
+/** Returns the array for the parts of a partition problem; throws as for a kernel out of memory. */
+export const allocateParts = ({ start }: PartitionProblem): Int32Array => allocated(() => new Int32Array(start.length));
 
 /** Returns the array for the arcs of an arborescence problem; throws as for a kernel out of memory. */
 export const allocateArcs = (problem: ArborescenceProblem): Int32Array =>

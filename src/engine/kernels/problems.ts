@@ -13,6 +13,7 @@ import {
   mapCountOf,
   type PackOutcome,
   type PackProblem,
+  type PartitionProblem,
   type PlaceProblem,
   type Rate,
   type RateProblem,
@@ -50,6 +51,7 @@ import {
   allocateFlows,
   allocateLogs,
   allocateOutputs,
+  allocateParts,
   allocateReplay,
   allocateStarts,
   allocateTrees,
@@ -316,6 +318,25 @@ const sweep: Kernel<SweepProblem, Float64Array, Float64Array> = {
   answer: theColumn,
 };
 
+const partition: Kernel<PartitionProblem, Int32Array, Int32Array> = {
+  name: "partition",
+  takes: ({ nodeCount, outsideCount, linkSource, linkTarget, capacity, start }) => [
+    struct([
+      int(nodeCount, start.length, INT32_MAX - 1),
+      count(start.length),
+      int(outsideCount, 0, nodeCount - start.length),
+      count(linkSource.length, Math.floor(INT32_MAX / 2) - start.length),
+      column(linkSource),
+      column(linkTarget, linkSource.length),
+      column(capacity, linkSource.length),
+      column(start),
+    ]),
+  ],
+  allocate: allocateParts,
+  gives: (part) => output(part),
+  answer: theColumn,
+};
+
 const arborescence: Kernel<ArborescenceProblem, Int32Array, Int32Array> = {
   name: "arborescence",
   takes: ({ nodeCount, root, arcSource, arcTarget, cost }) => [
@@ -460,6 +481,7 @@ export const KERNELS = {
   rate,
   pack,
   sweep,
+  partition,
   arborescence,
   concurrent,
   balance,
@@ -494,6 +516,7 @@ export function compiledKernels(backend: Backend, call: KernelCall): Kernels {
     rate: calling(rate),
     pack: calling(pack),
     sweep: calling(sweep),
+    partition: calling(partition),
     arborescence: calling(arborescence),
     concurrent: calling(concurrent),
     balance: calling(balance),

@@ -5,16 +5,27 @@ import { add, compare, divide, multiply, type Rational, rational } from "../numb
 import { formatTime, PS_PER_SECOND } from "../numbers/units.ts";
 import { type RouteSet, type RouteTimes, reversedRoutes } from "../routes/routes.ts";
 import { nodeCount, reversed, type Topology } from "../topology/topology.ts";
+import { timeReversed } from "./byte-partition.ts";
 import { capacityOf } from "./capacity.ts";
 import { BUDGET, bordersOf, type Dimension, prefixDemands, steepest, visitSets, worstCuts } from "./cut-sets.ts";
 import { demandCost, demandOf, npuDemands } from "./demand.ts";
 import { type RouteView, reversedView, routeView, slotGraph } from "./graph.ts";
+import type { LagWitness } from "./lag.ts";
 import { farthestPair } from "./latency.ts";
-import { forwardLimit } from "./limit.ts";
+import { type Found, forwardLimit, roundedBytes } from "./limit.ts";
 import { fixedPartitions, partitionsInto, tryRoutePartition } from "./partition.ts";
 import { type CutContext, crossingTime, cutWitness, noTails, npuMayRaise, tryCut, tryTail } from "./route-cuts.ts";
 import { crossingRoutes, markSet, portsOf, sidesOf } from "./sides.ts";
-import { asBound, type Best, type Bound, inReversedTime, nothingYet, offerWhole, reversedWitness } from "./witness.ts";
+import {
+  asBound,
+  type Best,
+  type Bound,
+  inReversedTime,
+  nothingYet,
+  offerWhole,
+  reversedWitness,
+  type Witness,
+} from "./witness.ts";
 import { tryRouteWork } from "./work.ts";
 
 /**
@@ -62,16 +73,17 @@ function boundOfTransfers(
 }
 
 /**
- * Returns a proved lower bound that is free of any choice of chunks, algorithm or pipelining: the largest of the bytes that
- * must cross a cut over its bandwidth, the total work over the total bandwidth, and the latency of the farthest pair alone.
- * All-reduce: the whole buffer crosses every cut that separates members, each way. `sets`: nodes of further cuts to try.
- * Throws InfeasibleError.
+ * Returns a proved lower bound that is free of any choice of chunks, algorithm or pipelining: the largest of what cuts prove,
+ * what partitions prove (`tryPartition`), distances over all bandwidth where each chunk goes to one NPU, and the latency of
+ * the farthest pair alone. All-reduce: the whole buffer crosses every cut that separates members, each way. Of the narrowest few
+ * cuts and partitions bandwidth and latency count together (`leastTime`). `found`: further ones to try; whatever they are,
+ * the limit is true. Throws InfeasibleError.
  */
-export function limitOf(topology: Topology, collective: Collective, sets: readonly Int32Array[] = []): Bound {
+export function limitOf(topology: Topology, collective: Collective, found: Found = {}): Bound {
   if (isTrivial(collective)) return { ps: rational(0), witness: { kind: "nothing" } };
   const mirror = unreduced(collective);
-  if (mirror === null) return forwardLimit(topology, collective, sets);
-  return turnedAround(topology, () => forwardLimit(reversed(topology), mirror, sets));
+  if (mirror === null) return forwardLimit(topology, collective, found);
+  return turnedAround(topology, () => forwardLimit(timeReversed(topology), mirror, found));
 }
 
 const isTrivial = (collective: Collective): boolean =>
@@ -392,11 +404,13 @@ export function describeWitness(topology: Topology, bound: Bound): string {
     }
     case "work":
       return `${witness.demand} in all through ${gbps(witness.totalGBps)} in total`;
+    case "partition":
+      return `${partsText(topology, witness)} ${witness.side === "out" ? "send" : "receive from"} each other ${bytesOf(witness)} through ${gbps(witness.totalGBps)} in total${lagText(witness)}`;
     case "cut": {
       const verb = witness.direction === "in" ? "receive" : "send";
       const start = witness.from === undefined ? "" : `, none before it has come from ${name(witness.from)}`;
       const end = witness.to === undefined ? "" : `, the last of which must reach ${name(witness.to)}`;
-      return `${subject(topology, witness.nodes, verb)} ${witness.demand} through ${gbps(witness.entryGBps)}${start}${end}`;
+      return `${subject(topology, witness.nodes, verb)} ${witness.demand} through ${gbps(witness.entryGBps)}${start}${end}${lagText(witness)}`;
     }
     case "tail": {
       const into = witness.direction === "in";
@@ -406,6 +420,27 @@ export function describeWitness(topology: Topology, bound: Bound): string {
       return `${subject(topology, witness.nodes, into ? "receive" : "send")} ${witness.demand} through ${gbps(witness.entryGBps)}, ${rest}`;
     }
   }
+}
+
+const lagText = ({ leastLagPs }: LagWitness): string =>
+  leastLagPs === undefined || leastLagPs === 0 ? "" : `, ${formatTime(leastLagPs)} or more on the way`;
+
+/** Returns "the 8 NPUs", "the 4 sets of 8 NPUs", "the 3 sets of NPUs" where they are not equally large. */
+function partsText({ npuCount }: Topology, { parts, nodes }: Extract<Witness, { kind: "partition" }>): string {
+  if (parts === npuCount) return `the ${parts} NPUs`;
+  const size = new Float64Array(parts);
+  let node = 0;
+  for (const [part, count, step] of nodes) {
+    for (let i = 0; i < count && node < npuCount; i++, node++) size[part + i * step]++;
+  }
+  const common = commonValue(size);
+  return `the ${parts} sets of ${common === null ? "" : `${common} `}NPUs`;
+}
+
+/** Returns the bytes of a witness in words. */
+function bytesOf({ bytes }: Extract<Witness, { kind: "partition" }>): string {
+  const [num, den = "1"] = bytes.split("/");
+  return roundedBytes(Number(BigInt(num) / BigInt(den)));
 }
 
 const gbps = (value: number): string => `${Number(value.toPrecision(5))} GB/s`;

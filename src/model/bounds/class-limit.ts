@@ -4,7 +4,6 @@ import { type RouteSet, type RouteTimes, routeCount, routeTimes } from "../route
 import type { Topology } from "../topology/topology.ts";
 import { mergedBoundOf } from "./bounds.ts";
 import type { Bound } from "./witness.ts";
-import { hasActiveSwitches } from "./work.ts";
 
 /** Schedules for which more is proved than for any algorithm: what they have in common. */
 export type ScheduleClass = "whole chunks" | "forwarding switches" | "sums at one NPU" | "phases";
@@ -99,7 +98,8 @@ export function limitOfForwarding(
   collective: Collective,
   limitFor: (topology: Topology, collective: Collective) => Bound,
 ): ClassLimit | null {
-  if (!hasActiveSwitches(topology)) return null;
+  if (!topology.nodeTraits.some(({ multicast, aggregation }) => multicast === true || aggregation === true))
+    return null;
   let forwarding = FORWARDING.get(topology);
   if (forwarding === undefined) {
     const nodeTraits = topology.nodeTraits.map(({ multicast: _, aggregation: __, ...traits }) => traits);

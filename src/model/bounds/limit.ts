@@ -1,10 +1,12 @@
 import type { Collective } from "../collective/collective.ts";
 import type { LineAlgorithm, NetworkDimension } from "../dimensions/dimensions.ts";
 import { graph } from "../graph/graph.ts";
-import { compare, type Rational, rational } from "../numbers/rational.ts";
+import { indicesBelow } from "../numbers/ordering.ts";
+import { compare, divide, multiply, type Rational, rational } from "../numbers/rational.ts";
 import { PS_PER_SECOND, toGBps } from "../numbers/units.ts";
 import type { PhaseSchedule } from "../phases/phase-schedule.ts";
 import { nodeCount, type Topology } from "../topology/topology.ts";
+import { gainsFromPartitions, type Raisable, tryPartition } from "./byte-partition.ts";
 import {
   BUDGET,
   type Budget,
@@ -16,37 +18,84 @@ import {
   worstCuts,
 } from "./cut-sets.ts";
 import { demandCost, demandOf, npuDemands } from "./demand.ts";
+import { lagsOf, lagWitness, leastTime, twoParts } from "./lag.ts";
 import { farthestPair } from "./latency.ts";
-import { fixedPartitions, tryBytePartition } from "./partition.ts";
+import { fixedPartitions, partitionsInto } from "./partition.ts";
 import { cutWitness } from "./route-cuts.ts";
 import { crossingBandwidth, markSet, portsOf, sidesOf } from "./sides.ts";
-import { asBound, type Bound, nothingYet, noWay, offerRational } from "./witness.ts";
+import { asBound, type Best, type Bound, nothingYet, noWay, offerRational, type Witness } from "./witness.ts";
 import { tryByteWork } from "./work.ts";
 
-/** Returns the limit of a collective that is not a pure reduction, `sets` among the cuts; see `limitOf`. */
-export function forwardLimit(topology: Topology, collective: Collective, sets: readonly Int32Array[]): Bound {
+/** What was found elsewhere, to be tried besides what the model finds itself. */
+export interface Found {
+  /** Nodes of cuts. */
+  readonly cuts?: readonly Int32Array[];
+  /** [NPUs] the part of each, numbered from 0. */
+  readonly partitions?: readonly Int32Array[];
+}
+
+/** In networks of so few links sets are looked at that are half as narrow as the narrowest: latencies may make up for that. */
+const FEW_LINKS = 1024;
+/** So many of the narrowest cuts and partitions are looked at with latencies. */
+const FEW = 8;
+
+/** Returns the limit of a collective that is not a pure reduction; see `limitOf`. */
+export function forwardLimit(topology: Topology, collective: Collective, found: Found): Bound {
   const best = nothingYet();
-  const { linkSource, linkTarget, linkBytesPerSecond, linkLatencyPs, npuCount } = topology;
+  const { linkSource, linkTarget, linkLatencyPs } = topology;
   const nodes = nodeCount(topology);
   const forward = graph(nodes, linkSource, linkTarget, linkLatencyPs);
   const backward = () => graph(nodes, linkTarget, linkSource, linkLatencyPs);
   const far = farthestPair(topology, collective, forward, backward);
   if (far.ps > 0) offerRational(best, rational(far.ps), () => ({ kind: "latency", from: far.from, to: far.to }));
 
-  const { chunkBytes } = collective;
-  const ps = (chunks: number, bytesPerSecond: bigint): Rational =>
-    rational(BigInt(chunks) * chunkBytes.num * BigInt(PS_PER_SECOND), chunkBytes.den * bytesPerSecond);
+  const raisable: Raisable[] = [];
+  const pockets = tryCuts(best, topology, collective, found.cuts ?? [], raisable);
+  tryByteWork(best, topology, collective);
+  if (gainsFromPartitions(topology, collective)) {
+    const ofNodes = [...fixedPartitions(topology), ...partitionsInto(topology, pockets)];
+    const candidates = [
+      indicesBelow(topology.npuCount),
+      ...ofNodes.map(({ part }) => part.subarray(0, topology.npuCount)),
+      ...(found.partitions ?? []),
+    ];
+    for (const part of candidates) {
+      const parts = part.reduce((most, own) => Math.max(most, own), 0) + 1;
+      raisable.push(...tryPartition(best, topology, collective, { part, parts }));
+    }
+  }
+  if (linkLatencyPs.some((ps) => ps > 0)) {
+    const most = linkSource.length <= FEW_LINKS ? raisable.length : FEW;
+    raisable.sort((a, b) => compare(b.ps, a.ps));
+    for (const { raise } of raisable.slice(0, most)) raise(best);
+  }
+  return asBound(best);
+}
+
+/** Offers what the cuts prove; returns the sets that are joined by faster links than those around them. */
+function tryCuts(
+  best: Best,
+  topology: Topology,
+  collective: Collective,
+  sets: readonly Int32Array[],
+  raisable: Raisable[],
+): Int32Array[] {
+  const { linkSource, linkTarget, linkBytesPerSecond, npuCount } = topology;
+  const nodes = nodeCount(topology);
   const sides = sidesOf(topology);
   const ports = portsOf(topology);
   const demands = demandOf(collective, npuCount);
   const extraCost = demandCost(collective);
   const budget: Budget = { left: BUDGET };
   const degree = 1 + (2 * linkSource.length) / nodes;
-  const context = { view: { topology }, ports, sides };
   // the largest chunks / bandwidth so far: a double to skip most sets, the exact comparison follows
   const top = { ratio: 0, chunks: 0, bandwidth: 1 };
+  const isSmall = linkSource.length <= FEW_LINKS;
+  const enough = isSmall ? 0.5 : 1 - 1e-9;
   const mayRaise = (chunks: number, bandwidth: number): boolean =>
-    chunks > 0 && chunks / bandwidth >= top.ratio * (1 - 1e-9) && !(chunks <= top.chunks && bandwidth >= top.bandwidth);
+    chunks > 0 &&
+    chunks / bandwidth >= top.ratio * enough &&
+    (isSmall || !(chunks <= top.chunks && bandwidth >= top.bandwidth));
   const trySet = (set: Int32Array): void => {
     const { into, outOf } = demands(set);
     budget.left -= set.length * degree + extraCost;
@@ -59,17 +108,19 @@ export function forwardLimit(topology: Topology, collective: Collective, sets: r
       if (bandwidth === 0) throw noWay(topology, set, direction, chunks);
       if (!mayRaise(chunks, bandwidth)) continue;
       if (chunks / bandwidth > top.ratio) Object.assign(top, { ratio: chunks / bandwidth, chunks, bandwidth });
-      offerRational(best, ps(chunks, BigInt(bandwidth)), () =>
-        cutWitness(context, set, direction, bytesText(chunks, chunkBytes)),
-      );
+      const cut = cutOf(topology, collective, set, direction, chunks, bandwidth);
+      offerRational(best, cut.ps, cut.witness);
+      raisable.push(cut);
     }
   };
   const ofNpu = npuBandwidths(topology);
   const named = collective.kind !== "custom";
   const needs = npuDemands(collective, npuCount);
+  const pockets: Int32Array[] = [];
   visitSets(topology, null, budget, {
-    visit: (set, _, again) => {
-      if (!again) trySet(set);
+    visit: (set, pocket, again) => {
+      if (pocket) pockets.push(set);
+      if (!again) trySet(set.slice());
     },
     worthTrying: (npu) => {
       if (!named) return true;
@@ -89,10 +140,40 @@ export function forwardLimit(topology: Topology, collective: Collective, sets: r
     },
   });
   for (const set of [...worstCuts(topology, collective), ...sets]) trySet(set);
-  tryByteWork(best, topology, collective, ps);
-  const partitions = collective.kind === "allreduce" ? fixedPartitions(topology) : [];
-  for (const partition of partitions) tryBytePartition(best, topology, collective, partition, ps);
-  return asBound(best);
+  return pockets;
+}
+
+/** Returns what a cut proves by its bandwidth, and what raises it where latencies count. */
+function cutOf(
+  topology: Topology,
+  { chunkBytes }: Collective,
+  set: Int32Array,
+  direction: "in" | "out",
+  chunks: number,
+  bandwidth: number,
+): Raisable & { readonly witness: () => Witness } {
+  const bytes = multiply(chunkBytes, rational(chunks));
+  const sides = sidesOf(topology);
+  const ports = portsOf(topology);
+  const witness = (): Witness => {
+    markSet(sides, set);
+    return cutWitness({ view: { topology }, ports, sides }, set, direction, bytesText(chunks, chunkBytes));
+  };
+  const raise = (best: Best): void => {
+    markSet(sides, set);
+    const { offset, items } = direction === "in" ? ports.entering : ports.leaving;
+    const beyond = direction === "in" ? topology.linkSource : topology.linkTarget;
+    const lags = lagsOf(topology, twoParts(topology, set), (visit) => {
+      for (const node of set) {
+        for (let i = offset[node]; i < offset[node + 1]; i++) {
+          if (sides.stamp[beyond[items[i]]] !== sides.current) visit(items[i], direction === "in" ? 0 : 1);
+        }
+      }
+    });
+    const time = leastTime(bytes, lags);
+    if (time !== null) offerRational(best, time, () => ({ ...witness(), ...lagWitness(lags) }) as Witness);
+  };
+  return { ps: divide(multiply(bytes, rational(PS_PER_SECOND)), rational(bandwidth)), witness, raise };
 }
 
 /** Returns the bandwidth, bytes per second, of all links that enter and that leave each NPU. */

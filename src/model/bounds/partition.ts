@@ -1,11 +1,9 @@
 import type { Collective } from "../collective/collective.ts";
-import type { Rational } from "../numbers/rational.ts";
 import { toGBps } from "../numbers/units.ts";
 import { nodeCount, type Topology } from "../topology/topology.ts";
 import { type Charged, capacityOf, smallestTime, transfersBy } from "./capacity.ts";
 import type { RouteView } from "./graph.ts";
-import { type Best, offerRational, offerWhole } from "./witness.ts";
-import { hasActiveSwitches, totalBandwidth } from "./work.ts";
+import { type Best, offerWhole } from "./witness.ts";
 
 /** The nodes in disjoint parts; every NPU is in one. */
 export interface Partition {
@@ -23,8 +21,8 @@ const MOST_LAYERS = 4;
 const remembered = new WeakMap<Topology, Partition[]>();
 
 /**
- * Returns partitions whose parts are likely to be joined by few links: by node group; of a product by each coordinate, by
- * the first few together and by the last few. They do not depend on bandwidths. Any partition gives a valid bound.
+ * Returns partitions whose parts are likely to be joined by few links: by node group, and by place in the group; of a product by
+ * each coordinate, by the first few together and by the last few. They do not depend on bandwidths. Any partition gives a valid bound.
  */
 export function fixedPartitions(topology: Topology): Partition[] {
   const known = remembered.get(topology);
@@ -44,7 +42,15 @@ function findFixedPartitions(topology: Topology): Partition[] {
     if (number === groups.size) groups.set(name, number);
     return number;
   };
-  const labels: Label[] = [group];
+  const places = new Map<string, number>();
+  const place = (npu: number): number => {
+    const name = nodeTraits[npu].group;
+    if (name === undefined) return npuCount + npu;
+    const number = places.get(name) ?? 0;
+    places.set(name, number + 1);
+    return number;
+  };
+  const labels: Label[] = [group, place];
   if (shape.reduce((a, b) => a * b, 1) === npuCount && shape.length > 1) {
     let stride = 1;
     for (const size of shape) {
@@ -196,32 +202,4 @@ function fitsBetween(view: RouteView, { part }: Partition, transfers: number, ti
     sum += Math.max(0, Math.floor((time - (leadPs === null ? 0 : leadPs[route])) / pacePs[route]));
   }
   return sum >= transfers;
-}
-
-/** Offers the same in bytes over bandwidth, where no switch multiplies or adds up what passes. */
-export function tryBytePartition(
-  best: Best,
-  topology: Topology,
-  collective: Collective,
-  partition: Partition,
-  ps: (chunks: number, bytesPerSecond: bigint) => Rational,
-): void {
-  const { linkSource, linkTarget } = topology;
-  if (hasActiveSwitches(topology)) return;
-  const count = crossings(collective, partition);
-  const { part, parts } = partition;
-  for (const end of [linkSource, linkTarget]) {
-    const between = new Uint8Array(end.length);
-    for (let link = 0; link < end.length; link++) {
-      const own = part[end[link]];
-      between[link] = own >= 0 && part[linkSource[link]] !== part[linkTarget[link]] ? 1 : 0;
-    }
-    const bandwidth = totalBandwidth(topology, between);
-    if (count === 0 || bandwidth === 0n) continue;
-    offerRational(best, ps(count, bandwidth), () => ({
-      kind: "work",
-      demand: `${count} chunks between ${parts} sets of NPUs`,
-      totalGBps: toGBps(Number(bandwidth)),
-    }));
-  }
 }

@@ -2,10 +2,11 @@ import { InfeasibleError } from "../../base/errors.ts";
 import { compare, divide, multiply, type Rational, rational } from "../numbers/rational.ts";
 import { PS_PER_SECOND } from "../numbers/units.ts";
 import type { Topology } from "../topology/topology.ts";
+import type { LagWitness } from "./lag.ts";
 
 /** What proves a bound; anyone can recompute the time from it. */
 export type Witness =
-  | {
+  | ({
       /** The chunks that must cross the border of the nodes S cannot do so faster. */
       readonly kind: "cut";
       readonly nodes: readonly number[];
@@ -20,7 +21,22 @@ export type Witness =
       readonly from?: number;
       /** After it has crossed, the last one must still reach this NPU. */
       readonly to?: number;
-    }
+    } & LagWitness)
+  | ({
+      /** What must go from one part of the NPUs to another cannot leave the parts, or enter them, faster (tryPartition). */
+      readonly kind: "partition";
+      readonly side: "in" | "out";
+      readonly parts: number;
+      /** The part of every node in order, as runs: part of the first, nodes, 1 where each stands in the next part, 0 in the same; -1: in none. */
+      readonly nodes: readonly (readonly [part: number, nodes: number, step: 0 | 1])[];
+      /** Switches that only forward and stand with a part, perhaps with several: part, first switch, how many. */
+      readonly along: readonly (readonly [part: number, first: number, count: number])[];
+      /** What must cross on that side in all, exact: "1073741824" or "1/3". */
+      readonly bytes: string;
+      /** Bandwidth of the borders of all parts on that side, exact. */
+      readonly bytesPerSecond: string;
+      readonly totalGBps: number;
+    } & LagWitness)
   | {
       /** What enters S last must still be spread inside it, to `npu`: at least these chunks arrive at S from `afterPs` on. */
       readonly kind: "tail";
@@ -85,6 +101,8 @@ export function reversedWitness(witness: Witness): Witness {
     }
     case "tail":
       return { ...witness, direction: witness.direction === "in" ? "out" : "in" };
+    case "partition":
+      return { ...witness, side: witness.side === "in" ? "out" : "in" };
     case "dual":
       return {
         kind: "dual",

@@ -2,8 +2,8 @@ import type { Collective } from "../collective/collective.ts";
 import { distancesFrom, type Graph, graph } from "../graph/graph.ts";
 import { bigLcm, commonDivisor } from "../numbers/integers.ts";
 import { indicesBelow } from "../numbers/ordering.ts";
-import type { Rational } from "../numbers/rational.ts";
-import { toGBps } from "../numbers/units.ts";
+import { rational } from "../numbers/rational.ts";
+import { PS_PER_SECOND, toGBps } from "../numbers/units.ts";
 import { linkCount, nodeCount, type Topology } from "../topology/topology.ts";
 import { capacityOf, smallestTime, transfersBy } from "./capacity.ts";
 import type { RouteView } from "./graph.ts";
@@ -73,27 +73,10 @@ export function tryRouteWork(best: Best, view: RouteView, collective: Collective
   }));
 }
 
-/** Offers the bounds from total work in bytes over bandwidth. */
-export function tryByteWork(
-  best: Best,
-  topology: Topology,
-  collective: Collective,
-  ps: (chunks: number, bandwidth: bigint) => Rational,
-): void {
-  const count = deliveries(collective);
-  const { npuCount, linkSource, linkTarget, linkBytesPerSecond } = topology;
-  if (count > 0 && !hasActiveSwitches(topology)) {
-    for (const ends of [linkSource, linkTarget]) {
-      const used = new Uint8Array(ends.length);
-      for (let l = 0; l < ends.length; l++) used[l] = ends[l] < npuCount ? 1 : 0;
-      const bandwidth = totalBandwidth(topology, used);
-      offerRational(best, ps(count, bandwidth), () => ({
-        kind: "work",
-        demand: `${count} chunks`,
-        totalGBps: totalGBps(topology, used),
-      }));
-    }
-  }
+/** Offers the bounds from total work in bytes over bandwidth, of collectives whose chunks each go to one NPU. */
+export function tryByteWork(best: Best, topology: Topology, collective: Collective): void {
+  const { chunkBytes } = collective;
+  const { linkSource, linkTarget, linkBytesPerSecond } = topology;
   if (!hasSingleTargets(collective)) return;
   // each chunk crosses links whose weights sum to its distance at least: sum of distances <= T x sum of weight x bandwidth
   const links = linkBytesPerSecond.length;
@@ -106,7 +89,8 @@ export function tryByteWork(
     if (distance === null || distance > Number.MAX_SAFE_INTEGER) return;
     let capacity = 0n;
     for (let l = 0; l < links; l++) capacity += BigInt(linkBytesPerSecond[l]) * BigInt(weight[l]);
-    offerRational(best, ps(distance, capacity), () => ({
+    const bytes = BigInt(distance) * chunkBytes.num * BigInt(PS_PER_SECOND);
+    offerRational(best, rational(bytes, chunkBytes.den * capacity), () => ({
       kind: "work",
       demand: `${distance} weighted chunk hops`,
       totalGBps: totalGBps(topology, new Uint8Array(links).fill(1)),
@@ -144,27 +128,6 @@ function totalDistance(collective: Collective, g: Graph): number | null {
     }
   }
   return sum * chunksPerNpu;
-}
-
-/** Returns whether a switch can multiply messages or add them up. */
-export const hasActiveSwitches = ({ nodeTraits, npuCount }: Topology): boolean =>
-  nodeTraits.length > npuCount &&
-  nodeTraits.some(({ multicast, aggregation }) => multicast === true || aggregation === true);
-
-/** Returns the bandwidth, bytes per second, of the links that are marked. */
-export function totalBandwidth(topology: Topology, used: Uint8Array): bigint {
-  const { linkBytesPerSecond } = topology;
-  let sum = 0n;
-  let part = 0; // exact: below 2^53
-  for (let l = 0; l < used.length; l++) {
-    if (used[l] === 0) continue;
-    if (part + linkBytesPerSecond[l] > Number.MAX_SAFE_INTEGER) {
-      sum += BigInt(part);
-      part = 0;
-    }
-    part += linkBytesPerSecond[l];
-  }
-  return sum + BigInt(part);
 }
 
 const totalGBps = (topology: Topology, used: Uint8Array): number =>

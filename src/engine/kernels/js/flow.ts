@@ -25,6 +25,20 @@ export const BIGINTS: Arithmetic = {
   zeros: (length) => new Array(length).fill(0n) as unknown as Amounts,
 };
 
+export function gcd(a: Amount, b: Amount): Amount {
+  let x = a;
+  let y = b;
+  while (y > 0) [x, y] = [y, x % y];
+  return x;
+}
+
+/** Returns the greatest number that divides all of the values; 1 where there are none. */
+export function commonDivisor(values: Float64Array): number {
+  let divisor = 0;
+  for (let i = 0; i < values.length && divisor !== 1; i++) divisor = gcd(values[i], divisor);
+  return divisor === 0 ? 1 : divisor;
+}
+
 /** The arcs into each node, ascending by tail: those into v are offset[v] .. offset[v + 1]. */
 export interface FlowGraph {
   readonly offset: Int32Array;
@@ -141,6 +155,12 @@ export class Flow {
   feed(node: number, amount: Amount): void {
     this.#fed[node] = amount;
     this.#supply[node] = amount;
+  }
+
+  /** Gives an arc a capacity of its own until the next scale. There is no flow at the time. */
+  widen(arc: number, amount: Amount): void {
+    this.#full[arc] = amount;
+    this.#residual[arc] = amount;
   }
 
   /** Returns the flow into the sink, at most `most`. */

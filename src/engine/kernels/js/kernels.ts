@@ -14,6 +14,7 @@ import {
   checkConcurrentValues,
   checkMatchValues,
   checkPackValues,
+  checkPartitionValues,
   checkPlaceValues,
   checkRateValues,
   checkRelayValues,
@@ -28,12 +29,13 @@ import { STATUS, throwForStatus } from "../status.ts";
 import { arborescenceJs } from "./arborescence.ts";
 import { balanceJs } from "./balance.ts";
 import { concurrentJs } from "./concurrent.ts";
-import { type Amount, BIGINTS, DOUBLES, Flow, type FlowGraph, flowGraph } from "./flow.ts";
+import { BIGINTS, commonDivisor, DOUBLES, Flow, type FlowGraph, flowGraph, gcd } from "./flow.ts";
 import { group, NONE, touch, touched } from "./lists.ts";
 import { matchJs } from "./match.ts";
 import { PackRepair } from "./pack-repair.ts";
 import { PackSearch } from "./pack-search.ts";
 import { PackState } from "./pack-state.ts";
+import { partitionJs } from "./partition.ts";
 import { relayJs } from "./relay.ts";
 import { spreadJs } from "./spread.ts";
 import { ArrivalQueue, groupUsers, LATEST, Resources, shared, slotRanks } from "./ten.ts";
@@ -72,6 +74,7 @@ export const jsKernels: Kernels = {
   rate: checked(KERNELS.rate, checkRateValues, (problem, cancel) => rateOfCut(problem, rateJs(problem, cancel))),
   pack: checkedInto(KERNELS.pack, checkPackValues, packJs),
   sweep: checked(KERNELS.sweep, checkSweepValues, sweepJs),
+  partition: checked(KERNELS.partition, checkPartitionValues, partitionJs),
   arborescence: checkedInto(KERNELS.arborescence, checkArborescenceValues, arborescenceJs),
   concurrent: checkedInto(KERNELS.concurrent, checkConcurrentValues, concurrentJs),
   balance: checkedInto(KERNELS.balance, checkBalanceValues, balanceJs),
@@ -117,19 +120,6 @@ function packJs(problem: PackProblem, out: TreeColumns, cancel?: CancelFlag): nu
   out.summary[2] = search.sweeps;
   out.summary[3] = search.rollbacks;
   return STATUS.ok;
-}
-
-function gcd(a: Amount, b: Amount): Amount {
-  let x = a;
-  let y = b;
-  while (y > 0) [x, y] = [y, x % y];
-  return x;
-}
-
-function commonDivisor(values: Float64Array): number {
-  let divisor = 0;
-  for (let i = 0; i < values.length && divisor !== 1; i++) divisor = gcd(values[i], divisor);
-  return divisor === 0 ? 1 : divisor;
 }
 
 /** NPUs breadth-first over links in both directions, from the least that has not been reached. */
