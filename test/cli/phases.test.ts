@@ -32,7 +32,7 @@ describe("synth with phases", () => {
     expect(text).toMatch(/dimension +lines +an NPU +used +by/);
     expect(text).toMatch(/\n +1 +ring:4 +100 GB\/s +[\d.]+ % +ring\n +all +200 GB\/s/);
     expect(text).toMatch(
-      /\n +class limit .* whole chunks over these routes: .*\n.*\n +schedule .* network\/cut-through\n/,
+      /\n +limit .* any algorithm: .*\n.*\n +schedule .* 100 % +network\/cut-through\n/,
     );
     expect(await here.json("verify steps.json")).toMatchObject({ correct: true });
   });

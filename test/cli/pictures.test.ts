@@ -24,7 +24,7 @@ describe("pictures and reports", () => {
     await here.run(`synth ${making} --quiet -o ring.json`);
     await here.run(`export ring.json --to report -o file.html`);
     await here.run(`export ${making} --to report -o made.html`);
-    const FIGURES = 6;
+    const FIGURES = 5;
     const figures = (name: string): readonly string[] =>
       [...written(name).matchAll(/<dd>([^<]*)<\/dd>/g)].map(([, value]) => value as string).slice(0, FIGURES);
     expect(figures("file.html")).toHaveLength(FIGURES);
