@@ -143,6 +143,7 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
       ["collective!", COLLECTIVE],
       ["sizes!", TABLE.sizes.help],
       "algorithms",
+      "programs",
       ...MEMBERS,
       "seed",
       ["trials", "most trials per phase"],

@@ -14,6 +14,7 @@ const COLUMNS = [
   "chunks",
   "verified",
   "library",
+  "programUs",
 ] as const satisfies readonly (keyof ComparisonRow)[];
 
 /** Returns the rows of a comparison as CSV, with the gain in the row of the fastest; what there is not is empty. */

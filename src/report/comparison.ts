@@ -16,6 +16,10 @@ export interface ComparisonRow {
   readonly synthesisMs: number;
   /** Shortest of its size (the earlier algorithm among equals). */
   readonly best: boolean;
+  /** Where asked for: its fastest MSCCL program, simulated as a program on the same network; null where there is none. */
+  readonly programUs?: number | null;
+  /** Why there is no program. */
+  readonly noProgram?: string;
   /** How, in words, where libraries (NCCL, RCCL, MPI) do it on this network: "natural order, both ways". */
   readonly library?: string;
 }
@@ -30,13 +34,11 @@ export interface ReferenceRow {
   readonly us: number;
   readonly algbwGBps: number | null;
   readonly busbwGBps: number | null;
-  /** Above 1 where the model is too hopeful. */
-  readonly ofLimit: number;
 }
 
-/** What `compare --json` prints: schema banyan/comparison@1. */
+/** What `compare --json` prints: schema banyan/comparison@2. */
 export interface Comparison {
-  readonly schema: "banyan/comparison@1";
+  readonly schema: "banyan/comparison@2";
   readonly topology: Report["topology"];
   readonly collective: string;
   readonly rows: readonly ComparisonRow[];

@@ -465,6 +465,10 @@ export const TABLE = {
     value: "<file>",
     help: "a debug log of NCCL or RCCL: was the program selected, and if not, why?",
   },
+  programs: {
+    part: "command",
+    help: "also the time of each line's fastest MSCCL program, simulated on the same network",
+  },
   algorithms: {
     part: "command",
     value: "<list>",

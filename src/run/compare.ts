@@ -5,6 +5,7 @@ import { busFactor } from "../model/collective/collective.ts";
 import { ncclEstimates } from "../model/nccl/model.ts";
 import { formatSize } from "../model/numbers/units.ts";
 import { boxesOf } from "../model/routes/rings.ts";
+import type { AnySchedule } from "../model/steps/schedule.ts";
 import type { Topology } from "../model/topology/topology.ts";
 import type { Comparison, ComparisonRow, ReferenceRow } from "../report/comparison.ts";
 import { type BoundReport, bandwidth, boundReport, type Report } from "../report/result.ts";
@@ -15,6 +16,7 @@ import { limitWithFlow } from "./all-to-all.ts";
 import { isBetter, usOf } from "./auto/best.ts";
 import { type Algorithm, candidatesFor, isOwnFailure } from "./auto/candidates.ts";
 import { contender } from "./auto/chunk-trials.ts";
+import { fastestProgramUs } from "./programs/programs.ts";
 import { synthesize } from "./synthesize.ts";
 
 /** A table of more lines is for nobody to read. */
@@ -24,6 +26,8 @@ export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "s
   readonly sizesBytes: readonly number[];
   /** Names from the catalogue; without it all that make the collective and apply to the network. */
   readonly algorithms?: readonly string[];
+  /** Also simulates the fastest MSCCL program of each line's schedule. */
+  readonly programs?: boolean;
   /** Told what there is after each size but the last. */
   readonly onSize?: (soFar: Comparison) => void;
   /** Told of each line before it is worked on: the first is 0 of `total`. */
@@ -32,29 +36,45 @@ export interface CompareOptions extends Omit<SynthesizeOptions, "algorithm" | "s
 
 type SizedOptions = Omit<SynthesizeOptions, "algorithm"> & { readonly sizeBytes: number };
 
-/** Returns the reports of one size, in the order of the candidates; `failed` is told of those that could not. */
-async function reportsOf(
+/** A line: its report and, where asked for, its program. */
+interface Line extends Pick<ComparisonRow, "programUs" | "noProgram"> {
+  readonly report: Report;
+}
+
+/** Returns what the program of a schedule takes, or why it has none. */
+function programLine(schedule: AnySchedule): Pick<ComparisonRow, "programUs" | "noProgram"> {
+  try {
+    return { programUs: fastestProgramUs(schedule, { runtime: "azure" }) };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return { programUs: null, noProgram: error.message };
+  }
+}
+
+/** Returns the lines of one size, in the order of the candidates; `failed` is told of those that could not. */
+async function linesOf(
   engine: Engine,
   topology: Topology,
   candidates: readonly Algorithm[],
   options: SizedOptions,
+  programs: boolean,
   told: { begins: (algorithm: string) => void; failed: (algorithm: string, error: Error) => void },
-): Promise<Report[]> {
-  const reports = new Map<Algorithm, Report>();
+): Promise<Line[]> {
+  const lines = new Map<Algorithm, Line>();
   const lastOf = ({ traits }: Algorithm): number => traits?.searches ?? 0;
   for (const algorithm of [...candidates].sort((a, b) => lastOf(a) - lastOf(b))) {
     told.begins(algorithm.name);
     try {
       const make = (asked: SynthesizeOptions) => synthesize(engine, topology, asked, false);
-      const rivalUs = Math.min(...[...reports.values()].map(usOf));
-      const { report } = await contender(algorithm, topology, options, make, rivalUs);
-      reports.set(algorithm, report);
+      const rivalUs = Math.min(...[...lines.values()].map(({ report }) => usOf(report)));
+      const { report, schedule } = await contender(algorithm, topology, options, make, rivalUs);
+      lines.set(algorithm, { report, ...(programs ? programLine(schedule) : {}) });
     } catch (error) {
       if (!isOwnFailure(error)) throw error;
       told.failed(algorithm.name, error);
     }
   }
-  return candidates.flatMap((algorithm) => reports.get(algorithm) ?? []);
+  return candidates.flatMap((algorithm) => lines.get(algorithm) ?? []);
 }
 
 /** Returns the greatest limit that is known for a size: an algorithm that knows the network's flow may prove more than the cuts. */
@@ -62,23 +82,23 @@ async function limitOfSize(
   engine: Engine,
   given: Topology,
   options: SizedOptions,
-  reports: readonly Report[],
+  lines: readonly Line[],
 ): Promise<BoundReport> {
   const chunks = options.chunks === "auto" ? 1 : (options.chunks ?? 1);
   const { topology, collective } = problemOf(given, { ...options, chunks });
   const known = await limitWithFlow(engine, topology, collective, options.signal);
   const own = boundReport(topology, collective, known.limit);
-  return reports.map(({ limit }) => limit).reduce((a, b) => (b.us > a.us ? b : a), own);
+  return lines.map(({ report: { limit } }) => limit).reduce((a, b) => (b.us > a.us ? b : a), own);
 }
 
 function rowsOf(
-  reports: readonly Report[],
+  lines: readonly Line[],
   limit: BoundReport,
   sizeBytes: number,
   isLibrary: (algorithm: string) => boolean,
 ): ComparisonRow[] {
-  const best = reports.reduce((a, b) => (isBetter(b, a) ? b : a));
-  return reports.map((report) => {
+  const best = lines.map(({ report }) => report).reduce((a, b) => (isBetter(b, a) ? b : a));
+  return lines.map(({ report, ...program }) => {
     const { us, algbwGBps, busbwGBps } = report.time;
     return {
       sizeBytes,
@@ -91,6 +111,7 @@ function rowsOf(
       verified: true,
       synthesisMs: report.synthesis.ms,
       best: report === best,
+      ...program,
       ...(isLibrary(report.algorithm) ? { library: report.synthesis.policy } : {}),
     };
   });
@@ -110,11 +131,7 @@ function librariesOf(topology: Topology, candidates: readonly Algorithm[]): (alg
 }
 
 /** Returns what NCCL's own cost model says of a size on the whole network; null where it says nothing. */
-function referenceOf(
-  topology: Topology,
-  { collective, group, sizeBytes }: SizedOptions,
-  limit: BoundReport,
-): ReferenceRow | null {
+function referenceOf(topology: Topology, { collective, group, sizeBytes }: SizedOptions): ReferenceRow | null {
   if (typeof collective !== "string" || group !== undefined) return null;
   const [first] = ncclEstimates(topology, collective, sizeBytes) ?? [];
   if (first === undefined) return null;
@@ -127,7 +144,6 @@ function referenceOf(
     us,
     algbwGBps,
     busbwGBps: algbwGBps === null ? null : algbwGBps * busFactor(collective, topology.npuCount),
-    ofLimit: us > 0 ? limit.us / us : 1,
   };
 }
 
@@ -136,7 +152,7 @@ function referenceOf(
  * do what was asked are left out with the reason. Throws as synthesize does where none can.
  */
 export async function compare(engine: Engine, topology: Topology, options: CompareOptions): Promise<Comparison> {
-  const { sizesBytes, algorithms, onLine, onSize, ...rest } = options;
+  const { sizesBytes, algorithms, onLine, onSize, programs = false, ...rest } = options;
   if (!Array.isArray(sizesBytes) || sizesBytes.length === 0)
     throw new InputError(optionName("sizesBytes"), "at least one size, as in [1024, 1048576]", sizesBytes).as(
       "out-of-range",
@@ -160,7 +176,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
       reason: `${sizes.length < sizesBytes.length ? `${sizes.map(formatSize).join(", ")}: ` : ""}${error.message}`,
     }));
     return {
-      schema: "banyan/comparison@1",
+      schema: "banyan/comparison@2",
       topology: shown as Report["topology"],
       collective: typeof rest.collective === "string" ? rest.collective : rest.collective.kind,
       rows: [...rows],
@@ -171,7 +187,7 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
   };
   for (const sizeBytes of sizesBytes) {
     const sized = { ...rest, sizeBytes };
-    const reports = await reportsOf(engine, topology, candidates, sized, {
+    const lines = await linesOf(engine, topology, candidates, sized, programs, {
       begins: (algorithm) => onLine?.({ sizeBytes, algorithm, done: done++, total }),
       failed(algorithm, error) {
         const failure = failures.get(algorithm) ?? { error, sizes: [] };
@@ -179,12 +195,12 @@ export async function compare(engine: Engine, topology: Topology, options: Compa
         failure.sizes.push(sizeBytes);
       },
     });
-    const [first] = reports;
+    const [first] = lines;
     if (first === undefined) throw failures.values().next().value?.error;
-    shown ??= first.topology;
-    const limit = await limitOfSize(engine, topology, sized, reports);
-    rows.push(...rowsOf(reports, limit, sizeBytes, isLibrary));
-    const reference = referenceOf(topology, sized, limit);
+    shown ??= first.report.topology;
+    const limit = await limitOfSize(engine, topology, sized, lines);
+    rows.push(...rowsOf(lines, limit, sizeBytes, isLibrary));
+    const reference = referenceOf(topology, sized);
     if (reference !== null) references.push(reference);
     limits.push({ sizeBytes, limit });
     if (limits.length < sizesBytes.length) onSize?.(soFar());

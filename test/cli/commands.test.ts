@@ -269,7 +269,7 @@ describe("banyan compare", () => {
 
   it("has a row per size and algorithm, one of each size the best", async () => {
     const { schema, rows } = await json(line);
-    expect(schema).toBe("banyan/comparison@1");
+    expect(schema).toBe("banyan/comparison@2");
     expect(rows.map(({ sizeBytes, algorithm }: never) => [sizeBytes, algorithm])).toEqual([
       [6000, "ring"],
       [6000, "tacos"],
@@ -288,9 +288,9 @@ describe("banyan compare", () => {
     const csv = (await run(`${line} --format csv`)).trimEnd().split("\n");
     expect(csv).toHaveLength(5);
     expect(csv[0]).toBe(
-      "sizeBytes,algorithm,us,algbwGBps,busbwGBps,ofLimit,synthesisMs,best,chunks,verified,library,gain",
+      "sizeBytes,algorithm,us,algbwGBps,busbwGBps,ofLimit,synthesisMs,best,chunks,verified,library,programUs,gain",
     );
-    expect(csv[4]).toMatch(/^6000000,tacos,[\d.]+,[\d.]+,[\d.]+,1,[\d.]+,true,\d+,true,,(tie|[\d.]+ x)$/);
+    expect(csv[4]).toMatch(/^6000000,tacos,[\d.]+,[\d.]+,[\d.]+,1,[\d.]+,true,\d+,true,,,(tie|[\d.]+ x)$/);
     const table = await run(line);
     expect(table).toMatch(/6 MB +ring +[\d.]+ \w+ .*%/);
     expect(table).toMatch(/\* tacos +[\d.]+ \w+ .*%/);

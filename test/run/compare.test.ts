@@ -87,4 +87,24 @@ describe("compare", () => {
     expect(rows.map(({ algorithm }) => algorithm)).toEqual(["forestcoll", "ring"]);
     expect(leftOut).toMatchObject([{ algorithm: "multitree", reason: expect.stringMatching(/for --k/) }]);
   });
+
+  it("has programs beside schedules where they are asked for, a library's too, none of them below the limit", async () => {
+    const options = {
+      collective: "allreduce" as const,
+      sizesBytes: [2 ** 22],
+      algorithms: ["forestcoll", "nccl-rings", "nvls"],
+    };
+    const { rows, limits } = await compare(engine, presetTopology("dgx-h100:2"), {
+      ...options,
+      programs: true,
+    });
+    const limit = limits[0]?.limit.us ?? 0;
+    for (const { algorithm, programUs, noProgram } of rows) {
+      expect(noProgram === undefined, algorithm).toBe(algorithm !== "nvls");
+      if (algorithm === "nvls") expect(programUs).toBeNull();
+      else expect(programUs, algorithm).toBeGreaterThanOrEqual(limit);
+    }
+    const plain = await compare(engine, presetTopology("dgx-h100:2"), options);
+    expect(plain.rows.every(({ programUs }) => programUs === undefined)).toBe(true);
+  });
 });

@@ -44,6 +44,7 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     collective,
     sizesBytes: optionValue(options, "sizes") ?? [],
     ...(algorithms === undefined ? {} : { algorithms }),
+    programs: options["programs"] === true,
     ...membershipOf(options),
     ...synthesisOptions(options),
   };
@@ -129,10 +130,12 @@ const gbps = (value: number | null): string => (value === null ? "-" : significa
 
 /** Returns the cells of a line; the size stands in the first of its size. */
 function cellsOf(row: ComparisonRow, isFirst: boolean, { bold }: Style): string[] {
+  const { programUs } = row;
   const line = [
     isFirst ? formatSize(row.sizeBytes) : "",
     `${row.best ? "*" : " "} ${row.algorithm}`,
     timeText(row.us),
+    ...(programUs === undefined ? [] : [programUs === null ? "-" : timeText(programUs)]),
     gbps(row.algbwGBps),
     gbps(row.busbwGBps),
     percent(row.ofLimit),
@@ -142,10 +145,31 @@ function cellsOf(row: ComparisonRow, isFirst: boolean, { bold }: Style): string[
 }
 
 /** Returns the cells of a model's line, below those of its size. */
-function referenceCells({ name, us, algbwGBps, busbwGBps, ofLimit }: ReferenceRow, { dim }: Style): string[] {
-  return ["", `  ${name}`, timeText(us), gbps(algbwGBps), gbps(busbwGBps), percent(ofLimit), ""].map((cell) =>
+function referenceCells(
+  { name, us, algbwGBps, busbwGBps }: ReferenceRow,
+  hasPrograms: boolean,
+  { dim }: Style,
+): string[] {
+  const program = hasPrograms ? [""] : [];
+  return ["", `  ${name}`, timeText(us), ...program, gbps(algbwGBps), gbps(busbwGBps), "", ""].map((cell) =>
     cell === "" ? cell : dim(cell),
   );
+}
+
+/** Returns why some programs are faster than their schedules, and why some lines have none; equal reasons once. */
+function programLines(rows: readonly ComparisonRow[]): string[] {
+  const faster = new Set(rows.filter((row) => (row.programUs ?? row.us) < row.us).map(({ algorithm }) => algorithm));
+  const none = new Map<string, Set<string>>();
+  for (const { algorithm, noProgram } of rows)
+    if (noProgram !== undefined) none.set(noProgram, (none.get(noProgram) ?? new Set()).add(algorithm));
+  return [
+    ...(faster.size === 0
+      ? []
+      : [
+          `${[...faster].join(", ")}: faster than the schedule, for it cuts the data finer and passes it on piece by piece`,
+        ]),
+    ...[...none].map(([reason, algorithms]) => `${[...algorithms].join(", ")}: none, ${reason}`),
+  ];
 }
 
 /** Returns what NCCL's model chose, sizes with the same choice together. */
@@ -160,14 +184,20 @@ function choiceLines(references: readonly ReferenceRow[]): string[] {
 }
 
 function report({ topology, collective, rows, references, limits, leftOut }: Comparison, { style }: Context): string[] {
+  const hasPrograms = rows.some(({ programUs }) => programUs !== undefined);
   const cells = rows.flatMap((row, i) => {
     const line = cellsOf(row, rows[i - 1]?.sizeBytes !== row.sizeBytes, style);
     const isLast = rows[i + 1]?.sizeBytes !== row.sizeBytes;
     const reference = references.find(({ sizeBytes }) => isLast && sizeBytes === row.sizeBytes);
-    return reference === undefined ? [line] : [line, referenceCells(reference, style)];
+    return reference === undefined ? [line] : [line, referenceCells(reference, hasPrograms, style)];
   });
-  const head = ["size", "  algorithm", "time", "algbw GB/s", "busbw GB/s", "of limit", "synthesis"];
-  const lines = table(head.map(style.dim), cells, ["left", "left", "right", "right", "right", "right", "right"]);
+  const program = hasPrograms ? ["program"] : [];
+  const head = ["size", "  algorithm", "time", ...program, "algbw GB/s", "busbw GB/s", "of limit", "synthesis"];
+  const lines = table(
+    head.map(style.dim),
+    cells,
+    head.map((_, i) => (i < 2 ? "left" : "right")),
+  );
   const why = new Set(
     limits.map(({ sizeBytes, limit }) => `${formatSize(sizeBytes)}: ${timeText(limit.us)}, ${limit.because}`),
   );
@@ -184,6 +214,7 @@ function report({ topology, collective, rows, references, limits, leftOut }: Com
     "",
     ...(gains.length === 0 ? [] : [...gains, ""]),
     ...below("limit", [...why]),
+    ...below("program", programLines(rows)),
     ...below("NCCL model", choiceLines(references)),
     ...leftOutLines(leftOut),
   ].map((line) => `  ${line}`.trimEnd());

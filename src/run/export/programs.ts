@@ -13,8 +13,8 @@ import { dialectOf, programOptions, rangeOf, synthesisOptions } from "../../requ
 import { refuseOptions } from "../../request/option-table.ts";
 import { progressOf } from "../../request/progress.ts";
 import { AUTO, algorithmNamed } from "../../synthesize/catalog.ts";
-import { limitViolations, type MadeProgram, programOf } from "../programs/programs.ts";
-import { programUs, synthesizeForRuntime } from "../programs/programs-by-size.ts";
+import { limitViolations, type MadeProgram, programOf, programUs } from "../programs/programs.ts";
+import { synthesizeForRuntime } from "../programs/programs-by-size.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { type ScheduleSubject, synthesized } from "./subject.ts";
 import type { World } from "./world.ts";

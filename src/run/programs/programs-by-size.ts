@@ -1,20 +1,17 @@
 import { InfeasibleError, InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
 import type { Engine } from "../../engine/types.ts";
-import { formatSize, PS_PER_US } from "../../model/numbers/units.ts";
-import type { Program } from "../../model/program/program.ts";
+import { formatSize } from "../../model/numbers/units.ts";
 import type { Topology } from "../../model/topology/topology.ts";
-import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
 import { askedOf } from "../../request/maker-options.ts";
 import type { SynthesizeOptions } from "../../request/options.ts";
 import { DEFAULT_SIZE_BYTES } from "../../request/problem.ts";
-import { simulateProgram } from "../../simulate/program/program.ts";
 import { AUTO } from "../../synthesize/catalog.ts";
 import { type Algorithm, candidatesFor } from "../auto/candidates.ts";
 import type { CompareOptions } from "../compare.ts";
 import { boundedResult, type SynthesizeResult, synthesize } from "../synthesize.ts";
-import { type MadeProgram, programOf } from "./programs.ts";
+import { type MadeProgram, MOST_RANKS_SEARCHED, programOf, programUs, targetsFor } from "./programs.ts";
 
 /** Sizes that one program is for. */
 export interface SizeRange {
@@ -46,12 +43,6 @@ const ELEMENT_BYTES = 4;
 /** Copies per root of trees that are tried beside those of the optimum: fewer make fewer, longer steps. */
 const COPIES_TRIED = [1, 2];
 
-/** Parts of each tree's data that are tried: few for small sizes, more to fill pipelines. */
-const PARTS_TRIED = [1, 6, 16];
-/** Among more ranks a program takes many seconds to make and to simulate: one copy, and parts that suit large sizes. */
-const MOST_RANKS_SEARCHED = 32;
-const PARTS_OF_LARGE = [6];
-
 const isRefusal = (error: unknown): error is Error => error instanceof InputError || error instanceof InfeasibleError;
 
 /** Returns what an algorithm is asked: trees also with few copies, unless their number is said. */
@@ -64,13 +55,6 @@ function requestsFor(
   if (algorithm.traits?.fewCopies !== true || options.k !== undefined) return [asked];
   if (npuCount > MOST_RANKS_SEARCHED && options.group === undefined) return [{ ...asked, k: 1 }];
   return [asked, ...COPIES_TRIED.map((k) => ({ ...asked, k }))];
-}
-
-/** Returns how a schedule is lowered: trees with different numbers of parts, unless they are said. */
-function targetsFor({ schedule }: SynthesizeResult, target: ProgramOptions): ProgramOptions[] {
-  if (!isTreeFlow(schedule) || target.parts !== undefined || target.runtime === "mscclpp") return [target];
-  const tried = schedule.collective.groupSize > MOST_RANKS_SEARCHED ? PARTS_OF_LARGE : PARTS_TRIED;
-  return tried.map((parts) => ({ ...target, parts }));
 }
 
 /**
@@ -93,7 +77,7 @@ async function choiceFor(
     for (const request of requestsFor(algorithm, topology, { ...rest, sizeBytes })) {
       try {
         const result = await synthesize(engine, topology, request, false);
-        for (const lowered of targetsFor(result, target)) {
+        for (const lowered of targetsFor(result.schedule, target)) {
           const { program } = programOf(result.schedule, lowered);
           found.push({
             sizeBytes,
@@ -145,15 +129,6 @@ export async function synthesizeForRuntime(
 /** What logs call a range's program: "allreduce-65536-1048575-forestcoll". */
 const nameOfRange = ({ schedule, report }: SynthesizeResult, minBytes: number, maxBytes: number | null): string =>
   `${schedule.collective.kind}-${minBytes}-${maxBytes ?? "up"}-${report.algorithm}`;
-
-/** Returns what a program takes on the network of its schedule, microseconds. */
-export function programUs(
-  program: Program,
-  { topology, collective }: SynthesizeResult["schedule"],
-  sizeBytes: number,
-): number {
-  return simulateProgram(program, topology, { sizeBytes, rankToNpu: collective.groupMembers }).ps / PS_PER_US;
-}
 
 /**
  * Returns a program for each range of sizes: the one that is fastest in the simulation of programs at each size asked for, up to

@@ -4,10 +4,13 @@ import { mscclXmlParts } from "../../export/programs/msccl-xml.ts";
 import { mscclppJsonParts } from "../../export/programs/mscclpp-json.ts";
 import { lowerToMsccl } from "../../lower/msccl/lower.ts";
 import { lowerToPlan } from "../../lower/mscclpp/plan.ts";
+import { toUs } from "../../model/numbers/units.ts";
 import type { Program } from "../../model/program/program.ts";
 import { RUNTIMES, type RuntimeName } from "../../model/program/runtimes.ts";
 import { type AnySchedule, withoutPhases } from "../../model/steps/schedule.ts";
+import { isTreeFlow } from "../../model/trees/tree-flow.ts";
 import type { ProgramOptions } from "../../request/from-texts.ts";
+import { simulateProgram } from "../../simulate/program/program.ts";
 import { type ProgramVerification, verifyProgram } from "../../verify/program/program.ts";
 import type { ProgramViolation } from "../../verify/program/words.ts";
 import { mscclLimitViolations } from "../../verify/runtime/msccl-limits.ts";
@@ -94,3 +97,28 @@ export function programOf(given: AnySchedule, options: ProgramOptions): MadeProg
   if (verification.violationCount > 0) throw new InternalError(`a lowered program is wrong: ${wrong?.message}`);
   return { program, text, verification, warnings: found };
 }
+
+/** Parts of each tree's data that are tried: few for small sizes, more to fill pipelines. */
+const PARTS_TRIED = [1, 6, 16];
+/** Among more ranks a program takes many seconds to make and to simulate: parts that suit large sizes only. */
+export const MOST_RANKS_SEARCHED = 32;
+const PARTS_OF_LARGE = [6];
+
+/** Returns how a schedule is lowered: trees with different numbers of parts, unless they are said. */
+export function targetsFor(schedule: AnySchedule, target: ProgramOptions): ProgramOptions[] {
+  if (!isTreeFlow(schedule) || target.parts !== undefined || target.runtime === "mscclpp") return [target];
+  const tried = schedule.collective.groupSize > MOST_RANKS_SEARCHED ? PARTS_OF_LARGE : PARTS_TRIED;
+  return tried.map((parts) => ({ ...target, parts }));
+}
+
+/** Returns what a program takes on the network of its schedule, microseconds. */
+export const programUs = (program: Program, { topology, collective }: AnySchedule, sizeBytes: number): number =>
+  toUs(simulateProgram(program, topology, { sizeBytes, rankToNpu: collective.groupMembers }).ps);
+
+/** Returns what the fastest of a schedule's programs takes, microseconds. Throws InputError where none fits the runtime. */
+export const fastestProgramUs = (schedule: AnySchedule, target: ProgramOptions): number =>
+  Math.min(
+    ...targetsFor(schedule, target).map((one) =>
+      programUs(programOf(schedule, one).program, schedule, schedule.collective.sizeBytes),
+    ),
+  );

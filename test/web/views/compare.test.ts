@@ -20,13 +20,11 @@ const limit = (sizeBytes: number) => ({
   limit: { us: 2, algbwGBps: sizeBytes / 2000, exact: "2", kind: "cut", witness: {}, because: "of a cut" },
 });
 const comparison: Comparison = {
-  schema: "banyan/comparison@1",
+  schema: "banyan/comparison@2",
   topology: { name: "dgx-a100:2", npus: 16, switches: 3, links: 64, hash: "0" },
   collective: "allgather",
   rows: [row(1024, "ring", 8), row(1024, "tacos", 4, true), row(4096, "tacos", 5, true)],
-  references: [
-    { sizeBytes: 4096, name: "NCCL model", choice: "Ring", us: 10, algbwGBps: 1, busbwGBps: 2, ofLimit: 0.2 },
-  ],
+  references: [{ sizeBytes: 4096, name: "NCCL model", choice: "Ring", us: 10, algbwGBps: 1, busbwGBps: 2 }],
   limits: [limit(1024), limit(4096)],
   leftOut: [],
 };
@@ -53,8 +51,9 @@ describe("the lines of a comparison", () => {
     expect(Array.from(first.values)).toEqual([1024 / 1000, 4096 / 1000]);
   });
   it("have the limit at all of it", () => {
-    const [first, , ring] = linesOf(comparison, "share", []) as [ChartLine, ChartLine, ChartLine];
+    const [first, model, ring] = linesOf(comparison, "share", []) as [ChartLine, ChartLine, ChartLine];
     expect(Array.from(first.values)).toEqual([1, 1]);
+    expect(Array.from(model.values)).toEqual([null, null]);
     expect(Array.from(ring.values)).toEqual([0.25, null]);
   });
   it("have units at their ticks", () => {

@@ -19,11 +19,12 @@ const LIMIT = "limit";
 interface Measured {
   readonly us: number;
   readonly busbwGBps: number | null;
-  readonly ofLimit: number;
+  /** A model of somebody else's has none. */
+  readonly ofLimit?: number;
 }
 
 const measured = ({ us, busbwGBps, ofLimit }: Measured, measure: Measure): number | null =>
-  measure === "time" ? us : measure === "busbw" ? busbwGBps : ofLimit;
+  measure === "time" ? us : measure === "busbw" ? busbwGBps : (ofLimit ?? null);
 
 /** Returns bus bandwidth / algorithm bandwidth, which is the same for all rows; 1 where none has a bandwidth. */
 function busFactorOf({ rows, references }: Comparison): number {

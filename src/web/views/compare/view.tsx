@@ -238,8 +238,7 @@ function ComparisonTable({ comparison: { rows, references, limits }, onMake, isB
                   <td class="n">{timeText(row.us)}</td>
                   <td class="n">{gbpsText(row.algbwGBps)}</td>
                   <td class="n">{gbpsText(row.busbwGBps)}</td>
-                  <td class="n">{percent(row.ofLimit)}</td>
-                  <td colSpan={2} />
+                  <td colSpan={3} />
                 </tr>
               ))}
             <tr class="compare-other">
