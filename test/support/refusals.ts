@@ -1,15 +1,28 @@
 import { isDeepStrictEqual } from "node:util";
-import { DamagedFileError, InfeasibleError, InputError, type Mistake, shown } from "../../src/base/errors.ts";
+import { InfeasibleError, InputError, type Mistake, shown } from "../../src/base/errors.ts";
 import type { Failure } from "../../src/cli/protocol.ts";
 
 /**
  * What tests hold of refusals: the kind of mistake, the option or place, the value that was given, and the values that
- * the sentence names. The words are held in test/words/ only. Each returns a matcher for toThrow, toEqual and `refuses`.
+ * the sentence names. The words are held in test/words/ only. Each returns a matcher for toThrow, toEqual and `refuses`, which throws where another refusal comes.
  */
 export interface Refusal {
   asymmetricMatch(error: unknown): boolean;
-  toAsymmetricMatcher(): string;
+  toString(): string;
 }
+
+/** A matcher that says itself what it got instead: vitest would print neither. */
+const matcher = (isOne: (error: unknown) => boolean, said: string): Refusal => ({
+  asymmetricMatch(error) {
+    if (isOne(error)) return true;
+    const facts = factsOf(error);
+    const { message } = (error ?? {}) as Partial<Error>;
+    throw new Error(
+      `not ${said}, but ${facts === null ? "" : `${facts.mistake} for ${facts.option ?? facts.place}: `}${message}`,
+    );
+  },
+  toString: () => said,
+});
 
 interface Facts {
   readonly mistake: string;
@@ -40,8 +53,8 @@ const names = (text: string, value: unknown): boolean =>
 /** A refusal as that kind of mistake; `at` is the option's property or the place, `values` stand in what would have been right. */
 export function refused(mistake: Mistake, at: string, received?: unknown, ...values: readonly unknown[]): Refusal {
   const text = given(received);
-  return {
-    asymmetricMatch(error) {
+  return matcher(
+    (error) => {
       const facts = factsOf(error);
       return (
         facts !== null &&
@@ -51,8 +64,8 @@ export function refused(mistake: Mistake, at: string, received?: unknown, ...val
         values.every((value) => names(facts.expected, value))
       );
     },
-    toAsymmetricMatcher: () => `${mistake} for ${at}, received ${text}, naming [${values.join(", ")}]`,
-  };
+    `${mistake} for ${at}, received ${text}, naming [${values.join(", ")}]`,
+  );
 }
 
 /** Nothing was given. */
@@ -64,27 +77,34 @@ export const outOfRange = (at: string, received?: unknown, ...values: readonly u
   refused("out-of-range", at, received, ...values);
 
 /** A file, or a part of it, is not what its writer wrote; `values` stand in the reason. */
-export const damaged = (what: string, ...values: readonly unknown[]): Refusal => ({
-  asymmetricMatch: (error) =>
-    error instanceof DamagedFileError &&
-    error.place === what &&
-    values.every((value) => names(String(error.received), value)),
-  toAsymmetricMatcher: () => `damaged ${what}, naming [${values.join(", ")}]`,
-});
+export const damaged = (what: string, ...values: readonly unknown[]): Refusal =>
+  matcher(
+    (error) => {
+      const facts = factsOf(error);
+      const isThere = facts?.mistake === "damaged" && facts.place === what;
+      return isThere && values.every((value) => names(facts.received, value));
+    },
+    `damaged ${what}, naming [${values.join(", ")}]`,
+  );
 
 /** No answer exists; `witness` shows why. */
-export const infeasible = (witness: Readonly<Record<string, unknown>>): Refusal => ({
-  asymmetricMatch: (error) => error instanceof InfeasibleError && isDeepStrictEqual({ ...error.witness }, witness),
-  toAsymmetricMatcher: () => `infeasible, ${JSON.stringify(witness)}`,
-});
+export const infeasible = (witness: Readonly<Record<string, unknown>>): Refusal =>
+  matcher(
+    (error) => {
+      const { kind, witness: said } = (error ?? {}) as Partial<Failure>;
+      const isOne = error instanceof InfeasibleError || kind === "infeasible";
+      return isOne && isDeepStrictEqual({ ...(said as object) }, witness);
+    },
+    `infeasible, ${JSON.stringify(witness)}`,
+  );
 
-/** Returns the InputError that `run` throws; fails on any other outcome. */
-export function refusalOf(run: () => unknown): InputError {
+/** Returns what `run` is refused with; fails on any other outcome. */
+export function refusalFrom(run: () => unknown): InputError | InfeasibleError {
   try {
     run();
   } catch (error) {
-    if (error instanceof InputError) return error;
+    if (error instanceof InputError || error instanceof InfeasibleError) return error;
     throw error;
   }
-  throw new Error("expected an InputError, but nothing was thrown");
+  throw new Error("nothing was refused");
 }
