@@ -7,7 +7,7 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { Schedule } from "../../src/model/slots/slot-schedule.ts";
 import { frameAt, joined, put, put32, putTime, readAll, resealed, text, twice } from "../support/bys-files.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
-import { damaged, missing, outOfRange, type Refusal, refusalOf, unexpected } from "../support/refusals.ts";
+import { damaged, missing, outOfRange, type Refusal, refusalFrom, unexpected } from "../support/refusals.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";
 import { runs, seen, triesAll } from "../support/runs.ts";
 import { isRefused } from "./support.ts";
@@ -43,7 +43,7 @@ describe("readBys refuses", () => {
     ["a changed row", put(steps, frame + 40, 7), damaged("block 0 of s.bys (rows 0 to 5)")],
     ["a changed end", put(steps, steps.length - 1, steps[steps.length - 1] ^ 1), damaged("block 1 of s.bys")],
     ["a block twice", twice(logs), damaged("block 1 of s.bys", 0)],
-  ])("%s", (_, bytes, sentence) => expect(refusalOf(() => readAll(bytes))).toEqual(sentence));
+  ])("%s", (_, bytes, sentence) => expect(refusalFrom(() => readAll(bytes))).toEqual(sentence));
 
   // Files of a writer that is wrong or means harm: all checksums are right.
   const row = (at: number) => frame + FRAME_BYTES + at;
@@ -89,7 +89,7 @@ describe("readBys refuses", () => {
     ["ports of a log", put(logs, log(8), 77), unexpected("block 0 of s.bys (NPUs 0 to 3), NPU 2", 77, 4)],
     ["a port", put(logs, log(48), 4), unexpected("block 0 of s.bys (NPUs 0 to 3), NPU 0", 2, 2)],
     ["arrivals", put(logs, log(48), 0), unexpected("block 0 of s.bys (NPUs 0 to 3), NPU 0", 4, 6)],
-  ])("a wrong %s", (_, bytes, sentence) => expect(refusalOf(() => readAll(resealed(bytes)))).toEqual(sentence));
+  ])("a wrong %s", (_, bytes, sentence) => expect(refusalFrom(() => readAll(resealed(bytes)))).toEqual(sentence));
 
   it("every file with one bit turned over, and every part of a file", () => {
     for (const bytes of files) {

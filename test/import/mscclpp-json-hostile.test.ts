@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { linesOfObjects, programFromPlan, readMscclppJson } from "../../src/import/programs/mscclpp-json.ts";
 import { anyTextChange, changedText } from "../support/changed-text.ts";
-import { refusalOf, unexpected } from "../support/refusals.ts";
+import { refusalFrom, unexpected } from "../support/refusals.ts";
 import { runs } from "../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 import {
@@ -17,7 +17,7 @@ import {
 } from "./mscclpp-json-plans.ts";
 import { isRefused } from "./support.ts";
 
-const refusal = (value: Plan) => refusalOf(() => programFromPlan(value, "p.json"));
+const refusal = (value: Plan) => refusalFrom(() => programFromPlan(value, "p.json"));
 
 describe("hostile plans", () => {
   it("nested deeply are refused", () => {

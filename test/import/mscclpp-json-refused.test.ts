@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { looksLikeMscclppJson, programFromPlan, readMscclppJson } from "../../src/import/programs/mscclpp-json.ts";
-import { missing, outOfRange, type Refusal, refusalOf, unexpected } from "../support/refusals.ts";
+import { missing, outOfRange, type Refusal, refusalFrom, unexpected } from "../support/refusals.ts";
 import {
   allGather,
   local,
@@ -22,7 +22,7 @@ const put =
     keys.reduce((at, key) => at[key], file)[last] = value;
     return file;
   };
-const refusal = (value: Plan) => refusalOf(() => programFromPlan(value, "p.json"));
+const refusal = (value: Plan) => refusalFrom(() => programFromPlan(value, "p.json"));
 
 const G0 = "gpus[0]";
 const B0 = "gpus[0].threadblocks[0]";
@@ -215,7 +215,7 @@ describe("a plan that is not one", () => {
     const text = JSON.stringify(allGather(), null, 1);
     const wrong = text.replace('"name": "put"', '"name": "push"');
     const line = wrong.slice(0, wrong.indexOf('"push"')).split("\n").length - 1;
-    expect(refusalOf(() => readMscclppJson(wrong, "p.json"))).toEqual(
+    expect(refusalFrom(() => readMscclppJson(wrong, "p.json"))).toEqual(
       unexpected(`p.json: ${PUT}.name (line ${line})`, "push"),
     );
   });

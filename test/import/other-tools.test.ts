@@ -12,7 +12,7 @@ import { looksLikeTeCcl, readTeCcl } from "../../src/import/networks/te-ccl.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { linkNames, type Topology } from "../../src/model/topology/topology.ts";
 
-import { missing, outOfRange, refusalOf, refused, unexpected } from "../support/refusals.ts";
+import { missing, outOfRange, refusalFrom, refused, unexpected } from "../support/refusals.ts";
 
 const GIB = 2 ** 30;
 /** Returns rate (GB/s) and latency (us) of a link. */
@@ -48,7 +48,7 @@ describe("ASTRA-sim networks", () => {
     ["topology: Ring\nnpus_count: 8", unexpected("t line 1: topology", "Ring")],
     ["topology: []\nnpus_count: []", unexpected("t line 1: topology", "0", 32)],
   ])("%j is refused with its line", (bad, sentence) => {
-    expect(refusalOf(() => readAstraNetwork(bad, "t"))).toEqual(sentence);
+    expect(refusalFrom(() => readAstraNetwork(bad, "t"))).toEqual(sentence);
   });
 
   it("may be logical dimensions, whose rings are assumed", () => {
@@ -57,7 +57,7 @@ describe("ASTRA-sim networks", () => {
     const topology = readLogicalDims(value, "d.json", { bandwidth: { nic: 25e9 }, latencyPs: 1e6 });
     expect(topology.shape).toEqual([8, 2]);
     expect(link(topology, "0>1")).toEqual([25, 1]);
-    expect(refusalOf(() => readLogicalDims({ "logical-dims": ["x"] }, "d.json"))).toEqual(
+    expect(refusalFrom(() => readLogicalDims({ "logical-dims": ["x"] }, "d.json"))).toEqual(
       unexpected("d.json: logical-dims[0]", "x", 10000000),
     );
   });
@@ -101,7 +101,7 @@ describe("graphs of capacities", () => {
     [{ ...graph, nodes: [...graph.nodes, { id: "a", kind: "switch" }] }, unexpected("g.json: nodes[3].id", "a")],
     [{ ...graph, nodes: [{ id: "a", kind: "nic" }] }, unexpected("g.json: nodes[0].kind", "nic")],
   ])("a wrong field is refused with its place", (value, sentence) => {
-    expect(refusalOf(() => readForestCapacity(value, "g.json"))).toEqual(sentence);
+    expect(refusalFrom(() => readForestCapacity(value, "g.json"))).toEqual(sentence);
   });
 });
 
@@ -144,12 +144,12 @@ describe("msccl-tools topologies", () => {
       [50, 0.25],
       [25, 0.25],
     ]);
-    expect(refusalOf(() => readMscclTools({ name: "s", links: full, switches: star.slice(1) }, "t.json"))).toEqual(
+    expect(refusalFrom(() => readMscclTools({ name: "s", links: full, switches: star.slice(1) }, "t.json"))).toEqual(
       unexpected("t.json: switches", "2 out, 3 in", 3),
     );
     const narrow = full.map((row) => row.map((count) => Math.min(count, 1)));
     const wide = star.map(([from, to, , name]) => [from, to, 2, name]);
-    expect(refusalOf(() => readMscclTools({ name: "s", links: narrow, switches: wide }, "t.json"))).toEqual(
+    expect(refusalFrom(() => readMscclTools({ name: "s", links: narrow, switches: wide }, "t.json"))).toEqual(
       unexpected("t.json: links[1][0]", 1),
     );
   });
@@ -177,10 +177,10 @@ describe("msccl-tools topologies", () => {
     expect(link(topology, "1>0")[0]).toBe(Math.round((2 ** 20 * 1e6) / 23) / 1e9);
     expect(link(topology, "0>3")[0]).toBe(Math.round((2 ** 20 * 1e6) / 107) / 1e9);
     expect(topology.nodeTraits[3]).toEqual({ group: "box1" });
-    expect(refusalOf(() => readMscclTools({ topology: { ...node, copies: 3 } }, "a.json"))).toEqual(
+    expect(refusalFrom(() => readMscclTools({ topology: { ...node, copies: 3 } }, "a.json"))).toEqual(
       unexpected("a.json: topology.copies", 3, 2),
     );
-    expect(refusalOf(() => readMscclTools({ topology: { ...node, internode_conn: null } }, "a.json"))).toEqual(
+    expect(refusalFrom(() => readMscclTools({ topology: { ...node, internode_conn: null } }, "a.json"))).toEqual(
       unexpected("a.json: topology.internode_conn", null),
     );
   });
@@ -201,7 +201,7 @@ describe("msccl-tools topologies", () => {
     [{ name: "x", links, switches: [[[0, 1], [1, 2], 1, "s"]] }, unexpected("t.json: switches[0]", "2 to 2")],
     [{ name: "x", links, switches: [[[0], [7], 1, "s"]] }, unexpected("t.json: switches[0][1][0]", 7, 2)],
   ])("a wrong field is refused with its place", (value, sentence) => {
-    expect(refusalOf(() => readMscclTools(value, "t.json"))).toEqual(sentence);
+    expect(refusalFrom(() => readMscclTools(value, "t.json"))).toEqual(sentence);
   });
 });
 
@@ -271,7 +271,7 @@ describe("TE-CCL inputs", () => {
       unexpected("t.json: alpha[0][1]", -1),
     ],
   ])("%j is refused with its place", (value, sentence) => {
-    expect(refusalOf(() => readTeCcl(value, "t.json"))).toEqual(sentence);
+    expect(refusalFrom(() => readTeCcl(value, "t.json"))).toEqual(sentence);
   });
 });
 
@@ -321,6 +321,6 @@ describe("ns-3 and SimAI topologies", () => {
     ["3 1 1\n2\n0 0 1Gbps 1us 0", unexpected("t line 3", "0")],
     ["5 3 1 0 2 H100\n4\n0 4 1Gbps 1us 0\n1 4 1Gbps 1us 0", unexpected("t line 1", 3, 4)],
   ])("%j is refused with its line", (text, sentence) => {
-    expect(refusalOf(() => readNs3(text, "t"))).toEqual(sentence);
+    expect(refusalFrom(() => readNs3(text, "t"))).toEqual(sentence);
   });
 });

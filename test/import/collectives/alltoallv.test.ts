@@ -4,7 +4,7 @@ import { readAlltoallv, readCollective } from "../../../src/import/collectives/c
 import type { Collective } from "../../../src/model/collective/collective.ts";
 import { toNumber } from "../../../src/model/numbers/rational.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
-import { missing, refusalOf, unexpected } from "../../support/refusals.ts";
+import { missing, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 
 /** Returns a ring of so many NPUs. */
@@ -41,7 +41,7 @@ describe("readAlltoallv", () => {
 
   it("is what --collective custom:FILE reads where the file is no JSON", () => {
     expect(readCollective("0 1 2\n3 0 4\n5 6 0", "m.txt", three)).toEqual(read("0 1 2\n3 0 4\n5 6 0"));
-    expect(refusalOf(() => readCollective(" {}", "c.json", three))).toEqual(missing("c.json: format"));
+    expect(refusalFrom(() => readCollective(" {}", "c.json", three))).toEqual(missing("c.json: format"));
   });
 
   it.each([
@@ -59,11 +59,11 @@ describe("readAlltoallv", () => {
     ["0 9007199254740991 1\n1 0 1\n1 2 0", unexpected("m.txt", 9007199254740994)],
     ["5 0 0\n0 5 0\n0 0 5", unexpected("m.txt", "only zeros")],
   ])("refuses %j", (text, sentence) => {
-    expect(refusalOf(() => read(text))).toEqual(sentence);
+    expect(refusalFrom(() => read(text))).toEqual(sentence);
   });
 
   it.each(["1.5", "-0.1", "NaN", "1e9", "half"])("refuses the part %s of a size", (part) => {
-    expect(refusalOf(() => read(`0 1 1\n1 0 ${part}\n1 1 0`, 4096))).toEqual(
+    expect(refusalFrom(() => read(`0 1 1\n1 0 ${part}\n1 1 0`, 4096))).toEqual(
       unexpected("m.txt line 2 column 5", part, "--size"),
     );
   });

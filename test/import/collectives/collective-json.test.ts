@@ -6,7 +6,7 @@ import type { Collective } from "../../../src/model/collective/collective.ts";
 import { format } from "../../../src/model/numbers/rational.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 
-import { missing, outOfRange, type Refusal, refusalOf, unexpected } from "../../support/refusals.ts";
+import { missing, outOfRange, type Refusal, refusalFrom, unexpected } from "../../support/refusals.ts";
 
 const builder = topologyBuilder("t");
 for (const name of ["a", "b", "c"]) builder.addNpu(name);
@@ -107,6 +107,6 @@ describe("readCollectiveJson", () => {
       unexpected("c.json: chunkBytes", 9007199254740991),
     ],
   ])("answers %j with one sentence", (fields, sentence) => {
-    expect(refusalOf(() => read(fields))).toEqual(sentence);
+    expect(refusalFrom(() => read(fields))).toEqual(sentence);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ncclTestsJson, ncclTestsTable } from "../../../src/export/tables/nccl-tests.ts";
 import { readMeasurements } from "../../../src/import/logs/nccl-tests.ts";
 import { busFactor, COLLECTIVE_KINDS, type NamedCollective } from "../../../src/model/collective/collective.ts";
-import { missing, type Refusal, refusalOf, unexpected } from "../../support/refusals.ts";
+import { missing, type Refusal, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { sharedFiles, sharedText } from "../../support/shared-data.ts";
 
 const DEVICES = (ranks: number, perHost: number): string =>
@@ -48,7 +48,7 @@ const OLD = `# nThread 1 nGpus 4 minBytes 8 maxBytes 1048576 step: 2(factor) war
 
 const read = (text: string, file = "log.txt", kind: NamedCollective | null = null) =>
   readMeasurements(text, file, kind);
-const refusal = (text: string, file = "log.txt") => refusalOf(() => read(text, file));
+const refusal = (text: string, file = "log.txt") => refusalFrom(() => read(text, file));
 
 describe("readMeasurements", () => {
   it("reads the newest text: collective, ranks, hosts, times out of place and in place", () => {
@@ -165,7 +165,7 @@ describe("readMeasurements", () => {
         // a name that contradicts the figures is not believed
         expect(fits).toContain((fits.length === 1 ? read(text, "gather.log") : read(text, "x", kind))[0].collective);
         if ((fits as string[]).includes(asked)) expect(read(text, "x", asked)[0].collective).toBe(asked);
-        else expect(refusalOf(() => read(text, "x", asked))).toEqual(unexpected("collective", asked));
+        else expect(refusalFrom(() => read(text, "x", asked))).toEqual(unexpected("collective", asked));
       }),
     );
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readEdgeList } from "../../../src/import/networks/edge-list.ts";
 import { linkNames, type Topology } from "../../../src/model/topology/topology.ts";
 
-import { missing, outOfRange, refusalOf, unexpected } from "../../support/refusals.ts";
+import { missing, outOfRange, refusalFrom, unexpected } from "../../support/refusals.ts";
 
 const read = (text: string): Topology => readEdgeList(text, "dir/net.csv");
 
@@ -98,7 +98,7 @@ describe("reading an edge list", () => {
     ],
   ])("answers %j with one sentence", (text, sentence) => {
     if (sentence === null) expect(read(text).npuCount).toBe(2);
-    else if (typeof sentence === "string") expect(refusalOf(() => read(text))).toEqual(sentence);
-    else expect(refusalOf(() => read(text))).toEqual(sentence);
+    else if (typeof sentence === "string") expect(refusalFrom(() => read(text))).toEqual(sentence);
+    else expect(refusalFrom(() => read(text))).toEqual(sentence);
   });
 });

@@ -6,7 +6,7 @@ import { topologyToJson } from "../../../src/export/networks/topology-json.ts";
 import { scheduleToJson } from "../../../src/export/schedules/schedule-json.ts";
 import { readTopology } from "../../../src/import/networks/network-formats.ts";
 import { topologyHash } from "../../../src/model/topology/topology.ts";
-import { missing, refusalOf, unexpected } from "../../support/refusals.ts";
+import { missing, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";
 import { runs, seen } from "../../support/runs.ts";
 import { sharedFiles, sharedText } from "../../support/shared-data.ts";
@@ -38,7 +38,7 @@ describe("readTopology", () => {
     ['{"format":', missing("f line 1, column 11")],
     ["from,to\na,b", unexpected("f line 1", "from,to")],
   ])("refuses %j in one sentence", (text, sentence) => {
-    expect(refusalOf(() => readTopology(text, "f"))).toEqual(sentence);
+    expect(refusalFrom(() => readTopology(text, "f"))).toEqual(sentence);
   });
 
   it.each([

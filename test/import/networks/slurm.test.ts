@@ -4,7 +4,7 @@ import { looksLikeSlurm, looksLikeSlurmYaml, readSlurm, readSlurmYaml } from "..
 import { looksLikeTopograph, readTopograph } from "../../../src/import/networks/topograph.ts";
 import { linkNames, type Topology } from "../../../src/model/topology/topology.ts";
 
-import { missing, outOfRange, refusalOf, refused, unexpected } from "../../support/refusals.ts";
+import { missing, outOfRange, refusalFrom, refused, unexpected } from "../../support/refusals.ts";
 
 const GB = 1e9;
 /** Returns the rate of each link in GB/s, by name. */
@@ -39,7 +39,7 @@ describe("hostlists", () => {
     [`${"x".repeat(300)}[0-999999]`, unexpected("here", "x".repeat(300), 253)],
     ["n[0-99999999999999999999]", unexpected("here", "n[0-99999999999999999999]")],
   ])("%s is refused", (text, expected) => {
-    expect(refusalOf(() => expandHostlist(text, "here"))).toEqual(expected);
+    expect(refusalFrom(() => expandHostlist(text, "here"))).toEqual(expected);
   });
 });
 
@@ -114,7 +114,7 @@ describe("Slurm topology.conf", () => {
     ["RingName=a Nodes=n\nRingName=b Nodes=n", unexpected("t line 2", "n")],
     ["SwitchName=a Nodes=n[0-999999999]", outOfRange("t line 1", "n[0-999999999]", 1000000)],
   ])("%j is refused with its line", (text, sentence) => {
-    expect(refusalOf(() => readSlurm(text, "t"))).toEqual(sentence);
+    expect(refusalFrom(() => readSlurm(text, "t"))).toEqual(sentence);
   });
 
   it("shares the hosts of a switch between all that list it, level by level", () => {
@@ -123,7 +123,7 @@ describe("Slurm topology.conf", () => {
     );
     const text = `SwitchName=a0 Nodes=n[0-3]\nSwitchName=b0 Nodes=m[0-3]\n${levels.join("\n")}`;
     expect(ratesOf(readSlurm(text, "t"))).toMatchObject({ "a0>a1": 100, "b0>a1": 100, "a79>b80": 100 });
-    expect(refusalOf(() => readSlurm(text, "t", { bandwidth: { leaf: 2 ** 52 } }))).toEqual(
+    expect(refusalFrom(() => readSlurm(text, "t", { bandwidth: { leaf: 2 ** 52 } }))).toEqual(
       outOfRange("t line 3", 4, "--assume"),
     );
   });
@@ -192,7 +192,7 @@ describe("Slurm topology.yaml", () => {
     ["? ".repeat(900), unexpected("t line 1", "Maximum call stack size exceeded")],
     [`${"- ".repeat(40)}a`, missing("t line 1", 32)],
   ])("%j is refused with its line", (text, sentence) => {
-    expect(refusalOf(() => readSlurmYaml(text, "t"))).toEqual(sentence);
+    expect(refusalFrom(() => readSlurmYaml(text, "t"))).toEqual(sentence);
   });
 
   it("reads aliases as the value of their anchor", () => {
@@ -203,8 +203,8 @@ describe("Slurm topology.yaml", () => {
 
   it("refuses aliases by the hundred, and texts of many megabytes", () => {
     const bomb = `- &a x\n${"- *a\n".repeat(101)}`;
-    expect(refusalOf(() => readSlurmYaml(bomb, "t"))).toEqual(missing("t line 102", 100));
-    expect(refusalOf(() => readSlurmYaml("#".repeat(2 ** 21 + 1), "t"))).toEqual(outOfRange("t", "2097153", 2097152));
+    expect(refusalFrom(() => readSlurmYaml(bomb, "t"))).toEqual(missing("t line 102", 100));
+    expect(refusalFrom(() => readSlurmYaml("#".repeat(2 ** 21 + 1), "t"))).toEqual(outOfRange("t", "2097153", 2097152));
   });
 });
 
@@ -234,6 +234,6 @@ describe("topograph models", () => {
     ["switches:\n  a:\n    nodes: 7\n", unexpected("t line 3: nodes", 7)],
     ["switches:\n  a:\n    nodes: []\n", outOfRange("t", "switches only")],
   ])("%j is refused with its line", (text, sentence) => {
-    expect(refusalOf(() => readTopograph(text, "t"))).toEqual(sentence);
+    expect(refusalFrom(() => readTopograph(text, "t"))).toEqual(sentence);
   });
 });

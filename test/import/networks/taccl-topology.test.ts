@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parseProfileSize, readTacclTopology, type TacclOptions } from "../../../src/import/networks/taccl-topology.ts";
 import { linkNames, type Topology } from "../../../src/model/topology/topology.ts";
 
-import { missing, type Refusal, refusalOf, unexpected } from "../../support/refusals.ts";
+import { missing, type Refusal, refusalFrom, unexpected } from "../../support/refusals.ts";
 
 const MB = 2 ** 20;
 const ndv2 = {
@@ -110,7 +110,7 @@ describe("reading a TACCL topology", () => {
       ),
     ).toBe(expected);
     expect(rate(read(small, { profileScale: 1 }), "0>1")).toBe(Math.round((MB * 1e6) / 2.24));
-    expect(refusalOf(() => read({ ...ndv2, name: "NDv2_64KB" }))).toEqual(
+    expect(refusalFrom(() => read({ ...ndv2, name: "NDv2_64KB" }))).toEqual(
       unexpected("t.json: name", "NDv2_64KB", "--profile-size", "--profile-scale"),
     );
   });
@@ -123,7 +123,7 @@ describe("reading a TACCL topology", () => {
       1024,
       4096,
     ]);
-    expect(refusalOf(() => parseProfileSize("x"))).toEqual(unexpected("profileSizeBytes", "x"));
+    expect(refusalFrom(() => parseProfileSize("x"))).toEqual(unexpected("profileSizeBytes", "x"));
   });
 
   it.each<[string, object, TacclOptions, Refusal]>([
@@ -186,7 +186,7 @@ describe("reading a TACCL topology", () => {
       unexpected("t.json: betas[1][2]", 0),
     ],
   ])("refuses %s", (_, fields, options, sentence) => {
-    expect(refusalOf(() => read(fields, options))).toEqual(sentence);
+    expect(refusalFrom(() => read(fields, options))).toEqual(sentence);
   });
 
   const shared = new URL("../../../../shared/data/taccl/topo/", import.meta.url);

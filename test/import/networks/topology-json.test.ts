@@ -5,7 +5,7 @@ import { readTopologyJson } from "../../../src/import/networks/topology-json.ts"
 import { linkNames, topologyHash } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { anyTopology } from "../../support/any-topology.ts";
-import { missing, outOfRange, type Refusal, refusalOf, unexpected } from "../../support/refusals.ts";
+import { missing, outOfRange, type Refusal, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 
 const node = (id: unknown, kind: unknown = "npu", more: object = {}): object => ({ id, kind, ...more });
@@ -127,7 +127,7 @@ describe("reading banyan-topology", () => {
     ],
     ["shape", file({ shape: [3] }), unexpected("topo.json: shape", [3], 2)],
   ])("refuses %s", (_, text, sentence) => {
-    expect(refusalOf(() => read(text))).toEqual(sentence);
+    expect(refusalFrom(() => read(text))).toEqual(sentence);
   });
 });
 

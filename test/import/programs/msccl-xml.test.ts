@@ -5,7 +5,7 @@ import { InputError } from "../../../src/base/errors.ts";
 import { looksLikeMscclXml, readMscclXml } from "../../../src/import/programs/program.ts";
 import { blockCount, instructionCount, OPS, type Program } from "../../../src/model/program/program.ts";
 import { anyTextChange, changedText } from "../../support/changed-text.ts";
-import { missing, type Refusal, refusalOf, refused, unexpected } from "../../support/refusals.ts";
+import { missing, type Refusal, refusalFrom, refused, unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
 
@@ -222,23 +222,23 @@ describe("readMscclXml", () => {
     ],
     ["a flag", fused, 'hasdep="0"', 'hasdep="2"', unexpected("attribute hasdep of <step> at f.xml line 4", "2")],
   ])("refuses %s, with the line", (_, text, find, put, sentence) => {
-    expect(refusalOf(() => readMscclXml(text.replace(find, put), "f.xml"))).toEqual(sentence);
+    expect(refusalFrom(() => readMscclXml(text.replace(find, put), "f.xml"))).toEqual(sentence);
   });
 
   it("refuses other XML, no XML, and the expansion of entities", () => {
-    expect(refusalOf(() => readMscclXml("<system/>", "f.xml"))).toEqual(
+    expect(refusalFrom(() => readMscclXml("<system/>", "f.xml"))).toEqual(
       unexpected("the root element at f.xml line 1", "<system>"),
     );
-    expect(refusalOf(() => readMscclXml("GPU0 GPU1", "f.xml"))).toEqual(
+    expect(refusalFrom(() => readMscclXml("GPU0 GPU1", "f.xml"))).toEqual(
       unexpected("f.xml line 1", "text data outside of root node"),
     );
-    expect(refusalOf(() => readMscclXml('<!DOCTYPE a [<!ENTITY b "c">]><algo/>', "f.xml"))).toEqual(
+    expect(refusalFrom(() => readMscclXml('<!DOCTYPE a [<!ENTITY b "c">]><algo/>', "f.xml"))).toEqual(
       unexpected("f.xml line 1", "<!DOCTYPE"),
     );
-    expect(refusalOf(() => readMscclXml(`<algo>${"<a>".repeat(1e5)}`, "f.xml"))).toEqual(
+    expect(refusalFrom(() => readMscclXml(`<algo>${"<a>".repeat(1e5)}`, "f.xml"))).toEqual(
       unexpected("f.xml line 1", "a", 64),
     );
-    expect(refusalOf(() => readMscclXml(fused.slice(0, -20), "f.xml"))).toEqual(
+    expect(refusalFrom(() => readMscclXml(fused.slice(0, -20), "f.xml"))).toEqual(
       unexpected("f.xml line 21", "unclosed tag: tb"),
     );
   });
@@ -250,7 +250,7 @@ describe("readMscclXml", () => {
       .replaceAll('i_chunks="3"', 'i_chunks="2147483647"')
       .replaceAll('cnt="1"', 'cnt="2147483647"');
     expect(instructionCount(readMscclXml(claims, "x"))).toBe(9);
-    expect(refusalOf(() => readMscclXml(fused.replace('ngpus="3"', 'ngpus="1000000"'), "x"))).toEqual(
+    expect(refusalFrom(() => readMscclXml(fused.replace('ngpus="3"', 'ngpus="1000000"'), "x"))).toEqual(
       unexpected("attribute ngpus of <algo> at x line 1", 1000000, 3),
     );
   });
@@ -368,7 +368,7 @@ describe("what runtimes pass over in an MSCCL XML", () => {
 
   it("is named where a file cannot be read without it", () => {
     const text = scratch.replace(/<gpu /, "<gup ").replace("</gpu>", "</gup>");
-    expect(refusalOf(() => readMscclXml(text, "gup.xml"))).toEqual(
+    expect(refusalFrom(() => readMscclXml(text, "gup.xml"))).toEqual(
       unexpected("attribute ngpus of <algo> at gup.xml line 3", 2),
     );
   });

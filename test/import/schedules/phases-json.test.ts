@@ -12,7 +12,7 @@ import { verifyPhases } from "../../../src/verify/phases/phases.ts";
 import { anyTextChange, changedText } from "../../support/changed-text.ts";
 import { PHASE_NETWORKS, type PhaseNetwork } from "../../support/phase-cases.ts";
 import { builtPhases, plannedPhases } from "../../support/phase-schedules.ts";
-import { missing, outOfRange, type Refusal, refusalOf, unexpected } from "../../support/refusals.ts";
+import { missing, outOfRange, type Refusal, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";
 import { runs, seen } from "../../support/runs.ts";
 import { isRefused } from "../support.ts";
@@ -93,7 +93,7 @@ describe("files of phases", () => {
     const { topology } = schedule;
     expect(readPhases(text, "p.json", { topology }).chunk).toEqual(schedule.chunk);
     const other = presetTopology("torus:3x4");
-    expect(refusalOf(() => readPhases(text, "p.json", { topology: other }))).toEqual(
+    expect(refusalFrom(() => readPhases(text, "p.json", { topology: other }))).toEqual(
       unexpected("p.json", `one for another topology, torus:4x3 (hash ${topologyHash(topology)})`, topologyHash(other)),
     );
   });
@@ -128,7 +128,7 @@ describe("files of phases", () => {
     const file = fileOf(phasesOn("torus"));
     put(path, value)(file);
     const read = () => readPhases(JSON.stringify(file), "p.json");
-    expect(refusalOf(read)).toEqual(sentence);
+    expect(refusalFrom(read)).toEqual(sentence);
   });
 
   it("with any damage are read and judged, or refused in a sentence", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { looksLikeScclAlgorithm, readScclAlgorithm } from "../../../src/import/schedules/schedule-text.ts";
 import { transferCount } from "../../../src/model/steps/step-schedule.ts";
 import { verify } from "../../../src/verify/verify.ts";
-import { refusalOf, unexpected } from "../../support/refusals.ts";
+import { refusalFrom, unexpected } from "../../support/refusals.ts";
 import { hasSharedData, sharedText } from "../../support/shared-data.ts";
 
 /** An all-gather round a one-way ring of 3, in msccl-tools's layout. */
@@ -98,6 +98,6 @@ describe("algorithms of msccl-tools and TACCL", () => {
     ],
     [{ collective: { chunks: [] } }, unexpected("a.json: collective.chunks", "0 chunks elsewhere")],
   ])("%j is refused with its place", (change, sentence) => {
-    expect(refusalOf(() => readScclAlgorithm({ ...RING, ...change }, "a.json"))).toEqual(sentence);
+    expect(refusalFrom(() => readScclAlgorithm({ ...RING, ...change }, "a.json"))).toEqual(sentence);
   });
 });

@@ -8,7 +8,7 @@ import { linkCount, topologyHash } from "../../../src/model/topology/topology.ts
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { anySchedule } from "../../support/any-schedule.ts";
 import { anyTextChange, changedText } from "../../support/changed-text.ts";
-import { missing, outOfRange, type Refusal, refusalOf, unexpected } from "../../support/refusals.ts";
+import { missing, outOfRange, type Refusal, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";
 import { runs, seen } from "../../support/runs.ts";
 import { isRefused } from "../support.ts";
@@ -87,7 +87,7 @@ describe("readSchedule", () => {
     builder.addDuplex(builder.addNpu("a"), builder.addNpu("b"), 1e9, 0);
     const line = builder.build();
     const own = topologyHash(same);
-    expect(refusalOf(() => readSchedule(text, "s.json", { topology: line }))).toEqual(
+    expect(refusalFrom(() => readSchedule(text, "s.json", { topology: line }))).toEqual(
       unexpected("s.json", `one for another topology, ring3 (hash ${own})`, topologyHash(line)),
     );
   });
@@ -132,13 +132,13 @@ describe("readSchedule", () => {
   ])("refuses a wrong %s", (_, change, sentence) => {
     const file = ring();
     change(file);
-    expect(refusalOf(() => read(file))).toEqual(sentence);
+    expect(refusalFrom(() => read(file))).toEqual(sentence);
   });
 
   it("refuses a network that was changed after the schedule was made", () => {
     const file = ring();
     file.topology.links[0].bandwidthGBps = 2;
-    expect(refusalOf(() => read(file))).toEqual(unexpected("s.json: topology.hash", "3335e3e2c04c07a0"));
+    expect(refusalFrom(() => read(file))).toEqual(unexpected("s.json: topology.hash", "3335e3e2c04c07a0"));
   });
 
   it("answers any mutation of a file with an InputError or a valid schedule", () => {
@@ -163,6 +163,6 @@ describe("readSchedule", () => {
   it("answers a deep nest with one sentence", () => {
     const nest = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
     const text = scheduleToJson(ringSchedule()).replace(/"nodes": \[[^\]]*\]/, `"nodes": [${nest}]`);
-    expect(refusalOf(() => readSchedule(text, "s.json"))).toEqual(unexpected("s.json", "more", 1000));
+    expect(refusalFrom(() => readSchedule(text, "s.json"))).toEqual(unexpected("s.json", "more", 1000));
   });
 });

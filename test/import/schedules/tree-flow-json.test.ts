@@ -14,7 +14,7 @@ import { anyTextChange, changedText } from "../../support/changed-text.ts";
 import { garbled } from "../../support/garbled.ts";
 import { boxTrees, HAND_MADE_TREES, ringAllReduceTrees, ringTrees, turnedRing } from "../../support/hand-made-trees.ts";
 import { builtTrees, type PlainFlow } from "../../support/plain-trees.ts";
-import { missing, outOfRange, type Refusal, refusalOf, unexpected } from "../../support/refusals.ts";
+import { missing, outOfRange, type Refusal, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";
 import { runs, seen } from "../../support/runs.ts";
 import { drawnFlows } from "../../support/tree-flow-cases.ts";
@@ -119,7 +119,7 @@ describe("readTreeFlow", () => {
     const text = treeFlowToJson(flow);
     expect(readTreeFlow(text, "t.json", { topology: flow.topology })).toEqual(flow);
     const { topology } = ringTrees(4);
-    expect(refusalOf(() => readAnySchedule(text, "t.json", { topology }))).toEqual(
+    expect(refusalFrom(() => readAnySchedule(text, "t.json", { topology }))).toEqual(
       unexpected(
         "t.json",
         `one for another topology, hand-made (hash ${topologyHash(flow.topology)})`,
@@ -201,7 +201,7 @@ describe("readTreeFlow", () => {
   ])("refuses a wrong %s", (_, flow, change, sentence) => {
     const file = fileOf(flow);
     change(file);
-    expect(refusalOf(() => read(file))).toEqual(sentence);
+    expect(refusalFrom(() => read(file))).toEqual(sentence);
   });
 
   it("answers any mutation of a file with an InputError or a flow that can be judged", () => {

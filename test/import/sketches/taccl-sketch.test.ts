@@ -7,7 +7,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { routeCount } from "../../../src/model/routes/routes.ts";
 import { sketchNetwork } from "../../../src/model/sketch/network.ts";
 import { checkSketch } from "../../../src/model/sketch/sketch.ts";
-import { type Refusal, refusalOf, unexpected } from "../../support/refusals.ts";
+import { type Refusal, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
 import { anySketch, OWN_SKETCH, sharedNics } from "../../support/sketches.ts";
 
@@ -21,7 +21,7 @@ const read = (value: unknown) => readSketch(JSON.stringify(value), "s.json", sha
 const refusal = (change: (file: Json) => void): Error => {
   const file = own();
   change(file);
-  return refusalOf(() => read(file));
+  return refusalFrom(() => read(file));
 };
 
 describe("readSketch", () => {
@@ -81,10 +81,10 @@ describe("readSketch", () => {
   });
 
   it("leaves what looks like a comment in a text alone, and lines and columns as they are", () => {
-    expect(refusalOf(() => readSketch('{"a//b\\"//c": 1}', "s.json", sharedNics()))).toEqual(
+    expect(refusalFrom(() => readSketch('{"a//b\\"//c": 1}', "s.json", sharedNics()))).toEqual(
       unexpected("s.json", 'a//b"//c'),
     );
-    expect(refusalOf(() => readSketch('// first\n{ // a\n "nnodes": 2,, // b\n}', "s.json", sharedNics()))).toEqual(
+    expect(refusalFrom(() => readSketch('// first\n{ // a\n "nnodes": 2,, // b\n}', "s.json", sharedNics()))).toEqual(
       unexpected("s.json line 3, column 14", ","),
     );
   });

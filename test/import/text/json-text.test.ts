@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../../src/import/text/json.ts";
-import { missing, refusalOf, unexpected } from "../../support/refusals.ts";
+import { missing, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 import { sentenceOf } from "../support.ts";
 
@@ -26,7 +26,7 @@ describe("parseJson", () => {
     ["1 2", unexpected("f line 1, column 3", "2")],
     ["[1}", unexpected("f line 1, column 3", "}")],
   ])("says where %j is wrong", (text, sentence) => {
-    expect(refusalOf(() => parseJson(text, "f"))).toEqual(sentence);
+    expect(refusalFrom(() => parseJson(text, "f"))).toEqual(sentence);
   });
 
   it("reads past a byte order mark", () => {
@@ -61,7 +61,7 @@ describe("parseJson", () => {
   });
 
   it("tells where a thousand open brackets stop; more levels are refused", () => {
-    expect(refusalOf(() => parseJson("[".repeat(1000), "f"))).toEqual(missing("f line 1, column 1001"));
-    expect(refusalOf(() => parseJson("[".repeat(100_000), "f"))).toEqual(unexpected("f", "more", 1000));
+    expect(refusalFrom(() => parseJson("[".repeat(1000), "f"))).toEqual(missing("f line 1, column 1001"));
+    expect(refusalFrom(() => parseJson("[".repeat(100_000), "f"))).toEqual(unexpected("f", "more", 1000));
   });
 });

@@ -14,7 +14,7 @@ import {
   summaryOf,
   testRealFiles,
 } from "../../../support/gpu-machines.ts";
-import { missing, outOfRange, refusalOf, unexpected } from "../../../support/refusals.ts";
+import { missing, outOfRange, refusalFrom, unexpected } from "../../../support/refusals.ts";
 import { runs } from "../../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../../support/shared-data.ts";
 import { isRefused } from "../../support.ts";
@@ -100,7 +100,7 @@ describe("NCCL topology", () => {
   });
 
   it("asks for --gpu where a file lists no GPUs' links, and takes that model's board", () => {
-    expect(refusalOf(() => read(hint(8)))).toEqual(
+    expect(refusalFrom(() => read(hint(8)))).toEqual(
       unexpected("the NVLinks that t.xml does not list", "8 GPUs without <gpu>", "--gpu"),
     );
     expect(topologyHash(read(hint(8), { gpu: "a100" }))).toBe(topologyHash(presetTopology("dgx-a100:1")));
@@ -109,7 +109,7 @@ describe("NCCL topology", () => {
     expect(summaryOf(read(hint(4), { gpu: "a100" }))).toEqual([4, 0, 12, 1200]);
     expect(summaryOf(read(hint(4), { gpu: "none" }))).toEqual([4, 1, 8, 192]);
     expect(summaryOf(read(hint(4), { gpu: "a10g" }))).toEqual([4, 1, 8, 192]);
-    expect(refusalOf(() => read(hint(5), { gpu: "v100" }))).toEqual(unexpected("--gpu v100", 5, 8, 16));
+    expect(refusalFrom(() => read(hint(5), { gpu: "v100" }))).toEqual(unexpected("--gpu v100", 5, 8, 16));
   });
 
   it("numbers GPUs without ranks by dev, else by bus id", () => {
@@ -270,11 +270,11 @@ describe("NCCL topology", () => {
     ],
     ["a DTD", '<!DOCTYPE system [<!ENTITY a "b">]><system/>', unexpected("t.xml line 1", "<!DOCTYPE")],
   ])("refuses %s in one sentence", (_, text, sentence) => {
-    expect(refusalOf(() => read(text))).toEqual(sentence);
+    expect(refusalFrom(() => read(text))).toEqual(sentence);
   });
 
   it("refuses more CPUs than it would join pairwise", () => {
-    expect(refusalOf(() => read(system(...Array(600).fill(`${CPU}</cpu>`))))).toEqual(
+    expect(refusalFrom(() => read(system(...Array(600).fill(`${CPU}</cpu>`))))).toEqual(
       outOfRange("t.xml line 513", 513, 512),
     );
   });
@@ -362,14 +362,14 @@ describe.skipIf(!hasSharedData)("real topologies", () => {
   });
 
   it("ask for --gpu where a cloud's file lists no NVLinks", () => {
-    expect(refusalOf(() => load("aws-p4d-24xl-topo.xml", {}))).toEqual(
+    expect(refusalFrom(() => load("aws-p4d-24xl-topo.xml", {}))).toEqual(
       unexpected(
         "the NVLinks that aws-p4d-24xl-topo.xml does not list",
         "8 GPUs (PCI device 0x20b0) without <gpu>",
         "--gpu",
       ),
     );
-    expect(refusalOf(() => load("ndv4-topo.xml", {}))).toEqual(
+    expect(refusalFrom(() => load("ndv4-topo.xml", {}))).toEqual(
       unexpected("the NVLinks that ndv4-topo.xml does not list", "8 GPUs without <gpu>", "--gpu"),
     );
   });

@@ -17,7 +17,7 @@ import {
   summaryOf,
   testRealFiles,
 } from "../../../support/gpu-machines.ts";
-import { missing, refusalOf, unexpected } from "../../../support/refusals.ts";
+import { missing, refusalFrom, unexpected } from "../../../support/refusals.ts";
 import { runs } from "../../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../../support/shared-data.ts";
 import { wholeCollective } from "../../../support/synthesis.ts";
@@ -135,8 +135,10 @@ describe("nvidia-smi topo -m", () => {
   it("gives each GPU a NIC of its own where the matrix has none", () => {
     const topology = read(switched(8, 12), { nodes: 2, bandwidth: { nic: 25e9 } });
     expect(isomorphic(topology, presetTopology("dgx-a100:2"))).toBe(true);
-    expect(refusalOf(() => read(switched(8, 12), { nodes: 2 }))).toEqual(missing("the bandwidth of nic0", "--assume"));
-    expect(refusalOf(() => read(switched(8, 12), { nodes: 0 }))).toEqual(unexpected("nodes", 0, 65536));
+    expect(refusalFrom(() => read(switched(8, 12), { nodes: 2 }))).toEqual(
+      missing("the bandwidth of nic0", "--assume"),
+    );
+    expect(refusalFrom(() => read(switched(8, 12), { nodes: 0 }))).toEqual(unexpected("nodes", 0, 65536));
   });
 
   it("reads the same whatever stands around and between the cells", () => {
@@ -213,7 +215,7 @@ describe("nvidia-smi topo -m", () => {
     ["a name twice", "GPU0 GPU0\nGPU0 X SYS\n", unexpected("m.txt line 1", "GPU0 GPU0")],
     ["no model", two, missing("the GPUs of m.txt (NV2 in line 2 or below)", "--gpu")],
   ])("refuses %s in one sentence", (_, text, sentence) => {
-    expect(refusalOf(() => read(text))).toEqual(sentence);
+    expect(refusalFrom(() => read(text))).toEqual(sentence);
   });
 
   it.each([
@@ -224,8 +226,8 @@ describe("nvidia-smi topo -m", () => {
   });
 
   it("refuses a GPU without NVLinks where the matrix shows some, and an unknown one", () => {
-    expect(refusalOf(() => read(two, { gpu: "l40s" }))).toEqual(unexpected("gpu", "l40s"));
-    expect(refusalOf(() => read(two, { gpu: "a1000" }))).toEqual(unexpected("gpu", "a1000", "a100"));
+    expect(refusalFrom(() => read(two, { gpu: "l40s" }))).toEqual(unexpected("gpu", "l40s"));
+    expect(refusalFrom(() => read(two, { gpu: "a1000" }))).toEqual(unexpected("gpu", "a1000", "a100"));
   });
 
   it("is not taken for other tables", () => {

@@ -13,7 +13,7 @@ import {
   summaryOf,
   testRealFiles,
 } from "../../../support/gpu-machines.ts";
-import { missing, refusalOf, unexpected } from "../../../support/refusals.ts";
+import { missing, refusalFrom, unexpected } from "../../../support/refusals.ts";
 import { runs } from "../../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../../support/shared-data.ts";
 import { isRefused } from "../../support.ts";
@@ -118,11 +118,11 @@ describe("rocm-smi --showtopo", () => {
     ],
     ["no model", two, missing("the GPUs of r.txt", "--gpu")],
   ])("refuses %s in one sentence", (_, text, sentence) => {
-    expect(refusalOf(() => read(text))).toEqual(sentence);
+    expect(refusalFrom(() => read(text))).toEqual(sentence);
   });
 
   it("refuses a model without xGMI", () => {
-    expect(refusalOf(() => read(two, { gpu: "h100" }))).toEqual(unexpected("gpu", "h100"));
+    expect(refusalFrom(() => read(two, { gpu: "h100" }))).toEqual(unexpected("gpu", "h100"));
   });
 
   it("answers any change of a file with a network or an InputError", () => {

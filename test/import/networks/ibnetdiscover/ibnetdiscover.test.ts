@@ -6,7 +6,7 @@ import {
 import type { TopologyOptions } from "../../../../src/import/networks/topology-options.ts";
 import { linkNames, type Topology } from "../../../../src/model/topology/topology.ts";
 
-import { missing, refusalOf, unexpected } from "../../../support/refusals.ts";
+import { missing, refusalFrom, unexpected } from "../../../support/refusals.ts";
 
 /** A leaf and a spine, two hosts (one with two adapters), an adapter without a host's name, an aggregation node. */
 const FABRIC = `#
@@ -104,7 +104,7 @@ describe("ibnetdiscover", () => {
     expect(ratesOf(read(FABRIC, { gpu: "a100-pcie" }))["dgx-2/mlx5_9>dgx-2/mlx5_10"]).toBe(300);
     expect(ratesOf(read(FABRIC, { gpu: "t4" }))["dgx-2/mlx5_9>dgx-2/pcie"]).toBe(12);
     expect(ratesOf(read(FABRIC, { bandwidth: { pcie: 1e9 } }))["dgx-2/mlx5_9>dgx-2/pcie"]).toBe(1);
-    expect(refusalOf(() => read(FABRIC, { gpu: "abacus" }))).toEqual(unexpected("gpu", "abacus"));
+    expect(refusalFrom(() => read(FABRIC, { gpu: "abacus" }))).toEqual(unexpected("gpu", "abacus"));
   });
 
   it("groups no adapters of hosts that share a name, and names their ports where several are linked", () => {
@@ -161,7 +161,7 @@ describe("ibnetdiscover", () => {
     ['Switch 4 "S-5"\n[1] "H-1"[1](1) # "a b" lid 1', missing("ib.txt line 2")],
     ['Switch 4 "S-5"', missing("ib.txt")],
   ])("%j is refused with its line", (text, sentence) => {
-    expect(refusalOf(() => read(text))).toEqual(sentence);
+    expect(refusalFrom(() => read(text))).toEqual(sentence);
   });
 
   it("takes --assume nic for ports without a rate", () => {
