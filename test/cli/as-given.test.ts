@@ -4,6 +4,7 @@ import { topologyToJson } from "../../src/export/networks/topology-json.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { without } from "../../src/model/topology/modify.ts";
 import { commandsHere } from "../support/cli-here.ts";
+import { type Refusal, refused, unexpected } from "../support/refusals.ts";
 import { triesAll } from "../support/runs.ts";
 
 /** What people see is what they gave: names of NPUs, also where NPUs are left out and the others renumbered. */
@@ -70,21 +71,17 @@ describe("a network whose NPUs have names", () => {
 });
 
 describe("a root of a collective that has none", () => {
-  const sentence = (kind: string): string =>
-    `expected nothing beside ${kind}, which has no root (broadcast, reduce, gather, scatter have one), for --root but received "4"`;
+  const refusal = (kind: string): Refusal => refused("not-together", "root", "4", kind);
   it.each(["allgather", "reducescatter", "allreduce", "alltoall"])("is refused: %s", async (kind) => {
-    await here.refuses(`synth mesh:3x3 --collective ${kind} --root 4`, sentence(kind));
-    await here.refuses(`bound mesh:3x3 --collective ${kind} --root 4`, sentence(kind));
-    await here.refuses(`compare mesh:3x3 --collective ${kind} --root 4 --sizes 1MiB`, sentence(kind));
-    await here.refuses(`export mesh:3x3 --collective ${kind} --root 4 --to dot -o x.dot`, sentence(kind));
-    await here.refuses(`synth mesh:3x3 --collective ${kind} --root 4 --algorithm auto`, sentence(kind));
+    await here.refuses(`synth mesh:3x3 --collective ${kind} --root 4`, refusal(kind));
+    await here.refuses(`bound mesh:3x3 --collective ${kind} --root 4`, refusal(kind));
+    await here.refuses(`compare mesh:3x3 --collective ${kind} --root 4 --sizes 1MiB`, refusal(kind));
+    await here.refuses(`export mesh:3x3 --collective ${kind} --root 4 --to dot -o x.dot`, refusal(kind));
+    await here.refuses(`synth mesh:3x3 --collective ${kind} --root 4 --algorithm auto`, refusal(kind));
   });
   it("is refused in a list of collectives, with its place", async () => {
     here.put("list.json", [{ kind: "allgather", size: "1MiB", root: 4 }]);
-    await here.refuses(
-      "synth mesh:3x3 --collectives list.json",
-      /nothing beside allgather.* for list\.json: \[0\]\.root/,
-    );
+    await here.refuses("synth mesh:3x3 --collectives list.json", refused("not-together", "list.json: [0].root", 4));
   });
 });
 
@@ -129,7 +126,7 @@ describe("a sketch beside options that say otherwise", () => {
     here.put("open.json", sketch({ internode_sketch: { strategy: "relay", internode_conn: { "1": [0] } } }));
     await here.refuses(
       "synth dgx-a100:2 --without 3 --collective allgather --algorithm taccl --sketch open.json",
-      'expected how many nodes there are, which only networks of equal boxes tell, for open.json: nnodes but received "dgx-a100:2 without 3, whose boxes have 7 and 8 NPUs"',
+      unexpected("open.json: nnodes", "dgx-a100:2 without 3, whose boxes have 7 and 8 NPUs"),
     );
   });
 });

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { ALGORITHMS } from "../../src/synthesize/catalog.ts";
 import { banyan, compile, NO_ADDON } from "../support/cli.ts";
 import { commandsHere } from "../support/cli-here.ts";
+import { infeasible, missing, outOfRange, type Refusal, refused, unexpected } from "../support/refusals.ts";
 
 const here = commandsHere();
 /** As a process of its own, for one whose add-on is hidden. */
@@ -22,8 +23,8 @@ const network = (nodes: unknown, links: unknown) => ({
 const link = (fields: object) => network(NODES, [{ from: "a", to: "b", bandwidthGBps: 50, latencyUs: 1, ...fields }]);
 const good = link({ bidirectional: true });
 
-/** What is wrong, the arguments, and the one line on standard error. */
-type Case = readonly [title: string, args: string, line: string];
+/** What is wrong, the arguments, and the refusal; a sentence where it has no kind. */
+type Case = readonly [title: string, args: string, refusal: Refusal | string];
 
 describe("a command line that is wrong gets exit code 2 and one line", () => {
   it.each<Case>([
@@ -34,11 +35,7 @@ describe("a command line that is wrong gets exit code 2 and one line", () => {
       "unknown option '--sise' (did you mean --size?); see `banyan synth --help`",
     ],
     ["missing argument", "topology", "missing required argument 'TOPO'; see `banyan topology --help`"],
-    [
-      "missing option",
-      "synth mesh:3x3",
-      "expected a collective, or --collectives FILE, for --collective but received nothing",
-    ],
+    ["missing option", "synth mesh:3x3", missing("collective", "--collectives")],
     [
       "missing value",
       "bound mesh:3x3 --collective",
@@ -49,21 +46,9 @@ describe("a command line that is wrong gets exit code 2 and one line", () => {
       "verify a.json b.json",
       "too many arguments for 'verify'. Expected 1 argument but got 2; see `banyan verify --help`",
     ],
-    [
-      "unknown list",
-      "list backend",
-      'expected one of presets, algorithms, collectives, formats, gpus, backends (did you mean "backends"?) for what to list but received "backend"',
-    ],
-    [
-      "unknown backend",
-      "synth mesh:3x3 --collective allgather --backend gpu",
-      'expected native, wasm or js for --backend but received "gpu"',
-    ],
-    [
-      "threads",
-      "synth mesh:3x3 --collective allgather --threads two",
-      'expected a whole number, 0 or more for --threads but received "two"',
-    ],
+    ["unknown list", "list backend", refused("unknown-name", "what to list", "backend", "backends")],
+    ["unknown backend", "synth mesh:3x3 --collective allgather --backend gpu", unexpected("backend", "gpu")],
+    ["threads", "synth mesh:3x3 --collective allgather --threads two", unexpected("threads", "two")],
   ])("%s", (_, args, line) => here.refuses(args, line));
 });
 
@@ -72,33 +57,17 @@ describe("a topology that is neither a file nor a preset", () => {
     [
       "unknown preset, with the nearest one",
       "topology meesh:3x3",
-      'expected a preset of `banyan list presets` (did you mean "mesh"?) for "meesh" in the topology but received "meesh:3x3"',
+      unexpected('"meesh" in the topology', "meesh:3x3", "mesh"),
     ],
-    [
-      "no such file, with the nearest one",
-      "topology good.jsn",
-      'expected a file that exists or a preset (see `banyan list presets`; did you mean "good.json"?) for the topology but received "good.jsn"',
-    ],
-    [
-      "a preset without its colon",
-      "topology mesh3x3",
-      'expected a file that exists or a preset (see `banyan list presets`; did you mean "mesh:AxB[x...]"?) for the topology but received "mesh3x3"',
-    ],
-    ["a folder", "topology ..", 'expected a file or a preset, not a folder, for the topology but received ".."'],
-    [
-      "a size of 0",
-      "topology mesh:0x3",
-      'expected a whole number, 1 or more for a size of mesh in mesh:0x3 but received "0"',
-    ],
-    [
-      "a unit that is none",
-      "topology ring:4@50GX/s",
-      'expected a positive bandwidth such as "25GB/s", "50GiB/s" or "400Gbps" for value 1 after "@" in ring:4@50GX/s but received "50GX/s"',
-    ],
+    ["no such file, with the nearest one", "topology good.jsn", unexpected("the topology", "good.jsn", "good.json")],
+    ["a preset without its colon", "topology mesh3x3", unexpected("the topology", "mesh3x3", "mesh:AxB[x...]")],
+    ["a folder", "topology ..", unexpected("the topology", "..")],
+    ["a size of 0", "topology mesh:0x3", outOfRange("a size of mesh in mesh:0x3", "0")],
+    ["a unit that is none", "topology ring:4@50GX/s", unexpected('value 1 after "@" in ring:4@50GX/s', "50GX/s")],
     [
       "options of another format",
       "topology good.json --nodes 2",
-      'expected a file (TACCL topology, NCCL topology, nvidia-smi topo -m or rocm-smi --showtopo) that leaves this open for --nodes but received "good.json (banyan-topology)"',
+      unexpected("nodes", "good.json (banyan-topology)", "--showtopo"),
     ],
   ])("%s", (_, args, line) => {
     here.put("good.json", good);
@@ -107,60 +76,24 @@ describe("a topology that is neither a file nor a preset", () => {
 });
 
 describe("a topology file that is wrong", () => {
-  it.each<readonly [title: string, content: unknown, line: string]>([
-    [
-      "negative bandwidth",
-      link({ bandwidthGBps: -5 }),
-      "expected a positive number of GB/s for t.json: links[0].bandwidthGBps but received -5",
-    ],
+  it.each<readonly [title: string, content: unknown, line: Refusal]>([
+    ["negative bandwidth", link({ bandwidthGBps: -5 }), unexpected("t.json: links[0].bandwidthGBps", -5)],
     [
       "NaN bandwidth",
       JSON.stringify(good).replace("50", "NaN"),
       // JSON has no NaN, so the text stops being JSON there.
-      `expected valid JSON for t.json line 1, column ${JSON.stringify(good).indexOf("50") + 1} but received "NaN,\\"latencyUs\\":1,\\"bidir"`,
+      unexpected(`t.json line 1, column ${JSON.stringify(good).indexOf("50") + 1}`, 'NaN,"latencyUs":1,"bidir'),
     ],
-    [
-      "a bandwidth that is a text",
-      link({ bandwidthGBps: "NaN" }),
-      'expected a positive number of GB/s for t.json: links[0].bandwidthGBps but received "NaN"',
-    ],
-    [
-      "a link to a missing node",
-      link({ to: "c" }),
-      'expected the id of a node in the list of nodes for t.json: links[0].to but received "c"',
-    ],
-    [
-      "duplicate ids",
-      network([...NODES, { id: "a", kind: "switch" }], []),
-      'expected an id not used by another node for t.json: nodes[2].id but received "a"',
-    ],
-    [
-      "a self-loop",
-      link({ to: "a" }),
-      'expected another node than the link\'s own start for t.json: links[0].to but received "a"',
-    ],
-    ["no nodes", network([], []), "expected at least one node for t.json: nodes but received []"],
-    [
-      "switches only",
-      network([{ id: "s", kind: "switch" }], []),
-      'expected at least one NPU for t.json: nodes but received "1 switches"',
-    ],
-    [
-      "truncated JSON",
-      JSON.stringify(good).slice(0, 60),
-      "expected more JSON (the text stops too early) for t.json line 1, column 61 but received nothing",
-    ],
-    ["an empty file", "", "expected a network in a format of `banyan list formats` for t.json but received nothing"],
-    [
-      "another format",
-      "<algo name='x'/>",
-      "expected a network in a format of `banyan list formats` for t.json but received \"<algo name='x'/>\"",
-    ],
-    [
-      "an unknown version",
-      { ...good, version: 7 },
-      "expected version 1, the only one this program reads, for t.json: version but received 7",
-    ],
+    ["a bandwidth that is a text", link({ bandwidthGBps: "NaN" }), unexpected("t.json: links[0].bandwidthGBps", "NaN")],
+    ["a link to a missing node", link({ to: "c" }), unexpected("t.json: links[0].to", "c")],
+    ["duplicate ids", network([...NODES, { id: "a", kind: "switch" }], []), unexpected("t.json: nodes[2].id", "a")],
+    ["a self-loop", link({ to: "a" }), unexpected("t.json: links[0].to", "a")],
+    ["no nodes", network([], []), outOfRange("t.json: nodes", [])],
+    ["switches only", network([{ id: "s", kind: "switch" }], []), outOfRange("t.json: nodes", "1 switches")],
+    ["truncated JSON", JSON.stringify(good).slice(0, 60), missing("t.json line 1, column 61")],
+    ["an empty file", "", missing("t.json")],
+    ["another format", "<algo name='x'/>", unexpected("t.json", "<algo name='x'/>")],
+    ["an unknown version", { ...good, version: 7 }, unexpected("t.json: version", 7)],
   ])("%s", async (_, content, line) => {
     await here.refuses(`topology ${here.put("t.json", content)}`, line);
   });
@@ -168,139 +101,75 @@ describe("a topology file that is wrong", () => {
 
 describe("a request that cannot be", () => {
   it.each<Case>([
-    [
-      "size 0",
-      "--collective allgather --size 0",
-      'expected a positive size such as "1GiB", "64MB" or "4096" for --size but received "0"',
-    ],
-    [
-      "a malformed size",
-      "--collective allgather --size 1..5MB",
-      'expected a positive size such as "1GiB", "64MB" or "4096" for --size but received "1..5MB"',
-    ],
-    [
-      "an unknown unit",
-      "--collective allgather --size 1XB",
-      'expected a positive size such as "1GiB", "64MB" or "4096" for --size but received "1XB"',
-    ],
+    ["size 0", "--collective allgather --size 0", unexpected("sizeBytes", "0")],
+    ["a malformed size", "--collective allgather --size 1..5MB", unexpected("sizeBytes", "1..5MB")],
+    ["an unknown unit", "--collective allgather --size 1XB", unexpected("sizeBytes", "1XB")],
     [
       "an absurd number of chunks, with its estimate",
       "--collective allgather --chunks 1e9",
-      'expected so few chunks that 9 NPUs have at most 2147483647 in all for --chunks but received "1000000000 (about 9.0e+9 chunks in all)"',
+      outOfRange("chunks", "1000000000 (about 9.0e+9 chunks in all)", 9, 2147483647),
     ],
     [
       "chunks for more transfers than a schedule lists, with its estimate",
       "--collective alltoall --chunks 1e7",
-      'expected so few chunks that 9 NPUs need at most 4e+8 transfers for --chunks but received "10000000 (about 8.1e+8 transfers, 32.4 GB of memory)"',
+      outOfRange("chunks", "10000000 (about 8.1e+8 transfers, 32.4 GB of memory)", 9, 8),
     ],
-    [
-      "half a chunk",
-      "--collective allgather --chunks 1.5",
-      'expected a whole number, 1 or more for --chunks but received "1.5"',
-    ],
+    ["half a chunk", "--collective allgather --chunks 1.5", unexpected("chunks", "1.5")],
     [
       "an unknown collective, with the nearest one",
       "--collective all-gather",
-      'expected one of allgather, reducescatter, allreduce, broadcast, reduce, gather, scatter, alltoall, custom:FILE (did you mean "allgather"?) for --collective but received "all-gather"',
+      refused("unknown-name", "collective", "all-gather", "allgather"),
     ],
-    [
-      "a root outside the group",
-      "--collective broadcast --root 8 --group 0,1,2",
-      'expected an NPU of the group for --root but received "8"',
-    ],
-    [
-      "a root that is not there",
-      "--collective broadcast --root 9",
-      'expected the name or id (below 9) of an NPU for --root but received "9"',
-    ],
-    [
-      "an NPU twice in a group",
-      "--collective allgather --group 0,1,0",
-      'expected each NPU once in a group for --group but received "0"',
-    ],
-    [
-      "an unknown NPU",
-      "--collective allgather --without 99",
-      'expected an NPU, switch or link of mesh:3x3 for --without but received "99"',
-    ],
+    ["a root outside the group", "--collective broadcast --root 8 --group 0,1,2", unexpected("root", "8")],
+    ["a root that is not there", "--collective broadcast --root 9", unexpected("root", "9", 9)],
+    ["an NPU twice in a group", "--collective allgather --group 0,1,0", unexpected("group", "0")],
+    ["an unknown NPU", "--collective allgather --without 99", unexpected("without", "99")],
     [
       "an unknown link, with the nearest one",
       "--collective allgather --without 0-8",
-      'expected an NPU, switch or link of mesh:3x3 (did you mean "0-1"?) for --without but received "0-8"',
+      unexpected("without", "0-8", "0-1"),
     ],
-    [
-      "a degradation above 1",
-      "--collective allgather --degrade 0-1=2",
-      "expected a factor above 0 and at most 1 for --degrade 0-1 but received 2",
-    ],
-    [
-      "a degradation without a factor",
-      "--collective allgather --degrade 0-1",
-      'expected NAME=FACTOR such as a-b=0.5 for --degrade but received "0-1"',
-    ],
-    [
-      "a negative seed",
-      "--collective allgather --seed -1",
-      'expected a whole number, 0 or more for --seed but received "-1"',
-    ],
-    [
-      "a seed beyond 32 bits",
-      "--collective allgather --seed 1e10",
-      "expected an integer in 0 .. 2^32 - 1 for --seed but received 10000000000",
-    ],
+    ["a degradation above 1", "--collective allgather --degrade 0-1=2", unexpected("--degrade 0-1", 2)],
+    ["a degradation without a factor", "--collective allgather --degrade 0-1", unexpected("degrade", "0-1")],
+    ["a negative seed", "--collective allgather --seed -1", unexpected("seed", "-1")],
+    ["a seed beyond 32 bits", "--collective allgather --seed 1e10", outOfRange("seed", 10000000000)],
     [
       "an unknown algorithm",
       "--collective allgather --algorithm magic",
-      `expected one of ${[...ALGORITHMS.map(({ name }) => name), "auto"].join(", ")} for --algorithm but received "magic"`,
+      refused("unknown-name", "algorithm", "magic", [...ALGORITHMS.map(({ name }) => name), "auto"].join(", ")),
     ],
-    [
-      "an unknown switching",
-      "--collective allgather --switching worm",
-      'expected one of cut-through, store-and-forward for --switching but received "worm"',
-    ],
-    [
-      "a switch degree of 0",
-      "--collective allgather --switch-degree 0",
-      'expected "ports" or a degree of 1 or more for --switch-degree but received "0"',
-    ],
+    ["an unknown switching", "--collective allgather --switching worm", refused("unknown-name", "switching", "worm")],
+    ["a switch degree of 0", "--collective allgather --switch-degree 0", unexpected("switchDegree", "0")],
     [
       "chunks of less than a byte",
       "--collective allgather --size 9KB --chunks 2000 --algorithm auto",
-      "expected at most 1000, so that a chunk of 9 KB has a byte or more, for --chunks but received 2000",
+      unexpected("chunks", 2000, 1000, 9),
     ],
     [
       "chunks of less than a byte for one algorithm",
       "--collective allgather --size 9KB --chunks 2000 --algorithm ring",
-      "expected at most 1000, so that a chunk of 9 KB has a byte or more, for --chunks but received 2000",
+      unexpected("chunks", 2000, 1000, 9),
     ],
     [
       "so much data that its time is no exact number",
       "--collective allreduce --size 999TiB --algorithm auto",
-      'expected so little data that it takes less than 2^53 ps (2.5 hours) for --size but received "999 TiB"',
+      unexpected("sizeBytes", "999 TiB", 2.5),
     ],
     [
       "the same for one algorithm",
       "--collective allreduce --size 999TiB --algorithm ring",
-      'expected so little data that it takes less than 2^53 ps (2.5 hours) for --size but received "999 TiB"',
+      unexpected("sizeBytes", "999 TiB", 2.5),
     ],
     [
       "the same for one whose schedule alone is so long",
       "--collective alltoall --size 999TiB --algorithm direct",
-      'expected so little data that it takes less than 2^53 ps (2.5 hours) for --size but received "999 TiB"',
+      unexpected("sizeBytes", "999 TiB", 2.5),
     ],
-    [
-      "a custom collective that is not there",
-      "--collective custom:no.json",
-      'expected a file that exists for --collective but received "no.json"',
-    ],
+    ["a custom collective that is not there", "--collective custom:no.json", unexpected("collective", "no.json")],
   ])("%s", (_, args, line) => here.refuses(`synth mesh:3x3 ${args}`, line));
 
   it("ends with exit code 3 and an unreachable pair where the network is not connected", () =>
-    here.refuses(
-      "synth mesh:3x3 --without 1,3 --collective allgather",
-      "mesh:3x3 without 1,3 is not connected: NPU 0 cannot reach NPU 2",
-      3,
-    ));
+    here.refuses("synth mesh:3x3 --without 1,3 --collective allgather", infeasible({ from: "0", to: "2" }), 3));
 
   it("makes an empty schedule of time 0 for one NPU", async () => {
     expect(await here.json("synth mesh:1x1 --collective allreduce")).toMatchObject({
@@ -339,11 +208,7 @@ describe("an output that cannot be written is refused before the work, and nothi
     );
   });
 
-  it("a trace", () =>
-    here.refuses(
-      "simulate s.json --trace no/t.json",
-      'expected a file in a folder that exists for --trace but received "no/t.json"',
-    ));
+  it("a trace", () => here.refuses("simulate s.json --trace no/t.json", unexpected("trace", "no/t.json")));
 });
 
 describe("a schedule file that does not fit", () => {
@@ -356,22 +221,19 @@ describe("a schedule file that does not fit", () => {
     await make();
     await here.refuses(
       "verify s.json --topology mesh:2x3",
-      /^banyan: expected a schedule for mesh:2x3 \(hash [0-9a-f]{16}\) for s\.json but received "one for another topology, ring:4 \(hash [0-9a-f]{16}\)"\n$/,
+      unexpected("s.json", "one for another topology, ring:4 (hash ea5f6225f3cbcbbd)"),
     );
   });
 
   it("is refused where there is none", () =>
-    here.refuses("verify no.json", 'expected a file that exists for the schedule or program but received "no.json"'));
+    here.refuses("verify no.json", unexpected("the schedule or program", "no.json")));
 
   it("is refused where it is a file of another format", () =>
-    here.refuses(
-      `verify ${here.put("good.json", good)}`,
-      'expected "banyan-schedule" for good.json: format but received "banyan-topology"',
-    ));
+    here.refuses(`verify ${here.put("good.json", good)}`, unexpected("good.json: format", "banyan-topology")));
 
   it("is refused where options speak of a topology that is not given", async () => {
     await make();
-    await here.refuses("verify s.json --without 1", 'expected --topology beside it for --without but received "1"');
+    await here.refuses("verify s.json --without 1", refused("not-alone", "without", "1", "--topology"));
   });
 });
 

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ncclTestsTable } from "../../src/export/tables/nccl-tests.ts";
 import { commandsHere } from "../support/cli-here.ts";
+import { refused, unexpected } from "../support/refusals.ts";
 
 const here = commandsHere();
 const SIZES = [12, 16, 20, 24, 28].map((power) => 2 ** power);
@@ -62,18 +63,12 @@ describe("banyan calibrate", () => {
   });
 
   it.each([
-    ["calibrate dgx-a100:1", "missing required argument 'LOG'; see `banyan calibrate --help`"],
-    ["calibrate dgx-a100:1 absent.log", 'expected a file that exists for LOG but received "absent.log"'],
-    [
-      "calibrate dgx-a100:1 all_reduce.log --size 1MiB",
-      'expected --regimes 2 or more beside it for --size but received "1MiB"',
-    ],
-    [
-      "calibrate dgx-a100:1 all_reduce.log --algorithm rings",
-      'expected one of ring, tree, nvls (did you mean "ring"?) for --algorithm but received "rings"',
-    ],
-  ])("refuses %s in one line", async (line, sentence) => {
-    const { out, err, code } = await run(line);
-    expect([out, err, code]).toEqual(["", `banyan: ${sentence}\n`, 2]);
+    ["calibrate dgx-a100:1", expect.objectContaining({ kind: "input", code: 2, place: "LOG" })],
+    ["calibrate dgx-a100:1 absent.log", unexpected("LOG", "absent.log")],
+    ["calibrate dgx-a100:1 all_reduce.log --size 1MiB", refused("not-alone", "sizeBytes", "1MiB", "--regimes", 2)],
+    ["calibrate dgx-a100:1 all_reduce.log --algorithm rings", refused("unknown-name", "algorithm", "rings", "ring")],
+  ])("refuses %s in one line", async (line, refusal) => {
+    const { out, code, failure } = await run(line);
+    expect([out, code, failure]).toEqual(["", 2, refusal]);
   });
 });

@@ -3,6 +3,7 @@ import { collective as makeCollective } from "../../src/model/collective/collect
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { problemOf } from "../../src/request/problem.ts";
 import { commandsHere } from "../support/cli-here.ts";
+import { refused } from "../support/refusals.ts";
 
 /** An option that nothing heeds is refused, whatever the verb, the collective and the algorithm. */
 const here = commandsHere();
@@ -27,7 +28,10 @@ describe("an option that the algorithm has no use for", () => {
   it("is refused for phases and for trees", async () => {
     await here.refuses("synth torus:4x4 --collective allreduce --algorithm themis --no-nvls", /for --no-nvls/);
     const trees = "synth mesh:3x3 --collective allgather --algorithm forestcoll";
-    await here.refuses(`${trees} --switching store-and-forward`, /cut-through, or nothing, for trees for --switching/);
+    await here.refuses(
+      `${trees} --switching store-and-forward`,
+      refused("not-applicable", "switching", "store-and-forward"),
+    );
     await here.run(`${trees} --switching cut-through`);
   });
   it("is refused where none of those compared heeds it, and taken where one does", async () => {
@@ -52,7 +56,7 @@ describe("an option that the algorithm has no use for", () => {
 
 describe("--outsiders without a group", () => {
   it.each(["none", "relay"])("is refused: %s", async (what) => {
-    const sentence = `expected --group beside it, for without one all NPUs take part, for --outsiders but received "${what}"`;
+    const sentence = refused("not-alone", "outsiders", what, "--group");
     await here.refuses(`synth mesh:3x3 --collective allgather --outsiders ${what}`, sentence);
     await here.refuses(`bound mesh:3x3 --collective allgather --outsiders ${what}`, sentence);
     await here.refuses(`compare mesh:3x3 --collective allgather --sizes 1MiB --outsiders ${what}`, sentence);
@@ -62,15 +66,12 @@ describe("--outsiders without a group", () => {
 describe("an option that the written format has no use for", () => {
   it("is refused", async () => {
     await here.run("synth fc:4 --collective allgather --algorithm ring --quiet -o s.json");
-    await here.refuses(
-      "export s.json --to dot -o s.dot --no-nvls",
-      /--to mscclpp-json, or an algorithm that makes trees/,
-    );
+    await here.refuses("export s.json --to dot -o s.dot --no-nvls", refused("not-alone", "nvls", "dot", "--to"));
     await here.refuses("export fc:4 --to dot -o s.dot --no-nvls", /for --no-nvls/);
-    await here.refuses("export s.json --to msccl-xml -o s.xml --parts 2", /a schedule of trees beside it for --parts/);
+    await here.refuses("export s.json --to msccl-xml -o s.xml --parts 2", refused("not-alone", "parts", "2"));
     await here.refuses(
       "export s.json --to msccl-xml -o s.xml --thread-blocks 3",
-      /trees beside it for --thread-blocks/,
+      refused("not-alone", "threadBlocks", "3"),
     );
     await here.run("export s.json --to mscclpp-json -o plan.json --no-nvls");
   });

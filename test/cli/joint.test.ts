@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { commandsHere } from "../support/cli-here.ts";
+import { refused, unexpected } from "../support/refusals.ts";
 
 const here = commandsHere();
 const run = (line: string) => here.ends(`--quiet ${line}`);
@@ -39,36 +40,18 @@ describe("synth --collectives", () => {
   });
 
   it.each([
-    [
-      "synth mesh:3x3 --collectives wrong.json",
-      "expected the name or id (below 9) of an NPU for wrong.json: [0].root but received 9",
-    ],
-    [
-      "synth mesh:3x3 --collectives none.json",
-      'expected a file that exists for --collectives but received "none.json"',
-    ],
+    ["synth mesh:3x3 --collectives wrong.json", unexpected("wrong.json: [0].root", 9, 9)],
+    ["synth mesh:3x3 --collectives none.json", unexpected("collectives", "none.json")],
     [
       "synth mesh:3x3 --collectives tenants.json --size 1MiB",
-      'expected nothing beside --collectives, whose file says it all, for --size but received "1MiB"',
+      refused("not-together", "sizeBytes", "1MiB", "--collectives"),
     ],
-    [
-      "synth mesh:3x3 --collectives tenants.json -o joint.bys",
-      'expected a .json file for several collectives at once for -o but received "joint.bys"',
-    ],
-    [
-      "synth mesh:3x3 --collectives tenants.json --algorithm ring",
-      'expected tacos, tacos-ilp or nothing for several collectives at once for --algorithm but received "ring"',
-    ],
-    [
-      "export joint.json --to bys -o x.bys",
-      'expected a schedule of one collective for joint.json but received "one of 2 at once"',
-    ],
-    [
-      "simulate joint.json --reference",
-      'expected a schedule of one collective for --reference but received "one of 2 at once"',
-    ],
-  ])("refuses in one sentence: %s", async (line, message) => {
-    const { code, out, err } = await run(line);
-    expect([code, out, err]).toEqual([2, "", `banyan: ${message}\n`]);
+    ["synth mesh:3x3 --collectives tenants.json -o joint.bys", unexpected("output", "joint.bys")],
+    ["synth mesh:3x3 --collectives tenants.json --algorithm ring", refused("not-applicable", "algorithm", "ring")],
+    ["export joint.json --to bys -o x.bys", unexpected("joint.json", "one of 2 at once")],
+    ["simulate joint.json --reference", refused("not-applicable", "reference", "one of 2 at once")],
+  ])("refuses in one sentence: %s", async (line, refusal) => {
+    const { code, out, failure } = await run(line);
+    expect([code, out, failure]).toEqual([2, "", refusal]);
   });
 });

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { commandsHere } from "../support/cli-here.ts";
+import { missing, outOfRange, type Refusal, unexpected } from "../support/refusals.ts";
 
 const here = commandsHere();
 const MATRIX = readFileSync(fileURLToPath(new URL("../fixtures/two-boards.nvidia-smi.txt", import.meta.url)), "utf8");
@@ -65,25 +66,13 @@ describe("networks that tools print", () => {
 describe("networks that are refused", () => {
   const without = (start: string): string => lines.filter((line) => !line.startsWith(start)).join("\n");
   it.each([
-    [
-      "a missing row",
-      without("GPU3"),
-      /^banyan: expected a row of the matrix for GPU3 after bad line \d+ but received nothing\n$/,
-    ],
-    [
-      "a table of something",
-      "a b c\n1 2 3\n",
-      /^banyan: expected a network in a format of `banyan list formats` for bad but received "a b c/,
-    ],
-    [
-      "nothing",
-      " \n",
-      /^banyan: expected a network in a format of `banyan list formats` for bad but received nothing\n$/,
-    ],
+    ["a missing row", without("GPU3"), missing("GPU3 after bad line 7")],
+    ["a table of something", "a b c\n1 2 3\n", unexpected("bad", "a b c\n1 2 3\n")],
+    ["nothing", " \n", missing("bad")],
     [
       "a document type",
       '<!DOCTYPE system [<!ENTITY a "a">]><system version="1"/>',
-      /^banyan: expected a network in a format of `banyan list formats` for bad but received "<!DOCTYPE/,
+      unexpected("bad", '<!DOCTYPE system [<!ENTITY a "a">]><syst'),
     ],
   ])("for %s", async (_title, text, sentence) => {
     here.put("bad", text);
@@ -91,29 +80,14 @@ describe("networks that are refused", () => {
     await here.refuses("synth bad --collective allgather", sentence);
   });
 
-  it.each<readonly [line: string, sentence: string | RegExp]>([
-    [
-      "topology smi.txt --gpu v10",
-      /^banyan: expected a GPU model: .*\(did you mean "v100"\?\), for --gpu but received "v10"\n$/,
-    ],
-    [
-      "topology smi.txt --assume nvlnk=25GB/s",
-      'expected KIND=VALUE with one of nvlink, xgmi, pcie, socket, nic, leaf, spine, latency (did you mean "nvlink"?) for --assume but received "nvlnk=25GB/s"',
-    ],
-    ["topology smi.txt --assume nvlink", 'expected a value, as in nvlink=25GB/s, for --assume but received "nvlink"'],
-    [
-      "topology smi.txt --assume nvlink=fast",
-      'expected a positive bandwidth such as "25GB/s", "50GiB/s" or "400Gbps" for --assume nvlink but received "fast"',
-    ],
-    ["topology smi.txt --nodes 0", 'expected a whole number, 1 or more for --nodes but received "0"'],
-    [
-      "topology smi.txt --gpu v100 --nodes 99999999999",
-      "expected a number of boxes from 1 to 65536 for --nodes but received 99999999999",
-    ],
-    [
-      "topology ring:4 --gpu a100",
-      /^banyan: expected a file \(.*nvidia-smi topo -m.*\) that leaves this open for --gpu but received "ring:4"\n$/,
-    ],
-    ["topology .", 'expected a file or a preset, not a folder, for the topology but received "."'],
+  it.each<readonly [line: string, sentence: Refusal]>([
+    ["topology smi.txt --gpu v10", unexpected("gpu", "v10", "v100")],
+    ["topology smi.txt --assume nvlnk=25GB/s", unexpected("assume", "nvlnk=25GB/s", "nvlink")],
+    ["topology smi.txt --assume nvlink", unexpected("assume", "nvlink")],
+    ["topology smi.txt --assume nvlink=fast", unexpected("--assume nvlink", "fast")],
+    ["topology smi.txt --nodes 0", outOfRange("nodes", "0")],
+    ["topology smi.txt --gpu v100 --nodes 99999999999", unexpected("nodes", 99999999999, 65536)],
+    ["topology ring:4 --gpu a100", unexpected("gpu", "ring:4", "--showtopo")],
+    ["topology .", unexpected("the topology", ".")],
   ])("%s", (line, sentence) => here.refuses(line, sentence));
 });

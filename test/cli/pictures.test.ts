@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readXml } from "../../src/import/text/xml.ts";
 import { commandsHere } from "../support/cli-here.ts";
+import { refused } from "../support/refusals.ts";
 
 const here = commandsHere();
 const written = (name: string): string => readFileSync(here.at(name), "utf8");
@@ -46,8 +47,8 @@ describe("pictures and reports", () => {
   it("says which views there are", async () => {
     await here.refuses(
       "export ring:3 --to svg --view trees -o x.svg",
-      'expected topology, or --collective beside it for --view but received "trees"',
+      refused("not-alone", "view", "trees", "--collective"),
     );
-    await here.refuses("export ring:3 --to report -o x.html", /--collective beside it/);
+    await here.refuses("export ring:3 --to report -o x.html", refused("not-alone", "to", "report", "--collective"));
   });
 });

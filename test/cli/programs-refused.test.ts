@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { commandsHere } from "../support/cli-here.ts";
+import { missing, outOfRange, type Refusal, refused, unexpected } from "../support/refusals.ts";
 
 const here = commandsHere();
 
@@ -35,59 +36,43 @@ beforeAll(async () => {
 
 describe("a file that is no good program", () => {
   const bomb = `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "${"&b;".repeat(100)}">]><algo name="&c;"/>`;
-  it.each<readonly [title: string, text: string, sentence: string]>([
-    [
-      "a bomb of entities",
-      bomb,
-      `expected ${EITHER} for bad but received "<?xml version=\\"1.0\\"?><!DOCTYPE a [<!ENTI"`,
-    ],
-    [
-      "an entity that nobody declared",
-      SWAP.replace("swap", "&lol;"),
-      'expected well-formed XML for bad line 1 but received "undefined entity"',
-    ],
+  it.each<readonly [title: string, text: string, sentence: Refusal]>([
+    ["a bomb of entities", bomb, unexpected("bad", '<?xml version="1.0"?><!DOCTYPE a [<!ENTI', EITHER)],
+    ["an entity that nobody declared", SWAP.replace("swap", "&lol;"), unexpected("bad line 1", "undefined entity")],
     [
       "a document type within",
       SWAP.replace("<gpu", "<!DOCTYPE a><gpu"),
-      'expected well-formed XML for bad line 2 but received "inappropriately located doctype declaration"',
+      unexpected("bad line 2", "inappropriately located doctype declaration"),
     ],
-    ["nothing", "", `expected ${EITHER} for bad but received nothing`],
-    ["a network", "<system version='1'/>", `expected ${EITHER} for bad but received "<system version='1'/>"`],
-    ["half a file", SWAP.slice(0, 500), 'expected well-formed XML for bad line 8 but received "unclosed tag: tb"'],
-    [
-      "a missing attribute",
-      SWAP.replace(' ngpus="2"', ""),
-      "expected a value for attribute ngpus of <algo> at bad line 1 but received nothing",
-    ],
-    [
-      "a missing attribute of a step",
-      SWAP.replace(' cnt="1"', ""),
-      "expected a value for attribute cnt of <step> at bad line 4 but received nothing",
-    ],
+    ["nothing", "", missing("bad", EITHER)],
+    ["a network", "<system version='1'/>", unexpected("bad", "<system version='1'/>", EITHER)],
+    ["half a file", SWAP.slice(0, 500), unexpected("bad line 8", "unclosed tag: tb")],
+    ["a missing attribute", SWAP.replace(' ngpus="2"', ""), missing("attribute ngpus of <algo> at bad line 1")],
+    ["a missing attribute of a step", SWAP.replace(' cnt="1"', ""), missing("attribute cnt of <step> at bad line 4")],
     [
       "a peer that does not exist",
       SWAP.replace('send="1"', 'send="2"'),
-      'expected a whole number from -1 to 1 for attribute send of <tb> at bad line 3 but received "2"',
+      unexpected("attribute send of <tb> at bad line 3", "2"),
     ],
     [
       "a rank that does not exist",
       SWAP.replace('gpu id="1"', 'gpu id="7"'),
-      'expected a whole number from 0 to 1 for attribute id of <gpu> at bad line 10 but received "7"',
+      unexpected("attribute id of <gpu> at bad line 10", "7"),
     ],
     [
       "a wait for a thread block that does not exist",
       SWAP.replace('depid="-1"', 'depid="5"'),
-      "expected -1 or a thread block of this gpu (0 to 1) for attribute depid of <step> at bad line 4 but received 5",
+      unexpected("attribute depid of <step> at bad line 4", 5),
     ],
     [
       "an unknown operation",
       SWAP.replace('type="s"', 'type="send"'),
-      'expected one of nop, s, r, rcs, rrs, rrc, rrcs, cpy, re for attribute type of <step> at bad line 4 but received "send"',
+      refused("unknown-name", "attribute type of <step> at bad line 4", "send"),
     ],
     [
       "a plan of old",
       '{"name": "a", "gpus": [{"id": 0, "inputChunks": 1, "threadblocks": []}]}',
-      'expected a plan in the format of MSCCL++ 0.8 and later (compile the algorithm anew with its mscclpp.language of today) for bad: gpus[0] but received "inputChunks, as the format had it until 0.7"',
+      unexpected("bad: gpus[0]", "inputChunks, as the format had it until 0.7"),
     ],
   ])("is refused: %s", async (_title, text, sentence) => {
     here.put("bad", text);
@@ -96,20 +81,12 @@ describe("a file that is no good program", () => {
   });
 
   it.each([
-    [
-      "UTF-16 with its mark",
-      Buffer.from(`\ufeff${SWAP}`, "utf16le"),
-      'expected a text in UTF-8 (`iconv -f UTF-16 -t UTF-8` makes one) for bad but received "UTF-16"',
-    ],
-    [
-      "UTF-16 without",
-      Buffer.from(SWAP, "utf16le"),
-      'expected a text in UTF-8 (`iconv -f UTF-16 -t UTF-8` makes one) for bad but received "UTF-16"',
-    ],
+    ["UTF-16 with its mark", Buffer.from(`\ufeff${SWAP}`, "utf16le"), unexpected("bad", "UTF-16")],
+    ["UTF-16 without", Buffer.from(SWAP, "utf16le"), unexpected("bad", "UTF-16")],
     [
       "Latin-1",
       Buffer.from(SWAP.replace("<gpu", "<!-- caf\u00e9 --><gpu"), "latin1"),
-      'expected a text in UTF-8 for bad line 2 but received "<!-- caf\ufffd, not UTF-8"',
+      unexpected("bad line 2", "<!-- caf�, not UTF-8"),
     ],
   ])("is refused in %s", async (_title, bytes, sentence) => {
     writeFileSync(here.at("bad"), bytes);
@@ -138,113 +115,55 @@ describe("a file that is no good program", () => {
 });
 
 describe("options that do not apply", () => {
-  it.each<readonly [line: string, sentence: string]>([
-    [
-      "verify swap.xml --topology ring:2",
-      'expected a schedule, which has a network, in place of swap.xml for --topology but received "ring:2"',
-    ],
-    [
-      "verify swap.xml --gpu a100",
-      'expected a schedule, which has a network, in place of swap.xml for --gpu but received "a100"',
-    ],
-    [
-      "verify swap.xml --target nccl",
-      'expected one of msccl, azure, rccl, mscclpp (did you mean "rccl"?) for --target but received "nccl"',
-    ],
-    [
-      "verify swap.xml --target mscclpp",
-      'expected msccl, azure or rccl for MSCCL XML for --target but received "mscclpp"',
-    ],
-    ["verify plan.json --target azure", 'expected mscclpp for an MSCCL++ plan for --target but received "azure"'],
-    [
-      "verify ring.json --target azure",
-      'expected a program beside it, not a schedule, for --target but received "ring.json"',
-    ],
-    [
-      "verify ring.json --assume nvlink=1GB/s",
-      'expected --topology beside it for --assume but received "nvlink=1GB/s"',
-    ],
-    ["explain swap.xml --dtype f32", 'expected --size beside it for --dtype but received "f32"'],
-    [
-      "explain ring.json --size 1MiB",
-      'expected a program beside it (MSCCL XML or MSCCL++ JSON) for --size but received "1MiB"',
-    ],
-    ["run ring.json", /^banyan: expected a program: MSCCL XML .* for ring\.json but received /.source],
-    ["run swap.xml --size 10", "expected a multiple of 4 bytes"],
-    ["run swap.xml --placement in", 'expected out, which the program is for, for --placement but received "in"'],
-    ["run swap.xml --dtype f16", 'expected one of i32, f32 for --dtype but received "f16"'],
-    [
-      "export swap.xml --to msccl-xml --instances 2 -o x",
-      'expected nothing beside swap.xml, which is a program already, for --instances but received "2"',
-    ],
-    [
-      "export swap.xml --to msccl-xml --size 2 -o x",
-      'expected a network in place of swap.xml for --size but received "2"',
-    ],
-    [
-      "export swap.xml --to msccl-xml --without 1 -o x",
-      'expected a schedule, which has a network, in place of swap.xml for --without but received "1"',
-    ],
-    ["export swap.xml --to json -o x", 'expected a schedule or a network for --to json but received "a program"'],
-    [
-      "export plan.json --to msccl-xml -o x",
-      'expected a schedule or MSCCL XML for --to msccl-xml but received "an MSCCL++ plan"',
-    ],
-    [
-      "export ring:4 --to json --dialect rccl -o x",
-      'expected nothing beside --to json for --dialect but received "rccl"',
-    ],
-    [
-      "export ring.json --to mscclpp-json --dialect rccl -o x",
-      'expected nothing beside --to mscclpp-json for --dialect but received "rccl"',
-    ],
-    [
-      "export ring:4 --to msccl-xml -o x",
-      'expected --collective beside it, or a file of a schedule, for what is written of schedules for --to but received "msccl-xml"',
-    ],
+  it.each<readonly [line: string, refusal: Refusal | RegExp]>([
+    ["verify swap.xml --topology ring:2", refused("not-alone", "topology", "ring:2")],
+    ["verify swap.xml --gpu a100", refused("not-alone", "gpu", "a100")],
+    ["verify swap.xml --target nccl", refused("unknown-name", "target", "nccl", "rccl")],
+    ["verify swap.xml --target mscclpp", unexpected("target", "mscclpp")],
+    ["verify plan.json --target azure", unexpected("target", "azure")],
+    ["verify ring.json --target azure", refused("not-alone", "target", "ring.json")],
+    ["verify ring.json --assume nvlink=1GB/s", refused("not-alone", "assume", "nvlink=1GB/s", "--topology")],
+    ["explain swap.xml --dtype f32", refused("not-alone", "dtype", "f32", "--size")],
+    ["explain ring.json --size 1MiB", refused("not-alone", "sizeBytes", "1MiB")],
+    ["run ring.json", /^banyan: expected a program: MSCCL XML .* for ring\.json but received /],
+    ["run swap.xml --size 10", unexpected("the size", 10, 4)],
+    ["run swap.xml --placement in", unexpected("placement", "in")],
+    ["run swap.xml --dtype f16", refused("unknown-name", "dtype", "f16")],
+    ["export swap.xml --to msccl-xml --instances 2 -o x", refused("not-together", "instances", "2")],
+    ["export swap.xml --to msccl-xml --size 2 -o x", refused("not-alone", "sizeBytes", "2")],
+    ["export swap.xml --to msccl-xml --without 1 -o x", refused("not-alone", "without", "1")],
+    ["export swap.xml --to json -o x", unexpected("--to json", "a program")],
+    ["export plan.json --to msccl-xml -o x", unexpected("--to msccl-xml", "an MSCCL++ plan")],
+    ["export ring:4 --to json --dialect rccl -o x", refused("not-together", "dialect", "rccl", "--to")],
+    ["export ring.json --to mscclpp-json --dialect rccl -o x", refused("not-together", "dialect", "rccl", "--to")],
+    ["export ring:4 --to msccl-xml -o x", refused("not-alone", "to", "msccl-xml", "--collective")],
     [
       "export ring.json --to msccl-xml --min-bytes 2MiB --max-bytes 1MiB -o x",
-      'expected 2MiB or more, as --min-bytes says, for --max-bytes but received "1MiB"',
+      outOfRange("maxBytes", "1MiB", "--min-bytes"),
     ],
     [
       "export ring.json --to forestcoll-xml -o x",
-      'expected trees (--algorithm forestcoll) for --to forestcoll-xml but received "a schedule of transfers"',
+      unexpected("--to forestcoll-xml", "a schedule of transfers", "--algorithm"),
     ],
-    [
-      "export ring:4 --to json -o -",
-      'expected a name (/dev/stdout, with --quiet, is standard output) for -o but received "-"',
-    ],
-    [
-      "export ring.json --to chakra -o ring.json",
-      'expected a folder, for there are several files, for -o but received "ring.json"',
-    ],
-    ["export ring.json --to json -o .", 'expected a file, not a folder, for -o but received "."'],
-    ["export ring.json --to chakra -o .", 'expected an empty folder, or a new one, for -o but received "."'],
-    [
-      "export ring.json --to chakra -o no/folder",
-      'expected a folder in a folder that exists for -o but received "no/folder"',
-    ],
-    [
-      "export ring:3 --to msccl-xml --sizes 1KiB -o x",
-      "expected a collective beside --sizes for --collective but received nothing",
-    ],
+    ["export ring:4 --to json -o -", unexpected("output", "-", "--quiet")],
+    ["export ring.json --to chakra -o ring.json", unexpected("output", "ring.json")],
+    ["export ring.json --to json -o .", unexpected("output", ".")],
+    ["export ring.json --to chakra -o .", unexpected("output", ".")],
+    ["export ring.json --to chakra -o no/folder", unexpected("output", "no/folder")],
+    ["export ring:3 --to msccl-xml --sizes 1KiB -o x", missing("collective", "--sizes")],
     [
       "export ring:3 --to msccl-xml --sizes 1KiB --size 1KiB --collective allgather -o x",
-      'expected nothing beside --sizes, which says it, for --size but received "1KiB"',
+      refused("not-together", "sizeBytes", "1KiB", "--sizes"),
     ],
-    ["export ring:3 --to json --sizes 1KiB --collective allgather -o x", "beside it for --sizes but received"],
     [
-      "verify mixed",
-      'expected a program: MSCCL XML (its first element is <algo>) or an MSCCL++ plan in JSON for mixed/words.txt but received "words"',
+      "export ring:3 --to json --sizes 1KiB --collective allgather -o x",
+      refused("not-alone", "sizesBytes", "1KiB", "--to"),
     ],
-    ["verify empty", 'expected one with programs for the folder but received "empty"'],
-    [
-      "verify nested",
-      'expected nothing but programs, for runtimes read every file in it, for the folder but received "nested/inner"',
-    ],
-  ])("%s", async (line, sentence) => {
-    const exact = sentence.startsWith("expected ") && sentence.includes(" but received ");
-    await here.refuses(line, exact ? sentence : new RegExp(sentence));
+    ["verify mixed", unexpected("mixed/words.txt", "words")],
+    ["verify empty", unexpected("the folder", "empty")],
+    ["verify nested", unexpected("the folder", "nested/inner")],
+  ])("%s", async (line, refusal) => {
+    await here.refuses(line, refusal);
     expect(readdirSync(here.at(".")).filter((name) => name === "x" || name.startsWith(".x"))).toEqual([]);
   });
 });

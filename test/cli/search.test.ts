@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Context } from "../../src/cli/context.ts";
 import { cacheFolder, cacheText, evaluationsOf, openSearchCache } from "../../src/cli/files/search-cache.ts";
 import { commandsHere } from "../support/cli-here.ts";
+import { missing, outOfRange, refused, unexpected } from "../support/refusals.ts";
 
 const here = commandsHere();
 // biome-ignore lint/suspicious/noExplicitAny: rows of a report
@@ -96,32 +97,23 @@ describe("banyan search", () => {
   });
 
   it.each([
-    ["--nodes 12", "expected how many ports a node has for --degree but received nothing"],
-    ["--degree 4", "expected how many nodes for --nodes but received nothing"],
-    ["--nodes 1 --degree 4", 'expected a whole number, 2 or more for --nodes but received "1"'],
-    ["--nodes 12 --degree 0", 'expected a whole number, 1 or more for --degree but received "0"'],
-    ["--nodes 1e9 --degree 4", 'expected at most 10000 for --nodes but received "1e9"'],
-    [
-      "--nodes 9 --degree 3 --bidirectional",
-      "expected an even degree for an odd number of nodes, whose links come in pairs (4, or 10 nodes) for --degree but received 3",
-    ],
+    ["--nodes 12", missing("degree")],
+    ["--degree 4", missing("nodes")],
+    ["--nodes 1 --degree 4", outOfRange("nodes", "1", 2)],
+    ["--nodes 12 --degree 0", outOfRange("degree", "0")],
+    ["--nodes 1e9 --degree 4", outOfRange("nodes", "1e9", 10000)],
+    ["--nodes 9 --degree 3 --bidirectional", unexpected("degree", 3, 4, 10)],
     [
       "--nodes 4 --degree 5 --bidirectional",
-      'expected a size and degree that a known network has (the nearest is --nodes 4 --degree 6) for --nodes and --degree but received "4 and 5 both ways"',
+      unexpected("--nodes and --degree", "4 and 5 both ways", "--nodes", 4, "--degree", 6),
     ],
-    [
-      "--nodes 8 --degree 2 --collective alltoal",
-      /one of allreduce, .* \(did you mean "alltoall"\?\) for --collective/,
-    ],
-    [
-      "--nodes 8 --degree 2 --size 1MiB:0",
-      'expected a whole number, 1 or more for a weight of --size but received "0"',
-    ],
-    ["--nodes 8 --degree 2 --size 1:2:3", 'expected SIZE or SIZE:WEIGHT for --size but received "1:2:3"'],
-    ["--nodes 8 --degree 2 --alpha 3", /for --alpha but received "3"/],
-    ["--nodes 8 --degree 2 --max-nodes 9", 'expected nothing without --all, for --max-nodes but received "9"'],
-    ["--all --nodes 8", /expected nothing beside --all, .* for --nodes but received "8"/],
-    ["--all --degrees 2,x", 'expected a whole number, 1 or more for --degrees but received "x"'],
+    ["--nodes 8 --degree 2 --collective alltoal", unexpected("collective", "alltoal", "alltoall")],
+    ["--nodes 8 --degree 2 --size 1MiB:0", outOfRange("a weight of --size", "0")],
+    ["--nodes 8 --degree 2 --size 1:2:3", unexpected("sizeBytes", "1:2:3")],
+    ["--nodes 8 --degree 2 --alpha 3", unexpected("alphaPs", "3")],
+    ["--nodes 8 --degree 2 --max-nodes 9", refused("not-alone", "maxNodes", "9", "--all")],
+    ["--all --nodes 8", refused("not-together", "nodes", "8", "--all")],
+    ["--all --degrees 2,x", unexpected("degrees", "x")],
   ])("refuses %s in one sentence", async (line, sentence) => {
     await here.refuses(`search ${line}`, sentence);
   });

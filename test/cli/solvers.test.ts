@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { commandsHere } from "../support/cli-here.ts";
+import { type Refusal, refused, unexpected } from "../support/refusals.ts";
 import { triesAll } from "../support/runs.ts";
 import { sharedFiles, sharedText } from "../support/shared-data.ts";
 
@@ -130,15 +131,23 @@ describe("synth --algorithm taccl", () => {
     expect(time.us).toBeLessThanOrEqual(92);
   });
 
-  it.each<[string, Record<string, unknown>, RegExp]>([
-    ["an unknown field", { symetry_offsets: [] }, /did you mean "symmetry_offsets"/],
-    ["a rotation that is none", { symmetry_offsets: [[1, 8]] }, /symmetry_offsets\[0\]/],
+  it.each<[string, Record<string, unknown>, Refusal]>([
+    ["an unknown field", { symetry_offsets: [] }, unexpected("wrong.json", "symetry_offsets", "symmetry_offsets")],
+    [
+      "a rotation that is none",
+      { symmetry_offsets: [[1, 8]] },
+      unexpected("wrong.json: symmetry_offsets[0]", [1, 8], 3, 4),
+    ],
     [
       "a rank that a box does not have",
       { internode_sketch: { strategy: "relay", internode_conn: { "7": [0] } } },
-      /internode_conn/,
+      unexpected("wrong.json: internode_sketch.internode_conn", "7"),
     ],
-    ["another number of boxes", { nnodes: 3, symmetry_offsets: [[8, 16]] }, /symmetry_offsets|nnodes/],
+    [
+      "another number of boxes",
+      { nnodes: 3, symmetry_offsets: [[8, 16]] },
+      unexpected("wrong.json: symmetry_offsets[0]", [8, 16], 2, 12),
+    ],
   ])("refuses a sketch with %s", (_, change, sentence) => {
     const sketch = here.put("wrong.json", sketchWith(change));
     return here.refuses(byTaccl(sketch), sentence);
@@ -157,13 +166,16 @@ describe("integer programs", () => {
   it.each([
     [
       "synth boxes.json --collective allgather --algorithm tacos --sketch relays.json",
-      /heeds it \(taccl\) for --sketch/,
+      refused("not-applicable", "sketch", "tacos"),
     ],
     [
       "synth ring:4 --collective allgather --algorithm ring --time-limit 1s",
-      /heeds it .* for --time-limit but received "ring"/,
+      refused("not-applicable", "timeLimitMs", "ring"),
     ],
-    ["synth ring:4 --collective allgather --algorithm taccl --sketch missing.json", /missing\.json/],
-    ["synth ring:4 --collective allgather --algorithm taccl --sketch boxes.json", /gpus_per_node|sketch/],
+    [
+      "synth ring:4 --collective allgather --algorithm taccl --sketch missing.json",
+      unexpected("sketch", "missing.json"),
+    ],
+    ["synth ring:4 --collective allgather --algorithm taccl --sketch boxes.json", unexpected("boxes.json", "name")],
   ])("refuse %s", (line, sentence) => here.refuses(line, sentence));
 });

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { openSource, readText, textFrom } from "../../src/cli/files/input-file.ts";
 import { cliFolder, MAIN } from "../support/cli.ts";
 import { commandsHere } from "../support/cli-here.ts";
+import { type Refusal, unexpected } from "../support/refusals.ts";
 
 const { at, put, refuses } = commandsHere();
 const { at: inFolder } = cliFolder();
@@ -16,25 +17,25 @@ describe.runIf(onUnix)("what is no plain file", () => {
     for (const line of ["verify zero", "topology zero", "verify /dev/zero"]) {
       await refuses(line, /^banyan: expected a text in UTF-8 for \S+ but received "bytes that are no text"\n$/);
     }
-    await refuses("synth ring:4 --collective custom:zero", /received "bytes that are no text"\n$/);
-    await refuses("synth ring:4 --collectives zero", /received "bytes that are no text"\n$/);
-    await refuses("calibrate ring:4 zero --collective allreduce", /received "bytes that are no text"\n$/);
+    await refuses("synth ring:4 --collective custom:zero", unexpected("zero", "bytes that are no text"));
+    await refuses("synth ring:4 --collectives zero", unexpected("zero", "bytes that are no text"));
+    await refuses("calibrate ring:4 zero --collective allreduce", unexpected("zero", "bytes that are no text"));
   });
 
   it("links that lead to each other, folders, sockets and block devices get a sentence each", async () => {
     symlinkSync(at("there"), at("here"));
     symlinkSync(at("here"), at("there"));
     const loop = "a file, not links that lead to each other,";
-    await refuses("verify here", `expected ${loop} for the file but received "here"`);
-    await refuses("topology here", `expected ${loop} for the topology but received "here"`);
-    await refuses("export here --to svg -o x.svg", `expected ${loop} for the file but received "here"`);
+    await refuses("verify here", unexpected("the file", "here", loop));
+    await refuses("topology here", unexpected("the topology", "here", loop));
+    await refuses("export here --to svg -o x.svg", unexpected("the file", "here", loop));
     const server = createServer();
     await new Promise<void>((resolve) => {
       server.listen(at("socket"), resolve);
     });
-    await refuses("topology socket", 'expected a file, not a socket, for the topology but received "socket"');
+    await refuses("topology socket", unexpected("the topology", "socket"));
     server.close();
-    expect(() => readText("/", "the file")).toThrow('expected a file, not a folder, for the file but received "/"');
+    expect(() => readText("/", "the file")).toThrow(unexpected("the file", "/"));
   });
 
   it("a name longer than the system allows is a preset that does not exist", async () => {
@@ -108,16 +109,16 @@ describe("a file that changes while it is read", () => {
   };
 
   it("is refused where it grew, became shorter or was written to", () => {
-    const sentence = (what: string): string =>
-      `expected a file that nobody writes meanwhile for the file but received "${at("file.txt")}, which ${what} while it was read"`;
-    expect(changed((path) => writeFileSync(path, "some text and more"))).toThrow(sentence("grew"));
-    expect(changed((path) => truncateSync(path, 4))).toThrow(sentence("became shorter"));
+    const refusal = (what: string): Refusal =>
+      unexpected("the file", `${at("file.txt")}, which ${what} while it was read`);
+    expect(changed((path) => writeFileSync(path, "some text and more"))).toThrow(refusal("grew"));
+    expect(changed((path) => truncateSync(path, 4))).toThrow(refusal("became shorter"));
     const overwrite = (path: string): void => {
       const file = openSync(path, "r+");
       writeSync(file, "SOME");
       closeSync(file);
     };
-    expect(changed(overwrite)).toThrow(sentence("was written to"));
+    expect(changed(overwrite)).toThrow(refusal("was written to"));
     expect(changed(() => undefined)()).toBe("some text");
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { commandsHere } from "../support/cli-here.ts";
+import { infeasible, outOfRange, type Refusal, refused, unexpected } from "../support/refusals.ts";
 
 const here = commandsHere();
 const TREES = "--algorithm forestcoll";
@@ -12,13 +13,17 @@ describe("a network on which trees cannot be packed", () => {
   it("is refused where a node has more bandwidth in than out, with its name and the way out", () =>
     here.refuses(
       gather(here.put("tilted.csv", TILTED)),
-      'expected as much bandwidth in as out (or --eulerian trim, which leaves some bandwidth unused) for node 0 of tilted but received "30 GB/s in, 25 GB/s out"',
+      unexpected("node 0 of tilted", "30 GB/s in, 25 GB/s out", "--eulerian"),
     ));
 
   it("is refused where a link of a preset is slower one way, down to the byte", () =>
     here.refuses(
       gather("ring:4@50GB/s,1us --degrade 0>1=0.999999999"),
-      'expected as much bandwidth in as out (or --eulerian trim, which leaves some bandwidth unused) for node 0 of ring:4@50GB/s,1us degraded 0>1=0.999999999 but received "100000000000 B/s in, 99999999950 B/s out"',
+      unexpected(
+        "node 0 of ring:4@50GB/s,1us degraded 0>1=0.999999999",
+        "100000000000 B/s in, 99999999950 B/s out",
+        "--eulerian",
+      ),
     ));
 
   it("is used in part with --eulerian trim, which says what it left unused", async () => {
@@ -43,7 +48,7 @@ describe("a network on which trees cannot be packed", () => {
   ])("is refused by its reader for a bandwidth of %s", (bandwidth, expected) =>
     here.refuses(
       gather(here.put("net.csv", `${HEAD}0,1,${bandwidth},1us\n1,0,10GB/s,1us\n`)),
-      `expected ${expected} for net.csv line 2, bandwidth but received "${bandwidth}"`,
+      unexpected("net.csv line 2, bandwidth", bandwidth, expected),
     ),
   );
 
@@ -54,18 +59,11 @@ describe("a network on which trees cannot be packed", () => {
     const nodes = ["a", "b"].map((id) => ({ id, kind: "npu" }));
     const links = [{ from: "a", to: "b", bandwidthGBps, latencyUs: 1, bidirectional: true }];
     here.put("net.json", { format: "banyan-topology", version: 1, name: "pair", nodes, links });
-    return here.refuses(
-      gather("net.json"),
-      `expected ${expected} for net.json: links[0].bandwidthGBps but received ${bandwidthGBps}`,
-    );
+    return here.refuses(gather("net.json"), unexpected("net.json: links[0].bandwidthGBps", bandwidthGBps, expected));
   });
 
   it("has no schedule where NPUs cannot reach each other", () =>
-    here.refuses(
-      gather("mesh:3x3 --without 1,3"),
-      "mesh:3x3 without 1,3 is not connected: NPU 0 cannot reach NPU 2",
-      3,
-    ));
+    here.refuses(gather("mesh:3x3 --without 1,3"), infeasible({ from: "0", to: "2" }), 3));
 
   it.each([
     ["allgather", "0,2", "leaves {0}: NPU 0 cannot reach NPU 2"],
@@ -83,7 +81,7 @@ describe("a network on which trees cannot be packed", () => {
     const links = ["a,b", "b,c", "c,a", "b,d", "d,e", "e,a"].map((ends) => `${ends},1GB/s,1us\n`).join("");
     return here.refuses(
       gather(here.put("fork.csv", `${HEAD}${links}`), " --eulerian trim"),
-      "no usable link of fork enters {c}: NPU a cannot reach NPU c",
+      infeasible({ from: "a", to: "c", nodes: ["c"] }),
       3,
     );
   });
@@ -91,77 +89,50 @@ describe("a network on which trees cannot be packed", () => {
 
 describe("a request that trees cannot serve", () => {
   const makes = "allgather, reducescatter, allreduce, broadcast, reduce, custom";
-  it.each<readonly [title: string, line: string, sentence: string]>([
-    ["no copies", gather("ring:4", " --k 0"), 'expected a whole number, 1 or more for --k but received "0"'],
-    ["half a copy", gather("ring:4", " --k 1.5"), 'expected a whole number, 1 or more for --k but received "1.5"'],
-    [
-      "copies without end",
-      gather("ring:4", " --k 1e7"),
-      'expected trees per root, an integer in 1 .. 1000000, or "auto" for --k but received 10000000',
-    ],
+  it.each<readonly [title: string, line: string, sentence: Refusal]>([
+    ["no copies", gather("ring:4", " --k 0"), outOfRange("k", "0")],
+    ["half a copy", gather("ring:4", " --k 1.5"), unexpected("k", "1.5")],
+    ["copies without end", gather("ring:4", " --k 1e7"), outOfRange("k", 10000000, 1000000)],
     [
       "a collective of pairs",
       `synth ring:4 --collective alltoall ${TREES}`,
-      `expected one that forestcoll makes (${makes}) for --collective but received "alltoall"`,
+      refused("not-applicable", "collective", "alltoall", makes),
     ],
-    [
-      "an unknown policy",
-      gather("ring:4", " --policy oldest"),
-      'expected one of shallow, even, quick for --policy but received "oldest"',
-    ],
+    ["an unknown policy", gather("ring:4", " --policy oldest"), refused("unknown-name", "policy", "oldest")],
     [
       "a policy where there is none",
       "synth ring:4 --collective allgather --algorithm multitree --policy even",
-      'expected none (multitree has no policies) for --policy but received "even"',
+      refused("unknown-name", "policy", "even"),
     ],
-    [
-      "several groups",
-      gather("ring:4", " --group 0,1;2,3"),
-      "expected one group (forestcoll packs the trees of one at a time) for --group but received 2",
-    ],
-    [
-      "a group of one",
-      gather("ring:4", " --group 2"),
-      "expected at least two NPUs (one alone has nothing to send) for --group but received 1",
-    ],
-    [
-      "a network of one",
-      gather("mesh:1x1"),
-      "expected at least two NPUs (one alone has nothing to send) for --group but received 1",
-    ],
+    ["several groups", gather("ring:4", " --group 0,1;2,3"), unexpected("group", 2)],
+    ["a group of one", gather("ring:4", " --group 2"), outOfRange("group", 1)],
+    ["a network of one", gather("mesh:1x1"), outOfRange("group", 1)],
     [
       "an unknown relaxation, with those there are",
       gather("ring:4", " --eulerian trims"),
-      'expected one of trim, switches (did you mean "trim"?) for --eulerian but received "trims"',
+      refused("unknown-name", "eulerian", "trims", "trim"),
     ],
     [
       "several collectives at once",
       "synth ring:4 --collectives several.json --eulerian trim",
-      'expected nothing beside several collectives at once for --eulerian but received "trim"',
+      refused("not-together", "eulerian", "trim"),
     ],
     [
       "copies of an algorithm without trees",
       "synth ring:4 --collective allgather --k 2",
-      'expected an algorithm beside it that heeds it (auto, forestcoll, blink, multitree, c-cube, tto, nvls) for --k but received "tacos"',
+      refused("not-applicable", "k", "tacos"),
     ],
-    [
-      "a repair of no file",
-      gather("ring:4", " --repair no.json"),
-      'expected a file that exists for the schedule but received "no.json"',
-    ],
+    ["a repair of no file", gather("ring:4", " --repair no.json"), unexpected("the schedule", "no.json")],
     [
       "a file for large schedules",
       gather("ring:4", " -o trees.bys"),
-      'expected a JSON file for trees (`banyan export FILE --to bys` writes their transfers) for -o but received "trees.bys"',
+      refused("not-applicable", "output", "trees.bys", "--to"),
     ],
   ])("%s", (_, line, sentence) => here.refuses(line, sentence));
 
   it("a repair of a schedule without trees", async () => {
     await here.run("synth ring:4 --collective allgather --quiet -o steps.json");
-    await here.refuses(
-      gather("ring:4", " --repair steps.json"),
-      'expected a file of trees (synth --algorithm forestcoll -o FILE) for --repair but received "steps.json"',
-    );
+    await here.refuses(gather("ring:4", " --repair steps.json"), unexpected("repair", "steps.json", "--algorithm"));
   });
 
   it.each([
@@ -169,17 +140,14 @@ describe("a request that trees cannot serve", () => {
     ["--reference", "--reference"],
   ])("simulate with %s, which is for transfers", async (option, place) => {
     await here.run(gather("ring:4", " --quiet -o trees.json"));
-    await here.refuses(
-      `simulate trees.json ${option}`,
-      `expected a schedule of transfers (\`banyan export FILE --to steps\` makes one of trees) for ${place} but received "trees.json"`,
-    );
+    await here.refuses(`simulate trees.json ${option}`, refused("not-applicable", `${place}`, "trees.json", "--to"));
   });
 
   it("simulate store-and-forward", async () => {
     await here.run(gather("ring:4", " --quiet -o trees.json"));
     await here.refuses(
       "simulate trees.json --switching store-and-forward",
-      'expected cut-through, or nothing, for trees for --switching but received "store-and-forward"',
+      refused("not-applicable", "switching", "store-and-forward"),
     );
   });
 });

@@ -11,6 +11,7 @@ import { finished, showsColors, styleOf } from "../../src/cli/reports/style.ts";
 import { aligned } from "../../src/cli/reports/text.ts";
 import { grouped, percent, roundedSize, significant } from "../../src/report/amounts.ts";
 import { degradations, wholeNumber } from "../../src/request/values.ts";
+import { unexpected } from "../support/refusals.ts";
 
 describe("wholeNumber", () => {
   it.each([
@@ -205,7 +206,12 @@ describe("outputFile", () => {
     const output = outputFile(context, path, "-o");
     output.refuseWithoutRoom(1);
     expect(() => output.refuseWithoutRoom(2 ** 60)).toThrow(
-      /^expected a file on a disk with room for about 1048576 TiB for -o but received ".*x where [\d.]+ [KMGT]iB are free"$/,
+      expect.objectContaining({
+        mistake: "unexpected",
+        place: "-o",
+        expected: expect.stringContaining("1048576 TiB"),
+        received: expect.stringMatching(/x where [\d.]+ [KMGT]iB are free$/),
+      }),
     );
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -213,6 +219,6 @@ describe("outputFile", () => {
   it("names a full disk", () => {
     if (!existsSync("/dev/full")) return;
     const output = outputFile(context, "/dev/full", "-o");
-    expect(() => output.write(["x"])).toThrow('expected a file on a disk with room for -o but received "/dev/full"');
+    expect(() => output.write(["x"])).toThrow(unexpected("-o", "/dev/full"));
   });
 });

@@ -12,6 +12,7 @@ import {
 } from "../support/executable-programs.ts";
 import { type PlainProgram, plainProgram, programOfPlain } from "../support/plain-programs.ts";
 import { placementsOf } from "../support/program-campaign.ts";
+import { refusalFrom, unexpected } from "../support/refusals.ts";
 import { runs } from "../support/runs.ts";
 import { someOrder } from "../support/some-order.ts";
 
@@ -155,23 +156,15 @@ describe("what comes of wrong programs", () => {
 
 describe("sizes", () => {
   it("refuses those that chunks do not divide, and names the nearest that they do", () => {
-    const sentence = (sizeBytes: number): string => {
-      try {
-        run(ringAllReduce(3), { sizeBytes });
-      } catch (error) {
-        return (error as Error).message;
-      }
-      return "";
-    };
-    expect(sentence(100)).toBe(
-      "expected a multiple of 12 bytes (3 chunks of elements of 4 bytes), such as 96 or 108 for the size but received 100",
-    );
-    expect(sentence(5)).toMatch(/such as 12 for/);
-    for (const sizeBytes of [0, -12, 1.5, Number.NaN]) expect(sentence(sizeBytes)).not.toBe("");
+    const running = (sizeBytes: number) => () => run(ringAllReduce(3), { sizeBytes });
+    expect(running(100)).toThrow(unexpected("the size", 100, 12, 3, 4));
+    expect(running(5)).toThrow(unexpected("the size", 5, 12, 3, 4));
+    for (const sizeBytes of [0, -12, 1.5, Number.NaN])
+      expect(refusalFrom(running(sizeBytes))).toMatchObject({ place: "the size", received: sizeBytes });
   });
 
   it("refuses chunks that ranks do not share equally", () => {
-    expect(() => run({ ...ringAllGather(3), loopChunks: 4 })).toThrow("a multiple of its 3 ranks");
+    expect(() => run({ ...ringAllGather(3), loopChunks: 4 })).toThrow(unexpected("the chunks of this allgather", 4, 3));
   });
 
   it("cuts large chunks, runs once for every part, and gives the same", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { commandsHere } from "../support/cli-here.ts";
+import { refused, unexpected } from "../support/refusals.ts";
 
 const { put, run, json, refuses } = commandsHere();
 
@@ -56,16 +57,10 @@ describe("banyan run", () => {
 
   it("refuses what cannot be run", async () => {
     put("ring.xml", xml());
-    await refuses(
-      "run ring.xml --size 100 --threads 1",
-      /expected a multiple of 8 bytes .* such as 96 or 104 for the size but/,
-    );
-    await refuses("run ring.xml --dtype f64", /--dtype/);
-    await refuses(
-      "run ring.xml --placement out",
-      /expected in, which the program is for, for --placement but received "out"/,
-    );
-    await refuses("run ring.xml --size 1024TiB", /expected one whose buffers fit in/);
-    await refuses("run nothing.xml", /a file that exists/);
+    await refuses("run ring.xml --size 100 --threads 1", unexpected("the size", 100, 8, 2, 4));
+    await refuses("run ring.xml --dtype f64", refused("unknown-name", "dtype", "f64"));
+    await refuses("run ring.xml --placement out", unexpected("placement", "out"));
+    await refuses("run ring.xml --size 1024TiB", unexpected("the size", "buffers of 2048 TiB"));
+    await refuses("run nothing.xml", unexpected("the program", "nothing.xml"));
   });
 });

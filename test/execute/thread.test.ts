@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { CancelledError } from "../../src/base/errors.ts";
 import { runProgram } from "../../src/cli/programs/run-program.ts";
 import { planOf } from "../../src/execute/execute.ts";
 import { roomChunks } from "../../src/execute/machine.ts";
@@ -8,6 +9,7 @@ import type { Program } from "../../src/model/program/program.ts";
 import { putAllGather, ringAllReduce, smallPrograms } from "../support/executable-programs.ts";
 import { plainProgram, programOfPlain } from "../support/plain-programs.ts";
 import { placementsOf } from "../support/program-campaign.ts";
+import { unexpected } from "../support/refusals.ts";
 
 const never = new AbortController().signal;
 
@@ -71,14 +73,12 @@ describe("a program on threads", () => {
   it("is cancelled", async () => {
     const request = { type: "i32", sizeBytes: 4 * 4 * 2 ** 20, placement: "in", seed: 1, threads: 4 } as const;
     const running = runProgram(ringAllReduce(4), request, AbortSignal.abort());
-    await expect(running).rejects.toThrow("cancelled");
+    await expect(running).rejects.toThrow(CancelledError);
   });
 
   it("is refused where its buffers do not fit in memory", async () => {
     const request = { type: "i32", sizeBytes: 2 ** 46, placement: "in", seed: 1, threads: 4 } as const;
     const refusal = runProgram(ringAllReduce(4), request, never);
-    await expect(refusal).rejects.toThrow(
-      /^expected one whose buffers fit in the .* that is free for the size but received/,
-    );
+    await expect(refusal).rejects.toThrow(unexpected("the size", "buffers of 256 TiB"));
   });
 });

@@ -11,7 +11,7 @@ import { readTeCcl } from "../../src/import/networks/te-ccl.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { Topology } from "../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
-import { sentenceOf } from "../import/support.ts";
+import { outOfRange, refusalFrom, unexpected } from "../support/refusals.ts";
 import { synthesizeWith, wholeCollective } from "../support/synthesis.ts";
 
 /** Links as rows, in order of their ends, for comparison. */
@@ -57,16 +57,19 @@ describe("ASTRA-sim's network files", () => {
     ["dgx1", "dimension 0 is no ring, full mesh or switch"],
     ["circulant:8,1,3", "dimension 0 is no ring, full mesh or switch"],
   ])("are refused for %s with the reason", (preset, reason) => {
-    expect(sentenceOf(() => astraNetwork(presetTopology(preset)))).toBe(
-      `expected a product of rings, full meshes and switches (ns-3 files take any network) for the network of ASTRA-sim's analytical back end but received "${preset}: ${reason}"`,
+    expect(refusalFrom(() => astraNetwork(presetTopology(preset)))).toEqual(
+      unexpected("the network of ASTRA-sim's analytical back end", `${preset}: ${reason}`),
     );
   });
 
   it("are refused where a link in the middle differs from those of NPU 0", () => {
     const topology = presetTopology("torus:4x4");
     const slower = topology.linkBytesPerSecond.with(21, 1e9);
-    expect(sentenceOf(() => astraNetwork({ ...topology, linkBytesPerSecond: slower }))).toContain(
-      "its links are not the same for all NPUs",
+    expect(refusalFrom(() => astraNetwork({ ...topology, linkBytesPerSecond: slower }))).toEqual(
+      unexpected(
+        "the network of ASTRA-sim's analytical back end",
+        "torus:4x4: its links are not the same for all NPUs",
+      ),
     );
   });
 
@@ -167,12 +170,8 @@ describe("topologies for ns-3 and SimAI", () => {
       builder.addNpu(name, { group });
     builder.addLink(0, 1, 1e9, 0);
     const odd = builder.build();
-    expect(sentenceOf(() => ns3Topology(odd))).toBe(
-      'expected links in equal pairs, one each way (those of ns-3 run both ways) for the links of odd but received "a link without its opposite"',
-    );
-    expect(sentenceOf(() => simaiTopology(odd))).toBe(
-      'expected servers of equally many consecutive NPUs for the groups of odd but received "2 groups"',
-    );
+    expect(refusalFrom(() => ns3Topology(odd))).toEqual(unexpected("the links of odd", "a link without its opposite"));
+    expect(refusalFrom(() => simaiTopology(odd))).toEqual(unexpected("the groups of odd", "2 groups"));
   });
 });
 
@@ -213,7 +212,9 @@ describe("graphs of capacities and TE-CCL matrices", () => {
     for (const name of ["a", "b"]) other.addNpu(name);
     other.addLink(0, 1, 2e9, 5);
     other.addLink(0, 1, 3e9, 6);
-    expect(sentenceOf(() => teCclTopology(other.build()))).toContain("parallel links of one latency");
-    expect(sentenceOf(() => teCclTopology(presetTopology("ring:5000")))).toContain("at most 4096 nodes");
+    expect(refusalFrom(() => teCclTopology(other.build()))).toEqual(unexpected("TE-CCL matrices of pair", "a>b"));
+    expect(refusalFrom(() => teCclTopology(presetTopology("ring:5000")))).toEqual(
+      outOfRange("TE-CCL matrices of ring:5000", 5000, 4096),
+    );
   });
 });

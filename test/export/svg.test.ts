@@ -10,6 +10,7 @@ import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { busyOverTime, timelineOf } from "../../src/picture/scene/timeline.ts";
 import { anySchedule } from "../support/any-schedule.ts";
 import { anyTopology } from "../support/any-topology.ts";
+import { outOfRange, unexpected } from "../support/refusals.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";
 import { elementsOf, ofClass } from "../support/svg-elements.ts";
 import { ringFlow, rotatedRingFlow, starFlow } from "../support/tree-flows.ts";
@@ -127,7 +128,7 @@ describe("a picture of a network", () => {
 
   it("refuses what nobody could look at", () => {
     expect(() => text(topologySvg(presetTopology("mesh:80x80")))).toThrow(
-      "expected at most 5000 for the nodes of a picture but received 6400",
+      outOfRange("the nodes of a picture", 6400, 5000),
     );
   });
 });
@@ -170,7 +171,7 @@ describe("a heat map", () => {
 
   it("refuses another number of times than of links", () => {
     expect(() => text(heatMapSvg(presetTopology("ring:4"), new Float64Array(7), 1))).toThrow(
-      "expected a time for each of 8 links for linkBusyPs but received 7",
+      unexpected("linkBusyPs", 7, 8),
     );
   });
 });
@@ -240,7 +241,7 @@ describe("a picture of a schedule over time", () => {
     checked(svg);
     expect(svg).toContain("33.3 % in the mean");
     expect(() => timelineSvg(schedule.topology, { ...timeline, link: Int32Array.of(3) })).toThrow(
-      "expected a link in 0 .. 2 for timeline.link but received 3",
+      unexpected("timeline.link", 3, 2),
     );
   });
 });

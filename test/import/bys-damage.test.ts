@@ -7,11 +7,12 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import type { Schedule } from "../../src/model/slots/slot-schedule.ts";
 import { frameAt, joined, put, put32, putTime, readAll, resealed, text, twice } from "../support/bys-files.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
+import { damaged, missing, outOfRange, type Refusal, refusalFrom, unexpected } from "../support/refusals.ts";
 import { ringSchedule } from "../support/ring-schedule.ts";
 import { runs, seen, triesAll } from "../support/runs.ts";
-import { isRefused, sentenceOf } from "./support.ts";
+import { isRefused } from "./support.ts";
 
-const AS_TEXT = "s.bys is damaged: its first bytes are those of a transfer as text";
+const AS_TEXT = damaged("s.bys");
 
 describe("readBys refuses", () => {
   const steps = joined(ringSchedule());
@@ -20,13 +21,9 @@ describe("readBys refuses", () => {
   const files = [steps, logs, compact];
   const frame = frameAt(steps, 0);
 
-  it.each<[string, Uint8Array, string]>([
-    ["nothing", new Uint8Array(0), "expected a .bys schedule file for s.bys but received nothing"],
-    [
-      "JSON",
-      new TextEncoder().encode('{ "format": "banyan-schedule" }'),
-      'expected a .bys schedule file for s.bys but received "another kind of file"',
-    ],
+  it.each<[string, Uint8Array, Refusal]>([
+    ["nothing", new Uint8Array(0), missing("s.bys")],
+    ["JSON", new TextEncoder().encode('{ "format": "banyan-schedule" }'), unexpected("s.bys", "another kind of file")],
     [
       "line ends changed",
       Uint8Array.from([...steps].flatMap((byte) => (byte === 0x0a ? [0x0d, 0x0a] : [byte]))),
@@ -34,157 +31,65 @@ describe("readBys refuses", () => {
     ],
     ["seven bits", steps.map((byte) => byte & 127), AS_TEXT],
     ["another encoding", new TextEncoder().encode(new TextDecoder("latin1").decode(steps)), AS_TEXT],
-    [
-      "another version",
-      put(steps, 8, 2),
-      "expected version 1, the only one this program reads, for s.bys: version but received 2",
-    ],
-    ["a prefix", steps.slice(0, 11), "s.bys is damaged: it ends after 11 bytes"],
-    ["part of a header", steps.slice(0, 99), "s.bys is damaged: it ends within its header, after 99 bytes"],
-    [
-      "a huge header",
-      put32(steps, 12, 0xffffffff),
-      `s.bys is damaged: it ends within its header, after ${steps.length} bytes`,
-    ],
-    ["a changed header", put(steps, 50, 0), "the header of s.bys is damaged: its checksum does not match"],
-    [
-      "no end block",
-      steps.slice(0, -56),
-      `s.bys is damaged: it ends after ${steps.length - 56} bytes, before its end block`,
-    ],
-    [
-      "part of a block",
-      steps.slice(0, frame + 40),
-      `s.bys is damaged: it ends after ${frame + 40} bytes, within block 0 of it (rows 0 to 5)`,
-    ],
-    ["bytes after the end", Uint8Array.from([...steps, 0]), "s.bys is damaged: 1 bytes follow its end block"],
-    [
-      "a changed frame",
-      put(steps, frame + 16, 7),
-      "block 0 of s.bys is damaged: the checksum of its frame does not match",
-    ],
-    [
-      "a changed row",
-      put(steps, frame + 40, 7),
-      "block 0 of s.bys (rows 0 to 5) is damaged: its checksum does not match",
-    ],
-    [
-      "a changed end",
-      put(steps, steps.length - 1, steps[steps.length - 1] ^ 1),
-      "block 1 of s.bys is damaged: its checksum does not match",
-    ],
-    ["a block twice", twice(logs), "block 1 of s.bys is damaged: it is block 0"],
-  ])("%s", (_, bytes, sentence) => expect(sentenceOf(() => readAll(bytes))).toBe(sentence));
+    ["another version", put(steps, 8, 2), unexpected("s.bys: version", 2)],
+    ["a prefix", steps.slice(0, 11), damaged("s.bys", 11)],
+    ["part of a header", steps.slice(0, 99), damaged("s.bys", 99)],
+    ["a huge header", put32(steps, 12, 0xffffffff), damaged("s.bys", steps.length)],
+    ["a changed header", put(steps, 50, 0), damaged("the header of s.bys")],
+    ["no end block", steps.slice(0, -56), damaged("s.bys", 1208)],
+    ["part of a block", steps.slice(0, frame + 40), damaged("s.bys", 1096, 0, 0, 5)],
+    ["bytes after the end", Uint8Array.from([...steps, 0]), damaged("s.bys", 1)],
+    ["a changed frame", put(steps, frame + 16, 7), damaged("block 0 of s.bys")],
+    ["a changed row", put(steps, frame + 40, 7), damaged("block 0 of s.bys (rows 0 to 5)")],
+    ["a changed end", put(steps, steps.length - 1, steps[steps.length - 1] ^ 1), damaged("block 1 of s.bys")],
+    ["a block twice", twice(logs), damaged("block 1 of s.bys", 0)],
+  ])("%s", (_, bytes, sentence) => expect(refusalFrom(() => readAll(bytes))).toEqual(sentence));
 
   // Files of a writer that is wrong or means harm: all checksums are right.
   const row = (at: number) => frame + FRAME_BYTES + at;
   const log = (at: number) => frameAt(logs, 0) + FRAME_BYTES + at;
-  it.each<[string, Uint8Array, string]>([
-    [
-      "no format",
-      text(steps, "banyan-schedule", "banyan-topology"),
-      'expected "banyan-schedule" for s.bys: format but received "banyan-topology"',
-    ],
-    [
-      "rows",
-      text(steps, '"count": 6', '"count": 9'),
-      "expected 6, the rows of the blocks, for s.bys: transfers.count but received 9",
-    ],
-    [
-      "a frame's rows",
-      put(steps, frame + 16, 5),
-      "expected 104 bytes for its rows for block 0 of s.bys but received 120",
-    ],
-    ["a frame's first row", put(steps, frame + 8, 1), "expected what follows 0 for block 0 of s.bys but received 1"],
-    ["a frame's type", put(steps, frame, 81), 'expected type ROWS for block 0 of s.bys but received "QOWS"'],
-    ["no rows", put(steps, frame + 16, 0), "expected at least one row or NPU for block 0 of s.bys but received 0"],
-    [
-      "a huge block",
-      put32(steps, frame + 20, 2 ** 31),
-      "expected at most 67108864 bytes for block 0 of s.bys but received 2147483648",
-    ],
-    ["chunk", put(steps, row(96), 3), "expected an integer in 0 .. 2 for s.bys: transfers.chunk[0] but received 3"],
-    ["route", put(steps, row(105), 3), "expected an integer in 0 .. 2 for s.bys: transfers.route[1] but received 3"],
-    ["operation", put(steps, row(114), 2), "expected an integer in 0 .. 1 for s.bys: transfers.op[2] but received 2"],
-    [
-      "start",
-      putTime(steps, row(0), 0.5),
-      "expected an integer of 0 or more for s.bys: transfers.startPs[0] but received 0.5",
-    ],
-    [
-      "end",
-      putTime(steps, row(48), Number.NaN),
-      "expected an integer of 0 or more for s.bys: transfers.endPs[0] but received NaN",
-    ],
-    [
-      "end before start",
-      putTime(steps, row(48 + 40), 7),
-      "expected a time at or after startPs (1000000000) for s.bys: transfers.endPs[5] but received 7",
-    ],
-    ["no slots", text(logs, '"slots":', '"slits":'), "expected an object for s.bys: transfers but received nothing"],
+  it.each<[string, Uint8Array, Refusal]>([
+    ["no format", text(steps, "banyan-schedule", "banyan-topology"), unexpected("s.bys: format", "banyan-topology")],
+    ["rows", text(steps, '"count": 6', '"count": 9'), unexpected("s.bys: transfers.count", 9, 6)],
+    ["a frame's rows", put(steps, frame + 16, 5), unexpected("block 0 of s.bys", 120, 104)],
+    ["a frame's first row", put(steps, frame + 8, 1), unexpected("block 0 of s.bys", 1)],
+    ["a frame's type", put(steps, frame, 81), unexpected("block 0 of s.bys", "QOWS")],
+    ["no rows", put(steps, frame + 16, 0), outOfRange("block 0 of s.bys", 0)],
+    ["a huge block", put32(steps, frame + 20, 2 ** 31), outOfRange("block 0 of s.bys", 2147483648, 67108864)],
+    ["chunk", put(steps, row(96), 3), unexpected("s.bys: transfers.chunk[0]", 3, 2)],
+    ["route", put(steps, row(105), 3), unexpected("s.bys: transfers.route[1]", 3, 2)],
+    ["operation", put(steps, row(114), 2), unexpected("s.bys: transfers.op[2]", 2)],
+    ["start", putTime(steps, row(0), 0.5), unexpected("s.bys: transfers.startPs[0]", 0.5)],
+    ["end", putTime(steps, row(48), Number.NaN), unexpected("s.bys: transfers.endPs[0]", NaN)],
+    ["end before start", putTime(steps, row(48 + 40), 7), unexpected("s.bys: transfers.endPs[5]", 7, 1000000000)],
+    ["no slots", text(logs, '"slots":', '"slits":'), missing("s.bys: transfers")],
     [
       "slot's length",
       text(logs, /"slotPs": \d+/, '"slotPs": 0'),
-      "expected an integer in 1 .. 1125899906842623 for s.bys: slots.slotPs but received 0",
+      unexpected("s.bys: slots.slotPs", 0, 1125899906842623),
     ],
-    [
-      "passes",
-      text(logs, /"passes": \[.*\]/, '"passes": []'),
-      "expected 1 to 16 passes for s.bys: slots.passes but received 0",
-    ],
-    [
-      "a pass",
-      text(logs, '"reduces": true', '"reduces": null'),
-      "expected true or false for s.bys: slots.passes[0].reduces but received null",
-    ],
-    [
-      "origin",
-      text(logs, '"origin": [0,', '"origin": [4,'),
-      "expected an integer in 0 .. 3 for s.bys: slots.origin[0] but received 4",
-    ],
-    [
-      "origins",
-      text(logs, '"origin": [0,', '"origin": ['),
-      "expected 8 NPUs, one a chunk, for s.bys: slots.origin but received 7",
-    ],
-    [
-      "symmetry",
-      text(logs, '"symmetry": null', '"symmetry": [2, 2, 1]'),
-      "expected 1 arrival logs for the blocks of s.bys but received 4",
-    ],
+    ["passes", text(logs, /"passes": \[.*\]/, '"passes": []'), unexpected("s.bys: slots.passes", 0, 16)],
+    ["a pass", text(logs, '"reduces": true', '"reduces": null'), unexpected("s.bys: slots.passes[0].reduces", null)],
+    ["origin", text(logs, '"origin": [0,', '"origin": [4,'), unexpected("s.bys: slots.origin[0]", 4, 3)],
+    ["origins", text(logs, '"origin": [0,', '"origin": ['), unexpected("s.bys: slots.origin", 7, 8)],
+    ["symmetry", text(logs, '"symmetry": null', '"symmetry": [2, 2, 1]'), unexpected("the blocks of s.bys", 4)],
     [
       "symmetry's size",
       text(compact, '"symmetry": [4]', '"symmetry": [5]'),
-      "expected an integer in 1 .. 4 for s.bys: slots.symmetry[0] but received 5",
+      unexpected("s.bys: slots.symmetry[0]", 5, 4),
     ],
-    [
-      "no symmetry",
-      text(compact, '"symmetry": [4]', '"symmetry": [3]'),
-      "expected sizes under whose translations ring:4 does not change for s.bys: slots.symmetry but received [3]",
-    ],
+    ["no symmetry", text(compact, '"symmetry": [4]', '"symmetry": [3]'), unexpected("s.bys: slots.symmetry", [3])],
     [
       "symmetric origin",
       text(compact, '"origin": [0,1,', '"origin": [1,0,'),
-      'expected 1 chunks at each NPU in their order, as a symmetry needs, for s.bys: slots.origin but received "others"',
+      unexpected("s.bys: slots.origin", "others"),
     ],
-    ["no log", put(logs, frameAt(logs, 0) + 16, 3), "expected 4 arrival logs for the blocks of s.bys but received 3"],
-    [
-      "chunk of a log",
-      put(logs, log(16 + 9), 8),
-      "expected chunks below 8 for block 0 of s.bys (NPUs 0 to 3), NPU 1 but received 8",
-    ],
-    [
-      "ports of a log",
-      put(logs, log(8), 77),
-      "expected ports of at most 4 bytes for block 0 of s.bys (NPUs 0 to 3), NPU 2 but received 77",
-    ],
-    [
-      "a port",
-      put(logs, log(48), 4),
-      "expected ports below 2 for block 0 of s.bys (NPUs 0 to 3), NPU 0 but received 2",
-    ],
-    ["arrivals", put(logs, log(48), 0), "expected 6 arrivals for block 0 of s.bys (NPUs 0 to 3), NPU 0 but received 4"],
-  ])("a wrong %s", (_, bytes, sentence) => expect(sentenceOf(() => readAll(resealed(bytes)))).toBe(sentence));
+    ["no log", put(logs, frameAt(logs, 0) + 16, 3), unexpected("the blocks of s.bys", 3, 4)],
+    ["chunk of a log", put(logs, log(16 + 9), 8), unexpected("block 0 of s.bys (NPUs 0 to 3), NPU 1", 8, 8)],
+    ["ports of a log", put(logs, log(8), 77), unexpected("block 0 of s.bys (NPUs 0 to 3), NPU 2", 77, 4)],
+    ["a port", put(logs, log(48), 4), unexpected("block 0 of s.bys (NPUs 0 to 3), NPU 0", 2, 2)],
+    ["arrivals", put(logs, log(48), 0), unexpected("block 0 of s.bys (NPUs 0 to 3), NPU 0", 4, 6)],
+  ])("a wrong %s", (_, bytes, sentence) => expect(refusalFrom(() => readAll(resealed(bytes)))).toEqual(sentence));
 
   it("every file with one bit turned over, and every part of a file", () => {
     for (const bytes of files) {

@@ -11,7 +11,8 @@ import { looksLikeNs3, readNs3 } from "../../src/import/networks/ns3.ts";
 import { looksLikeTeCcl, readTeCcl } from "../../src/import/networks/te-ccl.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import { linkNames, type Topology } from "../../src/model/topology/topology.ts";
-import { sentenceOf } from "./support.ts";
+
+import { missing, outOfRange, refusalFrom, refused, unexpected } from "../support/refusals.ts";
 
 const GIB = 2 ** 30;
 /** Returns rate (GB/s) and latency (us) of a link. */
@@ -35,28 +36,19 @@ describe("ASTRA-sim networks", () => {
   });
 
   it.each([
+    ["topology: [ Torus ]\nnpus_count: [ 8 ]\nbandwidth: [1]\nlatency: [1]", unexpected("t line 1: 0", "Torus")],
+    ["topology: [ Ring ]\nnpus_count: [ 8, 2 ]\nbandwidth: [1]\nlatency: [1]", unexpected("t line 2: npus_count", "2")],
+    ["topology: [ Ring ]\nnpus_count: [ 8.5 ]\nbandwidth: [1]\nlatency: [1]", unexpected("t line 2: 0", 8.5, 10000000)],
+    ["topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [0]\nlatency: [1]", unexpected("t line 3: 0", 0)],
+    ["topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [1]", missing("t: latency")],
     [
-      "topology: [ Torus ]\nnpus_count: [ 8 ]\nbandwidth: [1]\nlatency: [1]",
-      'expected one of Ring, FullyConnected, Switch for t line 1: 0 but received "Torus"',
+      "topology: [ FullyConnected ]\nnpus_count: [ 100000 ]\nbandwidth: [1]\nlatency: [1]",
+      outOfRange("t", "about 9999900000 links", 10000000),
     ],
-    [
-      "topology: [ Ring ]\nnpus_count: [ 8, 2 ]\nbandwidth: [1]\nlatency: [1]",
-      "expected 1 entries, one for each dimension, for t line 2: npus_count",
-    ],
-    [
-      "topology: [ Ring ]\nnpus_count: [ 8.5 ]\nbandwidth: [1]\nlatency: [1]",
-      "expected an integer in 1 .. 10000000 for t line 2: 0 but received 8.5",
-    ],
-    [
-      "topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [0]\nlatency: [1]",
-      "expected a positive number of GB/s for t line 3: 0 but received 0",
-    ],
-    ["topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [1]", "for t: latency"],
-    ["topology: [ FullyConnected ]\nnpus_count: [ 100000 ]\nbandwidth: [1]\nlatency: [1]", "links"],
-    ["topology: Ring\nnpus_count: 8", "expected a list with an entry for each dimension for t line 1: topology"],
-    ["topology: []\nnpus_count: []", "expected 1 to 32 dimensions"],
+    ["topology: Ring\nnpus_count: 8", unexpected("t line 1: topology", "Ring")],
+    ["topology: []\nnpus_count: []", unexpected("t line 1: topology", "0", 32)],
   ])("%j is refused with its line", (bad, sentence) => {
-    expect(sentenceOf(() => readAstraNetwork(bad, "t"))).toContain(sentence);
+    expect(refusalFrom(() => readAstraNetwork(bad, "t"))).toEqual(sentence);
   });
 
   it("may be logical dimensions, whose rings are assumed", () => {
@@ -65,8 +57,8 @@ describe("ASTRA-sim networks", () => {
     const topology = readLogicalDims(value, "d.json", { bandwidth: { nic: 25e9 }, latencyPs: 1e6 });
     expect(topology.shape).toEqual([8, 2]);
     expect(link(topology, "0>1")).toEqual([25, 1]);
-    expect(sentenceOf(() => readLogicalDims({ "logical-dims": ["x"] }, "d.json"))).toBe(
-      'expected an integer in 1 .. 10000000 for d.json: logical-dims[0] but received "x"',
+    expect(refusalFrom(() => readLogicalDims({ "logical-dims": ["x"] }, "d.json"))).toEqual(
+      unexpected("d.json: logical-dims[0]", "x", 10000000),
     );
   });
 });
@@ -100,28 +92,16 @@ describe("graphs of capacities", () => {
   });
 
   it.each([
-    [{ ...graph, unit: "furlongs" }, 'expected "GB/s" or "B/s" for g.json: unit but received "furlongs"'],
-    [{ ...graph, compute_order: ["a"] }, "expected each of the 2 compute nodes once for g.json: compute_order"],
-    [
-      { ...graph, compute_order: ["a", "s"] },
-      'expected the id of a compute node for g.json: compute_order[1] but received "s"',
-    ],
-    [
-      { ...graph, edges: [{ src: "a", dst: "z", capacity: 1 }] },
-      'expected a node of the file for g.json: edges[0].dst but received "z"',
-    ],
-    [
-      { ...graph, edges: [{ src: "a", dst: "a", capacity: 1 }] },
-      "expected another node than src for g.json: edges[0].dst",
-    ],
-    [{ ...graph, edges: [{ src: "a", dst: "s", capacity: 0 }] }, "for g.json: edges[0].capacity but received 0"],
-    [
-      { ...graph, nodes: [...graph.nodes, { id: "a", kind: "switch" }] },
-      "expected an id not used before for g.json: nodes[3].id",
-    ],
-    [{ ...graph, nodes: [{ id: "a", kind: "nic" }] }, 'expected "compute" or "switch" for g.json: nodes[0].kind'],
+    [{ ...graph, unit: "furlongs" }, unexpected("g.json: unit", "furlongs")],
+    [{ ...graph, compute_order: ["a"] }, unexpected("g.json: compute_order", "1 ids", 2)],
+    [{ ...graph, compute_order: ["a", "s"] }, unexpected("g.json: compute_order[1]", "s")],
+    [{ ...graph, edges: [{ src: "a", dst: "z", capacity: 1 }] }, unexpected("g.json: edges[0].dst", "z")],
+    [{ ...graph, edges: [{ src: "a", dst: "a", capacity: 1 }] }, unexpected("g.json: edges[0].dst", "a")],
+    [{ ...graph, edges: [{ src: "a", dst: "s", capacity: 0 }] }, unexpected("g.json: edges[0].capacity", 0)],
+    [{ ...graph, nodes: [...graph.nodes, { id: "a", kind: "switch" }] }, unexpected("g.json: nodes[3].id", "a")],
+    [{ ...graph, nodes: [{ id: "a", kind: "nic" }] }, unexpected("g.json: nodes[0].kind", "nic")],
   ])("a wrong field is refused with its place", (value, sentence) => {
-    expect(sentenceOf(() => readForestCapacity(value, "g.json"))).toContain(sentence);
+    expect(refusalFrom(() => readForestCapacity(value, "g.json"))).toEqual(sentence);
   });
 });
 
@@ -164,13 +144,13 @@ describe("msccl-tools topologies", () => {
       [50, 0.25],
       [25, 0.25],
     ]);
-    expect(sentenceOf(() => readMscclTools({ name: "s", links: full, switches: star.slice(1) }, "t.json"))).toBe(
-      'expected a port out and in for each of 3 ranks for t.json: switches but received "2 out, 3 in"',
+    expect(refusalFrom(() => readMscclTools({ name: "s", links: full, switches: star.slice(1) }, "t.json"))).toEqual(
+      unexpected("t.json: switches", "2 out, 3 in", 3),
     );
     const narrow = full.map((row) => row.map((count) => Math.min(count, 1)));
     const wide = star.map(([from, to, , name]) => [from, to, 2, name]);
-    expect(sentenceOf(() => readMscclTools({ name: "s", links: narrow, switches: wide }, "t.json"))).toContain(
-      "as many chunks as its switch lets through for t.json: links[1][0]",
+    expect(refusalFrom(() => readMscclTools({ name: "s", links: narrow, switches: wide }, "t.json"))).toEqual(
+      unexpected("t.json: links[1][0]", 1),
     );
   });
 
@@ -197,17 +177,17 @@ describe("msccl-tools topologies", () => {
     expect(link(topology, "1>0")[0]).toBe(Math.round((2 ** 20 * 1e6) / 23) / 1e9);
     expect(link(topology, "0>3")[0]).toBe(Math.round((2 ** 20 * 1e6) / 107) / 1e9);
     expect(topology.nodeTraits[3]).toEqual({ group: "box1" });
-    expect(sentenceOf(() => readMscclTools({ topology: { ...node, copies: 3 } }, "a.json"))).toBe(
-      "expected an integer in 1 .. 2 for a.json: topology.copies but received 3",
+    expect(refusalFrom(() => readMscclTools({ topology: { ...node, copies: 3 } }, "a.json"))).toEqual(
+      unexpected("a.json: topology.copies", 3, 2),
     );
-    expect(sentenceOf(() => readMscclTools({ topology: { ...node, internode_conn: null } }, "a.json"))).toBe(
-      "expected an object for a.json: topology.internode_conn but received null",
+    expect(refusalFrom(() => readMscclTools({ topology: { ...node, internode_conn: null } }, "a.json"))).toEqual(
+      unexpected("a.json: topology.internode_conn", null),
     );
   });
 
   it.each([
-    [{ name: "x", links: [[0, 1]] }, "expected 1 numbers for t.json: links[0]"],
-    [{ name: "x", links: [[1]] }, "expected 0, as no rank has a link to itself, for t.json: links[0][0]"],
+    [{ name: "x", links: [[0, 1]] }, unexpected("t.json: links[0]", "2")],
+    [{ name: "x", links: [[1]] }, unexpected("t.json: links[0][0]", 1)],
     [
       {
         name: "x",
@@ -216,18 +196,12 @@ describe("msccl-tools topologies", () => {
           [0, 0],
         ],
       },
-      "expected an integer in 0 .. 1000000 for t.json: links[0][1] but received -1",
+      unexpected("t.json: links[0][1]", -1, 1000000),
     ],
-    [
-      { name: "x", links, switches: [[[0, 1], [1, 2], 1, "s"]] },
-      "expected the port of one rank (one source or one destination) for t.json: switches[0]",
-    ],
-    [
-      { name: "x", links, switches: [[[0], [7], 1, "s"]] },
-      "expected an integer in 0 .. 2 for t.json: switches[0][1][0] but received 7",
-    ],
+    [{ name: "x", links, switches: [[[0, 1], [1, 2], 1, "s"]] }, unexpected("t.json: switches[0]", "2 to 2")],
+    [{ name: "x", links, switches: [[[0], [7], 1, "s"]] }, unexpected("t.json: switches[0][1][0]", 7, 2)],
   ])("a wrong field is refused with its place", (value, sentence) => {
-    expect(sentenceOf(() => readMscclTools(value, "t.json"))).toContain(sentence);
+    expect(refusalFrom(() => readMscclTools(value, "t.json"))).toEqual(sentence);
   });
 });
 
@@ -278,19 +252,10 @@ describe("TE-CCL inputs", () => {
   });
 
   it.each([
-    [
-      input({ name: "Torus" }),
-      'expected one of DGX1, NDv2, DGX2, AMD, Mesh (or matrices capacity and alpha) for t.json: TopologyParams.name but received "Torus"',
-    ],
-    [
-      input({ name: "DGX2", chassis: 3 }),
-      "expected an integer in 2 .. 2 for t.json: TopologyParams.chassis but received 3",
-    ],
-    [
-      input({ name: "DGX1", alpha: [-1] }),
-      "expected a latency in seconds, 0 or more for t.json: TopologyParams.alpha[0] but received -1",
-    ],
-    [{ TopologyParams: { name: "x" }, capacity: [[0, 1]], alpha: [] }, "expected 1 numbers for t.json: capacity[0]"],
+    [input({ name: "Torus" }), refused("unknown-name", "t.json: TopologyParams.name", "Torus")],
+    [input({ name: "DGX2", chassis: 3 }), unexpected("t.json: TopologyParams.chassis", 3, 2)],
+    [input({ name: "DGX1", alpha: [-1] }), unexpected("t.json: TopologyParams.alpha[0]", -1)],
+    [{ TopologyParams: { name: "x" }, capacity: [[0, 1]], alpha: [] }, unexpected("t.json: capacity[0]", "2")],
     [
       {
         TopologyParams: { name: "x" },
@@ -303,10 +268,10 @@ describe("TE-CCL inputs", () => {
           [-1, -1],
         ],
       },
-      "for t.json: alpha[0][1] but received -1",
+      unexpected("t.json: alpha[0][1]", -1),
     ],
   ])("%j is refused with its place", (value, sentence) => {
-    expect(sentenceOf(() => readTeCcl(value, "t.json"))).toContain(sentence);
+    expect(refusalFrom(() => readTeCcl(value, "t.json"))).toEqual(sentence);
   });
 });
 
@@ -344,21 +309,18 @@ describe("ns-3 and SimAI topologies", () => {
   });
 
   it.each([
-    ["", "for t"],
-    ["3 1\n", "expected 3 counts (nodes switches links)"],
-    ["3 1 5\n2\n0 2 1Gbps 1us 0", "expected as many links as the file has (1) for t line 1 but received 5"],
-    ["99999999 0 1\n0 1 1Gbps 1us 0", "expected nodes that have links for t line 1"],
-    ["2 2 1\n0 1\n0 1 1Gbps 1us 0", "expected more nodes than switches for t line 1"],
-    ["3 1 1\n2 2\n0 2 1Gbps 1us 0", "expected 1 different ids of switches for t line 2"],
-    ["3 1 1\n7\n0 2 1Gbps 1us 0", 'expected a node id below 3 for t line 2 but received "7"'],
-    ["3 1 1\n2\n0 2 1Gbps", "expected a link as in 0 8 200Gbps 0.005ms 0 for t line 3"],
-    ["3 1 1\n2\n0 2 fast 1us 0", "for t line 3"],
-    ["3 1 1\n2\n0 0 1Gbps 1us 0", "expected two different nodes for t line 3"],
-    [
-      "5 3 1 0 2 H100\n4\n0 4 1Gbps 1us 0\n1 4 1Gbps 1us 0",
-      "expected GPUs per server that divide 4 for t line 1 but received 3",
-    ],
+    ["", missing("t")],
+    ["3 1\n", unexpected("t line 1", "3 1", 3, 5)],
+    ["3 1 5\n2\n0 2 1Gbps 1us 0", unexpected("t line 1", 5)],
+    ["99999999 0 1\n0 1 1Gbps 1us 0", unexpected("t line 1", 99999999)],
+    ["2 2 1\n0 1\n0 1 1Gbps 1us 0", unexpected("t line 1", "2 2 1")],
+    ["3 1 1\n2 2\n0 2 1Gbps 1us 0", unexpected("t line 2", "2 ids")],
+    ["3 1 1\n7\n0 2 1Gbps 1us 0", unexpected("t line 2", "7", 3)],
+    ["3 1 1\n2\n0 2 1Gbps", unexpected("t line 3", "0 2 1Gbps", 8)],
+    ["3 1 1\n2\n0 2 fast 1us 0", unexpected("t line 3", "fast")],
+    ["3 1 1\n2\n0 0 1Gbps 1us 0", unexpected("t line 3", "0")],
+    ["5 3 1 0 2 H100\n4\n0 4 1Gbps 1us 0\n1 4 1Gbps 1us 0", unexpected("t line 1", 3, 4)],
   ])("%j is refused with its line", (text, sentence) => {
-    expect(sentenceOf(() => readNs3(text, "t"))).toContain(sentence);
+    expect(refusalFrom(() => readNs3(text, "t"))).toEqual(sentence);
   });
 });

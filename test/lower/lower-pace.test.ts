@@ -9,6 +9,7 @@ import { topology } from "../../src/run/verbs.ts";
 import { simulateProgram } from "../../src/simulate/program/program.ts";
 import { treeFlowClock } from "../../src/simulate/trees/tree-flow.ts";
 import { plainEngine } from "../support/lowering-cases.ts";
+import { outOfRange, unexpected } from "../support/refusals.ts";
 
 const GIB = 2 ** 30;
 
@@ -70,7 +71,9 @@ describe("the pace of lowered trees", () => {
     expect(mostBlocks(fewer)).toBeLessThanOrEqual(40);
     expect(slowness(flow, more)).toBeLessThan(1.05);
     expect(slowness(flow, more)).toBeLessThan(slowness(flow, usual));
-    expect(() => lowerToMsccl(flow, { runtime: "azure", placement: "in", threadBlocks: 0 })).toThrow("--thread-blocks");
+    expect(() => lowerToMsccl(flow, { runtime: "azure", placement: "in", threadBlocks: 0 })).toThrow(
+      unexpected("threadBlocks", 0),
+    );
   });
 
   it("cuts chunks where trees that share blocks have too few, by powers of two", async () => {
@@ -85,8 +88,8 @@ describe("the pace of lowered trees", () => {
       expect(mostSteps(cut)).toBe(mostSteps(whole) * finer);
     }
     expect(slowness(flow, inParts(12))).toBeLessThan(slowness(flow, whole));
-    expect(() => inParts(0)).toThrow("--parts");
-    expect(() => inParts(65)).toThrow("--parts");
+    expect(() => inParts(0)).toThrow(outOfRange("parts", 0, 64));
+    expect(() => inParts(65)).toThrow(outOfRange("parts", 65, 64));
   });
 
   it("sends all contributions before any sum where blocks take turns among trees", async () => {

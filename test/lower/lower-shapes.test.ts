@@ -11,6 +11,7 @@ import type { StepSchedule } from "../../src/model/steps/step-schedule.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 import { direct, network, ring, row, task } from "../support/hand-made-schedules.ts";
 import { type LoweringCase, plainEngine, scheduleOf } from "../support/lowering-cases.ts";
+import { outOfRange, unexpected } from "../support/refusals.ts";
 import { type Row, routeSet, scheduleOfRows } from "../support/schedule-rows.ts";
 
 let engine: Engine;
@@ -173,16 +174,20 @@ describe("lowerToMsccl", () => {
     expect([...program.outputChunks]).toEqual([2, 0, 1, 1]);
     expect(linesOf(program, 0).join("; ")).toContain("cpy i0 o0");
     expect(linesOf(program, 3).join("; ")).toContain("o0");
-    expect(() => lowerToMsccl(schedule, { runtime: "msccl", placement: "in" })).toThrow("--placement");
-    expect(() => lowerToMsccl(schedule, { runtime: "azure", placement: "out" })).toThrow('but received "custom"');
+    expect(() => lowerToMsccl(schedule, { runtime: "msccl", placement: "in" })).toThrow(unexpected("placement", "in"));
+    expect(() => lowerToMsccl(schedule, { runtime: "azure", placement: "out" })).toThrow(
+      unexpected("the collective", "custom"),
+    );
   });
 
   it("says which limit is not met, what is needed and what would help", async () => {
     const many = await scheduleOf(engine, { network: "ring:3", collective: "gather", algorithm: "direct" });
     expect(() => lowerToMsccl(many, { runtime: "msccl", placement: "in" })).toThrow(
-      "expected one that microsoft/msccl knows (allreduce, allgather, reducescatter, reduce, broadcast, alltoall, custom) for the collective",
+      unexpected("the collective", "gather"),
     );
-    expect(() => lowerToMsccl(many, { runtime: "rccl", placement: "in", instances: 0 })).toThrow("--instances");
+    expect(() => lowerToMsccl(many, { runtime: "rccl", placement: "in", instances: 0 })).toThrow(
+      outOfRange("instances", 0, 128),
+    );
     const large = await scheduleOf(engine, {
       network: "torus:4x4",
       collective: "alltoall",
@@ -190,7 +195,7 @@ describe("lowerToMsccl", () => {
       chunks: 16,
     });
     expect(() => lowerToMsccl(large, { runtime: "azure", placement: "in", instances: 16 })).toThrow(
-      /^expected at most \d+ .* for the schedule as a program for Azure's MSCCL executor but received/,
+      outOfRange("the schedule as a program for Azure's MSCCL executor", "more", 32, "--k"),
     );
   });
 
@@ -205,12 +210,12 @@ describe("lowerToMsccl", () => {
       routeSet(topology, direct(topology)),
       none,
     );
-    expect(() => handMade(two, "in")).toThrow("expected one process group for a schedule to be lowered");
+    expect(() => handMade(two, "in")).toThrow(unexpected("a schedule to be lowered", "2 groups"));
     const relayed = collective({ ...request, groups: [Int32Array.of(0, 2)] });
     const outside = scheduleOfRows(topology, relayed, routeSet(topology, direct(topology)), [
       row(0, 0, 0),
       row(0, 1, 1.5),
     ]);
-    expect(() => handMade(outside, "in")).toThrow("--outsiders none");
+    expect(() => handMade(outside, "in")).toThrow(unexpected("a schedule to be lowered", "one at g1", "--outsiders"));
   });
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../src/base/errors.ts";
 import { constructionText } from "../../src/model/direct/construction.ts";
 import { constructionOf, looksLikeConstruction } from "../../src/model/presets/construction.ts";
 import { looksLikePreset, presetTopology } from "../../src/model/presets/preset.ts";
@@ -7,6 +6,7 @@ import { routesOf } from "../../src/model/routes/routing.ts";
 import { isTranslationInvariant } from "../../src/model/symmetry/translation.ts";
 import { degrade } from "../../src/model/topology/modify.ts";
 import { linkCount, linkNames, type Topology } from "../../src/model/topology/topology.ts";
+import { missing, refusalFrom, unexpected } from "../support/refusals.ts";
 
 describe("constructions as presets", () => {
   it.each([
@@ -51,7 +51,7 @@ describe("constructions as presets", () => {
     expect(topology.name).toBe("L3(C(16,{3,4}))@25Gbps,10us");
     expect(topology.shape).toEqual([]);
     expect(topology.sources[0]).toContain("graph L3(C(16,{3,4}))");
-    expect(() => presetTopology("K(5)@1,2GB/s")).toThrow("expected one bandwidth for K(5)@1,2GB/s");
+    expect(() => presetTopology("K(5)@1,2GB/s")).toThrow(unexpected("K(5)@1,2GB/s", "2 values"));
   });
 
   it("leaves self-loops out and keeps parallel links", () => {
@@ -83,19 +83,9 @@ describe("constructions as presets", () => {
   });
 
   it("malformed ones are refused with a caret, on three lines", () => {
-    const error = (() => {
-      try {
-        return presetTopology("L3(C(16,{3,4})@25Gbps");
-      } catch (thrown) {
-        return thrown as Error;
-      }
-    })();
-    expect(error).toBeInstanceOf(InputError);
-    expect((error as Error).message).toBe(
-      'expected ")" or a product sign ("x") for the end of the topology but received nothing\n' +
-        "  L3(C(16,{3,4})\n" +
-        "                ^",
-    );
+    const error = refusalFrom(() => presetTopology("L3(C(16,{3,4})@25Gbps"));
+    expect(error).toEqual(missing("the end of the topology"));
+    expect(error.message.split("\n").slice(1)).toEqual(["  L3(C(16,{3,4})", "                ^"]);
   });
 });
 

@@ -10,6 +10,7 @@ import type { SynthesizeOptions } from "../../src/request/options.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 import { verifyPhases } from "../../src/verify/phases/phases.ts";
 import { verifySchedule } from "../../src/verify/steps/schedule.ts";
+import { type Refusal, refused, unexpected } from "../support/refusals.ts";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -100,38 +101,34 @@ describe("switches that sum", () => {
 
   it("take no steps for granted that other schedules have", async () => {
     await expect(run("dgx-h100:1", { algorithm: "tacos", offload: true })).rejects.toThrow(
-      'expected an algorithm beside it that heeds it (auto, themis, blueconnect) for --offload but received "tacos"',
+      refused("not-applicable", "offload", "tacos"),
     );
     await expect(run("dgx-a100:1", { offload: true })).rejects.toThrow(InputError);
   });
 });
 
 describe("a request for phases", () => {
-  const heeds = (names: string) => `expected an algorithm beside it that heeds it (auto, ${names})`;
+  const heeds = (option: string, names: string) => refused("not-applicable", option, "themis", `auto, ${names}`);
   const trees = "forestcoll, blink, multitree, c-cube, tto, nvls";
-  it.each<[Partial<SynthesizeOptions>, string]>([
-    [{ trials: 3 }, `${heeds("tacos, mcf, tacos-ilp")} for --trials but received "themis"`],
-    [{ switchDegree: "ports" }, `${heeds("tacos, mcf, tacos-ilp, sccl")} for --switch-degree but received "themis"`],
-    [{ k: 2 }, `${heeds(trees)} for --k but received "themis"`],
-    [{ eulerian: "trim" }, `${heeds(trees)} for --eulerian but received "themis"`],
-    [
-      { root: 3 },
-      "expected nothing beside allreduce, which has no root (broadcast, reduce, gather, scatter have one), for --root but received 3",
-    ],
-    [{ policy: "lifo" }, 'expected one of scf, fifo, best for --policy but received "lifo"'],
-    [
-      { collective: "broadcast" },
-      "expected one that themis makes (allgather, reducescatter, allreduce) for --collective",
-    ],
-    [{ group: "0,1,2" }, "expected one that torus:4x4 can have (tacos, "],
-    [{ chunks: 0 }, "expected a positive integer for --chunks but received 0"],
+  it.each<[Partial<SynthesizeOptions>, Refusal]>([
+    [{ trials: 3 }, heeds("trials", "tacos, mcf, tacos-ilp")],
+    [{ switchDegree: "ports" }, heeds("switchDegree", "tacos, mcf, tacos-ilp, sccl")],
+    [{ k: 2 }, heeds("k", trees)],
+    [{ eulerian: "trim" }, heeds("eulerian", trees)],
+    [{ root: 3 }, refused("not-together", "root", 3)],
+    [{ policy: "lifo" }, refused("unknown-name", "policy", "lifo")],
+    [{ collective: "broadcast" }, refused("not-applicable", "collective", "broadcast")],
+    [{ group: "0,1,2" }, refused("not-applicable", "algorithm", "themis")],
+    [{ chunks: 0 }, unexpected("chunks", 0)],
   ])("%j is refused in a sentence", async (options, sentence) => {
     await expect(run("torus:4x4", options)).rejects.toThrow(InputError);
     await expect(run("torus:4x4", options)).rejects.toThrow(sentence);
   });
 
   it("is refused where the network is no product", async () => {
-    await expect(run("dragonfly:4x5@400,200GB/s")).rejects.toThrow(/themis needs a product of rings, lines/);
+    await expect(run("dragonfly:4x5@400,200GB/s")).rejects.toThrow(
+      refused("not-applicable", "algorithm", "themis", 400),
+    );
   });
 
   it("can be cancelled", async () => {

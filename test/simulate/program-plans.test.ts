@@ -5,6 +5,7 @@ import { type Via, WAIT_BARRIER, WAIT_EVENT } from "../../src/model/program/prog
 import type { Instruction, ProgramBuilder } from "../../src/model/program/program-builder.ts";
 import { simulateProgram } from "../../src/simulate/program/program.ts";
 import { input, line, output, packet, star, written } from "../support/program-sim.ts";
+import { unexpected } from "../support/refusals.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../support/shared-data.ts";
 
 const nop: Instruction = { op: "nop" };
@@ -187,7 +188,7 @@ describe("operations of a switch", () => {
 
   it("are refused where the switch cannot do them", () => {
     expect(() => simulateProgram(program, star(4, 0, false), { sizeBytes: 1000 })).toThrow(
-      'expected a switch that reduces (aggregation) for the network star but received "hub"',
+      unexpected("the network star", "hub"),
     );
   });
 });
@@ -201,8 +202,7 @@ it("says which plan waits for ever", () => {
     builder.addRank();
   });
   expect(() => simulateProgram(program, line(2, 0), { sizeBytes: 1000 })).toThrow(
-    "expected a program that comes to its end for by hand at 1 KB but received " +
-      '"gpu 0, thread block 0, step 0 that waits for ever, of 1 such"',
+    unexpected("by hand at 1 KB", "gpu 0, thread block 0, step 0 that waits for ever, of 1 such"),
   );
 });
 

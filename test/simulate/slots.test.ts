@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InputError } from "../../src/base/errors.ts";
 import { presetTopology } from "../../src/model/presets/preset.ts";
 import {
   type ArrivalLog,
@@ -16,6 +15,7 @@ import { simulateSlots } from "../../src/simulate/slots/simulation.ts";
 import { simulateSchedule } from "../../src/simulate/steps/replay.ts";
 import { anyCayley } from "../support/cayley.ts";
 import { greedySlots, ringSlots } from "../support/greedy-slots.ts";
+import { missing, outOfRange, type Refusal, refusalFrom, unexpected } from "../support/refusals.ts";
 import { runs } from "../support/runs.ts";
 import { ROOTLESS, SLOT_KINDS } from "../support/slot-passes.ts";
 import { anyManner, anyNetwork, busyAllReduce, someSlots, someSymmetricSlots } from "./any-slots.ts";
@@ -171,36 +171,24 @@ describe("replay of symmetric slot schedules", () => {
 
 describe("slot schedules that cannot be replayed", () => {
   const ring = greedySlots(presetTopology("ring:4"), "allgather", 1, 1);
-  const message = (schedule: SlotSchedule): string => {
-    try {
-      simulateSlots(schedule);
-    } catch (error) {
-      if (error instanceof InputError) return error.message;
-      throw error;
-    }
-    return "nothing thrown";
-  };
+  const refusal = (schedule: SlotSchedule) => refusalFrom(() => simulateSlots(schedule));
   /** The ring with another log for NPU 1; [0, 1, 2, 3] come from 0, 2, 2 in turn. */
   const withLog = (chunk: readonly number[], ports: readonly number[], schedule = ring): SlotSchedule => ({
     ...schedule,
     row: (npu) => (npu === 1 ? { chunk: Uint8Array.from(chunk), ports: Uint8Array.from(ports) } : schedule.row(npu)),
   });
 
-  it.each<[string, readonly number[], readonly number[], string]>([
-    [
-      "too short",
-      [1, 0, 2],
-      [3],
-      "4 chunks for the arrivals at NPU 1 (simulate needs a valid schedule) but received 3",
-    ],
-    ["a chunk twice", [1, 0, 2, 2], [3, 2], "every chunk below 4 once"],
-    ["no such chunk", [1, 0, 2, 9], [3, 2], "every chunk below 4 once"],
-    ["its own chunk later", [0, 1, 2, 3], [3, 2], "what is there from the start before all else"],
-    ["too few arrivals", [1, 0, 2, 3], [3], "3 arrivals through ports below 2"],
-    ["too many arrivals", [1, 0, 2, 3], [3, 3], "3 arrivals through ports below 2"],
-    ["no such port", [1, 0, 2, 3], [3, 4], "3 arrivals through ports below 2"],
+  const arrivals = "the arrivals at NPU 1 (simulate needs a valid schedule)";
+  it.each<[string, readonly number[], readonly number[], Refusal]>([
+    ["too short", [1, 0, 2], [3], unexpected(arrivals, 3, 4)],
+    ["a chunk twice", [1, 0, 2, 2], [3, 2], unexpected(arrivals, 2, 4)],
+    ["no such chunk", [1, 0, 2, 9], [3, 2], unexpected(arrivals, 9, 4)],
+    ["its own chunk later", [0, 1, 2, 3], [3, 2], unexpected(arrivals, 0)],
+    ["too few arrivals", [1, 0, 2, 3], [3], unexpected(arrivals, 2, 3)],
+    ["too many arrivals", [1, 0, 2, 3], [3, 3], unexpected(arrivals, 4, 3)],
+    ["no such port", [1, 0, 2, 3], [3, 4], unexpected(arrivals, Number.POSITIVE_INFINITY, 3)],
   ])("names the NPU of a log with %s", (_, chunk, ports, sentence) => {
-    expect(message(withLog(chunk, ports))).toContain(`expected ${sentence}`);
+    expect(refusal(withLog(chunk, ports))).toEqual(sentence);
   });
 
   it.each(ROOTLESS)("names a chunk that goes in a circle (%s)", (kind) => {
@@ -212,7 +200,10 @@ describe("slot schedules that cannot be replayed", () => {
       { chunk: Uint8Array.of(2, 1, 0), ports: Uint8Array.of(1, 1) },
     ];
     const schedule = { ...line, row: (npu: number) => logs[npu] as ArrivalLog };
-    expect(message(schedule)).toMatch(/^expected chunk 0 to come to NPU [12] for transfer . over route/);
+    expect(refusal(schedule)).toMatchObject({
+      mistake: "missing",
+      place: expect.stringMatching(/^transfer [01] over route [13] /),
+    });
   });
 
   it("names a chunk that an NPU sends to all its neighbours although it comes from one", () => {
@@ -244,27 +235,24 @@ describe("slot schedules that cannot be replayed", () => {
         [1, 0],
       ]),
     ];
-    expect(message({ ...reduce, row: (npu) => logs[npu] as ArrivalLog })).toBe(
-      "expected at most 1 contributions for chunk 3 at NPU 1 (simulate needs a valid schedule) but received nothing",
+    expect(refusal({ ...reduce, row: (npu) => logs[npu] as ArrivalLog })).toEqual(
+      missing("chunk 3 at NPU 1 (simulate needs a valid schedule)"),
     );
   });
 
   it("refuses to run backwards over routes without a way back", () => {
     // unwound to a ring in one direction
-    expect(message(greedySlots(presetTopology("switch:5"), "allreduce", 1, 1))).toBe(
-      "expected a route the other way for every route for the pass that runs backwards (simulate needs a valid schedule) but received nothing",
+    expect(refusal(greedySlots(presetTopology("switch:5"), "allreduce", 1, 1))).toEqual(
+      missing("the pass that runs backwards (simulate needs a valid schedule)"),
     );
   });
 
   it("refuses to expand very many transfers", () => {
     const schedule = greedySlots(presetTopology("switch:5"), "allgather", 1, 1);
     const large = { ...schedule, collective: { ...schedule.collective, chunkCount: 1e9 } };
-    expect(message(large)).toBe(
-      "expected routes that are single links, with share 1, and not shared for the simulation of more than 50000000 transfers in slots " +
-        "but received 4000000000",
-    );
+    expect(refusal(large)).toEqual(unexpected("the simulation of more than 50000000 transfers in slots", 4000000000));
     expect(() => simulate(large, { timeline: true })).toThrow(
-      "a shorter schedule for a timeline of more than 50000000 transfers",
+      unexpected("a timeline of more than 50000000 transfers in slots", 4000000000),
     );
   });
 
@@ -275,11 +263,11 @@ describe("slot schedules that cannot be replayed", () => {
       count: Int32Array.of(2 ** 30, 1),
     } as Streams;
     expect(() => windowFor(streams, false)).toThrow(
-      "expected at most 67108862 at once to simulate this schedule for chunks on their way on one link but received 1000000000",
+      outOfRange("chunks on their way on one link", 1000000000, 67108862),
     );
   });
 
   it("refuses an unknown way of switching", () => {
-    expect(() => simulateSlots(ring, { switching: "warp" as never })).toThrow('options.switching but received "warp"');
+    expect(() => simulateSlots(ring, { switching: "warp" as never })).toThrow(unexpected("options.switching", "warp"));
   });
 });

@@ -8,25 +8,31 @@ import { readCommandLine } from "../../src/cli/program.ts";
 import { COMMANDS, type Failure } from "../../src/cli/protocol.ts";
 import { styleOf } from "../../src/cli/reports/style.ts";
 import type { Ran } from "./cli.ts";
+import type { Refusal } from "./refusals.ts";
+
+/** How a command line ends in this process; `failure` is null where it does not fail. */
+export interface RanHere extends Ran {
+  readonly failure: Failure | null;
+}
 
 /**
  * Runs command lines in this process, without the threads of the command (cli.ts starts it as a process of its own): 0.3 s
  * sooner each. Progress is not shown. test/cli/processes.test.ts holds one against the other.
  */
-export async function banyanHere(argv: readonly string[]): Promise<Ran> {
+export async function banyanHere(argv: readonly string[]): Promise<RanHere> {
   let [out, err] = ["", ""];
   const note = (text: string): void => {
     err += `banyan: ${text}\n`;
   };
   const [json, debug] = ["--json", "--debug"].map((option) => argv.includes(option)) as [boolean, boolean];
-  const fail = (failure: Failure): Ran => {
+  const fail = (failure: Failure): RanHere => {
     note(debug ? `${failureLines(failure)}\n${failure.stack}` : failureLines(failure));
     if (json) out += failureJson(failure);
-    return { code: failure.code, out, err };
+    return { code: failure.code, out, err, failure };
   };
   const job = readCommandLine(argv);
   if ("out" in job) {
-    if (job.failure === null) return { code: 0, out: job.out, err: job.err };
+    if (job.failure === null) return { code: 0, out: job.out, err: job.err, failure: null };
     err += job.err;
     return fail(job.failure);
   }
@@ -50,7 +56,7 @@ export async function banyanHere(argv: readonly string[]): Promise<Ran> {
   };
   try {
     const { run } = await COMMANDS[job.command]();
-    return { code: await run(context, job.args), out, err };
+    return { code: await run(context, job.args), out, err, failure: null };
   } catch (error) {
     return fail(failureOf(error));
   }
@@ -62,14 +68,17 @@ export interface CommandsHere {
   /** Writes a file: a text as it is, anything else as JSON. Returns its name. */
   put(name: string, content: unknown): string;
   /** Returns how a command line ends, and all that it writes. */
-  ends(line: string): Promise<Ran>;
+  ends(line: string): Promise<RanHere>;
   /** Returns what a command line writes; fails unless it ends with the exit code and says nothing on standard error. */
   run(line: string, code?: number): Promise<string>;
   /** Returns what it writes with --json. */
   // biome-ignore lint/suspicious/noExplicitAny: a report, told apart by the test.
   json(line: string, code?: number): Promise<any>;
-  /** Runs a command line that is refused: exit code, nothing on standard output, exactly one line. */
-  refuses(line: string, sentence: string | RegExp, code?: number): Promise<void>;
+  /**
+   * Runs a command line that is refused: exit code, nothing on standard output, what kind of mistake it is, one line.
+   * A sentence stands for what has no kind: command lines that cannot be read, schedules that are wrong.
+   */
+  refuses(line: string, refusal: Refusal | string | RegExp, code?: number): Promise<void>;
 }
 
 /** Gives the tests of a file a folder in which their commands run in this process. */
@@ -86,7 +95,7 @@ export function commandsHere(): CommandsHere {
     else process.env["BANYAN_CACHE_DIR"] = cache;
     rmSync(folder, { recursive: true, force: true });
   });
-  const ends = (line: string): Promise<Ran> => banyanHere(line === "" ? [] : line.split(" "));
+  const ends = (line: string): Promise<RanHere> => banyanHere(line === "" ? [] : line.split(" "));
   const run = async (line: string, code = 0): Promise<string> => {
     const ran = await ends(line);
     expect([ran.code, ran.err]).toEqual([code, ""]);
@@ -101,13 +110,15 @@ export function commandsHere(): CommandsHere {
     ends,
     run,
     json: async (line, code) => JSON.parse(await run(`${line} --json`, code)),
-    async refuses(line, sentence, code = 2) {
+    async refuses(line, refusal, code = 2) {
       const ran = await ends(line);
       expect(ran.code).toBe(code);
       if (line.includes(" --json")) expect(JSON.parse(ran.out)).toMatchObject({ error: { code } });
       else expect(ran.out).toBe("");
-      if (typeof sentence === "string") expect(ran.err).toBe(`banyan: ${sentence}\n`);
-      else expect(ran.err).toMatch(sentence);
+      if (typeof refusal === "string") expect(ran.failure?.message).toBe(refusal);
+      else if (refusal instanceof RegExp) expect(ran.err).toMatch(refusal);
+      else expect(ran.failure).toEqual(refusal);
+      expect(ran.err).toBe(`banyan: ${ran.failure?.message}\n`);
     },
   };
 }

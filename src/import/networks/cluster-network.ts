@@ -105,7 +105,9 @@ function addHosts(
     const traits = { group: name };
     const here = new Set<string>();
     for (const node of nodes) {
-      if (indexOf.has(node)) throw new InputError(place, "hosts that are not named like a switch", node);
+      if (indexOf.has(node)) {
+        throw new InputError(place, "hosts that are not named like a switch", node).as("not-together");
+      }
       if (here.has(node)) throw new InputError(place, "every host once", node);
       here.add(node);
       if (builder.indexOf(node) === undefined) builder.addNpu(node, traits);

@@ -176,8 +176,8 @@ function edgeOf(row: Row, columns: Columns, place: string): Edge {
   const { cells } = row;
   const from = cells[columns.from] ?? "";
   const to = cells[columns.to] ?? "";
-  if (from === "") throw new InputError(place, "the name of the node that the link leaves");
-  if (to === "") throw new InputError(place, "the name of the node that the link enters");
+  if (from === "") throw new InputError(`${place}, column from`, "the name of the node that the link leaves");
+  if (to === "") throw new InputError(`${place}, column to`, "the name of the node that the link enters");
   if (from === to) throw new InputError(place, "two different nodes", from);
   const bandwidth = cells[columns.bandwidth.index] ?? "";
   const latency = latencyCell(row, columns);

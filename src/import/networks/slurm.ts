@@ -55,7 +55,7 @@ export function readSlurm(text: string, fileName: string, options: TopologyOptio
     if (kind !== "switchname" && below !== undefined) throw new InputError(place, "Nodes=", `Switches=${below}`);
     return { name, nodes, switches: below === undefined ? [] : expandHostlist(below, place), place };
   });
-  if (hosts === 0) throw new InputError(fileName, "at least one line with Nodes=");
+  if (hosts === 0) throw new InputError(fileName, "at least one line with Nodes=").as("out-of-range");
   return networkOf(kind, listed, baseName(fileName), [`Slurm topology ${fileName}`, ...figures.notes], figures);
 }
 

@@ -236,7 +236,7 @@ export class ExpressionError extends InputError {
 
   /** Returns another error's sentence with the place in the expression that it is about. */
   static from(error: Error, text: string, at: number): ExpressionError {
-    const placed = new ExpressionError(text, at, "");
+    const placed = new ExpressionError(text, at, error instanceof InputError ? error.expected : "");
     placed.message = `${error.message}\n${placed.excerpt}`;
     return placed;
   }

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { topologyDot, treesDot } from "../../../src/export/networks/dot.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { anyTopology } from "../../support/any-topology.ts";
+import { outOfRange } from "../../support/refusals.ts";
 import { ringFlow, starFlow } from "../../support/tree-flows.ts";
 
 const text = (parts: Iterable<string>): string => [...parts].join("");
@@ -57,7 +58,7 @@ describe("DOT of a network", () => {
 
   it("refuses more than 5,000 nodes", () => {
     expect(() => text(topologyDot(presetTopology("mesh:80x80")))).toThrow(
-      "expected at most 5000 for the nodes of a DOT file but received 6400",
+      outOfRange("the nodes of a DOT file", 6400, 5000),
     );
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { frontierSvg } from "../../../src/export/pictures/svg-frontier.ts";
+import { missing } from "../../support/refusals.ts";
 import { elementsOf, ofClass } from "../../support/svg-elements.ts";
 
 const point = (name: string, steps: number, bandwidth: number) => ({ name, steps, bandwidth });
@@ -46,6 +47,6 @@ describe("a plot of efficient networks", () => {
     expect(
       draw([point("K(5)", 1, 0.8)], { steps: 1, bandwidth: 0.8 }).filter(({ name }) => name === "circle"),
     ).toHaveLength(1);
-    expect(() => draw([])).toThrow("expected at least one for the networks of a plot but received nothing");
+    expect(() => draw([])).toThrow(missing("the networks of a plot"));
   });
 });

@@ -5,6 +5,7 @@ import { readMscclXml } from "../../../src/import/programs/program.ts";
 import type { Program } from "../../../src/model/program/program.ts";
 import { programBuilder, type Wait } from "../../../src/model/program/program-builder.ts";
 import { anyMscclProgram, header, waitFor } from "../../support/msccl-programs.ts";
+import { type Refusal, refused, unexpected } from "../../support/refusals.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
 
 const written = (program: Program, dialect: "msccl" | "azure" | "rccl" = "azure"): string =>
@@ -129,7 +130,9 @@ describe("mscclXmlParts", () => {
     expect(ranged({ minBytes: 0, maxBytes: 2 })).toContain('minBytes="0" maxBytes="1"');
     expect(written({ ...program, minBytes: null, maxBytes: null })).toContain('maxBytes="1099511627776"');
     expect(written({ ...program, maxBytes: 0 })).toContain('maxBytes="0"');
-    expect(() => written({ ...program, loopChunks: 7 })).toThrow(/a multiple of its 3 ranks/);
+    expect(() => written({ ...program, loopChunks: 7 })).toThrow(
+      unexpected("the chunks of a gather for MSCCL XML", 7, 3),
+    );
   });
 
   it("keeps parts small and writes what XML cannot hold of names as escapes", () => {
@@ -162,7 +165,7 @@ describe("what MSCCL XML cannot say", () => {
   const cell = { rank: 0, buffer: 0, index: 0 };
   const scratch = { rank: 0, buffer: 2, index: 0 };
   type Instruction = Parameters<ReturnType<typeof programBuilder>["add"]>[0];
-  const refused = (instruction: Instruction, id = 0): (() => string) => {
+  const writing = (instruction: Instruction, id = 0): (() => string) => {
     const b = programBuilder();
     b.addRank();
     b.addBlock({ id: 0 });
@@ -175,54 +178,88 @@ describe("what MSCCL XML cannot say", () => {
     b.addEvent({ rank: 0, peer: 0, id: 0, via: "local" });
     return () => written(b.build(header(2)));
   };
-  it.each<[string, Instruction, RegExp]>([
+  it.each<[string, Instruction, Refusal]>([
     [
       "other machines' instructions",
       { op: "put", sources: [cell], destinations: [scratch] },
-      /one of s, r, rcs.* received "put"/,
+      unexpected("gpu 0, thread block 1, step 0 of a program for MSCCL XML", "put"),
     ],
     [
       "events",
       { op: "cpy", sources: [cell], destinations: [scratch], waits: [{ kind: 1, on: 0 }] },
-      /waits for instructions only/,
+      unexpected("gpu 0, thread block 1, step 0 of a program for MSCCL XML", "another"),
     ],
-    ["posts", { op: "cpy", sources: [cell], destinations: [scratch], posts: [0] }, /an MSCCL step of its type/],
+    [
+      "posts",
+      { op: "cpy", sources: [cell], destinations: [scratch], posts: [0] },
+      unexpected("gpu 0, thread block 1, step 0 of a program for MSCCL XML", "cpy"),
+    ],
     [
       "memory of other ranks",
       { op: "cpy", sources: [{ ...cell, rank: 1 }], destinations: [scratch] },
-      /memory of its own gpu/,
+      unexpected("gpu 0, thread block 1, step 0 of a program for MSCCL XML", "memory of gpu 1"),
     ],
-    ["packets", { op: "cpy", sources: [{ ...cell, packet: true }], destinations: [scratch] }, /without packets/],
-    ["other operands", { op: "cpy", sources: [cell, cell], destinations: [scratch] }, /an MSCCL step of its type/],
-    ["a copy that sends", { op: "cpy", sources: [cell], destinations: [scratch], sends: true }, /connections/],
+    [
+      "packets",
+      { op: "cpy", sources: [{ ...cell, packet: true }], destinations: [scratch] },
+      unexpected("gpu 0, thread block 1, step 0 of a program for MSCCL XML", "memory of gpu 0"),
+    ],
+    [
+      "other operands",
+      { op: "cpy", sources: [cell, cell], destinations: [scratch] },
+      unexpected("gpu 0, thread block 1, step 0 of a program for MSCCL XML", "cpy"),
+    ],
+    [
+      "a copy that sends",
+      { op: "cpy", sources: [cell], destinations: [scratch], sends: true },
+      unexpected("gpu 0, thread block 1, step 0 of a program for MSCCL XML", "cpy"),
+    ],
     [
       "a sum into a third place",
       { op: "re", sources: [cell, cell], destinations: [scratch] },
-      /into one of its two sources/,
+      unexpected("gpu 0, thread block 1, step 0 of a program for MSCCL XML", "another destination"),
     ],
-    ["a wait for a nop", { op: "cpy", sources: [cell], destinations: [scratch], waits: [waitFor(0)] }, /no nop/],
+    [
+      "a wait for a nop",
+      { op: "cpy", sources: [cell], destinations: [scratch], waits: [waitFor(0)] },
+      unexpected("gpu 0, thread block 1, step 0 of a program for MSCCL XML", 0),
+    ],
     [
       "a wait for another gpu",
       { op: "cpy", sources: [cell], destinations: [scratch], waits: [waitFor(2)] },
-      /a step of its gpu/,
+      unexpected("gpu 0, thread block 1, step 0 of a program for MSCCL XML", 2),
     ],
-    ["a nop with data", { op: "nop", sources: [cell] }, /a nop without data/],
+    [
+      "a nop with data",
+      { op: "nop", sources: [cell] },
+      unexpected("gpu 0, thread block 1, step 0 of a program for MSCCL XML", 1),
+    ],
   ])("refuses %s", (_, instruction, message) => {
-    expect(refused(instruction)).toThrow(message);
-    expect(refused(instruction)).toThrow("gpu 0, thread block 1, step 0");
+    expect(writing(instruction)).toThrow(message);
+    expect(writing(instruction)).toThrow("gpu 0, thread block 1, step 0");
   });
 
   it("refuses thread blocks without a number, copies that are no copies, other machines and ranges", () => {
-    expect(refused({ op: "cpy", sources: [cell], destinations: [scratch] }, 2)).toThrow(/ids 0, 1, 2/);
-    expect(refused({ op: "cpy", sources: [cell], destinations: [scratch], chunks: 1 }, -1)).toThrow(
-      /from input to output/,
+    expect(writing({ op: "cpy", sources: [cell], destinations: [scratch] }, 2)).toThrow(
+      unexpected("the thread blocks of gpu 0", 2, 2),
+    );
+    expect(writing({ op: "cpy", sources: [cell], destinations: [scratch], chunks: 1 }, -1)).toThrow(
+      unexpected("gpu 0, copies of a program for MSCCL XML", "cpy"),
     );
     const program = emptyProgram();
-    expect(() => written({ ...program, machine: "mscclpp" })).toThrow("expected an msccl program");
-    expect(() => written({ ...program, collective: "custom" })).toThrow(/Azure's MSCCL executor but received "custom"/);
-    expect(() => [...mscclXmlParts(program, { dialect: "azure", minBytes: 3, maxBytes: 2 })]).toThrow(/minBytes \(3\)/);
-    expect(() => [...mscclXmlParts(program, { dialect: "azure", maxBytes: 0 })]).toThrow(/0 would be no bound/);
-    expect(() => [...mscclXmlParts(program, { dialect: "azure", minBytes: 0.5 })]).toThrow(/whole number of bytes/);
+    expect(() => written({ ...program, machine: "mscclpp" })).toThrow(unexpected("a program for MSCCL XML", "mscclpp"));
+    expect(() => written({ ...program, collective: "custom" })).toThrow(
+      refused("unknown-name", "the collective of a program for Azure's MSCCL executor", "custom"),
+    );
+    expect(() => [...mscclXmlParts(program, { dialect: "azure", minBytes: 3, maxBytes: 2 })]).toThrow(
+      unexpected("options.maxBytes", 2, 3),
+    );
+    expect(() => [...mscclXmlParts(program, { dialect: "azure", maxBytes: 0 })]).toThrow(
+      unexpected("options.maxBytes", 0),
+    );
+    expect(() => [...mscclXmlParts(program, { dialect: "azure", minBytes: 0.5 })]).toThrow(
+      unexpected("options.minBytes", 0.5),
+    );
   });
 });
 

@@ -4,6 +4,7 @@ import { readMscclppJson } from "../../../src/import/programs/mscclpp-json.ts";
 import { INPUT, OUTPUT, type Program, SCRATCH, WAIT_BARRIER, WAIT_EVENT } from "../../../src/model/program/program.ts";
 import { type ProgramHeader, programBuilder } from "../../../src/model/program/program-builder.ts";
 import { programHeader } from "../../support/program-header.ts";
+import { refused, unexpected } from "../../support/refusals.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
 
 const textOf = (program: Program, options = {}): string => [...mscclppJsonParts(program, options)].join("");
@@ -116,12 +117,9 @@ describe("mscclppJsonParts", () => {
   });
 
   it.each([
-    [{ machine: "msccl" }, /expected "mscclpp" for the machine of an MSCCL\+\+ plan but received "msccl"/],
-    [{ protocol: "LL128" }, /protocol of an MSCCL\+\+ plan but received "LL128"/],
-    [
-      { collective: "custom" },
-      /expected one of allreduce, .* for the collective of an MSCCL\+\+ plan but received "custom"/,
-    ],
+    [{ machine: "msccl" }, unexpected("the machine of an MSCCL++ plan", "msccl")],
+    [{ protocol: "LL128" }, unexpected("the protocol of an MSCCL++ plan", "LL128")],
+    [{ collective: "custom" }, refused("unknown-name", "the collective of an MSCCL++ plan", "custom")],
   ] as const)("refuses %o", (more, message) => {
     expect(() => textOf(everyOperation(more))).toThrow(message);
   });
@@ -132,9 +130,7 @@ describe("mscclppJsonParts", () => {
     builder.addBlock({ id: 0 });
     builder.add({ op: "rrc", line: 7 });
     builder.addRank();
-    expect(() => textOf(builder.build(header()))).toThrow(
-      'expected an instruction of MSCCL++ for gpu 0, thread block 0, step 0 (line 7) but received "rrc"',
-    );
+    expect(() => textOf(builder.build(header()))).toThrow(unexpected("gpu 0, thread block 0, step 0 (line 7)", "rrc"));
   });
 });
 

@@ -6,6 +6,7 @@ import { rational } from "../../../src/model/numbers/rational.ts";
 import type { StepSchedule } from "../../../src/model/steps/step-schedule.ts";
 import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { anyPlan } from "../../simulate/any-plan.ts";
+import { unexpected } from "../../support/refusals.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";
 import { runs, seen } from "../../support/runs.ts";
 
@@ -81,9 +82,9 @@ describe("a trace", () => {
     expect(planned(empty).filter((event) => event.ph !== "M")).toEqual([]);
     const act = () => [...perfettoTrace(schedule, none, schedule.endPs)];
     expect(act).toThrow(InputError);
-    expect(act).toThrow("expected a time for each of 6 transfers for startPs but received 0");
+    expect(act).toThrow(unexpected("startPs", 0, 6));
     const hops = () => [...perfettoTrace(schedule, schedule.startPs, schedule.endPs, { hopStartPs: none })];
-    expect(hops).toThrow("expected a time for each of 6 hops for hopStartPs but received 0");
+    expect(hops).toThrow(unexpected("hopStartPs", 0, 6));
   });
 
   it("comes in parts of moderate size", () => {

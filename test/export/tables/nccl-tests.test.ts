@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fixedWidth, ncclTestsJson, ncclTestsTable, type PredictedRun } from "../../../src/export/tables/nccl-tests.ts";
 import { busFactor, COLLECTIVE_KINDS } from "../../../src/model/collective/collective.ts";
+import { missing, unexpected } from "../../support/refusals.ts";
 
 const run: PredictedRun = {
   collective: "allreduce",
@@ -100,8 +101,8 @@ describe("a table as nccl-tests print", () => {
   });
 
   it("refuses what nccl-tests do not have, and no rows", () => {
-    expect(() => ncclTestsTable({ ...run, collective: "custom" })).toThrow(/^expected one that nccl-tests has/);
-    expect(() => ncclTestsTable({ ...run, rows: [] })).toThrow("expected at least one row for the table");
+    expect(() => ncclTestsTable({ ...run, collective: "custom" })).toThrow(unexpected("the collective", "custom"));
+    expect(() => ncclTestsTable({ ...run, rows: [] })).toThrow(missing("the table"));
   });
 });
 

@@ -5,7 +5,8 @@ import { readTopology } from "../../../src/import/networks/network-formats.ts";
 import type { Collective } from "../../../src/model/collective/collective.ts";
 import { format } from "../../../src/model/numbers/rational.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
-import { sentenceOf } from "../support.ts";
+
+import { missing, outOfRange, type Refusal, refusalFrom, unexpected } from "../../support/refusals.ts";
 
 const builder = topologyBuilder("t");
 for (const name of ["a", "b", "c"]) builder.addNpu(name);
@@ -76,31 +77,25 @@ describe("readCollectiveJson", () => {
   });
 
   const c = (pre: unknown, post: unknown = ["b"]): object => ({ chunks: [{ pre, post }] });
-  it.each<[object, string]>([
-    [{ format: "x" }, 'expected "banyan-collective" for c.json: format but received "x"'],
-    [{ version: "1" }, 'expected version 1, the only one this program reads, for c.json: version but received "1"'],
-    [{ chunks: undefined }, "expected a list of chunks for c.json: chunks but received nothing"],
-    [{ chunks: [] }, "expected at least one chunk for c.json: chunks but received []"],
-    [{ chunks: [1] }, "expected an object for c.json: chunks[0] but received 1"],
-    [c(undefined), "expected a list of NPUs for c.json: chunks[0].pre but received nothing"],
-    [c(["a"], []), "expected at least one NPU for c.json: chunks[0].post but received []"],
-    [c(["a", null]), "expected the name or id of an NPU for c.json: chunks[0].pre[1] but received null"],
-    [c(["d"]), 'expected the name or id (below 3) of an NPU for c.json: chunks[0].pre[0] but received "d"'],
-    [c([3]), "expected the name or id (below 3) of an NPU for c.json: chunks[0].pre[0] but received 3"],
-    [c(["sw"]), 'expected an NPU, not a switch, for c.json: chunks[0].pre[0] but received "sw"'],
-    [c(["a", 0]), 'expected each NPU once for c.json: chunks[0].pre but received ["a",0]'],
-    [{ reduces: 1 }, "expected true or false for c.json: reduces but received 1"],
-    [
-      { chunkBytes: undefined },
-      "expected the size of a chunk (or sizeBytes, of all chunks together) for c.json: chunkBytes but received nothing",
-    ],
-    [{ sizeBytes: 1 }, "expected only one of chunkBytes and sizeBytes for c.json: sizeBytes but received 1"],
-    [{ chunkBytes: 0 }, "expected a positive whole number of bytes for c.json: chunkBytes but received 0"],
-    [{ chunkBytes: "0/5" }, 'expected a positive number of bytes for c.json: chunkBytes but received "0/5"'],
-    [
-      { chunkBytes: "x" },
-      'expected a positive size such as "1GiB", "64MB" or "4096" for c.json: chunkBytes but received "x"',
-    ],
+  it.each<[object, Refusal]>([
+    [{ format: "x" }, unexpected("c.json: format", "x")],
+    [{ version: "1" }, unexpected("c.json: version", "1")],
+    [{ chunks: undefined }, missing("c.json: chunks")],
+    [{ chunks: [] }, outOfRange("c.json: chunks", [])],
+    [{ chunks: [1] }, unexpected("c.json: chunks[0]", 1)],
+    [c(undefined), missing("c.json: chunks[0].pre")],
+    [c(["a"], []), outOfRange("c.json: chunks[0].post", [])],
+    [c(["a", null]), unexpected("c.json: chunks[0].pre[1]", null)],
+    [c(["d"]), unexpected("c.json: chunks[0].pre[0]", "d", 3)],
+    [c([3]), unexpected("c.json: chunks[0].pre[0]", 3, 3)],
+    [c(["sw"]), unexpected("c.json: chunks[0].pre[0]", "sw")],
+    [c(["a", 0]), unexpected("c.json: chunks[0].pre", ["a", 0])],
+    [{ reduces: 1 }, unexpected("c.json: reduces", 1)],
+    [{ chunkBytes: undefined }, missing("c.json: chunkBytes")],
+    [{ sizeBytes: 1 }, unexpected("c.json: sizeBytes", 1)],
+    [{ chunkBytes: 0 }, unexpected("c.json: chunkBytes", 0)],
+    [{ chunkBytes: "0/5" }, unexpected("c.json: chunkBytes", "0/5")],
+    [{ chunkBytes: "x" }, unexpected("c.json: chunkBytes", "x")],
     [
       {
         chunkBytes: Number.MAX_SAFE_INTEGER,
@@ -109,9 +104,9 @@ describe("readCollectiveJson", () => {
           { pre: [0], post: [1] },
         ],
       },
-      "expected chunks of less than 2^53 bytes together for c.json: chunkBytes but received 9007199254740991",
+      unexpected("c.json: chunkBytes", 9007199254740991),
     ],
   ])("answers %j with one sentence", (fields, sentence) => {
-    expect(sentenceOf(() => read(fields))).toBe(sentence);
+    expect(refusalFrom(() => read(fields))).toEqual(sentence);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { looksLikeNcclLog, readNcclLog } from "../../../src/import/logs/nccl-log.ts";
-import { sentenceOf } from "../support.ts";
+
+import { refusalFrom, unexpected } from "../../support/refusals.ts";
 
 const head = "node1:812:812 [0] NCCL INFO";
 const call = (name: string, send: string, receive: string, count: number, type = 7): string =>
@@ -62,8 +63,6 @@ describe("readNcclLog", () => {
 
   it("refuses what is no log", () => {
     expect(looksLikeNcclLog("hello")).toBe(false);
-    expect(sentenceOf(() => readNcclLog("hello", "f"))).toBe(
-      'expected a debug log of NCCL or RCCL (NCCL_DEBUG=INFO) for f but received "hello"',
-    );
+    expect(refusalFrom(() => readNcclLog("hello", "f"))).toEqual(unexpected("f", "hello"));
   });
 });

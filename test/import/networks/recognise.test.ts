@@ -6,10 +6,10 @@ import { topologyToJson } from "../../../src/export/networks/topology-json.ts";
 import { scheduleToJson } from "../../../src/export/schedules/schedule-json.ts";
 import { readTopology } from "../../../src/import/networks/network-formats.ts";
 import { topologyHash } from "../../../src/model/topology/topology.ts";
+import { missing, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";
 import { runs, seen } from "../../support/runs.ts";
 import { sharedFiles, sharedText } from "../../support/shared-data.ts";
-import { sentenceOf } from "../support.ts";
 
 const taccl = { name: "x_1MB", gpus_per_node: 2, alpha: 1, node_betas_list: [1], remote_alpha: 1, remote_beta: 1 };
 const READABLE = "a network in a format of `banyan list formats`";
@@ -25,23 +25,20 @@ describe("readTopology", () => {
   });
 
   it.each([
-    ["", `expected ${READABLE} for f but received nothing`],
-    ["  \n", `expected ${READABLE} for f but received nothing`],
-    ["mesh", `expected ${READABLE} for f but received "mesh"`],
-    ["<system version='1'>", 'expected well-formed XML for f line 1 but received "unclosed tag: system"'],
-    ["<algo name='x'>", `expected ${READABLE} for f but received "<algo name='x'>"`],
-    ["\0\x01\x02", `expected ${READABLE} for f but received "\\u0000\\u0001\\u0002"`],
-    ["[]", `expected ${READABLE} for f but received "a list"`],
-    ["{}", `expected ${READABLE} for f but received "an object of nothing"`],
-    [
-      '{"name":1,"gpus":[],"a":1,"b":2,"c":3}',
-      `expected ${READABLE} for f but received "an object of name, gpus, a, b ..."`,
-    ],
-    ['{"format":"banyan-collective"}', `expected ${READABLE} for f but received "banyan-collective"`],
-    ['{"format":', "expected more JSON (the text stops too early) for f line 1, column 11 but received nothing"],
-    ["from,to\na,b", 'expected a column bandwidthGBps for f line 1 but received "from,to"'],
+    ["", missing("f", READABLE)],
+    ["  \n", missing("f", READABLE)],
+    ["mesh", unexpected("f", "mesh", READABLE)],
+    ["<system version='1'>", unexpected("f line 1", "unclosed tag: system")],
+    ["<algo name='x'>", unexpected("f", "<algo name='x'>", READABLE)],
+    ["\0\x01\x02", unexpected("f", "\u0000\u0001\u0002", READABLE)],
+    ["[]", unexpected("f", "a list", READABLE)],
+    ["{}", unexpected("f", "an object of nothing", READABLE)],
+    ['{"name":1,"gpus":[],"a":1,"b":2,"c":3}', unexpected("f", "an object of name, gpus, a, b ...", READABLE)],
+    ['{"format":"banyan-collective"}', unexpected("f", "banyan-collective", READABLE)],
+    ['{"format":', missing("f line 1, column 11")],
+    ["from,to\na,b", unexpected("f line 1", "from,to")],
   ])("refuses %j in one sentence", (text, sentence) => {
-    expect(sentenceOf(() => readTopology(text, "f"))).toBe(sentence);
+    expect(refusalFrom(() => readTopology(text, "f"))).toEqual(sentence);
   });
 
   it.each([

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parseProfileSize, readTacclTopology, type TacclOptions } from "../../../src/import/networks/taccl-topology.ts";
 import { linkNames, type Topology } from "../../../src/model/topology/topology.ts";
-import { sentenceOf } from "../support.ts";
+
+import { missing, type Refusal, refusalFrom, unexpected } from "../../support/refusals.ts";
 
 const MB = 2 ** 20;
 const ndv2 = {
@@ -109,8 +110,8 @@ describe("reading a TACCL topology", () => {
       ),
     ).toBe(expected);
     expect(rate(read(small, { profileScale: 1 }), "0>1")).toBe(Math.round((MB * 1e6) / 2.24));
-    expect(sentenceOf(() => read({ ...ndv2, name: "NDv2_64KB" }))).toBe(
-      'expected --profile-size and --profile-scale for a profile whose scale is not known by its name, for t.json: name but received "NDv2_64KB"',
+    expect(refusalFrom(() => read({ ...ndv2, name: "NDv2_64KB" }))).toEqual(
+      unexpected("t.json: name", "NDv2_64KB", "--profile-size", "--profile-scale"),
     );
   });
 
@@ -122,96 +123,29 @@ describe("reading a TACCL topology", () => {
       1024,
       4096,
     ]);
-    expect(sentenceOf(() => parseProfileSize("x"))).toBe(
-      'expected a positive size such as "1GiB", "64MB" or "4096" for --profile-size but received "x"',
-    );
+    expect(refusalFrom(() => parseProfileSize("x"))).toEqual(unexpected("profileSizeBytes", "x"));
   });
 
-  it.each<[string, object, TacclOptions, string]>([
-    ["no name", { ...ndv2, name: undefined }, {}, "expected a text for t.json: name but received nothing"],
-    [
-      "no GPUs",
-      { ...ndv2, gpus_per_node: 0 },
-      {},
-      "expected an integer in 1 .. 65536 for t.json: gpus_per_node but received 0",
-    ],
-    [
-      "no alpha",
-      { ...ndv2, alpha: undefined },
-      {},
-      "expected a cost of 0 or more for t.json: alpha but received nothing",
-    ],
-    ["negative alpha", { ...ndv2, alpha: -1 }, {}, "expected a cost of 0 or more for t.json: alpha but received -1"],
-    [
-      "zero beta",
-      { ...ndv2, node_betas_list: [23, 0] },
-      {},
-      "expected a positive cost for t.json: node_betas_list[1] but received 0",
-    ],
-    [
-      "text beta",
-      { ...dgx2, node_betas_list: ["8"] },
-      {},
-      'expected a positive cost for t.json: node_betas_list[0] but received "8"',
-    ],
-    [
-      "no betas",
-      { ...ndv2, node_betas_list: undefined },
-      {},
-      "expected a list of betas (or matrices links and betas) for t.json: node_betas_list but received nothing",
-    ],
-    [
-      "one NDv2 beta",
-      { ...ndv2, node_betas_list: [1] },
-      {},
-      "expected the betas of double and of single NVLinks for t.json: node_betas_list but received [1]",
-    ],
-    [
-      "two betas",
-      { ...ndv2, name: "x" },
-      {},
-      "expected one beta (two only where the name starts with NDv2) for t.json: node_betas_list but received [23,46]",
-    ],
-    [
-      "NDv2 GPUs",
-      { ...ndv2, gpus_per_node: 4 },
-      {},
-      "expected 8 GPUs in a node of NDv2 for t.json: gpus_per_node but received 4",
-    ],
-    [
-      "DGX2 GPUs",
-      { ...dgx2, gpus_per_node: 8 },
-      {},
-      "expected 16 GPUs in a node of DGX2 for t.json: gpus_per_node but received 8",
-    ],
-    [
-      "NICs",
-      { ...dgx2, nics_per_node: 17 },
-      {},
-      "expected an integer in 1 .. 16 for t.json: nics_per_node but received 17",
-    ],
-    [
-      "no remote",
-      { ...ndv2, remote_beta: undefined },
-      { nodes: 2 },
-      "expected a positive cost for t.json: remote_beta but received nothing",
-    ],
-    ["nodes", ndv2, { nodes: 0 }, "expected an integer in 1 .. 65536 for the number of nodes but received 0"],
-    ["size", ndv2, { profileSizeBytes: 0 }, "expected a positive size for --profile-size but received 0"],
-    ["scale", ndv2, { profileScale: Number.NaN }, "expected a positive number for --profile-scale but received NaN"],
-    [
-      "rows",
-      { ...custom, links: [[0, 1, 0]] },
-      {},
-      'expected a matrix of 3 rows for t.json: links but received "1 rows"',
-    ],
-    ["cells", { ...custom, betas: [[0, 1], [], []] }, {}, 'expected 3 numbers for t.json: betas[0] but received "2"'],
-    [
-      "no betas matrix",
-      { ...custom, betas: undefined },
-      {},
-      "expected a matrix of 3 rows for t.json: betas but received nothing",
-    ],
+  it.each<[string, object, TacclOptions, Refusal]>([
+    ["no name", { ...ndv2, name: undefined }, {}, missing("t.json: name")],
+    ["no GPUs", { ...ndv2, gpus_per_node: 0 }, {}, unexpected("t.json: gpus_per_node", 0, 65536)],
+    ["no alpha", { ...ndv2, alpha: undefined }, {}, missing("t.json: alpha")],
+    ["negative alpha", { ...ndv2, alpha: -1 }, {}, unexpected("t.json: alpha", -1)],
+    ["zero beta", { ...ndv2, node_betas_list: [23, 0] }, {}, unexpected("t.json: node_betas_list[1]", 0)],
+    ["text beta", { ...dgx2, node_betas_list: ["8"] }, {}, unexpected("t.json: node_betas_list[0]", "8")],
+    ["no betas", { ...ndv2, node_betas_list: undefined }, {}, missing("t.json: node_betas_list")],
+    ["one NDv2 beta", { ...ndv2, node_betas_list: [1] }, {}, unexpected("t.json: node_betas_list", [1])],
+    ["two betas", { ...ndv2, name: "x" }, {}, unexpected("t.json: node_betas_list", [23, 46])],
+    ["NDv2 GPUs", { ...ndv2, gpus_per_node: 4 }, {}, unexpected("t.json: gpus_per_node", 4, 8)],
+    ["DGX2 GPUs", { ...dgx2, gpus_per_node: 8 }, {}, unexpected("t.json: gpus_per_node", 8, 16)],
+    ["NICs", { ...dgx2, nics_per_node: 17 }, {}, unexpected("t.json: nics_per_node", 17, 16)],
+    ["no remote", { ...ndv2, remote_beta: undefined }, { nodes: 2 }, missing("t.json: remote_beta")],
+    ["nodes", ndv2, { nodes: 0 }, unexpected("the number of nodes", 0, 65536)],
+    ["size", ndv2, { profileSizeBytes: 0 }, unexpected("profileSizeBytes", 0)],
+    ["scale", ndv2, { profileScale: Number.NaN }, unexpected("profileScale", NaN)],
+    ["rows", { ...custom, links: [[0, 1, 0]] }, {}, unexpected("t.json: links", "1 rows", 3)],
+    ["cells", { ...custom, betas: [[0, 1], [], []] }, {}, unexpected("t.json: betas[0]", "2", 3)],
+    ["no betas matrix", { ...custom, betas: undefined }, {}, missing("t.json: betas", 3)],
     [
       "link entry",
       {
@@ -223,7 +157,7 @@ describe("reading a TACCL topology", () => {
         ],
       },
       {},
-      "expected an integer of 0 or more for t.json: links[0][1] but received -1",
+      unexpected("t.json: links[0][1]", -1),
     ],
     [
       "self-loop",
@@ -236,7 +170,7 @@ describe("reading a TACCL topology", () => {
         ],
       },
       {},
-      "expected 0, as a GPU has no link to itself, for t.json: links[0][0] but received 1",
+      unexpected("t.json: links[0][0]", 1),
     ],
     [
       "custom beta",
@@ -249,10 +183,10 @@ describe("reading a TACCL topology", () => {
         ],
       },
       {},
-      "expected a positive cost for t.json: betas[1][2] but received 0",
+      unexpected("t.json: betas[1][2]", 0),
     ],
   ])("refuses %s", (_, fields, options, sentence) => {
-    expect(sentenceOf(() => read(fields, options))).toBe(sentence);
+    expect(refusalFrom(() => read(fields, options))).toEqual(sentence);
   });
 
   const shared = new URL("../../../../shared/data/taccl/topo/", import.meta.url);

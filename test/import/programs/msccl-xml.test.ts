@@ -5,9 +5,9 @@ import { InputError } from "../../../src/base/errors.ts";
 import { looksLikeMscclXml, readMscclXml } from "../../../src/import/programs/program.ts";
 import { blockCount, instructionCount, OPS, type Program } from "../../../src/model/program/program.ts";
 import { anyTextChange, changedText } from "../../support/changed-text.ts";
+import { missing, type Refusal, refusalFrom, refused, unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
-import { sentenceOf } from "../support.ts";
 
 const fixture = (name: string): string => readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), "utf8");
 const copies = fixture("sccl-copies.xml");
@@ -122,159 +122,125 @@ describe("readMscclXml", () => {
     expect(program.chunks[0]).toBe(5000);
   });
 
-  it.each<[string, string, string, string, string]>([
+  it.each<[string, string, string, string, Refusal]>([
     [
       "a type",
       scratch,
       'type="re"',
       'type="ra"',
-      'expected one of nop, s, r, rcs, rrs, rrc, rrcs, cpy, re for attribute type of <step> at f.xml line 13 but received "ra"',
+      refused("unknown-name", "attribute type of <step> at f.xml line 13", "ra"),
     ],
     [
       "a collective",
       fused,
       "reduce_scatter",
       "ring",
-      'expected one of allreduce, allgather, reduce_scatter, reducescatter, alltoall, broadcast, reduce, gather, scatter, custom for attribute coll of <algo> at f.xml line 1 but received "ring"',
+      refused("unknown-name", "attribute coll of <algo> at f.xml line 1", "ring"),
     ],
     [
       "a protocol",
       fused,
       "Simple",
       "LL256",
-      'expected one of Simple, LL, LL128 for attribute proto of <algo> at f.xml line 1 but received "LL256"',
+      refused("unknown-name", "attribute proto of <algo> at f.xml line 1", "LL256"),
     ],
     [
       "a buffer",
       fused,
       'srcbuf="i"',
       'srcbuf="x"',
-      'expected one of i, o, s for attribute srcbuf of <step> at f.xml line 4 but received "x"',
+      refused("unknown-name", "attribute srcbuf of <step> at f.xml line 4", "x"),
     ],
-    [
-      "a missing attribute",
-      fused,
-      ' hasdep="0"',
-      "",
-      "expected a value for attribute hasdep of <step> at f.xml line 4 but received nothing",
-    ],
-    [
-      "a missing inplace",
-      fused,
-      ' inplace="1"',
-      "",
-      "expected a value for attribute inplace of <algo> at f.xml line 1 but received nothing",
-    ],
+    ["a missing attribute", fused, ' hasdep="0"', "", missing("attribute hasdep of <step> at f.xml line 4")],
+    ["a missing inplace", fused, ' inplace="1"', "", missing("attribute inplace of <algo> at f.xml line 1")],
     [
       "fewer gpus than told",
       fused,
       'ngpus="3"',
       'ngpus="4"',
-      "expected the number of <gpu> elements, 3, for attribute ngpus of <algo> at f.xml line 1 but received 4",
+      unexpected("attribute ngpus of <algo> at f.xml line 1", 4, 3),
     ],
-    [
-      "a rank twice",
-      fused,
-      '<gpu id="1"',
-      '<gpu id="0"',
-      "expected an id that no other <gpu> has (line 2) for attribute id of <gpu> at f.xml line 9 but received 0",
-    ],
+    ["a rank twice", fused, '<gpu id="1"', '<gpu id="0"', unexpected("attribute id of <gpu> at f.xml line 9", 0, 2)],
     [
       "a rank too many",
       fused,
       '<gpu id="1"',
       '<gpu id="3"',
-      'expected a whole number from 0 to 2 for attribute id of <gpu> at f.xml line 9 but received "3"',
+      unexpected("attribute id of <gpu> at f.xml line 9", "3", 2),
     ],
     [
       "a thread block twice",
       scratch,
       '<tb id="2"',
       '<tb id="1"',
-      "expected an id that no other <tb> has (line 5) for attribute id of <tb> at f.xml line 11 but received 1",
+      unexpected("attribute id of <tb> at f.xml line 11", 1, 5),
     ],
     [
       "a gap in thread blocks",
       scratch,
       '<tb id="2"',
       '<tb id="3"',
-      'expected a whole number from 0 to 2 for attribute id of <tb> at f.xml line 11 but received "3"',
+      unexpected("attribute id of <tb> at f.xml line 11", "3", 2),
     ],
-    [
-      "a step twice",
-      fused,
-      '<step s="1"',
-      '<step s="0"',
-      "expected a number that no other step of the thread block has (line 4) for attribute s of <step> at f.xml line 5 but received 0",
-    ],
+    ["a step twice", fused, '<step s="1"', '<step s="0"', unexpected("attribute s of <step> at f.xml line 5", 0, 4)],
     [
       "an unknown thread block",
       scratch,
       'depid="0"',
       'depid="3"',
-      "expected -1 or a thread block of this gpu (0 to 2) for attribute depid of <step> at f.xml line 12 but received 3",
+      unexpected("attribute depid of <step> at f.xml line 12", 3, 2),
     ],
-    [
-      "an unknown step",
-      scratch,
-      'deps="0"',
-      'deps="1"',
-      "expected a step of thread block 0 for attribute deps of <step> at f.xml line 12 but received 1",
-    ],
+    ["an unknown step", scratch, 'deps="0"', 'deps="1"', unexpected("attribute deps of <step> at f.xml line 12", 1)],
     [
       "a wait for itself",
       scratch,
       'depid="1" deps="0"',
       'depid="2" deps="1"',
-      "expected another step than itself for attribute deps of <step> at f.xml line 13 but received 1",
+      unexpected("attribute deps of <step> at f.xml line 13", 1),
     ],
     [
       "a peer that is not there",
       fused,
       'send="1"',
       'send="3"',
-      'expected a whole number from -1 to 2 for attribute send of <tb> at f.xml line 3 but received "3"',
+      unexpected("attribute send of <tb> at f.xml line 3", "3", 2),
     ],
-    [
-      "a peer that is itself",
-      fused,
-      'recv="2"',
-      'recv="0"',
-      "expected a gpu other than 0 for attribute recv of <tb> at f.xml line 3 but received 0",
-    ],
+    ["a peer that is itself", fused, 'recv="2"', 'recv="0"', unexpected("attribute recv of <tb> at f.xml line 3", 0)],
     [
       "a number that C reads otherwise",
       fused,
       'cnt="1"',
       'cnt="08"',
-      'expected a whole number of 0 or more for attribute cnt of <step> at f.xml line 4 but received "08"',
+      unexpected("attribute cnt of <step> at f.xml line 4", "08"),
     ],
     [
       "no chunks",
       fused,
       'nchunksperloop="3"',
       'nchunksperloop="0"',
-      'expected a whole number of 1 or more for attribute nchunksperloop of <algo> at f.xml line 1 but received "0"',
+      unexpected("attribute nchunksperloop of <algo> at f.xml line 1", "0"),
     ],
-    [
-      "a flag",
-      fused,
-      'hasdep="0"',
-      'hasdep="2"',
-      'expected a whole number from 0 to 1 for attribute hasdep of <step> at f.xml line 4 but received "2"',
-    ],
+    ["a flag", fused, 'hasdep="0"', 'hasdep="2"', unexpected("attribute hasdep of <step> at f.xml line 4", "2")],
   ])("refuses %s, with the line", (_, text, find, put, sentence) => {
-    expect(sentenceOf(() => readMscclXml(text.replace(find, put), "f.xml"))).toBe(sentence);
+    expect(refusalFrom(() => readMscclXml(text.replace(find, put), "f.xml"))).toEqual(sentence);
   });
 
   it("refuses other XML, no XML, and the expansion of entities", () => {
-    expect(sentenceOf(() => readMscclXml("<system/>", "f.xml"))).toBe(
-      'expected <algo> for the root element at f.xml line 1 but received "<system>"',
+    expect(refusalFrom(() => readMscclXml("<system/>", "f.xml"))).toEqual(
+      unexpected("the root element at f.xml line 1", "<system>"),
     );
-    expect(sentenceOf(() => readMscclXml("GPU0 GPU1", "f.xml"))).toContain("well-formed XML");
-    expect(sentenceOf(() => readMscclXml('<!DOCTYPE a [<!ENTITY b "c">]><algo/>', "f.xml"))).toContain("DTD");
-    expect(sentenceOf(() => readMscclXml(`<algo>${"<a>".repeat(1e5)}`, "f.xml"))).toContain("elements at most 64 deep");
-    expect(sentenceOf(() => readMscclXml(fused.slice(0, -20), "f.xml"))).toContain("well-formed XML");
+    expect(refusalFrom(() => readMscclXml("GPU0 GPU1", "f.xml"))).toEqual(
+      unexpected("f.xml line 1", "text data outside of root node"),
+    );
+    expect(refusalFrom(() => readMscclXml('<!DOCTYPE a [<!ENTITY b "c">]><algo/>', "f.xml"))).toEqual(
+      unexpected("f.xml line 1", "<!DOCTYPE"),
+    );
+    expect(refusalFrom(() => readMscclXml(`<algo>${"<a>".repeat(1e5)}`, "f.xml"))).toEqual(
+      unexpected("f.xml line 1", "a", 64),
+    );
+    expect(refusalFrom(() => readMscclXml(fused.slice(0, -20), "f.xml"))).toEqual(
+      unexpected("f.xml line 21", "unclosed tag: tb"),
+    );
   });
 
   it("takes no memory for what a file only claims", () => {
@@ -284,7 +250,9 @@ describe("readMscclXml", () => {
       .replaceAll('i_chunks="3"', 'i_chunks="2147483647"')
       .replaceAll('cnt="1"', 'cnt="2147483647"');
     expect(instructionCount(readMscclXml(claims, "x"))).toBe(9);
-    expect(sentenceOf(() => readMscclXml(fused.replace('ngpus="3"', 'ngpus="1000000"'), "x"))).toContain("1000000");
+    expect(refusalFrom(() => readMscclXml(fused.replace('ngpus="3"', 'ngpus="1000000"'), "x"))).toEqual(
+      unexpected("attribute ngpus of <algo> at x line 1", 1000000, 3),
+    );
   });
 
   it("reads a damaged file or says in one sentence why not", () => {
@@ -400,8 +368,8 @@ describe("what runtimes pass over in an MSCCL XML", () => {
 
   it("is named where a file cannot be read without it", () => {
     const text = scratch.replace(/<gpu /, "<gup ").replace("</gpu>", "</gup>");
-    expect(sentenceOf(() => readMscclXml(text, "gup.xml"))).toMatch(
-      /attribute ngpus .* \(line \d+: <gup> in <algo> is unknown and was skipped, as runtimes do; did you mean <gpu>\?\)$/,
+    expect(refusalFrom(() => readMscclXml(text, "gup.xml"))).toEqual(
+      unexpected("attribute ngpus of <algo> at gup.xml line 3", 2),
     );
   });
 });

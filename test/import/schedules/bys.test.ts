@@ -12,10 +12,10 @@ import { topologyHash } from "../../../src/model/topology/topology.ts";
 import { anySchedule } from "../../support/any-schedule.ts";
 import { blocksOf, contents, joined, read } from "../../support/bys-files.ts";
 import { greedySlots, ringSlots } from "../../support/greedy-slots.ts";
+import { damaged, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { expectSameTransfers, longRingSchedule, ringSchedule } from "../../support/ring-schedule.ts";
 import { runs } from "../../support/runs.ts";
 import { ROOTLESS } from "../../support/slot-passes.ts";
-import { sentenceOf } from "../support.ts";
 
 describe("readBys", () => {
   it("gives back any step schedule", () => {
@@ -72,8 +72,13 @@ describe("readBys", () => {
     expect(read(bytes, { topology })).toEqual(ringSchedule());
     expect(readBysTopology(bytesSource(bytes), "s.bys")).toEqual(topology);
     const line = presetTopology("mesh:2");
-    expect(sentenceOf(() => read(bytes, { topology: line }))).toBe(
-      `expected a schedule for ${line.name} (hash ${topologyHash(line)}) for s.bys but received "one for another topology, ring3 (hash ${topologyHash(topology)})"`,
+    expect(refusalFrom(() => read(bytes, { topology: line }))).toEqual(
+      unexpected(
+        "s.bys",
+        `one for another topology, ring3 (hash ${topologyHash(topology)})`,
+        line.name,
+        topologyHash(line),
+      ),
     );
   });
 });
@@ -130,9 +135,7 @@ describe("arrival logs are read when they are asked for", () => {
     expect(found.row(0)).toEqual(schedule.row(0));
     const last = second.first + second.count - 1;
     for (const npu of [second.first, last]) {
-      expect(sentenceOf(() => found.row(npu))).toBe(
-        `block 1 of s.bys (NPUs ${second.first} to ${last}) is damaged: its checksum does not match`,
-      );
+      expect(refusalFrom(() => found.row(npu))).toEqual(damaged("block 1 of s.bys (NPUs 305 to 609)"));
     }
   });
 

@@ -12,9 +12,10 @@ import { verifyPhases } from "../../../src/verify/phases/phases.ts";
 import { anyTextChange, changedText } from "../../support/changed-text.ts";
 import { PHASE_NETWORKS, type PhaseNetwork } from "../../support/phase-cases.ts";
 import { builtPhases, plannedPhases } from "../../support/phase-schedules.ts";
+import { missing, outOfRange, type Refusal, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";
 import { runs, seen } from "../../support/runs.ts";
-import { isRefused, sentenceOf } from "../support.ts";
+import { isRefused } from "../support.ts";
 
 const KINDS = ["allreduce", "reducescatter", "allgather"] as const;
 
@@ -92,46 +93,42 @@ describe("files of phases", () => {
     const { topology } = schedule;
     expect(readPhases(text, "p.json", { topology }).chunk).toEqual(schedule.chunk);
     const other = presetTopology("torus:3x4");
-    expect(sentenceOf(() => readPhases(text, "p.json", { topology: other }))).toBe(
-      `expected a schedule for torus:3x4 (hash ${topologyHash(other)}) for p.json but received "one for another topology, torus:4x3 (hash ${topologyHash(topology)})"`,
+    expect(refusalFrom(() => readPhases(text, "p.json", { topology: other }))).toEqual(
+      unexpected("p.json", `one for another topology, torus:4x3 (hash ${topologyHash(topology)})`, topologyHash(other)),
     );
   });
 
-  it.each<[string, unknown, string]>([
-    ["version", 2, "expected version 1, the only one this program reads, for p.json: version but received 2"],
-    ["format", "banyan-stages", 'expected "banyan-phases" for p.json: format but received "banyan-stages"'],
-    [
-      "topology.hash",
-      "0",
-      `expected ${topologyHash(phasesOn("torus").topology)} (this schedule is for another topology)`,
-    ],
-    ["collective.kind", "allsum", "expected one of "],
-    ["chunks.count", 25, "expected 24 chunks, as the collective has, for p.json: chunks but received 25"],
-    ["chunks.bytes", "2401", "expected 2401/24 bytes, as the collective has, for p.json: chunks.bytes"],
-    ["dimensions", [], "expected 1 to 52 dimensions for p.json: dimensions but received 0"],
-    ["dimensions", {}, "expected a list of dimensions for p.json: dimensions but received {}"],
-    ["dimensions[1]", 7, "expected an object for p.json: dimensions[1] but received 7"],
-    ["dimensions[0].kind", "star", "expected one of ring, line, fc, switch for p.json: dimensions[0].kind"],
-    ["dimensions[0].size", 1, "expected an integer of 2 or more for p.json: dimensions[0].size but received 1"],
-    ["dimensions[0].bytesPerSecond", 0.5, "expected an integer of 1 or more for p.json: dimensions[0].bytesPerSecond"],
-    ["dimensions[0].stepPs", -1, "expected an integer of 0 or more for p.json: dimensions[0].stepPs"],
-    ["dimensions[0].inNetwork", 1, "expected true or false for p.json: dimensions[0].inNetwork but received 1"],
-    ["dimensions[1].algorithm", undefined, "expected one of ring, line, direct, halving-doubling, offload for p.json"],
-    ["phases", undefined, "expected an object for p.json: phases"],
-    ["phases.count", 7, "expected 8, the length of the columns, for p.json: phases.count but received 7"],
-    ["phases.op", [0], "expected 8 numbers, as in p.json: phases.chunk, for p.json: phases.op but received 1"],
-    ["phases.chunk", [0], "expected at least 2 phases, one for every chunk, for p.json: phases.chunk but received 1"],
-    ["phases.chunk[3]", 2, "expected an integer in 0 .. 1 for p.json: phases.chunk[3] but received 2"],
-    ["phases.dimension[3]", 2, "expected an integer in 0 .. 1 for p.json: phases.dimension[3] but received 2"],
-    ["phases.op[0]", 2, "expected an integer in 0 .. 1 for p.json: phases.op[0] but received 2"],
-    ["phases.startPs[0]", 1.5, "expected an integer of 0 or more for p.json: phases.startPs[0] but received 1.5"],
-    ["phases.endPs[7]", 3, "expected a time at or after startPs"],
-    ["phases.startPs[7]", 0, "expected rows that ascend by start, dimension, chunk for p.json: phases.startPs[7]"],
+  it.each<[string, unknown, Refusal]>([
+    ["version", 2, unexpected("p.json: version", 2)],
+    ["format", "banyan-stages", unexpected("p.json: format", "banyan-stages")],
+    ["topology.hash", "0", unexpected("p.json: topology.hash", "0", topologyHash(phasesOn("torus").topology))],
+    ["collective.kind", "allsum", unexpected("p.json: collective.kind", "allsum")],
+    ["chunks.count", 25, unexpected("p.json: chunks", 25, 24)],
+    ["chunks.bytes", "2401", unexpected("p.json: chunks.bytes", "2401", 2401, 24)],
+    ["dimensions", [], unexpected("p.json: dimensions", 0, 52)],
+    ["dimensions", {}, unexpected("p.json: dimensions", {})],
+    ["dimensions[1]", 7, unexpected("p.json: dimensions[1]", 7)],
+    ["dimensions[0].kind", "star", unexpected("p.json: dimensions[0].kind", "star")],
+    ["dimensions[0].size", 1, unexpected("p.json: dimensions[0].size", 1, 2)],
+    ["dimensions[0].bytesPerSecond", 0.5, unexpected("p.json: dimensions[0].bytesPerSecond", 0.5)],
+    ["dimensions[0].stepPs", -1, unexpected("p.json: dimensions[0].stepPs", -1)],
+    ["dimensions[0].inNetwork", 1, unexpected("p.json: dimensions[0].inNetwork", 1)],
+    ["dimensions[1].algorithm", undefined, missing("p.json: dimensions[1].algorithm")],
+    ["phases", undefined, missing("p.json: phases")],
+    ["phases.count", 7, unexpected("p.json: phases.count", 7, 8)],
+    ["phases.op", [0], unexpected("p.json: phases.op", 1, 8)],
+    ["phases.chunk", [0], outOfRange("p.json: phases.chunk", 1, 2)],
+    ["phases.chunk[3]", 2, unexpected("p.json: phases.chunk[3]", 2)],
+    ["phases.dimension[3]", 2, unexpected("p.json: phases.dimension[3]", 2)],
+    ["phases.op[0]", 2, unexpected("p.json: phases.op[0]", 2)],
+    ["phases.startPs[0]", 1.5, unexpected("p.json: phases.startPs[0]", 1.5)],
+    ["phases.endPs[7]", 3, unexpected("p.json: phases.endPs[7]", 3)],
+    ["phases.startPs[7]", 0, unexpected("p.json: phases.startPs[7]", 0)],
   ])("with a wrong %s are refused with the place", (path, value, sentence) => {
     const file = fileOf(phasesOn("torus"));
     put(path, value)(file);
     const read = () => readPhases(JSON.stringify(file), "p.json");
-    expect(sentenceOf(read).slice(0, sentence.length)).toBe(sentence);
+    expect(refusalFrom(read)).toEqual(sentence);
   });
 
   it("with any damage are read and judged, or refused in a sentence", () => {

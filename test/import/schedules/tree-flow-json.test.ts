@@ -14,10 +14,11 @@ import { anyTextChange, changedText } from "../../support/changed-text.ts";
 import { garbled } from "../../support/garbled.ts";
 import { boxTrees, HAND_MADE_TREES, ringAllReduceTrees, ringTrees, turnedRing } from "../../support/hand-made-trees.ts";
 import { builtTrees, type PlainFlow } from "../../support/plain-trees.ts";
+import { missing, outOfRange, type Refusal, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { ringSchedule } from "../../support/ring-schedule.ts";
 import { runs, seen } from "../../support/runs.ts";
 import { drawnFlows } from "../../support/tree-flow-cases.ts";
-import { isRefused, sentenceOf } from "../support.ts";
+import { isRefused } from "../support.ts";
 
 const DUAL: Certificate = {
   kind: "dual",
@@ -118,14 +119,18 @@ describe("readTreeFlow", () => {
     const text = treeFlowToJson(flow);
     expect(readTreeFlow(text, "t.json", { topology: flow.topology })).toEqual(flow);
     const { topology } = ringTrees(4);
-    expect(sentenceOf(() => readAnySchedule(text, "t.json", { topology }))).toBe(
-      `expected a schedule for hand-made (hash ${topologyHash(topology)}) for t.json but received "one for another topology, hand-made (hash ${topologyHash(flow.topology)})"`,
+    expect(refusalFrom(() => readAnySchedule(text, "t.json", { topology }))).toEqual(
+      unexpected(
+        "t.json",
+        `one for another topology, hand-made (hash ${topologyHash(flow.topology)})`,
+        topologyHash(topology),
+      ),
     );
   });
 
-  it.each<[string, PlainFlow, (file: unknown) => void, string]>([
-    ["version", RING, put("version", 2), "expected version 1, as trees have it, for t.json: version but received 2"],
-    ["kind", RING, put("kind", "bushes"), 'expected "trees" for t.json: kind but received "bushes"'],
+  it.each<[string, PlainFlow, (file: unknown) => void, Refusal]>([
+    ["version", RING, put("version", 2), unexpected("t.json: version", 2)],
+    ["kind", RING, put("kind", "bushes"), unexpected("t.json: kind", "bushes")],
     [
       "groups",
       ringTrees(4),
@@ -136,157 +141,67 @@ describe("readTreeFlow", () => {
         ])(file);
         put("collective.sizeBytes", 2000)(file);
       },
-      "expected one group, as trees have it, for t.json: collective.groups but received 2",
+      unexpected("t.json: collective.groups", 2),
     ],
-    [
-      "chunks",
-      RING,
-      put("chunks.count", 4),
-      "expected 3 chunks, as the collective has, for t.json: chunks but received 4",
-    ],
-    ["k", RING, put("k", 2), "expected 1 copies a root, as the trees have, for t.json: k but received 2"],
-    ["k of no kind", RING, put("k", "1"), 'expected an integer of 1 or more for t.json: k but received "1"'],
-    [
-      "k where roots differ",
-      REDUCED,
-      put("k", 1),
-      "expected nothing, for a collective whose roots may differ, for t.json: k but received 1",
-    ],
-    [
-      "concurrent",
-      RING,
-      put("concurrent", undefined),
-      "expected true or false for t.json: concurrent but received nothing",
-    ],
-    ["symmetry", RING, put("symmetry", undefined), "expected an object for t.json: symmetry but received nothing"],
-    [
-      "size",
-      TURNED,
-      put("symmetry.sizes[0]", 0),
-      "expected an integer of 1 or more for t.json: symmetry.sizes[0] but received 0",
-    ],
+    ["chunks", RING, put("chunks.count", 4), unexpected("t.json: chunks", 4, 3)],
+    ["k", RING, put("k", 2), unexpected("t.json: k", 2)],
+    ["k of no kind", RING, put("k", "1"), unexpected("t.json: k", "1")],
+    ["k where roots differ", REDUCED, put("k", 1), unexpected("t.json: k", 1)],
+    ["concurrent", RING, put("concurrent", undefined), missing("t.json: concurrent")],
+    ["symmetry", RING, put("symmetry", undefined), missing("t.json: symmetry")],
+    ["size", TURNED, put("symmetry.sizes[0]", 0), unexpected("t.json: symmetry.sizes[0]", 0)],
     [
       "order",
       TURNED,
       put("symmetry.sizes", [2 ** 30, 2 ** 30]),
-      "expected at most 64 sizes of at most 2^53 - 1 together for t.json: symmetry.sizes but received [1073741824,1073741824]",
+      outOfRange("t.json: symmetry.sizes", [1073741824, 1073741824], 64),
     ],
-    [
-      "steps",
-      TURNED,
-      put("symmetry.steps", []),
-      "expected 1 maps, one a size, for t.json: symmetry.steps but received 0",
-    ],
-    ["step", TURNED, put("symmetry.steps[0]", [0, 1]), "expected 3 nodes for t.json: symmetry.steps[0] but received 2"],
-    [
-      "image",
-      TURNED,
-      put("symmetry.steps[0][2]", 3),
-      "expected an integer in 0 .. 2 for t.json: symmetry.steps[0][2] but received 3",
-    ],
-    [
-      "certificate",
-      RING,
-      put("certificate.kind", "oath"),
-      'expected "cut" or "dual" for t.json: certificate.kind but received "oath"',
-    ],
-    [
-      "direction of a cut",
-      RING,
-      put("certificate.direction", "up"),
-      'expected "out" or "in" for t.json: certificate.direction but received "up"',
-    ],
-    [
-      "node of a cut",
-      RING,
-      put("certificate.nodes[1]", -1),
-      "expected an integer in 0 .. 2 for t.json: certificate.nodes[1] but received -1",
-    ],
-    [
-      "order of a cut",
-      RING,
-      put("certificate.nodes", [1, 0]),
-      "expected ascending nodes for t.json: certificate.nodes[1] but received 0",
-    ],
-    ["sets", REDUCED, put("certificate.cuts", 1), "expected a list for t.json: certificate.cuts but received 1"],
-    [
-      "set",
-      REDUCED,
-      put("certificate.cuts[1].nodes", null),
-      "expected a list of nodes for t.json: certificate.cuts[1].nodes but received null",
-    ],
+    ["steps", TURNED, put("symmetry.steps", []), unexpected("t.json: symmetry.steps", 0)],
+    ["step", TURNED, put("symmetry.steps[0]", [0, 1]), unexpected("t.json: symmetry.steps[0]", 2, 3)],
+    ["image", TURNED, put("symmetry.steps[0][2]", 3), unexpected("t.json: symmetry.steps[0][2]", 3, 2)],
+    ["certificate", RING, put("certificate.kind", "oath"), unexpected("t.json: certificate.kind", "oath")],
+    ["direction of a cut", RING, put("certificate.direction", "up"), unexpected("t.json: certificate.direction", "up")],
+    ["node of a cut", RING, put("certificate.nodes[1]", -1), unexpected("t.json: certificate.nodes[1]", -1, 2)],
+    ["order of a cut", RING, put("certificate.nodes", [1, 0]), unexpected("t.json: certificate.nodes[1]", 0)],
+    ["sets", REDUCED, put("certificate.cuts", 1), unexpected("t.json: certificate.cuts", 1)],
+    ["set", REDUCED, put("certificate.cuts[1].nodes", null), unexpected("t.json: certificate.cuts[1].nodes", null)],
     [
       "weight",
       REDUCED,
       put("certificate.cuts[0].weight", "-1/2"),
-      'expected a fraction of 0 or more as a text such as "2400/7" for t.json: certificate.cuts[0].weight but received "-1/2"',
+      unexpected("t.json: certificate.cuts[0].weight", "-1/2"),
     ],
-    ["forests", RING, put("forests", {}), "expected a list of forests for t.json: forests but received {}"],
-    ["number of forests", RING, put("forests", []), "expected one forest or two for t.json: forests but received 0"],
+    ["forests", RING, put("forests", {}), unexpected("t.json: forests", {})],
+    ["number of forests", RING, put("forests", []), unexpected("t.json: forests", 0)],
     [
       "direction",
       RING,
       put("forests[0].direction", "sideways"),
-      'expected "out" or "in" for t.json: forests[0].direction but received "sideways"',
+      unexpected("t.json: forests[0].direction", "sideways"),
     ],
     [
       "bandwidth",
       RING,
       put("forests[0].copyBytesPerSecond", "0"),
-      'expected a positive fraction as a text such as "2400/7" for t.json: forests[0].copyBytesPerSecond but received "0"',
+      unexpected("t.json: forests[0].copyBytesPerSecond", "0"),
     ],
-    [
-      "trees",
-      RING,
-      put("forests[0].trees", []),
-      "expected at least one tree for t.json: forests[0].trees but received []",
-    ],
-    [
-      "tree",
-      RING,
-      put("forests[0].trees[1]", null),
-      "expected an object for t.json: forests[0].trees[1] but received null",
-    ],
-    [
-      "root",
-      RING,
-      put("forests[0].trees[1].root", 3),
-      "expected an integer in 0 .. 2 for t.json: forests[0].trees[1].root but received 3",
-    ],
-    [
-      "copies",
-      RING,
-      put("forests[0].trees[1].copies", 0),
-      "expected an integer of 1 or more for t.json: forests[0].trees[1].copies but received 0",
-    ],
-    [
-      "edges",
-      RING,
-      put("forests[0].trees[1].edges", [0]),
-      "expected 2 edges, one to each other member, for t.json: forests[0].trees[1].edges but received 1",
-    ],
-    [
-      "edge",
-      RING,
-      put("forests[0].trees[1].edges[1]", []),
-      "expected a link or a list of links for t.json: forests[0].trees[1].edges[1] but received []",
-    ],
-    [
-      "link",
-      RING,
-      put("forests[0].trees[1].edges[1]", 3),
-      "expected an integer in 0 .. 2 for t.json: forests[0].trees[1].edges[1] but received 3",
-    ],
+    ["trees", RING, put("forests[0].trees", []), outOfRange("t.json: forests[0].trees", [])],
+    ["tree", RING, put("forests[0].trees[1]", null), unexpected("t.json: forests[0].trees[1]", null)],
+    ["root", RING, put("forests[0].trees[1].root", 3), unexpected("t.json: forests[0].trees[1].root", 3, 2)],
+    ["copies", RING, put("forests[0].trees[1].copies", 0), unexpected("t.json: forests[0].trees[1].copies", 0)],
+    ["edges", RING, put("forests[0].trees[1].edges", [0]), unexpected("t.json: forests[0].trees[1].edges", 1, 2)],
+    ["edge", RING, put("forests[0].trees[1].edges[1]", []), unexpected("t.json: forests[0].trees[1].edges[1]", [])],
+    ["link", RING, put("forests[0].trees[1].edges[1]", 3), unexpected("t.json: forests[0].trees[1].edges[1]", 3, 2)],
     [
       "link of a path",
       RING,
       put("forests[0].trees[1].edges[1]", [0, "1"]),
-      'expected an integer in 0 .. 2 for t.json: forests[0].trees[1].edges[1][1] but received "1"',
+      unexpected("t.json: forests[0].trees[1].edges[1][1]", "1", 2),
     ],
   ])("refuses a wrong %s", (_, flow, change, sentence) => {
     const file = fileOf(flow);
     change(file);
-    expect(sentenceOf(() => read(file))).toBe(sentence);
+    expect(refusalFrom(() => read(file))).toEqual(sentence);
   });
 
   it("answers any mutation of a file with an InputError or a flow that can be judged", () => {

@@ -19,6 +19,7 @@ import {
   titleOf,
 } from "../../support/lowering-cases.ts";
 import { runPlan } from "../../support/plan-run.ts";
+import { outOfRange, unexpected } from "../../support/refusals.ts";
 import { quick, triesAll } from "../../support/runs.ts";
 
 let engine: Engine;
@@ -190,13 +191,17 @@ describe("planOf", () => {
   it("refuses what the executor has no room for, with the limit, the need and what helps", async () => {
     const moves = movesOf(await ringOf("ring:3", "allgather"));
     expect(() => planOf(moves, { placement: "in", instances: 200 })).toThrow(
-      /^expected at most 108 thread blocks of a GPU for an MSCCL\+\+ plan of this schedule but received "200 at gpu 0: fewer/,
+      outOfRange(
+        "an MSCCL++ plan of this schedule",
+        "200 at gpu 0: fewer instances or chunks, a smaller --k, another algorithm or MSCCL XML may fit",
+        108,
+      ),
     );
   });
 
   it.each([
-    [{ instances: 0 }, "expected an integer in 1 .. 1024 for --instances but received 0"],
-    [{ protocol: "LL" }, 'expected "Simple" for protocol but received "LL"'],
+    [{ instances: 0 }, outOfRange("instances", 0, 1024)],
+    [{ protocol: "LL" }, unexpected("protocol", "LL")],
   ] as const)("refuses %o", async (options, message) => {
     const moves = movesOf(await ringOf("ring:3", "allgather"));
     expect(() => planOf(moves, { placement: "in", ...options })).toThrow(message);

@@ -16,6 +16,7 @@ import { FAMILIES, family, familyNamed } from "../../../src/model/direct/familie
 import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import { translated } from "../../../src/model/symmetry/translation.ts";
 import { areIsomorphic } from "../../support/isomorphism.ts";
+import { outOfRange, unexpected } from "../../support/refusals.ts";
 
 const graph = (text: string): Digraph => graphOf(parseConstruction(text));
 /** The diameter by all nodes, whatever is known of translations. */
@@ -257,40 +258,40 @@ describe("twisted tori have the distances of walks on coordinates", () => {
 
 describe("parameters without a graph", () => {
   it.each([
-    ["C", [16, 4, 6], "their greatest common divisor with 16 is 2, not 1"],
-    ["C", [16, 9], "a whole number, 1 to 8"],
-    ["C", [16, 3, 3], "each offset once"],
-    ["C", [16, 0], "a whole number, 1 to 1000000000"],
-    ["DC", [6, 6], "a whole number, 1 to 5"],
-    ["MultiC", [2, 9, 3], "is 3, not 1"],
-    ["K", [4, 5], "Kautz(4,5)"],
-    ["K", [1], "a whole number, 2 to"],
-    ["K", [1, 2, 3], "2 parameters"],
-    ["Pi", [4, 4], "at least d + 1 = 5 nodes"],
-    ["BiRing", [3, 4], "an even degree"],
-    ["BiRing", [2, 2], "UniRing(2,2)"],
-    ["UniRing", [1, 1], "a whole number, 2 to"],
-    ["UniRing", [1.5, 4], "a whole number, 1 to"],
-    ["DistReg", [4, 7], "6, 9, 10, 14"],
-    ["DistReg", [3, 6], "degree 4"],
-    ["Paley", [7], "a prime power 4n + 1"],
-    ["Paley", [21], "a prime power 4n + 1"],
-    ["PG", [3, 2], "a plane, 2"],
-    ["PG", [2, 6], "a prime power"],
-    ["GQ", [2, 3], "two equal orders"],
-    ["J", [4, 4], "less than 4"],
-    ["TwistedTorus", [4, 5], "sizes k and 2k"],
-    ["TwistedTorus", [4, 4], "sizes k and 2k"],
-    ["SkewTorus", [4, 8, 9], "less than 8"],
-    ["SkewTorus", [4, 4], "a twist for each two dimensions"],
-    ["SkewTorus", [2, 3, 1, 1], "a twist for each two dimensions"],
-    ["DBJMod", [5, 2], "parameters of table A.3"],
-    ["Octahedron", [1], "no parameters"],
+    ["C", [16, 4, 6], unexpected("C(16,{4,6})", [4, 6], 16, 2)],
+    ["C", [16, 9], outOfRange("an offset of C(16,{9})", 9, 8)],
+    ["C", [16, 3, 3], unexpected("the offsets of C(16,{3,3})", 3)],
+    ["C", [16, 0], outOfRange("parameter 2 of C(m,{a,b,...})", 0, 1000000000)],
+    ["DC", [6, 6], outOfRange("an offset of DC(6,{6})", 6, 5)],
+    ["MultiC", [2, 9, 3], unexpected("C(9,{3})", [3], 9, 3)],
+    ["K", [4, 5], unexpected("K(4,5)", 5)],
+    ["K", [1], outOfRange("parameter 1 of K(m) or K(d,d)", 1, 2, 1000000000)],
+    ["K", [1, 2, 3], unexpected("K(m) or K(d,d)", 3, 2)],
+    ["Pi", [4, 4], outOfRange("Pi(4,4)", 4, 5)],
+    ["BiRing", [3, 4], unexpected("BiRing(3,4)", 3, 3, 4)],
+    ["BiRing", [2, 2], unexpected("BiRing(2,2)", 2, 3, 2)],
+    ["UniRing", [1, 1], outOfRange("parameter 2 of UniRing(d,m)", 1, 2, 1000000000)],
+    ["UniRing", [1.5, 4], outOfRange("parameter 1 of UniRing(d,m)", 1.5, 1000000000)],
+    ["DistReg", [4, 7], unexpected("DistReg(4,7)", 7)],
+    ["DistReg", [3, 6], unexpected("DistReg(3,6)", 3, 4)],
+    ["Paley", [7], unexpected("q of Paley(q)", 7, 5, 1000)],
+    ["Paley", [21], unexpected("q of Paley(q)", 21, 5, 1000)],
+    ["PG", [3, 2], unexpected("PG(2,q)", 3, 2)],
+    ["PG", [2, 6], unexpected("q of PG(2,q)", 6, 2, 64)],
+    ["GQ", [2, 3], unexpected("GQ(q,q)", 2)],
+    ["J", [4, 4], unexpected("k of J(4,4)", 4, 4)],
+    ["TwistedTorus", [4, 5], unexpected("TwistedTorus(4,5)", [4, 5])],
+    ["TwistedTorus", [4, 4], unexpected("TwistedTorus(4,4)", [4, 4])],
+    ["SkewTorus", [4, 8, 9], unexpected("a twist of SkewTorus(4,8,{9})", 9, 8)],
+    ["SkewTorus", [4, 4], unexpected("SkewTorus(a,b,...,{t12,t13,...,t23,...})", 2)],
+    ["SkewTorus", [2, 3, 1, 1], unexpected("SkewTorus(a,b,...,{t12,t13,...,t23,...})", 4)],
+    ["DBJMod", [5, 2], unexpected("DBJMod(5,2)", [5, 2], 2, 3, 4)],
+    ["Octahedron", [1], unexpected("Octahedron", 1)],
   ])("%s %j: expected %s", (name, parameters, message) => {
     expect(() => family(name).size(parameters)).toThrow(message);
   });
 
   it("an unknown family is named with one like it", () => {
-    expect(() => family("Kauz")).toThrow('(did you mean "Kautz"?)');
+    expect(() => family("Kauz")).toThrow(unexpected("the family of graphs", "Kauz", "Kautz"));
   });
 });

@@ -7,6 +7,7 @@ import { shortestRoutes } from "../../../src/model/routes/list-routes.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
+import { outOfRange } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 
@@ -138,8 +139,6 @@ describe("lists of messages", () => {
     const fill = (): void => {
       for (let i = 0; i <= 5e7; i++) list.add(0, 0, 1, false);
     };
-    expect(fill).toThrow(
-      "expected at most 50000000 (fewer NPUs or chunks send fewer) for the messages of the schedule but received 50000001",
-    );
+    expect(fill).toThrow(outOfRange("the messages of the schedule", 50000001, 50000000));
   });
 });

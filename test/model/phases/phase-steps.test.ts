@@ -9,6 +9,7 @@ import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { blueconnect, themis } from "../../../src/synthesize/themis/themis.ts";
 import { verifySchedule } from "../../../src/verify/steps/schedule.ts";
 import { anyPhaseRequest, PHASE_COLLECTIVES, phaseRequest } from "../../support/phase-problems.ts";
+import { unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 
 const NETWORKS = [
@@ -102,15 +103,15 @@ describe("stepsOfPhases", () => {
   it("has no steps where a switch sums", () => {
     const { schedule } = themis.makePhases(phaseRequest("dgx-h100:2", "allreduce", 2 ** 20, 2, { offload: true }));
     expect(phaseTransfers(schedule)).toBe(Number.POSITIVE_INFINITY);
-    expect(() => stepsOfPhases(schedule)).toThrow("expected algorithms that have steps between NPUs for the phases");
+    expect(() => stepsOfPhases(schedule)).toThrow(unexpected("the phases", "offload"));
   });
 
   it("refuses phases that gather what is whole, and those of another network", () => {
     const { schedule } = themis.makePhases(phaseRequest("torus:4x4", "allreduce", 2 ** 20, 2));
     const gathering = { ...schedule, op: schedule.op.map(() => PHASE_ALL_GATHER) };
-    expect(() => stepsOfPhases(gathering)).toThrow("expected a chunk that is scattered in dimension 0 for phase 0");
+    expect(() => stepsOfPhases(gathering)).toThrow(unexpected("phase 0 (steps need a valid schedule)", "chunk 0"));
     const { topology } = phaseRequest("ring:16", "allreduce", 1, 1);
-    expect(() => stepsOfPhases({ ...schedule, topology })).toThrow("expected the dimensions of their network");
+    expect(() => stepsOfPhases({ ...schedule, topology })).toThrow(unexpected("the phases", "ring:16"));
   });
 
   it("sends all in all what the phases send", () => {

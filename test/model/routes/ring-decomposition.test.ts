@@ -4,6 +4,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { leastCut, ringDecomposition } from "../../../src/model/routes/rings.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
+import { missing, unexpected } from "../../support/refusals.ts";
 
 /** Bandwidth that rings use of each pair of NPUs must be there. */
 function expectFits(topology: Topology, rings: readonly Int32Array[], bytesPerSecond: number): void {
@@ -142,8 +143,8 @@ describe("rings of a box", () => {
   it.each([
     ["line:4", "no ring goes through all NPUs of the box once"],
     ["mesh:3x3", "no ring goes through all NPUs of the box once"],
-    ["circulant:20,3,4", "expected 2 to 16 for the NPUs of a box with rings over direct links but received 20"],
-    ["dgx-a100:2", "expected direct links, or switches that all NPUs are linked to for the links of a box with rings"],
+    ["circulant:20,3,4", unexpected("the NPUs of a box with rings over direct links", 20, 2, 16)],
+    ["dgx-a100:2", missing("the links of a box with rings")],
   ])("are refused on %s", (name, message) => {
     const refuse = () => ringDecomposition(presetTopology(name));
     expect(refuse).toThrow(message);

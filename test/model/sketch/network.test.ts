@@ -9,7 +9,7 @@ import { sketchNetwork } from "../../../src/model/sketch/network.ts";
 import type { InternodeSketch, Sketch, SketchNetwork } from "../../../src/model/sketch/sketch.ts";
 import { linkNames, type Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
-import { sentenceOf } from "../../import/support.ts";
+import { outOfRange, type Refusal, refusalFrom, unexpected } from "../../support/refusals.ts";
 import { runs, seen } from "../../support/runs.ts";
 import { anySketch, flatSketch, OWN_SKETCH, onlyBetween, onlyInside, sharedNics } from "../../support/sketches.ts";
 
@@ -55,8 +55,8 @@ function twoPairs(): Topology {
   return builder.build({});
 }
 
-const onOwn = (change: (file: string) => string): string =>
-  sentenceOf(() => sketchNetwork(sharedNics(), readSketch(change(OWN_SKETCH), "s", sharedNics())));
+const onOwn = (change: (file: string) => string) =>
+  refusalFrom(() => sketchNetwork(sharedNics(), readSketch(change(OWN_SKETCH), "s", sharedNics())));
 
 describe("sketchNetwork", () => {
   it("joins a box through its switch and boxes through NICs, with shares of a split", () => {
@@ -117,21 +117,21 @@ describe("sketchNetwork", () => {
     ]);
   });
 
-  it.each<readonly [what: string, run: () => string, sentence: RegExp]>([
+  it.each<readonly [what: string, run: () => Error, refusal: Refusal]>([
     [
       "another number of boxes",
-      () => sentenceOf(() => sketchNetwork(sharedNics(), between(2, 4, "direct-map"))),
-      /expected 2, the boxes of small:2, for flat: nnodes but received 4/,
+      () => refusalFrom(() => sketchNetwork(sharedNics(), between(2, 4, "direct-map"))),
+      unexpected("flat: nnodes", 4, 2),
     ],
     [
       "another number of NPUs",
-      () => sentenceOf(() => sketchNetwork(presetTopology("torus:3x3"), flatSketch(8))),
-      /nodes that make the 9 NPUs of torus:3x3 for flat: nnodes but received "1 of 8 GPUs"/,
+      () => refusalFrom(() => sketchNetwork(presetTopology("torus:3x3"), flatSketch(8))),
+      unexpected("flat: nnodes", "1 of 8 GPUs", 9),
     ],
     [
       "a switch that is not there",
       () =>
-        sentenceOf(() =>
+        refusalFrom(() =>
           sketchNetwork(
             presetTopology("dgx1"),
             flatSketch(8, {
@@ -139,12 +139,12 @@ describe("sketchNetwork", () => {
             }),
           ),
         ),
-      /GPUs that a switch of dgx1 joins for flat: intranode_sketch.switches\[0\] but received "1 -> 2"/,
+      unexpected("flat: intranode_sketch.switches[0]", "1 -> 2"),
     ],
     [
       "a connection in a box that is not there",
       () =>
-        sentenceOf(() =>
+        refusalFrom(() =>
           sketchNetwork(
             presetTopology("dgx1"),
             flatSketch(8, {
@@ -152,47 +152,47 @@ describe("sketchNetwork", () => {
             }),
           ),
         ),
-      /connections that dgx1 has for flat: intranode_sketch.intranode_conn.0 but received "0 -> 7"/,
+      unexpected("flat: intranode_sketch.intranode_conn.0", "0 -> 7"),
     ],
     [
       "a connection between rails",
-      () => sentenceOf(() => sketchNetwork(presetTopology("dgx-h100:2"), between(8, 2, "fully-connected"))),
-      /connections that dgx-h100:2 has for flat: internode_sketch.internode_conn but received "0 -> 9"/,
+      () => refusalFrom(() => sketchNetwork(presetTopology("dgx-h100:2"), between(8, 2, "fully-connected"))),
+      unexpected("flat: internode_sketch.internode_conn", "0 -> 9"),
     ],
     [
       "boxes that nothing joins",
-      () => sentenceOf(() => sketchNetwork(twoPairs(), between(2, 2, "direct-map"))),
-      /nodes that pairs joins for flat: internode_sketch/,
+      () => refusalFrom(() => sketchNetwork(twoPairs(), between(2, 2, "direct-map"))),
+      unexpected("flat: internode_sketch", "none"),
     ],
     [
       "a rotation without an image",
       () => onOwn((text) => text.replace("[4, 8]", "[1, 4]")),
-      /\(1 -> 4 would become 2 -> 5, which the sketch does not have\) for s: symmetry_offsets\[0\] but received \[1,4\]/,
+      unexpected("s: symmetry_offsets[0]", [1, 4], 4, 2, 5),
     ],
     [
       "a rotation onto other shares",
       () => onOwn((text) => text.replace("[4, 8]", "[2, 4]")),
-      /\(1 -> 4 would become 3 -> 6, whose links are others\) for s: symmetry_offsets\[0\]/,
+      unexpected("s: symmetry_offsets[0]", [2, 4], 4, 3, 6),
     ],
     [
       "a rotation that relays do not follow",
       () =>
-        sentenceOf(() =>
+        refusalFrom(() =>
           sketchNetwork(sharedNics(), {
             ...between(4, 2, "fully-connected"),
             symmetries: [{ offset: 1, period: 4 }],
             internode: onlyBetween("fully-connected", new Map([0, 1, 2, 3].map((owner) => [owner, [0]]))),
           }),
         ),
-      /allowed by gpus_to_sender_rev_map.* for flat: symmetry_offsets\[0\]/,
+      unexpected("flat: symmetry_offsets[0]", [1, 4]),
     ],
     [
       "too many connections",
-      () => sentenceOf(() => sketchNetwork(presetTopology("switch:600"), flatSketch(600))),
-      /at most 250000 of them on switch:600/,
+      () => refusalFrom(() => sketchNetwork(presetTopology("switch:600"), flatSketch(600))),
+      outOfRange("flat: connections", "more", 250000),
     ],
-  ])("refuses %s", (_, run, sentence) => {
-    expect(run()).toMatch(sentence);
+  ])("refuses %s", (_, run, refusal) => {
+    expect(run()).toEqual(refusal);
   });
 
   it("has routes that walk from NPU to NPU over switches only, and rotations that keep times", () => {

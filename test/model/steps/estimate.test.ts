@@ -12,10 +12,11 @@ import {
   leastTransfers,
   refuseWithoutMemory,
 } from "../../../src/model/steps/estimate.ts";
-import { sentenceOf } from "../../import/support.ts";
+
 import { joined } from "../../support/bys-files.ts";
 import { everyone } from "../../support/everyone.ts";
 import { greedySlots, ringSlots } from "../../support/greedy-slots.ts";
+import { refusalFrom, unexpected } from "../../support/refusals.ts";
 
 const GB = 1e9;
 
@@ -97,8 +98,8 @@ describe("refuseWithoutMemory", () => {
   const needs = estimate("mesh:200x200", "allgather");
 
   it("says what is needed and what there is", () => {
-    expect(sentenceOf(() => refuseWithoutMemory(needs, 1.25 * 2 ** 30, "the topology"))).toBe(
-      'expected a collective whose schedule fits in the 1.3 GiB of memory that are free for the topology but received "one of about 1.6e+9 transfers, 3.6 GiB"',
+    expect(refusalFrom(() => refuseWithoutMemory(needs, 1.25 * 2 ** 30, "the topology"))).toEqual(
+      unexpected("the topology", "one of about 1.6e+9 transfers, 3.6 GiB"),
     );
   });
 

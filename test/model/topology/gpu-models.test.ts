@@ -7,7 +7,7 @@ import {
   gpuModel,
   pcieBytesPerSecond,
 } from "../../../src/model/topology/gpu-models.ts";
-import { sentenceOf } from "../../import/support.ts";
+import { unexpected } from "../../support/refusals.ts";
 
 describe("gpuModel", () => {
   it.each([
@@ -41,9 +41,7 @@ describe("gpuModel", () => {
   });
 
   it.each(["", "a1000", "x", "sxm4", "none", "h-"])("refuses %j with the list", (text) => {
-    const sentence = sentenceOf(() => gpuModel(text));
-    expect(sentence).toContain("a GPU model: p100, v100, v100-pcie, t4, a100,");
-    expect(sentence.endsWith(`for --gpu but received ${JSON.stringify(text)}`)).toBe(true);
+    expect(() => gpuModel(text)).toThrow(unexpected("gpu", text, "p100, v100, v100-pcie, t4, a100,"));
   });
 
   it("has a rate for links where there are links, and no board that takes more links than a GPU has", () => {

@@ -3,6 +3,7 @@ import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { npuResolver, parseGroups } from "../../../src/model/topology/groups.ts";
 import { without } from "../../../src/model/topology/modify.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
+import { unexpected } from "../../support/refusals.ts";
 
 const builder = topologyBuilder("t");
 for (const name of ["a", "b", "0", "d"]) builder.addNpu(name);
@@ -30,15 +31,15 @@ describe("parseGroups", () => {
   });
 
   it.each([
-    ["", 'expected the name or id (below 4) of an NPU for --group but received ""'],
-    ["a,x", 'expected the name or id (below 4) of an NPU for --group but received "x"'],
-    ["a,4", 'expected the name or id (below 4) of an NPU for --group but received "4"'],
-    ["a,-1", 'expected the name or id (below 4) of an NPU for --group but received "-1"'],
-    ["a,sw", 'expected an NPU, not a switch, for --group but received "sw"'],
-    ["a,b,a", 'expected each NPU once in a group for --group but received "a"'],
-    ["a,b;d,1", 'expected an NPU that is in no other group (it is in group 0) for --group but received "1"'],
-    ["a,b;d", 'expected groups of equal size (the first has 2) for --group but received "1 in group 1"'],
-    ["a,b;", 'expected groups of equal size (the first has 2) for --group but received "1 in group 1"'],
+    ["", unexpected("group", "", 4)],
+    ["a,x", unexpected("group", "x", 4)],
+    ["a,4", unexpected("group", "4", 4)],
+    ["a,-1", unexpected("group", "-1", 4)],
+    ["a,sw", unexpected("group", "sw")],
+    ["a,b,a", unexpected("group", "a")],
+    ["a,b;d,1", unexpected("group", "1")],
+    ["a,b;d", unexpected("group", "1 in group 1", 2)],
+    ["a,b;", unexpected("group", "1 in group 1", 2)],
   ])("refuses %j", (text, sentence) => {
     expect(() => parseGroups(topology, text)).toThrow(sentence);
   });
@@ -49,15 +50,13 @@ describe("npuResolver", () => {
     const rest = without(presetTopology("mesh:2x2"), ["1"]);
     const resolve = npuResolver(rest);
     expect([resolve("0", "x"), resolve("3", "x"), resolve(1, "x")]).toEqual([0, 2, 1]);
-    expect(() => resolve("1", "--root")).toThrow(
-      'expected the name of an NPU that is there (the one of id 1 is called 2) for --root but received "1"',
-    );
-    expect(() => parseGroups(rest, "0,1,2")).toThrow('for --group but received "1"');
+    expect(() => resolve("1", "--root")).toThrow(unexpected("--root", "1", 2));
+    expect(() => parseGroups(rest, "0,1,2")).toThrow(unexpected("group", "1", 2));
   });
 
   it("takes numbers as ids only", () => {
     const resolve = npuResolver(topology);
     expect([resolve(0, "x"), resolve("0", "x"), resolve("1", "x")]).toEqual([0, 2, 1]);
-    expect(() => resolve(1.5, "--root")).toThrow("for --root but received 1.5");
+    expect(() => resolve(1.5, "--root")).toThrow(unexpected("--root", 1.5, 4));
   });
 });

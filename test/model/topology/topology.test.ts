@@ -6,6 +6,7 @@ import { reversedRoutes, routeTimes, serializationPs } from "../../../src/model/
 import { routesOf } from "../../../src/model/routes/routing.ts";
 import { linkCount, nodeCount, reversed, type Topology, topologyHash } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
+import { unexpected } from "../../support/refusals.ts";
 
 /** 64-bit FNV-1a as its authors write it, over 32-bit little-endian words. */
 function fnv1a(words: readonly number[]): string {
@@ -50,7 +51,7 @@ describe("numbered NPUs", () => {
     expect(b.indexOf("12")).toBeUndefined();
     expect(b.indexOf("011")).toBeUndefined();
     expect(b.indexOf("1e0")).toBeUndefined();
-    expect(() => b.addSwitch("7")).toThrow("a name not used before");
+    expect(() => b.addSwitch("7")).toThrow(unexpected("node 12 of numbered", "7"));
     expect(b.addSwitch("12")).toBe(12);
     expect(b.addNpu("x")).toBe(13);
     b.addDuplex(0, 12, 1, 0);

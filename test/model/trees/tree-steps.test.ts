@@ -10,6 +10,7 @@ import { stepsOfTrees, treeTransfers } from "../../../src/model/trees/tree-steps
 import { simulateSchedule } from "../../../src/simulate/steps/replay.ts";
 import { simulateTreeFlow } from "../../../src/simulate/trees/tree-flow.ts";
 import { verify } from "../../../src/verify/verify.ts";
+import { outOfRange, refused, unexpected } from "../../support/refusals.ts";
 import { grownFlow, ringFlow } from "../../support/tree-flows.ts";
 
 const mesh = presetTopology("mesh:3x2@10GB/s,1us");
@@ -120,28 +121,32 @@ describe("stepsOfTrees", () => {
   it("says what it refuses", () => {
     const flow = ringFlow(4, 1e9, 10, 100);
     const [forest] = flow.forests;
-    expect(() => stepsOfTrees(flow, 0)).toThrow(/a positive integer for the number of pieces/);
-    expect(() => stepsOfTrees(flow, 1e6)).toThrow(/at most 10000000 transfers/);
+    expect(() => stepsOfTrees(flow, 0)).toThrow(unexpected("the number of pieces", 0));
+    expect(() => stepsOfTrees(flow, 1e6)).toThrow(outOfRange("the steps of a tree flow", 24000000, 10000000));
     const wide = { ...flow, forests: [{ ...forest, copyBytesPerSecond: rational(2e9) }] };
-    expect(() => stepsOfTrees(wide, 1)).toThrow(/a share of at most 1 for a tree over link/);
+    expect(() => stepsOfTrees(wide, 1)).toThrow(unexpected("a tree over link 0>1", "2/1"));
     const lopsided = { ...flow, forests: [{ ...forest, copies: forest.copies.with(0, 2) }] };
-    expect(() => stepsOfTrees(lopsided, 1)).toThrow(/as many copies at every root/);
+    expect(() => stepsOfTrees(lopsided, 1)).toThrow(unexpected("the trees of the allgather", "different numbers"));
     const broadcast = { ...flow, collective: { ...flow.collective, kind: "broadcast" as const } };
-    expect(() => stepsOfTrees(broadcast, 1)).toThrow(/the collective's root as their only root/);
+    expect(() => stepsOfTrees(broadcast, 1)).toThrow(unexpected("the trees of a broadcast", "others"));
     const scatter = { ...flow, collective: { ...flow.collective, kind: "scatter" as const } };
-    expect(() => stepsOfTrees(scatter, 1)).toThrow(/one that trees carry/);
+    expect(() => stepsOfTrees(scatter, 1)).toThrow(unexpected("the collective of a tree flow", "scatter"));
     const huge = { ...flow, collective: { ...flow.collective, chunkBytes: rational(2n ** 50n) } };
-    expect(() => stepsOfTrees(huge, 1)).toThrow(/less than 2\^53 ps/);
-    expect(() => simulateTreeFlow(huge, 1)).toThrow(/less than 2\^53 ps/);
+    expect(() => stepsOfTrees(huge, 1)).toThrow(
+      refused("too-long", "the time of a tree flow's steps", 5066549580791808000, 2.5),
+    );
+    expect(() => simulateTreeFlow(huge, 1)).toThrow(
+      refused("too-long", "the simulated time", 5066549580791808000, 2.5),
+    );
     const both = grownFlow(mesh, { kind: "allreduce", sizeBytes: 100, copies: 2 }, random(7));
     const more = { ...both.forests[1], copies: both.forests[1].copies.map((copies) => 2 * copies) };
     for (const concurrent of [false, true]) {
       expect(() => stepsOfTrees({ ...both, concurrent, forests: [both.forests[0], more] }, 1)).toThrow(
-        /as many as in the first/,
+        unexpected("copies at root 0", 4, 2),
       );
     }
     expect(() => simulateTreeFlow({ ...both, concurrent: true, forests: [both.forests[0], more] }, 1)).toThrow(
-      /as many in both/,
+      unexpected("copies at root 0", "different numbers"),
     );
   });
 });

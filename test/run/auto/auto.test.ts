@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { InputError } from "../../../src/base/errors.ts";
+import { CancelledError, InputError } from "../../../src/base/errors.ts";
 import { openEngine } from "../../../src/engine/engine.ts";
 import type { Engine } from "../../../src/engine/types.ts";
 import type { NamedCollective } from "../../../src/model/collective/collective.ts";
@@ -8,6 +8,7 @@ import { isTreeFlow, type TreeFlow } from "../../../src/model/trees/tree-flow.ts
 import type { SynthesizeOptions } from "../../../src/request/options.ts";
 import { compare } from "../../../src/run/compare.ts";
 import { synthesize } from "../../../src/run/synthesize.ts";
+import { refused, unexpected } from "../../support/refusals.ts";
 import { quick } from "../../support/runs.ts";
 
 let engine: Engine;
@@ -143,21 +144,25 @@ describe("auto", () => {
     const { signal } = controller;
     const running = auto("mesh:5x5", { collective: "alltoall", trials: 1e6, chunks: 1, signal });
     setTimeout(() => controller.abort(), 300);
-    await expect(running).rejects.toThrow("cancelled");
+    await expect(running).rejects.toThrow(CancelledError);
   });
 
   it("refuses what only one algorithm has, and a time limit without it", async () => {
-    await expect(auto("ring:4", { collective: "allgather", policy: "oldest" })).rejects.toThrow(/for --policy/);
+    await expect(auto("ring:4", { collective: "allgather", policy: "oldest" })).rejects.toThrow(
+      refused("not-together", "policy", "oldest", "--algorithm"),
+    );
     const { schedule } = await synthesize(engine, presetTopology("ring:4"), {
       collective: "allgather",
       algorithm: "forestcoll",
     });
     const repaired = auto("ring:4", { collective: "allgather", repair: schedule as TreeFlow });
-    await expect(repaired).rejects.toThrow(/for --repair/);
+    await expect(repaired).rejects.toThrow(refused("not-applicable", "repair", "auto"));
     const timed = synthesize(engine, presetTopology("ring:4"), { collective: "allgather", timeLimitMs: 5 });
     await expect(timed).rejects.toThrow(InputError);
-    await expect(timed).rejects.toThrow(/an algorithm beside it that heeds it \(auto.*\) for --time-limit/);
-    await expect(auto("ring:4", { collective: "allgather", timeLimitMs: -1 })).rejects.toThrow(/for --time-limit/);
+    await expect(timed).rejects.toThrow(refused("not-applicable", "timeLimitMs", "tacos"));
+    await expect(auto("ring:4", { collective: "allgather", timeLimitMs: -1 })).rejects.toThrow(
+      unexpected("timeLimitMs", -1),
+    );
   });
 
   it("gives the same as its algorithm alone", async () => {

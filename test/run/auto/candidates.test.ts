@@ -11,6 +11,7 @@ import { candidatesFor } from "../../../src/run/auto/candidates.ts";
 import { synthesize } from "../../../src/run/synthesize.ts";
 import { applicableTo, refusalOf } from "../../../src/synthesize/applicable.ts";
 import { ALGORITHMS, algorithmNamed } from "../../../src/synthesize/catalog.ts";
+import { missing, refused } from "../../support/refusals.ts";
 import { quick, triesAll } from "../../support/runs.ts";
 
 /** Time for those that solve integer programs: whatever they make by then is a schedule. */
@@ -54,7 +55,15 @@ describe.each(quick(Object.entries(networks), ([name]) => QUICK.includes(name)))
         }
         await expect(made, `${algorithm.name}, ${collective}`).rejects.toThrow(InputError);
         if (needed === null) continue;
-        const can = `expected one that ${topology.name} can have (${names.join(", ")}; ${algorithm.name} needs ${needed}) for --algorithm but received "${algorithm.name}"`;
+        const can = refused(
+          "not-applicable",
+          "algorithm",
+          algorithm.name,
+          topology.name,
+          names.join(", "),
+          algorithm.name,
+          needed,
+        );
         await expect(made, name).rejects.toThrow(can);
       }
     }
@@ -89,17 +98,19 @@ describe("candidates", () => {
   });
 
   it("that are named and cannot are refused where no other is left", () => {
-    expect(() => candidatesFor(mesh, { collective: "allreduce" }, ["c-cube"])).toThrow(/; c-cube needs a DGX-1 /);
+    expect(() => candidatesFor(mesh, { collective: "allreduce" }, ["c-cube"])).toThrow(
+      refused("not-applicable", "algorithms", "c-cube", 8),
+    );
     expect(candidatesFor(mesh, { collective: "allreduce" }, ["c-cube", "ring"])).toMatchObject({
       candidates: [{ name: "ring" }],
       leftOut: [{ algorithm: "c-cube" }],
     });
-    expect(() => candidatesFor(mesh, { collective: "allreduce" }, [])).toThrow("at least one algorithm");
+    expect(() => candidatesFor(mesh, { collective: "allreduce" }, [])).toThrow(missing("algorithms"));
   });
 
   it("have names that are told apart from misspelt ones", () => {
-    expect(() => algorithmNamed("thems")).toThrow(/did you mean "themis"/);
-    expect(() => algorithmNamed("atuo", ["auto"])).toThrow(/did you mean "auto"/);
+    expect(() => algorithmNamed("thems")).toThrow(refused("unknown-name", "algorithm", "thems", "themis"));
+    expect(() => algorithmNamed("atuo", ["auto"])).toThrow(refused("unknown-name", "algorithm", "atuo", "auto"));
     expect(() => algorithmNamed("auto")).toThrow(InputError);
   });
 });

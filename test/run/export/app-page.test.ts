@@ -8,6 +8,7 @@ import { exportInMemory } from "../../../src/run/export/in-memory.ts";
 import type { ScheduleSubject, Subject } from "../../../src/run/export/subject.ts";
 import { synthesize } from "../../../src/run/synthesize.ts";
 import { commandsHere } from "../../support/cli-here.ts";
+import { missing, unexpected } from "../../support/refusals.ts";
 
 const EMPTY = '<script type="application/json" id="banyan-inside">null</script>';
 const TEMPLATE = `<!doctype html><title>Banyan</title>${EMPTY}<script>run("$&$1</x>")</script>\n`;
@@ -69,20 +70,18 @@ describe("the app in one file", () => {
 
   it("refuses a page that is not the app, and phases", async () => {
     const network: Subject = { kind: "network", topology: presetTopology("ring:3") };
-    await expect(pageWith(network, "<!doctype html>")).rejects.toThrow("for the built app but received 0");
-    await expect(pageWith(network, TEMPLATE + EMPTY)).rejects.toThrow("for the built app but received 2");
+    await expect(pageWith(network, "<!doctype html>")).rejects.toThrow(unexpected("the built app", 0));
+    await expect(pageWith(network, TEMPLATE + EMPTY)).rejects.toThrow(unexpected("the built app", 2));
     const phases = await made("torus:16x16", "themis", "allreduce", 32);
-    await expect(pageWith(phases)).rejects.toThrow(
-      "expected a schedule of transfers (`banyan export FILE --to steps` makes one of phases) for --to html",
-    );
+    await expect(pageWith(phases)).rejects.toThrow(unexpected("--to html", "128 phases", "--to"));
     await expect(exportInMemory("html", network, {}, { engine, signal, version: "1" })).rejects.toThrow(
-      "expected the app as one page for --to html but received nothing",
+      missing("--to html"),
     );
   });
 
   it("refuses more than browsers open before anything is written", async () => {
     await expect(pageWith(await made("torus:60x60", "tacos"))).rejects.toThrow(
-      /^expected a schedule whose JSON has at most .* for --to but received "html, about .*"$/,
+      unexpected("to", "html, about 435 MiB", 256),
     );
   });
 });
@@ -101,9 +100,6 @@ describe("export --to html", () => {
   });
 
   it.skipIf(existsSync(BUILT))("says how the app is built where it is not, before long work", async () => {
-    await here.refuses(
-      "export mesh:500x500 --collective allgather --to html -o x.html",
-      "expected the app, which `npm run build:web` builds (`--to report` writes a page without scripts), for --to html but received nothing",
-    );
+    await here.refuses("export mesh:500x500 --collective allgather --to html -o x.html", missing("--to html", "--to"));
   });
 });

@@ -19,6 +19,7 @@ import { algorithmOfFile } from "../../../src/run/report-file.ts";
 import { commandsHere } from "../../support/cli-here.ts";
 import { PHASE_NETWORKS, type PhaseNetwork } from "../../support/phase-cases.ts";
 import { builtPhases, plannedPhases } from "../../support/phase-schedules.ts";
+import { refused, unexpected } from "../../support/refusals.ts";
 
 const here = commandsHere();
 const engine = await openEngine({ threads: 0 });
@@ -83,7 +84,7 @@ async function agree(argument: string, subject: Subject, name: string, path: str
     made = await exportInMemory(name, subject, {}, { ...lent, path });
   } catch (error) {
     expect(error).toBeInstanceOf(InputError);
-    await here.refuses(line, (error as Error).message);
+    expect((await here.ends(line)).failure).toMatchObject({ code: 2, message: (error as Error).message });
     return "refused";
   }
   const told = await here.json(line);
@@ -134,10 +135,12 @@ describe("what is made in memory", () => {
     const { files } = await exportInMemory("msccl-xml", subject, asked, { ...lent, path: "sizes" });
     expect(inMemory(files)).toEqual(written("sizes", { folder: true }));
     await expect(exportInMemory("json", subject, asked, lent)).rejects.toThrow(
-      'expected --to msccl-xml beside it for --sizes but received "1KiB,64MiB"',
+      refused("not-alone", "sizesBytes", "1KiB,64MiB", "--to"),
     );
     await here.run("synth ring:4 --collective allgather --algorithm ring --quiet -o sized.json");
-    await expect(exportInMemory("msccl-xml", schedule("sized.json"), asked, lent)).rejects.toThrow("for --sizes");
+    await expect(exportInMemory("msccl-xml", schedule("sized.json"), asked, lent)).rejects.toThrow(
+      unexpected("sizesBytes", "schedule"),
+    );
   });
 
   it("reads the options that the command line has", async () => {
@@ -147,7 +150,7 @@ describe("what is made in memory", () => {
     const { files } = await exportInMemory("msccl-xml", schedule("ring.json"), options, { ...lent, path: "two.xml" });
     expect(inMemory(files)).toEqual(written("two.xml", {}));
     await expect(exportInMemory("svg", schedule("ring.json"), options, lent)).rejects.toThrow(
-      "expected nothing beside --to svg for --protocol",
+      refused("not-together", "protocol", "ll", "--to"),
     );
   });
 

@@ -5,6 +5,7 @@ import { parseConstruction } from "../../../src/model/direct/parse.ts";
 import { bestForAllToAll, rowFlow, search } from "../../../src/run/search/search.ts";
 import { sweep } from "../../../src/run/search/search-sweep.ts";
 import type { Candidate } from "../../../src/synthesize/finder/candidates.ts";
+import { missing, outOfRange, refused } from "../../support/refusals.ts";
 
 const engine = await openEngine({ threads: 1 });
 afterAll(() => engine.close());
@@ -20,13 +21,13 @@ describe("search", () => {
   });
 
   it.each([
-    [{ sizes: [] }, "--size"],
-    [{ sizes: [{ sizeBytes: 0.5, weight: 1 }] }, "0.5"],
-    [{ sizes: [{ sizeBytes: 1, weight: 0 }] }, "a weight of --size"],
-    [{ alphaPs: -1 }, "--alpha"],
-    [{ bytesPerSecond: Number.NaN }, "--bandwidth"],
-    [{ collective: "alltoal" as "alltoall" }, "--collective"],
-    [{ degree: 0 }, "--degree"],
+    [{ sizes: [] }, missing("sizeBytes")],
+    [{ sizes: [{ sizeBytes: 0.5, weight: 1 }] }, outOfRange("--size, in bytes", 0.5)],
+    [{ sizes: [{ sizeBytes: 1, weight: 0 }] }, outOfRange("a weight of --size", 0)],
+    [{ alphaPs: -1 }, outOfRange("--alpha, in picoseconds", -1)],
+    [{ bytesPerSecond: Number.NaN }, outOfRange("--bandwidth, in bytes per second", NaN)],
+    [{ collective: "alltoal" as "alltoall" }, refused("unknown-name", "collective", "alltoal")],
+    [{ degree: 0 }, outOfRange("degree", 0, 128)],
   ])("refuses %j", async (wrong, place) => {
     await expect(search(engine, { nodes: 8, degree: 2, ...wrong })).rejects.toThrow(place);
   });

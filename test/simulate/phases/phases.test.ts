@@ -9,6 +9,7 @@ import {
 import { simulatePhases } from "../../../src/simulate/phases/phases.ts";
 import { blueconnect, themis } from "../../../src/synthesize/themis/themis.ts";
 import { anyPhaseRequest, phaseRequest } from "../../support/phase-problems.ts";
+import { refused, unexpected } from "../../support/refusals.ts";
 
 describe("simulatePhases", () => {
   it("replays two chunks over two dimensions as worked out by hand", () => {
@@ -87,15 +88,15 @@ describe("simulatePhases", () => {
   it.each([
     ["gathered", PHASE_ALL_GATHER, 0],
     ["scattered", PHASE_REDUCE_SCATTER, 1],
-  ])("refuses a chunk that cannot be %s", (what, op, phase) => {
+  ])("refuses a chunk that cannot be %s", (_, op, phase) => {
     const { schedule } = themis.makePhases(phaseRequest("ring:5", "allreduce", 1000, 1));
     expect(() => simulatePhases({ ...schedule, op: schedule.op.map(() => op) })).toThrow(
-      `expected a chunk that can be ${what} over 5 NPUs for phase ${phase}`,
+      unexpected(`phase ${phase} (simulate needs a valid schedule)`, "chunk 0", 5),
     );
   });
 
   it("refuses times beyond 2^53 ps", () => {
     const { schedule } = themis.makePhases(phaseRequest("ring:5@1GB/s", "allreduce", 1e14, 1));
-    expect(() => simulatePhases(schedule)).toThrow("less than 2^53 ps (2.5 hours)");
+    expect(() => simulatePhases(schedule)).toThrow(refused("too-long", "the simulated time", 80000000004000000, 2.5));
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { InfeasibleError, InputError } from "../../../src/base/errors.ts";
 import { readProgram } from "../../../src/import/programs/program.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import { WAIT_INSTRUCTION } from "../../../src/model/program/program.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { simulateProgram } from "../../../src/simulate/program/program.ts";
 import { chain, GB, input, line, output, star, written } from "../../support/program-sim.ts";
+import { infeasible, outOfRange, refusalFrom, refused, unexpected } from "../../support/refusals.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../support/shared-data.ts";
 
 const whole = { cuts: 1, slots: 64 };
@@ -175,43 +175,32 @@ describe("ways between ranks", () => {
 });
 
 describe("refuses", () => {
-  const refused = (run: () => unknown): string => {
-    try {
-      run();
-    } catch (error) {
-      if (error instanceof InputError || error instanceof InfeasibleError) return error.message;
-      throw error;
-    }
-    throw new Error("nothing was refused");
-  };
   const simulate = (options: object, topology = line(2, 0)) =>
-    refused(() => simulateProgram(chain(2), topology, { sizeBytes: 1000, ...options }));
+    refusalFrom(() => simulateProgram(chain(2), topology, { sizeBytes: 1000, ...options }));
 
   it.each([
-    [{ sizeBytes: 0 }, "expected a positive integer for the size but received 0"],
-    [{ sizeBytes: 1.5 }, "expected a positive integer for the size but received 1.5"],
-    [{ sliceBytes: -1 }, "expected a positive integer for sliceBytes but received -1"],
-    [{ cuts: 0 }, "expected an integer in 1 .. 1024 for cuts but received 0"],
-    [{ slots: 5000 }, "expected an integer in 1 .. 1024 for slots but received 5000"],
-    [{ localBytesPerSecond: 0 }, "expected a positive number for localBytesPerSecond but received 0"],
-    [{ rankToNpu: [0] }, "expected 2 NPUs for rankToNpu but received 1"],
-    [{ rankToNpu: [0, 0] }, "expected an NPU in 0 .. 1 of its own for rankToNpu[1] but received 0"],
-    [{ rankToNpu: [0, 7] }, "expected an NPU in 0 .. 1 of its own for rankToNpu[1] but received 7"],
-  ])("%j", (options, message) => expect(simulate(options)).toBe(message));
+    [{ sizeBytes: 0 }, unexpected("the size", 0)],
+    [{ sizeBytes: 1.5 }, unexpected("the size", 1.5)],
+    [{ sliceBytes: -1 }, unexpected("sliceBytes", -1)],
+    [{ cuts: 0 }, outOfRange("cuts", 0, 1024)],
+    [{ slots: 5000 }, outOfRange("slots", 5000, 1024)],
+    [{ localBytesPerSecond: 0 }, unexpected("localBytesPerSecond", 0)],
+    [{ rankToNpu: [0] }, unexpected("rankToNpu", 1, 2)],
+    [{ rankToNpu: [0, 0] }, unexpected("rankToNpu[1]", 0)],
+    [{ rankToNpu: [0, 7] }, unexpected("rankToNpu[1]", 7)],
+  ])("%j", (options, refusal) => expect(simulate(options)).toEqual(refusal));
 
   it("networks that are too small, and ranks that cannot reach each other", () => {
-    const small = "expected at least 3 NPUs, one for each rank for the network line but received 2";
-    expect(refused(() => simulateProgram(chain(3), line(2, 0), { sizeBytes: 1000 }))).toBe(small);
+    const small = outOfRange("the network line", 2, 3);
+    expect(refusalFrom(() => simulateProgram(chain(3), line(2, 0), { sizeBytes: 1000 }))).toEqual(small);
     const builder = topologyBuilder("apart");
     builder.addNpu("a");
     builder.addNpu("b");
-    expect(simulate({}, builder.build())).toBe("no path leads from a to b");
+    expect(simulate({}, builder.build())).toEqual(infeasible({ from: 0, to: 1 }));
   });
 
   it("times beyond 2^53 ps", () => {
-    expect(simulate({ sizeBytes: 2 ** 50 })).toMatch(
-      /^expected less than 2\^53 ps \(2\.5 hours\) for the simulated time but received 11\d+/,
-    );
+    expect(simulate({ sizeBytes: 2 ** 50 })).toEqual(refused("too-long", "the simulated time", 1125899906842624000));
   });
 
   it("programs that stop: both send more than a connection holds before they receive", () => {
@@ -226,9 +215,8 @@ describe("refuses", () => {
     const run = (slots: number) =>
       simulateProgram(program, line(2, 0), { sizeBytes: 4000, sliceBytes: 1000, cuts: 1, slots });
     expect(run(4).ps).toBe(4_000_000);
-    expect(refused(() => run(3))).toBe(
-      "expected a program that comes to its end with 3 messages in a connection for by hand at 4 KB but received " +
-        '"gpu 0, thread block 0, step 0 that waits for ever, of 2 such"',
+    expect(() => run(3)).toThrow(
+      unexpected("by hand at 4 KB", "gpu 0, thread block 0, step 0 that waits for ever, of 2 such", 3),
     );
   });
 });
@@ -266,7 +254,13 @@ describe.skipIf(!hasSharedData)("files of others", () => {
     const name = "rccl-allreduce-allpairs-8n-simple.xml";
     const program = readProgram(sharedText(`msccl-xml/${name}`), name);
     const run = (slots: number) => simulateProgram(program, presetTopology("mi300x"), { sizeBytes: 2 ** 30, slots });
-    expect(() => run(4)).toThrow(/with 4 messages in a connection .* step 0 \(line 124\) that waits for ever/);
+    expect(() => run(4)).toThrow(
+      unexpected(
+        "allreduce_pairs at 1 GiB",
+        "gpu 0, thread block 8, step 0 (line 124) that waits for ever, of 512 such",
+        4,
+      ),
+    );
     expect(run(16).ps).toBeGreaterThan(0);
   });
 });

@@ -7,6 +7,7 @@ import type { StepSchedule } from "../../../src/model/steps/step-schedule.ts";
 import type { Topology } from "../../../src/model/topology/topology.ts";
 import { topologyBuilder } from "../../../src/model/topology/topology-builder.ts";
 import { type Message, simulateMessages, simulateReference } from "../../../src/simulate/steps/reference.ts";
+import { outOfRange, type Refusal, unexpected } from "../../support/refusals.ts";
 import { runs, seen } from "../../support/runs.ts";
 import { type Network, referenceMessages, referenceNetwork } from "../reference-cases.ts";
 
@@ -88,13 +89,13 @@ describe("reference model", () => {
     expect(simulateMessages(builder.build(), message, { gigabytesAreGibibytes: true }).lastArrivalNs).toBe(20031);
   });
 
-  it.each<[string, Message, string]>([
-    ["no link", { links: [], bytes: 1 }, "expected at least one link for messages[0].links"],
-    ["an unknown link", { links: [99], bytes: 1 }, "expected a link below 8 for messages[0].links[0] but received 99"],
-    ["a jump", { links: [0, 0], bytes: 1 }, "expected a link that leaves where the one before arrives"],
-    ["half a byte", { links: [0], bytes: 0.5 }, "expected whole bytes, 1 or more for messages[0].bytes"],
-    ["a negative release", { links: [0], bytes: 1, releaseNs: -1 }, "expected whole nanoseconds, 0 or more"],
-    ["itself as predecessor", { links: [0], bytes: 1, after: 0 }, "expected an earlier message, and no releaseNs"],
+  it.each<[string, Message, Refusal]>([
+    ["no link", { links: [], bytes: 1 }, outOfRange("messages[0].links", "none")],
+    ["an unknown link", { links: [99], bytes: 1 }, unexpected("messages[0].links[0]", 99, 8)],
+    ["a jump", { links: [0, 0], bytes: 1 }, unexpected("messages[0].links[1]", 0)],
+    ["half a byte", { links: [0], bytes: 0.5 }, unexpected("messages[0].bytes", 0.5)],
+    ["a negative release", { links: [0], bytes: 1, releaseNs: -1 }, unexpected("messages[0].releaseNs", -1)],
+    ["itself as predecessor", { links: [0], bytes: 1, after: 0 }, unexpected("messages[0].after", 0)],
   ])("refuses a message with %s", (_, message, sentence) => {
     const act = () => simulateMessages(referenceNetwork("Ring", 4, 1, 0), [message]);
     expect(act).toThrow(InputError);

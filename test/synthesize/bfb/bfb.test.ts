@@ -17,6 +17,7 @@ import {
   regularDigraphs,
 } from "../../support/breadth-first.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
+import { unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
 
@@ -148,7 +149,7 @@ describe("bfb", () => {
 
   it("refuses switches, groups and more parts than it can number", async () => {
     await expect(broadcast(presetTopology("switch:8"), "allgather")).rejects.toThrow(
-      /expected a network of direct links between NPUs, without switches, for bfb but received "switch:8, which has switches"/,
+      unexpected("bfb", "switch:8, which has switches"),
     );
     await expect(broadcast(presetTopology("ring:4"), "allgather", { chunks: 40_000 })).rejects.toThrow(InputError);
     const topology = presetTopology("ring:4");
@@ -156,7 +157,7 @@ describe("bfb", () => {
     const collective = { ...whole, groupSize: 2, groupMembers: Int32Array.of(0, 1) };
     const request = { topology, collective, seed: 1, trials: null, policy: null, switchDegree: null };
     const context = { runner: { balance } } as unknown as Parameters<typeof bfb.synthesize>[1];
-    await expect(bfb.synthesize(request, context)).rejects.toThrow(/one group of all NPUs .* for --group/);
+    await expect(bfb.synthesize(request, context)).rejects.toThrow(unexpected("group", "1 of 2 of 4 NPUs"));
   });
 
   it("plans an all-reduce twice as long as its all-gather on networks that are their own reverse", async () => {

@@ -8,6 +8,7 @@ import { gcd } from "../../../src/model/numbers/integers.ts";
 import { format } from "../../../src/model/numbers/rational.ts";
 import { bfbLoads } from "../../../src/synthesize/bfb/broadcast.ts";
 import { balance, distancesTo, graph } from "../../support/breadth-first.ts";
+import { unexpected } from "../../support/refusals.ts";
 import { runs, seen } from "../../support/runs.ts";
 
 const timesOf = async (of: Digraph) => timesOfLoads(of, await bfbLoads(of, balance));
@@ -145,7 +146,7 @@ describe("theorem 22: circulants with two offsets", () => {
 
   it("need 5 nodes", () => {
     expect(bestCirculant(5)).toEqual([1, 2]);
-    expect(() => bestCirculant(4)).toThrow("expected 5 nodes or more");
+    expect(() => bestCirculant(4)).toThrow(unexpected("a circulant of degree 4", 4, 5));
   });
 
   it("measures as distances do", () => {

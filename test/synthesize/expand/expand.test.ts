@@ -10,6 +10,7 @@ import type { Topology } from "../../../src/model/topology/topology.ts";
 import { roomFor } from "../../../src/synthesize/expand/bases.ts";
 import { expand } from "../../../src/synthesize/expand/expand.ts";
 import { verify } from "../../../src/verify/verify.ts";
+import { unexpected } from "../../support/refusals.ts";
 import { inlineRunner, wholeCollective } from "../../support/synthesis.ts";
 
 const context = { runner: inlineRunner(jsKernels) };
@@ -109,15 +110,11 @@ describe("expand", () => {
   });
 
   it("is refused on networks that are no constructions, and for groups", async () => {
-    await expect(made(presetTopology("ring:4"))).rejects.toThrow(
-      'expected a network given by its construction, such as "L3(C(16,{3,4}))" (bfb takes any network of direct links), for expand but received "ring:4"',
-    );
+    await expect(made(presetTopology("ring:4"))).rejects.toThrow(unexpected("expand", "ring:4"));
     const topology = constructionTopology("K(4)");
     const request = requestOf(topology, {}, 1);
     const half = { ...request, collective: { ...request.collective, groupCount: 2, groupSize: 2 } };
-    await expect(expand.synthesize(half, context)).rejects.toThrow(
-      'expected one group of all NPUs (expand broadcasts to everyone) for --group but received "2 of 2 of 4 NPUs"',
-    );
+    await expect(expand.synthesize(half, context)).rejects.toThrow(unexpected("group", "2 of 2 of 4 NPUs"));
   });
 
   it("is refused where its rows would not fit in memory", async () => {

@@ -19,6 +19,7 @@ import { type PackingNetwork, packingNetwork } from "../../../src/synthesize/for
 import { judgeCertificate, throughputOf } from "../../../src/verify/trees/certificate.ts";
 import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { connectedTopology } from "../../support/connected-topology.ts";
+import { outOfRange, unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 import { treeContext, treeRequest } from "../../support/tree-requests.ts";
 
@@ -176,11 +177,13 @@ describe("multitree", () => {
     const make = (wish: Parameters<typeof treeRequest>[2]) =>
       multitree.make(treeRequest("ring:4", "allgather", wish), context);
     await expect(make({ copiesPerRoot: 2 })).rejects.toThrow(InputError);
-    await expect(make({ policy: "shallow" })).rejects.toThrow("--policy");
-    await expect(make({ members: [2] })).rejects.toThrow("--group");
-    await expect(multitree.make(treeRequest("ring:4097", "allgather"), context)).rejects.toThrow("at most 4096 NPUs");
+    await expect(make({ policy: "shallow" })).rejects.toThrow(unexpected("policy", "shallow"));
+    await expect(make({ members: [2] })).rejects.toThrow(outOfRange("group", 1));
+    await expect(multitree.make(treeRequest("ring:4097", "allgather"), context)).rejects.toThrow(
+      outOfRange("group", 4097, 4096),
+    );
     const { flow } = await make({ copiesPerRoot: 1 });
-    await expect(make({ repair: flow })).rejects.toThrow("--repair");
+    await expect(make({ repair: flow })).rejects.toThrow(unexpected("repair", "a schedule"));
     const usable = new Float64Array(8);
     await expect(make({ usable })).rejects.toThrow(InfeasibleError);
   });

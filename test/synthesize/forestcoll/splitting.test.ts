@@ -6,6 +6,7 @@ import { optimumOf, type RatedNetwork } from "../../../src/synthesize/forestcoll
 import { type LogicalArc, splitSwitches } from "../../../src/synthesize/forestcoll/splitting.ts";
 import { narrowestOfAll, smallNetwork } from "../../support/eulerian-graphs.ts";
 import { bothWays, rateOf } from "../../support/rate-problems.ts";
+import { infeasible } from "../../support/refusals.ts";
 
 const optimumOfAll = (network: RatedNetwork) =>
   optimumOf(network, new Float64Array(network.npuCount).fill(1), jsKernels.rate);
@@ -114,6 +115,6 @@ describe("splitSwitches", () => {
       [4, 3, 1],
     ]);
     const split = () => splitSwitches(fan, Array.from(fan.capacity, BigInt), [1n, 0n, 0n, 0n]);
-    expect(split).toThrow("a switch with more capacity out than in is in the way of the trees");
+    expect(split).toThrow(infeasible({ nodes: [4] }));
   });
 });

@@ -11,6 +11,7 @@ import { type FrontOptions, paretoFront } from "../../../src/synthesize/sccl/par
 import { leastRounds, syncProblem } from "../../../src/synthesize/sccl/problem.ts";
 import { roundsIn } from "../../../src/synthesize/sccl/sends.ts";
 import { milpHere } from "../../support/milp-here.ts";
+import { infeasible } from "../../support/refusals.ts";
 import { quick, runs } from "../../support/runs.ts";
 import { syncOracle } from "../../support/sync-oracle.ts";
 import { wholeCollective } from "../../support/synthesis.ts";
@@ -143,7 +144,7 @@ describe("paretoFront", () => {
     builder.addLink(1, 2, 1e9, 0);
     const topology = builder.build();
     await expect(frontOf(topology, wholeCollective(topology, "allgather", 3, 1))).rejects.toThrow(
-      "NPU 1 cannot reach NPU 0",
+      infeasible({ from: 1, to: 0 }),
     );
   });
 });

@@ -20,6 +20,7 @@ import {
   phaseRequest,
   problemFor,
 } from "../../support/phase-problems.ts";
+import { outOfRange, refused, unexpected } from "../../support/refusals.ts";
 
 /** Returns the orders of Algorithm 1 and the loads after each chunk. */
 function traced(problem: PhaseProblem): { orders: Uint8Array; loads: (readonly number[])[] } {
@@ -204,7 +205,7 @@ describe("themis", () => {
     const request = phaseRequest("dgx-h100:2", "allreduce", 2 ** 20, 2, { offload: true });
     expect(themis.makePhases(request).schedule.algorithms).toEqual(["offload", "halving-doubling"]);
     expect(() => themis.makePhases(phaseRequest("dgx-a100:2", "allreduce", 1, 1, { offload: true }))).toThrow(
-      "expected a dimension whose switches sum and duplicate for --offload but received",
+      unexpected("offload", "dgx-a100:2"),
     );
   });
 
@@ -212,7 +213,7 @@ describe("themis", () => {
     const dgx1 = phaseRequest("dgx1", "allreduce", 1, 1);
     const phrase = "a product of rings, lines, fully connected and switch dimensions with equal links in each";
     expect(themis.refuses?.(dgx1.topology, dgx1.collective)).toBe(phrase);
-    expect(() => blueconnect.makePhases(dgx1)).toThrow(`expected ${phrase} (blueconnect) for the topology`);
+    expect(() => blueconnect.makePhases(dgx1)).toThrow(unexpected("the topology", "dgx1"));
     const topology = presetTopology("torus:4x4");
     const whole = amongAll(topology, "allreduce", 1, 1);
     expect(themis.refuses?.(topology, whole)).toBeNull();
@@ -238,15 +239,15 @@ describe("themis", () => {
 
   it("refuses policies that it does not have", () => {
     const request = phaseRequest("torus:4x4", "allreduce", 1, 1, { policy: "constructor" });
-    expect(() => themis.makePhases(request)).toThrow("expected one of scf, fifo, best for --policy");
+    expect(() => themis.makePhases(request)).toThrow(refused("unknown-name", "policy", "constructor"));
   });
 
   it("refuses other collectives, and chunks without end", () => {
     expect(() => themis.makePhases(phaseRequest("torus:4x4", "alltoall", 1, 1))).toThrow(
-      "expected all-gather, reduce-scatter or all-reduce (themis) for the collective",
+      unexpected("the collective", "alltoall"),
     );
     expect(() => themis.makePhases(phaseRequest("torus:4x4", "allreduce", 1, 2 ** 21))).toThrow(
-      "expected at most 65536 (themis) for --chunks",
+      outOfRange("chunks", 2097152, 65536),
     );
   });
 });

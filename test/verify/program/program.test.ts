@@ -17,6 +17,7 @@ import {
   semaphoreAllGather,
   treeAllReduce,
 } from "../../support/program-cases.ts";
+import { outOfRange } from "../../support/refusals.ts";
 
 /** Returns what is said of a program after a change, without lines. */
 function said(program: Parameters<typeof plainProgram>[0], change: (plain: PlainProgram) => void, limit = 100) {
@@ -67,8 +68,12 @@ describe("verifyProgram", () => {
     expect(results).toEqual([0, 1, 2].map((rank) => ({ rank, index: 0, chunks: 2, inputChunk: 0, from: [0, 1, 2] })));
   });
 
-  test.each([{ limit: -1 }, { fifoSlots: 0 }, { fifoSlots: 1.5 }])("refuses options out of range: %o", (options) => {
-    expect(() => verifyProgram(allToAll(2), options)).toThrow(/^expected a whole number, [01] or more for options\./);
+  test.each([
+    ["limit", -1],
+    ["fifoSlots", 0],
+    ["fifoSlots", 1.5],
+  ])("refuses the option %s out of range: %d", (option, value) => {
+    expect(() => verifyProgram(allToAll(2), { [option]: value })).toThrow(outOfRange(`options.${option}`, value));
   });
 });
 

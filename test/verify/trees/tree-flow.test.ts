@@ -17,6 +17,7 @@ import {
   turnedRing,
 } from "../../support/hand-made-trees.ts";
 import { builtTrees, copiedTrees, type PlainFlow } from "../../support/plain-trees.ts";
+import { outOfRange } from "../../support/refusals.ts";
 import { judgeTrees } from "../../support/tree-flow-oracle.ts";
 
 const changed = (flow: PlainFlow, change: (flow: PlainFlow) => void): PlainFlow => {
@@ -447,7 +448,7 @@ describe("verifyTreeFlow", () => {
     });
     const { violations, violationCount, truncated } = verifyTreeFlow(builtTrees(flow), { limit: 1 });
     expect([violations.length, violationCount, truncated]).toEqual([1, 4, true]);
-    expect(() => verifyTreeFlow(builtTrees(flow), { limit: -1 })).toThrow("expected a whole number, 0 or more");
+    expect(() => verifyTreeFlow(builtTrees(flow), { limit: -1 })).toThrow(outOfRange("options.limit", -1));
   });
 
   test("is exact where doubles are not", () => {

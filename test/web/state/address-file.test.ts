@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../../src/base/errors.ts";
 import { fingerprintOf, isOnlyMentioned, packFile, unpackFile } from "../../../src/web/state/address-file.ts";
+import { unexpected } from "../../support/refusals.ts";
 import { runs } from "../../support/runs.ts";
 
 const given = (name: string, ...parts: (string | Uint8Array<ArrayBuffer>)[]) => ({ name, content: new Blob(parts) });
@@ -76,6 +77,7 @@ describe("files in addresses", () => {
     const stream = new Blob([new Uint8Array(9 * 2 ** 20)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
     const bytes = Buffer.from(await new Response(stream).arrayBuffer());
     expect(bytes.length).toBeLessThan(12_000);
-    await expect(unpackFile(`zeros.bin~${bytes.toString("base64url")}`)).rejects.toThrow("at most 8 MiB");
+    const packed = `zeros.bin~${bytes.toString("base64url")}`;
+    await expect(unpackFile(packed)).rejects.toThrow(unexpected("the file of the address", packed, "8 MiB"));
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Options } from "../../../src/request/option-table.ts";
 import { exportsOf } from "../../../src/web/worker/export.ts";
+import { unexpected } from "../../support/refusals.ts";
 import { ask, wishOf } from "../../support/worker-asks.ts";
 
 /** The page as one file is not there in tests. */
@@ -29,16 +30,23 @@ describe("formats that a schedule cannot become", () => {
     for (const { name } of FORMATS) {
       const error = await ask("export", { subject, to: name, options: {} }).then(
         () => null,
-        ({ message }: Error) => message,
+        (refusal: Error) => refusal,
       );
       if (error === null) continue;
       refused.push(name);
-      expect(error).toMatch(`(--algorithm forestcoll) for --to ${name} but received`);
+      expect(error).toMatchObject({
+        mistake: "unexpected",
+        place: `--to ${name}`,
+        expected: expect.stringContaining("--algorithm forestcoll"),
+      });
     }
     expect(refused).toEqual(expected);
     expect(Object.keys(lacks).filter((name) => name !== "svg: time")).toEqual(expected);
     const inTime = ask("export", { subject, to: "svg", options: { view: "time" } });
-    if ("svg: time" in lacks) await expect(inTime).rejects.toThrow("for --view time but received");
+    if ("svg: time" in lacks)
+      await expect(inTime).rejects.toThrow(
+        unexpected("--view time", "trees whose switches duplicate and sum (NVLS)", "--algorithm"),
+      );
     else expect((await inTime).file.content.size).toBeGreaterThan(0);
   });
 });

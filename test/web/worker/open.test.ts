@@ -9,6 +9,7 @@ import { verifyProgram } from "../../../src/verify/program/program.ts";
 import { KEPT } from "../../../src/verify/violation.ts";
 import { failureOf } from "../../../src/web/worker/main.ts";
 import { commandOf } from "../../../src/web/worker/make.ts";
+import { missing, refused, unexpected } from "../../support/refusals.ts";
 import { ask, fileOf, type Heard, networkWish, wishOf } from "../../support/worker-asks.ts";
 
 /** Returns a file of a schedule that is made as the options say. */
@@ -23,11 +24,11 @@ describe("open", () => {
     const opened = await ask("open", { file: fileOf("pasted.txt", text), options: { gpu: "a100" } });
     expect(opened).toMatchObject({ kind: "network", format: "nvidia-smi topo -m" });
     const wrong = ask("open", { file: fileOf("notes.txt", "buy bread and milk"), options: {} });
-    await expect(wrong).rejects.toThrow("expected a network in a format of `banyan list formats` for notes.txt");
+    await expect(wrong).rejects.toThrow(unexpected("notes.txt", "buy bread and milk"));
     const utf16 = ask("open", { file: fileOf("n.txt", new Uint8Array([0xff, 0xfe, 0x41, 0])), options: {} });
-    await expect(utf16).rejects.toThrow("a text in UTF-8");
+    await expect(utf16).rejects.toThrow(unexpected("n.txt", "UTF-16"));
     const bytes = ask("open", { file: fileOf("n.txt", new Uint8Array([0x41, 0x0a, 0xff, 0x41])), options: {} });
-    await expect(bytes).rejects.toThrow("n.txt line 2");
+    await expect(bytes).rejects.toThrow(unexpected("n.txt line 2", "�, not UTF-8"));
   });
 
   it.each([
@@ -106,8 +107,10 @@ describe("open", () => {
     // a chunk that nobody has cannot be sent
     value.transfers.chunk[0] = value.transfers.chunk.at(-1);
     const impossible = ask("open", { file: fileOf("odd.json", JSON.stringify(value)), options: {} });
-    await expect(impossible).rejects.toThrow("a schedule that can be carried out for odd.json");
-    await expect(ask("open", { file, options: { gpu: "a100" } })).rejects.toThrow("--gpu");
+    await expect(impossible).rejects.toMatchObject({ mistake: "unexpected", place: "odd.json" });
+    await expect(ask("open", { file, options: { gpu: "a100" } })).rejects.toThrow(
+      refused("not-together", "gpu", "a100"),
+    );
   });
 
   it("explains and judges a program", async () => {
@@ -119,7 +122,9 @@ describe("open", () => {
     const text = (await file.content.text()).replace(/<step [^>]*type="r"[^>]*\/>/, "");
     const bad = await ask("open", { file: fileOf("bad.xml", text), options: {} });
     expect(bad).toMatchObject({ kind: "program", verified: false });
-    await expect(ask("open", { file, options: { without: "0" } })).rejects.toThrow("--without");
+    await expect(ask("open", { file, options: { without: "0" } })).rejects.toThrow(
+      refused("not-together", "without", "0"),
+    );
   });
 
   it("counts a program's violations as banyan verify does, and tells what runtimes pass over", async () => {
@@ -157,7 +162,7 @@ describe("programTime", () => {
     expect(await timeOn("dgx-a100:2", { group: "0,1" })).toEqual({
       refusal: "it is for 8 GPUs, and its group has 2 NPUs",
     });
-    await expect(timeOn("dgx-a100:1", { size: "much" })).rejects.toThrow("size");
+    await expect(timeOn("dgx-a100:1", { size: "much" })).rejects.toThrow(unexpected("sizeBytes", "much"));
   });
 });
 
@@ -190,8 +195,10 @@ describe("networks", () => {
   });
 
   it("refuse options that mean nothing to them", async () => {
-    await expect(ask("network", { wish: networkWish("ring:4", { gpu: "a100" }) })).rejects.toThrow("--gpu");
-    await expect(ask("network", { wish: networkWish(" ") })).rejects.toThrow("a preset or a file");
+    await expect(ask("network", { wish: networkWish("ring:4", { gpu: "a100" }) })).rejects.toThrow(
+      unexpected("gpu", "ring:4", "--showtopo"),
+    );
+    await expect(ask("network", { wish: networkWish(" ") })).rejects.toThrow(missing("the topology"));
   });
 });
 
@@ -207,7 +214,7 @@ describe("compare", () => {
     const rows = whole.rows.filter(({ sizeBytes }) => sizeBytes < 2 ** 26);
     expect(heard.partial[1]).toMatchObject({ rows });
     expect(heard.progress[0]?.what).toMatch(/^comparing \S+ at 1 KiB$/);
-    await expect(ask("compare", { wish, sizes: ["1 apple"] })).rejects.toThrow("--sizes");
+    await expect(ask("compare", { wish, sizes: ["1 apple"] })).rejects.toThrow(unexpected("sizesBytes", "1 apple"));
   });
 });
 

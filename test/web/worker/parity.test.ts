@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Options } from "../../../src/request/option-table.ts";
 import { commandsHere } from "../../support/cli-here.ts";
+import { missing, refused } from "../../support/refusals.ts";
 import { ask, fileOf, wishOf } from "../../support/worker-asks.ts";
 
 const { at, put, run } = commandsHere();
@@ -51,7 +52,7 @@ describe("file: the bytes of the command line", () => {
     const { ref } = await ask("make", { wish: wishOf("mesh:3x3", { collective: "allgather", size: "9MiB" }) });
     expect(ref.us).toBeNull();
     const other = { ...ref, id: "of another worker", us: 1 };
-    await expect(ask("file", { schedule: other })).rejects.toThrow("the one that is shown");
+    await expect(ask("file", { schedule: other })).rejects.toThrow(missing("the schedule"));
   });
 
   it("of one that was opened is itself", async () => {
@@ -105,6 +106,8 @@ describe("export: the bytes of the command line", () => {
     expect(exports.find(({ name }) => name === "msccl-xml")?.of).toEqual(["schedule", "program"]);
     expect(exports.find(({ name }) => name === "astra-sim")?.folder).toBe(true);
     const network = { kind: "network", wish: wishOf("ring:4", {}).network } as const;
-    await expect(ask("export", { subject: network, to: "jsn", options: {} })).rejects.toThrow("did you mean");
+    await expect(ask("export", { subject: network, to: "jsn", options: {} })).rejects.toThrow(
+      refused("unknown-name", "to", "jsn", "json"),
+    );
   });
 });

@@ -5,6 +5,7 @@ import type { Options } from "../../../src/request/option-table.ts";
 import type { HopsView, TrafficView } from "../../../src/web/protocol.ts";
 import { heldBy, holdingsOf } from "../../../src/web/views/time/holdings.ts";
 import { rateSentences } from "../../../src/web/views/trees/trees.ts";
+import { refused } from "../../support/refusals.ts";
 import { quick, triesAll } from "../../support/runs.ts";
 import { ask, networkWish, shown, wishOf } from "../../support/worker-asks.ts";
 
@@ -224,7 +225,9 @@ describe("trees", () => {
         });
       }
     }
-    await expect(ask("tree", { schedule: ref, forest: 2, tree: 0 })).rejects.toThrow("one of the schedule's");
+    await expect(ask("tree", { schedule: ref, forest: 2, tree: 0 })).rejects.toThrow(
+      refused("unknown-name", "the tree", "forest 2, tree 0"),
+    );
   });
 
   it("say what holds them back where they do not reach the bound, which then proves nothing of them", async () => {

@@ -14,9 +14,10 @@ import {
   summaryOf,
   testRealFiles,
 } from "../../../support/gpu-machines.ts";
+import { missing, outOfRange, refusalFrom, unexpected } from "../../../support/refusals.ts";
 import { runs } from "../../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../../support/shared-data.ts";
-import { isRefused, sentenceOf } from "../../support.ts";
+import { isRefused } from "../../support.ts";
 
 const fixture = fixtureText("four-gpus.nccl-topology.xml");
 const read = (text: string, options?: TopologyOptions) => readNcclTopology(text, "t.xml", options);
@@ -99,9 +100,8 @@ describe("NCCL topology", () => {
   });
 
   it("asks for --gpu where a file lists no GPUs' links, and takes that model's board", () => {
-    expect(sentenceOf(() => read(hint(8)))).toBe(
-      "expected --gpu, such as a100, v100, h100, or none for PCIe alone, for the NVLinks that t.xml does not list " +
-        'but received "8 GPUs without <gpu>"',
+    expect(refusalFrom(() => read(hint(8)))).toEqual(
+      unexpected("the NVLinks that t.xml does not list", "8 GPUs without <gpu>", "--gpu"),
     );
     expect(topologyHash(read(hint(8), { gpu: "a100" }))).toBe(topologyHash(presetTopology("dgx-a100:1")));
     expect(topologyHash(read(hint(8), { gpu: "v100" }))).toBe(topologyHash(presetTopology("dgx1")));
@@ -109,9 +109,7 @@ describe("NCCL topology", () => {
     expect(summaryOf(read(hint(4), { gpu: "a100" }))).toEqual([4, 0, 12, 1200]);
     expect(summaryOf(read(hint(4), { gpu: "none" }))).toEqual([4, 1, 8, 192]);
     expect(summaryOf(read(hint(4), { gpu: "a10g" }))).toEqual([4, 1, 8, 192]);
-    expect(sentenceOf(() => read(hint(5), { gpu: "v100" }))).toBe(
-      "expected a known number of GPUs of one board (8 or 16) in t.xml for --gpu v100 but received 5",
-    );
+    expect(refusalFrom(() => read(hint(5), { gpu: "v100" }))).toEqual(unexpected("--gpu v100", 5, 8, 16));
   });
 
   it("numbers GPUs without ranks by dev, else by bus id", () => {
@@ -247,42 +245,38 @@ describe("NCCL topology", () => {
   });
 
   it.each([
-    ["no XML", "x", /^expected well-formed XML for t\.xml line 1/],
-    ["another root", "<graphs/>", 'expected <system> for t.xml line 1 but received "<graphs>"'],
-    [
-      "no GPUs",
-      system(CPU, "</cpu>"),
-      "expected GPUs in the topology: <gpu>, or <pci> of a GPU's class, for t.xml but received nothing",
-    ],
+    ["no XML", "x", unexpected("t.xml line 1", "text data outside of root node")],
+    ["another root", "<graphs/>", unexpected("t.xml line 1", "<graphs>")],
+    ["no GPUs", system(CPU, "</cpu>"), missing("t.xml")],
     [
       "a count that is none",
       system(CPU, "\n", pci("0:1:0", gpu(0, nvlink("0:2:0", 1, "").replace('"1"', '"many"'))), "</cpu>"),
-      'expected a whole number, 0 to 1024, for attribute count of <nvlink> at t.xml line 4 but received "many"',
+      outOfRange("attribute count of <nvlink> at t.xml line 4", "many", 1024),
     ],
     [
       "no target",
       system(CPU, pci("0:1:0", gpu(0, '<nvlink count="1"/>')), "</cpu>"),
-      "expected a value for attribute target of <nvlink> at t.xml line 2 but received nothing",
+      missing("attribute target of <nvlink> at t.xml line 2"),
     ],
     [
       "lanes that are none",
       system(CPU, pci("0:1:0", gpu(0)).replace('"16"', '"x"'), "</cpu>"),
-      'expected a whole number, 0 to 64, for attribute link_width of <pci> at t.xml line 2 but received "x"',
+      outOfRange("attribute link_width of <pci> at t.xml line 2", "x", 64),
     ],
     [
       "an unknown GPU",
       system(CPU, pci("0:1:0", gpu(0, nvlink("0:2:0", 1, ""), 12)), "</cpu>"),
-      'expected its model by --gpu, one with nvlink, such as --gpu a100, for the GPU at t.xml line 2 but received "sm 12"',
+      unexpected("the GPU at t.xml line 2", "sm 12", "--gpu"),
     ],
-    ["a DTD", '<!DOCTYPE system [<!ENTITY a "b">]><system/>', /without a document type/],
+    ["a DTD", '<!DOCTYPE system [<!ENTITY a "b">]><system/>', unexpected("t.xml line 1", "<!DOCTYPE")],
   ])("refuses %s in one sentence", (_, text, sentence) => {
-    expect(sentenceOf(() => read(text))).toEqual(
-      typeof sentence === "string" ? sentence : expect.stringMatching(sentence),
-    );
+    expect(refusalFrom(() => read(text))).toEqual(sentence);
   });
 
   it("refuses more CPUs than it would join pairwise", () => {
-    expect(sentenceOf(() => read(system(...Array(600).fill(`${CPU}</cpu>`))))).toContain("at most 512 <cpu> of a host");
+    expect(refusalFrom(() => read(system(...Array(600).fill(`${CPU}</cpu>`))))).toEqual(
+      outOfRange("t.xml line 513", 513, 512),
+    );
   });
 
   it("is told by its first element", () => {
@@ -368,7 +362,15 @@ describe.skipIf(!hasSharedData)("real topologies", () => {
   });
 
   it("ask for --gpu where a cloud's file lists no NVLinks", () => {
-    expect(sentenceOf(() => load("aws-p4d-24xl-topo.xml", {}))).toContain("8 GPUs (PCI device 0x20b0) without <gpu>");
-    expect(sentenceOf(() => load("ndv4-topo.xml", {}))).toContain("expected --gpu, such as a100");
+    expect(refusalFrom(() => load("aws-p4d-24xl-topo.xml", {}))).toEqual(
+      unexpected(
+        "the NVLinks that aws-p4d-24xl-topo.xml does not list",
+        "8 GPUs (PCI device 0x20b0) without <gpu>",
+        "--gpu",
+      ),
+    );
+    expect(refusalFrom(() => load("ndv4-topo.xml", {}))).toEqual(
+      unexpected("the NVLinks that ndv4-topo.xml does not list", "8 GPUs without <gpu>", "--gpu"),
+    );
   });
 });

@@ -17,6 +17,7 @@ import {
   summaryOf,
   testRealFiles,
 } from "../../../support/gpu-machines.ts";
+import { missing, refusalFrom, unexpected } from "../../../support/refusals.ts";
 import { runs } from "../../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../../support/shared-data.ts";
 import { wholeCollective } from "../../../support/synthesis.ts";
@@ -134,12 +135,10 @@ describe("nvidia-smi topo -m", () => {
   it("gives each GPU a NIC of its own where the matrix has none", () => {
     const topology = read(switched(8, 12), { nodes: 2, bandwidth: { nic: 25e9 } });
     expect(isomorphic(topology, presetTopology("dgx-a100:2"))).toBe(true);
-    expect(sentenceOf(() => read(switched(8, 12), { nodes: 2 }))).toBe(
-      "expected --assume nic=, such as nic=200Gbps, for the bandwidth of nic0 but received nothing",
+    expect(refusalFrom(() => read(switched(8, 12), { nodes: 2 }))).toEqual(
+      missing("the bandwidth of nic0", "--assume"),
     );
-    expect(sentenceOf(() => read(switched(8, 12), { nodes: 0 }))).toBe(
-      "expected a number of boxes from 1 to 65536 for --nodes but received 0",
-    );
+    expect(refusalFrom(() => read(switched(8, 12), { nodes: 0 }))).toEqual(unexpected("nodes", 0, 65536));
   });
 
   it("reads the same whatever stands around and between the cells", () => {
@@ -204,47 +203,19 @@ describe("nvidia-smi topo -m", () => {
 
   const two = "\tGPU0\tGPU1\nGPU0\tX\tNV2\nGPU1\tNV2\tX\n";
   it.each([
-    ["no matrix", "hello", "expected the header of nvidia-smi topo -m (GPU0 GPU1 ...) for m.txt but received nothing"],
-    [
-      "a row missing",
-      two.replace(/GPU1\tNV2.*\n/, ""),
-      "expected a row of the matrix for GPU1 after m.txt line 2 but received nothing",
-    ],
-    ["no rows", "\tGPU0\tGPU1\n", "expected a row of the matrix for GPU0 after m.txt line 1 but received nothing"],
-    [
-      "a row twice",
-      `${two.replace("GPU1\tNV2\tX\n", "")}GPU0\tX\tNV2\n`,
-      'expected one row for GPU0 for m.txt line 3 but received "a second"',
-    ],
-    ["a cell missing", two.replace("X\tNV2", "X"), "expected 2 cells for m.txt line 2 but received 1"],
-    [
-      "an unknown cell",
-      two.replace("X\tNV2", "X\tFOO"),
-      'expected X, NV#, PIX, PXB, PHB, NODE or SYS for GPU0 to GPU1 in m.txt line 2 but received "FOO"',
-    ],
-    [
-      "no links in a cell",
-      two.replaceAll("NV2", "NV0"),
-      'expected X, NV#, PIX, PXB, PHB, NODE or SYS for GPU0 to GPU1 in m.txt line 2 but received "NV0"',
-    ],
-    [
-      "a diagonal",
-      two.replace("NV2\tX", "NV2\tNV2"),
-      'expected X (a device and itself) for GPU1 to GPU1 in m.txt line 3 but received "NV2"',
-    ],
-    [
-      "asymmetry",
-      two.replace("NV2\tX", "SYS\tX"),
-      'expected NV2 as in line 2 for GPU1 to GPU0 in m.txt line 3 but received "SYS"',
-    ],
-    ["a name twice", "GPU0 GPU0\nGPU0 X SYS\n", 'expected each device once for m.txt line 1 but received "GPU0 GPU0"'],
-    [
-      "no model",
-      two,
-      "expected their model by --gpu, such as --gpu a100 or --gpu h100, for the GPUs of m.txt (NV2 in line 2 or below) but received nothing",
-    ],
+    ["no matrix", "hello", missing("m.txt")],
+    ["a row missing", two.replace(/GPU1\tNV2.*\n/, ""), missing("GPU1 after m.txt line 2")],
+    ["no rows", "\tGPU0\tGPU1\n", missing("GPU0 after m.txt line 1")],
+    ["a row twice", `${two.replace("GPU1\tNV2\tX\n", "")}GPU0\tX\tNV2\n`, unexpected("m.txt line 3", "a second")],
+    ["a cell missing", two.replace("X\tNV2", "X"), unexpected("m.txt line 2", 1, 2)],
+    ["an unknown cell", two.replace("X\tNV2", "X\tFOO"), unexpected("GPU0 to GPU1 in m.txt line 2", "FOO")],
+    ["no links in a cell", two.replaceAll("NV2", "NV0"), unexpected("GPU0 to GPU1 in m.txt line 2", "NV0")],
+    ["a diagonal", two.replace("NV2\tX", "NV2\tNV2"), unexpected("GPU1 to GPU1 in m.txt line 3", "NV2")],
+    ["asymmetry", two.replace("NV2\tX", "SYS\tX"), unexpected("GPU1 to GPU0 in m.txt line 3", "SYS", 2)],
+    ["a name twice", "GPU0 GPU0\nGPU0 X SYS\n", unexpected("m.txt line 1", "GPU0 GPU0")],
+    ["no model", two, missing("the GPUs of m.txt (NV2 in line 2 or below)", "--gpu")],
   ])("refuses %s in one sentence", (_, text, sentence) => {
-    expect(sentenceOf(() => read(text))).toBe(sentence);
+    expect(refusalFrom(() => read(text))).toEqual(sentence);
   });
 
   it.each([
@@ -255,12 +226,8 @@ describe("nvidia-smi topo -m", () => {
   });
 
   it("refuses a GPU without NVLinks where the matrix shows some, and an unknown one", () => {
-    expect(sentenceOf(() => read(two, { gpu: "l40s" }))).toBe(
-      'expected a GPU with NVLinks, as m.txt shows some, for --gpu but received "l40s"',
-    );
-    expect(sentenceOf(() => read(two, { gpu: "a1000" }))).toContain(
-      '(did you mean "a100"?), for --gpu but received "a1000"',
-    );
+    expect(refusalFrom(() => read(two, { gpu: "l40s" }))).toEqual(unexpected("gpu", "l40s"));
+    expect(refusalFrom(() => read(two, { gpu: "a1000" }))).toEqual(unexpected("gpu", "a1000", "a100"));
   });
 
   it("is not taken for other tables", () => {

@@ -13,9 +13,10 @@ import {
   summaryOf,
   testRealFiles,
 } from "../../../support/gpu-machines.ts";
+import { missing, refusalFrom, unexpected } from "../../../support/refusals.ts";
 import { runs } from "../../../support/runs.ts";
 import { hasSharedData, sharedFiles, sharedText } from "../../../support/shared-data.ts";
-import { isRefused, sentenceOf } from "../../support.ts";
+import { isRefused } from "../../support.ts";
 
 const fixture = fixtureText("chain-of-three.rocm-smi.txt");
 const read = (text: string, options?: TopologyOptions) => readRocmSmi(text, "r.txt", options);
@@ -93,57 +94,35 @@ describe("rocm-smi --showtopo", () => {
   const two = uniform(2, 15, "XGMI");
   const three = uniform(3, 15, "XGMI");
   it.each([
-    [
-      "no tables",
-      "x",
-      'expected a table "Weight between two GPUs" (rocm-smi --showtopo) for r.txt but received nothing',
-    ],
-    [
-      "no types",
-      two.slice(0, two.indexOf("==== Link")),
-      'expected a table "Link Type between two GPUs" (rocm-smi --showtopo) for r.txt but received nothing',
-    ],
+    ["no tables", "x", missing("r.txt", "Weight between two GPUs")],
+    ["no types", two.slice(0, two.indexOf("==== Link")), missing("r.txt", "Link Type between two GPUs")],
     [
       "no header",
       "Weight between two GPUs\nLink Type between two GPUs",
-      'expected the header GPU0 GPU1 ... for r.txt line 2 but received "Link Type between two GPUs"',
+      unexpected("r.txt line 2", "Link Type between two GPUs"),
     ],
-    [
-      "nothing below",
-      "Link Type between two GPUs\nWeight between two GPUs",
-      'expected the header GPU0 GPU1 ... for r.txt line 2 but received "the end"',
-    ],
+    ["nothing below", "Link Type between two GPUs\nWeight between two GPUs", unexpected("r.txt line 2", "the end")],
     [
       "a row missing",
       two.replace(/GPU1.*15.*\n/, ""),
-      'expected the row of GPU1 for r.txt line 5 but received "==== Link Type between two GPUs ===="',
+      unexpected("r.txt line 5", "==== Link Type between two GPUs ===="),
     ],
-    ["a cell missing", two.replace("GPU0   0   15", "GPU0   0"), "expected 2 cells for r.txt line 3 but received 1"],
-    ["no weight", two.replace("15", "-1"), 'expected a weight for GPU0 to GPU1 in r.txt line 3 but received "-1"'],
-    ["no type", two.replace("XGMI", "X"), 'expected XGMI or PCIE for GPU0 to GPU1 in r.txt line 8 but received "X"'],
-    [
-      "asymmetry",
-      two.replace("15", "72"),
-      'expected 72 as in line 3 for GPU1 to GPU0 in r.txt line 4 but received "15"',
-    ],
+    ["a cell missing", two.replace("GPU0   0   15", "GPU0   0"), unexpected("r.txt line 3", 1, 2)],
+    ["no weight", two.replace("15", "-1"), unexpected("GPU0 to GPU1 in r.txt line 3", "-1")],
+    ["no type", two.replace("XGMI", "X"), unexpected("GPU0 to GPU1 in r.txt line 8", "X")],
+    ["asymmetry", two.replace("15", "72"), unexpected("GPU1 to GPU0 in r.txt line 4", "15", 72, 3)],
     [
       "tables of two sizes",
       two.slice(0, two.indexOf("==== Link")) + three.slice(three.indexOf("==== Link")),
-      "expected 2 GPUs, as in the table of weights, for the table of link types in r.txt line 8 but received 3",
+      unexpected("the table of link types in r.txt line 8", 3, 2),
     ],
-    [
-      "no model",
-      two,
-      "expected their model by --gpu, such as mi300x, mi250 or mi100, for the GPUs of r.txt but received nothing",
-    ],
+    ["no model", two, missing("the GPUs of r.txt", "--gpu")],
   ])("refuses %s in one sentence", (_, text, sentence) => {
-    expect(sentenceOf(() => read(text))).toBe(sentence);
+    expect(refusalFrom(() => read(text))).toEqual(sentence);
   });
 
   it("refuses a model without xGMI", () => {
-    expect(sentenceOf(() => read(two, { gpu: "h100" }))).toBe(
-      'expected a GPU with xGMI, as r.txt shows some, for --gpu but received "h100"',
-    );
+    expect(refusalFrom(() => read(two, { gpu: "h100" }))).toEqual(unexpected("gpu", "h100"));
   });
 
   it("answers any change of a file with a network or an InputError", () => {

@@ -5,7 +5,8 @@ import {
 } from "../../../../src/import/networks/ibnetdiscover/ibnetdiscover.ts";
 import type { TopologyOptions } from "../../../../src/import/networks/topology-options.ts";
 import { linkNames, type Topology } from "../../../../src/model/topology/topology.ts";
-import { sentenceOf } from "../../support.ts";
+
+import { missing, refusalFrom, unexpected } from "../../../support/refusals.ts";
 
 /** A leaf and a spine, two hosts (one with two adapters), an adapter without a host's name, an aggregation node. */
 const FABRIC = `#
@@ -103,7 +104,7 @@ describe("ibnetdiscover", () => {
     expect(ratesOf(read(FABRIC, { gpu: "a100-pcie" }))["dgx-2/mlx5_9>dgx-2/mlx5_10"]).toBe(300);
     expect(ratesOf(read(FABRIC, { gpu: "t4" }))["dgx-2/mlx5_9>dgx-2/pcie"]).toBe(12);
     expect(ratesOf(read(FABRIC, { bandwidth: { pcie: 1e9 } }))["dgx-2/mlx5_9>dgx-2/pcie"]).toBe(1);
-    expect(sentenceOf(() => read(FABRIC, { gpu: "abacus" }))).toContain('for --gpu but received "abacus"');
+    expect(refusalFrom(() => read(FABRIC, { gpu: "abacus" }))).toEqual(unexpected("gpu", "abacus"));
   });
 
   it("groups no adapters of hosts that share a name, and names their ports where several are linked", () => {
@@ -154,16 +155,13 @@ describe("ibnetdiscover", () => {
   });
 
   it.each([
-    ['[1] "H-1"[1](1) # "a b" lid 1 4xNDR', "expected a Switch or Ca line above its ports for ib.txt line 1"],
-    ['Switch 4 "S-5"\nwhat is this', 'expected a line of ibnetdiscover for ib.txt line 2 but received "what is this"'],
-    ['Switch 4 "S-5"\n[1] "H-1"[1](1) # "a b" lid 1 4xPDR', 'for ib.txt line 2 but received "4xPDR"'],
-    [
-      'Switch 4 "S-5"\n[1] "H-1"[1](1) # "a b" lid 1',
-      "expected a rate such as 4xNDR (or --assume nic=400Gbps) for ib.txt line 2",
-    ],
-    ['Switch 4 "S-5"', "expected at least one host adapter (Ca) with a link for ib.txt"],
+    ['[1] "H-1"[1](1) # "a b" lid 1 4xNDR', unexpected("ib.txt line 1", '[1] "H-1"[1](1) # "a b" lid 1 4xNDR')],
+    ['Switch 4 "S-5"\nwhat is this', unexpected("ib.txt line 2", "what is this")],
+    ['Switch 4 "S-5"\n[1] "H-1"[1](1) # "a b" lid 1 4xPDR', unexpected("ib.txt line 2", "4xPDR")],
+    ['Switch 4 "S-5"\n[1] "H-1"[1](1) # "a b" lid 1', missing("ib.txt line 2")],
+    ['Switch 4 "S-5"', missing("ib.txt")],
   ])("%j is refused with its line", (text, sentence) => {
-    expect(sentenceOf(() => read(text))).toContain(sentence);
+    expect(refusalFrom(() => read(text))).toEqual(sentence);
   });
 
   it("takes --assume nic for ports without a rate", () => {
