@@ -8,6 +8,8 @@ const ROOT = fileURLToPath(new URL("../src", import.meta.url));
 
 /** What every room may import from outside itself, from the ground up: rooms, or folders of them. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  // judges schedule files by FORMATS.md alone, and runs by itself
+  independent: [],
   base: [],
   model: ["base"],
   // the columns of a replay, which simulators are handed a kernel for
@@ -30,6 +32,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...["synthesize", "report", "request", "kinds"],
   ],
   cli: [
+    "independent",
     ...["base", "model", "engine", "import", "export", "verify", "simulate", "lower", "execute", "explain"],
     ...["synthesize", "report", "request", "kinds", "run"],
   ],
@@ -40,7 +43,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The only places that touch a platform: `node:*`, threads, files. */
-const ON_NODE = ["engine", "run/threads", "cli"];
+const ON_NODE = ["independent", "engine", "run/threads", "cli"];
 /** What the page itself, without its worker, runs of the rest, so that it is there before anything is computed. */
 const IN_THE_PAGE = ["base", "report", "request", "model/numbers", "picture", "web"];
 /** The worker of the page. */

@@ -72,6 +72,7 @@ const USAGES: Readonly<Record<CommandName, Usage>> = {
       "target",
       "record",
       "recordOf",
+      "independent",
       ...NETWORK,
     ],
   },

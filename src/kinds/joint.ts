@@ -42,7 +42,7 @@ export function jointKind(schedule: JointSchedule): Kind<JointReport> {
     boundsLate: false,
     endPs: () => jointEndPs(schedule),
     forms: {
-      json: { bytes: TRANSFER_TEXT * transfers, parts: (about) => jointScheduleJsonParts(schedule, about) },
+      json: { bytes: TRANSFER_TEXT * transfers, parts: (told) => jointScheduleJsonParts(schedule, told) },
       bys: "a .json file for several collectives at once",
     },
     keptAs: "json",

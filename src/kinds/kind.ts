@@ -1,3 +1,4 @@
+import type { Told } from "../export/schedules/schedule-header.ts";
 import type { ClassLimit } from "../model/bounds/class-limit.ts";
 import type { Bound } from "../model/bounds/witness.ts";
 import type { Collective } from "../model/collective/collective.ts";
@@ -72,10 +73,10 @@ export interface Simulated {
   readonly tenantPs?: Float64Array;
 }
 
-/** A file that keeps a schedule, of about so many bytes; `about`: what it says of its making. */
+/** A file that keeps a schedule, of about so many bytes; `told`: what it says of its making, and what JSON claims besides. */
 export interface FileForm {
   readonly bytes: number;
-  parts(about?: Readonly<Record<string, unknown>>): Iterable<string | Uint8Array>;
+  parts(told?: Told): Iterable<string | Uint8Array>;
 }
 
 /** Options of `simulate` that say nothing for some kinds. */

@@ -47,7 +47,7 @@ export function phasesKind(schedule: PhaseSchedule): Kind {
       json: {
         bytes:
           schedule.chunk.length * PHASE_TEXT + (topology.linkSource.length + topology.nodeNames.length) * NETWORK_TEXT,
-        parts: (about) => phasesJsonParts(schedule, about),
+        parts: (told) => phasesJsonParts(schedule, told),
       },
       bys: "a JSON file for phases (`banyan export FILE --to steps`, then --to bys, writes their transfers)",
     },

@@ -52,9 +52,9 @@ export const stepsKind = (schedule: Schedule): Kind => ({
   forms: {
     json: {
       bytes: jsonBytesOf(schedule),
-      parts: (about) => scheduleJsonParts(expanded(schedule, placeOf("output")), about),
+      parts: (told) => scheduleJsonParts(expanded(schedule, placeOf("output")), told),
     },
-    bys: { bytes: bysBytesOf(schedule), parts: (about) => scheduleBysParts(schedule, about) },
+    bys: { bytes: bysBytesOf(schedule), parts: (told) => scheduleBysParts(schedule, told?.about) },
   },
   keptAs: "bys",
   parts: { many: transfersOf(schedule), one: "transfer" },

@@ -136,7 +136,7 @@ export function treesKind(flow: TreeFlow): Kind {
     forms: {
       json: {
         bytes: flow.forests.reduce((sum, { linkOffset }) => sum + linkOffset.length * EDGE_TEXT, 0),
-        parts: (about) => treeFlowJsonParts(flow, about),
+        parts: (told) => treeFlowJsonParts(flow, told),
       },
       bys: "a JSON file for trees (`banyan export FILE --to bys` writes their transfers)",
     },

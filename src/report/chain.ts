@@ -54,11 +54,15 @@ type Figures = Omit<Report, "schema" | "topology" | "collective" | "schedule">;
 export function figuresOf({ topology, sizeBytes, timing, plannedPs }: Subject, judged: JudgedFigures): Figures {
   const { limit, classLimit, simulated, direct, solver, notes = [] } = judged;
   const bounded = (bound: Bound) => boundReport(topology, { sizeBytes }, bound);
+  const timed = (ps: number, model: string) => ({ ps, ...timing(ps), model });
   const planned = plannedPs === null ? null : { ...timing(plannedPs), model: "link-busy" };
-  const time = simulated === null ? planned : { ...timing(simulated.ps), model: simulated.model };
+  const time =
+    simulated === null
+      ? timed(plannedPs ?? 0, plannedPs === null ? "" : "link-busy")
+      : timed(simulated.ps, simulated.model);
   return {
     algorithm: judged.algorithm,
-    time: time ?? { ...timing(0), model: "" },
+    time,
     limit: bounded(limit),
     classLimit: classLimit === null ? null : classLimitReport(topology, { sizeBytes }, classLimit),
     ofLimit: null,

@@ -10,7 +10,7 @@ import { routeTimes } from "../model/routes/routes.ts";
 import { isSlotSchedule, type Schedule } from "../model/slots/slot-schedule.ts";
 import type { KindName } from "../model/steps/schedule.ts";
 import { hasMergedSends } from "../model/steps/step-schedule.ts";
-import { linkCount, switchCount, type Topology, topologyHash } from "../model/topology/topology.ts";
+import { linkCount, nodeCount, switchCount, type Topology, topologyHash } from "../model/topology/topology.ts";
 import type { SolverFacts } from "../synthesize/solver-facts.ts";
 
 /** Time and the bandwidths of nccl-tests; the bandwidths are null for a time of 0. */
@@ -69,7 +69,7 @@ export interface Gap {
  */
 export interface Chain {
   /** The schedule, simulated; planned, as its model says, where it is too large to be simulated unless asked for. */
-  readonly time: Timed;
+  readonly time: Timed & { readonly ps: number };
   readonly limit: BoundReport;
   /** Null where nothing above the limit is proved for schedules like this one. */
   readonly classLimit: ClassLimitReport | null;
@@ -184,8 +184,6 @@ export interface Throughput extends Rate {
   readonly ofBound: number;
 }
 
-const MOST_NODES_SHOWN = 4096;
-
 /** Returns size / time in GB/s; null for a time of 0. */
 export const bandwidth = (sizeBytes: number, us: number): number | null => (us === 0 ? null : sizeBytes / us / 1000);
 
@@ -196,7 +194,21 @@ export function timingOf(collective: Collective, ps: number): Timing {
   return { us, algbwGBps, busbwGBps: algbwGBps === null ? null : algbwGBps * factor };
 }
 
-/** Returns a bound as the JSON shows it: names instead of node numbers, at most 4,096 of them. */
+/** Returns the bandwidth, bytes per second, of the links over the border of a set: into it, or out of it. O(nodes + links). */
+function borderOf(topology: Topology, nodes: readonly number[], direction: "in" | "out"): bigint {
+  const { linkSource, linkTarget, linkBytesPerSecond } = topology;
+  const inside = new Uint8Array(nodeCount(topology));
+  for (const node of nodes) inside[node] = 1;
+  const side = direction === "in" ? 1 : 0;
+  let sum = 0n;
+  for (let link = 0; link < linkSource.length; link++) {
+    if (inside[linkSource[link]] === side || inside[linkTarget[link]] !== side) continue;
+    sum += BigInt(linkBytesPerSecond[link]);
+  }
+  return sum;
+}
+
+/** Returns a bound as the JSON shows it: names instead of node numbers, and all numbers from which it follows, exact. */
 export function boundReport(
   topology: Topology,
   { sizeBytes }: Pick<Collective, "sizeBytes">,
@@ -204,16 +216,18 @@ export function boundReport(
 ): BoundReport {
   const us = divide(bound.ps, rational(PS_PER_US));
   const { witness } = bound;
-  const names = (nodes: readonly number[]): string[] =>
-    nodes.slice(0, MOST_NODES_SHOWN).map((v) => topology.nodeNames[v] as string);
+  const names = (nodes: readonly number[]): string[] => nodes.map((v) => topology.nodeNames[v] as string);
   let shown: Record<string, unknown> = { ...witness };
   if (witness.kind === "cut" || witness.kind === "tail") {
     const { nodes, entryGBps, ...rest } = witness;
-    shown = { ...rest, nodes: names(nodes), nodeCount: nodes.length, exitGBps: entryGBps };
+    const bytesPerSecond = String(borderOf(topology, nodes, witness.direction));
+    shown = { ...rest, nodes: names(nodes), nodeCount: nodes.length, exitGBps: entryGBps, bytesPerSecond };
   }
   if (witness.kind === "tail") shown["npu"] = topology.nodeNames[witness.npu];
   if (witness.kind === "dual") {
     shown["cuts"] = witness.cuts.map(({ nodes, ...cut }) => ({ ...cut, nodes: names(nodes) }));
+    if (witness.potentials !== undefined)
+      shown["potentials"] = witness.potentials.map((own) => ({ ...own, node: topology.nodeNames[own.node] }));
   }
   for (const key of ["from", "to"]) {
     if (typeof shown[key] === "number") shown[key] = topology.nodeNames[shown[key]];

@@ -35,7 +35,12 @@ export function boundOfCertificate(
     direction,
     weight: format(weight),
   }));
-  return { ps, witness: { kind: "dual", cuts } };
+  const potentials = certificate.potentials?.map((own) => ({
+    node: own.node,
+    out: format(own.out),
+    in: format(own.in),
+  }));
+  return { ps, witness: { kind: "dual", cuts, ...(potentials === undefined ? {} : { potentials }) } };
 }
 
 /** The cut seen from its smaller side. */
@@ -55,14 +60,15 @@ function cutWitness(
     const [from, to] = [inside[topology.linkSource[e]], inside[topology.linkTarget[e]]];
     if (from !== to && (seen === "in") === (to === side)) bytesPerSecond += topology.linkBytesPerSecond[e];
   }
-  const bytes = Math.round((toNumber(ps) / PS_PER_SECOND) * bytesPerSecond);
+  const bytes = divide(multiply(ps, rational(bytesPerSecond)), rational(PS_PER_SECOND));
   return {
     kind: "cut",
     nodes: shown,
     direction: seen,
     npusInside: shown.filter((v) => v < topology.npuCount).length,
     entryGBps: toGBps(bytesPerSecond),
-    demand: roundedBytes(bytes),
+    demand: roundedBytes(Math.round(toNumber(bytes))),
+    bytes: format(bytes),
   };
 }
 

@@ -441,6 +441,10 @@ export const TABLE = {
     value: "<file>",
     help: "is it still what this record says? exit code 1 and every difference where not",
   },
+  independent: {
+    part: "command",
+    help: "judge a JSON schedule and what it claims by the short program that shares nothing with the rest (FORMATS.md)",
+  },
   reference: {
     part: "command",
     help: "the published analytical model: store-and-forward in whole nanoseconds, no planned order on links",

@@ -80,7 +80,7 @@ describe("several collectives at once", () => {
   it("write files that read back to the same schedule", async () => {
     const property = fc.asyncProperty(tenantSets(), async ({ topology, tenants, seed }) => {
       const { schedule } = await synthesizeJoint(engine, topology, { collectives: tenants, seed, trials: 1 });
-      const text = [...jointScheduleJsonParts(schedule, { madeBy: "test" })].join("");
+      const text = [...jointScheduleJsonParts(schedule, { about: { madeBy: "test" } })].join("");
       const read = readAnySchedule(text, "joint.json") as JointSchedule;
       expect(read.routes).toEqual(schedule.routes);
       expect(read.tenants.map(plain)).toEqual(schedule.tenants.map(plain));

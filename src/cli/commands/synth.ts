@@ -6,6 +6,7 @@ import { kindOf } from "../../kinds/kinds.ts";
 import { estimateOf } from "../../model/steps/estimate.ts";
 import type { AnySchedule } from "../../model/steps/schedule.ts";
 import { isTreeFlow, type TreeFlow } from "../../model/trees/tree-flow.ts";
+import { toldOf } from "../../report/claims.ts";
 import { aboutOf, type Report } from "../../report/result.ts";
 import { synthesisOptions } from "../../request/from-texts.ts";
 import { refuseBesideSeveral, refuseUntaken, withSketchSize } from "../../request/maker-options.ts";
@@ -53,7 +54,7 @@ function written(context: Context, output: OutputFile, schedule: AnySchedule, re
     isCompact && report.auto !== undefined && isTreeFlow(schedule)
       ? treesAsSteps(schedule, placeOf("output"))
       : schedule;
-  return writeSchedule(context, output, kindOf(kept), aboutOf(report));
+  return writeSchedule(context, output, kindOf(kept), kept === schedule ? toldOf(report) : { about: aboutOf(report) });
 }
 
 /** `banyan synth TOPO --collective C`: a schedule, verified, simulated and bounded. */
@@ -127,7 +128,7 @@ async function synthesizeSeveral(context: Context, args: readonly string[]): Pro
       onProgress: (step) => context.progress(progressOf(step)),
     }),
   );
-  const bytes = output === undefined ? undefined : writeSchedule(context, output, kindOf(schedule), aboutOf(report));
+  const bytes = output === undefined ? undefined : writeSchedule(context, output, kindOf(schedule), toldOf(report));
   const shown = { ...report, schedule: { ...report.schedule, file: output?.path ?? null } };
   if (json) outJson(context, shown);
   else if (!(quiet && output !== undefined)) {

@@ -1,8 +1,10 @@
 import { InputError } from "../../base/errors.ts";
 import { optionName } from "../../base/option-names.ts";
+import { type Findings, findingLines, judgeIndependently, NoSchedule } from "../../independent/independent.ts";
 import { kindOf } from "../../kinds/kinds.ts";
-import { refuseOptions, textOf } from "../../request/option-table.ts";
-import type { Context } from "../context.ts";
+import { NETWORK_OPTIONS, refuseOptions, textOf } from "../../request/option-table.ts";
+import { type Context, outJson, outRows } from "../context.ts";
+import { nameOf, readText } from "../files/input-file.ts";
 import { recording } from "../files/record-file.ts";
 import { anyScheduleOf } from "../files/schedule-file.ts";
 import { isFolder, verifyProgramFolder } from "../programs/folder.ts";
@@ -12,6 +14,7 @@ import { writeVerdict } from "../reports/verdict.ts";
 /** `banyan verify FILE`: exit code 1 and the violations where the schedule or program is wrong. */
 export async function run(context: Context, args: readonly string[]): Promise<number> {
   const file = args[0] as string;
+  if (context.options["independent"] === true) return verifyIndependently(context, file);
   if (isFolder(file)) {
     refuseOptions(
       context.options,
@@ -27,5 +30,31 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const target = textOf(context.options, "target");
   if (target !== undefined)
     throw new InputError(optionName("target"), "a program beside it, not a schedule,", file).as("not-alone");
-  return writeVerdict(context, file, kindOf(await anyScheduleOf(context, file)), record);
+  let claims = false;
+  const onClaims = (): void => {
+    claims = true;
+  };
+  return writeVerdict(context, file, kindOf(await anyScheduleOf(context, file, { onClaims })), record, claims);
+}
+
+/** `banyan verify FILE --independent`: exit code 1 where the schedule or one of its claims is wrong. */
+function verifyIndependently(context: Context, file: string): number {
+  refuseOptions(
+    context.options,
+    ["record", "recordOf", "target", "topology", ...NETWORK_OPTIONS],
+    `nothing beside ${optionName("independent")}`,
+    "not-together",
+  );
+  const text = readText(file, optionName("independent"));
+  context.progress({ what: `judging ${nameOf(file)}` });
+  let findings: Findings;
+  try {
+    findings = judgeIndependently(text);
+  } catch (error) {
+    if (!(error instanceof NoSchedule)) throw error;
+    throw new InputError(nameOf(file), "a JSON file of a schedule", error.message);
+  }
+  if (context.json) outJson(context, { ...findings, file });
+  else if (!(context.quiet && findings.correct)) outRows(context, findingLines(findings));
+  return findings.correct ? 0 : 1;
 }

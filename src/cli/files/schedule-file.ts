@@ -20,13 +20,18 @@ export async function scheduleOf(context: Context, file: string): Promise<AnySch
  * Returns the schedule of a JSON or .bys file, told by its content, for the network of --topology where that is given; a
  * JSON file may be of trees, of phases, or of several collectives at once. Throws InputError.
  */
-export async function anyScheduleOf(context: Context, file: string): Promise<GivenSchedule> {
+export async function anyScheduleOf(
+  context: Context,
+  file: string,
+  heard: Pick<ReadScheduleOptions, "onClaims"> = {},
+): Promise<GivenSchedule> {
   const { options } = context;
   const wanted = textOf(options, "topology");
   if (wanted === undefined) refuseOptions(options, NETWORK_OPTIONS, "--topology beside it", "not-alone");
   context.progress({ what: `reading ${file}` });
-  const topology: ReadScheduleOptions = wanted === undefined ? {} : { topology: await networkOf(wanted, options) };
+  const given: ReadScheduleOptions =
+    wanted === undefined ? heard : { ...heard, topology: await networkOf(wanted, options) };
   const source = openSource(file, "the schedule");
-  if (looksLikeBys(headOf(source))) return readBys(source, file, topology);
-  return readScheduleText(textFrom(source, file, "the schedule"), nameOf(file), topology);
+  if (looksLikeBys(headOf(source))) return readBys(source, file, given);
+  return readScheduleText(textFrom(source, file, "the schedule"), nameOf(file), given);
 }

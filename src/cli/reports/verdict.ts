@@ -46,8 +46,17 @@ function violationLines(violations: readonly Found[], violationCount: number, tr
 export const wrongText = (what: string, violationCount: number, file: string): string =>
   `${what} wrong (${count(violationCount, "violation")}; \`banyan verify ${file}\` lists them)`;
 
-/** `banyan verify FILE`: judges a schedule, writes the verdict, and records where they are asked for; returns the exit code. */
-export function writeVerdict(context: Context, file: string, kind: Kind<unknown>, record: Recording): number {
+/**
+ * `banyan verify FILE`: judges a schedule, writes the verdict, and records where they are asked for; returns the exit code.
+ * `claims`: the file claims something of itself, which is not judged here.
+ */
+export function writeVerdict(
+  context: Context,
+  file: string,
+  kind: Kind<unknown>,
+  record: Recording,
+  claims: boolean,
+): number {
   const { json, quiet, style } = context;
   const { topology } = kind.schedule;
   context.progress({ what: "verifying" });
@@ -65,6 +74,7 @@ export function writeVerdict(context: Context, file: string, kind: Kind<unknown>
       topology: topologySummary(topology),
       ...kind.facts(verdict),
       correct,
+      ...(claims ? { claims } : {}),
       ...recorded.json,
       violationCount,
       truncated,
@@ -73,8 +83,9 @@ export function writeVerdict(context: Context, file: string, kind: Kind<unknown>
   } else if (correct) {
     const { by, end } = kind.deed(verdict);
     const what = kind.collectives.map((one) => provedText(topology, one)).join("; ");
+    const more = claims ? [`its claims are not judged here: \`banyan verify ${file} --independent\` checks them`] : [];
     if (!quiet)
-      outRows(context, [`${style.good("correct")}: ${by} make ${what} ${provedNetworkText(topology)} ${end}`]);
+      outRows(context, [`${style.good("correct")}: ${by} make ${what} ${provedNetworkText(topology)} ${end}`, ...more]);
   } else {
     const lines = violationLines(violations, violationCount, truncated);
     outRows(context, [`${style.bad("wrong")}: ${count(violationCount, "violation")} in ${file}`, ...lines]);

@@ -87,7 +87,7 @@ function headerBytes(
   compact: boolean,
   about?: Readonly<Record<string, unknown>>,
 ): Uint8Array<ArrayBuffer> {
-  const text = [...scheduleHeaderParts(schedule, about), bodyOf(schedule, compact), "}\n"].join("");
+  const text = [...scheduleHeaderParts(schedule, { about }), bodyOf(schedule, compact), "}\n"].join("");
   const json = new TextEncoder().encode(text);
   const length = padded(PREFIX_BYTES + json.length) - PREFIX_BYTES;
   if (length > MOST_HEADER)

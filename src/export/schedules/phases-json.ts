@@ -1,11 +1,11 @@
 import { jsonText } from "../../base/visible.ts";
 import { format } from "../../model/numbers/rational.ts";
 import type { PhaseSchedule } from "../../model/phases/phase-schedule.ts";
-import { collectiveJson, scheduleTopParts } from "./schedule-header.ts";
+import { collectiveJson, scheduleTopParts, type Told } from "./schedule-header.ts";
 
-/** Returns the text of a `banyan-phases` file that reads back to the same schedule. `about` as in scheduleHeaderParts. */
-export function phasesToJson(schedule: PhaseSchedule, about?: Readonly<Record<string, unknown>>): string {
-  return [...phasesJsonParts(schedule, about)].join("");
+/** Returns the text of a `banyan-phases` file that reads back to the same schedule. `about`: see Told. */
+export function phasesToJson(schedule: PhaseSchedule, about?: Told["about"]): string {
+  return [...phasesJsonParts(schedule, { about })].join("");
 }
 
 /**
@@ -13,12 +13,9 @@ export function phasesToJson(schedule: PhaseSchedule, about?: Readonly<Record<st
  * the number of chunks, the dimensions with their lines' algorithms (bytes a second and picoseconds), then the phases as
  * columns of equal length (`op`: 0 reduce-scatter, 1 all-gather; times in picoseconds). O(nodes + links + phases).
  */
-export function* phasesJsonParts(
-  schedule: PhaseSchedule,
-  about?: Readonly<Record<string, unknown>>,
-): Generator<string> {
+export function* phasesJsonParts(schedule: PhaseSchedule, told: Told = {}): Generator<string> {
   const { topology, collective, dimensions, algorithms, chunk, dimension, op, startPs, endPs } = schedule;
-  yield* scheduleTopParts(topology, 1, about, "banyan-phases");
+  yield* scheduleTopParts(topology, 1, told, "banyan-phases");
   yield `  "collective": ${collectiveJson(collective, "  ")},\n`;
   yield `  "chunks": { "count": ${collective.chunkCount}, "bytes": "${format(collective.chunkBytes)}" },\n`;
   const rows = dimensions.map(({ kind, size, bytesPerSecond, stepPs, inNetwork }, d) => {

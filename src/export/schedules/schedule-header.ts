@@ -12,12 +12,18 @@ import type { ScheduleHeader } from "../../model/steps/schedule.ts";
 import { linkNames, type Topology, topologyHash } from "../../model/topology/topology.ts";
 import { topologyJsonParts } from "../networks/topology-json.ts";
 
+/** What a file says besides: of its making, for people, and what it claims of itself (report/claims.ts). Readers pass over it. */
+export interface Told {
+  readonly about?: Readonly<Record<string, unknown>> | undefined;
+  readonly claims?: Readonly<Record<string, unknown>> | undefined;
+}
+
 /** More chunks than this are written as a count and a size. */
 const LISTED_CHUNKS = 10_000;
 
 /**
  * Yields the text that every `banyan-schedule` (version 1) begins with, up to the comma after its routes: JSON files whole,
- * .bys files as their header. `about`, where given, is written as JSON under that key, for people; readers pass over it.
+ * .bys files as their header. What is told is written as JSON under its keys.
  *
  * All routes are written, used or not, so route ids stay what they were. Links stand by name where all names differ, else
  * by number; `share` is one text where it is the same on all links of the route, else a list. A chunk's `origin` is the NPU
@@ -25,9 +31,9 @@ const LISTED_CHUNKS = 10_000;
  */
 export function* scheduleHeaderParts(
   { topology, collective, routes }: ScheduleHeader,
-  about?: Readonly<Record<string, unknown>>,
+  told: Told = {},
 ): Generator<string> {
-  yield* scheduleTopParts(topology, 1, about);
+  yield* scheduleTopParts(topology, 1, told);
   yield* collectiveParts(collective);
   yield* routeParts(topology, routes);
 }
@@ -36,11 +42,16 @@ export function* scheduleHeaderParts(
 export function* scheduleTopParts(
   topology: Topology,
   version: number,
-  about?: Readonly<Record<string, unknown>>,
+  told: Told = {},
   fileFormat = "banyan-schedule",
 ): Generator<string> {
   yield `{\n  "format": "${fileFormat}",\n  "version": ${version},\n`;
+  const { about, claims } = told;
   if (about !== undefined) yield `  "about": ${jsonText(about, 2).replaceAll("\n", "\n  ")},\n`;
+  if (claims !== undefined) {
+    const each = Object.entries(claims).map(([name, claim]) => `    "${name}": ${jsonText(claim)}`);
+    yield `  "claims": {\n${each.join(",\n")}\n  },\n`;
+  }
   yield '  "topology": ';
   yield* topologyJsonParts(topology, "  ", { hash: topologyHash(topology) });
   yield ",\n";

@@ -6,14 +6,14 @@ import {
   type NetworkSymmetry,
   type TreeFlow,
 } from "../../model/trees/tree-flow.ts";
-import { collectiveJson, scheduleTopParts } from "./schedule-header.ts";
+import { collectiveJson, scheduleTopParts, type Told } from "./schedule-header.ts";
 
 /** Characters of a part, about. */
 const PART = 65_536;
 
-/** Returns the text of a `banyan-schedule` file of trees that reads back to the same flow. `about` as in scheduleHeaderParts. */
-export function treeFlowToJson(flow: TreeFlow, about?: Readonly<Record<string, unknown>>): string {
-  return [...treeFlowJsonParts(flow, about)].join("");
+/** Returns the text of a `banyan-schedule` file of trees that reads back to the same flow. `about`: see Told. */
+export function treeFlowToJson(flow: TreeFlow, about?: Told["about"]): string {
+  return [...treeFlowJsonParts(flow, { about })].join("");
 }
 
 /**
@@ -23,11 +23,11 @@ export function treeFlowToJson(flow: TreeFlow, about?: Readonly<Record<string, u
  * its links from the root outwards, or its link's number where it has one; bandwidths and weights are texts such as "2400/7".
  * O(nodes + links + edges).
  */
-export function* treeFlowJsonParts(flow: TreeFlow, about?: Readonly<Record<string, unknown>>): Generator<string> {
+export function* treeFlowJsonParts(flow: TreeFlow, told: Told = {}): Generator<string> {
   const { topology, collective, forests, concurrent, inNetwork, symmetry, certificate } = flow;
   const { chunkCount, chunkBytes } = collective;
   const k = copiesPerRoot(flow);
-  yield* scheduleTopParts(topology, 1, about);
+  yield* scheduleTopParts(topology, 1, told);
   yield `  "kind": "trees",\n  "collective": ${collectiveJson(collective, "  ")},\n`;
   yield `  "chunks": { "count": ${chunkCount}, "bytes": "${format(chunkBytes)}" },\n`;
   if (k !== null && k.den === 1n) yield `  "k": ${k.num},\n`;

@@ -44,6 +44,8 @@ type ChunkSummary = JsonFields<"count" | "bytes">;
 const MAX_CHUNKS = 2 ** 26;
 
 export interface ReadScheduleOptions {
+  /** Hears that a JSON file claims something of itself; nothing else is made of that. */
+  readonly onClaims?: () => void;
   /** The network that the schedule must be for; compared by hash, so names do not matter. */
   readonly topology?: Topology;
 }

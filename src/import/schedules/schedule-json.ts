@@ -26,6 +26,7 @@ interface TenantFields {
  */
 export function readAnySchedule(text: string, fileName: string, options: ReadScheduleOptions = {}): GivenSchedule {
   const value = parseJson(text, fileName);
+  if (typeof value === "object" && value !== null && "claims" in value) options.onClaims?.();
   if (isPhasesJson(value)) return phasesFromJson(value, fileName, options);
   if (isTreeFlowJson(value)) return treeFlowFromJson(value, fileName, options);
   const isJoint = typeof value === "object" && value !== null && (value as JointFields).version === 2;

@@ -280,7 +280,10 @@ function tryRooted(
     const known = Math.max(0, best.wholePs - remaining[to]);
     const time = crossingTime(capacity, count, known);
     if (time === null) break;
-    offerWhole(best, time + remaining[to], () => ({ ...cutWitness(context, one, "out", `${count} chunks`), to }));
+    offerWhole(best, time + remaining[to], () => ({
+      ...cutWitness(context, one, "out", `${count} chunks`, count),
+      to,
+    }));
   }
   if (!arriving) return;
 

@@ -84,7 +84,7 @@ export function jointBoundOf(
   };
   eachCut(cuts, view, (set, direction, demand) => {
     tryMachines(crossingRoutes(view, cuts.sides, set, direction), demand, () =>
-      cutWitness({ view, ...cuts }, set, direction, demandText(cuts, demand)),
+      cutWitness({ view, ...cuts }, set, direction, demandText(cuts, demand), totalOf(demand)),
     );
   });
   const work = cuts.distinct.map(
@@ -118,7 +118,10 @@ export function jointLimitOf(topology: Topology, collectives: readonly Collectiv
     });
     const ps: Rational = rational(bytes.num * BigInt(PS_PER_SECOND), bytes.den * BigInt(bandwidth));
     if (compare(ps, cuts.best.ps) <= 0) return;
-    offer(cuts, { ps, witness: cutWitness({ view: { topology }, ...cuts }, set, direction, demandText(cuts, demand)) });
+    offer(cuts, {
+      ps,
+      witness: cutWitness({ view: { topology }, ...cuts }, set, direction, demandText(cuts, demand), totalOf(demand)),
+    });
   });
   return cuts.best;
 }
@@ -260,6 +263,8 @@ function carried(terms: readonly Term[], time: number): bigint {
   return sum;
 }
 
+const totalOf = (demand: readonly number[]): number => demand.reduce((a, b) => a + b, 0);
+
 /** Returns "71 chunks (35 of allgather, 36 of broadcast)"; where the collectives are many, by kind. */
 function demandText({ distinct }: Cuts, demand: readonly number[], what = "chunks"): string {
   const crossing = demand.flatMap((chunks, i) => (chunks > 0 ? [{ chunks, kind: distinct[i].kind }] : []));
@@ -267,7 +272,7 @@ function demandText({ distinct }: Cuts, demand: readonly number[], what = "chunk
   for (const { chunks, kind } of crossing) kinds.set(kind, (kinds.get(kind) ?? 0) + chunks);
   const told = crossing.length <= MOST_PARTS ? crossing : [...kinds].map(([kind, chunks]) => ({ chunks, kind }));
   const parts = told.map(({ chunks, kind }) => `${chunks} of ${kind}`);
-  return `${demand.reduce((a, b) => a + b, 0)} ${what} (${parts.join(", ")})`;
+  return `${totalOf(demand)} ${what} (${parts.join(", ")})`;
 }
 
 /** Above this many (sources x arcs) hops are not counted. */

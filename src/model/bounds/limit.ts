@@ -157,7 +157,7 @@ function cutOf(
   const ports = portsOf(topology);
   const witness = (): Witness => {
     markSet(sides, set);
-    return cutWitness({ view: { topology }, ports, sides }, set, direction, bytesText(chunks, chunkBytes));
+    return cutWitness({ view: { topology }, ports, sides }, set, direction, bytesText(chunks, chunkBytes), chunks);
   };
   const raise = (best: Best): void => {
     markSet(sides, set);
@@ -241,7 +241,7 @@ export function phasesBound({
     if (compare(ps, best.ps) <= 0) continue;
     const where = `${set.length === 1 ? "dimension" : "dimensions"} ${set.join(", ")}`;
     const demand = `${roundedBytes(Number(bytes.num / bytes.den))} that each NPU sends over ${where}`;
-    best = { ps, witness: { kind: "work", demand, totalGBps: toGBps(Number(rate)) } };
+    best = { ps, witness: { kind: "work", demand, totalGBps: toGBps(Number(rate)), dimensions: set } };
   }
   return best;
 }

@@ -184,6 +184,7 @@ export function tryRoutePartition(best: Best, view: RouteView, collective: Colle
     offerWhole(best, time, () => ({
       kind: "work",
       demand: `${count} transfers between ${parts} sets of NPUs`,
+      part: Array.from(part),
       totalGBps: [...new Set(charged.position.map((i) => routes.links[i]))].reduce(
         (sum, link) => sum + toGBps(topology.linkBytesPerSecond[link]),
         0,

@@ -17,6 +17,10 @@ export type Witness =
       readonly entryGBps: number;
       /** Chunks (or bytes, for a limit) that must cross. */
       readonly demand: string;
+      /** How many chunks they are; of several collectives all together. */
+      readonly chunks?: number;
+      /** Where they are told as bytes: exact, "1073741824" or "1/3". */
+      readonly bytes?: string;
       /** Nothing can cross before it has come from this NPU over the fastest routes. */
       readonly from?: number;
       /** After it has crossed, the last one must still reach this NPU. */
@@ -48,8 +52,19 @@ export type Witness =
       readonly npu: number;
       readonly afterPs: number;
       readonly demand: string;
+      readonly chunks?: number;
     }
-  | { readonly kind: "work"; readonly demand: string; readonly totalGBps: number }
+  | {
+      readonly kind: "work";
+      readonly demand: string;
+      readonly totalGBps: number;
+      /** [links] Where ways are weighted: what a link counts. */
+      readonly lengths?: readonly number[];
+      /** [nodes] Where only what goes from part to part counts: the part of each, -1 for none. */
+      readonly part?: readonly number[];
+      /** Where it is of phases: the dimensions. */
+      readonly dimensions?: readonly number[];
+    }
   | {
       /** All-reduce: weighted cuts (DualCertificate) leave no better way to share links between reduction and broadcast. */
       readonly kind: "dual";
@@ -58,6 +73,8 @@ export type Witness =
         readonly direction: "in" | "out";
         readonly weight: string;
       }[];
+      /** Of nodes that only forward: "-1/3". */
+      readonly potentials?: readonly { readonly node: number; readonly out: string; readonly in: string }[];
     }
   | {
       /** All-to-all: what is sent uses as much length of links as source and target are apart under these lengths (dual of LP A.1, Zhao 2026). */
@@ -105,7 +122,7 @@ export function reversedWitness(witness: Witness): Witness {
       return { ...witness, side: witness.side === "in" ? "out" : "in" };
     case "dual":
       return {
-        kind: "dual",
+        ...witness,
         cuts: witness.cuts.map((cut) => ({ ...cut, direction: cut.direction === "in" ? "out" : "in" })),
       };
     case "latency":

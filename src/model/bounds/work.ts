@@ -94,6 +94,7 @@ export function tryByteWork(best: Best, topology: Topology, collective: Collecti
       kind: "work",
       demand: `${distance} weighted chunk hops`,
       totalGBps: totalGBps(topology, new Uint8Array(links).fill(1)),
+      lengths: Array.from(weight),
     }));
   }
 }

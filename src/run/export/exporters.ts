@@ -30,6 +30,7 @@ import { didYouMean } from "../../model/topology/closest.ts";
 import { linkCount, type Topology } from "../../model/topology/topology.ts";
 import { isTreeFlow, listedTrees } from "../../model/trees/tree-flow.ts";
 import { count } from "../../report/amounts.ts";
+import { toldOf } from "../../report/claims.ts";
 import { aboutOf } from "../../report/result.ts";
 import { type Exporter, lacksMessages, type Written } from "./exporter.ts";
 import { PICTURE_EXPORTERS } from "./pictures.ts";
@@ -138,9 +139,11 @@ function writeKind(
   path: string,
   format: ScheduleFormat,
 ): Written {
-  const about = subject.report === null ? undefined : aboutOf(subject.report);
+  const { report } = subject;
+  // what is claimed is claimed of what was made, not of its transfers
+  const told = report === null ? {} : kind.schedule === subject.schedule ? toldOf(report) : { about: aboutOf(report) };
   const { many, one } = kind.parts;
-  const bytes = writeSchedule(world, world.file(path), kind, about, format);
+  const bytes = writeSchedule(world, world.file(path), kind, told, format);
   return { bytes, what: count(many, one), facts: { [`${one}s`]: many } };
 }
 
@@ -255,10 +258,10 @@ const APP_EXPORTER: Exporter = {
   fromSchedule(world, { schedule: given, report }, path) {
     const schedule = withoutPhases(given, optionName("to", " html"));
     const { collective, topology } = schedule;
-    const about = report === null ? undefined : aboutOf(report);
+    const told = report === null ? {} : toldOf(report);
     const inside = { name: `${collective.kind} on ${topology.name}`, kind: "schedule" } as const;
     const { bytes, parts } = kindOf(schedule).forms.json;
-    return write(world, path, { ...inside, bytes, parts: () => parts(about) as Iterable<string> });
+    return write(world, path, { ...inside, bytes, parts: () => parts(told) as Iterable<string> });
   },
   fromNetwork(world, { topology }, path) {
     const parts = [...topologyJsonParts(topology)];

@@ -1,4 +1,5 @@
 import { InputError } from "../../base/errors.ts";
+import type { Told } from "../../export/schedules/schedule-header.ts";
 import { canExpand } from "../../kinds/expand.ts";
 import type { Kind } from "../../kinds/kind.ts";
 import type { Schedule } from "../../model/slots/slot-schedule.ts";
@@ -42,13 +43,13 @@ export function writeSchedule(
   world: Watched,
   output: OutputFile,
   { forms }: Pick<Kind<unknown>, "forms">,
-  about?: Readonly<Record<string, unknown>>,
+  told?: Told,
   format = formatOf(output.path),
 ): number {
   const form = forms[format];
   if (typeof form === "string") throw new InputError(placeOf("output"), form, output.path).as("not-applicable");
   refuse(output, format, form.bytes);
-  return writeShown(world, output, form.parts(about), form.bytes);
+  return writeShown(world, output, form.parts(told), form.bytes);
 }
 
 /** Writes parts of about so many bytes in all, showing how far it is; returns the bytes. */

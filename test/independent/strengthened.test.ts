@@ -1,0 +1,39 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { random } from "../../src/base/random.ts";
+import { type ClaimedFile, claimedFiles, opinionOf } from "../support/claimed-files.ts";
+import { pick } from "../support/draws.ts";
+import { runs } from "../support/runs.ts";
+import { STRENGTHENINGS } from "../support/strengthened.ts";
+
+const COUNT = 10_000;
+const LONGEST = 60_000;
+
+describe("claims", () => {
+  let files: ClaimedFile[] = [];
+  beforeAll(async () => {
+    files = (await claimedFiles()).filter(({ text }) => text.length < LONGEST);
+  }, 600_000);
+
+  it(`that say more are refused, all of ${COUNT}`, () => {
+    const draws = random(fc.readConfigureGlobal().seed as number, 0xc1a1);
+    const names = Object.keys(STRENGTHENINGS);
+    const tried = new Map<string, number>();
+    const accepted: unknown[] = [];
+    for (let left = runs(COUNT); left > 0; ) {
+      const { name: origin, text } = pick(files, draws);
+      const name = pick(names, draws);
+      const file = JSON.parse(text);
+      const claim = STRENGTHENINGS[name]?.(file, draws) ?? null;
+      if (claim === null) continue;
+      left--;
+      tried.set(name, (tried.get(name) ?? 0) + 1);
+      const opinion = opinionOf(JSON.stringify(file));
+      const isRefused = typeof opinion === "string" || opinion[claim]?.startsWith("wrong") === true;
+      if (!isRefused)
+        accepted.push({ origin, name, claim, claims: JSON.stringify(file.claims).slice(0, 1500), opinion });
+    }
+    expect(accepted.slice(0, 5)).toEqual([]);
+    expect([...tried.keys()].sort()).toEqual(names.sort());
+  });
+});
