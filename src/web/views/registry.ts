@@ -21,7 +21,7 @@ export const VIEW_ENTRIES: Readonly<Record<ViewName, ViewEntry>> = {
     load: () => import("./network/view.tsx"),
   },
   bound: {
-    title: "Bound",
+    title: "Limit",
     question: "Why can it not be faster?",
     needsSchedule: true,
     load: () => import("./bound/view.tsx"),

@@ -21,7 +21,7 @@ describeApp("addresses of the app", (tools) => {
     const app = await tools().open(RING);
     const ring = await app.synthesize();
     await app.page.waitForURL(`**/${RING}&run=1`);
-    await app.showView("Bound");
+    await app.showView("Limit");
     await app.page.waitForURL(`**/${RING}&view=bound&run=1`);
     await app.typeNetwork("mesh:3x3");
     await app.shows(/^9 NPUs/);
@@ -113,7 +113,7 @@ describeApp("addresses of the app", (tools) => {
     await shown("What NPUs send each other");
     await page.getByLabel("Use of the links").check();
     await page.waitForURL(/&view=links&matrix=links&run=1$/);
-    await app.showView("Bound");
+    await app.showView("Limit");
     await page.waitForURL(/&view=bound&matrix=links&run=1$/);
     await page.goBack();
     await shown("Use of the links");

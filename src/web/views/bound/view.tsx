@@ -115,7 +115,12 @@ function Figures(props: {
   const rows: [string, string][] = [
     ["Proved least time", formatTime(shown.us * PS_PER_US)],
     [report.ofLimit === null ? "This schedule, as planned" : "This schedule, simulated", formatTime(took * PS_PER_US)],
-    ...(took > 0 ? ([["Of what is possible", formatShare(shown.us / took)]] as [string, string][]) : []),
+    ...(took > 0
+      ? ([[shown === report.limit ? "Of the limit" : "Of its class", formatShare(shown.us / took)]] as [
+          string,
+          string,
+        ][])
+      : []),
     ...(proof?.kind === "cut" ? ([["Inside", cutTitle(network, proof)]] as [string, string][]) : []),
     ...(typeof demand === "string" ? ([["Must cross", bytesText(demand)]] as [string, string][]) : []),
     ...(across > 0 ? ([["Bandwidth across", formatBandwidth(across)]] as [string, string][]) : []),
@@ -185,6 +190,10 @@ function proofText(network: NetworkView, proof: Proof): string {
   if (proof.kind === "path") {
     return `A way of least latency is drawn: ${count(proof.steps.length, "link")}, ${formatTime(proof.latencyPs)} before the first byte arrives.`;
   }
+  if (proof.kind === "partition") {
+    const way = proof.side === "out" ? "leave" : "enter";
+    return `The NPUs are in ${proof.parts} sets; the links that ${way} one are drawn strongly. Over these all must pass that the sets send each other.`;
+  }
   return `The colour is each link's length in the proof; ${proof.used} links have one. What is sent takes up the distance that it goes, and there is only so much length times bandwidth.`;
 }
 
@@ -206,6 +215,8 @@ function marksOf(network: NetworkView, proof: Proof): NetworkMarks {
       fadeOthers: true,
     };
   }
+  if (proof.kind === "partition")
+    return { wires: proof.steps.map((step) => ({ ...step, colour: "--cut" })), fadeOthers: true };
   const ends = proof.steps.flatMap(({ wire, forward }) => {
     const { a, b } = network.wires;
     return forward ? [a[wire], b[wire]] : [b[wire], a[wire]];

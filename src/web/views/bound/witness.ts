@@ -10,7 +10,14 @@ export type Proof =
       readonly weight: string;
     }
   | { readonly kind: "path"; readonly steps: readonly Step[]; readonly latencyPs: number }
-  | { readonly kind: "lengths"; readonly ofWire: Float32Array; readonly used: number };
+  | { readonly kind: "lengths"; readonly ofWire: Float32Array; readonly used: number }
+  /** Borders of parts, all together. */
+  | {
+      readonly kind: "partition";
+      readonly parts: number;
+      readonly side: "in" | "out";
+      readonly steps: readonly Step[];
+    };
 
 /** A wire, and the way along it. */
 interface Step {
@@ -32,6 +39,7 @@ export function proofsOf(network: NetworkView, { witness }: AnyReport["limit"]):
     const path = quickestPath(network, String(witness["from"]), String(witness["to"]));
     return path === null ? [] : [path];
   }
+  if (kind === "partition") return [partitionOf(network, witness as unknown as PartitionWitness)];
   if (kind === "lengths" && Array.isArray(witness["lengths"])) return [lengthsOf(network, witness["lengths"])];
   return [];
 }
@@ -47,6 +55,31 @@ function cutOf(
   // a list that was cut short is no cut
   if (found.length === 0 || found.length !== (count ?? nodes.length)) return null;
   return { kind: "cut", nodes: found, direction, weight: weight === undefined ? "" : String(weight) };
+}
+
+interface PartitionWitness {
+  readonly parts: number;
+  readonly side: "in" | "out";
+  readonly nodes: readonly (readonly [part: number, nodes: number, step: number])[];
+  readonly along: readonly (readonly [part: number, first: number, count: number])[];
+}
+
+/** Returns the links that leave a part, with the switches that stand with it, or that enter one. O(links + nodes). */
+function partitionOf(network: NetworkView, { parts, side, nodes, along }: PartitionWitness): Proof {
+  const partsOf: number[][] = [];
+  for (const [part, count, step] of nodes)
+    for (let i = 0; i < count; i++) partsOf.push(part < 0 ? [] : [part + i * step]);
+  for (const [part, first, count] of along)
+    for (let node = first; node < first + count; node++) partsOf[node]?.push(part);
+  const { linkSource, linkTarget, wires } = network;
+  const steps: Step[] = [];
+  linkSource.forEach((source, link) => {
+    const [own, other] = side === "out" ? [source, linkTarget[link]] : [linkTarget[link], source];
+    if (!(partsOf[own] ?? []).some((part) => !(partsOf[other] ?? []).includes(part))) return;
+    const wire = wires.ofLink[link];
+    steps.push({ wire, forward: wires.a[wire] === source });
+  });
+  return { kind: "partition", parts, side, steps };
 }
 
 function lengthsOf(network: NetworkView, lengths: readonly number[]): Proof {

@@ -40,6 +40,19 @@ describe("what proves a limit", () => {
     expect(classes.reduce((sum, { count }) => sum + count, 0)).toBe(crossings.length);
   });
 
+  it.each([
+    ["dgx-h100:4", "nvls"],
+    ["mi250:1", "forestcoll"],
+    ["fat-tree:4x2", "forestcoll"],
+  ])("is a partition of %s whose borders have the bandwidth that it tells", async (preset, algorithm) => {
+    const { network, report } = await proved(preset, { collective: "allreduce", sizeBytes: 2 ** 30, algorithm });
+    const [proof] = proofsOf(network, report.limit);
+    if (proof?.kind !== "partition") throw new Error(`expected a partition, received ${report.limit.kind}`);
+    const { forward, backward } = network.wires;
+    const across = proof.steps.reduce((sum, one) => sum + (one.forward ? forward : backward)[one.wire], 0);
+    expect(across).toBe(Number(report.limit.witness["bytesPerSecond"]));
+  });
+
   it("is a way from one NPU to another where latency decides", async () => {
     const { network } = await proved("ring:6", { collective: "allgather", sizeBytes: 6 });
     const limit = { witness: { kind: "latency", from: "1", to: "4" } } as never;
