@@ -1,7 +1,9 @@
-// Compiles src/ to dist/ with tsc: beside the old one first, then swapped in, so that a failed build leaves dist/ as it was.
+// Compiles src/ to dist/ with tsc, and packs the judge that imports nothing into one file (dist/independent.js): beside the old
+// one first, then swapped in, so that a failed build leaves dist/ as it was.
 import { spawnSync } from "node:child_process";
 import { renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { build } from "vite";
 import { at, paths, root } from "./paths.mjs";
 import { stepHash, writeStamp } from "./stamp.mjs";
 
@@ -10,6 +12,19 @@ const fresh = at(`dist-${process.pid}`);
 const hash = stepHash.dist();
 const { status } = spawnSync(process.execPath, [tsc, "-p", ".", "--outDir", fresh], { cwd: root, stdio: "inherit" });
 if (status === 0) {
+  await build({
+    configFile: false,
+    root: fresh,
+    logLevel: "error",
+    build: {
+      ssr: "independent/independent.js",
+      outDir: fresh,
+      emptyOutDir: false,
+      minify: false,
+      target: "node20",
+      rolldownOptions: { output: { entryFileNames: "independent.js", codeSplitting: false } },
+    },
+  });
   const old = at(`dist-${process.pid}-old`);
   try {
     renameSync(paths.dist, old);
