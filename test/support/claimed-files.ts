@@ -102,7 +102,7 @@ const STEPS: readonly (readonly [network: string, options: SynthesizeOptions])[]
   ["torus:4x4x4", { collective: "allgather", sizeBytes: 64 * MIB }],
   ["mi250:1", { collective: "allgather", algorithm: "tacos" }],
   ["dgx-h100:2", { collective: "allgather" }],
-  ["L(K(4,4))", { collective: "alltoall", sizeBytes: 2 ** 30 }],
+  ["L(K(2,2))", { collective: "alltoall", sizeBytes: 2 ** 30 }],
   ["mi250:1", { collective: "allreduce", algorithm: "rings", sizeBytes: 2 ** 30 }],
 ];
 
