@@ -2,6 +2,7 @@ import { countOf, has, membersOf, type Network, type Places, type Task } from ".
 import { dimensionsLimit, type Phases } from "./phases.ts";
 import { dataOf, type Trees } from "./trees.ts";
 import {
+  compare,
   type Fraction,
   fractionAt,
   greater,
@@ -14,6 +15,7 @@ import {
   SECOND,
   textAt,
   textOf,
+  wholeAt,
   wholesAt,
   wrong,
 } from "./values.ts";
@@ -91,7 +93,7 @@ const timeOf = ([num, den]: Fraction, rate: bigint): Fraction =>
 const bytesOf = ({ bytes: [num, den] }: Task, chunks: number | bigint): Fraction => [num * BigInt(chunks), den];
 
 function cut({ net, tasks }: Ground, witness: Json): Fraction {
-  saysOnly(witness, [...BORDER, "chunks", "bytes"]);
+  saysOnly(witness, [...BORDER, "chunks", "bytes", "leastLagPs"]);
   const { inside, rate } = borderOf(net, witness);
   const direction = directionOf(witness);
   const chunks = tasks.map((task) => crossing(task, inside, direction));
@@ -104,7 +106,15 @@ function cut({ net, tasks }: Ground, witness: Json): Fraction {
   const meant = cases.find(({ count, bytes: own }) =>
     told === null ? count === witness["chunks"] : textOf(own) === told,
   );
-  return timeOf((meant ?? wrong(`${sum} chunks of ${textOf(all)} bytes must cross it`)).bytes, rate);
+  const must = (meant ?? wrong(`${sum} chunks of ${textOf(all)} bytes must cross it`)).bytes;
+  const least = witness["leastLagPs"];
+  if (least === undefined) return timeOf(must, rate);
+  const enters = direction === "in" ? 1 : 0;
+  const part = Array.from(inside, (own, node) => (node < net.npus ? own : -1));
+  const border = net.from.flatMap((from, link): Bordering[] =>
+    inside[from] !== enters && inside[net.to[link]] === enters ? [[link, 1 - enters]] : [],
+  );
+  return laggingPs(net, part, border, "out", must, least);
 }
 
 /** Returns the least sum of weights from nodes to all nodes. */
@@ -180,23 +190,150 @@ export function deliveries({ kind, size, chunks }: Task): number {
   return times * (size - 1) * chunks;
 }
 
-/** Everything that is sent leaves an NPU and comes into one. */
-function work({ net, tasks, forwarding, phases }: Ground, witness: Json): Fraction {
+/** What an NPU sends over some of the dimensions of phases. */
+function dimensions({ phases }: Ground, witness: Json): Fraction {
   saysOnly(witness, ["dimensions"]);
-  if (witness["dimensions"] !== undefined) {
-    if (phases === null) return wrong("it is of phases");
-    const set = wholesAt(witness["dimensions"], "witness.dimensions", phases.dimensions.length - 1);
-    return new Set(set).size === set.length && set.length > 0
-      ? dimensionsLimit(phases, set)
-      : wrong("it lists no dimensions");
+  if (phases === null) return wrong("it is of phases");
+  const set = wholesAt(witness["dimensions"], "witness.dimensions", phases.dimensions.length - 1);
+  return new Set(set).size === set.length && set.length > 0
+    ? dimensionsLimit(phases, set)
+    : wrong("it lists no dimensions");
+}
+
+/** A link of a border, and the part on the side that is counted. */
+type Bordering = readonly [link: number, own: number];
+
+/** Returns, for each node in no part, the two nearest parts over links from `from` to `to`: [2 nodes] parts, and latencies. */
+function nearestParts(net: Network, part: ArrayLike<number>, from: readonly number[], to: readonly number[]) {
+  const nodes = net.names.length;
+  const arcs = arcsOf(nodes, from, to);
+  const own = new Float64Array(2 * nodes).fill(-1);
+  const ps = new Float64Array(2 * nodes).fill(Number.POSITIVE_INFINITY);
+  const queue = heap();
+  const leave = (node: number, which: number, after: number): void => {
+    for (const link of arcs.leaving[node])
+      if (part[to[link]] < 0) queue.add(after + net.latency[link], which * nodes + to[link]);
+  };
+  for (let node = 0; node < nodes; node++) {
+    if (part[node] < 0) continue;
+    own[2 * node] = part[node];
+    ps[2 * node] = 0;
+    leave(node, part[node], 0);
   }
-  if (!forwarding && [...net.copies, ...net.sums].includes(true))
-    wrong("switches copy or sum, so chunks need not be sent so often");
-  const total = (ends: readonly number[]): bigint =>
-    ends.reduce((sum, node, link) => (node < net.npus ? sum + BigInt(net.rate[link]) : sum), 0n);
-  const [out, into] = [total(net.from), total(net.to)];
-  const each = tasks.map((task) => timeOf(bytesOf(task, deliveries(task)), out < into ? out : into));
-  return each.reduce(greater, ZERO);
+  while (queue.size() > 0) {
+    const after = queue.key();
+    const id = queue.take();
+    const [node, which] = [id % nodes, Math.floor(id / nodes)];
+    const at = 2 * node + (own[2 * node] < 0 ? 0 : 1);
+    if (own[at] >= 0 || own[2 * node] === which) continue;
+    own[at] = which;
+    ps[at] = after;
+    leave(node, which, after);
+  }
+  return {
+    // where two others are nearer, the nearer of what is known stands for it: that is less
+    toOwn: (node: number, which: number): number => (own[2 * node] === which ? ps[2 * node] : ps[2 * node + 1]),
+    toOther: (node: number, which: number): number => (own[2 * node] === which ? ps[2 * node + 1] : ps[2 * node]),
+  };
+}
+
+/** Returns when so many bytes can have crossed a border: nothing does before, or after, what it takes from part to part. */
+function laggingPs(
+  net: Network,
+  part: ArrayLike<number>,
+  border: readonly Bordering[],
+  side: "in" | "out",
+  [num, den]: Fraction,
+  least: unknown,
+): Fraction {
+  const before = nearestParts(net, part, net.from, net.to);
+  const behind = nearestParts(net, part, net.to, net.from);
+  const sums = new Map<number, bigint>();
+  for (const [link, own] of border) {
+    const [tail, head] = [net.from[link], net.to[link]];
+    const ways =
+      side === "out"
+        ? before.toOwn(tail, own) + behind.toOther(head, own)
+        : before.toOther(tail, own) + behind.toOwn(head, own);
+    const lag = net.latency[link] + ways;
+    if (lag < Infinity) sums.set(lag, (sums.get(lag) ?? 0n) + BigInt(net.rate[link]));
+  }
+  const steps = [...sums].sort(([a], [b]) => a - b);
+  if (steps.length === 0 || steps[0][0] !== least) wrong("the least latency of what crosses is another");
+  let [rate, late] = [0n, 0n];
+  for (const [i, [lag, own]] of steps.entries()) {
+    rate += own;
+    late += own * BigInt(lag);
+    const time: Fraction = [num * SECOND + late * den, den * rate];
+    if (i + 1 === steps.length || compare(time, [BigInt(steps[i + 1][0]), 1n]) <= 0) return time;
+  }
+  return ZERO;
+}
+
+/** Which sides of parts are counted: sums outside of them merge departures, copies deliveries. */
+const SIDES: Readonly<Record<string, readonly [times: number, ...sides: string[]]>> = {
+  allreduce: [2, "out", "in"],
+  allgather: [1, "out"],
+  broadcast: [1, "out"],
+  reducescatter: [1, "in"],
+  reduce: [1, "in"],
+};
+
+/** Returns [nodes] the part of each, -1 for none, as runs say. */
+function partsOf(net: Network, witness: Json, parts: number): Int32Array {
+  const part = new Int32Array(net.names.length);
+  let next = 0;
+  for (const run of listAt(witness["nodes"], "witness.nodes")) {
+    const [first, length, step] = listAt(run, "witness.nodes") as readonly unknown[];
+    const least = first === -1 ? -1 : wholeAt(first, "a part", 0, parts - 1);
+    const by = wholeAt(step, "a step", 0, least < 0 ? 0 : 1);
+    const count = wholeAt(length, "the nodes of a run", 1, part.length - next);
+    for (let i = 0; i < count; i++) part[next++] = wholeAt(least + i * by + 1, "a part", 0, parts) - 1;
+  }
+  return next === part.length ? part : wrong("its runs are not all nodes");
+}
+
+/** Parts with NPUs, all of them: what goes from one to another leaves the one, and comes into the other. */
+function partition({ net, tasks, forwarding }: Ground, witness: Json): Fraction {
+  saysOnly(witness, ["side", "parts", "nodes", "along", "bytes", "bytesPerSecond", "leastLagPs"]);
+  const parts = wholeAt(witness["parts"], "witness.parts", 2, net.npus);
+  const side = directionOf({ direction: witness["side"] });
+  const part = partsOf(net, witness, parts);
+  const [copies, sums] = forwarding ? [[], []] : [net.copies, net.sums];
+  if (part.subarray(0, net.npus).includes(-1) || new Set(part.subarray(0, net.npus)).size !== parts)
+    wrong("its parts are not of all NPUs");
+  const isAble = (node: number): boolean => copies[node] === true || sums[node] === true;
+  for (let node = net.npus; node < part.length; node++) {
+    if (part[node] >= 0 && !isAble(node)) wrong(`${net.names[node]} only forwards, and is in a part`);
+    if (part[node] < 0 && (side === "out" ? copies : sums)[node] === true) wrong(`${net.names[node]} is in no part`);
+  }
+  const along = new Map<number, number[]>();
+  for (const run of listAt(witness["along"], "witness.along")) {
+    const [own, first, count] = wholesAt(run, "witness.along", part.length, 3);
+    for (let node = first; node < first + count; node++) {
+      const isFit = own < parts && node >= net.npus && node < part.length && !isAble(node);
+      if (!isFit || along.get(node)?.includes(own)) wrong("what stands with a part is no switch that only forwards");
+      along.set(node, [...(along.get(node) ?? []), own]);
+    }
+  }
+  const [near, far] = side === "out" ? [net.from, net.to] : [net.to, net.from];
+  const border: Bordering[] = [];
+  near.forEach((node, link) => {
+    for (const own of part[node] >= 0 ? [part[node]] : (along.get(node) ?? []))
+      if (part[far[link]] !== own && !along.get(far[link])?.includes(own)) border.push([link, own]);
+  });
+  const rate = border.reduce((sum, [link]) => sum + BigInt(net.rate[link]), 0n);
+  if (witness["bytesPerSecond"] !== `${rate}`) wrong(`its borders have ${rate} bytes/s`);
+  const bytes = fractionAt(witness["bytes"], "witness.bytes");
+  const isSent = tasks.some((task) => {
+    const [times, ...sides] = SIDES[task.kind] ?? [0];
+    const apart = task.groups.reduce((sum, { members }) => sum + new Set(members.map((npu) => part[npu])).size - 1, 0);
+    const all = bytesOf(task, (BigInt(times * apart) * BigInt(task.chunks)) / BigInt(task.groups.length));
+    return sides.includes(side) && compare(bytes, all) <= 0;
+  });
+  if (!isSent) wrong("not so much must go from part to part");
+  const least = witness["leastLagPs"];
+  return least === undefined ? timeOf(bytes, rate) : laggingPs(net, part, border, side, bytes, least);
 }
 
 /** What is sent from one NPU to another takes as much length of links as they are apart. */
@@ -283,8 +420,10 @@ export function provenPs(ground: Ground, kind: string, witness: Json): Fraction 
       return cut(ground, witness);
     case "latency":
       return latency(ground, witness);
+    case "partition":
+      return partition(ground, witness);
     case "work":
-      return witness["lengths"] === undefined ? work(ground, witness) : lengths(ground, witness);
+      return witness["lengths"] === undefined ? dimensions(ground, witness) : lengths(ground, witness);
     case "lengths":
       return lengths(ground, witness);
     case "dual":

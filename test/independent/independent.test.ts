@@ -31,7 +31,7 @@ describe("schedule files", () => {
     }
     expect([...kinds]).toEqual(
       expect.arrayContaining([
-        ...["any cut", "any latency", "any work", "sums at one NPU dual", "forwarding switches work"],
+        ...["any cut", "any latency", "any partition", "any work by lengths", "sums at one NPU dual"],
         ...["cut", "latency", "work", "tail"].map((kind) => `whole chunks ${kind}`),
       ]),
     );

@@ -121,6 +121,26 @@ export const STRENGTHENINGS: Readonly<Record<string, Strengthening>> = {
     witness[pick(["optimal", "proof", "of"], draws)] = true;
     return true;
   }),
+  "other parts, for more": (file, draws) => {
+    const [claim, limit] = limitOf(file, draws);
+    const { witness } = limit;
+    if (witness.parts === undefined) return null;
+    const run = pick(witness.nodes as number[][], draws);
+    if (draws.below(2) === 0) run[2] = 1 - (run[2] as number);
+    else witness.side = witness.side === "in" ? "out" : "in";
+    if (draws.below(3) === 0) witness.parts += pick([1, -1], draws);
+    if (draws.below(2) === 0) witness.along.pop();
+    limit.ps = raised(limit.ps, draws);
+    return claim;
+  },
+  "less on the way, for more": (file, draws) => {
+    const [claim, limit] = limitOf(file, draws);
+    const { witness } = limit;
+    if (witness.leastLagPs === undefined) return null;
+    if (draws.below(2) === 0) witness.leastLagPs += pick([1, -1], draws);
+    else limit.ps = raised(limit.ps, draws);
+    return claim;
+  },
   "later, for more": (file, draws) => {
     const [claim, limit] = limitOf(file, draws);
     if (limit.witness.afterPs === undefined) return null;

@@ -1,18 +1,23 @@
-import { unlessRefused } from "../../../src/base/errors.ts";
+import { InputError, unlessRefused } from "../../../src/base/errors.ts";
 import { readCollective, readCollectives } from "../../../src/import/collectives/collective.ts";
 import { readNcclLog } from "../../../src/import/logs/nccl-log.ts";
 import { readMeasurements } from "../../../src/import/logs/nccl-tests.ts";
 import { formatOf, NETWORK_FORMATS } from "../../../src/import/networks/network-formats.ts";
 import { bytesSource, readBysTopology } from "../../../src/import/schedules/bys.ts";
 import { readPhases } from "../../../src/import/schedules/phases-json.ts";
-import { readSchedule } from "../../../src/import/schedules/schedule-json.ts";
+import { readAnySchedule, readSchedule } from "../../../src/import/schedules/schedule-json.ts";
 import { readScheduleText } from "../../../src/import/schedules/schedule-text.ts";
 import { readTreeFlow } from "../../../src/import/schedules/tree-flow-json.ts";
 import { utf8Text } from "../../../src/import/text/utf8.ts";
+import { judgeIndependently, NoSchedule } from "../../../src/independent/independent.ts";
+import { kindOf } from "../../../src/kinds/kinds.ts";
+import type { GivenSchedule } from "../../../src/model/joint/joint-schedule.ts";
 import { presetTopology } from "../../../src/model/presets/preset.ts";
 import type { SlotSchedule } from "../../../src/model/slots/slot-schedule.ts";
+import type { TreeFlow } from "../../../src/model/trees/tree-flow.ts";
 import { calibrate } from "../../../src/run/calibrate.ts";
 import { compareRecords, readVerificationRecord, recordOf } from "../../../src/run/record.ts";
+import { verifyTreeFlow } from "../../../src/verify/trees/tree-flow.ts";
 import { joined, resealed } from "../bys-files.ts";
 import { greedySlots, ringSlots } from "../greedy-slots.ts";
 import { ownSources, type ReaderSource } from "../reader-sources.ts";
@@ -79,6 +84,33 @@ function withDualCertificate(text: string): string {
   return JSON.stringify({ ...JSON.parse(text), certificate: { kind: "dual", potentials, cuts } });
 }
 
+/** Returns a file with claims, whatever they are worth. */
+function withClaims(text: string): string {
+  const limit = { ps: "1/3", kind: "latency", witness: { kind: "latency", from: "a", to: "b" } };
+  const classLimit = { of: "whole chunks", holdsFor: "whole chunks over these routes", ...limit };
+  const claims = { time: { ps: 5, model: "network/cut-through", pieces: 2 }, limit, classLimit };
+  return JSON.stringify({ ...JSON.parse(text), claims });
+}
+
+/** Judges a schedule file by both judges. Throws LawBroken where both read it and do not agree. */
+function judgeBoth(text: string): unknown {
+  const schedule = unlessRefused(() => readAnySchedule(text, "file"));
+  try {
+    const findings = judgeIndependently(text);
+    const isRight = findings.findings[0]?.verdict === "checked";
+    const verdict =
+      schedule === null ? undefined : isTrees(schedule) ? verifyTreeFlow(schedule) : kindOf(schedule).judge();
+    if (verdict !== undefined && (verdict.violationCount === 0) !== isRight)
+      throw new LawBroken(`rules: ${JSON.stringify(findings.findings[0])}, but ${verdict.violationCount} violations`);
+    return findings;
+  } catch (error) {
+    if (!(error instanceof NoSchedule)) throw error;
+    throw new InputError("file", "a schedule", error.message);
+  }
+}
+
+const isTrees = (schedule: GivenSchedule): schedule is TreeFlow => "forests" in schedule;
+
 export function fileTargets(): FuzzTarget[] {
   const own = ownSources();
   const textsOf = (...formats: string[]): string[] =>
@@ -109,6 +141,11 @@ export function fileTargets(): FuzzTarget[] {
       return [...texts, withDualCertificate(texts[0] as string)];
     }),
     scheduleTarget("schedule-phases", readPhases, () => textsOf("phases")),
+    {
+      name: "schedule-independent",
+      seeds: () => textsOf("banyan-schedule", "trees", "phases").map(withClaims),
+      check: judgeBoth,
+    },
     scheduleTarget("schedule-sccl", readScheduleText, () => textsOf("SCCL algorithm")),
     {
       name: "schedule-bys",
