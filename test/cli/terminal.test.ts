@@ -86,7 +86,7 @@ describe("help and version", () => {
 
   it("prints the version of the package", async () => {
     const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-    expect(await runHere("synth --version")).toEqual({ code: 0, out: `${version}\n`, err: "" });
+    expect(await runHere("synth --version")).toMatchObject({ code: 0, out: `${version}\n`, err: "" });
   });
 
   it("prints the help on standard error without a command", async () => {

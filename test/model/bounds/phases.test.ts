@@ -117,6 +117,7 @@ describe("the bound of phases", () => {
     expect(witness).toEqual({
       kind: "work",
       demand: "2.0133 GB that each NPU sends over dimensions 0, 1",
+      dimensions: [0, 1],
       totalGBps: 200,
     });
   });
