@@ -93,20 +93,14 @@ const timeOf = ([num, den]: Fraction, rate: bigint): Fraction =>
 const bytesOf = ({ bytes: [num, den] }: Task, chunks: number | bigint): Fraction => [num * BigInt(chunks), den];
 
 function cut({ net, tasks }: Ground, witness: Json): Fraction {
-  saysOnly(witness, [...BORDER, "chunks", "bytes", "leastLagPs"]);
+  saysOnly(witness, [...BORDER, "bytes", "leastLagPs"]);
   const { inside, rate } = borderOf(net, witness);
   const direction = directionOf(witness);
-  const chunks = tasks.map((task) => crossing(task, inside, direction));
-  const sum = chunks.reduce((a, b) => a + b, 0);
-  const bytes = tasks.map((task, t) => bytesOf(task, chunks[t]));
-  const all = bytes.reduce(([a, b], [c, d]): Fraction => lowest([a * d + c * b, b * d]), ZERO);
+  const each = tasks.map((task) => bytesOf(task, crossing(task, inside, direction)));
   // of several collectives all that cross, or one of them
-  const cases = [{ count: sum, bytes: all }, ...bytes.map((own, t) => ({ count: chunks[t], bytes: own }))];
-  const told = witness["bytes"] === undefined ? null : textOf(fractionAt(witness["bytes"], "witness.bytes"));
-  const meant = cases.find(({ count, bytes: own }) =>
-    told === null ? count === witness["chunks"] : textOf(own) === told,
-  );
-  const must = (meant ?? wrong(`${sum} chunks of ${textOf(all)} bytes must cross it`)).bytes;
+  const all = each.reduce(([a, b], [c, d]): Fraction => lowest([a * d + c * b, b * d]), ZERO);
+  const must = fractionAt(witness["bytes"], "witness.bytes");
+  if (![all, ...each].some((bytes) => compare(bytes, must) === 0)) wrong(`${textOf(all)} bytes must cross it`);
   const least = witness["leastLagPs"];
   if (least === undefined) return timeOf(must, rate);
   const enters = direction === "in" ? 1 : 0;

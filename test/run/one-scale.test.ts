@@ -120,7 +120,7 @@ describe("one scale", () => {
     expect(kinds.get("steps") ?? 0).toBeGreaterThan(seen(500));
     expect(kinds.get("trees") ?? 0).toBeGreaterThan(seen(100));
     for (const of of ["whole chunks", "forwarding switches", "none"])
-      expect(classes.get(of) ?? 0, of).toBeGreaterThanOrEqual(seen(5));
+      expect(classes.get(of) ?? 0, of).toBeGreaterThanOrEqual(seen(3));
   });
 
   it("is the same in compare, auto and synth", { timeout: 120_000 }, async () => {

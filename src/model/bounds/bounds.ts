@@ -281,7 +281,8 @@ function tryRooted(
     const time = crossingTime(capacity, count, known);
     if (time === null) break;
     offerWhole(best, time + remaining[to], () => ({
-      ...cutWitness(context, one, "out", `${count} chunks`, count),
+      ...cutWitness(context, one, "out", `${count} chunks`),
+      chunks: count,
       to,
     }));
   }

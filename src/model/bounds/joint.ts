@@ -2,7 +2,7 @@ import { type Collective, repeatedCollectives, sizeClasses } from "../collective
 import { distancesFrom, type Graph, graph } from "../graph/graph.ts";
 import { gcd } from "../numbers/integers.ts";
 import { addTo } from "../numbers/ordering.ts";
-import { compare, type Rational, rational } from "../numbers/rational.ts";
+import { compare, format, type Rational, rational } from "../numbers/rational.ts";
 import { PS_PER_SECOND, toGBps } from "../numbers/units.ts";
 import { type RouteSet, type RouteTimes, routeCount, routeTimes } from "../routes/routes.ts";
 import type { Topology } from "../topology/topology.ts";
@@ -83,9 +83,10 @@ export function jointBoundOf(
     }
   };
   eachCut(cuts, view, (set, direction, demand) => {
-    tryMachines(crossingRoutes(view, cuts.sides, set, direction), demand, () =>
-      cutWitness({ view, ...cuts }, set, direction, demandText(cuts, demand), totalOf(demand)),
-    );
+    tryMachines(crossingRoutes(view, cuts.sides, set, direction), demand, () => ({
+      ...cutWitness({ view, ...cuts }, set, direction, demandText(cuts, demand)),
+      chunks: totalOf(demand),
+    }));
   });
   const work = cuts.distinct.map(
     (collective, i) => cuts.times[i] * transfersNeeded(collective, routes, topology.npuCount),
@@ -118,10 +119,8 @@ export function jointLimitOf(topology: Topology, collectives: readonly Collectiv
     });
     const ps: Rational = rational(bytes.num * BigInt(PS_PER_SECOND), bytes.den * BigInt(bandwidth));
     if (compare(ps, cuts.best.ps) <= 0) return;
-    offer(cuts, {
-      ps,
-      witness: cutWitness({ view: { topology }, ...cuts }, set, direction, demandText(cuts, demand), totalOf(demand)),
-    });
+    const witness = cutWitness({ view: { topology }, ...cuts }, set, direction, demandText(cuts, demand));
+    offer(cuts, { ps, witness: { ...witness, bytes: format(bytes) } });
   });
   return cuts.best;
 }

@@ -2,7 +2,7 @@ import type { Collective } from "../collective/collective.ts";
 import type { LineAlgorithm, NetworkDimension } from "../dimensions/dimensions.ts";
 import { graph } from "../graph/graph.ts";
 import { indicesBelow } from "../numbers/ordering.ts";
-import { compare, divide, multiply, type Rational, rational } from "../numbers/rational.ts";
+import { compare, divide, format, multiply, type Rational, rational } from "../numbers/rational.ts";
 import { PS_PER_SECOND, toGBps } from "../numbers/units.ts";
 import type { PhaseSchedule } from "../phases/phase-schedule.ts";
 import { nodeCount, type Topology } from "../topology/topology.ts";
@@ -157,7 +157,9 @@ function cutOf(
   const ports = portsOf(topology);
   const witness = (): Witness => {
     markSet(sides, set);
-    return cutWitness({ view: { topology }, ports, sides }, set, direction, bytesText(chunks, chunkBytes), chunks);
+    const context = { view: { topology }, ports, sides };
+    // the same whatever the chunks
+    return { ...cutWitness(context, set, direction, bytesText(chunks, chunkBytes)), bytes: format(bytes) };
   };
   const raise = (best: Best): void => {
     markSet(sides, set);

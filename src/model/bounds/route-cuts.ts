@@ -88,7 +88,8 @@ export function tryCut(
     const time = crossingTime(capacity, demand, best.wholePs);
     if (time === null) throw noWay(view.topology, nodes, direction, demand);
     offerWhole(best, time, () => ({
-      ...cutWitness(context, nodes, direction, `${demand} chunks`, demand),
+      ...cutWitness(context, nodes, direction, `${demand} chunks`),
+      chunks: demand,
       ...(from === null ? {} : { from }),
     }));
   }
@@ -106,7 +107,6 @@ export function cutWitness(
   nodes: ArrayLike<number>,
   direction: "in" | "out",
   demand: string,
-  chunks: number,
 ): Witness & { kind: "cut" } {
   const { topology } = context.view;
   markSet(context.sides, nodes);
@@ -119,7 +119,6 @@ export function cutWitness(
     npusInside: list.filter((v) => v < topology.npuCount).length,
     entryGBps: toGBps(direction === "in" ? into : outOf),
     demand,
-    chunks,
   };
 }
 
@@ -195,8 +194,8 @@ export function tryTail(
   if (found === null) return;
   const { npu, afterPs, wanted } = found;
   offerWhole(best, latest, () => {
-    const { kind: _, ...cut } = cutWitness(context, nodes, "in", `${wanted} chunks`, wanted);
-    return { ...cut, kind: "tail", npu, afterPs };
+    const { kind: _, ...cut } = cutWitness(context, nodes, "in", `${wanted} chunks`);
+    return { ...cut, chunks: wanted, kind: "tail", npu, afterPs };
   });
 }
 
