@@ -172,7 +172,7 @@ describe.skipIf(process.platform === "win32")("Ctrl-C", () => {
   });
 
   it("leaves an object that says so under --json", async () => {
-    const { atWork, interrupt, end } = start("synth mesh:60x60 --collective allgather --trials 64 --json");
+    const { atWork, interrupt, end } = start("synth torus:40x40 --collective alltoall --json");
     await atWork();
     interrupt();
     const { code, out } = await end;

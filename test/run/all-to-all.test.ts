@@ -55,10 +55,12 @@ describe("the limit of an all-to-all", () => {
       const topology = presetTopology(name);
       const { limit, foundBy } = await limitWithFlow(engines[0], topology, allToAll(topology));
       expect(foundBy).toBeNull();
+      // cuts, with latency, may prove more than the flow
+      const cut = toNumber(limitWithBottleneck(engines[0].kernels, topology, allToAll(topology)).ps);
       const { rate, bound } = await allToAllOn(engines[0], topology);
       const perSecond = (MIB / topology.npuCount) * 1e12;
       expect(toNumber(limit.ps)).toBeGreaterThanOrEqual((perSecond / toNumber(bound)) * (1 - 1e-9));
-      expect(toNumber(limit.ps)).toBeLessThanOrEqual((perSecond / toNumber(rate)) * (1 + 1e-9));
+      expect(toNumber(limit.ps)).toBeLessThanOrEqual(Math.max(cut, (perSecond / toNumber(rate)) * (1 + 1e-9)));
     },
   );
 

@@ -109,6 +109,19 @@ interface Found {
   readonly threads: number;
 }
 
+/** Throws InputError for a problem whose schedule cannot be held. */
+function refuseTooLarge(
+  engine: Engine,
+  synthesizer: Synthesizer,
+  { topology, collective }: Problem,
+  { switchDegree }: SynthesizeOptions,
+): void {
+  const inSlots = synthesizer.makesLogs === true && switchDegree !== "ports";
+  if (!inSlots || !canBeSlots(topology, collective)) checkSize(collective);
+  const cause = collective.chunksPerNpu > 1 ? optionName("chunks") : optionName("collective");
+  refuseWithoutMemory(estimateOf(topology, collective), engine.freeMemory(), cause);
+}
+
 /** Returns what the synthesizer makes of a problem. */
 async function make(
   engine: Engine,
@@ -116,11 +129,7 @@ async function make(
   problem: Problem,
   options: SynthesizeOptions,
 ): Promise<Found> {
-  const { collective } = problem;
-  const inSlots = synthesizer.makesLogs === true && options.switchDegree !== "ports";
-  if (!inSlots || !canBeSlots(problem.topology, collective)) checkSize(collective);
-  const cause = collective.chunksPerNpu > 1 ? optionName("chunks") : optionName("collective");
-  refuseWithoutMemory(estimateOf(problem.topology, collective), engine.freeMemory(), cause);
+  refuseTooLarge(engine, synthesizer, problem, options);
   if (hasNothingToSend(problem)) {
     return {
       problem,
@@ -182,6 +191,7 @@ async function makeWithOwnChunks(
   options: SynthesizeOptions,
 ): Promise<Found> {
   if (hasNothingToSend(first)) return make(engine, synthesizer, first, options);
+  refuseTooLarge(engine, synthesizer, first, options);
   const { chunks, ms } = await runOn(engine, first, options, async (request, context) => {
     const started = performance.now();
     const chunks = (await synthesizer.ownChunks?.(request, context)) ?? 1;
