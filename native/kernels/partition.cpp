@@ -53,7 +53,8 @@ class PartitionSearch {
       source[At(links + v)] = v;
       target[At(links + v)] = drain_;
     }
-    if (!graph_.Build(drain_ + 1, links + terminals_, source.data(), target.data(), capacity.data(), divisor)) return false;
+    if (!graph_.Build(drain_ + 1, links + terminals_, source.data(), target.data(), capacity.data(), divisor))
+      return false;
     const auto count = At(terminals_);
     return flow_.Allocate() && side_.Allocate(At(drain_ + 1)) && parent_.Allocate(count) && block_.Allocate(count) &&
            number_.Allocate(count);
@@ -109,6 +110,7 @@ class PartitionSearch {
 
   void Reduce() {
     const Amount common = Gcd(p_, q_);
+    if (common == 0) return;
     p_ /= common;
     q_ /= common;
   }

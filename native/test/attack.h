@@ -400,7 +400,7 @@ inline const char* AttackReplay(Source& random) {
 /// One hostile call of any kernel; null where it was borne.
 inline const char* Attack(Source& random) {
   static constexpr const char* (*kAttacks[])(Source&) = {
-      AttackMatch, AttackSpread,       AttackRelay,      AttackPlace,  AttackRate,   AttackSweep,
+      AttackMatch, AttackSpread,       AttackRelay,      AttackPlace,  AttackRate,    AttackSweep,
       AttackPack,  AttackArborescence, AttackConcurrent, AttackReplay, AttackBalance, AttackPartition};
   return kAttacks[random.Below(static_cast<std::int32_t>(std::size(kAttacks)))](random);
 }

@@ -12,9 +12,9 @@ struct PartitionCase {
   std::vector<double> capacity;
 
   [[nodiscard]] BanyanPartition View() const {
-    return {nodes,         static_cast<std::int32_t>(start.size()),
-            outside,       static_cast<std::int32_t>(source.size()),
-            source.data(), target.data(),
+    return {nodes,           static_cast<std::int32_t>(start.size()),
+            outside,         static_cast<std::int32_t>(source.size()),
+            source.data(),   target.data(),
             capacity.data(), start.data()};
   }
 };
@@ -82,7 +82,8 @@ inline const char* RunPartition(const PartitionCase& made, std::int32_t* status)
   std::vector<std::int32_t> other(found.size(), 0);
   for (;;) {
     std::int32_t i = 0;
-    while (i < terminals && other[static_cast<std::size_t>(i)] == terminals - 1) other[static_cast<std::size_t>(i++)] = 0;
+    while (i < terminals && other[static_cast<std::size_t>(i)] == terminals - 1)
+      other[static_cast<std::size_t>(i++)] = 0;
     if (i == terminals) return nullptr;
     other[static_cast<std::size_t>(i)]++;
     std::uint32_t used = 0;
