@@ -11,6 +11,7 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import { routeTimes } from "../../src/model/routes/routes.ts";
 import { routesOf } from "../../src/model/routes/routing.ts";
 import type { Schedule } from "../../src/model/slots/slot-schedule.ts";
+import { topologyBuilder } from "../../src/model/topology/topology-builder.ts";
 import { type JointOptions, synthesizeJoint } from "../../src/run/joint.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 import { simulateJoint, simulateSchedule } from "../../src/simulate/steps/replay.ts";
@@ -185,4 +186,21 @@ describe("the joint replay", () => {
       expect(together).toBeLessThanOrEqual(jointEndPs(schedule));
     }
   });
+});
+
+it("never has two sizes of chunks on a route that takes half of its links", async () => {
+  const builder = topologyBuilder("two ways from a switch");
+  const [a, b] = [builder.addNpu("a"), builder.addNpu("b")];
+  const hub = builder.addSwitch("s");
+  builder.addDuplex(a, hub, 2e9, 500_000);
+  builder.addDuplex(b, hub, 3e9, 0);
+  builder.addDuplex(b, hub, 1e9, 2000);
+  const { report } = await synthesizeJoint(engine, builder.build(), {
+    collectives: [
+      { collective: "allgather", chunks: 3, sizeBytes: 60 },
+      { collective: "gather", chunks: 1, sizeBytes: 1 },
+      { collective: "broadcast", chunks: 5, sizeBytes: 2 ** 26 },
+    ],
+  });
+  expect(report.verified).toBe(true);
 });

@@ -166,7 +166,8 @@ function combine(joint: JointSchedule): Combined {
   const slotPs = Float64Array.from({ length: copies * classes.length }, (_, r) => {
     return (slots[Math.floor(r / copies)] as Float64Array)[r % copies];
   });
-  const network = tenNetwork(topology, all, { slotPs, serialPs: slotPs, latencyPs: slotPs });
+  const ten = tenNetwork(topology, all, { slotPs, serialPs: slotPs, latencyPs: slotPs });
+  const network = classes.length === 1 ? ten : withRoutesAlone(ten, copies);
   const rows = jointRows(joint);
   const schedule: StepSchedule = {
     topology,
@@ -207,6 +208,33 @@ function combine(joint: JointSchedule): Combined {
     };
   };
   return { schedule, network, split };
+}
+
+/**
+ * Returns the network with a resource for each route, which its copies take: they may take so little of their links that two of
+ * them fit, but a route has one transfer at a time.
+ */
+function withRoutesAlone(network: TenNetwork, copies: number): TenNetwork {
+  const { useOffset, useResource, useUnits, capacity } = network;
+  const routes = useOffset.length - 1;
+  const resources = new Int32Array(useResource.length + routes);
+  const units = new Int32Array(resources.length);
+  for (let route = 0; route < routes; route++) {
+    const [begin, end] = [useOffset[route], useOffset[route + 1]];
+    resources.set(useResource.subarray(begin, end), begin + route);
+    units.set(useUnits.subarray(begin, end), begin + route);
+    resources[end + route] = capacity.length + (route % copies);
+    units[end + route] = 1;
+  }
+  const all = new Int32Array(capacity.length + copies).fill(1);
+  all.set(capacity);
+  return {
+    ...network,
+    useOffset: useOffset.map((offset, i) => offset + i),
+    useResource: resources,
+    useUnits: units,
+    capacity: all,
+  };
 }
 
 /** Returns the routes `times` over, copy k of route r at k * routes + r. */
