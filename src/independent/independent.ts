@@ -210,7 +210,7 @@ export function judgeIndependently(text: string): Findings {
   try {
     file = JSON.parse(text);
   } catch {
-    throw new NoSchedule("expected JSON of a schedule, but the text is none");
+    throw new NoSchedule("the file", "JSON of a schedule", text.slice(0, 40));
   }
   const own = objectAt(file, "the file");
   let schedule: Judged | null = null;
@@ -239,7 +239,8 @@ async function main(words: readonly string[]): Promise<number> {
   const [file, ...more] = words.filter((word) => word !== "--json");
   const isJson = words.includes("--json");
   try {
-    if (file === undefined || more.length > 0) throw new NoSchedule("expected one file: independent.js FILE [--json]");
+    if (file === undefined || more.length > 0)
+      throw new NoSchedule("independent.js FILE [--json]", "one file", words.join(" "));
     const findings = judgeIndependently(readFileSync(file, "utf8"));
     const lines = isJson ? [JSON.stringify(findings, null, 2)] : findingLines(findings);
     process.stdout.write(`${visible(lines.join("\n"))}\n`);

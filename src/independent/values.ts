@@ -1,7 +1,21 @@
 /** Values of a schedule's file, exact numbers, a heap: what the independent judges have in common. */
 
 /** Thrown for a file that is no schedule: one sentence. */
-export class NoSchedule extends Error {}
+export class NoSchedule extends Error {
+  readonly place: string;
+  readonly expected: string;
+  readonly received: unknown;
+
+  constructor(place: string, expected: string, received: unknown) {
+    const isList = Array.isArray(received);
+    const isObject = typeof received === "object" && received !== null;
+    const text = isObject ? "an object" : (JSON.stringify(received)?.slice(0, 60) ?? "nothing");
+    super(`expected ${expected} for ${place} but received ${isList ? `a list of ${received.length}` : text}`);
+    this.place = place;
+    this.expected = expected;
+    this.received = received;
+  }
+}
 /** What is claimed does not hold. */
 export class Wrong extends Error {}
 /** What is claimed rests on a search. */
@@ -19,9 +33,7 @@ export const SECOND = 10n ** 12n;
 export const LARGEST = Number.MAX_SAFE_INTEGER;
 
 export function bad(place: string, expected: string, value: unknown): never {
-  const isList = Array.isArray(value);
-  const text = typeof value === "object" && value !== null ? "an object" : JSON.stringify(value)?.slice(0, 60);
-  throw new NoSchedule(`expected ${expected} for ${place} but received ${isList ? `a list of ${value.length}` : text}`);
+  throw new NoSchedule(place, expected, value);
 }
 
 export const objectAt = (value: unknown, place: string): Json =>

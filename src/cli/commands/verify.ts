@@ -52,7 +52,7 @@ function verifyIndependently(context: Context, file: string): number {
     findings = judgeIndependently(text);
   } catch (error) {
     if (!(error instanceof NoSchedule)) throw error;
-    throw new InputError(nameOf(file), "a JSON file of a schedule", error.message);
+    throw new InputError(`${nameOf(file)}: ${error.place}`, error.expected, error.received);
   }
   if (context.json) outJson(context, { ...findings, file });
   else if (!(context.quiet && findings.correct)) outRows(context, findingLines(findings));
