@@ -14,10 +14,10 @@ const { status } = spawnSync(process.execPath, [tsc, "-p", ".", "--outDir", fres
 if (status === 0) {
   await build({
     configFile: false,
-    root: fresh,
+    root,
     logLevel: "error",
     build: {
-      ssr: "independent/independent.js",
+      ssr: at("src/independent/independent.ts"),
       outDir: fresh,
       emptyOutDir: false,
       minify: false,

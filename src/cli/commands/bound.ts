@@ -1,12 +1,12 @@
 import { boundOf, referencePs } from "../../model/bounds/bounds.ts";
 import { limitOfForwarding, wholeChunksLimit } from "../../model/bounds/class-limit.ts";
-import type { Bound } from "../../model/bounds/witness.ts";
 import type { Collective } from "../../model/collective/collective.ts";
 import { type RouteSet, routeTimes } from "../../model/routes/routes.ts";
 import { portRouteCount, routesOf } from "../../model/routes/routing.ts";
 import { switchCount, type Topology } from "../../model/topology/topology.ts";
 import { timeText } from "../../report/amounts.ts";
 import {
+  type BoundReport,
   boundReport,
   classLimitReport,
   collectiveSummary,
@@ -49,12 +49,10 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
     .filter((one) => one !== null)
     .map((one) => classLimitReport(topology, collective, one))
     .filter(({ us }) => us > limit.us);
-  const ofTransfers = boundReport(topology, collective, linkBusyBound(topology, collective, over));
-  const details = {
-    plannedBound: ofTransfers.us < limit.us ? limit : ofTransfers,
-    reference: referenceReport(referencePs(topology, collective)),
-    routes: switchCount(topology) === 0 ? "links" : routes === "ports" ? "ports" : `degree ${routes}`,
-  };
+  const routesKind = switchCount(topology) === 0 ? "links" : routes === "ports" ? "ports" : `degree ${routes}`;
+  // figures of other models take as long as the rest
+  const planned = json || options["details"] === true ? linkBusyReport(topology, collective, over, limit) : null;
+  const reference = referenceReport(referencePs(topology, collective));
   const network = topologySummary(topology);
   if (json) {
     outJson(context, {
@@ -64,41 +62,37 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
       limit,
       ...(foundBy === null ? {} : { limitFoundBy: foundBy }),
       classLimits: classes,
-      details,
+      details: { plannedBound: planned, reference, routes: routesKind },
     });
     return 0;
   }
-  const { plannedBound, reference } = details;
-  const planned =
-    options["details"] !== true
-      ? []
-      : [
-          limitCells("planned", plannedBound, "link-busy, whole chunks"),
-          ...(reference === null
-            ? []
-            : [["reference", timeText(reference.us), "", "", "", `${reference.name}, not a bound`]]),
-        ];
+  const ideal =
+    reference === null ? [] : [["reference", timeText(reference.us), "", "", "", `${reference.name}, not a bound`]];
+  const details = planned === null ? [] : [limitCells("planned", planned, "link-busy, whole chunks"), ...ideal];
   const rows = [
     limitCells("limit", limit, "any algorithm"),
     ...classes.map((one) => limitCells("class limit", one, one.holdsFor)),
-    ...planned,
+    ...details,
   ];
-  const isOverRoutes = classes.some(({ of }) => of === "whole chunks") || planned.length > 0;
+  const isOverRoutes = classes.some(({ of }) => of === "whole chunks") || planned !== null;
   const text = [
     "",
     labelled("topology", networkText(network)),
     labelled("collective", collectiveText(topology, collective)),
     "",
   ].map((line) => `  ${line}`);
-  const routesLine = isOverRoutes ? ["", `  ${labelled("routes", routesText(details.routes))}`] : [];
+  const routesLine = isOverRoutes ? ["", `  ${labelled("routes", routesText(routesKind))}`] : [];
   const foundLine = foundBy === null ? [] : [`  ${labelled("note", `limit found by ${foundBy}`)}`];
   outLines(context, [...text, ...chainTable(rows, style), ...foundLine, ...routesLine]);
   return 0;
 }
 
-/** Returns the bound of planned times: whole chunks over these routes, which they occupy for the latency too. */
-const linkBusyBound = (topology: Topology, collective: Collective, routes: RouteSet): Bound =>
-  boundOf(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes));
+/** Returns the bound of planned times: whole chunks over these routes, which they occupy for the latency too; `limit` or more. */
+function linkBusyReport(topology: Topology, collective: Collective, routes: RouteSet, limit: BoundReport): BoundReport {
+  const bound = boundOf(topology, collective, routes, routeTimes(topology, routes, collective.chunkBytes));
+  const report = boundReport(topology, collective, bound);
+  return report.us < limit.us ? limit : report;
+}
 
 function routesText(kind: string): string {
   if (kind === "links") return "single links";
