@@ -4,7 +4,7 @@ import { CASES, COLLECTIVES, LEAST_SHARE } from "./limits-cases.mjs";
 import { figure, machine, progress, progressDone, publish, reportHead, table } from "./support.mjs";
 
 const SIZE = 2 ** 30;
-const MOST_MS = 20_000;
+const MOST_MS = 4000;
 
 const nameOf = ({ network, without: gone, degrade: slow }) =>
   network +
