@@ -24,7 +24,7 @@ export interface TreeFigures {
 
 /** Returns the bound that a certificate proves, at so many bytes of the collective's size per second. */
 export function boundOfCertificate(
-  { topology, collective }: TreeFlow,
+  { topology, collective }: Pick<TreeFlow, "topology" | "collective">,
   certificate: Certificate,
   bytesPerSecond: Rational,
 ): Bound {

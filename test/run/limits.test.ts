@@ -20,6 +20,7 @@ import { presetTopology } from "../../src/model/presets/preset.ts";
 import { degrade, without } from "../../src/model/topology/modify.ts";
 import { linkNames, type Topology } from "../../src/model/topology/topology.ts";
 import { limitWithBottleneck } from "../../src/run/bottleneck.ts";
+import { sumsLimit } from "../../src/run/sums-limit.ts";
 import { synthesize } from "../../src/run/synthesize.ts";
 import { simulateTreeFlow } from "../../src/simulate/trees/tree-flow.ts";
 import { applicableTo } from "../../src/synthesize/applicable.ts";
@@ -175,6 +176,7 @@ describe("limits against schedules", () => {
     const lp = await openHighs();
     const rate = async (problem: Parameters<Kernels["rate"]>[0]) => jsKernels.rate(problem);
     const count = triesAll ? 81 : 16;
+    const engine = await openEngine({ threads: 0, backend: "js" });
     const [met, cuts] = [[] as number[], [] as number[]];
     for (let seed = 0; seed < count; seed++) {
       const topology = drawnNetwork(drawsOf(seed), { mostNpus: 6, mostSwitches: 3, bothWays: seed % 2 === 0 });
@@ -185,9 +187,12 @@ describe("limits against schedules", () => {
       const optimum = divide(multiply(rational(720_720), rational(PS_PER_SECOND)), best);
       const { ps } = limitWithBottleneck(jsKernels, topology, collective);
       expect(compare(ps, optimum)).toBeLessThanOrEqual(0);
+      const sums = await sumsLimit(engine, topology, collective);
+      expect(sums?.ps, `${seed}`).toEqual(optimum);
       if (compare(ps, optimum) === 0) met.push(seed);
       if (compare(cutsByOracle(topology, collective), optimum) === 0) cuts.push(seed);
     }
+    await engine.close();
     expect(met.length).toBeGreaterThan(cuts.length);
     expect(met.length / count).toBeGreaterThan(0.9);
   });

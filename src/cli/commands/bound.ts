@@ -18,6 +18,7 @@ import { optionValue } from "../../request/option-table.ts";
 import { problemOf } from "../../request/problem.ts";
 import { limitWithFlow } from "../../run/all-to-all.ts";
 import { limitWithBottleneck } from "../../run/bottleneck.ts";
+import { sumsLimit } from "../../run/sums-limit.ts";
 import { collectiveRequest } from "../collective-option.ts";
 import { type Context, outJson, outLines } from "../context.ts";
 import { withEngine } from "../engine.ts";
@@ -35,17 +36,18 @@ export async function run(context: Context, args: readonly string[]): Promise<nu
   const whole = await networkOf(args[0] as string, options);
   const { topology, collective } = problemOf(whole, collectiveRequest(options, whole));
   context.progress({ what: "bounding" });
-  const { known, forwarding } = await withEngine(context, async (engine) => ({
+  const { known, forwarding, sums } = await withEngine(context, async (engine) => ({
     known: await limitWithFlow(engine, topology, collective, signal),
     forwarding: limitOfForwarding(topology, collective, (network, one) =>
       limitWithBottleneck(engine.kernels, network, one),
     ),
+    sums: await sumsLimit(engine, topology, collective),
   }));
   const { limit: proved, foundBy } = known;
   const limit = boundReport(topology, collective, proved);
   const routes = degree ?? (portRouteCount(topology) <= MOST_PORT_ROUTES ? "ports" : 1);
   const over = routesOf(topology, routes);
-  const classes = [forwarding, wholeChunksLimit(topology, collective, over, false)]
+  const classes = [forwarding, sums, wholeChunksLimit(topology, collective, over, false)]
     .filter((one) => one !== null)
     .map((one) => classLimitReport(topology, collective, one))
     .filter(({ us }) => us > limit.us);
