@@ -61,18 +61,22 @@ export function parseYaml(text: string, fileName: string): Yaml {
 
 /**
  * Refuses brackets a thousand deep, and as many list marks one behind another, before the parser, which takes quadratic time
- * for them, sees them. Brackets in texts and comments count as well.
+ * for them, sees them, and more keys within keys than levels. Brackets in texts and comments count as well.
  */
 function refuseDepth(text: string, fileName: string): void {
   let open = 0;
   let marks = 0;
+  /** Of them, those of keys that are maps themselves: the parser's text of such a key doubles with each level. */
+  let keys = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === 91 || code === 123) open++;
     else if ((code === 93 || code === 125) && open > 0) open--;
     if (code === 45 || code === 63 || code === 58) marks++;
     else if (code !== 32) marks = 0;
-    if (open >= 1000 || marks >= 1000) throw new InputError(fileName, `at most ${MAX_DEPTH} levels of YAML`);
+    keys = marks === 0 ? 0 : keys + (code === 63 ? 1 : 0);
+    if (open >= 1000 || marks >= 1000 || keys > MAX_DEPTH)
+      throw new InputError(fileName, `at most ${MAX_DEPTH} levels of YAML`);
   }
 }
 

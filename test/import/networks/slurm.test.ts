@@ -189,7 +189,7 @@ describe("Slurm topology.yaml", () => {
     ["- *b\n", unexpected("t line 1", "b")],
     ["[".repeat(5000), missing("t", 32)],
     ["- ".repeat(3000), missing("t", 32)],
-    ["? ".repeat(900), unexpected("t line 1", "Maximum call stack size exceeded")],
+    ["? ".repeat(900), missing("t", 32)],
     [`${"- ".repeat(40)}a`, missing("t line 1", 32)],
   ])("%j is refused with its line", (text, sentence) => {
     expect(refusalFrom(() => readSlurmYaml(text, "t"))).toEqual(sentence);
